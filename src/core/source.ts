@@ -36,7 +36,7 @@ export interface Source {
    * Yields the same data as columns of periods and transitions, one ticker at a time, for questions about a whole
    * market. Throws as `histories` does.
    */
-  stays(query: StaysQuery): AsyncIterable<BandPeriods>
+  bandPeriods(query: BandPeriodsQuery): AsyncIterable<BandPeriods>
   /** The newest of matching events with all that is known of them, in as few questions as can be. */
   newest(query: EventsQuery): Promise<NewestEvents>
   /** The fields of the caller's plan. A server reports them with a page of the ticker. */
@@ -186,7 +186,7 @@ export interface HistoriesQuery extends Omit<HistoryQuery, 'ticker' | 'field'> {
  * Selects all transitions of tickers and fields, of every band; bounds exclusive. The current band of each field is
  * always included.
  */
-export interface StaysQuery extends Omit<HistoriesQuery, 'bands' | 'context' | 'when' | 'outcomes' | 'base'> {
+export interface BandPeriodsQuery extends Omit<HistoriesQuery, 'bands' | 'context' | 'when' | 'outcomes' | 'base'> {
   context?: Omit<Context, 'band'>
 }
 

@@ -81,7 +81,7 @@ function inWords({ tickers, filter, horizon, first, last }: CellSpec): string {
 }
 
 /** How a result compares with all questions about the same data; the headline shows it. */
-export interface LogStanding {
+export interface LogComparison {
   /** `run`: the verdict leaves the log out. */
   family: Family
   /** Questions of the log with the same timeframe and overlapping dates. This one is among them. */
@@ -93,7 +93,7 @@ export interface LogStanding {
 
 /** A run compared with the log, and the q of each of its trials over the log, by hash; null without a p. */
 export interface RunInLog {
-  log: LogStanding
+  log: LogComparison
   /** How many cells or strategies, as the run has, the log knows of any data. */
   ofKind: number
   q: ReadonlyMap<string, number | null>
@@ -142,12 +142,12 @@ export function compareWithLog(
 }
 
 /** The lower bound that q over the log sets for a corrected p; null if the log does not count. */
-export function leastByLog(log: LogStanding | null, q: number | null): number | null {
+export function leastByLog(log: LogComparison | null, q: number | null): number | null {
   return log?.family === 'ledger' ? q : null
 }
 
 /** Corrects p for the log after the run's own correction. @param q over the log; null if there is none */
-export function correctedByLog(p: number | null, log: LogStanding | null, q: number | null): number | null {
+export function correctedByLog(p: number | null, log: LogComparison | null, q: number | null): number | null {
   return p === null ? null : Math.max(p, leastByLog(log, q) ?? 0)
 }
 

@@ -9,7 +9,7 @@ import type { Backtest } from '../../src/research/backtest/result.js'
 import { type EventStudy, isVolatile } from '../../src/research/study/result.js'
 import type { Sweep } from '../../src/research/sweep/result.js'
 import type { Tally } from '../../src/research/tally/tally.js'
-import { CELL_TEST, type LogStanding } from '../../src/research/trials.js'
+import { CELL_TEST, type LogComparison } from '../../src/research/trials.js'
 import { Database } from '../support/database.js'
 import { notInQuick } from '../support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
@@ -21,8 +21,8 @@ const lines = (file: string): string[] => readFileSync(folder.file(file), 'utf8'
 
 /** Where documents have the trial log. */
 interface Logged {
-  log: LogStanding | null
-  trials?: { log?: LogStanding | null; log_q?: number | null }
+  log: LogComparison | null
+  trials?: { log?: LogComparison | null; log_q?: number | null }
 }
 
 const STUDY = `study AAPL,GSPC rsi_zone --band oversold ${FAST}`

@@ -6,7 +6,7 @@ import { type Day, parseDay } from '../../src/core/model/day.js'
 import { type BandPeriods, bandPeriodsOf, type History, NO_NUMBER } from '../../src/core/model/history.js'
 import { barsKnownBy } from '../../src/core/model/series.js'
 import { TIER_NAMES, TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
-import type { StaysQuery } from '../../src/core/source.js'
+import type { BandPeriodsQuery } from '../../src/core/source.js'
 import { grantedFields } from '../../src/core/tiers.js'
 import { Local } from '../../src/data/local/local.js'
 import { simulatedTicker, simulatedTickers } from '../../src/data/simulate/simulate.js'
@@ -59,14 +59,14 @@ describe('the stays of many tickers and fields', () => {
     await fc.assert(
       fc.asyncProperty(questions, async ({ tier, asOf, after, before, context, ...asked }) => {
         const local = new Local(store, tier, asOf)
-        const query: StaysQuery = {
+        const query: BandPeriodsQuery = {
           ...asked,
           ...(after === undefined ? {} : { after }),
           ...(before === undefined ? {} : { before }),
           ...(context === undefined ? {} : { context }),
         }
         const theirs = await found(drained(local.histories(query)))
-        const own = await found(drained(local.stays(query)))
+        const own = await found(drained(local.bandPeriods(query)))
         if (!Array.isArray(theirs)) {
           expect(own).toEqual(theirs)
           return
@@ -92,7 +92,7 @@ describe('the stays of many tickers and fields', () => {
     } as const
     const local = new Local(store, null, null)
     const adapted = await drained(bandPeriodsOf(local.histories(query), 3))
-    const own = (await drained(local.stays(query))).map(told)
+    const own = (await drained(local.bandPeriods(query))).map(told)
     expect(adapted.map(told)).toEqual(own)
     for (const stays of adapted) {
       expect([stays.last, stays.present.onLast, stays.transitions().known]).toEqual([null, null, null])
@@ -106,7 +106,7 @@ describe('the stays of many tickers and fields', () => {
         const fields = ['rsi_zone', 'volume_ratio_band', 'accumulation_state', 'growth_zone']
         const [local, whole] = [new Local(store, null, asOf), new Local(store, null, null)]
         for (const ticker of NAMES) {
-          const [stays] = (await drained(local.stays({ tickers: [ticker], fields, timeframe }))) as [BandPeriods]
+          const [stays] = (await drained(local.bandPeriods({ tickers: [ticker], fields, timeframe }))) as [BandPeriods]
           const { series } = await barsIn(whole, ticker, timeframe)
           const last = barsKnownBy(series, asOf) - 1
           expect(stays.last).toEqual(last < 0 ? null : { day: series.days[last], known: series.known[last] })

@@ -7,7 +7,7 @@ export const NOTES: DatabaseKind = slowNotes(0)
 export function slowNotes(milliseconds: number): DatabaseKind {
   return {
     table: 'notes',
-    made: { command: 'note' },
+    createCommand: { command: 'note' },
     mend: 'write them again',
     mode: 0o640,
     migrations: [

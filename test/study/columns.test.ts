@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { daysAt, placesIn } from '../../src/core/model/calendar.js'
+import { daysAt, indicesIn } from '../../src/core/model/calendar.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { shared } from '../../src/data/threads.js'
 import { cellOf, indicesAmong, memberBars } from '../../src/research/study/cell.js'
@@ -53,7 +53,7 @@ it('places of bars among others, and their days, are the same of bars in a row a
       ),
       ascending,
       (bars, some) => {
-        expect(indicesAmong(bars, some)).toEqual(placesIn(bars, some).filter(place => place >= 0))
+        expect(indicesAmong(bars, some)).toEqual(indicesIn(bars, some).filter(place => place >= 0))
         const days = Int32Array.from({ length: 100 }, (_, i) => 15_000 + 2 * i)
         expect(daysAt(days, bars)).toEqual(Int32Array.from(bars, bar => days[bar]!))
       },

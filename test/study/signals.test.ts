@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { outcomes } from '../../src/core/engine/outcomes.js'
 import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
-import { placesIn, unionCalendar } from '../../src/core/model/calendar.js'
+import { indicesIn, unionCalendar } from '../../src/core/model/calendar.js'
 import { type Day, formatDay, parseDay } from '../../src/core/model/day.js'
 import { forwardReturns as recordedReturns, STABILITIES, UNDEFINED } from '../../src/core/model/series.js'
 import { ANY_EVENT, type ContextFilter, type EventFilter } from '../../src/core/params/studies.js'
@@ -228,12 +228,12 @@ describe('the calendar of several tickers', () => {
       const expected = [...new Set(columns.flatMap(column => [...column]))].sort((a, b) => a - b)
       expect([...calendar]).toEqual(expected)
       for (const column of columns)
-        expect([...placesIn(calendar, column)]).toEqual([...column].map(day => expected.indexOf(day)))
+        expect([...indicesIn(calendar, column)]).toEqual([...column].map(day => expected.indexOf(day)))
     }
   })
 
   it('has no place for a day on which none of them trades', () => {
-    expect([...placesIn(Int32Array.of(1, 3, 5), Int32Array.of(0, 3, 4, 5, 6))]).toEqual([-1, 1, -1, 2, -1])
+    expect([...indicesIn(Int32Array.of(1, 3, 5), Int32Array.of(0, 3, 4, 5, 6))]).toEqual([-1, 1, -1, 2, -1])
   })
 
   it('is empty without tickers, and without bars', () => {

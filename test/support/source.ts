@@ -18,7 +18,7 @@ export function sourceOf(part: Partial<Source & PricedSource>): Source & PricedS
     oversold: refuse,
     fields: refuse,
     histories: refuse,
-    stays: refuse,
+    bandPeriods: refuse,
     newest: refuse,
     granted: refuse,
     known: refuse,

@@ -72,7 +72,7 @@ export async function openAccountsAt(
 ): Promise<Accounts> {
   // Loaded here, so that only users of PostgreSQL load its driver.
   const { openPostgresAccounts } = await import('../../server/accounts/postgres/accounts.js')
-  return openPostgresAccounts(addressOf(at.param, at.url, env), { make, made: createCommand(at) })
+  return openPostgresAccounts(addressOf(at.param, at.url, env), { create: make, createCommand: createCommand(at) })
 }
 
 /**
@@ -86,7 +86,7 @@ export async function accountsLayoutOf(
   const at = neededUrl(choice, 'a layout is for accounts in PostgreSQL, and these are a file.')
   const { accountsLayout } = await import('../../server/accounts/postgres/admin.js')
   const address = addressOf(at.param, at.url, choice.env)
-  const found = await accountsLayout(address, { made: createCommand(at), ...(partitions && { partitions }) })
+  const found = await accountsLayout(address, { createCommand: createCommand(at), ...(partitions && { partitions }) })
   return { accounts: address.location, partitions: found }
 }
 
@@ -98,7 +98,7 @@ export async function accountsUpdatePlan(choice: AccountsChoice): Promise<Update
   const at = neededUrl(choice, 'a plan is for accounts in PostgreSQL, and these are a file.')
   const { updatePlan } = await import('../../server/accounts/postgres/admin.js')
   const address = addressOf(at.param, at.url, choice.env)
-  return { accounts: address.location, ...(await updatePlan(address, { made: createCommand(at) })) }
+  return { accounts: address.location, ...(await updatePlan(address, { createCommand: createCommand(at) })) }
 }
 
 /**

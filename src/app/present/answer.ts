@@ -6,7 +6,7 @@ import type { Backtest, DrawPoints, Tests } from '../../research/backtest/result
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
 import type { Sweep, SweepCell } from '../../research/sweep/result.js'
 import type { Tally } from '../../research/tally/tally.js'
-import type { LogStanding } from '../../research/trials.js'
+import type { LogComparison } from '../../research/trials.js'
 import { logText, strategies } from './words.js'
 
 /**
@@ -43,7 +43,7 @@ function casesAmong(events: number, cases: number): string {
 }
 
 /** The sentence of the trial log, which follows the verdict. */
-export function inLog(log: LogStanding | null, q: number | null, name?: string): string {
+export function inLog(log: LogComparison | null, q: number | null, name?: string): string {
   const text = logText(log, q, name)
   return text === null ? '' : ` ${text}`
 }

@@ -5,7 +5,7 @@ import { WHOLE_RANGE } from '../../core/tiers.js'
 import type { SourceRange } from '../../data/local/status.js'
 import type { Backtest, Grid } from '../../research/backtest/result.js'
 import type { EventStudy, Sampling } from '../../research/study/result.js'
-import type { LogStanding } from '../../research/trials.js'
+import type { LogComparison } from '../../research/trials.js'
 import { compact, type Fact, type Section } from './description.js'
 
 /** Words that results have in common. */
@@ -39,7 +39,7 @@ export function withFullStop(text: string): string {
  * @param q of the headline over the log; null if there is none
  * @param name the headline's name of this q
  */
-export function logText(log: LogStanding | null, q: number | null, name = 'over all of them q'): string | null {
+export function logText(log: LogComparison | null, q: number | null, name = 'over all of them q'): string | null {
   if (log === null || log.questions < 2) return null
   const { family, questions, windows, expected } = log
   const one = `One of ${whole(questions)} questions`

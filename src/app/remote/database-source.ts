@@ -10,6 +10,7 @@ import type {
 import type { BandPeriods, History } from '../../core/model/history.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import {
+  type BandPeriodsQuery,
   type FieldInfo,
   type GrantedFields,
   type HistoriesQuery,
@@ -17,7 +18,6 @@ import {
   type NewestEvents,
   newestOf,
   type Source,
-  type StaysQuery,
   type WhyEmpty,
 } from '../../core/source.js'
 import { nameOf, type PageStore, type PulledEntry } from '../../data/store/pages.js'
@@ -69,10 +69,10 @@ export class DatabaseSource implements Source {
     }
   }
 
-  async *stays({ tickers, ...query }: StaysQuery): AsyncGenerator<BandPeriods> {
+  async *bandPeriods({ tickers, ...query }: BandPeriodsQuery): AsyncGenerator<BandPeriods> {
     for (const group of await this.#together(tickers, query)) {
       const source = await this.#sourceOf({ ticker: group[0]!, ...query })
-      yield* source.stays({ tickers: group, ...query })
+      yield* source.bandPeriods({ tickers: group, ...query })
     }
   }
 
@@ -152,7 +152,9 @@ export class DatabaseSource implements Source {
   async #sourceOf({
     ticker,
     context,
-  }: Pick<HistoryQuery, 'ticker' | 'context'>): Promise<Pick<Source, 'events' | 'histories' | 'stays' | 'whyEmpty'>> {
+  }: Pick<HistoryQuery, 'ticker' | 'context'>): Promise<
+    Pick<Source, 'events' | 'histories' | 'bandPeriods' | 'whyEmpty'>
+  > {
     const { own, pages, hasBars } = this.#parts
     const isPulled = await pages.has(ticker)
     if (context !== undefined) {

@@ -63,14 +63,14 @@ export type PageRestart = 'past' | 'range' | 'gap'
  * replace the newer part of the stored ones, and the older part is kept.
  * @param whole ignores the stored pages: all are pulled again
  */
-export function withPage(
+export function addPage(
   series: StoredPages,
   arrived: Omit<StoredPage, 'mixed'>,
   { whole }: { whole: boolean },
 ): { series: StoredPages; restart: PageRestart | null } {
   const coming = [...series.coming, { ...arrived, mixed: !continues(series.coming, arrived) }]
   const { events, total_occurrences } = arrived.body
-  const { rest, restart } = below(whole ? [] : series.kept, coming, events.length === total_occurrences)
+  const { rest, restart } = pagesBelow(whole ? [] : series.kept, coming, events.length === total_occurrences)
   if (rest === null) return { series: { ...series, coming }, restart }
   return { series: { ...series, kept: [...coming, ...rest], coming: [] }, restart }
 }
@@ -85,7 +85,7 @@ function continues(above: readonly StoredPage[], { pulled_at, as_of, body }: Omi
 }
 
 /** The stored pages below new ones, once the new ones reach far enough; otherwise null. */
-function below(
+function pagesBelow(
   stored: readonly StoredPage[],
   coming: readonly StoredPage[],
   ended: boolean,

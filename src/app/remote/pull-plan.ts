@@ -218,9 +218,9 @@ export function leftOf(credits: Credits | null): CreditsLeft {
 export interface PullReport {
   url: string
   credits: number
-  left: CreditsLeft | null
-  /** The remaining price. */
-  price: Price
+  creditsLeft: CreditsLeft | null
+  /** Credits that the unfinished series still need. */
+  creditsMissing: Price
   series: SeriesReport[]
   /** `credits`: as many were spent as were allowed. `error`: see there. null: it came to its end. */
   stopped: 'credits' | 'error' | null

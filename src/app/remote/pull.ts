@@ -4,7 +4,7 @@ import { NotFound, TierRestricted } from '../../core/errors.js'
 import { parseDay } from '../../core/model/day.js'
 import type { BandEvent, EventsPage } from '../../core/model/event.js'
 import { isMixed, keyOf, nameOf, type PageStore, type PullRun, type StoredPages } from '../../data/store/pages.js'
-import { chainOf, checkTier, nextBefore, PAGE, type PageRestart, pageToRevalidate, withPage } from './pages.js'
+import { addPage, chainOf, checkTier, nextBefore, PAGE, type PageRestart, pageToRevalidate } from './pages.js'
 import {
   type CreditsLeft,
   digestOf,
@@ -111,7 +111,7 @@ class Work {
   readonly #items: Item[]
   readonly #refusals = new Map<string, NotFound | TierRestricted>()
   #credits = 0
-  #left: CreditsLeft | null = null
+  #creditsLeft: CreditsLeft | null = null
   /** The server's latest as-of day, and the range of this key. */
   #asOf: string | null = null
   #range: string | null = null
@@ -136,8 +136,8 @@ class Work {
 
   async #firstPages(): Promise<void> {
     for (const item of this.#items) if (item.due === 'new' || item.due === 'update') await this.#ask(item)
-    const price = this.#price()
-    if (this.#left !== null && price.least > 0) await this.#options.onPriced?.(price, this.#left)
+    const price = this.#creditsMissing()
+    if (this.#creditsLeft !== null && price.least > 0) await this.#options.onPriced?.(price, this.#creditsLeft)
   }
 
   async #finish(item: Item): Promise<void> {
@@ -182,14 +182,14 @@ class Work {
     const name = { id: idOf(run, series, before), etag: again?.etag ?? null }
     const { page, etag, asOf, credits } = await this.#answered(source.newPage(query, name), item)
     item.requested = true
-    this.#left = leftOf(credits)
+    this.#creditsLeft = leftOf(credits)
     if (asOf !== null && asOf > (this.#asOf ?? '')) this.#asOf = asOf
     if (page !== null) this.#charge(item, page)
     const about = page === null ? { etag: again!.etag, as_of: asOf ?? again!.as_of } : { etag, as_of: asOf }
     const body = page ?? again!.body
     checkTier(item, known, body.query_range)
     const pulled_at = this.#parts.now().toISOString()
-    await this.#keep(item, series, withPage(series, { before, ...about, pulled_at, body }, { whole }))
+    await this.#keep(item, series, addPage(series, { before, ...about, pulled_at, body }, { whole }))
   }
 
   #charge(item: Item, { query_range }: EventsPage): void {
@@ -198,7 +198,7 @@ class Work {
     this.#range = query_range
   }
 
-  async #keep(item: Item, before: StoredPages, { series, restart }: ReturnType<typeof withPage>): Promise<void> {
+  async #keep(item: Item, before: StoredPages, { series, restart }: ReturnType<typeof addPage>): Promise<void> {
     await this.#parts.pages.put(series)
     const isThrough = series.coming.length === 0
     item.complete = isThrough && !isMixed(series.kept)
@@ -230,7 +230,7 @@ class Work {
     return series
   }
 
-  #price(): Price {
+  #creditsMissing(): Price {
     const open = this.#items.filter(item => item.refusal === null && !item.complete)
     return summed(open.map(({ price }) => price))
   }
@@ -245,7 +245,15 @@ class Work {
       return { ...keyOf(item), outcome: outcomeOf(item), ...figures }
     })
     const { url } = this.#parts.source
-    return { url, credits: this.#credits, left: this.#left, price: this.#price(), series, stopped, error }
+    return {
+      url,
+      credits: this.#credits,
+      creditsLeft: this.#creditsLeft,
+      creditsMissing: this.#creditsMissing(),
+      series,
+      stopped,
+      error,
+    }
   }
 }
 

@@ -14,7 +14,13 @@ import type {
 import { type BandPeriods, bandPeriodsOf, type History, historyOf } from '../../core/model/history.js'
 import { includesTier, type Tier } from '../../core/model/terms.js'
 import { firstOf } from '../../core/numbers.js'
-import { type HistoriesQuery, noEventsKnown, type Source, type StaysQuery, type WhyEmpty } from '../../core/source.js'
+import {
+  type BandPeriodsQuery,
+  type HistoriesQuery,
+  noEventsKnown,
+  type Source,
+  type WhyEmpty,
+} from '../../core/source.js'
 import {
   afterOf,
   entitle,
@@ -63,7 +69,7 @@ interface PulledOptions {
 }
 
 /** Answers any question from stored pages of a server, under the rules of the key that pulled them. */
-export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'stays' | 'whyEmpty'> {
+export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'bandPeriods' | 'whyEmpty'> {
   readonly #marks = new Marks()
   readonly #pages: PageStore
   readonly #options: PulledOptions
@@ -97,7 +103,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'stay
       }
   }
 
-  stays(query: StaysQuery): AsyncIterable<BandPeriods> {
+  bandPeriods(query: BandPeriodsQuery): AsyncIterable<BandPeriods> {
     return bandPeriodsOf(this.histories(query), query.fields.length)
   }
 

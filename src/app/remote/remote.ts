@@ -21,6 +21,7 @@ import { type BandPeriods, bandPeriodsOf, type History, historyOf } from '../../
 import type { Tier, Timeframe } from '../../core/model/terms.js'
 import { eventsSearch, oversoldSearch } from '../../core/params/questions.js'
 import {
+  type BandPeriodsQuery,
   type FieldInfo,
   type GrantedFields,
   type HistoriesQuery,
@@ -29,7 +30,6 @@ import {
   newestOf,
   noEventsKnown,
   type Source,
-  type StaysQuery,
   type WhyEmpty,
 } from '../../core/source.js'
 import { entitle, entitleAftermath, eventsPage, grantedFields, PLANS, tierOfRange } from '../../core/tiers.js'
@@ -229,7 +229,7 @@ export class Remote implements Source {
     })
   }
 
-  stays(query: StaysQuery): AsyncIterable<BandPeriods> {
+  bandPeriods(query: BandPeriodsQuery): AsyncIterable<BandPeriods> {
     return bandPeriodsOf(this.histories(query), query.fields.length)
   }
 

@@ -31,7 +31,7 @@ export function unionCalendar(days: readonly Int32Array[]): Int32Array {
 }
 
 /** The index of each day in a calendar, both ascending; -1 for a day that the calendar does not contain. */
-export function placesIn(calendar: Int32Array, days: Int32Array): Int32Array {
+export function indicesIn(calendar: Int32Array, days: Int32Array): Int32Array {
   const indices = new Int32Array(days.length)
   let at = 0
   for (let i = 0; i < days.length; i++) {
@@ -49,7 +49,7 @@ export function onCommonCalendar(columns: readonly Int32Array[]): { calendar: In
   const alike = new SharedColumns()
   const shared = columns.map(days => alike.of(days))
   const calendar = unionCalendar([...new Set(shared)])
-  const indicesOf = new Map([...new Set(shared)].map(days => [days, placesIn(calendar, days)]))
+  const indicesOf = new Map([...new Set(shared)].map(days => [days, indicesIn(calendar, days)]))
   return { calendar, indices: shared.map(days => indicesOf.get(days)!) }
 }
 

@@ -36,7 +36,7 @@ export interface WindowOutcomes {
   /** Index into PERFORMANCES; UNDEFINED without one. */
   performances: Uint8Array
   /** Fractions, and their percentiles, 0..100; NaN without one. null without prices. */
-  exact: { returns: Float64Array; percentiles: Float64Array } | null
+  unrounded: { returns: Float64Array; percentiles: Float64Array } | null
 }
 
 /** Events of a server as columns. @param bands the known vocabulary of the field */
@@ -63,7 +63,7 @@ export function historyOf({ events, ...head }: EventHistory, bands: readonly str
             const outcome = aftermath![window] ?? null
             return outcome === null ? UNDEFINED : PERFORMANCES.indexOf(outcome.performance)
           })
-          return { performances, ended: performances.map(found => Number(found !== UNDEFINED)), exact: null }
+          return { performances, ended: performances.map(found => Number(found !== UNDEFINED)), unrounded: null }
         }),
     base: null,
     told: events,
@@ -117,7 +117,7 @@ export function eventAt(history: EventColumns, i: number): HistoricEvent {
         }),
     [duration]: history.lasted[i] === -1 ? null : history.lasted[i]!,
     aftermath: outcomes === null ? null : aftermathOf(history, outcomes, i),
-    ...(outcomes?.[0]?.exact == null ? {} : exactOf(history, outcomes, i)),
+    ...(outcomes?.[0]?.unrounded == null ? {} : unroundedOf(history, outcomes, i)),
     ...context,
   }
 }
@@ -132,19 +132,19 @@ function aftermathOf({ timeframe }: EventColumns, outcomes: readonly WindowOutco
 }
 
 /** The unrounded return and percentile of an event in each window, and why one is missing. */
-function exactOf({ timeframe }: EventColumns, outcomes: readonly WindowOutcomes[], i: number) {
-  const exact = { returns: {}, percentiles: {}, missing: {} } as Required<
+function unroundedOf({ timeframe }: EventColumns, outcomes: readonly WindowOutcomes[], i: number) {
+  const unrounded = { returns: {}, percentiles: {}, missing: {} } as Required<
     Pick<HistoricEvent, 'returns' | 'percentiles' | 'missing'>
   >
   windowNames(timeframe).forEach((name, w) => {
-    const { ended, performances, exact: figures } = outcomes[w]!
+    const { ended, performances, unrounded: figures } = outcomes[w]!
     const ranked = performances[i] !== UNDEFINED
-    exact.returns[name] = ended[i] === 1 ? figures!.returns[i]! : null
-    exact.percentiles[name] = ranked ? figures!.percentiles[i]! : null
-    if (ended[i] === 0) exact.missing[name] = 'pending'
-    else if (!ranked) exact.missing[name] = 'no_history'
+    unrounded.returns[name] = ended[i] === 1 ? figures!.returns[i]! : null
+    unrounded.percentiles[name] = ranked ? figures!.percentiles[i]! : null
+    if (ended[i] === 0) unrounded.missing[name] = 'pending'
+    else if (!ranked) unrounded.missing[name] = 'no_history'
   })
-  return exact
+  return unrounded
 }
 
 /**

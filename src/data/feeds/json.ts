@@ -41,7 +41,7 @@ async function readBarsJson(source: Source, text: JsonText, options: ReadOptions
   const dates = dateCells(table, hints.calendar)
   const format = hints.dateFormat ?? dateFormat({ file }, dates)
   const ticker = fixedTicker(source, table, options)
-  const collector = new Collector(file, placesIn(text, table, ticker, dates), options.skipBadRows ?? false)
+  const collector = new Collector(file, rowPositions(text, table, ticker, dates), options.skipBadRows ?? false)
   const columns = Object.fromEntries(ROLES.map((role, i) => [role, i]))
   if (ticker !== null) delete columns.ticker
   if (dates[0]?.time === undefined) delete columns.time
@@ -118,7 +118,12 @@ function asText(value: unknown): string {
 }
 
 /** Places in a JSON document; a rejected row is written as a row that `json rows` reads again. */
-function placesIn(text: JsonText, table: JsonTable, ticker: string | null, dates: readonly DateCell[]): RowPositions {
+function rowPositions(
+  text: JsonText,
+  table: JsonTable,
+  ticker: string | null,
+  dates: readonly DateCell[],
+): RowPositions {
   const { columns, keyed = false, path, rows } = table
   return {
     lineOf: row => text.locate(path(row)).line,

@@ -1,14 +1,14 @@
 import { countUpTo, type Day, formatDay } from '../../core/model/day.js'
 import { type BandPeriods, emptyPresent, emptyTransitions, type TransitionColumns } from '../../core/model/history.js'
 import { type FieldColumns, UNDEFINED } from '../../core/model/series.js'
-import type { StaysQuery } from '../../core/source.js'
+import type { BandPeriodsQuery } from '../../core/source.js'
 import { afterOf, entitle, planOf } from '../../core/tiers.js'
 import type { RecordedSeries } from '../store/store.js'
 import type { Cache } from './cache.js'
 import { bandEnteredBy, type View } from './view.js'
 
 /** The query for each ticker. */
-interface PeriodQuery extends Pick<StaysQuery, 'fields' | 'timeframe' | 'after' | 'before'> {
+interface PeriodQuery extends Pick<BandPeriodsQuery, 'fields' | 'timeframe' | 'after' | 'before'> {
   bands: BandPeriods['bands']
   today: Day
   /** The tier's range: events lie after this day. */
@@ -21,7 +21,7 @@ interface PeriodQuery extends Pick<StaysQuery, 'fields' | 'timeframe' | 'after' 
 }
 
 /** Stays of many tickers, read and cut as views of them are, without one. Throws TierRestricted, NotFound, Busy. */
-export async function* bandPeriodsIn(cache: Cache, query: StaysQuery): AsyncGenerator<BandPeriods> {
+export async function* bandPeriodsIn(cache: Cache, query: BandPeriodsQuery): AsyncGenerator<BandPeriods> {
   const { tickers, fields, timeframe, context: other, lag } = query
   const [first] = fields
   if (tickers.length === 0 || first === undefined) return

@@ -104,11 +104,11 @@ export class EventTexts {
     for (const [row, event] of unseen.entries()) {
       let [aftermath, returns, percentiles] = ['"aftermath":{', '},"returns":{', '},"percentiles":{']
       for (let w = 0; w < names.length; w++) {
-        const { ended, performances, exact } = windows[w]!
+        const { ended, performances, unrounded } = windows[w]!
         const code = performances[row]!
         aftermath += names[w]! + (code === UNDEFINED ? 'null' : PERFORMANCE_TEXTS[code]!)
-        returns += names[w]! + (ended[row] === 1 ? numberText(exact.returns[row]!) : 'null')
-        percentiles += names[w]! + (code === UNDEFINED ? 'null' : numberText(exact.percentiles[row]!))
+        returns += names[w]! + (ended[row] === 1 ? numberText(unrounded.returns[row]!) : 'null')
+        percentiles += names[w]! + (code === UNDEFINED ? 'null' : numberText(unrounded.percentiles[row]!))
       }
       const bar = bars[event]!
       this.#starts[bar] = this.#followed.length

@@ -18,6 +18,7 @@ import { type BandPeriods, eventsOf, type History } from '../../core/model/histo
 import { bandsByBar, type FieldRecord, UNDEFINED } from '../../core/model/series.js'
 import { TIMEFRAMES, windowNames } from '../../core/model/terms.js'
 import {
+  type BandPeriodsQuery,
   type BarStates,
   type FieldInfo,
   type GrantedFields,
@@ -29,7 +30,6 @@ import {
   type PricedSource,
   type Source,
   type StatesQuery,
-  type StaysQuery,
   type WaitingFields,
   type WhyEmpty,
 } from '../../core/source.js'
@@ -133,7 +133,7 @@ export class Local extends Cache implements Source, PricedSource {
     for await (const found of this.findAll(query, shows || base)) yield historyOf(found, shows, base)
   }
 
-  async *stays(query: StaysQuery): AsyncGenerator<BandPeriods> {
+  async *bandPeriods(query: BandPeriodsQuery): AsyncGenerator<BandPeriods> {
     const { bandPeriodsIn } = await import('./band-periods.js')
     yield* bandPeriodsIn(this, query)
   }

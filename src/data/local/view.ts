@@ -126,8 +126,8 @@ export function columnsOf(view: View, found: Int32Array, shows = true) {
   return columns
 }
 
-/** Returns after events, as known at the end of the view, with exact figures. */
-export function outcomesAfter(view: View, found: Int32Array): ExactOutcomes[] {
+/** Returns after events, as known at the end of the view, with unrounded figures. */
+export function outcomesAfter(view: View, found: Int32Array): UnroundedOutcomes[] {
   const bars = found.map(i => view.record!.bars[i]!)
   return windowNames(view.timeframe).map((_, w) => outcomesAt(view, w, bars))
 }
@@ -135,10 +135,10 @@ export function outcomesAfter(view: View, found: Int32Array): ExactOutcomes[] {
 /** The same without them. */
 export function performancesAfter(view: View, found: Int32Array): WindowOutcomes[] {
   const bars = found.map(i => view.record!.bars[i]!)
-  return windowNames(view.timeframe).map((_, w) => ({ ...performancesAt(view, w, bars), exact: null }))
+  return windowNames(view.timeframe).map((_, w) => ({ ...performancesAt(view, w, bars), unrounded: null }))
 }
 
-type ExactOutcomes = WindowOutcomes & { exact: NonNullable<WindowOutcomes['exact']> }
+type UnroundedOutcomes = WindowOutcomes & { unrounded: NonNullable<WindowOutcomes['unrounded']> }
 
 /** The returns from bars over a window, which has ended after each of them. */
 export function returnsAt(close: Float64Array, window: number, at: Int32Array): Float64Array {
@@ -149,7 +149,7 @@ export function returnsAt(close: Float64Array, window: number, at: Int32Array): 
 }
 
 /** Returns after bars over one window. */
-function outcomesAt(view: View, w: number, at: Int32Array): ExactOutcomes {
+function outcomesAt(view: View, w: number, at: Int32Array): UnroundedOutcomes {
   const window = TIMEFRAMES[view.timeframe].windows[w]!
   const { close, ranks } = view.outcomes!
   // One piece of memory: of a whole market there are hundreds of thousands of such columns.
@@ -159,7 +159,7 @@ function outcomesAt(view: View, w: number, at: Int32Array): ExactOutcomes {
   for (let row = 0; row < at.length; row++)
     own[row] = found.ended[row] === 1 ? returnOver(close, at[row]!, window) : Number.NaN
   let percentiles: Float64Array | undefined
-  const exact = {
+  const unrounded = {
     returns: own,
     // Made on demand: callers that count returns do not need them.
     get percentiles(): Float64Array {
@@ -169,7 +169,7 @@ function outcomesAt(view: View, w: number, at: Int32Array): ExactOutcomes {
       return percentiles
     },
   }
-  return { ...found, exact }
+  return { ...found, unrounded }
 }
 
 /** Which windows had ended, and how their returns ranked. @param room for two columns */

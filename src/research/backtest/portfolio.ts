@@ -1,5 +1,5 @@
 import { byRank, readRank } from '../../core/language/rank.js'
-import { daysAt, placesIn, rangeOf, unionCalendar } from '../../core/model/calendar.js'
+import { daysAt, indicesIn, rangeOf, unionCalendar } from '../../core/model/calendar.js'
 import { countBelow, parseDay } from '../../core/model/day.js'
 import type { Strategy } from '../../core/params/strategy.js'
 import type { Random } from '../../core/statistics/random.js'
@@ -453,7 +453,7 @@ function candidatesOf(
   calendar: Int32Array,
   { from, to, signalsTo = to }: CalendarPart,
 ): Candidates {
-  const indices = members.map(({ bars }) => placesIn(calendar, bars.days))
+  const indices = members.map(({ bars }) => indicesIn(calendar, bars.days))
   const ends = new Int32Array(members.length)
   const all: { member: number; signal: number; index: number }[] = []
   members.forEach(({ signals }, member) => {

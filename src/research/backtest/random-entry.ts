@@ -1,4 +1,4 @@
-import { daysAt, placesIn, unionCalendar } from '../../core/model/calendar.js'
+import { daysAt, indicesIn, unionCalendar } from '../../core/model/calendar.js'
 import type { Strategy } from '../../core/params/strategy.js'
 import { mean } from '../../core/statistics/moments.js'
 import { Random } from '../../core/statistics/random.js'
@@ -32,7 +32,7 @@ interface Drawn {
 
 /**
  * What the same rules would have done at random times: the signals of all closed trades moved together, by a random number
- * of days on the calendar of their tickers, which wraps round, with the same exits and costs and no limit on places or
+ * of days on the calendar of their tickers, which wraps round, with the same exits and costs and no limit on positions or
  * money. The event that ends a trade (leave, on) moves with its signal: of another bar it would come sooner or later than
  * after a signal, and trades that last longer vary more. No move is shorter than the longest trade; where 2,000 or fewer
  * are possible every one is looked at, otherwise `draws`.
@@ -148,12 +148,12 @@ function landingOf(
   { calendar, moves }: { calendar: Int32Array; moves: Int32Array },
 ): Landing {
   const { length } = calendar
-  const places = placesIn(calendar, member.bars.days)
-  const barAt = eligibleAt(member, places, length)
+  const indices = indicesIn(calendar, member.bars.days)
+  const barAt = eligibleAt(member, indices, length)
   const known: (MovedSignal | null | undefined)[] = new Array(member.signals.bars.length)
   const shared = sharedNets(strategy, member, barAt)
   const moved = (signal: number): MovedSignal | null => {
-    const place = places[signal]!
+    const place = indices[signal]!
     if (barAt[place] !== signal) return null
     const event = shared === null ? eventAfter(member, signal) : NEVER
     const nets = new Float64Array(moves.length)
@@ -175,7 +175,7 @@ function landingOf(
 
 /**
  * Mean and error after each move.
- * @param signals in order of their places
+ * @param signals in order of their days
  * @param room for a number a move and day, which all draws share: asking for it anew takes longer than the sums
  */
 function errorsOf(signals: readonly MovedSignal[], moves: number, longest: number, room: Float64Array): RatioError[] {
@@ -230,18 +230,18 @@ function drawnOf(strategy: Strategy, closed: readonly Taken[], calendar: Int32Ar
     a < b ? -1 : 1,
   )
   return byTicker.map(([member, trades]) => {
-    const places = placesIn(calendar, member.bars.days)
-    const barAt = eligibleAt(member, places, calendar.length)
+    const indices = indicesIn(calendar, member.bars.days)
+    const barAt = eligibleAt(member, indices, calendar.length)
     const bars = Int32Array.from(trades, ({ signal }) => signal).sort()
-    const signals = bars.map(bar => (barAt[places[bar]!] === bar ? places[bar]! : -1))
+    const signals = bars.map(bar => (barAt[indices[bar]!] === bar ? indices[bar]! : -1))
     return { signals, netAt: netsOf(strategy, member, bars, barAt) }
   })
 }
 
 /** The eligible bar at each place of a calendar; -1 without one. */
-function eligibleAt({ eligible }: Member, places: Int32Array, length: number): Int32Array {
+function eligibleAt({ eligible }: Member, indices: Int32Array, length: number): Int32Array {
   const barAt = new Int32Array(length).fill(-1)
-  for (const bar of eligible) if (places[bar]! >= 0) barAt[places[bar]!] = bar
+  for (const bar of eligible) if (indices[bar]! >= 0) barAt[indices[bar]!] = bar
   return barAt
 }
 

@@ -3,7 +3,7 @@ import type { GridStatistic } from '../../core/params/grid.js'
 import type { Side, Strategy } from '../../core/params/strategy.js'
 import type { ValidationKind } from '../../core/params/studies.js'
 import type { Verdict } from '../../core/statistics/verdict.js'
-import type { LogStanding } from '../trials.js'
+import type { LogComparison } from '../trials.js'
 
 /** The common head of every answer about strategies. */
 interface ResultHead {
@@ -30,7 +30,7 @@ interface ResultHead {
      * All questions to these data, and the p of random entry corrected for them. It is the p of the tests if there are
      * any, otherwise of the strategy or the best one; null without a p or a log.
      */
-    log: LogStanding | null
+    log: LogComparison | null
     log_q: number | null
   }
   assumptions: string[]

@@ -170,7 +170,7 @@ function tradingRules(strategy: Strategy, vocabularies: Vocabularies): Record<st
   const all = isCondition(entry.field) ? TRUTHS : vocabularies.get(entry.field)
   const plain: Strategy = {
     ...strategy,
-    entry: { ...entry, bands: chosen(entry.bands, all), prev_bands: chosen(entry.prev_bands, all) },
+    entry: { ...entry, bands: nullIfAll(entry.bands, all), prev_bands: nullIfAll(entry.prev_bands, all) },
     // Without a hold there is nothing to extend.
     overlap: overlap === 'extend' && exit.hold === null ? 'skip' : overlap,
     costs: { bps: bps + slippage_bps, slippage_bps: 0, per_share, fixed, borrow: side === 'long' ? 0 : borrow },
@@ -181,7 +181,7 @@ function tradingRules(strategy: Strategy, vocabularies: Vocabularies): Record<st
   return portfolio.shuffle ? { ...rules, seed } : rules
 }
 
-/** null: any band. */
-function chosen(bands: readonly string[] | null, all: readonly string[] | undefined): readonly string[] | null {
+/** The bands, or null where they are all bands of the field: any band. */
+function nullIfAll(bands: readonly string[] | null, all: readonly string[] | undefined): readonly string[] | null {
   return bands?.length === all?.length ? null : bands
 }

@@ -87,12 +87,12 @@ export async function screen(local: Local, query: ScreenQuery, { step }: ScreenO
   const today = await local.today()
   const found: Onset[] = []
   let [scanned, stale] = [0, 0]
-  for await (const stays of local.stays({ tickers, timeframe, fields: [condition], ...(lag && { lag }) })) {
-    step?.(() => `screen  ${stays.ticker}  ${scanned} of ${tickers.length} tickers`)
+  for await (const periods of local.bandPeriods({ tickers, timeframe, fields: [condition], ...(lag && { lag }) })) {
+    step?.(() => `screen  ${periods.ticker}  ${scanned} of ${tickers.length} tickers`)
     scanned++
-    const isFresh = stays.last !== null && today - stays.last.known <= FRESH
+    const isFresh = periods.last !== null && today - periods.last.known <= FRESH
     if (!isFresh) stale++
-    const onset = !isFresh ? null : within === null ? currentOnset(stays) : recentOnset(stays, within)
+    const onset = !isFresh ? null : within === null ? currentOnset(periods) : recentOnset(periods, within)
     if (onset !== null) found.push(onset)
   }
   const match = await matchReader(local, query)
@@ -260,9 +260,9 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
     const isBegun = progress.isBegun || leftOut.length === 0
     const begin = isBegun ? null : await lastBarsBy(local, since, { tickers, timeframe, fields: fields.slice(0, 1) })
     const changed: Changing[] = []
-    for await (const stays of local.stays({ ...asked, tickers })) {
-      step?.(() => `changes  ${stays.ticker}  ${timeframe}`)
-      const { ticker, last } = stays
+    for await (const periods of local.bandPeriods({ ...asked, tickers })) {
+      step?.(() => `changes  ${periods.ticker}  ${timeframe}`)
+      const { ticker, last } = periods
       if (last !== null) {
         marks.push({ ticker, timeframe, day: last.day })
         for (const field of leftOut) {
@@ -270,7 +270,7 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
           marks.push({ ticker, timeframe, day: Math.min(day, last.day), field })
         }
       }
-      const changes = changing(stays, since, progress)
+      const changes = changing(periods, since, progress)
       if (changes.size > 0) changed.push({ ticker, fields: changes })
     }
     const beside = { ...(query.when !== undefined && { when: query.when }), ...(query.lag && { lag: query.lag }) }

@@ -1,4 +1,4 @@
-import { daysAt, placesIn, unionCalendar } from '../../core/model/calendar.js'
+import { daysAt, indicesIn, unionCalendar } from '../../core/model/calendar.js'
 import { countBelow, countUpTo, mondayOf } from '../../core/model/day.js'
 import type { Series } from '../../core/model/series.js'
 import type { Abnormal, StudyQuery } from '../../core/params/studies.js'
@@ -257,7 +257,7 @@ export function pathOf(
   const counting = subjects.filter(({ signals }) => signals.bars.length > 0)
   const calendar = unionCalendar(counting.map(({ prices }) => prices.series.days))
   const members = counting.map(({ prices, eligible, signals: { bars } }) => {
-    const indices = placesIn(calendar, daysAt(prices.series.days, bars))
+    const indices = indicesIn(calendar, daysAt(prices.series.days, bars))
     return { prices, bars, indices, moves: meanMoves(prices, eligible, query.path) }
   })
   const abnormal = modelled.map(event => abnormalPath(event, before, after))

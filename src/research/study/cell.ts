@@ -1,5 +1,5 @@
 import { inOrder, movingRanks, zoneOfRank } from '../../core/indicators/rank.js'
-import { daysAt, isConsecutive, onCommonCalendar, placesIn } from '../../core/model/calendar.js'
+import { daysAt, indicesIn, isConsecutive, onCommonCalendar } from '../../core/model/calendar.js'
 import { countBelow } from '../../core/model/day.js'
 import { DEFINITIONS } from '../../core/model/definitions.js'
 import { forwardReturns, PERFORMANCES, UNDEFINED } from '../../core/model/series.js'
@@ -101,7 +101,7 @@ export function memberBars(
 
 /** Indices of some bars within `bars`, both ascending; bars that are missing there are left out. */
 export function indicesAmong(bars: Int32Array, some: Int32Array): Int32Array {
-  if (!isConsecutive(bars)) return placesIn(bars, some).filter(index => index >= 0)
+  if (!isConsecutive(bars)) return indicesIn(bars, some).filter(index => index >= 0)
   const [first = 0] = bars
   const inside = some.subarray(countBelow(some, first), countBelow(some, first + bars.length))
   return inside.map(bar => bar - first)

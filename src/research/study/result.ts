@@ -1,7 +1,7 @@
 import type { Stability } from '../../core/model/series.js'
 import type { Abnormal, EventFilter, StudyQuery } from '../../core/params/studies.js'
 import type { Verdict } from '../../core/statistics/verdict.js'
-import type { LogStanding } from '../trials.js'
+import type { LogComparison } from '../trials.js'
 
 /** `bands study`: returns after the events, compared with any bar. Returns are fractions, dates YYYY-MM-DD. */
 export interface EventStudy extends EventFilter, Sampling {
@@ -20,7 +20,7 @@ export interface EventStudy extends EventFilter, Sampling {
   /** Cells tested now, and all trials in the log; null without a log. */
   trials: { run: number; ledger: number | null }
   /** Null without a trial log. */
-  log: LogStanding | null
+  log: LogComparison | null
   windows: StudyWindow[]
   path: PathPoint[]
   occurrences: Occurrence[]

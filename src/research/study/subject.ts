@@ -1,4 +1,4 @@
-import { daysAt, placesIn, type Range, rangeOf } from '../../core/model/calendar.js'
+import { daysAt, indicesIn, type Range, rangeOf } from '../../core/model/calendar.js'
 import type { Series } from '../../core/model/series.js'
 import { ANY_EVENT, type StudyQuery } from '../../core/params/studies.js'
 import type { MarketBars, PricedSource, States, Step } from '../../core/source.js'
@@ -149,7 +149,7 @@ export function calendarTime(calendar: Int32Array, holders: readonly Holder[], h
   }
   // Only zeros before and after each holder.
   const opened = new Int32Array(holders.reduce((most, { days }) => Math.max(most, days.length), 0))
-  for (const { days, close, events, base, indices = placesIn(calendar, days) } of holders) {
+  for (const { days, close, events, base, indices = indicesIn(calendar, days) } of holders) {
     openPositions(opened, events, horizon, days.length)
     let positions = 0
     for (let bar = 1; bar < days.length; bar++) {

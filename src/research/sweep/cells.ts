@@ -1,4 +1,4 @@
-import { placesIn } from '../../core/model/calendar.js'
+import { indicesIn } from '../../core/model/calendar.js'
 import type { Adjustment } from '../../core/params/studies.js'
 import { stationaryIndices } from '../../core/statistics/bootstrap.js'
 import { quantile } from '../../core/statistics/moments.js'
@@ -280,7 +280,7 @@ function portfolioOf(
 }
 
 function columnOf({ calendar, series: { events, excess }, n }: Cell, days: Int32Array): Column {
-  const indices = placesIn(days, calendar)
+  const indices = indicesIn(days, calendar)
   const some = daysWith(events)
   return {
     indices: some.map(day => indices[day]!),

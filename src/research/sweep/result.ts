@@ -3,7 +3,7 @@ import type { Timeframe } from '../../core/model/terms.js'
 import type { Adjustment, SweepQuery, ValidationKind } from '../../core/params/studies.js'
 import type { Verdict } from '../../core/statistics/verdict.js'
 import type { Sampling } from '../study/result.js'
-import type { LogStanding } from '../trials.js'
+import type { LogComparison } from '../trials.js'
 
 /** `bands sweep`: every cell, sorted by corrected p. Returns are fractions. */
 export interface Sweep extends Omit<Sampling, 'reps'> {
@@ -31,7 +31,7 @@ export interface Sweep extends Omit<Sampling, 'reps'> {
   /** Cells with q below 0.05. */
   found: number
   /** Null without a trial log. */
-  log: LogStanding | null
+  log: LogComparison | null
   /** Is the best cell real? Computed over the whole sweep; null with a reason where there are too few data. */
   best: BestOfMany
   cells: SweepCell[]

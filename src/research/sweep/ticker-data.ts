@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { InvalidParameter } from '../../core/errors.js'
-import { daysAt, placesIn, rangeOf, unionCalendar } from '../../core/model/calendar.js'
+import { daysAt, indicesIn, rangeOf, unionCalendar } from '../../core/model/calendar.js'
 import type { Series } from '../../core/model/series.js'
 import { windowName } from '../../core/model/terms.js'
 import { ANY_EVENT, type EventFilter, type SweepQuery } from '../../core/params/studies.js'
@@ -35,7 +35,7 @@ export function timelineOf(tickerData: readonly TickerData[]): Timeline {
   const { first, last } = rangeOf(tickerData.flatMap(data => data.fields.map((_, field) => eligibleDays(data, field))))
   const days = unionCalendar(tickerData.map(data => data.days)).filter(day => first !== null && day >= first)
   const end = last === null ? 0 : days.indexOf(last) + 1
-  const indicesOf = new Map([...new Set(tickerData.map(data => data.days))].map(own => [own, placesIn(days, own)]))
+  const indicesOf = new Map([...new Set(tickerData.map(data => data.days))].map(own => [own, indicesIn(days, own)]))
   return { days, end, indices: new Map(tickerData.map(data => [data, indicesOf.get(data.days)!])) }
 }
 

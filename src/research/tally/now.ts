@@ -68,10 +68,10 @@ export async function now(source: Source, query: NowQuery, { step }: RunContext 
   const answers: AnsweredRange[] = []
   const states: FieldState[] = []
   for (const part of partsOf({ ...query, tickers })) {
-    for await (const stays of source.stays({ ...part, timeframe })) {
-      step?.(() => `now  ${stays.ticker}  ${states.length + 1} questions`)
-      answers.push({ query_range: stays.query_range, after: stays.after, as_of: stays.as_of })
-      for (let f = 0; f < stays.fields.length; f++) states.push(stateOf(stays, f))
+    for await (const periods of source.bandPeriods({ ...part, timeframe })) {
+      step?.(() => `now  ${periods.ticker}  ${states.length + 1} questions`)
+      answers.push({ query_range: periods.query_range, after: periods.after, as_of: periods.as_of })
+      for (let f = 0; f < periods.fields.length; f++) states.push(stateOf(periods, f))
     }
   }
   const { query_range, as_of } = scopeOf(answers, {})
@@ -118,8 +118,8 @@ function partsOf({ tickers, fields, timeframe, skip }: NowQuery): { tickers: str
 }
 
 /** @param f index of the field */
-function stateOf(stays: BandPeriods, f: number): FieldState {
-  const { ticker, fields, bands, present, after } = stays
+function stateOf(periods: BandPeriods, f: number): FieldState {
+  const { ticker, fields, bands, present, after } = periods
   const field = fields[f]!
   const code = present.band[f]!
   if (code === UNDEFINED) {
@@ -141,7 +141,7 @@ function stateOf(stays: BandPeriods, f: number): FieldState {
   const bars = present.bars[f] === NO_NUMBER ? null : present.bars[f]!
   const initial = present.initial[f] === 1
   const prev_band = bands[f]![present.left[f]!] ?? null
-  const completed = completedStays(stays, f)
+  const completed = completedStays(periods, f)
   const reasons: Record<string, string> = {}
   const before = 'entered before the range'
   if (since === null) reasons.since = before
@@ -155,7 +155,7 @@ function stateOf(stays: BandPeriods, f: number): FieldState {
   }
 }
 
-function completedStays(stays: BandPeriods, f: number): FieldState['completed_stays'] {
-  const ascending = stays.completed(f).sort()
+function completedStays(periods: BandPeriods, f: number): FieldState['completed_stays'] {
+  const ascending = periods.completed(f).sort()
   return { n: ascending.length, median: quantile(ascending, 0.5), p90: quantile(ascending, 0.9) }
 }

@@ -3,7 +3,7 @@
 // Out: counts, shares and medians with intervals.
 
 import { InvalidParameter, listed, sentence, TierRestricted } from '../../core/errors.js'
-import { onCommonCalendar, placesIn, SharedColumns } from '../../core/model/calendar.js'
+import { indicesIn, onCommonCalendar, SharedColumns } from '../../core/model/calendar.js'
 import { type Day, formatDay } from '../../core/model/day.js'
 import type { Baseline, PoolQuery } from '../../core/model/event.js'
 import type { History, WindowOutcomes } from '../../core/model/history.js'
@@ -13,7 +13,7 @@ import type { Family } from '../../core/params/studies.js'
 import type { HistoriesQuery, RunContext, Source } from '../../core/source.js'
 import { overlap } from '../../core/statistics/counts.js'
 import { type ShareInterval, type ShareMember, shareInterval } from '../../core/statistics/shares.js'
-import { type LogStanding, noteAndCompare } from '../trials.js'
+import { type LogComparison, noteAndCompare } from '../trials.js'
 import {
   type Base,
   type BaseShare,
@@ -59,7 +59,7 @@ export interface Tally extends PoolInfo, Scope {
   events: number
   groups: TallyGroup[]
   /** Null without a trial log. */
-  log: LogStanding | null
+  log: LogComparison | null
   /** Notes on the whole, in sentences. */
   warnings: string[]
 }
@@ -252,16 +252,16 @@ async function* tickerSources(
       yield {
         ...{ ticker, query_range, after, as_of },
         // Only these columns, because the rest of an outcome holds the ranks of all bars in memory.
-        outcomes: outcomes.map(({ ended, performances, exact }) => ({
+        outcomes: outcomes.map(({ ended, performances, unrounded }) => ({
           ended,
           performances,
-          returns: exact?.returns ?? null,
+          returns: unrounded?.returns ?? null,
         })),
         ...{ rows: rowsOf(history, bands), grouping: groupingOf(history, by) },
         bars,
         base: base && { bars: base.bars, windows: base.windows },
         days,
-        indices: placesIn(days, history.days),
+        indices: indicesIn(days, history.days),
       }
     }
   } finally {

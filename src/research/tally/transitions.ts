@@ -52,7 +52,7 @@ export async function transitionsOf(
   const answers: AnsweredRange[] = []
   const gathered = new CollectedChanges()
   const { field: asked, ...filter } = query
-  for await (const found of source.stays({ ...filter, fields: [asked], tickers: names })) {
+  for await (const found of source.bandPeriods({ ...filter, fields: [asked], tickers: names })) {
     step?.(() => `transitions  ${found.ticker}  ${answers.length + 1} questions`)
     answers.push({ query_range: found.query_range, after: found.after, as_of: found.as_of })
     gathered.add(found)

@@ -36,12 +36,12 @@ describePostgres('accounts in PostgreSQL', () => {
   for (const partitions of [0, 4])
     accountsContract(partitions === 0 ? 'postgres' : `postgres in ${partitions} partitions`, async () => {
       const url = await cluster.current.createDatabase()
-      return { accounts: await opened(url, { make: true, partitions }), again: () => opened(url) }
+      return { accounts: await opened(url, { create: true, partitions }), again: () => opened(url) }
     })
 
   const withAlice = async () => {
     const url = await cluster.current.createDatabase()
-    const accounts = await kept(opened(url, { make: true }))
+    const accounts = await kept(opened(url, { create: true }))
     const alice = await accounts.create('alice', 'free', iso(NOON))
     const database = new URL(url).pathname.slice(1)
     return { url, accounts, alice, sql: (statement: string) => cluster.current.sql(statement, database) }
@@ -52,7 +52,7 @@ describePostgres('accounts in PostgreSQL', () => {
       const url = await cluster.current.createDatabase()
       await expect(opened(url)).rejects.toThrow(NotFound)
       await expect(opened(url)).rejects.toThrow(`there are no accounts in ${url.replace('bands@', '')}.`)
-      const all = await Promise.all([1, 2, 3, 4].map(() => kept(opened(url, { make: true }))))
+      const all = await Promise.all([1, 2, 3, 4].map(() => kept(opened(url, { create: true }))))
       const secrets = await Promise.all(all.map(accounts => accounts.secret()))
       for (const secret of secrets) expect(secret).toEqual(secrets[0])
     })
@@ -71,7 +71,7 @@ describePostgres('accounts in PostgreSQL', () => {
         ...{ schema: 'bands.accounts-layout/1', accounts: place, partitions: 4 },
       })
       const other = await cluster.current.createDatabase()
-      await kept(opened(other, { make: true }))
+      await kept(opened(other, { create: true }))
       expect((await typed(`accounts layout --accounts ${other}`)).out).toContain(': whole tables')
     })
 
@@ -89,7 +89,7 @@ describePostgres('accounts in PostgreSQL', () => {
       const address = addressOf('accounts', url, {})
       const before = await Database.open(address)
       const { steps, ...kind } = booksIn(0)
-      await prepareSchema(before, { ...kind, steps: steps.slice(0, 2) }, { make: true })
+      await prepareSchema(before, { ...kind, steps: steps.slice(0, 2) }, { create: true })
       await before.query(`
         INSERT INTO bands_accounts.accounts (account, name, tier, created) VALUES ('alice', 'alice', 'free', ${NOON});
         INSERT INTO bands_accounts.accounts (account, name, tier, created) VALUES ('bob', 'bob', 'free', ${NOON});
@@ -122,7 +122,7 @@ describePostgres('accounts in PostgreSQL', () => {
       await sql('CREATE ROLE server LOGIN')
       expect((await typed(`accounts grant server --accounts ${url}`)).out).toContain('server can serve the accounts')
       expectRefusal(await typed(`accounts grant servre --accounts ${url}`), 3, 'has no role servre')
-      const server = await kept(opened(url.replace('bands@', 'server@'), { make: true }))
+      const server = await kept(opened(url.replace('bands@', 'server@'), { create: true }))
       expect(await server.charge([chargeOf(alice)])).toEqual([{ outcome: 'charged', used: { day: 1, hour: 1 } }])
       expect((await server.key('Identity'))?.lastUsed).toBe(iso(NOON))
       await server.check()
@@ -303,7 +303,7 @@ describePostgres('accounts in PostgreSQL', () => {
       const { accounts: file } = await fileWithBooks()
       const books = await rowsOf(file)
       expect(Object.values(books).every(rows => rows.length > 0)).toBe(true)
-      const database = await kept(opened(await cluster.current.createDatabase(), { make: true, partitions: 4 }))
+      const database = await kept(opened(await cluster.current.createDatabase(), { create: true, partitions: 4 }))
       const report = await copyAccounts(file, database)
       expect(report).toMatchObject({ rows: { accounts: 2, keys: 2, secrets: 1, ledger: 4, days: 2 } })
       expect(report.proof).toEqual(await file.reconcile())

@@ -19,6 +19,9 @@ describeOldestPostgres('the oldest PostgreSQL that is promised', () => {
 
   accountsContract('postgres 14', async () => {
     const address = addressOf('accounts', await cluster.current.createDatabase(), {})
-    return { accounts: await openPostgresAccounts(address, { make: true }), again: () => openPostgresAccounts(address) }
+    return {
+      accounts: await openPostgresAccounts(address, { create: true }),
+      again: () => openPostgresAccounts(address),
+    }
   })
 })

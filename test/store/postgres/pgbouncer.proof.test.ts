@@ -38,7 +38,7 @@ describePgBouncer('through a real PgBouncer', () => {
     it('three nodes charge accounts exactly', async () => {
       const pooler = await begun(settings, new URL(await cluster.current.createDatabase()).pathname.slice(1))
       const address = addressOf('accounts', pooler.url('bands'), pooler.env)
-      const first = await openPostgresAccounts(address, { make: true })
+      const first = await openPostgresAccounts(address, { create: true })
       const nodes = [first, await openPostgresAccounts(address), await openPostgresAccounts(address)]
       onTestFinished(async () => void (await Promise.all(nodes.map(node => node.close()))))
       const owners = await Promise.all(['ann', 'bob', 'cy'].map(owner => first.create(owner, 'pro', iso(NOON))))

@@ -14,7 +14,7 @@ describePostgres('several processes with accounts in one database', () => {
 
   const withProgram = async (): Promise<{ url: string; accounts: PostgresAccounts; program: string }> => {
     const url = await cluster.current.createDatabase()
-    const accounts = await openPostgresAccounts(addressOf('accounts', url, {}), { make: true })
+    const accounts = await openPostgresAccounts(addressOf('accounts', url, {}), { create: true })
     onTestFinished(() => accounts.close())
     await accounts.create('alice', 'free', iso(NOON))
     return { url, accounts, program: await bundled('test/store/charging-process.ts', temporaryFolder()) }

@@ -36,14 +36,15 @@ describePostgres('an update of accounts in PostgreSQL', () => {
     const database = await connected(url)
     if (user !== 'bands') await database.query(`GRANT CREATE ON DATABASE ${new URL(url).pathname.slice(1)} TO ${user}`)
     const owner = await connected(url.replace('bands@', `${user}@`))
-    await prepareSchema(owner, tablesOf(release), { make: true })
+    await prepareSchema(owner, tablesOf(release), { create: true })
     await owner.query(`
       INSERT INTO bands_accounts.accounts (account, name, tier, created)
       SELECT name, name, 'free', ${NOON} FROM unnest(ARRAY['alice', 'bob', 'carol']) AS name;
       INSERT INTO bands_accounts.books SELECT account FROM bands_accounts.accounts`)
     return { url, database }
   }
-  const updated = (database: Database, release: Release) => prepareSchema(database, tablesOf(release), { make: false })
+  const updated = (database: Database, release: Release) =>
+    prepareSchema(database, tablesOf(release), { create: false })
 
   describe.each<[before: Release, after: Release]>([
     [1, 2],

@@ -42,7 +42,7 @@ async function ofThis(): Promise<ChargeAll> {
 async function ofAnother(): Promise<ChargeAll> {
   const database = await Database.open(addressOf('accounts', url, {}))
   const own = Number(release) as Release
-  await prepareSchema(database, tablesOf(own), { make: false })
+  await prepareSchema(database, tablesOf(own), { create: false })
   const query: Database['query'] = (text, values, within) =>
     database.query(prepared(text.replace(CHARGE_FUNCTION, functionOf(own))), values, within)
   const stored: Record<number, string> = { [ALICE]: 'alice', [BOB]: 'bob', [CAROL]: 'carol' }

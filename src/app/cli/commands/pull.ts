@@ -87,11 +87,19 @@ const LISTED = 30
 
 /** Shows the result of a pull. */
 function describePull(report: PullReport): Described {
-  const { url: source, credits, left, price, stopped } = report
+  const { url: source, credits, creditsLeft, creditsMissing, stopped } = report
   const reports = report.series.toSorted(byTicker)
   const series = reports.map(one => rowOf(one, source))
   return {
-    document: { schema: 'bands.pull/1', source, credits, credits_left: left, credits_missing: price, stopped, series },
+    document: {
+      schema: 'bands.pull/1',
+      source,
+      credits,
+      credits_left: creditsLeft,
+      credits_missing: creditsMissing,
+      stopped,
+      series,
+    },
     columns: [
       ...['ticker', 'timeframe', 'field', 'outcome', 'events', 'new', 'changed', 'credits', 'query_range'],
       ...['source', 'pulled_at', 'as_of', 'complete', 'note'],
@@ -162,13 +170,13 @@ function leftWords(left: CreditsLeft | null): string {
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}`
 }
 
-function notes({ series, credits, left }: PullReport): string[] {
+function notes({ series, credits, creditsLeft }: PullReport): string[] {
   const noted = series.filter(({ note, refusal }) => note !== null || refusal !== null)
   const shown = noted
     .slice(0, LISTED)
     .map(one => `${one.ticker} ${one.timeframe} ${one.field}: ${one.refusal?.message ?? one.note}`)
   const more = noted.length > shown.length ? [`and ${whole(noted.length - shown.length)} more (--json has all)`] : []
-  return [...shown, ...more, `${count(credits, 'credit')} spent${leftWords(left)}`]
+  return [...shown, ...more, `${count(credits, 'credit')} spent${leftWords(creditsLeft)}`]
 }
 
 const sum = (own: readonly SeriesReport[], key: 'events' | 'added' | 'credits'): number =>
@@ -272,10 +280,10 @@ function progressOf(context: Context, remote: Remote): PullOptions {
  * Why a pull is incomplete; null if it is complete.
  * @param all every field was requested, and those above the key's tier are no failure
  */
-function pullFailure({ series, stopped, error, price, credits }: PullReport, all: boolean): unknown {
+function pullFailure({ series, stopped, error, creditsMissing, credits }: PullReport, all: boolean): unknown {
   if (stopped === 'error') return error
   const open = series.filter(({ outcome }) => outcome === 'unfinished').length
-  const rest = `${whole(open)} of ${whole(series.length)} series are not at their end, for ${priceWords(price)} more; the same command goes on.`
+  const rest = `${whole(open)} of ${whole(series.length)} series are not at their end, for ${priceWords(creditsMissing)} more; the same command goes on.`
   if (stopped === 'credits')
     return new BandsError('rate_limit_exceeded', `${whole(credits)} credits are spent, as many as may be: ${rest}`)
   if (open > 0) return new BandsError('busy', `the server changed while it was asked: ${rest}`)

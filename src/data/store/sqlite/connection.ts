@@ -31,7 +31,7 @@ import {
 
 /** Opens an existing database for questions. Nothing in it is written. Throws StorageError. */
 export function openForReading(path: string, kind: DatabaseKind): Connection {
-  if (!existsSync(path)) throw new StorageError(`there is no database at ${path}`, { remedy: kind.made })
+  if (!existsSync(path)) throw new StorageError(`there is no database at ${path}`, { remedy: kind.createCommand })
   try {
     return checked(connect(path, { readonly: true }), path, kind)
   } catch (cause) {

@@ -10,7 +10,7 @@ import { damagedRows, giveHashes, hashOf, marked, type Table, WRITTEN, withHashe
 /** The user's watch lists, in a file next to the data: a question never writes to the data. */
 export const LISTS: DatabaseKind = {
   table: 'lists',
-  made: remedy('watch add', ['NAME', 'TICKER']),
+  createCommand: remedy('watch add', ['NAME', 'TICKER']),
   mend: 'put a copy from before in its place, or take it away and make the lists again',
   mode: 0o644,
   migrations: [
@@ -271,7 +271,7 @@ const SOUND_TRIAL = `NOT (hash GLOB '*[^0-9a-f]*' OR kind NOT IN ('cell', 'strat
  */
 export const TRIALS: DatabaseKind = {
   table: 'trials',
-  made: remedy('study', ['TICKER', 'FIELD']),
+  createCommand: remedy('study', ['TICKER', 'FIELD']),
   mend: 'put a copy from before in its place, or take it away: trials are then counted from there',
   mode: 0o644,
   migrations: [

@@ -35,7 +35,7 @@ export interface DatabaseKind {
   /** A table that each of this kind has from the first step on. */
   readonly table: string
   /** What makes one. */
-  readonly made: Remedy
+  readonly createCommand: Remedy
   /** What to do when one is damaged. */
   readonly mend: string
   /** File mode of a new file. */

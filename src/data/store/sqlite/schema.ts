@@ -208,7 +208,7 @@ export const MIGRATIONS: readonly Step[] = [
 export const DATA: DatabaseKind = {
   migrations: MIGRATIONS,
   table: 'tickers',
-  made: remedy('import', ['FILE']),
+  createCommand: remedy('import', ['FILE']),
   mend: 'import the files again into a new database',
   mode: 0o644,
 }

@@ -56,10 +56,10 @@ const MOST_NAMES = 100_000
 const CLOCK_MS = 60_000
 
 export interface OpenPostgresAccounts {
-  /** Make the tables where there are none. */
-  make?: boolean
-  /** What else creates the accounts. */
-  made?: Remedy
+  /** Create the tables where there are none. */
+  create?: boolean
+  /** The command that creates the accounts, for the error where there are none. */
+  createCommand?: Remedy
   /** Number of partitions, by account, of the growing tables when they are created. */
   partitions?: number
 }
@@ -70,11 +70,11 @@ export interface OpenPostgresAccounts {
  */
 export async function openPostgresAccounts(
   address: Address,
-  { make = false, made, partitions = 0 }: OpenPostgresAccounts = {},
+  { create = false, createCommand, partitions = 0 }: OpenPostgresAccounts = {},
 ): Promise<PostgresAccounts> {
   const database = await Database.open(address)
   try {
-    await prepareSchema(database, { ...booksIn(partitions), ...(made && { made }) }, { make })
+    await prepareSchema(database, { ...booksIn(partitions), ...(createCommand && { createCommand }) }, { create })
     return new PostgresAccounts(database, await readClock(database))
   } catch (error) {
     await database.close()

@@ -9,7 +9,7 @@ import { existingSchema, prepareSchema, type SchemaKind, schemaState } from './s
 
 interface AdminOptions {
   /** The command that creates the accounts. */
-  made?: Remedy
+  createCommand?: Remedy
 }
 
 /**
@@ -18,16 +18,16 @@ interface AdminOptions {
  */
 export function accountsLayout(
   address: Address,
-  { partitions, made }: AdminOptions & { partitions?: number } = {},
+  { partitions, createCommand }: AdminOptions & { partitions?: number } = {},
 ): Promise<number> {
   return withDatabase(address, async database => {
-    const kind = schemaKind(made, partitions)
-    const isToBeMade = partitions !== undefined
-    if (isToBeMade && (await schemaState(database, kind)) !== null)
+    const kind = schemaKind(createCommand, partitions)
+    const isNew = partitions !== undefined
+    if (isNew && (await schemaState(database, kind)) !== null)
       throw new StorageError(
         `there are accounts at ${database.location} already, and a layout is chosen when their tables are made: lay out an empty database, and copy into that`,
       )
-    await prepareSchema(database, kind, { make: isToBeMade })
+    await prepareSchema(database, kind, { create: isNew })
     const parts = "SELECT count(*) AS parts FROM pg_inherits WHERE inhparent = 'bands_accounts.books'::regclass"
     const [found] = await database.query<{ parts: number }>(parts)
     return Math.max(1, found!.parts)
@@ -51,9 +51,9 @@ export interface PlannedChange {
 }
 
 /** Changes nothing. Throws NotFound for missing accounts, StorageError if they are too new for this build. */
-export function updatePlan(address: Address, { made }: AdminOptions = {}): Promise<UpdatePlan> {
+export function updatePlan(address: Address, { createCommand }: AdminOptions = {}): Promise<UpdatePlan> {
   return withDatabase(address, async database => {
-    const kind = schemaKind(made)
+    const kind = schemaKind(createCommand)
     const { step: schema } = await existingSchema(database, kind)
     const changes = kind.steps.flatMap(({ expand, contract, since }, i): PlannedChange[] => {
       const common = { step: i + 1, servers_from: since }
@@ -76,13 +76,13 @@ export function grantAccounts(address: Address, role: string): Promise<void> {
       const found = `${database.location} has no role ${role}`
       throw new NotFound(`${found}; its roles are ${names.join(', ')}. CREATE ROLE makes one, by a user who may.`)
     }
-    await prepareSchema(database, booksIn(0), { make: true })
+    await prepareSchema(database, booksIn(0), { create: true })
     await database.transaction(session => grantRights(session, role))
   })
 }
 
-function schemaKind(made: Remedy | undefined, partitions = 1): SchemaKind {
-  return { ...booksIn(partitions === 1 ? 0 : partitions), ...(made && { made }) }
+function schemaKind(createCommand: Remedy | undefined, partitions = 1): SchemaKind {
+  return { ...booksIn(partitions === 1 ? 0 : partitions), ...(createCommand && { createCommand }) }
 }
 
 async function withDatabase<T>(address: Address, work: (database: Database) => Promise<T>): Promise<T> {

@@ -102,7 +102,7 @@ export function booksIn(partitions: number): SchemaKind {
   return {
     schema: 'bands_accounts',
     none: location => `there are no accounts in ${location}.`,
-    made: remedy('accounts create', ['NAME'], { tier: 'free' }),
+    createCommand: remedy('accounts create', ['NAME'], { tier: 'free' }),
     steps: [
       {
         since: 1,

@@ -7,7 +7,7 @@ export interface SchemaKind {
   schema: string
   /** The message if the tables are missing: a sentence and the command that creates them. */
   none: (location: string) => Words
-  made: Remedy
+  createCommand: Remedy
   /** All missing steps run in one transaction. */
   steps: readonly SchemaStep[]
 }
@@ -38,9 +38,13 @@ export interface SchemaState {
  * together. Tables of a newer bands are used as they are, as long as this build can. Throws NotFound; throws
  * StorageError for tables that are too new, or for older ones that this user cannot change.
  */
-export async function prepareSchema(database: Database, kind: SchemaKind, { make }: { make: boolean }): Promise<void> {
+export async function prepareSchema(
+  database: Database,
+  kind: SchemaKind,
+  { create }: { create: boolean },
+): Promise<void> {
   const { location } = database
-  const found = make ? await schemaState(database, kind) : await existingSchema(database, kind)
+  const found = create ? await schemaState(database, kind) : await existingSchema(database, kind)
   refuseNewer(location, kind, found)
   if (found !== null && found.step >= kind.steps.length) return
   try {
@@ -58,7 +62,7 @@ export async function prepareSchema(database: Database, kind: SchemaKind, { make
 /** Throws NotFound if there are no tables, StorageError if they are too new for this build. */
 export async function existingSchema(database: Database, kind: SchemaKind): Promise<SchemaState> {
   const found = await schemaState(database, kind)
-  if (found === null) throw new NotFound(kind.none(database.location), [], { remedy: kind.made })
+  if (found === null) throw new NotFound(kind.none(database.location), [], { remedy: kind.createCommand })
   refuseNewer(database.location, kind, found)
   return found
 }

@@ -217,7 +217,7 @@ function insertKey(db: Session, account: number, key: NewKey, besides = ''): voi
  */
 export const ACCOUNTS: DatabaseKind = {
   table: 'ledger',
-  made: remedy('accounts create', ['NAME'], { tier: 'free' }),
+  createCommand: remedy('accounts create', ['NAME'], { tier: 'free' }),
   // Charges are stored nowhere else.
   mend: 'put a copy from before in its place',
   mode: 0o600,
