@@ -146,8 +146,12 @@ async function filled(params: EventsParams): Promise<EventsParams> {
 
 describe.each(CASES)('where %s', (_, given, sentence) => {
   it('the command line says so on standard error, and the page stays as it is specified', async () => {
-    const { ticker, field, ...params } = await filled(given)
-    const options = Object.entries(params).map(([name, value]) => `--${name.replaceAll('_', '-')} ${value}`)
+    const { ticker, field, context_ticker, context_field, context_band, ...others } = await filled(given)
+    const context =
+      context_ticker === undefined ? {} : { context: `${context_ticker}:${context_field}=${context_band}` }
+    const options = Object.entries({ ...others, ...context }).map(
+      ([name, value]) => `--${name.replaceAll('_', '-')} ${value}`,
+    )
     const { code, out, err } = await ask(`events ${ticker} ${field} ${options.join(' ')} --json`)
     expect(code).toBe(0)
     expect(

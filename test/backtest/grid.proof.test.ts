@@ -8,7 +8,7 @@ import { noiseMarket } from './support/noise.js'
 const RUNS = draws(200)
 const BANDS = 'deep_oversold,oversold,neutral_low,neutral,neutral_high,overbought,deep_overbought'
 const QUERY = parseGrid(
-  { tickers: ['A'], field: 'rsi_zone', costs_bps: 0, vary: [`band=${BANDS}`, 'hold=2,5,10,20'] },
+  { tickers: ['A'], field: 'rsi_zone', costs: 0, vary: [`band=${BANDS}`, 'hold=2,5,10,20'] },
   { tier: null },
 )
 

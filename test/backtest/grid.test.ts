@@ -13,7 +13,7 @@ import { ledger } from './support/ledger.js'
 import { type MadeBar, madeMarket } from './support/made-market.js'
 import { noiseMarket } from './support/noise.js'
 
-const ASKED = { tickers: ['A'], field: 'rsi_zone', band: 'deep_oversold', hold: 5, costs_bps: 0 }
+const ASKED = { tickers: ['A'], field: 'rsi_zone', band: 'deep_oversold', hold: 5, costs: 0 }
 const VARY = ['hold=2,5,9,14', 'stop=none,2%,4%']
 const market = noiseMarket(4, 900)
 
@@ -80,7 +80,7 @@ describe('a grid', () => {
   it('says of its best what a backtest of it says', async () => {
     const bars = Array.from({ length: 60 }, (_, t): MadeBar => [10 + (t % 7), 20, 5, 10 + ((t * 3) % 7)])
     const one = { bars, bands: { rsi_zone: 'ddaaddaadd'.repeat(6) } }
-    const asked = { tickers: ['A', 'B'], field: 'rsi_zone', band: 'deep_oversold', costs_bps: 0, max_positions: 1 }
+    const asked = { tickers: ['A', 'B'], field: 'rsi_zone', band: 'deep_oversold', costs: 0, max_positions: 1 }
     const query = parseGrid({ ...asked, vary: ['hold=3,5'] }, { tier: null })
     const { warnings, best } = await grid(madeMarket({ A: one, B: one }), query)
     const own = await backtest(madeMarket({ A: one, B: one }), best!.strategy, { ...query.run, reps: 0 })
@@ -109,7 +109,7 @@ describe('a grid', () => {
   })
 
   it('tells the lag of all conditions beside the rules, whichever of them names another ticker', () => {
-    const lagged = { tickers: ['A', 'B'], field: 'rsi_zone', exit_when: 'A:rsi_zone = neutral', context_lag: 2 }
+    const lagged = { tickers: ['A', 'B'], field: 'rsi_zone', exit: 'A:rsi_zone = neutral', context_lag: 2 }
     const { strategies } = parseGrid({ ...lagged, vary: ['hold=3,4'] }, { tier: null })
     expect(strategies.slice(0, 1).map(inWords)).toEqual([
       'long rsi_zone = any at next-open; hold 3, when A:rsi_zone = neutral; other tickers 2 bars before; A, B',
@@ -279,8 +279,8 @@ describe('what is varied', () => {
   it('is named as in a strategy file, or as an option', () => {
     const key = (vary: string): string => parseGrid({ ...ASKED, vary }, { tier: null }).axes[0]!.key
     expect(['hold=1,2', 'exit.hold=1,2'].map(key)).toEqual(['hold', 'hold'])
-    expect(['costs-bps=1,2', 'costs.bps=1,2', 'bps=1,2'].map(key)).toEqual(['costs_bps', 'costs_bps', 'costs_bps'])
-    expect(['leave=true,false', 'exit=leave,none'].map(key)).toEqual(['exit', 'exit'])
+    expect(['costs=1bp,2bp', 'portfolio.size=10%,20%'].map(key)).toEqual(['costs', 'size'])
+    expect(['exit=leave,none', 'exit.when=leave,none'].map(key)).toEqual(['exit', 'exit'])
     expect(['fill=close,next-open', 'entry=close,next-open'].map(key)).toEqual(['entry', 'entry'])
   })
 
@@ -304,8 +304,8 @@ describe('what is varied', () => {
     ['one combination', 'hold=5', 'vary makes 1 combination, and a grid needs several'],
     [
       'too many',
-      [`hold=${Array.from({ length: 40 }, (_, i) => i + 1)}`, `costs_bps=${Array.from({ length: 30 }, (_, i) => i)}`],
-      'vary makes 1,200 combinations (hold 40, costs_bps 30), and a grid has at most 1,000 combinations',
+      [`hold=${Array.from({ length: 40 }, (_, i) => i + 1)}`, `costs=${Array.from({ length: 30 }, (_, i) => i)}`],
+      'vary makes 1,200 combinations (hold 40, costs 30), and a grid has at most 1,000 combinations',
     ],
     ['a key without values', 'hold=', 'vary "hold" has no values'],
     ['no key', 'hold', 'vary "hold" is not a key of the strategy and its values'],

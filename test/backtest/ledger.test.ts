@@ -98,7 +98,7 @@ describe('the trial ledger', () => {
         seed: 7,
         portfolio: {
           max_positions: 1,
-          sizing: { method: 'fixed-fraction', fraction: 0.2 },
+          size: { method: 'fixed-fraction', fraction: 0.2 },
           whole_shares: true,
           capital: 100,
           cash_rate: 0.02,
@@ -266,7 +266,7 @@ describe('the trial log and a verdict', () => {
 
   it('knows the p of every combination of a grid and of every strategy of a comparison', async () => {
     const trials = ledger()
-    const line = { tickers: ['A'], field: 'rsi_zone', band: 'deep_oversold', costs_bps: 0 }
+    const line = { tickers: ['A'], field: 'rsi_zone', band: 'deep_oversold', costs: 0 }
     const query = parseGrid({ ...line, vary: { hold: [2, 3, 4] } } as never, { tier: null })
     const found = await grid(market, query, { trials })
     expect(found.cells.every(({ p }) => p !== null)).toBe(true)

@@ -184,7 +184,7 @@ function strategies(): fc.Arbitrary<Record<string, unknown>> {
     portfolio: fc.record({
       max_positions: fc.integer({ min: 1, max: 6 }),
       shuffle: fc.boolean(),
-      sizing: fc.constantFrom<unknown>(
+      size: fc.constantFrom<unknown>(
         'equal',
         { method: 'fixed-fraction', fraction: 0.2 },
         { method: 'vol-target', target: 0.1 },

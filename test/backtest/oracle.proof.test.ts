@@ -181,7 +181,7 @@ function randomStrategy(random: Random): Strategy {
       order: 'ticker',
       capital: pick(10_000, 100_000),
       max_positions: pick(1, 2, 10),
-      sizing: pick<unknown>(
+      size: pick<unknown>(
         { method: 'equal' },
         { method: 'fixed-fraction', fraction: pick(0.1, 0.6) },
         { method: 'vol-target', target: 0.15, cap: pick(0.5, 1) },

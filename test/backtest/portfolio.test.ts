@@ -193,7 +193,7 @@ describe('the size of a position', () => {
     const bars = Array.from({ length: 40 }, (): MadeBar => [100, 101, 99, 100])
     const bands = { rsi_zone: 'd'.repeat(20) + 'a'.repeat(20) }
     const sized = async (target: number, cap: number): Promise<number> => {
-      const portfolio = { sizing: { method: 'vol-target', target, cap } }
+      const portfolio = { size: { method: 'vol-target', target, cap } }
       return (await run({ A: { bars, bands } }, { portfolio })).trades[0]!.invested
     }
     // The ATR is 2 at a price of 100; the made calendar has 365 bars a year.
@@ -202,7 +202,7 @@ describe('the size of a position', () => {
   })
 
   it('never takes more than the cash: what is left goes to the next, and then there is none', async () => {
-    const portfolio = { max_positions: 3, sizing: { method: 'fixed-fraction', fraction: 0.6 }, order: 'ticker' }
+    const portfolio = { max_positions: 3, size: { method: 'fixed-fraction', fraction: 0.6 }, order: 'ticker' }
     const { trades, skipped } = await run(three(), { portfolio })
     expect(trades.map(({ invested }) => invested)).toEqual([0.6, 0.4])
     expect(skipped).toEqual([{ ticker: 'C', date: '2020-01-03', reason: 'no_cash', rank: null }])
@@ -217,7 +217,7 @@ describe('money', () => {
     } as const
     const asked = run(tickers, { costs: { per_share: 0.01 } })
     await expect(asked).rejects.toThrow(InvalidParameter)
-    await expect(asked).rejects.toThrow(/^cost_per_share 0\.01: the prices of A are adjusted/)
+    await expect(asked).rejects.toThrow(/^costs share 0\.01: the prices of A are adjusted/)
     expect((await run({ B: tickers.B }, { costs: { per_share: 0.01 } })).trades.length).toBeGreaterThan(0)
   })
 

@@ -94,7 +94,7 @@ function randomRules(random: Random, shelves: Shelves): Rules & { rank: Ranking[
     portfolio: {
       order: 'ticker',
       max_positions: pick(random, [1, 1, 1, 2]),
-      sizing: pick<unknown>(random, [{ method: 'equal' }, { method: 'fixed-fraction', fraction: 0.7 }]),
+      size: pick<unknown>(random, [{ method: 'equal' }, { method: 'fixed-fraction', fraction: 0.7 }]),
     },
     rank: text,
   })

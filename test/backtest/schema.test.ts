@@ -5,6 +5,7 @@ import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
 import { conditionField, type KnownField } from '../../src/core/language/as-field.js'
 import { formatDay } from '../../src/core/model/day.js'
 import { STABILITIES } from '../../src/core/model/series.js'
+import { parseBacktest } from '../../src/core/params/backtest.js'
 import type { Distance } from '../../src/core/params/figures.js'
 import type { Strategy } from '../../src/core/params/strategy.js'
 import { printStrategy, readYaml, strategyOf } from '../../src/core/params/strategy-file.js'
@@ -41,7 +42,7 @@ describe('a strategy file', () => {
       portfolio: {
         capital: 1,
         max_positions: 1,
-        sizing: { method: 'equal' },
+        size: { method: 'equal' },
         whole_shares: false,
         cash_rate: 0,
         shuffle: false,
@@ -141,9 +142,9 @@ const REFUSED: [what: string, text: string, message: string | RegExp][] = [
   ['costs below 0', 'costs: {bps: -1}', 'a.yaml:4:14: costs.bps -1 is not a number from 0, below 10000'],
   ['a seed with decimals', 'seed: 1.5', 'a.yaml:4:7: seed 1.5 is not an integer from 0 to 4294967295'],
   ['text for a number', 'portfolio: {max_positions: many}', 'portfolio.max_positions "many" is not an integer from 1'],
-  ['a share above 1', 'portfolio: {sizing: {method: fixed-fraction, fraction: 1.5}}', 'a fraction above 0, up to 1'],
+  ['a share above 1', 'portfolio: {size: {method: fixed-fraction, fraction: 1.5}}', 'a fraction above 0, up to 1'],
   ['a percentage without its sign', 'risk_free: 5', 'a.yaml:4:12: risk_free 5 is not a fraction above -1, below 1'],
-  ['a share for equal', 'portfolio: {sizing: {method: equal, fraction: 0.1}}', 'fraction is not for equal'],
+  ['a share for equal', 'portfolio: {size: {method: equal, fraction: 0.1}}', 'fraction is not for equal'],
   ['a word that is not there', 'fill: open', /fill "open" is not one of next-open, next-close, close/],
   ['a list for a section', 'portfolio: [1]', 'a.yaml:4:12: portfolio [1] is not a mapping of capital, max_positions'],
   ['a rank that is no field', 'rank: rsi_zon', 'a.yaml:4:7: rank "rsi_zon" is not a field, a price, or an expression'],
@@ -195,11 +196,7 @@ const REFUSED_ENTRIES: [what: string, entry: string, message: string][] = [
 
 const REFUSED_EXITS: [what: string, exit: string, message: string][] = [
   ['a condition that is none', '{when: rsi_zone oversold}', 'a.yaml:3:23: exit.when, column 10: '],
-  [
-    'no way out',
-    '{}',
-    'a.yaml:3:7: exit: nothing ends a trade; give one of hold, leave, on, when, stop, target, trailing',
-  ],
+  ['no way out', '{}', 'a.yaml:3:7: exit: nothing ends a trade; give one of hold, when, stop, target, trailing'],
   ['a hold of 0', '{hold: 0}', 'a.yaml:3:14: exit.hold 0 is not an integer from 1 to 10000'],
   ['candidates', '{hold: [5, 10]}', 'a.yaml:3:14: exit.hold [5, 10] is a list, and a file says one: an integer from 1'],
   ['a hold back in time', '{hold: -5}', 'exit.hold -5 is not an integer from 1'],
@@ -334,7 +331,7 @@ function strategies(): fc.Arbitrary<Strategy> {
         portfolio: fc.record({
           capital: fc.double({ min: 1, max: 1e9, noNaN: true }),
           max_positions: fc.integer({ min: 1, max: 1000 }),
-          sizing: fc.constantFrom(
+          size: fc.constantFrom(
             { method: 'equal' as const },
             { method: 'fixed-fraction' as const, fraction: 0.3 },
             { method: 'vol-target' as const, target: 0.15, cap: 1 },
@@ -350,3 +347,28 @@ function strategies(): fc.Arbitrary<Strategy> {
       }),
     )
 }
+
+describe('a strategy file of before', () => {
+  const OLD =
+    'tickers: [SPY]\nentry: {field: rsi_zone, context: {ticker: QQQ, field: rsi_zone, bands: [neutral]}}\n' +
+    'exit: {leave: true, on: {bands: [overbought]}}\ncosts: {bps: 3, slippage_bps: 2}\n' +
+    'portfolio: {sizing: {method: vol-target, target: 0.15}}\n'
+
+  it('is the strategy of the new keys, and one sentence names them', () => {
+    const { strategy, notes } = parseBacktest({ strategy: OLD }, { tier: null, file: 'a.yaml' })
+    expect(notes).toEqual([
+      'a.yaml has keys of before; write costs: 3bp,slip 2bp, portfolio: { size: vol 15% }, exit: { when: ["leave","overbought"] }',
+    ])
+    const now = parseBacktest({ strategy: printStrategy(strategy) }, { tier: null, file: 'b.yaml' })
+    expect(now).toMatchObject({ strategy, notes: [] })
+  })
+
+  it('yields to parameters, costs part by part and exits as a whole', () => {
+    const params = { strategy: OLD, costs: 'share 0.01', exit: 'rsi_zone = neutral', size: '10%' }
+    expect(parseBacktest(params, { tier: null }).strategy).toMatchObject({
+      costs: { bps: 3, slippage_bps: 2, per_share: 0.01, fixed: 0, borrow: 0 },
+      exit: { leave: false, on: null, when: 'rsi_zone = neutral' },
+      portfolio: { size: { method: 'fixed-fraction', fraction: 0.1 } },
+    })
+  })
+})

@@ -119,19 +119,16 @@ describe('bands backtest', () => {
 
 describe('the rules of a backtest in words', () => {
   test.each([
-    ['--costs-bps 2 --slippage-bps 3', '5 bp a side (3 bp of it slippage); out after 20 bars.'],
-    ['--cost-fixed 1', '5 bp a side and 1 a fill;'],
-    ['--side short --borrow 3%', '5 bp a side and 3% a year for borrowed shares;'],
-    ['--borrow 3%', '5 bp a side; out'],
+    ['--costs "2bp,slip 3bp"', '5 bp a side (3 bp of it slippage); out after 20 bars.'],
+    ['--costs "fixed 1"', '5 bp a side and 1 a fill;'],
+    ['--side short --costs "borrow 3%"', '5 bp a side and 3% a year for borrowed shares;'],
+    ['--costs "borrow 3%"', '5 bp a side; out'],
     ['', 'At most 1 position, all of the equity;'],
     ['--max-positions 10', 'At most 10 positions, each 1/10 of the equity;'],
     ['--max-positions 1 --whole-shares --capital 9999', 'At most 1 position, all of the equity, whole shares;'],
-    ['--fraction 30%', 'each 30% of the equity;'],
-    ['--target-volatility 15%', 'each a share of the equity for a volatility of 15% a year, at most 100%;'],
-    [
-      '--target-volatility 15% --max-fraction 50%',
-      'each a share of the equity for a volatility of 15% a year, at most 50%;',
-    ],
+    ['--size 30%', 'each 30% of the equity;'],
+    ['--size "vol 15%"', 'each a share of the equity for a volatility of 15% a year, at most 100%;'],
+    ['--size "vol 15% max 50%"', 'each a share of the equity for a volatility of 15% a year, at most 50%;'],
     ['--cash-rate 3%', 'Cash earns 3% a year.'],
     ['--context GSPC:trend_direction=uptrend', 'while GSPC trend_direction = uptrend'],
     ['--context GSPC:trend_direction=uptrend --context-lag 1', 'while GSPC trend_direction = uptrend a bar before'],
@@ -140,9 +137,9 @@ describe('the rules of a backtest in words', () => {
   })
 
   test('say what each share costs as it was traded, which adjusted prices do not know', async () => {
-    const cost = '--cost-per-share 0.01 --cost-fixed 1'
+    const cost = '--costs "share 0.01,fixed 1"'
     expect(flowing(await shown(`${HOLDING.replace('AAPL', 'GSPC')} ${cost}`))).toContain('5 bp a side and 0.01 a share')
-    expect(await told(`${HOLDING} ${cost}`)).toContain('--cost-per-share 0.01: the prices of AAPL are adjusted')
+    expect(await told(`${HOLDING} ${cost}`)).toContain('--costs share 0.01: the prices of AAPL are adjusted')
   })
 })
 
@@ -247,15 +244,14 @@ function tenfold(): string {
 
 describe('refusals use the words of the author', () => {
   test.each([
-    [`${HOLDING} --sizing vol-target`, '--target-volatility is missing; it is a fraction'],
-    [`${HOLDING} --sizing fixed-fraction`, '--fraction is missing; it is a fraction'],
-    [`${HOLDING} --max-fraction 3`, '--max-fraction is for sizing by volatility, and no --target-volatility is given.'],
-    [`${HOLDING} --target-volatility 10% --max-fraction 3`, '--max-fraction "3" is not a fraction'],
-    [
-      LEAST,
-      'nothing ends a trade; give one of --hold, --exit leave, --exit-on, --exit-when, --stop, --target, --trailing.',
-    ],
-    [`${HOLDING} --exit-on trend=up`, 'there is no field "trend".'],
+    [`${HOLDING} --size vol`, '--size "vol" is not equal, a share of the equity such as 10%, or a volatility'],
+    [`${HOLDING} --size 110%`, '--size "110%" is not a fraction above 0, up to 1'],
+    [`${HOLDING} --size "vol 10% max 3"`, '--size "3" is not a fraction'],
+    [`${HOLDING} --costs much`, '--costs "much" is not parts such as 5bp,slip 2bp'],
+    [`${HOLDING} --costs 5bp,2bp`, 'is not parts such as 5bp,slip 2bp,share 0.005,fixed 1,borrow 3%, each once.'],
+    [LEAST, 'nothing ends a trade; give one of --hold, --exit leave, --stop, --target, --trailing.'],
+    [`${HOLDING} --exit oversol`, '--exit "oversol" is not leave, a band of rsi_zone, or a condition such as'],
+    [`${HOLDING} --exit oversold --exit overbought`, '--exit overbought: there is one such rule already'],
     [`${HOLDING} --stop 150%`, '--stop is 150 % of the entry price, which leaves no price; it must be below 100 %.'],
     ['backtest x.yaml SPY rsi_zone', 'its field stands in it, so leave out rsi_zone; give tickers with --tickers SPY.'],
     [`${HOLDING} --vary stop=none,5% --benchmark GSPC`, '--benchmark is of one strategy, and --vary makes many'],
@@ -276,10 +272,10 @@ describe('refusals use the words of the author', () => {
       writeFileSync(folder.file('odd.yaml'), rest + text)
       return told(`backtest ${folder.file('odd.yaml')}`)
     }
-    expect(await says('exit: { hold: 5 }\ncosts: 5\n')).toContain(
+    expect(await says('exit: { hold: 5 }\ncosts: [5]\n')).toContain(
       'a mapping of bps, slippage_bps, per_share, fixed, borrow',
     )
     expect(await says('exit: { hold: 5 }\ncosts: { slipage_bps: 5 }\n')).toContain('Did you mean "slippage_bps"?')
-    expect(await says('exit: {}\n')).toContain('give one of hold, leave, on, when, stop, target, trailing')
+    expect(await says('exit: {}\n')).toContain('give one of hold, when, stop, target, trailing')
   })
 })

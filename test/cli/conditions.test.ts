@@ -204,11 +204,11 @@ it('a program asks with `when`, or with the text in place of the field', async (
     expect((await bands.transitions({ tickers: ['AAPL'], when: condition })).bands).toEqual(['false', 'true'])
     expect((await bands.explain({ ticker: 'AAPL', when: condition })).tests).toHaveLength(1)
     expect((await bands.tally({ tickers: ['AAPL', 'GSPC'], when: condition })).band).toBe('true')
-    const rules = { tickers: ['AAPL'], hold: 20, exit_when: 'rsi_zone = overbought', reps: 0 }
+    const rules = { tickers: ['AAPL'], hold: 20, exit: 'rsi_zone = overbought', reps: 0 }
     const { strategy, trades } = await bands.backtest({ ...rules, when: condition })
-    expect(strategy).toMatchObject({ entry: { field: condition, bands: ['true'] }, exit: { when: rules.exit_when } })
-    const { hold, exit_when, ...others } = rules
-    const file = { entry: { when: condition }, exit: { hold, when: exit_when } }
+    expect(strategy).toMatchObject({ entry: { field: condition, bands: ['true'] }, exit: { when: rules.exit } })
+    const { hold, exit: when, ...others } = rules
+    const file = { entry: { when: condition }, exit: { hold, when } }
     expect((await bands.backtest({ ...others, strategy: file })).trades).toEqual(trades)
   } finally {
     await bands.close()
@@ -286,7 +286,7 @@ describe('a backtest of a condition', () => {
   })
 
   it('is shown in words, and noted with its text: another condition is another trial', async () => {
-    const out = ['--exit-when', 'rsi_zone enters overbought']
+    const out = ['--exit', 'rsi_zone enters overbought']
     const line = ['backtest', 'GSPC', '--when', entered, ...out, '--reps', '0']
     const env = { BANDS_DB: folder.file('bands.db') }
     const text = (await run([...line, '--output', 'table'], { env })).out.replace(/\s+/g, ' ')
@@ -300,7 +300,7 @@ describe('a backtest of a condition', () => {
   })
 
   it('is printed as a strategy file that makes the same run', async () => {
-    const rules = ['--exit-when', 'macd_state enters expanding_positive or GSPC:rsi_zone = overbought', '--reps', '0']
+    const rules = ['--exit', 'macd_state enters expanding_positive or GSPC:rsi_zone = overbought', '--reps', '0']
     const env = { BANDS_DB: folder.file('bands.db') }
     const line = ['backtest', 'AAPL', '--when', entered, ...rules]
     const printed = (await run([...line, '--print-config'], { env })).out

@@ -63,14 +63,15 @@ describe('bands config set', () => {
 
   test('of costs counts where neither the line nor a strategy file says', async () => {
     const { at, ask } = user()
-    expect((await ask('config set costs_bps 12')).code).toBe(0)
+    expect((await ask('config set costs 12bp')).code).toBe(0)
     const line = 'backtest AAPL rsi_zone --band oversold --hold 20'
-    const costs = async (more: string) => JSON.parse((await ask(`${line} ${more} --print-config --json`)).out).costs.bps
-    expect(await costs('')).toBe(12)
-    expect(await costs('--costs-bps 3')).toBe(3)
+    const costs = async (more: string) => JSON.parse((await ask(`${line} ${more} --print-config --json`)).out).costs
+    expect(await costs('')).toBe('12bp')
+    expect(await costs('--costs "slip 1bp"')).toBe('12bp,slip 1bp')
+    expect(await costs('--costs 3bp')).toBe('3bp')
     writeFileSync(join(at, 'dip.yaml'), 'entry: { field: rsi_zone, bands: [oversold] }\nexit: { hold: 20 }\n')
     const ran = await ask(`backtest ${join(at, 'dip.yaml')} --tickers AAPL --print-config --json`)
-    expect(JSON.parse(ran.out).costs.bps).toBe(5)
+    expect(JSON.parse(ran.out).costs).toBe('5bp')
   })
 
   test('of colour yields to the line, and to what the environment wishes', async () => {
@@ -85,10 +86,7 @@ describe('bands config set', () => {
     const values: Record<keyof typeof CONFIG_KEYS, string> = {
       db: '/x/bands.db',
       tickers: 'AAPL,GSPC',
-      costs_bps: '7.5',
-      slippage_bps: '1',
-      cost_per_share: '0.01',
-      cost_fixed: '1',
+      costs: '7.5bp,share 0.01',
       color: 'never',
       progress: 'plain',
       threads: '2',
@@ -99,11 +97,11 @@ describe('bands config set', () => {
     expect(JSON.parse(refused).allowed).toEqual(Object.keys(CONFIG_KEYS))
     for (const [name, value] of Object.entries(values)) {
       expect(help).toContain(name)
-      expect((await ask(`config set ${name} ${value}`)).code).toBe(0)
+      expect((await ask(`config set ${name} "${value}"`)).code).toBe(0)
       expect(String((await setting(name))[0])).toBe(value)
     }
     const whole = JSON.parse(text())
-    expect(whole).toMatchObject({ tickers: ['AAPL', 'GSPC'], costs_bps: 7.5, threads: 2 })
+    expect(whole).toMatchObject({ tickers: ['AAPL', 'GSPC'], costs: '7.5bp,share 0.01', threads: 2 })
     for (const name of Object.keys(values)) await ask(`config unset ${name}`)
     expect(JSON.parse(text())).toEqual({})
   })
@@ -135,11 +133,11 @@ describe('bands config set', () => {
     const { at, ask, file, text } = user()
     writeFileSync(join(at, 'real.json'), before)
     symlinkSync(join(at, 'real.json'), file)
-    await ask('config set costs_bps 3')
+    await ask('config set costs 3bp')
     expect(text()).toContain('// mine')
     expect(text()).toContain('// the one')
     expect(readFileSync(join(at, 'real.json'), 'utf8')).toBe(text())
-    await ask('config unset costs_bps')
+    await ask('config unset costs')
     expect((await ask('config --csv')).out).toContain('profiles.work,https://a.example')
     expect(readdirSync(at).sort()).toEqual(['config.json', 'real.json'])
   })
@@ -162,7 +160,7 @@ describe('a broken config.json', () => {
       expect(err.replace(/\s+/g, ' ')).toMatch(new RegExp(`^error: ${file}:1:\\d+: `))
     }
     // It is left as it is, for who wrote it to mend.
-    expect((await ask('config set costs_bps 1')).code).toBe(6)
+    expect((await ask('config set costs 1bp')).code).toBe(6)
     expect(readFileSync(file, 'utf8')).toBe(content)
   })
 

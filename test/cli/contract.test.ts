@@ -265,7 +265,7 @@ describe('bands schema', () => {
   test.each([
     ['simulate', 'simulate 2 --bars 20 --load'],
     ['strategy', 'backtest AAPL rsi_zone --band oversold --hold 20 --print-config'],
-    ['strategy', "backtest AAPL --when 'rsi_zone = oversold' --exit-when 'rsi_zone = neutral' --print-config"],
+    ['strategy', "backtest AAPL --when 'rsi_zone = oversold' --exit 'rsi_zone = neutral' --print-config"],
   ])('%s holds what bands %s prints', async (name, line) => {
     expect(await schemaErrors(name, JSON.parse((await ask(`${line} --json`)).out))).toEqual([])
   })

@@ -74,10 +74,8 @@ describe('every exit code is met', () => {
     'events AAPL rsi_zone --limit 0x10',
     'events AAPL rsi_zone --before 2023-02-29',
     'events AAPL rsi_zone --timeframe hourly',
-    'events AAPL rsi_zone --context-ticker GSPC',
     'events AAPL rsi_zone --context GSPC:trend_direction',
     'events AAPL rsi_zone --context GSPC:trend_direction=uptrend,downtrend',
-    'events AAPL rsi_zone --context GSPC:trend_direction=uptrend --context-field rsi_zone',
     'transitions AAPL rsi_zone --context GSPC:trend_direction=uptrend',
     'study GSPC rsi_zone trend_direction',
     'sweep AAPL --context-lag 1',
@@ -159,7 +157,7 @@ describe('every exit code is met', () => {
     expect(ran.err).toMatch(
       /^error: pe_vs_sector needs the Pro tier; you asked as Plus\.\n {2}locally: leave out --tier\n$/,
     )
-    const context = '--context-ticker GSPC --context-field rsi_zone --context-band oversold'
+    const context = '--context GSPC:rsi_zone=oversold'
     expect((await ask(`events AAPL rsi_zone --tier free ${context}`)).code).toBe(4)
     expect((await ask('events AAPL pe_vs_sector', { env: { BANDS_TIER: 'free' } })).err).toContain('unset BANDS_TIER')
   })
@@ -307,9 +305,6 @@ describe('an error for people', () => {
   })
 
   test('spells options as they are typed', async () => {
-    expect((await ask('events AAPL rsi_zone --context-ticker GSPC')).err).toContain(
-      '--context-ticker, --context-field and --context-band go together',
-    )
     expect((await ask('events AAPL rsi_zone --limit 0 --tier pro')).err).toContain(
       '--limit "0" is not an integer from 1 to 100',
     )
@@ -391,8 +386,7 @@ const SLIPS: readonly [string, string][] = [
   ['events AAPL rsi_zone --time-frame weekly', '--timeframe'],
   ['events AAPL rsi_zone --limt 5', '--limit'],
   ['events AAPL rsi_zone --befor 2018-01-01', '--before'],
-  ['events AAPL rsi_zone --contextticker GSPC', '--context-ticker'],
-  ['events AAPL rsi_zone --context-bnad oversold', '--context-band'],
+  ['events AAPL rsi_zone --contxt GSPC:rsi_zone=oversold', '--context'],
   ['events AAPL rsi_zone --jsno', '--json'],
   ['events AAPL rsi_zone -json', '--json'],
   ['events AAPL rsi_zone --ouput json', '--output'],

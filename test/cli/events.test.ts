@@ -38,7 +38,7 @@ describe('bands events', () => {
   })
 
   test('prints with --json the keys of the specification in their order', async () => {
-    const context = '--context-ticker GSPC --context-field trend_direction --context-band uptrend'
+    const context = '--context GSPC:trend_direction=uptrend'
     const { out } = await ask(`events AAPL rsi_zone --limit 1 ${context} --json`)
     const page = JSON.parse(out)
     const keys = ['ticker', 'field', 'timeframe', 'events', 'total_occurrences', 'query_range', 'context']

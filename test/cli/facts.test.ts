@@ -396,20 +396,20 @@ describe('a simulated sector', () => {
     const dates = (ticker: string, field: string): string[] =>
       whole.flatMap(row => (row.ticker === ticker && row.field === field ? row.date! : [])).sort()
     const [first] = dates('SIM0002', 'pe_vs_sector')
-    const context = '--context-ticker SIM0002 --context-field pe_vs_sector --context-band'
+    const context = '--context SIM0002:pe_vs_sector'
     let found = 0
     for (const band of FIELDS.find(({ name }) => name === 'pe_vs_sector')!.bands)
-      found += (await told(`events SIM0001 rsi_zone ${context} ${band}`)).total_occurrences
+      found += (await told(`events SIM0001 rsi_zone ${context}=${band}`)).total_occurrences
     expect(found).toBe(dates('SIM0001', 'rsi_zone').filter(date => date >= first!).length)
     expect(found).toBeGreaterThan(0)
   })
 
   test('has contexts, itself among them', async () => {
     const { events } = await told('events SIM0001 pe_vs_sector --band undervalued')
-    const context = '--context-ticker SIM0001 --context-field pe_vs_sector --context-band'
-    expect((await told(`events SIM0001 pe_vs_sector ${context} undervalued`)).events).toEqual(events)
+    const context = '--context SIM0001:pe_vs_sector'
+    expect((await told(`events SIM0001 pe_vs_sector ${context}=undervalued`)).events).toEqual(events)
     expect(events.length).toBeGreaterThan(0)
-    const split = '--context-ticker SIM0002 --context-field trend_direction --by context'
+    const split = '--context SIM0002:trend_direction --by context'
     const { groups } = await told(`tally SIM0001 pe_vs_sector ${split}`)
     expect(groups.length).toBeGreaterThan(1)
   })

@@ -310,7 +310,7 @@ describe('config.json', () => {
   test.each([
     [
       '{"profle": "x"}',
-      ':1:2: there is no setting "profle"; allowed are profile, profiles, db, tickers, costs_bps, slippage_bps, cost_per_share, cost_fixed, color, progress, threads, upgrade_url. Did you mean "profile" or "profiles"?',
+      ':1:2: there is no setting "profle"; allowed are profile, profiles, db, tickers, costs, color, progress, threads, upgrade_url. Did you mean "profile" or "profiles"?',
     ],
     [
       '{\n  "profiles": {\n    "a": {"ulr": "x"}\n  }\n}',
@@ -340,7 +340,7 @@ describe('config.json', () => {
     ['[1]', ':1:1: here should be an object: { … }.'],
     ['{"tickers": ["AAPL", "a b"]}', ':1:13: tickers "a b" is not 1 to 16 characters of A-Z 0-9 . - ^ =.'],
     ['{"color": "green"}', ':1:11: color "green" is not one of auto, always, never.'],
-    ['{"costs_bps": "much"}', ':1:15: costs_bps "much" is not a number from 0, below 10000.'],
+    ['{"costs": "much"}', ':1:11: costs "much" is not parts such as 5bp,slip 2bp,share 0.005,fixed 1,borrow 3%.'],
     ['{"threads": 0}', ':1:13: threads "0" is not an integer from 1 to 256.'],
     ['{"db": "bands.db"}', ':1:8: db should be a whole path, from the root on: a run may begin in any folder.'],
     ['profile: work', ':1:1: JSON does not allow "profile: work" here.'],

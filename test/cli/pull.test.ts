@@ -63,7 +63,7 @@ describe('bands pull', () => {
     for (const line of [
       'events SIM0001 rsi_zone --json',
       'events SIM0002 volume_ratio_band --timeframe weekly --limit 100 --json',
-      'events SIM0001 volume_ratio_band --band high --limit 3 --json --context-ticker SIM0002 --context-field rsi_zone --context-band neutral',
+      'events SIM0001 volume_ratio_band --band high --limit 3 --json --context SIM0002:rsi_zone=neutral',
       'events SIM0001 rsi_zone --csv --limit 50',
       'events SIM0001 rsi_zone --ndjson --before 2023-06-01',
       'tally SIM0001 rsi_zone --band oversold --json',

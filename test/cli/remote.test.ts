@@ -38,7 +38,7 @@ describe('at a server', () => {
   test.each([
     'events SIM0001 rsi_zone --limit 5',
     'events SIM0002 macd_state --timeframe weekly --band expanding_positive --after 2023-01-01',
-    'events SIM0001 rsi_zone --context-ticker SIM0003 --context-field trend_direction --context-band uptrend',
+    'events SIM0001 rsi_zone --context SIM0003:trend_direction=uptrend',
     'events SIM0001 rsi_zone --band oversold,overbought --limit 4',
     'events SIM0001 rsi_zone --band oversold,overbought --limit 50 --context SIM0003:trend_direction=uptrend',
     'scan oversold --date 2024-03-01',

@@ -42,10 +42,10 @@ describe('bands tally', () => {
   })
 
   test('splits by the state of a second ticker', async () => {
-    const context = '--context-ticker GSPC --context-field trend_direction'
+    const context = '--context GSPC:trend_direction'
     const found = JSON.parse((await ask(`tally AAPL rsi_zone --band oversold ${context} --by context --json`)).out)
     expect(found.groups.length).toBeGreaterThan(1)
-    expect((await ask('tally AAPL rsi_zone --by context')).err).toContain('--context-ticker and --context-field')
+    expect((await ask('tally AAPL rsi_zone --by context')).err).toContain('to group by context, give --context T:F')
   })
 
   test('asks for what it needs', async () => {
@@ -58,17 +58,15 @@ describe('bands tally', () => {
 })
 
 test.each([
-  ['events AAPL rsi_zone', '=uptrend', ' --context-band uptrend'],
-  ['tally AAPL rsi_zone', '=uptrend', ' --context-band uptrend'],
+  ['events AAPL rsi_zone', ' --context-band uptrend', '=uptrend'],
+  ['study AAPL rsi_zone', ' --context-band uptrend,downtrend', '=uptrend,downtrend'],
   ['tally AAPL rsi_zone', '', ''],
   ['transitions AAPL rsi_zone', '', ''],
-])('bands %s takes a context in one word, too: T:F%s', async (line, band, option) => {
-  const [short, long] = await Promise.all([
-    ask(`${line} --context GSPC:trend_direction${band} --json`),
-    ask(`${line} --context-ticker GSPC --context-field trend_direction${option} --json`),
-  ])
-  expect(short.code).toBe(0)
-  expect(short.out).toBe(long.out)
+])('bands %s names the context that three options of before%s are', async (line, option, band) => {
+  const { code, err } = await ask(`${line} --context-ticker GSPC --context-field trend_direction${option}`)
+  expect(code).toBe(2)
+  expect(err).toContain('--context-ticker is --context now.')
+  expect(err.replace(/\s+/g, ' ')).toContain(`try: bands ${line} --context GSPC:trend_direction${band}`)
 })
 
 test('studies without an event say why on stderr, and say it once', async () => {
@@ -158,7 +156,7 @@ describe('bands transitions', () => {
   })
 
   test('compares by the band of a second ticker', async () => {
-    const context = '--context-ticker GSPC --context-field trend_direction'
+    const context = '--context GSPC:trend_direction'
     const found = JSON.parse((await ask(`transitions AAPL rsi_zone ${context} --json`)).out)
     expect(found.context).toEqual({ ticker: 'GSPC', field: 'trend_direction' })
     const pairs = await rows(`transitions AAPL rsi_zone ${context}`)
@@ -169,9 +167,6 @@ describe('bands transitions', () => {
     expect(text).toContain('AAPL  rsi_zone  daily   beside GSPC trend_direction')
     const { chi2, df } = found.by_context.tests.equal_rows
     expect(text).toContain(`all bands together: chi2 ${chi2.toFixed(1)}, df ${df}, p`)
-    expect((await ask('transitions AAPL rsi_zone --context-ticker GSPC')).err).toContain(
-      '--context-field is missing beside --context-ticker',
-    )
   })
 
   test('counts many tickers together, as a tally does', async () => {
@@ -182,7 +177,7 @@ describe('bands transitions', () => {
   })
 
   test('says why there are none, without a band of an absent context', async () => {
-    const context = '--context-ticker GSPC --context-field trend_direction'
+    const context = '--context GSPC:trend_direction'
     const { err } = await ask(`transitions AAPL rsi_zone ${context} --after 2018-05-10`)
     expect(err).toContain(
       "AAPL's daily rsi_zone changed 284 times, but not after 2018-05-10; the nearest on 2018-05-09.",

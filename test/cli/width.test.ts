@@ -30,7 +30,7 @@ const LINES = [
   'events AAPL rsi_zone --band oversold --returns',
   'events AAPL accumulation_state --timeframe weekly',
   'events AAPL rsi_zone --tier free',
-  'events AAPL rsi_zone --context-ticker GSPC --context-field trend_direction --context-band strong_uptrend',
+  'events AAPL rsi_zone --context GSPC:trend_direction=strong_uptrend',
   'events AAPL rsi_zone --band deep_oversold --after 2018-05-10',
   'tally AAPL rsi_zone --band oversold',
   'tally AAPL rsi_zone --by stability',
@@ -39,7 +39,7 @@ const LINES = [
   'now AAPL',
   'transitions AAPL rsi_zone',
   'transitions AAPL macd_state --timeframe weekly',
-  'transitions AAPL rsi_zone --context-ticker GSPC --context-field trend_direction',
+  'transitions AAPL rsi_zone --context GSPC:trend_direction',
   'explain AAPL rsi_zone 2018-02-08',
   'explain AAPL valuation_zone',
   'show AAPL rsi_zone',
@@ -97,13 +97,13 @@ test.each(['study', 'backtest', 'sweep', 'trials', 'check lookahead', 'transitio
 
 test('a long help stands under headings that share their columns', async () => {
   const { out } = await typed('backtest --help')
-  for (const heading of ['Which events are signals', 'Entry and exit', 'Costs', 'Portfolio', 'Tests'])
+  for (const heading of ['Which events are signals', 'Entry and exit', 'Costs and size', 'Portfolio', 'Tests'])
     expect(out).toMatch(new RegExp(`^${heading}\\n  --`, 'm'))
   const at = (flag: string): number => {
     const found = new RegExp(`^  ${flag} +`, 'm').exec(out)!
     return found[0].length
   }
-  expect(at('--side SIDE')).toBe(at('--costs-bps BP'))
+  expect(at('--side SIDE')).toBe(at('--costs COSTS'))
 })
 
 test('COLUMNS counts more than the terminal, and less than 40 is 40', async () => {

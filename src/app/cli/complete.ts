@@ -178,17 +178,15 @@ async function valuesOf(line: Line, spec: OptionSpec, word: string): Promise<rea
   const kind = flags.slice(flags.indexOf('<') + 1, -1)
   if (longName(spec) === '--output') return (line.command?.outputs ?? QUESTION_OUTPUTS).map(format => [format])
   if (kind === 'BAND' || kind === 'BANDS') {
-    const bands = bandsTyped(line, longName(spec))
+    const bands = bandsTyped(line)
     return values.filter(band => bands.length === 0 || bands.includes(band)).map(band => [band])
   }
   return values.length > 0 ? values.map(value => [value]) : ofKind(line, kind, word)
 }
 
-/** Bands of the typed fields; a context has those of its own field. */
-function bandsTyped({ values, plain, fields }: Line, option: string): readonly string[] {
-  const typed = option.startsWith('--context-')
-    ? [values.get('--context-field')]
-    : [values.get('--field'), values.get('--fields'), ...plain]
+/** Bands of the typed fields. */
+function bandsTyped({ values, plain, fields }: Line): readonly string[] {
+  const typed = [values.get('--field'), values.get('--fields'), ...plain]
   const names = typed.flatMap(text => text?.split(',') ?? [])
   return fields.all.filter(({ name }) => names.includes(name)).flatMap(field => field.bands)
 }

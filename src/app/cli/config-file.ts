@@ -6,7 +6,16 @@ import { ConfigError, didYouMean, InvalidParameter, quoted, suggest } from '../.
 import type { Tier } from '../../core/model/terms.js'
 import { several } from '../../core/params/figures.js'
 import { TICKER } from '../../core/params/kinds.js'
-import { type Kind, optional, type Parameter, readParams, type Table } from '../../core/params/row.js'
+import {
+  type Kind,
+  optional,
+  type Parameter,
+  plainText,
+  readParams,
+  type Table,
+  type Text,
+} from '../../core/params/row.js'
+import { COSTS_TEXT } from '../../core/params/short-forms.js'
 import { beyondBounds, smallText, TOO_LONG } from '../../core/params/small-text.js'
 import { COSTS } from '../../core/params/strategy.js'
 import { refuse, textOf as textValueOf, tierValue } from '../../core/params/values.js'
@@ -24,6 +33,16 @@ const ADDRESS: Kind<string, string> = {
   },
 }
 
+/** The costs as they are written. */
+const COSTS_AS_TEXT: Kind<string, Text> = {
+  schema: COSTS_TEXT.schema,
+  takes: COSTS_TEXT.takes,
+  parse: (param, written) => {
+    COSTS_TEXT.parse(param, written)
+    return plainText(param, written)
+  },
+}
+
 /**
  * The keys of config.json in addition to servers. `bands config set` writes them; options and variables override them.
  */
@@ -31,10 +50,7 @@ export const CONFIG_KEYS = {
   db: SETTINGS.db,
   tickers: optional(several(TICKER, 'TICKERS'), 'the tickers of questions that name none'),
   // The costs of a backtest, unless an option or a strategy file sets them.
-  costs_bps: COSTS.bps,
-  slippage_bps: COSTS.slippage_bps,
-  cost_per_share: COSTS.per_share,
-  cost_fixed: COSTS.fixed,
+  costs: optional(COSTS_AS_TEXT, COSTS.help),
   color: SETTINGS.color,
   progress: SETTINGS.progress,
   threads: SETTINGS.threads,

@@ -11,6 +11,7 @@ import {
   printable,
   quoted,
   RateLimited,
+  remedy,
   StorageError,
   sentence,
   suggest,
@@ -40,6 +41,7 @@ import { commandsWith, joinedCondition, suggestCommand } from './command-suggest
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
+import { newName, renamedLine } from './old-names.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { isColoured, type World, widthOf } from './world.js'
 
@@ -208,7 +210,8 @@ async function workingLines(
   const known = await vocabularyOf(argv, world, context)
   // A remedy is a line of its own, but for an unknown command: the repair finds the same and keeps the options.
   const isCommand = error instanceof InvalidParameter && error.param === 'command'
-  const remedied = isCommand || error.remedy === null ? null : correctedWords(error, argv)
+  const hasLine = error.remedy !== null || renamedKey(error, argv) !== null
+  const remedied = isCommand || !hasLine ? null : correctedWords(error, argv)
   // `help` and `--version` are no commands of the catalogue.
   if (isCommand && error.remedy !== null && !TOP_WORDS.includes(error.remedy.command.split(' ')[0]!))
     return [pasted(remedyWords(error.remedy))]
@@ -228,9 +231,17 @@ async function workingLines(
   return [example ?? 'bands help all']
 }
 
+/** The line with the new key of a setting or a grid; null if its key is not an old one. */
+function renamedKey(error: InvalidParameter | NotFound, argv: readonly string[]): string[] | null {
+  const isKey = error instanceof InvalidParameter && ['vary', 'key'].includes(error.param)
+  return isKey ? renamedLine(argv, []) : null
+}
+
 /** The words of the remedy, or the typed line with the nearest valid value; null if there is none. */
 function correctedWords(error: InvalidParameter | NotFound, argv: readonly string[]): string[] | null {
   const { remedy } = error
+  const renamed = renamedKey(error, argv)
+  if (renamed !== null) return renamed
   if (error instanceof NotFound && error.missing !== null && error.suggestions.length > 0)
     return corrected(argv, error.missing.name, error.suggestions[0]!)
   if (remedy !== null) return againWords(argv, remedy) ?? remedyWords(remedy)
@@ -317,7 +328,7 @@ export async function usageError(
       return meant ?? unknown('command', word, words, suggest(word, words), group)
     }
     case 'commander.unknownOption':
-      return await unknownOption(word.split('=')[0]!, heard)
+      return await unknownOption(word.split('=')[0]!, heard, argv)
     case 'commander.missingArgument':
       return wrong(word.toLowerCase(), `${word} is missing.`, { allowed: usage(entry, command) })
     case 'commander.optionMissingArgument':
@@ -342,8 +353,16 @@ export function needsValue(flags: string, command: Command | undefined): Invalid
   return wrong(name.slice(2).replaceAll('-', '_'), `${name} needs a value${such}.`)
 }
 
-async function unknownOption(typed: string, { command, entry }: ParsedCommand): Promise<InvalidParameter> {
+async function unknownOption(
+  typed: string,
+  { command, entry }: ParsedCommand,
+  argv: readonly string[],
+): Promise<InvalidParameter> {
   const allowed = namesOf(command?.options ?? [])
+  const now = newName(typed)
+  const line = now === undefined || !allowed.includes(now) ? null : renamedLine(argv, allowed)
+  if (line !== null)
+    return wrong('option', `${typed} is ${now} now.`, { value: typed }, { remedy: remedy(line[0]!, line.slice(1)) })
   const bare = allowed.map(name => name.slice(2))
   const near = suggest(typed.replace(/^-+/, ''), bare).map(name => `--${name}`)
   if (entry !== undefined && bare.includes('prev-band') && LATER.test(typed) && near.length === 0)

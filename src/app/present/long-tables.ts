@@ -9,7 +9,7 @@ import { bySpelling, stateText } from './words.js'
 /** The one table of each result that may be long, and that people sort: its page's script makes it again. */
 export function longTable(result: EventStudy | Backtest | Sweep): Table {
   if (result.schema === 'bands.study/2') return occurrencesTable(result)
-  return result.schema === 'bands.backtest/2' ? tradesTable(result) : cellsTable(result)
+  return result.schema === 'bands.backtest/3' ? tradesTable(result) : cellsTable(result)
 }
 
 /** The options that write every row of a long list. */

@@ -26,8 +26,8 @@ export type Priced = EventStudy | Backtest | Sweep | Grid | Comparison
 /** Describes a result with the prices around its events, or around its traded signals. */
 export async function describeWithPrices(market: PricedSource, found: Priced): Promise<Description> {
   if (found.schema === 'bands.sweep/2') return describeSweep(found)
-  if (found.schema === 'bands.grid/2') return describeGrid(found)
-  if (found.schema === 'bands.comparison/2') return describeComparison(found)
+  if (found.schema === 'bands.grid/3') return describeGrid(found)
+  if (found.schema === 'bands.comparison/3') return describeComparison(found)
   if (found.schema === 'bands.study/2')
     return describeStudy(found, await priceCharts(market, { ...found, marked: found.occurrences }))
   const marked = found.trades.map(({ ticker, signal_date: date, band }) => ({ ticker, date, band }))

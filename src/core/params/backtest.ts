@@ -2,10 +2,11 @@ import { InvalidParameter, listed, parameter, sentence, wrong } from '../errors.
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Tier } from '../model/terms.js'
 import { isMapping, objectOf, tickersOf, withoutNulls } from './arguments.js'
-import { CONDITIONS_LAG, checkContext, LAGGED_PARTS } from './context.js'
+import { CONDITIONS_LAG, LAGGED_PARTS } from './context.js'
 import { checkedNames, itemsOf, type Parameter, typedValue, type Written } from './row.js'
+import { COSTS_TEXT } from './short-forms.js'
 import { BACKTEST, candidatesOf, LEAVES, type Leaf, type RunOptions, runOf, type Strategy } from './strategy.js'
-import { type PlaceFinder, readYaml, strategyOf } from './strategy-file.js'
+import { oldKeys, type PlaceFinder, readYaml, strategyOf } from './strategy-file.js'
 import { refuse } from './values.js'
 import { namesTicker, uselessLag } from './when.js'
 
@@ -21,11 +22,10 @@ export interface BacktestContext {
 export function parseBacktest(
   input: object,
   { tier, file = 'strategy', fields = BUILT_IN }: BacktestContext,
-): { strategy: Strategy; run: RunOptions } {
+): { strategy: Strategy; run: RunOptions; notes: string[] } {
   const { strategy: written = {}, tickers, ...rest } = objectOf('params', input)
   const { document, places } = located(written, file, fields)
   const params = checkedNames(withoutNulls(rest), Object.keys(BACKTEST))
-  checkContext(params)
   const named = tickers === undefined ? {} : { tickers: tickersOf(tickers) }
   const whole = withParams({ ...document, ...named }, params, fields)
   const read = (hold?: string): Strategy => {
@@ -43,7 +43,7 @@ export function parseBacktest(
   const run: RunOptions = { tier, ...runOf(params) }
   const holds = params.hold === undefined ? [] : itemsOf('hold', params.hold)
   if (holds.length > 1) run.candidates = candidatesOf(holds, run, read)
-  return { strategy, run }
+  return { strategy, run, notes: places === undefined ? [] : oldKeys(document, strategy, file) }
 }
 
 type Document = Record<string, unknown>
@@ -59,11 +59,28 @@ function located(written: unknown, file: string, fields: FieldSet): { document: 
 function withParams(document: Document, params: Written, fields: FieldSet): Document {
   const whole = copied(document)
   whole.exit ??= {}
-  checkSizing(whole, params)
   for (const { param, place, node } of LEAVES)
-    if (param in params && 'kind' in node && (param !== LAG || isLagged(whole, place, fields)))
-      setPath(whole, place, placedValue(param, node, params[param], fields))
+    if (
+      param in params &&
+      'kind' in node &&
+      node.kind !== undefined &&
+      (param !== LAG || isLagged(whole, place, fields))
+    )
+      setPath(whole, place, placedValue(param, { ...node, kind: node.kind }, params[param], fields))
+  if ('costs' in params) whole.costs = mergedCosts(document.costs, whole.costs)
+  // A rule of a parameter replaces all rules of the file.
+  if ('exit' in params) for (const key of ['leave', 'on']) delete partOf(whole, 'exit')[key]
   return whole
+}
+
+/** The costs of a file, with the parts that a parameter names. A faulty text of the file is reported later. */
+function mergedCosts(before: unknown, named: unknown): unknown {
+  try {
+    const base = typeof before === 'string' ? COSTS_TEXT.parse('costs', before) : before
+    return isMapping(base) && isMapping(named) ? { ...base, ...named } : named
+  } catch {
+    return before
+  }
 }
 
 const LAG = CONDITIONS_LAG.param
@@ -97,7 +114,12 @@ function copied(document: Document): Document {
   }
 }
 
-function placedValue(param: string, row: Parameter, written: unknown, fields: FieldSet): unknown {
+function placedValue(
+  param: string,
+  row: Pick<Parameter, 'kind' | 'none'>,
+  written: unknown,
+  fields: FieldSet,
+): unknown {
   // A whole part, spelled in one word.
   if (row.none && written === 'none') return null
   const value = typedValue(param, row.kind, written, { fields, earlier: {} })
@@ -105,43 +127,18 @@ function placedValue(param: string, row: Parameter, written: unknown, fields: Fi
   return param === 'hold' && Array.isArray(value) ? value[0] : value
 }
 
-/** The key of the sizing method and its options. */
-const SIZING = 'portfolio.sizing'
-
-/** If no sizing method is named, its options imply one. */
-function checkSizing(whole: Document, params: Written): void {
-  const portfolio = partOf(whole, 'portfolio')
-  // A file may have only the name of the method.
-  const named = typeof portfolio.sizing === 'string' ? { method: portfolio.sizing } : partOf(portfolio, 'sizing')
-  const sizing: Document = 'sizing' in params ? {} : { ...named }
-  const implied = LEAVES.filter(({ param, place }) => place.startsWith(`${SIZING}.`) && param in params)
-  if (implied.length === 0) return
-  if (!('sizing' in params)) sizing.method ??= 'fraction' in params ? 'fixed-fraction' : 'vol-target'
-  whole.portfolio = { ...portfolio, sizing }
-  // A cap alone also implies volatility, which needs a target.
-  const isTargetMissing = sizing.method === 'vol-target' && (sizing.target ?? null) === null
-  if (!('max_fraction' in params) || !isTargetMissing || 'target_volatility' in params) return
-  const message = sentence`${parameter('max_fraction')} is for sizing by volatility, and no ${parameter('target_volatility')} is given.`
-  throw wrong('max_fraction', message, { value: params.max_fraction })
-}
-
 /** The refusal of a value in the words of its parameter; null if no parameter set it. */
 function asParameterError(params: Written, refusal: InvalidParameter): InvalidParameter | null {
   const { param } = refusal
   const isGiven = (leaf: Leaf): boolean => leaf.param in params
-  const sized = LEAVES.filter(({ place }) => place.startsWith(`${SIZING}.`))
-  // A missing part of a chosen sizing method was not set by any parameter.
-  const found = sized.some(isGiven) ? sized.find(({ place }) => place === param) : undefined
-  const matches = LEAVES.filter(isGiven).filter(({ place }) => place === param || param.startsWith(`${place}.`))
-  const leaf = found ?? matches.at(-1)
+  const leaf = LEAVES.filter(isGiven).findLast(({ place }) => place === param || param.startsWith(`${place}.`))
   return leaf === undefined ? null : refusal.renamed(leaf.param)
 }
 
 /** The exits as parameters spell them, without a file; null for any other refusal. */
 function noExitError({ offence }: InvalidParameter): InvalidParameter | null {
   if (offence.param !== 'exit') return null
-  const others = listed(['exit_on', 'exit_when', 'stop', 'target', 'trailing'], ', ')
-  const names = sentence`${parameter('hold')}, ${parameter('exit', 'leave')}, ${others}`
+  const names = sentence`${parameter('hold')}, ${parameter('exit', 'leave')}, ${listed(['stop', 'target', 'trailing'], ', ')}`
   return new InvalidParameter(sentence`${parameter('exit')}: nothing ends a trade; give one of ${names}.`, offence)
 }
 

@@ -1,6 +1,7 @@
 import { describeValue, InvalidParameter, invalid, listed, parameter, sentence, wrong } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Context } from '../model/event.js'
+import { isMapping } from './arguments.js'
 import { LAG, several } from './figures.js'
 import { BAND, BANDS, FIELD, TICKER } from './kinds.js'
 import {
@@ -81,31 +82,42 @@ export const EVENTS_CONTEXT = {
 /** The context in one word, as the command line takes it: a second ticker, its field and its bands. */
 export const CONTEXT = optional(
   CONTEXT_WORD,
-  'only events while a second ticker was in a band: GSPC:trend_direction=downtrend; short for the three below',
+  'only events while a second ticker was in a band, or in one of several: GSPC:trend_direction=downtrend',
 )
 
 /** The context parameters of studies and backtests. */
-export const SIGNALS_CONTEXT = {
-  context: CONTEXT,
-  context_ticker: nullable(TICKER, 'the second ticker'),
-  context_field: nullable(FIELD, EVENTS_CONTEXT.context_field.help),
-  context_band: nullable(BANDS, 'the bands it was in on the date of the event'),
-  ...LAGGED_SIGNALS,
-} as const satisfies Table
+export const SIGNALS_CONTEXT = { context: CONTEXT, ...LAGGED_SIGNALS } as const satisfies Table
 
-const { context_ticker, context_field, context_band, context_lag } = SIGNALS_CONTEXT
+/** Its text becomes the mapping that a file may have, too. */
+const TYPED_CONTEXT: typeof CONTEXT_WORD = {
+  ...CONTEXT_WORD,
+  parse: (param, written, scope) =>
+    isMapping(written) ? (written as unknown as ShortContext) : CONTEXT_WORD.parse(param, written, scope),
+  typed: CONTEXT_WORD.parse,
+}
 
 /** The part of a strategy that they make. */
 export const CONTEXT_PART = sectionSetBy(
   'context',
-  { ...CONTEXT, kind: { ...CONTEXT_WORD, typed: CONTEXT_WORD.parse } },
+  { ...CONTEXT, kind: TYPED_CONTEXT },
   section({
-    ticker: setBy('context_ticker', required(TICKER, context_ticker.help)),
-    field: setBy('context_field', required(FIELD, context_field.help)),
-    bands: setBy('context_band', context_band),
-    lag: setBy('context_lag', withDefault(LAG, 0, context_lag.help)),
+    ticker: required(TICKER, 'the second ticker'),
+    field: required(FIELD, EVENTS_CONTEXT.context_field.help),
+    bands: nullable(BANDS, 'the bands it was in on the date of the event'),
+    lag: setBy('context_lag', withDefault(LAG, 0, LAGGED_SIGNALS.context_lag.help)),
   }),
 )
+
+/** In one word, or with its lag as a mapping. */
+export function contextForFile<Found extends ShortContextOf & { lag: number }>(
+  context: Found | null,
+): Found | string | null {
+  if (context === null || context.lag > 0) return context
+  const { ticker, field, bands } = context
+  return `${ticker}:${field}${bands === null ? '' : `=${bands.join(',')}`}`
+}
+
+type ShortContextOf = Omit<ShortContext, 'bands'> & { readonly bands: readonly string[] | null }
 
 /** The lag of a strategy's conditions. */
 export const CONDITIONS_LAG = setBy('context_lag', LAGGED_SIGNALS.context_lag)
@@ -135,7 +147,7 @@ export const SWEEP_CONTEXT = {
 const PARTS = ['context_ticker', 'context_field', 'context_band'] as const
 
 /** Replaces `context` by its three parameters; others stay. Throws InvalidParameter if both forms are used. */
-export function withContext({ context, ...others }: Written, fields: FieldSet = BUILT_IN): Written {
+function withContext({ context, ...others }: Written, fields: FieldSet = BUILT_IN): Written {
   if (context === undefined || context === null) return others
   checkContext({ context, ...others })
   const { ticker, field, bands } = parseContext('context', textOf('context', context), fields)
@@ -144,7 +156,7 @@ export function withContext({ context, ...others }: Written, fields: FieldSet = 
 }
 
 /** Throws InvalidParameter if `context` and one of its three parameters are both set. */
-export function checkContext(params: Written): void {
+function checkContext(params: Written): void {
   const present = PARTS.filter(name => params[name] !== undefined)
   if (params.context === undefined || present.length === 0) return
   throw wrong(present[0]!, sentence`${parameter('context')} says it all; leave ${listed(present)} out.`)
@@ -172,34 +184,31 @@ interface ReadParts<Bands> {
  * Joins the three parameters; null if all are missing. Throws InvalidParameter for an incomplete set; only the band may
  * be missing.
  */
-function contextOf<Bands>(
-  read: ReadParts<Bands>,
-  parts: readonly (typeof PARTS)[number][] = PARTS,
-): { ticker: string; field: string; bands: Bands | null } | null {
+function contextOf<Bands>(read: ReadParts<Bands>): { ticker: string; field: string; bands: Bands | null } | null {
   const { context_ticker: ticker = null, context_field: field = null, context_band: bands = null } = read
   if (ticker !== null && field !== null) return { ticker, field, bands }
   if (ticker === null && field === null && bands === null) return null
-  throw incomplete(read, parts)
+  throw incomplete(read)
 }
 
 /** The missing ones of the three parameters. */
-function incomplete(read: ReadParts<unknown>, parts: readonly (typeof PARTS)[number][] = PARTS): InvalidParameter {
-  const missing = parts.filter(name => (read[name] ?? null) === null)
-  return wrong(missing[0]!, sentence`${listed(parts)} go together; missing: ${listed(missing, ', ')}.`)
+function incomplete(read: ReadParts<unknown>): InvalidParameter {
+  const missing = PARTS.filter(name => (read[name] ?? null) === null)
+  return wrong(missing[0]!, sentence`${listed(PARTS)} go together; missing: ${listed(missing, ', ')}.`)
 }
 
 /** Joins the three parameters of a search into one value; the band may be missing. */
-export function joinedContext<Query extends ReadParts<string>>(
+export function joinedContext<Query extends ReadParts<string> & { context?: unknown }>(
   read: Query,
-): Omit<Query, (typeof PARTS)[number]> & { context?: Context } {
-  const { context_ticker: _1, context_field: _2, context_band: _3, ...query } = read
+): Omit<Query, (typeof PARTS)[number] | 'context'> & { context?: Context } {
+  const { context_ticker: _1, context_field: _2, context_band: _3, context: _4, ...query } = read
   const context = contextOf(read)
   if (context === null) return query
   const { bands, ...where } = context
   return { ...query, context: bands === null ? where : { ...where, band: bands } }
 }
 
-export function joinedContextWithBand<Query extends ReadParts<string>>(read: Query) {
+export function joinedContextWithBand<Query extends ReadParts<string> & { context?: unknown }>(read: Query) {
   const { context, ...query } = joinedContext(read)
   if (context === undefined) return query
   if (context.band === undefined) throw incomplete(read)
@@ -212,8 +221,9 @@ export function splitContext({ ticker, field, band }: Partial<Context> = {}): Wr
 }
 
 /** The parts of signals that read other tickers, and the number of bars they look back. */
-interface ReadLagged<Bands> extends ReadParts<Bands> {
+interface ReadLagged {
   field: string
+  context?: ShortContext
   when?: string | null
   context_lag?: number
 }
@@ -222,10 +232,8 @@ interface ReadLagged<Bands> extends ReadParts<Bands> {
  * Reads the lag of signals: of their context, at or before the event's date, and of conditions on other tickers. Throws
  * InvalidParameter for a lag that applies to neither.
  */
-export function laggedSignals<Bands>(read: ReadLagged<Bands>, fields: FieldSet) {
-  const context = contextOf(read, ['context_ticker', 'context_field'])
-  const { field, when, context_lag: lag } = read
-  const { contexts, ...own } = laggedCells(context === null ? [] : [context], lag, [field, when], fields)
+export function laggedSignals({ field, context, when, context_lag: lag }: ReadLagged, fields: FieldSet) {
+  const { contexts, ...own } = laggedCells(context === undefined ? [] : [context], lag, [field, when], fields)
   return { context: contexts[0] ?? null, ...own }
 }
 

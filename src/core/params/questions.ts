@@ -14,7 +14,7 @@ import {
 import { FACT_KINDS } from '../model/facts.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import { objectOf, tickersOf } from './arguments.js'
-import { CONTEXT, EVENTS_CONTEXT, joinedContext, joinedContextWithBand, splitContext } from './context.js'
+import { CONTEXT, EVENTS_CONTEXT, joinedContext, joinedContextWithBand, splitContext, withOneBand } from './context.js'
 import { FLAG, ONE_OF_FIELDS, several } from './figures.js'
 import {
   BAND,
@@ -93,6 +93,7 @@ export const EVENTS_OR_CONDITIONS = {
   ...EVENTS,
   field: required(FIELD_OR_CONDITION, EVENTS.field.help),
   band: optional(BANDS, 'only events that enter this band, or one of several'),
+  context: CONTEXT,
   ...WHEN,
 } as const satisfies Table
 
@@ -172,7 +173,6 @@ export const FILTERS = {
   after,
   ...WHEN,
   context: CONTEXT,
-  ...EVENTS_CONTEXT,
 } as const satisfies Table
 
 const { limit: _limit, ...HISTORY } = EVENTS_OR_CONDITIONS
@@ -187,21 +187,27 @@ type EventsTable = typeof EVENTS | typeof EVENTS_OR_CONDITIONS | typeof UNLIMITE
  */
 export function parseEvents(params: object, table: EventsTable = EVENTS, fields: FieldSet = BUILT_IN): EventsQuery {
   return entering(
-    joinedContextWithBand(readParams(table, 'when' in table ? withField(params, fields) : params, fields)),
+    joinedContextWithBand(readParams(table, 'when' in table ? ofProgram(params, fields) : params, fields)),
     fields,
   )
 }
 
+/** The parameters of a program: a condition in place of the field, and the context in one word. */
+function ofProgram(params: object, fields: FieldSet): object {
+  const named = withField(params, fields)
+  return 'context' in named ? withOneBand({ ...named }, fields) : named
+}
+
 /** Parses a search without a limit; its context may have no band. */
 export function parseHistory(params: object, fields: FieldSet = BUILT_IN): HistoryQuery {
-  return entering(joinedContext(readParams(HISTORY, withField(params, fields), fields)), fields)
+  return entering(joinedContext(readParams(HISTORY, ofProgram(params, fields), fields)), fields)
 }
 
 /** Parses a search over several tickers; the question checks whether there are any. */
 export function parsePool(written: object, fields: FieldSet = BUILT_IN): PoolQuery {
   const { tickers, ...params } = objectOf('params', written)
   const names = tickersOf(tickers)
-  return { tickers: names, ...entering(joinedContext(readParams(POOL, withField(params, fields), fields)), fields) }
+  return { tickers: names, ...entering(joinedContext(readParams(POOL, ofProgram(params, fields), fields)), fields) }
 }
 
 /** The newest events of several tickers. @param table as for one of them */

@@ -38,6 +38,8 @@ export interface Kind<Value, Written = Text> {
   readonly several?: 'all' | 'some'
   /** It may be written as an object, too. */
   readonly object?: true
+  /** An option of it repeats, and each text is whole. */
+  readonly repeats?: true
   /** Throws InvalidParameter naming the parameter, the value and the valid forms. */
   parse(param: string, written: unknown, scope?: Scope): Value
   /** Converts the text form to the form in a document, if they differ. */
@@ -227,7 +229,7 @@ function optionOf(name: string, parameter: Parameter): OptionSpec {
   const flags = `--${name.replaceAll('_', '-')}${takes === '' ? '' : ` <${takes}>`}`
   const saysDefault = (typeof fallback !== 'string' && typeof fallback !== 'number') || help.includes('(default')
   const about = saysDefault ? help : `${help} (default ${fallback})`
-  const times = kind.several === undefined ? 'once' : 'repeatable'
+  const times = kind.several === undefined && !kind.repeats ? 'once' : 'repeatable'
   return [flags, about, times, under, wordsOf(kind.schema), parameter]
 }
 
@@ -267,8 +269,10 @@ export interface Section<Rows = Nodes, Parsed = unknown> {
   readonly rows: Rows
   /** null if a file does not have it. */
   readonly optional?: true
-  /** The key for a value without a mapping. */
-  readonly short?: string
+  /** The text form of the part; its `typed` makes the mapping. */
+  readonly kind?: Kind<unknown, Text>
+  /** Keys of files of before, and the keys that they are now. */
+  readonly renamed?: Readonly<Record<string, string>>
   /** At least one of these keys is required, because the others are derived from it. */
   readonly either?: readonly string[]
   /** Converts the written keys to the parsed ones. Throws InvalidParameter. */
@@ -305,12 +309,23 @@ export function setBy<Name extends string, P extends Parameter>(param: Name, row
 }
 
 /** A part that may be missing, and that a parameter gives as a whole. */
-export function sectionSetBy<Name extends string, Rows extends Nodes, Parsed>(
+export function sectionSetBy<Name extends string, Rows extends Nodes, Parsed, Written extends Text>(
   param: Name,
-  { kind, help, about }: Parameter<unknown, string>,
+  row: Parameter<unknown, Written>,
   part: Section<Rows, Parsed>,
-): Section<Rows, Parsed | null> & Named<Name> & Pick<Parameter<unknown, string>, 'kind' | 'help' | 'about'> {
-  return { kind, help, about, ...part, optional: true, param }
+): Section<Rows, Parsed | null> & Named<Name> & Spelled<Written> {
+  return { ...textSetBy(param, row, part), optional: true }
+}
+
+type Spelled<Written> = Pick<Parameter<unknown, Written>, 'kind' | 'help' | 'about' | 'under'>
+
+/** A part that a parameter gives as one text, and a file as a text or as a mapping. */
+export function textSetBy<Name extends string, Rows extends Nodes, Parsed, Written extends Text>(
+  param: Name,
+  { kind, help, about, under }: Parameter<unknown, Written>,
+  part: Section<Rows, Parsed>,
+): Section<Rows, Parsed> & Named<Name> & Spelled<Written> {
+  return { help, about, ...(under !== undefined && { under }), ...part, kind, param }
 }
 
 /** The JSON Schema of a document. @param needed the required parts @param either keys, one of them required */
@@ -336,11 +351,7 @@ function schemaOfNode(node: Node): JsonSchema {
     // A printed file has null for an unused value.
     return required || !hasNoDefault ? schema : { anyOf: [schema, { type: 'null' }] }
   }
-  const short = node.rows[node.short ?? '']
-  const others = [
-    ...(short !== undefined && 'kind' in short ? [short.kind.schema] : []),
-    ...(node.optional ? [{ type: 'null' }] : []),
-  ]
+  const others = [...(node.kind !== undefined ? [node.kind.schema] : []), ...(node.optional ? [{ type: 'null' }] : [])]
   const part = schemaOf(node.rows, [], node.either)
   return others.length === 0 ? part : { anyOf: [part, ...others] }
 }

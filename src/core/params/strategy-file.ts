@@ -23,8 +23,10 @@ import {
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { parseDay } from '../model/day.js'
 import { isMapping, withoutNulls } from './arguments.js'
+import { contextForFile } from './context.js'
 import { percent } from './figures.js'
-import type { Nodes, Section } from './row.js'
+import type { Nodes, Section, Written } from './row.js'
+import { costsText, exitTexts, sizeText } from './short-forms.js'
 import { beyondBounds } from './small-text.js'
 import { completed, conditionsOf, type Fill, STRATEGY, type Strategy } from './strategy.js'
 import { entryForFile, namesTicker } from './when.js'
@@ -56,7 +58,7 @@ export function strategyOf(
     }
   }
   // Misspelt keys are reported first, because the intended key is then missing.
-  located('key', () => checkKeys(STRATEGY, document, []))
+  located('key', () => checkKeys({ rows: STRATEGY }, document, []))
   return located('value', () => {
     const strategy = completed(
       readPart({ rows: STRATEGY }, document, { at: '', field: '', fields }) as Parameters<typeof completed>[0],
@@ -74,13 +76,48 @@ export function printStrategy(strategy: Strategy): string {
 
 /** A strategy as a file spells it. */
 export function documentOf(strategy: Strategy): object {
-  return { ...strategy, entry: entryForFile(strategy.entry) }
+  const { entry, exit, costs, portfolio } = strategy
+  const { hold, stop, target, trailing, on } = exit
+  const rules = exitTexts(exit, entry.field)
+  return {
+    ...strategy,
+    entry: { ...entryForFile(entry), context: contextForFile(entry.context) },
+    exit: {
+      hold,
+      ...(rules !== undefined && { when: rules }),
+      ...{ stop, target, trailing },
+      ...(on !== null && on.field !== entry.field && { on }),
+    },
+    costs: costsText(costs),
+    portfolio: { ...portfolio, size: sizeText(portfolio.size) },
+  }
 }
 
-function checkKeys(rows: Nodes, value: unknown, path: readonly string[]): void {
+/** One sentence about the keys of before in a strategy file; empty if it has none. */
+export function oldKeys(document: unknown, strategy: Strategy, file: string): string[] {
+  const part = (key: string): Written => (isMapping(document) && isMapping(document[key]) ? document[key] : {})
+  const { portfolio, exit, costs } = { portfolio: part('portfolio'), exit: part('exit'), costs: part('costs') }
+  const isOwnOn = 'on' in exit && (exit.on === null || strategy.exit.on?.field === strategy.entry.field)
+  const exits = [...('leave' in exit ? ['exit.leave'] : []), ...(isOwnOn ? ['exit.on'] : [])]
+  const rules = exitTexts(strategy.exit, strategy.entry.field)
+  const old = [
+    ...(Object.keys(costs).length > 0 ? [`costs: ${costsText(strategy.costs)}`] : []),
+    ...('sizing' in portfolio || isMapping(portfolio.size)
+      ? [`portfolio: { size: ${sizeText(strategy.portfolio.size)} }`]
+      : []),
+    ...(exits.length === 0
+      ? []
+      : rules === undefined
+        ? [`no ${exits.join(' and ')}`]
+        : [`exit: { when: ${JSON.stringify(rules)} }`]),
+  ]
+  return old.length === 0 ? [] : [`${file} has keys of before; write ${old.join(', ')}`]
+}
+
+function checkKeys({ rows, renamed = {} }: Section<Nodes>, value: unknown, path: readonly string[]): void {
   if (!isMapping(value)) return
-  for (const [key, node] of Object.entries(rows)) if ('rows' in node) checkKeys(node.rows, value[key], [...path, key])
-  const unknown = Object.keys(value).find(key => !Object.hasOwn(rows, key))
+  for (const [key, node] of Object.entries(rows)) if ('rows' in node) checkKeys(node, value[key], [...path, key])
+  const unknown = Object.keys(value).find(key => !Object.hasOwn(rows, key) && !Object.hasOwn(renamed, key))
   if (unknown !== undefined) throw unknownKey([...path, unknown], Object.keys(rows))
 }
 
@@ -93,10 +130,13 @@ interface PartLocation {
 }
 
 function readPart(part: Section, value: unknown, { at, field, fields }: PartLocation): unknown {
-  const { rows, short, finish } = part
-  const mapping = short !== undefined && typeof value === 'string' ? { [short]: value } : (value ?? {})
+  const { rows, kind, renamed = {}, finish } = part
+  const scope = { fields, earlier: { field } }
+  const isText = typeof value === 'string' || typeof value === 'number'
+  const mapping = isText && kind?.typed !== undefined ? kind.typed(at, String(value), scope) : (value ?? {})
   if (!isMapping(mapping) || (at === '' && value == null)) throw notAPart(at, value, Object.keys(rows))
-  const written = part.meant?.(mapping, at, fields) ?? mapping
+  const now = Object.fromEntries(Object.entries(mapping).map(([key, own]) => [renamed[key] ?? key, own]))
+  const written = part.meant?.(now, at, fields) ?? now
   const read: Record<string, unknown> = {}
   for (const [key, node] of Object.entries(rows)) {
     const place = at === '' ? key : `${at}.${key}`
@@ -148,7 +188,7 @@ function unknownKey(path: readonly string[], allowed: readonly string[]): Invali
 function checkRules({ exit, fill, side, entry, costs }: Strategy): void {
   const rules = [exit.hold, exit.on, exit.when ?? null, exit.stop, exit.target, exit.trailing]
   const ends = rules.some(rule => rule !== null) || exit.leave
-  if (!ends) fault('exit', 'nothing ends a trade; give one of hold, leave, on, when, stop, target, trailing')
+  if (!ends) fault('exit', 'nothing ends a trade; give one of hold, when, stop, target, trailing')
   if (exit.hold !== null && exit.hold < LEAST_HOLD[fill])
     fault('exit.hold', `${exit.hold} is not a whole number from ${LEAST_HOLD[fill]}, which entry at ${fill} needs`)
   const bps = costs.bps + costs.slippage_bps

@@ -1,8 +1,8 @@
 import { parameter, quoted, sentence, wrong } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { CONDITIONS_LAG } from './context.js'
-import { DATE, DISTANCE, FLAG, numberOf, RATE, several, shareOf } from './figures.js'
-import { CONDITION, CONDITION_BANDS, FIELD_OR_CONDITION, integerOf, oneOf, RANK, TEXT, TICKER } from './kinds.js'
+import { DATE, DISTANCE, type Distance, FLAG, numberOf, RATE, several } from './figures.js'
+import { CONDITION_BANDS, FIELD_OR_CONDITION, integerOf, oneOf, RANK, TEXT, TICKER } from './kinds.js'
 import { TIMEFRAME_ROW } from './questions.js'
 import {
   type JsonSchema,
@@ -19,16 +19,28 @@ import {
   required,
   schemaOf,
   section,
-  sectionSetBy,
   setBy,
   type Table,
   type Texts,
+  textSetBy,
   type Values,
   type Written,
   withDefault,
 } from './row.js'
+import {
+  BASIS_POINTS,
+  BORROW,
+  COSTS_TEXT,
+  EXITS,
+  MONEY,
+  type RuleExits,
+  SIZE_TEXT,
+  type Size,
+  TARGET,
+  UP_TO_ALL,
+} from './short-forms.js'
 import { DEFAULT_REPS, ENTRY, type EventFilter, FAMILY, MOST_DRAWS, onlyOne, SEED, WALK_FORWARD } from './studies.js'
-import { flagValue, integerValue, wordValue } from './values.js'
+import { integerValue } from './values.js'
 import { entryWithField } from './when.js'
 
 export type Side = 'long' | 'short'
@@ -36,17 +48,7 @@ export type Side = 'long' | 'short'
 /** The fill of a signal at bar t: the open of t + 1, the close of t + 1, or the close of t (not tradable on daily data). */
 export type Fill = 'next-open' | 'next-close' | 'close'
 
-/** equal: 1 / max_positions; vol-target: target / (NATR at the signal · √bars a year), at most `cap`. Of equity. */
-export type Sizing =
-  | { method: 'equal' }
-  | { method: 'fixed-fraction'; fraction: number }
-  | { method: 'vol-target'; target: number; cap: number }
-
 const LONGEST_HOLD = 10_000
-const MONEY = numberOf({ minimum: 0 }, 'MONEY')
-const BASIS_POINTS = numberOf({ minimum: 0, exclusiveMaximum: 10_000 }, 'BP')
-const UP_TO_ALL = shareOf({ exclusiveMinimum: 0, maximum: 1 }, 'SHARE')
-const TARGET = shareOf({ exclusiveMinimum: 0, maximum: 10 }, 'RATE')
 const ENTRY_AND_EXIT = { under: 'Entry and exit' }
 const METHODS = ['equal', 'fixed-fraction', 'vol-target'] as const
 
@@ -60,7 +62,7 @@ const HOLD: Kind<number, Texts> = {
   example: '20',
   several: 'some',
   parse: (param, value) => {
-    if (!Array.isArray(value)) return integerValue(param, value, 1, LONGEST_HOLD)
+    if (!Array.isArray(value) || value.length === 1) return integerValue(param, [value].flat()[0], 1, LONGEST_HOLD)
     const allowed = `an integer from 1 to ${LONGEST_HOLD}`
     const advice = sentence`several to choose from are given beside it, as ${parameter('hold', value.join(','))} with ${ONE_TO_CHOOSE_ON}`
     throw wrong(
@@ -74,29 +76,6 @@ const HOLD: Kind<number, Texts> = {
 /** In one order, so that it does not matter in which they are named. */
 const TICKERS = several(TICKER, 'TICKERS', { ordered: tickers => tickers.toSorted() })
 
-/** A switch that the command line spells in a word. */
-const LEAVE: Kind<boolean, 'leave' | 'none'> = {
-  schema: FLAG.schema,
-  takes: 'WHEN',
-  example: 'leave',
-  parse: flagValue,
-  typed: (param, text) => wordValue(param, text, ['leave', 'none']) === 'leave',
-}
-
-/** `FIELD=BAND,BAND`, or only bands of the entry's field. */
-const ON: Kind<unknown, string> = {
-  schema: { type: 'string' },
-  takes: 'FIELD=BANDS',
-  example: 'neutral',
-  parse: (_, written) => written,
-  typed: (_, text) => {
-    if (text === 'none') return null
-    const at = text.indexOf('=')
-    const bands = text.slice(at + 1).split(',')
-    return at < 0 ? { bands } : { field: text.slice(0, at), bands }
-  },
-}
-
 /** Whichever comes first; null: not used. */
 const EXIT = {
   hold: setBy(
@@ -107,14 +86,21 @@ const EXIT = {
       { none: true },
     ),
   ),
-  leave: setBy(
+  when: setBy(
     'exit',
-    withDefault(LEAVE, false, 'leave: out when the field leaves the band that was entered (default none)'),
+    optional(
+      EXITS,
+      'out by a rule: leave (the field leaves the band entered), bands that it enters (overbought), or a condition (several)',
+      { none: true },
+    ),
   ),
-  on: sectionSetBy(
-    'exit_on',
-    nullable(ON, 'out when a field enters one of these bands; bands alone are those of the entry'),
-    section(
+  stop: setBy('stop', nullable(DISTANCE, 'from the entry price: 5%, 0.05, or 2atr', { none: true })),
+  target: setBy('target', nullable(DISTANCE, 'the same on the other side', { none: true })),
+  trailing: setBy('trailing', nullable(DISTANCE, 'from the best price since', { none: true })),
+  // As a result has them, and files of before.
+  leave: withDefault(FLAG, false, 'out when the field leaves the band that was entered'),
+  on: {
+    ...section(
       {
         field: nullable(FIELD_OR_CONDITION, 'the field (default that of the entry)'),
         bands: required(CONDITION_BANDS, 'its bands'),
@@ -123,50 +109,72 @@ const EXIT = {
         return { field: String(field ?? entered), bands: [bands].flat().map(String) }
       },
     ),
-  ),
-  when: setBy('exit_when', optional(CONDITION, 'out when a condition becomes true', { none: true })),
-  stop: setBy('stop', nullable(DISTANCE, 'from the entry price: 5%, 0.05, or 2atr', { none: true })),
-  target: setBy('target', nullable(DISTANCE, 'the same on the other side', { none: true })),
-  trailing: setBy('trailing', nullable(DISTANCE, 'from the best price since', { none: true })),
+    optional: true as const,
+  },
+}
+
+interface ReadExit {
+  readonly hold: number | null
+  readonly leave: boolean
+  readonly on: RuleExits['on']
+  readonly when?: string
+  readonly stop: Distance | null
+  readonly target: Distance | null
+  readonly trailing: Distance | null
+}
+
+/** Throws InvalidParameter for two rules of one kind. */
+function exitOf(read: Readonly<Record<string, unknown>>, at: string): ReadExit {
+  const { hold, leave, on, when: rules, stop, target, trailing } = read as unknown as ReadExit & { when?: RuleExits }
+  if (on !== null && rules?.on != null) throw wrong(`${at}.on`, `${at}.on and ${at}.when both name bands; keep one.`)
+  const { when } = rules ?? {}
+  return {
+    hold,
+    leave: leave || rules?.leave === true,
+    on: rules?.on ?? on,
+    ...(when !== undefined && { when }),
+    ...{ stop, target, trailing },
+  }
 }
 
 /** All a side unless said otherwise. */
-export const COSTS = {
-  bps: setBy('costs_bps', withDefault(BASIS_POINTS, 5, 'commission and half the spread a side', { under: 'Costs' })),
-  slippage_bps: setBy('slippage_bps', withDefault(BASIS_POINTS, 0, 'slippage a side')),
-  per_share: setBy(
-    'cost_per_share',
-    withDefault(MONEY, 0, 'a side, for each share as it was traded: not on adjusted prices'),
-  ),
-  fixed: setBy('cost_fixed', withDefault(MONEY, 0, 'a fill')),
-  borrow: setBy(
-    'borrow',
-    withDefault(
-      shareOf({ minimum: 0, exclusiveMaximum: 10 }, 'RATE'),
-      0,
-      'a year, of what is short (a long pays none): 3% or 0.03',
-    ),
-  ),
+const COST_ROWS = {
+  bps: withDefault(BASIS_POINTS, 5, 'commission and half the spread a side'),
+  slippage_bps: withDefault(BASIS_POINTS, 0, 'slippage a side'),
+  per_share: withDefault(MONEY, 0, 'a side, for each share as it was traded: not on adjusted prices'),
+  fixed: withDefault(MONEY, 0, 'a fill'),
+  borrow: withDefault(BORROW, 0, 'a year, of what is short (a long pays none): 3% or 0.03'),
 }
 
-const SIZING = {
-  ...section(
-    {
-      method: setBy(
-        'sizing',
-        withDefault(oneOf(METHODS, 'HOW'), 'equal', 'equal (default), fixed-fraction or vol-target'),
-      ),
-      fraction: setBy('fraction', nullable(UP_TO_ALL, 'of equity in each position; alone it means fixed-fraction')),
-      target: setBy('target_volatility', nullable(TARGET, 'a year, of each position; alone it means vol-target')),
-      cap: setBy('max_fraction', nullable(UP_TO_ALL, 'of equity, with a target volatility (default 1)')),
-    },
-    sizingOf,
+export const COSTS = textSetBy(
+  'costs',
+  optional(
+    COSTS_TEXT,
+    'parts by commas, or none: 5bp of the price a side (default), slip 2bp, share 0.005 (not on adjusted prices), fixed 1 a fill, borrow 3% a year',
+    { under: 'Costs and size' },
   ),
-  short: 'method',
-}
+  section(COST_ROWS),
+)
+
+const SIZE = textSetBy(
+  'size',
+  optional(
+    SIZE_TEXT,
+    'of each position: equal (default), a share of equity (10%), or by volatility a year (vol 15%, vol 15% max 50%)',
+  ),
+  section(
+    {
+      method: withDefault(oneOf(METHODS, 'HOW'), 'equal', 'equal (default), fixed-fraction or vol-target'),
+      fraction: nullable(UP_TO_ALL, 'of equity in each position'),
+      target: nullable(TARGET, 'volatility a year, of each position'),
+      cap: nullable(UP_TO_ALL, 'of equity, with a target volatility (default 1)'),
+    },
+    sizeOf,
+  ),
+)
 
 /** Throws InvalidParameter for options of another method, and for missing ones. */
-function sizingOf({ method, ...rest }: Readonly<Record<string, unknown>>, at: string): Sizing {
+function sizeOf({ method, ...rest }: Readonly<Record<string, unknown>>, at: string): Size {
   const wanted = method === 'equal' ? [] : method === 'fixed-fraction' ? ['fraction'] : ['target', 'cap']
   const odd = Object.keys(rest).find(key => rest[key] !== null && !wanted.includes(key))
   if (odd !== undefined) throw wrong(`${at}.${odd}`, `${at}.${odd} is not for ${method}.`)
@@ -188,7 +196,7 @@ const PORTFOLIO = {
       'at once (default one for each ticker, but 10 at most, and 10 where they may overlap)',
     ),
   ),
-  sizing: SIZING,
+  size: SIZE,
   whole_shares: setBy('whole_shares', withDefault(FLAG, false, 'no fractions of shares')),
   cash_rate: setBy('cash_rate', withDefault(RATE, 0, 'a year, on what is not invested')),
   shuffle: setBy(
@@ -231,7 +239,7 @@ export const STRATEGY = {
       ENTRY_AND_EXIT,
     ),
   ),
-  exit: section(EXIT),
+  exit: section(EXIT, exitOf),
   lag: CONDITIONS_LAG,
   overlap: setBy(
     'overlap',
@@ -241,8 +249,8 @@ export const STRATEGY = {
       'a signal while in a trade: skip (default), allow, or extend its hold',
     ),
   ),
-  costs: section(COSTS),
-  portfolio: section(PORTFOLIO, oneOrder),
+  costs: COSTS,
+  portfolio: { ...section(PORTFOLIO, oneOrder), renamed: { sizing: 'size' } },
   rank: setBy(
     'rank',
     optional(

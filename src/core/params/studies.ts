@@ -4,7 +4,7 @@ import { TRUE, TRUTHS } from '../language/as-field.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { objectOf, tickersOf, withoutNulls } from './arguments.js'
-import { CONTEXT_PART, laggedCells, laggedSignals, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
+import { CONTEXT_PART, laggedCells, laggedSignals, SIGNALS_CONTEXT, SWEEP_CONTEXT } from './context.js'
 import { DATE, FLAG, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
 import { BANDS, CONDITION, CONDITION_BANDS, FIELD, FIELD_OR_CONDITION, integerOf, oneOf, TICKER } from './kinds.js'
 import { type FieldOrCondition, TIMEFRAME_ROW } from './questions.js'
@@ -191,7 +191,7 @@ export interface StudyQuery extends Omit<Read<typeof MEASURES>, 'horizon' | 'abn
 export function parseStudy(input: object, fields: FieldSet = BUILT_IN): StudyQuery {
   const { tickers, ...params } = objectOf('params', input)
   const named = withField(withoutNulls(params), fields)
-  const written = checkedNames(withContext({ ...named }, fields), Object.keys(STUDY))
+  const written = checkedNames(named, Object.keys(STUDY))
   const filter = filterOf(readParams(STUDIED, partOf(STUDIED, written), fields), fields)
   const { horizon, abnormal, ...asked } = readParams(MEASURES, partOf(MEASURES, written))
   return {

@@ -153,7 +153,7 @@ const SAME_EXPOSURE = 'same exposure'
 function headOf(strategy: Strategy, days: Int32Array, asOf: number | null) {
   const { tickers, timeframe, seed } = strategy
   return {
-    schema: 'bands.backtest/2' as const,
+    schema: 'bands.backtest/3' as const,
     strategy,
     tickers: [...tickers],
     timeframe,

@@ -86,7 +86,7 @@ export async function compare(
   const tried = order.map(one => ({ ...strategyTrial(rivals[one]!), p: results[one]!.p }))
   const sample = best === null ? null : sampleOf(results[best]!.statistics.sharpe, returns[best]!, barsAYear)
   return {
-    schema: 'bands.comparison/2',
+    schema: 'bands.comparison/3',
     tickers: [...new Set(strategies.flatMap(({ tickers }) => tickers))].sort(),
     ...dataUsed(strategies),
     timeframe: strategies[0]!.timeframe,

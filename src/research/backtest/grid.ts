@@ -97,7 +97,7 @@ export async function grid(
   const { tickers, timeframe, seed } = strategies[0]!
   const days = unionCalendar(found.map(({ days }) => days))
   return {
-    schema: 'bands.grid/2',
+    schema: 'bands.grid/3',
     axes: axes.map(({ key, values }) => ({ key, values: [...values] })),
     statistic,
     tickers: [...tickers],

@@ -39,7 +39,7 @@ interface ResultHead {
 
 /** `bands backtest`: trades, equity and their statistics. Returns are fractions, dates YYYY-MM-DD, prices as loaded. */
 export interface Backtest extends ResultHead {
-  schema: 'bands.backtest/2'
+  schema: 'bands.backtest/3'
   /** As `--print-config` prints it: the strategy file for the same run. */
   strategy: Strategy
   signals: {
@@ -342,7 +342,7 @@ export interface DataUsed {
  * year and trials are those of the best.
  */
 export interface Grid extends ResultHead, DataUsed {
-  schema: 'bands.grid/2'
+  schema: 'bands.grid/3'
   /** The varied parameters: keys as in a backtest, values as typed. */
   axes: { key: string; values: string[] }[]
   /** The statistic that compares the cells. */
@@ -392,7 +392,7 @@ export interface Neighbours {
 
 /** `bands compare`: several strategies over their common days. */
 export interface Comparison extends ResultHead, DataUsed {
-  schema: 'bands.comparison/2'
+  schema: 'bands.comparison/3'
   strategies: ComparedStrategy[]
   /** The common days. */
   dates: string[]

@@ -36,12 +36,12 @@ const DUST = 1e-9
 
 /** Share of equity for a position; NaN where the rule has no value yet. */
 export function fractionOf({ portfolio }: Strategy, { bars, prices }: Member, signal: number): number {
-  const { sizing, max_positions } = portfolio
-  if (sizing.method === 'equal') return 1 / max_positions
-  if (sizing.method === 'fixed-fraction') return sizing.fraction
+  const { size, max_positions } = portfolio
+  if (size.method === 'equal') return 1 / max_positions
+  if (size.method === 'fixed-fraction') return size.fraction
   // Normalised ATR (Forman 2006) as a fraction, scaled from a bar to a year by the square root of time.
   const volatility = (bars.atr![signal]! / bars.close[signal]!) * Math.sqrt(prices.barsAYear)
-  return volatility > 0 ? Math.min(sizing.cap, sizing.target / volatility) : Number.NaN
+  return volatility > 0 ? Math.min(size.cap, size.target / volatility) : Number.NaN
 }
 
 /**
@@ -52,8 +52,8 @@ export function idleSlots(
   { overlap, portfolio }: Pick<Strategy, 'overlap' | 'portfolio'>,
   tickers: number,
 ): { most: number; places: number } | null {
-  const { sizing, max_positions: places } = portfolio
-  const isIdle = overlap !== 'allow' && sizing.method === 'equal' && tickers < places
+  const { size, max_positions: places } = portfolio
+  const isIdle = overlap !== 'allow' && size.method === 'equal' && tickers < places
   return isIdle ? { most: tickers, places } : null
 }
 

@@ -66,9 +66,9 @@ export function entryPrice(bars: PathBars, fill: Fill, signal: number): number {
   return fill === 'next-open' ? bars.open[signal + 1]! : bars.close[entryBar(fill, signal)]!
 }
 
-/** Whether the exits of a strategy, or its sizing, need the ATR. */
+/** Whether the exits of a strategy, or its size, need the ATR. */
 function needsAtr({ exit, portfolio }: Pick<Strategy, 'exit' | 'portfolio'>): boolean {
-  return exitNeedsAtr(exit) || portfolio.sizing.method === 'vol-target'
+  return exitNeedsAtr(exit) || portfolio.size.method === 'vol-target'
 }
 
 function exitNeedsAtr({ stop, target, trailing }: Exit): boolean {

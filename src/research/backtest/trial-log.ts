@@ -167,6 +167,7 @@ function trialOfTests({ parts, first, last, p }: TestsTrial, own: readonly Trial
 function tradingRules(strategy: Strategy, vocabularies: Vocabularies): Record<string, unknown> {
   const { entry, side, exit, overlap, costs, portfolio, seed } = strategy
   const { bps, slippage_bps, per_share, fixed, borrow } = costs
+  const { size, ...others } = portfolio
   const all = isCondition(entry.field) ? TRUTHS : vocabularies.get(entry.field)
   const plain: Strategy = {
     ...strategy,
@@ -174,9 +175,11 @@ function tradingRules(strategy: Strategy, vocabularies: Vocabularies): Record<st
     // Without a hold there is nothing to extend.
     overlap: overlap === 'extend' && exit.hold === null ? 'skip' : overlap,
     costs: { bps: bps + slippage_bps, slippage_bps: 0, per_share, fixed, borrow: side === 'long' ? 0 : borrow },
-    portfolio: { ...portfolio, capital: capitalMatters(strategy) ? portfolio.capital : 1 },
   }
-  const { name: _, benchmark: __, risk_free: ___, seed: ____, ...rules } = plain
+  const { name: _, benchmark: __, risk_free: ___, seed: ____, ...traded } = plain
+  const capital = capitalMatters(strategy) ? portfolio.capital : 1
+  // By the keys that the log has had from its first day on.
+  const rules = { ...traded, portfolio: { ...others, sizing: size, capital } }
   // The seed changes trades only where it shuffles signals.
   return portfolio.shuffle ? { ...rules, seed } : rules
 }

@@ -245,11 +245,11 @@ export function checkShares({ strategy, members }: Ready): void {
   const { per_share } = strategy.costs
   const adjusted = members.filter(({ prices }) => prices.adjustment === 'adjusted')
   if (per_share === 0 || adjusted.length === 0) return
-  const param = 'cost_per_share'
+  const param = 'costs'
   const are = `the prices of ${namesOf(adjusted)} are adjusted, so that their shares are not those that were traded`
   throw wrong(
     param,
-    sentence`${parameter(param)} ${per_share}: ${are}; give the cost as ${parameter('costs_bps')} of the price, or load prices as they were traded.`,
+    sentence`${parameter(param, `share ${per_share}`)}: ${are}; give the cost in basis points of the price, or load prices as they were traded.`,
     { value: per_share },
   )
 }

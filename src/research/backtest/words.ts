@@ -43,12 +43,12 @@ function costWords({ costs, side }: Strategy): string[] {
 
 function portfolioWords(strategy: Strategy): string[] {
   const { costs, portfolio, rank, seed } = strategy
-  const { capital, max_positions, sizing, whole_shares, cash_rate, shuffle, order } = portfolio
+  const { capital, max_positions, size, whole_shares, cash_rate, shuffle, order } = portfolio
   return [
     max_positions === defaultMaxPositions(strategy)
       ? ''
       : `at most ${max_positions} position${max_positions === 1 ? '' : 's'}`,
-    sizing.method === 'equal' ? '' : `each ${sizingInWords(portfolio)}`,
+    size.method === 'equal' ? '' : `each ${sizingInWords(portfolio)}`,
     whole_shares ? 'whole shares' : '',
     capital !== STRATEGY.portfolio.rows.capital.fallback && capitalMatters({ costs, portfolio })
       ? `capital ${plain(capital)}`
@@ -149,8 +149,8 @@ export function costsInWords({ bps, slippage_bps, per_share, fixed, borrow }: Co
 
 /** `2 positions, each 1/2 of the equity` */
 export function positionsInWords(portfolio: Strategy['portfolio']): string {
-  const { max_positions, sizing } = portfolio
-  const isAll = sizing.method === 'equal' && max_positions === 1
+  const { max_positions, size } = portfolio
+  const isAll = size.method === 'equal' && max_positions === 1
   return `${counted(max_positions, 'position')}, ${isAll ? 'all of the equity' : `each ${sizingInWords(portfolio)}`}`
 }
 
@@ -159,10 +159,10 @@ export function slotsInWords(portfolio: Strategy['portfolio']): string {
   return `${portfolio.max_positions}, each ${sizingInWords(portfolio)}`
 }
 
-function sizingInWords({ sizing, max_positions }: Strategy['portfolio']): string {
-  if (sizing.method === 'equal') return `1/${max_positions} of the equity`
-  if (sizing.method === 'fixed-fraction') return `${percent(sizing.fraction)} of the equity`
-  return `a share of the equity for a volatility of ${percent(sizing.target)} a year, at most ${percent(sizing.cap)}`
+function sizingInWords({ size, max_positions }: Strategy['portfolio']): string {
+  if (size.method === 'equal') return `1/${max_positions} of the equity`
+  if (size.method === 'fixed-fraction') return `${percent(size.fraction)} of the equity`
+  return `a share of the equity for a volatility of ${percent(size.target)} a year, at most ${percent(size.cap)}`
 }
 
 function distanceInWords(distance: Distance): string {

@@ -2,7 +2,7 @@
 // In: a question about events, and a source.
 // Out: counts, shares and medians with intervals.
 
-import { InvalidParameter, listed, sentence, TierRestricted } from '../../core/errors.js'
+import { InvalidParameter, parameter, sentence, TierRestricted } from '../../core/errors.js'
 import { indicesIn, onCommonCalendar, SharedColumns } from '../../core/model/calendar.js'
 import { type Day, formatDay } from '../../core/model/day.js'
 import type { Baseline, PoolQuery } from '../../core/model/event.js'
@@ -85,10 +85,8 @@ export async function tally(
 ): Promise<Tally> {
   const { tickers, by: asked, family = 'ledger', ...filter } = query
   const names = tickersInOrder(tickers, 'a tally needs')
-  if (asked === 'context' && filter.context === undefined) {
-    const context = listed(['context_ticker', 'context_field'])
-    throw new InvalidParameter(sentence`to group by context, give ${context}.`, { param: 'context_ticker' })
-  }
+  if (asked === 'context' && filter.context === undefined)
+    throw new InvalidParameter(sentence`to group by context, give ${parameter('context', 'T:F')}.`, { param: asked })
   const by = asked ?? (filter.bands === undefined ? 'band' : null)
   const sources: TickerSource[] = []
   for await (const found of tickerSources(source, { ...filter, tickers: names }, by)) {

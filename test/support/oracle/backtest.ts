@@ -61,7 +61,7 @@ interface Position extends OracleTrade {
   open: boolean
 }
 
-/** @param barsAYear of the traded calendar, for volatility sizing */
+/** @param barsAYear of the traded calendar, for volatility size */
 export function oracleBacktest(
   tickers: readonly OracleTicker[],
   strategy: Strategy,
@@ -340,12 +340,12 @@ class Simulation {
   }
 
   fraction(of: OracleTicker, signal: number): number | null {
-    const { sizing, max_positions } = this.strategy.portfolio
-    if (sizing.method === 'equal') return 1 / max_positions
-    if (sizing.method === 'fixed-fraction') return sizing.fraction
+    const { size, max_positions } = this.strategy.portfolio
+    if (size.method === 'equal') return 1 / max_positions
+    if (size.method === 'fixed-fraction') return size.fraction
     const natr = of.atr[signal]! / of.close[signal]!
     if (!(natr > 0)) return null
-    return Math.min(sizing.cap, sizing.target / (natr * Math.sqrt(this.barsAYear)))
+    return Math.min(size.cap, size.target / (natr * Math.sqrt(this.barsAYear)))
   }
 
   lacksAtr(of: OracleTicker, signal: number): boolean {

@@ -41,9 +41,9 @@ const WRONG = list`
   ${EVENTS} --after yesterday
   ${EVENTS} --as-of 11.05.2018
   ${EVENTS} --timeframe hourly
-  ${EVENTS} --context-ticker GSPC
+  ${EVENTS} --context GSPC
   ${EVENTS} --context {GSPC:trend_direction,NONE:trend_direction=uptrend}
-  ${EVENTS} --context GSPC:trend_direction=uptrend --context-field rsi_zone
+  ${EVENTS} --context GSPC:trend_direction=up
   ${EVENTS} --tier gold
   ${EVENTS} --ndjson --csv
   ${EVENTS} --color sometimes
@@ -80,7 +80,7 @@ const WRONG = list`
   backtest AAPL rsi_zone --hold 5 --stop 2%%
   backtest AAPL rsi_zone --hold 5,10
   backtest AAPL rsi_zone --hold 5 --side up
-  backtest AAPL rsi_zone --hold 5 --max-fraction 0.5
+  backtest AAPL rsi_zone --hold 5 --size 'max 0.5'
   backtest AAPL rsi_zone --hold 5 --walk-forward train=10
   sweep
   sweep AAPL --context-lag 1
@@ -154,11 +154,11 @@ export const CLASSES = {
       ${BACKTEST} --explain --json
       ${BACKTEST} --stop 2atr --target 8% --trailing 6% --json
       ${BACKTEST} --exit leave --overlap extend --benchmark GSPC --rf 1%
-      ${BACKTEST} --exit-on rsi_zone=neutral_high,overbought --overlap allow
-      backtest AAPL rsi_zone --band overbought --side short --hold 10 --borrow 3% --reps 99 --entry next-close
-      backtest GSPC rsi_zone --band oversold --hold 20 --reps 99 --entry close --costs-bps 0 --slippage-bps 3 --cost-per-share 0.01 --cost-fixed 1 --capital 10000
+      ${BACKTEST} --exit neutral_high,overbought --overlap allow
+      backtest AAPL rsi_zone --band overbought --side short --hold 10 --costs 'borrow 3%' --reps 99 --entry next-close
+      backtest GSPC rsi_zone --band oversold --hold 20 --reps 99 --entry close --costs '0bp,slip 3bp,share 0.01,fixed 1' --capital 10000
       ${BACKTEST} --whole-shares --capital 1000 --cash-rate 2% --fraction 25% --json
-      ${BACKTEST} --target-volatility 10% --max-fraction 0.5 --shuffle --seed 3
+      ${BACKTEST} --size 'vol 10% max 0.5' --shuffle --seed 3
       backtest rsi_zone --all --band oversold --hold 10 --max-positions 2 --reps 99 | both
       backtest AAPL macd_state --timeframe weekly --band expanding_positive --hold 4 --reps 99
       ${BACKTEST} ${DOWN} --context-lag 1 --explain
@@ -245,7 +245,7 @@ export const CLASSES = {
       ${EVENTS} --band oversold --limit 100
       ${EVENTS} --before 2017-01-01 --after 2016-01-01
       ${EVENTS} --band oversold ${DOWN}
-      ${EVENTS} --context-ticker GSPC --context-field trend_direction --context-band downtrend
+      ${EVENTS} --context GSPC:trend_direction=downtrend
       events gspc trend_direction --timeframe weekly --limit 5
       events SIM0001 insider_activity_zone --limit 5
       ${EVENTS} --tier free
@@ -296,7 +296,7 @@ export const CLASSES = {
       transitions AAPL rsi_zone | 80 120
       transitions AAPL,GSPC macd_state --timeframe weekly | formats
       transitions AAPL rsi_zone --context GSPC:trend_direction | 100
-      transitions AAPL rsi_zone --context-ticker GSPC --context-field trend_direction --json
+      transitions AAPL rsi_zone --context GSPC:trend_direction --json
       transitions rsi_zone --all --csv --after 2017-01-01
       transitions AAPL rsi_zone | tty 80
       now AAPL

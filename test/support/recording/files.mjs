@@ -6,9 +6,9 @@ tickers: [AAPL, GSPC]
 entry:
   field: rsi_zone
   bands: [oversold, deep_oversold]
-exit: { hold: 20, stop: 2atr, target: 10%, leave: false }
-costs: { bps: 5, slippage_bps: 2 }
-portfolio: { max_positions: 4, sizing: equal }
+exit: { hold: 20, stop: 2atr, target: 10% }
+costs: 5bp,slip 2bp
+portfolio: { max_positions: 4, size: equal }
 `
 
 /** A strategy file in which one thing is another. */
@@ -28,15 +28,15 @@ const bars = (from, to) => BARS.replace(from, to)
 export const FILES = {
   'dip.yaml': DIP,
   'dip.json':
-    '{"tickers":["GSPC"],"entry":{"field":"macd_state","bands":["expanding_positive"]},"exit":{"leave":true}}\n',
-  'vol.yaml': dip('sizing: equal', 'sizing: { method: vol-target, target: 10%, cap: 50% }'),
+    '{"tickers":["GSPC"],"entry":{"field":"macd_state","bands":["expanding_positive"]},"exit":{"when":"leave"}}\n',
+  'vol.yaml': dip('size: equal', 'size: vol 10% max 50%'),
   'no-exit.yaml': 'tickers: [AAPL]\nentry: { field: rsi_zone }\n',
   'unknown-key.yaml': dip('hold: 20', 'holdd: 20'),
   'unknown-field.yaml': dip('rsi_zone', 'rsi_zon'),
   'unknown-band.yaml': dip('deep_oversold', 'very_oversold'),
   'zero-hold.yaml': dip('hold: 20', 'hold: 0'),
   'bad-stop.yaml': dip('2atr', '2atx'),
-  'bad-sizing.yaml': dip('sizing: equal', 'sizing: kelly'),
+  'bad-sizing.yaml': dip('size: equal', 'size: kelly'),
   'later.yaml': dip('bands: [', 'aftermath: sharp_gain\n  bands: ['),
   'twice.yaml': `${DIP}name: again\n`,
   'broken.yaml': dip('tickers: [AAPL, GSPC]', 'tickers: [AAPL, GSPC'),

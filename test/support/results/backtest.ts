@@ -26,7 +26,7 @@ export function madeStrategy(tickers: readonly string[], more: Partial<Strategy>
     portfolio: {
       capital: 1,
       max_positions: 10,
-      sizing: { method: 'equal' },
+      size: { method: 'equal' },
       whole_shares: false,
       cash_rate: 0,
       shuffle: false,
@@ -63,7 +63,7 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
   const closed = trades.filter(({ exit }) => exit !== 'open')
   const events = charts.reduce((all, chart) => all + chart.events.length, 0)
   return {
-    schema: 'bands.backtest/2',
+    schema: 'bands.backtest/3',
     tickers: charts.map(({ ticker }) => ticker),
     timeframe: 'daily',
     bars_a_year: 252,

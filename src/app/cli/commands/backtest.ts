@@ -3,7 +3,7 @@ import type { FieldSet } from '../../../core/fields/index.js'
 import { type BacktestContext, parseBacktest } from '../../../core/params/backtest.js'
 import { COMPARE, GRID, type GridQuery, parseCompare, parseGrid, SHARED } from '../../../core/params/grid.js'
 import { optionsOf, type Written } from '../../../core/params/row.js'
-import { BACKTEST, COSTS, type RunOptions, type Strategy } from '../../../core/params/strategy.js'
+import { BACKTEST, type RunOptions, type Strategy } from '../../../core/params/strategy.js'
 import { documentOf, printStrategy } from '../../../core/params/strategy-file.js'
 import type { PricedSource } from '../../../core/source.js'
 import { backtest } from '../../../research/backtest/backtest.js'
@@ -50,13 +50,13 @@ const backtestCommand: Command = {
     ['--cells <FILE>', 'write all combinations of a grid: .csv, .ndjson or .json'],
     ['--report <FILE>', 'write a page that needs nothing else: .html'],
   ],
-  needsOneOf: ['--hold', '--exit', '--exit-on', '--exit-when', '--stop', '--target', '--trailing', '--vary'],
+  needsOneOf: ['--hold', '--exit', '--stop', '--target', '--trailing', '--vary'],
   examples: [
     'bands backtest AAPL rsi_zone --band oversold --hold 20',
     'bands backtest AAPL rsi_zone --band oversold --exit leave --stop 5% --explain',
     'bands backtest AAPL rsi_zone --band oversold --hold 5,20 --split 2017-01-01',
     'bands backtest AAPL rsi_zone --vary hold=5,10,20 --vary stop=none,2atr',
-    "bands backtest AAPL rsi_zone --band oversold --exit-when 'rsi_zone = neutral'",
+    "bands backtest AAPL rsi_zone --band oversold --exit 'rsi_zone = neutral'",
     'bands backtest AAPL rsi_zone --band oversold --print-config > dip.yaml',
     'bands backtest strategy.yaml --tickers AAPL,GSPC --report strategy.html',
   ],
@@ -75,7 +75,8 @@ const backtestCommand: Command = {
       return showGrid(context, args, market, query, files)
     }
     for (const option of OF_GRIDS) if (args.value(option) !== undefined) throw ofGrid(option)
-    const { strategy, run } = parseBacktest(params, ways)
+    const { strategy, run, notes } = parseBacktest(params, ways)
+    for (const note of notes) await context.notice(note)
     if (args.flag('print-config')) return printConfig(context, strategy, run)
     const found = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
     await showResult(context, args, describeBacktest(found), tradeRecords(found))
@@ -113,6 +114,7 @@ async function showGrid(
   query: GridQuery,
   files: { cells?: string; report?: string },
 ): Promise<void> {
+  for (const note of query.notes) await context.notice(note)
   const found = await withTrials(context, trials => grid(market, query, { trials, step: context.step }))
   await showResult(context, args, describeGrid(found), gridRecords(found))
   if (files.cells !== undefined) await writeTable(context, files.cells, 'combination', gridRecords(found))
@@ -130,7 +132,10 @@ async function paramsFrom(
 ): Promise<{ params: object; ways: BacktestContext }> {
   const { tier } = context.config
   const { fields } = context
-  const options = args.params(Object.keys(BACKTEST))
+  const { exit: _, ...named } = args.params(Object.keys(BACKTEST))
+  // A condition may have commas.
+  const exits = args.texts('exit')
+  const options = { ...named, ...(exits.length > 0 && { exit: exits.length === 1 ? exits[0] : exits }) }
   const [first, ...more] = args.rest(0)
   if (first === undefined && !isPooled(args) && args.text('when') === undefined)
     throw wrong('what', 'what to trade is missing: a strategy file, or tickers and a field.', { allowed: USAGE })
@@ -145,10 +150,10 @@ async function paramsFrom(
   return { params: { ...options, ...tickers, strategy }, ways: { tier, fields, file: first } }
 }
 
-/** The costs of a side in config.json. */
+/** The costs in config.json, as a file would have them. */
 function costsIn({ saved }: Config): Written {
-  const names = Object.values<{ param: string }>(COSTS).map(({ param }) => param)
-  return Object.fromEntries(Object.entries(saved.values).filter(([name]) => names.includes(name)))
+  const { costs } = saved.values as Written
+  return costs === undefined ? {} : { strategy: { costs } }
 }
 
 /** A file has its own field, and its own tickers unless an option names others. */
@@ -217,6 +222,7 @@ const compareCommand: Command = {
       { ...options, ...tickers, strategies, names },
       { tier: context.config.tier, fields: context.fields },
     )
+    for (const note of query.notes) await context.notice(note)
     const found = await withTrials(context, trials => compare(market, query, { trials, step: context.step }))
     await showResult(context, args, describeComparison(found), comparisonRecords(found))
     if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(found.strategies))

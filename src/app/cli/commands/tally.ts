@@ -182,11 +182,7 @@ const transitionsCommand: Command = {
   options: [
     ...optionsOf(FILTERS, ['timeframe', 'before', 'after']),
     ...optionsOf(WHEN),
-    [
-      '--context <T:F>',
-      'compare by the band that a second ticker was in: GSPC:trend_direction; short for the two below',
-    ],
-    ...optionsOf(FILTERS, ['context_ticker', 'context_field']),
+    ['--context <T:F>', 'compare by the band that a second ticker was in: GSPC:trend_direction'],
     ...POOLED,
     WIDE,
   ],
@@ -215,11 +211,6 @@ function checkContext(args: Args): void {
     throw wrong('context', `context ${quoted(short)} names a band, and all of them are compared: write T:F alone.`, {
       value: short,
     })
-  const names = ['context-ticker', 'context-field'] as const
-  const [missing, other] = names.filter(name => args.text(name) === undefined)
-  if (missing === undefined || other !== undefined) return
-  const there = names.find(name => name !== missing)!
-  throw wrong(missing.replace('-', '_'), `--${missing} is missing beside --${there}.`)
 }
 
 export const commands = { tally: tallyCommand, now: nowCommand, transitions: transitionsCommand }

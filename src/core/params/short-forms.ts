@@ -1,0 +1,192 @@
+import { InvalidParameter, sentence, wrong } from '../errors.js'
+import { isMapping } from './arguments.js'
+import { numberOf, shareOf } from './figures.js'
+import { CONDITION, CONDITION_BANDS } from './kinds.js'
+import { DEFAULT_SCOPE, type JsonSchema, type Kind, plainText, type Scope, type Text, type Written } from './row.js'
+import { refuse, textOf } from './values.js'
+
+/** Costs, sizes and exits as one text each, the same on a command line, in a program and in a strategy file. */
+
+export const MONEY = numberOf({ minimum: 0 }, 'MONEY')
+export const BASIS_POINTS = numberOf({ minimum: 0, exclusiveMaximum: 10_000 }, 'BP')
+export const BORROW = shareOf({ minimum: 0, exclusiveMaximum: 10 }, 'RATE')
+export const UP_TO_ALL = shareOf({ exclusiveMinimum: 0, maximum: 1 }, 'SHARE')
+export const TARGET = shareOf({ exclusiveMinimum: 0, maximum: 10 }, 'RATE')
+
+/** A text that is read as a mapping of keys. */
+interface TextForm extends Kind<Written, Text> {
+  readonly schema: JsonSchema
+  typed(param: string, text: string): Written
+}
+
+function textForm(takes: string, example: string, read: (param: string, text: string) => Written): TextForm {
+  return {
+    schema: { type: ['string', 'number'], examples: [example] },
+    takes,
+    parse: (param, written) => (isMapping(written) ? written : read(param, plainText(param, written))),
+    typed: read,
+  }
+}
+
+interface CostValues {
+  readonly bps: number
+  readonly slippage_bps: number
+  readonly per_share: number
+  readonly fixed: number
+  readonly borrow: number
+}
+
+const NO_COSTS: CostValues = { bps: 0, slippage_bps: 0, per_share: 0, fixed: 0, borrow: 0 }
+const COST_WORDS = {
+  slip: ['slippage_bps', BASIS_POINTS],
+  share: ['per_share', MONEY],
+  fixed: ['fixed', MONEY],
+  borrow: ['borrow', BORROW],
+} as const
+const COSTS_EXAMPLE = '5bp,slip 2bp,share 0.005,fixed 1,borrow 3%'
+
+/** Costs as a text; commas and spaces part it. A part that is not named keeps its value. */
+export const COSTS_TEXT = textForm('COSTS', COSTS_EXAMPLE, (param, text) => {
+  if (text.trim() === 'none') return { ...NO_COSTS }
+  const words = text.split(/[\s,]+/).filter(word => word !== '')
+  const found: Record<string, number> = {}
+  const add = (key: string, kind: Kind<number>, word: string | undefined): void => {
+    if (word === undefined || key in found) refuse(param, text, `parts such as ${COSTS_EXAMPLE}, each once`)
+    found[key] = kind.parse(param, plainOf(kind === BASIS_POINTS ? word.replace(/bps?$/, '') : word))
+  }
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at]!
+    if (Object.hasOwn(COST_WORDS, word)) {
+      const [key, kind] = COST_WORDS[word as keyof typeof COST_WORDS]
+      add(key, kind, words[++at])
+    } else if (/^-?\d/.test(word)) add('bps', BASIS_POINTS, words[at + 1]?.match(/^bps?$/) ? `${words[at++]}bp` : word)
+    else refuse(param, text, `parts such as ${COSTS_EXAMPLE}`)
+  }
+  if (words.length === 0) refuse(param, text, `parts such as ${COSTS_EXAMPLE}`)
+  return found
+})
+
+export function costsText({ bps, slippage_bps, per_share, fixed, borrow }: CostValues): string {
+  return [
+    `${bps}bp`,
+    slippage_bps === 0 ? '' : `slip ${slippage_bps}bp`,
+    per_share === 0 ? '' : `share ${per_share}`,
+    fixed === 0 ? '' : `fixed ${fixed}`,
+    borrow === 0 ? '' : `borrow ${shareText(borrow)}`,
+  ]
+    .filter(part => part !== '')
+    .join(',')
+}
+
+/** equal: 1 / max_positions; vol-target: target / (NATR at the signal · √bars a year), at most `cap`. Of equity. */
+export type Size =
+  | { method: 'equal' }
+  | { method: 'fixed-fraction'; fraction: number }
+  | { method: 'vol-target'; target: number; cap: number }
+
+const SIZES = 'equal, a share of the equity such as 10%, or a volatility a year such as vol 15% or vol 15% max 50%'
+
+export const SIZE_TEXT = textForm('SIZE', 'vol 15% max 50%', (param, text) => {
+  const [word = '', target, max, cap, more] = text.trim().split(/[\s,]+/)
+  if (word === 'equal' && target === undefined) return { method: 'equal' }
+  if (/^-?\d/.test(word) && target === undefined)
+    return { method: 'fixed-fraction', fraction: UP_TO_ALL.parse(param, plainOf(word)) }
+  const isCapped = max === 'max' && cap !== undefined && more === undefined
+  if (word !== 'vol' || target === undefined || (max !== undefined && !isCapped)) return refuse(param, text, SIZES)
+  return {
+    method: 'vol-target',
+    target: TARGET.parse(param, plainOf(target)),
+    cap: cap === undefined ? 1 : UP_TO_ALL.parse(param, plainOf(cap)),
+  }
+})
+
+export function sizeText(size: Size): string {
+  if (size.method === 'equal') return 'equal'
+  if (size.method === 'fixed-fraction') return shareText(size.fraction)
+  return `vol ${shareText(size.target)}${size.cap === 1 ? '' : ` max ${shareText(size.cap)}`}`
+}
+
+/** The exits of a strategy by bands and conditions. */
+export interface RuleExits {
+  readonly leave: boolean
+  readonly on: { readonly field: string; readonly bands: readonly string[] } | null
+  readonly when?: string
+}
+
+/** `leave`, bands of the entry's field, or a condition; one of each at most. */
+export const EXITS: Kind<RuleExits, string | readonly string[]> = {
+  schema: {
+    anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, minItems: 1 }],
+    examples: ['leave', 'rsi_zone = neutral', 'overbought'],
+  },
+  takes: 'RULE',
+  object: true,
+  repeats: true,
+  parse: (param, written, scope = DEFAULT_SCOPE) => {
+    const found: { leave: boolean; on: RuleExits['on']; when?: string } = { leave: false, on: null }
+    for (const item of [written].flat()) {
+      const text = typeof item === 'boolean' ? String(item) : textOf(param, item)
+      if (text.trim() === 'leave') found.leave = true
+      else if (isBands(text, scope)) {
+        if (found.on !== null) throw twice(param, text)
+        found.on = bandsOfEntry(param, text, scope)
+      } else {
+        if (found.when !== undefined) throw twice(param, text)
+        found.when = CONDITION.parse(param, text, scope)
+      }
+    }
+    return found
+  },
+}
+
+function isBands(text: string, { earlier }: Scope): boolean {
+  return /^\s*\w+(\s*[,+]\s*\w+)*\s*$/.test(text) && 'field' in earlier
+}
+
+function bandsOfEntry(param: string, text: string, scope: Scope): RuleExits['on'] {
+  const words = text.split(/[,+]/).map(word => word.trim())
+  try {
+    return { field: String(scope.earlier.field), bands: CONDITION_BANDS.parse(param, words, scope) }
+  } catch (error) {
+    if (!(error instanceof InvalidParameter)) throw error
+    const { value, suggestions = [] } = error.offence
+    const allowed = `leave, a band of ${scope.earlier.field}, or a condition such as rsi_zone = neutral`
+    const meant = [...suggestions, ...(/^leav/.test(String(value)) ? ['leave'] : [])]
+    throw wrong(
+      param,
+      `${param} "${value}" is not ${allowed}.${meant.length > 0 ? ` Did you mean "${meant[0]}"?` : ''}`,
+      {
+        value,
+        allowed,
+        suggestions: meant,
+      },
+    )
+  }
+}
+
+function twice(param: string, text: string): InvalidParameter {
+  return wrong(param, sentence`${{ param }} ${text}: there is one such rule already; join them by or, or by a comma.`, {
+    value: text,
+  })
+}
+
+/** The rules as a file has them; undefined if there are none. @param entered the field of the entry */
+export function exitTexts({ leave, on, when }: RuleExits, entered: string): string | string[] | undefined {
+  const texts = [
+    ...(leave ? ['leave'] : []),
+    ...(on === null || on.field !== entered ? [] : [on.bands.join(',')]),
+    ...(when === undefined ? [] : [when]),
+  ]
+  return texts.length > 1 ? texts : texts[0]
+}
+
+/** `15%`, or the plain number if the percentage is another number. */
+export function shareText(share: number): string {
+  const percents = Number((share * 100).toPrecision(12))
+  return percents / 100 === share && !String(percents).includes('e') ? `${percents}%` : String(share)
+}
+
+/** A number with an exponent or many digits as a number, so that a printed text is read again. */
+function plainOf(word: string): string | number {
+  return /^\d+(\.\d+)?e[+-]?\d+$|^\d+\.\d{16,}$/.test(word) ? Number(word) : word
+}
