@@ -148,7 +148,7 @@ describe('a tally', () => {
     const bands = await local()
     await expect(tally(bands, { ...DAILY, tickers: ['SIM0001', 'SIM9'] })).rejects.toThrow(NotFound)
     await expect(tally(bands, { ...DAILY, tickers: [] })).rejects.toThrow(InvalidParameter)
-    await expect(tally(bands, { ...DAILY, by: 'context' })).rejects.toThrow(/context_ticker/)
+    await expect(tally(bands, { ...DAILY, by: 'context' })).rejects.toThrow('to group by context, give context T:F.')
   })
 
   it('holds bands alone against the theoretical shares where no prices are known', async () => {
