@@ -63,6 +63,8 @@ export interface Opened {
 /** How many pixels of each drawing stand out from the page behind it, and in how many colours: as it is seen. */
 export async function paintedOf(page: Page): Promise<Painted[]> {
   const eye = await page.context().browser()!.newPage()
+  // A drawing in a fold is seen once the fold is open.
+  await page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
   const found: Painted[] = []
   for (const figure of await page.locator('figure.chart:has(svg.drawing)').all()) {
     const picture = await figure.locator('svg.drawing').screenshot()
