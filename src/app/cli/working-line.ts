@@ -430,9 +430,12 @@ export function exampleFor(
 function complete(line: Line): void {
   const { needsOneOf = [] } = line.command
   const isFile = line.parts.some(part => typeof part === 'string' && /\.(ya?ml|json)$/.test(part))
-  if (needsOneOf.length === 0 || isFile || needsOneOf.some(name => optionNamed(line, name) !== undefined)) return
+  // Named tickers replace --all.
+  const isNamed = needsOneOf[0] === '--all' && line.parts.some(part => typeof part === 'string')
+  if (needsOneOf.length === 0 || isFile || isNamed || needsOneOf.some(name => optionNamed(line, name) !== undefined))
+    return
   const spec = specOf(line, needsOneOf[0]!)!
-  line.parts.push({ spec, value: exampleFor(line, spec) })
+  line.parts.push({ spec, value: takesValue(spec) ? exampleFor(line, spec) : null })
 }
 
 /** The readings of a date: 2017-01-02 and 2017-02-01 of 01/02/2017. */

@@ -44,6 +44,7 @@ function checkable({ fields }: Context): string[] {
 const lookahead: Command = {
   arguments: TICKERS,
   options: [...POOLED, ...optionsOf(LOOKAHEAD)],
+  needsOneOf: ['--all', '--tickers', '--watch'],
   examples: ['bands check lookahead AAPL', 'bands check lookahead --all --fields rsi_zone --cuts 20'],
   notes: [
     'Bars and facts are cut off at random days and everything is derived anew: bands, events and what followed must be those that the whole shows of these days. Exits with 5 where one is not.',
