@@ -557,7 +557,7 @@ describe('commands of two words', () => {
       ].join('\n'),
     )
     expect(await refused('acounts list', 2)).toMatch(/Did you mean "accounts"\?\n(.*\n)* +try: +bands accounts list\n/)
-    expect(await refused('keys nonsense', 2)).toMatch(/commands: create list revoke roll\n +try: +bands keys --help\n/)
+    expect(await refused('keys nonsense', 2)).toMatch(/commands: create list revoke roll\n +try: +bands keys list\n/)
     expect(await refused('keys revoke', 2)).toMatch(/IDENTITY is missing\.\n +usage: bands keys revoke IDENTITY\n/)
     expect(await refused('keys revoke 12345678 more', 2)).toMatch(/^error: keys revoke takes one argument/)
     expect(await refused('keys list --acount a', 2)).toMatch(

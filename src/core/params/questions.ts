@@ -194,7 +194,7 @@ export function parseEvents(params: object, table: EventsTable = EVENTS, fields:
 
 /** The parameters of a program: a condition in place of the field, and the context in one word. */
 function ofProgram(params: object, fields: FieldSet): object {
-  const named = withField(params, fields)
+  const named = withField(objectOf('params', params), fields)
   return 'context' in named ? withOneBand({ ...named }, fields) : named
 }
 
