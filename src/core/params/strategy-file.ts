@@ -95,6 +95,8 @@ export function documentOf(strategy: Strategy): object {
 
 /** One sentence about the keys of before in a strategy file; empty if it has none. */
 export function oldKeys(document: unknown, strategy: Strategy, file: string): string[] {
+  // The strategy of a result has mappings, and is no file of before.
+  if (JSON.stringify(document) === JSON.stringify(strategy)) return []
   const part = (key: string): Written => (isMapping(document) && isMapping(document[key]) ? document[key] : {})
   const { portfolio, exit, costs } = { portfolio: part('portfolio'), exit: part('exit'), costs: part('costs') }
   const isOwnOn = 'on' in exit && (exit.on === null || strategy.exit.on?.field === strategy.entry.field)
