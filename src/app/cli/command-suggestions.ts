@@ -112,7 +112,7 @@ export function suggestCommand(word: string, argv: readonly string[]): InvalidPa
 function suggestByWords(word: string, others: readonly string[]): [what: Words, to: Remedy] | undefined {
   const [first] = others
   if (word === 'add') {
-    if (first === undefined || isFile(first)) return ['bands import loads a file', remedy('import', others)]
+    if (first === undefined || isFile(first)) return [LOADS, remedy('import', others)]
     return ['bands watch add makes a list of tickers', remedy('watch add', ['mine', ...others])]
   }
   if (!['search', 'find', 'lookup'].includes(word)) return undefined
@@ -121,6 +121,8 @@ function suggestByWords(word: string, others: readonly string[]): [what: Words, 
     return ['bands fields lists the fields', remedy('fields', field === undefined ? [] : [field])]
   return ['bands now shows a ticker', remedy('now', [first])]
 }
+
+const LOADS = sentence`${remedy('import')} loads a file`
 
 const isFile = (word: string): boolean => /\.(csv|txt|json|gz|zip)$/i.test(word)
 
@@ -143,7 +145,7 @@ function suggestByName(
     const scan = having === 'rsi_zone' && name.endsWith('oversold') && ticker === undefined
     return lead(`it is a band of ${having}`, scan ? remedy('scan oversold') : events)
   }
-  if (isFile(word)) return lead(sentence`${remedy('import')} loads a file`, remedy('import', [word, ...others]))
+  if (isFile(word)) return lead(LOADS, remedy('import', [word, ...others]))
   if (/\.ya?ml$/i.test(word))
     return lead(sentence`${remedy('backtest')} runs a strategy`, remedy('backtest', [word, ...others]))
   const isCapital = /^[A-Z][A-Z\d.^=-]*$/.test(word) && parseTicker(word) !== null

@@ -409,10 +409,7 @@ function problem(line: Line, { spec, value }: Typed): InvalidParameter | null {
 }
 
 /** A value that works for an option; null if there is none. */
-export function exampleFor(
-  { known, parts, specs }: Pick<Line, 'known' | 'parts' | 'specs'>,
-  spec: OptionSpec,
-): string | null {
+function exampleFor({ known, parts }: Line, spec: OptionSpec): string | null {
   const [first] = known.tickers
   const field = parts.find(part => typeof part === 'string' && known.fields.named(part) !== undefined)
   const kind = placeholder(spec)
@@ -421,7 +418,7 @@ export function exampleFor(
   if (kind === 'CONDITION' || kind === 'C')
     return `${field ?? known.fields.names[0]} = ${known.fields.named(String(field ?? known.fields.names[0]))!.bands[0]}`
   const example = exampleOf(spec)
-  if (specs.length === 0 || first === undefined) return example
+  if (first === undefined) return example
   // An example may name a ticker that is not loaded here.
   return example?.replace(/^[A-Z]+(?=:)/, ticker => (known.tickers.includes(ticker) ? ticker : first)) ?? null
 }

@@ -1,6 +1,6 @@
 import { InvalidParameter, sentence, wrong } from '../errors.js'
 import { isMapping } from './arguments.js'
-import { numberOf, shareOf } from './figures.js'
+import { numberOf, plain, shareOf } from './figures.js'
 import { CONDITION, CONDITION_BANDS } from './kinds.js'
 import { DEFAULT_SCOPE, type JsonSchema, type Kind, plainText, type Scope, type Text, type Written } from './row.js'
 import { refuse, textOf } from './values.js'
@@ -182,8 +182,8 @@ export function exitTexts({ leave, on, when }: RuleExits, entered: string): stri
 
 /** `15%`, or the plain number if the percentage is another number. */
 export function shareText(share: number): string {
-  const percents = Number((share * 100).toPrecision(12))
-  return percents / 100 === share && !String(percents).includes('e') ? `${percents}%` : String(share)
+  const percents = plain(share * 100)
+  return Number(percents) / 100 === share && !percents.includes('e') ? `${percents}%` : String(share)
 }
 
 /** A number with an exponent or many digits as a number, so that a printed text is read again. */

@@ -98,7 +98,7 @@ export function oldKeys(document: unknown, strategy: Strategy, file: string): st
   // The strategy of a result has mappings, and is no file of before.
   if (JSON.stringify(document) === JSON.stringify(strategy)) return []
   const part = (key: string): Written => (isMapping(document) && isMapping(document[key]) ? document[key] : {})
-  const { portfolio, exit, costs } = { portfolio: part('portfolio'), exit: part('exit'), costs: part('costs') }
+  const [portfolio, exit, costs] = [part('portfolio'), part('exit'), part('costs')]
   const isOwnOn = 'on' in exit && (exit.on === null || strategy.exit.on?.field === strategy.entry.field)
   const exits = [...('leave' in exit ? ['exit.leave'] : []), ...(isOwnOn ? ['exit.on'] : [])]
   const rules = exitTexts(strategy.exit, strategy.entry.field)
