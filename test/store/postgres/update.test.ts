@@ -73,7 +73,10 @@ describePostgres('an update of accounts in PostgreSQL', () => {
       // A server of the release before starts again after the update, too.
       for (const { child } of [old[0]!, renewed[0]!]) child.kill('SIGKILL')
       const again = [server(before, 0), server(after, 0)]
-      await Promise.all([old[1]!, renewed[1]!, ...again].map(one => untilCharged(one, LINES)))
+      const running = [old[1]!, renewed[1]!, ...again]
+      await Promise.all(running.map(one => untilCharged(one, LINES)))
+      // Few draws may end before the account with a limit has used it up.
+      await Promise.all(running.map(untilLimited))
       for (const { child } of all) child.kill('SIGKILL')
       await Promise.all(all.map(({ ended }) => ended))
       await cluster.current.untilOnly(ofTest, url)
@@ -173,7 +176,14 @@ describePostgres('an update of accounts in PostgreSQL', () => {
   })
 })
 
-/** Until so many more requests are charged. */
+/** Waits until the limit of an account refuses a request. */
+async function untilLimited({ lines, child }: Started): Promise<void> {
+  while (!lines().some(line => line.startsWith('limited')) && child.exitCode === null)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  expect(child.exitCode).toBeNull()
+}
+
+/** Waits until so many more requests are charged. */
 async function untilCharged({ lines, child }: Started, count: number): Promise<void> {
   const charged = (): number => lines().filter(line => line.startsWith('charged')).length
   const before = charged()
