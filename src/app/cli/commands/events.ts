@@ -37,7 +37,7 @@ const eventsCommand: Command = {
     'bands events rsi_zone --all --band oversold --limit 20',
   ],
   notes: [
-    `CSV and NDJSON have all events unless --limit is given. With --tier, and at a server, --limit is at most ${MAX_LIMIT}.`,
+    `CSV and NDJSON have all events; --limit cuts them. With --tier, and at a server, --limit is at most ${MAX_LIMIT}.`,
     'Events of several tickers on one date are in order of ticker. --limit may cut within a date; a remark then says how many of that date are left out.',
   ],
   async run(context, args) {

@@ -41,7 +41,7 @@ const showCommand: Command = {
     'bands show rsi_zone --all --after 2018-01-01',
   ],
   notes: [
-    'The last 250 bars unless --after is given; CSV and NDJSON have all. A ^ or a number beneath the bands counts events.',
+    'The last 250 bars, or all after --after; CSV and NDJSON have all. A ^ or a number below the bands counts events.',
   ],
   async run(context, args) {
     const { tickers, ...place } = await poolTarget(context, args, 'show')

@@ -24,7 +24,7 @@ import { allNamed, announcedDefaultTickers, everyTicker, loadedOf } from '../tic
 const GROUPED = {
   by: optional(
     oneOf(TALLY_GROUPINGS, 'WHAT'),
-    `split by ${TALLY_GROUPINGS.join(', ')}; by band unless --band is given`,
+    `split by ${TALLY_GROUPINGS.join(', ')} (default band, or with --band no split)`,
   ),
   ...LOG,
 }
