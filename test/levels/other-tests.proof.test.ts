@@ -300,7 +300,7 @@ describe(`of ${RUNS} runs in which nothing is to be found`, () => {
 /** Tests of the best of many find something in at most one of twenty. */
 const CAUTIOUS = new Set(['reality check', 'SPA'])
 
-/** `4.2 % of 360` */
+/** `4.2% of 360` */
 function cellOf({ share, n }: Share): string {
   return `${inPercent(share)} of ${n}`
 }

@@ -29,11 +29,11 @@ function parts(name: string): string[] {
 }
 
 export function inPercent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`
+  return `${(100 * share).toFixed(1)}%`
 }
 
 export function fromPercent(text: string): number {
-  return Number(text.replace(' %', '')) / 100
+  return Number(text.replace('%', '')) / 100
 }
 
 /** The share of n tests that found something. */
