@@ -8,7 +8,7 @@ import type { BandEvent, EventsQuery, SeriesKey } from '../../src/core/model/eve
 import type { Tier } from '../../src/core/model/terms.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { grantedFields } from '../../src/core/tiers.js'
-import { isMixed } from '../../src/data/store/pages.js'
+import { haveGaps } from '../../src/data/store/pages.js'
 import type { Store } from '../../src/data/store/store.js'
 import { draws } from '../support/full.js'
 import { pulledIn } from '../support/pulled.js'
@@ -144,7 +144,7 @@ describe('a run that was killed', () => {
     await pull(store, source, both, { maxCredits: 100 })
     source.asOf = '2024-02-29'
     source.answers = Number.POSITIVE_INFINITY
-    const mend = killedAt(store, ({ kept }) => (isMixed(kept) ? 'after' : null))
+    const mend = killedAt(store, ({ kept }) => (haveGaps(kept) ? 'after' : null))
     await pull(store, source, both, { maxCredits: 100 })
     expect(await pulledIn(store).series(RSI)).toMatchObject({ state: 'mixed' })
     mend()

@@ -5,7 +5,7 @@ import type { BandEvent, PulledSource, SeriesKey } from '../../src/core/model/ev
 import { TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
 import { grantedFields } from '../../src/core/tiers.js'
 import type { Local } from '../../src/data/local/local.js'
-import { isMixed, type PulledEntry, type StoredPage, type StoredPages } from '../../src/data/store/pages.js'
+import { haveGaps, type PulledEntry, type StoredPage, type StoredPages } from '../../src/data/store/pages.js'
 import type { Store } from '../../src/data/store/store.js'
 
 export const URL = 'https://bands.example'
@@ -52,9 +52,9 @@ function inPages({ state, under_way, events, ...told }: Series): StoredPages {
     const page = (from: number, to: number): StoredPage => {
       const some = newest.slice(from, to)
       const body = { ticker, field, timeframe, events: some, total_occurrences: Math.max(0, total - from), query_range }
-      return { before: newest[from - 1]?.date ?? null, pulled_at, as_of, etag: null, mixed: false, body }
+      return { before: newest[from - 1]?.date ?? null, pulled_at, as_of, etag: null, gapAbove: false, body }
     }
-    const first = { ...page(0, 100), etag, mixed }
+    const first = { ...page(0, 100), etag, gapAbove: mixed }
     return newest.length > 100 ? [first, page(100, newest.length)] : [first]
   }
   const kept = state === 'partial' ? [] : pages({ ...told, events }, state === 'mixed')
@@ -67,7 +67,7 @@ function withoutPages(series: StoredPages): Series {
     const { pulled_at, as_of, query_range, total_occurrences, events } = chainOf(pages)!
     return { pulled_at, as_of, query_range, total_occurrences, etag: pages[0]!.etag, events }
   }
-  const state = kept.length === 0 ? 'partial' : isMixed(kept) ? 'mixed' : 'complete'
+  const state = kept.length === 0 ? 'partial' : haveGaps(kept) ? 'mixed' : 'complete'
   const own = kept.length === 0 ? { ...told(coming), events: [] } : told(kept)
   const before = coming.at(-1)?.body.events.at(-1)?.date ?? ''
   const under_way = coming.length === 0 ? null : { ...told(coming), before }

@@ -56,7 +56,7 @@ export function pageToRevalidate({ kept }: StoredPages, before: string | null): 
  * Why a series is pulled again from the start. `past`: the server changed the past. `range`: the key has another range.
  * `gap`: the range begins after all stored events.
  */
-export type PageRestart = 'past' | 'range' | 'gap'
+export type RestartReason = 'past' | 'range' | 'gap'
 
 /**
  * A series with one more page. The stored pages keep answering until the last new page is there. Then the new pages
@@ -65,18 +65,18 @@ export type PageRestart = 'past' | 'range' | 'gap'
  */
 export function addPage(
   series: StoredPages,
-  arrived: Omit<StoredPage, 'mixed'>,
+  arrived: Omit<StoredPage, 'gapAbove'>,
   { whole }: { whole: boolean },
-): { series: StoredPages; restart: PageRestart | null } {
-  const coming = [...series.coming, { ...arrived, mixed: !continues(series.coming, arrived) }]
+): { series: StoredPages; restartReason: RestartReason | null } {
+  const coming = [...series.coming, { ...arrived, gapAbove: !continues(series.coming, arrived) }]
   const { events, total_occurrences } = arrived.body
-  const { rest, restart } = pagesBelow(whole ? [] : series.kept, coming, events.length === total_occurrences)
-  if (rest === null) return { series: { ...series, coming }, restart }
-  return { series: { ...series, kept: [...coming, ...rest], coming: [] }, restart }
+  const { rest, restartReason } = pagesBelow(whole ? [] : series.kept, coming, events.length === total_occurrences)
+  if (rest === null) return { series: { ...series, coming }, restartReason }
+  return { series: { ...series, kept: [...coming, ...rest], coming: [] }, restartReason }
 }
 
 /** Whether a page has the as-of day of the pages above it, and the number of events that they left. */
-function continues(above: readonly StoredPage[], { pulled_at, as_of, body }: Omit<StoredPage, 'mixed'>): boolean {
+function continues(above: readonly StoredPage[], { pulled_at, as_of, body }: Omit<StoredPage, 'gapAbove'>): boolean {
   const [first, last] = [above[0], above.at(-1)]
   if (first === undefined || last === undefined) return true
   const sameDay = as_of === null ? pulled_at.slice(0, 10) === first.pulled_at.slice(0, 10) : as_of === first.as_of
@@ -89,24 +89,24 @@ function pagesBelow(
   stored: readonly StoredPage[],
   coming: readonly StoredPage[],
   ended: boolean,
-): { rest: readonly StoredPage[] | null; restart: PageRestart | null } {
+): { rest: readonly StoredPage[] | null; restartReason: RestartReason | null } {
   const [known, now] = [chainOf(stored), chainOf(coming)!]
-  const whole = (restart: PageRestart | null) => ({ rest: ended ? [] : null, restart })
-  if (known === null || known.events.length === 0) return whole(null)
-  if (known.query_range !== now.query_range) return whole('range')
+  const startAgain = (restartReason: RestartReason | null) => ({ rest: ended ? [] : null, restartReason })
+  if (known === null || known.events.length === 0) return startAgain(null)
+  if (known.query_range !== now.query_range) return startAgain('range')
   const { events: old, timeframe } = known
   const newer = now.events
   const open = Math.min(openIn(known, startOf(now)), old.length - 1)
   const oldest = newer[0]?.date
   const reached = oldest !== undefined && oldest <= old[open]!.date
-  if (!reached && !ended) return { rest: null, restart: null }
+  if (!reached && !ended) return { rest: null, restartReason: null }
   const from = reached ? firstIndex(old, event => event.date >= oldest) : leftRange(old, now)
-  if (from === old.length && hasGap(known, now)) return whole('gap')
+  if (from === old.length && hasGap(known, now)) return startAgain('gap')
   const again = old.slice(from)
   const unbroken =
     again.every((event, i) => (from + i < open ? sameEvent : sameEntry)(event, newer[i], timeframe)) &&
     isComplete(old.slice(0, from), now)
-  return unbroken ? { rest: oldestOf(stored, from), restart: null } : whole('past')
+  return unbroken ? { rest: oldestOf(stored, from), restartReason: null } : startAgain('past')
 }
 
 /** The oldest `count` events as one page, which is never requested again. */
@@ -115,7 +115,9 @@ function oldestOf(pages: readonly StoredPage[], count: number): StoredPage[] {
   const [newest, oldest] = [events[0], pages.at(-1)]
   if (count === 0 || newest === undefined || oldest === undefined) return []
   const before = formatDay(parseDay(newest.date)! + 1)
-  return [{ ...oldest, before, etag: null, mixed: false, body: { ...oldest.body, events, total_occurrences: count } }]
+  return [
+    { ...oldest, before, etag: null, gapAbove: false, body: { ...oldest.body, events, total_occurrences: count } },
+  ]
 }
 
 /** Index of the first event that can still change and is still in the server's range; older ones stay. */

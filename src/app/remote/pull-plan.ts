@@ -4,7 +4,7 @@ import type { SeriesKey } from '../../core/model/event.js'
 import { firstOf } from '../../core/numbers.js'
 import { eventsCost } from '../../core/tiers.js'
 import {
-  isMixed,
+  haveGaps,
   keyOf,
   nameOf,
   type PageStore,
@@ -132,7 +132,7 @@ export async function pullState(
 function stepOf({ kept, coming }: StoredPages, isOfRun: boolean): PullStep {
   if (coming.length > 0) return 'rest'
   if (kept.length === 0) return 'new'
-  return isOfRun && !isMixed(kept) ? 'done' : 'update'
+  return isOfRun && !haveGaps(kept) ? 'done' : 'update'
 }
 
 async function checkBars(store: PullStore, tickers: readonly string[]): Promise<void> {

@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { NotFound, TierRestricted } from '../../core/errors.js'
 import { parseDay } from '../../core/model/day.js'
 import type { BandEvent, EventsPage } from '../../core/model/event.js'
-import { isMixed, keyOf, nameOf, type PageStore, type PullRun, type StoredPages } from '../../data/store/pages.js'
-import { addPage, chainOf, checkTier, nextBefore, PAGE, type PageRestart, pageToRevalidate } from './pages.js'
+import { haveGaps, keyOf, nameOf, type PageStore, type PullRun, type StoredPages } from '../../data/store/pages.js'
+import { addPage, chainOf, checkTier, nextBefore, PAGE, pageToRevalidate, type RestartReason } from './pages.js'
 import {
   type CreditsLeft,
   digestOf,
@@ -79,7 +79,7 @@ interface WorkParts {
 class Spent extends Error {}
 
 /** A series whose server changes under every pull is left to the next run. */
-const MOST_MIXED = 3
+const MOST_GAPS = 3
 
 interface Item extends Planned, Pick<SeriesReport, 'credits' | 'added' | 'changed' | 'note' | 'refusal'> {
   requested: boolean
@@ -88,8 +88,8 @@ interface Item extends Planned, Pick<SeriesReport, 'credits' | 'added' | 'change
   complete: boolean
   /** Whether it had no answer before. */
   fresh: boolean
-  /** Times that its pages were of different days. */
-  mixed: number
+  /** Times that it was pulled to the end with a gap between its pages. */
+  gaps: number
 }
 
 function itemOf(planned: Planned): Item {
@@ -101,7 +101,7 @@ function itemOf(planned: Planned): Item {
     whole: false,
     complete: planned.due === 'done',
     fresh: false,
-    mixed: 0,
+    gaps: 0,
   }
 }
 
@@ -142,7 +142,7 @@ class Work {
 
   async #finish(item: Item): Promise<void> {
     if (item.due === 'done' && (await this.#isOld(item))) item.complete = false
-    while (!item.complete && item.refusal === null && item.mixed < MOST_MIXED) await this.#ask(item)
+    while (!item.complete && item.refusal === null && item.gaps < MOST_GAPS) await this.#ask(item)
   }
 
   /**
@@ -198,14 +198,14 @@ class Work {
     this.#range = query_range
   }
 
-  async #keep(item: Item, before: StoredPages, { series, restart }: ReturnType<typeof addPage>): Promise<void> {
+  async #keep(item: Item, before: StoredPages, { series, restartReason }: ReturnType<typeof addPage>): Promise<void> {
     await this.#parts.pages.put(series)
     const isThrough = series.coming.length === 0
-    item.complete = isThrough && !isMixed(series.kept)
+    item.complete = isThrough && !haveGaps(series.kept)
     item.price = priceOf(series, item)
     item.whole &&= !isThrough
-    if (isThrough && !item.complete) item.mixed++
-    if (restart !== null) item.note = NOTES[restart]((series.coming[0] ?? series.kept[0])!.body.query_range)
+    if (isThrough && !item.complete) item.gaps++
+    if (restartReason !== null) item.note = NOTES[restartReason]((series.coming[0] ?? series.kept[0])!.body.query_range)
     // Until the last page has come, the old events count.
     if (isThrough) countDifferences(item, chainOf(before.kept)?.events ?? [], chainOf(series.kept)!.events)
   }
@@ -258,7 +258,7 @@ class Work {
 }
 
 /** Why a series was pulled again from the start, for the report. */
-const NOTES: Readonly<Record<PageRestart, (range: string) => string>> = {
+const NOTES: Readonly<Record<RestartReason, (range: string) => string>> = {
   past: () => 'its past is another one on the server now; all of it is asked for again',
   range: range => `its key has another range now, ${range}; all of it is asked for again`,
   gap: range =>

@@ -31,7 +31,7 @@ import {
   present,
   tierOfRange,
 } from '../../core/tiers.js'
-import { isMixed, keyOf, knownDate, type PageStore, type StoredPages, sourceWords } from '../../data/store/pages.js'
+import { haveGaps, keyOf, knownDate, type PageStore, type StoredPages, sourceWords } from '../../data/store/pages.js'
 import { type Chain, chainOf, named, refuseCondition } from './pages.js'
 import { historyUnder, isUnderCondition, type UnderCondition, whyEmptyUnder } from './under-condition.js'
 
@@ -177,7 +177,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     const series = await this.#pages.series(key)
     if (series === null) throw await this.#missing(key)
     const view = viewOf(series)
-    if (isMixed(series.kept)) throw unfinished(view)
+    if (haveGaps(series.kept)) throw unfinished(view)
     this.#checkDay(view)
     this.#marks.answered(view)
     return view

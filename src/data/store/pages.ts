@@ -11,7 +11,7 @@ export interface StoredPage {
   /** The server's ETag; null if it sent none. */
   etag: string | null
   /** Its as-of day or its totals differ from the page above it: an event between them may be missing. */
-  mixed: boolean
+  gapAbove: boolean
   body: EventsPage
 }
 
@@ -85,9 +85,9 @@ export function keyOf({ ticker, timeframe, field }: SeriesKey): SeriesKey {
   return { ticker, timeframe, field }
 }
 
-/** Whether there may be a hole between pages. */
-export function isMixed(pages: readonly StoredPage[]): boolean {
-  return pages.some(({ mixed }) => mixed)
+/** Whether events may be missing between pages. */
+export function haveGaps(pages: readonly StoredPage[]): boolean {
+  return pages.some(({ gapAbove }) => gapAbove)
 }
 
 /** The newest day that a page can cover. */

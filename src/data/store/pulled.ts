@@ -4,7 +4,7 @@ import { damaged, type StoreLocation } from './checked.js'
 import { digest } from './codec.js'
 import { DAMAGE, missing } from './content.js'
 import {
-  isMixed,
+  haveGaps,
   knownDate,
   type PageStore,
   type PulledEntry,
@@ -92,7 +92,7 @@ export function pulledRowOf({ kept, coming, ...series }: StoredPages): PulledRow
     ...series,
     pulled_at,
     as_of,
-    state: kept.length === 0 ? 'partial' : isMixed(kept) ? 'mixed' : 'complete',
+    state: kept.length === 0 ? 'partial' : haveGaps(kept) ? 'mixed' : 'complete',
     query_range: body.query_range,
     total_occurrences: body.total_occurrences,
     events: kept.reduce((sum, page) => sum + page.body.events.length, 0),

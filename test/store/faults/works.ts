@@ -298,7 +298,7 @@ async function pull(folder: string): Promise<void> {
   try {
     const key = { ticker: 'AAPL', timeframe: 'daily', field: 'rsi_zone' } as const
     const body = { ...key, events: [], total_occurrences: 0, query_range: '5y' }
-    const page = { before: null, pulled_at: AT, as_of: '2018-05-11', etag: null, mixed: false, body }
+    const page = { before: null, pulled_at: AT, as_of: '2018-05-11', etag: null, gapAbove: false, body }
     await store.pages.put({ ...key, url: 'https://bands.example', kept: [page], coming: [] })
   } finally {
     await store.close()

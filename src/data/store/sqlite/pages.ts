@@ -98,8 +98,8 @@ function pagesOf(key: SeriesKey, { events, etag, mixed, ...told }: UnfinishedPul
   const newest = events.toReversed()
   const page = (from: number, to: number): StoredPage => {
     const body = { ...key, events: newest.slice(from, to), total_occurrences: Math.max(0, total - from), query_range }
-    return { before: newest[from - 1]?.date ?? null, pulled_at, as_of, etag: null, mixed: false, body }
+    return { before: newest[from - 1]?.date ?? null, pulled_at, as_of, etag: null, gapAbove: false, body }
   }
-  const first = { ...page(0, PAGE), etag, mixed }
+  const first = { ...page(0, PAGE), etag, gapAbove: mixed }
   return events.length > PAGE ? [first, page(PAGE, events.length)] : [first]
 }
