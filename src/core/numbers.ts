@@ -68,9 +68,14 @@ export function ratio(value: number | null | undefined, decimals = 2): string {
   return Number(text) === 0 ? text.replace('-', '') : text
 }
 
-/** `5%`, `0.25%`, with the written precision. */
-export function percentage(rate: number): string {
-  return `${Number((rate * 100).toFixed(4))}%`
+/** A rate or a share with all its digits: `0.25 %` in a sentence. @param space '' for a table: `0.25%` */
+export function percent(rate: number, space = ' '): string {
+  return `${plain(rate * 100)}${space}%`
+}
+
+/** A number without the digits that binary fractions add. */
+export function plain(value: number): string {
+  return String(Number(value.toPrecision(12)))
 }
 
 /** An amount of money, whether the start was 1 or a hundred thousand. */

@@ -47,8 +47,8 @@ describe('a grid', () => {
     }
     // Settings that change no trade are one strategy.
     const apart = new Map(columns.map(column => [column.join(), column]))
-    const overfitting = pbo([...apart.values()], 16)
-    expect(found.pbo!.probability).toBe('reason' in overfitting ? null : overfitting.probability)
+    const ranked = pbo([...apart.values()], 16)
+    expect(found.pbo!.probability).toBe('reason' in ranked ? null : ranked.overfitting.probability)
     const best = Math.max(...found.cells.map(({ value }) => value!))
     expect(found.cells[found.best!.cell]!.value).toBe(best)
     expect(found.best!.strategy).toEqual(query.strategies[found.best!.cell])

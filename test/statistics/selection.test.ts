@@ -7,7 +7,6 @@ import {
   benjaminiYekutieli,
   type Column,
   holm,
-  type Overfitting,
   pbo,
   type SuperiorAbility,
   superiorAbility,
@@ -125,10 +124,10 @@ describe('the probability of backtest overfitting', () => {
   })
 })
 
-function overfitting(columns: readonly Float64Array[], blocks: number): Overfitting {
+function overfitting(columns: readonly Float64Array[], blocks: number) {
   const found = pbo(columns, blocks)
   if ('reason' in found) throw new Error(found.reason)
-  return found
+  return { ...found.overfitting, logits: found.logits }
 }
 
 function noise(seed: number, n: number, bars: number): Float64Array[] {

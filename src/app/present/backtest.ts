@@ -1,4 +1,4 @@
-import { count, money, percentage, probability, returnText, shareRange, shareText, whole } from '../../core/numbers.js'
+import { count, money, percent, probability, returnText, shareRange, shareText, whole } from '../../core/numbers.js'
 import type { Backtest, Interval, MonteCarlo } from '../../research/backtest/result.js'
 import { independentTrades } from '../../research/backtest/verdict.js'
 import { backtestAnswer, deflatedText, entryText } from './answer.js'
@@ -227,7 +227,7 @@ function intervalsTable({ statistics, strategy }: Backtest, { cagr, sharpe, max_
   ]
   const rows = [
     row('a year (CAGR)', 'return', statistics.cagr, cagr),
-    row(`Sharpe, rf ${percentage(strategy.risk_free)}`, 'ratio', statistics.sharpe, sharpe),
+    row(`Sharpe, rf ${percent(strategy.risk_free, '')}`, 'ratio', statistics.sharpe, sharpe),
     row('worst drawdown', 'return', statistics.max_drawdown, max_drawdown),
   ]
   return sideBySide('What the draws have where the strategy has one number', heads, rows, { tone: undefined })

@@ -1,5 +1,5 @@
 import { title } from '../../core/errors.js'
-import { count, listed, percentage, ratio, returnText } from '../../core/numbers.js'
+import { count, listed, percent, ratio, returnText } from '../../core/numbers.js'
 import type { Comparison, TradeStatistics } from '../../research/backtest/result.js'
 import { exitsInWords, inWords } from '../../research/backtest/words.js'
 import { deflatedText, inLog } from './answer.js'
@@ -61,6 +61,10 @@ export function describeComparison(found: Comparison): Description {
   }
 }
 
+function levelText(level: number): string {
+  return percent(Number(level.toFixed(6)), '')
+}
+
 /** The best strategy by Sharpe ratio, and whether it differs significantly from the next. */
 function answerOf({ strategies, best, dates, sharpe_differences: all, verdict, trials }: Comparison): string {
   const own = strategies.find(({ name }) => name === best)
@@ -79,7 +83,7 @@ function answerOf({ strategies, best, dates, sharpe_differences: all, verdict, t
   const [first] = sentences
   if (first === undefined) return `Not tested: ${head}; there is no difference to test.${lost}`
   const interval = ({ other, difference, from, to, level }: (typeof sentences)[number]): string =>
-    `${other}: difference ${ratio(difference)} (${percentage(level)} interval ${ratio(from)} to ${ratio(to)})`
+    `${other}: difference ${ratio(difference)} (${levelText(level)} interval ${ratio(from)} to ${ratio(to)})`
   if (verdict === 'not told apart') {
     const same = sentences.filter(one => one.verdict === verdict)
     const more = same.length > 1 ? `, nor from ${count(same.length - 1, 'other')}` : ''
@@ -165,7 +169,7 @@ function differencesSection(all: Comparison['sharpe_differences']): Section {
     columns: [
       { title: '', kind: 'text' },
       { title: 'Difference', kind: 'ratio', spare: 0 },
-      { title: percentage(first?.level ?? 0.95), kind: 'ratio', hint: 'The level of the interval: 1 - .05 / pairs' },
+      { title: levelText(first?.level ?? 0.95), kind: 'ratio', hint: 'The level of the interval: 1 - .05 / pairs' },
       { title: 'Verdict', kind: 'text', spare: 1 },
     ],
     rows,

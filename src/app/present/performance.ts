@@ -1,5 +1,5 @@
 import { title } from '../../core/errors.js'
-import { count, money, percentage, returnRange, returnText, shareRange, shareText, whole } from '../../core/numbers.js'
+import { count, money, percent, returnRange, returnText, shareRange, shareText, whole } from '../../core/numbers.js'
 import type { ValidationKind } from '../../core/params/studies.js'
 import type {
   Backtest,
@@ -39,7 +39,7 @@ export type Row<Of> = readonly [
 
 export function statisticsOf({ bars_a_year, strategy }: Annualised): Row<EquityStatistics>[] {
   const m = Number(bars_a_year.toFixed(1))
-  const rf = percentage(strategy.risk_free)
+  const rf = percent(strategy.risk_free, '')
   return [
     ['total return', 'return', 'total_return', 'last equity / first − 1'],
     ['a year (CAGR)', 'return', 'cagr', `(last / first)^(${m} / bars) − 1`],

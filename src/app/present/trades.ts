@@ -1,6 +1,6 @@
 import { title } from '../../core/errors.js'
 import { isCondition, lagInWords } from '../../core/language/as-field.js'
-import { count, either, listed, percentage, ratio, returnText, UNKNOWN, whole, words } from '../../core/numbers.js'
+import { count, either, listed, percent, ratio, returnText, UNKNOWN, whole, words } from '../../core/numbers.js'
 import type { Distance } from '../../core/params/figures.js'
 import type { Strategy } from '../../core/params/strategy.js'
 import type { Backtest, Trade } from '../../research/backtest/result.js'
@@ -52,7 +52,7 @@ function becomesText(
 /** The short form; the document, the report and --wide have the long one. */
 export function assumedText(found: Backtest): string {
   const { side, fill, exit, costs, portfolio, rank, overlap } = found.strategy
-  const cash = portfolio.cash_rate === 0 ? '' : ` Cash earns ${percentage(portfolio.cash_rate)} a year.`
+  const cash = portfolio.cash_rate === 0 ? '' : ` Cash earns ${percent(portfolio.cash_rate, '')} a year.`
   const text = [
     `${FILLS[fill] ?? fill}, ${costsInWords(costs, side)}; out ${exitTexts(exit).join(', or ')}${ofFirst(found)}.`,
     `At most ${positionsInWords(portfolio)}${portfolio.whole_shares ? ', whole shares' : ''}; ${OVERLAPS[overlap] ?? overlap}.${cash}`,
@@ -101,7 +101,7 @@ function exitTexts({ hold, leave, on, when, stop, target, trailing }: Strategy['
 }
 
 function distanceText(distance: Distance): string {
-  return typeof distance === 'number' ? percentage(distance) : `${distance.atr} ATR`
+  return typeof distance === 'number' ? percent(distance, '') : `${distance.atr} ATR`
 }
 
 /** The result of each trade. */

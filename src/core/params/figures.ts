@@ -190,16 +190,6 @@ function pairText(value: unknown): string {
   return parts.map(([key, item]) => (item === true ? key : `${key}=${item}`)).join(',')
 }
 
-/** A share as people read it: `5 %`. */
-export function percent(share: number): string {
-  return `${plain(share * 100)} %`
-}
-
-/** Without the digits that binary fractions add. */
-export function plain(value: number): string {
-  return String(Number(value.toPrecision(12)))
-}
-
 function plainNumber(value: unknown): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
   return typeof value === 'string' && /^-?\d{1,15}(\.\d{1,15})?$/.test(value) ? Number(value) : null

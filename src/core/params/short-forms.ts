@@ -1,6 +1,7 @@
 import { InvalidParameter, sentence, wrong } from '../errors.js'
+import { percent } from '../numbers.js'
 import { isMapping } from './arguments.js'
-import { numberOf, plain, shareOf } from './figures.js'
+import { numberOf, shareOf } from './figures.js'
 import { CONDITION, CONDITION_BANDS } from './kinds.js'
 import { DEFAULT_SCOPE, type JsonSchema, type Kind, plainText, type Scope, type Text, type Written } from './row.js'
 import { refuse, textOf } from './values.js'
@@ -72,7 +73,7 @@ export function costsText({ bps, slippage_bps, per_share, fixed, borrow }: CostV
     slippage_bps === 0 ? '' : `slip ${slippage_bps}bp`,
     per_share === 0 ? '' : `share ${per_share}`,
     fixed === 0 ? '' : `fixed ${fixed}`,
-    borrow === 0 ? '' : `borrow ${shareText(borrow)}`,
+    borrow === 0 ? '' : `borrow ${typedShare(borrow)}`,
   ]
     .filter(part => part !== '')
     .join(',')
@@ -102,8 +103,8 @@ export const SIZE_TEXT = textForm('SIZE', 'vol 15% max 50%', (param, text) => {
 
 export function sizeText(size: Size): string {
   if (size.method === 'equal') return 'equal'
-  if (size.method === 'fixed-fraction') return shareText(size.fraction)
-  return `vol ${shareText(size.target)}${size.cap === 1 ? '' : ` max ${shareText(size.cap)}`}`
+  if (size.method === 'fixed-fraction') return typedShare(size.fraction)
+  return `vol ${typedShare(size.target)}${size.cap === 1 ? '' : ` max ${typedShare(size.cap)}`}`
 }
 
 /** The exits of a strategy by bands and conditions. */
@@ -180,10 +181,10 @@ export function exitTexts({ leave, on, when }: RuleExits, entered: string): stri
   return texts.length > 1 ? texts : texts[0]
 }
 
-/** `15%`, or the plain number if the percentage is another number. */
-export function shareText(share: number): string {
-  const percents = plain(share * 100)
-  return Number(percents) / 100 === share && !percents.includes('e') ? `${percents}%` : String(share)
+/** `15%`, or the plain number if the percentage would be read as another number. */
+export function typedShare(share: number): string {
+  const text = percent(share, '')
+  return Number.parseFloat(text) / 100 === share && !text.includes('e') ? text : String(share)
 }
 
 /** A number with an exponent or many digits as a number, so that a printed text is read again. */

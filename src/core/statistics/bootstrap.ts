@@ -130,6 +130,20 @@ export function expandedTail(n: number, outside = 0.05): number {
 }
 
 /**
+ * The expanded percentile interval of resampled values, and their median; null without values.
+ * @param n number of independent values in the series that was resampled
+ */
+export function expandedInterval(
+  resampled: Float64Array,
+  n: number,
+  outside?: number,
+): { low: number | null; median: number | null; high: number | null } {
+  const ascending = resampled.toSorted()
+  const tail = expandedTail(Math.max(2, n), outside)
+  return { low: quantile(ascending, tail), median: quantile(ascending, 0.5), high: quantile(ascending, 1 - tail) }
+}
+
+/**
  * One resample of a series by the stationary bootstrap of Politis & Romano (1994): blocks from random indices, wrapping
  * around, with geometric lengths of the given mean. For each index after the first, one uniform number decides: below 1
  * / `meanBlock` a new block starts at `below(n)`, otherwise the next index follows.

@@ -180,6 +180,11 @@ export interface Overfitting {
   /** Share of the splits with a logit of 0 or below. */
   probability: number
   splits: number
+  blocks: number
+}
+
+interface RankedSplits {
+  overfitting: Overfitting
   /** ln(ω / (1 - ω)) of each split, ω = rank out of sample / (columns + 1). */
   logits: Float64Array
 }
@@ -203,7 +208,7 @@ const MOST_BLOCKS = 20
  * not above the median. A column that never moves has a ratio of 0, or an infinite one if it rises steadily.
  * @param columns returns a bar of each candidate, all equally long
  */
-export function pbo(columns: readonly Float64Array[], blocks: number): Overfitting | { reason: string } {
+export function pbo(columns: readonly Float64Array[], blocks: number): RankedSplits | { reason: string } {
   const bars = columns[0]?.length ?? 0
   if (columns.length < 2) return { reason: 'fewer than two to choose from' }
   if (columns.some(column => column.length !== bars)) throw new RangeError('columns differ in length')
@@ -227,7 +232,8 @@ export function pbo(columns: readonly Float64Array[], blocks: number): Overfitti
     logits[i] = logitOf(ratios, others)
     logits[last] = logitOf(others, ratios)
   }
-  return { probability: logits.filter(logit => logit <= 0).length / logits.length, splits: logits.length, logits }
+  const probability = logits.filter(logit => logit <= 0).length / logits.length
+  return { overfitting: { probability, splits: logits.length, blocks }, logits }
 }
 
 function blockSums(columns: readonly Float64Array[], from: number, to: number): Sums {

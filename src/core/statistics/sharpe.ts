@@ -12,10 +12,10 @@ export interface SharpeSample {
   benchmark?: number
 }
 
-/** Number of trials, and the variance of their Sharpe ratios a bar. */
+/** Number of trials, and the variance of their Sharpe ratios a bar; null with fewer than two ratios. */
 interface Trials {
   trials: number
-  variance: number
+  variance: number | null
 }
 
 const EULER_MASCHERONI = 0.5772156649015329
@@ -105,8 +105,8 @@ export function minTrackRecord(
  * 0.5772… (Bailey & López de Prado, "The deflated Sharpe ratio", 2014). 0 for one trial, where nothing was chosen; null
  * without trials or variance.
  */
-export function expectedMaximumSharpe(trials: number, variance: number): number | null {
-  if (!(trials >= 1) || !(variance >= 0)) return null
+export function expectedMaximumSharpe(trials: number, variance: number | null): number | null {
+  if (variance === null || !(trials >= 1) || !(variance >= 0)) return null
   if (trials === 1) return 0
   const first = normalQuantile(1 - 1 / trials)
   const second = normalQuantile(1 - 1 / (trials * Math.E))

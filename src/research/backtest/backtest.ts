@@ -4,7 +4,7 @@
 
 import { daysAt, rangeOf } from '../../core/model/calendar.js'
 import { type Day, dateOf, formatDay } from '../../core/model/day.js'
-import { percent } from '../../core/params/figures.js'
+import { percent } from '../../core/numbers.js'
 import { eventsFilter, type RunOptions, type Strategy } from '../../core/params/strategy.js'
 import type { EventFilter } from '../../core/params/studies.js'
 import { type MarketBars, type PricedSource, type RunContext, tickerBars, vocabulariesOf } from '../../core/source.js'

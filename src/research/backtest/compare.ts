@@ -2,9 +2,9 @@ import { dateOf, formatDay } from '../../core/model/day.js'
 import type { CompareQuery } from '../../core/params/grid.js'
 import { DEFAULT_REPS } from '../../core/params/studies.js'
 import { type PricedSource, type RunContext, vocabulariesOf } from '../../core/source.js'
-import { expandedTail, politisWhite, stationaryIndices } from '../../core/statistics/bootstrap.js'
+import { expandedInterval, expandedTail, politisWhite, stationaryIndices } from '../../core/statistics/bootstrap.js'
 import { normalQuantile } from '../../core/statistics/distributions.js'
-import { deviation, mean, quantile } from '../../core/statistics/moments.js'
+import { deviation, mean } from '../../core/statistics/moments.js'
 import { Random } from '../../core/statistics/random.js'
 import { regression } from '../../core/statistics/robust.js'
 import { drawnSharpe, sampleOf, sharpe } from '../../core/statistics/sharpe.js'
@@ -22,10 +22,11 @@ import {
   type Curve,
   closedOf,
   curveOf,
-  effectiveBarsAYear,
+  equityAt,
   equityStatistics,
   investedShare,
   returnsOf,
+  sharedBarsAYear,
   tradeResults,
   tradeStatistics,
   yearsOf,
@@ -74,7 +75,8 @@ export async function compare(
   const [first] = rivals as [Rival]
   // Weeks have the dates of the first strategy.
   const days = Int32Array.from(first.at, i => first.days[i]!)
-  const barsAYear = sharedBarsAYear(rivals, days)
+  const calendars = rivals.map(({ days, at, barsAYear }) => ({ days: days.subarray(at[0], at.at(-1)! + 1), barsAYear }))
+  const barsAYear = sharedBarsAYear(days, calendars)
   const curves = rivals.map(rival => curveOn(barsAYear, rival))
   const returns = curves.map(returnsOf)
   step?.(() => 'resamples of the joint days')
@@ -138,15 +140,8 @@ function rivalsOf(
   })
 }
 
-/** Bars a year of a strategy whose days are all common; otherwise returns / years of the common days. */
-function sharedBarsAYear(rivals: readonly Rival[], days: Int32Array): number {
-  const whole = rivals.find(({ at }) => at.length > 0 && at.at(-1)! - at[0]! + 1 === days.length)
-  return whole?.barsAYear ?? effectiveBarsAYear(days) ?? rivals[0]!.barsAYear
-}
-
 /** The equity curve of a strategy on the common days. */
 function curveOn(barsAYear: number, { strategy, equity, exposure, trades, at, from, to }: Rival): Curve {
-  const { capital } = strategy.portfolio
   const isWithin = (day: number): boolean => day >= from && day <= to
   let traded = 0
   for (const { member, entryBar, entry, shares, left } of trades) {
@@ -154,9 +149,7 @@ function curveOn(barsAYear: number, { strategy, equity, exposure, trades, at, fr
     if (left.why !== 'open' && isWithin(left.day)) traded += shares * left.price
   }
   return {
-    equity: Float64Array.from(at, i => equity[i]!),
-    // The starting capital counts as the value before its first day, as in its own returns.
-    start: at[0] === 0 ? capital : (equity[at[0] ?? 0] ?? capital),
+    ...equityAt({ equity, start: strategy.portfolio.capital }, at),
     barsAYear,
     riskFree: strategy.risk_free,
     exposed: at.filter(i => exposure[i]! > 0).length,
@@ -214,16 +207,15 @@ export function sharpeDifferences(
     }
   }
   const outside = LEVEL / pairs.length
-  const tail = expandedTail(Math.max(2, n / block), outside)
   return pairs.map(([a, b]) => {
     const figures = { a: names[a]!, b: names[b]!, level: 1 - outside, draws: resamples, block }
     const none = (reason: string) => ({ ...figures, draws: 0, difference: null, low: null, high: null, reason })
     const [one, other] = [own[a]!, own[b]!]
     if (own[a] === null || own[b] === null) return none('one of the two has no Sharpe ratio')
     const values = drawn[a]!.map((value, draw) => value - drawn[b]![draw]!)
-    const ascending = values.filter(value => !Number.isNaN(value)).sort()
-    if (!(ascending[0]! < ascending.at(-1)!)) return none('the two do not differ')
-    const [low, high] = [quantile(ascending, tail), quantile(ascending, 1 - tail)]
+    const known = values.filter(value => !Number.isNaN(value))
+    if (known.every(value => value === known[0])) return none('the two do not differ')
+    const { low, high } = expandedInterval(known, n / block, outside)
     return { ...figures, difference: one - other, low, high, reason: null }
   })
 }

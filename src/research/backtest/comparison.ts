@@ -5,7 +5,15 @@ import { deviation, mean } from '../../core/statistics/moments.js'
 import { automaticLag, neweyWestAlpha, regression } from '../../core/statistics/robust.js'
 import { freeRate } from '../../core/statistics/sharpe.js'
 import type { Benchmark } from './result.js'
-import { type Curve, effectiveBarsAYear, equityStatistics, investedShare, returnsOf, yearsOf } from './statistics.js'
+import {
+  type Curve,
+  equityAt,
+  equityStatistics,
+  investedShare,
+  returnsOf,
+  sharedBarsAYear,
+  yearsOf,
+} from './statistics.js'
 
 /** A holding: bought at a close and sold only at the end of its trading; start 1. */
 interface HeldPortfolio extends Omit<Curve, 'start' | 'riskFree'> {
@@ -140,20 +148,12 @@ function alphaT(excess: Float64Array, market: Float64Array): number | null {
 
 /** Returns of both between the bars that they share, and the number of such bars a year. */
 function onSharedBars(held: HeldPortfolio, { timeframe, days, curve }: ComparedCurve) {
-  const [indices, at] = sharedIndices([days, held.days], timeframe) as [number[], number[]]
-  const shared = Int32Array.from(indices, i => days[i]!)
-  // The starting capital counts as the value before its first day, as in its own returns.
-  const own = Float64Array.from(indices, i => curve.equity[i]!)
-  if (indices[0] === 0) own[0] = curve.start
-  const other = Float64Array.from(at, i => held.equity[i]!)
-  const whole = [
-    { days, barsAYear: curve.barsAYear },
-    { days: held.days, barsAYear: held.barsAYear },
-  ].find(one => one.days.length === shared.length)
+  const [bars, heldBars] = sharedIndices([days, held.days], timeframe) as [number[], number[]]
+  const shared = Int32Array.from(bars, bar => days[bar]!)
   return {
-    own: returnsOf({ equity: own, start: own[0] ?? 1 }),
-    other: returnsOf({ equity: other, start: other[0] ?? 1 }),
-    barsAYear: whole?.barsAYear ?? effectiveBarsAYear(shared) ?? curve.barsAYear,
+    own: returnsOf(equityAt(curve, bars)),
+    other: returnsOf(equityAt({ equity: held.equity, start: held.equity[0]! }, heldBars)),
+    barsAYear: sharedBarsAYear(shared, [{ days, barsAYear: curve.barsAYear }, held]),
   }
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { counted, formatInteger } from '../../core/errors.js'
 import { unionCalendar } from '../../core/model/calendar.js'
 import { countBelow, countUpTo, dateOf, formatDay } from '../../core/model/day.js'
-import { percent } from '../../core/params/figures.js'
+import { percent } from '../../core/numbers.js'
 import { type Axis, combinations, type GridQuery, type GridStatistic } from '../../core/params/grid.js'
 import type { Strategy } from '../../core/params/strategy.js'
 import { type PricedSource, type RunContext, type Step, vocabulariesOf } from '../../core/source.js'
@@ -81,9 +81,7 @@ export async function grid(
   const tests = testsTrial(tested, run)
   const deflated = await logAndDeflate(tried, sample, trials, { family: run.family, vocabularies, tests })
   const low = best === null ? null : sampleOf(own.draws?.sharpe.p05 ?? null, own.returns, own.barsAYear)
-  const spread = deflated.variance
-  const deflated_sharpe_p05 =
-    low === null || spread === null ? null : deflatedSharpe({ ...low, trials: deflated.n, variance: spread })
+  const deflated_sharpe_p05 = low && deflatedSharpe({ ...low, trials: deflated.n, variance: deflated.variance })
   const evidence = tested?.evidence ?? null
   const verdict =
     evidence !== null
@@ -238,7 +236,7 @@ function overfittingOf(columns: readonly Float64Array[], groups: readonly number
   const distinct = columns.filter((_, cell) => groups[cell] === cell)
   const found = distinct.length < 2 ? { reason: 'all combinations have the same returns' } : pbo(distinct, BLOCKS)
   if ('reason' in found) return { pbo: null, reasons: { pbo: found.reason } }
-  return { pbo: { probability: found.probability, splits: found.splits, blocks: BLOCKS }, reasons: {} }
+  return { pbo: found.overfitting, reasons: {} }
 }
 
 /**

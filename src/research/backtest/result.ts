@@ -2,6 +2,7 @@ import type { Timeframe } from '../../core/model/terms.js'
 import type { GridStatistic } from '../../core/params/grid.js'
 import type { Side, Strategy } from '../../core/params/strategy.js'
 import type { ValidationKind } from '../../core/params/studies.js'
+import type { Overfitting } from '../../core/statistics/selection.js'
 import type { Verdict } from '../../core/statistics/verdict.js'
 import type { LogComparison } from '../trials.js'
 
@@ -364,7 +365,7 @@ export interface Grid extends ResultHead, DataUsed {
   /**
    * How often the best cell of one half of the bars is not above the median of the other half; null with its reason.
    */
-  pbo: { probability: number; splits: number; blocks: number } | null
+  pbo: Overfitting | null
   validation: Validation | null
   reasons: Record<string, string>
 }

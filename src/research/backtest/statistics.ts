@@ -40,6 +40,12 @@ export function returnsOf({ equity, start }: Pick<Curve, 'equity' | 'start'>): F
   return returns
 }
 
+/** The equity at some bars only. The starting capital counts as the value before the first day, as in returnsOf. */
+export function equityAt({ equity, start }: Pick<Curve, 'equity' | 'start'>, bars: readonly number[]) {
+  const first = bars[0] ?? 0
+  return { equity: Float64Array.from(bars, bar => equity[bar]!), start: first === 0 ? start : equity[first]! }
+}
+
 /** The statistics of a curve; each null has its reason. */
 export function equityStatistics(curve: Curve): EquityStatistics {
   const returns = returnsOf(curve)
@@ -259,11 +265,20 @@ export function barsAYearOf(members: readonly Pick<Member, 'prices'>[], ...parts
 }
 
 /** Returns / years from the first day to the last; null without any. */
-export function effectiveBarsAYear(...parts: readonly Int32Array[]): number | null {
+function effectiveBarsAYear(...parts: readonly Int32Array[]): number | null {
   const some = parts.filter(({ length }) => length > 1)
   const returns = some.reduce((sum, { length }) => sum + length - 1, 0)
   const days = some.reduce((sum, part) => sum + part.at(-1)! - part[0]!, 0)
   return days === 0 ? null : (returns * DAYS_A_YEAR) / days
+}
+
+/** Bars a year on the days that several calendars share. A calendar with only these days keeps its own number. */
+export function sharedBarsAYear(
+  shared: Int32Array,
+  calendars: readonly { days: Int32Array; barsAYear: number }[],
+): number {
+  const same = calendars.find(({ days }) => days.length === shared.length)
+  return same?.barsAYear ?? effectiveBarsAYear(shared) ?? calendars[0]!.barsAYear
 }
 
 /** Whether a ticker has no bar on many of the days from its first to its last. */

@@ -3,7 +3,7 @@ import { unionCalendar } from '../../core/model/calendar.js'
 import { countUpTo, dateOf, formatDay } from '../../core/model/day.js'
 import type { RunOptions } from '../../core/params/strategy.js'
 import type { WalkForward } from '../../core/params/studies.js'
-import { expandedTail, politisWhite, stationaryIndices } from '../../core/statistics/bootstrap.js'
+import { expandedInterval, politisWhite, stationaryIndices } from '../../core/statistics/bootstrap.js'
 import { quantile } from '../../core/statistics/moments.js'
 import { Random } from '../../core/statistics/random.js'
 import { naiveT } from '../../core/statistics/robust.js'
@@ -281,8 +281,11 @@ export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: 
   const drawn = Array.from({ length: draws }, () =>
     drawnCurve(curve, returns, stationaryIndices(random, n, block, indices), bars),
   )
-  const tail = expandedTail(Math.max(2, n / block))
-  const interval = (of: (one: (typeof drawn)[number]) => number): Interval => intervalOf(drawn.map(of), tail)
+  const interval = (of: (one: (typeof drawn)[number]) => number): Interval =>
+    expandedInterval(
+      Float64Array.from(drawn, of).filter(value => !Number.isNaN(value)),
+      n / block,
+    )
   return {
     draws,
     block,
@@ -308,12 +311,6 @@ function reasonAgainst({ equity, start }: Curve, returns: Float64Array): string 
   if (returns.length < 2) return 'there are fewer than two returns'
   if (start <= 0 || equity.some(value => value <= 0)) return 'the equity fell to 0 or below'
   return returns.every(value => value === returns[0]) ? 'the returns do not vary' : null
-}
-
-/** Draws without a value are NaN, and left out. */
-function intervalOf(values: readonly number[], tail: number): Interval {
-  const known = Float64Array.from(values.filter(value => !Number.isNaN(value))).sort()
-  return { low: quantile(known, tail), median: quantile(known, 0.5), high: quantile(known, 1 - tail) }
 }
 
 /** Three statistics of a curve of drawn returns that starts at 1, and its values after some bars; the first is 0. */

@@ -1,7 +1,7 @@
 import { counted, formatInteger, parameter, sentence, wrong } from '../../core/errors.js'
 import { comparesLevels, rankedBy, readRank } from '../../core/language/rank.js'
 import { formatDay, parseDay } from '../../core/model/day.js'
-import { percent } from '../../core/params/figures.js'
+import { percent, signed } from '../../core/numbers.js'
 import type { RunOptions, Strategy } from '../../core/params/strategy.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
 import type { Warning } from '../study/result.js'
@@ -176,7 +176,7 @@ function ofMoney({ strategy, equity }: Simulation, { interest, statistics }: Tra
   const whole = total === null ? 'the total return' : `the total return of ${signed(total)}`
   const earned = `${whole} contains ${signed(interest.of_capital)} of the capital that is interest on cash`
   const asked = `the Sharpe ratio asks for no more than ${percent(risk_free)} a year`
-  const rf = `an rf of ${percent(portfolio.cash_rate).replace(' ', '')} counts what is above it`
+  const rf = `an rf of ${percent(portfolio.cash_rate, '')} counts what is above it`
   return [
     ['flattering', isFree && 'no costs: real trades cost something'],
     ['settings', side === 'long' && costs.borrow > 0 && 'borrow is paid on shorts; these are long trades'],
@@ -234,10 +234,6 @@ const NO_SHARE = `${NO_SIZE}, or it does not pay one whole share`
 
 function namesOf(members: readonly Member[]): string {
   return members.length <= 3 ? members.map(({ ticker }) => ticker).join(', ') : `${members.length} tickers`
-}
-
-function signed(share: number): string {
-  return `${share < 0 ? '' : '+'}${(share * 100).toFixed(1)} %`
 }
 
 /** A cost a share applies to shares as traded. Adjusted prices have other share counts, and no factors are stored. */

@@ -1,7 +1,8 @@
 import { counted } from '../../core/errors.js'
 import { lagInWords } from '../../core/language/as-field.js'
 import { rankedBy, readRank } from '../../core/language/rank.js'
-import { type Distance, percent, plain } from '../../core/params/figures.js'
+import { percent, plain } from '../../core/numbers.js'
+import type { Distance } from '../../core/params/figures.js'
 import {
   type Costs,
   defaultMaxPositions,

@@ -100,7 +100,7 @@ export class Contest {
     const { name, sharpe, returns } = finest
     const spread = variance(sharpes)
     const sample = sampleOf(sharpe, returns, 1)!
-    const deflated = spread === null ? null : deflatedSharpe({ ...sample, trials: tried, variance: spread })
+    const deflated = deflatedSharpe({ ...sample, trials: tried, variance: spread })
     if (spread === null) reasons.deflated_sharpe = 'one Sharpe ratio alone has no variance to deflate by'
     else if (deflated === null) reasons.deflated_sharpe = 'the moments of its returns give no standard error'
     return { deflated_sharpe: deflated, best_sharpe: sharpe, best_sharpe_cell: name }
@@ -117,7 +117,7 @@ export class Contest {
       reasons.pbo = found.reason
       return null
     }
-    return { probability: found.probability, splits: found.splits, blocks }
+    return found.overfitting
   }
 }
 

@@ -1,6 +1,7 @@
 import { formatInteger, InvalidParameter } from '../../core/errors.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import type { Adjustment, SweepQuery, ValidationKind } from '../../core/params/studies.js'
+import type { Overfitting } from '../../core/statistics/selection.js'
 import type { Verdict } from '../../core/statistics/verdict.js'
 import type { Sampling } from '../study/result.js'
 import type { LogComparison } from '../trials.js'
@@ -101,7 +102,7 @@ export interface BestOfMany {
   best_cell: string | null
   best_sharpe_cell: string | null
   /** Probability of backtest overfitting, combinatorially symmetric cross-validation. */
-  pbo: { probability: number; splits: number; blocks: number } | null
+  pbo: Overfitting | null
   reasons: Record<string, string>
 }
 
