@@ -1,4 +1,5 @@
-import { availableParallelism } from 'node:os'
+import { accessSync, constants, statfsSync } from 'node:fs'
+import { availableParallelism, freemem } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { FULL, NO_TEST_FILES, TEST_FILES } from './test/support/full.js'
@@ -14,6 +15,23 @@ class ProofsFirst extends BaseSequencer {
     const length = ({ moduleId }: TestSpecification): number =>
       moduleId.includes('.proof.') ? 1 + Number(LONGEST.some(room => moduleId.includes(room))) : 0
     return (await super.sort(files)).sort((a, b) => length(b) - length(a))
+  }
+}
+
+/**
+ * The files of tests lie in memory where there is room for them: they wait for no disk. What is proven of processes that are
+ * killed is the same there; a container may have hardly any such memory, and a machine may need it for something else.
+ */
+const MEMORY = '/dev/shm'
+if (process.env.TMPDIR === undefined && hasRoom(MEMORY)) process.env.TMPDIR = MEMORY
+
+function hasRoom(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    const { bavail, bsize } = statfsSync(folder)
+    return Math.min(bavail * bsize, freemem()) > 8 * 2 ** 30
+  } catch {
+    return false
   }
 }
 

@@ -1,18 +1,8 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import {
-  accessSync,
-  chownSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  statfsSync,
-} from 'node:fs'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
-import { freemem, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -90,7 +80,7 @@ export class Cluster {
   static async begin({ fsync = true, settings = {}, oldest = false }: ClusterOptions = {}): Promise<Cluster> {
     const { programs, empty } = await (oldest ? oldestTemplate() : template())
     const own = { fsync: fsync ? 'on' : 'off', ...settings }
-    const cluster = new Cluster(ownFolder('bands-postgres-', fsync ? tmpdir() : quickest()), own, programs)
+    const cluster = new Cluster(ownFolder('bands-postgres-'), own, programs)
     try {
       await run('cp', ['-R', empty, cluster.data])
       await cluster.start()
@@ -229,22 +219,6 @@ const GUARD = `trap '' INT TERM HUP
   fi
   rm -rf "$1"`
 
-const MEMORY = '/dev/shm'
-
-/**
- * Where a cluster lies that does not wait for the disk: to make a database is a few hundred files, in memory a tenth of the
- * work. A container may have hardly any of that, and a machine may need it for something else.
- */
-function quickest(): string {
-  try {
-    accessSync(MEMORY, constants.W_OK)
-    const { bavail, bsize } = statfsSync(MEMORY)
-    return Math.min(bavail * bsize, freemem()) > 8 * 2 ** 30 ? MEMORY : tmpdir()
-  } catch {
-    return tmpdir()
-  }
-}
-
 const ALWAYS: Settings = {
   listen_addresses: '127.0.0.1',
   max_connections: 100,
@@ -326,8 +300,8 @@ async function run(file: string, words: readonly string[]): Promise<void> {
 }
 
 /** A new folder of whoever runs the database. */
-export function ownFolder(prefix: string, within = tmpdir()): string {
-  const folder = mkdtempSync(join(within, prefix))
+export function ownFolder(prefix: string): string {
+  const folder = mkdtempSync(join(tmpdir(), prefix))
   own(folder)
   return folder
 }
