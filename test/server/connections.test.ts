@@ -34,13 +34,9 @@ const LIMITS = {
   keepAliveTimeout: 200,
 }
 
-/** So long that no test sees the end of it. */
-const PATIENT = {
-  headersTimeout: 60_000,
-  requestTimeout: 60_000,
-  connectionTimeout: 60_000,
-  keepAliveTimeout: 60_000,
-}
+/** A day: a test that waits for the end of it fails. */
+const DAY = 86_400_000
+const PATIENT = { headersTimeout: DAY, requestTimeout: DAY, connectionTimeout: DAY, keepAliveTimeout: DAY }
 
 const { ground, server } = await serveFile({ count: 1, limits: LIMITS })
 const key = await server.key('pro')
@@ -414,9 +410,7 @@ describe.skipIf(!OPENSSL)('over TLS', () => {
     const silent = await idle(waiting.port, 2)
     // Taken in after those two.
     expect(await statusOf(`${waiting.url}/healthz`, 'none')).toBe(200)
-    const asked = performance.now()
     await waiting.stop()
-    expect(performance.now() - asked).toBeLessThan(PATIENT.headersTimeout / 2)
     await expect.poll(() => silent.map(isClosed)).toEqual([true, true])
   })
 

@@ -23,13 +23,14 @@ describe('servers that are killed while they charge', () => {
     fleet.ask(CLIENTS)
     for (let kill = 0; kill < KILLS; kill++) {
       const at = kill % 2
+      await fleet.answers(1)
       await sleep(20 + Math.random() * 150)
       await fleet.kill(at)
       await fleet.start(at)
     }
     await fleet.quiet()
     await fleet.expectExact()
-    expect(fleet.answered.size).toBeGreaterThan(KILLS)
+    expect(fleet.answered.size).toBeGreaterThanOrEqual(KILLS)
     await fleet.stop()
   })
 })
