@@ -6,7 +6,7 @@ import { formatDay, parseDay } from '../src/core/model/day.js'
 import type { HistoricEvent } from '../src/core/model/event.js'
 import { includesTier, TIER_NAMES, TIMEFRAME_NAMES, type Tier } from '../src/core/model/terms.js'
 import { parseEvents } from '../src/core/params/questions.js'
-import { entitle, entitleAftermath, PLANS, present } from '../src/core/tiers.js'
+import { entitle, entitleAftermath, eventForTier, PLANS } from '../src/core/tiers.js'
 import { Local } from '../src/data/local/local.js'
 import { simulatedTickers } from '../src/data/simulate/simulate.js'
 import type { Store } from '../src/data/store/store.js'
@@ -72,12 +72,12 @@ describe('what a tier sees', () => {
   it('on Free is the transition and how long it lasted, nothing of what followed', () => {
     const { date, band, prev_band, duration_days } = event
     const seen = { date, band, prev_band, duration_days, aftermath: null, context_band: null }
-    expect(present(event, 'free')).toEqual(seen)
+    expect(eventForTier(event, 'free')).toEqual(seen)
     expect(event.returns).toBeDefined()
   })
 
   it.each(['plus', 'pro'] as const)('on %s is everything', tier => {
-    expect(present(event, tier)).toEqual(event)
+    expect(eventForTier(event, tier)).toEqual(event)
   })
 
   it('after events needs Plus', () => {

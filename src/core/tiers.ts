@@ -158,8 +158,8 @@ export function tierOfRange(range: string): Tier | null {
   return TIER_NAMES.find(tier => PLANS[tier].range === range) ?? null
 }
 
-/** Gate out: an event as this caller may see it. */
-export function present<Event extends BandEvent>(event: Event, tier: Tier | null): Event {
+/** The event without the keys that a tier does not show. */
+export function eventForTier<Event extends BandEvent>(event: Event, tier: Tier | null): Event {
   if (planOf(tier).aftermath) return event
   const shown: HistoricEvent = { ...event, aftermath: null }
   for (const key of WITHHELD) delete shown[key]

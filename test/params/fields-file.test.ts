@@ -182,13 +182,13 @@ describe('a text that defines no fields', () => {
       'a circle',
       `${WHEN}    x: v = x\n- field: v\n  when:\n    x: GSPC:c@weekly = x\n- field: c\n  when:\n    x: dip = x`,
       '1:10',
-      'own fields stand on each other in a circle: dip → v → c → dip',
+      'own fields refer to each other in a circle: dip → v → c → dip',
     ],
     [
       'a field that stands on itself',
       `${WHEN}    x: v = x\n- field: v\n  when:\n    x: v = x`,
       '4:10',
-      'own fields stand on each other in a circle: v → v',
+      'own fields refer to each other in a circle: v → v',
     ],
   ])('%s is refused at its place', (_what, text, place, sentence) => {
     let refusal: unknown

@@ -277,8 +277,9 @@ function leaveNotes(moves: readonly Move[], commit: string): void {
 }
 
 /**
- * Renames the files, except those done already. Throws StorageError before the first move if one is lost or was not
- * written by the restore.
+ * Renames the restored files to their places, except those done already, and then removes the notes. Throws
+ * StorageError before the first move if a file is lost or was not written by the restore.
+ * @param commit path of the note that commits the restore: it goes last
  */
 function finish(moves: readonly Move[], commit: string): void {
   const left = moves.filter(({ from }) => existsSync(from))
@@ -289,6 +290,7 @@ function finish(moves: readonly Move[], commit: string): void {
   }
   const checks = left.map(({ from, to }) => writtenFileCheck(to, statSync(from)))
   for (const { from, to } of left) {
+    // These belong to the file that is replaced.
     for (const ending of ['-wal', '-shm', '-journal']) rmSync(to + ending, { force: true })
     renameSync(from, to)
     synced(dirname(to))

@@ -25,10 +25,10 @@ import {
   afterOf,
   entitle,
   entitleAftermath,
+  eventForTier,
   eventsPage,
   PLANS,
   planOf,
-  present,
   tierOfRange,
 } from '../../core/tiers.js'
 import { haveGaps, keyOf, knownDate, type PageStore, type StoredPages, sourceWords } from '../../data/store/pages.js'
@@ -91,7 +91,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     }
     const { found, tier, range } = await this.#find(query)
     const newest = found.slice(-query.limit).reverse()
-    const seen = newest.map(event => present(event, tier))
+    const seen = newest.map(event => eventForTier(event, tier))
     return eventsPage(query, seen, found.length, range)
   }
 
@@ -135,7 +135,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
       after: today === null ? null : afterOf(rangeStart),
       as_of: dateOf(today),
       events: found.map(event => {
-        const seen: HistoricEvent = { ...present(event, tier) }
+        const seen: HistoricEvent = { ...eventForTier(event, tier) }
         if (context !== null) seen.context_band = bandOn(context, view, event)
         return seen
       }),

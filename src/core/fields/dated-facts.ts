@@ -47,8 +47,8 @@ export function currentCounts(grades: readonly Grade[]): RatingCounts[] {
 
 function countsAfter({ known, session }: Grade, latest: Iterable<Grade>): RatingCounts {
   const counts: RatingCounts = { known, session, strong_buy: 0, buy: 0, hold: 0, sell: 0, strong_sell: 0 }
-  for (const { known: trades, grade } of latest) {
-    if (trades > known - DEFINITIONS.consensus.gradeLife) counts[opinionOf(grade)!]++
+  for (const { known: graded, grade } of latest) {
+    if (graded > known - DEFINITIONS.consensus.gradeLife) counts[opinionOf(grade)!]++
   }
   return counts
 }
@@ -65,15 +65,15 @@ function consensusOf(counts: RatingCounts, made: boolean) {
 export type Dealings = ReturnType<typeof addedUp>
 
 /** The current dealings at each bar; null before the first usable trade. */
-export function dealings(days: Int32Array, given: readonly InsiderTrade[]): (Dealings | null)[] {
-  const timeline = new Timeline(given, trade => trade)
+export function dealings(days: Int32Array, trades: readonly InsiderTrade[]): (Dealings | null)[] {
+  const timeline = new Timeline(trades, trade => trade)
   const out = new Array<Dealings | null>(days.length).fill(null)
   const known = timeline.counts(days)
-  const past = timeline.counts(days, DEFINITIONS.insiders.lookback)
+  const tooOld = timeline.counts(days, DEFINITIONS.insiders.lookback)
   for (let t = 0; t < days.length; t++) {
     if (known[t] === 0) continue
-    const same = t > 0 && known[t] === known[t - 1] && past[t] === past[t - 1]
-    out[t] = same ? out[t - 1]! : addedUp(timeline.records.slice(past[t], known[t]))
+    const same = t > 0 && known[t] === known[t - 1] && tooOld[t] === tooOld[t - 1]
+    out[t] = same ? out[t - 1]! : addedUp(timeline.records.slice(tooOld[t], known[t]))
   }
   return out
 }

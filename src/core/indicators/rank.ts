@@ -99,7 +99,7 @@ function equals(sorted: Float64Array): { from: Int32Array; upTo: Int32Array } {
   return { from, upTo }
 }
 
-/** 2 · less + equal of `x` among the defined of the first `count` values. */
+/** Rank of `x` among the first `count` values: 2 for each smaller one, 1 for each equal one, 0 for NaN. */
 function rankAmong(x: number, values: Float64Array, count: number): number {
   const from = x - TOLERANCE
   const upTo = x + TOLERANCE

@@ -106,25 +106,29 @@ class Reading {
     const at = [place, 'field']
     if (name == null)
       throw this.#fault(name === undefined ? [place] : at, 'field is missing: each own field needs a name')
-    const text = this.#word(at, 'a name', name)
+    const text = this.#checkedName(at, 'name', name)
     if (before.some(other => other.name === text)) throw this.#fault(at, `${text} is defined twice`)
     return text
   }
 
-  /** A name of a field or of a band. */
-  #word(at: readonly (string | number)[], what: string, word: unknown, part: 'key' | 'value' = 'value'): string {
-    if (word === null) throw this.#fault(at, `${what} is missing here; one that is called null stands in quotes`)
-    // YAML reads true and 3 as no text.
-    const text = String(word)
-    if (typeof word === 'object' || !NAME.test(text))
+  /** The name of a field or of a band, if it is allowed. @param written as YAML reads it: also a boolean or a number */
+  #checkedName(
+    at: readonly (string | number)[],
+    what: 'name' | 'band',
+    written: unknown,
+    part: 'key' | 'value' = 'value',
+  ): string {
+    if (written === null) throw this.#fault(at, `a ${what} is missing here; one that is called null stands in quotes`)
+    const text = String(written)
+    if (typeof written === 'object' || !NAME.test(text))
       throw this.#fault(
         at,
-        `${describeValue(word)} is no ${what.replace(/^an? /, '')}: small letters, digits and _, a letter first, at most 40`,
+        `${describeValue(written)} is no ${what}: small letters, digits and _, a letter first, at most 40`,
         part,
       )
     if (KEYWORDS.includes(text))
-      throw this.#fault(at, `${quoted(text)} is a word of the language of conditions, and cannot be ${what}`, part)
-    const taken = what === 'a band' ? whyBandReserved(text) : whyFieldReserved(text)
+      throw this.#fault(at, `${quoted(text)} is a word of the language of conditions, and cannot be a ${what}`, part)
+    const taken = what === 'band' ? whyBandReserved(text) : whyFieldReserved(text)
     if (taken !== undefined) throw this.#fault(at, `${text} ${taken}; choose another name`, part)
     return text
   }
@@ -137,7 +141,7 @@ class Reading {
         `${name} needs bands: a list of one more name than there are cuts`,
       )
     this.#checkCount(at, name, bands.length)
-    const names = bands.map((band, i) => this.#word([...at, i], 'a band', band))
+    const names = bands.map((band, i) => this.#checkedName([...at, i], 'band', band))
     const twice = names.findIndex((band, i) => names.indexOf(band) < i)
     if (twice >= 0) throw this.#fault([...at, twice], `the band ${names[twice]} of ${name} stands twice`)
     return names
@@ -152,7 +156,7 @@ class Reading {
     if (!isMapping(when) || Object.keys(when).length === 0)
       throw this.#fault([place, 'when'], `when of ${name} is a mapping of bands, each with its condition`)
     this.#checkCount([place, 'when'], name, Object.keys(when).length)
-    return Object.keys(when).map(band => this.#word([place, 'when', band], 'a band', band, 'key'))
+    return Object.keys(when).map(band => this.#checkedName([place, 'when', band], 'band', band, 'key'))
   }
 
   #rulesOf({ place, name, entry }: Sketch, vocabulary: Vocabulary): readonly Rule[] {
@@ -194,7 +198,7 @@ class Reading {
     if (made !== undefined) return made
     if (path.includes(name)) {
       const circle = [...path.slice(path.indexOf(name)), name].join(' → ')
-      throw this.#fault([sketch.place, 'field'], `own fields stand on each other in a circle: ${circle}`)
+      throw this.#fault([sketch.place, 'field'], `own fields refer to each other in a circle: ${circle}`)
     }
     const rules = this.#rules.get(name)
     const field = rules === undefined ? this.#expression(sketch) : this.#ruled(sketch, rules, byName, [...path, name])

@@ -103,7 +103,7 @@ export function parseGrid(input: object, context: BacktestContext): GridQuery {
   checkHold(params)
   let first: ReturnType<typeof parseBacktest> | null = null
   const strategies = combinations(axes).map(values => {
-    const cell = Object.fromEntries(axes.map(({ key }, i) => [key, typedAs(key, values[i]!)]))
+    const cell = Object.fromEntries(axes.map(({ key }, i) => [key, optionValue(key, values[i]!)]))
     const parsed = spelled(axes, () => parseBacktest({ ...params, ...cell }, context))
     first ??= parsed
     return parsed.strategy
@@ -241,8 +241,8 @@ function itemsIn(text: string): string[] {
   return items.map(item => item.trim()).filter(item => item !== '')
 }
 
-/** As an option has it: several of a list are joined by `+`, and a switch is true or false, as in a file. */
-function typedAs(key: string, text: string): unknown {
+/** The value of one combination as its option would take it: a list is written `a+b`, a switch `true` or `false`. */
+function optionValue(key: string, text: string): unknown {
   const { node } = KEYS.find(({ param }) => param === key)!
   if (!('kind' in node)) return text
   const { kind } = node

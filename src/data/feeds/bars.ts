@@ -40,7 +40,7 @@ type Collected = Pick<
 const UNTRADED = 'a day without a trade, whose open, high, low and close are empty, is left out'
 
 /** Maximum bytes of bars in memory while a file is read. */
-const MOST_HELD = 80 * 1024 * 1024
+const MOST_BYTES = 80 * 1024 * 1024
 
 /**
  * Collects the rows of a file, good and bad, and returns clean columns: all of them, or an error. Bars beyond the
@@ -50,21 +50,22 @@ export class Collector {
   rows = 0
   readonly remarks = new Remarks()
   readonly #spill = new Spill()
-  readonly #mostHeld: number
-  #held = 0
+  readonly #maxBytes: number
+  #bytes = 0
   #untraded = 0
   #rejected = -1
   #isLarge = false
   readonly #file: string
-  readonly #places: RowPositions
+  readonly #positions: RowPositions
   readonly #tickers = new Map<string, GrowingBars>()
   readonly #rejections: Rejections
   readonly #warnings = new Map<WarningKind, Warning>()
 
-  constructor(file: string, places: RowPositions, skipBadRows: boolean, mostHeld = MOST_HELD) {
+  /** @param maxBytes bars in memory beyond which they go to a temporary file */
+  constructor(file: string, positions: RowPositions, skipBadRows: boolean, maxBytes = MOST_BYTES) {
     this.#file = file
-    this.#mostHeld = mostHeld
-    this.#places = places
+    this.#maxBytes = maxBytes
+    this.#positions = positions
     this.#rejections = new Rejections(file, skipBadRows)
   }
 
@@ -83,10 +84,10 @@ export class Collector {
   add(bars: GrowingBars, bar: Bar, row: number): void {
     const before = bars.bytes
     const earlier = bars.add(bar, row)
-    this.#held += bars.bytes - before
-    if (this.#held > this.#mostHeld) this.#letGo()
+    this.#bytes += bars.bytes - before
+    if (this.#bytes > this.#maxBytes) this.#spillBars()
     if (earlier === null) return
-    const line = this.#places.lineOf(earlier.row)
+    const line = this.#positions.lineOf(earlier.row)
     if (earlier.same) {
       this.#warn('doubled', bars.ticker, bar.day, row, `the same bar as in line ${line}, taken once`)
       return
@@ -101,10 +102,10 @@ export class Collector {
     throw new BadData(this.placeOf(row, 'date'), what)
   }
 
-  #letGo(): void {
+  #spillBars(): void {
     this.#isLarge = true
     for (const bars of this.#tickers.values()) bars.letGo()
-    this.#held = 0
+    this.#bytes = 0
   }
 
   /** Reads a whole file; if that fails, the temporary file is deleted. */
@@ -119,7 +120,7 @@ export class Collector {
 
   /** The position of a field in the current row. */
   placeOf(row: number, role: Role): FilePosition {
-    const { line, column } = this.#places.reject(row, { role, reason: '' })
+    const { line, column } = this.#positions.reject(row, { role, reason: '' })
     return { file: this.#file, line, column }
   }
 
@@ -127,12 +128,12 @@ export class Collector {
   reject(row: number, fault: Fault): void {
     if (row === this.#rejected) return
     this.#rejected = row
-    this.#rejections.add(() => this.#places.reject(row, fault))
+    this.#rejections.add(() => this.#positions.reject(row, fault))
   }
 
   /** The row at hand as a bad one, which may turn out to be no row at all. */
   describe(row: number, fault: Fault): Rejected {
-    return this.#places.reject(row, fault)
+    return this.#positions.reject(row, fault)
   }
 
   rejectAll(rows: readonly Rejected[]): void {
@@ -146,7 +147,7 @@ export class Collector {
 
   /** Says something about the file, with the line of a row. */
   remark(what: Words, row: number): void {
-    this.remarks.add(what, `${this.#file}:${this.#places.lineOf(row)}`)
+    this.remarks.add(what, `${this.#file}:${this.#positions.lineOf(row)}`)
   }
 
   /** How rows follow each other in the file. */
@@ -163,7 +164,7 @@ export class Collector {
   finish(prices: Adjustment, divisor = 1): Collected {
     this.#rejections.refuse(this.rows)
     // For a large file memory is freed: the consumer of its bars needs it.
-    if (this.#isLarge) this.#letGo()
+    if (this.#isLarge) this.#spillBars()
     const tickers: TickerBars[] = []
     const withoutVolume: string[] = []
     for (const ticker of [...this.#tickers.keys()].sort()) {
@@ -196,7 +197,7 @@ export class Collector {
     const warning = this.#warnings.get(kind) ?? { kind, count: 0, first: [] }
     this.#warnings.set(kind, warning)
     if (warning.count++ >= SHOWN) return
-    const place = `${this.#file}:${this.#places.lineOf(row)}`
+    const place = `${this.#file}:${this.#positions.lineOf(row)}`
     warning.first.push({ ticker, date: formatDay(day), place, detail })
   }
 }

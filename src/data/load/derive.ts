@@ -41,14 +41,14 @@ function tailOf({ entry, daily, facts, stored }: TickerData, fields: readonly Fi
 const TICKERS = 200
 const BARS = 400_000
 
-/** Tickers in their order, as many at a time as are written as one. */
-export function inGroups<T>(tickers: readonly T[], barsOf: (ticker: T) => number, most = BARS): T[][] {
+/** Splits tickers, in their order, into the groups that are derived and written together. */
+export function inGroups<T>(tickers: readonly T[], barsOf: (ticker: T) => number, maxBars = BARS): T[][] {
   const groups: T[][] = []
-  let bars = most
+  let bars = 0
   for (const ticker of tickers) {
     bars += barsOf(ticker)
     const group = groups.at(-1)
-    if (group !== undefined && group.length < TICKERS && bars <= most) group.push(ticker)
+    if (group !== undefined && group.length < TICKERS && bars <= maxBars) group.push(ticker)
     else {
       groups.push([ticker])
       bars = barsOf(ticker)
@@ -57,7 +57,7 @@ export function inGroups<T>(tickers: readonly T[], barsOf: (ticker: T) => number
   return groups
 }
 
-/** Tickers that are written as one. */
+/** Tickers that are written together. */
 export interface DerivedGroup<Ticker> {
   group: readonly Ticker[]
   records: readonly TickerRecord[]

@@ -158,22 +158,22 @@ function dateNote({ date, timeframe }: ExplainQuery, { days }: Series, t: number
 /** The rule applied to the bar, from the same indicators that the events were made with. */
 async function judgedBand(cache: Cache, field: Field, { ticker, timeframe }: ExplainQuery, view: View, t: number) {
   const panel = await cache.panel(ticker, timeframe, [field])
-  const isOnFacts = field.needs !== 'bars'
-  const isFactless = isOnFacts && panel.fundamentals === null
-  const lack = isFactless ? worded(missingFactsOf(field.name, ticker, await cache.store.sheets(ticker))) : null
+  const needsFacts = field.needs !== 'bars'
+  const hasNoFacts = needsFacts && panel.fundamentals === null
+  const missing = hasNoFacts ? worded(missingFactsOf(field.name, ticker, await cache.store.sheets(ticker))) : null
   const { prices } = await cache.entry(ticker)
   const band = field.bands[field.classify(panel)[t]!] ?? null
   const readings = field.readings(panel, t)
-  // Without facts no number of bars would do.
-  const bars = isFactless ? 0 : field.warmUp(panel)
+  // Without facts there is no band after any number of bars, so there is no warm-up.
+  const bars = hasNoFacts ? 0 : field.warmUp(panel)
   const first = bars < view.bars ? formatDay(panel.series.days[bars]!) : null
   return {
     warm_up: { bars, first_date: first },
     rule: field.rule,
     readings: readings.map(({ name, value, note }) => ({ name, value, note: note ?? null })),
     band,
-    undefined_because: band === null ? (lack ?? whyUndefined(t, bars, first, readings)) : null,
-    price_note: isOnFacts && prices === 'adjusted' ? paidNote(panel, t) : null,
+    undefined_because: band === null ? (missing ?? whyUndefined(t, bars, first, readings)) : null,
+    price_note: needsFacts && prices === 'adjusted' ? paidNote(panel, t) : null,
   }
 }
 

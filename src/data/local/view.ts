@@ -152,7 +152,7 @@ export function returnsAt(close: Float64Array, window: number, at: Int32Array): 
 function outcomesAt(view: View, w: number, at: Int32Array): UnroundedOutcomes {
   const window = TIMEFRAMES[view.timeframe].windows[w]!
   const { close, ranks } = view.outcomes!
-  // One piece of memory: of a whole market there are hundreds of thousands of such columns.
+  // Both columns share one buffer: a whole market has hundreds of thousands of them.
   const memory = new ArrayBuffer(10 * at.length)
   const own = new Float64Array(memory, 0, at.length)
   const found = performancesAt(view, w, at, new Uint8Array(memory, 8 * at.length))

@@ -123,6 +123,10 @@ function packedSeries(
   }
 }
 
+/**
+ * New chunks of a part, and the hashes of all its chunks: those before `first` as they are stored.
+ * @param stored the hashes of each part
+ */
 function packedPart(
   name: SeriesName,
   part: Part,
@@ -132,7 +136,7 @@ function packedPart(
 ): PackedPart {
   const before = (stored[part] ?? '').slice(0, first * HASH)
   if (before.length < first * HASH)
-    throw new RangeError(`${part}: chunks before ${first} are to stay, and are not there`)
+    throw new RangeError(`${part}: the hashes of the chunks before ${first} are missing`)
   const hashes = before + chunks.map((columns, i) => chunkHash(name, part, first + i, columns)).join('')
   return { part, first, chunks, hashes }
 }

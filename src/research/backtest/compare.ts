@@ -189,19 +189,19 @@ export function sharpeDifferences(
   returns: readonly Float64Array[],
   { resamples, seed }: Pick<CompareQuery, 'resamples' | 'seed'>,
 ): Difference[] {
-  const own = curves.map(({ equity, barsAYear, riskFree }, i) =>
+  const ratios = curves.map(({ equity, barsAYear, riskFree }, i) =>
     equity.every(value => value > 0) ? sharpe(returns[i]!, barsAYear, riskFree) : null,
   )
   const pairs = pairsOf(names.length)
-  const known = own.flatMap((ratio, i) => (ratio === null ? [] : [i]))
+  const withRatio = ratios.flatMap((ratio, i) => (ratio === null ? [] : [i]))
   const n = returns[0]!.length
-  const block = known.reduce((most, i) => Math.max(most, politisWhite(influenceOf(returns[i]!))), 1)
-  const drawn = curves.map(() => new Float64Array(known.length < 2 ? 0 : resamples))
+  const block = withRatio.reduce((most, i) => Math.max(most, politisWhite(influenceOf(returns[i]!))), 1)
+  const drawn = curves.map(() => new Float64Array(withRatio.length < 2 ? 0 : resamples))
   const random = Random.stream(new Random(seed).word(), STREAM)
   const indices = new Int32Array(n)
-  for (let draw = 0; draw < resamples && known.length > 1; draw++) {
+  for (let draw = 0; draw < resamples && withRatio.length > 1; draw++) {
     stationaryIndices(random, n, block, indices)
-    for (const i of known) {
+    for (const i of withRatio) {
       const { barsAYear, riskFree } = curves[i]!
       drawn[i]![draw] = drawnSharpe(returns[i]!, indices, barsAYear, riskFree)
     }
@@ -210,8 +210,8 @@ export function sharpeDifferences(
   return pairs.map(([a, b]) => {
     const figures = { a: names[a]!, b: names[b]!, level: 1 - outside, draws: resamples, block }
     const none = (reason: string) => ({ ...figures, draws: 0, difference: null, low: null, high: null, reason })
-    const [one, other] = [own[a]!, own[b]!]
-    if (own[a] === null || own[b] === null) return none('one of the two has no Sharpe ratio')
+    const [one, other] = [ratios[a]!, ratios[b]!]
+    if (ratios[a] === null || ratios[b] === null) return none('one of the two has no Sharpe ratio')
     const values = drawn[a]!.map((value, draw) => value - drawn[b]![draw]!)
     const known = values.filter(value => !Number.isNaN(value))
     if (known.every(value => value === known[0])) return none('the two do not differ')

@@ -387,9 +387,9 @@ export async function runCells(
   step: Step = () => {},
 ): Promise<CellResult[]> {
   const bars = data.lists[0]?.reduce((sum, { bars }) => sum + bars.days.length, 0) ?? 0
-  const look = cellRunner(data)
+  const runCell = cellRunner(data)
   const ms = (tasks.length * bars) / BARS_A_MS
-  const work = { job: 'grid' as const, data: () => shared(data), tasks, ms, here: look }
+  const work = { job: 'grid' as const, data: () => shared(data), tasks, ms, here: runCell }
   const found: CellResult[] = []
   for await (const one of inOrder(work, threads)) {
     found.push(one)

@@ -22,12 +22,12 @@ import {
 } from './trade.js'
 import type { EntryRank } from './verdict.js'
 
-/** One ticker's part in the draws. */
-interface Drawn {
-  /** Place in the calendar of each trade's signal. */
+/** The trades of one ticker, which random entry moves to other days. */
+interface MovableTrades {
+  /** Index in the calendar of each trade's signal; -1 if its bar is not in the calendar. */
   signals: Int32Array
-  /** The net return of one of these trades if its signal were at another place; NaN where there is none. */
-  netAt: (place: number, trade: number) => number
+  /** The net return of one of these trades if its signal came on another day; NaN if it could not be traded. */
+  netAt: (dayIndex: number, trade: number) => number
 }
 
 /**
@@ -73,7 +73,7 @@ export function randomEntryOf(
   const all = calendarOf(closed)
   const allowed = days === null ? null : new Set(days)
   const calendar = allowed === null ? all : all.filter(day => allowed.has(day))
-  const drawn = own.flatMap(({ strategy, closed }) => drawnOf(strategy, closed, calendar))
+  const drawn = own.flatMap(({ strategy, closed }) => movableTrades(strategy, closed, calendar))
   // A signal is an eligible bar itself, unless whoever told the events does not know the band of every bar.
   if (drawn.some(({ signals }) => signals.includes(-1))) return none('the band is not known on enough bars')
   const longest = longestOf(closed)
@@ -224,8 +224,8 @@ function calendarOf(closed: readonly Taken[]): Int32Array {
   return unionCalendar(members.map(({ eligible, bars }) => daysAt(bars.days, eligible)))
 }
 
-/** By ticker and signal, ascending, so that what is added up does not depend on the order of the trades. */
-function drawnOf(strategy: Strategy, closed: readonly Taken[], calendar: Int32Array): Drawn[] {
+/** The trades by ticker and signal, ascending, so that sums do not depend on the order of the trades. */
+function movableTrades(strategy: Strategy, closed: readonly Taken[], calendar: Int32Array): MovableTrades[] {
   const byTicker = [...Map.groupBy(closed, ({ member }) => member)].sort(([{ ticker: a }], [{ ticker: b }]) =>
     a < b ? -1 : 1,
   )
@@ -238,7 +238,7 @@ function drawnOf(strategy: Strategy, closed: readonly Taken[], calendar: Int32Ar
   })
 }
 
-/** The eligible bar at each place of a calendar; -1 without one. */
+/** The eligible bar on each day of a calendar; -1 without one. */
 function eligibleAt({ eligible }: Member, indices: Int32Array, length: number): Int32Array {
   const barAt = new Int32Array(length).fill(-1)
   for (const bar of eligible) if (indices[bar]! >= 0) barAt[indices[bar]!] = bar
@@ -250,7 +250,7 @@ interface EventAfter extends Pick<ExitEvent, 'why'> {
   after: number
 }
 
-/** Of a strategy without an event that ends trades. */
+/** For a strategy in which no event ends a trade. */
 const NEVER: EventAfter = { after: Number.POSITIVE_INFINITY, why: 'leave' }
 
 function eventAfter(member: Member, signal: number): EventAfter {
@@ -258,28 +258,32 @@ function eventAfter(member: Member, signal: number): EventAfter {
   return { after: bar < 0 ? Number.POSITIVE_INFINITY : bar - signal, why }
 }
 
-/** The net return of a trade moved to a bar; NaN where that is no trade. */
+/** The net return of a trade whose signal is moved to a bar; NaN if it could not be traded there. */
 function movedNet(strategy: Strategy, member: Member, bar: number, { after, why }: EventAfter): number {
   if (bar < 0) return Number.NaN
   const event = { bar: bar + after < member.bars.days.length ? bar + after : -1, why }
   return netFrom(strategy, member, bar, event) ?? Number.NaN
 }
 
-/** @param signals bars, @param barAt the bar that could have been a signal at each place of the calendar; -1 without one */
-function netsOf(strategy: Strategy, member: Member, signals: Int32Array, barAt: Int32Array): Drawn['netAt'] {
+/**
+ * The net return of each trade on each day of the calendar.
+ * @param signals bars
+ * @param barAt the bar that could have been a signal on each day of the calendar; -1 without one
+ */
+function netsOf(strategy: Strategy, member: Member, signals: Int32Array, barAt: Int32Array): MovableTrades['netAt'] {
   const nets = sharedNets(strategy, member, barAt)
-  if (nets !== null) return place => nets[place]!
+  if (nets !== null) return dayIndex => nets[dayIndex]!
   const events = Array.from(signals, signal => eventAfter(member, signal))
-  return (place, trade) => movedNet(strategy, member, barAt[place]!, events[trade]!)
+  return (dayIndex, trade) => movedNet(strategy, member, barAt[dayIndex]!, events[trade]!)
 }
 
-/** The net return of a trade from each place of the calendar. null if an event may end trades: it depends on the signal. */
+/** The net return of any trade from each day of the calendar; null where events end trades at a distance of their own. */
 function sharedNets(strategy: Strategy, member: Member, barAt: Int32Array): Float64Array | null {
   return member.ends.length > 0 ? null : Float64Array.from(barAt, bar => movedNet(strategy, member, bar, NEVER))
 }
 
 /** The trades `shift` days on: those of them that land on a bar that makes a trade. Each counts on the day of its own signal. */
-function spreadOver(drawn: readonly Drawn[], days: number, longest: number): (shift: number) => RatioError {
+function spreadOver(drawn: readonly MovableTrades[], days: number, longest: number): (shift: number) => RatioError {
   const [sums, counts] = [new Float64Array(days), new Float64Array(days)]
   return shift => {
     sums.fill(0)

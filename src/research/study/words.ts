@@ -276,7 +276,7 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material): string
     "Independent cases (n_independent): share · (1 - share) / E² of the share of returns above 0, at most n. E is the Newey-West error of that share over the calendar. Its 95 % interval is Wilson's (1927) on this number of cases.",
     'Aftermath: p asks whether the bands after the events are spread otherwise than after any bar, which in volatile times they are without any edge.',
     `Nothing here allows for the ${query.horizons.length > 1 ? 'several windows' : 'other questions'} that were looked at; a sweep corrects for it.`,
-    ...originAssumed(seed),
+    ...commonAssumptions(seed),
   ]
 }
 
@@ -284,7 +284,8 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material): string
 export const RETURNS_ASSUMED =
   'Returns are from the close of the event to the close so many bars of the same ticker later, without costs; that close is known only when trading in it is over, so a trade has to take a later price (a backtest does).'
 
-export function originAssumed(seed: number): string[] {
+/** Assumptions of every study and every sweep. */
+export function commonAssumptions(seed: number): string[] {
   return [
     'The tickers are those that were asked for: ones that no longer trade may be missing among them (survivorship).',
     `Seed ${seed}: the same question of the same data gives the same bytes.`,

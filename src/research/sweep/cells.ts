@@ -171,14 +171,15 @@ export class Resamples {
   /** How often each day is drawn: one row a day, one column a resample. */
   #drawn(days: number, block: number): Uint8Array {
     const name = `${days} ${block}`
-    const drawn = this.#cache.get(name) ?? this.#draw(days, block, name)
+    const drawn = this.#cache.get(name) ?? this.#countDraws(days, block, name)
     // The map is in order of last use.
     this.#cache.delete(name)
     this.#cache.set(name, drawn)
     return drawn
   }
 
-  #draw(days: number, block: number, name: string): Uint8Array {
+  /** Draws the resamples, after older counts have left enough room in the cache. @param name of the random stream */
+  #countDraws(days: number, block: number, name: string): Uint8Array {
     const reps = this.#reps
     for (const [oldest, { length }] of this.#cache) {
       if (this.#bytes + days * reps <= MOST_BYTES) break
@@ -186,7 +187,7 @@ export class Resamples {
       this.#bytes -= length
     }
     const random = namedStream(this.#seed, `bootstrap ${name}`)
-    // A count cannot overflow: 255 draws of one day would need as many blocks that meet it, and about one does.
+    // A byte is enough for a count: a resample draws each day once on average.
     const drawn = new Uint8Array(days * reps)
     const indices = new Int32Array(days)
     for (let rep = 0; rep < reps; rep++) {

@@ -9,7 +9,7 @@ import type { SweepQuery } from '../../core/params/studies.js'
 import { type PricedSource, type RunContext, type Trial, type Trials, vocabulariesOf } from '../../core/source.js'
 import { CHECKED, LEVEL, verdictOf } from '../../core/statistics/verdict.js'
 import { bySeverity, LEAST_UNITS, tooFewEvents, type Warning } from '../study/result.js'
-import { originAssumed, RETURNS_ASSUMED } from '../study/words.js'
+import { commonAssumptions, RETURNS_ASSUMED } from '../study/words.js'
 import { CELL_TEST, cellTrial, checkFamily, correctedByLog, noteAndCompare, type RunInLog } from '../trials.js'
 import { type CellSummary, Contest, disagreements, sweepCell } from './best.js'
 import { adjusted, byEvidence, cellCount, type SweepRun } from './cells.js'
@@ -145,7 +145,7 @@ function assumptionsOf(query: SweepQuery, cells: number): string[] {
     'Best of many: reality check and SPA ask for the greatest difference either way; all cells are resampled on the same days, in blocks as long as the median of those of the intervals.',
     `Sharpe ratios, and what is deflated and cross-validated (${pbo_blocks} blocks): the mean return a day of all open positions, each event held long over its window, cash that earns nothing in between.`,
     ...(isValidated(query) ? [VALIDATED] : []),
-    ...originAssumed(seed),
+    ...commonAssumptions(seed),
   ]
 }
 

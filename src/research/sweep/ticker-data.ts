@@ -26,7 +26,7 @@ export interface Timeline {
   days: Int32Array
   /** Indices below this one have events. */
   end: number
-  /** By book; -1 for a bar before the first day. */
+  /** For each ticker; -1 for a bar before the first day. */
   indices: ReadonlyMap<TickerData, Int32Array>
 }
 
@@ -44,6 +44,11 @@ export function eligibleDays({ days, fields }: TickerData, field: number): Int32
   return daysAt(days, fields[field]!.eligible)
 }
 
+/**
+ * The bars of a ticker that count for a cell, with their returns. The same for all cells of a field and a horizon: its
+ * events come with the cell.
+ * @param mask indices of the timeline that count
+ */
 export function memberOf(
   data: TickerData,
   field: number,
@@ -53,8 +58,8 @@ export function memberOf(
 ): SweepMember {
   const { eligible } = data.fields[field]!
   const indices = timeline.indices.get(data)!
-  const counting = mask === null ? eligible : eligible.filter(bar => mask[indices[bar]!] === 1)
-  return { ...memberBars(data.ticker, data.days, forwardReturns(data.prices, horizon), counting, NO_EVENTS), data }
+  const bars = mask === null ? eligible : eligible.filter(bar => mask[indices[bar]!] === 1)
+  return { ...memberBars(data.ticker, data.days, forwardReturns(data.prices, horizon), bars, NO_EVENTS), data }
 }
 
 const NO_EVENTS = new Int32Array()

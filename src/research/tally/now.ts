@@ -117,31 +117,31 @@ function partsOf({ tickers, fields, timeframe, skip }: NowQuery): { tickers: str
   return parts
 }
 
-/** @param f index of the field */
-function stateOf(periods: BandPeriods, f: number): FieldState {
+/** The current band of a field, with the period in it and the completed ones; null values with their reasons. */
+function stateOf(periods: BandPeriods, fieldIndex: number): FieldState {
   const { ticker, fields, bands, present, after } = periods
-  const field = fields[f]!
-  const code = present.band[f]!
+  const field = fields[fieldIndex]!
+  const code = present.band[fieldIndex]!
   if (code === UNDEFINED) {
-    const lack = 'no band of this field can be seen'
+    const unseen = 'no band of this field can be seen'
     return {
       ...{ ticker, field, band: null, since: null, bars: null, initial: null, prev_band: null },
       completed_stays: { n: 0, median: null, p90: null },
       reasons: {
-        band: lack,
-        since: lack,
-        bars: lack,
-        initial: lack,
-        prev_band: lack,
+        band: unseen,
+        since: unseen,
+        bars: unseen,
+        initial: unseen,
+        prev_band: unseen,
         completed_stays: 'there is no band',
       },
     }
   }
-  const since = dateIn(present.since, f)
-  const bars = present.bars[f] === NO_NUMBER ? null : present.bars[f]!
-  const initial = present.initial[f] === 1
-  const prev_band = bands[f]![present.left[f]!] ?? null
-  const completed = completedStays(periods, f)
+  const since = dateIn(present.since, fieldIndex)
+  const bars = present.bars[fieldIndex] === NO_NUMBER ? null : present.bars[fieldIndex]!
+  const initial = present.initial[fieldIndex] === 1
+  const prev_band = bands[fieldIndex]![present.left[fieldIndex]!] ?? null
+  const completed = completedStays(periods, fieldIndex)
   const reasons: Record<string, string> = {}
   const before = 'entered before the range'
   if (since === null) reasons.since = before
@@ -149,7 +149,7 @@ function stateOf(periods: BandPeriods, f: number): FieldState {
   if (prev_band === null) reasons.prev_band = initial ? 'nothing came before it' : before
   if (completed.n === 0) reasons.completed_stays = `no such stay began and ended${after === null ? '' : ' in range'}`
   return {
-    ...{ ticker, field, band: bands[f]![code]!, since, bars, initial, prev_band },
+    ...{ ticker, field, band: bands[fieldIndex]![code]!, since, bars, initial, prev_band },
     completed_stays: completed,
     reasons,
   }

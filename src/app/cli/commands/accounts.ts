@@ -209,18 +209,19 @@ const layout: Command = {
   ],
   async run(context, args) {
     context.refuseRemote()
-    const wanted = args.read(LAYOUT).partitions
+    const { partitions: wanted } = args.read(LAYOUT)
     const choice = { ...context.choice, ...args.read(ACCOUNTS) }
     if (args.flag('plan')) {
       if (wanted !== undefined) throw wrong('plan', '--plan does not go with --partitions: a plan makes no tables.')
       return showPlan(context, await accountsUpdatePlan(choice))
     }
-    const isFile = wanted === undefined && accountsUrl(choice) === null
-    const { accounts, partitions } = isFile
+    // Accounts in a file are never cut into partitions.
+    const isInFile = wanted === undefined && accountsUrl(choice) === null
+    const { accounts, partitions } = isInFile
       ? { accounts: (await accountsFor(context, args)).location, partitions: 1 }
       : await accountsLayoutOf(choice, wanted)
-    const what = partitions === 1 ? 'whole tables' : count(partitions, 'partition')
-    const notes = [`${accounts}: ${what}${wanted === undefined ? '' : ', made now, with nothing in them'}`]
+    const tables = partitions === 1 ? 'whole tables' : count(partitions, 'partition')
+    const notes = [`${accounts}: ${tables}${wanted === undefined ? '' : ', made now, with nothing in them'}`]
     await context.show(oneRow({ schema: 'bands.accounts-layout/1', accounts, partitions }, notes))
   },
 }

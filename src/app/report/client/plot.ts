@@ -152,7 +152,8 @@ export class Plot {
   #listen(): void {
     const place = this.#place
     let start: number | null = null
-    const across = (event: MouseEvent): number => {
+    /** The x value under the pointer. */
+    const valueAt = (event: MouseEvent): number => {
       const { from, to } = this.#shown
       const [left, right] = [this.#x.place(from), this.#x.place(to)]
       const inside = Math.min(Math.max(event.clientX - place.getBoundingClientRect().left, left), right)
@@ -164,25 +165,25 @@ export class Plot {
       Object.assign(this.#selection.style, { left: `${left}px`, width: `${right - left}px` })
     }
     place.addEventListener('mousedown', event => {
-      if (event.button === 0) start = across(event)
+      if (event.button === 0) start = valueAt(event)
     })
     place.addEventListener('mousemove', event => {
       // Values under the pointer are not read out; values reached by key are.
       this.#readout.removeAttribute('aria-live')
-      this.#pointAll(across(event))
+      this.#pointAll(valueAt(event))
     })
     place.addEventListener('mouseleave', () => this.#pointAll(null))
     document.addEventListener('mousemove', event => {
       if (start === null) return
       event.preventDefault()
-      select(start, across(event))
+      select(start, valueAt(event))
     })
     document.addEventListener('mouseup', event => {
       const from = start
       start = null
       if (from === null || this.#selection.hidden) return
       this.#selection.hidden = true
-      this.#zoom(Math.min(from, across(event)), Math.max(from, across(event)))
+      this.#zoom(Math.min(from, valueAt(event)), Math.max(from, valueAt(event)))
     })
     place.addEventListener('dblclick', () => this.#zoom(this.#full.from, this.#full.to))
     place.addEventListener('keydown', event => this.#steer(event))

@@ -39,7 +39,10 @@ export function addressOf(param: string, text: string, env: Env = process.env): 
   const settings: Settings = { ...ofEnvironment(env), ...(named && ofService(named, env)), ...given }
   const host = settings.host ?? 'localhost'
   const user = settings.user ?? env.USER ?? userInfo().username
-  const [port, seconds] = [number(settings, 'port', 5432, 65_535), number(settings, 'connect_timeout', 5, 3_600)]
+  const [port, seconds] = [
+    integerSetting(settings, 'port', 5432, 65_535),
+    integerSetting(settings, 'connect_timeout', 5, 3_600),
+  ]
   const database = settings.dbname ?? user
   const config = {
     host,
@@ -52,7 +55,7 @@ export function addressOf(param: string, text: string, env: Env = process.env): 
     application_name: settings.application_name ?? 'bands',
     connectionTimeoutMillis: seconds * 1000,
   }
-  const most = number(settings, 'connections', USUAL, MOST, FEWEST)
+  const most = integerSetting(settings, 'connections', USUAL, MOST, FEWEST)
   return { config, location: locationOf(host, port, database), most }
 }
 
@@ -134,10 +137,10 @@ function isMeant(part: string, value: string): boolean {
   return part === '*' || part === (value.startsWith('/') ? 'localhost' : value)
 }
 
-/** A number that was set, from a least to a greatest. */
-function number(settings: Settings, name: Setting, otherwise: number, most: number, least = 1): number {
+/** A setting as an integer between two bounds, or its default. */
+function integerSetting(settings: Settings, name: Setting, byDefault: number, most: number, least = 1): number {
   const text = settings[name]
-  if (text === undefined) return otherwise
+  if (text === undefined) return byDefault
   const value = /^\d{1,6}$/.test(text) ? Number(text) : 0
   if (value >= least && value <= most) return value
   throw new ConfigError(`${name} of the connection to PostgreSQL must be an integer from ${least} to ${most}`)
