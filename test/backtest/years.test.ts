@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { describeBacktest } from '../../src/app/present/backtest.js'
 import { yearly, yearRecords, yearsTable } from '../../src/app/present/performance.js'
-import { parseDay } from '../../src/core/model/day.js'
+import { formatDay, parseDay } from '../../src/core/model/day.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { expectedShortfall, valueAtRisk } from '../../src/core/statistics/sharpe.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
@@ -146,10 +146,48 @@ describe('a backtest', () => {
       known++
     })
     expect(known).toBeGreaterThan(300)
-    const charts = describeBacktest(found).sections.flatMap(({ parts }) =>
-      parts.flatMap(part => ('chart' in part ? part.chart.id : [])),
+  })
+
+  it('shows volatility and beta of each year of bars, as plain sums give them', async () => {
+    const { equity, benchmarks } = await backtest(market, strategy, PLAIN)
+    const returnsOf = (values: readonly number[]): number[] => values.slice(1).map((value, i) => value / values[i]! - 1)
+    const own = returnsOf(equity.map(({ equity }) => equity))
+    const average = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
+    const products = (a: readonly number[], b: readonly number[]): number => {
+      const [meanA, meanB] = [average(a), average(b)]
+      return a.reduce((sum, value, i) => sum + (value - meanA) * (b[i]! - meanB), 0)
+    }
+    for (const { rolling_beta, equity: held } of benchmarks) {
+      const market = returnsOf(held as number[])
+      expect(rolling_beta).toHaveLength(equity.length)
+      equity.forEach(({ rolling_volatility }, bar) => {
+        if (bar < 365) {
+          expect([rolling_volatility, rolling_beta[bar]]).toEqual([null, null])
+          return
+        }
+        const [last, other] = [own.slice(bar - 365, bar), market.slice(bar - 365, bar)]
+        expect(rolling_volatility).toBeCloseTo(Math.sqrt((products(last, last) / 364) * 365), 9)
+        expect(rolling_beta[bar]).toBeCloseTo(products(last, other) / products(other, other), 7)
+      })
+    }
+  })
+
+  it('draws each year, each deep fall and what changed with time', async () => {
+    const found = await backtest(market, strategy, PLAIN)
+    const { lead, sections } = describeBacktest(found)
+    const charts = [...lead, ...sections.flatMap(({ parts }) => parts)].flatMap(part =>
+      'chart' in part ? part.chart : 'charts' in part ? part.charts : [],
     )
-    expect(charts).toContain('rolling-sharpe')
+    const chart = (id: string) => charts.find(one => one.id === id)!
+    for (const id of ['equity-curve', 'drawdown'])
+      expect(chart(id).shades[0]!.spans.map(({ from }) => formatDay(from))).toEqual(
+        found.drawdowns.map(({ from }) => from),
+      )
+    expect(chart('years-chart').bars.map(({ label, values }) => [label, values])).toEqual(
+      yearly(found).map(({ name, years }) => [name, years.map(year => year.return)]),
+    )
+    const rolling = ['exposure', 'rolling-sharpe', 'rolling-volatility', 'rolling-beta']
+    expect(rolling.map(id => chart(id).lines.length)).toEqual([1, 1, 1, 1])
   })
 
   it('tells in the statistics of the strategy and of holding what a bad day costs', async () => {

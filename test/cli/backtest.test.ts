@@ -90,7 +90,7 @@ describe('bands backtest', () => {
     const found = await json<Backtest>(BACKTEST)
     await ask(`${BACKTEST} --trades ${folder.file('trades.csv')} --equity ${folder.file('equity.csv')}`)
     expect(lines('trades.csv')).toHaveLength(found.trades.length + 1)
-    expect(lines('equity.csv')[0]).toBe('date,equity,gross,positions,drawdown,rolling_sharpe')
+    expect(lines('equity.csv')[0]).toBe('date,equity,gross,positions,drawdown,rolling_sharpe,rolling_volatility')
     expect(lines('equity.csv')).toHaveLength(found.equity.length + 1)
   })
 

@@ -3,7 +3,7 @@ import type { Backtest, Interval, MonteCarlo } from '../../research/backtest/res
 import { independentTrades } from '../../research/backtest/verdict.js'
 import { backtestAnswer, deflatedText, entryText } from './answer.js'
 import { type Chart, line, newChart, type PriceChart } from './chart.js'
-import { dayOf, equityChart, equityDetails, isPositive, pricesSection, testsChart, tradedPrice } from './charts.js'
+import { dayOf, isPositive, pricesSection, tradedPrice } from './charts.js'
 import {
   assumedSection,
   type Column,
@@ -11,7 +11,6 @@ import {
   type Description,
   type Heading,
   type Kind,
-  type Part,
   pageNote,
   type Section,
   section,
@@ -29,9 +28,11 @@ import {
   validationSection,
   validationText,
   wideIfTested,
+  yearly,
   yearsSection,
   yearsTrend,
 } from './performance.js'
+import { drawdownChart, equityChart, rollingCharts, testsChart } from './strategy-charts.js'
 import {
   assumedText,
   headingOf,
@@ -66,7 +67,7 @@ export function describeBacktest(found: Backtest, prices: readonly PriceChart[] 
       equitySection(found),
       ...(tests === null ? [validationSection(found)] : []),
       curveSection(found),
-      yearsSection(found),
+      yearsSection(yearly(found)),
       resampledSection(found),
       tradesSection(found),
       drawdownsSection(found),
@@ -163,7 +164,8 @@ function curveSection(found: Backtest): Section {
     ofAll !== null && pageNote(`Here and below: ${ofAll}.`),
     (found.validation?.test ?? null) !== null && { on: 'page', chart: equityChart(found) },
     equity.length > 0 && { on: 'terminal', chart: equityChart(found) },
-    ...equityDetails(found).map((chart): Part => ({ on: 'page', chart })),
+    { on: 'page', chart: drawdownChart(found) },
+    { on: 'page', charts: rollingCharts(found) },
     { on: 'page', months },
   ])
 }

@@ -15,6 +15,7 @@ export interface Chart {
   y: { unit: YUnit; log: boolean; zero: boolean }
   lines: Line[]
   ribbons: Ribbon[]
+  shades: Shades[]
   bars: Bars[]
   stripes: Stripes | null
   marks: Marks[]
@@ -24,8 +25,8 @@ export interface Chart {
   empty: string
 }
 
-/** `date`: days since 1970-01-01; `bars`: from an event. */
-export type XUnit = 'date' | 'bars' | 'return' | 'p'
+/** `date`: days since 1970-01-01; `year`: calendar years; `bars`: from an event. */
+export type XUnit = 'date' | 'year' | 'bars' | 'return' | 'p'
 export type YUnit = 'price' | 'return' | 'money' | 'share' | 'count' | 'ratio'
 
 /** A colour by its meaning; light and dark pages have their own. */
@@ -53,6 +54,13 @@ interface Ribbon {
   high: (number | null)[]
 }
 
+/** Ranges of x, from top to bottom behind everything else. */
+export interface Shades {
+  label: string
+  tone: Tone
+  spans: { from: number; to: number; note: string }[]
+}
+
 /** A histogram: one value for each x, as wide as the edges around it. */
 export interface Bars {
   label: string
@@ -60,10 +68,13 @@ export interface Bars {
   /** Edges of the bins, one more than values. */
   edges: number[]
   /** The height of each bar: a number, or a share of all. */
-  values: number[]
+  values: (number | null)[]
+  /** Whole numbers behind the heights, for a terminal; empty in a chart that no terminal draws. */
   counts: number[]
   /** Drawn as a stepped line rather than filled. */
   outline: boolean
+  /** Its place among several bars that share each bin. */
+  slot?: readonly [index: number, of: number]
 }
 
 /** The band at each time: runs, each from its x to the next one's. */
@@ -108,6 +119,7 @@ export function newChart(id: string, title: string, { x, y, log = false, zero = 
     y: { unit: y, log, zero },
     lines: [],
     ribbons: [],
+    shades: [],
     bars: [],
     stripes: null,
     marks: [],

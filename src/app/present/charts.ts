@@ -1,13 +1,12 @@
 import { TRUTHS } from '../../core/language/as-field.js'
 import { parseDay } from '../../core/model/day.js'
 import { count, listed, returnText, share } from '../../core/numbers.js'
-import type { Backtest, Tests, Trade } from '../../research/backtest/result.js'
+import type { Trade } from '../../research/backtest/result.js'
 import type { EventStudy, PathPoint, StudyWindow } from '../../research/study/result.js'
 import type { SweepCell } from '../../research/sweep/result.js'
 import {
   type Bars,
   type Chart,
-  type Line,
   line,
   type Marks,
   newChart,
@@ -130,112 +129,6 @@ function marksOf(label: string, tone: Tone, shape: Marks['shape'], all: readonly
 
 export function dayOf(date: string): number {
   return parseDay(date) ?? 0
-}
-
-const TONES: readonly Tone[] = ['quiet', 'third', 'second']
-
-/** The equity compared with holding for the same money. */
-export function equityChart({ equity, benchmarks }: Backtest): Chart {
-  const start = equity[0]?.equity ?? 1
-  const own = equity.map(point => point.equity)
-  // A benchmark starts at 1 on its own first bar.
-  const others = benchmarks.map(({ name, equity }) => ({ name, values: equity.map(value => value && value * start) }))
-  const total = (name: string, values: readonly (number | null)[]): string =>
-    `${name} ${returnText((values.findLast(value => value !== null) ?? start) / start - 1)}`
-  const totals = [total('strategy', own), ...others.map(({ name, values }) => total(name, values))]
-  return over(equity, 'equity-curve', 'Equity', {
-    description: `What became of the capital over ${count(equity.length, 'bar')}: ${totals.join(', ')}.`,
-    height: 300,
-    y: 'money',
-    log: isPositive([own, ...others.map(({ values }) => values)].flat()),
-    lines: [
-      ...others.map(({ name, values }, i) => holdingLine(name, values, i)),
-      line('strategy', 'accent', own, { width: 2, terminal: 'whole' }),
-    ],
-    rules: { x: [], y: [start] },
-  })
-}
-
-/** The tests one after the other, next to holding over the same days. */
-export function testsChart({ equity, statistics, holding }: Tests): Chart {
-  const column = (key: 'equity' | 'holding'): number[] => equity.map(point => point[key])
-  return over(equity, 'tests-curve', 'Equity on the days of the tests', {
-    description: `The tests made ${returnText(statistics.total_return)}, holding over the same days ${returnText(holding.total_return)}.`,
-    height: 300,
-    y: 'money',
-    log: isPositive([...column('equity'), ...column('holding')]),
-    lines: [
-      holdingLine('holding', column('holding'), 0),
-      line('tests', 'accent', column('equity'), { width: 2, terminal: 'whole' }),
-    ],
-    rules: { x: [], y: [1] },
-  })
-}
-
-export function testsDrawdown({ equity, statistics }: Tests): Chart {
-  return over(equity, 'tests-drawdown', 'Drawdown on the days of the tests', {
-    description: `How far the tests were below their high; at worst ${returnText(statistics.max_drawdown)}.`,
-    height: 150,
-    y: 'return',
-    zero: true,
-    lines: [
-      line(
-        'below the high',
-        'loss',
-        equity.map(({ drawdown }) => drawdown),
-        { width: 1.2, area: true },
-      ),
-    ],
-  })
-}
-
-/** The drawdown, the invested share, and the return of the latest year, which share one pointer with the equity. */
-export function equityDetails({ equity, statistics }: Backtest): Chart[] {
-  const [fall, gross] = [equity.map(({ drawdown }) => drawdown), equity.map(({ gross }) => gross)]
-  const rolling = equity.map(({ rolling_sharpe }) => rolling_sharpe)
-  return [
-    over(equity, 'drawdown', 'Drawdown', {
-      description: `How far the equity lay below its highest value so far; at worst ${returnText(statistics.max_drawdown)}.`,
-      height: 150,
-      y: 'return',
-      zero: true,
-      lines: [line('below the high', 'loss', fall, { width: 1.2, area: true })],
-    }),
-    over(equity, 'exposure', 'In positions', {
-      description: 'The value of all positions as a share of the equity.',
-      height: 120,
-      y: 'share',
-      zero: true,
-      lines: [line('share of the equity', 'third', gross, { width: 1, area: true })],
-    }),
-    over(equity, 'rolling-sharpe', 'Sharpe ratio of the year before', {
-      description: 'The Sharpe ratio of as many bars as make a year, up to each bar.',
-      height: 150,
-      y: 'ratio',
-      lines: [line('of one year', 'accent', rolling, { width: 1.2 })],
-      rules: { x: [], y: [0] },
-      empty: 'A Sharpe ratio needs a whole year.',
-    }),
-  ]
-}
-
-function over(
-  equity: readonly { date: string }[],
-  id: string,
-  title: string,
-  parts: Omit<Parameters<typeof newChart>[2], 'x'>,
-): Chart {
-  return newChart(id, title, {
-    x: ['date', equity.map(({ date }) => dayOf(date))],
-    group: 'dates',
-    empty: 'There is no equity curve: the strategy had no bar to trade on.',
-    ...parts,
-  })
-}
-
-function holdingLine(name: string, values: Line['values'], place: number): Line {
-  const first: Partial<Line> = place === 0 ? { terminal: 'dotted' } : {}
-  return line(name, TONES[place % TONES.length]!, values, { width: 1.2, dashed: place > 0, ...first })
 }
 
 /** The average price around the events, with how sure that average is and how far single events lie from it. */

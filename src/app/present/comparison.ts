@@ -17,7 +17,7 @@ import {
   section,
   type Table,
 } from './description.js'
-import { type Row, type SideBySide, sideBySide, statisticsOf, yearsTable } from './performance.js'
+import { type Row, type SideBySide, sideBySide, statisticsOf, yearsSection } from './performance.js'
 import { statisticsRow } from './records.js'
 
 import {
@@ -52,7 +52,7 @@ export function describeComparison(found: Comparison): Description {
         { id: 'correlations', folded: true, title: 'Correlation of the returns', short: 'Correlations', on: 'wide' },
         [{ table: correlationsTable(found) }],
       ),
-      section({ id: 'years', title: 'Year by year', short: 'Years', on: 'wide' }, [{ table: yearsTable(strategies) }]),
+      yearsSection(strategies, TONES),
       chanceSection(found),
       assumedSection(found.assumptions),
       readingSection('comparison'),

@@ -7,7 +7,6 @@ import type { Grid, GridCell } from '../../research/backtest/result.js'
 import { inWords } from '../../research/backtest/words.js'
 import { LEAST_UNITS } from '../../research/study/result.js'
 import { inLog, testedAnswer } from './answer.js'
-import { testsChart } from './charts.js'
 import {
   assumedSection,
   type Cell,
@@ -27,6 +26,7 @@ import {
 import { EVERY } from './long-tables.js'
 import { outOfSampleSection, validationSection } from './performance.js'
 import { statisticsRow } from './records.js'
+import { testsChart } from './strategy-charts.js'
 
 import {
   originFacts,

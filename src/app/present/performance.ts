@@ -9,7 +9,6 @@ import type {
   TradeStatistics,
   Validation,
 } from '../../research/backtest/result.js'
-import { testsDrawdown } from './charts.js'
 import {
   type Cell,
   type Column,
@@ -27,6 +26,7 @@ import {
   type Trend,
   tablePart,
 } from './description.js'
+import { testsDrawdown, yearsChart } from './strategy-charts.js'
 
 /** A row: its name, kind, key in a result, and formula; `wide` rows are omitted in short. */
 export type Row<Of> = readonly [
@@ -93,7 +93,7 @@ export function sideBySide(
 type Annualised = Pick<Backtest, 'bars_a_year'> & { strategy: Pick<Backtest['strategy'], 'risk_free'> }
 
 /** The strategy compared with each benchmark. */
-const AGAINST: readonly Row<Omit<Benchmark, 'statistics' | 'equity' | 'years'>>[] = [
+const AGAINST: readonly Row<Omit<Benchmark, 'statistics' | 'equity' | 'rolling_beta' | 'years'>>[] = [
   ['alpha a year', 'return', 'alpha', 'of the strategy, on bars that both have'],
   ['t of alpha', 'ratio', 'alpha_t', 'by its Newey-West error'],
   ['beta', 'ratio', 'beta', ''],
@@ -304,13 +304,21 @@ const FOLDS: readonly Column<Fold>[] = [
 /** A name with its years. */
 type Yearly = Pick<Benchmark, 'name' | 'years'>
 
-/** Every year of the strategy compared with holding. */
-export function yearsSection(found: Backtest): Section {
+/** Every year, side by side: as a figure, and as a table with the worst drawdowns. */
+export function yearsSection(all: readonly Yearly[], tones?: Parameters<typeof yearsChart>[1]): Section {
   return section({ id: 'years', title: 'Year by year', short: 'Years', on: 'wide' }, [
-    { table: yearsTable(yearly(found)) },
-    pageNote(
-      'Each calendar year from the close before it to its last; the first and the last may be parts of a year. The worst drawdown is from the highest close of the same year, that close before it included: a fall that began a year earlier counts from there.',
-    ),
+    { on: 'page', chart: yearsChart(all, tones) },
+    {
+      fold: {
+        title: 'The numbers, and the worst drawdown of each year',
+        parts: [
+          { table: yearsTable(all) },
+          pageNote(
+            'Each calendar year from the close before it to its last; the first and the last may be parts of a year. The worst drawdown is from the highest close of the same year, that close before it included: a fall that began a year earlier counts from there.',
+          ),
+        ],
+      },
+    },
   ])
 }
 

@@ -82,7 +82,10 @@ const TRADE = [
 
 /** The equity curve, a row a bar. */
 export function equityRecords({ equity }: Backtest): Records {
-  return { columns: ['date', 'equity', 'gross', 'positions', 'drawdown', 'rolling_sharpe'], rows: equity }
+  return {
+    columns: ['date', 'equity', 'gross', 'positions', 'drawdown', 'rolling_sharpe', 'rolling_volatility'],
+    rows: equity,
+  }
 }
 
 /** The results of a strategy: its equity and its trades. */

@@ -1,7 +1,7 @@
 import { dataScript, type Html, html, type Piece } from '../../core/html.js'
 import { PERFORMANCES } from '../../core/model/series.js'
 import { words } from '../../core/numbers.js'
-import { type Chart, type Line, type Marks, roundSteps, type Stripes } from '../present/chart.js'
+import { type Bars, type Chart, type Line, type Marks, roundSteps, type Stripes } from '../present/chart.js'
 import type { Estimate, Estimates, Month, Stacks } from '../present/description.js'
 import {
   axisLabel,
@@ -34,7 +34,7 @@ export function drawing(chart: Chart, across = widthOf(chart)): Html {
   return html`<svg class="drawing${width < 600 && ' narrow'}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="${chart.id}-d">
 <title id="${chart.id}-d">${chart.title}. ${chart.description}</title>
 ${grid(chart, scales)}
-${clipped(chart, html`${chart.stripes !== null && stripes(chart.stripes, scales)}${contents(chart, scales)}`)}
+${clipped(chart, html`${shades(chart, scales)}${chart.stripes !== null && stripes(chart.stripes, scales)}${contents(chart, scales)}`)}
 </svg>`
 }
 
@@ -63,6 +63,16 @@ function clipped({ width, height }: Chart, what: Html): Html {
   return html`<svg x="${x}" y="0" width="${wide}" height="${high}" viewBox="${x} 0 ${wide} ${high}" aria-hidden="true">${what}</svg>`
 }
 
+function shades({ shades: all }: Chart, { x, foot }: Scales): Html {
+  const { top } = MARGINS
+  return html`${all.map(
+    ({ tone, spans }) =>
+      html`<path class="fill shade ${tone}" d="${spans
+        .map(({ from, to }) => `M${tenth(x.place(from))} ${top}H${tenth(x.place(to))}V${foot}H${tenth(x.place(from))}z`)
+        .join('')}"/>`,
+  )}`
+}
+
 function contents(chart: Chart, { x, y, foot }: Scales): Html {
   const { values } = chart.x
   const floor = y.place(Math.min(Math.max(0, y.from), y.to))
@@ -70,8 +80,9 @@ function contents(chart: Chart, { x, y, foot }: Scales): Html {
     ({ tone, strength, low, high }) =>
       html`<path class="fill ${tone}" fill-opacity="${strength}" d="${ribbonPath(values, low, high, x, y)}"/>`,
   )}
-${chart.bars.map(({ tone, outline, edges, values: heights }) => {
-  const path = outlinePath(edges, heights, x, y, outline)
+${chart.bars.map(bars => {
+  const { tone, outline } = bars
+  const path = outlinePath(bars, x, y)
   return outline ? html`<path class="line ${tone}" d="${path}"/>` : html`<path class="fill bin ${tone}" d="${path}"/>`
 })}
 ${rules(chart, x, y, foot)}
@@ -92,7 +103,9 @@ function grid({ x: { unit }, y: { unit: upUnit }, height, width }: Chart, { x, y
   const { left, right, top } = MARGINS
   const steps = stepsUp(height)
   const along =
-    unit === 'date' ? dateTicks(x.from, x.to, width / 90) : labelled(unit, roundSteps(x.from, x.to, width / 75))
+    unit === 'date'
+      ? dateTicks(x.from, x.to, width / 90)
+      : labelled(unit, roundSteps(x.from, x.to, width / 75)).filter(({ at }) => unit !== 'year' || Number.isInteger(at))
   const up = labelled(upUnit, isLog(y) ? logSteps(y.from, y.to, steps) : roundSteps(y.from, y.to, steps))
   return html`<path class="grid" d="${up.map(({ at }) => `M${left} ${tenth(y.place(at))}H${width - right}`).join('')}${along
     .map(({ at }) => `M${tenth(x.place(at))} ${top}V${foot}`)
@@ -161,14 +174,26 @@ function ribbonPath(xs: readonly number[], low: Values, high: Values, x: Scale, 
 }
 
 /** The bins of a histogram: each a block, or all of them as one stepped line. */
-function outlinePath(edges: readonly number[], values: Values, x: Scale, y: Scale, line: boolean): string {
+function outlinePath({ edges, values, outline, slot }: Bars, x: Scale, y: Scale): string {
   const floor = tenth(y.place(Math.max(0, y.from)))
   const tops = values.map(value => tenth(y.place(value ?? 0)))
   const sides = edges.map(edge => tenth(x.place(edge)))
-  if (line) return `M${sides[0]} ${floor}${tops.map((top, i) => `V${top}H${sides[i + 1]}`).join('')}V${floor}`
+  if (outline) return `M${sides[0]} ${floor}${tops.map((top, i) => `V${top}H${sides[i + 1]}`).join('')}V${floor}`
   return tops
-    .map((top, i) => (top === floor ? '' : `M${sides[i]! + 0.5} ${floor}V${top}H${sides[i + 1]! - 0.5}V${floor}z`))
+    .map((top, i) => {
+      if (top === floor) return ''
+      const [left, right] = slotOf(sides[i]!, sides[i + 1]!, slot)
+      return `M${tenth(left)} ${floor}V${top}H${tenth(right)}V${floor}z`
+    })
     .join('')
+}
+
+/** The part of a bin that one of several bars takes, with air between the bins. */
+function slotOf(left: number, right: number, [index, of]: Bars['slot'] & object = [0, 1]): [number, number] {
+  if (of === 1) return [left + 0.5, right - 0.5]
+  const each = ((right - left) * 0.76) / of
+  const from = left + (right - left) * 0.12 + each * index
+  return [from, from + each]
 }
 
 /** A dot, or a triangle that points at the value. */
@@ -231,12 +256,13 @@ ${isDrawn && dataScript('data-chart', chart)}
 }
 
 /** The named parts of the drawing. `data-part` links a part to its values for the script. */
-function legend({ lines, ribbons, bars, marks, stripes }: Chart): Html {
+function legend({ lines, ribbons, shades, bars, marks, stripes }: Chart): Html {
   const part = (kind: string, i: number, swatch: string, label: string): Html =>
     html`<li data-part="${kind} ${i}"><span class="swatch ${swatch}"></span>${label}</li>`
   return html`<ul class="legend">
 ${lines.map((line, i) => part('line', i, `${line.tone} ${lineSwatch(line)}`, line.label))}
 ${ribbons.map(({ tone, label }, i) => part('ribbon', i, `${tone} block soft`, label))}
+${shades.map(({ tone, label }, i) => part('shades', i, `${tone} block shade`, label))}
 ${bars.map(({ tone, label, outline }, i) => part('bars', i, `${tone} ${outline ? 'stroke' : 'block'}`, label))}
 ${marks.map(({ tone, label, shape }, i) => part('marks', i, `${tone} ${shape}`, label))}
 ${stripes?.bands.map((band, code) => html`<li><span class="swatch block ${bandClass(code, stripes.bands.length)}"></span>${band}</li>`)}

@@ -23,7 +23,7 @@ export function heights({ lines, ribbons, bars, marks, y }: Chart): { least: num
 }
 
 function hasBars({ values }: Bars): boolean {
-  return values.some(value => value > 0)
+  return values.some(value => value !== null && value !== 0)
 }
 
 const MOST_POINTS = 2000
@@ -88,6 +88,7 @@ export function partOf(chart: Chart, { from, to }: Extent, hidden: ReadonlySet<s
       low: cut(ribbon.low),
       high: cut(ribbon.high),
     })),
+    shades: visible(chart.shades, 'shades'),
     bars: visible(chart.bars, 'bars'),
     marks: visible(marks, 'marks').map(({ at, values, notes, ...mark }) => {
       const inside = at.flatMap((place, i) => (place >= from && place <= to ? [i] : []))
@@ -155,6 +156,7 @@ export function dateLabel(day: number): string {
 /** The label of an axis value. */
 export function axisLabel(unit: XUnit | YUnit, at: number, step: number): string {
   if (unit === 'date') return dateText(at)
+  if (unit === 'year') return String(at)
   if (unit === 'bars') return at > 0 ? `+${at}` : String(at)
   if (unit === 'return') return gain(at, step < 0.01 ? (step < 0.001 ? 2 : 1) : 0)
   if (unit === 'share') return share(at, step < 0.01 ? 1 : 0)
@@ -168,6 +170,7 @@ export function axisLabel(unit: XUnit | YUnit, at: number, step: number): string
 export function valueText(unit: XUnit | YUnit, value: number | null | undefined): string {
   if (value === null || value === undefined) return '–'
   if (unit === 'date') return dateText(value)
+  if (unit === 'year') return String(value)
   if (unit === 'bars') return `bar ${axisLabel('bars', value, 1)}`
   if (unit === 'return') return gain(value)
   if (unit === 'share') return share(value)

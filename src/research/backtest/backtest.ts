@@ -17,7 +17,7 @@ import { benchmarkOf, buyAndHold, type ComparedCurve, heldAtExposure, holdTicker
 import { CELL_DRAWS, type DrawnRun, drawsOf, pointsOf, simulate } from './draws.js'
 import { portfolioCalendar, type Simulation } from './portfolio.js'
 import { entryTest, longestOf, randomEntry } from './random-entry.js'
-import type { Backtest, Benchmark, Trade } from './result.js'
+import { type Backtest, type Benchmark, SAME_EXPOSURE, type Trade } from './result.js'
 import {
   averageExposure,
   byDay,
@@ -147,8 +147,6 @@ function benchmarksOf(
   ]
   return other === null ? own : [...own, benchmarkOf(other.ticker, holdTicker(other, days), judged)]
 }
-
-const SAME_EXPOSURE = 'same exposure'
 
 function headOf(strategy: Strategy, days: Int32Array, asOf: number | null) {
   const { tickers, timeframe, seed } = strategy

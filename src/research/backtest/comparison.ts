@@ -104,7 +104,7 @@ export function holdTicker(ticker: MarketBars, calendar: Int32Array): HeldPortfo
  */
 export function benchmarkOf(name: string, held: HeldPortfolio, compared: ComparedCurve): Benchmark {
   const { riskFree } = compared.curve
-  const { own, other, barsAYear } = onSharedBars(held, compared)
+  const { own, other, bars, barsAYear } = onSharedBars(held, compared)
   const free = freeRate(barsAYear, riskFree)
   const excess = own.map(value => value - free)
   const market = other.map(value => value - free)
@@ -133,8 +133,25 @@ export function benchmarkOf(name: string, held: HeldPortfolio, compared: Compare
     information_ratio: information,
     years: yearsOf({ ...held, start: 1 }),
     equity: onDays(held, compared.days),
+    rolling_beta: rollingBeta(excess, market, Math.round(barsAYear), { shared: bars, bars: compared.days.length }),
     reasons,
   }
+}
+
+/** Beta of the last year of shared returns, at the strategy's bars that both have. */
+function rollingBeta(
+  excess: Float64Array,
+  market: Float64Array,
+  year: number,
+  { shared, bars }: { shared: readonly number[]; bars: number },
+): (number | null)[] {
+  const found = new Array<number | null>(bars).fill(null)
+  for (let end = year; end <= excess.length; end++) {
+    const [own, other] = [excess.subarray(end - year, end), market.subarray(end - year, end)]
+    if (own.every(Number.isFinite) && other.every(Number.isFinite))
+      found[shared[end]!] = regression(own, other)?.beta ?? null
+  }
+  return found
 }
 
 /** A smaller error relative to the mean is rounding, and so is a smaller difference of two values. */
@@ -154,6 +171,7 @@ function onSharedBars(held: HeldPortfolio, { timeframe, days, curve }: ComparedC
     own: returnsOf(equityAt(curve, bars)),
     other: returnsOf(equityAt({ equity: held.equity, start: held.equity[0]! }, heldBars)),
     barsAYear: sharedBarsAYear(shared, [{ days, barsAYear: curve.barsAYear }, held]),
+    bars,
   }
 }
 

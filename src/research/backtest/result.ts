@@ -173,6 +173,9 @@ export interface Year {
   max_drawdown: number | null
 }
 
+/** The benchmark that holds the average exposure of the strategy. */
+export const SAME_EXPOSURE = 'same exposure'
+
 export interface Benchmark {
   /** `buy and hold`, `same exposure`, or the ticker. */
   name: string
@@ -190,6 +193,8 @@ export interface Benchmark {
   years: Year[]
   /** Equity on the strategy's dates, start 1; null before its first bar and after its last. */
   equity: (number | null)[]
+  /** Beta over the last year of bars of both, on the strategy's dates; null with fewer bars, and without variation. */
+  rolling_beta: (number | null)[]
   reasons: Record<string, string>
 }
 
@@ -287,6 +292,8 @@ export interface EquityPoint {
   drawdown: number
   /** Sharpe ratio over the last year of bars; null with fewer bars, and without variation. */
   rolling_sharpe: number | null
+  /** Volatility a year over the same bars; null with fewer, and once ruined. */
+  rolling_volatility: number | null
 }
 
 /** The strategy in parts of the data; no trade reaches into another part. */

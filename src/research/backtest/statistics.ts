@@ -314,26 +314,32 @@ export function averageExposure({ exposure, strategy }: Simulation): number {
 
 export function equityPoints({ days, equity, value, positions }: Simulation, curve: Curve): EquityPoint[] {
   const { series } = drawdowns(equity)
-  const rolling = rollingSharpe(curve)
+  const rolling = rollingYear(curve)
   return Array.from(days, (day, i) => ({
     date: formatDay(day),
     equity: equity[i]!,
     gross: equity[i]! > 0 ? value[i]! / equity[i]! : null,
     positions: positions[i]!,
     drawdown: series[i]!,
-    rolling_sharpe: rolling[i]!,
+    ...rolling[i]!,
   }))
 }
 
-/** Sharpe ratio of the last year of returns at each bar. */
-function rollingSharpe(curve: Curve): (number | null)[] {
+/** Sharpe ratio and volatility of the last year of returns at each bar. */
+function rollingYear(curve: Curve): Pick<EquityPoint, 'rolling_sharpe' | 'rolling_volatility'>[] {
   const { equity, barsAYear, riskFree } = curve
   const returns = returnsOf(curve)
   const year = Math.round(barsAYear)
   const ruin = equity.findIndex(value => value <= 0)
-  return Array.from(equity, (_, bar) =>
-    bar < year || (ruin >= 0 && bar >= ruin) ? null : sharpe(returns.subarray(bar - year, bar), barsAYear, riskFree),
-  )
+  return Array.from(equity, (_, bar) => {
+    if (bar < year || (ruin >= 0 && bar >= ruin)) return { rolling_sharpe: null, rolling_volatility: null }
+    const last = returns.subarray(bar - year, bar)
+    const spread = deviation(last)
+    return {
+      rolling_sharpe: sharpe(last, barsAYear, riskFree),
+      rolling_volatility: spread === null ? null : spread * Math.sqrt(barsAYear),
+    }
+  })
 }
 
 /** Return of each calendar year of a curve, from the previous close, and its deepest fall from a high of the year. */

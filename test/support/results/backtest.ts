@@ -97,6 +97,7 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
         information_ratio: -0.3,
         years: yearsOf(dates, held),
         equity: held,
+        rolling_beta: held.map((_, i) => (i < 252 ? null : 0.3 + Math.cos(i / 150) / 5)),
         reasons: {},
       },
     ],
@@ -194,7 +195,9 @@ function equityOf(charts: readonly PriceChart[], trades: readonly Trade[], dates
     const n = Math.min(10, positions[i]!)
     const drawdown = value / highest - 1
     const rolling_sharpe = i < 252 ? null : Math.sin(i / 90)
-    return { date, equity: value, gross: n / Math.min(10, charts.length), positions: n, drawdown, rolling_sharpe }
+    const rolling_volatility = i < 252 ? null : 0.15 + Math.sin(i / 120) / 20
+    const gross = n / Math.min(10, charts.length)
+    return { date, equity: value, gross, positions: n, drawdown, rolling_sharpe, rolling_volatility }
   })
 }
 

@@ -121,8 +121,9 @@ export class Plot {
   }
 
   #readoutText(at: number): string {
-    const { x, stripes, marks, bars } = this.#chart
-    const edges = bars[0]?.edges
+    const { x, stripes, marks, bars, shades } = this.#chart
+    // A bin of several bars is a value of x, such as a year; of a histogram it is a range.
+    const edges = bars[0]?.slot === undefined ? bars[0]?.edges : undefined
     const text = (value: number | undefined): string => valueText(x.unit, value)
     const here = edges === undefined ? text(x.values[at]) : `${text(edges[at])} to ${text(edges[at + 1])}`
     const left = this.#x.place(x.values[at]!)
@@ -130,7 +131,10 @@ export class Plot {
       notes.filter((_, i) => Math.abs(this.#x.place(days[i]!) - left) <= NEAR),
     )
     const band = stripes === null ? null : bandAt(stripes, x.values[at]!)
-    return [here, band, ...near.slice(0, 3)].filter(Boolean).join('  ·  ')
+    const inside = shades
+      .flatMap(({ spans }) => spans)
+      .find(({ from, to }) => x.values[at]! >= from && x.values[at]! <= to)
+    return [here, band, inside?.note, ...near.slice(0, 3)].filter(Boolean).join('  ·  ')
   }
 
   #nearest(x: number): number {
