@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { BadData, worded } from '../../src/core/errors.js'
 import { FIELDS } from '../../src/core/fields/index.js'
-import type { Remark } from '../../src/data/feeds/feed.js'
+import type { ReadResult, Remark } from '../../src/data/feeds/feed.js'
 import { type Bar, randomBars } from '../support/bars.js'
 import { draws } from '../support/full.js'
 import { only, read, refusal, rowsOf } from './files.js'
@@ -10,14 +10,17 @@ import { only, read, refusal, rowsOf } from './files.js'
 /** Files as people have them: simulated bars in the shapes of the exports of tools. */
 
 const BARS = randomBars(27, { length: 40, start: '2024-01-02', price: 160, tick: 0.01 })
-const WANTED = BARS.map(({ date, open, high, low, close, volume }) => [date, open, high, low, close, volume])
 
 const table = (header: string, row: (bar: Bar, i: number) => readonly unknown[], delimiter = ',') =>
   `${[header, ...BARS.map((bar, i) => row(bar, i).join(delimiter))].join('\n')}\n`
-const bare = ({ date, open, high, low, close, volume }: Bar) => [date, open, high, low, close, volume]
+const prices = ({ open, high, low, close, volume }: Bar) => [open, high, low, close, volume]
+const bare = (bar: Bar) => [bar.date, ...prices(bar)]
 const plain = (header: string) => table(header, bare)
+const WANTED = BARS.map(bare)
+const dotted = (date: string) => date.split('-').reverse().join('.')
 const compact = (date: string) => date.replaceAll('-', '')
 
+const rowsIn = (result: ReadResult) => rowsOf(only(result))
 const said = ({ remarks }: { remarks: Remark[] }) =>
   remarks.map(({ what, count, first }) => [worded(what), count, ...first])
 
@@ -88,36 +91,13 @@ describe('a column of volume', () => {
   })
 
   it('is that of ticks where only they are counted', async () => {
-    const both = (volume: (bar: Bar) => number | null) =>
-      table(
-        '<DATE>\t<OPEN>\t<HIGH>\t<LOW>\t<CLOSE>\t<TICKVOL>\t<VOL>\t<SPREAD>',
-        ({ date, ...bar }) => [
-          date.replaceAll('-', '.'),
-          ...bare({ date, ...bar }).slice(1),
-          volume({ date, ...bar }),
-          3,
-        ],
-        '\t',
-      )
-    expect(
-      rowsOf(
-        only(
-          await read(
-            'EURUSD.csv',
-            both(() => 0),
-          ),
-        ),
-      ),
-    ).toEqual(WANTED)
-    const traded = rowsOf(
-      only(
-        await read(
-          'EURUSD.csv',
-          both(() => 7),
-        ),
-      ),
-    )
-    expect(traded.map(row => row[5])).toEqual(BARS.map(() => 7))
+    const header = '<DATE>\t<OPEN>\t<HIGH>\t<LOW>\t<CLOSE>\t<TICKVOL>\t<VOL>\t<SPREAD>'
+    const counted = async (volume: number) => {
+      const cells = (bar: Bar) => [bar.date.replaceAll('-', '.'), ...prices(bar), volume, 3]
+      return rowsIn(await read('EURUSD.csv', table(header, cells, '\t')))
+    }
+    expect(await counted(0)).toEqual(WANTED)
+    expect((await counted(7)).map(row => row[5])).toEqual(BARS.map(() => 7))
   })
 
   it('that is missing or empty is named, with the fields that stay empty', async () => {
@@ -164,17 +144,8 @@ describe('the words of another language', () => {
     ['German, in capitals', 'DATUM;ERÖFFNUNG;HOCH;TIEF;SCHLUSS;VOLUMEN'],
   ])('is read: %s', async (_, header) => {
     const points = table(header, bare, ';')
-    const commas = table(
-      header,
-      ({ date, ...prices }) => [
-        date.split('-').reverse().join('.'),
-        ...bare({ date, ...prices })
-          .slice(1)
-          .map(value => german(value as number)),
-      ],
-      ';',
-    )
-    for (const text of [points, commas]) expect(rowsOf(only(await read('X.csv', text)))).toEqual(WANTED)
+    const commas = table(header, bar => [dotted(bar.date), ...prices(bar).map(german)], ';')
+    for (const text of [points, commas]) expect(rowsIn(await read('X.csv', text))).toEqual(WANTED)
   })
 })
 
@@ -188,11 +159,11 @@ describe('an encoding', () => {
   it.each(['le', 'be'] as const)('is known by the byte order mark of UTF-16 (%s), also in a gzip', async order => {
     for (const content of [utf16(order), gzipSync(utf16(order))]) {
       const result = await read('X.csv', content)
-      expect(rowsOf(only(result))).toEqual(WANTED)
+      expect(rowsIn(result)).toEqual(WANTED)
       expect(result.dialect.encoding).toBe(`UTF-16${order.toUpperCase()}`)
     }
     const rows = BARS.map(({ date, ...bar }) => ({ date, ...bar }))
-    expect(rowsOf(only(await read('X.json', utf16(order, JSON.stringify(rows)))))).toEqual(WANTED)
+    expect(rowsIn(await read('X.json', utf16(order, JSON.stringify(rows))))).toEqual(WANTED)
   })
 
   it('of UTF-16 that is cut off, or without its mark, is refused', async () => {
@@ -211,7 +182,7 @@ describe('an encoding', () => {
     ['shift_jis', '\x93\xfa\x95t;\x8en\x92l;\x8d\x82\x92l;\x88\xc0\x92l;\x8fI\x92l;\x8fo\x97\x88\x8d\x82'],
   ])('of an older program is known by the names of the columns: %s', async (encoding, header) => {
     const result = await read('X.csv', Buffer.from(table(header, bare, ';'), 'latin1'))
-    expect(rowsOf(only(result))).toEqual(WANTED)
+    expect(rowsIn(result)).toEqual(WANTED)
     expect(result.dialect.encoding).toBe(encoding)
   })
 })
@@ -224,7 +195,7 @@ describe('a row that is no bar', () => {
     'is a day without a trade, left out and said: %s',
     async row => {
       const result = await read('X.csv', withRow(row))
-      expect(rowsOf(only(result))).toEqual(WANTED)
+      expect(rowsIn(result)).toEqual(WANTED)
       expect(result.rows).toBe(BARS.length + 1)
       expect(said(result)).toEqual([[UNTRADED, 1, 'X.csv:2']])
     },
@@ -247,7 +218,7 @@ describe('a row that is no bar', () => {
   it('is left out of JSON, too', async () => {
     const rows = [{ date: '2024-01-01', open: null, high: null, low: null, close: null, volume: null }, ...BARS]
     const result = await read('X.json', JSON.stringify(rows))
-    expect(rowsOf(only(result))).toEqual(WANTED)
+    expect(rowsIn(result)).toEqual(WANTED)
     expect(said(result)).toMatchObject([[UNTRADED, 1, expect.stringContaining('X.json:')]])
   })
 
@@ -257,7 +228,7 @@ describe('a row that is no bar', () => {
     '"Prices of a vendor, without warranty"\n"Second line of text"\n',
   ])('is a footer at the end of the file: %s', async footer => {
     const result = await read('X.csv', plain(header) + footer)
-    expect(rowsOf(only(result))).toEqual(WANTED)
+    expect(rowsIn(result)).toEqual(WANTED)
     expect(result.rows).toBe(BARS.length)
     const lines = footer
       .trimEnd()
@@ -277,7 +248,7 @@ describe('a row that is no bar', () => {
     ['of a title and names', 'Price History\n"Security","AAPL US Equity"\n\nFrom: 1 Jan 2024\n'],
   ])('is a line above the header: %s', async (_, above) => {
     const result = await read('X.csv', above + plain(header))
-    expect(rowsOf(only(result))).toEqual(WANTED)
+    expect(rowsIn(result)).toEqual(WANTED)
     expect(result.dialect['lines above it']).toBe(`${above.split('\n').filter(line => line !== '').length}, left out`)
     expect(await refusal('X.csv', above + plain(header).replace('2024', 'x'))).toMatch(
       new RegExp(`^X\\.csv:${above.split('\n').length + 1}:1: date`),
@@ -306,95 +277,33 @@ describe('tickers side by side', () => {
   const byPrice = (cells: readonly Cell[]) => cells.flatMap(role => tickers.map(ticker => [ticker, role] as const))
   const byTicker = (cells: readonly Cell[]) => tickers.flatMap(ticker => cells.map(role => [ticker, role] as const))
   const line = (name: string, cells: readonly string[]) => [name, ...cells].join(',')
+  const blank = (columns: readonly unknown[]) => line('Date', Array(columns.length).fill(''))
   const symbols = (columns: readonly (readonly [Ticker, Cell])[]) => columns.map(([ticker]) => ticker)
-  const prices = (columns: readonly (readonly [Ticker, Cell])[]) => columns.map(([, role]) => NAMES[role])
+  const headings = (columns: readonly (readonly [Ticker, Cell])[]) => columns.map(([, role]) => NAMES[role])
   const bareRoles = roles.slice(1)
 
   const [all, own, grouped] = [byPrice(roles), byPrice(bareRoles), byTicker(bareRoles)]
+  const yfinance = wide(own, [line('Price', headings(own)), line('Ticker', symbols(own)), blank(own)])
+  const named = (name: (role: string, ticker: Ticker) => string, columns = own) =>
+    wide(columns, [
+      line(
+        'Date',
+        columns.map(([ticker, role]) => name(NAMES[role], ticker)),
+      ),
+    ])
   it.each([
-    [
-      'yfinance',
-      wide(own, [
-        line('Price', prices(own)),
-        line('Ticker', symbols(own)),
-        line(
-          'Date',
-          own.map(() => ''),
-        ),
-      ]),
-    ],
-    [
-      'yfinance, adjusted',
-      wide(all, [
-        line('Price', prices(all)),
-        line('Ticker', symbols(all)),
-        line(
-          'Date',
-          all.map(() => ''),
-        ),
-      ]),
-    ],
+    ['yfinance', yfinance],
+    ['yfinance, adjusted', wide(all, [line('Price', headings(all)), line('Ticker', symbols(all)), blank(all)])],
     [
       'yfinance, by ticker',
-      wide(grouped, [
-        line('Ticker', symbols(grouped)),
-        line('Price', prices(grouped)),
-        line(
-          'Date',
-          grouped.map(() => ''),
-        ),
-      ]),
+      wide(grouped, [line('Ticker', symbols(grouped)), line('Price', headings(grouped)), blank(grouped)]),
     ],
-    [
-      'pandas without names',
-      wide(own, [
-        line('', prices(own)),
-        line('', symbols(own)),
-        line(
-          'Date',
-          own.map(() => ''),
-        ),
-      ]),
-    ],
-    ['pandas, two lines', wide(grouped, [line('', symbols(grouped)), line('', prices(grouped))])],
-    [
-      'pandas-datareader',
-      wide(own, [
-        line('Attributes', prices(own)),
-        line('Symbols', symbols(own)),
-        line(
-          'Date',
-          own.map(() => ''),
-        ),
-      ]),
-    ],
-    [
-      'quantmod',
-      wide(grouped, [
-        line(
-          'Date',
-          grouped.map(([ticker, role]) => `${ticker}.${NAMES[role]}`),
-        ),
-      ]),
-    ],
-    [
-      'names joined',
-      wide(own, [
-        line(
-          'Date',
-          own.map(([ticker, role]) => `${NAMES[role]}_${ticker}`),
-        ),
-      ]),
-    ],
-    [
-      'tuples',
-      wide(own, [
-        line(
-          'Date',
-          own.map(([ticker, role]) => `"('${NAMES[role]}', '${ticker}')"`),
-        ),
-      ]),
-    ],
+    ['pandas without names', wide(own, [line('', headings(own)), line('', symbols(own)), blank(own)])],
+    ['pandas, two lines', wide(grouped, [line('', symbols(grouped)), line('', headings(grouped))])],
+    ['pandas-datareader', wide(own, [line('Attributes', headings(own)), line('Symbols', symbols(own)), blank(own)])],
+    ['quantmod', named((role, ticker) => `${ticker}.${role}`, grouped)],
+    ['names joined', named((role, ticker) => `${role}_${ticker}`)],
+    ['tuples', named((role, ticker) => `"('${role}', '${ticker}')"`)],
   ])('are read: %s', async (_, text) => {
     const result = await read('X.csv', text)
     expect(result.tickers.map(one => [one.ticker, rowsOf(one)])).toEqual([
@@ -406,31 +315,18 @@ describe('tickers side by side', () => {
     expect(said(result)).toEqual([['cells of a ticker are empty on a day on which others have a bar', born, 'MSFT']])
   })
 
-  const yfinance = wide(own, [
-    line('Price', prices(own)),
-    line('Ticker', symbols(own)),
-    line(
-      'Date',
-      own.map(() => ''),
-    ),
-  ])
-
   it('are hundreds as well', async () => {
     const many = Array.from({ length: 500 }, (_, i) => `T${i}`)
     const cells = many.flatMap(ticker => bareRoles.map(role => [ticker, NAMES[role]] as const))
     const rows = BARS.slice(0, 3).map(bar =>
       [bar.date, ...many.flatMap(() => bareRoles.map(role => cellOf(bar, role)))].join(','),
     )
-    const header = [
+    const header = ['Ticker', 'Price'].map((name, i) =>
       line(
-        'Ticker',
-        cells.map(([ticker]) => ticker),
+        name,
+        cells.map(cell => cell[i]!),
       ),
-      line(
-        'Price',
-        cells.map(([, name]) => name),
-      ),
-    ]
+    )
     const result = await read('X.csv', `${[...header, ...rows].join('\n')}\n`)
     expect(result.tickers).toHaveLength(500)
     for (const one of result.tickers) expect(rowsOf(one)).toEqual(WANTED.slice(0, 3))
@@ -455,24 +351,11 @@ describe('tickers side by side', () => {
     expect(await refusal('X.csv', yfinance, { ticker: 'A' })).toBe(
       'X.csv:1: the file has several tickers ("AAPL", "MSFT"); leave ticker A away to import each under its own name',
     )
-    expect(
-      await refusal(
-        'X.json',
-        JSON.stringify([
-          {
-            date: '2024-01-02',
-            'A.Open': 1,
-            'A.High': 1,
-            'A.Low': 1,
-            'A.Close': 1,
-            'B.Open': 1,
-            'B.High': 1,
-            'B.Low': 1,
-            'B.Close': 1,
-          },
-        ]),
-      ),
-    ).toBe('X.json: has A, B side by side; import one document for each ticker, or a CSV')
+    const cells = ['A', 'B'].flatMap(one => ['Open', 'High', 'Low', 'Close'].map(name => [`${one}.${name}`, 1]))
+    const wideJson = JSON.stringify([{ date: '2024-01-02', ...Object.fromEntries(cells) }])
+    expect(await refusal('X.json', wideJson)).toBe(
+      'X.json: has A, B side by side; import one document for each ticker, or a CSV',
+    )
     const text = table('date,Bid_Open,Bid_High,Bid_Low,Bid_Close,Volume', bare)
     expect(await refusal('X.csv', text)).toMatch(/^X\.csv:1: /)
   })
@@ -529,7 +412,7 @@ describe('dates that Excel has left as numbers', () => {
   it('are read, and said', async () => {
     for (const time of [0, 0.5]) {
       const result = await read('X.csv', serials(undefined, time))
-      expect(rowsOf(only(result))).toEqual(WANTED)
+      expect(rowsIn(result)).toEqual(WANTED)
       expect(result.dialect.dates).toBe('Excel serial')
       const first = serial(BARS[0]!.date) + time
       expect(said(result)).toEqual([[`dates are serial numbers of Excel: ${first} is ${BARS[0]!.date}`, 1]])
@@ -543,7 +426,7 @@ describe('dates that Excel has left as numbers', () => {
       `X.csv:2:1: date "${number}" is a serial number of Excel, ${BARS[0]!.date} counted from 1904 or 2020-01-01 counted from 1900; the latter gives bars on weekends; give date_format Excel serial 1904 or Excel serial`,
     )
     const hints = { dateFormat: 'excel serial 1904' }
-    expect(rowsOf(only(await read('X.csv', text, { hints })))).toEqual(WANTED)
+    expect(rowsIn(await read('X.csv', text, { hints }))).toEqual(WANTED)
   })
 
   it('are in no known form before 1970, and taken where they are said to be', async () => {
@@ -551,7 +434,7 @@ describe('dates that Excel has left as numbers', () => {
       String(serial(date, '1970-01-01')),
     )
     expect(await refusal('X.csv', text)).toMatch(/^X\.csv:2:1: date "\d{5}" is in no known form/)
-    const first = rowsOf(only(await read('X.csv', text, { hints: { dateFormat: 'Excel serial' } })))[0]!
+    const first = rowsIn(await read('X.csv', text, { hints: { dateFormat: 'Excel serial' } }))[0]!
     expect(first[0]).toBe('1953-12-31')
   })
 })
@@ -588,7 +471,7 @@ describe('a refused table', () => {
     const text = table(header, order, delimiter).replace(/^\n/, '')
     const remedy = await remedyOf(text)
     expect(remedy).toMatchObject({ command: 'import', words: ['X.csv'], again: true })
-    const bars = rowsOf(only(await read('X.csv', text, { hints: { header: String(remedy!.params!.header) } })))
+    const bars = rowsIn(await read('X.csv', text, { hints: { header: String(remedy!.params!.header) } }))
     if (header.startsWith('Kuu')) expect(bars).toEqual(WANTED)
     else expect(bars.map(row => row.slice(0, 5))).toEqual(WANTED.map(row => row.slice(0, 5)))
   })
@@ -617,7 +500,6 @@ const slashed = (date: string, years = 4) => {
   const [year, month, day] = date.split('-')
   return `${month}/${day}/${year!.slice(-years)}`
 }
-const dotted = (date: string) => date.split('-').reverse().join('.')
 /** Thousands in groups, before decimals as they are. */
 const grouped =
   (sign: string, pattern = /\B(?=(\d{3})+(?!\d))/g) =>
@@ -626,7 +508,6 @@ const grouped =
     return whole!.replace(pattern, sign) + (part === undefined ? '' : `.${part}`)
   }
 const quotes = (cells: readonly unknown[]) => cells.map(cell => `"${cell}"`)
-const prices = ({ open, high, low, close, volume }: Bar) => [open, high, low, close, volume]
 const french = (value: number | null) => grouped('\u202f')(value).replace('.', ',')
 const indian = grouped(',', /(?<=\d)(?=(\d{2})*\d{3}$)/g)
 
@@ -755,7 +636,7 @@ describe('random bars in the layout of a vendor', () => {
     expect(await refusal('X.csv', pair)).toBe(
       'X.csv:2:12: ticker "BTC/USD" is not 1 to 16 characters of A-Z 0-9 . - ^ =; give one with ticker BTCUSD',
     )
-    expect(rowsOf(only(await read('X.csv', pair, { ticker: 'BTCUSD' })))).toEqual(WANTED)
+    expect(rowsIn(await read('X.csv', pair, { ticker: 'BTCUSD' }))).toEqual(WANTED)
     const bse = table('SC_CODE,SC_NAME,OPEN,HIGH,LOW,CLOSE,NO_OF_SHRS', bar => ['500002', 'ABB', ...prices(bar)])
     expect(await refusal('X.csv', bse)).toMatch(/^X\.csv:1: the header has no date; daily bars need date, /)
   })
@@ -765,10 +646,8 @@ describe('random bars in the layout of a vendor', () => {
       const text = `date,open,high,low,close\n${date},1,1,1,1\n`
       expect(await refusal('X.csv', text)).toMatch(/^X\.csv:2:1: /)
     }
-    const text = table('date,open,high,low,close,volume', bar => [
-      bar.date.slice(2).replaceAll('-', '/'),
-      ...prices(bar),
-    ])
+    const short = (bar: Bar) => [bar.date.slice(2).replaceAll('-', '/'), ...prices(bar)]
+    const text = table('date,open,high,low,close,volume', short)
     expect(await refusal('X.csv', text)).toMatch(/is in no known form/)
   })
 })
