@@ -16,7 +16,7 @@ import { Database } from '../../../src/server/accounts/postgres/connection.js'
 import { prepareSchema } from '../../../src/server/accounts/postgres/steps.js'
 import { openSqliteAccounts } from '../../../src/server/accounts/sqlite/accounts.js'
 import { expectRefusal, typed } from '../../cli/support/run.js'
-import { accountsContract, chargeOf, iso, keyOf, NOON, sha256 } from '../../contracts/accounts.js'
+import { accountsContract, chargeOf, chargingContract, iso, keyOf, NOON, sha256 } from '../../contracts/accounts.js'
 import { documented } from '../../support/patroni.js'
 import { Cluster, clusterForAll, describePostgres, program } from '../../support/postgres.js'
 import { temporaryFolder } from '../../support/store.js'
@@ -33,11 +33,13 @@ const kept = async (opening: Promise<PostgresAccounts>): Promise<PostgresAccount
 describePostgres('accounts in PostgreSQL', () => {
   const cluster = clusterForAll()
 
-  for (const partitions of [0, 4])
-    accountsContract(partitions === 0 ? 'postgres' : `postgres in ${partitions} partitions`, async () => {
-      const url = await cluster.current.createDatabase()
-      return { accounts: await opened(url, { create: true, partitions }), again: () => opened(url) }
-    })
+  const empty = (partitions: number) => async () => {
+    const url = await cluster.current.createDatabase()
+    return { accounts: await opened(url, { create: true, partitions }), again: () => opened(url) }
+  }
+  accountsContract('postgres', empty(0))
+  // Accounts and keys lie in the same tables; what is charged is cut.
+  chargingContract('postgres in 4 partitions', empty(4))
 
   const withAlice = async () => {
     const url = await cluster.current.createDatabase()
