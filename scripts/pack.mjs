@@ -29,7 +29,7 @@ const WAYS = [
   ['tally', ...EVENTS],
   ['study', ...EVENTS],
   ['backtest', ...EVENTS, '--hold', '20'],
-  ['sweep', 'AAPL', '--fields', 'rsi_zone'],
+  ['sweep', 'AAPL', '--field', 'rsi_zone'],
   ['scan', 'oversold'],
   ['status'],
   ['import', 'missing.csv'],

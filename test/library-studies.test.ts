@@ -43,12 +43,12 @@ describe('studies of a program', () => {
     ).toEqual(tested)
     const swept = await bands.sweep({
       tickers: ['ONE'],
-      fields: ['rsi_zone'],
+      field: ['rsi_zone'],
       horizon: 5,
       cpcv: { n: 4, k: 2 },
       resamples: 99,
     })
-    expect(await printed('sweep ONE --fields rsi_zone --horizon 5 --cpcv n=4,k=2 --resamples 99')).toEqual(swept)
+    expect(await printed('sweep ONE --field rsi_zone --horizon 5 --cpcv n=4,k=2 --resamples 99')).toEqual(swept)
   })
 
   it('take a strategy as an object or as the text of a file, and what overrides it', async () => {
@@ -111,7 +111,7 @@ describe('studies of a program', () => {
     for (const found of [
       await bands.study({ ...event, ...FEW }),
       await bands.backtest({ ...event, hold: 5, reps: 99 }),
-      await bands.sweep({ tickers: ['ONE'], fields: 'rsi_zone', horizon: 5, resamples: 99 }),
+      await bands.sweep({ tickers: ['ONE'], field: 'rsi_zone', horizon: 5, resamples: 99 }),
     ])
       expect(await bands.report(found, { command: 'a program' })).toMatch(/^<!doctype html>[\s\S]*a program/i)
   })

@@ -26,7 +26,11 @@ describe('the library', () => {
       [await bands.transitions(pool), 'transitions ONE,TWO rsi_zone'],
       [await bands.now({ tickers: ['TWO'], timeframe: 'weekly' }), 'now TWO --timeframe weekly'],
       [await bands.explain({ ticker: 'ONE', field: 'macd_state' }), 'explain ONE macd_state'],
-      [await bands.screen({ condition: 'rsi_zone = neutral' }), ['screen', 'rsi_zone = neutral']],
+      [await bands.screen({ when: 'rsi_zone = neutral' }), ['screen', 'rsi_zone = neutral']],
+      [
+        await bands.screen({ when: 'rsi_zone = neutral', as_of: '2018-01-04' }),
+        ['screen', 'rsi_zone = neutral', '--as-of', '2018-01-04'],
+      ],
       [await bands.changes({ tickers: ['TWO'], since: '2018-01-02' }), 'changes --tickers TWO --since 2018-01-02'],
       [await bands.status(), 'status'],
       [await bands.facts({ ticker: 'ONE' }), 'facts ONE'],

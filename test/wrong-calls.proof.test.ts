@@ -81,11 +81,11 @@ function questionsOf(client: () => BandsClient | RemoteClient, of: string): Call
     poolEvents: [{ ...POOL, band: 'oversold', limit: 3 }],
     tally: [{ ...POOL, by: 'band', before: '2024-01-01' }],
     transitions: [POOL],
-    now: [{ tickers: ['SIM0001'], fields: ['rsi_zone'], timeframe: 'weekly' }],
+    now: [{ tickers: ['SIM0001'], field: ['rsi_zone'], timeframe: 'weekly' }],
     fields: [],
     study: [{ ...POOL, band: 'oversold', horizon: [5], ...FEW }, { step: () => {} }],
     backtest: [BACKTEST, { step: () => {} }],
-    sweep: [{ tickers: ['SIM0001'], fields: ['rsi_zone'], horizon: [5], resamples: 99 }, { step: () => {} }],
+    sweep: [{ tickers: ['SIM0001'], field: ['rsi_zone'], horizon: [5], resamples: 99 }, { step: () => {} }],
     report: [studied, { command: 'bands' }],
   }
   return Object.entries(calls).map(([name, good]) => callOf(`${of}.${name}`, client, name, good))
@@ -108,7 +108,7 @@ function calls(): Call[] {
     ...questionsOf(() => remote, 'remote'),
     callOf('bands.backtest', own, 'backtest', [{ tickers: ['SIM0001'], strategy: STRATEGY, reps: 99 }]),
     callOf('bands.explain', own, 'explain', [{ ...ONE, timeframe: 'daily', date: '2024-01-02' }]),
-    callOf('bands.screen', own, 'screen', [{ tickers: ['SIM0001'], condition: 'rsi_zone = neutral', since: 5 }]),
+    callOf('bands.screen', own, 'screen', [{ tickers: ['SIM0001'], when: 'rsi_zone = neutral', since: 5 }]),
     callOf('bands.changes', own, 'changes', [{ tickers: ['SIM0001'], since: '2020-01-02', timeframe: 'daily' }]),
     callOf('bands.exportEvents', own, 'exportEvents', [FILTER]),
     callOf('bands.exportSeries', own, 'exportSeries', [FILTER]),

@@ -5,7 +5,7 @@ const percent = (share: number | null) => (share === null ? 'unknown' : `${(100 
 
 const bands = await openBands({ asOf: '2018-02-09' })
 try {
-  const { matches } = await bands.screen({ condition: 'rsi_zone enters oversold', since: 5 })
+  const { matches } = await bands.screen({ when: 'rsi_zone enters oversold', since: 5 })
   for (const { ticker, since } of matches) {
     const { groups } = await bands.tally({ tickers: [ticker], field: 'rsi_zone', band: 'oversold' })
     const month = groups[0]?.windows.find(({ window }) => window === '20d')

@@ -367,8 +367,8 @@ export class BandsClient extends Studies {
    */
   async screen(params: ScreenParams): Promise<Screen & OwnFields> {
     const { tickers, ...others } = objectOf('params', params)
-    const { date, ...query } = parseScreen(others, this.known)
-    const local = date === undefined ? this.#local : this.#local.on(date)
+    const { as_of: day, ...query } = parseScreen(others, this.known)
+    const local = day === undefined ? this.#local : this.#local.on(day)
     return this.withDefinitions(await screen(local, { ...query, tickers: await this.#tickersOrAll(tickers) }))
   }
 

@@ -68,7 +68,7 @@ describe('bands changes', () => {
   })
 
   it('keeps to fields, a timeframe, tickers, and to bars on which a condition holds', async () => {
-    const found = await rows('changes --since 2017-01-01 --fields rsi_zone --timeframe daily --tickers AAPL')
+    const found = await rows('changes --since 2017-01-01 --field rsi_zone --timeframe daily --tickers AAPL')
     const events = await rows('export events --tickers AAPL --field rsi_zone --timeframe daily')
     expect(found.map(nameOf)).toEqual(
       events
@@ -77,14 +77,14 @@ describe('bands changes', () => {
         .reverse(),
     )
     const held = JSON.parse(
-      (await ask('changes --since 2017-01-01 --fields rsi_zone --timeframe daily --when rsi_zone!=neutral --json')).out,
+      (await ask('changes --since 2017-01-01 --field rsi_zone --timeframe daily --when rsi_zone!=neutral --json')).out,
     )
     expect(held.changes.length).toBeGreaterThan(0)
     for (const { band } of held.changes) expect(band).not.toBe('neutral')
   })
 
   it('exits with 3 under --fail-empty when nothing changed, and says so', async () => {
-    const line = 'changes --tickers GSPC --fields earnings_surprise'
+    const line = 'changes --tickers GSPC --field earnings_surprise'
     expectEnd(await ask(line), 0, 'No change')
     expectEnd(await ask(`${line} --fail-empty`), 3, 'No change')
   })

@@ -57,7 +57,7 @@ describe('bands config set', () => {
     expect(JSON.parse((await ask('tally SIM0001 rsi_zone --json')).out).tickers).toEqual(['SIM0001'])
     const now = JSON.parse((await ask('now --field rsi_zone --json')).out)
     expect(now.states.map(({ ticker }: { ticker: string }) => ticker)).toEqual(['AAPL', 'GSPC'])
-    const swept = await ask('sweep --fields rsi_zone --horizon 5 --json')
+    const swept = await ask('sweep --field rsi_zone --horizon 5 --json')
     expect(JSON.parse(swept.out).tickers).toEqual(['AAPL', 'GSPC'])
   })
 

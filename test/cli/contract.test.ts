@@ -127,9 +127,9 @@ const LINES: Readonly<Record<string, string>> = {
   study: 'study AAPL rsi_zone --band oversold --resamples 99 --reps 99',
   backtest: 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99',
   compare: `compare ${STRATEGIES.join(' ')} --resamples 99`,
-  sweep: 'sweep AAPL --fields rsi_zone --horizon 5 --resamples 99',
+  sweep: 'sweep AAPL --field rsi_zone --horizon 5 --resamples 99',
   trials: 'trials',
-  'check lookahead': 'check lookahead AAPL --fields rsi_zone --cuts 2',
+  'check lookahead': 'check lookahead AAPL --field rsi_zone --cuts 2',
 }
 
 /** Whether a document is as `bands schema NAME` says. */

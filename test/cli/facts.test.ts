@@ -477,13 +477,13 @@ describe('a simulated sector', () => {
     const doors = [
       ...named,
       `backtest SIM0001 --when "${field} = stable" --hold 5`,
-      `sweep SIM0001 --fields ${field}`,
+      `sweep SIM0001 --field ${field}`,
       `screen "${field} = stable"`,
-      `changes --fields ${field}`,
+      `changes --field ${field}`,
       `changes --when "${field} = stable" --since 2010-01-01`,
       `now SIM0001 --field ${field}`,
       ...['events', 'series'].flatMap(what => [`export ${what}`, `export ${what} --field ${field}`]),
-      `check lookahead SIM0001 --fields ${field}`,
+      `check lookahead SIM0001 --field ${field}`,
     ]
     for (const line of doors) expectEnd(await ask(line), 8, 'waits for an import to be finished')
     expect((await ask('status')).out).toContain('bands rebuild finishes it')

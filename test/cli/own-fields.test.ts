@@ -58,11 +58,11 @@ describe('an own field with the lengths of a specified one', () => {
     ['show', 'show AAPL FIELD --after 2018-01-01'],
     ['study', `study AAPL FIELD ${BAND} --horizon 5`],
     ['study of many, in threads', `study --all FIELD ${BAND} --horizon 5 --threads 2`],
-    ['sweep', 'sweep AAPL --fields FIELD --horizon 5'],
+    ['sweep', 'sweep AAPL --field FIELD --horizon 5'],
     ['backtest', `backtest AAPL FIELD ${BAND} --hold 5`],
     ['now', 'now AAPL --field FIELD'],
     ['screen', "screen 'FIELD = overbought'"],
-    ['changes', 'changes --since 2018-04-01 --fields FIELD'],
+    ['changes', 'changes --since 2018-04-01 --field FIELD'],
     [
       'a comparison of strategies by context',
       'backtest GSPC macd_state --band expanding_positive --exit FIELD=overbought',
@@ -114,7 +114,7 @@ notInQuick('own fields count in the ledger of trials, and anew when their defini
   const db = { BANDS_DB: folder.file('counted.db') }
   copyFileSync(folder.file('bands.db'), db.BANDS_DB)
   const looked = async (file: string) =>
-    (await found('sweep AAPL --fields my_rsi --horizon 5', { ...db, BANDS_FIELDS_FILE: file })).tried
+    (await found('sweep AAPL --field my_rsi --horizon 5', { ...db, BANDS_FIELDS_FILE: file })).tried
   const first = await looked(FILE.path)
   expect(first.ledger).toBe(first.cells)
   expect((await looked(FILE.path)).ledger).toBe(first.cells)
@@ -149,11 +149,11 @@ notInQuick('programs are told of the same definitions as whoever asks for JSON',
     [await bands.events({ ticker: 'AAPL', field: 'rsi_zone' }), undefined],
     [await bands.poolEvents({ ...aapl, when: 'my_rsi enters oversold' }), MINE],
     [await bands.tally({ ...aapl, field: 'dip' }), BOTH],
-    [await bands.now({ ...aapl, fields: ['my_rsi'] }), MINE],
+    [await bands.now({ ...aapl, field: ['my_rsi'] }), MINE],
     [await bands.explain({ ticker: 'AAPL', field: 'dip' }), BOTH],
-    [await bands.screen({ condition: 'dip = none' }), BOTH],
+    [await bands.screen({ when: 'dip = none' }), BOTH],
     [await bands.study(dips), BOTH],
-    [await bands.sweep({ ...aapl, fields: ['my_rsi'], horizon: [5], resamples: 99 }), MINE],
+    [await bands.sweep({ ...aapl, field: ['my_rsi'], horizon: [5], resamples: 99 }), MINE],
     [await bands.backtest({ ...aapl, field: 'rsi_zone', band: 'oversold', exit: 'dip = none', reps: 99 }), BOTH],
     [await bands.backtest({ ...bought, rank: 'my_rsi' }), MINE],
     [await bands.backtest({ ...bought, rank: '-my_rsi' }), MINE],
@@ -196,7 +196,7 @@ describe('a field of rules', () => {
     const { passed, fields } = await found('check lookahead AAPL --cuts 2')
     const names = fields.map(({ field }: { field: string }) => field)
     expect([passed, names.includes('my_rsi'), names.includes('dip')]).toEqual([true, true, false])
-    expectRefusal(await ask('check lookahead AAPL --fields dip'), 2, 'dip stands on other fields')
+    expectRefusal(await ask('check lookahead AAPL --field dip'), 2, 'dip stands on other fields')
   })
 })
 

@@ -27,7 +27,7 @@ interface Logged {
 
 const STUDY = `study AAPL,GSPC rsi_zone --band oversold ${FAST}`
 const BACKTEST = 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99'
-const SWEEP = 'sweep AAPL --fields rsi_zone --horizon 5,20 --resamples 99'
+const SWEEP = 'sweep AAPL --field rsi_zone --horizon 5,20 --resamples 99'
 
 describe('bands study', () => {
   test('shows in the table what JSON holds, a row a window', async () => {
@@ -195,7 +195,7 @@ describe('bands sweep', () => {
   })
 
   notInQuick('tells cells apart by ticker, band left and context', async () => {
-    const line = `sweep --all --fields rsi_zone --horizon 5 --by ticker --prev-band --context GSPC:trend_direction --resamples 99`
+    const line = `sweep --all --field rsi_zone --horizon 5 --by ticker --prev-band --context GSPC:trend_direction --resamples 99`
     const { cells } = await json<Sweep>(line)
     expect(new Set(cells.map(cell => cell.ticker))).toEqual(new Set(['AAPL', 'GSPC']))
     expect(cells.every(cell => cell.prev_band !== null)).toBe(true)
@@ -226,9 +226,9 @@ describe('bands sweep --when', () => {
 
   test.each([
     ['study AAPL', '', ''],
-    ['study AAPL rsi_zone --band neutral_high', '--fields rsi_zone', ''],
+    ['study AAPL rsi_zone --band neutral_high', '--field rsi_zone', ''],
     ['study AAPL', '', '--context-lag 3'],
-    ['study AAPL rsi_zone --band neutral_high', '--fields rsi_zone', '--context-lag 3'],
+    ['study AAPL rsi_zone --band neutral_high', '--field rsi_zone', '--context-lag 3'],
   ])('has the cells of %s, and is the same look to the ledger %s %s', async (study, fields, lag) => {
     const more = `--horizon 5,20 --min-events 5 --resamples 99 ${WHEN} ${lag}`
     const looks = async (): Promise<number> => (await json<{ cells: number }>('trials')).cells
@@ -245,7 +245,7 @@ describe('bands sweep --when', () => {
   })
 
   test('counts every cell that it looks at, and corrects for them', async () => {
-    const narrowed = `--fields rsi_zone,macd_state,support_status --band overbought,expanding_positive --horizon 5 --resamples 99`
+    const narrowed = `--field rsi_zone,macd_state,support_status --band overbought,expanding_positive --horizon 5 --resamples 99`
     const line = `sweep AAPL ${narrowed} ${WHEN} --adjust holm --min-events 5`
     const { cells, tried, when, fields } = await json<Sweep>(line)
     expect([when, fields]).toEqual([CONDITION, ['rsi_zone', 'macd_state']])
@@ -268,7 +268,7 @@ test('the title says everything that events were narrowed to', async () => {
 })
 
 test('a sweep of cells with long names keeps their numbers, and the names whole', async () => {
-  const line = `sweep AAPL --fields macd_state --horizon 5 --context GSPC:trend_direction --resamples 99 --limit 3`
+  const line = `sweep AAPL --field macd_state --horizon 5 --context GSPC:trend_direction --resamples 99 --limit 3`
   const shown = await table(line, 80)
   expect(shown).toMatch(/^ +Q .*DIFF .* N +INDEP +WHAT$/m)
   const [first] = (await json<Sweep>(line)).cells
@@ -370,7 +370,7 @@ describe('bands trials', () => {
   const DOORS: [string, string][] = [
     ['study', `study GSPC ma_alignment --band aligned_bullish ${FAST}`],
     ['tally', 'tally GSPC ma_alignment --band aligned_bullish'],
-    ['sweep', 'sweep GSPC --fields ma_alignment --band aligned_bullish --resamples 99'],
+    ['sweep', 'sweep GSPC --field ma_alignment --band aligned_bullish --resamples 99'],
     ['backtest', 'backtest GSPC ma_alignment --band aligned_bullish --hold 5'],
     [
       'walk-forward',
@@ -422,10 +422,10 @@ describe('bands trials', () => {
 
 describe('bands check', () => {
   test('finds that nothing looks ahead', async () => {
-    const found = await json<CheckLookahead>('check lookahead AAPL --fields rsi_zone,macd_state --cuts 2')
+    const found = await json<CheckLookahead>('check lookahead AAPL --field rsi_zone,macd_state --cuts 2')
     expect(found.passed).toBe(true)
     expect(found.fields.map(({ bars }) => bars > 0)).toEqual([true, true])
-    const shown = await table('check lookahead AAPL --fields rsi_zone,valuation_zone --cuts 2')
+    const shown = await table('check lookahead AAPL --field rsi_zone,valuation_zone --cuts 2')
     expect(shown).toContain('Passed: of 1 field, nothing that is shown of a day knows what came after it.')
     expect(shown).toContain('Not tested, because it had no event by these days: valuation_zone.')
     expect(shown).not.toMatch(/^valuation_zone/m)
@@ -478,7 +478,7 @@ test.each([
   ['backtest AAPL rsi_zone --hold 5 --walk-forward train=5', '--walk-forward lacks test'],
   ['backtest AAPL rsi_zone --hold 5 --trades a.csv --equity ./a.csv', 'is named twice'],
   ['sweep', 'TICKER is missing.'],
-  ['sweep AAPL --fields rsi_zon', 'Did you mean "rsi_zone"?'],
+  ['sweep AAPL --field rsi_zon', 'Did you mean "rsi_zone"?'],
   ['sweep AAPL --adjust bonferoni', '--adjust "bonferoni" is not one of bh, by, holm, none'],
   ['sweep AAPL --split 2016-01-01 --cv k=3', 'choose one'],
   ['sweep AAPL --cpcv n=2,k=2', 'fewer test groups'],

@@ -17,13 +17,13 @@ async function found(condition: string, ...options: string[]) {
 describe('bands screen', () => {
   it('names what scan oversold finds on the same day', async () => {
     const scanned = JSON.parse((await run(['scan', 'oversold', '--date', '2018-02-08', '--json'])).out)
-    const { matches, ...about } = await found(OVERSOLD, '--date', '2018-02-08')
+    const { matches, ...about } = await found(OVERSOLD, '--as-of', '2018-02-08')
     const names = (list: { ticker: string }[]): string[] => list.map(({ ticker }) => ticker).toSorted()
     expect(names(matches)).toEqual(names(scanned.matches))
     expect(names(matches).length).toBeGreaterThan(1)
     expect(about).toEqual({
-      schema: 'bands.screen/2',
-      condition: OVERSOLD,
+      schema: 'bands.screen/3',
+      when: OVERSOLD,
       within: null,
       as_of: '2018-02-08',
       subjects: ['rsi_zone'],
@@ -32,10 +32,8 @@ describe('bands screen', () => {
     })
   })
 
-  it('is as of --date what --as-of says, the tally too', async () => {
-    const words = [OVERSOLD, '--tally', '--since', '20'] as const
-    const dated = await found(...words, '--date', '2018-02-08')
-    expect(await found(...words, '--as-of', '2018-02-08')).toEqual(dated)
+  it('is with its tally as of the day of --as-of', async () => {
+    const dated = await found(OVERSOLD, '--tally', '--since', '20', '--as-of', '2018-02-08')
     expect(dated.tally.as_of).toBe('2018-02-08')
     for (const { tally } of dated.matches) expect(tally.events).toBeGreaterThan(0)
   })
@@ -63,7 +61,7 @@ describe('bands screen', () => {
       '--csv',
     )
     const [head, ...rows] = out.trim().split('\n')
-    expect(head).toBe('condition,as_of,ticker,close')
+    expect(head).toBe('when,as_of,ticker,close')
     const closes = rows.map(row => Number(row.split(',').at(-1)))
     expect(closes).toEqual(closes.toSorted((a, b) => b - a))
     expect(closes.length).toBeGreaterThan(3)
@@ -75,7 +73,7 @@ describe('bands screen', () => {
   it('has the columns of its condition on a day without a match, and refuses others before anything is posted', async () => {
     const quiet = 'rsi_zone = deep_oversold for 50'
     const { code, out } = await screen(quiet, '--columns', 'ticker,rsi_zone', '--sort', 'rsi_zone', '--csv')
-    expect([code, out]).toEqual([0, 'condition,as_of,ticker,rsi_zone\n'])
+    expect([code, out]).toEqual([0, 'when,as_of,ticker,rsi_zone\n'])
     const wrong = await screen(quiet, '--columns', 'nonsense', '--allow-private', '--webhook', 'http://127.0.0.1:1/')
     expect(wrong.code).toBe(2)
     const unsigned = await screen(quiet, '--allow-private', '--webhook', 'http://127.0.0.1:1/')
@@ -104,8 +102,8 @@ describe('bands screen', () => {
     expect(await refused('screen')).toEqual([2, expect.stringContaining('CONDITION')])
     expect(await refused('screen', 'NOPE:rsi_zone = oversold')).toEqual([3, expect.stringContaining('NOPE')])
     expect((await refused('screen', OVERSOLD, '--since', '0'))[0]).toBe(2)
-    const both = await refused('screen', OVERSOLD, '--date', '2018-02-08', '--as-of', '2018-02-09')
-    expect(both).toEqual([2, expect.stringContaining('two words for the same day')])
+    const old = await refused('screen', OVERSOLD, '--date', '2018-02-08')
+    expect(old).toEqual([2, expect.stringMatching(/bands screen .*--as-of 2018-02-08 $/)])
     expect(await refused('screen', 'valuation_zone = deep_value', '--tier', 'free')).toEqual([
       expect.any(Number),
       expect.stringContaining('tier'),
@@ -113,7 +111,7 @@ describe('bands screen', () => {
   })
 
   it('draws the last closes of a match on a terminal', async () => {
-    const { out } = await run(['screen', OVERSOLD, '--date', '2018-02-08'], { terminal: 100 })
+    const { out } = await run(['screen', OVERSOLD, '--as-of', '2018-02-08'], { terminal: 100 })
     expect(out).toMatch(/AAPL {2,}[▁▂▃▄▅▆▇█]{60} {2}153\.926/)
   })
 })

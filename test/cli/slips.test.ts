@@ -36,7 +36,7 @@ test.each([
   ['manual', 'help all'],
   ['transitions AAPL rsi_zone --band', 'transitions AAPL rsi_zone'],
   ['transitions AAPL rsi_zone --band oversold', 'transitions AAPL rsi_zone'],
-  ['sweep --all rsi_zone', 'sweep --all --fields rsi_zone'],
+  ['sweep --all rsi_zone', 'sweep --all --field rsi_zone'],
   ['events rsi_zone AAPL --band oversold', 'events AAPL rsi_zone --band oversold'],
   ['events AAPL rsi_zone --band uptrend', 'events AAPL trend_direction --band uptrend'],
   ['events --band oversold AAPL', 'events AAPL rsi_zone --band oversold'],

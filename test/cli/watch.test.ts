@@ -53,7 +53,7 @@ describe('bands watch', () => {
     expectEnd(await ask('changes --watch dips'), 0, 'the list dips, rsi_zone = oversold, holds of no ticker')
     const none = JSON.parse((await ask('screen rsi_zone!=neutral --watch dips --json')).out)
     expect(none).toMatchObject({ scanned: 0, matches: [] })
-    const dated = JSON.parse((await ask('screen rsi_zone=oversold --watch dips --date 2018-02-08 --json')).out)
+    const dated = JSON.parse((await ask('screen rsi_zone=oversold --watch dips --as-of 2018-02-08 --json')).out)
     expect(dated.matches.length).toBe(dated.scanned)
     expect(dated.scanned).toBeGreaterThan(1)
     const then = JSON.parse((await ask('tally rsi_zone --watch dips --as-of 2018-02-08 --json')).out)
@@ -93,7 +93,7 @@ describe('bands watch', () => {
         'transitions rsi_zone',
         'backtest rsi_zone --band oversold --hold 20',
         'study rsi_zone --band oversold',
-        'sweep --fields rsi_zone --horizon 5',
+        'sweep --field rsi_zone --horizon 5',
       ],
       3,
     ),

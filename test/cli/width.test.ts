@@ -61,9 +61,9 @@ const LINES = [
   'backtest GSPC rsi_zone --vary hold=5,10,20,40 --vary stop=none,2%,4%,8% --vary side=long,short --split 2014-01-01 --wide',
   `compare ${STRATEGIES.join(' ')} --resamples 99`,
   `compare ${STRATEGIES.join(' ')} --resamples 99 --wide`,
-  'sweep AAPL GSPC --by ticker --fields rsi_zone --prev-band --horizon 5 --resamples 99 --split 2015-01-01',
+  'sweep AAPL GSPC --by ticker --field rsi_zone --prev-band --horizon 5 --resamples 99 --split 2015-01-01',
   'trials',
-  'check lookahead AAPL --fields rsi_zone --cuts 2',
+  'check lookahead AAPL --field rsi_zone --cuts 2',
 ]
 
 describe.each(firstInQuick([40, 80]))('on a terminal of %d columns', width => {

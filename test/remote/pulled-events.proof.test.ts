@@ -448,7 +448,7 @@ describe('a pulled ticker', () => {
     const client = new BandsClient(openedOf(store))
     const { states } = await client.now({ tickers: ['SIM0001', 'SIM0003'] })
     expect(states.map(({ ticker }) => ticker)).toEqual(['SIM0001', ...BUILT_IN.names.map(() => 'SIM0003')])
-    await expect(client.now({ tickers: ['SIM0001'], fields: ['macd_state'] })).rejects.toMatchObject({
+    await expect(client.now({ tickers: ['SIM0001'], field: ['macd_state'] })).rejects.toMatchObject({
       code: 'not_found',
     })
   })

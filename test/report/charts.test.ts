@@ -304,7 +304,7 @@ describe('the hash of the inputs', () => {
         await eventStudy(market, parseStudy({ ...asked, ...lag })),
         await eventStudy(market, parseStudy({ ...asked, field: 'rsi_zone', ...lag })),
         await sweep(market, parseSweep({ ...asked, ...lag })),
-        await sweep(market, parseSweep({ ...asked, fields: ['rsi_zone'], ...lag })),
+        await sweep(market, parseSweep({ ...asked, field: ['rsi_zone'], ...lag })),
         await backtest(market, traded.strategy, traded.run),
         await grid(market, parseGrid({ strategy, vary: ['hold=5,10'], ...lag }, { tier: null })),
       ]

@@ -8,7 +8,7 @@ import { CHROMIUM, LACKING, Pages, paintedOf, REQUIRED } from './support/browser
 const LINES = {
   study: 'bands study AAPL rsi_zone --band overbought --benchmark GSPC --abnormal market --resamples 199',
   backtest: 'bands backtest AAPL,GSPC rsi_zone --band oversold --hold 20 --stop 8% --benchmark GSPC --reps 99',
-  sweep: 'bands sweep AAPL --fields rsi_zone --horizon 5,20 --resamples 99 --split 2016-01-01',
+  sweep: 'bands sweep AAPL --field rsi_zone --horizon 5,20 --resamples 99 --split 2016-01-01',
 }
 
 const folder = scratch()

@@ -23,11 +23,11 @@ openedForAll(async folder => {
 /** Questions that differ in what they ask of the same tickers. */
 const QUESTIONS: readonly object[] = [
   {},
-  { fields: 'rsi_zone' },
-  { fields: 'macd_state' },
-  { fields: 'macd_state,trend_direction' },
+  { field: 'rsi_zone' },
+  { field: 'macd_state' },
+  { field: 'macd_state,trend_direction' },
   { when: 'rsi_zone = neutral' },
-  { fields: 'macd_state', when: 'rsi_zone = neutral' },
+  { field: 'macd_state', when: 'rsi_zone = neutral' },
   { when: `${TICKERS[0]}:rsi_zone = neutral` },
   { when: `${TICKERS[0]}:rsi_zone = neutral`, context_lag: 3 },
 ]
@@ -114,9 +114,9 @@ describe('--since last', () => {
 it('questions are the same in any order and case, and differ by what narrows them', () => {
   const of = (params: object, lists: readonly string[] = []) => questionOf({ ...parsed(params), lists }, BUILT_IN.names)
   expect(of({})).toBe('')
-  expect(of({ fields: BUILT_IN.names.toReversed() }, ['Tech'])).toBe('tech')
+  expect(of({ field: BUILT_IN.names.toReversed() }, ['Tech'])).toBe('tech')
   expect(of({}, ['tech', 'A', 'TECH'])).toBe(of({}, ['a', 'Tech']))
-  expect(of({ fields: 'macd_state,rsi_zone' })).toBe(of({ fields: 'rsi_zone,macd_state,rsi_zone' }))
+  expect(of({ field: 'macd_state,rsi_zone' })).toBe(of({ field: 'rsi_zone,macd_state,rsi_zone' }))
   expect(of({ when: '(RSI_ZONE = neutral)' })).toBe(of({ when: 'rsi_zone = Neutral' }))
   expect(of({ ...QUESTIONS.at(-2), context_lag: 0 })).toBe(of(QUESTIONS.at(-2)!))
   expect(new Set(QUESTIONS.flatMap(params => [of(params), of(params, ['tech'])])).size).toBe(2 * QUESTIONS.length)

@@ -45,8 +45,8 @@ describe('Q4: a screen by brute force over exported series', () => {
       const date = formatDay(parseDay('2017-12-01')! + random.below(160))
       const within = random.below(2) === 0 ? null : 1 + random.below(30)
       const text = written(claim, random)
-      const params = { condition: text, timeframe, ...(within && { since: within }), ...(lag && { context_lag: lag }) }
-      const { date: _none, ...query } = parseScreen(params, BUILT_IN)
+      const params = { when: text, timeframe, ...(within && { since: within }), ...(lag && { context_lag: lag }) }
+      const { as_of: _none, ...query } = parseScreen(params, BUILT_IN)
       const found = await screen(local.on(parseDay(date)!), { ...query, tickers: TICKERS })
       const expected = TICKERS.flatMap(ticker => {
         const shelf = shelves[ticker]![timeframe]
@@ -64,7 +64,7 @@ describe('Q4: a screen by brute force over exported series', () => {
       const shown = found.matches.map(({ bands: _bands, close: _close, ...match }) => match)
       const byTicker = (a: { ticker: string }, b: { ticker: string }) => Number(a.ticker > b.ticker) - 1
       expect(shown.toSorted(byTicker), what).toEqual(expected.toSorted(byTicker))
-      expect(found).toMatchObject({ as_of: date, scanned: TICKERS.length, condition: query.condition })
+      expect(found).toMatchObject({ as_of: date, scanned: TICKERS.length, when: query.condition })
       seen[within === null ? 'holding' : 'onsets'] += expected.length
     }
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(0)
@@ -77,7 +77,7 @@ it('tells of every subject the band that = sees on that bar, and the close as it
   const [own, other] = TICKERS as [string, string]
   const text = `not (rsi_zone = deep_oversold and ${other}:trend_direction@weekly = neutral) or macd_state@weekly enters any`
   for (let day = parseDay('2018-02-01')!; day < parseDay('2018-03-01')!; day++) {
-    const { date: _none, ...query } = parseScreen({ condition: text }, BUILT_IN)
+    const { as_of: _none, ...query } = parseScreen({ when: text }, BUILT_IN)
     const { matches } = await screen(local.on(day), { ...query, tickers: [own] })
     const [match] = matches
     if (match === undefined) continue

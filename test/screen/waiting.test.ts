@@ -178,7 +178,7 @@ it('the library answers now without the fields that wait, and refuses one that i
   const found = await client.now({ tickers: NAMES })
   expect(found.omitted?.map(({ field }) => field)).toEqual(ON_FACTS)
   expect(new Set(found.states.map(({ field }) => field)).size).toBe(FIELDS.length - ON_FACTS.length)
-  await expect(client.now({ tickers: ['SIM0001'], fields: [ON_FACTS[0]!] })).rejects.toThrow(Busy)
+  await expect(client.now({ tickers: ['SIM0001'], field: [ON_FACTS[0]!] })).rejects.toThrow(Busy)
   await waits()
   expect(await client.now({ tickers: NAMES })).not.toHaveProperty('omitted')
 })

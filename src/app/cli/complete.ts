@@ -186,7 +186,7 @@ async function valuesOf(line: Line, spec: OptionSpec, word: string): Promise<rea
 
 /** Bands of the typed fields. */
 function bandsTyped({ values, plain, fields }: Line): readonly string[] {
-  const typed = [values.get('--field'), values.get('--fields'), ...plain]
+  const typed = [values.get('--field'), ...plain]
   const names = typed.flatMap(text => text?.split(',') ?? [])
   return fields.all.filter(({ name }) => names.includes(name)).flatMap(field => field.bands)
 }

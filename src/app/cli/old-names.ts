@@ -25,6 +25,8 @@ const TABLE: readonly Replaced[] = [
     old: ['--context-ticker', '--context-field', '--context-band'],
     now: values => ['--context', context(values)],
   },
+  { old: ['--fields'], now: ({ '--fields': fields = '' }) => ['--field', fields] },
+  { old: ['--date'], now: ({ '--date': day = '' }) => ['--as-of', day] },
 ]
 
 /** Keys of `--vary` and of `config set`; each of their values becomes one of the option. */

@@ -126,7 +126,7 @@ export abstract class Questions {
    * lists the fields that wait for an import.
    */
   async now(params: ParamsOf<typeof NOW>): Promise<Now & OwnFields> {
-    const { tickers, fields, timeframe, ...filter } = readParams(NOW, params, this.known)
+    const { tickers, field: fields, timeframe, ...filter } = readParams(NOW, params, this.known)
     const chosen = await fieldsFor(this.#bands, tickers.length === 0 ? [] : fields, { ticker: tickers[0], timeframe })
     const skip = fields === undefined ? await this.#bands.missing?.() : undefined
     return this.withDefinitions(await now(this.#bands, { tickers, ...chosen, timeframe, skip, ...filter }))
@@ -179,7 +179,7 @@ export interface OwnFields {
 }
 
 /** The keys of an answer that name a field, or a condition instead. */
-const NAMING = ['field', 'when', 'condition']
+const NAMING = ['field', 'when']
 
 /** The definitions of the fields that an answer names, and of the fields that those use; null if there are none. */
 function definitionsIn(answer: object, fields: FieldSet): Record<string, string> | null {

@@ -19,15 +19,15 @@ interface ScreenDisplay {
 
 /** Which tickers a condition holds of, or became true of; for machines a row a match. */
 export function describeScreen(found: Screen, look: ScreenDisplay = {}): Described {
-  const { condition, as_of, tally } = found
+  const { when, as_of, tally } = found
   const columns = columnsOf(found.subjects, tally !== undefined)
   const chosen = look.columns?.map(name => columnNamed('columns', name, columns)) ?? columns
   const matches = look.sort === undefined ? found.matches : sorted(found.matches, look.sort, columns)
   return {
     document: { ...found, matches },
-    columns: ['condition', 'as_of', ...chosen.map(({ key }) => key)],
+    columns: ['when', 'as_of', ...chosen.map(({ key }) => key)],
     rows: matches.map(match => {
-      return { condition, as_of, ...Object.fromEntries(chosen.map(({ key, of }) => [key, of(match)])) }
+      return { when, as_of, ...Object.fromEntries(chosen.map(({ key, of }) => [key, of(match)])) }
     }),
     paragraphs: [
       {
@@ -54,7 +54,7 @@ export function checkDisplay(
   if (sort !== undefined) sorted([], sort, known)
 }
 
-function headingOf({ condition, within, matches, scanned, as_of }: Screen): string[] {
+function headingOf({ when: condition, within, matches, scanned, as_of }: Screen): string[] {
   const when = within === null ? '' : `became true in the last ${count(within, 'bar')}: `
   return [`${when}${condition}`, `${matches.length} of ${count(scanned, 'ticker')}`, `as of ${as_of}`]
 }
@@ -192,7 +192,7 @@ export function describeChanges(found: Changes, tickers: number, watched: Readon
 }
 
 const MOST_CHANGES = 15
-const EVERY_CHANGE = 'every change: --wide or --csv; one field: --fields rsi_zone'
+const EVERY_CHANGE = 'every change: --wide or --csv; one field: --field rsi_zone'
 
 interface Frequent {
   n: number

@@ -113,7 +113,7 @@ const TICKERS = several(TICKER, 'TICKERS')
 /** The parameters of questions about the present, one bar, and the facts of a ticker. */
 export const NOW = {
   tickers: required(TICKERS, 'tickers that are loaded'),
-  fields: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields, in this order'),
+  field: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields, in this order (default all that have a band)'),
   timeframe: TIMEFRAME_ROW,
   band: optional(several(TEXT, 'BANDS'), 'only fields that are in this band, or in one of several'),
   since: optional(DAY, 'only bands that were entered on that day or later'),
@@ -306,10 +306,10 @@ function decoded(text: string, param: string | null): string {
 /** The parameters of a screen in addition to its tickers (default: all loaded ones). */
 
 export const SCREEN = {
-  condition: required(CONDITION, 'what must hold, in the language of conditions'),
+  when: required(CONDITION, 'what must hold, in the language of conditions'),
   timeframe: TIMEFRAME_ROW,
   since: optional(integerOf(1, 2000, 'N'), 'what became true on one of the last N bars, whether or not it still holds'),
-  date: optional(DAY, 'as of that day: short for --as-of'),
+  as_of: optional(DAY, 'as of that day (default the latest)'),
   ...LAGGED,
   tally: withDefault(FLAG, false, 'with what followed such onsets in the past, beside any bar'),
 } as const satisfies Table
@@ -317,8 +317,8 @@ export const SCREEN = {
 export type ScreenParams = ParamsOf<typeof SCREEN> & { tickers?: readonly string[] }
 
 export function parseScreen(params: object, fields: FieldSet) {
-  const { condition, since = null, ...read } = readParams(SCREEN, params, fields)
-  const { field, ...query } = lagged({ field: condition, ...read }, fields)
+  const { when, since = null, ...read } = readParams(SCREEN, params, fields)
+  const { field, ...query } = lagged({ field: when, ...read }, fields)
   return { condition: field, since, ...query }
 }
 
@@ -335,7 +335,7 @@ const SINCE: Kind<Day | 'last', string> = {
 
 export const CHANGES = {
   since: optional(SINCE, 'on bars that became final after this day, or last: since this list was last asked about'),
-  fields: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields'),
+  field: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields'),
   timeframe: optional(TIMEFRAME, 'only daily or weekly (default both)'),
   when: optional(CONDITION, 'only where this condition holds on the bar'),
   ...LAGGED,
@@ -344,7 +344,7 @@ export const CHANGES = {
 export type ChangesParams = ParamsOf<typeof CHANGES> & { tickers?: readonly string[] }
 
 export function parseChanges(params: object, fields: FieldSet) {
-  const { fields: names, timeframe, since, ...read } = readParams(CHANGES, params, fields)
+  const { field: names, timeframe, since, ...read } = readParams(CHANGES, params, fields)
   const { field: _field, ...query } = lagged({ field: '', ...read }, fields)
   const timeframes: readonly Timeframe[] = timeframe === undefined ? TIMEFRAME_NAMES : [timeframe]
   return { ...query, ...(names && { fields: names }), timeframes, ...(since !== undefined && { since }) }

@@ -277,9 +277,9 @@ const BLOCKS: Kind<number, Text> = {
 /** The parameters of a sweep in addition to its tickers. */
 export const SWEEP = {
   timeframe: { ...TIMEFRAME_ROW, under: 'What makes a cell' },
-  fields: nullable(SOME_FIELDS, 'only these fields, or all (default those made from bars)'),
+  field: nullable(SOME_FIELDS, 'only these fields, or all (default those made from bars)'),
   band: optional(CONDITION_BANDS, 'only these bands entered (default of a condition: true)'),
-  when: optional(CONDITION, 'the events of a condition; beside --fields only those on whose bar it holds'),
+  when: optional(CONDITION, 'the events of a condition; beside --field only those on whose bar it holds'),
   horizon: HORIZON,
   ...SWEEP_CONTEXT,
   by: withDefault(
@@ -316,7 +316,7 @@ export type SweepParams = ParamsOf<typeof SWEEP> & { tickers: readonly string[] 
 
 /** The parsed query of a sweep. */
 export interface SweepQuery
-  extends Omit<Read<typeof SWEEP>, 'fields' | 'band' | 'horizon' | 'context' | 'context_lag'> {
+  extends Omit<Read<typeof SWEEP>, 'field' | 'band' | 'horizon' | 'context' | 'context_lag'> {
   /** At least one. */
   tickers: readonly string[]
   /** Fields of the catalogue, or a condition. */
@@ -342,7 +342,7 @@ export function parseSweep(input: object, known: FieldSet = BUILT_IN): SweepQuer
   const written = withoutNulls(params)
   onlyOne(written, ['split', 'walk_forward', 'cv', 'cpcv'])
   const { horizon, context, context_lag: lag, ...read } = readParams(SWEEP, written, known)
-  const cells = cellSelection(read, 'fields' in written, known)
+  const cells = cellSelection(read, 'field' in written, known)
   return {
     ...cells,
     tickers: tickersValue(tickers),
@@ -356,7 +356,7 @@ export function parseSweep(input: object, known: FieldSet = BUILT_IN): SweepQuer
  * @param named whether fields are named: `all` also counts
  */
 function cellSelection<Others>(
-  { fields, band, when, ...read }: Others & Pick<Read<typeof SWEEP>, 'fields' | 'band' | 'when'>,
+  { field: fields, band, when, ...read }: Others & Pick<Read<typeof SWEEP>, 'field' | 'band' | 'when'>,
   named: boolean,
   known: FieldSet,
 ) {

@@ -32,9 +32,9 @@ interface ScreenQuery {
 
 /** The tickers whose condition holds, or became true lately. */
 export interface Screen {
-  schema: 'bands.screen/2'
+  schema: 'bands.screen/3'
   /** In canonical form. */
-  condition: string
+  when: string
   /** The condition became true within this number of last bars; null: it holds on the last one. */
   within: number | null
   as_of: string
@@ -99,8 +99,8 @@ export async function screen(local: Local, query: ScreenQuery, { step }: ScreenO
   const matches: ScreenMatch[] = []
   for (const onset of found) matches.push(await match(onset, today))
   matches.sort((a, b) => (a.bars ?? Number.POSITIVE_INFINITY) - (b.bars ?? Number.POSITIVE_INFINITY))
-  const about = { condition, within, as_of: formatDay(today), subjects: subjectsNamed(local, condition) }
-  const answer: Screen = { schema: 'bands.screen/2', ...about, matches, scanned, stale }
+  const about = { when: condition, within, as_of: formatDay(today), subjects: subjectsNamed(local, condition) }
+  const answer: Screen = { schema: 'bands.screen/3', ...about, matches, scanned, stale }
   return query.tally ? withTallies(local, query, answer, step) : answer
 }
 

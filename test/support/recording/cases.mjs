@@ -16,8 +16,8 @@ const FEW = '--reps 99 --resamples 99'
 const STUDY = `study AAPL rsi_zone --band oversold ${FEW}`
 const BACKTEST = 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99'
 const CHOOSING = 'backtest GSPC rsi_zone --band oversold --hold 5,20 --reps 99'
-const SWEEP = 'sweep AAPL GSPC --fields rsi_zone --horizon 5,20 --resamples 99'
-const PARTS = 'sweep GSPC --fields rsi_zone --horizon 5 --resamples 99'
+const SWEEP = 'sweep AAPL GSPC --field rsi_zone --horizon 5,20 --resamples 99'
+const PARTS = 'sweep GSPC --field rsi_zone --horizon 5 --resamples 99'
 const HTTP = 'GET /v1/events?ticker=AAPL&field=rsi_zone'
 const VENDOR = '../vendor-formats'
 
@@ -84,7 +84,7 @@ const WRONG = list`
   backtest AAPL rsi_zone --hold 5 --walk-forward train=10
   sweep
   sweep AAPL --context-lag 1
-  sweep AAPL --fields rsi
+  sweep AAPL --field rsi
   sweep AAPL --split 2017-01-01 --cv k=5
   sweep AAPL --adjust sidak
   trials --kind look
@@ -195,10 +195,10 @@ export const CLASSES = {
       ${SWEEP} --limit 6 | 80 120
       ${SWEEP} --wide --limit 3 | 120
       ${SWEEP} | formats
-      sweep --tickers @tickers.txt --fields rsi_zone,macd_state --horizon 10 --by ticker --resamples 99 --csv
-      sweep AAPL --fields rsi_zone --horizon 5 --prev-band --context GSPC:trend_direction --context-lag 1 --resamples 99
-      sweep SIM0001 --fields all --horizon 5 --resamples 99
-      sweep AAPL --fields rsi_zone --horizon 4 --timeframe weekly --resamples 99 --json
+      sweep --tickers @tickers.txt --field rsi_zone,macd_state --horizon 10 --by ticker --resamples 99 --csv
+      sweep AAPL --field rsi_zone --horizon 5 --prev-band --context GSPC:trend_direction --context-lag 1 --resamples 99
+      sweep SIM0001 --field all --horizon 5 --resamples 99
+      sweep AAPL --field rsi_zone --horizon 4 --timeframe weekly --resamples 99 --json
       ${SWEEP} --adjust holm --pbo-blocks 8 --seed 5
       ${SWEEP} --adjust by --family ledger
       ${SWEEP} --adjust none --min-events 5 --after 2012-01-01
@@ -403,10 +403,10 @@ export const CLASSES = {
   check: {
     db: 'own',
     cases: list`
-      check lookahead AAPL --fields rsi_zone --cuts 2
+      check lookahead AAPL --field rsi_zone --cuts 2
       check lookahead SIM0001 SIM0002 --cuts 2 | 80
-      check lookahead GSPC --fields macd_state,trend_direction --timeframe weekly --cuts 2 --seed 4 --json
-      check lookahead AAPL --fields rsi_zone --cuts 2 --csv`,
+      check lookahead GSPC --field macd_state,trend_direction --timeframe weekly --cuts 2 --seed 4 --json
+      check lookahead AAPL --field rsi_zone --cuts 2 --csv`,
   },
 
   import: {
@@ -526,7 +526,7 @@ export const CLASSES = {
       study rsi_zone --all --band oversold ${DOWN} --benchmark GSPC ${FEW}
       study earnings_surprise --all --band big_beat --horizon 5,20 ${FEW} --json
       backtest rsi_zone --all --band oversold --hold 10 --stop 2atr --max-positions 4 --reps 99
-      sweep AAPL MSFT INTC --fields rsi_zone,earnings_surprise --horizon 10 --resamples 99
+      sweep AAPL MSFT INTC --field rsi_zone,earnings_surprise --horizon 10 --resamples 99
       export series --ticker GOOGL --timeframe weekly --csv
       export events --out events.parquet | reads events.parquet
       facts GOOGL
@@ -616,7 +616,7 @@ export const CLASSES = {
       scan oversold --date 2018-02-08 | 80
       ${STUDY} --horizon 5,20
       ${BACKTEST} --json
-      sweep AAPL --fields rsi_zone --horizon 5 --resamples 99
+      sweep AAPL --field rsi_zone --horizon 5 --resamples 99
       ${STUDY} --horizon 5 --report out.html | reads out.html
       doctor --csv
       events ZZZZ rsi_zone | both

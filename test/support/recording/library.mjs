@@ -48,7 +48,7 @@ const CALLS = {
   'backtest of a strategy': () =>
     bands.backtest({ strategy: 'tickers: [AAPL]\nentry: { field: macd_state }\nexit: { hold: 5 }\n', reps: 99 }),
   sweep: () =>
-    bands.sweep({ tickers: ['AAPL'], fields: ['rsi_zone'], horizon: 5, cpcv: { n: 4, k: 2 }, resamples: 99 }),
+    bands.sweep({ tickers: ['AAPL'], field: ['rsi_zone'], horizon: 5, cpcv: { n: 4, k: 2 }, resamples: 99 }),
   report: async () => {
     const page = await bands.report(await bands.study({ ...OVERSOLD, horizon: [5], ...FEW }))
     return { length: page.length, sha256: sha256(page) }
@@ -71,7 +71,7 @@ const CALLS = {
   'missing database': () => openBands({ db: 'missing.db' }),
   'wrong hold': () => bands.backtest({ ...OVERSOLD, hold: 0 }),
   'wrong strategy': () => bands.backtest({ strategy: 'tickers: ONE\nentry:\n  field: rsi_zone\nexit:\n  hold: 0\n' }),
-  'wrong sweep': () => bands.sweep({ tickers: ['AAPL'], fields: ['rsi'] }),
+  'wrong sweep': () => bands.sweep({ tickers: ['AAPL'], field: ['rsi'] }),
   'plain http elsewhere': () => openRemote({ url: 'http://api.example.com', key }),
   'no key': () => openRemote({ url }),
   'refused key': async () => {

@@ -15,7 +15,7 @@ import { POOLED } from '../options.js'
 import { allNamed, isPooled } from '../tickers.js'
 
 const LOOKAHEAD = {
-  fields: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields (default all)'),
+  field: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields (default all)'),
   timeframe: TIMEFRAME_ROW,
   cuts: withDefault(integerOf(1, 10_000), 5, 'days at which the data are cut off'),
   seed: withDefault(integerOf(0, LARGEST_SEED), 1, 'other days for another number'),
@@ -45,12 +45,12 @@ const lookahead: Command = {
   arguments: TICKERS,
   options: [...POOLED, ...optionsOf(LOOKAHEAD)],
   needsOneOf: ['--all', '--tickers', '--watch'],
-  examples: ['bands check lookahead AAPL', 'bands check lookahead --all --fields rsi_zone --cuts 20'],
+  examples: ['bands check lookahead AAPL', 'bands check lookahead --all --field rsi_zone --cuts 20'],
   notes: [
     'Bars and facts are cut off at random days and everything is derived anew: bands, events and what followed must be those that the whole shows of these days. Exits with 5 where one is not.',
   ],
   async run(context, args) {
-    const { fields = checkable(context), ...asked } = args.read(LOOKAHEAD, context.fields)
+    const { field: fields = checkable(context), ...asked } = args.read(LOOKAHEAD, context.fields)
     const { local, tickers } = await checked(context, args)
     const found = await checkLookahead(local, { ...asked, tickers, fields }, { step: context.step })
     await context.show(describeLookahead(found))

@@ -76,7 +76,7 @@ function demoAnswer(events: Described, tallied: Described, studied: Described, s
 const NEXT = [
   'three things to try:',
   `  bands now ${COMPANY}`,
-  '  bands sweep AAPL GSPC --fields rsi_zone,trend_direction',
+  '  bands sweep AAPL GSPC --field rsi_zone,trend_direction',
   '  bands import FILE.csv',
 ]
 

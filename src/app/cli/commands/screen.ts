@@ -19,7 +19,7 @@ import { textOf } from '../formats.js'
 import { POOLED, WIDE } from '../options.js'
 import { allLists, marketTickers } from '../tickers.js'
 
-const { condition: _condition, ...OPTIONS } = SCREEN
+const { when: _when, as_of: _asOf, ...OPTIONS } = SCREEN
 
 /** An answer posted to a server of the user's own. */
 const WEBHOOK: readonly OptionSpec[] = [
@@ -43,29 +43,26 @@ const screenCommand: Command = {
   examples: [
     "bands screen 'rsi_zone in (oversold, deep_oversold)' --since 5",
     "bands screen 'trend_direction = uptrend for 20 bars' --sort bars:desc",
-    "bands screen 'rsi_zone enters oversold within 5' --date 2018-02-09 --tally",
+    "bands screen 'rsi_zone enters oversold within 5' --as-of 2018-02-09 --tally",
   ],
   notes: [
     'A ticker is looked at on its last bar that was final on the day, if that was at most seven days before. SINCE is the bar from which the condition holds, or with --since N the newest bar on which it became true; BARS counts from there to the last, both included.',
   ],
   async run(context, args) {
     const local = await context.local()
-    const { date, ...asked } = parseScreen(
-      { condition: args.argument(0), ...args.params(Object.keys(OPTIONS)) },
+    const asked = parseScreen(
+      { when: args.argument(0), ...args.params(Object.keys(OPTIONS)) },
       local.fieldSet,
     )
-    if (date !== undefined && local.asOf !== null && local.asOf !== date)
-      throw wrong('date', '--date and --as-of are two words for the same day; give one of them.')
-    const asOf = date === undefined ? local : local.on(date)
     // Faults in the line are reported before any question or post.
     const names = args.list('columns')
     const look = { columns: names.length === 0 ? undefined : names, sort: args.text('sort') }
     checkDisplay(look, subjectsNamed(local, asked.condition), asked.tally)
     const post = await webhookOf(context, args)
-    const tickers = await marketTickers(context, args, asOf)
-    const found = await screen(asOf, { ...asked, tickers }, { step: context.step })
+    const tickers = await marketTickers(context, args, local)
+    const found = await screen(local, { ...asked, tickers }, { step: context.step })
     await post(found)
-    const closes = await closesOf(context, asOf, found)
+    const closes = await closesOf(context, local, found)
     await context.show(describeScreen(found, { ...look, closes }))
     if (found.matches.length > 0) return context.hint(...hintsOf(found, asked))
     await explainEmpty(context, found)
@@ -88,7 +85,7 @@ async function closesOf(context: Context, local: Local, { matches }: Screen): Pr
 }
 
 function hintsOf(
-  { matches, condition }: Screen,
+  { matches, when: condition }: Screen,
   { timeframe, tally }: { timeframe: string; tally: boolean },
 ): string[] {
   const weekly = timeframe === 'weekly' ? ' --timeframe weekly' : ''
@@ -117,12 +114,12 @@ const changesCommand: Command = {
   options: [...optionsOf(CHANGES), ...POOLED, WIDE, ...WEBHOOK, ['--fail-empty', 'exit with 3 when nothing changed']],
   examples: [
     'bands changes',
-    'bands changes --since 2018-05-01 --fields rsi_zone,macd_state',
+    'bands changes --since 2018-05-01 --field rsi_zone,macd_state',
     'bands changes --since last --watch tech --ndjson',
   ],
   notes: [
     'Without --since: what became final on the newest day. --since last goes on where the same list (--watch NAME, or none) was last asked, ticker by ticker, so that a late bar is not lost; it moves on once the answer is written out, with --webhook once it was received.',
-    'Each question that is narrowed in another way, by --fields or by --when, has its own last. A ticker that is new to it begins where the question was last told.',
+    'Each question that is narrowed in another way, by --field or by --when, has its own last. A ticker that is new to it begins where the question was last told.',
     'While facts are imported, and after such an import was stopped, the fields that wait are left out and named (omitted in JSON). --since last reports their changes once they are derived.',
   ],
   async run(context, args) {

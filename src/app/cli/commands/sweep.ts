@@ -22,7 +22,7 @@ const sweepCommand: Command = {
   ],
   examples: [
     'bands sweep --all',
-    'bands sweep AAPL GSPC --fields rsi_zone,trend_direction --horizon 5,20',
+    'bands sweep AAPL GSPC --field rsi_zone,trend_direction --horizon 5,20',
     "bands sweep --all --when 'rsi_zone = oversold for 5'",
     'bands sweep AAPL --context GSPC:trend_direction --split 2017-01-01 --json',
   ],

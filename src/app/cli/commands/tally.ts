@@ -73,14 +73,13 @@ function tallyHints({ field, timeframe, tickers, band, when }: Tally): string[] 
   return [`next: ${pasted(['study', only, ...words, ...weekly])}`]
 }
 
-const { band, since, changed } = NOW
 /** The filter for the present bands. */
-const FILTER = { band, since, changed }
+const FILTER = { band: NOW.band, since: NOW.since, changed: NOW.changed }
 
 const nowCommand: Command = {
   arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input (default all that are loaded)']],
   options: [
-    ['--field <FIELDS>', 'only these fields (default all that have a band)', 'repeatable'],
+    ...optionsOf(NOW, ['field']),
     TIMEFRAME,
     ...optionsOf(FILTER),
     ...POOLED,
