@@ -76,7 +76,7 @@ export type {
   ScreenParams,
 } from './core/params/questions.js'
 export type { BacktestParams } from './core/params/strategy.js'
-export type { StudyParams, SweepParams } from './core/params/studies.js'
+export type { StudyParams, SweepParams, TallyGrouping } from './core/params/studies.js'
 export type { Importer } from './data/load/import.js'
 export type {
   BarsReport,
@@ -101,4 +101,3 @@ export type { Now } from './research/tally/now.js'
 export type { PoolEvent, PoolEvents } from './research/tally/pool.js'
 export type { Tally } from './research/tally/tally.js'
 export type { Transitions } from './research/tally/transitions.js'
-export type { TallyGrouping } from './research/tally/trials.js'

@@ -53,7 +53,7 @@ const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>
     screen: ['screen'],
     study: ['event-study', 'result'],
     sweep: ['result', 'sweep', 'validation'],
-    tally: ['base', 'by-context', 'dwell', 'now', 'pool', 'tally', 'transitions', 'trials'],
+    tally: ['base', 'by-context', 'dwell', 'now', 'pool', 'tally', 'transitions'],
   },
   server: {
     accounts: ['accounts', 'copy', 'key'],

@@ -47,6 +47,8 @@ export interface Source {
   missing?(): Promise<(key: SeriesKey) => boolean>
   /** The reason why a question found no event, at no cost; null if unknown. Throws as the question does. */
   whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null>
+  /** The sector of each ticker that has one. A server does not report them. */
+  sectors?(): Promise<ReadonlyMap<string, string>>
   /** Known facts about the age of tickers' data, at no cost. Unknown tickers are left out. */
   known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]>
   /**

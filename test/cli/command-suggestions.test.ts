@@ -40,7 +40,7 @@ describe('a slip leads to the right word in one sentence', () => {
       'there is no command "AAPL": if it is a ticker, a command comes before it.',
       'bands events AAPL macd_state',
     ],
-    ['list', 'there is no command "list": bands tickers lists what is loaded.', 'bands tickers'],
+    ['list', 'there is no command "list": bands status lists what is loaded.', 'bands status'],
     ['load', 'there is no command "load": bands import loads files of prices.', 'bands import FILE.csv'],
     ['add more.csv', 'there is no command "add": bands import loads a file.', 'bands import more.csv'],
     [

@@ -103,7 +103,7 @@ describe('bands completion --complete', () => {
   it('knows every field, and every ticker that is loaded', async () => {
     expect(await offered('explain AAPL ')).toEqual([...BUILT_IN.names])
     expect(await offered('explain ')).toEqual(
-      JSON.parse((await typed('tickers --json', { env: ENV })).out).tickers.map(
+      JSON.parse((await typed('status --json', { env: ENV })).out).tickers.map(
         ({ ticker }: { ticker: string }) => ticker,
       ),
     )

@@ -38,10 +38,10 @@ describe('bands config set', () => {
     expect(await setting('db')).toEqual([expect.stringMatching(/data\/bands\/bands\.db$/), 'default'])
     expect((await ask(`config set db ${db}`)).out).toBe(`db is ${db} in ${file}\n`)
     expect(await setting('db')).toEqual([db, `${file}:2`])
-    expect((await ask('tickers --csv')).out).toContain('\nAAPL,')
+    expect((await ask('status --csv')).out).toContain('\nAAPL,')
     // A variable wins over it, and an option over both.
     expect(await setting('db', { env: { BANDS_DB: '/a.db' } })).toEqual(['/a.db', 'BANDS_DB'])
-    expect((await ask('tickers --db /b.db', { env: { BANDS_DB: '/a.db' } })).err).toContain('no database at /b.db')
+    expect((await ask('status --db /b.db', { env: { BANDS_DB: '/a.db' } })).err).toContain('no database at /b.db')
     expect((await ask('config unset db')).out).toBe(`db is unset in ${file}\n`)
     expect(await setting('db')).toEqual([expect.stringMatching(/data\/bands\/bands\.db$/), 'default'])
   })
@@ -144,7 +144,7 @@ describe('bands config set', () => {
 })
 
 describe('a broken config.json', () => {
-  const COMMANDS = ['tickers', 'fields', 'events AAPL rsi_zone', 'config', 'export bars', `import ${BARS}`, 'status']
+  const COMMANDS = ['fields', 'events AAPL rsi_zone', 'config', 'export bars', `import ${BARS}`, 'status']
 
   test.each([
     ['no JSON', '{"color": '],
@@ -167,10 +167,10 @@ describe('a broken config.json', () => {
   test('that cannot be read is reported, too', async () => {
     const { ask, file, at } = user()
     mkdirSync(file)
-    expect((await ask('tickers')).err.replace(/\s+/g, ' ')).toContain(`cannot read ${file}`)
+    expect((await ask('status')).err.replace(/\s+/g, ' ')).toContain(`cannot read ${file}`)
     rmSync(file, { recursive: true })
     symlinkSync(file, file)
-    const { code, err } = await ask('tickers')
+    const { code, err } = await ask('status')
     expect([code, err.replace(/\s+/g, ' ')]).toEqual([6, expect.stringContaining(`cannot read ${file}`)])
     expect(readdirSync(at)).toEqual(['config.json'])
   })

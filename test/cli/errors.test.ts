@@ -168,7 +168,7 @@ describe('every exit code is met', () => {
     const ran = await ask(`import ${file}`)
     expect(ran).toMatchObject({ code: 5, out: '' })
     expect(ran.err).toContain(`${file}:3:`)
-    expect((await ask('tickers --csv')).out).not.toContain('BAD')
+    expect((await ask('status --csv')).out).not.toContain('BAD')
   })
 
   test('5: verify finds a database that SQLite cannot read', async () => {
@@ -374,8 +374,7 @@ const SLIPS: readonly [string, string][] = [
   ['improt x.csv', 'import'],
   ['feilds', 'fields'],
   ['field', 'fields'],
-  ['tikcers', 'tickers'],
-  ['ticker', 'tickers'],
+  ['statsu', 'status'],
   ['verfiy', 'verify'],
   ['exprt bars', 'export'],
   ['simluate', 'simulate'],

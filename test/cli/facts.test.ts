@@ -325,6 +325,22 @@ describe('bands facts', () => {
   })
 })
 
+test('a tally of the sample has a group for each sector, and one without', async () => {
+  const asked = async (line: string) => JSON.parse((await typed(`${line} --json`)).out)
+  const line = 'tally rsi_zone --all --band oversold'
+  type Groups = { group: string | null; events: number }[]
+  const groups = async (by: string): Promise<Groups> => (await asked(`${line} --by ${by}`)).groups
+  const { tickers } = await asked('status')
+  const sectors = Map.groupBy(tickers as { ticker: string; sector: string | null }[], ({ sector }) => sector)
+  expect(sectors.size).toBe(2)
+  const byTicker = await groups('ticker')
+  for (const { group, events } of await groups('sector')) {
+    const own = sectors.get(group)!.map(({ ticker }) => ticker)
+    const counted = byTicker.filter(({ group }) => own.includes(group!))
+    expect(events).toBe(counted.reduce((sum, { events }) => sum + events, 0))
+  }
+})
+
 describe('a simulated sector', () => {
   const dbs = { loaded: folder.file('loaded.db'), imported: folder.file('imported.db') }
   const world = (line: string, which: keyof typeof dbs = 'loaded', lent: Lent = {}): Promise<Ran> =>

@@ -142,7 +142,7 @@ describe('bands import', () => {
     expect((await ask('import - --ticker ONE', { stdin: GOOD })).code).toBe(0)
     expect((await ask(`import ${write('TWO.csv.gz', gzipSync(GOOD))}`)).code).toBe(0)
     expect((await ask(`import ${BARS}`)).code).toBe(0)
-    const { out } = await ask('tickers --csv')
+    const { out } = await ask('status --csv')
     expect(out.match(/^\w+/gm)).toEqual(['ticker', 'AAPL', 'GSPC', 'ONE', 'TWO'])
   })
 
@@ -173,7 +173,7 @@ describe('bands import', () => {
     const { out, code } = await ask(`import ${files} --json`)
     expect(code).toBe(5)
     expect(JSON.parse(out)).toMatchObject({ files: [{}, {}], refused: [{ line: 4, column: 14 }] })
-    expect((await ask('tickers --csv')).out.match(/^\w+/gm)).toEqual(['ticker', 'ALSO', 'GOOD'])
+    expect((await ask('status --csv')).out.match(/^\w+/gm)).toEqual(['ticker', 'ALSO', 'GOOD'])
   })
 
   test('leaves the sample answering when the first file of all is refused', async () => {
@@ -207,7 +207,7 @@ describe('bands import', () => {
     )
     write('bad.csv', readFileSync(bad, 'utf8').replace('-3', '3').replace('x', '4'))
     expect((await ask(`import ${bad} --ticker MIXED`)).code).toBe(0)
-    expect(JSON.parse((await ask('tickers --json')).out).tickers[0]).toMatchObject({ ticker: 'MIXED', bars: 5 })
+    expect(JSON.parse((await ask('status --json')).out).tickers[0]).toMatchObject({ ticker: 'MIXED', bars: 5 })
   })
 
   test('names the rejects after the file, next to the database by default', async () => {
@@ -229,7 +229,7 @@ describe('bands import', () => {
       expect(readdirSync(folder.path).filter(name => name.startsWith(`${database}.db`))).toEqual([])
     }
     expect((await ask(`import ${junk} ${write('GOOD.csv', GOOD)}`)).code).toBe(5)
-    expect((await ask('tickers --csv')).out).toContain('GOOD')
+    expect((await ask('status --csv')).out).toContain('GOOD')
   })
 
   test('reports each file as NDJSON when it is committed, before the next one', async () => {
@@ -240,7 +240,7 @@ describe('bands import', () => {
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     const told = async () => JSON.parse((await lines.next()).value)
     expect(await told()).toMatchObject({ ticker: 'A', added: 2 })
-    expect((await ask('tickers --csv')).out.match(/^\w+/gm)).toEqual(['ticker', 'A'])
+    expect((await ask('status --csv')).out.match(/^\w+/gm)).toEqual(['ticker', 'A'])
     child.stdin.end(named('B'))
     expect(await told()).toMatchObject({ file: '-', ticker: 'B', added: 2 })
     expect([await ended, await lines.next()]).toEqual([0, { done: true, value: undefined }])
@@ -324,7 +324,7 @@ describe('the data commands', () => {
     await ask('simulate 2 --bars 30 --load')
     expect((await ask('remove sim0001')).out).toBe('SIM0001 is removed\n')
     expect((await ask('remove sim0001')).err).toContain('Did you mean "SIM0002"?')
-    expect((await ask('tickers --csv')).out).not.toContain('SIM0001')
+    expect((await ask('status --csv')).out).not.toContain('SIM0001')
   })
 
   test('import takes no bar from after tomorrow, and remove --after takes bars out', async () => {

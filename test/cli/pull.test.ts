@@ -207,21 +207,19 @@ describe('bands pull', () => {
 })
 
 describe('pulled data', () => {
-  it('is listed by status and tickers with its server and day, and is not taken for the sample', async () => {
+  it('is listed by status with its server and day, and is not taken for the sample', async () => {
     const db = newDb()
     await pull(db, 'SIM0001 rsi_zone macd_state')
-    for (const line of ['tickers', 'status']) {
-      const { out } = await ask(db, line)
-      expect(out).toMatch(new RegExp(`SIM0001 +2 +\\d+ +2026-01-01 +2024-06-28 +${server.url}`))
-      const rows = (await ask(db, `${line} --ndjson`)).out.trim().split('\n')
-      expect(rows.map(row => JSON.parse(row))).toMatchObject([
-        { ticker: 'SIM0001', bars: null, source: server.url, format: 'pulled', last: '2024-06-28' },
-      ])
-      expect(JSON.parse((await ask(db, `${line} --json`)).out)).toMatchObject({
-        tickers: [],
-        pulled: [{ ticker: 'SIM0001' }],
-      })
-    }
+    const { out } = await ask(db, 'status')
+    expect(out).toMatch(new RegExp(`SIM0001 +2 +\\d+ +2026-01-01 +2024-06-28 +${server.url}`))
+    const rows = (await ask(db, 'status --ndjson')).out.trim().split('\n')
+    expect(rows.map(row => JSON.parse(row))).toMatchObject([
+      { ticker: 'SIM0001', bars: null, source: server.url, format: 'pulled', last: '2024-06-28' },
+    ])
+    expect(JSON.parse((await ask(db, 'status --json')).out)).toMatchObject({
+      tickers: [],
+      pulled: [{ ticker: 'SIM0001' }],
+    })
     const home = folder.file('home')
     await typed(`pull SIM0001 rsi_zone --remote ${server.url}`, {
       env: { BANDS_API_KEY: keys.pro, XDG_DATA_HOME: home },
@@ -318,7 +316,7 @@ describe('a database with bars of some tickers and pulled events of others', () 
       expect([code, out]).toEqual([0, expect.stringContaining('SIM0001')])
       expect(out).not.toContain('SIM0002')
       expect(err).toContain(
-        'left out, because their daily rsi_zone is not here, or not to its end (bands tickers shows what was pulled): SIM0002.',
+        'left out, because their daily rsi_zone is not here, or not to its end (bands status shows what was pulled): SIM0002.',
       )
       expect((await mixed(`${line} --quiet`)).err).not.toContain('left out')
     }

@@ -25,7 +25,7 @@ test.each([
   ['backtest AAPL rsi_zone --hold 5 --vary costs_bps=2,5', 'backtest AAPL rsi_zone --hold 5 --vary costs=2bp,5bp'],
   ['backtest AAPL rsi_zone --exit-on rsi_zone=neutral', "backtest AAPL rsi_zone --exit 'rsi_zone enters neutral'"],
   ['backtest AAPL rsi_zone --hold 5 --fraction 10%', 'backtest AAPL rsi_zone --hold 5 --size 10%'],
-  ['search AAPL', 'now AAPL'],
+  ['search AAPL', 'status AAPL'],
   ['add AAPL', 'watch add mine AAPL'],
   ['watch tech', 'watch show tech'],
   ['now AAPL --as-of 08.02.2018', 'now AAPL --as-of 2018-02-08'],

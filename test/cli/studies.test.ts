@@ -48,6 +48,16 @@ describe('bands tally', () => {
     expect((await ask('tally AAPL rsi_zone --by context')).err).toContain('to group by context, give --context T:F')
   })
 
+  test('shows the windows of --horizon alone, with the figures that they have among all', async () => {
+    type Windows = { window: string }[]
+    const windows = async (more: string): Promise<Windows> =>
+      JSON.parse((await ask(`tally AAPL rsi_zone --band oversold --json ${more}`)).out).groups[0].windows
+    const some = await windows('--horizon 20,5')
+    expect(some.map(({ window }) => window)).toEqual(['5d', '20d'])
+    expect(some).toEqual((await windows('')).filter(({ window }) => ['5d', '20d'].includes(window)))
+    expect((await ask('tally AAPL rsi_zone --horizon 7')).err).toMatch(/--horizon 5$/m)
+  })
+
   test('asks for what it needs', async () => {
     expect((await ask('tally')).err).toContain('FIELD is missing')
     expect((await ask('tally AAPL')).err).toContain('usage: bands tally TICKER... FIELD')

@@ -21,7 +21,7 @@ describe('bands watch', () => {
     expect(existsSync(folder.file('bands.lists.db'))).toBe(false)
     const made = await ask('watch add tech aapl,GSPC XYZ')
     expect(made).toMatchObject({ code: 0, out: 'tech   3 tickers\nAAPL GSPC XYZ\n' })
-    expect(made.err).toContain('not loaded: XYZ (bands tickers)')
+    expect(made.err).toContain('not loaded: XYZ (bands status)')
     expect(existsSync(folder.file('bands.lists.db'))).toBe(true)
     expect((await json('watch add Tech GSPC')).tickers).toEqual(['AAPL', 'GSPC', 'XYZ'])
     expect((await json('watch remove tech xyz')).tickers).toEqual(['AAPL', 'GSPC'])

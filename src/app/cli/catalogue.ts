@@ -39,7 +39,6 @@ const ROWS: readonly Row[] = [
   ['watch list', 'your lists of tickers', () => import('./commands/watch.js')],
   ['watch show', 'the tickers of a list', () => import('./commands/watch.js')],
   ['watch remove', 'remove tickers from a list, or the whole list', () => import('./commands/watch.js')],
-  ['tickers', 'the loaded tickers', () => import('./commands/data.js')],
   ['facts', 'the loaded facts of a ticker, with their dates and files', () => import('./commands/data.js')],
   ['status', 'what is loaded, and how fresh it is', () => import('./commands/data.js')],
   ['verify', 'check that the database is as it was written', () => import('./commands/data.js')],

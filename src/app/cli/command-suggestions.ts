@@ -30,7 +30,7 @@ const FIRST_QUESTION = ['AAPL', 'rsi_zone', '--band', 'oversold']
 
 /** Every slip that leads somewhere; a word that has become a command is heard as one, and its row is of no use. */
 export const COMMON_SLIPS: readonly Slip[] = [
-  slipMessage('list ls symbols stocks', 'tickers', [], 'lists what is loaded'),
+  slipMessage('list ls symbols stocks tickers', 'status', [], 'lists what is loaded'),
   slipMessage('watchlist watchlists lists favorites favourites', 'watch list', [], 'shows the lists of tickers'),
   slipMessage('load upload ingest read open', 'import', ['FILE.csv'], 'loads files of prices'),
   slipMessage('update refresh sync', 'import', ['FILE.csv'], 'adds new bars to what is loaded'),
@@ -119,7 +119,7 @@ function suggestByWords(word: string, others: readonly string[]): [what: Words, 
   const [field] = first === undefined ? [] : likelyFields(first, BUILT_IN)
   if (first === undefined || field !== undefined)
     return ['bands fields lists the fields', remedy('fields', field === undefined ? [] : [field])]
-  return ['bands now shows a ticker', remedy('now', [first])]
+  return ['bands status shows a ticker', remedy('status', [first])]
 }
 
 const LOADS = sentence`${remedy('import')} loads a file`

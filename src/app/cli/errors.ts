@@ -219,16 +219,31 @@ async function workingLines(
   const lines = new Set<string>()
   for (const reading of [0, 1]) {
     const line = await mended(typed, known, reading)
-    if (line !== null) lines.add(pasted(line))
+    // The typed line in another order would fail, too.
+    if (line !== null && !sameWords(line, argv)) lines.add(pasted(line))
   }
-  const isChanged = !lines.has(pasted(argv))
-  if (isChanged && lines.size > 0) return [...lines]
+  if (lines.size > 0) return [...lines]
   const meant =
     correctedWords(error, argv) ?? (error instanceof InvalidParameter ? without(argv, optionOf(error.param)) : null)
   const line = meant && ((await mended(meant, known)) ?? meant)
-  if (line !== null && pasted(line) !== pasted(argv)) return [pasted(line)]
+  if (line !== null && !sameWords(line, argv)) return [pasted(line)]
   const [example] = (await entryIn(argv)?.load())?.examples ?? []
   return [example ?? 'bands help all']
+}
+
+/** Whether lines differ at most by the order of their options. */
+function sameWords(line: readonly string[], other: readonly string[]): boolean {
+  const parts = (words: readonly string[]): string[] => {
+    const options: string[] = []
+    const others: string[] = []
+    for (let at = 0; at < words.length; at++) {
+      if (!words[at]!.startsWith('--')) others.push(words[at]!)
+      else if (words[at + 1]?.startsWith('--') === false) options.push(pasted([words[at]!, words[++at]!]))
+      else options.push(words[at]!)
+    }
+    return [...options.toSorted(), ...others]
+  }
+  return pasted(parts(line)) === pasted(parts(other))
 }
 
 /** The line with the new key of a setting or a grid; null if its key is not an old one. */
@@ -282,7 +297,7 @@ async function notFoundHelp(
   const first = tickers.slice(0, 24).join(' ')
   const [line = ''] = suggestions.length > 0 ? await workingLines(error, argv, world, context) : ['bands status']
   return [
-    ['here', tickers.length > 24 ? `${first} and ${tickers.length - 24} more (bands tickers)` : first],
+    ['here', tickers.length > 24 ? `${first} and ${tickers.length - 24} more (bands status)` : first],
     [tickers.length > 0 ? 'load more' : 'load', 'bands import FILE.csv'],
     ['try', line],
   ]

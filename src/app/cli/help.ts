@@ -29,7 +29,7 @@ export const PURPOSES: Readonly<Record<string, readonly string[]>> = {
   Ask: ['events', 'tally', 'now', 'transitions', 'explain', 'show', 'facts', 'export'],
   Market: ['screen', 'changes', 'scan', 'watch'],
   Test: ['study', 'backtest', 'compare', 'sweep', 'trials', 'check'],
-  Data: ['import', 'pull', 'simulate', 'status', 'tickers', 'rename', 'remove', 'rebuild'],
+  Data: ['import', 'pull', 'simulate', 'status', 'rename', 'remove', 'rebuild'],
   Keep: ['verify', 'backup', 'restore', 'unlock'],
   Servers: ['serve', 'accounts', 'keys', 'login', 'logout'],
   Help: ['fields', 'schema', 'config', 'doctor', 'demo', 'completion', 'man'],

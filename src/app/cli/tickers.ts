@@ -209,7 +209,7 @@ export async function loadedOf(
   const left = tickers.filter(ticker => !isThere(ticker))
   const named = left.length > MOST_NAMED ? count(left.length, 'ticker') : left.join(', ')
   const what = fields.length === 1 ? `their ${timeframe} ${fields[0]}` : `every ${timeframe} field of theirs`
-  const why = `${what} is not here, or not to its end (bands tickers shows what was pulled)`
+  const why = `${what} is not here, or not to its end (bands status shows what was pulled)`
   await context.remark(`left out, because ${why}: ${named}.`)
   return there
 }

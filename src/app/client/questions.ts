@@ -28,15 +28,14 @@ import {
   UNLIMITED_EVENTS,
   UNLIMITED_OVERSOLD,
 } from '../../core/params/questions.js'
-import { type ParamsOf, readParams } from '../../core/params/row.js'
-import { type Family, LOG } from '../../core/params/studies.js'
-import { fieldByName, textOf, wordValue } from '../../core/params/values.js'
+import { type ParamsOf, readParams, withoutPart } from '../../core/params/row.js'
+import { TALLY, tallyOptions } from '../../core/params/studies.js'
+import { fieldByName } from '../../core/params/values.js'
 import { eventHistory, fieldsFor, type Source, type Trials } from '../../core/source.js'
 import { type Now, now } from '../../research/tally/now.js'
 import { type PoolEvents, poolEvents } from '../../research/tally/pool.js'
 import { type Tally, tally } from '../../research/tally/tally.js'
 import { type Transitions, transitionsOf } from '../../research/tally/transitions.js'
-import { TALLY_GROUPINGS, type TallyGrouping } from '../../research/tally/trials.js'
 
 /** Notes on an answer that its fields cannot hold, as sentences: usually why it is empty. */
 export interface Noted extends OwnFields {
@@ -98,14 +97,10 @@ export abstract class Questions {
    * Counts how often each performance followed, compared with any bar, with returns if prices are known. Rows are by
    * band unless `band` names one. The trial log of a database counts the windows.
    */
-  async tally(params: PoolParams & { by?: TallyGrouping; family?: Family }): Promise<Tally & Noted> {
-    const { by, family, ...others } = objectOf('params', params)
-    const pool = parsePool(others, this.known)
-    const query = {
-      ...pool,
-      ...(by !== undefined && { by: wordValue('by', textOf('by', by), TALLY_GROUPINGS) }),
-      ...readParams(LOG, family === undefined ? {} : { family }),
-    }
+  async tally(params: PoolParams & ParamsOf<typeof TALLY>): Promise<Tally & Noted> {
+    const written = objectOf('params', params)
+    const pool = parsePool(withoutPart(TALLY, written), this.known)
+    const query = { ...pool, ...tallyOptions(written, pool.timeframe) }
     const found = await this.withTrialLog(trials => tally(this.#bands, query, { trials }))
     return this.withDefinitions(await this.#noted(pool, found))
   }

@@ -161,9 +161,16 @@ export interface WholeStatus extends Status {
   pulled: PulledTicker[]
 }
 
-export async function statusOf({ local, bands }: Pick<Opened, 'local' | 'bands'>): Promise<WholeStatus> {
+export async function statusOf(
+  { local, bands }: Pick<Opened, 'local' | 'bands'>,
+  only?: readonly string[],
+): Promise<WholeStatus> {
   const { status } = await import('../../data/local/status.js')
-  return { ...(await status(local)), pulled: await bands.pulled() }
+  const pulled = await bands.pulled()
+  return {
+    ...(await status(local, only)),
+    pulled: only === undefined ? pulled : pulled.filter(({ ticker }) => only.includes(ticker)),
+  }
 }
 
 function samplePath(): string {

@@ -3,7 +3,7 @@ import { count, ratio, whole, words } from '../../core/numbers.js'
 import type { Trial, TrialKind } from '../../core/source.js'
 import type { KnownFact, KnownFacts } from '../../data/local/facts.js'
 import { oddityLines, type StoredOddity } from '../../data/local/known.js'
-import type { LoadedTicker, Status, TickerStatus } from '../../data/local/status.js'
+import type { Status, TickerStatus } from '../../data/local/status.js'
 import { UNDERIVED } from '../../data/store/store.js'
 import { isStrategy, questionsOf } from '../../research/trials.js'
 import type { PulledTicker } from '../remote/database-source.js'
@@ -19,32 +19,6 @@ import {
   type Value,
 } from './description.js'
 import { asOfText, fileText, strategies } from './words.js'
-
-/** The loaded tickers, and separately those that were pulled from servers. */
-export function describeTickers(tickers: readonly LoadedTicker[], pulled: readonly PulledTicker[]): Described {
-  const isPulledAlone = tickers.length === 0 && pulled.length > 0
-  const loaded: Paragraph = { heading: [], parts: [tablePart('Tickers', LOADED, tickers)] }
-  return {
-    document: { schema: 'bands.tickers/1', tickers, pulled },
-    columns: [
-      ...['ticker', 'asset_class', 'sector', 'facts', 'prices', 'bars', 'first', 'last'],
-      ...['source', 'format', 'imported_at'],
-    ],
-    rows: [...tickers, ...pulled.map(pulledRow)],
-    paragraphs: [...(isPulledAlone ? [] : [loaded]), ...pulledParagraphs(pulled)],
-  }
-}
-
-const LOADED: readonly Column<LoadedTicker>[] = [
-  column('ticker'),
-  column('bars', 'count', { spare: 2 }),
-  column('first', 'date'),
-  column('last', 'date'),
-  { title: 'Facts', kind: 'text', spare: 1, of: ({ facts }) => (facts ? 'yes' : null) },
-  column('prices', 'text', { spare: 3 }),
-  column('format', 'text', { spare: 4 }),
-  column('source', 'text', { spare: 5 }),
-]
 
 /** The row of a ticker without bars: its gaps are unknown. */
 function pulledRow({ ticker, source, pulled_at, as_of, events }: PulledTicker): Described['rows'][number] {
@@ -82,7 +56,8 @@ export function describeStatus(found: Status & { pulled: readonly PulledTicker[]
   return {
     document: found,
     columns: [
-      ...['ticker', 'asset_class', 'prices', 'bars', 'weekly_bars', 'first', 'last', 'behind', 'events', 'gaps'],
+      ...['ticker', 'asset_class', 'sector', 'facts', 'prices', 'bars', 'weekly_bars', 'first', 'last', 'behind'],
+      ...['events', 'gaps'],
       ...['source', 'format', 'imported_at', 'oddities', 'outside_range'],
     ],
     get rows() {
@@ -108,7 +83,7 @@ export function describeStatus(found: Status & { pulled: readonly PulledTicker[]
 
 /** A list of more tickers does not fit a screen. */
 const MOST_TICKERS = 12
-const EVERY_TICKER = 'every ticker: --wide or --csv'
+const EVERY_TICKER = 'one ticker: bands status AAPL; every ticker: --wide or --csv'
 
 /** `all end on the same day; 38 have gaps` */
 function freshness(tickers: readonly TickerStatus[]): string {
@@ -140,6 +115,8 @@ const FRESH: readonly Column<TickerStatus>[] = [
   { title: 'Behind', kind: 'count', spare: 1, of: ({ behind }) => `${behind}d` },
   { title: 'Gaps', kind: 'count', spare: 2, of: ({ gaps }) => gaps.length },
   column('events', 'count', { spare: 6 }),
+  { title: 'Facts', kind: 'text', spare: 9, of: ({ facts }) => (facts ? 'yes' : null) },
+  { title: 'Sector', kind: 'text', spare: 10, of: ({ sector }) => sector },
   column('prices', 'text', { spare: 5 }),
   { title: 'Source', kind: 'text', spare: 8, of: sourcesText },
 ]

@@ -110,6 +110,10 @@ export class DatabaseSource implements Source {
     return this.#parts.own.known(tickers, field)
   }
 
+  async sectors(): Promise<ReadonlyMap<string, string>> {
+    return (await this.#parts.own.sectors?.()) ?? new Map()
+  }
+
   oversold(query: OversoldQuery): Promise<OversoldPage> {
     return this.#parts.own.oversold(query)
   }

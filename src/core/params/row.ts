@@ -162,6 +162,11 @@ export function partOf(table: Table, written: Written): Written {
   return Object.fromEntries(Object.entries(written).filter(([name]) => name in table))
 }
 
+/** The parameters that a table does not have. */
+export function withoutPart(table: Table, written: Written): Written {
+  return Object.fromEntries(Object.entries(written).filter(([name]) => !(name in table)))
+}
+
 /**
  * Converts a value of a command line, URL or program to the form that its kind parses: a list, or text for a number.
  * undefined means any value.

@@ -22,6 +22,7 @@ import {
   type Table,
   type Text,
   type Values,
+  type Written,
   withDefault,
 } from './row.js'
 import { bandsValue, conditionValue, integerValue, refuse, textOf } from './values.js'
@@ -115,13 +116,36 @@ export const ANY_EVENT: Omit<EventFilter, 'field' | 'timeframe'> = {
 
 export const SEED = withDefault(integerOf(0, LARGEST_SEED), 1, 'other draws for another number')
 const MIN_EVENTS = withDefault(integerOf(1, MOST_DRAWS), 20, 'fewer get no p-value')
-const HORIZON = nullable(
-  {
-    ...several(integerOf(1, MOST_BARS), 'BARS', { ordered: bars => bars.toSorted((a, b) => a - b) }),
-    example: '5,20',
-  },
-  'windows in bars, such as 5,10,20 (default those of the aftermath)',
-)
+const WINDOWS = {
+  ...several(integerOf(1, MOST_BARS), 'BARS', { ordered: bars => bars.toSorted((a, b) => a - b) }),
+  example: '5,20',
+}
+const HORIZON = nullable(WINDOWS, 'windows in bars, such as 5,10,20 (default those of the aftermath)')
+
+/** What the events of a tally can be split by. */
+export const GROUPINGS = ['band', 'prev_band', 'stability', 'year', 'context', 'ticker', 'sector'] as const
+export type TallyGrouping = (typeof GROUPINGS)[number]
+
+/** The parameters of a tally in addition to its events. */
+export const TALLY = {
+  horizon: optional(WINDOWS, 'only these windows in bars, such as 5,20 (default all of the aftermath)'),
+  by: optional(oneOf(GROUPINGS, 'WHAT'), `split by ${GROUPINGS.join(', ')} (default band, or with --band no split)`),
+  ...LOG,
+} as const satisfies Table
+
+/**
+ * The options of a tally among the parameters. Throws InvalidParameter, also for a window that the aftermath lacks.
+ * @param timeframe of the events
+ */
+export function tallyOptions(params: Written, timeframe: Timeframe): Read<typeof TALLY> {
+  const read = readParams(TALLY, partOf(TALLY, params))
+  const windows: readonly number[] = TIMEFRAMES[timeframe].windows
+  const odd = read.horizon?.find(bars => !windows.includes(bars))
+  if (odd === undefined) return read
+  const allowed = `${windows.join(', ')}, the windows of the aftermath; a study takes any number of bars`
+  const nearest = windows.toSorted((a, b) => Math.abs(a - odd) - Math.abs(b - odd)).slice(0, 1)
+  throw invalid('not_allowed', { param: 'horizon', value: odd, allowed, suggestions: nearest.map(String) })
+}
 
 /** Bars of the average path before and after the event. */
 const PATH: Kind<{ before: number; after: number }, string> = {
@@ -315,8 +339,7 @@ export const SWEEP = {
 export type SweepParams = ParamsOf<typeof SWEEP> & { tickers: readonly string[] }
 
 /** The parsed query of a sweep. */
-export interface SweepQuery
-  extends Omit<Read<typeof SWEEP>, 'field' | 'band' | 'horizon' | 'context' | 'context_lag'> {
+export interface SweepQuery extends Omit<Read<typeof SWEEP>, 'field' | 'band' | 'horizon' | 'context' | 'context_lag'> {
   /** At least one. */
   tickers: readonly string[]
   /** Fields of the catalogue, or a condition. */

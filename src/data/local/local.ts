@@ -47,6 +47,7 @@ import {
   performancesAfter,
   presentBand,
   returnsAt,
+  sectorKey,
   type View,
 } from './view.js'
 
@@ -158,6 +159,16 @@ export class Local extends Cache implements Source, PricedSource {
 
   async asOfDay(): Promise<Day | null> {
     return (await this.store.newestDay()) === null ? null : this.today()
+  }
+
+  async sectors(): Promise<ReadonlyMap<string, string>> {
+    const securities = await this.store.securities()
+    const members = Map.groupBy(securities, ([, security]) => sectorKey(security))
+    members.delete(null)
+    // Of spellings that differ by case, the first one names the sector.
+    return new Map(
+      [...members.values()].flatMap(own => own.map(([ticker]) => [ticker, own[0]![1].sector!.trim()] as const)),
+    )
   }
 
   remarks(): readonly string[] {

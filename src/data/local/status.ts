@@ -47,6 +47,9 @@ export interface Status {
 export interface TickerStatus extends SourceFile {
   ticker: string
   asset_class: AssetClass | null
+  sector: string | null
+  /** Whether it has dated facts. */
+  facts: boolean
   prices: Adjustment
   /** Daily bars, and the final weekly ones made of them. */
   bars: number
@@ -72,42 +75,30 @@ export interface SourceRange extends SourceFile {
   last: string
 }
 
-/** The loaded data of a ticker, regardless of the day. */
-export interface LoadedTicker extends SourceFile {
-  ticker: string
-  asset_class: AssetClass | null
-  sector: string | null
-  /** Whether dated facts are loaded, too. */
-  facts: boolean
-  prices: Adjustment
-  bars: number
-  first: string
-  last: string
-}
-
-export async function loadedTickers({ store }: Pick<Cache, 'store'>): Promise<LoadedTicker[]> {
-  const [securities, known] = [await store.securities(), new Set(await store.factTickers())]
-  return (await store.tickers()).map(({ ticker, assetClass, prices, bars, first, last, ...entry }) => ({
-    ticker,
-    asset_class: assetClass,
-    sector: securities.get(ticker)?.sector ?? null,
-    facts: known.has(ticker),
-    ...{ prices, bars, first: formatDay(first), last: formatDay(last) },
-    ...sourceFile(entry),
-  }))
-}
-
-/** Counts what a question can find: as of the cache's day, and without the week that is not over. */
-export async function status(cache: Cache): Promise<Status> {
+/**
+ * Counts what a question can find: as of the cache's day, and without the week that is not over.
+ * @param only these tickers (default: all)
+ */
+export async function status(cache: Cache, only?: readonly string[]): Promise<Status> {
   const { store, asOf } = cache
   const today = await cache.today()
   const { bytes, schema } = await store.footprint()
   const definitions = await store.definitions()
   const pending = await Pending.in(store)
   const found = await knownTickers(store, today)
-  const tickers = found.flatMap(({ entry, known }) => (known === null ? [] : [tickerStatus(entry, known)]))
-  const oddities = odditiesOf(found, await store.securities(), asOf === null ? cache.lastDay : null)
+  const securities = await store.securities()
+  const withFacts = new Set(await store.factTickers())
+  const isAsked = ({ ticker }: { ticker: string }): boolean => only?.includes(ticker) ?? true
+  const tickers = found.flatMap(({ entry, known }) => {
+    if (known === null || !isAsked(entry)) return []
+    const { ticker } = entry
+    const own = { sector: securities.get(ticker)?.sector ?? null, facts: withFacts.has(ticker) }
+    return [{ ...tickerStatus(entry, known), ...own }]
+  })
+  const oddities = odditiesOf(found, securities, asOf === null ? cache.lastDay : null).filter(isAsked)
   const last = tickers.reduce((latest, ticker) => (ticker.last > latest ? ticker.last : latest), '')
+  // The age of a ticker's last bar is relative to all others.
+  const newest = found.reduce((day, { known }) => Math.max(day, known?.origins.at(-1)?.last ?? day), -Infinity)
   return {
     schema: 'bands.status/1',
     database: store.location,
@@ -123,13 +114,15 @@ export async function status(cache: Cache): Promise<Status> {
     events: tickers.reduce((sum, ticker) => sum + ticker.events, 0),
     first: tickers.map(ticker => ticker.first).sort()[0] ?? null,
     last: last || null,
-    // The age of a ticker's last bar is relative to the others.
-    tickers: tickers.map(ticker => ({ ...ticker, behind: parseDay(last)! - parseDay(ticker.last)! })),
+    tickers: tickers.map(ticker => ({ ...ticker, behind: newest - parseDay(ticker.last)! })),
     oddities,
   }
 }
 
-function tickerStatus(entry: TickerEntry, { bars, weeks, events, marks, origins }: BarsAsOf): TickerStatus {
+function tickerStatus(
+  entry: TickerEntry,
+  { bars, weeks, events, marks, origins }: BarsAsOf,
+): Omit<TickerStatus, 'sector' | 'facts'> {
   return {
     ticker: entry.ticker,
     asset_class: entry.assetClass,

@@ -4,12 +4,11 @@
 
 import { InvalidParameter, parameter, sentence, TierRestricted } from '../../core/errors.js'
 import { indicesIn, onCommonCalendar, SharedColumns } from '../../core/model/calendar.js'
-import { type Day, formatDay } from '../../core/model/day.js'
 import type { Baseline, PoolQuery } from '../../core/model/event.js'
 import type { History, WindowOutcomes } from '../../core/model/history.js'
-import { PERFORMANCES, type Performance, STABILITIES, UNDEFINED } from '../../core/model/series.js'
+import { PERFORMANCES, type Performance, UNDEFINED } from '../../core/model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.js'
-import type { Family } from '../../core/params/studies.js'
+import type { Family, TallyGrouping } from '../../core/params/studies.js'
 import type { HistoriesQuery, RunContext, Source } from '../../core/source.js'
 import { overlap } from '../../core/statistics/counts.js'
 import { type ShareInterval, type ShareMember, shareInterval } from '../../core/statistics/shares.js'
@@ -31,22 +30,24 @@ import {
   tickerBase,
   topShare,
 } from './base.js'
+import { type Grouping, groupingOf, orderOf, sectorsOf } from './groups.js'
 import {
   type AnsweredRange,
   byVocabulary,
-  ordersOf,
   type PoolInfo,
   poolInfo,
   type Scope,
   scopeOf,
   tickersInOrder,
 } from './pool.js'
-import { type TallyGrouping, trialsOf } from './trials.js'
+import { trialsOf } from './trials.js'
 
 /** The events and tickers to count; each ticker counts once, in any order. */
 export interface TallyQuery extends PoolQuery {
   /** By band, without `by` and without a band. */
   by?: TallyGrouping
+  /** Windows of the aftermath in bars (default: all). */
+  horizon?: readonly number[]
   /** `run`: the headline ignores the trial log. */
   family?: Family
 }
@@ -83,13 +84,15 @@ export async function tally(
   query: TallyQuery,
   { step, trials = null }: RunContext = {},
 ): Promise<Tally> {
-  const { tickers, by: asked, family = 'ledger', ...filter } = query
+  const { tickers, by: asked, horizon, family = 'ledger', ...filter } = query
   const names = tickersInOrder(tickers, 'a tally needs')
   if (asked === 'context' && filter.context === undefined)
     throw new InvalidParameter(sentence`to group by context, give ${parameter('context', 'T:F')}.`, { param: asked })
   const by = asked ?? (filter.bands === undefined ? 'band' : null)
   const sources: TickerSource[] = []
-  for await (const found of tickerSources(source, { ...filter, tickers: names }, by)) {
+  const sectors = await sectorsOf(source, by)
+  const grouping = (history: History): Grouping => groupingOf(history, by, sectors)
+  for await (const found of tickerSources(source, { ...filter, tickers: names }, grouping)) {
     step?.(() => `tally  ${found.ticker}  ${sources.length + 1} of ${names.length} tickers`)
     sources.push(found)
   }
@@ -98,7 +101,10 @@ export async function tally(
   const found = groupsOf(sources, by, order)
   // Window by window in one buffer: the bases of one window are all returns of all tickers.
   const room = new Float64Array(sources.reduce((bars, { base }) => bars + (base?.bars ?? 0), 0))
-  const tallied = windowNames(timeframe).map((window, w) => {
+  const chosen = windowNames(timeframe).flatMap((window, w) => {
+    return horizon === undefined || horizon.includes(TIMEFRAMES[timeframe].windows[w]!) ? [{ window, w }] : []
+  })
+  const tallied = chosen.map(({ window, w }) => {
     const bases = basesOf(sources, window, room)
     return found.map(({ members }) => tallyWindow(members, timeframe, w, bases))
   })
@@ -121,11 +127,12 @@ export async function tally(
   }
 }
 
-/** A group with the days of its bars: those of all tickers, or of the ticker that is the group. */
+/** A group as trials know it, with the days of its bars: of all tickers, or of those that make the group. */
 function withDays(by: TallyGrouping | null, sources: readonly TickerSource[]) {
   return ({ value, members }: Group) => {
-    const some = by === 'ticker' ? members.map(({ source }) => source) : sources
-    return { value, days: some.flatMap(({ base, days }) => (base === null ? [] : [days])) }
+    const some = by === 'ticker' || by === 'sector' ? members.map(({ source }) => source) : sources
+    const tickers = some.map(({ ticker }) => ticker)
+    return { value, tickers, days: some.flatMap(({ base, days }) => (base === null ? [] : [days])) }
   }
 }
 
@@ -162,50 +169,6 @@ function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, or
   return Array.from(groups, ([value, members]) => ({ value, members })).sort((a, b) => compare(a.value, b.value))
 }
 
-/** The grouping of events: a code for each row of a history, and the value of each code. */
-interface Grouping {
-  codes: ArrayLike<number>
-  name(code: number): string | null
-}
-
-function groupingOf(history: History, by: TallyGrouping | null): Grouping {
-  const { ticker, bands, days, entered, left, stability, contexts } = history
-  switch (by) {
-    case 'band':
-      return { codes: entered, name: code => bands[code]! }
-    case 'prev_band':
-      return { codes: left, name: code => bands[code]! }
-    case 'stability':
-      return { codes: stability, name: code => STABILITIES[code] ?? null }
-    case 'year':
-      return { codes: days.map(day => Number(yearText(day))), name: year => String(year).padStart(4, '0') }
-    case 'context': {
-      const names = [...new Set(contexts)]
-      return { codes: (contexts ?? []).map(context => names.indexOf(context)), name: code => names[code]! }
-    }
-    case 'ticker':
-      return { codes: new Uint8Array(days.length), name: () => ticker }
-    case null:
-      return { codes: new Uint8Array(days.length), name: () => null }
-  }
-}
-
-function yearText(day: Day): string {
-  return formatDay(day).slice(0, 4)
-}
-
-/** The order of the groups, as far as their values have one. */
-async function orderOf(
-  source: Source,
-  by: TallyGrouping | null,
-  filter: Pick<TallyQuery, 'field' | 'context'>,
-): Promise<readonly string[]> {
-  if (by === 'stability') return STABILITIES
-  const [field, context] = await ordersOf(source, filter)
-  if (by === 'band' || by === 'prev_band') return field
-  return by === 'context' ? context : []
-}
-
 /** The data of one ticker for a tally: columns with one row an event, oldest first. */
 interface TickerSource extends AnsweredRange {
   ticker: string
@@ -230,7 +193,7 @@ type OutcomeColumns = Pick<WindowOutcomes, 'ended' | 'performances'> & { returns
 async function* tickerSources(
   source: Source,
   { tickers, field, timeframe, bands, after, before, context, when, lag }: PoolQuery,
-  by: TallyGrouping | null,
+  grouping: (history: History) => Grouping,
 ): AsyncGenerator<TickerSource> {
   const dated = { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
   // All events of the field: the number of bars between two of them needs the unbroken chain of durations.
@@ -255,7 +218,7 @@ async function* tickerSources(
           performances,
           returns: unrounded?.returns ?? null,
         })),
-        ...{ rows: rowsOf(history, bands), grouping: groupingOf(history, by) },
+        ...{ rows: rowsOf(history, bands), grouping: grouping(history) },
         bars,
         base: base && { bars: base.bars, windows: base.windows },
         days,

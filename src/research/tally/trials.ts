@@ -2,33 +2,28 @@ import { rangeOf } from '../../core/model/calendar.js'
 import { dateOf } from '../../core/model/day.js'
 import type { Context, PoolQuery } from '../../core/model/event.js'
 import { TIMEFRAMES } from '../../core/model/terms.js'
-import { ANY_EVENT, type EventFilter } from '../../core/params/studies.js'
+import { ANY_EVENT, type EventFilter, type TallyGrouping } from '../../core/params/studies.js'
 import type { Trial } from '../../core/source.js'
 import { cellTrial } from '../trials.js'
-
-/** What events can be split by. */
-export const TALLY_GROUPINGS = ['band', 'prev_band', 'stability', 'year', 'context', 'ticker'] as const
-export type TallyGrouping = (typeof TALLY_GROUPINGS)[number]
 
 /**
  * The windows of a tally as trials: those of the equivalent study. A group without a value has no equivalent. Without
  * prices the range of the data is unknown, and nothing is logged.
  */
 export function trialsOf(
-  groups: readonly { value: string | null; days: readonly Int32Array[] }[],
-  query: PoolQuery,
+  groups: readonly { value: string | null; tickers: readonly string[]; days: readonly Int32Array[] }[],
+  query: PoolQuery & { horizon?: readonly number[] },
   by: TallyGrouping | null,
 ): Trial[] {
-  return groups.flatMap(({ value, days }) => {
+  const { horizon: windows = TIMEFRAMES[query.timeframe].windows } = query
+  return groups.flatMap(({ value, tickers, days }) => {
     if ((by !== null && value === null) || days.length === 0) return []
     const spec = {
-      tickers: by === 'ticker' ? [value!] : query.tickers,
+      tickers: by === 'ticker' || by === 'sector' ? tickers : query.tickers,
       filter: filterOf(query, by, value),
       ...rangeOf(days),
     }
-    return TIMEFRAMES[query.timeframe].windows.map(horizon =>
-      cellTrial({ ...spec, horizon }, { p: null, test: null, sharpe: null }),
-    )
+    return windows.map(horizon => cellTrial({ ...spec, horizon }, { p: null, test: null, sharpe: null }))
   })
 }
 

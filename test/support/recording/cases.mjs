@@ -501,7 +501,7 @@ export const CLASSES = {
       import ../fundamentals/earnings_all.csv.gz --skip-bad-rows --rejects bad.csv --quiet | reads bad.csv
       facts AAPL
       facts SNOW --kind reports --csv
-      tickers --csv
+      status --csv
       verify --deep`,
   },
 
@@ -668,7 +668,7 @@ export const CLASSES = {
       remove AAPL
       import ../bars/AAPL.csv
       pull AAPL rsi_zone --remote {url}
-      tickers --csv
+      status --csv
       events GSPC trend_direction --limit 4 | tty 80`,
   },
 

@@ -47,8 +47,7 @@ const CALLS = {
   backtest: () => bands.backtest({ ...OVERSOLD, hold: 10, stop: '5%', max_positions: 2, reps: 99 }),
   'backtest of a strategy': () =>
     bands.backtest({ strategy: 'tickers: [AAPL]\nentry: { field: macd_state }\nexit: { hold: 5 }\n', reps: 99 }),
-  sweep: () =>
-    bands.sweep({ tickers: ['AAPL'], field: ['rsi_zone'], horizon: 5, cpcv: { n: 4, k: 2 }, resamples: 99 }),
+  sweep: () => bands.sweep({ tickers: ['AAPL'], field: ['rsi_zone'], horizon: 5, cpcv: { n: 4, k: 2 }, resamples: 99 }),
   report: async () => {
     const page = await bands.report(await bands.study({ ...OVERSOLD, horizon: [5], ...FEW }))
     return { length: page.length, sha256: sha256(page) }

@@ -9,14 +9,13 @@ import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
 import { tickerValue } from '../../../core/params/values.js'
 import type { Lists, TrialKind } from '../../../core/source.js'
 import type { Importer } from '../../../data/load/import.js'
-import { loadedTickers } from '../../../data/local/status.js'
 import { faultOf } from '../../../data/store/sqlite/connection.js'
 import type { Damage } from '../../../data/store/store.js'
 import { verifyOtherFiles } from '../../open/accounts.js'
 import { openLists, openListsForReading, statusOf } from '../../open/database.js'
 import { databasePath } from '../../open/paths.js'
 import { forceUnlock } from '../../open/writing.js'
-import { describeFacts, describeStatus, describeTickers, describeTrials } from '../../present/data.js'
+import { describeFacts, describeStatus, describeTrials } from '../../present/data.js'
 import { type Column, column, describeList } from '../../present/description.js'
 import type { Command } from '../command.js'
 import { remedyLine } from '../command-line.js'
@@ -24,24 +23,24 @@ import type { Context } from '../context.js'
 import { TICKER, WIDE } from '../options.js'
 import { oneRow } from '../output.js'
 import { trialLog } from '../research.js'
+import { namedTickers } from '../tickers.js'
 import { importerOf, WAIT } from '../writing.js'
 import { ACCOUNTS_FILE, hasAccountsElsewhere } from './accounts.js'
 
 /** Commands about the loaded data: list, verify, remove. */
 
-const tickers: Command = {
-  examples: ['bands tickers', 'bands tickers --csv'],
-  async run(context) {
-    const { local, bands } = await context.here()
-    await context.show(describeTickers(await loadedTickers(local), await bands.pulled()))
-  },
-}
-
 const status: Command = {
+  arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input (default all that are loaded)']],
   options: [WIDE],
-  examples: ['bands status', 'bands status --json'],
+  examples: ['bands status', 'bands status AAPL', 'bands status --json'],
   async run(context, args) {
-    await context.show(describeStatus(await statusOf(await context.here())), { wide: args.flag('wide') })
+    const opened = await context.here()
+    const typed = await namedTickers(args.rest(0), context.world)
+    const found = await statusOf(opened, typed.length === 0 ? undefined : typed)
+    const there = new Set([...found.tickers, ...found.pulled].map(({ ticker }) => ticker))
+    const missing = typed.find(ticker => !there.has(ticker))
+    if (missing !== undefined) throw await opened.local.unknown(missing)
+    await context.show(describeStatus(found), { wide: args.flag('wide') })
   },
 }
 
@@ -254,4 +253,4 @@ const trials: Command = {
   },
 }
 
-export const commands = { tickers, status, facts, verify, rebuild, remove, rename, unlock, trials }
+export const commands = { status, facts, verify, rebuild, remove, rename, unlock, trials }

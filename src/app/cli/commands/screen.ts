@@ -50,10 +50,7 @@ const screenCommand: Command = {
   ],
   async run(context, args) {
     const local = await context.local()
-    const asked = parseScreen(
-      { when: args.argument(0), ...args.params(Object.keys(OPTIONS)) },
-      local.fieldSet,
-    )
+    const asked = parseScreen({ when: args.argument(0), ...args.params(Object.keys(OPTIONS)) }, local.fieldSet)
     // Faults in the line are reported before any question or post.
     const names = args.list('columns')
     const look = { columns: names.length === 0 ? undefined : names, sort: args.text('sort') }

@@ -1,17 +1,15 @@
 import { quoted, wrong } from '../../../core/errors.js'
 import { formatDay, parseDay } from '../../../core/model/day.js'
 import { count } from '../../../core/numbers.js'
-import { oneOf } from '../../../core/params/kinds.js'
 import { FILTERS, NOW, parseTransitions } from '../../../core/params/questions.js'
-import { optional, optionsOf } from '../../../core/params/row.js'
-import { LOG } from '../../../core/params/studies.js'
+import { optionsOf } from '../../../core/params/row.js'
+import { TALLY, tallyOptions } from '../../../core/params/studies.js'
 import { fieldValue, timeframeValue } from '../../../core/params/values.js'
 import { WHEN } from '../../../core/params/when.js'
 import { fieldsFor, type Source, type Trials } from '../../../core/source.js'
 import { type Now, now } from '../../../research/tally/now.js'
 import { type Tally, tally } from '../../../research/tally/tally.js'
 import { transitionsOf } from '../../../research/tally/transitions.js'
-import { TALLY_GROUPINGS } from '../../../research/tally/trials.js'
 import { describeNow, describeTally } from '../../present/tally.js'
 import { describeTransitions } from '../../present/transitions.js'
 import type { Args, Command } from '../command.js'
@@ -21,28 +19,21 @@ import { noticeNoEvent, noticeNoEventOfAny, whyNoFactsOfAny } from '../notices.j
 import { POOL_ARGUMENTS, POOLED, pooledQuery, TIMEFRAME, WIDE } from '../options.js'
 import { allNamed, announcedDefaultTickers, everyTicker, loadedOf } from '../tickers.js'
 
-const GROUPED = {
-  by: optional(
-    oneOf(TALLY_GROUPINGS, 'WHAT'),
-    `split by ${TALLY_GROUPINGS.join(', ')} (default band, or with --band no split)`,
-  ),
-  ...LOG,
-}
-
 const tallyCommand: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...optionsOf(FILTERS),
     ...POOLED,
-    ...optionsOf(GROUPED),
+    ...optionsOf(TALLY),
     WIDE,
     ['--report <FILE>', 'write a page that needs nothing else: .html'],
     ['--fail-empty', 'exit with 3 when no event matches'],
   ],
   examples: [
     'bands tally AAPL rsi_zone --band oversold',
-    'bands tally AAPL rsi_zone --band oversold --by stability',
+    'bands tally AAPL rsi_zone --band oversold --by stability --horizon 5,20',
     'bands tally rsi_zone --all --band oversold --by ticker --csv',
+    'bands tally rsi_zone --all --band oversold --by sector',
     'bands tally AAPL macd_state --context GSPC:trend_direction --by context',
     "bands tally --all --when 'rsi_zone = oversold and volume_ratio_band = high'",
     'bands tally rsi_zone --all --band oversold --report oversold.html',
@@ -50,7 +41,8 @@ const tallyCommand: Command = {
   async run(context, args) {
     const { filesOf, withTrials, writeReport } = await import('../research.js')
     const { report } = await filesOf(args, ['report'])
-    const query = { ...(await pooledQuery(context, args, 'tally')), ...args.read(GROUPED) }
+    const pool = await pooledQuery(context, args, 'tally')
+    const query = { ...pool, ...tallyOptions(args.params(Object.keys(TALLY)), pool.timeframe) }
     const bands = await context.bands()
     const ask = (trials: Trials | null): Promise<Tally> => tally(bands, query, { trials, step: context.step })
     const found = await (bands.server === null ? withTrials(context, ask) : ask(null))

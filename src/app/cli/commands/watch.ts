@@ -123,7 +123,7 @@ async function noticeMissingTickers(context: Context, tickers: readonly string[]
   if (context.config.quiet || tickers.length === 0) return
   const loaded = new Set(await (await context.local()).tickers())
   const missing = tickers.filter(ticker => !loaded.has(ticker))
-  if (missing.length > 0) await context.remark(`not loaded: ${missing.join(', ')} (bands tickers)`)
+  if (missing.length > 0) await context.remark(`not loaded: ${missing.join(', ')} (bands status)`)
 }
 
 const SHAPE = /^[a-z][\w-]{0,39}$/i
