@@ -26,7 +26,7 @@ function reasonOf(why: WhyEmpty, query: HistoryQuery): Words {
   switch (why.code) {
     case 'no_facts':
     case 'context_lacks':
-      return sentence`${why.lack}.`
+      return sentence`${why.missing}.`
     case 'not_begun':
       return `${ticker} has no bar by ${formatDay(why.as_of)}.`
     case 'no_band_yet':
@@ -67,12 +67,12 @@ function reasonOf(why: WhyEmpty, query: HistoryQuery): Words {
   }
 }
 
-function noBandYet({ bars, lack, as_of }: Extract<WhyEmpty, { code: 'no_band_yet' }>, query: HistoryQuery): string {
+function noBandYet({ bars, missing, as_of }: Extract<WhyEmpty, { code: 'no_band_yet' }>, query: HistoryQuery): string {
   const { ticker, field, timeframe } = query
   const day = formatDay(as_of)
-  if (lack === null) return `${ticker} has no ${timeframe} ${field} on any bar by ${day}.`
+  if (missing === null) return `${ticker} has no ${timeframe} ${field} on any bar by ${day}.`
   const few = `${count(bars, 'bar')} ${bars === 1 ? 'is' : 'are'} too few`
-  const why = lack === 'bars' ? few : 'none of its bars has a volume'
+  const why = missing === 'bars' ? few : 'none of its bars has a volume'
   return `${ticker} has no ${timeframe} ${field} yet by ${day}: ${why}.`
 }
 

@@ -304,7 +304,7 @@ export class StorageError extends BandsError {
   }
 }
 
-/** The same, and the last write is not in the store. All earlier writes are stored. */
+/** A StorageError after which the last write is not in the store. All earlier writes are stored. */
 export class NotWritten extends StorageError {}
 
 /** The written file was deleted, moved or replaced in the meantime. */

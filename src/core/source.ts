@@ -93,10 +93,10 @@ interface NamedRange {
 /** Why a question found no event, as data. empty.ts has the words. A range is null if it does not matter. */
 export type WhyEmpty =
   /** The field, or the context's field, needs facts that are missing. */
-  | { code: 'no_facts' | 'context_lacks'; lack: Words }
+  | { code: 'no_facts' | 'context_lacks'; missing: Words }
   | { code: 'not_begun'; as_of: Day }
-  /** No band on any of N bars; `lack` is null if the missing data cannot be named in a word. */
-  | { code: 'no_band_yet'; bars: number; lack: 'bars' | 'volumes' | null; as_of: Day }
+  /** No band on any of N bars; `missing` is null if the missing data cannot be named in a word. */
+  | { code: 'no_band_yet'; bars: number; missing: 'bars' | 'volumes' | null; as_of: Day }
   /** No day lies between the bounds. */
   | { code: 'no_day'; range: NamedRange | null }
   | { code: 'bars_end'; last: Day }
@@ -143,7 +143,7 @@ export interface KnownTicker {
   first: Day
   last: Day
   /** Why the field cannot have a band; null if it can. */
-  lack: Words | null
+  missing: Words | null
 }
 
 /** How many fields wait for an import, and since when (ISO time, UTC; null: not known). */

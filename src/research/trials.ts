@@ -216,11 +216,11 @@ export function checkFamily(family: Family | undefined, trials: Trials | null): 
  */
 export async function withCountedTrials<Found extends { warnings: string[] }>(
   trials: Trials | null,
-  ask: (trials: Trials | null) => Promise<Found>,
+  run: (trials: Trials | null) => Promise<Found>,
 ): Promise<Found> {
-  if (trials === null) return ask(null)
+  if (trials === null) return run(null)
   const patient = new FallbackTrials(trials)
-  const found = await ask(patient)
+  const found = await run(patient)
   if (patient.failure === null) return found
   return {
     ...found,

@@ -172,7 +172,7 @@ export async function fieldsIn({ fields_file: named }: OwnFields, env: NodeJS.Pr
   return ownFieldSet(await textOf(path), path)
 }
 
-/** The same, but only the specified fields if the own ones are broken: for commands that do not need them. */
+/** All fields, or only the specified ones if the own ones are broken: for commands that do not need them. */
 export function fieldsUnlessBroken(named: OwnFields, env: NodeJS.ProcessEnv): Promise<FieldSet> {
   return fieldsIn(named, env).catch(() => BUILT_IN)
 }

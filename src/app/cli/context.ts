@@ -67,7 +67,7 @@ export class Context {
     return usedRemote
   }
 
-  /** The same for a question that uses options of a server for something else, too. */
+  /** The chosen server, for a command that also uses the options of a server for something else. */
   async server(config = this.config): Promise<Remote | null> {
     const { remote, profile } = config
     // Most users have no server, and should not wait for the code that calls one.

@@ -15,7 +15,7 @@ export async function noticeNoEvent(context: Context, source: Source, query: His
   await context.notice(`No event: ${[reason, ...(advice === null ? [] : [advice])].map(withOptions).join(' ')}`)
 }
 
-/** The same for a question about several tickers. @param found what was found of them */
+/** Says on stderr why a question about several tickers has no event to show. */
 export async function noticeNoEventOfAny(
   context: Context,
   source: Source,
@@ -23,11 +23,11 @@ export async function noticeNoEventOfAny(
   found: PoolAnswer,
 ): Promise<void> {
   if (context.config.quiet) return
-  const lack = await whyNoFactsOfAny(source, found.tickers, query.field)
-  await context.notice(`No event: ${lack === null ? emptyPoolNote(query, found) : `${lack}.`}`)
+  const reason = await whyNoFactsOfAny(source, found.tickers, query.field)
+  await context.notice(`No event: ${reason === null ? emptyPoolNote(query, found) : `${reason}.`}`)
 }
 
-/** The same for a study. */
+/** Says on stderr why a study has no event. */
 export async function noticeEmptyStudy(context: Context, source: Source, found: EventStudy): Promise<void> {
   const { tickers, field, bands, when, lag, first, last, after, before, first_bar, last_bar } = found
   if (context.config.quiet) return
@@ -41,13 +41,13 @@ export async function noticeEmptyStudy(context: Context, source: Source, found: 
   const never = isCondition(field)
     ? `${[field, ...lagInWords(lag)].join(', ')} ${one ? 'never ' : ''}${bands === null ? 'changed' : became} of ${who}`
     : `${who} ${one ? 'never ' : ''}${what}`
-  const lack =
+  const reason =
     (await whyNoFactsOfAny(source, tickers, field)) ?? (when && (await whyNoFactsOfAny(source, tickers, when)))
   const why =
     first === null
       ? `there is no bar with a band of ${field}${after === null && before === null ? '' : ` in the dates asked for; the bars go from ${first_bar} to ${last_bar}`}`
       : `${never} as it was asked for, from ${first} to ${last}`
-  await context.notice(`No event: ${lack ?? why}.`)
+  await context.notice(`No event: ${reason ?? why}.`)
 }
 
 /** Why none of some tickers has the facts of a field; null if one of them may have them. */
@@ -56,7 +56,9 @@ export async function whyNoFactsOfAny(
   tickers: readonly string[],
   field: string,
 ): Promise<string | null> {
-  const lacks = (await source.known(tickers, field)).map(({ lack }) => (lack === null ? null : withOptions(lack)))
+  const lacks = (await source.known(tickers, field)).map(({ missing: lack }) =>
+    lack === null ? null : withOptions(lack),
+  )
   if (lacks.length < tickers.length || lacks.includes(null)) return null
   if (lacks.length === 1) return lacks[0]!
   return `${field} stands on dated facts, and none that count are loaded for any of the ${tickers.length} tickers`

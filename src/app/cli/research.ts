@@ -31,7 +31,7 @@ export async function studyMarket(context: Context): Promise<PricedSource> {
 /** Runs a question with the trial log. The sample and a log that cannot be written count nothing, with a notice. */
 export async function withTrials<Found extends { warnings: string[] }>(
   context: Context,
-  ask: (trials: Trials | null) => Promise<Found>,
+  run: (trials: Trials | null) => Promise<Found>,
 ): Promise<Found> {
   const { withCountedTrials } = await import('../../research/trials.js')
   const { openTrials } = await import('../open/database.js')
@@ -40,7 +40,7 @@ export async function withTrials<Found extends { warnings: string[] }>(
     await context.notice(`this run is not counted among the trials: ${error.message}`)
     return null
   })
-  return withCountedTrials(context.closing(trials), ask)
+  return withCountedTrials(context.closing(trials), run)
 }
 
 /**

@@ -15,7 +15,7 @@ export function defaultTickers({ config }: Context): readonly string[] {
   return config.saved.values.tickers ?? []
 }
 
-/** The same with a notice, so that the user sees which tickers are used. */
+/** The default tickers, with a notice, so that the user sees which tickers are used. */
 export async function announcedDefaultTickers(context: Context): Promise<string[]> {
   const tickers = defaultTickers(context)
   if (tickers.length > 0)

@@ -83,7 +83,7 @@ function databaseIn(argv: readonly string[]): string | undefined {
   return argv[at]!.slice('--db='.length) || argv[at + 1]
 }
 
-/** The same line without an option; null if it has none of that name. */
+/** A line without one of its options; null if it does not have that option. */
 export function without(argv: readonly string[], option: string): string[] | null {
   const at = argv.findLastIndex(word => word === option || word.startsWith(`${option}=`))
   if (at < 0) return null
@@ -224,20 +224,23 @@ function arrange(line: Line): void {
   line.parts = [...words, ...optionsOf(line)]
 }
 
-/** Words that an option without its value has taken. */
+/**
+ * Takes words back from an option whose value the user left out: it took a field, a ticker or a date instead. Only kinds
+ * of words that the line does not have elsewhere.
+ */
 function takeBack(line: Line, found: Found): void {
   for (const option of optionsOf(line)) {
     const { spec, value } = option
     if (value === null || value === '' || problem(line, option) === null) continue
-    const [kind, inIt] = [placeholder(spec), sortWords([value], line.known, true)]
-    const isOwn = (one: string): boolean => kind.startsWith(one) || kind === 'CONDITION' || kind === 'T:F=B'
+    const [kind, inValue] = [placeholder(spec), sortWords([value], line.known, true)]
+    const takes = (one: string): boolean => kind.startsWith(one) || kind === 'CONDITION' || kind === 'T:F=B'
     for (const [name, list] of [
       ['FIELD', 'fields'],
       ['TICKER', 'tickers'],
       ['DATE', 'dates'],
     ] as const) {
-      if (inIt[list].length === 0 || isOwn(name) || found[list].length > 0) continue
-      found[list].push(...inIt[list])
+      if (inValue[list].length === 0 || takes(name) || found[list].length > 0) continue
+      found[list].push(...inValue[list])
       option.value = ''
     }
   }

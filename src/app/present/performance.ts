@@ -243,7 +243,7 @@ export function wideIfTested({ validation }: Pick<Backtest, 'validation'>): Pick
   return (validation?.test ?? null) === null ? {} : { on: 'wide' }
 }
 
-/** The same as a heading. */
+/** The heading of the results of all data. */
 function allDataTitle({ validation }: Backtest): Pick<Section, 'title' | 'untitled' | 'phrases'> {
   if (validation === null) return { title: 'Performance', untitled: true }
   const [first, ...more] = validation.candidates

@@ -26,7 +26,7 @@ export function titleOf({ strategy: { name, side, entry } }: Backtest): string {
   return name ?? `${side === 'long' ? 'Buying' : 'Selling short'} when ${eventTitle(entry.field, entry.bands)}`
 }
 
-/** The same in phrases. */
+/** The rules of a strategy as phrases below the title. */
 export function headingOf(found: Backtest): string[] {
   const { name, side, entry, lag } = found.strategy
   const event = becomesText(entry, 'changes', bands => bands.join(' or '))

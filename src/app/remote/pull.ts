@@ -265,7 +265,7 @@ const NOTES: Readonly<Record<RestartReason, (range: string) => string>> = {
     `the range of the key, ${range}, begins after all that was kept, which goes: nobody tells what lies between`,
 }
 
-/** The same for the same page of the same run, so that a page that was paid for and lost costs nothing again. */
+/** The name of a request: one page has one name in a run, so a paid page that was lost costs nothing again. */
 function idOf(run: PullRun, series: StoredPages, before: string | null): string {
   const { ticker, timeframe, field } = series
   const page = [run.id, ticker, timeframe, field, series.kept[0]?.pulled_at ?? null, before]

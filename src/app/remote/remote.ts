@@ -157,7 +157,7 @@ export class Remote implements Source {
   }
 
   /**
-   * The same, but ignores earlier answers: for callers that store pages longer than a run. Free if the same name was
+   * One page of events, regardless of earlier answers: for callers that store pages longer than a run. Free if the same name was
    * used within 48 hours, or if the ETag still matches and the server supports it.
    */
   async newPage(query: EventsQuery, named: Required<Named>): Promise<NewPage> {
@@ -274,7 +274,7 @@ export class Remote implements Source {
     return found.sort((a, b) => (a.date < b.date ? -1 : 1))
   }
 
-  /** The same of any band or of one, page by page backwards in time. Throws Upstream for pages without an end. */
+  /** All events of any band or of one, page by page backwards in time. Throws Upstream for pages without an end. */
   async #pagesOf(query: ClosedQuery): Promise<BandEvent[]> {
     const events: BandEvent[] = []
     let { before } = query
@@ -411,13 +411,13 @@ const WIDTH = 8
  */
 export async function* ahead<Item, Found>(
   items: readonly Item[],
-  ask: (item: Item) => Promise<Found>,
+  query: (item: Item) => Promise<Found>,
 ): AsyncGenerator<Found> {
   const running: Promise<Found>[] = []
   let next = 0
   const fill = (): void => {
     while (next < items.length && running.length < WIDTH) {
-      const one = ask(items[next++]!)
+      const one = query(items[next++]!)
       // Earlier items are answered first; later ones are not.
       one.catch(() => {
         next = items.length

@@ -85,7 +85,7 @@ export function zoneOf(value: number, cuts: readonly number[], scale = 1): numbe
   return zone
 }
 
-/** The same on both sides of 0: an edge belongs to the outer zone, a value near 0 to the middle one. */
+/** The zone of a value among cuts on both sides of 0. An edge is in the outer zone, a value near 0 in the middle one. */
 export function zoneBothWays(value: number, cuts: readonly number[]): number {
   return cuts.length + zoneOf(value, cuts) - zoneOf(-value, cuts)
 }

@@ -27,7 +27,7 @@ export class Quarters {
   readonly #days: Int32Array
   /** The newest quarters at each bar, however old; bars between two changes share one chain. */
   readonly #chains: Chain[]
-  /** The same, empty where they are too old. */
+  /** The newest quarters at each bar; empty where they are too old. */
   readonly #counting: Chain[]
 
   constructor(series: Series, { reports, splits }: Facts) {

@@ -72,8 +72,8 @@ function adjustmentsInWords(): string {
 
 function sectorReading(known: Fundamentals, t: number): Reading {
   const { count, ranks } = known.peers()
-  const lack = known.hasSector ? `${count[t]} peers, at least ${peers.least} are needed` : 'it has no sector'
-  const note = ranks.rank[t]! < 0 ? `left out: ${lack}` : `among itself and ${count[t]} peers`
+  const reason = known.hasSector ? `${count[t]} peers, at least ${peers.least} are needed` : 'it has no sector'
+  const note = ranks.rank[t]! < 0 ? `left out: ${reason}` : `among itself and ${count[t]} peers`
   return reading('sector_pct', percentile(ranks.rank[t]!, ranks.size[t]!), note)
 }
 
@@ -121,11 +121,11 @@ export const peVsSector = factField({
     if (!areKnown(parts)) return parts
     const { count: counts, median: medians } = known.peers()
     const [count, own, median] = [counts[t]!, known.yield()[t]!, medians[t]!]
-    const lack = known.hasSector ? `of ${count} peers, at least ${peers.least} are needed` : 'it has no sector'
+    const reason = known.hasSector ? `of ${count} peers, at least ${peers.least} are needed` : 'it has no sector'
     const found = [
       ...parts,
       reading('peers', count),
-      reading('peers_median', median, Number.isNaN(median) ? lack : undefined),
+      reading('peers_median', median, Number.isNaN(median) ? reason : undefined),
     ]
     if (Number.isNaN(median)) return found
     if (!(median > 0)) return [...found, reading('median_to_own', undefined, 'peers_median must be above 0')]

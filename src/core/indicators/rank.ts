@@ -122,7 +122,7 @@ export function movingRanks(values: Float64Array, subset: Subset, from = 0): Ran
   return kernelRanks(values, subset, TOLERANCE) ?? plainRanks(values, subset)
 }
 
-/** The same for a few bars at the end. */
+/** The ranks of a few bars at the end. */
 function lastRanks(values: Float64Array, { lag, history, least }: Subset, from: number): Ranks {
   const rank = new Int32Array(values.length).fill(-1)
   const size = new Int32Array(values.length)
@@ -135,7 +135,7 @@ function lastRanks(values: Float64Array, { lag, history, least }: Subset, from: 
   return { rank, size }
 }
 
-/** The same without WebAssembly. */
+/** The ranks of all bars without WebAssembly. */
 export function plainRanks(values: Float64Array, { lag, history, least }: Subset): Ranks {
   const rank = new Int32Array(values.length).fill(-1)
   const size = new Int32Array(values.length)

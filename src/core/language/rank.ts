@@ -50,7 +50,7 @@ function isPrice(word: string): boolean {
   return PRICES.some(price => price === word.toLowerCase())
 }
 
-/** The same for an already checked text. A price is a price, whatever the fields. */
+/** Reads a rank from a text that was checked before. The name of a price is never a field. */
 export function readRank(text: string, param = 'rank'): Rank {
   const word = wordIn(text)
   if (word !== null && !isPrice(word.name))

@@ -32,7 +32,7 @@ const TRUE = 0b11
 
 const NOT = Uint8Array.of(TRUE, UNKNOWN, 0, FALSE)
 
-/** The same as codes of the bands `false` and `true`. */
+/** The code of the band `false` or `true` for each of these values. */
 const CODES = Uint8Array.of(0, UNDEFINED, 0, 1)
 
 /** The truth of a condition on each bar: 1, 0, or UNDEFINED where unknown. A bar never uses later ones. */

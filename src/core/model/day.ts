@@ -52,7 +52,7 @@ export function formatDay(day: Day): string {
   return text
 }
 
-/** The same for a day that may be missing. */
+/** A day as `YYYY-MM-DD`; null for a missing day. */
 export function dateOf(day: Day | null | undefined): string | null {
   return day === null || day === undefined ? null : formatDay(day)
 }

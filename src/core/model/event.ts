@@ -111,7 +111,7 @@ export interface HistoryQuery extends SeriesKey {
   lag?: number | undefined
 }
 
-/** The same events of several tickers. */
+/** Events of several tickers. */
 export interface PoolQuery extends Omit<HistoryQuery, 'ticker'> {
   tickers: readonly string[]
 }

@@ -76,9 +76,9 @@ function vocabularyOf(
   present: EventHistory['present'],
   bands: readonly string[],
 ): readonly string[] {
-  const told = events.flatMap(event => [event.band, event.prev_band])
-  if (present !== null) told.push(present.band)
-  return [...new Set([...bands, ...told])]
+  const named = events.flatMap(event => [event.band, event.prev_band])
+  if (present !== null) named.push(present.band)
+  return [...new Set([...bands, ...named])]
 }
 
 /** The events in the spelling of the specification. */

@@ -88,7 +88,8 @@ const LAG = CONDITIONS_LAG.param
 const OWN_LAG = 'lag'
 
 /**
- * One parameter sets the lag of the context and of conditions that name tickers. It is refused if there are neither.
+ * Whether the parameter of the lag sets the key at this path. It sets the lag of a context, and that of conditions which
+ * name tickers. Throws InvalidParameter if the strategy has neither.
  */
 function isLagged(whole: Document, place: string, fields: FieldSet): boolean {
   const [entry, exit] = [partOf(whole, 'entry'), partOf(whole, 'exit')]

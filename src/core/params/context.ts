@@ -162,7 +162,7 @@ function checkContext(params: Written): void {
   throw wrong(present[0]!, sentence`${parameter('context')} says it all; leave ${listed(present)} out.`)
 }
 
-/** The same for a question that takes one band. Throws InvalidParameter if the word names several. */
+/** Splits the context of a question that takes one band. Throws InvalidParameter if the text names several. */
 export function withOneBand(params: Written, fields: FieldSet = BUILT_IN): Written {
   const parts = withContext(params, fields)
   const { context_band: bands } = parts

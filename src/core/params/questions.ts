@@ -97,7 +97,7 @@ export const EVENTS_OR_CONDITIONS = {
   ...WHEN,
 } as const satisfies Table
 
-/** The same without the limits of a tier, for the user's own data. */
+/** The events parameters for the user's own data, without the limits of a tier. */
 export const UNLIMITED_EVENTS = {
   ...EVENTS_OR_CONDITIONS,
   limit: withDefault(COUNT, DEFAULT_LIMIT, 'how many of the newest events, or all'),
@@ -143,13 +143,13 @@ export type FieldOrCondition<Params extends { field: unknown }> =
   | Params
   | (Omit<Params, 'field' | 'when'> & { field?: undefined; when: string })
 
-/** The same without a limit. */
+/** The parameters of all events of a ticker. */
 export type HistoryParams = Distributed<EventsParams, 'limit'>
 
 /** Without some, each kind by itself. */
 type Distributed<Params, Names extends string> = Params extends unknown ? Omit<Params, Names> : never
 
-/** The same for several tickers, counted together. */
+/** The parameters of the events of several tickers, counted together. */
 export type PoolParams = Distributed<HistoryParams, 'ticker'> & { tickers: readonly string[] }
 
 /** The newest of several tickers. */

@@ -16,12 +16,12 @@ export function whyFieldReserved(name: string): string | undefined {
   return whyListReserved(name) ?? (answer && `is a key of the answer ${answer[0]}; it has ${[...answer[1]].join(', ')}`)
 }
 
-/** The same for a band. A band may have the name of a specified band, such as low, which is also a key. */
+/** Why a band cannot have this name. It may have the name of a specified band, such as low, which is also a key. */
 export function whyBandReserved(name: string): string | undefined {
   return BUILT_IN.all.some(({ bands }) => bands.includes(name)) ? undefined : whyListReserved(name)
 }
 
-/** The same for a list of tickers. */
+/** Why a list of tickers cannot have this name. */
 export function whyListReserved(name: string): string | undefined {
   if (BUILT_IN.named(name) !== undefined) return 'is a field of bands already'
   return COLUMNS.has(name) ? `is a column of the exports; they have ${[...COLUMNS].join(', ')}` : undefined

@@ -125,8 +125,8 @@ const URL_SHAPE = /^\s*[a-z][a-z\d+.-]+:\/|[a-z][a-z\d+.-]+:\/\//i
 export function fileValue(param: string, value: unknown): string {
   const text = textOf(param, value)
   if (!URL_SHAPE.test(text) && !isPostgresUrl(text)) return text
-  const lack = 'is a URL, and a database of bands is a file on this machine: give the path of one.'
-  throw wrong(param, sentence`${parameter(param)} ${lack}`, { allowed: 'the path of a file' })
+  const why = 'is a URL, and a database of bands is a file on this machine: give the path of one.'
+  throw wrong(param, sentence`${parameter(param)} ${why}`, { allowed: 'the path of a file' })
 }
 
 /** The accounts of a server: a file of this machine, or the URL of a PostgreSQL database. */

@@ -42,7 +42,7 @@ export function withField(params: object, fields: FieldSet): object {
   return { ...others, field: nameOf(when, fields), band }
 }
 
-/** The same for a question about either a field or a condition. @param why they exclude each other */
+/** Puts the condition in place of the field. Throws InvalidParameter for both. @param why they exclude each other */
 export function conditionAsField({ when, ...others }: Written, why: string, fields: FieldSet): Written {
   if (when == null) return others
   if (others.field == null) return { ...others, field: nameOf(when, fields) }
@@ -51,7 +51,7 @@ export function conditionAsField({ when, ...others }: Written, why: string, fiel
   throw wrong('when', message)
 }
 
-/** The same for the entry of a strategy, which has other keys. @param at its path: `entry` */
+/** Puts the condition of a strategy's entry in place of a missing field. @param at path of the entry: `entry` */
 export function entryWithField(written: Written, at: string, fields: FieldSet): Written {
   if (written.when == null || written.field != null) return written
   const { when, bands, ...others } = written

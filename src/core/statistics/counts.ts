@@ -108,8 +108,8 @@ function shiftedCounts(
   categories: number,
 ): Int32Array {
   const counts = new Int32Array(shifts.length * categories)
-  const room = 2 ** Math.floor(BITS / categories)
-  const one = Float64Array.from({ length: categories }, (_, code) => room ** code)
+  const radix = 2 ** Math.floor(BITS / categories)
+  const one = Float64Array.from({ length: categories }, (_, code) => radix ** code)
   const totals = new Float64Array(shifts.length)
   const values = new Float64Array(2 * calendar)
   let added = 0
@@ -119,24 +119,24 @@ function shiftedCounts(
     values.fill(0)
     for (let i = 0; i < indices.length; i++) values[indices[i]!] = values[indices[i]! + calendar] = one[codes[i]!]!
     for (let from = 0; from < events.length; ) {
-      if (added === room - 1) added = unpack(totals, room, counts, categories)
-      const at = events.subarray(from, from + room - 1 - added).map(event => indices[event]!)
+      if (added === radix - 1) added = unpack(totals, radix, counts, categories)
+      const at = events.subarray(from, from + radix - 1 - added).map(event => indices[event]!)
       addValues(totals, values, at, shifts)
       from += at.length
       added += at.length
     }
   }
-  unpack(totals, room, counts, categories)
+  unpack(totals, radix, counts, categories)
   return counts
 }
 
 /** Unpacks counts into rows; the remaining total is 0. */
-function unpack(totals: Float64Array, room: number, into: Int32Array, categories: number): 0 {
+function unpack(totals: Float64Array, radix: number, into: Int32Array, categories: number): 0 {
   for (let i = 0; i < totals.length; i++) {
     let rest = totals[i]!
     for (let code = 0; code < categories; code++) {
-      const others = Math.floor(rest / room)
-      into[i * categories + code]! += rest - others * room
+      const others = Math.floor(rest / radix)
+      into[i * categories + code]! += rest - others * radix
       rest = others
     }
   }

@@ -22,7 +22,7 @@ export function neweyWest(num: Float64Array, den: Float64Array, lag: number): Es
 }
 
 /**
- * The same with full weights for all autocovariances up to `lag`: Hansen & Hodrick, "Forward exchange rates as optimal
+ * The ratio with full weights for all autocovariances up to `lag`: Hansen & Hodrick, "Forward exchange rates as optimal
  * predictors of future spot rates" (1980). Where their sum is negative, the answer is Newey and West's, marked as such.
  */
 export function hansenHodrick(
@@ -153,8 +153,8 @@ function bartlett(values: Float64Array, lag: number): number {
 }
 
 /**
- * The same with lag `days` - 1, fast where most days may have a value: the mean of the squared sums over all windows of
- * that length.
+ * Bartlett's variance with lag `days` - 1: the mean of the squared sums over all windows of that length. Fast where
+ * most days may have a value.
  */
 export function windowVariance(values: Float64Array, days: number): number {
   const n = values.length
@@ -187,7 +187,7 @@ export function ratioError(num: Float64Array, den: Float64Array, days: number): 
 }
 
 /**
- * The same for several pairs of series whose events fall on the same few days.
+ * The ratio and its error for several pairs of series whose events fall on the same few days.
  * @param at the days, ascending
  * @param nums one value a day and pair, day after day
  * @param dens number of events a day, of every pair

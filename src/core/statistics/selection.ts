@@ -165,9 +165,9 @@ interface Kernel {
 }
 
 function kernelOf(n: number, block: number): Kernel {
-  const stay = 1 - 1 / block
+  const sameBlock = 1 - 1 / block
   const weights = Float64Array.from({ length: n }, (_, distance) =>
-    distance === 0 ? 0 : (1 - distance / n) * stay ** distance + (distance / n) * stay ** (n - distance),
+    distance === 0 ? 0 : (1 - distance / n) * sameBlock ** distance + (distance / n) * sameBlock ** (n - distance),
   )
   return { n, weights, total: weights.reduce((sum, weight) => sum + weight, 1) }
 }

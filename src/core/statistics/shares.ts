@@ -43,7 +43,7 @@ export function shareInterval(members: readonly ShareMember[], days: number, win
 }
 
 /**
- * The same for events that are counted day by day.
+ * Interval of a share whose events are counted day by day.
  * @param held events of each day that count in the share
  * @param events of each day
  */

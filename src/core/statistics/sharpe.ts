@@ -39,7 +39,7 @@ export function sampleOf(yearly: number | null, returns: Float64Array, barsAYear
   return { sharpe: yearly / Math.sqrt(barsAYear), n: returns.length, skewness: lean, kurtosis: tails }
 }
 
-/** The same for redrawn returns, by their indices; NaN without variation. */
+/** Sharpe ratio a year of redrawn returns. @param drawn indices of the returns; NaN where they do not vary */
 export function drawnSharpe(returns: Float64Array, drawn: Int32Array, barsAYear: number, rf: number): number {
   const n = drawn.length
   let sum = 0

@@ -76,13 +76,13 @@ async function readBarsJson(source: Source, text: JsonText, options: ReadOptions
 
 /** The ticker of all rows, null when each names its own. */
 function fixedTicker(source: Source, table: JsonTable, options: ReadOptions): string | null {
-  const given = tickerOption(options.ticker)
-  if (table.columns.ticker === undefined) return given ?? tickerOfFile(source, table.symbol, table.format).ticker
-  if (given === null) return null
+  const typedTicker = tickerOption(options.ticker)
+  if (table.columns.ticker === undefined) return typedTicker ?? tickerOfFile(source, table.symbol, table.format).ticker
+  if (typedTicker === null) return null
   const symbols = table.rows.map(cells => asText(cells[table.columns.ticker!]))
   const other = symbols.find(symbol => symbol !== symbols[0])
-  if (other === undefined) return given
-  throw severalTickers({ file: source.file }, given, symbols[0]!, other)
+  if (other === undefined) return typedTicker
+  throw severalTickers({ file: source.file }, typedTicker, symbols[0]!, other)
 }
 
 interface DateCell {

@@ -54,7 +54,7 @@ export async function openSource(input: Input, stdin: ReadOptions['stdin']): Pro
 /** Encodings of older programs, in the order in which they are tried. */
 const OLDER = ['windows-1252', 'gb18030', 'shift_jis', 'euc-kr', 'big5', 'windows-1250']
 
-/** The same file and its head in each encoding that it may have; none where it is UTF-8. */
+/** A file and its head in each older encoding that it may have; none where it is UTF-8. */
 export function* inOlderEncodings(
   source: Source,
   head: { bytes: Buffer; whole: boolean },

@@ -241,7 +241,7 @@ class Scanner {
     ends[field] = end
   }
 
-  /** The same for a row that doubles quotes or breaks lines inside them, field by field. */
+  /** Takes a row that doubles quotes or breaks lines inside them, field by field. */
   #takeQuoted(from: number, last: boolean): number {
     const bytes = this.#bytes
     const row = this.#row

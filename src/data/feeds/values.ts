@@ -276,7 +276,7 @@ export function readNumber(text: string, decimal: Decimal = '.'): number {
 
 const UNITS: Record<string, number> = { K: 1e3, M: 1e6, B: 1e9, T: 1e12 }
 
-/** The same of a number of shares, which may be in thousands (`40.5K`), millions, billions or trillions. */
+/** Reads a number of shares, which may be in thousands (`40.5K`), millions, billions or trillions. */
 export function readVolume(text: string, decimal: Decimal = '.'): number {
   const trimmed = text.trim()
   const unit = UNITS[trimmed.slice(-1).toUpperCase()]

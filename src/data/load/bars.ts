@@ -168,13 +168,14 @@ async function withStored(store: Store, data: TickerData, bar: number): Promise<
   }
 }
 
-/** The first bar that differs from the stored ones; 0 if all derived data may differ. */
+/** The bar from which on derived data may differ from the stored ones; 0: from the first bar on. */
 function sinceOf(stored: Stored | null, now: TickerData, [first]: readonly BarRange[]): number {
   // Another asset class may change the weeks; unadjusted closes may be known only from now on.
   const isSame =
     stored !== null &&
     stored.entry.assetClass === now.entry.assetClass &&
     (stored.series.unadjustedClose === undefined) === (now.daily.unadjustedClose === undefined)
+  // The first range has the stored bars that did not change, if it begins with the first of them.
   const since = isSame && first !== undefined && first.index === 0 ? first.bars : 0
   return reachesBack(now, since) ? 0 : since
 }

@@ -250,11 +250,12 @@ function appended(had: readonly Row[], incoming: readonly Row[]): readonly Row[]
   return [...left, ...last]
 }
 
-/** A source without a sector does not delete a stored one. */
+/** One record of all values: the newest that is known. A source without a sector does not delete a stored one. */
 function filledIn(had: readonly Row[], incoming: readonly Row[]): readonly Row[] {
   const all = [...had, ...incoming].map(row => row.record as object)
-  const stated = all.map(record => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)))
-  const record = Object.assign({}, ...all.slice(0, 1), ...stated) as FactRecord
+  const known = all.map(record => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)))
+  // The first record has all keys, also those that stay null.
+  const record = Object.assign({}, all[0], ...known) as FactRecord
   if (had.length > 0 && sameRecord(had.at(-1)!.record, record)) return had
   return [{ source: incoming[0]!.source, record }]
 }

@@ -55,15 +55,15 @@ function nameOf(param: string, value: unknown): string {
 
 /** Columns of one length. */
 function seriesOf(param: string, value: unknown): Series {
-  const given = objectOf(param, value)
-  const { days, unadjustedClose } = given
-  wordValue(`${param}.timeframe`, textOf(`${param}.timeframe`, given.timeframe), ['daily'])
+  const columns = objectOf(param, value)
+  const { days, unadjustedClose } = columns
+  wordValue(`${param}.timeframe`, textOf(`${param}.timeframe`, columns.timeframe), ['daily'])
   if (!(days instanceof Int32Array) || days.length === 0)
     return refuse(`${param}.days`, days, 'an Int32Array of days, counted from 1970-01-01, of at least one bar')
   const odd = days.findIndex(day => !isDay(day))
   if (odd >= 0) return refuse(`${param}.days[${odd}]`, days[odd], DAYS)
   const column = (name: string): Float64Array => {
-    const values = given[name]
+    const values = columns[name]
     if (values instanceof Float64Array && values.length === days.length) return values
     return refuse(`${param}.${name}`, values, `a Float64Array as long as days (${days.length})`)
   }

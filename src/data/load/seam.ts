@@ -190,10 +190,10 @@ function finenessOf(prices: readonly number[]): number {
 /** The single factor between nearly all closes of common days, within rounding; null if there is none. */
 function commonFactor(pairs: readonly Pair[]): number | null {
   if (pairs.length < 2) return null
-  const alike = pairs.filter(isTimes(middleOf(pairs)))
-  const differing = alike.filter(one => !isSame(one))
-  if (!isMost(alike.length, pairs.length) || 2 * differing.length <= alike.length) return null
-  return factorOf(alike)
+  const withFactor = pairs.filter(isTimes(middleOf(pairs)))
+  const differing = withFactor.filter(one => !isSame(one))
+  if (!isMost(withFactor.length, pairs.length) || 2 * differing.length <= withFactor.length) return null
+  return factorOf(withFactor)
 }
 
 function middleOf(pairs: readonly Ratio[]): number {

@@ -130,9 +130,10 @@ function isGap(gaps: Int32Array, bar: number): boolean {
   return false
 }
 
-/** Lengths, until they are copied: of a whole market there are ten thousands of lists. */
+/** A buffer for the lengths, because a whole market has ten thousands of lists. */
 let lengths = new Int32Array(256)
 
+/** The lengths in bars of the completed periods in a band. @param f index of the field */
 function completedIn({ bars, bands }: FieldColumns, { from, to, ended }: Cut, f: number, band: number): Int32Array {
   if (to[f]! - from[f]! > lengths.length) lengths = new Int32Array(2 * (to[f]! - from[f]!))
   const upTo = Math.min(to[f]!, ended[f]! - 1)

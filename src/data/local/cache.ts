@@ -104,7 +104,7 @@ export class Cache {
   }
 
   /**
-   * The same for some fields of many tickers, in one read: ticker by ticker, with the fields in the order of the query.
+   * The events of some fields of many tickers, in one read: by ticker, with the fields in the order of the query.
    * @param outcomes whether returns are needed, too
    */
   async *findAll(
@@ -185,7 +185,7 @@ export class Cache {
     return viewOf(recorded, timeframe, this.field(field).bands, bars)
   }
 
-  /** The same, regardless of the day. */
+  /** One field of one ticker with all its bars, regardless of the day. */
   async recorded(ticker: string, timeframe: Timeframe, field: string, lag?: number): Promise<Recorded> {
     await this.#checkDefinitions()
     const recorded = this.isRecorded(field)
@@ -271,10 +271,10 @@ export class Cache {
 
   /**
    * The error for a ticker without bars.
-   * @param lack the missing data
+   * @param reason such as `no bars`
    * @param others tickers that have such data, besides those with bars
    */
-  async unknown(ticker: string, lack = 'no bars', others: readonly string[] = []): Promise<NotFound> {
+  async unknown(ticker: string, reason = 'no bars', others: readonly string[] = []): Promise<NotFound> {
     const { otherData } = this.ways
     const about = { missing: { kind: 'ticker', name: ticker } } as const
     const there = (await otherData?.of(ticker)) ?? null
@@ -285,7 +285,7 @@ export class Cache {
     const here = await this.store.names('bars')
     const known = new Set([...here, ...((await otherData?.tickers()) ?? []), ...others])
     const suggestions = suggest(ticker, [...known])
-    return new NotFound(`${lack} for "${ticker}".${didYouMean(suggestions)}`, suggestions, about)
+    return new NotFound(`${reason} for "${ticker}".${didYouMean(suggestions)}`, suggestions, about)
   }
 
   /** Throws Busy while an import runs: facts may be new while the fields that use them are still old. */

@@ -220,8 +220,8 @@ function permissionsCheck(path: string, folder: string): Check {
     return warn(name, `others may write ${path}`, `chmod go-w ${path}`)
   const writable = may(folder, constants.W_OK) && (!there || may(path, constants.W_OK))
   if (writable) return ok(name, 'can be read and written')
-  const lack = isOnReadOnlySystem(path) ? 'is on a read-only file system' : 'is read-only'
-  const detail = `${folder} ${lack}: questions work, imports do not`
+  const state = isOnReadOnlySystem(path) ? 'is on a read-only file system' : 'is read-only'
+  const detail = `${folder} ${state}: questions work, imports do not`
   return warn(name, detail, sentence`choose another with ${parameter('db')}`)
 }
 

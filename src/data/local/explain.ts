@@ -223,9 +223,9 @@ function whyUndefined(t: number, warmUp: number, first: string | null, readings:
 }
 
 function inForce(view: View, t: number) {
-  const stay = periodAt(view, t)
-  if (stay === null) return { in_force: null, entered: null, bars_in_force: null, initial: false }
-  const { band, since, initial } = stay
+  const period = periodAt(view, t)
+  if (period === null) return { in_force: null, entered: null, bars_in_force: null, initial: false }
+  const { band, since, initial } = period
   return { in_force: band, entered: formatDay(view.days[since]!), bars_in_force: t - since, initial }
 }
 

@@ -77,7 +77,7 @@ export interface ExportData {
 }
 
 /**
- * The same as JSON, in blocks of many rows, never empty; large exports use threads.
+ * The events as JSON, in blocks of many rows, never empty; large exports use threads.
  * @param between separator of two rows
  */
 export async function* exportEventBlocks(

@@ -56,12 +56,12 @@ export class Local extends Cache implements Source, PricedSource {
   readonly server = null
   #prices: Prices | null = null
 
-  /** The same as of a day; closing either closes both. */
+  /** This database as of a day; closing either closes both. */
   on(day: Day): Local {
     return new Local(this.store, this.tier, day, this.ways)
   }
 
-  /** The same with other fields. */
+  /** This database with other fields. */
   with(fields: FieldSet): Local {
     return new Local(this.store, this.tier, this.asOf, { ...this.ways, fields })
   }
@@ -118,8 +118,8 @@ export class Local extends Cache implements Source, PricedSource {
       const entry = await this.store.ticker(ticker)
       if (entry === null) continue
       const sheets = onFacts ? await this.store.sheets(ticker) : null
-      const lack = sheets !== null && countedFacts(sheets) === null ? missingFactsOf(field!, ticker, sheets) : null
-      known.push({ ticker, first: entry.first, last: entry.last, lack })
+      const missing = sheets !== null && countedFacts(sheets) === null ? missingFactsOf(field!, ticker, sheets) : null
+      known.push({ ticker, first: entry.first, last: entry.last, missing })
     }
     return known
   }

@@ -60,7 +60,7 @@ export class Prices {
   async #cached<Found>(
     ticker: string,
     timeframe: Timeframe,
-    ask: (cached: Once, today: Day) => Promise<Found>,
+    read: (cached: Once, today: Day) => Promise<Found>,
   ): Promise<Found> {
     const today = await this.#cache.today()
     const name = `${timeframe} ${ticker} ${today}`
@@ -70,7 +70,7 @@ export class Prices {
     const [oldest] = this.#byName.keys()
     if (this.#byName.size > MOST_CACHED) this.#byName.delete(oldest!)
     try {
-      return await ask(cached, today)
+      return await read(cached, today)
     } catch (error) {
       this.#byName.delete(name)
       throw error

@@ -132,7 +132,7 @@ export function outcomesAfter(view: View, found: Int32Array): UnroundedOutcomes[
   return windowNames(view.timeframe).map((_, w) => outcomesAt(view, w, bars))
 }
 
-/** The same without them. */
+/** Returns after events, without unrounded figures. */
 export function performancesAfter(view: View, found: Int32Array): WindowOutcomes[] {
   const bars = found.map(i => view.record!.bars[i]!)
   return windowNames(view.timeframe).map((_, w) => ({ ...performancesAt(view, w, bars), unrounded: null }))
@@ -203,9 +203,9 @@ export function performanceCounts(view: View, w: number, at: Int32Array): number
 /** The band in force at the end of the view; its day of entry is reported only within the range. */
 export function presentBand(view: View, rangeStart: Day): EventHistory['present'] {
   const last = view.bars - 1
-  const stay = periodAt(view, last)
-  if (stay === null) return null
-  const { band, since, initial } = stay
+  const period = periodAt(view, last)
+  if (period === null) return null
+  const { band, since, initial } = period
   const day = view.days[since]!
   return day > rangeStart
     ? { band, since: formatDay(day), bars: last - since, initial }

@@ -17,11 +17,16 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
   const { first, last } = await cache.entry(ticker)
   const current = periodAt(view, view.bars - 1)
   // A condition may be known although a field that it names is not.
-  const lack = isCondition(field) && current !== null ? null : await missingFacts(cache, ticker, field)
-  if (lack !== null) return { code: 'no_facts', lack }
+  const missing = isCondition(field) && current !== null ? null : await missingFacts(cache, ticker, field)
+  if (missing !== null) return { code: 'no_facts', missing }
   if (first > today) return { code: 'not_begun', as_of: today }
   if (current === null)
-    return { code: 'no_band_yet', bars: view.bars, lack: await missingForBand(cache, query, view.bars), as_of: today }
+    return {
+      code: 'no_band_yet',
+      bars: view.bars,
+      missing: await missingForBand(cache, query, view.bars),
+      as_of: today,
+    }
   const range = Number.isFinite(rangeStart) ? { name: plan.range, from: rangeStart + 1, to: today } : null
   const after = query.after ?? Number.NEGATIVE_INFINITY
   const before = query.before ?? Number.POSITIVE_INFINITY
@@ -65,8 +70,8 @@ async function ofEvents(cache: Cache, query: HistoryQuery, parts: DatedQuery): P
   const truths = when === null ? null : bandsByBar(when.record!, when.bars)
   if (truths !== null && bars.every(bar => truths[bar] !== TRUE))
     return { code: 'when_never', events: bars.length, unknown: bars.filter(bar => truths[bar] === UNDEFINED).length }
-  const lack = await missingFacts(cache, other!.ticker, other!.field)
-  if (lack !== null) return { code: 'context_lacks', lack }
+  const missing = await missingFacts(cache, other!.ticker, other!.field)
+  if (missing !== null) return { code: 'context_lacks', missing }
   const entered = new Set(bars.map(bar => bandEnteredBy(context!, view, bar)))
   return { code: 'context_never', events: inDates.length, bands: context!.bands.filter(band => entered.has(band)) }
 }
@@ -98,8 +103,8 @@ async function missingFacts(cache: Cache, ticker: string, field: string): Promis
   if (wanted.needs === 'bars') return null
   if (isRuled(wanted)) {
     for (const subject of wanted.subjects) {
-      const lack: Words | null = await missingFacts(cache, subject.ticker ?? ticker, subject.field)
-      if (lack !== null) return lack
+      const missing: Words | null = await missingFacts(cache, subject.ticker ?? ticker, subject.field)
+      if (missing !== null) return missing
     }
     return null
   }

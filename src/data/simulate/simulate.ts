@@ -98,7 +98,7 @@ const FACTS_STREAM = 0x40000000
 interface World {
   /** Number from which the streams of the tickers branch off. */
   root: number
-  /** The same for the streams of their facts. */
+  /** Root of the random streams of their facts. */
   factsRoot: number
   days: Int32Array
   sevenDays: boolean

@@ -75,7 +75,7 @@ export interface PageStore {
   setRun(run: PullRun | null): Promise<void>
 }
 
-/** The same for the same series. */
+/** A key of a map: one name for each series. */
 export function nameOf({ ticker, timeframe, field }: SeriesKey): string {
   return `${ticker} ${timeframe} ${field}`
 }

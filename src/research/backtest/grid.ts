@@ -171,12 +171,12 @@ async function validated(
   ready: readonly Ready[],
   { calendar }: GridData,
   traded: readonly FullCell[],
-  ask: RunTasks,
+  runTasks: RunTasks,
 ): Promise<Validated | null> {
   const last = traded.reduce((most, { days }) => Math.max(most, days.at(-1) ?? most), -1)
   const folds = foldsOf(calendar.subarray(0, countUpTo(calendar, last)), run)
   if (folds === null) return null
-  const trained = await ask(folds.flatMap(({ train }) => strategies.map((_, cell) => ({ cell, part: train }))))
+  const trained = await runTasks(folds.flatMap(({ train }) => strategies.map((_, cell) => ({ cell, part: train }))))
   const n = strategies.length
   const choices = folds.map((_, i) => choiceOf(trained.slice(i * n, (i + 1) * n)))
   // Written like the values of the grid, all of which are listed.

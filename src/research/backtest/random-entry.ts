@@ -56,7 +56,7 @@ export interface StrategyTrades {
   trades: readonly Taken[]
 }
 
-/** The same of several strategies together. @param days signals are moved among these days; all days without it */
+/** Random entry of several strategies together. @param days signals move only among these days (default all) */
 export function randomEntryOf(
   runs: readonly StrategyTrades[],
   draws: number,
@@ -96,7 +96,7 @@ export function longestOf(trades: readonly Taken[]): number {
 export const MOVES = 199
 
 /**
- * The same p for many runs of one strategy. The net return of a signal after each move is computed once, when the first
+ * The p of random entry for many runs of one strategy. The net return of a signal after each move is computed once, when the first
  * run trades it.
  * @param longest bars of the longest trade of a run: the moves begin there
  */
@@ -113,7 +113,7 @@ export function entryTest(
     i === 0 ? 0 : longest + Math.floor(((i - 0.5) * possible) / count),
   )
   const landings = new Map<Member, Landing>()
-  const room = new Float64Array(calendar.length * moves.length)
+  const buffer = new Float64Array(calendar.length * moves.length)
   return trades => {
     const closed = trades.filter(({ left }) => left.why !== 'open')
     if (count === 0 || closed.length === 0) return null
@@ -126,7 +126,7 @@ export function entryTest(
     const sorted = (rows as MovedSignal[]).sort((a, b) => a.place - b.place)
     const own = longestOf(closed)
     const isFar = (move: number): boolean => move >= own && move <= calendar.length - own
-    const [first, ...all] = errorsOf(sorted, moves.length, own, room).filter((_, i) => i === 0 || isFar(moves[i]!))
+    const [first, ...all] = errorsOf(sorted, moves.length, own, buffer).filter((_, i) => i === 0 || isFar(moves[i]!))
     const known = all.filter(({ n }) => n > 0)
     return known.length === 0 ? null : entryRank(rankOf(first!, known, mean(known.map(one => one.mean))!))
   }
@@ -176,11 +176,11 @@ function landingOf(
 /**
  * Mean and error after each move.
  * @param signals in order of their days
- * @param room for a number a move and day, which all draws share: asking for it anew takes longer than the sums
+ * @param buffer for a number a move and day, which all draws share: asking for it anew takes longer than the sums
  */
-function errorsOf(signals: readonly MovedSignal[], moves: number, longest: number, room: Float64Array): RatioError[] {
+function errorsOf(signals: readonly MovedSignal[], moves: number, longest: number, buffer: Float64Array): RatioError[] {
   const at = Int32Array.from(new Set(signals.map(({ place }) => place)))
-  const sums = room.subarray(0, at.length * moves).fill(0)
+  const sums = buffer.subarray(0, at.length * moves).fill(0)
   const counts = new Float64Array(at.length)
   const missed: number[] = []
   let day = 0

@@ -307,7 +307,7 @@ export function investedShare(exposure: Float64Array): number {
   return mean(exposure.filter(share => !Number.isNaN(share))) ?? 0
 }
 
-/** The same, negative for shorts. */
+/** Mean share of the equity in positions, negative for shorts. */
 export function averageExposure({ exposure, strategy }: Simulation): number {
   return investedShare(exposure) * (strategy.side === 'long' ? 1 : -1)
 }

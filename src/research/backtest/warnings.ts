@@ -24,7 +24,7 @@ export function warningsOf(simulation: DrawnRun, found: Found, run: RunOptions):
   return [...ofTests(found), ...ofTraded(simulation, found, run), ...ofChoices(found.validation, run)]
 }
 
-/** The same for one strategy among several, over all its own days. The caller itself warns about few trades. */
+/** Warnings about one of several strategies, over all its own days. The caller itself warns about few trades. */
 export function warningsOfOne(simulation: DrawnRun, statistics: EquityStatistics): Warning[] {
   return ofTraded(simulation, { ...signalsFound(simulation), statistics, benchmarks: [] }, { min_trades: 0 })
 }
@@ -175,12 +175,12 @@ function ofMoney({ strategy, equity }: Simulation, { interest, statistics }: Tra
   const { total_return: total } = statistics
   const whole = total === null ? 'the total return' : `the total return of ${signed(total)}`
   const earned = `${whole} contains ${signed(interest.of_capital)} of the capital that is interest on cash`
-  const asked = `the Sharpe ratio asks for no more than ${percent(risk_free)} a year`
+  const aboveRate = `the Sharpe ratio asks for no more than ${percent(risk_free)} a year`
   const rf = `an rf of ${percent(portfolio.cash_rate, '')} counts what is above it`
   return [
     ['flattering', isFree && 'no costs: real trades cost something'],
     ['settings', side === 'long' && costs.borrow > 0 && 'borrow is paid on shorts; these are long trades'],
-    ['flattering', portfolio.cash_rate > risk_free && interest.money > 0 && `${earned}, and ${asked}: ${rf}`],
+    ['flattering', portfolio.cash_rate > risk_free && interest.money > 0 && `${earned}, and ${aboveRate}: ${rf}`],
     ['impossible', !equity.every(value => value > 0) && 'the equity fell to 0 or below: the strategy was ruined'],
   ]
 }

@@ -155,7 +155,7 @@ export function positionsInWords(portfolio: Strategy['portfolio']): string {
   return `${counted(max_positions, 'position')}, ${isAll ? 'all of the equity' : `each ${sizingInWords(portfolio)}`}`
 }
 
-/** The same without the noun: `2, each 1/2 of the equity`. */
+/** `2, each 1/2 of the equity`, after the word positions. */
 export function slotsInWords(portfolio: Strategy['portfolio']): string {
   return `${portfolio.max_positions}, each ${sizingInWords(portfolio)}`
 }

@@ -256,11 +256,11 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
   const marks: Mark[] = []
   for (const timeframe of query.timeframes) {
     const progress = new Progress(earlier.filter(mark => mark.timeframe === timeframe))
-    const asked = { fields, timeframe, after: Math.min(since - LATEST - 1, progress.earliest) }
+    const range = { fields, timeframe, after: Math.min(since - LATEST - 1, progress.earliest) }
     const isBegun = progress.isBegun || leftOut.length === 0
     const begin = isBegun ? null : await lastBarsBy(local, since, { tickers, timeframe, fields: fields.slice(0, 1) })
     const changed: Changing[] = []
-    for await (const periods of local.bandPeriods({ ...asked, tickers })) {
+    for await (const periods of local.bandPeriods({ ...range, tickers })) {
       step?.(() => `changes  ${periods.ticker}  ${timeframe}`)
       const { ticker, last } = periods
       if (last !== null) {
@@ -274,7 +274,7 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
       if (changes.size > 0) changed.push({ ticker, fields: changes })
     }
     const beside = { ...(query.when !== undefined && { when: query.when }), ...(query.lag && { lag: query.lag }) }
-    for (const one of changed) found.push(...(await eventsIn(local, one, { ...asked, ...beside })))
+    for (const one of changed) found.push(...(await eventsIn(local, one, { ...range, ...beside })))
   }
   const document: Changes = {
     schema: 'bands.changes/1',
@@ -357,10 +357,10 @@ function changing({ ticker, fields, transitions }: BandPeriods, since: Day, prog
 async function eventsIn(
   local: Local,
   { ticker, fields }: Changing,
-  asked: { timeframe: Timeframe; after: Day; when?: string; lag?: number },
+  range: { timeframe: Timeframe; after: Day; when?: string; lag?: number },
 ): Promise<ExportedEvent[]> {
   const found: ExportedEvent[] = []
-  const read = { ...asked, tickers: [ticker], fields: [...fields.keys()], outcomes: 'known' } as const
+  const read = { ...range, tickers: [ticker], fields: [...fields.keys()], outcomes: 'known' } as const
   for await (const history of local.histories(read)) {
     const { field, timeframe } = history
     for (const { missing: _missing, returns = {}, percentiles = {}, ...event } of eventsOf(history))

@@ -66,7 +66,7 @@ export interface MemberBars extends Omit<Member, 'indices'> {
  * @param forward r_h of every bar, NaN where the window has not elapsed
  * @param eligible bars on which the field has a band, ascending
  * @param signals bars of the events, ascending, all of them eligible
- * @param room for the returns, at least as long as `eligible`
+ * @param buffer for the returns, at least as long as `eligible`
  */
 export function memberBars(
   ticker: string,
@@ -74,13 +74,13 @@ export function memberBars(
   forward: Float64Array,
   eligible: Int32Array,
   signals: Int32Array,
-  room: Float64Array = new Float64Array(eligible.length),
+  buffer: Float64Array = new Float64Array(eligible.length),
 ): MemberBars {
   let [n, sum, rises, last] = [0, 0, 0, -1]
   for (let i = 0; i < eligible.length; i++) {
     const value = forward[eligible[i]!]!
     if (Number.isNaN(value)) continue
-    room[n++] = value
+    buffer[n++] = value
     sum += value
     if (value > 0) rises++
     last = i
@@ -91,7 +91,7 @@ export function memberBars(
   return {
     ticker,
     bars,
-    returns: room.subarray(0, n),
+    returns: buffer.subarray(0, n),
     days: daysAt(days, bars),
     events,
     base: sum / n,

@@ -202,7 +202,7 @@ export interface PathPoint {
   /** 95 % interval of the mean: bootstrap of units of events whose windows up to the bar share no day. */
   low: number | null
   high: number | null
-  /** The same for any bar of the same tickers and range. */
+  /** That share for any bar of the same tickers and range. */
   base: number | null
   /** Mean cumulative abnormal return, counted from bar 0; null without a model. */
   abnormal: number | null

@@ -106,7 +106,7 @@ export async function contextBandsOf(...args: Parameters<typeof contextOn>): Pro
   return (...where) => Array.from(codesOn(...where), code => (code === UNDEFINED ? null : bands[code]!))
 }
 
-/** The same as codes, with the vocabulary that they index. */
+/** The bands of a second ticker, and their codes on some bars of another ticker. */
 export async function contextOn(
   source: PricedSource,
   { ticker, field, lag }: Pick<ContextFilter, 'ticker' | 'field' | 'lag'>,

@@ -42,9 +42,9 @@ export type Cell = ReturnType<typeof studyWindow>
 export function studyWindow(material: Material, horizon: number): { window: UncorrectedWindow; sharpe: number | null } {
   const { query } = material
   const subjects = material.subjects.filter(({ signals }) => signals.bars.length > 0)
-  const room = new Float64Array(subjects.reduce((sum, { eligible }) => sum + eligible.length, 0))
-  const { base, figures, histogram } = spreadsOf(membersIn(room, subjects, horizon))
-  const members = membersIn(room, subjects, horizon)
+  const buffer = new Float64Array(subjects.reduce((sum, { eligible }) => sum + eligible.length, 0))
+  const { base, figures, histogram } = spreadsOf(membersIn(buffer, subjects, horizon))
+  const members = membersIn(buffer, subjects, horizon)
   const cell = cellOf(members, horizon)
   const { independent, ...hit } = hitRateOf(cell)
   const held = eventPortfolio(subjects, members, horizon, material.benchmark)
@@ -76,12 +76,12 @@ export function studyWindow(material: Material, horizon: number): { window: Unco
   return { window: { ...window, reasons }, sharpe: counts.n === 0 ? null : sharpe(dailyReturns(held.portfolio), 1) }
 }
 
-/** Each ticker's part in a cell, in the order of the tickers. @param room for the returns of all base bars */
-function membersIn(room: Float64Array, subjects: readonly Subject[], horizon: number): MemberBars[] {
+/** Each ticker's part in a cell, in the order of the tickers. @param buffer for the returns of all base bars */
+function membersIn(buffer: Float64Array, subjects: readonly Subject[], horizon: number): MemberBars[] {
   let from = 0
   return subjects.map(({ ticker, prices, eligible, signals }) => {
     const forward = forwardReturns(prices, horizon)
-    const own = room.subarray(from, from + eligible.length)
+    const own = buffer.subarray(from, from + eligible.length)
     from += eligible.length
     return memberBars(ticker, prices.series.days, forward, eligible, signals.bars, own)
   })
@@ -130,15 +130,15 @@ function figuresOf(returns: Float64Array, base: StudyWindow['base']) {
   }
 }
 
-/** Only for events whose window has elapsed. */
-function meanExcursions(subjects: readonly Subject[], which: number, horizon: number) {
+/** Mean greatest rise and fall within a window, of the events whose window has elapsed. @param windowIndex of the study */
+function meanExcursions(subjects: readonly Subject[], windowIndex: number, horizon: number) {
   const sums = { mfe: 0, mae: 0 }
   let n = 0
   for (const subject of subjects) {
     const forward = forwardReturns(subject.prices, horizon)
     for (const [i, bar] of subject.signals.bars.entries()) {
       if (Number.isNaN(forward[bar]!)) continue
-      const { mfe, mae } = extremesAfter(subject, i, which)
+      const { mfe, mae } = extremesAfter(subject, i, windowIndex)
       n++
       sums.mfe += mfe
       sums.mae += mae

@@ -200,7 +200,7 @@ export function contextCoverage(
   return beyond(ticker, days, [events, 'whose band is carried forward'], [unfiltered, `so in no band of it${out}`])
 }
 
-/** The same for a benchmark, which has no return where it has no bars. */
+/** Warnings where the bars of a benchmark do not cover the events: it has no return there. */
 function benchmarkCoverage(ticker: string, days: Int32Array, events: readonly Day[]): string[] {
   const late = 'and there is nothing to compare them with'
   return beyond(ticker, days, [events, late], [events, 'so have nothing to be compared with'])

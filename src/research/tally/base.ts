@@ -63,10 +63,10 @@ const THEORETICAL = [0.05, 0.15, 0.2, 0.2, 0.2, 0.15, 0.05]
 /** The best three of them together. */
 export const TOP_SHARE = 0.4
 
-/** @param room for the returns, at least as long */
+/** @param buffer for the returns, at least as long */
 export function tickerBase(
   { returns, performances: counts }: Baseline['windows'][string],
-  room: Float64Array,
+  buffer: Float64Array,
 ): TickerBase {
   let sum = 0
   let rises = 0
@@ -78,7 +78,7 @@ export function tickerBase(
   }
   const ranked = counts.reduce((total, count) => total + count, 0)
   return {
-    returns: inOrder(returns, room.subarray(0, returns.length)),
+    returns: inOrder(returns, buffer.subarray(0, returns.length)),
     mean: sum / returns.length,
     rises,
     counts,

@@ -50,22 +50,23 @@ export function contextTests(
   }
 }
 
+/** Tests for each band left whether the next band depends on the context, and all of them together. */
 function equalRows(
   bands: readonly string[],
   contexts: readonly string[],
   events: readonly Change[],
 ): ContextTests['equal_rows'] {
   const tables = bands.map(() => contexts.map(() => bands.map(() => 0)))
-  const place = new Map(bands.map((band, i) => [band, i]))
+  const indexOf = new Map(bands.map((band, i) => [band, i]))
   for (const { band, prev_band, context_band, times = 1 } of events) {
     const context = contexts.indexOf(context_band ?? '')
-    if (context !== -1) tables[place.get(prev_band)!]![context]![place.get(band)!]! += times
+    if (context !== -1) tables[indexOf.get(prev_band)!]![context]![indexOf.get(band)!]! += times
   }
   const { total, reason, rows } = andersonGoodman(tables)
-  const lack = 'not left for different bands in different contexts'
+  const untested = 'not left for different bands in different contexts'
   return {
     ...testOf(total, reason),
-    rows: bands.map((from, i) => ({ from, ...testOf(rows[i]!, rows[i] === null ? lack : null) })),
+    rows: bands.map((from, i) => ({ from, ...testOf(rows[i]!, rows[i] === null ? untested : null) })),
   }
 }
 

@@ -100,12 +100,12 @@ export async function tally(
   const { timeframe } = filter
   const found = groupsOf(sources, by, order)
   // Window by window in one buffer: the bases of one window are all returns of all tickers.
-  const room = new Float64Array(sources.reduce((bars, { base }) => bars + (base?.bars ?? 0), 0))
+  const buffer = new Float64Array(sources.reduce((bars, { base }) => bars + (base?.bars ?? 0), 0))
   const chosen = windowNames(timeframe).flatMap((window, w) => {
     return horizon === undefined || horizon.includes(TIMEFRAMES[timeframe].windows[w]!) ? [{ window, w }] : []
   })
   const tallied = chosen.map(({ window, w }) => {
-    const bases = basesOf(sources, window, room)
+    const bases = basesOf(sources, window, buffer)
     return found.map(({ members }) => tallyWindow(members, timeframe, w, bases))
   })
   const groups = found.map(({ value, members }, i): TallyGroup => {
@@ -408,12 +408,12 @@ interface Bases {
   market: Market
 }
 
-function basesOf(sources: readonly TickerSource[], window: string, room: Float64Array): Bases {
+function basesOf(sources: readonly TickerSource[], window: string, buffer: Float64Array): Bases {
   const of = new Map<TickerSource, TickerBase>()
   let from = 0
   for (const source of sources) {
     if (source.base === null) continue
-    of.set(source, tickerBase(source.base.windows[window]!, room.subarray(from)))
+    of.set(source, tickerBase(source.base.windows[window]!, buffer.subarray(from)))
     from += source.base.bars
   }
   return { of, market: new Market([...of.values()]) }

@@ -22,7 +22,7 @@ export interface Transitions extends Scope, Figures {
   timeframe: Timeframe
   context: { ticker: string; field: string } | null
   bands: string[]
-  /** The same for each band of the context, and whether the context matters; null without a context. */
+  /** These figures for each band of the context, and whether the context matters; null without a context. */
   by_context: { groups: ({ context: string | null } & Figures)[]; tests: ContextTests } | null
   /** Notes on the numbers, in sentences. */
   notes: string[]
@@ -117,7 +117,7 @@ function figuresOf(
 ): (events: readonly Change[], stays: readonly BandPeriod[]) => Figures {
   return (events, stays) => {
     const byBand = new Map<string, BandPeriod[]>(bands.map(band => [band, []]))
-    for (const stay of stays) byBand.get(stay.band)!.push(stay)
+    for (const period of stays) byBand.get(period.band)!.push(period)
     const own = Array.from(byBand, ([band, stays]) => ({ band, stays }))
     return {
       events: countOf(events),
@@ -205,7 +205,7 @@ function row(
   from: string,
   bands: readonly string[],
   count: (to: string) => number | null,
-  lack: string,
+  reason: string,
 ): TransitionRow {
   const counts = bands.map(to => [to, count(to)] as const)
   const n = counts.reduce((sum, [, value]) => sum + (value ?? 0), 0)
@@ -214,7 +214,7 @@ function row(
     n,
     counts: Object.fromEntries(counts),
     shares: Object.fromEntries(counts.map(([to, value]) => [to, value === null || n === 0 ? null : value / n])),
-    reason: n === 0 ? lack : null,
+    reason: n === 0 ? reason : null,
   }
 }
 
@@ -266,13 +266,13 @@ export function leaving(
   const steps = cumulativeIncidence(spells, causes)
   const longest = spells.reduce((most, { length }) => Math.max(most, length), 0)
   return TIMEFRAMES[timeframe].windows.map(bars => {
-    const lack = lackOf(countOf(stays), countOf(spells), bars > longest && steps.at(-1)?.survival !== 0)
+    const reason = lackOf(countOf(stays), countOf(spells), bars > longest && steps.at(-1)?.survival !== 0)
     const step = stepAt(steps, bars)
-    const share = (cause: number): number | null => (lack === null ? (step?.incidence[cause] ?? 0) : null)
+    const share = (cause: number): number | null => (reason === null ? (step?.incidence[cause] ?? 0) : null)
     return {
-      ...{ band, bars, staying: lack === null ? (step?.survival ?? 1) : null },
+      ...{ band, bars, staying: reason === null ? (step?.survival ?? 1) : null },
       to: Object.fromEntries(bands.map((to, i) => [to, to === band ? null : share(i)])),
-      ...{ unknown: share(bands.length), reason: lack },
+      ...{ unknown: share(bands.length), reason: reason },
     }
   })
 }

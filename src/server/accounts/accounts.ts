@@ -197,7 +197,7 @@ export interface Accounts {
    * Replaces all books by those that the work writes, or changes nothing.
    * @param work gets a function that writes rows, and one that reads them back before the commit
    */
-  replaceBooks<T>(work: (put: EachRows, look: (each: EachRows) => Promise<void>) => Promise<T>): Promise<T>
+  replaceBooks<T>(work: (put: EachRows, readBack: (each: EachRows) => Promise<void>) => Promise<T>): Promise<T>
   /** Throws StorageError where a charge could not be written down: without room, and from a failed one on until one works. */
   check(): Promise<void>
   close(): Promise<void>

@@ -46,9 +46,9 @@ export interface Service {
 /** A parsed request URL. */
 export interface Question {
   credits: number
-  /** The same for every spelling of the same question. */
+  /** The normal spelling of the question. */
   normal: string
-  /** The same for all questions whose answers are parts of one. */
+  /** The normal spelling of the question whose answer contains this one. */
   whole: string
   /** Is the same as long as the answer is; null: only as long as nothing is written. */
   stamp(service: Service): Promise<string | null>
@@ -321,11 +321,11 @@ const OVERHEAD = 1_000
  * Shares one answer among all callers in one turn of the event loop: requests that arrive together check for changes
  * together.
  */
-export function oncePerTurn<T>(ask: () => Promise<T>): () => Promise<T> {
+export function oncePerTurn<T>(work: () => Promise<T>): () => Promise<T> {
   let pending: Promise<T> | null = null
   return () => {
     if (pending === null) {
-      pending = ask()
+      pending = work()
       setImmediate(() => {
         pending = null
       })

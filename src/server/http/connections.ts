@@ -108,6 +108,10 @@ export class Connections {
     this.#closed(crowd)
   }
 
+  /**
+   * The connection to close for the newest: of those that wait for their caller the longest, first one without a valid
+   * key. The map is in order of waiting. @param crowd 'address': only of the newest one's address
+   */
   #longestWaiting(newest: Connection, crowd: ClosedFor): Connection | null {
     let longest: Connection | null = null
     for (const connection of this.#all.values()) {
@@ -133,7 +137,7 @@ export class Connections {
   }
 }
 
-/** The same for a connection and for what TLS makes of it, which is another socket. */
+/** Both ends of a connection, as text: equal for its socket and for the one that TLS makes of it. */
 function endsOf({ localAddress, remoteAddress, remotePort }: Socket): string {
   return `${localAddress} ${remoteAddress} ${remotePort}`
 }

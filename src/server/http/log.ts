@@ -187,10 +187,10 @@ export class Metrics {
       'bands_data_fields_waiting_seconds',
       'For how long fields have waited for an import of facts; 0 where none waits, NaN where that is not known.',
     )
-    const look = inTime(() => Promise.all([version(), newestDay(), waiting()]))
+    const readAll = inTime(() => Promise.all([version(), newestDay(), waiting()]))
     this.#looks.push(async () => {
       try {
-        const [now, newest, waitingFields] = await look()
+        const [now, newest, waitingFields] = await readAll()
         if (now !== seen) since.set(Date.now() / 1000)
         seen = now
         if (newest !== null) day.set(newest * 86_400)
@@ -251,11 +251,11 @@ export function secondsOf({ since }: WaitingFields): number | null {
 /** The longest wait of a scrape for a database, in milliseconds: a scraper gives up after ten seconds. */
 const DATA_TIMEOUT_MS = 5_000
 
-/** The same query with a time limit; it does not start again before it has ended. */
-function inTime<T>(look: () => Promise<T>): () => Promise<T> {
+/** A query with a time limit. It does not start again before it has ended. */
+function inTime<T>(query: () => Promise<T>): () => Promise<T> {
   let pending: Promise<T> | null = null
   return () => {
-    pending ??= look().finally(() => {
+    pending ??= query().finally(() => {
       pending = null
     })
     const late = sleep(DATA_TIMEOUT_MS, undefined, { ref: false }).then(() => {

@@ -250,13 +250,13 @@ export function refusals(shape: ErrorShape): Record<string, ResponseObject> {
   return Object.fromEntries(components)
 }
 
-function thrownBy(ask: () => unknown): BandsError {
+function thrownBy(work: () => unknown): BandsError {
   try {
-    ask()
+    work()
   } catch (error) {
     return error as BandsError
   }
-  throw new Error(`${ask} is not refused`)
+  throw new Error(`${work} is not refused`)
 }
 
 /** Answers as the bundled sample gives them as of 2018-05-11. */

@@ -53,7 +53,7 @@ export const LIMITS = {
   keepAliveTimeout: 30_000,
   /** At this number the one that has waited longest for its caller is closed for a new one. */
   connections: 1_000,
-  /** The same per address. Behind a proxy, all connections have its address. */
+  /** The most connections of one address. Behind a proxy, all connections have its address. */
   connectionsPerAddress: Number.POSITIVE_INFINITY,
   /** Bytes of a request line and its headers. */
   headBytes: 16_384,
@@ -69,7 +69,7 @@ export const LIMITS = {
 
 export type Limits = typeof LIMITS
 
-/** The same with everything filled in. */
+/** The options of a server with every default filled in. */
 export type Settings = ReturnType<typeof settingsOf>
 
 export function settingsOf({ limits, credits, now = Date.now, ...options }: ServerOptions) {

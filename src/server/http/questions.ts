@@ -226,8 +226,8 @@ function bearerToken(rawHeaders: readonly string[]): string {
 
 /** The body depends on the tier of the key, so no cache but the caller's own may keep it. */
 function headersOf(etag: string, { asOf, note }: Answer): HeaderList {
-  const told = note === null ? [] : [NOTE, note]
-  return ['ETag', etag, 'Cache-Control', 'private, no-cache', 'Vary', 'Authorization', AS_OF, asOf, ...told]
+  const noteHeader = note === null ? [] : [NOTE, note]
+  return ['ETag', etag, 'Cache-Control', 'private, no-cache', 'Vary', 'Authorization', AS_OF, asOf, ...noteHeader]
 }
 
 /**

@@ -131,8 +131,8 @@ async function checked(context: Context, deep: boolean): Promise<{ tickers: numb
   } catch (error) {
     const fault = error instanceof StorageError ? faultOf(error) : null
     if (fault === null) throw error
-    const lack = `${fault}; import the files again into a new database, or put a backup in its place`
-    throw new BadData({ file: databasePath(context.choice) }, lack, { cause: error })
+    const remedy = `${fault}; import the files again into a new database, or put a backup in its place`
+    throw new BadData({ file: databasePath(context.choice) }, remedy, { cause: error })
   }
 }
 
@@ -212,8 +212,8 @@ async function listsThere(context: Context): Promise<Lists | null> {
 
 async function notLoaded(importer: Importer, ticker: string, what: string): Promise<NotFound> {
   const suggestions = suggest(ticker, await importer.tickers())
-  const lack = `${what} loaded for "${ticker}".`
-  return new NotFound(lack + didYouMean(suggestions), suggestions, { missing: { kind: 'ticker', name: ticker } })
+  const message = `${what} loaded for "${ticker}".`
+  return new NotFound(message + didYouMean(suggestions), suggestions, { missing: { kind: 'ticker', name: ticker } })
 }
 
 const unlock: Command = {

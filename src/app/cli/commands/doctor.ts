@@ -125,9 +125,9 @@ async function environmentChecks(context: Context): Promise<Check[]> {
 }
 
 /** Runs one check and returns its text if all is well. An error becomes the finding, with `mend` as its remedy. */
-async function checked(name: string, mend: Check['detail'], look: () => Promise<string | Check>): Promise<Check> {
+async function checked(name: string, mend: Check['detail'], check: () => Promise<string | Check>): Promise<Check> {
   try {
-    const found = await look()
+    const found = await check()
     return typeof found === 'string' ? ok(name, found) : found
   } catch (thrown) {
     return fail(name, messageOf(thrown), mend)

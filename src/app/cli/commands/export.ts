@@ -235,9 +235,9 @@ async function runExport(
   else await send(exportBars(cache, filter), BAR_COLUMNS)
 }
 
-async function* withCount<T>(items: AsyncIterable<T>, look: (item: T) => void): AsyncGenerator<T> {
+async function* withCount<T>(items: AsyncIterable<T>, onItem: (item: T) => void): AsyncGenerator<T> {
   for await (const item of items) {
-    look(item)
+    onItem(item)
     yield item
   }
 }

@@ -151,8 +151,8 @@ async function noticeMissingFacts(
     const own = states.filter(state => state.field === field)
     if (own.some(state => state.band !== null)) continue
     const tickers = own.map(state => state.ticker)
-    const lack = await whyNoFactsOfAny(source, tickers, field)
-    if (lack !== null) await context.notice(`${lack}.`)
+    const reason = await whyNoFactsOfAny(source, tickers, field)
+    if (reason !== null) await context.notice(`${reason}.`)
   }
 }
 

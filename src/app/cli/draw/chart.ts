@@ -160,10 +160,10 @@ export interface Bar {
 export function drawBars(bars: readonly Bar[], { width, ascii }: { width: number; ascii: boolean }): string[] {
   const label = longest(bars.map(bar => bar.label))
   const text = longest(bars.map(bar => bar.text))
-  const room = Math.max(8, width - label - text - 4)
+  const barWidth = Math.max(8, width - label - text - 4)
   const most = bars.reduce((a, bar) => Math.max(a, bar.value), 0)
   return bars.map(bar => {
-    const length = most === 0 ? 0 : (bar.value / most) * room
+    const length = most === 0 ? 0 : (bar.value / most) * barWidth
     const drawn = ascii ? '#'.repeat(Math.round(length)) : blocks(length)
     const axis = ascii ? '|' : '│'
     return `${bar.label.padStart(label)} ${axis}${drawn}${drawn === '' ? '' : ' '}${bar.text}`.trimEnd()

@@ -205,9 +205,9 @@ function pairText(kind: Kind, [first, second]: readonly [Value, Value], style: D
 function trends(lines: readonly Trend[], { width, unicode }: Screen): string[] {
   const name = longest(lines.map(line => line.name)) + 2
   const words = longest(lines.map(line => line.text))
-  const room = Math.max(4, Math.min(60, drawingWidth(width) - name - 2 - words))
+  const barWidth = Math.max(4, Math.min(60, drawingWidth(width) - name - 2 - words))
   return lines.map(
-    line => `${line.name.padEnd(name)}${sparkline(line.values, { width: room, ascii: !unicode })}  ${line.text}`,
+    line => `${line.name.padEnd(name)}${sparkline(line.values, { width: barWidth, ascii: !unicode })}  ${line.text}`,
   )
 }
 

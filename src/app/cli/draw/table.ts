@@ -71,7 +71,7 @@ export function plainTable({ columns, rows }: Table, paint: Paint): string[] {
   return [line(columns.map(column => ({ text: column.title, tone: 'strong' }))), ...rows.map(line)]
 }
 
-/** The same through the terminal's table drawer, which knows the width of each character. */
+/** Lines of aligned text whose columns allow for the width of each character in a terminal. */
 export async function terminalTable({ columns, rows }: Table, paint: Paint): Promise<string[]> {
   const { default: Drawer } = await import('cli-table3')
   const drawer = new Drawer({
@@ -160,11 +160,11 @@ async function tableText(whole: Table, screen: Screen): Promise<string> {
 
 /** Text of a last column that wraps, line by line in rows of their own. */
 function wrapped(table: Table, screen: Screen): Table {
-  const room = roomOfLast(table, screen)
-  if (table.columns.at(-1)?.wraps !== true || room < NARROWEST) return table
+  const widthLeft = roomOfLast(table, screen)
+  if (table.columns.at(-1)?.wraps !== true || widthLeft < NARROWEST) return table
   const rows = table.rows.flatMap(row => {
     const before = row.slice(0, -1)
-    const [first = '', ...more] = wrap(textOf(row.at(-1)!), room)
+    const [first = '', ...more] = wrap(textOf(row.at(-1)!), widthLeft)
     return [[...before, first], ...more.map(line => [...before.map(() => ''), line])]
   })
   return { ...table, rows }
@@ -183,12 +183,12 @@ function roomOfLast(table: Table, { width }: Screen): number {
 function narrowed(table: Table, screen: Screen): Table {
   const last = table.columns.length - 1
   if (table.columns[last]?.align === 'right') return table
-  const room = roomOfLast(table, screen)
+  const widthLeft = roomOfLast(table, screen)
   const mark = screen.unicode ? '…' : '...'
   const cut = (cell: Cell): Cell => {
     const shown = textOf(cell)
-    if (shown.length <= room || room <= mark.length) return cell
-    const short = shown.slice(0, room - mark.length) + mark
+    if (shown.length <= widthLeft || widthLeft <= mark.length) return cell
+    const short = shown.slice(0, widthLeft - mark.length) + mark
     return typeof cell === 'string' ? short : { ...cell, text: short }
   }
   return { ...table, rows: table.rows.map(row => row.map((cell, i) => (i === last ? cut(cell) : cell))) }

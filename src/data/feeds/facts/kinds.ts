@@ -98,12 +98,12 @@ function missingColumns(header: Header, kind: FactKind, known: Day | undefined):
   const missing = neededColumns(kind, known).filter(column => !header.has(column))
   const slips = missing.flatMap(column => header.slips(column).map(quoted))
   const meant = slips.length === 0 ? '' : `; did you mean ${slips.join(' and ')}?`
-  const lack = missing.length === 0 ? 'no columns of its own' : `no ${columns(missing)}`
+  const missingText = missing.length === 0 ? 'no columns of its own' : `no ${columns(missing)}`
   const help =
     meant === '' && missing.join() === 'known'
       ? sentence` (give one day for all rows with ${parameter('known', 'DATE')})`
       : ''
-  return sentence`${lack}${help}${meant === '' ? ';' : meant} ${needsOf(kind, known)}`
+  return sentence`${missingText}${help}${meant === '' ? ';' : meant} ${needsOf(kind, known)}`
 }
 
 function ambiguity(kind: FactKind, other: FactKind, known: Day | undefined): string {

@@ -94,7 +94,7 @@ const Moment = z.union([
 
 const dayOfMoment = (seconds: number): Day => dayAt(seconds * 1000)
 
-/** The same for past events. Throws BadData for a future day. */
+/** The day of a past event. Throws BadData for a future day. */
 function pastDay(name: string, seconds: number, { file, latest }: Pick<Taking, 'file' | 'latest'>): Day {
   const day = dayOfMoment(seconds)
   if (day > latest) throw new BadData({ file }, yetToCome(name, formatDay(day)))

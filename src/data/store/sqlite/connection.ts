@@ -254,7 +254,7 @@ export class Session {
     })
   }
 
-  /** The same for asynchronous work; no other query may use this connection meanwhile. */
+  /** Runs asynchronous work in one read transaction; no other query may use this connection meanwhile. */
   readingOn<T>(work: () => Promise<T>): Promise<T> {
     this.run('BEGIN')
     return this.toEnd(work)

@@ -31,7 +31,7 @@ export function fileLostCheck(path: string): () => void {
   }
 }
 
-/** The same for writers. @param file the written file, unless it already has this name */
+/** A check that a writer's file is still the one it opened. @param file the written file, unless it already has this name */
 export function writtenFileCheck(path: string, file: FileNumbers = statSync(path)): () => void {
   const changeOf = watched(path, file)
   return () => {

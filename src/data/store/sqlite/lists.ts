@@ -73,7 +73,7 @@ function writable(path: string, kind: DatabaseKind, notice: Notice | undefined):
   return session
 }
 
-/** The same for reading; null where none was made yet. Throws StorageError for one that cannot be read. */
+/** Opens the lists for reading; null where there are none yet. Throws StorageError for lists that cannot be read. */
 export function openSqliteListsForReading(path: string): ReadLists | null {
   if (!existsSync(path)) return null
   return listsIn(new Session(path, openForReading(path, LISTS), LISTS), Date.now)
@@ -150,9 +150,9 @@ function listsIn(db: Session, now: () => number): Lists {
         const before = bySeries(marksOf(question))
         for (const [series, marksNow] of bySeries(marks)) {
           const [ticker, timeframe] = series.split(' ') as [string, string]
-          const moved = movedOn(before.get(series) ?? new Map(), marksNow)
-          for (const field of moved.gone) db.run(OUT_OF_FIELDS, question, ticker, timeframe, field)
-          for (const [field, day] of moved.marks)
+          const changed = changedMarks(before.get(series) ?? new Map(), marksNow)
+          for (const field of changed.gone) db.run(OUT_OF_FIELDS, question, ticker, timeframe, field)
+          for (const [field, day] of changed.marks)
             if (field === null) db.run(INTO_SEEN, question, ticker, timeframe, day)
             else db.run(INTO_FIELDS, question, ticker, timeframe, field, day)
         }
@@ -174,8 +174,14 @@ function bySeries(marks: readonly Mark[]): Map<string, Map<string | null, number
   return found
 }
 
-/** Marks that have changed, and fields that need no mark of their own any more. No mark moves back. */
-function movedOn(before: SeriesMarks, marksNow: SeriesMarks): { marks: Map<string | null, number>; gone: string[] } {
+/**
+ * The marks of a series to write, and the fields whose own mark to delete, because it equals the mark of all fields. The
+ * later mark counts, whether it is from before or from now.
+ */
+function changedMarks(
+  before: SeriesMarks,
+  marksNow: SeriesMarks,
+): { marks: Map<string | null, number>; gone: string[] } {
   const markOf = (field: string | null): number => {
     const days = [before, marksNow].map(marks => marks.get(field) ?? marks.get(null) ?? Number.NEGATIVE_INFINITY)
     return Math.max(...days)

@@ -70,7 +70,7 @@ export function verified(
   kind: Verified['kind'],
   file: string,
   database: DatabaseKind,
-  look: (db: Session) => Pick<Verified, 'rows' | 'damages'>,
+  examine: (db: Session) => Pick<Verified, 'rows' | 'damages'>,
 ): Verified {
   try {
     const db = new Session(file, openForReading(file, database), database)
@@ -78,7 +78,7 @@ export function verified(
       const damages = structureOf(db)
       // An older schema lacks some checked columns, and a torn file cannot be queried.
       if (damages.length > 0 || db.schema < database.migrations.length) return { kind, file, rows: 0, damages }
-      return { kind, file, ...look(db) }
+      return { kind, file, ...examine(db) }
     } finally {
       db.close()
     }

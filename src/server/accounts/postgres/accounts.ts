@@ -238,7 +238,7 @@ export class PostgresAccounts implements Accounts {
     return this.#onLedger(session => readBooks(session, each), { snapshot: true })
   }
 
-  replaceBooks<T>(work: (put: EachRows, look: (each: EachRows) => Promise<void>) => Promise<T>): Promise<T> {
+  replaceBooks<T>(work: (put: EachRows, readBack: (each: EachRows) => Promise<void>) => Promise<T>): Promise<T> {
     this.#names.clear()
     const replaced = async (session: Queries): Promise<T> => {
       await clearBooks(session)

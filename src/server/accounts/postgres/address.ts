@@ -34,9 +34,9 @@ type Env = Readonly<Record<string, string | undefined>>
  * Throws InvalidParameter, or ConfigError for a service or a certificate that cannot be used.
  */
 export function addressOf(param: string, text: string, env: Env = process.env): Address {
-  const given = settingsIn(param, text.trim())
-  const named = given.service ?? env.PGSERVICE
-  const settings: Settings = { ...ofEnvironment(env), ...(named && ofService(named, env)), ...given }
+  const inUrl = settingsIn(param, text.trim())
+  const named = inUrl.service ?? env.PGSERVICE
+  const settings: Settings = { ...ofEnvironment(env), ...(named && ofService(named, env)), ...inUrl }
   const host = settings.host ?? 'localhost'
   const user = settings.user ?? env.USER ?? userInfo().username
   const [port, seconds] = [

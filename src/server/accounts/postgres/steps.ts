@@ -101,7 +101,7 @@ async function takeSteps({ query }: Queries, location: string, kind: SchemaKind)
   await carryRights({ query }, before)
 }
 
-/** null: there are no such tables */
+/** How many steps the tables have taken, and how many a build must know; null if there are no tables. */
 export async function schemaState({ query }: Queries, { schema }: SchemaKind): Promise<SchemaState | null> {
   const tables = await query<{ name: string }>(
     "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND tablename IN ('steps', 'expanded')",
