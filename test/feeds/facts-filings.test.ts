@@ -28,8 +28,10 @@ const PERIODS: Record<string, string> = {
 
 const day = (text: string) => parseDay(text)!
 
-/** Facts of one filing: what, of which period (a name of it, `START..END`, or one day), and how much. */
-function filing(filed: string, facts: string, form = '10-Q'): FiledFact[] {
+/** Facts of a filing `DAY [FORM]: FACT, FACT`: what, of which period (a name of it, `START..END`, or one day), and how much. */
+function filing(text: string): FiledFact[] {
+  const [head, facts] = text.split(': ') as [string, string]
+  const [filed, form = '10-Q'] = head.split(/ (.*)/) as [string, string?]
   return facts.split(', ').map(fact => {
     const [word, period, value] = fact.split(' ') as [string, string, string]
     const [concept, unit] = CONCEPTS[word]!
@@ -40,106 +42,89 @@ function filing(filed: string, facts: string, form = '10-Q'): FiledFact[] {
 }
 
 /** Versions as lines: quarter, day known, EPS, revenue, book value a share. */
-function versions(...filings: FiledFact[][]): string[] {
-  return reportsOfFilings(filings.flat()).map(({ period_end, known, eps, revenue, book_value_ps, session, basis }) => {
+const versions = (...filings: string[]): string[] => versionsOf(filings.flatMap(filing))
+
+function versionsOf(facts: FiledFact[]): string[] {
+  return reportsOfFilings(facts).map(({ period_end, known, eps, revenue, book_value_ps, session, basis }) => {
     expect([session, basis]).toEqual([null, 'filed'])
     return [formatDay(period_end), formatDay(known), eps, revenue, book_value_ps].map(value => value ?? '-').join(' ')
   })
 }
 
+/** What a quarter does, of which filings, and its versions. */
+type Case = [what: string, filings: string[], versions: string[]]
+
 describe('a quarter in filings', () => {
-  it('is known on its filing date, with the figures that are stated', () => {
-    expect(
-      versions(filing('2023-05-02', 'EPS Q1 1.5, REVENUE Q1 900, EQUITY 2023-03-31 5000, DILUTED Q1 250')),
-    ).toEqual(['2023-03-31 2023-05-02 1.5 900 20'])
-  })
+  const WHOLE = 'EPS Q1 1.6, REVENUE Q1 900, EQUITY 2023-03-31 5000, DILUTED Q1 250'
 
-  it('has unknown figures where none are stated', () => {
-    expect(versions(filing('2023-05-02', 'REVENUE Q1 900'))).toEqual(['2023-03-31 2023-05-02 - 900 -'])
-  })
-
-  it('makes no second version when a later filing repeats it', () => {
-    const stated = 'EPS Q1 1.5, REVENUE Q1 900'
-    expect(versions(filing('2023-05-02', stated), filing('2024-05-02', stated))).toHaveLength(1)
-  })
-
-  it('keeps both versions when it is restated, with what the restatement leaves out carried over', () => {
-    expect(
-      versions(
-        filing('2023-05-02', 'EPS Q1 1.5, REVENUE Q1 900, EQUITY 2023-03-31 5000, DILUTED Q1 250'),
-        filing('2023-09-01', 'EPS Q1 1.4', '10-Q/A'),
-      ),
-    ).toEqual(['2023-03-31 2023-05-02 1.5 900 20', '2023-03-31 2023-09-01 1.4 900 20'])
-  })
-
-  it('does not carry a book value over a split', () => {
-    expect(
-      versions(
-        filing('2023-05-02', 'EPS Q1 1.6, REVENUE Q1 900, EQUITY 2023-03-31 5000, DILUTED Q1 250'),
-        filing('2024-05-02', 'EPS Q1 0.4, REVENUE Q1 900'),
-      ),
-    ).toEqual(['2023-03-31 2023-05-02 1.6 900 20', '2023-03-31 2024-05-02 0.4 900 -'])
-  })
-
-  it('has a new book value after a split when the new number of shares is stated', () => {
-    const found = versions(
-      filing('2023-05-02', 'EPS Q1 1.6, EQUITY 2023-03-31 5000, DILUTED Q1 250'),
-      filing('2024-05-02', 'EPS Q1 0.4, DILUTED Q1 1000'),
-    )
-    expect(found).toEqual(['2023-03-31 2023-05-02 1.6 - 20', '2023-03-31 2024-05-02 0.4 - 5'])
-  })
+  it.each<Case>([
+    [
+      'is known on its filing date, with the figures that are stated',
+      [`2023-05-02: ${WHOLE}`],
+      ['2023-03-31 2023-05-02 1.6 900 20'],
+    ],
+    ['has unknown figures where none are stated', ['2023-05-02: REVENUE Q1 900'], ['2023-03-31 2023-05-02 - 900 -']],
+    [
+      'makes no second version when a later filing repeats it',
+      ['2023-05-02: EPS Q1 1.5, REVENUE Q1 900', '2024-05-02: EPS Q1 1.5, REVENUE Q1 900'],
+      ['2023-03-31 2023-05-02 1.5 900 -'],
+    ],
+    [
+      'keeps both versions when it is restated, with what the restatement leaves out carried over',
+      [`2023-05-02: ${WHOLE}`, '2023-09-01 10-Q/A: EPS Q1 1.4'],
+      ['2023-03-31 2023-05-02 1.6 900 20', '2023-03-31 2023-09-01 1.4 900 20'],
+    ],
+    [
+      'does not carry a book value over a split',
+      [`2023-05-02: ${WHOLE}`, '2024-05-02: EPS Q1 0.4, REVENUE Q1 900'],
+      ['2023-03-31 2023-05-02 1.6 900 20', '2023-03-31 2024-05-02 0.4 900 -'],
+    ],
+    [
+      'has a new book value after a split when the new number of shares is stated',
+      ['2023-05-02: EPS Q1 1.6, EQUITY 2023-03-31 5000, DILUTED Q1 250', '2024-05-02: EPS Q1 0.4, DILUTED Q1 1000'],
+      ['2023-03-31 2023-05-02 1.6 - 20', '2023-03-31 2024-05-02 0.4 - 5'],
+    ],
+    [
+      'takes the first name of revenue that the filing states',
+      ['2023-05-02: SALES Q1 800, CONTRACTS Q1 850, REVENUE Q1 900', '2023-08-02: CONTRACTS Q2 860'],
+      ['2023-03-31 2023-05-02 - 900 -', '2023-06-30 2023-08-02 - 860 -'],
+    ],
+    [
+      'has one end though filings differ by a day or give the end of the month',
+      ['2010-08-30: REVENUE 2010-05-03..2010-08-01 811', '2012-03-13 10-K: REVENUE 2010-05-01..2010-07-31 812'],
+      ['2010-08-01 2010-08-30 - 811 -', '2010-08-01 2012-03-13 - 812 -'],
+    ],
+    [
+      'has the figures of an amendment filed on the same day',
+      ['2023-05-02 10-Q/A: REVENUE Q1 901', '2023-05-02: REVENUE Q1 900'],
+      ['2023-03-31 2023-05-02 - 901 -'],
+    ],
+    ['is no half-year and no year', ['2023-08-02: REVENUE 2023-01-01..2023-06-30 1800'], []],
+  ])('%s', (_, filings, wanted) => expect(versions(...filings)).toEqual(wanted))
 
   it('does not carry earnings a share over a split either, when only revenue is restated', () => {
-    const found = versions(
-      filing('2023-05-02', 'EPS Q1 1.6, REVENUE Q1 900'),
-      filing('2023-08-02', 'EPS Q2 1.8, REVENUE Q2 950'),
-      filing('2024-08-02', 'EPS Q2 0.45, REVENUE Q1 901'),
-    )
-    expect(found.slice(2)).toEqual(['2023-03-31 2024-08-02 - 901 -', '2023-06-30 2024-08-02 0.45 950 -'])
+    const early = ['2023-05-02: EPS Q1 1.6, REVENUE Q1 900', '2023-08-02: EPS Q2 1.8, REVENUE Q2 950']
+    expect(versions(...early, '2024-08-02: EPS Q2 0.45, REVENUE Q1 901').slice(2)).toEqual([
+      '2023-03-31 2024-08-02 - 901 -',
+      '2023-06-30 2024-08-02 0.45 950 -',
+    ])
   })
 
-  it('takes the first name of revenue that the filing states', () => {
-    const found = versions(
-      filing('2023-05-02', 'SALES Q1 800, CONTRACTS Q1 850, REVENUE Q1 900'),
-      filing('2023-08-02', 'CONTRACTS Q2 860'),
-    )
-    expect(found).toEqual(['2023-03-31 2023-05-02 - 900 -', '2023-06-30 2023-08-02 - 860 -'])
-  })
+  it.each(['DEF 14A', 'S-1', '424B4', '10-K405X'])('is not read from a %s', form =>
+    expect(versions(`2023-05-02 ${form}: REVENUE Q1 900`)).toEqual([]),
+  )
 
-  it('has one end though filings differ by a day or give the end of the month', () => {
-    const found = versions(
-      filing('2010-08-30', 'REVENUE 2010-05-03..2010-08-01 811'),
-      filing('2012-03-13', 'REVENUE 2010-05-01..2010-07-31 812', '10-K'),
-    )
-    expect(found).toEqual(['2010-08-01 2010-08-30 - 811 -', '2010-08-01 2012-03-13 - 812 -'])
-  })
+  it.each(['10-Q', '10-Q/A', '10-K', '10-K/A', '10-KT', '8-K', '20-F', '40-F', '6-K'])('is read from a %s', form =>
+    expect(versions(`2023-05-02 ${form}: REVENUE Q1 900`)).toHaveLength(1),
+  )
 
-  it.each(['DEF 14A', 'S-1', '424B4', '10-K405X'])('is not read from a %s', form => {
-    expect(versions(filing('2023-05-02', 'REVENUE Q1 900', form))).toEqual([])
-  })
-
-  it.each(['10-Q', '10-Q/A', '10-K', '10-K/A', '10-KT', '8-K', '20-F', '40-F', '6-K'])('is read from a %s', form => {
-    expect(versions(filing('2023-05-02', 'REVENUE Q1 900', form))).toHaveLength(1)
-  })
-
-  it('has the figures of an amendment filed on the same day', () => {
-    const amended = filing('2023-05-02', 'REVENUE Q1 901', '10-Q/A')
-    expect(versions(amended, filing('2023-05-02', 'REVENUE Q1 900'))).toEqual(['2023-03-31 2023-05-02 - 901 -'])
-  })
-
-  it('is no half-year and no year', () => {
-    expect(versions(filing('2023-08-02', 'REVENUE 2023-01-01..2023-06-30 1800'))).toEqual([])
-  })
-
-  it('passes over figures in other units', () => {
-    const inEuro = filing('2023-05-02', 'REVENUE Q1 900').map(fact => ({ ...fact, unit: 'EUR' }))
-    expect(versions(inEuro)).toEqual([])
-  })
+  it('passes over figures in other units', () =>
+    expect(versionsOf(filing('2023-05-02: REVENUE Q1 900').map(fact => ({ ...fact, unit: 'EUR' })))).toEqual([]))
 })
 
 describe('the shares of a book value', () => {
   const stated = (...more: string[]) =>
-    versions(filing('2023-05-02', ['REVENUE Q1 900', 'EQUITY 2023-03-31 6000', ...more].join(', ')))
+    versions(`2023-05-02: ${['REVENUE Q1 900', 'EQUITY 2023-03-31 6000', ...more].join(', ')}`)
 
   it('are those of the balance sheet before those of the cover, and those before the mean of the quarter', () => {
     const cover = 'ON_COVER 2023-04-25 240'
@@ -161,87 +146,82 @@ describe('the shares of a book value', () => {
 
   it('are the mean of the year for its last quarter, where nothing better is stated', () => {
     const found = versions(
-      filing('2023-11-02', 'REVENUE NINE 2700'),
-      filing('2024-02-02', 'REVENUE YEAR 3700, EQUITY 2023-12-31 6000, DILUTED YEAR 250', '10-K'),
+      '2023-11-02: REVENUE NINE 2700',
+      '2024-02-02 10-K: REVENUE YEAR 3700, EQUITY 2023-12-31 6000, DILUTED YEAR 250',
     )
     expect(found).toEqual(['2023-12-31 2024-02-02 - 1000 24'])
   })
 })
 
 describe('the fourth quarter', () => {
-  it('is the year less nine months, known with the later of the two', () => {
-    const nine = filing('2023-11-02', 'EPS NINE 4.51, REVENUE NINE 2700')
-    const year = (filed: string) => filing(filed, 'EPS YEAR 6.2, REVENUE YEAR 3700', '10-K')
-    expect(versions(nine, year('2024-02-02'))).toEqual(['2023-12-31 2024-02-02 1.69 1000 -'])
-    expect(versions(nine, year('2023-10-02'))).toEqual(['2023-12-31 2023-11-02 1.69 1000 -'])
-  })
+  const NINE = '2023-11-02: EPS NINE 4.51, REVENUE NINE 2700'
+  const THREE = ['2023-05-02: EPS Q1 1.5', '2023-08-02: EPS Q2 1.4', '2023-11-02: EPS Q3 1.6']
+  const BEFORE = 'EPS 2022-01-01..2022-12-31 6'
 
-  it('is the year less three quarters where the nine months are not stated', () => {
+  it.each<Case>([
+    [
+      'is the year less nine months, known with the later of the two',
+      [NINE, '2024-02-02 10-K: EPS YEAR 6.2, REVENUE YEAR 3700'],
+      ['2023-12-31 2024-02-02 1.69 1000 -'],
+    ],
+    [
+      'is known with the nine months where those come later',
+      [NINE, '2023-10-02 10-K: EPS YEAR 6.2, REVENUE YEAR 3700'],
+      ['2023-12-31 2023-11-02 1.69 1000 -'],
+    ],
+    [
+      'is what a filing states, where one does',
+      ['2023-11-02: EPS NINE 4.51', '2024-02-02 10-K: EPS YEAR 6.2, EPS 2023-10-01..2023-12-31 1.7'],
+      ['2023-12-31 2024-02-02 1.7 - -'],
+    ],
+    [
+      'is taken across a change of the name of revenue',
+      ['2023-11-02: CONTRACTS NINE 2700', '2024-02-02 10-K: REVENUE YEAR 3700'],
+      ['2023-12-31 2024-02-02 - 1000 -'],
+    ],
+    [
+      'is not taken across it where the names mean different things',
+      [
+        '2023-05-02: REVENUE Q1 900, CONTRACTS Q1 850',
+        ...['2023-11-02: CONTRACTS NINE 2700', '2024-02-02 10-K: REVENUE YEAR 3700'],
+      ],
+      ['2023-03-31 2023-05-02 - 900 -'],
+    ],
+    [
+      'has no earnings a share when a split lies between the nine months and the year',
+      [
+        `2023-02-02 10-K: ${BEFORE}, REVENUE 2022-01-01..2022-12-31 3000`,
+        '2023-11-02: EPS NINE 4.5, REVENUE NINE 2700',
+        '2024-02-02 10-K: EPS YEAR 1.55, REVENUE YEAR 3700, EPS 2022-01-01..2022-12-31 1.5, REVENUE 2022-01-01..2022-12-31 3000',
+      ],
+      ['2023-12-31 2024-02-02 - 1000 -'],
+    ],
+    [
+      'does not mix a restated year with nine months that are not',
+      [
+        ...['2023-11-02: REVENUE NINE 2700', '2024-02-02 10-K: REVENUE YEAR 3700'],
+        ...['2024-04-02 10-K/A: REVENUE YEAR 4300', '2024-11-02: REVENUE NINE 3100'],
+        '2025-02-02 10-K: REVENUE YEAR 4300',
+      ],
+      ['2023-12-31 2024-02-02 - 1000 -', '2023-12-31 2025-02-02 - 1200 -'],
+    ],
+    [
+      'has no earnings a share when the number of shares changed too much for them to add up',
+      ['2023-11-02: EPS NINE -3.63, DILUTED NINE 94', '2024-02-02 10-K: EPS YEAR -3.81, DILUTED YEAR 142'],
+      [],
+    ],
+  ])('%s', (_, filings, wanted) => expect(versions(...filings)).toEqual(wanted))
+
+  it('is the year less three quarters where the nine months are not stated', () =>
+    expect(versions(...THREE, '2024-02-02 10-K: EPS YEAR 6.2').at(-1)).toBe('2023-12-31 2024-02-02 1.7 - -'))
+
+  it('has earnings a share when filings place the split before the nine months', () => {
     const found = versions(
-      filing('2023-05-02', 'EPS Q1 1.5'),
-      filing('2023-08-02', 'EPS Q2 1.4'),
-      filing('2023-11-02', 'EPS Q3 1.6'),
-      filing('2024-02-02', 'EPS YEAR 6.2', '10-K'),
-    )
-    expect(found.at(-1)).toBe('2023-12-31 2024-02-02 1.7 - -')
-  })
-
-  it('is what a filing states, where one does', () => {
-    const found = versions(
-      filing('2023-11-02', 'EPS NINE 4.51'),
-      filing('2024-02-02', 'EPS YEAR 6.2, EPS 2023-10-01..2023-12-31 1.7', '10-K'),
-    )
-    expect(found).toEqual(['2023-12-31 2024-02-02 1.7 - -'])
-  })
-
-  it('is taken across a change of the name of revenue, unless the names mean different things', () => {
-    const nine = filing('2023-11-02', 'CONTRACTS NINE 2700')
-    const year = filing('2024-02-02', 'REVENUE YEAR 3700', '10-K')
-    expect(versions(nine, year)).toEqual(['2023-12-31 2024-02-02 - 1000 -'])
-    const both = filing('2023-05-02', 'REVENUE Q1 900, CONTRACTS Q1 850')
-    expect(versions(both, nine, year)).toEqual(['2023-03-31 2023-05-02 - 900 -'])
-  })
-
-  it('has no earnings a share when a split lies between the nine months and the year', () => {
-    const found = versions(
-      filing('2023-02-02', 'EPS 2022-01-01..2022-12-31 6, REVENUE 2022-01-01..2022-12-31 3000', '10-K'),
-      filing('2023-11-02', 'EPS NINE 4.5, REVENUE NINE 2700'),
-      filing(
-        '2024-02-02',
-        'EPS YEAR 1.55, REVENUE YEAR 3700, EPS 2022-01-01..2022-12-31 1.5, REVENUE 2022-01-01..2022-12-31 3000',
-        '10-K',
-      ),
-    )
-    expect(found).toEqual(['2023-12-31 2024-02-02 - 1000 -'])
-  })
-
-  it('has them when filings place the split before the nine months', () => {
-    const found = versions(
-      filing('2022-11-02', 'EPS 2022-01-01..2022-09-30 4.4'),
-      filing('2023-02-02', 'EPS 2022-01-01..2022-12-31 6', '10-K'),
-      filing('2023-11-02', 'EPS NINE 1.13, EPS 2022-01-01..2022-09-30 1.1'),
-      filing('2024-02-02', 'EPS YEAR 1.55, EPS 2022-01-01..2022-12-31 1.5', '10-K'),
+      ...['2022-11-02: EPS 2022-01-01..2022-09-30 4.4', `2023-02-02 10-K: ${BEFORE}`],
+      '2023-11-02: EPS NINE 1.13, EPS 2022-01-01..2022-09-30 1.1',
+      '2024-02-02 10-K: EPS YEAR 1.55, EPS 2022-01-01..2022-12-31 1.5',
     )
     expect(found.filter(line => line.startsWith('2023-12-31'))).toEqual(['2023-12-31 2024-02-02 0.42 - -'])
-  })
-
-  it('does not mix a restated year with nine months that are not', () => {
-    const found = versions(
-      filing('2023-11-02', 'REVENUE NINE 2700'),
-      filing('2024-02-02', 'REVENUE YEAR 3700', '10-K'),
-      filing('2024-04-02', 'REVENUE YEAR 4300', '10-K/A'),
-      filing('2024-11-02', 'REVENUE NINE 3100'),
-      filing('2025-02-02', 'REVENUE YEAR 4300', '10-K'),
-    )
-    expect(found).toEqual(['2023-12-31 2024-02-02 - 1000 -', '2023-12-31 2025-02-02 - 1200 -'])
-  })
-
-  it('has no earnings a share when the number of shares changed too much for them to add up', () => {
-    const found = versions(
-      filing('2023-11-02', 'EPS NINE -3.63, DILUTED NINE 94'),
-      filing('2024-02-02', 'EPS YEAR -3.81, DILUTED YEAR 142', '10-K'),
-    )
-    expect(found).toEqual([])
   })
 })
 

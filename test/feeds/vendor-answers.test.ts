@@ -3,8 +3,6 @@ import { describe, expect, it } from 'vitest'
 import type { ReadOptions } from '../../src/data/feeds/feed.js'
 import { only, read, refusal, rowsOf } from './files.js'
 
-type Bars = Record<string, (string | number)[][]>
-
 interface Sample {
   vendor: string
   /** Where the vendor shows it, or whose copy of it was taken. */
@@ -12,7 +10,8 @@ interface Sample {
   name: string
   content: string | Uint8Array | object
   format: string
-  bars: Bars
+  /** Ticker, date, open, high, low, close, volume. */
+  bars: string[]
   options?: ReadOptions
 }
 
@@ -46,13 +45,11 @@ const SAMPLES: Sample[] = [
 "06/23/2026","51,256.65","51,256.65","51,256.65","51,256.65","","0.00%"
 `,
     format: 'investing',
-    bars: {
-      EGX30: [
-        ['2026-06-23', 51256.65, 51256.65, 51256.65, 51256.65, Number.NaN],
-        ['2026-06-24', 51156.65, 51215.58, 50686.22, 50818.84, 564840],
-        ['2026-06-25', 51818.84, 52201.58, 51765.01, 51994.63, 395860000],
-      ],
-    },
+    bars: [
+      'EGX30 2026-06-23 51256.65 51256.65 51256.65 51256.65 NaN',
+      'EGX30 2026-06-24 51156.65 51215.58 50686.22 50818.84 564840',
+      'EGX30 2026-06-25 51818.84 52201.58 51765.01 51994.63 395860000',
+    ],
   },
   {
     vendor: 'Alpaca, several symbols in one answer',
@@ -70,10 +67,10 @@ const SAMPLES: Sample[] = [
       next_page_token: null,
     },
     format: 'alpaca',
-    bars: {
-      AAPL: [['2022-01-03', 177.83, 182.88, 177.71, 182.01, 104487884]],
-      TSLA: [['2022-01-03', 1147.75, 1201.07, 1136.04, 1199.78, 34895349]],
-    },
+    bars: [
+      'AAPL 2022-01-03 177.83 182.88 177.71 182.01 104487884',
+      'TSLA 2022-01-03 1147.75 1201.07 1136.04 1199.78 34895349',
+    ],
   },
   {
     vendor: 'Alpaca, one symbol',
@@ -84,7 +81,7 @@ const SAMPLES: Sample[] = [
       next_page_token: null,
     },
     format: 'alpaca',
-    bars: { 'BRK.B': [['2022-07-05', 2, 3, 1, 2, 9]] },
+    bars: ['BRK.B 2022-07-05 2 3 1 2 9'],
   },
   {
     vendor: 'Binance, klines as JSON',
@@ -92,7 +89,7 @@ const SAMPLES: Sample[] = [
     name: 'ETHBTC.json',
     content: [BINANCE_KLINE],
     format: 'binance',
-    bars: { ETHBTC: [['2017-07-03', 0.0163479, 0.8, 0.015758, 0.015771, 148976.11427815]] },
+    bars: ['ETHBTC 2017-07-03 0.0163479 0.8 0.015758 0.015771 148976.11427815'],
   },
   {
     vendor: 'Binance, public data without a header, in milliseconds and since 2025 in microseconds',
@@ -100,12 +97,7 @@ const SAMPLES: Sample[] = [
     name: 'BTCUSDT-1d-2025-01.zip',
     content: zipSync({ 'BTCUSDT-1d-2025-01.csv': Buffer.from(BINANCE_CSV) }),
     format: 'binance',
-    bars: {
-      BTCUSDT: [
-        ['2024-12-31', 4.1, 4.2, 4, 4.15, 500],
-        ['2025-01-01', 4.1507, 4.1587, 4.1506, 4.1554, 539.23],
-      ],
-    },
+    bars: ['BTCUSDT 2024-12-31 4.1 4.2 4 4.15 500', 'BTCUSDT 2025-01-01 4.1507 4.1587 4.1506 4.1554 539.23'],
   },
   {
     vendor: 'Binance, futures with a header',
@@ -115,7 +107,7 @@ const SAMPLES: Sample[] = [
 1704153600000,44179.55,45879.63,44148.34,44946.91,65146.40661,1704239999999,2944331749,1,2,3,0
 `,
     format: 'binance',
-    bars: { BTCUSDT: [['2024-01-02', 44179.55, 45879.63, 44148.34, 44946.91, 65146.40661]] },
+    bars: ['BTCUSDT 2024-01-02 44179.55 45879.63 44148.34 44946.91 65146.40661'],
   },
   {
     vendor: 'Kraken, whose last candle is still being traded',
@@ -123,12 +115,10 @@ const SAMPLES: Sample[] = [
     name: 'ohlc.json',
     content: KRAKEN,
     format: 'kraken',
-    bars: {
-      XXBTZUSD: [
-        ['2023-07-05', 30768.2, 30889.7, 30188, 30499.9, 1817.99113427],
-        ['2023-07-06', 30499.9, 31500, 29856.1, 29905.5, 3908.36341012],
-      ],
-    },
+    bars: [
+      'XXBTZUSD 2023-07-05 30768.2 30889.7 30188 30499.9 1817.99113427',
+      'XXBTZUSD 2023-07-06 30499.9 31500 29856.1 29905.5 3908.36341012',
+    ],
   },
   {
     vendor: 'Kraken, downloaded history, whose seventh column is no adjusted close',
@@ -136,12 +126,7 @@ const SAMPLES: Sample[] = [
     name: 'XBTUSD_1440.csv',
     content: '1381017600,122.0,122.0,122.0,122.0,0.1,1\n1381104000,123.61,124.5,123.61,124.4,1.2,7\n',
     format: 'kraken',
-    bars: {
-      XBTUSD: [
-        ['2013-10-06', 122, 122, 122, 122, 0.1],
-        ['2013-10-07', 123.61, 124.5, 123.61, 124.4, 1.2],
-      ],
-    },
+    bars: ['XBTUSD 2013-10-06 122 122 122 122 0.1', 'XBTUSD 2013-10-07 123.61 124.5 123.61 124.4 1.2'],
   },
   {
     vendor: 'Massive, once Polygon, a day of the whole market',
@@ -158,10 +143,7 @@ const SAMPLES: Sample[] = [
       status: 'OK',
     },
     format: 'polygon',
-    bars: {
-      KIMPL: [['2020-10-14', 26.07, 26.25, 25.91, 25.9102, 4369]],
-      TANH: [['2020-10-14', 24.5, 24.763, 22.65, 23.4, 25933.6]],
-    },
+    bars: ['KIMPL 2020-10-14 26.07 26.25 25.91 25.9102 4369', 'TANH 2020-10-14 24.5 24.763 22.65 23.4 25933.6'],
   },
   {
     vendor: 'Massive, a day of all crypto',
@@ -173,7 +155,7 @@ const SAMPLES: Sample[] = [
       ],
     },
     format: 'polygon',
-    bars: { ARDRUSD: [['2020-10-14', 0.0550762, 0.0550762, 0.0550762, 0.0550762, 18388.9]] },
+    bars: ['ARDRUSD 2020-10-14 0.0550762 0.0550762 0.0550762 0.0550762 18388.9'],
   },
   {
     vendor: 'Nasdaq Data Link, data alone',
@@ -189,7 +171,7 @@ const SAMPLES: Sample[] = [
       },
     },
     format: 'nasdaq data link',
-    bars: { AAPL: [['2018-03-27', 173.68, 175.15, 166.92, 168.34, 38962839]] },
+    bars: ['AAPL 2018-03-27 173.68 175.15 166.92 168.34 38962839'],
   },
   {
     vendor: 'Nasdaq Data Link, data with what they are',
@@ -204,7 +186,7 @@ const SAMPLES: Sample[] = [
       },
     },
     format: 'nasdaq data link',
-    bars: { FB: [['2018-03-27', 156.31, 162.85, 150.75, 152.19, 76787884]] },
+    bars: ['FB 2018-03-27 156.31 162.85 150.75 152.19 76787884'],
   },
   {
     vendor: 'Nasdaq Data Link, data without a volume',
@@ -217,7 +199,7 @@ const SAMPLES: Sample[] = [
       },
     },
     format: 'nasdaq data link',
-    bars: { NDX: [['2018-03-27', 156.31, 162.85, 150.75, 152.19, Number.NaN]] },
+    bars: ['NDX 2018-03-27 156.31 162.85 150.75 152.19 NaN'],
   },
   {
     vendor: 'Nasdaq Data Link, a table',
@@ -234,7 +216,7 @@ const SAMPLES: Sample[] = [
       meta: { next_cursor_id: null },
     },
     format: 'nasdaq data link',
-    bars: { A: [['1999-11-18', 45.5, 50, 40, 44, 44739900]], AA: [['1999-11-18', 30, 31, 29, 30.5, 100]] },
+    bars: ['A 1999-11-18 45.5 50 40 44 44739900', 'AA 1999-11-18 30 31 29 30.5 100'],
   },
   {
     vendor: 'EODHD, a day of an exchange as JSON',
@@ -245,10 +227,10 @@ const SAMPLES: Sample[] = [
       { code: 'MSFT', exchange_short_name: 'US', date: '2024-11-29', open: 234.81, high: 237.81 },
     ].map(row => ({ ...row, low: 233.97, close: 237.33, adjusted_close: 237.33, volume: 28481377 })),
     format: 'eodhd',
-    bars: {
-      AAPL: [['2024-11-29', 234.81, 237.81, 233.97, 237.33, 28481377]],
-      MSFT: [['2024-11-29', 234.81, 237.81, 233.97, 237.33, 28481377]],
-    },
+    bars: [
+      'AAPL 2024-11-29 234.81 237.81 233.97 237.33 28481377',
+      'MSFT 2024-11-29 234.81 237.81 233.97 237.33 28481377',
+    ],
   },
   {
     vendor: 'EODHD, a day of an exchange as CSV',
@@ -259,10 +241,7 @@ A,US,2023-06-01,116.97,117.635,115,116.26,116.26,3965447
 AA,US,2023-06-01,32,33.04,31.5201,32.7,32.7,4725340
 `,
     format: 'eodhd',
-    bars: {
-      A: [['2023-06-01', 116.97, 117.635, 115, 116.26, 3965447]],
-      AA: [['2023-06-01', 32, 33.04, 31.5201, 32.7, 4725340]],
-    },
+    bars: ['A 2023-06-01 116.97 117.635 115 116.26 3965447', 'AA 2023-06-01 32 33.04 31.5201 32.7 4725340'],
   },
   {
     vendor: 'EODHD, a ticker with its exchange in the name of the file',
@@ -270,7 +249,7 @@ AA,US,2023-06-01,32,33.04,31.5201,32.7,32.7,4725340
     name: 'AAPL.US.csv',
     content: 'Date,Open,High,Low,Close,Adjusted_close,Volume\n2024-01-02,187.15,188.44,183.89,185.64,185.64,82488300\n',
     format: 'csv',
-    bars: { 'AAPL.US': [['2024-01-02', 187.15, 188.44, 183.89, 185.64, 82488300]] },
+    bars: ['AAPL.US 2024-01-02 187.15 188.44 183.89 185.64 82488300'],
   },
   {
     vendor: 'no known vendor, lists under the names of their tickers',
@@ -280,7 +259,7 @@ AA,US,2023-06-01,32,33.04,31.5201,32.7,32.7,4725340
       ['A', 'B'].map(key => [key, [{ date: '2024-01-02', open: 2, high: 3, low: 1, close: 2, volume: 9 }]]),
     ),
     format: 'json rows',
-    bars: { A: [['2024-01-02', 2, 3, 1, 2, 9]], B: [['2024-01-02', 2, 3, 1, 2, 9]] },
+    bars: ['A 2024-01-02 2 3 1 2 9', 'B 2024-01-02 2 3 1 2 9'],
   },
 ]
 
@@ -289,7 +268,8 @@ describe('bars are read as they come from', () => {
     const isText = typeof content === 'string' || content instanceof Uint8Array
     const result = await read(name, isText ? content : JSON.stringify(content), options)
     expect(result.format).toBe(format)
-    expect(Object.fromEntries(result.tickers.map(ticker => [ticker.ticker, rowsOf(ticker)]))).toEqual(bars)
+    const found = result.tickers.flatMap(one => rowsOf(one).map(row => [one.ticker, ...row].join(' ')))
+    expect(found).toEqual(bars)
     expect(result.warnings).toEqual([])
   })
 })
