@@ -60,13 +60,16 @@ export interface Opened {
   close(): Promise<void>
 }
 
-/** How many pixels of each drawing stand out from the page behind it, and in how many colours: as it is seen. */
-export async function paintedOf(page: Page): Promise<Painted[]> {
+/**
+ * How many pixels of each drawing stand out from the page behind it, and in how many colours: as it is seen.
+ * @param figures which drawings, all of them unless it is said
+ */
+export async function paintedOf(page: Page, figures = 'figure.chart'): Promise<Painted[]> {
   const eye = await page.context().browser()!.newPage()
   // A drawing in a fold is seen once the fold is open.
   await page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
   const found: Painted[] = []
-  for (const figure of await page.locator('figure.chart:has(svg.drawing)').all()) {
+  for (const figure of await page.locator(`${figures}:has(svg.drawing)`).all()) {
     const picture = await figure.locator('svg.drawing').screenshot()
     const seen = await eye.evaluate(
       `(async () => {
