@@ -39,7 +39,10 @@ const DAY = 86_400_000
 const PATIENT = { headersTimeout: DAY, requestTimeout: DAY, connectionTimeout: DAY, keepAliveTimeout: DAY }
 
 const { ground, server } = await serveFile({ count: 1, limits: LIMITS })
-const key = await server.key('pro')
+/** For what is no matter of time; only a connection that has its answer ends soon. */
+const patient = await serve(ground, { limits: { ...PATIENT, keepAliveTimeout: LIMITS.keepAliveTimeout } })
+afterAll(() => patient.stop())
+const key = await patient.key('pro')
 
 /** The answer in what came back, which must be one, and the last thing on its connection. */
 function answerIn(text: string): { status: number; headers: string; body: Record<string, unknown> } {
@@ -70,7 +73,7 @@ describe('what is no proper HTTP is told so, and the connection ends', () => {
     ['a URL for which there is no room at all', `GET /${'a'.repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
     ['a URL that is too long', `GET /${'a'.repeat(13_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414],
   ])('%s', async (_, bytes, status) => {
-    const { text } = await sendBytes(server.port, Buffer.from(bytes, 'latin1'))
+    const { text } = await sendBytes(patient.port, Buffer.from(bytes, 'latin1'))
     const answer = answerIn(text)
     expect(answer.status).toBe(status)
     expect(answer.body).toMatchObject({ error: 'invalid_parameter', message: expect.stringMatching(/^[^\n]+\.$/) })
@@ -84,7 +87,7 @@ describe('what is no proper HTTP is told so, and the connection ends', () => {
   })
 
   it('and the next one is answered as ever', async () => {
-    expect((await server.get(QUESTION, key)).status).toBe(200)
+    expect((await patient.get(QUESTION, key)).status).toBe(200)
   })
 })
 
@@ -101,19 +104,19 @@ describe('a body', () => {
       ['POST', 405],
       ['DELETE', 405],
     ] as const) {
-      const { text } = await sendBytes(server.port, `${head(method)}${rest}${head('GET')}\r\n`)
+      const { text } = await sendBytes(patient.port, `${head(method)}${rest}${head('GET')}\r\n`)
       const answer = answerIn(text)
       expect(answer.status).toBe(status)
       if (method === 'GET') expect(answer.body).toMatchObject({ error: 'invalid_parameter', param: 'body' })
     }
-    expect(answerIn((await sendBytes(server.port, `GET /v1/events HTTP/1.1\r\nHost: x\r\n${rest}`)).text).status).toBe(
+    expect(answerIn((await sendBytes(patient.port, `GET /v1/events HTTP/1.1\r\nHost: x\r\n${rest}`)).text).status).toBe(
       401,
     )
   })
 
   it('of no length is none', async () => {
     const headers = [...authorization(key), 'Content-Length', '0', 'Content-Type', 'application/json']
-    expect((await ask(server.url + QUESTION, { headers })).status).toBe(200)
+    expect((await ask(patient.url + QUESTION, { headers })).status).toBe(200)
   })
 })
 
@@ -170,7 +173,7 @@ async function pushed(socket: Socket, text: string, times: number): Promise<void
 it('answers requests that were sent at once in their order', async () => {
   const one = (limit: number): string =>
     `GET ${QUESTION}&limit=${limit} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${limit === 9 ? 'Connection: close\r\n' : ''}\r\n`
-  const { text } = await sendBytes(server.port, [1, 0, 2, 3, 4, 5, 6, 7, 8, 9].map(one).join(''))
+  const { text } = await sendBytes(patient.port, [1, 0, 2, 3, 4, 5, 6, 7, 8, 9].map(one).join(''))
   const bodies = text.split(/HTTP\/1\.1 \d+ [\w ]+\r\n(?:[^\r\n]+\r\n)+\r\n/).slice(1)
   const lengths = bodies.map(body => (JSON.parse(body).events as unknown[] | undefined)?.length)
   expect(lengths).toEqual([1, undefined, 2, 3, 4, 5, 6, 7, 8, 9])
@@ -294,7 +297,7 @@ function isClosed(socket: Socket): boolean {
 
 it('says in every answer that a browser must not guess its type', async () => {
   for (const path of ['/healthz', '/nothing', '/docs', `/healthz?${'x'.repeat(20_000)}`]) {
-    const { text } = await sendBytes(server.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    const { text } = await sendBytes(patient.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
     const [head = ''] = text.split('\r\n\r\n')
     expect(head).toContain('\r\nX-Content-Type-Options: nosniff')
     expect(head).not.toContain('Strict-Transport-Security')
@@ -302,7 +305,7 @@ it('says in every answer that a browser must not guess its type', async () => {
 })
 
 it('answers HTTP/1.0 without a Host', async () => {
-  const { text } = await sendBytes(server.port, 'GET /healthz HTTP/1.0\r\n\r\n')
+  const { text } = await sendBytes(patient.port, 'GET /healthz HTTP/1.0\r\n\r\n')
   expect(text).toMatch(/^HTTP\/1\.1 200 /)
 })
 

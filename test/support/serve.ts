@@ -174,9 +174,8 @@ export function sendBytes(
   port: number,
   bytes: string | Buffer,
   { more = [] as readonly string[], pause = 0 } = {},
-): Promise<{ text: string; milliseconds: number }> {
+): Promise<{ text: string }> {
   return new Promise(resolve => {
-    const start = performance.now()
     const socket = connect(port, '127.0.0.1')
     let text = ''
     const rest = [...more]
@@ -190,7 +189,7 @@ export function sendBytes(
     socket.on('error', () => {})
     socket.on('close', () => {
       clearInterval(drip)
-      resolve({ text, milliseconds: performance.now() - start })
+      resolve({ text })
     })
     socket.write(bytes)
   })
