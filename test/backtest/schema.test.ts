@@ -125,20 +125,12 @@ describe('a strategy file', () => {
 
 /** The text, and what is said of it. */
 const REFUSED: [what: string, text: string, message: string | RegExp][] = [
-  [
-    'a misspelt key',
-    'entri: {}',
-    'a.yaml:4:1: there is no key "entri" in a strategy. Did you mean "entry"? It may have',
-  ],
+  ['a misspelt key', 'entri: {}', 'a.yaml:4:1: there is no key "entri" in a strategy. Did you mean "entry"?'],
   ['a misspelt key inside', 'costs: {\n  bpss: 3}', 'a.yaml:5:3: there is no key "bpss" in costs. Did you mean "bps"?'],
   ['text that is no YAML', 'costs: [', 'a.yaml:5:1: this is neither YAML nor JSON'],
   ['the same key twice', 'exit: {hold: 3}', 'a.yaml:4:1: this is neither YAML nor JSON: Map keys must be unique'],
   ['another kind of object', 'name: !!binary x', 'a.yaml:4:7: this is neither YAML nor JSON'],
-  [
-    'costs of the whole price',
-    'costs: {bps: 9000, slippage_bps: 2000}',
-    'a.yaml:4:8: costs: 11000 basis points a side',
-  ],
+  ['costs of the whole price', 'costs: {bps: 9000, slippage_bps: 2000}', 'a.yaml:4:8: costs: 11000 basis points'],
   ['costs below 0', 'costs: {bps: -1}', 'a.yaml:4:14: costs.bps -1 is not a number from 0, below 10000'],
   ['a seed with decimals', 'seed: 1.5', 'a.yaml:4:7: seed 1.5 is not an integer from 0 to 4294967295'],
   ['text for a number', 'portfolio: {max_positions: many}', 'portfolio.max_positions "many" is not an integer from 1'],
@@ -159,38 +151,22 @@ const REFUSED: [what: string, text: string, message: string | RegExp][] = [
 const REFUSED_ENTRIES: [what: string, entry: string, message: string][] = [
   ['no field', '{bands: [oversold]}', 'a.yaml:2:8: entry.field is missing; it is text'],
   ['a field that is not there', '{field: rsi_zon}', 'a.yaml:2:16: entry.field "rsi_zon" is not one of'],
-  [
-    'a band of another field',
-    '{field: rsi_zone, bands: [uptrend]}',
-    'a.yaml:2:34: entry.bands "uptrend" is not one of',
-  ],
+  ['a band of another field', '{field: rsi_zone, bands: [uptrend]}', '2:34: entry.bands "uptrend" is not one of'],
   [
     'the second of several bands',
     '{field: rsi_zone, bands: [oversold, uptrend]}',
-    'a.yaml:2:44: entry.bands "uptrend" is not one of',
+    '2:44: entry.bands "uptrend" is not',
   ],
   [
     'a word in a list of another kind',
     '{field: rsi_zone, stability: [settled, {a: 1}]}',
-    'a.yaml:2:38: entry.stability "settled" is not one of',
+    '2:38: entry.stability "settled"',
   ],
   ['a mistyped band', '{field: rsi_zone, bands: [oversol]}', 'Did you mean "oversold"?'],
-  [
-    'a day that is not there',
-    '{field: rsi_zone, after: 2023-02-29}',
-    'entry.after "2023-02-29" is not a calendar date',
-  ],
+  ['a day that is not there', '{field: rsi_zone, after: 2023-02-29}', 'entry.after "2023-02-29" is not a calendar'],
   ['no day between two', '{field: rsi_zone, after: 2020-01-01, before: 2020-01-02}', 'entry.after: leaves no day'],
-  [
-    'a condition that is none',
-    '{when: rsi_zone = oversol}',
-    'a.yaml:2:26: entry.when, column 12: "oversol" is no band of rsi_zone',
-  ],
-  [
-    'a band of a condition',
-    '{when: rsi_zone = oversold, bands: [oversold]}',
-    'a.yaml:2:44: entry.bands "oversold" is not',
-  ],
+  ['a condition that is none', '{when: rsi_zone = oversol}', '2:26: entry.when, column 12: "oversol" is no band'],
+  ['a band of a condition', '{when: rsi_zone = oversold, bands: [oversold]}', '2:44: entry.bands "oversold" is'],
   ['a lag ahead', '{field: rsi_zone, context: {ticker: SPY, field: rsi_zone, lag: -1}}', 'an integer from 0 to 1'],
 ]
 
@@ -200,21 +176,13 @@ const REFUSED_EXITS: [what: string, exit: string, message: string][] = [
   ['a hold of 0', '{hold: 0}', 'a.yaml:3:14: exit.hold 0 is not an integer from 1 to 10000'],
   ['candidates', '{hold: [5, 10]}', 'a.yaml:3:14: exit.hold [5, 10] is a list, and a file says one: an integer from 1'],
   ['a hold back in time', '{hold: -5}', 'exit.hold -5 is not an integer from 1'],
-  [
-    'a stop of 0',
-    '{stop: 0}',
-    'exit.stop 0 is not a fraction of the entry price (0.05 or 5%) or a multiple of the ATR',
-  ],
+  ['a stop of 0', '{stop: 0}', 'exit.stop 0 is not a fraction of the entry price (0.05 or 5%) or a multiple of'],
   [
     'a stop below any price',
     '{stop: 1}',
-    'exit.stop is 100 % of the entry price, which leaves no price; it must be below 100 %',
+    'exit.stop is 100 % of the entry price, which leaves no price; it must be below',
   ],
-  [
-    'an exit on any band',
-    '{on: {field: rsi_zone}}',
-    'a.yaml:3:12: exit.on.bands is missing; it is a list of at least one',
-  ],
+  ['an exit on any band', '{on: {field: rsi_zone}}', 'a.yaml:3:12: exit.on.bands is missing; it is a list'],
 ]
 
 describe('a strategy file is refused at its line and column for', () => {

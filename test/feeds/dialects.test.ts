@@ -12,6 +12,10 @@ const ROWS: readonly (readonly string[])[] = Array.from({ length: 40 }, (_, i) =
 const table = (rows: readonly (readonly string[])[], delimiter = ',', end = '\n') =>
   [NAMES, ...rows].map(row => row.join(delimiter)).join(end) + end
 const PLAIN = table(ROWS)
+const AS_PLAIN = { hints: { header: NAMES.join(',') } }
+/** The file with another header. */
+const headed = (header: string) => PLAIN.replace(NAMES.join(','), header)
+const YFINANCE = 'Price,Open,High,Low,Close,Volume\nTicker,X,X,X,X,X\nDate,,,,,'
 const dated = (write: (year: string, month: string, day: string) => string) =>
   table(ROWS.map(([date, ...rest]) => [write(...(date!.split('-') as [string, string, string])), ...rest]))
 const inOrder = (order: readonly number[]) => [NAMES, ...ROWS].map(row => order.map(i => row[i]!).join(',')).join('\n')
@@ -38,7 +42,7 @@ const SAME: [name: string, text: string | Buffer, options?: ReadOptions][] = [
     'quotes that are doubled, and lines broken inside them',
     `${PLAIN.replaceAll('\n', ',"a ""b""\n,c"\n').replace('"a ""b""\n,c"', 'note')}`,
   ],
-  ['capitals in the header', PLAIN.replace(NAMES.join(','), 'DATE,Open,HIGH,Low,CLOSE,Volume')],
+  ['capitals in the header', headed('DATE,Open,HIGH,Low,CLOSE,Volume')],
   [
     'columns without use',
     [NAMES, ...ROWS]
@@ -46,21 +50,13 @@ const SAME: [name: string, text: string | Buffer, options?: ReadOptions][] = [
       .join('\n')
       .replace('0,x', ',n'),
   ],
-  ['a prefix before each name', PLAIN.replace(NAMES.join(','), 'Index,X.Open,X.High,X.Low,X.Close,X.Volume')],
+  ['a prefix before each name', headed('Index,X.Open,X.High,X.Low,X.Close,X.Volume')],
   ['a first column without a name', PLAIN.replace('date,', '"",')],
   ['rows one field longer than the header, as R writes', PLAIN.replace('date,', '')],
   ['no header', PLAIN.slice(PLAIN.indexOf('\n') + 1)],
-  ['a header that is replaced', PLAIN.replace('close', 'Schluss'), { hints: { header: NAMES.join(',') } }],
-  [
-    'a header of no known name that is replaced',
-    PLAIN.replace(NAMES.join(','), 'Datum,Eröffnung,Hoch,Tief,Schluss,Umsatz'),
-    { hints: { header: NAMES.join(',') } },
-  ],
-  [
-    'the stacked header of yfinance, replaced',
-    PLAIN.replace(NAMES.join(','), 'Price,Open,High,Low,Close,Volume\nTicker,X,X,X,X,X\nDate,,,,,'),
-    { hints: { header: NAMES.join(',') } },
-  ],
+  ['a header that is replaced', PLAIN.replace('close', 'Schluss'), AS_PLAIN],
+  ['a header of no known name that is replaced', headed('Datum,Eröffnung,Hoch,Tief,Schluss,Umsatz'), AS_PLAIN],
+  ['the stacked header of yfinance, replaced', headed(YFINANCE), AS_PLAIN],
   [
     'a header that is given',
     inOrder([5, 0, 1, 2, 3, 4]).split('\n').slice(1).join('\n'),
@@ -74,11 +70,8 @@ const SAME: [name: string, text: string | Buffer, options?: ReadOptions][] = [
   ['dates DD/MM/YYYY', dated((y, m, d) => `${d}/${m}/${y}`)],
   ['dates DD.MM.YYYY', dated((y, m, d) => `${d}.${m}.${y}`)],
   ['dates D-Mon-YY', dated((y, m, d) => `${Number(d)}-${m === '01' ? 'Jan' : 'Feb'}-${y.slice(2)}`)],
-  ['the brackets of Stooq', PLAIN.replace(NAMES.join(','), '<DATE>,<OPEN>,<HIGH>,<LOW>,<CLOSE>,<VOL>')],
-  [
-    'the stacked header of yfinance',
-    PLAIN.replace(NAMES.join(','), 'Price,Open,High,Low,Close,Volume\nTicker,X,X,X,X,X\nDate,,,,,'),
-  ],
+  ['the brackets of Stooq', headed('<DATE>,<OPEN>,<HIGH>,<LOW>,<CLOSE>,<VOL>')],
+  ['the stacked header of yfinance', headed(YFINANCE)],
   ['a delimiter that is given', table(ROWS, ':'), { hints: { delimiter: ':' } }],
 ]
 
@@ -152,11 +145,9 @@ describe('the dialect', () => {
     const header = 'ticker,sector,asset_class'
     const { rows } = await readFacts('AAPL,Technology,stock\nXOM,Energy,stock\n', { hints: { header } })
     expect(rows).toBe(2)
-    const bad = await refusal('X.csv', PLAIN.replace('date', 'day').replace('100.25', 'x'), {
-      hints: { header: NAMES.join(',') },
-    })
+    const bad = await refusal('X.csv', PLAIN.replace('date', 'day').replace('100.25', 'x'), AS_PLAIN)
     expect(bad).toMatch(/^X.csv:2:12: open "x" is no number/)
-    const { dialect } = await read('X.csv', PLAIN, { hints: { header: NAMES.join(',') } })
+    const { dialect } = await read('X.csv', PLAIN, AS_PLAIN)
     expect(dialect.header).toBe('replaced')
   })
 
@@ -169,22 +160,18 @@ describe('the dialect', () => {
     expect(only(await read('X.csv', text, { hints: { decimal: '.' } })).bars.open[0]).toBe(1845)
   })
 
-  it('names an option that cannot be', async () => {
-    expect(await refusal('X.csv', PLAIN, { hints: { dateFormat: 'YYYY' } })).toMatch(
-      /^date_format "YYYY" is not one of/,
-    )
-    expect(await refusal('X.csv', PLAIN, { hints: { delimiter: 'ab' } })).toMatch(
-      /^delimiter "ab" is not one character/,
-    )
-    expect(await refusal('X.csv', PLAIN, { hints: { decimal: 'x' } })).toBe('decimal "x" is not one of ., ,.')
-    expect(await refusal('X.csv', PLAIN, { hints: { format: 'yahho' } })).toMatch(
-      /^format "yahho" is not one of bands csv/,
-    )
-    expect(await refusal('X.csv', PLAIN, { hints: { format: 'yahoo' } })).toBe(
-      'X.csv: this is not yahoo; it looks like bands csv',
-    )
-    expect(await refusal('X.csv', PLAIN, { ticker: 'A B' })).toMatch(/^ticker "A B" is not 1 to 16 characters/)
-  })
+  it.each<[Required<ReadOptions>['hints'], string]>([
+    [{ dateFormat: 'YYYY' }, 'date_format "YYYY" is not one of'],
+    [{ delimiter: 'ab' }, 'delimiter "ab" is not one character'],
+    [{ decimal: 'x' }, 'decimal "x" is not one of ., ,.'],
+    [{ format: 'yahho' }, 'format "yahho" is not one of bands csv'],
+    [{ format: 'yahoo' }, 'X.csv: this is not yahoo; it looks like bands csv'],
+  ])('names an option that cannot be: %j', async (hints, message) =>
+    expect((await refusal('X.csv', PLAIN, { hints })).slice(0, message.length)).toBe(message),
+  )
+
+  it('names a ticker that cannot be', async () =>
+    expect(await refusal('X.csv', PLAIN, { ticker: 'A B' })).toMatch(/^ticker "A B" is not 1 to 16 characters/))
 
   it('tells LEAN equities, whose prices are times 10,000, from crypto by fractions, or by what is given', async () => {
     const equity = '20240102 00:00,100000,120000,90000,110000,5\n'
@@ -319,6 +306,7 @@ const HEADER = 'date,open,high,low,close,volume'
 const GOOD = '2024-01-02,10,12,9,11,100'
 const NEEDS = 'a bar needs open, high, low and close'
 const LOADS = 'skip_bad_rows loads the rest'
+const DATED = 'is no calendar date as YYYY-MM-DD, which the dates of this file are'
 const MISSING = 'the row is cut off, or fields are missing'
 
 /** A file with one good row and, on line 3, one that is not. */
@@ -346,22 +334,10 @@ describe('a bad row', () => {
     ['2024-01-03,10,12,9,11,-1', 23, 'volume "-1" is below 0; it may be 0 or more, or empty where unknown'],
     ['2024-01-03,10,12,9,11,many', 23, 'volume "many" is no number; it may be 0 or more, or empty where unknown'],
     ['2024-01-03,10,12,9,11,1e999', 23, 'volume "1e999" is too large for a volume'],
-    [
-      '2024-02-30,10,12,9,11,100',
-      1,
-      'date "2024-02-30" is no calendar date as YYYY-MM-DD, which the dates of this file are',
-    ],
-    [
-      '2023-02-29,10,12,9,11,100',
-      1,
-      'date "2023-02-29" is no calendar date as YYYY-MM-DD, which the dates of this file are',
-    ],
-    [
-      '2024-1-3,10,12,9,11,100',
-      1,
-      'date "2024-1-3" is no calendar date as YYYY-MM-DD, which the dates of this file are',
-    ],
-    ['11:34,10,12,9,11,100', 1, 'date "11:34" is no calendar date as YYYY-MM-DD, which the dates of this file are'],
+    ['2024-02-30,10,12,9,11,100', 1, `date "2024-02-30" ${DATED}`],
+    ['2023-02-29,10,12,9,11,100', 1, `date "2023-02-29" ${DATED}`],
+    ['2024-1-3,10,12,9,11,100', 1, `date "2024-1-3" ${DATED}`],
+    ['11:34,10,12,9,11,100', 1, `date "11:34" ${DATED}`],
     [',10,12,9,11,100', 1, 'date is empty'],
     ['2024-01-02,10,12,9,11,101', 1, '2024-01-02 is given twice for X, first in line 2'],
     [
