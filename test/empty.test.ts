@@ -58,7 +58,7 @@ const CASES: [why: string, params: EventsParams, sentence: RegExp][] = [
   [
     'there are no facts',
     { ticker: 'SIM0009', field: 'growth_zone' },
-    /^growth_zone stands on dated facts, and none are loaded for SIM0009; .*import/,
+    /^growth_zone uses dated facts, and none are loaded for SIM0009; .*import/,
   ],
   [
     'the bars are too few',
@@ -118,7 +118,7 @@ const CASES: [why: string, params: EventsParams, sentence: RegExp][] = [
   [
     'the context has no facts',
     { ...RSI, context_ticker: 'SIM0009', context_field: 'growth_zone', context_band: 'stable' },
-    /^growth_zone stands on dated facts, and none are loaded for SIM0009/,
+    /^growth_zone uses dated facts, and none are loaded for SIM0009/,
   ],
 ]
 

@@ -225,7 +225,7 @@ export class RemoteClient extends Studies {
 
   protected async market(): Promise<PricedSource> {
     if (this.#bars === undefined)
-      throw new InvalidParameter('bars is missing: a server tells events, not prices, and a study needs both.', {
+      throw new InvalidParameter('bars is missing: a server gives events, not prices, and a study needs both.', {
         param: 'bars',
         allowed: 'openRemote({ url, key, bars: { db } }), which names a database that has the prices',
       })

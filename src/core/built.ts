@@ -12,7 +12,7 @@ export function builtPath(name: string): string | undefined {
 /** The text of one. Throws NotFound. */
 export function builtText(name: string): string {
   const path = builtPath(name)
-  if (path === undefined) throw new NotFound(`${name} is missing beside the program; build or install bands again.`)
+  if (path === undefined) throw new NotFound(`${name} is missing next to the program; build or install bands again.`)
   return readFileSync(path, 'utf8').trim()
 }
 

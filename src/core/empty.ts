@@ -80,7 +80,7 @@ function adviceOf(why: WhyEmpty, { ticker, field, timeframe }: HistoryQuery): Wo
   if (why.code === 'no_band_yet') {
     const words = isCondition(field) ? [ticker] : [ticker, field]
     const params = { ...(isCondition(field) ? { when: field } : {}), ...(timeframe === 'daily' ? {} : { timeframe }) }
-    return sentence`${remedy('explain', words, params)} tells why.`
+    return sentence`${remedy('explain', words, params)} shows why.`
   }
   if (why.code === 'ended_before') return sentence`Ask with ${parameter('as_of', formatDay(why.last))}.`
   return null

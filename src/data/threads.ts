@@ -127,7 +127,7 @@ export class Threads<Task, Result> {
     const [least] = [...this.#threads].sort((a, b) => a.tasks.size - b.tasks.size)
     if (least !== undefined && (least.tasks.size === 0 || this.#threads.size === this.#size)) return least
     if (this.#program === undefined)
-      throw new StorageError('the program of a thread is missing beside this one; build or install bands again')
+      throw new StorageError('the program of a thread is missing next to this one; build or install bands again')
     const worker = new Worker(this.#program, { workerData: this.#start })
     const thread: Thread = { worker, tasks: new Map() }
     this.#threads.add(thread)
@@ -151,7 +151,7 @@ export class Threads<Task, Result> {
 function lossOf(cause: unknown): Error {
   if ((cause as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY')
     return new Error('a thread ended before its work was done', { cause })
-  const words = sentence`a thread ran out of memory; ${parameter('threads', '1')} does the work without any beside the first`
+  const words = sentence`a thread ran out of memory; ${parameter('threads', '1')} does the work in the main thread only`
   return new StorageError(words, { cause })
 }
 

@@ -205,7 +205,7 @@ const OLDER_WORDS = /(?:; \d+([dw]))?; [^;]*; (\d{4}-\d\d-\d\d) to (\d{4}-\d\d-\
 /** Throws InvalidParameter if the correction needs the trial log and there is none. */
 export function checkFamily(family: Family | undefined, trials: Trials | null): void {
   if (family !== 'ledger' || trials !== null) return
-  const why = 'there is no trial ledger beside the bundled sample'
+  const why = 'there is no trial log for the bundled sample'
   const message = `family "ledger" cannot be: ${why}; use family "run", or a database of your own.`
   throw new InvalidParameter(message, { param: 'family', value: family, allowed: ['run'] })
 }

@@ -232,7 +232,7 @@ describe('what is compared', () => {
 
   it.each([
     ['none', {}, 'strategies: there are none; it takes 2 to 12 strategy files'],
-    ['one alone', { strategies: [LONG] }, 'strategies: one alone has nothing to be compared with'],
+    ['one alone', { strategies: [LONG] }, 'strategies: one has nothing to be compared with'],
     ['too many', { strategies: Array.from({ length: 13 }, () => LONG) }, 'strategies: 13 are too many'],
     [
       'days and weeks',

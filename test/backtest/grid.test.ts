@@ -295,7 +295,7 @@ describe('what is varied', () => {
     [
       'other days',
       'before=2020-05-01,2020-06-01',
-      'vary "before": no trade becomes another by it, or it makes cells of',
+      'vary "before": no trade becomes another by it, or it changes the bars or days',
     ],
     ['days later on', 'after=2020-05-01,2020-06-01', 'vary "after": no trade becomes another by it'],
     ['another field', 'field=rsi_zone,macd_state', 'vary "field": no trade becomes another by it'],

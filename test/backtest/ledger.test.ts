@@ -138,12 +138,12 @@ describe('the trial ledger', () => {
       variance: null,
       deflated_sharpe: null,
     })
-    expect(alone.trials.reason).toBe('one strategy alone has no variance, by which a Sharpe ratio is deflated')
+    expect(alone.trials.reason).toBe('a single strategy has no variance to deflate a Sharpe ratio by')
     await look(trials, { exit: { hold: 11 } })
     const { trials: third } = await look(trials, { side: 'short' })
     expect(third).toMatchObject({ run: 1, ledger: 3, n: 1, deflated_sharpe: null })
     expect(third.reason).toBe(
-      'one strategy alone has no variance; the ledger knows 3, and family "ledger" deflates by them',
+      'a single strategy has no variance; the ledger knows 3, and family "ledger" deflates by them',
     )
   })
 
@@ -189,9 +189,7 @@ describe('the trial ledger', () => {
   })
 
   it('that is not there cannot be a family', async () => {
-    await expect(look(null, {}, { family: 'ledger' })).rejects.toThrow(
-      'there is no trial ledger beside the bundled sample',
-    )
+    await expect(look(null, {}, { family: 'ledger' })).rejects.toThrow('there is no trial log for the bundled sample')
   })
 })
 

@@ -67,7 +67,7 @@ describe('interest', () => {
     expect(found.interest).toEqual({ money: near(money), of_capital: near(money / 200) })
     expect(found.warnings.join('\n')).toContain(
       'the total return of +0.81% contains +0.81% of the capital that is interest on cash, and the Sharpe ratio asks for no ' +
-        'more than 0 % a year: an rf of 3% counts what is above it',
+        'more than 0 % a year: an rf of 3% counts the excess over it',
     )
     const fair = await run(tickers, { portfolio, risk_free: 0.03 })
     expect(fair.warnings.join()).not.toContain('interest')

@@ -130,7 +130,7 @@ describe('walk-forward', () => {
     expect(validation!.candidates).toEqual(['bps 0', 'bps 9'])
     const parts = validation!.folds.length / 2
     expect(warnings).toContain(
-      `${parts} of ${parts} parts to choose on have fewer than 1000 trades of what was chosen: chance chooses there`,
+      `${parts} of ${parts} parts to choose on have fewer than 1000 trades of the chosen combinations: chance chooses there`,
     )
     const alone = await run({ walk_forward: WALK, min_trades: 1000 })
     expect(alone.validation!.candidates).toEqual([])
@@ -165,7 +165,7 @@ describe('random entries', () => {
     const market = madeMarket({ A: { bars: Array.from({ length: 700 }, () => [100, 101, 100, 101] as const), bands } })
     const { random_entry } = await backtest(market, strategyWith({ exit: { hold: 1 } }), { ...PLAIN, reps: 99 })
     expect(random_entry).toMatchObject({ draws: 699, p: null })
-    expect(random_entry.reason).toBe('the trades end alike: nothing tells how much they vary')
+    expect(random_entry.reason).toBe('the trades end alike, so their variation is unknown')
     expect(random_entry.mean).toBeCloseTo(0.01, 12)
   })
 

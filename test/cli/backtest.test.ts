@@ -156,7 +156,7 @@ describe('with parts of the data reserved', () => {
     expect(text).toMatch(/^1 train .* hold (5|20)$/m)
     const [before = '', after = ''] = (await shown(`${CHOOSING} --wide`)).split('First of 2 candidates (hold 5)')
     expect(before).toMatch(/^Out of sample /m)
-    expect(after).toMatch(/^ +all data +not what was chosen/)
+    expect(after).toMatch(/^ +all data +another choice/)
     expect(after).toContain(total(statistics.total_return))
   })
 
@@ -212,7 +212,7 @@ describe('the family of the deflated Sharpe ratio', () => {
     const { code, err } = await typed(`${HOLDING} --family ledger`)
     expect([code, flowing(err)]).toEqual([
       2,
-      expect.stringContaining('--family "ledger" cannot be: there is no trial ledger'),
+      expect.stringContaining('--family "ledger" cannot be: there is no trial log'),
     ])
   })
 })
@@ -253,7 +253,10 @@ describe('refusals use the words of the author', () => {
     [`${HOLDING} --exit oversol`, '--exit "oversol" is not leave, a band of rsi_zone, or a condition such as'],
     [`${HOLDING} --exit oversold --exit overbought`, '--exit overbought: there is one such rule already'],
     [`${HOLDING} --stop 150%`, '--stop is 150 % of the entry price, which leaves no price; it must be below 100 %.'],
-    ['backtest x.yaml SPY rsi_zone', 'its field stands in it, so leave out rsi_zone; give tickers with --tickers SPY.'],
+    [
+      'backtest x.yaml SPY rsi_zone',
+      'its field is in the file, so leave out rsi_zone; give tickers with --tickers SPY.',
+    ],
     [`${HOLDING} --vary stop=none,5% --benchmark GSPC`, '--benchmark is of one strategy, and --vary makes many'],
     [`${HOLDING} --vary stop=none,5%`, '--reps is of one strategy, and --vary makes many'],
     [`${HOLDING} --family all`, '--family "all" is not one of run, ledger'],

@@ -42,7 +42,7 @@ test('bands backup makes one checked folder, and bands restore puts it back and 
   const restored = await typed(`restore ${file} --replace --db ${db}`)
   expect(restored.code).toBe(0)
   expect(restored.out).toContain('restored as of 2026-01-01T00:00:00.000Z:')
-  expect(restored.out).toContain(`${db}, in the place of what was there`)
+  expect(restored.out).toContain(`${db}, which replaces the old one`)
   expect((await typed(`events AAPL rsi_zone --json --db ${db}`)).out).toBe(before)
   const other = folder.file('other.db')
   expect((await typed(`restore ${file} --db ${other}`)).code).toBe(0)

@@ -40,7 +40,7 @@ describe('a slip leads to the right word in one sentence', () => {
       'there is no command "AAPL": if it is a ticker, a command comes before it.',
       'bands events AAPL macd_state',
     ],
-    ['list', 'there is no command "list": bands status lists what is loaded.', 'bands status'],
+    ['list', 'there is no command "list": bands status lists the loaded data.', 'bands status'],
     ['load', 'there is no command "load": bands import loads files of prices.', 'bands import FILE.csv'],
     ['add more.csv', 'there is no command "add": bands import loads a file.', 'bands import more.csv'],
     [
@@ -84,7 +84,7 @@ describe('a slip leads to the right word in one sentence', () => {
     ],
     [
       'backtest AAPL rsi_zone --band oversold --hold 20d',
-      '--hold "20d" is not an integer from 1 to 10000: write 20 alone.',
+      '--hold "20d" is not an integer from 1 to 10000: write only 20.',
       'bands backtest AAPL rsi_zone --band oversold --hold 20',
     ],
     [
@@ -158,7 +158,7 @@ describe('a slip in a condition', () => {
 
   test('without quotes leads to the line with them', async () => {
     const [said, next] = await refusedWords('events', 'AAPL', '--when', 'rsi_zone', '=', 'oversold', '--limit', '3')
-    expect(said).toContain('What has blanks in it has to stand in quotes as a whole.')
+    expect(said).toContain('Quote the whole condition if it has blanks.')
     expect(next).toBe("bands events AAPL --when 'rsi_zone = oversold' --limit 3")
     expect(
       joinedCondition(

@@ -122,20 +122,20 @@ describe('invalid conditions', () => {
     ['events AAPL', fine, '--context-lag 1', 2, '--context-lag is for a condition that names another ticker'],
     ['events AAPL rsi_zone', fine, '--context-lag 1', 2, '--context-lag is for a condition that names another ticker'],
     ['events AAPL', 'GSPC:rsi_zone = oversold', '--context-lag 2001', 2, 'is not an integer from 0 to 2000'],
-    ['transitions AAPL rsi_zone', fine, '', 2, 'transitions count every change of a field: --when stands in place'],
-    ['explain AAPL rsi_zone', fine, '', 2, 'a bar is explained of a field or of a condition: --when stands in place'],
+    ['transitions AAPL rsi_zone', fine, '', 2, 'transitions count every change of a field: --when replaces a field'],
+    ['explain AAPL rsi_zone', fine, '', 2, 'a bar is explained of a field or of a condition: --when replaces a field'],
     ['tally AAPL rsi_zon', fine, '', 2, 'there is no field "rsi_zon"'],
     ['tally', fine, '', 2, 'TICKER is missing'],
     ['events AAPL', 'valuation_zone = fair_value', '--tier free', 4, 'valuation_zone'],
     ['events AAPL rsi_zone', 'valuation_zone = fair_value', '--tier free', 4, 'valuation_zone'],
     ['events AAPL', `${fine} or GSPC:rsi_zone = oversold`, '--tier free', 4, 'cross-asset correlation'],
-    ['events AAPL', fine, '--remote http://127.0.0.1:9 --allow-plain-http', 2, 'tells events alone'],
+    ['events AAPL', fine, '--remote http://127.0.0.1:9 --allow-plain-http', 2, 'gives only events'],
     [
       'events AAPL macd_state',
       `${fine} for 2`,
       '--remote http://127.0.0.1:9 --allow-plain-http',
       2,
-      'cannot be told from events, which is all that http://127.0.0.1:9 tells: "rsi_zone = oversold for 2" counts bars.',
+      'cannot be computed from events, and http://127.0.0.1:9 gives nothing else: "rsi_zone = oversold for 2" counts bars.',
     ],
   ])('bands %s --when "%s" %s ends with %i', async (line, condition, more, code, said) => {
     const env = { BANDS_DB: folder.file('bands.db'), BANDS_API_KEY: 'bands_test_1234567890' }
@@ -147,11 +147,8 @@ describe('invalid conditions', () => {
   })
 
   test.each([
-    ['valuation_zone = fair_value', 'valuation_zone stands on dated facts, and none are loaded for AAPL'],
-    [
-      'valuation_zone = fair_value or rsi_zone != neutral and rsi_zone = neutral',
-      'valuation_zone stands on dated facts',
-    ],
+    ['valuation_zone = fair_value', 'valuation_zone uses dated facts, and none are loaded for AAPL'],
+    ['valuation_zone = fair_value or rsi_zone != neutral and rsi_zone = neutral', 'valuation_zone uses dated facts'],
     ['valuation_zone = fair_value or rsi_zone = neutral or rsi_zone != neutral', 'never became true'],
   ])(
     'facts that are not loaded are missed where the condition is unknown without them: %s',

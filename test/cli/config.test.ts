@@ -109,7 +109,7 @@ describe('bands config set', () => {
   test.each([
     ['config set colour never', 'key "colour" is not one of', 'bands config set color never'],
     ['config set color green', '--color "green" is not one of auto, always, never.', ''],
-    ['config set threads 2d', 'write 2 alone', 'bands config set threads 2'],
+    ['config set threads 2d', 'write only 2', 'bands config set threads 2'],
     ['config set upgrade_url plans', 'is not an address that begins with https://', ''],
     ['config set db postgres://me:x@h/x', 'is a file on this machine', ''],
     ['config set db mysql://me@h/x', 'is a file on this machine', ''],

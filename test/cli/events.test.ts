@@ -87,7 +87,7 @@ describe('bands events', () => {
     expect(page.events[0].aftermath).toBeNull()
     const { out, err } = await ask('events AAPL rsi_zone --tier free', { terminal: 80 })
     expect(out).not.toMatch(/STABILITY|100d/)
-    expect(err).toContain('Stability, flips and what followed come with the Plus tier')
+    expect(err).toContain('Stability, flips and returns come with the Plus tier')
   })
 
   test('adds exact returns when asked, in every form', async () => {
@@ -126,11 +126,11 @@ describe('bands events', () => {
   test('says why no event can be there', async () => {
     const why = async (words: string): Promise<string> => (await ask(`events AAPL ${words}`)).err
     expect(await why('valuation_zone')).toBe(
-      'No event: valuation_zone stands on dated facts, and none are loaded for AAPL; bands import FILE loads them.\n',
+      'No event: valuation_zone uses dated facts, and none are loaded for AAPL; bands import FILE loads them.\n',
     )
     expect(await why('rsi_zone --as-of 2010-01-01')).toBe('No event: AAPL has no bar by 2010-01-01.\n')
     expect(await why('rsi_zone --timeframe weekly --as-of 2013-06-01')).toContain(
-      'no weekly rsi_zone yet by 2013-06-01: 3 bars are too few. bands explain AAPL rsi_zone --timeframe weekly tells why.',
+      'no weekly rsi_zone yet by 2013-06-01: 3 bars are too few. bands explain AAPL rsi_zone --timeframe weekly shows why.',
     )
     expect(await why('rsi_zone --after 2018-01-01 --before 2017-01-01')).toBe(
       'No event: no day lies after 2018-01-01 and before 2017-01-01.\n',

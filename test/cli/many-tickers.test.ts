@@ -130,10 +130,7 @@ describe('bands export with filters', () => {
     ['export events --field rsi_zone --band uptrend', 'rsi_zone has no band "uptrend". It is one of trend_direction.'],
     ['export events --band oversld', 'Did you mean "oversold"'],
     ['export events --after 2016-13-01', 'is not a calendar date'],
-    [
-      'export facts --out x --band oversold',
-      'facts are written whole, whatever the field or the day; leave --band out.',
-    ],
+    ['export facts --out x --band oversold', 'facts are written whole, for all fields and days; leave --band out.'],
   ])('bands %s is refused', async (line, said) => {
     const { code, out, err } = await ask(line)
     expect([code, out]).toEqual([2, ''])

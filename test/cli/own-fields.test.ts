@@ -129,7 +129,7 @@ test('bands fields FIELD describes it with its rule, one of your own or not', as
   expect(fields[1].rule).toBe(rule)
   expect((await ask('fields rsi_zone', {})).out.replace(/\s+/g, ' ')).toContain(`Rule: ${rule}`)
   expectRefusal(await ask('fields rsi_zon', {}), 2, 'Did you mean "rsi_zone"?')
-  expectRefusal(await ask('fields rsi_zone --all', {}), 2, '--all is for bands fields check FILE alone')
+  expectRefusal(await ask('fields rsi_zone --all', {}), 2, '--all is only for bands fields check FILE')
 })
 
 test('bands fields --json has the hash of each own field, and none for the specified ones', async () => {
@@ -196,7 +196,7 @@ describe('a field of rules', () => {
     const { passed, fields } = await found('check lookahead AAPL --cuts 2')
     const names = fields.map(({ field }: { field: string }) => field)
     expect([passed, names.includes('my_rsi'), names.includes('dip')]).toEqual([true, true, false])
-    expectRefusal(await ask('check lookahead AAPL --field dip'), 2, 'dip stands on other fields')
+    expectRefusal(await ask('check lookahead AAPL --field dip'), 2, 'dip uses other fields')
   })
 })
 

@@ -316,7 +316,7 @@ describe('a database with bars of some tickers and pulled events of others', () 
       expect([code, out]).toEqual([0, expect.stringContaining('SIM0001')])
       expect(out).not.toContain('SIM0002')
       expect(err).toContain(
-        'left out, because their daily rsi_zone is not here, or not to its end (bands status shows what was pulled): SIM0002.',
+        'left out, because their daily rsi_zone is not here, or not to its end (bands status lists the pulled data): SIM0002.',
       )
       expect((await mixed(`${line} --quiet`)).err).not.toContain('left out')
     }

@@ -145,8 +145,8 @@ describe('at a server', () => {
     ['events NONE rsi_zone', 3, 'no bars for "NONE".'],
     ['events SIM001 rsi_zone', 3, 'Did you mean "SIM0001"'],
     ['events SIM0001 rsi_zone --limit 0', 2, '--limit "0" is not an integer from 1 to 100.'],
-    ['tally rsi_zone --all', 2, 'does not tell which tickers it has; name them.'],
-    ['now', 2, 'does not tell which tickers it has; name them.'],
+    ['tally rsi_zone --all', 2, 'does not list its tickers; name them.'],
+    ['now', 2, 'does not list its tickers; name them.'],
   ])('bands %s is refused with %i', async (line, code, told) => {
     const ran = await remotely(line)
     expect([ran.code, ran.out]).toEqual([code, ''])
@@ -176,7 +176,7 @@ describe('at a server', () => {
 
   test('exact returns are known of the database here alone', async () => {
     const ran = await remotely('events SIM0001 rsi_zone --returns --csv --limit 2')
-    expect(ran.err.split('\n')[0]).toBe(`exact returns are known of the database here alone, not of ${server.url}.`)
+    expect(ran.err.split('\n')[0]).toBe(`exact returns need the database here; ${server.url} does not give them.`)
     expect(ran.code).toBe(0)
   })
 })
@@ -430,7 +430,7 @@ describe('bands doctor', () => {
         response.setHeader('date', new Date(Date.now() - 3_600_000).toUTCString())
         return refusalOfNothing(response, ...turn)
       },
-      { credits: { outcome: 'ok', detail: 'not told' }, clock: { outcome: 'warn' } },
+      { credits: { outcome: 'ok', detail: 'not given' }, clock: { outcome: 'warn' } },
     ],
   ])('finds %s', async (_, turn, expected) => {
     const url = turn === null ? await nobody() : (await scripted(turn)).url

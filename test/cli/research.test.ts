@@ -104,7 +104,7 @@ describe('bands study', () => {
     expect(await told('study AAPL --when rsi_zone=deep_oversold --after 2018-05-01')).toBe(
       'No event: rsi_zone = deep_oversold never became true of AAPL as it was asked for, from 2018-05-02 to 2018-05-11. ',
     )
-    expect(await told('study AAPL valuation_zone')).toContain('No event: valuation_zone stands on dated facts')
+    expect(await told('study AAPL valuation_zone')).toContain('No event: valuation_zone uses dated facts')
     expect((await ask('study AAPL valuation_zone --fail-empty')).code).toBe(3)
   })
 })
@@ -563,7 +563,7 @@ describe('at a server', () => {
     const none = await ask(`study SIM0001 rsi_zone --remote ${server.url}`, { env: { ...nobody, BANDS_DB: '' } })
     expect(none).toMatchObject({ code: 3, out: '' })
     expect(none.err.replace(/\s+/g, ' ')).toContain(
-      `${server.url} tells events, not prices, and a study needs both: bands import FILE loads the prices here.`,
+      `${server.url} gives events, not prices, and a study needs both: bands import FILE loads the prices here.`,
     )
     const other = await ask(`study SIM0001 rsi_zone --remote ${server.url}`)
     expect(other.code).not.toBe(0)

@@ -88,8 +88,8 @@ describe('bands serve', () => {
   })
 
   test.each([
-    ['--host 0.0.0.0', 6, /0\.0\.0\.0 is reached by other machines.*--tls-cert.*127\.0\.0\.1.*--allow-plain-http/s],
-    ['--host :: ', 6, /:: is reached by other machines/],
+    ['--host 0.0.0.0', 6, /Other machines reach 0\.0\.0\.0.*--tls-cert.*127\.0\.0\.1.*--allow-plain-http/s],
+    ['--host :: ', 6, /Other machines reach ::/],
     ['--host 192.0.2.1 --allow-plain-http', 6, /192\.0\.2\.1 is no address of this machine/],
     ['--tls-cert a.pem', 2, /--tls-key is missing/],
     ['--tls-key a.pem', 2, /--tls-cert is missing/],

@@ -80,7 +80,7 @@ test.each([
 })
 
 test('studies without an event say why on stderr, and say it once', async () => {
-  const facts = 'valuation_zone stands on dated facts, and none'
+  const facts = 'valuation_zone uses dated facts, and none'
   const alone = `${facts} are loaded for AAPL; bands import FILE loads them`
   const both = `${facts} that count are loaded for any of the 2 tickers`
   for (const question of ['tally AAPL', 'transitions AAPL', 'show AAPL'])
@@ -132,7 +132,7 @@ describe('bands now', () => {
     })
     expect((await ask('now AAPL ZZZZ')).code).toBe(3)
     const later = await ask('now AAPL --field rsi_zone --as-of 2018-06-01 --json')
-    expect(later.err).toBe('not up to 2018-06-01, and told as of the newest bar: AAPL 2018-05-11\n')
+    expect(later.err).toBe('not up to 2018-06-01, shown as of the newest bar: AAPL 2018-05-11\n')
     expect((await ask('now --field rsi_zon')).err).toContain('Did you mean "rsi_zone"?')
   })
 })
@@ -213,7 +213,7 @@ describe('bands explain', () => {
   test('says why there is no band', async () => {
     expect(await table('explain AAPL rsi_zone 2013-05-15')).toContain('no band (warm-up')
     expect(await table('explain AAPL valuation_zone')).toContain(
-      'no band (valuation_zone stands on dated facts, and none are loaded for AAPL',
+      'no band (valuation_zone uses dated facts, and none are loaded for AAPL',
     )
     expect((await ask('explain AAPL rsi_zone 2000-01-01')).code).toBe(2)
   })

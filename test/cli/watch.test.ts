@@ -72,7 +72,7 @@ describe('bands watch', () => {
     ['watch add Close AAPL', 2, 'Close is a column of the exports; they have ticker, timeframe, date, open, '],
     ['watch add rsi_zone AAPL', 2, 'rsi_zone is a field of bands already; choose another name for the list.'],
     ['watch add new A,B!', 2, 'ticker "B!" is not 1 to 16 characters'],
-    ['watch add new AAPL --when rsi_zone=oversold', 2, '--when tells the tickers of a list'],
+    ['watch add new AAPL --when rsi_zone=oversold', 2, '--when chooses the tickers of a list'],
     ['watch show tch', 3, 'there is no list "tch"; there are dips, tech.'],
     ['watch remove tech AAPM', 3, 'AAPM is not in the list tech.'],
     ['watch remove nobody', 3, 'there is no list "nobody"'],
@@ -113,7 +113,7 @@ describe('bands watch', () => {
     for (const line of questions) {
       expectRefusal(await ask(`${line} --tickers ${file}`), 2, 'has no ticker in it.')
       expectRefusal(await typed(`${line} --tickers -`, { env, stdin: '' }), 2, 'standard input has no ticker in it.')
-      expectRefusal(await ask(`${line} --watch dips`), 3, 'what was named has no ticker in it just now')
+      expectRefusal(await ask(`${line} --watch dips`), 3, 'the list is empty')
     }
   })
 

@@ -116,7 +116,7 @@ describe('the dialect', () => {
     const row = (date: readonly number[]) => `${date.join('/')},1,1,1,1,1\n`
     const text = `${NAMES.join(',')}\n${early.map(row).join('')}`
     expect(await refusal('X.csv', text)).toBe(
-      'X.csv:2:1: no date of the file tells whether "1/1/2000" has the month or the day first; give date_format MM/DD/YYYY or DD/MM/YYYY',
+      'X.csv:2:1: no date of the file shows whether "1/1/2000" has the month or the day first; give date_format MM/DD/YYYY or DD/MM/YYYY',
     )
     const last = only(await read('X.csv', text + row([31, 12, 2020])))
     expect(rowsOf(last).at(-1)![0]).toBe('2020-12-31')

@@ -135,7 +135,7 @@ describe('modules of Yahoo without a date', () => {
     ['calendarEvents', { calendarEvents: { earnings: next } }],
   ])('are refused without the day of the download: %s', (name, modules) => {
     expect(refusal(summary(modules), { ticker: 'X' })).toBe(
-      `BadData x.json: ${name} does not tell when it was fetched; give the day of the download with known DATE`,
+      `BadData x.json: ${name} does not say when it was fetched; give the day of the download with known DATE`,
     )
   })
 
@@ -145,7 +145,7 @@ describe('modules of Yahoo without a date', () => {
       { known: '2025-02-01', session: null, strong_buy: 1, buy: 2, hold: 3, sell: 0, strong_sell: 0 },
     ])
     expect(remarks(result)).toEqual([
-      '1 counts of earlier months are not loaded: nothing tells on which day they became known: -1m',
+      '1 counts of earlier months are not loaded: the day they became known is missing: -1m',
     ])
   })
 
@@ -153,7 +153,7 @@ describe('modules of Yahoo without a date', () => {
     const result = read(summary({ ...chart, calendarEvents: { earnings: next } }), { ticker: 'X', known: KNOWN })
     expect(records(result, 'schedule')).toEqual([{ expected_date: '2025-04-30', known: '2025-02-01' }])
     expect(remarks(result)).toEqual([
-      '1 results of past quarters are not loaded: nothing tells on which day each was reported: 1Q2024',
+      '1 results of past quarters are not loaded: the days of the reports are missing: 1Q2024',
       '1 the next report is expected between two days; the first is taken: 2025-04-30',
       '1 the day of the next report is an estimate of Yahoo: 2025-04-30',
     ])
@@ -171,7 +171,7 @@ describe('a quote summary of Yahoo', () => {
 
   it('is refused for modules that are of no use, with the reason', () => {
     expect(refusal(summary({ earningsHistory: { history: [] }, earningsTrend: {} }))).toBe(
-      'BadData x.json: earningsHistory gives the ends of quarters without the days of the reports, so that nothing tells when they became known; earningsTrend holds estimates of quarters to come, which no field uses',
+      'BadData x.json: earningsHistory gives the ends of quarters without the days of the reports, so the day they became known is missing; earningsTrend holds estimates of quarters to come, which no field uses',
     )
     expect(refusal(summary({ assetProfile: {}, constructor: {} }))).toBe(
       'BadData x.json: none of its modules (assetProfile, constructor) is read; those are upgradeDowngradeHistory, insiderTransactions, recommendationTrend, earnings, calendarEvents, earningsHistory, earningsTrend',
@@ -187,7 +187,7 @@ describe('a quote summary of Yahoo', () => {
     expect(remarks(result).slice(0, 3)).toEqual([
       '1 earningsTrend holds estimates of quarters to come, which no field uses: earningsTrend',
       '1 modules of no field are not loaded: assetProfile',
-      '1 recommendationTrend does not tell when it was fetched; give the day of the download with known DATE: recommendationTrend',
+      '1 recommendationTrend does not say when it was fetched; give the day of the download with known DATE: recommendationTrend',
     ])
   })
 
@@ -301,7 +301,7 @@ describe('statements of Yahoo', () => {
 
   it('need the day of the download, which is not before the quarters', () => {
     expect(refusal(series(revenue))).toBe(
-      'BadData x.json: the statements do not tell when they became known; give the day of the download with known DATE',
+      'BadData x.json: the statements do not say when they became known; give the day of the download with known DATE',
     )
     expect(refusal(series(revenue), { known: parseDay('2024-12-30')! })).toBe(
       'InvalidParameter known 2024-12-30 is before the end of a quarter in the document (2024-12-31).',
@@ -309,11 +309,10 @@ describe('statements of Yahoo', () => {
   })
 
   it('need revenue or earnings of quarters', () => {
-    const none =
-      'it has none of the figures of quarters of which reports are made (quarterlyTotalRevenue and quarterlyDilutedEPS)'
+    const none = 'it has no quarterly figures for a report (quarterlyTotalRevenue and quarterlyDilutedEPS)'
     expect(refusal(series(points('annualTotalRevenue', [1])), { known: KNOWN })).toBe(`BadData x.json: ${none}`)
     expect(refusal(series(points('quarterlyStockholdersEquity', [1])), { known: KNOWN })).toContain(
-      'x.json: balance sheets alone make no report',
+      'x.json: balance sheets are no complete report',
     )
   })
 

@@ -104,7 +104,7 @@ describe('company facts of the SEC', () => {
     const { remarks } = await read(written('X.json', JSON.stringify(more)))
     expect(remarks.map(({ what, count, first }) => `${count} ${what}: ${first}`)).toEqual([
       '2 facts are in units that are not read: EarningsPerShareDiluted in EUR/shares',
-      '1 facts stand in filings other than reports and are not read: DEF 14A',
+      '1 facts are in filings other than reports and are not read: DEF 14A',
       '1 sessions are unknown: a report counts from the day after its filing: X',
       expect.stringContaining('figures a share are as filed'),
       expect.stringContaining('fourth quarters that no filing states are the year less its first nine months'),
@@ -244,7 +244,7 @@ describe('a file', () => {
     ['<note>\n</note>\n', 'this is an XML document, neither daily bars nor a Form 4 of the SEC'],
     [
       '{"symbol":"IBM","annualReports":[]}',
-      'these are statements of Alpha Vantage, which do not tell when they became known; import the company facts of the SEC, or reports.csv with ticker, period_end, known, eps, revenue, book_value_ps',
+      'these are statements of Alpha Vantage, which do not say when they became known; import the company facts of the SEC, or reports.csv with ticker, period_end, known, eps, revenue, book_value_ps',
     ],
   ])('of neither is refused: %j', async (text, sentence) => {
     await expect(readFile(written('X.txt', text))).rejects.toThrow(`X.txt: ${sentence}`)

@@ -208,7 +208,7 @@ describe('a row', () => {
     ['insiders', '2024-05-02,,A,buy,0,1', 24, 'shares "0" is not above 0'],
     ['insiders', '2024-05-02,,A,buy,-3,1', 24, 'shares "-3" is not above 0'],
     ['insiders', '2024-05-02,,A,buy,,1', 24, 'shares is empty; every row needs it'],
-    ['insiders', '2024-05-02,,A,buy,3,-1', 26, 'value "-1" is below 0; it is money paid or received, side tells which'],
+    ['insiders', '2024-05-02,,A,buy,3,-1', 26, 'value "-1" is below 0; it is money paid or received, as side says'],
     ['splits', '2020-08-31,0', 17, 'ratio "0" is not above 0'],
     ['splits', '2020-08-31,4:1', 17, `ratio "4:1" ${NUMBER}`],
     ['securities', 'Tech,bond,1,A,,,', 11, 'asset_class "bond" is not stock, crypto or etf'],
@@ -367,7 +367,7 @@ describe('a table of facts', () => {
     expect(records(result, 'reports').map(({ known }) => known)).toEqual(['2024-05-02', '2024-08-01'])
     const doubtful = 'ticker,report_date\nAAPL,05/02/2024\n'
     expect(await refused(doubtful)).toBe(
-      'facts.csv:2:6: no date of the file tells whether "05/02/2024" has the month or the day first; give date_format MM/DD/YYYY or DD/MM/YYYY',
+      'facts.csv:2:6: no date of the file shows whether "05/02/2024" has the month or the day first; give date_format MM/DD/YYYY or DD/MM/YYYY',
     )
     const told = await readFacts(doubtful, { hints: { dateFormat: 'DD/MM/YYYY' } })
     expect(records(told, 'earnings')[0]).toMatchObject({ report_date: '2024-02-05' })

@@ -76,7 +76,7 @@ const LOADS: Record<string, Loads> = {
     tickers: 5,
     remarks: {
       [AS_FILED]: 226,
-      'quarters were filed more than 120 days after their end, first seen beside a later one; they count from then on': 19,
+      'quarters were filed more than 120 days after their end, first seen next to a later one; they count from then on': 19,
       'EPS of fourth quarters are the year less three quarters, and may be off by about 0.01': 28,
       'derived EPS have the other sign than net income, as after a split in the year, and are not loaded': 3,
     },
@@ -86,7 +86,7 @@ const LOADS: Record<string, Loads> = {
     rows: 129,
     records: { ratings: 34 },
     tickers: 24,
-    remarks: { 'counts of earlier months are not loaded: nothing tells on which day they became known': 95 },
+    remarks: { 'counts of earlier months are not loaded: the day they became known is missing': 95 },
   },
   'securities.csv': { format: 'GICS securities csv', rows: 505, records: { securities: 505 }, tickers: 505 },
   'snapshot_2024-11-22.csv': {
@@ -101,9 +101,9 @@ const LOADS: Record<string, Loads> = {
 
 const REFUSED: Record<string, string> = {
   'annual.csv':
-    'these are annual figures, and the fields stand on quarters; import quarterly reports with the day on which each became known, such as the company facts of the SEC',
+    'these are annual figures, and the fields use quarters; import quarterly reports with the day on which each became known, such as the company facts of the SEC',
   'earnings_history_yahoo.csv':
-    'these are estimates and results by quarter without the date of the report, so nothing tells since when they were known; import earnings with report_date',
+    'these are estimates and results by quarter without the date of the report, so the day they became known is missing; import earnings with report_date',
   'pe_daily_GOOGL.csv':
     "these are a vendor's own daily ratios; ratios are computed here from reports and prices, so import those",
 }

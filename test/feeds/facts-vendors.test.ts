@@ -97,7 +97,7 @@ describe('SEC facts', () => {
     ])
     expect(remarked(result)).toMatchObject({
       'facts are of concepts that no report is made of': 1,
-      'facts stand in filings other than reports and are not read': 1,
+      'facts are in filings other than reports and are not read': 1,
     })
   })
 

@@ -208,7 +208,7 @@ describe('a file', () => {
       expect(rowsOf(only(result))).toHaveLength(2)
     }
     expect(await refusedInput(STDIN, { stdin: Readable.from([TEXT]) })).toBe(
-      '-: standard input has no name to tell the ticker; give it with ticker',
+      '-: standard input has no name that gives the ticker; give it with ticker',
     )
   })
 

@@ -23,20 +23,20 @@ const INSTEAD =
 const REFUSED: Record<string, string> = {
   'alphavantage_crypto_daily.json':
     ': these are intraday bars ("Time Series (Digital Currency Intraday)"); only daily bars are imported',
-  'alphavantage_income_ibm.json': `: these are statements of Alpha Vantage, which do not tell when they became known; ${INSTEAD}`,
+  'alphavantage_income_ibm.json': `: these are statements of Alpha Vantage, which do not say when they became known; ${INSTEAD}`,
   'alphavantage_intraday_msft.json': ': these are intraday bars ("Time Series (1min)"); only daily bars are imported',
   'alphavantage_overview_ibm.json': `: this is a company overview of Alpha Vantage, of one day and without its quarters; ${INSTEAD}`,
   'lean_aapl_factor_file.csv':
     ':1: this is a LEAN factor file (splits and dividends), not daily bars; import the zip of bars',
   'lean_coarse_20140331.csv':
-    ':1: this is a LEAN coarse universe file, one day of many tickers with their closes alone, not daily bars',
+    ':1: this is a LEAN coarse universe file, one day of many tickers with only their closes, not daily bars',
   'polygon-financials.json': `: these are financial statements of Polygon, which are not read; ${INSTEAD}`,
   'tiingo-fundamentals-daily_googl.csv':
     ":1: these are a vendor's own daily ratios; ratios are computed here from reports and prices, so import those",
   'tiingo-fundamentals-daily_googl.json': `: these are daily ratios of Tiingo; ratios are computed here from reports and prices; ${INSTEAD}`,
-  'tiingo-statements_googl.json': `: these are statements of Tiingo, which do not tell when they became known; ${INSTEAD}`,
+  'tiingo-statements_googl.json': `: these are statements of Tiingo, which do not say when they became known; ${INSTEAD}`,
   'yahoo-quoteSummary_earningsHistory_aapl.json':
-    ': earningsHistory gives the ends of quarters without the days of the reports, so that nothing tells when they became known',
+    ': earningsHistory gives the ends of quarters without the days of the reports, so the day they became known is missing',
   'yahoo-quoteSummary_earningsTrend_aapl.json':
     ': earningsTrend holds estimates of quarters to come, which no field uses',
 }

@@ -136,7 +136,7 @@ describe('a delisting', () => {
     ['ticker,delisted,delisting_price\nGONE,2018-02-30,3\n', '2018-02-30'],
     [
       'ticker,delisted,delisting_price,delisting_return\nGONE,2018-02-12,3,-0.5\n',
-      'delisting_price and delisting_return tell the same; give one of them',
+      'delisting_price and delisting_return say the same; give one of them',
     ],
   ])('is refused where it cannot be: %j', async (text, reason) => {
     expect(await refused(text)).toContain(reason)

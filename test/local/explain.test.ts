@@ -147,7 +147,7 @@ describe('a bar without a band', () => {
     const found = await explain(cache, { ticker: 'SIM0001', field: 'valuation_zone', timeframe: 'daily' })
     expect(found).toMatchObject({ band: null, in_force: null, event: null })
     expect(found.undefined_because).toBe(
-      'valuation_zone stands on dated facts, and none are loaded for SIM0001; import loads them',
+      'valuation_zone uses dated facts, and none are loaded for SIM0001; import loads them',
     )
   })
 })

@@ -52,7 +52,7 @@ describe('an accepted jump', () => {
     const date = formatDay(series.days[quiet]!)
     expect(oddities).toEqual([{ kind: 'accepted_jump', ticker: 'ABC', date, factor: 0.25, bars: null }])
     expect(checks).toMatchObject([{ outcome: 'warn', detail: `accepted jumps: ABC times 0.25 on ${date}` }])
-    expect(notes).toContain(`warning: accepted jumps: ABC times 0.25 on ${date}; bands doctor tells what to do`)
+    expect(notes).toContain(`warning: accepted jumps: ABC times 0.25 on ${date}; bands doctor shows the remedy`)
     expect((await saidOf(folder, TODAY, formatDay(series.days[quiet - 1]!))).oddities).toEqual([])
     await put(series, 'whole.csv')
     expect(await saidOf(folder)).toMatchObject({ oddities: [], checks: [{ outcome: 'ok' }] })
@@ -78,7 +78,7 @@ describe('bars that open or close outside their high and low', () => {
     expect(oddities).toEqual([{ kind: 'outside_range', ticker: 'ABC', date, factor: null, bars: 2 }])
     const detail = `bars that open or close outside their high and low: ABC 2, the last on ${date}`
     expect(checks).toMatchObject([{ outcome: 'warn', detail }])
-    expect(notes).toContain(`warning: ${detail}; bands doctor tells what to do`)
+    expect(notes).toContain(`warning: ${detail}; bands doctor shows the remedy`)
     const before = await saidOf(folder, TODAY, formatDay(series.days[149]!))
     expect(before.oddities).toMatchObject([{ bars: 1, date: formatDay(series.days[100]!) }])
     expect(before.notes.join()).toContain(`ABC one, on ${formatDay(series.days[100]!)}`)

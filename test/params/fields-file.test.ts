@@ -134,7 +134,7 @@ describe('a text that defines no fields', () => {
       'otherwise before the last',
       `${WHEN}    a: otherwise\n    b: rsi_zone = oversold`,
       '3:8',
-      'otherwise is whatever no rule before it decided, and stands last',
+      'otherwise is for bars that no rule before it decided, and comes last',
     ],
     ['a condition in plain text', `${WHEN}    a: rsi_zone = oversol`, '3:19', OVERSOL],
     ['a condition in braces', '- field: dip\n  when: {a: rsi_zone = oversol}', '2:24', OVERSOL],

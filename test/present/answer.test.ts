@@ -293,7 +293,7 @@ describe('the answer of a sweep', () => {
 
   it('says so where p is not corrected', () => {
     const answer = sweepAnswer(swept({ q: 0.0002 }, { adjust: 'none' }))
-    expect(answer).toMatch(/\(p < \.05, not corrected: chance alone gives about \d+\)/)
+    expect(answer).toMatch(/\(p < \.05, not corrected: chance gives about \d+\)/)
   })
 
   it('reports the results of chosen combinations on other dates', () => {
@@ -320,7 +320,7 @@ describe('the answer of a tally', () => {
 
   it('chooses none of several groups, and says where there is nothing', () => {
     expect(tallyAnswer(madeTally(['oversold', 'overbought']))).toBe(
-      '200 events in 2 groups; a tally tests none of them: bands study does.',
+      '200 events in 2 groups; a tally makes no test: bands study does.',
     )
     expect(tallyAnswer({ ...madeTally(), events: 0, groups: [] })).toBe('No such event, so there is nothing to count.')
   })

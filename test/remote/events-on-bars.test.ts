@@ -71,7 +71,7 @@ describe('bands and events of a real server, on the same bars here', () => {
       expect(events).toBeGreaterThan(1_000)
       expect(await told.asOfDay()).toBe(TODAY)
       expect(told.remarks()[0]).toBe(
-        `Bands and events are as they were told, of dates after ${formatDay(PLANS[tier].rangeStart(TODAY))} up to 2024-06-28; bars are from here.`,
+        `Bands and events are as received, of dates after ${formatDay(PLANS[tier].rangeStart(TODAY))} up to 2024-06-28; bars are from here.`,
       )
       expect(told.remarks().join(' ')).not.toContain('left out')
     },
@@ -97,7 +97,7 @@ describe('bands and events of a real server, on the same bars here', () => {
     const { signals } = await signalsFor(told, 'SIM0001', filterOf('volume_ratio_band'))
     expect(signals.bars.length).toBeGreaterThan(0)
     for (const column of [signals.stability, signals.flips]) expect(new Set(column)).toEqual(new Set([UNDEFINED]))
-    expect(told.remarks()).toContain('Stability and flips of events are not told to this key.')
+    expect(told.remarks()).toContain('This key does not give stability and flips of events.')
     const asked = signalsFor(told, 'SIM0001', filterOf('volume_ratio_band', 'daily', { stability: ['fresh'] }))
     await expect(asked).rejects.toMatchObject({ code: 'tier_restricted' })
     await expect(statesIn(told, 'SIM0001', 'valuation_zone', 'daily')).rejects.toMatchObject({
@@ -135,7 +135,7 @@ describe('events on other bars than those they were made of', () => {
     const { signals, states } = await signalsFor(told, 'SIM0001', filterOf('rsi_zone'))
     expect([...signals.bars]).toEqual([series.days.length - 8])
     expect(told.remarks()).toContain(
-      '3 of 4 told events are left out, because there is no bar here on their date (1 before the first bar, 1 after the last, 1 between two): SIM0001.',
+      '3 of 4 events are left out, because there is no bar here on their date (1 before the first bar, 1 after the last, 1 between two): SIM0001.',
     )
     // A change on a day without a bar shows on the next one.
     const code = (back: number): string => states.bands[states.codes.at(-back)!]!

@@ -353,7 +353,7 @@ describe('one ticker, one source', () => {
     other.url = 'https://other.example'
     await expect(pull(store, other, [RSI])).rejects.toMatchObject({
       code: 'invalid_parameter',
-      message: `SIM0001 was pulled from ${URL} before, not from https://other.example: replace begins again and drops what was there, db FILE keeps both apart.`,
+      message: `SIM0001 was pulled from ${URL} before, not from https://other.example: replace begins again and drops the copy, db FILE keeps both apart.`,
     })
     expect(other.names).toEqual([])
     await pull(store, other, [RSI], { replace: true })

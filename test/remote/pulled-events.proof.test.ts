@@ -178,7 +178,7 @@ describe('pulled events', () => {
     const query = { ...WHOLE, when: 'SIM0002:trend_direction = uptrend', after: parseDay('2023-06-01')! }
     await expect(callerOf(store, 'pro', asOf).events(query)).rejects.toMatchObject({
       code: 'invalid_parameter',
-      message: expect.stringContaining('SIM0002 trend_direction is told up to 2024-01-31, and an event is of 2024-0'),
+      message: expect.stringContaining('SIM0002 trend_direction is known up to 2024-01-31, and an event is of 2024-0'),
     })
     const before = parseDay('2024-02-01')!
     const found = await callerOf(store, 'pro', asOf).events({ ...query, before })
@@ -271,7 +271,7 @@ describe('what pulled events do not cover', () => {
       code: 'invalid_parameter',
       param: 'as_of',
       message:
-        'as_of 2024-02-29 is before 2024-03-01, as of which daily rsi_zone of SIM0001 was pulled: what was known earlier cannot be told from pulled events.',
+        'as_of 2024-02-29 is before 2024-03-01, the day of the copy of daily rsi_zone of SIM0001: pulled events do not show earlier knowledge.',
     })
     expect(JSON.stringify(await callerOf(store, 'pro', '2024-03-01').events(WHOLE))).toBe(
       JSON.stringify(await serverOf('pro', '2024-03-01').events(WHOLE)),
@@ -322,7 +322,7 @@ describe('what pulled events do not cover', () => {
     const context = { ticker: 'SIM0002', field: 'rsi_zone', band: 'neutral' }
     expect((await caller.events({ ...WHOLE, context })).total_occurrences).toBe(0)
     expect(caller.marks.join()).toMatch(
-      /daily rsi_zone of SIM0002 did not change in what was pulled, so that its band on \d+ dates is not known\./,
+      /daily rsi_zone of SIM0002 has no change in the pulled data, so its band on \d+ dates is not known\./,
     )
   })
 

@@ -141,7 +141,7 @@ describe('what a page leaves out', () => {
       const [left, all] = said.slice(1).map(number => Number(number.replace(',', '')))
       expect([all, occurrences.length]).toEqual([events, events - left!])
       expect(Buffer.byteLength(whole)).toBeLessThan(1_500_000)
-      expect(page).toContain('499 others are in the numbers alone')
+      expect(page).toContain('499 others are only in the numbers')
       expect(count(page, /class="chart" id="price-/g)).toBe(6)
     },
   )

@@ -73,7 +73,7 @@ describe('the writer lock of a process on another machine', () => {
       pid: 17,
       host: 'elsewhere',
     })
-    expect((await typed(`unlock --db ${path}`)).out).toBe('nobody is writing; nothing to unlock\n')
+    expect((await typed(`unlock --db ${path}`)).out).toBe('no process is writing; nothing to unlock\n')
     expect((await typed(`simulate 1 --bars 20 --load --db ${path}`)).code).toBe(0)
   })
 

@@ -49,7 +49,7 @@ export async function compareConditions(
     const query: EventsQuery = { ticker, field, timeframe, when, limit: 100, ...bounds }
     const found = await far.events(query).catch((error: unknown) => error)
     if (found instanceof InvalidParameter) {
-      expect(found.message).toContain('cannot be told from events')
+      expect(found.message).toContain('cannot be computed from events')
       seen.refused.add(found.message.replace(/^.* tells: |"[^"]*"|[A-Z]+\d+|\d{4}-\d\d-\d\d/g, ''))
       continue
     }

@@ -235,7 +235,7 @@ describe('a sweep', () => {
       expect(error).toBeInstanceOf(InvalidParameter)
       return (error as InvalidParameter).message
     }
-    expect(await refused(asked({ tickers: TICKERS, family: 'ledger' }))).toMatch(/no trial ledger/)
+    expect(await refused(asked({ tickers: TICKERS, family: 'ledger' }))).toMatch(/no trial log/)
     expect(await refused(asked({ tickers: TICKERS, split: '2099-01-01' }))).toMatch(/is not a date after 2/)
     const walk_forward = { train: 5000, test: 10, step: 10, anchored: false, embargo: 0 }
     expect(await refused(asked({ tickers: TICKERS, walk_forward }))).toMatch(/5000 bars leave none to test on/)

@@ -285,7 +285,7 @@ function fileIn(folder: string, name: string): Stats {
 }
 
 function changed(folder: string, name: string): BadData {
-  return new BadData({ file: folder }, `its ${name} is not what was put into it; take another backup`)
+  return new BadData({ file: folder }, `its ${name} is damaged; take another backup`)
 }
 
 /** Copies a file out of a backup into a new one. Throws BadData where it is not the file of the manifest. */

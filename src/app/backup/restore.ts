@@ -163,7 +163,7 @@ function movesIn(path: string, files: Files): Move[] {
     if (isPartialName(from, to))
       return { kind, note: restoreNote(files[kind]), from: join(dirname(to), from), to, sha256 }
     const hint = kind === 'accounts' ? sentence` (accounts elsewhere: restore with ${parameter('accounts')})` : ''
-    throw strangeNote(path, sentence`a restore gives no file beside ${to} the name ${quoted(from)}${hint}`)
+    throw strangeNote(path, sentence`a restore gives no file next to ${to} the name ${quoted(from)}${hint}`)
   })
 }
 

@@ -30,13 +30,13 @@ const FIRST_QUESTION = ['AAPL', 'rsi_zone', '--band', 'oversold']
 
 /** Every slip that leads somewhere; a word that has become a command is heard as one, and its row is of no use. */
 export const COMMON_SLIPS: readonly Slip[] = [
-  slipMessage('list ls symbols stocks tickers', 'status', [], 'lists what is loaded'),
+  slipMessage('list ls symbols stocks tickers', 'status', [], 'lists the loaded data'),
   slipMessage('watchlist watchlists lists favorites favourites', 'watch list', [], 'shows the lists of tickers'),
   slipMessage('load upload ingest read open', 'import', ['FILE.csv'], 'loads files of prices'),
-  slipMessage('update refresh sync', 'import', ['FILE.csv'], 'adds new bars to what is loaded'),
+  slipMessage('update refresh sync', 'import', ['FILE.csv'], 'adds new bars to the loaded ones'),
   slipMessage('fetch download', 'pull', ['AAPL', 'rsi_zone'], 'fetches events of a server'),
   slipMessage('query get history signals', 'events', FIRST_QUESTION, 'lists when a field changed its band'),
-  slipMessage('count stats statistics summary', 'tally', FIRST_QUESTION, 'counts what followed'),
+  slipMessage('count stats statistics summary', 'tally', FIRST_QUESTION, 'counts later returns'),
   slipMessage(
     'screener filter alert alerts notify',
     'screen',
@@ -51,7 +51,7 @@ export const COMMON_SLIPS: readonly Slip[] = [
     'draws the price and its bands',
   ),
   slipMessage('why', 'explain', ['AAPL', 'rsi_zone'], 'shows why a field has its band'),
-  slipMessage('test analyse analyze research', 'study', FIRST_QUESTION, 'tests what followed'),
+  slipMessage('test analyse analyze research', 'study', FIRST_QUESTION, 'tests later returns'),
   slipMessage('trade bt strategy', 'backtest', [...FIRST_QUESTION, '--hold', '20'], 'trades events by rules'),
   {
     ...slipMessage(

@@ -54,7 +54,7 @@ export const CONFIG_KEYS = {
   color: SETTINGS.color,
   progress: SETTINGS.progress,
   threads: SETTINGS.threads,
-  upgrade_url: optional(ADDRESS, 'where a higher tier is to be had, for what a tier is refused'),
+  upgrade_url: optional(ADDRESS, 'the address of a higher tier, shown when a tier is refused'),
 } as const satisfies Table
 
 export type ConfigKey = keyof typeof CONFIG_KEYS

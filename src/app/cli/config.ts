@@ -19,7 +19,7 @@ export const SETTINGS = {
     oneOf(TIER_NAMES, 'TIER'),
     'answer as a subscriber: free, plus or pro (default everything that is loaded; BANDS_TIER)',
   ),
-  as_of: nullable(DAY, 'what was known at the end of that day, and nothing later (BANDS_AS_OF)'),
+  as_of: nullable(DAY, 'only data known at the end of that day (BANDS_AS_OF)'),
   remote: optional(WORDS, 'ask the server at this address; local asks the database here (BANDS_REMOTE)', {
     takes: 'URL',
   }),

@@ -125,7 +125,7 @@ function groupHelp(group: string, width: number): string {
 }
 
 const EXITS =
-  'Exits with 0 when done, 2 for a wrong option or value, 3 for what is not there, 4 for a key or tier, 5 for bad data, 6 for this machine, 7 and 8 for a server or a lock, 1 for a bug.'
+  'Exits with 0 when done, 2 for a wrong option or value, 3 if not found, 4 for a key or tier, 5 for bad data. 6 is for this machine, 7 and 8 for a server or a lock, 1 for a bug.'
 
 const PROMISE = 'Columns and words of tables may change between versions; those of json, ndjson and csv only grow.'
 

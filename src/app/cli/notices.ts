@@ -61,5 +61,5 @@ export async function whyNoFactsOfAny(
   )
   if (lacks.length < tickers.length || lacks.includes(null)) return null
   if (lacks.length === 1) return lacks[0]!
-  return `${field} stands on dated facts, and none that count are loaded for any of the ${tickers.length} tickers`
+  return `${field} uses dated facts, and none that count are loaded for any of the ${tickers.length} tickers`
 }

@@ -33,7 +33,7 @@ export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
 ]
 
 export const TICKER = ['<TICKER>', 'a ticker that is loaded (bands status); case does not matter'] as const
-export const FIELD = ['[FIELD]', 'a band field (bands fields); left out where --when stands in its place'] as const
+export const FIELD = ['[FIELD]', 'a band field (bands fields); left out with --when'] as const
 
 export const TIMEFRAME = optionsOf(EVENTS, ['timeframe'])[0]!
 

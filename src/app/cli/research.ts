@@ -22,7 +22,7 @@ export async function studyMarket(context: Context): Promise<PricedSource> {
   if (remote === null) return local
   if (context.opened!.sample || (await local.asOfDay()) === null)
     throw new NotFound(
-      `${remote.url} tells events, not prices, and a study needs both: bands import FILE loads the prices here.`,
+      `${remote.url} gives events, not prices, and a study needs both: bands import FILE loads the prices here.`,
     )
   const { eventsOnBars } = await import('../remote/events-on-bars.js')
   return eventsOnBars(remote, local)

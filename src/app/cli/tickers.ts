@@ -36,7 +36,7 @@ export async function allNamed(
 ): Promise<string[]> {
   const tickers = await someNamed(context, args, words, loaded, null)
   if (tickers.length > 0 || (words.length === 0 && !isPooled(args))) return tickers
-  throw new NotFound('what was named has no ticker in it just now; name tickers, or --all.')
+  throw new NotFound('the list is empty; name tickers, or --all.')
 }
 
 /** The tickers of a line, which may be none. */
@@ -119,7 +119,7 @@ export async function marketTickers(context: Context, args: Args, asOf: Local): 
   if (remote !== null)
     throw wrong(
       'remote',
-      `this stands on bars, and ${remote.url} tells events alone; --remote local asks the database here.`,
+      `this needs bars, and ${remote.url} gives only events; --remote local asks the database here.`,
     )
   const all = (): Promise<readonly string[]> => asOf.withBars()
   const tickers = isPooled(args) ? await someNamed(context, args, [], all, asOf) : await all()
@@ -133,7 +133,7 @@ export async function marketTickers(context: Context, args: Args, asOf: Local): 
 export async function everyTicker(context: Context, usage: string): Promise<readonly string[]> {
   const tickers = await (await context.bands()).tickers()
   if (tickers === null) {
-    const message = `${context.asked?.url ?? 'a server'} does not tell which tickers it has; name them.`
+    const message = `${context.asked?.url ?? 'a server'} does not list its tickers; name them.`
     throw wrong('ticker', message, { allowed: usage })
   }
   if (tickers.length === 0) throw noTickerLoaded(context)
@@ -209,7 +209,7 @@ export async function loadedOf(
   const left = tickers.filter(ticker => !isThere(ticker))
   const named = left.length > MOST_NAMED ? count(left.length, 'ticker') : left.join(', ')
   const what = fields.length === 1 ? `their ${timeframe} ${fields[0]}` : `every ${timeframe} field of theirs`
-  const why = `${what} is not here, or not to its end (bands status shows what was pulled)`
+  const why = `${what} is not here, or not to its end (bands status lists the pulled data)`
   await context.remark(`left out, because ${why}: ${named}.`)
   return there
 }

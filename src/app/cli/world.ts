@@ -158,7 +158,7 @@ export function terminalFacts({ env, out }: World, colour: ColourFlag): { name: 
     `a terminal: ${out.terminal ? 'yes' : 'no'}`,
     ...set.map(name => `${name}=${env[name]}`),
   ]
-  const widthSource = env.COLUMNS ? 'COLUMNS' : out.columns() === null ? 'nobody tells' : 'the terminal'
+  const widthSource = env.COLUMNS ? 'COLUMNS' : out.columns() === null ? 'unknown terminal' : 'the terminal'
   return [
     { name: 'colour', detail: `${isColoured(colour, env, out.terminal) ? 'on' : 'off'} (${reasons.join(', ')})` },
     { name: 'width', detail: `${widthOf(out, env)} columns (${widthSource})` },

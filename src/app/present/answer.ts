@@ -67,7 +67,7 @@ export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   if (events === 0) return 'No such event, so there is nothing to count.'
   const [only, other] = groups
   if (other !== undefined)
-    return `${count(events, 'event')} in ${count(groups.length, 'group')}; a tally tests none of them: bands study does.`
+    return `${count(events, 'event')} in ${count(groups.length, 'group')}; a tally makes no test: bands study does.`
   const window = middleOf(only!.windows.filter(({ n }) => n > 0))
   if (window === undefined)
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended and been ranked.`
@@ -239,9 +239,7 @@ export function sweepAnswer(sweep: Sweep): string {
     .filter(({ n }) => n > 0)
     .map(({ n, does }, i) => `${of(n, i)} ${does}`)
   const rule =
-    adjust === 'none'
-      ? `p < .05, not corrected: chance alone gives about ${(tried.tested * LEVEL).toFixed(0)}`
-      : 'q < .05'
+    adjust === 'none' ? `p < .05, not corrected: chance gives about ${(tried.tested * LEVEL).toFixed(0)}` : 'q < .05'
   const opening =
     better + worse === 0 ? `Not told from chance: none of ${tested} (${rule})` : `${listed(findings)} (${rule})`
   const ability = best.spa?.consistent ?? null

@@ -105,7 +105,7 @@ function equitySection(found: Backtest): Section {
       { on: 'wide', trend: own.length === 0 ? [] : [...own, drawdown, ...yearsTrend(found)] },
       { on: 'wide', notes: [tradesSentence(found), signalsSentence(found), ...chanceSentences(found)] },
       pageNote(
-        'Random entry: the signals of all trades are moved to other dates together and traded by the same rules. p is two-sided: how often a move has a mean as many of its own Newey-West errors from the mean of all moves, or more, on either side. The more strategies were tried, the better the best of them looks by chance alone: the deflated Sharpe ratio is the probability that the true one is above what the best of so many would reach by chance (Bailey and López de Prado 2014).',
+        'Random entry: the signals of all trades are moved to other dates together and traded by the same rules. p is two-sided: how often a move is at least as many of its Newey-West errors from the mean of all moves, on either side. The more strategies were tried, the better the best of them looks by chance. The deflated Sharpe ratio is the probability that the true one is above the best that chance would reach (Bailey and López de Prado 2014).',
       ),
     ],
   )

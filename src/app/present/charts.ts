@@ -29,7 +29,7 @@ export function pricesSection(
   const drawn = charts.map((chart): Part => ({ chart }))
   const hasStrip = charts.some(({ stripes }) => stripes !== null)
   const others =
-    left > 0 ? ` Drawn are the tickers in which most happened; ${count(left, 'other')} are in the numbers alone.` : ''
+    left > 0 ? ` The tickers with most events are drawn; ${count(left, 'other')} are only in the numbers.` : ''
   const names = prices.length === 1 ? { title: 'The price', short: 'Price' } : { title: 'The prices', short: 'Prices' }
   return section({ id: 'prices', ...names, on: 'page' }, [
     pageNote(
@@ -221,10 +221,10 @@ export function pValueHistogram(cells: readonly SweepCell[]): Chart {
   const byChance = values.map(() => p.length / 20)
   const bars: Bars[] = [
     { label: 'cells', tone: 'accent', edges, values, counts: values, outline: false },
-    { label: 'by chance alone', tone: 'quiet', edges, values: byChance, counts: byChance, outline: true },
+    { label: 'by chance', tone: 'quiet', edges, values: byChance, counts: byChance, outline: true },
   ]
   return newChart('p-values', 'p-values of all tested cells', {
-    description: `p-values of ${count(p.length, 'tested cell')}: ${share((values[0] ?? 0) / (p.length || 1))} lie below 0.05, where chance alone puts 5%.`,
+    description: `p-values of ${count(p.length, 'tested cell')}: ${share((values[0] ?? 0) / (p.length || 1))} are below 0.05, where chance puts 5%.`,
     x: ['p', middles(edges)],
     y: 'count',
     zero: true,

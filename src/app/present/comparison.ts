@@ -69,7 +69,7 @@ function levelText(level: number): string {
 function answerOf({ strategies, best, dates, sharpe_differences: all, verdict, trials }: Comparison): string {
   const own = strategies.find(({ name }) => name === best)
   if (dates.length === 0) return 'The strategies have no day in common, so there is nothing to compare.'
-  if (own === undefined) return 'None of them has a Sharpe ratio over these days.'
+  if (own === undefined) return 'No strategy has a Sharpe ratio over these days.'
   const others = all.filter(({ a, b }) => a === best || b === best)
   const head = `${best} had the highest Sharpe ratio, ${ratio(own.statistics.sharpe)}`
   const sentences = others.flatMap(({ a, b, low, high, difference, level, verdict }) => {
@@ -87,7 +87,7 @@ function answerOf({ strategies, best, dates, sharpe_differences: all, verdict, t
   if (verdict === 'not told apart') {
     const same = sentences.filter(one => one.verdict === verdict)
     const more = same.length > 1 ? `, nor from ${count(same.length - 1, 'other')}` : ''
-    return `${title(verdict)}: ${head}; it is not told from ${interval(same[0]!)}${more}.${lost}`
+    return `${title(verdict)}: ${head}; it cannot be distinguished from ${interval(same[0]!)}${more}.${lost}`
   }
   const open = sentences.filter(one => one.verdict === verdict)
   return `${verdict === 'is ahead' ? `${best} is ahead` : title(verdict)}: ${head}; ${(open.length > 0 ? open : sentences).map(interval).join('; ')}.${lost}`

@@ -157,7 +157,7 @@ function statusNotes(found: Status): string[] {
         `${whole(tickers)} of ${count(of, 'ticker')} of ${file} are loaded; if no import is running, the same again goes on, and bands rebuild leaves it at that`,
     ),
     as_of !== null && `as of ${as_of}: what came later is not counted`,
-    ...oddityLines(found.oddities).map(({ what }) => `warning: ${what}; bands doctor tells what to do`),
+    ...oddityLines(found.oddities).map(({ what }) => `warning: ${what}; bands doctor shows the remedy`),
     gap && `longest gap: ${gap.ticker}, ${gap.days} days between ${gap.after} and ${gap.before} (--json has all)`,
   ])
 }
@@ -194,7 +194,7 @@ export function describeFacts(found: KnownFacts, kind: FactKind | undefined, lim
 
 function kindParts({ kinds, security }: KnownFacts): Part[] {
   const assetClass = security?.asset_class ?? 'stock'
-  const idle = `No field stands on these: only stocks have fundamentals, not ${assetClass}.`
+  const idle = `No field uses these: only stocks have fundamentals, not ${assetClass}.`
   return [tablePart('Kinds', KINDS, kinds), { notes: assetClass === 'stock' ? [] : [idle] }]
 }
 

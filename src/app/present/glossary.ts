@@ -19,7 +19,7 @@ export const TERMS: Readonly<Record<string, string>> = {
   MAE: 'Greatest loss on the way; of several the mean',
   MFE: 'Greatest gain on the way; of several the mean',
   n: 'How many it is of',
-  p: 'How often chance alone does as much: the smaller, the less it looks like chance',
+  p: 'How often chance does as much: the smaller, the less it looks like chance',
   'P&L': 'Money, net',
   p10: 'A tenth of the returns lies below',
   p25: 'A quarter of the returns lies below',
@@ -31,7 +31,7 @@ export const TERMS: Readonly<Record<string, string>> = {
   'Rose 95%': '95% interval of the share of returns above 0, on the independent cases',
   'Same years': 'Mean of any bar in the calendar years of the events',
   SD: 'Standard deviation',
-  t: 'Above 3 is what is asked of a finding after decades of looking',
+  t: 'After decades of tests, a finding needs more than 3',
   'Top 40%': 'Share of returns among the best 40% of the ticker’s own past',
   'Test mean': 'Of the same, where they were checked',
   'Train mean': 'Of the chosen cells, where they were chosen',
@@ -41,7 +41,7 @@ export const TERMS: Readonly<Record<string, string>> = {
 export const GLOSSARY: Readonly<Record<string, readonly [word: RegExp, meaning: string]>> = {
   p: [
     /\bp(?= [.<]\d)|, p\b/,
-    'How often chance alone does as much: the smaller, the less it looks like chance. It is not the probability that there is nothing to it.',
+    'How often chance does as much: the smaller, the less it looks like chance. It is not the probability that there is nothing to it.',
   ],
   q: [/\bq\b/, 'p corrected for how many combinations were tried.'],
   n: [/\bn(?= \d|: )/, 'How many it is of.'],
@@ -70,7 +70,7 @@ export const GLOSSARY: Readonly<Record<string, readonly [word: RegExp, meaning: 
   'random entry': [/\b[Rr]andom entry\b/, 'The same trades, all moved to other dates together.'],
   'deflated Sharpe ratio': [
     /[Dd]eflated Sharpe/,
-    'The probability that the Sharpe ratio is above what the best of so many tried would reach by chance.',
+    'The probability that the Sharpe ratio is above the best that chance would reach in as many tries.',
   ],
   Sharpe: [/\bSharpe\b/, 'Mean return above the risk-free rate, divided by how much returns vary; a year.'],
   drawdown: [/\b[Dd]rawdown/, 'How far the equity lay below its highest value so far.'],
@@ -81,7 +81,7 @@ export const GLOSSARY: Readonly<Record<string, readonly [word: RegExp, meaning: 
   RSI: [/\bRSI\b|\brsi_zone\b/, 'Relative strength index: from 0, falling on every bar, to 100, rising on every bar.'],
   SPA: [
     /\bSPA\b/,
-    'Hansen’s test of superior predictive ability: whether the best of all combinations is better than the best of so many by chance.',
+    'Hansen’s test of superior predictive ability: whether the best of all combinations is better than the best by chance.',
   ],
   'reality check': [/\b[Rr]eality check\b/, 'White’s test of the same.'],
   'CSCV, overfitting': [

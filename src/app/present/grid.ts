@@ -116,7 +116,7 @@ function answerOf(found: Grid): string {
   const around =
     best.neighbours.mean === null ? '' : `, its neighbours ${valueText(statistic, best.neighbours.mean)} on average`
   if (isOne(cells))
-    return `All ${whole(cells.length)} came to the same: ${nameOf(statistic)} ${valueText(statistic, top.value)}. What is varied changes no trade, so there is no best.`
+    return `All ${whole(cells.length)} came to the same: ${nameOf(statistic)} ${valueText(statistic, top.value)}. The varied keys change no trade, so there is no best.`
   const tests = validation?.test ?? null
   if (tests !== null) return testedAnswer(found, tests)
   const deflated = trials.deflated_sharpe

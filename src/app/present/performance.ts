@@ -249,7 +249,7 @@ function allDataTitle({ validation }: Backtest): Pick<Section, 'title' | 'untitl
   const [first, ...more] = validation.candidates
   if (first === undefined) return { title: 'All data', phrases: ['the parts to check on among them'] }
   const title = `First of ${more.length + 1} candidates (${first})`
-  return { title, phrases: ['all data', 'not what was chosen'] }
+  return { title, phrases: ['all data', 'another choice'] }
 }
 
 /** The title of each kind of validation. */

@@ -66,7 +66,7 @@ function notesOf({ stale, scanned }: Screen): string[] {
 
 /** The returns after the onsets of all queried tickers, in the form of a tally. */
 function pooled(tally: NonNullable<Screen['tally']>): Paragraph[] {
-  const title = `what followed its onsets, ${count(tally.tickers.length, 'ticker')} together`
+  const title = `returns after its onsets, ${count(tally.tickers.length, 'ticker')} together`
   return describeTally(tally)
     .paragraphs.filter(part => 'heading' in part)
     .map((part, i) => (i === 0 ? { ...part, heading: [title, ...part.heading.slice(1)] } : part))

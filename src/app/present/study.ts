@@ -311,7 +311,7 @@ function occurrencesSection(study: EventStudy): Section {
   const which = `${count(occurrences.length, 'event')} of ${count(tickers.length, 'ticker')}${without > 0 ? `, ${without} of them without any` : ''}`
   return section({ id: 'events', folded: true, title: 'The events', short: 'Events', on: 'page' }, [
     pageNote(
-      `${which}. Returns are from the close of the event to the close so many bars later; where there is none, the window has not elapsed.`,
+      `${which}. Returns are from the close of the event to the close of the window's last bar; where there is none, the window has not elapsed.`,
     ),
     { table: occurrencesTable(study) },
   ])

@@ -153,7 +153,7 @@ function leadingSection({ cells }: Sweep): Section {
 function bestSection({ best }: Sweep): Section {
   const { cells, resamples, block, reality_check, spa, deflated_sharpe, pbo, reasons } = best
   const { best_cell, best_sharpe, best_sharpe_cell } = best
-  const why = (name: string): string => reasons[name] ?? 'not told'
+  const why = (name: string): string => reasons[name] ?? 'not given'
   const check = reality_check === null ? why('reality_check') : `p ${probability(reality_check)}`
   const ability =
     spa === null
@@ -162,7 +162,7 @@ function bestSection({ best }: Sweep): Section {
   const sharpe =
     deflated_sharpe === null
       ? why('deflated_sharpe')
-      : `${probability(deflated_sharpe)}, the probability that its ${ratio(best_sharpe, 3)} a bar, the rise of the market included, is above what so many looks bring up`
+      : `${probability(deflated_sharpe)}, the probability that its ${ratio(best_sharpe, 3)} a bar, the rise of the market included, is above the best that as many tests reach by chance`
   const ofBest = best_cell === null ? '' : ` of ${best_cell}`
   const drawn = block === null ? '' : ` in ${blocksText(block)}`
   const head = { id: 'best', on: 'wide' as const, title: `Is the best of ${whole(cells)} real?`, short: 'Best of many' }

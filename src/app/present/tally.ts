@@ -153,7 +153,7 @@ function tablesOf(found: Tally): { table: Table }[] {
   const caption = 'How often each performance band followed'
   const isPriced = lines.some(({ base }) => base.kind !== 'theoretical')
   if (!isPriced) return [table(caption, [...COUNTS, ...TOP])]
-  return [table(caption, [...COUNTS, ...ROSE, ...TOP]), table('Returns, beside those after any bar', RETURNS)]
+  return [table(caption, [...COUNTS, ...ROSE, ...TOP]), table('Returns, compared with those after any bar', RETURNS)]
 }
 
 const FIGURES = ['n', 'hit_rate', 'mean', 'median', 'p10', 'p90']

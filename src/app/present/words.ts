@@ -190,14 +190,14 @@ const COMMON: Readonly<Record<string, string>> = {
   Overlap:
     'Windows of neighbouring events share bars, and tickers move together: a hundred events may be worth ten. P and the block bootstrap allow for both; a plain t-test for neither. The independent cases say how much the events are worth.',
   Survivorship:
-    'The tickers are those that are loaded. Whatever went under before anyone loaded it is missing, and that flatters whatever bought weakness.',
+    'The tickers are those that are loaded. Companies that failed before are missing, and that flatters strategies that bought weakness.',
   'The past': 'All bands are as they were known on each day. Even so this is one history, and it happened once.',
 }
 
 const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison', Readonly<Record<string, string>>> = {
   study: {
     'The difference, not the mean':
-      'Markets drift. What followed the events is compared with what followed any bar of the same tickers and dates; only the difference is theirs.',
+      'Markets drift. Returns after the events are compared with returns after any bar of the same tickers and dates; only the difference counts.',
     p: 'Two-sided p of the difference, by the Newey-West t with effective clusters. It allows for overlap, for tickers that move together and for volatile times. It is not the probability that there is nothing to find.',
     'Several windows':
       'Of five windows one has a p below 0.05 by chance on one in four such pages. So the verdicts go by p corrected for all windows of the page (Holm), and by q over the trial log.',
@@ -211,17 +211,17 @@ const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison
       'A market that rises makes every signal look good. Read each share next to the same share after any bar.',
     'Counted, not tested':
       'The intervals allow for overlap and for tickers that move together, but a tally tests nothing: bands study does.',
-    'When not to': 'Not to choose the best of many windows and groups, of which some look good by chance.',
+    'When not to': 'Not to choose the best of many windows and groups: some look good by chance.',
   },
   backtest: {
     Fills:
       'A signal at a close is traded at the next open unless the settings say otherwise. Costs are what the settings say; the real ones grow with size.',
     'Compared with holding':
-      'A strategy that is seldom in the market should be judged by time in market and drawdown as well, not by its total return alone.',
+      'A strategy that is seldom in the market should be judged by time in market and drawdown, too, not only by its total return.',
     'The Sharpe ratio':
       'Is per year, from bar returns; of few trades it says little, and of the best of many tries less. The deflated one allows for the tries that the ledger knows.',
     'Random entry':
-      'The signals of all trades are moved to other dates together, so that they come as close to one another, and in as many tickers at once, as they did; then the same rules trade them. p is two-sided: how often the mean of such trades is as far out on either side.',
+      'The signals of all trades are moved to other dates together, so they stay as close to one another. Then the same rules trade them. p is two-sided: how often the mean of such trades is as far out on either side.',
     'When not to':
       'Not when random entry did about as well; not by the second decimal; not when the part for checking looks unlike the part for choosing.',
   },
@@ -229,15 +229,14 @@ const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison
     'q, not p':
       'Of a thousand empty cells fifty have a p below 0.05. q is p corrected for how many were tried in the family named above; cells marked ★ have a q below 0.05.',
     'The best of many':
-      'White’s reality check and Hansen’s SPA ask whether the best cell beats what the best of so many would reach by chance. If they are large, chance explains the best.',
-    'The histogram':
-      'Were there nothing to find, the bars would be level. Only what stands out on the left is of interest.',
+      'White’s reality check and Hansen’s SPA ask whether the best combination beats the best that chance would reach. If they are large, chance explains the best.',
+    'The histogram': 'Without any effect the bars would be level. Only an excess on the left is of interest.',
     't above 3': 'is what Harvey, Liu and Zhu (2016) ask of a finding after decades of looking; bold in the table.',
     'When not to': 'Not to take the top row and trade it: check it on dates that this page has not seen.',
   },
   grid: {
     'The hill, not the peak':
-      'A setting that means something is good beside others like it. A best that stands alone among poor neighbours is what chance makes of many tries.',
+      'A real effect is good at similar settings, too. A single good setting among poor neighbours is typical of chance.',
     'The deflated Sharpe ratio':
       'Asks whether the best is above what the best of as many worthless strategies would show. Below .95 it is not to be believed.',
     Overfitting:
@@ -247,8 +246,7 @@ const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison
   comparison: {
     'The difference':
       'Two strategies on the same days share much of their good and bad days. The interval is of the difference of their ratios, with the days of both redrawn together; where it has 0 in it, neither is better.',
-    'The common days':
-      'Each is traded over all its own days, and only those that all have are compared: a strategy that began later is not held against years that it has not seen.',
+    'The common days': 'Each is traded over all its own days. Only the days that all have are compared.',
     'When not to': 'Not to take the best of many and trade it: of several alike one is first by chance.',
   },
 }

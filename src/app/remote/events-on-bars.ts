@@ -80,7 +80,7 @@ function rangeText(fieldHistories: readonly FieldHistory[]): string {
   const after = froms[0] === '' ? 'from the first event on' : `after ${froms[0]}`
   const until = ends[0] === '' ? 'to the last event' : `up to ${ends.at(-1)}`
   const differ = froms.length > 1 || ends.length > 1 ? ', at the widest; that differs by ticker or field' : ''
-  return `Bands and events are as they were told, of dates ${after} ${until}${differ}; bars are from here.`
+  return `Bands and events are as received, of dates ${after} ${until}${differ}; bars are from here.`
 }
 
 function leftOutOf(fieldHistories: readonly FieldHistory[]): string[] {
@@ -91,7 +91,7 @@ function leftOutOf(fieldHistories: readonly FieldHistory[]): string[] {
   const tickers = firstOf([...new Set(incomplete.map(({ ticker }) => ticker))].sort(), 3)
   const of = total(fieldHistories.map(({ events }) => events))
   return [
-    `${total(counts)} of ${of} told events are left out, because there is no bar here on their date (${where}): ${tickers}.`,
+    `${total(counts)} of ${of} events are left out, because there is no bar here on their date (${where}): ${tickers}.`,
   ]
 }
 
@@ -103,8 +103,8 @@ function total(counts: readonly number[]): number {
 }
 
 const BETWEEN =
-  'A band is taken to last until the next event, and the one that the first event left to reach back to the begin of that range: bars without a band are not told.'
-const UNSTABLE = 'Stability and flips of events are not told to this key.'
+  'A band is assumed to last until the next event. The band before the first event is assumed from the begin of that range. Bars without a band are not known.'
+const UNSTABLE = 'This key does not give stability and flips of events.'
 
 /**
  * Events on the bars of their dates, with the range of the history. An unknown start is the first event, an unknown end

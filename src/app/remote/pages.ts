@@ -29,7 +29,7 @@ export interface Chain extends Pick<StoredPages, 'timeframe'>, Pick<PulledSource
  */
 export function refuseCondition({ ticker, field: condition }: Pick<HistoryQuery, 'ticker' | 'field'>, who: string) {
   if (!isCondition(condition)) return
-  const why = `needs the bars of ${ticker}, and ${who} tells events alone`
+  const why = `needs the bars of ${ticker}, and ${who} gives only events`
   throw wrong('when', sentence`${parameter('when')} ${quoted(condition)} ${why}.`, { value: condition })
 }
 

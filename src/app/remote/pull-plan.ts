@@ -155,7 +155,7 @@ async function checkSource(pages: PageStore, tickers: readonly string[], url: st
   if (first === undefined) return
   const from = [...new Set(other.map(entry => entry.url))].join(', ')
   const was = other.length === 1 ? `${first.ticker} was` : `${firstOf(other.map(({ ticker }) => ticker))} were`
-  const keep = sentence`${parameter('replace')} begins again and drops what was there, ${parameter('db', 'FILE')} keeps both apart`
+  const keep = sentence`${parameter('replace')} begins again and drops the copy, ${parameter('db', 'FILE')} keeps both apart`
   const message = sentence`${was} pulled from ${from} before, not from ${url}: ${keep}.`
   throw wrong('ticker', message, { value: first.ticker })
 }

@@ -262,7 +262,7 @@ const NOTES: Readonly<Record<RestartReason, (range: string) => string>> = {
   past: () => 'its past is another one on the server now; all of it is asked for again',
   range: range => `its key has another range now, ${range}; all of it is asked for again`,
   gap: range =>
-    `the range of the key, ${range}, begins after all that was kept, which goes: nobody tells what lies between`,
+    `the range of the key, ${range}, begins after the end of the copy, so the copy is dropped: the events between are unknown`,
 }
 
 /** The name of a request: one page has one name in a run, so a paid page that was lost costs nothing again. */

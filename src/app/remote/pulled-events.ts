@@ -205,7 +205,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     const known = knownDate(view)
     if (asOf === null || formatDay(asOf) >= known) return
     const value = formatDay(asOf)
-    const message = `as_of ${value} is before ${known}, as of which ${named(view)} was pulled: what was known earlier cannot be told from pulled events.`
+    const message = `as_of ${value} is before ${known}, the day of the copy of ${named(view)}: pulled events do not show earlier knowledge.`
     throw wrong('as_of', message, { value, allowed: `${known} or later` })
   }
 
@@ -231,10 +231,10 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     const [first] = days
     const inForce = count(day => day > after && day <= upTo && (first === undefined || day < first))
     if (inForce > 0 && first === undefined)
-      doubt(`did not change in what was pulled, so that its band on ${times(inForce)} is not known.`)
+      doubt(`has no change in the pulled data, so its band on ${times(inForce)} is not known.`)
     else if (inForce > 0)
       doubt(
-        `begins with ${formatDay(first!)} in what was pulled: on ${times(inForce)} before, it is taken to be ${events[0]!.prev_band}, the band that ended then.`,
+        `begins with ${formatDay(first!)} in the pulled data: on ${times(inForce)} before, it is assumed to be ${events[0]!.prev_band}, the band that ended then.`,
       )
     const later = count(day => day > upTo)
     if (later > 0) doubt(`was pulled as of ${formatDay(upTo)}: its band on ${times(later)} after that is not known.`)
@@ -291,14 +291,14 @@ function presentBand({ events, days }: View, rangeStart: Day): EventHistory['pre
 /** Throws TierRestricted if the key's tier hides later returns. */
 function checkAftermath(view: View, tier: Tier | null): void {
   if (tier === null || PLANS[tier].aftermath) return
-  const message = `${named(view)} was pulled with a ${tier} key, which is not told what followed; pull it again with a plus key.`
+  const message = `${named(view)} was pulled with a ${tier} key, which gives no aftermath; pull it again with a plus key.`
   throw new TierRestricted('aftermath', tier, 'plus', { message, remedy: pullOf(view) })
 }
 
 function unfinished(view: View): Busy {
   const why = view.partial
     ? `is pulled in part only, ${view.events.length} of ${view.total_occurrences} events`
-    : 'was told as of different days, and events between them may be missing'
+    : 'was copied as of different days, and events between them may be missing'
   return new Busy(`${named(view)} ${why}; pull it to the end.`, { remedy: pullOf(view) })
 }
 

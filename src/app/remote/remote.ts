@@ -283,7 +283,7 @@ export class Remote implements Source {
       const pageQuery = { ...query, limit: PAGE, ...(before === undefined ? {} : { before }) }
       const { events: found, total_occurrences: total } = (await this.page(pageQuery)).page
       // A moving range can only lose events; more are events never reported before.
-      if (total > left) throw this.#wrong(`told of ${left} earlier events, and then of ${total}`)
+      if (total > left) throw this.#wrong(`reported ${left} earlier events, and then ${total}`)
       for (const event of found) events.push(event)
       left = total - found.length
       if (left === 0) return events.reverse()
@@ -305,7 +305,7 @@ export class Remote implements Source {
     const found = new Map<string, string>()
     for (const band of this.#bandsOf(context.field)) {
       for (const { date } of await this.#allEvents({ ...query, context: { ...context, band } })) {
-        if (found.has(date)) throw this.#wrong(`told of ${context.ticker} in two bands on ${date}`)
+        if (found.has(date)) throw this.#wrong(`reported ${context.ticker} in two bands on ${date}`)
         found.set(date, band)
       }
       if (found.size >= events.length) break

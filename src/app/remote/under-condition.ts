@@ -128,14 +128,14 @@ function checkReach(
   const [from, to] = [events[0]?.date, events.at(-1)?.date]
   if (from === undefined || to === undefined) return
   const what = `${ticker} ${field}`
-  if (first === undefined) throw refused(`no event of ${what} is told, so its band is not known`)
+  if (first === undefined) throw refused(`there is no event of ${what}, so its band is not known`)
   if (from < first) {
     const day = formatDay(parseDay(first)! - 1)
     throw refused(
       sentence`the first event of ${what} is of ${first}, and its band before is not known; ask with ${parameter('after', day)}`,
     )
   }
-  if (upTo !== null && to > upTo) throw refused(`${what} is told up to ${upTo}, and an event is of ${to}`)
+  if (upTo !== null && to > upTo) throw refused(`${what} is known up to ${upTo}, and an event is of ${to}`)
 }
 
 /** The last change of a field by a date, and the one on it. */
@@ -173,6 +173,6 @@ function isAmong(bands: readonly string[] | null, band: string): boolean {
 }
 
 function refusal(when: string, who: string, why: Words): InvalidParameter {
-  const what = sentence`${parameter('when')} ${quoted(when)} cannot be told from events, which is all that ${who} tells`
+  const what = sentence`${parameter('when')} ${quoted(when)} cannot be computed from events, and ${who} gives nothing else`
   return wrong('when', sentence`${what}: ${why}.`, { value: when })
 }

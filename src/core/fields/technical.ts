@@ -70,7 +70,7 @@ export const maAlignment: Field = {
   tier: 'free',
   needs: 'bars',
   bands: ['aligned_bearish', 'mixed', 'aligned_bullish'],
-  summary: 'whether close and averages stand in one order',
+  summary: 'whether close and averages are in one order',
   rule: `aligned_bullish: close > SMA ${short} > SMA ${middle} > SMA ${long}; aligned_bearish: the other way round; otherwise mixed`,
   warmUp: () => long - 1,
   classify: panel => {

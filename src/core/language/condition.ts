@@ -161,8 +161,7 @@ class Grammar {
     if (/^[<>]=?$/.test(word.text)) return this.#reader.fail({ hint: NO_NUMBERS, meant: ['='] })
     if (word.text === 'is' && this.#reader.ahead(1)?.text === 'not') return this.#reader.fail({ meant: ['!='] })
     if (field.bands.includes(word.text)) return this.#reader.fail({ meant: [`= ${word.text}`] })
-    if (word.kind === 'end')
-      return this.#reader.fail({ hint: 'What has blanks in it has to stand in quotes as a whole.' })
+    if (word.kind === 'end') return this.#reader.fail({ hint: 'Quote the whole condition if it has blanks.' })
     return this.#reader.fail()
   }
 

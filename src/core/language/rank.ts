@@ -30,7 +30,7 @@ export function parseRank(param: string, text: string, fields: Vocabulary): Rank
   }
   const field = text.match(/[a-z]\w*/gi)?.find(name => fields.named(name) !== undefined)
   if (field !== undefined) {
-    const words = sentence`${parameter(param)} ${describeValue(text)}: the field ${field} ranks alone, and not within an expression.`
+    const words = sentence`${parameter(param)} ${describeValue(text)}: the field ${field} ranks only by itself, not within an expression.`
     throw wrong(param, words, { value: text, allowed: ALLOWED, suggestions: [field] })
   }
   const rank = readRank(text, param)

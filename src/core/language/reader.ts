@@ -131,7 +131,7 @@ export class Reader {
   fail({ what, hint, meant }: Remarks = {}): never {
     const { word, allowed } = this
     const near = meant ?? nearest(word, allowed)
-    const wrong = word.kind === 'quoted' ? `${quoted(word.text)} stands in quotes` : what
+    const wrong = word.kind === 'quoted' ? `${quoted(word.text)} is in quotes` : what
     const end = hint === undefined ? '' : ` ${hint}`
     this.#refuse(word, `${wrong ?? notAllowed(word)}; allowed here: ${this.#listed()}`, allowed, near, end)
   }

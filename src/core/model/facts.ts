@@ -155,7 +155,7 @@ export const FACT_COLUMNS: Readonly<Record<FactKind, readonly FactColumn[]>> = {
     { name: 'report_date', holds: 'date', required: true, about: 'the day of the report' },
     SESSION,
     { name: 'eps_estimate', holds: 'number', about: 'what analysts expected' },
-    { name: 'eps_actual', holds: 'number', about: 'what was reported' },
+    { name: 'eps_actual', holds: 'number', about: 'reported figures' },
   ],
   schedule: [
     { name: 'expected_date', holds: 'date', required: true, about: 'the day on which a report is expected' },

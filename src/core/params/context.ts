@@ -128,7 +128,7 @@ const WHOLE_CONTEXT: Kind<{ ticker: string; field: string }> = {
   parse: (param, written) => {
     const { ticker, field, bands } = CONTEXT_WORD.parse(param, written)
     if (bands === null) return { ticker, field }
-    const allowed = 'TICKER:FIELD alone'
+    const allowed = 'only TICKER:FIELD'
     const why = 'every band of it makes cells of its own, so the band is left out'
     const offence = { param, value: written, allowed }
     throw new InvalidParameter(`${param} ${describeValue(written)} is not ${allowed}: ${why}.`, offence)
@@ -139,7 +139,7 @@ export const SWEEP_CONTEXT = {
   context: withDefault(
     { ...several(WHOLE_CONTEXT, 'T:F'), example: 'GSPC:trend_direction' },
     [],
-    'tell cells apart by the band of a second ticker, too: GSPC:trend_direction',
+    'split combinations by the band of a second ticker, too: GSPC:trend_direction',
   ),
   ...LAGGED_SIGNALS,
 } as const satisfies Table

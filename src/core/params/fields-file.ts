@@ -118,7 +118,7 @@ class Reading {
     written: unknown,
     part: 'key' | 'value' = 'value',
   ): string {
-    if (written === null) throw this.#fault(at, `a ${what} is missing here; one that is called null stands in quotes`)
+    if (written === null) throw this.#fault(at, `a ${what} is missing here; write the name null in quotes`)
     const text = String(written)
     if (typeof written === 'object' || !NAME.test(text))
       throw this.#fault(
@@ -172,7 +172,7 @@ class Reading {
         return { band, condition: parseCondition(text, vocabulary, origin) }
       }
       if (i < bands.length - 1)
-        throw this.#fault(at, `${OTHERWISE} is whatever no rule before it decided, and stands last`)
+        throw this.#fault(at, `${OTHERWISE} is for bars that no rule before it decided, and comes last`)
       return { band, condition: null }
     })
   }

@@ -65,7 +65,7 @@ const VARY: Kind<readonly Axis[], string | readonly string[] | Varied> = {
 
 /** The parameters of a grid in addition to those of a backtest. */
 export const GRID = {
-  vary: nullable(VARY, 'a key of the strategy and its values, each of which makes cells: hold=5,10,20', {
+  vary: nullable(VARY, 'a key of the strategy and its values: hold=5,10,20', {
     under: 'A grid of strategies',
   }),
   statistic: withDefault(
@@ -186,7 +186,7 @@ function keyOf(written: string): string {
   if (FIXED.includes(name) || LEAVES.some(({ place, param }) => place === name && FIXED.includes(param)))
     throw unvaried(
       name,
-      ` ${quoted(name)}: no trade becomes another by it, or it makes cells of other bars or days, which cannot be compared; vary what is traded.`,
+      ` ${quoted(name)}: no trade becomes another by it, or it changes the bars or days, which cannot be compared; vary other keys.`,
     )
   const others = KEYS.filter(({ place }) => place.endsWith(`.${name}`))
   const found =
@@ -323,7 +323,7 @@ export function parseCompare(input: object, context: BacktestContext): CompareQu
 function checkStrategies(n: number): void {
   if (n >= 2 && n <= MOST_STRATEGIES) return
   const allowed = `2 to ${MOST_STRATEGIES} strategy files`
-  const words = sentence`${parameter('strategies')}: ${n === 1 ? 'one alone has nothing to be compared with' : n === 0 ? 'there are none' : `${n} are too many`}; it takes ${allowed}.`
+  const words = sentence`${parameter('strategies')}: ${n === 1 ? 'one has nothing to be compared with' : n === 0 ? 'there are none' : `${n} are too many`}; it takes ${allowed}.`
   throw wrong('strategies', words, { value: n, allowed })
 }
 

@@ -311,7 +311,7 @@ export const SCREEN = {
   since: optional(integerOf(1, 2000, 'N'), 'what became true on one of the last N bars, whether or not it still holds'),
   as_of: optional(DAY, 'as of that day (default the latest)'),
   ...LAGGED,
-  tally: withDefault(FLAG, false, 'with what followed such onsets in the past, beside any bar'),
+  tally: withDefault(FLAG, false, 'with the returns after such onsets in the past, and after any bar'),
 } as const satisfies Table
 
 export type ScreenParams = ParamsOf<typeof SCREEN> & { tickers?: readonly string[] }

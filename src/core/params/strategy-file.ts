@@ -209,7 +209,7 @@ function checkRules({ exit, fill, side, entry, costs }: Strategy): void {
 
 function checkLag(strategy: Strategy, fields: FieldSet): void {
   if (strategy.lag === undefined || namesTicker(conditionsOf(strategy), fields)) return
-  fault('lag', 'no condition names another ticker, of which a bar so much earlier could be looked at')
+  fault('lag', 'no condition names another ticker, so there is no bar to read earlier')
 }
 
 function fault(param: string, what: string): never {

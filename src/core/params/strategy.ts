@@ -64,7 +64,7 @@ const HOLD: Kind<number, Texts> = {
   parse: (param, value) => {
     if (!Array.isArray(value) || value.length === 1) return integerValue(param, [value].flat()[0], 1, LONGEST_HOLD)
     const allowed = `an integer from 1 to ${LONGEST_HOLD}`
-    const advice = sentence`several to choose from are given beside it, as ${parameter('hold', value.join(','))} with ${ONE_TO_CHOOSE_ON}`
+    const advice = sentence`several to choose from are given separately, as ${parameter('hold', value.join(','))} with ${ONE_TO_CHOOSE_ON}`
     throw wrong(
       param,
       sentence`${parameter(param)} [${value.join(', ')}] is a list, and a file says one: ${allowed}; ${advice}.`,
@@ -82,7 +82,7 @@ const EXIT = {
     'hold',
     nullable(
       HOLD,
-      'out at the close so many bars after the signal; several: candidates, one of which each training part chooses',
+      'out at the close N bars after the signal; several: candidates that each training part chooses from',
       { none: true },
     ),
   ),
@@ -143,7 +143,7 @@ const COST_ROWS = {
   slippage_bps: withDefault(BASIS_POINTS, 0, 'slippage a side'),
   per_share: withDefault(MONEY, 0, 'a side, for each share as it was traded: not on adjusted prices'),
   fixed: withDefault(MONEY, 0, 'a fill'),
-  borrow: withDefault(BORROW, 0, 'a year, of what is short (a long pays none): 3% or 0.03'),
+  borrow: withDefault(BORROW, 0, 'a year, on short positions: 3% or 0.03'),
 }
 
 export const COSTS = textSetBy(
@@ -198,7 +198,7 @@ const PORTFOLIO = {
   ),
   size: SIZE,
   whole_shares: setBy('whole_shares', withDefault(FLAG, false, 'no fractions of shares')),
-  cash_rate: setBy('cash_rate', withDefault(RATE, 0, 'a year, on what is not invested')),
+  cash_rate: setBy('cash_rate', withDefault(RATE, 0, 'a year, on cash')),
   shuffle: setBy(
     'shuffle',
     withDefault(FLAG, false, 'choose at random, once, among equal signals for the last positions (default 200 times)'),
@@ -261,9 +261,9 @@ export const STRATEGY = {
   ),
   benchmark: setBy(
     'benchmark',
-    nullable(TICKER, 'to compare with, beside buy and hold of the same tickers', {
+    nullable(TICKER, 'a ticker to compare with, next to buy and hold of the same tickers', {
       none: true,
-      under: 'What it is held against',
+      under: 'Comparison',
     }),
   ),
   risk_free: setBy('rf', withDefault(RATE, 0, 'risk-free a year, of the Sharpe ratio')),
@@ -320,7 +320,7 @@ const MOST_RESAMPLES = 100_000
 
 /** The options of a run that are not part of the strategy. */
 export const RUN = {
-  split: nullable(DATE, 'tell what came before this day apart from what came from it on', {
+  split: nullable(DATE, 'report before and after this day separately', {
     under: 'Parts of the data',
   }),
   embargo: nullable(integerOf(0, 1000, 'BARS'), 'left out before the split', { onlyWith: ['split'] }),
@@ -333,7 +333,7 @@ export const RUN = {
   ),
   monte_carlo: nullable(
     integerOf(99, MOST_RESAMPLES),
-    'so many times the returns redrawn in blocks: intervals of CAGR, Sharpe ratio and worst drawdown',
+    'redraw the returns N times in blocks: intervals of CAGR, Sharpe ratio and worst drawdown',
   ),
   family: optional(
     FAMILY,

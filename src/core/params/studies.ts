@@ -59,10 +59,7 @@ export const SIGNALS = {
     several(STABILITY, 'WORDS', { all: true }),
     `how settled the band left was: ${STABILITIES.join(', ')}`,
   ),
-  max_flips: nullable(
-    integerOf(0, 254),
-    'at most so many changes of band in the days before it (FLIPS of bands events)',
-  ),
+  max_flips: nullable(integerOf(0, 254), 'at most N changes of band in the days before it (FLIPS of bands events)'),
   ...SIGNALS_CONTEXT,
   after: nullable(DATE, 'only events after this day'),
   before: nullable(DATE, 'only events before this day'),
@@ -169,7 +166,7 @@ const REPS: Kind<number | 'all', Text> = {
 
 /** The measurements of an event study and their options. */
 const MEASURES = {
-  horizon: { ...HORIZON, under: 'What is measured' },
+  horizon: { ...HORIZON, under: 'Measures' },
   path: withDefault(PATH, { before: 20, after: 100 }, 'bars of the average path (default -20..100)'),
   benchmark: nullable(TICKER, 'the market that abnormal returns are measured by, and the alpha of calendar time'),
   abnormal: nullable(
@@ -303,7 +300,7 @@ export const SWEEP = {
   timeframe: { ...TIMEFRAME_ROW, under: 'What makes a cell' },
   field: nullable(SOME_FIELDS, 'only these fields, or all (default those made from bars)'),
   band: optional(CONDITION_BANDS, 'only these bands entered (default of a condition: true)'),
-  when: optional(CONDITION, 'the events of a condition; beside --field only those on whose bar it holds'),
+  when: optional(CONDITION, 'the events of a condition; with --field only events on bars where it is true'),
   horizon: HORIZON,
   ...SWEEP_CONTEXT,
   by: withDefault(
@@ -311,7 +308,7 @@ export const SWEEP = {
     'pool',
     'pool: a cell for all tickers together (default); ticker: one for each',
   ),
-  prev_band: withDefault(FLAG, false, 'tell cells apart by the band left, too'),
+  prev_band: withDefault(FLAG, false, 'split combinations by the band before, too'),
   after: { ...SIGNALS.after, under: 'Which events' },
   before: SIGNALS.before,
   min_events: { ...MIN_EVENTS, under: 'Tests and corrections' },

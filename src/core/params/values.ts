@@ -83,7 +83,7 @@ function refuseNumber(param: string, value: unknown, allowed: string, least: num
   if (number === null) return refuse(param, value, allowed)
   const suggestions = [String(number)]
   throw new InvalidParameter(
-    sentence`${parameter(param)} ${describeValue(value)} is not ${allowed}: write ${number} alone.`,
+    sentence`${parameter(param)} ${describeValue(value)} is not ${allowed}: write only ${number}.`,
     { param, value, allowed, suggestions },
     {},
     'not_allowed',

@@ -30,7 +30,7 @@ export const LAGGED_SIGNALS = {
 
 /** The condition of the command line and of programs; a server knows no conditions. */
 export const WHEN = {
-  when: optional(CONDITION, 'the events of a condition; beside a field only those on whose bar it holds'),
+  when: optional(CONDITION, 'the events of a condition; with a field only events on bars where it is true'),
   ...LAGGED,
 } as const satisfies Table
 
@@ -47,7 +47,7 @@ export function conditionAsField({ when, ...others }: Written, why: string, fiel
   if (when == null) return others
   if (others.field == null) return { ...others, field: nameOf(when, fields) }
   const field = quoted(String(others.field))
-  const message = sentence`${why}: ${parameter('when')} stands in place of a field, and not beside ${field}.`
+  const message = sentence`${why}: ${parameter('when')} replaces a field, so leave out ${field}.`
   throw wrong('when', message)
 }
 

@@ -64,7 +64,7 @@ export function cowanSign(events: readonly AbnormalEvent[]): EventTest {
   const n = events.length
   if (n === 0) return without(NO_EVENT)
   const share = total(events, ({ estimation }) => estimation.filter(value => value > 0).length / estimation.length) / n
-  if (share === 0 || share === 1) return without('the estimation windows have abnormal returns of one sign alone')
+  if (share === 0 || share === 1) return without('the estimation windows have abnormal returns of only one sign')
   const positive = events.filter(event => event.car > 0).length
   return normalTest((positive - n * share) / Math.sqrt(n * share * (1 - share)))
 }

@@ -234,7 +234,7 @@ export function unknownDateFormat(place: FilePosition, name: string, text: strin
   const forms = sentence`give ${parameter('date_format', 'MM/DD/YYYY')} or DD/MM/YYYY`
   return new BadData(
     place,
-    sentence`no date of the file tells whether ${first} has the month or the day first; ${forms}`,
+    sentence`no date of the file shows whether ${first} has the month or the day first; ${forms}`,
     { remedy: remedy('import', [place.file], { date_format: 'MM/DD/YYYY' }, true) },
   )
 }

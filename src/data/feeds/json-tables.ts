@@ -73,7 +73,7 @@ export function otherTickersNote(
   if (other !== undefined)
     throw new BadData(
       { file },
-      `what is under ${quoted(other.key)} is no list of bars: date, open, high, low and close are needed; mend it or take it out`,
+      `the value of ${quoted(other.key)} is no list of bars: date, open, high, low and close are needed; mend it or take it out`,
     )
   const empty = others.filter(({ value }) => value === null || Array.isArray(value)).map(({ key }) => key)
   return empty.length === 0 ? {} : { 'no bars of': firstOf(empty, NAMED) }

@@ -235,7 +235,7 @@ export function tickerOfFile(
   const again = (ticker: string) => ({ remedy: remedy('import', [file], { ticker }, true) })
   const give = sentence`give it with ${parameter('ticker')}`
   if (file === '-') {
-    const what = sentence`standard input has no name to tell the ticker; ${give}`
+    const what = sentence`standard input has no name that gives the ticker; ${give}`
     throw new BadData({ file }, what, again(symbol ?? 'AAPL'))
   }
   const names = [entry, basename(file)].filter(name => name !== null).map(stem)

@@ -101,9 +101,7 @@ export function refuseHeaderless(file: string, fields: readonly string[]): BadDa
   const refuse = (what: Words) => new BadData({ file, line: 1 }, what)
   const text = fields.join(',')
   if (/^[A-Z0-9.]+ [A-Z0-9]{8,},[^,]+,[\d.]+,\d+,/.test(text))
-    return refuse(
-      'this is a LEAN coarse universe file, one day of many tickers with their closes alone, not daily bars',
-    )
+    return refuse('this is a LEAN coarse universe file, one day of many tickers with only their closes, not daily bars')
   if (/^\d{8},[\d.]+,[\d.]+(,[\d.]+)?$/.test(text))
     return refuse('this is a LEAN factor file (splits and dividends), not daily bars; import the zip of bars')
   if (/^\d{1,8},\d+,\d+,\d+,\d+,[\d.]+/.test(text))
@@ -137,10 +135,10 @@ const JSON_KINDS: readonly (readonly [holds: (keys: Keys) => boolean, sentence: 
     has('facts', 'cik'),
     'these are company facts of the SEC in another form than the SEC writes them; take them as they come',
   ],
-  [has('annualReports'), `these are statements of Alpha Vantage, which do not tell when they became known; ${INSTEAD}`],
+  [has('annualReports'), `these are statements of Alpha Vantage, which do not say when they became known; ${INSTEAD}`],
   [has('AssetType'), `this is a company overview of Alpha Vantage, of one day and without its quarters; ${INSTEAD}`],
   [has('financials'), `these are financial statements of Polygon, which are not read; ${INSTEAD}`],
-  [has('statementData'), `these are statements of Tiingo, which do not tell when they became known; ${INSTEAD}`],
+  [has('statementData'), `these are statements of Tiingo, which do not say when they became known; ${INSTEAD}`],
   [
     has('marketCap', 'peRatio'),
     `these are daily ratios of Tiingo; ratios are computed here from reports and prices; ${INSTEAD}`,

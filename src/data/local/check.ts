@@ -84,7 +84,7 @@ export async function checkLookahead(
 function recordedField(fields: FieldSet, name: string): Field {
   const field = fields.named(name)!
   if (!isRuled(field)) return field
-  throw new InvalidParameter(`${name} stands on other fields; check those.`, { param: 'field', value: name })
+  throw new InvalidParameter(`${name} uses other fields; check those.`, { param: 'field', value: name })
 }
 
 /** All days with a bar of one of the tickers, ascending. */

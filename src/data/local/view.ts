@@ -264,7 +264,7 @@ export function countedFacts(sheets: FactSheets): Facts | null {
 export function missingFactsOf(field: string, ticker: string, sheets: FactSheets): Words {
   const assetClass = securityOf(sheets)?.asset_class ?? 'stock'
   if (assetClass !== 'stock') return `${field} is a field of stocks, and ${ticker} is of class ${assetClass}`
-  const none = `${field} stands on dated facts, and none are loaded for ${ticker}`
+  const none = `${field} uses dated facts, and none are loaded for ${ticker}`
   return sentence`${none}; ${remedy('import', ['FILE'])} loads them`
 }
 

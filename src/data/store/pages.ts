@@ -97,6 +97,6 @@ export function knownDate({ as_of, pulled_at }: Pick<PulledSource, 'as_of' | 'pu
 
 /** `pulled from https://… on 2026-11-21, as of 2018-05-11` */
 export function sourceWords({ url, pulled_at, as_of }: PulledSource): string {
-  const day = as_of === null ? 'the server did not tell as of which day' : `as of ${as_of}`
+  const day = as_of === null ? 'the server did not give the as-of day' : `as of ${as_of}`
   return `pulled from ${url} on ${pulled_at.slice(0, 10)}, ${day}`
 }

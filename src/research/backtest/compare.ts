@@ -115,7 +115,7 @@ export async function compare(
 const ASSUMED = [
   'days: those that all strategies have, each traded over all its own days before; returns from one common day to the next',
   'trades: those that begin and end within the common days',
-  'equal signals that compete for positions: chosen at random 200 times; draw d of one strategy is compared with draw d of the other, and a strategy is ahead where 95 % of the draws agree',
+  'equal signals that compete for positions are chosen at random 200 times. Draw d of one strategy is compared with draw d of the other. A strategy is ahead if 95 % of the draws agree',
   'difference of Sharpe ratios: the common days redrawn together in blocks (stationary bootstrap, Politis and Romano 1994), so that what the strategies have in common stays in common; expanded percentiles (Hesterberg 2015); the level of each interval is 1 - .05 / pairs',
   'survivorship: tickers are those in the store',
 ]

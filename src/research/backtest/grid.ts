@@ -266,7 +266,7 @@ function assumptionsOf({ strategies, statistic, run }: GridQuery): string[] {
   return [
     `each combination is a strategy of its own, traded over all its days: ${FILLS_IN_WORDS[fill]}; ${costsInWords(costs, side)}, unless varied; risk-free rate ${percent(risk_free)} a year`,
     `compared by ${statistic.replaceAll('_', ' ')}; of equal ones the first is the best`,
-    'neighbours: the combinations one step away along one key, in the order in which its values are given; smoothness: the correlation of each combination with the mean of its neighbours, those with the same returns once',
+    'neighbours: the combinations one step away along one key, in the order of its values. Smoothness: the correlation of combinations with the mean of their neighbours, those with the same returns once',
     `deflated Sharpe ratio: of the best, by the number of strategies of ${run.family === 'ledger' ? 'the ledger' : 'this run'} and the variance of their ratios (Bailey and López de Prado 2014)`,
     `probability of overfitting: combinatorially symmetric cross-validation of the returns, ${BLOCKS} blocks, by Sharpe ratio, of combinations with the same returns one; how often the best of one half is not above the median of the other (Bailey and others 2017)`,
     `seed ${seed}`,

@@ -201,8 +201,7 @@ function rankOf(
   centre: number,
 ): Pick<Backtest['random_entry'], 'p' | 'better_than' | 'reason'> {
   const varies = ({ mean, error }: RatioError): boolean => error > NOTHING * Math.abs(mean)
-  if (!varies(own))
-    return { p: null, better_than: null, reason: 'the trades end alike: nothing tells how much they vary' }
+  if (!varies(own)) return { p: null, better_than: null, reason: 'the trades end alike, so their variation is unknown' }
   const least = ((own.mean - centre) / own.error) * (1 - Math.sign(own.mean - centre) * NOTHING)
   // What does not vary at all lies above the centre or below it, however near.
   const isAsHigh = (one: RatioError): boolean =>

@@ -118,8 +118,8 @@ export async function logAndDeflate(
 }
 
 function tooFew({ family, n, ledger }: Pick<Backtest['trials'], 'family' | 'n' | 'ledger'>): string {
-  const one = n === 1 ? 'one strategy alone has no variance' : `the ${n} strategies show fewer than two ratios`
-  if (family === 'ledger' || ledger === null || ledger < 2) return `${one}, by which a Sharpe ratio is deflated`
+  const one = n === 1 ? 'a single strategy has no variance' : `the ${n} strategies show fewer than two ratios`
+  if (family === 'ledger' || ledger === null || ledger < 2) return `${one} to deflate a Sharpe ratio by`
   return `${one}; the ledger knows ${ledger}, and family "ledger" deflates by them`
 }
 

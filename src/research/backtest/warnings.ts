@@ -224,7 +224,7 @@ export function ofChoices(validation: Validation | null, { min_trades }: RunOpti
   const open = parts.filter(({ agreement }) => agreement !== null && agreement < AGREEMENT).length
   const where = parts.length === 1 ? 'the part to choose on' : `${open} of ${parts.length} parts to choose on`
   return [
-    ['few', few > 0 && `${which} fewer than ${min_trades} trades of what was chosen: chance chooses there`],
+    ['few', few > 0 && `${which} fewer than ${min_trades} trades of the chosen combinations: chance chooses there`],
     ['few', open > 0 && `on ${where} the choice ${DEPENDS}`],
   ]
 }

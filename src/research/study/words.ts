@@ -58,7 +58,7 @@ function coverage({ query: { filter, benchmark }, subjects, contextDays, benchma
 function anyContext({ context }: EventFilter): string | null {
   if (context === null || context.bands !== null) return null
   const { ticker, field } = context
-  return `No band of ${ticker} ${field} was asked for: the context leaves out no event, and only tells its band beside each. ${ticker}:${field}=BAND narrows to a band, and a sweep splits by all of them.`
+  return `No band of ${ticker} ${field} was asked for: the context leaves out no event, and only shows its band for each. ${ticker}:${field}=BAND narrows to a band, and a sweep splits by all of them.`
 }
 
 /** A warning about some windows, and its text for each of them. */
@@ -132,7 +132,7 @@ function spreadsOf({ window, deviation, base }: StudyWindow): string {
 function leaning({ query: { filter, abnormal }, fromPrices }: Material): string | null {
   const { field } = filter
   if (abnormal === 'none' || !fromPrices) return null
-  return `${field} is made from prices: the estimation window of an event holds part of the fall or rise that led to it, so abnormal returns lean the other way, and their tests find too much, the more events the more. Trust P.`
+  return `${field} is made from prices: the estimation window of an event holds part of the fall or rise before it. So abnormal returns lean the other way, and their tests find too much, the more events the more. Trust P.`
 }
 
 function severalTests(windows: readonly StudyWindow[]): string | null {
@@ -267,8 +267,8 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material): string
     `Plain shift (${shiftsText(query.reps)}): the returns are rotated against the events${pooled ? ', by the same number of days in all tickers' : ''}. It treats the days of the events like other days: in volatile times its p is too small.`,
     ...contextLine(filter.context),
     ...(fromPrices ? [leaningLine(filter.field)] : []),
-    `Intervals (95 %, of the difference): stationary bootstrap of the calendar, and BCa of units of events whose windows share no day; ${resamples} resamples each, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
-    'Random entries: as many bars of the same tickers, anywhere in the range; events whose windows overlap are moved together. Each mean is divided by its own Newey-West error. The mean of entries of the same calendar years is told beside it, but no p against it: the year holds the very fall or rise that led to an event.',
+    `Intervals (95 %, of the difference): stationary bootstrap of the calendar, and BCa of units of events whose windows share no day; ${resamples} resamples each. Their ends are moved out if there are few periods (Hesterberg 2015).`,
+    'Random entries: as many bars of the same tickers, anywhere in the range; events whose windows overlap are moved together. Each mean is divided by its own Newey-West error. The mean of entries of the same calendar years is shown, without a p: the year holds the very fall or rise that led to an event.',
     `n_indep counts windows of one ticker that share no bar${pooled ? ', added up over the tickers' : ''}. With n_indep below ${LEAST_UNITS}, or ${tooFewEvents(query)}, there is neither p-value nor interval.`,
     `Calendar time: the mean return of all open positions by day, ${benchmark === null ? 'less what their tickers earn on any bar' : `its alpha against ${benchmark}`}.`,
     ...modelLines(abnormal, benchmark),
@@ -282,7 +282,7 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material): string
 
 /** Sweeps assume this, too. */
 export const RETURNS_ASSUMED =
-  'Returns are from the close of the event to the close so many bars of the same ticker later, without costs; that close is known only when trading in it is over, so a trade has to take a later price (a backtest does).'
+  'Returns are from the close of the event to the close at the end of the window, without costs. The close is known only after trading, so a trade needs a later price (a backtest does that).'
 
 /** Assumptions of every study and every sweep. */
 export function commonAssumptions(seed: number): string[] {
@@ -307,7 +307,7 @@ function contextLine(context: Material['query']['filter']['context']): string[] 
 }
 
 function leaningLine(field: string): string {
-  return `${field} is made from prices, and the base holds the fall or rise that led to an event: in short ranges the difference leans the other way by a part of its spread.`
+  return `${field} is made from prices, and the base holds the fall or rise before an event. In short ranges the difference leans the other way by a part of its spread.`
 }
 
 function pricesLine(subjects: Material['subjects']): string {
@@ -324,7 +324,7 @@ function modelLines(abnormal: Material['query']['abnormal'], benchmark: string |
   const model = abnormal === 'market' ? `market model on ${benchmark}` : 'mean-adjusted returns'
   return [
     `Abnormal returns: ${model}, estimated on bars t-${first} to t-${last} of each event, summed up over the window. Kolari and Pynnonen's test takes all events; the others, which take events for independent, only the first of those that share days. In bands that are not made from the direction of prices they are cautious.`,
-    `Where a band is made from prices the estimation window holds part of the fall or rise that led to it, and abnormal returns lean the other way: trust P there.`,
+    `If a band is made from prices, the estimation window holds part of the fall or rise before it. Abnormal returns then lean the other way: trust P.`,
   ]
 }
 

@@ -101,7 +101,7 @@ export class Contest {
     const spread = variance(sharpes)
     const sample = sampleOf(sharpe, returns, 1)!
     const deflated = deflatedSharpe({ ...sample, trials: tried, variance: spread })
-    if (spread === null) reasons.deflated_sharpe = 'one Sharpe ratio alone has no variance to deflate by'
+    if (spread === null) reasons.deflated_sharpe = 'a single Sharpe ratio has no variance to deflate by'
     else if (deflated === null) reasons.deflated_sharpe = 'the moments of its returns give no standard error'
     return { deflated_sharpe: deflated, best_sharpe: sharpe, best_sharpe_cell: name }
   }

@@ -141,9 +141,9 @@ function assumptionsOf(query: SweepQuery, cells: number): string[] {
     `p (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one.`,
     `q: p corrected ${corrected(query, cells)}.${query.adjust === 'none' ? '' : CAUTION}`,
     `Cells with ${tooFewEvents(query)}, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
-    `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${formatInteger(resamples)} resamples, the same for all cells with about as many days and as long blocks, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
-    'Best of many: reality check and SPA ask for the greatest difference either way; all cells are resampled on the same days, in blocks as long as the median of those of the intervals.',
-    `Sharpe ratios, and what is deflated and cross-validated (${pbo_blocks} blocks): the mean return a day of all open positions, each event held long over its window, cash that earns nothing in between.`,
+    `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${formatInteger(resamples)} resamples, the same for all combinations with about as many days and as long blocks. Their ends are moved out if there are few periods (Hesterberg 2015).`,
+    'Best of many: reality check and SPA test the greatest difference either way. All combinations are resampled on the same days, in blocks of the median length of the intervals.',
+    `Sharpe ratios, also deflated and cross-validated (${pbo_blocks} blocks), are of the mean return a day of all open positions. Each event is held long over its window; cash earns nothing.`,
     ...(isValidated(query) ? [VALIDATED] : []),
     ...commonAssumptions(seed),
   ]
@@ -151,7 +151,7 @@ function assumptionsOf(query: SweepQuery, cells: number): string[] {
 
 const CAUTION = ` Corrections and the deflated Sharpe ratio are cautious. ${CHECKED}`
 
-const VALIDATED = `Validation: cells are chosen by a corrected p below ${LEVEL} on the training part alone (the best one where there is none) and held in the direction that they went there; no window of training meets one that is checked.`
+const VALIDATED = `Validation: combinations with a corrected p below ${LEVEL} on the training part are chosen (the best one if there is none). They are held in the direction of that part; no training window meets a test window.`
 
 /** Warnings about the numbers. */
 function warningsOf(found: readonly CellSummary[], query: SweepQuery, tried: Sweep['tried']): Warning[] {

@@ -145,7 +145,7 @@ function stateOf(periods: BandPeriods, fieldIndex: number): FieldState {
   const reasons: Record<string, string> = {}
   const before = 'entered before the range'
   if (since === null) reasons.since = before
-  if (bars === null) reasons.bars = since === null ? before : 'not told by the answerer'
+  if (bars === null) reasons.bars = since === null ? before : 'not given by the server'
   if (prev_band === null) reasons.prev_band = initial ? 'nothing came before it' : before
   if (completed.n === 0) reasons.completed_stays = `no such stay began and ended${after === null ? '' : ' in range'}`
   return {

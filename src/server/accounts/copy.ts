@@ -21,7 +21,7 @@ export interface AccountsCopy {
 export async function copyAccounts(from: Accounts, to: Accounts, { replace = false } = {}): Promise<AccountsCopy> {
   const { location } = to
   if (from.location === location)
-    throw refused(sentence`${parameter('to')} is ${location}, which is what is to be copied; name another one.`)
+    throw refused(sentence`${parameter('to')} is ${location}, which is the source of the copy; name another one.`)
   if (!replace && (await to.accounts()).length > 0)
     throw refused(
       sentence`${location} has accounts; copy to where there are none, or put them in the place of those (${parameter('replace')}).`,

@@ -76,10 +76,10 @@ function aboutErrors(shape: ErrorShape): string {
   const type = shape === 'flat' ? 'its type in `error`' : 'one object, `error`, with its type in `type`'
   const other = ERROR_SHAPES.filter(known => known !== shape).join()
   const chosen = `This document describes errors that are ${shape}. With \`${ERROR_SHAPE}: ${other}\` a caller is sent the other shape, and a document about it. The vendor's official clients are known by what they send, and have \`nested\`.`
-  return `Every path answers GET and HEAD. An error's body has ${type}, one sentence in \`message\`, and more beside them. Of several things that are wrong, the first is reported: the key (401), the request (400), the tier (403), the ticker (404), the credits (429).\n\n${chosen}`
+  return `Every path answers GET and HEAD. An error's body has ${type}, one sentence in \`message\`, and more keys. The first of several mistakes is reported: the key (401), the request (400), the tier (403), the ticker (404), the credits (429).\n\n${chosen}`
 }
 
-const ABOUT_KEYS = `A key is sent with every question as \`Authorization: Bearer bands_…\`, in one such header. In the examples it is \`BANDS_API_KEY\`, and \`BANDS_URL\` is where the service is reached. An account may have any number of keys; tier and credits are the account's.
+const ABOUT_KEYS = `Send the key with every request as \`Authorization: Bearer bands_…\`, in one such header. In the examples it is \`BANDS_API_KEY\`, and \`BANDS_URL\` is where the service is reached. An account may have any number of keys; tier and credits are the account's.
 
 Only answers 200 are charged. Credits are counted in days and hours of UTC; every answer to a known key says what is left.`
 
@@ -143,7 +143,7 @@ function health(): Operation {
     operationId: 'health',
     tags: ['service'],
     summary: 'Whether the server runs',
-    description: 'Answers as long as the process does, whatever the state of its data.',
+    description: 'Answers as long as the process does, in any state of its data.',
     security: [],
     responses: { 200: status('The server runs.', 'ok'), ...refused(405, 408, 414, 431) },
   }

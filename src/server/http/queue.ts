@@ -38,7 +38,7 @@ export class Job<Result> {
       this.#waiting.add(waiter)
       lend(() => {
         if (!this.#waiting.delete(waiter)) return
-        reject(new Unavailable('Nobody waits for the answer any more.'))
+        reject(new Unavailable('The caller has gone.'))
         if (this.isWanted) return
         this.isOver = true
         this.#abort.abort()

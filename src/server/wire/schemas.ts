@@ -132,15 +132,12 @@ export const OVERSOLD_PAGE = z.looseObject({
   total_scanned: COUNT.describe(
     'Tickers of the filters that were looked at: those with a recent bar, and old enough to have a band.',
   ),
-  match_count: COUNT.describe('All matches, whatever `limit`.'),
+  match_count: COUNT.describe('All matches, regardless of `limit`.'),
   data_status: z.string().describe('Always `eod`: the data is of the end of a day.'),
 })
 
 const SUGGESTIONS = z.array(z.string()).describe('The nearest that there is, best first.').optional()
-const UPGRADE = z
-  .string()
-  .nullable()
-  .describe('Where a higher tier is to be had; null where the server names no place.')
+const UPGRADE = z.string().nullable().describe('The address of a higher tier; null if the server has none.')
 
 /** The errors sent over HTTP: the keys of each besides type and message, as errorBody writes them. */
 const ERRORS = {

@@ -77,7 +77,7 @@ const create: Command = {
   options: [['--tier <TIER>', `what it may ask and how often: ${TIER_NAMES.join(', ')}`]],
   examples: ['bands accounts create alice --tier plus', 'bands accounts create bob --tier free --json'],
   notes: [
-    'Accounts lie in a file that only its owner can read: bands.accounts.db beside bands.db, unless --accounts names another, or in a database of PostgreSQL (postgres://user@host/database). Credits belong to the account, whatever the number of its keys.',
+    'Accounts are in a file that only its owner can read: bands.accounts.db next to bands.db. --accounts names another file, or a PostgreSQL database (postgres://user@host/database). Credits belong to the account, not to a key.',
   ],
   async run(context, args) {
     const name = nameValue('name', args.argument(0)!)
@@ -127,7 +127,7 @@ const list: Command = {
 const setTier: Command = {
   arguments: [ACCOUNT, ['<TIER>', TIER_NAMES.join(', ')]],
   examples: ['bands accounts set-tier alice pro'],
-  notes: ['A running server goes by it from the next request on; what was used today stays used.'],
+  notes: ['A running server uses it from the next request on; credits used today stay used.'],
   async run(context, args) {
     const tier = tierValue('tier', args.argument(1)!)
     const accounts = await accountsFor(context, args)
@@ -154,7 +154,7 @@ const usage: Command = {
 const rollUp: Command = {
   examples: ['bands accounts roll-up', 'bands accounts roll-up --json'],
   notes: [
-    `A row of the ledger is kept as long as its request may be asked again at no cost, 48 hours and until that day is over. Then each account has one row a day, and of what is older than ${RETENTION_DAYS} days nothing is kept. No sum changes by that: bands accounts usage says the same before and after.`,
+    `The ledger keeps each row for 48 hours and until that day is over: so long its request may be repeated free. Then each account has one row a day, for ${RETENTION_DAYS} days. The sums of bands accounts usage do not change.`,
     'A server does this by itself within the hour; several on the same accounts do it once. It may be stopped at any time, and charges go on meanwhile.',
   ],
   async run(context, args) {
@@ -177,7 +177,7 @@ const copy: Command = {
     'bands accounts copy --from postgres://db.example/bands --to bands.accounts.db',
   ],
   notes: [
-    'Accounts, keys, the secret of the tags, the ledger, its days, the counters, and the names of requests that are free to be asked again: of one moment, in one transaction. Before it counts all of it is read again, and every row has to be what was sent; otherwise nothing is kept. Then the ledger is added up and held against the counters; exits with 5 where they differ.',
+    'Copies accounts, keys, the secret of the tags, the ledger, its days, the counters, and the names of free repeats, in one transaction. Every row is read back and compared; if one differs, nothing is kept. Then the ledger is compared with the counters; exits with 5 if they differ.',
     'What a server charges to the source meanwhile, or afterwards, is not in the copy: stop it before, and start it on the copy.',
   ],
   async run(context, args) {
@@ -195,10 +195,10 @@ const copy: Command = {
   },
 }
 
-const LAYOUT = { partitions: optional(integerOf(1, 1024), 'make the tables, cut into so many partitions') }
+const LAYOUT = { partitions: optional(integerOf(1, 1024), 'make the tables, cut into N partitions') }
 
 const layout: Command = {
-  options: [...optionsOf(LAYOUT), ['--plan', 'show the steps of an update of the tables, and take none of them']],
+  options: [...optionsOf(LAYOUT), ['--plan', 'show the steps of an update of the tables, without taking them']],
   examples: [
     'bands accounts layout --partitions 8 --accounts postgres://db.example/bands',
     'bands accounts layout --plan --accounts postgres://db.example/bands',

@@ -33,15 +33,10 @@ const backtestCommand: Command = {
   ],
   options: [
     ...under('Which events are signals', signalOptions(BACKTEST)),
-    ...under('Of which tickers, where they do not stand before the field', POOLED),
+    ...under('Tickers, if they are not named before the field', POOLED),
     ...otherOptions(BACKTEST),
     ...optionsOf(GRID),
-    [
-      '--wide',
-      'every statistic, the equity as a curve, the trades as a histogram',
-      'once',
-      'What is shown and written',
-    ],
+    ['--wide', 'every statistic, the equity as a curve, the trades as a histogram', 'once', 'Output'],
     ['--explain', 'what became of every signal'],
     ['--print-config', 'print the strategy file that makes this run, and run nothing'],
     ['--trades <FILE>', 'write the trades: .csv, .ndjson or .json'],
@@ -62,7 +57,7 @@ const backtestCommand: Command = {
   ],
   notes: [
     'A signal of a close is traded at the next open: nothing that is not known by then can be a rule. Options override the file.',
-    'Prices are those that are loaded. What was left out, and why, is in skipped of --json.',
+    'Prices are those that are loaded. skipped of --json lists the signals that were left out, with the reasons.',
   ],
   async run(context, args) {
     const files = await filesOf(args, ['trades', 'equity', 'years', 'cells', 'report'])
@@ -102,7 +97,7 @@ function ofOne(option: string): InvalidParameter {
 function ofGrid(param: string): InvalidParameter {
   return wrong(
     param,
-    sentence`${parameter(param)} is for a grid; say what is tried with ${parameter('vary', 'hold=5,10,20')}.`,
+    sentence`${parameter(param)} is for a grid; name the values to try with ${parameter('vary', 'hold=5,10,20')}.`,
   )
 }
 
@@ -161,7 +156,7 @@ function refuseOtherTickers(more: readonly string[], fields: FieldSet): InvalidP
   const field = more.find(word => fields.named(word) !== undefined)
   const tickers = more.filter(word => word !== field).join(',')
   const advice = [
-    ...(field === undefined ? [] : [`its field stands in it, so leave out ${field}`]),
+    ...(field === undefined ? [] : [`its field is in the file, so leave out ${field}`]),
     ...(tickers === '' ? [] : [`give tickers with --tickers ${tickers}`]),
   ]
   const message = `a strategy file stands alone: ${advice.join('; ')}.`
@@ -195,10 +190,10 @@ const compareCommand: Command = {
   arguments: [['[STRATEGY...]', 'two strategy files or more (.yaml, .json)', ['FILE']]],
   madeBy: ['backtest', '--print-config'],
   options: [
-    ...under('In all strategies, whatever their files say', POOLED),
+    ...under('In all strategies, instead of the values in their files', POOLED),
     ...optionsOf(SHARED),
     ...optionsOf(COMPARE),
-    ['--wide', 'every statistic, of the trades, too', 'once', 'What is shown and written'],
+    ['--wide', 'every statistic, of the trades, too', 'once', 'Output'],
     ['--years <FILE>', 'write what each year brought: .csv, .ndjson or .json'],
     ['--report <FILE>', 'write a page that needs nothing else: .html'],
   ],
@@ -208,7 +203,7 @@ const compareCommand: Command = {
     'bands compare *.yaml --after 2013-01-01 --csv',
   ],
   notes: [
-    'Strategies are compared over the days that all of them have. A difference of Sharpe ratios whose interval has 0 in it tells nothing of which is better.',
+    'Strategies are compared over the days that all of them have. If the interval of a difference of Sharpe ratios has 0 in it, neither is better.',
     'bands backtest … --print-config prints the strategy file of a run. Each strategy is noted in the ledger of trials.',
   ],
   async run(context, args) {

@@ -86,9 +86,7 @@ const restore: Command = {
       restored: restored.files.map(({ path }) => path),
       kept: restored.kept,
     }
-    const lines = restored.files.map(
-      ({ path, replaced }) => `${path}${replaced ? ', in the place of what was there' : ''}`,
-    )
+    const lines = restored.files.map(({ path, replaced }) => `${path}${replaced ? ', which replaces the old one' : ''}`)
     const others = restored.kept.map(path => `${path} is not in the backup and stays as it is`)
     await context.show(oneRow(row, [`restored as of ${made}:`, ...lines, ...others]))
   },

@@ -47,7 +47,7 @@ const lookahead: Command = {
   needsOneOf: ['--all', '--tickers', '--watch'],
   examples: ['bands check lookahead AAPL', 'bands check lookahead --all --field rsi_zone --cuts 20'],
   notes: [
-    'Bars and facts are cut off at random days and everything is derived anew: bands, events and what followed must be those that the whole shows of these days. Exits with 5 where one is not.',
+    'Bars and facts are cut off at random days and everything is derived anew. Bands, events and later returns must be the same as from all data. Exits with 5 if one is not.',
   ],
   async run(context, args) {
     const { field: fields = checkable(context), ...asked } = args.read(LOOKAHEAD, context.fields)
@@ -78,7 +78,7 @@ function describeLookahead(found: CheckLookahead): Described {
           { table: tableOf('Fields', TESTED, tested) },
           {
             notes: [
-              `What followed: ${whole(aftermath.compared)} windows compared, ${whole(aftermath.differences)} differ.`,
+              `Later returns: ${whole(aftermath.compared)} windows compared, ${whole(aftermath.differences)} differ.`,
               ...skippedNotes(skipped),
             ],
           },

@@ -54,14 +54,14 @@ const configCommand: Command = {
   arguments: [
     ['[WAY]', 'list every setting (default), get one, set one in config.json, or unset it there', ACTIONS],
     ['[KEY]', 'which one', Object.keys(CONFIG_KEYS)],
-    ['[VALUE...]', 'what it is to be'],
+    ['[VALUE...]', 'the new value'],
   ],
   examples: ['bands config', 'bands config --json', 'bands config get db'],
   notes: [
     `What can be set: ${optionsOf(CONFIG_KEYS)
       .map(([flags, help]) => `${flags.replace(/^--/, '').replaceAll('-', '_')}, ${help}`)
       .join('. ')}.`,
-    'What is set in config.json holds where neither the line nor a variable says otherwise: bands config set tickers AAPL,GSPC.',
+    'A setting in config.json counts unless the line or a variable says otherwise: bands config set tickers AAPL,GSPC.',
     'Each setting, and where it comes from: an option, otherwise a variable of the environment, otherwise config.json, otherwise its default. A server is named by --remote, --profile, BANDS_REMOTE, BANDS_PROFILE or "profile" in config.json, the first that is there; --db asks the database here before what only the environment or the file names. A key comes from --key-file, BANDS_API_KEY or bands login.',
     'config.json is JSON with comments: {"tickers": ["AAPL"], "profile": "work", "profiles": {"work": {"url": "https://api.example.com", "tier": "pro"}}}',
   ],
@@ -71,7 +71,7 @@ const configCommand: Command = {
     const key = args.argument(1)
     const words = args.rest(2)
     if (action === 'list') {
-      if (key !== undefined) throw tooMany(`list takes no key; get ${key} tells one.`, ['get', key])
+      if (key !== undefined) throw tooMany(`list takes no key; get ${key} prints one.`, ['get', key])
       return list(context)
     }
     if (key === undefined) throw missing(action)
@@ -232,8 +232,8 @@ const login: Command = {
     'cat key.txt | bands login --profile work --remote https://api.example.com',
   ],
   notes: [
-    'The key is read from standard input, at a terminal without showing it; never from the command line, which others can see. It is checked with a question that costs nothing, and kept in credentials.json in the configuration folder (bands config), which only its owner can read, for that server alone.',
-    'What is asked stays with the database here until --profile, BANDS_PROFILE or "profile" in config.json names the profile; --remote local asks here again.',
+    'The key is read from standard input, at a terminal without showing it; never from the command line, which others can see. It is checked with a free request, and kept for that server in credentials.json in the configuration folder (bands config). Only its owner can read the file.',
+    'Queries still use the database here until --profile, BANDS_PROFILE or "profile" in config.json names the profile; --remote local returns to it.',
   ],
   async run(context) {
     const { credits, ...login } = await loggedIn(context)

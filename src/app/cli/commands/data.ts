@@ -54,7 +54,7 @@ const facts: Command = {
   options: optionsOf(FACTS),
   examples: ['bands facts SIM0001', 'bands facts SIM0001 --kind reports', 'bands facts SIM0001 --kind ratings --csv'],
   notes: [
-    'KNOWN is the day on which a fact became public, USABLE FROM the first date on whose bar it counts: the same day when it was known before the session, otherwise the next.',
+    'KNOWN is the day on which a fact became public. It counts from USABLE FROM: the same day when it was known before the session, otherwise the next.',
   ],
   async run(context, args) {
     const ticker = tickerValue('ticker', args.argument(0)!)
@@ -141,7 +141,7 @@ const rebuild: Command = {
   examples: ['bands rebuild', 'bands rebuild --wait'],
   notes: [
     'For a database that another version of the definitions has derived; the bars stay as they are.',
-    'A file whose import was stopped half way is taken as it is: status and doctor say nothing of it any more.',
+    'The loaded part of a stopped import is accepted: status and doctor no longer report it.',
   ],
   async run(context, args) {
     const importer = await importerOf(context, { wait: args.flag('wait') })
@@ -160,7 +160,7 @@ const remove: Command = {
   options: [...optionsOf(REMOVE), WAIT],
   examples: ['bands remove SIM0001', 'bands remove SIM0001 --after 2024-05-31'],
   notes: [
-    'Its bars, events and facts go, and what was pulled of it; the files they came from are not touched, nor lists that it is in (bands watch).',
+    'Removes its bars, events, facts and pulled events. Its files and your lists (bands watch) stay as they are.',
   ],
   async run(context, args) {
     const ticker = tickerValue('ticker', args.argument(0)!)
@@ -187,7 +187,7 @@ const rename: Command = {
   options: [WAIT],
   examples: ['bands rename FB META'],
   notes: [
-    'Its bars, events and facts stay as they are, and tell the files that they came from. It keeps its place in lists (bands watch), and what was told of it by bands changes --since last; a condition that names it is left as it is.',
+    'Its bars, events and facts stay as they are, with the names of their files. It stays in its lists (bands watch), and bands changes --since last continues. A condition that names it is left as it is.',
   ],
   async run(context, args) {
     const ticker = tickerValue('ticker', args.argument(0)!)
@@ -219,7 +219,7 @@ async function notLoaded(importer: Importer, ticker: string, what: string): Prom
 const unlock: Command = {
   examples: ['bands unlock'],
   notes: [
-    'For an import on another machine that ended without leaving the database: whether a process there still runs cannot be seen from here. The same holds for a bands of an older version, which took no lock. One that died on this machine is in nobody’s way.',
+    'For an import on another machine, or of an older bands, that ended without releasing its lock. This machine cannot see whether it still runs. The lock of a process that died on this machine ends with it.',
   ],
   async run(context) {
     context.refuseRemote()
@@ -227,7 +227,7 @@ const unlock: Command = {
     const { pid = null, host = null, started = null } = freed ?? {}
     const row = { schema: 'bands.unlock/1', database: path, unlocked: freed !== null, pid, host, started }
     const who = `process ${pid} on ${host}, which took it at ${started}, has it no more`
-    await context.show(oneRow(row, [freed === null ? 'nobody is writing; nothing to unlock' : who]))
+    await context.show(oneRow(row, [freed === null ? 'no process is writing; nothing to unlock' : who]))
   },
 }
 
@@ -235,7 +235,7 @@ const KINDS = ['cell', 'strategy'] as const satisfies readonly TrialKind[]
 
 const TRIALS = {
   kind: optional(oneOf(KINDS, 'WHAT'), `only ${KINDS.join(' or ')}`),
-  since: optional(MOMENT, 'only what was first tried on that day or later: today, or a date'),
+  since: optional(MOMENT, 'only questions first tried on that day or later: today, or a date'),
   limit: withDefault(integerOf(1, 1_000_000), 20, 'how many of the newest'),
 }
 

@@ -26,7 +26,7 @@ const demoCommand: Command = {
   options: [['--report <FILE>', `where the report of the study is written (default ${REPORT} in this folder)`]],
   examples: ['bands demo'],
   notes: [
-    'Answers from the bundled sample, whatever database there is: events, a count of what followed, a study with its picture, and a report of it as a page. Machine formats leave no report unless its file is named.',
+    'Answers from the bundled sample: events, a tally, a study with its picture, and a report of it as a page. Machine formats write a report only to a named file.',
   ],
   async run(context, args) {
     const { report } = await filesOf(args, ['report'])

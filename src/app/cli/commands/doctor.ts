@@ -157,7 +157,7 @@ async function answerChecks(server: Remote, key: Omit<FoundKey, 'key'>): Promise
       ? [fail('key', `it is refused; it is from ${key.from}`, key.login ?? `put another one there`)]
       : [
           ok('key', `it is accepted; it is from ${key.from}`),
-          ok('plan', server.tier ?? 'not told'),
+          ok('plan', server.tier ?? 'not given'),
           creditsCheck(server),
         ]),
     clockCheck(server.ahead),
@@ -174,7 +174,7 @@ function tlsCheck(url: string): Check {
 function creditsCheck({ credits }: Remote): Check {
   const left = creditsLeft(credits)
   const spent = [credits?.day, credits?.hour].find(allowance => allowance?.remaining === 0)
-  if (spent == null) return ok('credits', left === '' ? 'not told' : left)
+  if (spent == null) return ok('credits', left === '' ? 'not given' : left)
   return warn('credits', left, spent.reset === null ? 'wait for new ones' : `wait until ${spent.reset}`)
 }
 

@@ -97,7 +97,7 @@ async function shown(context: Context, args: Args, query: EventsQuery): Promise<
   await context.show(describeEvents(found, query, returns), { wide })
   const { server } = source
   if (server !== null && returns)
-    await context.remark(`exact returns are known of the database here alone, not of ${server.url}.`)
+    await context.remark(`exact returns need the database here; ${server.url} does not give them.`)
   const older = olderBy(found, await largestLimit(context, found.total))
   // The page itself says so, and advice at a terminal.
   if (found.total > found.events.length && context.format !== 'json' && !context.isHinting)
@@ -136,7 +136,7 @@ function hintsFor(
   if (timeframe !== 'daily') words.push('--timeframe', timeframe)
   return [
     ...(isFull && !wide ? [signs] : []),
-    ...(!isFull && events.length > 0 ? [`Stability, flips and what followed come with the Plus tier${upgrade}`] : []),
+    ...(!isFull && events.length > 0 ? [`Stability, flips and returns come with the Plus tier${upgrade}`] : []),
     ...(older > 0 ? [`${older} older: ${by}`] : []),
     ...(isFull ? [`next: ${pasted(words)}`] : []),
   ]

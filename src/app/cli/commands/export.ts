@@ -55,7 +55,7 @@ const NARROWED = {
   ...WHEN,
   when: {
     ...WHEN.when,
-    help: 'the events of a condition; beside --field, and of series, only what is on bars on which it holds',
+    help: 'the events of a condition; with --field, and in a series, only bars where it is true',
   },
   ...BOUNDS,
 }
@@ -81,7 +81,7 @@ const exportCommand: Command = {
     ],
     ...optionsOf(NARROWED),
     choice('--timeframe <NAME>', 'daily or weekly (default both)', TIMEFRAME_NAMES),
-    ['--out <FILE>', 'write to a file; its ending tells the format when --output does not'],
+    ['--out <FILE>', 'write to a file; its ending sets the format (default of --output)'],
   ],
   examples: [
     'bands export events --ticker AAPL --field rsi_zone',
@@ -93,8 +93,8 @@ const exportCommand: Command = {
   ],
   outputs: EXPORT_OUTPUTS,
   notes: [
-    'The whole history, whatever the range of a tier; of the tiers Pro only. NDJSON unless said otherwise.',
-    'Facts are a folder of CSV files, one a kind, of which bands import makes the same records again.',
+    'The whole history, without the range of a tier; needs Pro if --tier is used. NDJSON is the default.',
+    'Facts are a folder of CSV files, one a kind. bands import reads them back.',
   ],
   async run(context, args) {
     const what = wordValue('what', args.argument(0)!, WHATS)
@@ -135,7 +135,7 @@ async function exportFolder(context: Context, args: Args, out: string | undefine
   if (strange !== undefined)
     throw wrong(
       strange,
-      `facts are written whole, whatever the field or the day; leave --${strange.replaceAll('_', '-')} out.`,
+      `facts are written whole, for all fields and days; leave --${strange.replaceAll('_', '-')} out.`,
     )
   if (context.format !== null && context.format !== 'csv')
     throw wrong('output', 'facts are written as CSV, which bands import reads.')

@@ -62,7 +62,7 @@ const importCommand: Command = {
     ['--replace', 'start each ticker again from its file (of facts: each kind of it)'],
     [
       '--rescale',
-      'where a file’s prices differ from the stored ones by a split or another one factor, multiply the stored ones by it (and divide their volumes by it, unless it is one of prices alone, such as a dividend)',
+      'if a file’s prices differ from the stored ones by one factor, such as a split, multiply the stored prices by it and divide their volumes by it (not for a dividend)',
     ],
     ['--accept-jump', 'store such prices as they are; status and doctor go on showing the jump'],
     WAIT,
@@ -78,10 +78,10 @@ const importCommand: Command = {
     'bands import recommendations.json --ticker AAPL --known 2025-02-21',
   ],
   notes: [
-    'A ticker is refused whose prices do not fit the stored ones: a split between them, closes of the same days that differ by one factor, or prices of another instrument. --rescale, --accept-jump or --replace say what to do. The other tickers are loaded; the exit code is 5.',
+    'A ticker is refused if its prices do not fit the stored ones: a split, closes of the same days that differ by one factor, or another instrument. --rescale, --accept-jump or --replace say what to do. The other tickers are loaded; the exit code is 5.',
     'Facts: company facts and Form 4 of the SEC, JSON of Yahoo, the usual CSV exports, and record files with ticker and these columns (those in brackets may be left out):',
     ...FACT_KINDS.map(kind => `  ${kind}: ${columnsOf(kind)}`),
-    'bands facts TICKER shows what is known.',
+    'bands facts TICKER shows the loaded facts.',
   ],
   run: runImport,
 }
@@ -322,7 +322,7 @@ function remarkLines({ file, remarks }: FileReport): string[] {
 
 function factLines({ without_bars, doubts }: FactsReport): string[] {
   const barless =
-    without_bars === 0 ? [] : [`${count(without_bars, 'ticker')} without bars yet: no field stands on their facts`]
+    without_bars === 0 ? [] : [`${count(without_bars, 'ticker')} without bars yet: no field uses their facts`]
   return [...barless, ...doubts.map(doubt => `warning: ${withOptions(doubt)}`)]
 }
 

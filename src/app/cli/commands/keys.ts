@@ -10,7 +10,7 @@ import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
 import { aboutAccounts, accountsFor } from './accounts.js'
 
-const IDENTITY = ['<IDENTITY>', 'the eight characters by which a key is known (bands keys list)'] as const
+const IDENTITY = ['<IDENTITY>', 'the eight characters that name a key (bands keys list)'] as const
 const EXPIRES: OptionSpec = [
   '--expires <WHEN>',
   'after that number of days, or the last valid day in UTC (default never)',
@@ -30,7 +30,7 @@ const create: Command = {
   async run(context, args) {
     const account = args.text('account')
     if (account === undefined)
-      throw wrong('account', '--account is missing: say whose key it is to be (bands accounts list).')
+      throw wrong('account', '--account is missing: name the account of the key (bands accounts list).')
     const named = args.text('name')
     const name = named === undefined ? undefined : nameValue('name', named)
     const now = context.world.now()

@@ -45,8 +45,8 @@ const pullCommand: Command = {
   options: [
     ['--all-fields', 'every field that the key may ask for'],
     ...optionsOf(PULL),
-    ['--dry-run', 'ask nothing, and tell what it will cost at least'],
-    ['--replace', 'begin again, whatever was pulled before, and from whom'],
+    ['--dry-run', 'only show the least cost, without a request for events'],
+    ['--replace', 'begin again, and replace any copy, of any server'],
     WAIT,
   ],
   examples: [
@@ -55,8 +55,8 @@ const pullCommand: Command = {
     'bands pull @tickers.txt --all-fields --dry-run',
   ],
   notes: [
-    'Events with what followed them are fetched from a server into the database here, a credit for each 100 of them. Afterwards the same questions are answered here, and say whose the answers are.',
-    'A pull that is stopped is gone on with by the same command. One of what is there asks only for what may have changed.',
+    'Copies events with their aftermath from a server into the database here, a credit for each 100. Afterwards the same queries are answered here, and name the server.',
+    'The same command continues a stopped pull. A repeated pull fetches only pages that may have changed.',
     'Of one ticker there are bars, or events of one server: bands remove TICKER takes them out.',
   ],
   async run(context, args) {

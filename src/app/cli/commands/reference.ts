@@ -20,7 +20,7 @@ const OF_CHECK = [TIMEFRAME, ...POOLED]
 
 const fields: Command = {
   arguments: [
-    ['[FIELD...]', 'these alone, with the rule of each; or the word check and a file', ['FIELD', 'check', 'FILE']],
+    ['[FIELD...]', 'only these, with the rule of each; or the word check and a file', ['FIELD', 'check', 'FILE']],
   ],
   options: OF_CHECK,
   examples: ['bands fields', 'bands fields rsi_zone', 'bands fields check fields.yaml'],
@@ -32,7 +32,7 @@ const fields: Command = {
     const [word, ...more] = args.rest(0)
     if (word === 'check') return checkFields(context, args, fileIn(more))
     const [other] = Object.keys(args.params(OF_CHECK.map(option => longName(option).slice(2))))
-    if (other !== undefined) throw wrong(other, sentence`${parameter(other)} is for bands fields check FILE alone.`)
+    if (other !== undefined) throw wrong(other, sentence`${parameter(other)} is only for bands fields check FILE.`)
     const named = args.rest(0).map(name => fieldValue('field', name, context.fields))
     await context.show(fieldsAnswer(word === undefined ? context.fields.all : named, word !== undefined))
     await reportBrokenFields(context)
@@ -149,7 +149,7 @@ const completion: Command = {
   arguments: [['<SHELL>', SHELLS.join(', '), SHELLS]],
   examples: ['bands completion bash', 'bands completion zsh', 'bands completion fish | source'],
   notes: [
-    'Prints a script that lets the shell complete commands, options and their values, fields, the bands of the field that was typed, conditions in quotes, and the tickers that are loaded.',
+    'Prints a script that lets the shell complete commands, options, values, fields, the bands of the typed field, conditions in quotes, and loaded tickers.',
     'For good: source <(bands completion bash) as a line of ~/.bashrc; the same with zsh in ~/.zshrc, below compinit; for fish: bands completion fish > ~/.config/fish/completions/bands.fish.',
   ],
   async run(context, args) {

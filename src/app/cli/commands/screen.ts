@@ -94,9 +94,7 @@ function hintsOf(
 /** Explains an empty answer, as far as possible without another question. */
 async function explainEmpty(context: Context, { scanned, stale, as_of, within }: Screen): Promise<void> {
   const what =
-    within === null
-      ? `it holds of none of them on ${as_of}`
-      : `it became true of none of them in the last ${within} bars`
+    within === null ? `it is true for no ticker on ${as_of}` : `it became true for no ticker in the last ${within} bars`
   const fresh = scanned - stale
   const who =
     scanned === 0
@@ -116,7 +114,7 @@ const changesCommand: Command = {
   ],
   notes: [
     'Without --since: what became final on the newest day. --since last goes on where the same list (--watch NAME, or none) was last asked, ticker by ticker, so that a late bar is not lost; it moves on once the answer is written out, with --webhook once it was received.',
-    'Each question that is narrowed in another way, by --field or by --when, has its own last. A ticker that is new to it begins where the question was last told.',
+    'Each question that is narrowed in another way, by --field or by --when, has its own last. A ticker that is new to it begins where the last answer ended.',
     'While facts are imported, and after such an import was stopped, the fields that wait are left out and named (omitted in JSON). --since last reports their changes once they are derived.',
   ],
   async run(context, args) {

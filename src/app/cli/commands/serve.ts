@@ -74,7 +74,7 @@ const serveCommand: Command = {
   notes: [
     'Who asks needs a key: bands accounts create, bands keys create. The account of the key decides the tier.',
     'Listens for other machines (--host) only with TLS, or with --allow-plain-http.',
-    'Tells on stdout where it listens, then logs one JSON line a request on stderr. Ctrl-C or SIGTERM lets running requests end; a second one does not.',
+    'Prints its address on stdout, then logs one JSON line a request on stderr. Ctrl-C or SIGTERM lets running requests end; a second one does not.',
     'SIGHUP reads the certificate and its key again, and opens the log file anew; at a terminal it ends the server, as that has been closed.',
   ],
   async run(context, args) {
@@ -89,7 +89,7 @@ const serveCommand: Command = {
     const tls = await certificate(options)
     if (tls === undefined && !isLoopback(options.host) && !config.allow_plain_http)
       throw new ConfigError(
-        `${options.host} is reached by other machines, and without TLS anyone between could read the keys; give --tls-cert and --tls-key, listen on 127.0.0.1 behind a proxy that has TLS, or say --allow-plain-http.`,
+        `Other machines reach ${options.host}, and without TLS anyone between could read the keys. Give --tls-cert and --tls-key, listen on 127.0.0.1 behind a proxy that has TLS, or say --allow-plain-http.`,
       )
     await serve(context, options, tls)
   },

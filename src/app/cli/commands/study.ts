@@ -11,9 +11,9 @@ const studyCommand: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...under('Which events', signalOptions(STUDY)),
-    ...under('Of which tickers, where they do not stand before the field', POOLED),
+    ...under('Tickers, if they are not named before the field', POOLED),
     ...otherOptions(STUDY),
-    ['--wide', 'every statistic there is', 'once', 'What is shown and written'],
+    ['--wide', 'every statistic there is', 'once', 'Output'],
     ['--occurrences <FILE>', 'write the events one by one: .csv, .ndjson or .json'],
     ['--report <FILE>', 'write a page that needs nothing else: .html'],
     ['--fail-empty', 'exit with 3 when no event matches'],
@@ -28,7 +28,7 @@ const studyCommand: Command = {
   notes: [
     'P: two-sided p of the difference from any bar, by the Newey-West t with effective clusters. It allows for overlapping windows, for tickers that move together and for events in volatile times. --wide shows the other tests, the plain shift among them.',
     'INDEP is the effective number of independent cases: overlapping windows and tickers that move together count as fewer.',
-    'Everything that is loaded counts, whatever its age; --tier shows what a subscriber of that tier could know.',
+    'Everything that is loaded counts, however old; --tier shows only data that a subscriber of that tier could know.',
   ],
   async run(context, args) {
     const files = await filesOf(args, ['occurrences', 'report'])

@@ -13,9 +13,9 @@ import { allNamed, announcedDefaultTickers, isPooled } from '../tickers.js'
 const sweepCommand: Command = {
   arguments: [['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all']],
   options: [
-    ...under('Of which tickers, where they do not stand on the line', POOLED),
+    ...under('Tickers, if they are not named in the line', POOLED),
     ...optionsOf(SWEEP),
-    ['--limit <N>', 'rows of the table (default 10)', 'once', 'What is shown and written'],
+    ['--limit <N>', 'rows of the table (default 10)', 'once', 'Output'],
     ['--wide', 'all that was assumed, word by word'],
     ['--cells <FILE>', 'write all cells: .csv, .ndjson or .json'],
     ['--report <FILE>', 'write a page that needs nothing else: .html'],

@@ -165,7 +165,7 @@ async function noticeOldBands(context: Context, source: Source, { states, as_of 
   if (old.length === 0) return
   const named = old.slice(0, 5).map(({ ticker, last }) => `${ticker} ${formatDay(last)}`)
   const more = old.length > named.length ? ` and ${old.length - named.length} more (bands status)` : ''
-  await context.notice(`not up to ${as_of}, and told as of the newest bar: ${named.join(', ')}${more}`)
+  await context.notice(`not up to ${as_of}, shown as of the newest bar: ${named.join(', ')}${more}`)
 }
 
 const transitionsCommand: Command = {
@@ -199,7 +199,7 @@ const transitionsCommand: Command = {
 function checkContext(args: Args): void {
   const short = args.text('context')
   if (short !== undefined && /:.*=/.test(short))
-    throw wrong('context', `context ${quoted(short)} names a band, and all of them are compared: write T:F alone.`, {
+    throw wrong('context', `context ${quoted(short)} names a band, but all bands are compared: write only T:F.`, {
       value: short,
     })
 }

@@ -19,7 +19,7 @@ const add: Command = {
   options: [['--when <C>', 'in place of tickers: those for which a condition holds, such as "rsi_zone = oversold"']],
   examples: ['bands watch add tech AAPL', 'bands watch add dips --when "rsi_zone = oversold"'],
   notes: [
-    'Lists are your own and lie in a file beside the database, in bands backup like it. Every command that takes --tickers takes --watch NAME.',
+    'Lists are your own, in a file next to the database; bands backup copies them. Every command that takes --tickers takes --watch NAME.',
   ],
   async run(context, args) {
     const name = await nameValue(args.argument(0)!)
@@ -30,7 +30,7 @@ const add: Command = {
         allowed: 'bands watch add NAME TICKER..., or bands watch add NAME --when C',
       })
     if (when !== undefined && tickers.length > 0)
-      throw wrong('when', '--when tells the tickers of a list; leave out those on the line.')
+      throw wrong('when', '--when chooses the tickers of a list; leave out those on the line.')
     const condition = when === undefined ? null : await printed(context, when)
     const lists = context.closing(await openLists(context.choice))
     checkKind(await lists.named(name), condition)

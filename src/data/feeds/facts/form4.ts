@@ -80,7 +80,7 @@ function tradeOf(trade: Element, form: Form, insider: string, sink: FactsSink): 
 }
 
 function formWords(type: string | null): string {
-  return type === null ? 'this XML does not tell which form it is (documentType)' : `this is Form ${type}`
+  return type === null ? 'this XML does not name its form (documentType)' : `this is Form ${type}`
 }
 
 function tickerOf(file: string, root: Element, options: ReadOptions): string {

@@ -76,7 +76,7 @@ const DAYS_TO_FILE = 120
 /** How far a difference of rounded figures may be off. */
 const ROUNDING = 0.02
 
-const LATE = `quarters were filed more than ${DAYS_TO_FILE} days after their end, first seen beside a later one; they count from then on`
+const LATE = `quarters were filed more than ${DAYS_TO_FILE} days after their end, first seen next to a later one; they count from then on`
 const DERIVED = 'EPS of fourth quarters are the year less three quarters, and may be off by about 0.01'
 const CONTRADICTED = 'derived EPS have the other sign than net income, as after a split in the year, and are not loaded'
 
@@ -243,12 +243,12 @@ const REFUSED: readonly RefusedFormat[] = [
   {
     identifiedBy: ['for_year', 'period_end'],
     refusal:
-      'these are annual figures, and the fields stand on quarters; import quarterly reports with the day on which each became known, such as the company facts of the SEC',
+      'these are annual figures, and the fields use quarters; import quarterly reports with the day on which each became known, such as the company facts of the SEC',
   },
   {
     identifiedBy: ['quarter_end', 'eps_estimate', 'eps_actual'],
     refusal:
-      'these are estimates and results by quarter without the date of the report, so nothing tells since when they were known; import earnings with report_date',
+      'these are estimates and results by quarter without the date of the report, so the day they became known is missing; import earnings with report_date',
   },
   ...[['pe'], ['pe_ratio']].map(ratio => ({
     identifiedBy: ['date', 'market_cap', ...ratio],

@@ -173,7 +173,7 @@ function recordOf(kind: FactKind, row: FactRow, known: Day | undefined): FactRec
 function checkDelisting({ delisted, delisting_price, delisting_return }: Security): void {
   const stated = [delisting_price, delisting_return].filter(figure => figure !== undefined).length
   if (stated === 2)
-    throw new BadCell('delisting_return', 'delisting_price and delisting_return tell the same; give one of them')
+    throw new BadCell('delisting_return', 'delisting_price and delisting_return say the same; give one of them')
   if (stated === 1 && delisted === undefined)
     throw new BadCell('delisted', 'delisted is empty; what a share was worth in the end needs the day of the end')
 }

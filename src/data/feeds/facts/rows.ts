@@ -185,7 +185,7 @@ const READERS: { readonly [Holds in FactValue]: (cell: Cell) => FactValues[Holds
     [value => value <= MOST_ANALYSTS, `is beyond reason: at most ${MOST_ANALYSTS} analysts`],
   ),
   positive: numberThat([value => value > 0, 'is not above 0']),
-  amount: numberThat([value => value >= 0, 'is below 0; it is money paid or received, side tells which']),
+  amount: numberThat([value => value >= 0, 'is below 0; it is money paid or received, as side says']),
   return: numberThat([value => value >= -1, 'is below -1; it is a fraction, and -1 is a total loss']),
   // A line break inside a name would break every table that shows it.
   text: cell => cell.text.replace(/\s+/g, ' ').trim(),

@@ -127,7 +127,7 @@ export function isReportForm(form: string): boolean {
 /** Why a fact is no part of a report; null when it may be. */
 export function whyUnread({ concept, unit, form }: Pick<FiledFact, 'concept' | 'unit' | 'form'>): string | null {
   if (!REPORT_CONCEPTS.has(concept)) return 'facts are of concepts that no report is made of'
-  if (!isReportForm(form)) return 'facts stand in filings other than reports and are not read'
+  if (!isReportForm(form)) return 'facts are in filings other than reports and are not read'
   return isCounted(concept, unit) ? null : 'facts are in units that are not read'
 }
 

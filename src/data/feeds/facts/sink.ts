@@ -126,7 +126,7 @@ export class FactsSink {
 export const AS_FILED =
   'figures a share are as filed; they reach the split basis of the bars by the splits that are loaded for the ticker'
 export const FILED_LATER = 'trades count as known two weekdays after their date, as no date of filing is given'
-export const EARLIER_MONTHS = 'counts of earlier months are not loaded: nothing tells on which day they became known'
+export const EARLIER_MONTHS = 'counts of earlier months are not loaded: the day they became known is missing'
 export const WITHOUT_SHARES = 'purchases and sales without a number of shares are not loaded'
 
 /** File names that look like a ticker, but are the SEC's company number or the type of document. */

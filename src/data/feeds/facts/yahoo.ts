@@ -125,7 +125,7 @@ const MODULES: ReadonlyMap<string, (module: unknown, taking: Taking) => Outcome>
   [
     'earningsHistory',
     () =>
-      'earningsHistory gives the ends of quarters without the days of the reports, so that nothing tells when they became known',
+      'earningsHistory gives the ends of quarters without the days of the reports, so the day they became known is missing',
   ],
   ['earningsTrend', () => 'earningsTrend holds estimates of quarters to come, which no field uses'],
 ])
@@ -218,7 +218,7 @@ function ratings(module: unknown, taking: Taking): Outcome {
 function earnings(module: unknown, taking: Taking): Outcome {
   const { earningsChart: chart } = read(taking, 'earnings', Earnings, module)
   for (const { date } of chart.quarterly ?? [])
-    taking.sink.remark('results of past quarters are not loaded: nothing tells on which day each was reported', date)
+    taking.sink.remark('results of past quarters are not loaded: the days of the reports are missing', date)
   return schedule('earnings', chart, taking)
 }
 
@@ -242,7 +242,7 @@ function schedule(name: string, dates: z.infer<typeof Calendar>['earnings'], tak
 }
 
 function undated(name: string): Words {
-  return sentence`${name} does not tell when it was fetched; give the day of the download with ${parameter('known', 'DATE')}`
+  return sentence`${name} does not say when it was fetched; give the day of the download with ${parameter('known', 'DATE')}`
 }
 
 const TYPES = {
@@ -277,7 +277,7 @@ function readTimeseries(file: string, root: unknown, options: ReadOptions, sink:
   if (reported.length === 0) throw new BadData({ file }, seriesRefusal(quarters.size > 0))
   const { known } = options
   if (known === undefined) {
-    const what = 'the statements do not tell when they became known'
+    const what = 'the statements do not say when they became known'
     throw new BadData({ file }, sentence`${what}; give the day of the download with ${parameter('known', 'DATE')}`)
   }
   const symbols = [...new Set((result ?? []).flatMap(({ meta }) => meta.symbol))]
@@ -323,8 +323,8 @@ function quartersIn(
 function seriesRefusal(hasBalances: boolean): string {
   const types = `${TYPES.revenue} and ${TYPES.eps}`
   return hasBalances
-    ? `balance sheets alone make no report, as the latest report counts as a whole; fetch them together with ${types}`
-    : `it has none of the figures of quarters of which reports are made (${types})`
+    ? `balance sheets are no complete report; fetch them together with ${types}`
+    : `it has no quarterly figures for a report (${types})`
 }
 
 function tooEarly(known: Day, end: Day): InvalidParameter {
