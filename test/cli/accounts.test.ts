@@ -393,7 +393,7 @@ describe('bands keys', () => {
   })
 
   test('create refuses what cannot be', async () => {
-    expect(await refused('keys create', 2)).toMatch(/^error: --account is missing: say whose key it is to be/)
+    expect(await refused('keys create', 2)).toMatch(/^error: --account is missing: name the account of the key/)
     for (const expires of ['0', '-1', 'never', '2025-12-31', '2027-02-29', '4000', '1.5', '90d'])
       expect(unbroken(await refused(`keys create --account alice --expires=${expires}`, 2))).toContain(
         `--expires "${expires}" is not a number of days from 1 to 3650, or a date to come as YYYY-MM-DD.`,

@@ -118,7 +118,7 @@ describe('bands config set', () => {
     ['config set db', 'set needs a key and a value.', 'bands config set KEY VALUE'],
     ['config get', 'get needs a key.', 'bands config get KEY'],
     ['config get db more', 'get takes one key.', 'bands config set db more'],
-    ['config list db', 'get db tells one', 'bands config get db'],
+    ['config list db', 'get db prints one', 'bands config get db'],
     ['config sett db x', 'way "sett" is not one of list, get, set, unset.', 'bands config set db x'],
   ])('bands %s is refused, and nothing written', async (line, said, then) => {
     const { at, ask } = user()

@@ -176,7 +176,7 @@ function ofMoney({ strategy, equity }: Simulation, { interest, statistics }: Tra
   const whole = total === null ? 'the total return' : `the total return of ${signed(total)}`
   const earned = `${whole} contains ${signed(interest.of_capital)} of the capital that is interest on cash`
   const aboveRate = `the Sharpe ratio asks for no more than ${percent(risk_free)} a year`
-  const rf = `an rf of ${percent(portfolio.cash_rate, '')} counts what is above it`
+  const rf = `an rf of ${percent(portfolio.cash_rate, '')} counts the excess over it`
   return [
     ['flattering', isFree && 'no costs: real trades cost something'],
     ['settings', side === 'long' && costs.borrow > 0 && 'borrow is paid on shorts; these are long trades'],
