@@ -325,7 +325,7 @@ describe('a strategy file of before', () => {
   it('is the strategy of the new keys, and one sentence names them', () => {
     const { strategy, notes } = parseBacktest({ strategy: OLD }, { tier: null, file: 'a.yaml' })
     expect(notes).toEqual([
-      'a.yaml has keys of before; write costs: 3bp,slip 2bp, portfolio: { size: vol 15% }, exit: { when: ["leave","overbought"] }',
+      'a.yaml has old keys; write costs: 3bp,slip 2bp, portfolio: { size: vol 15% }, exit: { when: ["leave","overbought"] }',
     ])
     const now = parseBacktest({ strategy: printStrategy(strategy) }, { tier: null, file: 'b.yaml' })
     expect(now).toMatchObject({ strategy, notes: [] })

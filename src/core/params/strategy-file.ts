@@ -93,14 +93,14 @@ export function documentOf(strategy: Strategy): object {
   }
 }
 
-/** One sentence about the keys of before in a strategy file; empty if it has none. */
+/** One sentence about the old keys of a strategy file, and what to write instead; empty if it has none. */
 export function oldKeys(document: unknown, strategy: Strategy, file: string): string[] {
-  // The strategy of a result has mappings, and is no file of before.
+  // The strategy in a result has such keys, too, and is no old file.
   if (JSON.stringify(document) === JSON.stringify(strategy)) return []
   const part = (key: string): Written => (isMapping(document) && isMapping(document[key]) ? document[key] : {})
   const [portfolio, exit, costs] = [part('portfolio'), part('exit'), part('costs')]
-  const isOwnOn = 'on' in exit && (exit.on === null || strategy.exit.on?.field === strategy.entry.field)
-  const exits = [...('leave' in exit ? ['exit.leave'] : []), ...(isOwnOn ? ['exit.on'] : [])]
+  const hasOwnBands = 'on' in exit && (exit.on === null || strategy.exit.on?.field === strategy.entry.field)
+  const exits = [...('leave' in exit ? ['exit.leave'] : []), ...(hasOwnBands ? ['exit.on'] : [])]
   const rules = exitTexts(strategy.exit, strategy.entry.field)
   const old = [
     ...(Object.keys(costs).length > 0 ? [`costs: ${costsText(strategy.costs)}`] : []),
@@ -113,7 +113,7 @@ export function oldKeys(document: unknown, strategy: Strategy, file: string): st
         ? [`no ${exits.join(' and ')}`]
         : [`exit: { when: ${JSON.stringify(rules)} }`]),
   ]
-  return old.length === 0 ? [] : [`${file} has keys of before; write ${old.join(', ')}`]
+  return old.length === 0 ? [] : [`${file} has old keys; write ${old.join(', ')}`]
 }
 
 function checkKeys({ rows, renamed = {} }: Section<Nodes>, value: unknown, path: readonly string[]): void {
@@ -131,6 +131,7 @@ interface PartLocation {
   fields: FieldSet
 }
 
+/** Reads a part of the file, with the parts in it: renamed keys, then each value or its default, then `finish`. */
 function readPart(part: Section, value: unknown, { at, field, fields }: PartLocation): unknown {
   const { rows, kind, renamed = {}, finish } = part
   const scope = { fields, earlier: { field } }

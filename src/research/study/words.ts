@@ -197,30 +197,46 @@ export function contextCoverage(
   unfiltered: readonly Day[] = events,
 ): string[] {
   const out = unfiltered.length > events.length ? ': left out' : ''
-  return beyond(ticker, days, [events, 'whose band is carried forward'], [unfiltered, `so in no band of it${out}`])
+  return eventsBeyondBars(
+    ticker,
+    days,
+    [events, 'whose band is carried forward'],
+    [unfiltered, `so in no band of it${out}`],
+  )
 }
 
 /** Warnings where the bars of a benchmark do not cover the events: it has no return there. */
 function benchmarkCoverage(ticker: string, days: Int32Array, events: readonly Day[]): string[] {
   const late = 'and there is nothing to compare them with'
-  return beyond(ticker, days, [events, late], [events, 'so have nothing to be compared with'])
+  return eventsBeyondBars(ticker, days, [events, late], [events, 'so have nothing to be compared with'])
 }
 
-/** Counts the events after its last bar and before its first, each with its consequence. */
-function beyond(ticker: string, days: Int32Array, [late, then]: Beyond, [early, so]: Beyond): string[] {
+/**
+ * Sentences about the events after a ticker's last bar, and about those before its first one.
+ * @param days of the ticker's bars
+ */
+function eventsBeyondBars(
+  ticker: string,
+  days: Int32Array,
+  [late, lateMeans]: EventsAndMeaning,
+  [early, earlyMeans]: EventsAndMeaning,
+): string[] {
   const [first, last] = [days[0], days.at(-1)]
   if (first === undefined || last === undefined) return []
   const after = late.filter(day => day > last + CURRENT_DAYS).length
   const before = early.filter(day => day < first).length
   return [
-    ...(after === 0 ? [] : [`${some(after, late)} after the last bar of ${ticker} (${formatDay(last)}), ${then}.`]),
+    ...(after === 0
+      ? []
+      : [`${some(after, late)} after the last bar of ${ticker} (${formatDay(last)}), ${lateMeans}.`]),
     ...(before === 0
       ? []
-      : [`${some(before, early)} before the first bar of ${ticker} (${formatDay(first)}) and ${so}.`]),
+      : [`${some(before, early)} before the first bar of ${ticker} (${formatDay(first)}) and ${earlyMeans}.`]),
   ]
 }
 
-type Beyond = readonly [events: readonly Day[], so: string]
+/** Events to count, and what it means for them, as the end of a sentence. */
+type EventsAndMeaning = readonly [events: readonly Day[], meaning: string]
 
 function some(n: number, of: readonly Day[]): string {
   return `${n} of ${of.length} events ${n === 1 ? 'lies' : 'lie'}`

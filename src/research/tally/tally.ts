@@ -207,7 +207,7 @@ async function* tickerSources(
     for await (const history of source.histories({ ...all, ...narrowed, outcomes: 'needed', base: true })) {
       const { ticker, query_range, after, as_of, outcomes, base } = history
       if (outcomes === null) throw new TierRestricted('aftermath', 'free', 'plus')
-      const bars = barsOf(history, whole === null ? history : (await whole.next()).value)
+      const bars = barsSinceFirst(history, whole === null ? history : (await whole.next()).value)
       // Copied, because the source's column is a view of a larger buffer.
       const days = alike.of(base?.days ?? workdays(history.days, timeframe), own => own.slice())
       yield {
@@ -239,8 +239,8 @@ function rowsOf({ bands: vocabulary, entered }: History, bands: PoolQuery['bands
   return rows.subarray(0, n)
 }
 
-/** Index of each event in bars, counted from the first event. @param whole all events of the field, these included */
-function barsOf({ days }: History, whole: History): Int32Array {
+/** How many bars each event comes after the first event of its field. @param whole all events of the field */
+function barsSinceFirst({ days }: History, whole: History): Int32Array {
   const bars = new Int32Array(days.length)
   let event = 0
   let bar = 0

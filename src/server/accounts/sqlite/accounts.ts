@@ -39,7 +39,7 @@ import { chargeAll, reconciled, rollUp, usedIn } from './charging.js'
 /** How long to wait for another process's commits, and the longest pause between two attempts, in milliseconds. */
 const PATIENCE = 5_000
 const LONGEST_SLEEP = 20
-const MOST_MARKS = 10_000
+const MOST_KEYS = 10_000
 
 /** Tables whose rows have a hash. */
 const HASHED = ['accounts', 'keys'] as const
@@ -56,7 +56,7 @@ function accountsIn(db: Session): Accounts {
   const { location } = db
   const checkPlace = fileLostCheck(location)
   /** The minute in which each recently used key was last marked as used. */
-  const marks = new Map<string, number>()
+  const lastUsed = new Map<string, number>()
   /** Changes to accounts and keys through this connection; SQLite counts only those of other connections. */
   let changes = 0
   /** The last transaction could not be written. */
@@ -142,9 +142,9 @@ function accountsIn(db: Session): Accounts {
     used: (account, at) => patiently(() => usedIn(db, account, at)),
     async charge(charges) {
       if (charges.length === 0) return []
-      const { charged, marked } = await patiently(() => transaction(() => chargeAll(db, charges, marks)))
-      if (marks.size > MOST_MARKS) marks.clear()
-      for (const [key, minute] of marked) marks.set(key, minute)
+      const { charged, used } = await patiently(() => transaction(() => chargeAll(db, charges, lastUsed)))
+      if (lastUsed.size > MOST_KEYS) lastUsed.clear()
+      for (const [key, minute] of used) lastUsed.set(key, minute)
       return charged
     },
     usage: (account, from) => patiently(() => db.all<DayUsage>(USAGE, account, dayStart(from))),

@@ -26,21 +26,21 @@ const USED = `SELECT
 
 /**
  * Writes charges one after the other. Must run inside a transaction that has the write lock.
- * @param marks the minute in which each key was marked as used
- * @returns the result of each charge, and the new marks
+ * @param lastUsed the minute that is stored as the last use of each key
+ * @returns the result of each charge, and the keys with a new minute
  */
 export function chargeAll(
   db: Session,
   charges: readonly Charge[],
-  marks: ReadonlyMap<string, number>,
-): { charged: Charged[]; marked: Map<string, number> } {
+  lastUsed: ReadonlyMap<string, number>,
+): { charged: Charged[]; used: Map<string, number> } {
   const counters = new Counters(db)
   const outcomes = charges.map(charge => chargeOne(db, counters, charge))
   const written = charges.filter((_, i) => outcomes[i]!.outcome === 'charged')
   counters.write()
-  const marked = touchKeys(db, written, marks)
+  const used = touchKeys(db, written, lastUsed)
   forgetExpired(db, written)
-  return { charged: outcomes, marked }
+  return { charged: outcomes, used }
 }
 
 function chargeOne(db: Session, counters: Counters, charge: Charge): Charged {
@@ -115,10 +115,14 @@ const COUNTER = 'SELECT credits FROM counters WHERE account = ? AND period = ? A
 const INTO_COUNTERS = `INSERT INTO counters (account, period, start, credits, requests) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET credits = credits + excluded.credits, requests = requests + excluded.requests`
 
-function touchKeys(db: Session, charges: readonly Charge[], marks: ReadonlyMap<string, number>): Map<string, number> {
+function touchKeys(
+  db: Session,
+  charges: readonly Charge[],
+  lastUsed: ReadonlyMap<string, number>,
+): Map<string, number> {
   const last = new Map(charges.map(({ key, at }) => [key, at - (at % MINUTE_MS)]))
   for (const [key, minute] of last)
-    if (marks.get(key) === minute) last.delete(key)
+    if (lastUsed.get(key) === minute) last.delete(key)
     else db.run(TOUCH, minute, key, minute)
   return last
 }
