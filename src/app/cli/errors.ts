@@ -360,7 +360,7 @@ export async function usageError(
 }
 
 /** An option whose value is missing. @param flags `--limit <N>` */
-export function needsValue(flags: string, command: Command | undefined): InvalidParameter {
+function needsValue(flags: string, command: Command | undefined): InvalidParameter {
   const spec = [...(command?.options ?? []), ...GLOBAL_OPTIONS].find(([own]) => own === flags)
   const name = /--[\w-]+/.exec(flags)![0]
   const example = spec === undefined ? null : exampleOf(spec)

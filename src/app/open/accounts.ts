@@ -66,7 +66,7 @@ function neededUrl(choice: AccountsChoice, refusal: string): Url {
 }
 
 /** Throws NotFound if the accounts are missing and `make` is false, Busy if the database cannot be reached. */
-export async function openAccountsAt(
+async function openAccountsAt(
   at: Url,
   { make, env }: { make: boolean; env: AccountsChoice['env'] },
 ): Promise<Accounts> {

@@ -218,7 +218,7 @@ function testsTrend({ equity, statistics }: Tests): Trend[] {
 const HOLDING: Heading = { title: 'Holding', kind: 'return', spare: 0, hint: 'Buy and hold over the same days' }
 
 /** `76% won (95% 58-88%)` */
-export function wonText({ hit_rate, hit_low, hit_high }: TradeStatistics, won = ' won'): string {
+function wonText({ hit_rate, hit_low, hit_high }: TradeStatistics, won = ' won'): string {
   return `${shareText(hit_rate)}${won} (95% ${shareRange({ low: hit_low, high: hit_high })})`
 }
 

@@ -94,11 +94,7 @@ export function transitions(codes: Uint8Array, from = 0): Transitions {
  * The changes of the band from bar `from` on, given the band in force before it. `gaps` has the first bar of each run
  * without a band and the bar after its last, by turns.
  */
-export function changesFrom(
-  codes: Uint8Array,
-  from: number,
-  before: number,
-): Pick<Transitions, 'bars' | 'bands' | 'gaps'> {
+function changesFrom(codes: Uint8Array, from: number, before: number): Pick<Transitions, 'bars' | 'bands' | 'gaps'> {
   if (scratchBars.length < codes.length) scratchBars = new Int32Array(codes.length)
   const gaps: number[] = []
   let changes = 0
@@ -193,7 +189,7 @@ export function barsAt(timeframe: Timeframe, daily: Series, assetClass: AssetCla
 }
 
 /** Index of the first session of every ISO week. */
-export function weekStarts(days: Int32Array): number[] {
+function weekStarts(days: Int32Array): number[] {
   const starts: number[] = []
   let monday = Number.NEGATIVE_INFINITY
   for (let t = 0; t < days.length; t++) {

@@ -182,7 +182,7 @@ export function exitTexts({ leave, on, when }: RuleExits, entered: string): stri
 }
 
 /** `15%`, or the plain number if the percentage would be read as another number. */
-export function typedShare(share: number): string {
+function typedShare(share: number): string {
   const text = percent(share, '')
   return Number.parseFloat(text) / 100 === share && !text.includes('e') ? text : String(share)
 }

@@ -36,7 +36,7 @@ export type Family = 'run' | 'ledger'
 export const FAMILY = oneOf<Family>(['run', 'ledger'], 'WHAT')
 
 /** Which trials a result is corrected for. */
-export const LOG = {
+const LOG = {
   family: optional(
     FAMILY,
     'run leaves the other questions of the trial log out of the headline; ledger counts them (default)',

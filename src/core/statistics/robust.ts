@@ -156,7 +156,7 @@ function bartlett(values: Float64Array, lag: number): number {
  * Bartlett's variance with lag `days` - 1: the mean of the squared sums over all windows of that length. Fast where
  * most days may have a value.
  */
-export function windowVariance(values: Float64Array, days: number): number {
+function windowVariance(values: Float64Array, days: number): number {
   const n = values.length
   let [inside, variance] = [0, 0]
   for (let day = 0; day < n + days - 1; day++) {

@@ -58,7 +58,7 @@ const MOST_IN_A_DAY = 3
  * Names for the columns of rows, judged by their values: a date, the four prices, then a volume. One price is always
  * the highest and another the lowest. null if the values are ambiguous.
  */
-export function likelyHeader(rows: readonly string[][]): string | null {
+function likelyHeader(rows: readonly string[][]): string | null {
   const [first = []] = rows
   const textsOf = (column: number) => rows.map(fields => fields[column] ?? '')
   const isDate = (column: number) => {

@@ -130,7 +130,7 @@ const RETURN = 13
  * Calls `visit` for every row that is not blank, `tick` after every chunk. A scanner of our own, several times as fast as
  * csv-parse, with the raw text that rejects need.
  */
-export async function eachRow(
+async function eachRow(
   file: string,
   chunks: AsyncIterable<Buffer>,
   cut: Cut,

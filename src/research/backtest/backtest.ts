@@ -119,7 +119,7 @@ export async function backtest(
 }
 
 /** The run shown in the result, and the rank of each draw among random entries. */
-export function testedRun(ready: Ready, reps: number): { simulation: DrawnRun; ranks: (EntryRank | null)[] } {
+function testedRun(ready: Ready, reps: number): { simulation: DrawnRun; ranks: (EntryRank | null)[] } {
   const ranks: (EntryRank | null)[] = []
   let test: ReturnType<typeof entryTest> | null = null
   const simulation = simulate(ready, undefined, undefined, {

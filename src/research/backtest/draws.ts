@@ -52,7 +52,7 @@ export function simulate(
 }
 
 /** The draws of a strategy and one of its runs; all runs are equal where the order is never open. */
-export function drawnRuns(
+function drawnRuns(
   { strategy, members }: Ready,
   calendar?: Int32Array,
   part?: CalendarPart,
@@ -77,7 +77,7 @@ export function drawnRuns(
 }
 
 /** Index of the lower median; ties go to the first. */
-export function lowerMedian(values: Float64Array): number {
+function lowerMedian(values: Float64Array): number {
   const ascending = [...values.keys()].sort((a, b) => values[a]! - values[b]! || a - b)
   return ascending[Math.floor((values.length - 1) / 2)]!
 }

@@ -88,7 +88,7 @@ const TEST_NAMES = {
 type TestKey = keyof typeof TEST_NAMES
 
 /** The test behind every P and Q of studies and sweeps. */
-export const DEFAULT_TEST = CELL_TEST satisfies TestKey
+const DEFAULT_TEST = CELL_TEST satisfies TestKey
 
 /**
  * The default test: Newey and West's t of the difference with lag `horizon` - 1. It uses Student's t; the degrees of

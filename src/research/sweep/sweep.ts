@@ -189,7 +189,7 @@ interface LoggedCells extends RunInLog {
 }
 
 /** Logs every cell; null without a trial log. */
-export async function logCells(
+async function logCells(
   tried: readonly LoggedCell[],
   query: KnownSweep,
   tickerData: readonly TickerData[],

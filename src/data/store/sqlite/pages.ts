@@ -26,7 +26,7 @@ export function pagesIn(db: Session, meta: Meta): PageStore {
 }
 
 /** Replaces a row. Must be called inside a transaction. */
-export function putPulled(db: Session, row: PulledRow): void {
+function putPulled(db: Session, row: PulledRow): void {
   db.run(INTO_PULLED, ...valuesOf(row))
   list(db, row.ticker, listedName(row))
 }

@@ -69,7 +69,7 @@ export function seriesRow(db: Session, row: Numbered, timeframe: Timeframe): Ser
 }
 
 /** The unchecked row, if there is one. */
-export function rawSeriesRow(db: Session, { id }: Numbered, timeframe: Timeframe): Hashed<SeriesRow> | undefined {
+function rawSeriesRow(db: Session, { id }: Numbered, timeframe: Timeframe): Hashed<SeriesRow> | undefined {
   return db.get<Hashed<SeriesRow>>(SERIES, id, timeframe)
 }
 

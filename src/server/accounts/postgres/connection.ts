@@ -188,7 +188,7 @@ export class Database implements Queries {
 }
 
 /** All or nothing, once, on its own connection. Errors of the work itself are passed on unchanged. */
-export async function inTransaction<T>(
+async function inTransaction<T>(
   location: string,
   client: PoolClient,
   work: (session: Queries) => Promise<T>,
