@@ -2,9 +2,11 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FULL, provenInFull } from '../support/full.js'
 import { ABOUT } from '../support/results/about.js'
+import { madeBacktest } from '../support/results/backtest.js'
+import { madePrices } from '../support/results/prices.js'
 import { madeSweep } from '../support/results/sweep.js'
 import { CHROMIUM, LACKING, type Opened, Pages, paintedOf, REQUIRED } from './support/browser.js'
-import { madeBacktestReport, madeStudyReport, REPORTS, sweepReport } from './support/reports.js'
+import { backtestReport, madeBacktestReport, madeStudyReport, REPORTS, sweepReport } from './support/reports.js'
 
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } }
 
@@ -165,6 +167,34 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     expect(await shown(page, 'path-mean')).not.toEqual({ from: 'bar -20', to: 'bar +100' })
     await page.keyboard.press('Escape')
     expect(await shown(page, 'path-mean')).toEqual({ from: 'bar -20', to: 'bar +100' })
+    await close()
+  })
+
+  it('shows the facts of a trade at a click on its marks, at the buttons and at a key', async () => {
+    const charts = [madePrices()]
+    const found = madeBacktest(charts)
+    const { page, close } = await pages.open(backtestReport(found, charts, ABOUT))
+    const [title, facts, plot] = ['.case-title', '.case-facts dd', '.plot'].map(what =>
+      page.locator(`#price-0 ${what}`),
+    )
+    const trades = found.trades.length
+    expect(await title!.textContent()).toBe('Click a trade in the chart, or choose it here, to see its facts.')
+    await page.locator('#price-0 .case button', { hasText: 'Next' }).press('Enter')
+    const [first] = found.trades
+    expect(await title!.textContent()).toContain(`Trade 1 of ${trades}: ${first!.entry_date} to ${first!.exit_date}`)
+    expect((await facts!.allTextContents()).join(' ')).toContain(`on ${first!.entry_date} at`)
+    await page.locator('#price-0 .case button', { hasText: 'Previous' }).click()
+    expect(await title!.textContent()).toContain(`Trade ${trades} of ${trades}`)
+    const mark = page.locator('#price-0 .drawing .mark').first()
+    await mark.scrollIntoViewIfNeeded()
+    const { x, y, width, height } = (await mark.boundingBox())!
+    await page.mouse.click(x + width / 2, y + height / 2)
+    expect(await title!.textContent()).toContain('Trade 1 of')
+    await plot!.focus()
+    await page.keyboard.press('End')
+    await page.keyboard.press('Enter')
+    expect(await title!.textContent()).toMatch(/^(Click a trade|Trade \d+ of)/)
+    expect(await title!.textContent()).not.toContain('Trade 1 of')
     await close()
   })
 

@@ -2,10 +2,11 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openSample } from '../../src/app/open/database.js'
 import { roundSteps } from '../../src/app/present/chart.js'
-import { eventPrice, tradedPrice } from '../../src/app/present/charts.js'
+import { eventPrice } from '../../src/app/present/charts.js'
 import { tableOf } from '../../src/app/present/description.js'
 import { cellsTable } from '../../src/app/present/long-tables.js'
 import { CHARTED_TICKERS, chartedTickers, hashOfInputs, inputsOf, priceCharts } from '../../src/app/present/prices.js'
+import { tradedPrice } from '../../src/app/present/strategy-charts.js'
 import {
   airy,
   dateLabel,
@@ -75,6 +76,11 @@ describe('thinning', () => {
     const [entries, gains, losses] = tradedPrice(prices, trades, 'price').marks.map(({ at }) => at.length)
     expect(entries).toBe(trades.length)
     expect(gains! + losses!).toBe(trades.filter(({ exit }) => exit !== 'open').length)
+    const { of } = tradedPrice(prices, trades, 'price').cases!
+    expect(of.map(({ from: [, price] }) => price)).toEqual(trades.map(trade => trade.entry_price))
+    expect(of[0]!.facts.map(([term]) => term)).toEqual([
+      ...['Signal', 'Entry', 'Exit', 'Reason of the exit', 'Bars held', 'Return', 'On the way'],
+    ])
   })
 })
 

@@ -3,7 +3,7 @@ import type { Backtest, Interval, MonteCarlo } from '../../research/backtest/res
 import { independentTrades } from '../../research/backtest/verdict.js'
 import { backtestAnswer, deflatedText, entryText } from './answer.js'
 import { type Chart, line, newChart, type PriceChart } from './chart.js'
-import { dayOf, isPositive, pricesSection, tradedPrice } from './charts.js'
+import { dayOf, isPositive, pricesSection } from './charts.js'
 import {
   assumedSection,
   type Column,
@@ -32,7 +32,7 @@ import {
   yearsSection,
   yearsTrend,
 } from './performance.js'
-import { drawdownChart, equityChart, rollingCharts, testsChart } from './strategy-charts.js'
+import { drawdownChart, equityChart, rollingCharts, testsChart, tradedPrice } from './strategy-charts.js'
 import {
   assumedText,
   headingOf,

@@ -19,6 +19,8 @@ export interface Chart {
   bars: Bars[]
   stripes: Stripes | null
   marks: Marks[]
+  /** What can be chosen in the chart, one at a time; null: nothing. */
+  cases: Cases | null
   /** The positions of thin lines across the whole chart. */
   rules: { x: number[]; y: number[] }
   /** Shown instead of an empty chart. */
@@ -97,6 +99,21 @@ export interface Marks {
   notes: string[]
 }
 
+/** Cases with a beginning and an end in the chart, by their beginning. */
+export interface Cases {
+  /** `trade` */
+  name: string
+  of: Case[]
+}
+
+export interface Case {
+  title: string
+  /** x and y of the beginning, and of the end. */
+  from: readonly [x: number, y: number]
+  to: readonly [x: number, y: number]
+  facts: (readonly [term: string, text: string])[]
+}
+
 /** The parts of a chart apart from its name. */
 interface ChartParts extends Partial<Omit<Chart, 'x' | 'y'>> {
   x: readonly [unit: XUnit, values: number[]]
@@ -123,6 +140,7 @@ export function newChart(id: string, title: string, { x, y, log = false, zero = 
     bars: [],
     stripes: null,
     marks: [],
+    cases: null,
     rules: { x: [], y: [] },
     empty: 'There is nothing to draw.',
     ...parts,

@@ -1,7 +1,6 @@
 import { TRUTHS } from '../../core/language/as-field.js'
 import { parseDay } from '../../core/model/day.js'
 import { count, listed, returnText, share } from '../../core/numbers.js'
-import type { Trade } from '../../research/backtest/result.js'
 import type { EventStudy, PathPoint, StudyWindow } from '../../research/study/result.js'
 import type { SweepCell } from '../../research/sweep/result.js'
 import {
@@ -51,30 +50,8 @@ export function eventPrice(prices: PriceChart, id: string): Chart {
   return closes(prices, id, count(events.length, 'event'), [marksOf('event', 'second', 'dot', marked)])
 }
 
-/** The price of one ticker with the entries and exits of its trades. */
-export function tradedPrice(prices: PriceChart, trades: readonly Trade[], id: string): Chart {
-  const own = trades.filter(({ ticker }) => ticker === prices.ticker)
-  const closed = own.filter(trade => trade.exit !== 'open')
-  const [buys, entry, leave] = own[0]?.side === 'short' ? SHORT : LONG
-  const entered = own.map(({ entry_date: date, entry_price: price, band }): Mark => {
-    return { date, price, note: `in at ${price} after ${band}` }
-  })
-  const left = (some: readonly Trade[]): Mark[] =>
-    some.map(({ exit_date: date, exit_price: price, exit, net }) => {
-      return { date, price, note: `out at ${price}, ${exit}, ${returnText(net)} net` }
-    })
-  return closes(prices, id, count(own.length, 'trade'), [
-    marksOf(buys, 'accent', entry, entered),
-    marksOf('leave with a gain', 'gain', leave, left(closed.filter(({ net }) => net > 0))),
-    marksOf('leave with a loss', 'loss', leave, left(closed.filter(({ net }) => net <= 0))),
-  ])
-}
-
-/** The word for an entry, and the directions of the entry and exit marks. */
-const LONG = ['buy', 'up', 'down'] as const
-const SHORT = ['sell short', 'down', 'up'] as const
-
-function closes(prices: PriceChart, id: string, marked: string, marks: Marks[]): Chart {
+/** The closes of a ticker with marks on them. */
+export function closes(prices: PriceChart, id: string, marked: string, marks: Marks[]): Chart {
   const { ticker, field, close, dates } = prices
   const days = dates.map(dayOf)
   return newChart(id, `${ticker}, close and ${field}`, {
@@ -109,13 +86,13 @@ function stripesOf({ codes, bands, field }: PriceChart, days: readonly number[])
   }
 }
 
-interface Mark {
+export interface Mark {
   date: string
   price: number
   note: string
 }
 
-function marksOf(label: string, tone: Tone, shape: Marks['shape'], all: readonly Mark[]): Marks {
+export function marksOf(label: string, tone: Tone, shape: Marks['shape'], all: readonly Mark[]): Marks {
   const marks = all.toSorted((a, b) => bySpelling(a.date, b.date))
   return {
     label,
@@ -194,25 +171,6 @@ export function windowHistogram({ window, histogram, n, mean, base }: StudyWindo
 
 const NO_BINS = { edges: [], events: [], base: [] }
 
-/** Net returns of closed trades. */
-export function tradeHistogram(trades: readonly Trade[]): Chart {
-  const net = trades.filter(({ exit }) => exit !== 'open').map(trade => trade.net)
-  const bins = Math.min(30, Math.max(6, Math.ceil(Math.sqrt(net.length) * 1.5)))
-  const edges = net.length === 0 ? [] : roundEdges(net, bins)
-  const values = counts(net, edges)
-  const ascending = net.toSorted((a, b) => a - b)
-  return newChart('trade-returns', 'Net returns of the trades', {
-    description: `Net returns of ${count(net.length, 'closed trade')}, from ${returnText(ascending[0])} to ${returnText(ascending.at(-1))}.`,
-    x: ['return', middles(edges)],
-    y: 'count',
-    zero: true,
-    height: 200,
-    bars: net.length === 0 ? [] : [{ label: 'trades', tone: 'accent', edges, values, counts: values, outline: false }],
-    rules: { x: [0], y: [] },
-    empty: 'No trade is closed.',
-  })
-}
-
 /** p-values of all tested combinations; without any effect, each of the twenty bins would hold the same number. */
 export function pValueHistogram(cells: readonly SweepCell[]): Chart {
   const p = cells.flatMap(cell => cell.p ?? [])
@@ -239,11 +197,11 @@ function shares(counts: readonly number[]): number[] {
   return counts.map(n => (all === 0 ? 0 : Number((n / all).toPrecision(5))))
 }
 
-function middles(edges: readonly number[]): number[] {
+export function middles(edges: readonly number[]): number[] {
   return edges.slice(1).map((edge, i) => Number(((edge + edges[i]!) / 2).toPrecision(6)))
 }
 
-function roundEdges(values: readonly number[], bins: number): number[] {
+export function roundEdges(values: readonly number[], bins: number): number[] {
   const least = values.reduce((a, b) => Math.min(a, b))
   const greatest = values.reduce((a, b) => Math.max(a, b))
   if (least === greatest) return [least - 0.005, least + 0.005]
@@ -255,7 +213,7 @@ function roundEdges(values: readonly number[], bins: number): number[] {
 }
 
 /** The number of values in each bin; a value on an edge belongs to the upper bin. The last bin includes both edges. */
-function counts(values: readonly number[], edges: readonly number[]): number[] {
+export function counts(values: readonly number[], edges: readonly number[]): number[] {
   const found = edges.slice(1).map(() => 0)
   for (const value of values) {
     const above = edges.findIndex(edge => edge > value)

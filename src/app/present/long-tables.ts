@@ -61,7 +61,7 @@ function tradeColumns(trades: readonly Trade[], ranking: Backtest['ranking']): C
   return compact([
     { title: 'Signal', kind: 'date', of: ({ signal_date }) => signal_date },
     { title: 'Ticker', kind: 'text', of: ({ ticker }) => ticker },
-    { title: 'Band', kind: 'text', of: ({ prev_band, band }) => `${prev_band} → ${band}` },
+    { title: 'Band', kind: 'text', of: changeText },
     isBeside && { title: 'Context', kind: 'text', of: ({ context_band }) => context_band },
     ...rankColumn<Trade>(ranking),
     { title: 'In', kind: 'date', of: ({ entry_date }) => entry_date },
@@ -76,6 +76,11 @@ function tradeColumns(trades: readonly Trade[], ranking: Backtest['ranking']): C
     { title: 'MFE', kind: 'return', of: ({ mfe }) => mfe },
     { title: 'MAE', kind: 'return', of: ({ mae }) => mae },
   ])
+}
+
+/** `neutral → oversold` */
+export function changeText({ prev_band, band }: Pick<Trade, 'prev_band' | 'band'>): string {
+  return `${prev_band} → ${band}`
 }
 
 /** The rank of signals: a band, or a number. */

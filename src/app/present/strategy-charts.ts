@@ -1,7 +1,19 @@
-import { count, returnText } from '../../core/numbers.js'
-import { type Backtest, SAME_EXPOSURE, type Tests, type Year } from '../../research/backtest/result.js'
-import { type Bars, type Chart, type Line, line, newChart, type Shades, type Tone } from './chart.js'
-import { dayOf, isPositive } from './charts.js'
+import { TRUTHS } from '../../core/language/as-field.js'
+import { count, figure, returnText, whole } from '../../core/numbers.js'
+import { type Backtest, SAME_EXPOSURE, type Tests, type Trade, type Year } from '../../research/backtest/result.js'
+import {
+  type Bars,
+  type Case,
+  type Chart,
+  type Line,
+  line,
+  newChart,
+  type PriceChart,
+  type Shades,
+  type Tone,
+} from './chart.js'
+import { closes, counts, dayOf, isPositive, type Mark, marksOf, middles, roundEdges } from './charts.js'
+import { changeText } from './long-tables.js'
 
 const TONES: readonly Tone[] = ['quiet', 'third', 'second']
 
@@ -179,4 +191,81 @@ function over(
 function holdingLine(name: string, values: Line['values'], place: number): Line {
   const first: Partial<Line> = place === 0 ? { terminal: 'dotted' } : {}
   return line(name, TONES[place % TONES.length]!, values, { width: 1.2, dashed: place > 0, ...first })
+}
+
+/** The price of one ticker with the entries and exits of its trades. */
+export function tradedPrice(prices: PriceChart, trades: readonly Trade[], id: string): Chart {
+  const own = trades.filter(({ ticker }) => ticker === prices.ticker)
+  const closed = own.filter(trade => trade.exit !== 'open')
+  const [buys, entry, leave] = own[0]?.side === 'short' ? SHORT : LONG
+  const entered = own.map(({ entry_date: date, entry_price: price, band }): Mark => {
+    return { date, price, note: `in at ${price} after ${band}` }
+  })
+  const left = (some: readonly Trade[]): Mark[] =>
+    some.map(({ exit_date: date, exit_price: price, exit, net }) => {
+      return { date, price, note: `out at ${price}, ${exit}, ${returnText(net)} net` }
+    })
+  const chart = closes(prices, id, count(own.length, 'trade'), [
+    marksOf(buys, 'accent', entry, entered),
+    marksOf('leave with a gain', 'gain', leave, left(closed.filter(({ net }) => net > 0))),
+    marksOf('leave with a loss', 'loss', leave, left(closed.filter(({ net }) => net <= 0))),
+  ])
+  return { ...chart, cases: own.length === 0 ? null : { name: 'trade', of: own.map(tradeCase) } }
+}
+
+/** A trade with its facts. */
+function tradeCase(trade: Trade): Case {
+  const { ticker, side, signal_date, band, bars, gross, net, mfe, mae, exit } = trade
+  const { entry_date, entry_price, exit_date, exit_price } = trade
+  const isOpen = exit === 'open'
+  return {
+    title: `${entry_date} to ${isOpen ? 'now' : exit_date}, ${returnText(net)}`,
+    from: [dayOf(entry_date), entry_price],
+    to: [dayOf(exit_date), exit_price],
+    facts: [
+      ['Signal', `${signal_date}: ${TRUTHS.includes(band) ? 'the condition became true' : changeText(trade)}`],
+      ['Entry', `${side} ${ticker} on ${entry_date} at ${figure(entry_price)}`],
+      [isOpen ? 'Last close' : 'Exit', `${exit_date} at ${figure(exit_price)}`],
+      ['Reason of the exit', EXIT_REASONS[exit] ?? exit],
+      ['Bars held', whole(bars)],
+      ['Return', `${returnText(net)} after costs, ${returnText(gross)} before`],
+      ['On the way', `at best ${returnText(mfe)}, at worst ${returnText(mae)}`],
+    ],
+  }
+}
+
+const EXIT_REASONS: Readonly<Record<string, string>> = {
+  hold: 'it was held for its number of bars',
+  leave: 'the band was left',
+  on: 'the band of the exit was entered',
+  when: 'the condition of the exit became true',
+  stop: 'the stop was reached',
+  target: 'the target was reached',
+  trailing: 'the trailing stop was reached',
+  delisted: 'the ticker was delisted',
+  data_end: 'the bars of the ticker end',
+  open: 'none: it is still open',
+}
+
+/** The word for an entry, and the directions of the entry and exit marks. */
+const LONG = ['buy', 'up', 'down'] as const
+const SHORT = ['sell short', 'down', 'up'] as const
+
+/** Net returns of closed trades. */
+export function tradeHistogram(trades: readonly Trade[]): Chart {
+  const net = trades.filter(({ exit }) => exit !== 'open').map(trade => trade.net)
+  const bins = Math.min(30, Math.max(6, Math.ceil(Math.sqrt(net.length) * 1.5)))
+  const edges = net.length === 0 ? [] : roundEdges(net, bins)
+  const values = counts(net, edges)
+  const ascending = net.toSorted((a, b) => a - b)
+  return newChart('trade-returns', 'Net returns of the trades', {
+    description: `Net returns of ${count(net.length, 'closed trade')}, from ${returnText(ascending[0])} to ${returnText(ascending.at(-1))}.`,
+    x: ['return', middles(edges)],
+    y: 'count',
+    zero: true,
+    height: 200,
+    bars: net.length === 0 ? [] : [{ label: 'trades', tone: 'accent', edges, values, counts: values, outline: false }],
+    rules: { x: [0], y: [] },
+    empty: 'No trade is closed.',
+  })
 }

@@ -5,9 +5,9 @@ import type { Distance } from '../../core/params/figures.js'
 import type { Strategy } from '../../core/params/strategy.js'
 import type { Backtest, Trade } from '../../research/backtest/result.js'
 import { costsInWords, positionsInWords, rankInWords } from '../../research/backtest/words.js'
-import { tradeHistogram } from './charts.js'
 import { type Column, reasonsPart, type Section, section, type Table, tableOf, tablePart } from './description.js'
 import { rankColumn, tradesTable } from './long-tables.js'
+import { tradeHistogram } from './strategy-charts.js'
 import { bySpelling, conditionsSuffix, conditionTexts, eventTitle, fromText, rangeTexts, tickersText } from './words.js'
 
 /** The rules of a strategy as a sentence. */

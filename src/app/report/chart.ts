@@ -63,12 +63,18 @@ function clipped({ width, height }: Chart, what: Html): Html {
   return html`<svg x="${x}" y="0" width="${wide}" height="${high}" viewBox="${x} 0 ${wide} ${high}" aria-hidden="true">${what}</svg>`
 }
 
+/** A shade of a single bar is still seen. */
+const LEAST_SHADE = 2
+
 function shades({ shades: all }: Chart, { x, foot }: Scales): Html {
   const { top } = MARGINS
   return html`${all.map(
     ({ tone, spans }) =>
       html`<path class="fill shade ${tone}" d="${spans
-        .map(({ from, to }) => `M${tenth(x.place(from))} ${top}H${tenth(x.place(to))}V${foot}H${tenth(x.place(from))}z`)
+        .map(({ from, to }) => {
+          const [left, right] = [x.place(from), x.place(to)]
+          return `M${tenth(left)} ${top}H${tenth(Math.max(right, left + LEAST_SHADE))}V${foot}H${tenth(left)}z`
+        })
         .join('')}"/>`,
   )}`
 }

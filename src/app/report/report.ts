@@ -22,7 +22,7 @@ import { describeWithPrices, inputsOf, type Reported } from '../present/prices.j
 import { describeTallyPage } from '../present/tally.js'
 import { nameOfNote } from '../present/words.js'
 import { figure, forest, monthsTable, stacked } from './chart.js'
-import { table } from './table.js'
+import { factList, table } from './table.js'
 
 /** One self-contained HTML document with style, script and data. Its content policy blocks everything else. */
 export function report(found: Description, about: ReportAbout): string {
@@ -172,18 +172,6 @@ function headingsOf(parts: readonly Part[]): Heading[] {
       if ('fold' in part) return headingsOf(part.fold.parts)
       return 'table' in part ? part.table.columns.filter(({ hint, on }) => hint !== undefined && isShown(on)) : []
     })
-}
-
-/** A fact of at least this number of letters gets its own line. */
-const LONG_FACT = 90
-
-function factList(facts: readonly Fact[], verbatim: readonly string[] = []): Html {
-  return html`<dl class="facts">${facts.map(([term, text]) => {
-    const isVerbatim = verbatim.includes(term)
-    const isLong = isVerbatim || text.length > LONG_FACT
-    return html`<div${isLong && html` class="wide"`}><dt>${term}</dt><dd>${isVerbatim ? html`<code>${text}</code>` : text}</dd></div>`
-  })}</dl>
-`
 }
 
 /** The origin of the data, as every report states it. */

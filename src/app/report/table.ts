@@ -4,6 +4,7 @@ import {
   type Cell,
   type CellNames,
   type Content,
+  type Fact,
   type Heading,
   isNumber,
   type Kind,
@@ -111,6 +112,19 @@ function filterForm(names: readonly CellNames[]): Html {
 <label>Show <select class="control" name="only"><option value="">all ${counted(names.length, 'cell')}</option><option value="tested">those with a p-value</option><option value="found">those with q below 0.05</option></select></label>
 <output aria-live="polite"></output>
 </form>`
+}
+
+/** A fact of at least this number of letters gets its own line. */
+const LONG_FACT = 90
+
+/** Terms and their texts. @param verbatim terms whose text is code */
+export function factList(facts: readonly Fact[], verbatim: readonly string[] = []): Html {
+  return html`<dl class="facts">${facts.map(([term, text]) => {
+    const isVerbatim = verbatim.includes(term)
+    const isLong = isVerbatim || text.length > LONG_FACT
+    return html`<div${isLong && html` class="wide"`}><dt>${term}</dt><dd>${isVerbatim ? html`<code>${text}</code>` : text}</dd></div>`
+  })}</dl>
+`
 }
 
 /** The sign for an unknown number. */

@@ -1,6 +1,7 @@
-import type { Chart, Stripes } from '../../present/chart.js'
+import type { Case, Chart, Stripes } from '../../present/chart.js'
 import { drawing, scalesOf } from '../chart.js'
 import { type Extent, partOf, type Scale, valueText, widthOf } from '../scale.js'
+import { CaseBox, element } from './case-box.js'
 
 /** Charts that are zoomed and pointed at together. */
 const groups = new Map<string, Plot[]>()
@@ -8,6 +9,8 @@ const groups = new Map<string, Plot[]>()
 const HINT = 'Drag to zoom; keys ← → + − Esc'
 /** A mark this near to the pointer is meant, CSS pixels. */
 const NEAR = 7
+/** An end of a case this near to a click is meant, CSS pixels. */
+const NEAR_CLICK = 24
 /** A shorter drag counts as a click, in CSS pixels. */
 const LEAST_DRAG = 5
 /** A narrower drawing has no room for its axes, CSS pixels. */
@@ -21,6 +24,7 @@ export class Plot {
   readonly #full: Extent
   #shown: Extent
   #x!: Scale
+  #y!: Scale
   #width = 0
   readonly #hidden = new Set<string>()
   /** The index of the pointed value; null: none. */
@@ -30,6 +34,8 @@ export class Plot {
   readonly #readout = element('p', 'readout')
   readonly #reset = element('button', 'control')
   readonly #hint: string
+  readonly #cases: CaseBox | null
+  #chosen: Case | null = null
   readonly #values: { kind: string; place: number; told: HTMLElement }[]
 
   constructor(figure: HTMLElement, chart: Chart) {
@@ -41,6 +47,7 @@ export class Plot {
     // Said once in a page.
     this.#hint = document.querySelector('.readout') === null ? HINT : ''
     this.#values = this.#legend()
+    this.#cases = chart.cases && new CaseBox(chart.cases, one => this.#choose(one))
     this.#addTools()
     this.#listen()
     if (chart.group !== null) groups.set(chart.group, [...(groups.get(chart.group) ?? []), this])
@@ -60,6 +67,7 @@ export class Plot {
     const tools = element('div', 'tools')
     tools.append(this.#readout, this.#reset)
     this.#place.before(tools)
+    if (this.#cases !== null) this.#place.after(this.#cases.box)
     this.#place.append(this.#pointer, this.#selection)
     this.#pointer.hidden = true
     this.#selection.hidden = true
@@ -70,10 +78,27 @@ export class Plot {
 
   #draw(width = this.#place.clientWidth): void {
     this.#width = width
-    const chart = { ...partOf(this.#chart, this.#shown, this.#hidden), width: Math.max(width, NARROWEST) }
-    this.#x = scalesOf(chart, this.#shown).x
+    const part = partOf(this.#chart, this.#shown, this.#hidden)
+    const chart = { ...part, shades: [...part.shades, ...this.#chosenShade()], width: Math.max(width, NARROWEST) }
+    const { x, y } = scalesOf(chart, this.#shown)
+    this.#x = x
+    this.#y = y
     this.#place.querySelector('svg')!.outerHTML = drawing(chart, this.#shown).text
     this.#point(this.#at)
+  }
+
+  #chosenShade(): Chart['shades'] {
+    if (this.#chosen === null) return []
+    const { from, to } = this.#chosen
+    return [{ label: '', tone: 'second', spans: [{ from: from[0], to: to[0], note: '' }] }]
+  }
+
+  /** A case that is out of sight comes into it. */
+  #choose(one: Case | null): void {
+    this.#chosen = one
+    if (one !== null && (one.from[0] < this.#shown.from || one.to[0] > this.#shown.to))
+      this.#zoom(this.#full.from, this.#full.to)
+    else this.#draw()
   }
 
   #zoom(from: number, to: number): void {
@@ -156,6 +181,7 @@ export class Plot {
   #listen(): void {
     const place = this.#place
     let start: number | null = null
+    let pressed = 0
     /** The x value under the pointer. */
     const valueAt = (event: MouseEvent): number => {
       const { from, to } = this.#shown
@@ -169,6 +195,7 @@ export class Plot {
       Object.assign(this.#selection.style, { left: `${left}px`, width: `${right - left}px` })
     }
     place.addEventListener('mousedown', event => {
+      pressed = event.clientX
       if (event.button === 0) start = valueAt(event)
     })
     place.addEventListener('mousemove', event => {
@@ -189,12 +216,30 @@ export class Plot {
       this.#selection.hidden = true
       this.#zoom(Math.min(from, valueAt(event)), Math.max(from, valueAt(event)))
     })
+    place.addEventListener('click', event => {
+      if (Math.abs(event.clientX - pressed) >= LEAST_DRAG) return
+      const { left, top } = place.getBoundingClientRect()
+      this.#cases?.showAt(valueAt(event), ([x, y]) => {
+        const far = Math.hypot(left + this.#x.place(x) - event.clientX, top + this.#y.place(y) - event.clientY)
+        return far > NEAR_CLICK ? null : far
+      })
+    })
     place.addEventListener('dblclick', () => this.#zoom(this.#full.from, this.#full.to))
     place.addEventListener('keydown', event => this.#steer(event))
     this.#reset.addEventListener('click', () => this.#zoom(this.#full.from, this.#full.to))
   }
 
-  /** Keys replace the pointer: arrows move along the values, + and - zoom, Escape shows all again. */
+  /** The case at the value that the keys point at. */
+  #chooseAtPointer(): void {
+    if (this.#at === null) return
+    const here = this.#chart.x.values[this.#at]!
+    this.#cases?.showAt(here, ([x]) => {
+      const far = Math.abs(this.#x.place(x) - this.#x.place(here))
+      return far > NEAR ? null : far
+    })
+  }
+
+  /** Keys replace the pointer: arrows move along the values, + and - zoom, Enter chooses, Escape shows all again. */
   #steer(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const far = event.shiftKey ? 10 : 1
@@ -207,6 +252,7 @@ export class Plot {
       '=': () => this.#magnify(0.5),
       '-': () => this.#magnify(2),
       Escape: () => this.#zoom(this.#full.from, this.#full.to),
+      ...(this.#cases !== null && { Enter: () => this.#chooseAtPointer() }),
     }
     const act = acts[event.key]
     if (act === undefined) return
@@ -257,12 +303,6 @@ export class Plot {
       this.#draw()
     })
   }
-}
-
-function element<Name extends keyof HTMLElementTagNameMap>(name: Name, kind: string): HTMLElementTagNameMap[Name] {
-  const made = document.createElement(name)
-  made.className = kind
-  return made
 }
 
 function bandAt({ starts, codes, bands }: Stripes, x: number): string | null {
