@@ -1,8 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -123,7 +121,7 @@ const LINES: Readonly<Record<string, string>> = {
   doctor: 'doctor',
   completion: 'completion bash',
   man: 'man tally',
-  demo: `demo --report ${join(tmpdir(), 'bands-demo-contract.html')}`,
+  demo: `demo --report ${folder.file('demo.html')}`,
   study: 'study AAPL rsi_zone --band oversold --resamples 99 --reps 99',
   backtest: 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99',
   compare: `compare ${STRATEGIES.join(' ')} --resamples 99`,

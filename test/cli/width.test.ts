@@ -1,6 +1,4 @@
 import { writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { firstInQuick } from '../support/full.js'
 import { BARS, scratch, typed, unpainted } from './support/run.js'
@@ -49,7 +47,7 @@ const LINES = [
   'rebuild',
   'fields',
   'doctor',
-  `demo --report ${join(tmpdir(), 'bands-demo-width.html')}`,
+  `demo --report ${folder.file('demo.html')}`,
   'scan oversold --date 2018-02-08',
   'accounts list',
   'keys list',
