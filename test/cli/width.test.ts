@@ -41,7 +41,6 @@ const LINES = [
   'explain AAPL rsi_zone 2018-02-08',
   'explain AAPL valuation_zone',
   'show AAPL rsi_zone',
-  'tickers',
   'status',
   'verify',
   'rebuild',
