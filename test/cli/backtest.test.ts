@@ -88,7 +88,7 @@ describe('bands backtest', () => {
 
   test('writes trades and equity to files', async () => {
     const found = await json<Backtest>(BACKTEST)
-    await ask(`${BACKTEST} --trades ${folder.file('trades.csv')} --equity ${folder.file('equity.csv')}`)
+    await ask(`${BACKTEST} --write trades=${folder.file('trades.csv')} --write equity=${folder.file('equity.csv')}`)
     expect(lines('trades.csv')).toHaveLength(found.trades.length + 1)
     expect(lines('equity.csv')[0]).toBe('date,equity,gross,positions,drawdown,rolling_sharpe,rolling_volatility')
     expect(lines('equity.csv')).toHaveLength(found.equity.length + 1)
@@ -96,7 +96,7 @@ describe('bands backtest', () => {
 
   test('reports the years of the S&P 500 as plain arithmetic on its closes does', async () => {
     const years = folder.file('years.csv')
-    await ask(`backtest GSPC rsi_zone --band oversold --hold 20 --years ${years}`)
+    await ask(`backtest GSPC rsi_zone --band oversold --hold 20 --write years=${years}`)
     const rows = lines('years.csv').filter(line => line.startsWith('buy and hold,20'))
     const told = rows.slice(1, -1).map(line => line.split(',').slice(1).map(Number))
     // The closes that a backtest reads, too; where they are from is told in data/README.md.

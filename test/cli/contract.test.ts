@@ -108,7 +108,7 @@ const LINES: Readonly<Record<string, string>> = {
   'accounts layout': 'accounts layout',
   'accounts grant': 'accounts grant bands_server',
   'accounts roll-up': 'accounts roll-up',
-  'accounts copy': `accounts copy --to ${folder.file('copied.accounts.db')} --replace`,
+  'accounts copy': `accounts copy ${folder.file('copied.accounts.db')} --replace`,
   'keys create': 'keys create --account alice',
   'keys list': 'keys list --account alice',
   'keys revoke': 'keys revoke {key}',

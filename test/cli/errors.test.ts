@@ -101,7 +101,10 @@ describe('every exit code is met', () => {
     const file = folder.file('bars.xlsx')
     const ran = await ask(`export bars --ticker AAPL --out ${file}`)
     expect(ran).toMatchObject({ code: 2, out: '' })
-    expect(ran.err).toMatch(/is not a file name that\s+ends in\s+.ndjson,\s+.csv,\s+.parquet,\s+.json,\s+.jsonl/)
+    // The length of the folder's name decides where lines break.
+    expect(ran.err.replace(/\s+/g, ' ')).toContain(
+      'is not a file name that ends in .ndjson, .csv, .parquet, .json, .jsonl',
+    )
     expect(existsSync(file)).toBe(false)
     for (const more of [`--out ${file} --output csv`, `--out ${folder.file('bars')}`])
       expect(await ask(`export bars --ticker AAPL ${more}`)).toMatchObject({ code: 0, out: '' })

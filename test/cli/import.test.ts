@@ -138,6 +138,14 @@ describe('bands import', () => {
     },
   )
 
+  test('is silent with -q where all is loaded, and not where a row is bad', async () => {
+    const file = `${BARS}/AAPL.csv`
+    expect(await ask(`import ${file} -q`)).toMatchObject({ code: 0, out: '', err: '' })
+    const bad = write('BAD.csv', `${GOOD.trimEnd()}\n2018-99-99,1,1,1,1,1\n`)
+    expect((await ask(`import ${bad} -q --skip-bad-rows`)).out).toContain('1 bad row')
+    expect(JSON.parse((await ask(`import ${file} -q --json`)).out).files).toHaveLength(1)
+  })
+
   test('reads standard input, compressed files and folders', async () => {
     expect((await ask('import - --ticker ONE', { stdin: GOOD })).code).toBe(0)
     expect((await ask(`import ${write('TWO.csv.gz', gzipSync(GOOD))}`)).code).toBe(0)

@@ -371,7 +371,6 @@ describe('config.json', () => {
       'events SIM0001 rsi_zone --remote local',
       `events SIM0001 rsi_zone --db ${ground.db}`,
       'status',
-      'tickers',
     ])
       expect((await ask(line, { env: { ...env, BANDS_DB: ground.db } })).code, line).toBe(0)
     expect(

@@ -227,7 +227,7 @@ describe('the place of own fields', () => {
 })
 
 describe('a broken file', () => {
-  test.each(['events AAPL rsi_zone', 'tally AAPL rsi_zone', 'now AAPL', "screen 'rsi_zone = oversold'", 'tickers'])(
+  test.each(['events AAPL rsi_zone', 'tally AAPL rsi_zone', 'now AAPL', "screen 'rsi_zone = oversold'", 'status'])(
     'ends bands %s at its place',
     async line => {
       for (const env of [{ BANDS_FIELDS_FILE: BROKEN.path }, { BANDS_CONFIG_DIR: BROKEN.folder }])

@@ -218,7 +218,6 @@ describe('what a server does not decide', () => {
     'simulate 1 --load',
     'facts SIM0001',
     'status',
-    'tickers',
     'verify',
     'rebuild',
     'remove SIM0001',

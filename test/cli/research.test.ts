@@ -85,7 +85,7 @@ describe('bands study', () => {
   test('writes the events to a file whose ending tells the form', async () => {
     const found = await json<EventStudy>(STUDY)
     for (const ending of ['csv', 'ndjson', 'json'])
-      expect((await ask(`${STUDY} --occurrences ${folder.file(`events.${ending}`)}`)).err).toContain(
+      expect((await ask(`${STUDY} --write occurrences=${folder.file(`events.${ending}`)}`)).err).toContain(
         `wrote ${found.events} events to ${folder.file(`events.${ending}`)}`,
       )
     expect(lines('events.csv')).toHaveLength(found.events + 1)
@@ -189,7 +189,7 @@ describe('bands sweep', () => {
     expect(all).toContain(`${found.tried.cells} combinations tried, ${found.tried.tested} with enough events`)
     expect(text).toContain(`${found.cells.length - 2} more: --limit ${found.cells.length}`)
     expect((await ask(`${SWEEP} --limit 2 --csv`)).out.trimEnd().split('\n')).toHaveLength(found.cells.length + 1)
-    await ask(`${SWEEP} --limit 2 --cells ${folder.file('cells.json')}`)
+    await ask(`${SWEEP} --limit 2 --write cells=${folder.file('cells.json')}`)
     expect(JSON.parse(readFileSync(folder.file('cells.json'), 'utf8'))).toHaveLength(found.cells.length)
     expect(all).toMatch(/Is the best of \d+ real\?/)
   })
@@ -476,7 +476,7 @@ test.each([
   ['backtest AAPL rsi_zone --hold 5 --entry nextopen', 'Did you mean "next-open"?'],
   ['backtest AAPL rsi_zone --hold 5 --stop 0', '--stop "0" is not'],
   ['backtest AAPL rsi_zone --hold 5 --walk-forward train=5', '--walk-forward lacks test'],
-  ['backtest AAPL rsi_zone --hold 5 --trades a.csv --equity ./a.csv', 'is named twice'],
+  ['backtest AAPL rsi_zone --hold 5 --write trades=a.csv --write equity=./a.csv', 'is named twice'],
   ['sweep', 'TICKER is missing.'],
   ['sweep AAPL --field rsi_zon', 'Did you mean "rsi_zone"?'],
   ['sweep AAPL --adjust bonferoni', '--adjust "bonferoni" is not one of bh, by, holm, none'],
@@ -498,7 +498,7 @@ test.each([
 })
 
 test('files are whole or not there at all', async () => {
-  expect((await ask(`${BACKTEST} --trades ${folder.file('no/such/trades.csv')}`)).code).toBe(6)
+  expect((await ask(`${BACKTEST} --write trades=${folder.file('no/such/trades.csv')}`)).code).toBe(6)
   expect(readdirSync(folder.path).filter(name => name.includes('.partial'))).toEqual([])
 })
 

@@ -88,12 +88,11 @@ describe('bands serve', () => {
   })
 
   test.each([
-    ['--host 0.0.0.0', 6, /Other machines reach 0\.0\.0\.0.*--tls-cert.*127\.0\.0\.1.*--allow-plain-http/s],
+    ['--host 0.0.0.0', 6, /Other machines reach 0\.0\.0\.0.*--tls CERT,KEY.*127\.0\.0\.1.*--allow-plain-http/s],
     ['--host :: ', 6, /Other machines reach ::/],
     ['--host 192.0.2.1 --allow-plain-http', 6, /192\.0\.2\.1 is no address of this machine/],
-    ['--tls-cert a.pem', 2, /--tls-key is missing/],
-    ['--tls-key a.pem', 2, /--tls-cert is missing/],
-    ['--tls-cert no.pem --tls-key no.pem', 6, /there is no file no\.pem/],
+    ['--tls a.pem', 2, /--tls "a\.pem" is not two files: cert\.pem,key\.pem/],
+    ['--tls no.pem,no.pem', 6, /there is no file no\.pem/],
     ['--tier pro', 2, /--tier does not apply to serve/],
     ['--remote http://127.0.0.1:1', 2, /--remote asks a server/],
     ['--errors round', 2, /flat, nested/],
@@ -126,7 +125,7 @@ describe('bands serve', () => {
   test('refuses files that are no certificate and key', async () => {
     const [cert, key] = [folder.file('cert.pem'), folder.file('key.pem')]
     for (const file of [cert, key]) writeFileSync(file, 'not PEM\n', { mode: 0o600 })
-    const ran = await serve(`--tls-cert ${cert} --tls-key ${key}`)
+    const ran = await serve(`--tls ${cert},${key}`)
     expect(ran).toMatchObject({ code: 6, out: '' })
     expect(ran.err.replace(/\s+/g, ' ')).toContain('are no certificate and its key')
   })
@@ -138,7 +137,7 @@ describe('bands serve', () => {
       for (const file of [cert, key]) writeFileSync(file, 'not PEM\n')
       await typed('accounts list', { env: DB })
       for (const [file, words] of [
-        [key, `--tls-cert ${cert} --tls-key ${key}`],
+        [key, `--tls ${cert},${key}`],
         [accounts, ''],
       ] as const) {
         chmodSync(file, Number.parseInt(mode, 8))
@@ -156,7 +155,7 @@ describe('bands serve', () => {
   test.skipIf(!hasOpenssl())('listens for other machines with TLS, or when that is allowed without', async () => {
     const [cert, key] = [folder.file('cert.pem'), folder.file('key.pem')]
     certify('x', cert, key)
-    const secure = await serve(`--json --host 0.0.0.0 --tls-cert ${cert} --tls-key ${key}`)
+    const secure = await serve(`--json --host 0.0.0.0 --tls ${cert},${key}`)
     expect(JSON.parse(secure.out)).toMatchObject({ tls: true, url: expect.stringMatching(/^https:\/\/0\.0\.0\.0:/) })
     expect((await serve('--json --host 0.0.0.0 --allow-plain-http')).code).toBe(0)
   })
@@ -250,12 +249,8 @@ describe('the built program', () => {
   test.each([
     ['as many as it takes, over plain HTTP', '--max-connections 8', 8],
     ['those of --max-per-address', '--max-connections 8 --max-per-address 3', 3],
-    ['a quarter, over TLS', '--max-connections 8 --tls-cert CERT --tls-key KEY', 2],
-    [
-      'those of --max-per-address, over TLS',
-      '--max-connections 8 --max-per-address 8 --tls-cert CERT --tls-key KEY',
-      8,
-    ],
+    ['a quarter, over TLS', '--max-connections 8 --tls CERT,KEY', 2],
+    ['those of --max-per-address, over TLS', '--max-connections 8 --max-per-address 8 --tls CERT,KEY', 8],
   ])('gives one address %s', async (_, words, share) => {
     const [cert, key] = [folder.file('share.pem'), folder.file('share.key')]
     if (words.includes('CERT') && !hasOpenssl()) return
@@ -274,7 +269,7 @@ describe('the built program', () => {
     async () => {
       const [cert, key, log] = [folder.file('new.pem'), folder.file('new.key'), folder.file('tls.log')]
       certify('one', cert, key)
-      const { child, url, ended } = await started(`--tls-cert ${cert} --tls-key ${key} --log-file ${log}`)
+      const { child, url, ended } = await started(`--tls ${cert},${key} --log-file ${log}`)
       expect(await nameShown(url)).toBe('one')
       certify('two', cert, key)
       expect(await nameShown(url)).toBe('one')

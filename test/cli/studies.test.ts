@@ -132,7 +132,7 @@ describe('bands now', () => {
     })
     expect((await ask('now AAPL ZZZZ')).code).toBe(3)
     const later = await ask('now AAPL --field rsi_zone --as-of 2018-06-01 --json')
-    expect(later.err).toBe('not up to 2018-06-01, shown as of the newest bar: AAPL 2018-05-11\n')
+    expect(later.err).toBe('--as-of 2018-06-01 is after the data, which end on 2018-05-11\n')
     expect((await ask('now --field rsi_zon')).err).toContain('Did you mean "rsi_zone"?')
   })
 })

@@ -135,9 +135,9 @@ describe('what a page leaves out', () => {
     () => {
       const whole = universeReport()
       const page = shell(whole)
-      expect(page).toMatch(/Here are the newest 250 of \d,?\d+ rows; --occurrences FILE has all\./)
+      expect(page).toMatch(/Here are the newest 250 of \d,?\d+ rows; --write occurrences=FILE has all\./)
       const { events, occurrences } = resultIn(whole) as EventStudy
-      const said = /without the first ([\d,]+) of ([\d,]+) occurrences \(--occurrences FILE has all\)/.exec(page)!
+      const said = /without the first ([\d,]+) of ([\d,]+) occurrences \(--write occurrences=FILE has all\)/.exec(page)!
       const [left, all] = said.slice(1).map(number => Number(number.replace(',', '')))
       expect([all, occurrences.length]).toEqual([events, events - left!])
       expect(Buffer.byteLength(whole)).toBeLessThan(1_500_000)

@@ -25,6 +25,10 @@ const TABLE: readonly Replaced[] = [
     old: ['--context-ticker', '--context-field', '--context-band'],
     now: values => ['--context', context(values)],
   },
+  ...['trades', 'equity', 'years', 'cells', 'occurrences'].map((table): Replaced => {
+    const old = `--${table}`
+    return { old: [old], now: values => ['--write', `${table}=${values[old] ?? `${table}.csv`}`] }
+  }),
   { old: ['--fields'], now: ({ '--fields': fields = '' }) => ['--field', fields] },
   { old: ['--date'], now: ({ '--date': day = '' }) => ['--as-of', day] },
 ]

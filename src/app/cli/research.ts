@@ -2,6 +2,7 @@ import { basename, extname, resolve } from 'node:path'
 import { version } from '../../core/built.js'
 import { Busy, NotFound, quoted, StorageError, wrong } from '../../core/errors.js'
 import { count } from '../../core/numbers.js'
+import { type OptionSpec, optional, optionsOf } from '../../core/params/row.js'
 import type { PricedSource, TrialKind, Trials } from '../../core/source.js'
 import { redacted } from '../../server/accounts/key.js'
 import type { NotedTrial, TrialLog } from '../present/data.js'
@@ -61,27 +62,52 @@ export async function trialLog(context: Context, kinds: readonly TrialKind[], si
 const TABLE = ['.csv', '.ndjson', '.jsonl', '.json']
 const PAGE = ['.html', '.htm']
 
+/** The options that write tables of an answer, and its page, into files. @param tables the tables of the command */
+export function fileOptions(tables: readonly string[]): OptionSpec[] {
+  const write = {
+    schema: { type: 'string' },
+    takes: 'TABLE=FILE',
+    example: `${tables[0]}=${tables[0]}.csv`,
+    repeats: true,
+    parse: (_: string, written: unknown) => written,
+  } as const
+  const help = `write ${tables.join(', or ')} to a file: .csv, .ndjson or .json (several)`
+  return [...optionsOf({ write: optional(write, help) }), REPORT]
+}
+
+export const REPORT: OptionSpec = ['--report <FILE>', 'write a page that needs nothing else: .html']
+
 /**
- * The values of options that name a file, checked before any work. Throws InvalidParameter for an unknown ending and
+ * The files of --write and --report, checked before any work. Throws InvalidParameter for an unknown table or ending and
  * for a file named twice, StorageError for a missing folder.
+ * @param tables the tables that the answer has
  */
-export async function filesOf<Option extends string>(
+export async function filesOf<Table extends string = never>(
   args: Args,
-  options: readonly Option[],
-): Promise<Partial<Record<Option, string>>> {
-  const files: Partial<Record<Option, string>> = {}
+  tables: readonly Table[] = [],
+): Promise<Partial<Record<Table | 'report', string>>> {
+  const files: Partial<Record<Table | 'report', string>> = {}
   const taken = new Set<string>()
-  for (const option of options) {
-    const file = args.text(option)
-    if (file === undefined) continue
-    endingOf(option, file, option === 'report' ? PAGE : TABLE)
+  const take = async (option: string, name: Table | 'report', file: string): Promise<void> => {
+    endingOf(option, file, name === 'report' ? PAGE : TABLE)
     const path = resolve(file)
     if (taken.has(path))
       throw wrong(option, `${option} ${quoted(file)} is named twice: each needs a file of its own.`, { value: file })
     await checkFolder(file)
     taken.add(path)
-    files[option] = file
+    files[name] = file
   }
+  for (const text of args.texts('write')) {
+    const [name, file = ''] = text.split(/=(.*)/s)
+    const table = tables.find(table => table === name)
+    if (table === undefined || file === '') {
+      const allowed = `a table and its file: ${tables.map(table => `${table}=FILE`).join(', ')}`
+      throw wrong('write', `write ${quoted(text)} is not ${allowed}.`, { value: text, allowed })
+    }
+    await take('write', table, file)
+  }
+  const report = args.text('report')
+  if (report !== undefined) await take('report', 'report', report)
   return files
 }
 

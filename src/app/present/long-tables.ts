@@ -14,10 +14,10 @@ export function longTable(result: EventStudy | Backtest | Sweep): Table {
 
 /** The options that write every row of a long list. */
 export const EVERY = {
-  occurrences: '--occurrences FILE',
-  trades: '--trades FILE',
+  occurrences: '--write occurrences=FILE',
+  trades: '--write trades=FILE',
   skipped: '--json',
-  cells: '--cells FILE',
+  cells: '--write cells=FILE',
 }
 
 /** Each event of a study, with its later returns. */

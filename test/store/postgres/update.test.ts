@@ -154,7 +154,7 @@ describePostgres('an update of accounts in PostgreSQL', () => {
 
   it('is planned by a command that changes nothing', async () => {
     const { url, database } = await made(1)
-    const plan = async (more = '') => (await typed(`accounts layout --plan --accounts ${url} ${more}`)).out
+    const plan = async (more = '') => (await typed(`accounts layout --dry-run --accounts ${url} ${more}`)).out
     const place = url.replace('bands@', '')
     for (let time = 0; time < 2; time++)
       expect(JSON.parse(await plan('--json'))).toEqual({
@@ -168,11 +168,15 @@ describePostgres('an update of accounts in PostgreSQL', () => {
     expect(await plan()).toContain(`${place}: schema 5, this bands knows 4; no step to take`)
     await updated(database, 4)
     expectRefusal(
-      await typed(`accounts layout --plan --accounts ${url}`),
+      await typed(`accounts layout --dry-run --accounts ${url}`),
       6,
       'has the tables of a newer bands (schema 6',
     )
-    expectRefusal(await typed(`accounts layout --plan --partitions 2 --accounts ${url}`), 2, '--plan does not go with')
+    expectRefusal(
+      await typed(`accounts layout --dry-run --partitions 2 --accounts ${url}`),
+      2,
+      '--dry-run does not go with',
+    )
   })
 })
 

@@ -102,7 +102,7 @@ const WRONG = list`
   serve --port 65536
   serve --host 0.0.0.0
   serve --errors round
-  serve --tls-cert a.pem
+  serve --tls a.pem
   serve --tier pro
   accounts create
   accounts create alice
@@ -134,9 +134,9 @@ export const CLASSES = {
       study AAPL rsi_zone --tier plus --as-of 2017-06-30 ${FEW} --json
       ${STUDY} --seed 7 --after 2015-01-01 --before 2018-01-01
       study AAPL rsi_zone --band deep_oversold --after 2018-05-01 --fail-empty
-      ${STUDY} --occurrences out.csv | reads out.csv
-      ${STUDY} --occurrences out.ndjson | reads out.ndjson
-      ${STUDY} --horizon 5 --occurrences out.json | reads out.json
+      ${STUDY} --write occurrences=out.csv | reads out.csv
+      ${STUDY} --write occurrences=out.ndjson | reads out.ndjson
+      ${STUDY} --horizon 5 --write occurrences=out.json | reads out.json
       ${STUDY} --benchmark GSPC --horizon 5,20 --report out.html | reads out.html
       study GSPC AAPL rsi_zone --band oversold ${DOWN} ${FEW} --report both.html | reads both.html
       study GSPC rsi_zone --band oversold ${FEW} | tty 100
@@ -176,8 +176,8 @@ export const CLASSES = {
       backtest dip.json --reps 99
       backtest vol.yaml --reps 99
       backtest vol.yaml --print-config
-      ${BACKTEST} --trades out.csv --equity equity.csv | reads out.csv equity.csv
-      ${BACKTEST} --after 2017-01-01 --trades out.json --equity equity.ndjson | reads out.json equity.ndjson
+      ${BACKTEST} --write trades=out.csv --write equity=equity.csv | reads out.csv equity.csv
+      ${BACKTEST} --after 2017-01-01 --write trades=out.json --write equity=equity.ndjson | reads out.json equity.ndjson
       backtest dip.yaml --reps 99 --report out.html | reads out.html
       ${CHOOSING} --walk-forward train=504,test=252 --report chosen.html | reads chosen.html
       ${BACKTEST} --max-positions 1 | tty 80
@@ -207,8 +207,8 @@ export const CLASSES = {
       ${PARTS} --cv k=5,embargo=5 --json
       ${PARTS} --cpcv n=6,k=2
       ${PARTS} --tier free
-      ${SWEEP} --cells out.csv | reads out.csv
-      ${SWEEP} --cells out.ndjson | reads out.ndjson
+      ${SWEEP} --write cells=out.csv | reads out.csv
+      ${SWEEP} --write cells=out.ndjson | reads out.ndjson
       ${SWEEP} --report out.html | reads out.html
       ${PARTS} --cpcv n=6,k=2 --report parts.html | reads parts.html
       ${SWEEP} --limit 4 | tty 100
@@ -375,8 +375,8 @@ export const CLASSES = {
     cases: list`
       ${EVENTS}
       ${EVENTS} --limit 1 --json
-      tickers
-      tickers | formats
+      status AAPL
+      status AAPL | formats
       status | both
       status | 80
       doctor | both
@@ -450,7 +450,7 @@ export const CLASSES = {
       simulate 6 --bars 300 --load
       import facts
       import facts --replace --json
-      tickers
+      status AAPL
       status | 80 120
       status --json
       verify
@@ -661,7 +661,7 @@ export const CLASSES = {
       scan oversold
       explain AAPL rsi_zone
       ${STUDY} --horizon 5
-      tickers
+      status AAPL
       status | both
       verify --json
       import ../bars/AAPL.csv

@@ -2,7 +2,7 @@ import { wrong } from '../../../core/errors.js'
 import { TIER_NAMES } from '../../../core/model/terms.js'
 import { count, whole } from '../../../core/numbers.js'
 import { ACCOUNTS_AT, FILE, integerOf } from '../../../core/params/kinds.js'
-import { optional, optionsOf, required, withDefault } from '../../../core/params/row.js'
+import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
 import { tierValue } from '../../../core/params/values.js'
 import { PLANS } from '../../../core/tiers.js'
 import {
@@ -165,16 +165,18 @@ const rollUp: Command = {
   },
 }
 
-const COPY = {
-  from: optional(ACCOUNTS_AT, 'the source: a file, or the URL of a PostgreSQL database (default the accounts in use)'),
-  to: required(ACCOUNTS_AT, 'where it goes: the same; made if it is missing, otherwise without accounts'),
-}
-
 const copy: Command = {
-  options: [...optionsOf(COPY), ['--replace', 'put them in the place of what there is']],
+  arguments: [
+    [
+      '<TO>',
+      'a file, or the URL of a PostgreSQL database; made if it is missing, otherwise without accounts',
+      ['FILE'],
+    ],
+  ],
+  options: [['--replace', 'put them in the place of what there is']],
   examples: [
-    'bands accounts copy --from bands.accounts.db --to postgres://db.example/bands',
-    'bands accounts copy --from postgres://db.example/bands --to bands.accounts.db',
+    'bands accounts copy postgres://db.example/bands --accounts bands.accounts.db',
+    'bands accounts copy bands.accounts.db --accounts postgres://db.example/bands',
   ],
   notes: [
     'Copies accounts, keys, the secret of the tags, the ledger, its days, the counters, and the names of free repeats, in one transaction. Every row is read back and compared; if one differs, nothing is kept. Then the ledger is compared with the counters; exits with 5 if they differ.',
@@ -182,15 +184,13 @@ const copy: Command = {
   ],
   async run(context, args) {
     context.refuseRemote()
-    const { from, to } = args.read(COPY)
+    const to = ACCOUNTS_AT.parse('to', args.argument(0))
     const [{ openAccounts }, { copyAccounts }] = await Promise.all([
       import('../../open/accounts.js'),
       import('../../../server/accounts/copy.js'),
     ])
-    const opened = async (choice: { accounts?: string; make?: boolean }) =>
-      context.closing(await openAccounts({ ...context.choice, ...choice }))
-    const source = await opened(from === undefined ? {} : { accounts: from })
-    const target = await opened({ accounts: to, make: true })
+    const source = await accountsFor(context, args)
+    const target = context.closing(await openAccounts({ ...context.choice, accounts: to, make: true }))
     await showCopy(context, await copyAccounts(source, target, { replace: args.flag('replace') }))
   },
 }
@@ -198,10 +198,10 @@ const copy: Command = {
 const LAYOUT = { partitions: optional(integerOf(1, 1024), 'make the tables, cut into N partitions') }
 
 const layout: Command = {
-  options: [...optionsOf(LAYOUT), ['--plan', 'show the steps of an update of the tables, without taking them']],
+  options: [...optionsOf(LAYOUT), ['--dry-run', 'show the steps of an update of the tables, without taking them']],
   examples: [
     'bands accounts layout --partitions 8 --accounts postgres://db.example/bands',
-    'bands accounts layout --plan --accounts postgres://db.example/bands',
+    'bands accounts layout --dry-run --accounts postgres://db.example/bands',
   ],
   notes: [
     'In PostgreSQL the tables that grow with every answer may be cut by the account into hash partitions. That is chosen when they are made; bands accounts copy moves accounts into another layout.',
@@ -211,8 +211,8 @@ const layout: Command = {
     context.refuseRemote()
     const { partitions: wanted } = args.read(LAYOUT)
     const choice = { ...context.choice, ...args.read(ACCOUNTS) }
-    if (args.flag('plan')) {
-      if (wanted !== undefined) throw wrong('plan', '--plan does not go with --partitions: a plan makes no tables.')
+    if (args.flag('dry-run')) {
+      if (wanted !== undefined) throw wrong('dry_run', '--dry-run does not go with --partitions: it makes no tables.')
       return showPlan(context, await accountsUpdatePlan(choice))
     }
     // Accounts in a file are never cut into partitions.
@@ -277,9 +277,10 @@ const chosen = aboutAccounts({
   'accounts roll-up': rollUp,
   'accounts grant': grant,
   'accounts layout': layout,
+  'accounts copy': copy,
 })
 
-export const commands = { ...chosen, 'accounts copy': copy }
+export const commands = chosen
 
 /** An account as every command shows it. */
 function accountRow({ name, tier, created }: Account) {

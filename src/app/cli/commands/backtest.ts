@@ -20,8 +20,12 @@ import type { Config } from '../config.js'
 import type { Context } from '../context.js'
 import { textOf } from '../formats.js'
 import { otherOptions, POOLED, signalOptions, tickersAndField, under } from '../options.js'
-import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
+import { fileOptions, filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 import { allNamed, isPooled } from '../tickers.js'
+
+/** What --write can write of one strategy, and of a grid. */
+const TABLES = ['trades', 'equity', 'years'] as const
+const GRID_TABLES = ['cells'] as const
 
 const backtestCommand: Command = {
   arguments: [
@@ -39,11 +43,7 @@ const backtestCommand: Command = {
     ['--wide', 'every statistic, the equity as a curve, the trades as a histogram', 'once', 'Output'],
     ['--explain', 'what became of every signal'],
     ['--print-config', 'print the strategy file that makes this run, and run nothing'],
-    ['--trades <FILE>', 'write the trades: .csv, .ndjson or .json'],
-    ['--equity <FILE>', 'write the equity by bar: .csv, .ndjson or .json'],
-    ['--years <FILE>', 'write what each year brought: .csv, .ndjson or .json'],
-    ['--cells <FILE>', 'write all combinations of a grid: .csv, .ndjson or .json'],
-    ['--report <FILE>', 'write a page that needs nothing else: .html'],
+    ...fileOptions([...TABLES, ...GRID_TABLES]),
   ],
   needsOneOf: ['--hold', '--exit', '--stop', '--target', '--trailing', '--vary'],
   examples: [
@@ -60,11 +60,12 @@ const backtestCommand: Command = {
     'Prices are those that are loaded. skipped of --json lists the signals that were left out, with the reasons.',
   ],
   async run(context, args) {
-    const files = await filesOf(args, ['trades', 'equity', 'years', 'cells', 'report'])
+    const vary = args.texts('vary')
+    const isGrid = vary.length > 0
+    const files = await filesOf(args, isGrid ? GRID_TABLES : TABLES)
     const market = await studyMarket(context)
     const { params, ways } = await paramsFrom(context, args, market)
-    const vary = args.texts('vary')
-    if (vary.length > 0) {
+    if (isGrid) {
       for (const option of ALONE) if (args.value(option) !== undefined) throw ofOne(option)
       const query = parseGrid({ ...params, vary, ...args.params(['statistic']) }, ways)
       return showGrid(context, args, market, query, files)
@@ -82,8 +83,8 @@ const backtestCommand: Command = {
 }
 
 /** Options for a single strategy; the next list has those for grids. */
-const ALONE = ['print-config', 'benchmark', 'reps', 'monte-carlo', 'trades', 'equity', 'years', 'explain']
-const OF_GRIDS = ['statistic', 'cells']
+const ALONE = ['print-config', 'benchmark', 'reps', 'monte-carlo', 'explain']
+const OF_GRIDS = ['statistic']
 
 function ofOne(option: string): InvalidParameter {
   const param = option.replaceAll('-', '_')
@@ -192,8 +193,7 @@ const compareCommand: Command = {
     ...optionsOf(SHARED),
     ...optionsOf(COMPARE),
     ['--wide', 'every statistic, of the trades, too', 'once', 'Output'],
-    ['--years <FILE>', 'write what each year brought: .csv, .ndjson or .json'],
-    ['--report <FILE>', 'write a page that needs nothing else: .html'],
+    ...fileOptions(['years']),
   ],
   examples: [
     'bands compare dip.yaml trend.yaml',
@@ -205,7 +205,7 @@ const compareCommand: Command = {
     'bands backtest … --print-config prints the strategy file of a run. Each strategy is noted in the ledger of trials.',
   ],
   async run(context, args) {
-    const files = await filesOf(args, ['years', 'report'])
+    const files = await filesOf(args, ['years'])
     const names = args.rest(0)
     const market = await studyMarket(context)
     const strategies = await Promise.all(names.map(textOf))

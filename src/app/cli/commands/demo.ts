@@ -29,7 +29,7 @@ const demoCommand: Command = {
     'Answers from the bundled sample: events, a tally, a study with its picture, and a report of it as a page. Machine formats write a report only to a named file.',
   ],
   async run(context, args) {
-    const { report } = await filesOf(args, ['report'])
+    const { report } = await filesOf(args)
     const bands = await context.sample()
     const query = parseEvents(SEARCH)
     const events = describeEvents(await bands.newest(query), query, false)

@@ -21,6 +21,7 @@ import { type FoundKey, keySource, openChosen, storedKeys } from '../profiles.js
 import { terminalFacts } from '../world.js'
 
 const doctorCommand: Command = {
+  options: [['--wide', 'every detail in full']],
   examples: ['bands doctor', 'bands doctor --json', 'bands doctor --remote https://api.example.com'],
   notes: [
     'Where a server is chosen, it is asked whether it knows the key, which costs nothing.',
@@ -28,7 +29,7 @@ const doctorCommand: Command = {
   ],
   examinesSettings: true,
   withoutFields: true,
-  async run(context) {
+  async run(context, args) {
     const { config, world } = context
     const { node, modules } = process.versions
     const found = await doctor({
@@ -39,7 +40,7 @@ const doctorCommand: Command = {
       extraChecks: await environmentChecks(context),
       terminal: terminalFacts(world, config.color),
     })
-    await context.show(doctorAnswer(found))
+    await context.show(doctorAnswer(found, args.flag('wide')))
     if (found.outcome === 'fail') context.outcome = 5
   },
 }
@@ -55,8 +56,8 @@ function verdictOf(checks: Diagnosis['checks']): string {
   return `${failures}${warnings === '' ? '' : `; ${warnings}`}.`
 }
 
-/** One line per check; a failed check has its remedy below it. */
-function doctorAnswer({ schema, outcome, checks }: Diagnosis): Answer {
+/** One line per check; a failed check and a warning are whole, with the remedy below. */
+function doctorAnswer({ schema, outcome, checks }: Diagnosis, wide: boolean): Answer {
   const withRemedies = checks.map(({ detail, remedy, ...check }) => ({
     ...check,
     detail: withOptions(detail),
@@ -68,7 +69,7 @@ function doctorAnswer({ schema, outcome, checks }: Diagnosis): Answer {
   return {
     ...describeList({ schema, outcome, checks: withRemedies }, rows, shown),
     blocks: screen =>
-      screen.words ? null : [{ title: [verdictOf(checks)], drawing: rows.flatMap(row => drawn(row, screen)) }],
+      screen.words ? null : [{ title: [verdictOf(checks)], drawing: rows.flatMap(row => drawn(row, screen, wide)) }],
   }
 }
 
@@ -81,13 +82,14 @@ interface CheckRow {
 
 const TONES = { ok: 'good', warn: 'strong', fail: 'bad' } as const
 
-function drawn({ check, outcome, detail, remedy }: CheckRow, { width, paint }: Screen): string[] {
+function drawn({ check, outcome, detail, remedy }: CheckRow, { width, paint }: Screen, wide: boolean): string[] {
   const head = `${paint[TONES[outcome]](outcome.padEnd(4))}  ${check}`
   const texts = remedy === null ? [detail] : [detail, `try: ${remedy}`]
   // Details are next to the name, or below it on a narrow terminal, where a path has more room.
   const indent = width < 60 ? 6 : 20
   const lines = texts.flatMap(text => wrap(printable(text), width - indent)).map(line => ' '.repeat(indent) + line)
   if (width < 60) return [head, ...lines]
+  if (outcome === 'ok' && !wide) lines.splice(1)
   return [head + (lines[0] ?? '').slice(6 + check.length), ...lines.slice(1)]
 }
 

@@ -114,7 +114,8 @@ async function runImport(context: Context, args: Args): Promise<void> {
     }
   for await (const report of importer.import(inputs, options)) {
     done.push({ report, rejects: await keepRejects(report) })
-    if (atOnce) await withoutReader(context.show(describeImport(done.slice(-1), [])))
+    if (atOnce && !isSilent(context, done.at(-1)!))
+      await withoutReader(context.show(describeImport(done.slice(-1), [])))
     if (context.format !== 'json')
       for (const { message } of refusedTickers(report))
         await context.notice(`error: ${report.file}: ${withOptions(message)}`)
@@ -122,6 +123,12 @@ async function runImport(context: Context, args: Args): Promise<void> {
   if (!atOnce) await withoutReader(context.show(describeImport(done, refused)))
   const refusals = refusalsOf(done, refused.length, inputs.length)
   if (refusals !== '') throw new BandsError('bad_data', refusals)
+}
+
+/** With -q, a file of which nothing is to be said but that it is loaded. */
+function isSilent({ config, isForPeople }: Context, { report }: Imported): boolean {
+  if (!config.quiet || !isForPeople) return false
+  return noteLines(report).length + report.rejected.length + refusedTickers(report).length === 0
 }
 
 function refusedTickers(report: FileReport): readonly RefusedTicker[] {

@@ -1,9 +1,10 @@
 import { emptyScanNote } from '../../../core/empty.js'
-import { formatDay } from '../../../core/model/day.js'
+import { type Day, formatDay } from '../../../core/model/day.js'
 import type { OversoldPage, OversoldQuery } from '../../../core/model/event.js'
 import { whole } from '../../../core/numbers.js'
 import { MAX_LIMIT, OVERSOLD, parseOversold, UNLIMITED_OVERSOLD } from '../../../core/params/questions.js'
 import { optionsOf } from '../../../core/params/row.js'
+import type { Local } from '../../../data/local/local.js'
 import { describeOversold } from '../../present/events.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
@@ -33,12 +34,25 @@ const scanCommand: Command = {
     const date = query.date ?? (await context.opened?.local.today()) ?? null
     await context.show(describeOversold(query, page, date))
     const day = date === null ? null : formatDay(date)
+    if (date !== null && context.opened !== null) await noticeLeftOut(context, context.opened.local, date)
     if (match_count === 0) return context.remark(`No match: ${source.server?.note ?? emptyScanNote(query, page, day)}`)
     // The page itself says so.
     if (match_count > matches.length && context.format !== 'json') await context.remark(await notShown(context, page))
     await context.hint(...hintsFor(query, page, context.config.upgrade_url))
   },
 }
+
+/** Names the tickers that have no bar in the week before the day: a scan leaves them out. */
+async function noticeLeftOut(context: Context, { store }: Local, day: Day): Promise<void> {
+  const old = (await store.tickers()).filter(({ first, last }) => first <= day && last < day - MOST_DAYS)
+  if (old.length === 0) return
+  const named = old.slice(0, 3).map(({ ticker, last }) => `${ticker} (${formatDay(last)})`)
+  const more = old.length > named.length ? ` and ${whole(old.length - named.length)} more` : ''
+  await context.remark(`left out, because no bar is in the week before ${formatDay(day)}: ${named.join(', ')}${more}`)
+}
+
+/** A ticker is scanned on a bar that is at most so many days old. */
+const MOST_DAYS = 7
 
 async function notShown(context: Context, { matches, match_count }: OversoldPage): Promise<string> {
   const more = `${whole(match_count - matches.length)} more match`
@@ -54,7 +68,8 @@ function hintsFor({ timeframe }: OversoldQuery, { matches }: OversoldPage, url: 
   if (first === undefined) return []
   const weekly = timeframe === 'daily' ? '' : ` --timeframe ${timeframe}`
   const next = `next: bands tally ${first.ticker} rsi_zone --band ${first.rsi_zone}${weekly}`
-  if (first.days_in_oversold !== undefined) return [next]
+  const same = `the same as a screen: bands screen "rsi_zone in (oversold, deep_oversold)"${weekly}`
+  if (first.days_in_oversold !== undefined) return [next, same]
   const upgrade = url === undefined ? '' : `: ${url}`
   return [`Days, trend, volume, support and how the sector stands come with the Plus tier${upgrade}`, next]
 }

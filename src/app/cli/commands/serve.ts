@@ -6,7 +6,7 @@ import { ConfigError, invalid, wrong } from '../../../core/errors.js'
 import { dayAt, formatDay } from '../../../core/model/day.js'
 import { count } from '../../../core/numbers.js'
 import { FILE, integerOf, oneOf, WORDS } from '../../../core/params/kinds.js'
-import { optional, optionsOf, type Read, withDefault } from '../../../core/params/row.js'
+import { type Kind, optional, optionsOf, type Read, withDefault } from '../../../core/params/row.js'
 import { LIMITS, LOG_LEVELS, type ServerOptions } from '../../../server/http/options.js'
 import { isLoopback } from '../../../server/http/requests.js'
 import { type Running, startServer } from '../../../server/http/server.js'
@@ -19,6 +19,18 @@ import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
 import { ClosedPipe, type Stream } from '../world.js'
 import { ACCOUNTS } from './accounts.js'
+
+/** Two files: of the certificate chain, and of its private key. */
+const CERTIFICATE: Kind<{ cert: string; key: string }, string> = {
+  schema: { type: 'string' },
+  takes: 'CERT,KEY',
+  example: 'cert.pem,key.pem',
+  parse: (param, written) => {
+    const [cert = '', key = '', ...others] = String(written).split(',')
+    if (cert !== '' && key !== '' && others.length === 0) return { cert, key }
+    throw invalid('not_allowed', { param, value: written, allowed: 'two files: cert.pem,key.pem' })
+  },
+}
 
 const SERVER = {
   ...ACCOUNTS,
@@ -36,8 +48,7 @@ const SERVER = {
     'data',
     'the day that ranges count back from: data (the newest bar) or clock (UTC)',
   ),
-  tls_cert: optional(WORDS, 'certificate chain, PEM', { takes: 'FILE' }),
-  tls_key: optional(WORDS, 'its private key, PEM', { takes: 'FILE' }),
+  tls: optional(CERTIFICATE, 'certificate chain and its private key, PEM: cert.pem,key.pem'),
   cors: optional(WORDS, 'pages of this origin may ask from a browser; as https://app.example.com', { takes: 'ORIGIN' }),
   metrics: withDefault(
     oneOf(['loopback', 'any'] as const, 'WHO'),
@@ -69,7 +80,7 @@ const serveCommand: Command = {
   examples: [
     'bands serve',
     'bands serve --port 0 --errors nested --log-level warn',
-    'bands serve --host 0.0.0.0 --port 8443 --tls-cert cert.pem --tls-key key.pem',
+    'bands serve --host 0.0.0.0 --port 8443 --tls cert.pem,key.pem',
   ],
   notes: [
     'Who asks needs a key: bands accounts create, bands keys create. The account of the key decides the tier.',
@@ -89,7 +100,7 @@ const serveCommand: Command = {
     const tls = await certificate(options)
     if (tls === undefined && !isLoopback(options.host) && !config.allow_plain_http)
       throw new ConfigError(
-        `Other machines reach ${options.host}, and without TLS anyone between could read the keys. Give --tls-cert and --tls-key, listen on 127.0.0.1 behind a proxy that has TLS, or say --allow-plain-http.`,
+        `Other machines reach ${options.host}, and without TLS anyone between could read the keys. Give --tls CERT,KEY, listen on 127.0.0.1 behind a proxy that has TLS, or say --allow-plain-http.`,
       )
     await serve(context, options, tls)
   },
@@ -169,7 +180,7 @@ const GRACE = LIMITS.grace + 5_000
 async function showServing(
   context: Context,
   { service, path, sample }: OpenedService,
-  { url, errors, metrics, tls, ...options }: Options & { url: string; tls: boolean },
+  { url, errors, metrics, tls, ...options }: Omit<Options, 'tls'> & { url: string; tls: boolean },
 ): Promise<void> {
   const row = {
     schema: 'bands.serve/1',
@@ -211,19 +222,15 @@ function checkOrigin({ cors }: Options): void {
   throw invalid('not_allowed', { param: 'cors', value: cors, allowed })
 }
 
-/** Throws InvalidParameter if only one of the two is set, ConfigError for unusable files. */
-async function certificate({ tls_cert, tls_key }: Options): Promise<ServerOptions['tls']> {
-  if (tls_cert === undefined && tls_key === undefined) return undefined
-  if (tls_cert === undefined || tls_key === undefined) {
-    const [missing, param] = tls_cert === undefined ? ['--tls-cert', 'tls_cert'] : ['--tls-key', 'tls_key']
-    throw wrong(param, `--tls-cert and --tls-key go together; ${missing} is missing.`)
-  }
-  const [cert, key] = await Promise.all([pem(tls_cert), pem(tls_key)])
-  await checkPrivate(tls_key)
+/** Throws ConfigError for unusable files. */
+async function certificate({ tls }: Options): Promise<ServerOptions['tls']> {
+  if (tls === undefined) return undefined
+  const [cert, key] = await Promise.all([pem(tls.cert), pem(tls.key)])
+  await checkPrivate(tls.key)
   try {
     createSecureContext({ cert, key })
   } catch (cause) {
-    const message = `${tls_cert} and ${tls_key} are no certificate and its key: ${(cause as Error).message}.`
+    const message = `${tls.cert} and ${tls.key} are no certificate and its key: ${(cause as Error).message}.`
     throw new ConfigError(message, { cause })
   }
   return { cert, key }

@@ -5,7 +5,7 @@ import { describeStudy } from '../../present/study.js'
 import type { Command } from '../command.js'
 import { noticeEmptyStudy } from '../notices.js'
 import { otherOptions, POOL_ARGUMENTS, POOLED, signalOptions, tickersAndField, under } from '../options.js'
-import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
+import { fileOptions, filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 
 const studyCommand: Command = {
   arguments: POOL_ARGUMENTS,
@@ -14,8 +14,7 @@ const studyCommand: Command = {
     ...under('Tickers, if they are not named before the field', POOLED),
     ...otherOptions(STUDY),
     ['--wide', 'every statistic there is', 'once', 'Output'],
-    ['--occurrences <FILE>', 'write the events one by one: .csv, .ndjson or .json'],
-    ['--report <FILE>', 'write a page that needs nothing else: .html'],
+    ...fileOptions(['occurrences']),
     ['--fail-empty', 'exit with 3 when no event matches'],
   ],
   examples: [
@@ -31,7 +30,7 @@ const studyCommand: Command = {
     'Everything that is loaded counts, however old; --tier shows only data that a subscriber of that tier could know.',
   ],
   async run(context, args) {
-    const files = await filesOf(args, ['occurrences', 'report'])
+    const files = await filesOf(args, ['occurrences'])
     const market = await studyMarket(context)
     const { tickers, field } = await tickersAndField(context, args, 'study', () => market.withBars())
     const query = parseStudy({ ...args.params(Object.keys(STUDY)), tickers, field }, context.fields)

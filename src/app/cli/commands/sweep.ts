@@ -7,7 +7,7 @@ import { cellRecords } from '../../present/records.js'
 import { describeSweep } from '../../present/sweep.js'
 import type { Command } from '../command.js'
 import { POOLED, under } from '../options.js'
-import { filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
+import { fileOptions, filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 import { allNamed, announcedDefaultTickers, isPooled } from '../tickers.js'
 
 const sweepCommand: Command = {
@@ -17,8 +17,7 @@ const sweepCommand: Command = {
     ...optionsOf(SWEEP),
     ['--limit <N>', 'rows of the table (default 10)', 'once', 'Output'],
     ['--wide', 'all that was assumed, word by word'],
-    ['--cells <FILE>', 'write all cells: .csv, .ndjson or .json'],
-    ['--report <FILE>', 'write a page that needs nothing else: .html'],
+    ...fileOptions(['cells']),
   ],
   examples: [
     'bands sweep --all',
@@ -28,10 +27,10 @@ const sweepCommand: Command = {
   ],
   notes: [
     'Every field, band and window makes a cell; all that were looked at count, also those with too few events. Q is P corrected for that many looks; the tests below the table ask whether the best of them is real.',
-    'json, ndjson, csv and --cells have every cell.',
+    'json, ndjson, csv and --write cells=FILE have every cell.',
   ],
   async run(context, args) {
-    const files = await filesOf(args, ['cells', 'report'])
+    const files = await filesOf(args, ['cells'])
     const limit = integerValue('limit', args.text('limit') ?? '10', 1, 100_000)
     const usual = args.rest(0).length === 0 && !isPooled(args) ? await announcedDefaultTickers(context) : null
     if (usual?.length === 0) {

@@ -40,7 +40,7 @@ const tallyCommand: Command = {
   ],
   async run(context, args) {
     const { filesOf, withTrials, writeReport } = await import('../research.js')
-    const { report } = await filesOf(args, ['report'])
+    const { report } = await filesOf(args)
     const pool = await pooledQuery(context, args, 'tally')
     const query = { ...pool, ...tallyOptions(args.params(Object.keys(TALLY)), pool.timeframe) }
     const bands = await context.bands()
@@ -160,8 +160,11 @@ async function noticeMissingFacts(
 async function noticeOldBands(context: Context, source: Source, { states, as_of }: Now): Promise<void> {
   if (context.config.quiet || as_of === null) return
   const tickers = [...new Set(states.map(state => state.ticker))]
-  const limit = parseDay(as_of)! - STALE
-  const old = (await source.known(tickers)).filter(({ last }) => last < limit)
+  const known = await source.known(tickers)
+  // A day after all data has a notice of its own.
+  const day = known.reduce((newest, { last }) => Math.max(newest, last), -Infinity)
+  const limit = Math.min(day, parseDay(as_of)!) - STALE
+  const old = known.filter(({ last }) => last < limit)
   if (old.length === 0) return
   const named = old.slice(0, 5).map(({ ticker, last }) => `${ticker} ${formatDay(last)}`)
   const more = old.length > named.length ? ` and ${old.length - named.length} more (bands status)` : ''
