@@ -117,7 +117,7 @@ describe('the built program in a shell', () => {
     const home = folder.file('home')
     await sh(`mkdir "${home}"; chmod 500 "${home}"`)
     const before = readdirSync(folder.path).sort()
-    for (const line of ['events AAPL rsi_zone', 'tickers', 'fields', 'verify', 'explain AAPL rsi_zone'])
+    for (const line of ['events AAPL rsi_zone', 'fields', 'verify', 'explain AAPL rsi_zone'])
       expect((await sh(`cd "${folder.path}" && bands ${line}`, { HOME: home })).code).toBe(0)
     expect(readdirSync(folder.path).sort()).toEqual(before)
     expect(readdirSync(home)).toEqual([])

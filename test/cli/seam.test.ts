@@ -85,7 +85,7 @@ describe('a night’s file of 505 tickers', () => {
     expect(code).toBe(5)
     expect(err).toContain('night.csv: T200: prices in this file are 0.25 times')
     expect(err).toContain('error: 1 of 505 tickers was refused; the others are loaded.')
-    const { tickers } = await documentOf('tickers')
+    const { tickers } = await documentOf('status')
     const late = tickers.filter(({ bars }: { bars: number }) => bars === 20)
     expect(late.map(({ ticker }: { ticker: string }) => ticker)).toEqual(['T200'])
   })

@@ -92,7 +92,7 @@ describe('a SQLite file', () => {
     const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
     // With a home that can be looked at: settings that cannot be read are refused.
     const asNobody = { ...nobody, env: { PATH: process.env.PATH, HOME: folder } }
-    const answer = spawnSync(process.execPath, ['bin/bands.js', 'tickers', '--json', '--db', path], asNobody)
+    const answer = spawnSync(process.execPath, ['bin/bands.js', 'status', '--json', '--db', path], asNobody)
     chmodSync(folder, 0o755)
     expect(answer.stderr.toString()).toBe('')
     expect(JSON.parse(answer.stdout.toString()).tickers).toHaveLength(1)
