@@ -125,7 +125,7 @@ async function runImport(context: Context, args: Args): Promise<void> {
   if (refusals !== '') throw new BandsError('bad_data', refusals)
 }
 
-/** With -q, a file of which nothing is to be said but that it is loaded. */
+/** With -q, a file that is loaded without a remark. */
 function isSilent({ config, isForPeople }: Context, { report }: Imported): boolean {
   if (!config.quiet || !isForPeople) return false
   return noteLines(report).length + report.rejected.length + refusedTickers(report).length === 0

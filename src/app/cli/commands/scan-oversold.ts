@@ -51,7 +51,7 @@ async function noticeLeftOut(context: Context, { store }: Local, day: Day): Prom
   await context.remark(`left out, because no bar is in the week before ${formatDay(day)}: ${named.join(', ')}${more}`)
 }
 
-/** A ticker is scanned on a bar that is at most so many days old. */
+/** The age in days of the oldest bar on which a scan judges a ticker. */
 const MOST_DAYS = 7
 
 async function notShown(context: Context, { matches, match_count }: OversoldPage): Promise<string> {
