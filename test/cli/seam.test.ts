@@ -37,14 +37,14 @@ describe('bands import after a split', () => {
     expect(err).toContain('new.csv: ABC: prices in this file are 0.25 times those that are stored, as by a 4:1 split')
     expect(err).toContain('or --rescale multiplies what is stored by it, or --accept-jump stores the bars as they are')
     expect(err).toContain('error: 1 of 1 ticker was refused; nothing is loaded.')
-    expect(await documentOf('tickers')).toMatchObject({ tickers: [{ ticker: 'ABC', bars: 150 }] })
+    expect(await documentOf('status')).toMatchObject({ tickers: [{ ticker: 'ABC', bars: 150 }] })
   })
 
   test('brings the stored bars to the scale of the file with --rescale', async () => {
     await ask(`import ${old()}`)
     expect(await ask(`import ${recent()} --ticker ABC --rescale`)).toMatchObject({ code: 0 })
     expect((await ask('verify --deep')).code).toBe(0)
-    expect(await documentOf('tickers')).toMatchObject({ tickers: [{ ticker: 'ABC', bars: 200 }] })
+    expect(await documentOf('status')).toMatchObject({ tickers: [{ ticker: 'ABC', bars: 200 }] })
   })
 
   test('reports an unexplained jump at the seam like one inside a file', async () => {
@@ -65,7 +65,7 @@ test('a file of another instrument is refused, and --replace begins again', asyn
   expect(code).toBe(5)
   expect(err).toMatch(/IBM: 6\d\d of 665 closes of days that are stored too differ by more than 1 %/)
   expect((await ask(`import ${own} --replace`)).code).toBe(0)
-  expect(await documentOf('tickers')).toMatchObject({ tickers: [{ ticker: 'IBM', bars: 665 }] })
+  expect(await documentOf('status')).toMatchObject({ tickers: [{ ticker: 'IBM', bars: 665 }] })
 })
 
 describe('a night’s file of 505 tickers', () => {

@@ -331,7 +331,7 @@ describe('an answer of a vendor', () => {
             'x.json',
             JSON.stringify(named ? { bars: { ...bars, AAPL, GE: other } } : { ...bars, AAPL, GE: other }),
           ),
-        ).toMatch(/^x\.json: what is under "GE" is no list of bars: date, open, high, low and close are needed/)
+        ).toMatch(/^x\.json: the value of "GE" is no list of bars: date, open, high, low and close are needed/)
   })
 
   it.each<[string, string, string | object, string]>([

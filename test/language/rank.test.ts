@@ -99,7 +99,7 @@ describe('a rank', () => {
 
   it.each([
     ['rsi_zone = oversold', 'is a condition, and ranks nothing by itself: define a field of your own by it'],
-    ['rsi_zone + close', 'the field rsi_zone ranks alone'],
+    ['rsi_zone + close', 'the field rsi_zone ranks only by itself'],
     ['3 * 4', 'is the same of every signal'],
     ['rsi(close)', 'column 10'],
     ['close close', 'column 7'],

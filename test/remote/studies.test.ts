@@ -184,9 +184,7 @@ describe('pages', () => {
     const more = await scripted(
       paging(2_000, (page, before) => (before === null ? { ...page, total_occurrences: 300 } : page)),
     )
-    await expect(eventHistory(remoteTo(more), query)).rejects.toThrow(
-      / told of 200 earlier events, and then of 1900\.$/,
-    )
+    await expect(eventHistory(remoteTo(more), query)).rejects.toThrow(/ reported 200 earlier events, and then 1900\.$/)
   })
 
   notInQuick('without an end come to one', async () => {

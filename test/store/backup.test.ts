@@ -322,7 +322,7 @@ describe('a restore', () => {
       for (const [i, content] of bad.entries()) {
         writeFileSync(path, content)
         await expect(restore(backup, files, { replace: true }), `${name} ${i}`).rejects.toThrow(
-          `its ${name} is not what was put into it`,
+          `its ${name} is damaged`,
         )
       }
       rmSync(path)
