@@ -6,7 +6,7 @@ import { CONDITIONS_LAG, LAGGED_PARTS } from './context.js'
 import { checkedNames, itemsOf, type Parameter, typedValue, type Written } from './row.js'
 import { COSTS_TEXT } from './short-forms.js'
 import { BACKTEST, candidatesOf, LEAVES, type Leaf, type RunOptions, runOf, type Strategy } from './strategy.js'
-import { type PlaceFinder, readYaml, strategyOf } from './strategy-file.js'
+import { oldKeys, type PlaceFinder, readYaml, strategyOf } from './strategy-file.js'
 import { refuse } from './values.js'
 import { namesTicker, uselessLag } from './when.js'
 
@@ -22,7 +22,7 @@ export interface BacktestContext {
 export function parseBacktest(
   input: object,
   { tier, file = 'strategy', fields = BUILT_IN }: BacktestContext,
-): { strategy: Strategy; run: RunOptions } {
+): { strategy: Strategy; run: RunOptions; notes: string[] } {
   const { strategy: written = {}, tickers, ...rest } = objectOf('params', input)
   const { document, places } = located(written, file, fields)
   const params = checkedNames(withoutNulls(rest), Object.keys(BACKTEST))
@@ -43,7 +43,7 @@ export function parseBacktest(
   const run: RunOptions = { tier, ...runOf(params) }
   const holds = params.hold === undefined ? [] : itemsOf('hold', params.hold)
   if (holds.length > 1) run.candidates = candidatesOf(holds, run, read)
-  return { strategy, run }
+  return { strategy, run, notes: places === undefined ? [] : oldKeys(document, strategy, file) }
 }
 
 type Document = Record<string, unknown>

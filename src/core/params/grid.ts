@@ -88,6 +88,7 @@ export interface GridQuery {
   statistic: GridStatistic
   strategies: readonly Strategy[]
   run: RunOptions
+  notes: readonly string[]
 }
 
 /** As many strategies are tried at once. */
@@ -107,7 +108,8 @@ export function parseGrid(input: object, context: BacktestContext): GridQuery {
     first ??= parsed
     return parsed.strategy
   })
-  return { ...distinct(axes, strategies), statistic: by, run: first!.run }
+  const { run, notes } = first!
+  return { ...distinct(axes, strategies), statistic: by, run, notes }
 }
 
 /** Equal values such as 2% and 0.02 make one combination, under the first spelling. */
@@ -288,6 +290,7 @@ export interface CompareQuery extends Read<typeof COMPARE> {
   /** Each once. */
   names: readonly string[]
   strategies: readonly Strategy[]
+  notes: readonly string[]
 }
 
 /** A page can show this number of distinguishable curves. */
@@ -300,10 +303,11 @@ export function parseCompare(input: object, context: BacktestContext): CompareQu
   checkStrategies(documents.length)
   const files = names === undefined ? [] : listOf('names', names).map(name => textOf('names', name))
   const alike = withoutNulls({ after, before, rf, ...(tickers === undefined ? {} : { tickers }) })
-  const strategies = documents.map((strategy, i) => {
+  const parsed = documents.map((strategy, i) => {
     const file = files[i]
-    return parseBacktest({ ...alike, strategy }, { ...context, ...(file === undefined ? {} : { file }) }).strategy
+    return parseBacktest({ ...alike, strategy }, { ...context, ...(file === undefined ? {} : { file }) })
   })
+  const strategies = parsed.map(({ strategy }) => strategy)
   const [first] = strategies
   const other = strategies.find(({ timeframe }) => timeframe !== first!.timeframe)
   if (other !== undefined)
@@ -312,7 +316,8 @@ export function parseCompare(input: object, context: BacktestContext): CompareQu
       `timeframe: strategies are compared on the same bars, and these have ${first!.timeframe} and ${other.timeframe} ones.`,
       { value: other.timeframe, allowed: first!.timeframe },
     )
-  return { ...readParams(COMPARE, withoutNulls(rest)), names: namesOf(strategies, files), strategies }
+  const notes = parsed.flatMap(one => one.notes)
+  return { ...readParams(COMPARE, withoutNulls(rest)), names: namesOf(strategies, files), strategies, notes }
 }
 
 function checkStrategies(n: number): void {

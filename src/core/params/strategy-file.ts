@@ -25,7 +25,7 @@ import { parseDay } from '../model/day.js'
 import { percent } from '../numbers.js'
 import { isMapping, withoutNulls } from './arguments.js'
 import { contextForFile } from './context.js'
-import type { Nodes, Section } from './row.js'
+import type { Nodes, Section, Written } from './row.js'
 import { costsText, exitTexts, sizeText } from './short-forms.js'
 import { beyondBounds } from './small-text.js'
 import { completed, conditionsOf, type Fill, STRATEGY, type Strategy } from './strategy.js'
@@ -93,10 +93,33 @@ export function documentOf(strategy: Strategy): object {
   }
 }
 
-function checkKeys({ rows }: Section<Nodes>, value: unknown, path: readonly string[]): void {
+/** One sentence about the old keys of a strategy file, and what to write instead; empty if it has none. */
+export function oldKeys(document: unknown, strategy: Strategy, file: string): string[] {
+  // The strategy in a result has such keys, too, and is no old file.
+  if (JSON.stringify(document) === JSON.stringify(strategy)) return []
+  const part = (key: string): Written => (isMapping(document) && isMapping(document[key]) ? document[key] : {})
+  const [portfolio, exit, costs] = [part('portfolio'), part('exit'), part('costs')]
+  const hasOwnBands = 'on' in exit && (exit.on === null || strategy.exit.on?.field === strategy.entry.field)
+  const exits = [...('leave' in exit ? ['exit.leave'] : []), ...(hasOwnBands ? ['exit.on'] : [])]
+  const rules = exitTexts(strategy.exit, strategy.entry.field)
+  const old = [
+    ...(Object.keys(costs).length > 0 ? [`costs: ${costsText(strategy.costs)}`] : []),
+    ...('sizing' in portfolio || isMapping(portfolio.size)
+      ? [`portfolio: { size: ${sizeText(strategy.portfolio.size)} }`]
+      : []),
+    ...(exits.length === 0
+      ? []
+      : rules === undefined
+        ? [`no ${exits.join(' and ')}`]
+        : [`exit: { when: ${JSON.stringify(rules)} }`]),
+  ]
+  return old.length === 0 ? [] : [`${file} has old keys; write ${old.join(', ')}`]
+}
+
+function checkKeys({ rows, renamed = {} }: Section<Nodes>, value: unknown, path: readonly string[]): void {
   if (!isMapping(value)) return
   for (const [key, node] of Object.entries(rows)) if ('rows' in node) checkKeys(node, value[key], [...path, key])
-  const unknown = Object.keys(value).find(key => !Object.hasOwn(rows, key))
+  const unknown = Object.keys(value).find(key => !Object.hasOwn(rows, key) && !Object.hasOwn(renamed, key))
   if (unknown !== undefined) throw unknownKey([...path, unknown], Object.keys(rows))
 }
 
@@ -108,14 +131,15 @@ interface PartLocation {
   fields: FieldSet
 }
 
-/** Reads a part of the file, with the parts in it: each value or its default, and then `finish`. */
+/** Reads a part of the file, with the parts in it: renamed keys, then each value or its default, then `finish`. */
 function readPart(part: Section, value: unknown, { at, field, fields }: PartLocation): unknown {
-  const { rows, kind, finish } = part
+  const { rows, kind, renamed = {}, finish } = part
   const scope = { fields, earlier: { field } }
   const isText = typeof value === 'string' || typeof value === 'number'
   const mapping = isText && kind?.typed !== undefined ? kind.typed(at, String(value), scope) : (value ?? {})
   if (!isMapping(mapping) || (at === '' && value == null)) throw notAPart(at, value, Object.keys(rows))
-  const written = part.meant?.(mapping, at, fields) ?? mapping
+  const now = Object.fromEntries(Object.entries(mapping).map(([key, own]) => [renamed[key] ?? key, own]))
+  const written = part.meant?.(now, at, fields) ?? now
   const read: Record<string, unknown> = {}
   for (const [key, node] of Object.entries(rows)) {
     const place = at === '' ? key : `${at}.${key}`

@@ -97,7 +97,7 @@ const EXIT = {
   stop: setBy('stop', nullable(DISTANCE, 'from the entry price: 5%, 0.05, or 2atr', { none: true })),
   target: setBy('target', nullable(DISTANCE, 'the same on the other side', { none: true })),
   trailing: setBy('trailing', nullable(DISTANCE, 'from the best price since', { none: true })),
-  // As the strategy in a result has them.
+  // As a result has them, and files of before.
   leave: withDefault(FLAG, false, 'out when the field leaves the band that was entered'),
   on: {
     ...section(
@@ -250,7 +250,7 @@ export const STRATEGY = {
     ),
   ),
   costs: COSTS,
-  portfolio: section(PORTFOLIO, oneOrder),
+  portfolio: { ...section(PORTFOLIO, oneOrder), renamed: { sizing: 'size' } },
   rank: setBy(
     'rank',
     optional(

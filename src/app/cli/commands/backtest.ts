@@ -71,7 +71,8 @@ const backtestCommand: Command = {
       return showGrid(context, args, market, query, files)
     }
     for (const option of OF_GRIDS) if (args.value(option) !== undefined) throw ofGrid(option)
-    const { strategy, run } = parseBacktest(params, ways)
+    const { strategy, run, notes } = parseBacktest(params, ways)
+    for (const note of notes) await context.notice(note)
     if (args.flag('print-config')) return printConfig(context, strategy, run)
     const found = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
     await showResult(context, args, describeBacktest(found), tradeRecords(found))
@@ -109,6 +110,7 @@ async function showGrid(
   query: GridQuery,
   files: { cells?: string; report?: string },
 ): Promise<void> {
+  for (const note of query.notes) await context.notice(note)
   const found = await withTrials(context, trials => grid(market, query, { trials, step: context.step }))
   await showResult(context, args, describeGrid(found), gridRecords(found))
   if (files.cells !== undefined) await writeTable(context, files.cells, 'combination', gridRecords(found))
@@ -215,6 +217,7 @@ const compareCommand: Command = {
       { ...options, ...tickers, strategies, names },
       { tier: context.config.tier, fields: context.fields },
     )
+    for (const note of query.notes) await context.notice(note)
     const found = await withTrials(context, trials => compare(market, query, { trials, step: context.step }))
     await showResult(context, args, describeComparison(found), comparisonRecords(found))
     if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(found.strategies))
