@@ -127,7 +127,7 @@ describe.each(['mean', 'market'] as const)('abnormal returns of the %s model,', 
 
   it('are said to alarm where bands are made from the prices', () => {
     expect(warnings.join()).toContain(
-      'rsi_zone is made from prices: the estimation window of an event holds part of the fall or rise that led to it',
+      'rsi_zone is made from prices: the estimation window of an event holds part of the fall or rise before it',
     )
   })
 })

@@ -85,7 +85,7 @@ describe('any number of threads', () => {
   it.each([
     { by: 'ticker' },
     { by: 'pool', cv: { k: 3 } },
-    { by: 'ticker', when: 'SIM0002:trend_direction != downtrend', fields: 'all' },
+    { by: 'ticker', when: 'SIM0002:trend_direction != downtrend', field: 'all' },
   ])('sweeps to the same bytes: %o', async asked => {
     const query = parseSweep({ tickers: await store.names(), resamples: 99, pbo_blocks: 4, ...asked })
     expectAlike(await answers(async local => JSON.stringify(await sweep(local, query))))

@@ -330,7 +330,7 @@ describePostgres('accounts in PostgreSQL', () => {
       const { accounts: database, sql } = await withAlice()
       const before = await rowsOf(database)
       await expect(copyAccounts(file, database)).rejects.toThrow('has accounts; copy to where there are none')
-      await expect(copyAccounts(file, file)).rejects.toThrow('which is what is to be copied')
+      await expect(copyAccounts(file, file)).rejects.toThrow('which is the source of the copy')
       await sql(`CREATE FUNCTION more() RETURNS trigger LANGUAGE plpgsql AS
         'BEGIN NEW.lines := replace(NEW.lines, ''/v1/'', ''/v2/''); RETURN NEW; END';
         CREATE TRIGGER more BEFORE INSERT ON bands_accounts.batches FOR EACH ROW EXECUTE FUNCTION more()`)
