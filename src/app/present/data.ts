@@ -83,16 +83,19 @@ export function describeStatus(found: Status & { pulled: readonly PulledTicker[]
 
 /** A list of more tickers does not fit a screen. */
 const MOST_TICKERS = 12
+const MOST_NAMED = 5
 const EVERY_TICKER = 'one ticker: bands status AAPL; every ticker: --wide or --csv'
 
-/** `all end on the same day; 38 have gaps` */
+/** `all end on the same day; 2 have gaps: DHR, O` */
 function freshness(tickers: readonly TickerStatus[]): string {
   const behind = tickers.filter(({ behind }) => behind > 0)
-  const gaps = tickers.filter(({ gaps }) => gaps.length > 0).length
+  const gaps = tickers.filter(({ gaps }) => gaps.length > 0).map(({ ticker }) => ticker)
   const oldest = behind.toSorted((a, b) => b.behind - a.behind).slice(0, 3)
   const named = oldest.map(({ ticker, behind }) => `${ticker} by ${count(behind, 'day')}`).join(', ')
   const ends = behind.length === 0 ? 'all end on the same day' : `${whole(behind.length)} end earlier: ${named}`
-  return gaps === 0 ? ends : `${ends}; ${whole(gaps)} have gaps`
+  if (gaps.length === 0) return ends
+  const having = gaps.length > MOST_NAMED ? '' : `: ${gaps.join(', ')}`
+  return `${ends}; ${whole(gaps.length)} have gaps${having}`
 }
 
 function statusRows({ tickers, oddities }: Status): Records['rows'] {

@@ -151,14 +151,15 @@ function sorted(matches: readonly ScreenMatch[], sort: string, columns: readonly
  */
 export function describeChanges(found: Changes, tickers: number, watched: ReadonlySet<string>): Described {
   const { since, as_of, changes, omitted } = found
-  const after = since === 'last' ? 'since it was last asked' : `since ${since}`
+  const after = since === 'last' ? 'since it was last asked' : `after ${since}`
   const isMixed = new Set(changes.map(({ timeframe }) => timeframe)).size > 1
   const table = (caption: string, rows: readonly ExportedEvent[]) =>
     tablePart(caption, changeColumns(isMixed), rows, { grouped: true })
   const own = changes.filter(({ ticker }) => watched.has(ticker))
   const isShort = changes.length > MOST_CHANGES
   const listed = own.slice(0, MOST_CHANGES)
-  const more = own.length > listed.length ? [`${whole(own.length - listed.length)} more of your lists: --wide`] : []
+  const more =
+    own.length > listed.length ? [`${whole(own.length - listed.length)} more changes on your lists: --wide`] : []
   return {
     document: found,
     columns: CHANGE_COLUMNS,
