@@ -306,13 +306,18 @@ export class Context {
   /** Notes that the data are the sample's, or end before the day of the question. */
   async #noticeSource(): Promise<void> {
     if (this.opened?.sample) await this.notice(await sampleNotice(this.opened.local))
-    const newest = (await this.opened?.local.store.newestDay()) ?? null
-    const { as_of: asOf } = this.config
-    if (asOf !== null && newest !== null && asOf > newest)
-      await this.notice(`--as-of ${formatDay(asOf)} is after the data, which end on ${formatDay(newest)}`)
+    await this.#noticeEnd()
     for (const mark of this.opened?.bands.marks ?? []) await this.notice(mark)
     if (this.asked === null || !this.#shown) return
     await this.hint(remoteHint(this.asked, this.config))
+  }
+
+  async #noticeEnd(): Promise<void> {
+    const { as_of: asOf } = this.config
+    if (asOf === null || this.opened === null) return
+    const newest = await this.opened.local.store.newestDay()
+    if (newest !== null && asOf > newest)
+      await this.notice(`--as-of ${formatDay(asOf)} is after the data, which end on ${formatDay(newest)}`)
   }
 }
 
