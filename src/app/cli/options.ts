@@ -37,10 +37,12 @@ export const FIELD = ['[FIELD]', 'a band field (bands fields); left out with --w
 
 export const TIMEFRAME = optionsOf(EVENTS, ['timeframe'])[0]!
 
-/** Options that name tickers instead of arguments. */
 /** Everything that a short answer leaves out. */
 export const WIDE: OptionSpec = ['--wide', 'every table, every note in full']
 
+export const REPORT: OptionSpec = ['--report <FILE>', 'write a page that needs nothing else: .html']
+
+/** Options that name tickers instead of arguments. */
 export const POOLED: readonly OptionSpec[] = [
   ['--tickers <TICKERS>', 'these: A,B, @FILE, or - for standard input', 'repeatable'],
   ['--watch <LISTS>', 'those of a list of yours (bands watch list)', 'repeatable'],

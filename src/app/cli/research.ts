@@ -13,6 +13,7 @@ import type { Args } from './command.js'
 import { pasted } from './command-line.js'
 import type { Context } from './context.js'
 import { checkFolder, endingOf, intoFile, writeAnswer } from './formats.js'
+import { REPORT } from './options.js'
 
 /**
  * The data of studies: all loaded data, or the range and fields of a tier. With a server, its bands and the local
@@ -74,8 +75,6 @@ export function fileOptions(tables: readonly string[]): OptionSpec[] {
   const help = `write ${tables.join(', or ')} to a file: .csv, .ndjson or .json (several)`
   return [...optionsOf({ write: optional(write, help) }), REPORT]
 }
-
-export const REPORT: OptionSpec = ['--report <FILE>', 'write a page that needs nothing else: .html']
 
 /**
  * The files of --write and --report, checked before any work. Throws InvalidParameter for an unknown table or ending and

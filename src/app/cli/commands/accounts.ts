@@ -269,7 +269,7 @@ async function showCopy(context: Context, { from, to, rows, proof }: AccountsCop
   if (discrepancies.length > 0) context.outcome = 5
 }
 
-const chosen = aboutAccounts({
+export const commands = aboutAccounts({
   'accounts create': create,
   'accounts list': list,
   'accounts set-tier': setTier,
@@ -279,8 +279,6 @@ const chosen = aboutAccounts({
   'accounts layout': layout,
   'accounts copy': copy,
 })
-
-export const commands = chosen
 
 /** An account as every command shows it. */
 function accountRow({ name, tier, created }: Account) {

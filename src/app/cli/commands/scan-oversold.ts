@@ -44,15 +44,14 @@ const scanCommand: Command = {
 
 /** Names the tickers that have no bar in the week before the day: a scan leaves them out. */
 async function noticeLeftOut(context: Context, { store }: Local, day: Day): Promise<void> {
-  const old = (await store.tickers()).filter(({ first, last }) => first <= day && last < day - MOST_DAYS)
+  const { OVERSOLD_RULES } = await import('../../../data/local/scan-states.js')
+  const oldest = day - OVERSOLD_RULES.maxAge
+  const old = (await store.tickers()).filter(({ first, last }) => first <= day && last < oldest)
   if (old.length === 0) return
   const named = old.slice(0, 3).map(({ ticker, last }) => `${ticker} (${formatDay(last)})`)
   const more = old.length > named.length ? ` and ${whole(old.length - named.length)} more` : ''
   await context.remark(`left out, because no bar is in the week before ${formatDay(day)}: ${named.join(', ')}${more}`)
 }
-
-/** The age in days of the oldest bar on which a scan judges a ticker. */
-const MOST_DAYS = 7
 
 async function notShown(context: Context, { matches, match_count }: OversoldPage): Promise<string> {
   const more = `${whole(match_count - matches.length)} more match`

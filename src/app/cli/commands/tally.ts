@@ -16,7 +16,7 @@ import type { Args, Command } from '../command.js'
 import { eventWords, pasted } from '../command-line.js'
 import type { Context } from '../context.js'
 import { noticeNoEvent, noticeNoEventOfAny, whyNoFactsOfAny } from '../notices.js'
-import { POOL_ARGUMENTS, POOLED, pooledQuery, TIMEFRAME, WIDE } from '../options.js'
+import { POOL_ARGUMENTS, POOLED, pooledQuery, REPORT, TIMEFRAME, WIDE } from '../options.js'
 import { allNamed, announcedDefaultTickers, everyTicker, loadedOf } from '../tickers.js'
 
 const tallyCommand: Command = {
@@ -26,7 +26,7 @@ const tallyCommand: Command = {
     ...POOLED,
     ...optionsOf(TALLY),
     WIDE,
-    ['--report <FILE>', 'write a page that needs nothing else: .html'],
+    REPORT,
     ['--fail-empty', 'exit with 3 when no event matches'],
   ],
   examples: [
