@@ -280,7 +280,9 @@ describe('the trial log and a verdict', () => {
     const compared = await compare(market, parseCompare({ strategies, resamples: 99 }, { tier: null }), { trials })
     expect(compared.trials.log).toMatchObject({ questions: 5, windows: 5 })
     for (const { p } of compared.strategies) expect(ps()).toContain(p)
-    expect(describeComparison(compared).answer).toContain('One of 5 questions (5 windows) asked of these data: ')
+    expect(describeComparison(compared).answer).toContain(
+      'One of 5 questions (5 windows) asked of these data so far (bands trials): ',
+    )
   })
 })
 

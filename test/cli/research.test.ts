@@ -402,12 +402,20 @@ describe('bands trials', () => {
       const own = door === 'backtest' ? 1 : door === 'walk-forward' ? 2 : 5
       const windows = 29 * 5 + own
       expect(log).toEqual({ family: 'ledger', questions: 30, windows, expected: windows * 0.05 })
+      // A sweep is many questions itself, and names the windows of others.
+      const asked = 'asked of these data so far'
       expect(await text(line)).toContain(
-        `One of 30 questions (${windows} windows) asked of these data: by chance about ${Math.round(windows * 0.05)} have p < .05${door === 'tally' ? '.' : '; '}`,
+        door === 'sweep'
+          ? `; with the ${29 * 5} other windows asked of these data (bands trials) the smallest q is `
+          : `One of 30 questions (${windows} windows) ${asked} (bands trials): by chance about ${Math.round(windows * 0.05)} have p < .05${door === 'tally' ? '.' : '; '}`,
       )
       if (log_q !== undefined) expect(await text(line)).toContain(`; over all of them q ${probability(log_q!)}.`)
       const off = await text(`${line} --family run`)
-      expect(off).toContain('One of 30 questions asked of these data; the others are not counted (--family run).')
+      expect(off).toContain(
+        door === 'sweep'
+          ? `; the ${29 * 5} other windows asked of these data are not counted (--family run).`
+          : `One of 30 questions ${asked}; the others are not counted (--family run).`,
+      )
       expect(off).not.toContain('by chance about')
     },
   )

@@ -62,13 +62,13 @@ describe('the answer of a study', () => {
       return studyAnswer(study)
     }
     expect(inLog(0.41)).toMatch(
-      /p \.003\. One of 30 questions \(140 windows\) asked of these data: by chance about 7 have p < \.05; over all of them q \.410\.$/,
+      /p \.003\. One of 30 questions \(140 windows\) asked of these data so far \(bands trials\): by chance about 7 have p < \.05; over all of them q \.410\.$/,
     )
     expect(inLog(0.41, 'run')).toMatch(
-      /p \.003\. One of 30 questions asked of these data; the others are not counted \(--family run\)\.$/,
+      /p \.003\. One of 30 questions asked of these data so far; the others are not counted \(--family run\)\.$/,
     )
     expect(studyAnswer(studied([{ ...CLEAR, p: null, cases: 7 }], { log }))).toMatch(
-      /^Too few: .* One of 30 questions \(140 windows\) asked of these data: by chance about 7 have p < \.05\.$/,
+      /^Too few: .* One of 30 questions \(140 windows\) asked of these data so far \(bands trials\): by chance about 7 have p < \.05\.$/,
     )
     const first = studied([CLEAR], { log: { ...log, questions: 1, windows: 5 } })
     expect(studyAnswer(first)).toMatch(/; p \.003\.$/)
@@ -161,7 +161,7 @@ describe('the answer of a backtest', () => {
       return backtestAnswer(traded(0.42, 0.095, 0.004, { trials: { ...trials, log: { ...log, family }, log_q } }))
     }
     expect(inLog(0.3)).toMatch(
-      /^Not told from chance: [^.]*\.0%; holding made \+9\.5%\. One of 31 questions \(151 windows\) asked of these data: by chance about 8 have p < \.05; over all of them q \.300\.$/,
+      /^Not told from chance: [^.]*\.0%; holding made \+9\.5%\. One of 31 questions \(151 windows\) asked of these data so far \(bands trials\): by chance about 8 have p < \.05; over all of them q \.300\.$/,
     )
     expect(inLog(0.02)).toMatch(/^Beats chance: .* over all of them q \.020\./)
     expect(inLog(0.3, 'run')).toMatch(/^Beats chance: .* the others are not counted \(--family run\)\./)
@@ -191,7 +191,7 @@ describe('the answer of a backtest', () => {
     }
     expect(drawn(0.19, 10).verdict).toEqual({ word: 'worse than holding', agreement: 0.95 })
     expect(backtestAnswer(drawn(0.19, 10))).toMatch(
-      /^Worse than holding: \+10\.0% \(draw 44 of 200; 5-95% of them -5\.0 to \+19\.0%\); holding made \+20\.0%/,
+      /^Worse than holding: \+10\.0% \(5-95% of 200 draws: -5\.0 to \+19\.0%\); holding made \+20\.0%/,
     )
     expect(backtestAnswer(drawn(0.3, 11))).toMatch(/^Depends on which signals got a place: \+10\.0%/)
   })
@@ -234,7 +234,7 @@ describe('the answer of a backtest', () => {
     const equity = [{ ...first!, equity: -0.1 }, ...rest]
     expect(backtestAnswer(traded(0.42, 0.1, 0.001, { validation, equity }))).toBe(answer)
     const draws = { n: 25, return: { p05: -0.2, p50: 0, p95: 0.8 } }
-    expect(says({ draws })).toContain(': -7.9% (5-95% of 25 draws -20.0 to +80.0%) on the days of the tests')
+    expect(says({ draws })).toContain(': -7.9% (5-95% of 25 draws: -20.0 to +80.0%) on the days of the tests')
     const log = { family: 'ledger', questions: 31, windows: 151, expected: 7.55 } as const
     const { trials } = traded(0, 0, 0.1)
     expect(backtestAnswer(traded(0.42, 0.1, 0.001, { validation, trials: { ...trials, log, log_q: 0.3 } }))).toMatch(
@@ -271,10 +271,30 @@ function swept(lead: Partial<SweepCell>, more: Partial<Sweep> = {}): Sweep {
 }
 
 describe('the answer of a sweep', () => {
-  it('gives the trial log after the verdict', () => {
-    const log = { family: 'ledger', questions: 40, windows: 200, expected: 10 } as const
-    expect(sweepAnswer(swept({ log_q: 0.3 }, { log }))).toMatch(
-      /^1 of \d+ tested combinations [^.]*\(q < \.05\)\. One of 40 questions \(200 windows\) asked of these data: by chance about 10 have p < \.05; the smallest q over all of them \.300\. Together/,
+  it('counts the other windows that were asked of these data', () => {
+    const log = { family: 'ledger', questions: 40, windows: madeSweep().tried.cells + 170, expected: 10 } as const
+    const others = '170 other windows asked of these data'
+    expect(sweepAnswer(swept({ log_q: 0.03 }, { log }))).toMatch(
+      new RegExp(
+        `^1 of \\d+ tested combinations beats chance \\(q < \\.05\\); with the ${others} \\(bands trials\\) the smallest q is \\.030\\. Tested together`,
+      ),
+    )
+    expect(sweepAnswer(swept({}, { log: { ...log, family: 'run' } }))).toContain(
+      `; the ${others} are not counted (--family run). Tested together`,
+    )
+  })
+
+  it('says nothing of a log that has only this sweep', () => {
+    const log = { family: 'ledger', questions: 4, windows: madeSweep().tried.cells, expected: 1 } as const
+    expect(sweepAnswer(swept({ log_q: 0.01 }, { log }))).toMatch(/beats chance \(q < \.05\)\. Tested together/)
+  })
+
+  it('names the q of the sweep alone where the log takes the finding back', () => {
+    const log = { family: 'ledger', questions: 40, windows: madeSweep().tried.cells + 170, expected: 10 } as const
+    const sweep = swept({ log_q: 0.31 }, { log })
+    const cells = sweep.cells.map(cell => ({ ...cell, verdict: 'not told from chance' as const }))
+    expect(sweepAnswer({ ...sweep, cells })).toMatch(
+      /^Not told from chance: the smallest q of \d+ tested combinations is \.010 within this sweep; with the 170 other windows asked of these data \(bands trials\) the smallest q is \.310\./,
     )
   })
 
@@ -283,11 +303,11 @@ describe('the answer of a sweep', () => {
     const spa = { lower: 0.3, consistent: 0.31, upper: 0.4 }
     const answer = sweepAnswer(swept({}, { best: { ...best, spa, reality_check: 0.9 } }))
     expect(answer).toMatch(
-      /^1 of \d+ tested combinations beats chance \(q < \.05\)\. Together they are not told from chance \(SPA p \.310\)\./,
+      /^1 of \d+ tested combinations beats chance \(q < \.05\)\. Tested together they are not told from chance \(SPA p \.310\)\./,
     )
     expect(answer).not.toContain('reality')
     expect(sweepAnswer(swept({ p: 0.02, q: 0.4 }))).toMatch(
-      /^Not told from chance: none of \d+ tested combinations \(q < \.05\)\. Together they beat chance/,
+      /^Not told from chance: none of \d+ tested combinations \(q < \.05\)\. Tested together they differ from chance, though no single one is certain/,
     )
   })
 

@@ -110,19 +110,23 @@ export async function filesOf<Table extends string = never>(
   return files
 }
 
-/** Writes rows into a complete file, in the format of its ending. An existing file is replaced. */
+/**
+ * Writes rows into a complete file, in the format of its ending. An existing file is replaced.
+ * @param ofThem said of the rows after their number: `, 19 of them still open`
+ */
 export async function writeTable(
   context: Context,
   file: string,
   thing: string,
   { columns, rows }: Records,
+  ofThem = '',
 ): Promise<void> {
   const ending = extname(file).toLowerCase()
   await intoFile(file, async sink => {
     if (ending === '.json') return sink.write(`${JSON.stringify(rows, null, 1)}\n`)
     return writeAnswer(ending === '.csv' ? 'csv' : 'ndjson', { columns, rows, raw: context.config.csv_raw }, sink)
   })
-  await context.remark(`wrote ${count(rows.length, thing)} to ${file}`)
+  await context.remark(`wrote ${count(rows.length, thing)}${ofThem} to ${file}`)
 }
 
 /** A result for people: the verdict, the question, the tables, the notes, and how it was computed. */

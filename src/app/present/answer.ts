@@ -173,7 +173,7 @@ export function backtestAnswer(found: Backtest): string {
   return `${head}: ${returnText(total)}${drawsText(found)}${holding}.${inLog(log, log_q)}${deflatedDoubt(found)}`
 }
 
-/** `better than 7% of random entries (p .136)`: p is two-sided. */
+/** `better than 7% of random entries (p .136)` */
 export function entryText({
   random_entry: { p, better_than: better, reason },
 }: Pick<Backtest, 'random_entry'>): string {
@@ -193,7 +193,7 @@ export function testedAnswer(found: Pick<Backtest, 'validation' | 'trials'>, tes
   const { statistics, trade_statistics: trades, holding, draws, verdict } = tests
   const { log, log_q } = found.trials
   const [first, last] = testedRange(found)
-  const range = draws === null ? '' : ` (5-95% of ${draws.n} draws ${drawRange(draws.return)})`
+  const range = draws === null ? '' : ` (5-95% of ${draws.n} draws: ${drawRange(draws.return)})`
   const holdingText = `holding over the same days made ${returnText(holding.total_return)}`
   const fall = `worst drawdown ${returnText(statistics.max_drawdown)}`
   return `${title(verdict.word)}: ${returnText(statistics.total_return)}${range} on the days of the tests (${first} to ${last}); ${holdingText}.${inLog(log, log_q)} ${title(entryText(tests))}; ${count(trades.n, 'trade')}, ${fall}.`
@@ -204,10 +204,10 @@ function testedRange({ validation }: Pick<Backtest, 'validation'>): [first: stri
   return [tests[0]?.from ?? UNKNOWN, tests.at(-1)?.to ?? UNKNOWN]
 }
 
-/** ` (draw 44 of 200; 5-95% of them -6.1 to +28.5%)` */
+/** ` (5-95% of 200 draws: -6.1 to +28.5%)` */
 function drawsText({ draws }: Backtest): string {
   if (draws === null) return ''
-  return ` (draw ${draws.shown} of ${draws.n}; 5-95% of them ${drawRange(draws.return)})`
+  return ` (5-95% of ${draws.n} draws: ${drawRange(draws.return)})`
 }
 
 function drawRange({ p05, p95 }: DrawPoints): string {
@@ -220,37 +220,60 @@ export function deflatedText({ deflated_sharpe: deflated, reason, n, family }: B
   return `${probability(deflated)}, by the ${whole(n)} of ${family === 'ledger' ? 'the ledger' : 'this run'}`
 }
 
-/** The answer of a sweep: the number of significant combinations by q, then the first one, then SPA over all. */
+/**
+ * The answer of a sweep: the number of combinations that stand out by q, then the other questions about the same data,
+ * then SPA over all.
+ */
 export function sweepAnswer(sweep: Sweep): string {
-  const { tried, cells, adjust, validation, best, log } = sweep
+  const { tried, cells, adjust, validation, best } = sweep
   const lead = cells.find(({ q, diff }) => q !== null && diff !== null)
   if (lead === undefined)
     return cells.every(({ events }) => events === 0)
       ? 'No such event, so there is nothing to compare.'
       : `Too few: none of ${count(tried.cells, 'combination')} has enough independent cases to be tested.`
-  const countOf = (verdict: SweepCell['verdict']): number => cells.filter(cell => cell.verdict === verdict).length
-  const [better, worse] = [countOf('beats chance'), countOf('worse than chance')]
-  const tested = count(tried.tested, 'tested combination')
-  const of = (n: number, i: number): string => (i === 0 ? `${whole(n)} of ${tested}` : whole(n))
-  const findings = [
-    { n: better, does: better === 1 ? 'beats chance' : 'beat chance' },
-    { n: worse, does: worse === 1 ? 'is worse than chance' : 'are worse than chance' },
-  ]
-    .filter(({ n }) => n > 0)
-    .map(({ n, does }, i) => `${of(n, i)} ${does}`)
+  const findings = findingsText(sweep)
   const rule =
     adjust === 'none' ? `p < .05, not corrected: chance gives about ${(tried.tested * LEVEL).toFixed(0)}` : 'q < .05'
-  const opening =
-    better + worse === 0 ? `Not told from chance: none of ${tested} (${rule})` : `${listed(findings)} (${rule})`
+  const tested = count(tried.tested, 'tested combination')
+  const lost = findings === null && lead.q! < LEVEL && adjust !== 'none'
+  const opening = findings ?? `Not told from chance: ${lost ? `the smallest q of ${tested} is` : `none of ${tested}`}`
+  const decided = lost ? ` ${probability(lead.q)} within this sweep` : ` (${rule})`
   const ability = best.spa?.consistent ?? null
   const together =
     ability === null
       ? ''
-      : ` Together they ${ability < LEVEL ? 'beat chance' : 'are not told from chance'} (SPA p ${probability(ability)}).`
+      : ` Tested together they ${togetherText(ability < LEVEL, findings !== null)} (SPA p ${probability(ability)}).`
   const chosen = validation?.test.diff ?? null
   const outside =
     chosen === null
       ? ''
       : ` On dates that did not choose them the chosen made ${pointsText(chosen)} compared with any ${UNITS[sweep.timeframe]}.`
-  return `${opening}.${inLog(log, lead.log_q, 'the smallest q over all of them')}${together}${outside}`
+  return `${opening}${decided}${withOthersText(sweep, lead.log_q)}.${together}${outside}`
+}
+
+/** `2 of 30 tested combinations beat chance and 1 is worse than chance`; null without a finding. */
+function findingsText({ cells, tried }: Sweep): string | null {
+  const countOf = (verdict: SweepCell['verdict']): number => cells.filter(cell => cell.verdict === verdict).length
+  const [better, worse] = [countOf('beats chance'), countOf('worse than chance')]
+  const findings = [
+    { n: better, does: better === 1 ? 'beats chance' : 'beat chance' },
+    { n: worse, does: worse === 1 ? 'is worse than chance' : 'are worse than chance' },
+  ].filter(({ n }) => n > 0)
+  const of = ` of ${count(tried.tested, 'tested combination')}`
+  const texts = findings.map(({ n, does }, i) => `${whole(n)}${i === 0 ? of : ''} ${does}`)
+  return texts.length === 0 ? null : listed(texts)
+}
+
+function togetherText(isFound: boolean, hasOne: boolean): string {
+  if (!isFound) return 'are not told from chance'
+  return hasOne ? 'differ from chance' : 'differ from chance, though no single one is certain'
+}
+
+/** `; with the 911 other windows asked of these data (bands trials) it is .310`: nothing if this sweep asked all. */
+function withOthersText({ log, tried }: Sweep, q: number | null): string {
+  const others = log === null ? 0 : log.windows - tried.cells
+  if (log === null || others <= 0) return ''
+  const asked = `${count(others, 'other window')} asked of these data`
+  if (log.family === 'run') return `; the ${asked} are not counted (--family run)`
+  return `; with the ${asked} (bands trials) the smallest q is ${probability(q)}`
 }

@@ -39,7 +39,7 @@ import {
   questionOf,
   shortRules,
   signalsSection,
-  skippedText,
+  signalsSentence,
   titleOf,
   tradesSection,
 } from './trades.js'
@@ -101,7 +101,7 @@ function equitySection(found: Backtest): Section {
     { id: 'chance', title: 'Trades, signals and chance', folded: true, untitled: true, ...wideIfTested(found) },
     [
       { on: 'short', trend: own },
-      { on: 'short', notes: [tradesInShort(found)] },
+      { on: 'short', notes: compact([choiceText(found), tradesInShort(found)]) },
       { on: 'wide', trend: own.length === 0 ? [] : [...own, drawdown, ...yearsTrend(found)] },
       { on: 'wide', notes: [tradesSentence(found), signalsSentence(found), ...chanceSentences(found)] },
       pageNote(
@@ -109,6 +109,13 @@ function equitySection(found: Backtest): Section {
       ),
     ],
   )
+}
+
+/** Where signals competed for positions: how many of them, and which of the random choices is shown. */
+function choiceText({ draws, signals, strategy }: Backtest): string | null {
+  if (draws === null) return null
+  const positions = count(strategy.portfolio.max_positions, 'position')
+  return `${positions} for ${count(signals.total, 'signal')}: ${draws.n} random choices; shown is the middle one, draw ${draws.shown} of ${draws.n}.`
 }
 
 /** `71 trades (about 39 independent), 58% won, mean +1.2%; better than 62% of random entries (p .760)` */
@@ -130,18 +137,6 @@ function tradesSentence({ trade_statistics: trades }: Backtest): string {
   const excursions = `on the way ${returnText(mean_mfe)} and ${returnText(mean_mae)}`
   const even = break_even_cost === null ? '' : `; break-even cost: ${(break_even_cost * 10_000).toFixed(0)} bp per side`
   return `${count(n, 'trade')}: ${hit}, ${means}, ${reach}, ${excursions}${even}.`
-}
-
-function signalsSentence({ signals: { total, closed, open, pending, skipped, extended, late } }: Backtest): string {
-  const parts = compact([
-    count(closed, 'closed trade'),
-    open > 0 && `${whole(open)} still open`,
-    pending > 0 && `${whole(pending)} waiting for the next bar`,
-    extended > 0 && `${whole(extended)} that put an exit off`,
-    ...Object.entries(skipped).map(([reason, n]) => n > 0 && `${whole(n)} skipped (${skippedText(reason)})`),
-  ])
-  const after = late === 0 ? '' : ` ${whole(late)} of the trades filled more than 5 days late.`
-  return `${count(total, 'signal')}: ${parts.join(', ')}.${after}`
 }
 
 /** The results of random entry, and the correction for the number of trials. */

@@ -157,7 +157,7 @@ export function describeChanges(found: Changes, tickers: number, watched: Readon
     tablePart(caption, changeColumns(isMixed), rows, { grouped: true })
   const own = changes.filter(({ ticker }) => watched.has(ticker))
   const isShort = changes.length > MOST_CHANGES
-  const listed = own.slice(0, MOST_CHANGES)
+  const listed = own.slice(0, MOST_OF_LISTS)
   const more =
     own.length > listed.length ? [`${whole(own.length - listed.length)} more changes on your lists: --wide`] : []
   return {
@@ -181,9 +181,9 @@ export function describeChanges(found: Changes, tickers: number, watched: Readon
       ...(isShort
         ? [
             {
-              heading: ['most frequent'],
+              heading: [`most frequent: ${frequent(changes).join(', ')}`],
               on: 'short' as const,
-              parts: [tablePart('Most frequent changes', FREQUENT, frequent(changes)), { notes: [EVERY_CHANGE] }],
+              parts: [{ notes: [EVERY_CHANGE] }],
             },
           ]
         : []),
@@ -193,25 +193,18 @@ export function describeChanges(found: Changes, tickers: number, watched: Readon
 }
 
 const MOST_CHANGES = 15
+const MOST_OF_LISTS = 10
 const EVERY_CHANGE = 'every change: --wide or --csv; one field: --field rsi_zone'
 
-interface Frequent {
-  n: number
-  field: string
-  band: string
-}
-
-const FREQUENT: readonly Column<Frequent>[] = [column('n', 'count'), column('field'), column('band')]
-
-/** The five bands that most tickers entered. */
-function frequent(changes: readonly ExportedEvent[]): Frequent[] {
-  const counts = new Map<string, Frequent>()
+/** `236 volume_ratio_band = normal`: the five bands that most tickers entered. */
+function frequent(changes: readonly ExportedEvent[]): string[] {
+  const counts = new Map<string, number>()
   for (const { field, band } of changes) {
-    const key = `${field} ${band}`
-    const one = counts.get(key) ?? { n: 0, field, band }
-    counts.set(key, { ...one, n: one.n + 1 })
+    const state = `${field} = ${band}`
+    counts.set(state, (counts.get(state) ?? 0) + 1)
   }
-  return [...counts.values()].sort((a, b) => b.n - a.n).slice(0, 5)
+  const most = [...counts].sort(([, a], [, b]) => b - a).slice(0, 5)
+  return most.map(([state, n]) => `${whole(n)} ${state}`)
 }
 
 const CHANGE_COLUMNS = [

@@ -51,11 +51,19 @@ export function describeTally(found: Tally): Described {
       ...returns.map((part): Paragraph => ({ heading: [part.table.caption], on: 'wide', parts: [part] })),
     ],
     notes: groups.length === 0 ? [] : notesOf(found),
-    method: groups.length === 0 ? [] : [RANKED],
+    method: groups.length === 0 ? [] : [rankedText(found)],
   }
 }
 
-const RANKED = 'Ranked among its own past: --- worst 5%, = middle 20%, +++ best 5%.'
+/** What the columns of performance bands mean, and how many events have none. */
+function rankedText({ groups }: Tally): string {
+  const unranked = groups.reduce((sum, { windows }) => sum + Math.max(0, ...windows.map(one => one.no_history)), 0)
+  const few =
+    unranked === 0
+      ? ''
+      : ` ${count(unranked, 'event')} ${unranked === 1 ? 'has' : 'have'} too little past to be ranked.`
+  return `Ranked among its own past: --- worst 5%, = middle 20%, +++ best 5%.${few}`
+}
 
 /** The page of a tally: a picture of later returns compared with any bar, and the tables of the terminal. */
 export function describeTallyPage(found: Tally): Description {

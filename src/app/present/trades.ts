@@ -5,7 +5,16 @@ import type { Distance } from '../../core/params/figures.js'
 import type { Strategy } from '../../core/params/strategy.js'
 import type { Backtest, Trade } from '../../research/backtest/result.js'
 import { costsInWords, positionsInWords, rankInWords } from '../../research/backtest/words.js'
-import { type Column, reasonsPart, type Section, section, type Table, tableOf, tablePart } from './description.js'
+import {
+  type Column,
+  compact,
+  reasonsPart,
+  type Section,
+  section,
+  type Table,
+  tableOf,
+  tablePart,
+} from './description.js'
 import { rankColumn, tradesTable } from './long-tables.js'
 import { tradeHistogram } from './strategy-charts.js'
 import { bySpelling, conditionsSuffix, conditionTexts, eventTitle, fromText, rangeTexts, tickersText } from './words.js'
@@ -158,8 +167,24 @@ export function signalsSection(found: Backtest): Section {
   const each = tablePart(title, signalColumns(ranking), rows, { whole: 'json' })
   return section({ id: 'signals', folded: true, title, short: 'Signals', on: 'explain' }, [
     { on: 'page', table: outcomesTable(found) },
+    { on: 'terminal', notes: [signalsSentence(found)] },
     rows.length > 0 && { fold: { title: `Each of ${count(rows.length, 'signal')}`, parts: [each], long: true } },
   ])
+}
+
+/** `12 signals: 8 closed trades, 1 still open, 3 skipped (in a trade).` */
+export function signalsSentence({
+  signals: { total, closed, open, pending, skipped, extended, late },
+}: Backtest): string {
+  const parts = compact([
+    count(closed, 'closed trade'),
+    open > 0 && `${whole(open)} still open`,
+    pending > 0 && `${whole(pending)} waiting for the next bar`,
+    extended > 0 && `${whole(extended)} that put an exit off`,
+    ...Object.entries(skipped).map(([reason, n]) => n > 0 && `${whole(n)} skipped (${skippedText(reason)})`),
+  ])
+  const after = late === 0 ? '' : ` ${whole(late)} of the trades filled more than 5 days late.`
+  return `${count(total, 'signal')}: ${parts.join(', ')}.${after}`
 }
 
 /** Every signal has exactly one of these outcomes; those that extend an exit are counted separately. */
@@ -181,7 +206,7 @@ function outcomesTable({ signals: { total, closed, open, pending, skipped, exten
 }
 
 /** Why a signal made no trade. */
-export function skippedText(reason: string): string {
+function skippedText(reason: string): string {
   return SKIPPED[reason] ?? words(reason)
 }
 

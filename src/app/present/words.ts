@@ -43,10 +43,10 @@ export function logText(log: LogComparison | null, q: number | null, name = 'ove
   if (log === null || log.questions < 2) return null
   const { family, questions, windows, expected } = log
   const one = `One of ${whole(questions)} questions`
-  if (family === 'run') return `${one} asked of these data; the others are not counted (--family run).`
+  if (family === 'run') return `${one} asked of these data so far; the others are not counted (--family run).`
   const byChance = expected < 1.5 ? 'about 1 has' : `about ${whole(Math.round(expected))} have`
   const over = q === null ? '' : `; ${name} ${probability(q)}`
-  return `${one} (${whole(windows)} windows) asked of these data: by chance ${byChance} p < .05${over}.`
+  return `${one} (${whole(windows)} windows) asked of these data so far (bands trials): by chance ${byChance} p < .05${over}.`
 }
 
 /** The number of tried strategies or combinations, in this run and ever. @param sizeText words for the ever tried ones */

@@ -1,5 +1,6 @@
 import { type InvalidParameter, parameter, sentence, wrong } from '../../../core/errors.js'
 import type { FieldSet } from '../../../core/fields/index.js'
+import { whole } from '../../../core/numbers.js'
 import { type BacktestContext, parseBacktest } from '../../../core/params/backtest.js'
 import { COMPARE, GRID, type GridQuery, parseCompare, parseGrid, SHARED } from '../../../core/params/grid.js'
 import { optionsOf, type Written } from '../../../core/params/row.js'
@@ -76,7 +77,11 @@ const backtestCommand: Command = {
     if (args.flag('print-config')) return printConfig(context, strategy, run)
     const found = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
     await showResult(context, args, describeBacktest(found), tradeRecords(found))
-    if (files.trades !== undefined) await writeTable(context, files.trades, 'trade', tradeRecords(found))
+    if (files.trades !== undefined) {
+      const { open } = found.signals
+      const ofThem = open === 0 ? '' : `, ${whole(open)} of them still open,`
+      await writeTable(context, files.trades, 'trade', tradeRecords(found), ofThem)
+    }
     if (files.equity !== undefined) await writeTable(context, files.equity, 'bar', equityRecords(found))
     if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(yearly(found)))
     if (files.report !== undefined) await writeReport(context, files.report, market, found)

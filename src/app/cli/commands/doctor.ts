@@ -21,7 +21,7 @@ import { type FoundKey, keySource, openChosen, storedKeys } from '../profiles.js
 import { terminalFacts } from '../world.js'
 
 const doctorCommand: Command = {
-  options: [['--wide', 'every detail in full']],
+  options: [['--wide', 'what each check found']],
   examples: ['bands doctor', 'bands doctor --json', 'bands doctor --remote https://api.example.com'],
   notes: [
     'Where a server is chosen, it is asked whether it knows the key, which costs nothing.',
@@ -56,7 +56,7 @@ function verdictOf(checks: Diagnosis['checks']): string {
   return `${failures}${warnings === '' ? '' : `; ${warnings}`}.`
 }
 
-/** One line per check; a failed check and a warning are whole, with the remedy below. */
+/** On a terminal failed checks and warnings with their remedies, and the names of the others. */
 function doctorAnswer({ schema, outcome, checks }: Diagnosis, wide: boolean): Answer {
   const withRemedies = checks.map(({ detail, remedy, ...check }) => ({
     ...check,
@@ -69,7 +69,16 @@ function doctorAnswer({ schema, outcome, checks }: Diagnosis, wide: boolean): An
   return {
     ...describeList({ schema, outcome, checks: withRemedies }, rows, shown),
     blocks: screen =>
-      screen.words ? null : [{ title: [verdictOf(checks)], drawing: rows.flatMap(row => drawn(row, screen, wide)) }],
+      screen.words
+        ? null
+        : [
+            {
+              title: [verdictOf(checks)],
+              drawing: wide
+                ? rows.flatMap(row => drawn(row, screen))
+                : [...rows.filter(isFinding).flatMap(row => drawn(row, screen)), ...passedLines(rows, screen)],
+            },
+          ],
   }
 }
 
@@ -82,14 +91,26 @@ interface CheckRow {
 
 const TONES = { ok: 'good', warn: 'strong', fail: 'bad' } as const
 
-function drawn({ check, outcome, detail, remedy }: CheckRow, { width, paint }: Screen, wide: boolean): string[] {
+function isFinding({ outcome }: CheckRow): boolean {
+  return outcome !== 'ok'
+}
+
+/** `ok    node, sqlite, database`: the checks that found nothing. */
+function passedLines(rows: readonly CheckRow[], { width, paint }: Screen): string[] {
+  const names = rows.filter(row => !isFinding(row)).map(({ check }) => check)
+  if (names.length === 0) return []
+  const [first = '', ...rest] = wrap(names.join(', '), width - 6)
+  const lines = [`${paint.good('ok'.padEnd(4))}  ${first}`, ...rest.map(line => ' '.repeat(6) + line)]
+  return [...lines, 'what each found: --wide']
+}
+
+function drawn({ check, outcome, detail, remedy }: CheckRow, { width, paint }: Screen): string[] {
   const head = `${paint[TONES[outcome]](outcome.padEnd(4))}  ${check}`
   const texts = remedy === null ? [detail] : [detail, `try: ${remedy}`]
   // Details are next to the name, or below it on a narrow terminal, where a path has more room.
   const indent = width < 60 ? 6 : 20
   const lines = texts.flatMap(text => wrap(printable(text), width - indent)).map(line => ' '.repeat(indent) + line)
   if (width < 60) return [head, ...lines]
-  if (outcome === 'ok' && !wide) lines.splice(1)
   return [head + (lines[0] ?? '').slice(6 + check.length), ...lines.slice(1)]
 }
 
