@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openSample } from '../../src/app/open/database.js'
-import { roundSteps } from '../../src/app/present/chart.js'
+import { line, newChart, roundSteps } from '../../src/app/present/chart.js'
 import { eventPrice } from '../../src/app/present/charts.js'
 import { tableOf } from '../../src/app/present/description.js'
 import { cellsTable } from '../../src/app/present/long-tables.js'
 import { CHARTED_TICKERS, chartedTickers, hashOfInputs, inputsOf, priceCharts } from '../../src/app/present/prices.js'
 import { tradedPrice } from '../../src/app/present/strategy-charts.js'
+import { drawing } from '../../src/app/report/chart.js'
 import {
   airy,
   dateLabel,
@@ -99,6 +100,31 @@ describe('the part of a chart that is looked at', () => {
     expect(partOf(chart, widthOf(chart), new Set())).toEqual(chart)
     const hidden = partOf(chart, widthOf(chart), new Set(['line 0', 'marks 0']))
     expect([hidden.lines, hidden.marks, hidden.stripes]).toEqual([[], [], chart.stripes])
+  })
+})
+
+describe('names at the ends of lines', () => {
+  const ends = [0.061, 0.06, 0.0605, 0.02, -0.4, -0.401]
+  const chart = newChart('paths', 'Paths', {
+    ...{ x: ['bars', [0, 1, 2]] as const, y: 'return' as const },
+    lines: ends.map((end, i) => line(`band ${i}`, 'accent', [0, end / 2, end], { named: true })),
+  })
+  const namesOf = (width: number): { name: string; y: number }[] => {
+    const found = drawing({ ...chart, width }).text.matchAll(/<text x="[\d.]+" y="([\d.]+)">(band \d)</g)
+    return [...found].map(([, y, name]) => ({ name: name!, y: Number(y) }))
+  }
+
+  it('are in the order of the ends, do not overlap and stay inside', () => {
+    const names = namesOf(760)
+    expect(names.map(({ name }) => name)).toEqual(['band 0', 'band 2', 'band 1', 'band 3', 'band 4', 'band 5'])
+    for (const [i, { y }] of names.entries()) {
+      if (i > 0) expect(y - names[i - 1]!.y).toBeGreaterThan(11)
+      expect(y).toBeLessThan(chart.height - 20)
+    }
+  })
+
+  it('are left to the key of a narrow drawing', () => {
+    expect(namesOf(360)).toEqual([])
   })
 })
 

@@ -134,11 +134,17 @@ describe.each([
       const lows = lowReturns(listings, h)
       expect(low!.n).toBe(lows.length)
       close(low!.mean, average(lows))
+      close(low!.hit, lows.filter(value => value > 0).length / lows.length)
+      const ascending = lows.toSorted((a, b) => a - b)
+      const half = (lows.length - 1) / 2
+      close(low!.median, (ascending[Math.floor(half)]! + ascending[Math.ceil(half)]!) / 2)
     })
   })
 
   it('in the path', async () => {
-    const { path } = await studyOf(listings, 5)
+    const { path, band_paths } = await studyOf(listings, 5)
+    expect(band_paths.map(({ band }) => band)).toEqual(['low', 'middle'])
+    expect(band_paths[0]!.n).toBe(lowReturns(listings, 0).length)
     expect(path.map(({ bar }) => bar)).toEqual(Array.from({ length: 21 }, (_, i) => i - 5))
     for (const point of path) {
       // Every event and every bar that reaches so far, whatever the windows.
@@ -148,6 +154,7 @@ describe.each([
       const own = tickers.flatMap(ticker => moves(ticker, ticker.events))
       expect(point.n).toBe(own.length)
       close(point.mean, average(own))
+      close(band_paths[0]!.mean[path.indexOf(point)], average(lowReturns(listings, point.bar)))
       const weights = tickers.map(ticker => moves(ticker, ticker.events).length)
       const bases = tickers.map(ticker => average(moves(ticker, ticker.base)))
       const total = weights.reduce((sum, x) => sum + x, 0)

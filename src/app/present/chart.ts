@@ -32,7 +32,14 @@ export type XUnit = 'date' | 'year' | 'bars' | 'return' | 'p'
 export type YUnit = 'price' | 'return' | 'money' | 'share' | 'count' | 'ratio'
 
 /** A colour by its meaning; light and dark pages have their own. */
-export type Tone = 'accent' | 'second' | 'third' | 'quiet' | 'gain' | 'loss'
+export type Tone = 'accent' | 'second' | 'third' | 'quiet' | 'gain' | 'loss' | BandTone
+
+/** The bands of a field lie on one range of seven colours, from its first band to its last. */
+export type BandTone = `band-${0 | 1 | 2 | 3 | 4 | 5 | 6}`
+
+export function bandTone(code: number, bands: number): BandTone {
+  return `band-${bands < 2 ? 3 : Math.round((code * 6) / (bands - 1))}` as BandTone
+}
 
 export interface Line {
   label: string
@@ -42,6 +49,8 @@ export interface Line {
   dashed: boolean
   /** Filled down to 0. */
   area: boolean
+  /** Its name is written at its end, where the drawing is wide enough. */
+  named?: boolean
   /** How a terminal draws the line (default: not at all); it has room for two. */
   terminal?: 'whole' | 'dotted'
 }

@@ -104,6 +104,7 @@ export type Part = { on?: Medium | undefined } & (
   | { chart: Chart; note?: string }
   | { charts: readonly Chart[] }
   | { estimates: Estimates }
+  | { forests: readonly Estimates[] }
   | { stacks: Stacks }
   | { trend: readonly Trend[] }
   | { months: readonly Month[] }
@@ -323,6 +324,8 @@ export interface Estimate {
   grey: boolean
   /** Whether it stands out from chance. */
   tone: Tone | undefined
+  /** Drawn next to a mean. */
+  median?: number | null
   /** Shown instead of a null estimate. */
   reason: string
 }
@@ -332,8 +335,10 @@ export interface Estimates {
   id: string
   title: string
   note: string
-  /** Room that the labels take: `short` for a window, `long` for a cell. */
-  names: 'short' | 'long'
+  /** Room that the labels take: `short` for a window, `long` for a cell, `bands` for a band in half a page. */
+  names: 'short' | 'long' | 'bands'
+  /** A dashed line through all rows: the same after any bar. */
+  baseline?: number | null
   of: readonly Estimate[]
 }
 

@@ -1,16 +1,10 @@
-import { isCondition } from '../../core/language/as-field.js'
 import { PERFORMANCES } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { whole, words } from '../../core/numbers.js'
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
 import { type Column, compact, pageNote, reasonsPart, type Section, section, tablePart } from './description.js'
+import { BY_WINDOW, bandsSection, windowColumn } from './study-bands.js'
 import { SIGNS } from './words.js'
-
-/** The window that a row is of, in days or weeks. */
-export function windowColumn(timeframe: Timeframe): Column<{ window: string }> {
-  const title = timeframe === 'weekly' ? 'Weeks' : 'Days'
-  return { key: 'window', title, kind: 'window', of: ({ window }) => String(Number.parseInt(window, 10)) }
-}
 
 type Of<Key extends 'tests' | 'intervals'> = StudyWindow[Key][number] & { window: string; n: number }
 
@@ -42,9 +36,6 @@ export function testSections({ windows, resamples, timeframe }: EventStudy): Sec
   ]
 }
 
-/** Several rows a window. */
-export const BY_WINDOW = { grouped: true, whole: 'json' } as const
-
 /** The columns that only the page shows. */
 const NOTE_COLUMNS: readonly Column<Pick<Of<'tests'>, 'n' | 'reason'>>[] = [
   { title: 'n', kind: 'count', on: 'page', of: ({ n }) => n },
@@ -66,21 +57,9 @@ const INTERVALS: readonly Column<Of<'intervals'>>[] = [
   ...NOTE_COLUMNS,
 ]
 
-/** Other comparisons for the events. */
-export function otherSections({ windows, field, bands, timeframe }: EventStudy): Section[] {
-  // A condition has no other band, only the bars on which it stopped being true.
-  const others = isCondition(field)
-    ? []
-    : windows.flatMap(({ window, other_bands }) => other_bands.map(other => ({ ...other, window })))
-  const isAsked = ({ band }: { band: string }): string => (bands?.includes(band) ? 'asked about' : '')
-  const columns: Column<(typeof others)[number]>[] = [
-    windowColumn(timeframe),
-    { title: 'Band', kind: 'text', of: ({ band }) => band },
-    { title: 'n', kind: 'count', of: ({ n }) => n },
-    { title: 'After', kind: 'return', of: ({ mean }) => mean },
-    { title: 'Rose', kind: 'share', spare: 0, of: ({ hit }) => hit },
-    { title: '', kind: 'text', on: 'page', optional: true, of: isAsked },
-  ]
+/** Other comparisons for the events. @param vocabulary all bands of the field, in their order */
+export function otherSections(study: EventStudy, vocabulary: readonly string[] | undefined): Section[] {
+  const { windows, timeframe } = study
   const missing = reasonsPart(windows.map(({ window, reasons }) => ({ where: window, reasons })))
   return compact([
     section(
@@ -93,11 +72,7 @@ export function otherSections({ windows, field, bands, timeframe }: EventStudy):
       },
       [tablePart(RANDOM_CAPTION, [windowColumn(timeframe), ...RANDOM], windows)],
     ),
-    others.length > 0 &&
-      section({ id: 'bands', title: `Other bands of ${field}`, short: 'Other bands', on: 'wide' }, [
-        pageNote('If every band is followed by much the same, the band that was asked about says little.'),
-        tablePart('Returns after the bands of the field', columns, others, BY_WINDOW),
-      ]),
+    bandsSection(study, vocabulary),
     aftermathSection(windows, timeframe),
     missing &&
       section({ id: 'why', folded: true, title: 'Why there is nothing', short: 'Missing', on: 'wide' }, [missing]),

@@ -19,7 +19,8 @@ import {
 } from './description.js'
 import { TERMS } from './glossary.js'
 import { EVERY, occurrencesTable } from './long-tables.js'
-import { BY_WINDOW, otherSections, testSections, windowColumn } from './study-tests.js'
+import { BY_WINDOW, windowColumn } from './study-bands.js'
+import { otherSections, testSections } from './study-tests.js'
 import {
   conditionTexts,
   eventTitle,
@@ -45,7 +46,7 @@ export function describeStudy(study: EventStudy, prices: readonly PriceChart[] =
     pricesSection(prices, study.tickers, eventPrice),
     ...distributionSections(study),
     ...testSections(study),
-    ...otherSections(study),
+    ...otherSections(study, prices[0]?.bands),
     occurrencesSection(study),
     assumedSection(study.assumptions, [{ on: 'page', facts: [fewestFact(study), ...hints] }]),
     readingSection('study'),

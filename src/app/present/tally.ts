@@ -20,7 +20,7 @@ import {
   type Tone,
   tablePart,
 } from './description.js'
-import { windowColumn } from './study-tests.js'
+import { windowColumn } from './study-bands.js'
 import {
   asOfText,
   eventTitle,

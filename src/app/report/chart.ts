@@ -1,7 +1,7 @@
 import { dataScript, type Html, html, type Piece } from '../../core/html.js'
 import { PERFORMANCES } from '../../core/model/series.js'
 import { words } from '../../core/numbers.js'
-import { type Bars, type Chart, type Line, type Marks, roundSteps, type Stripes } from '../present/chart.js'
+import { type Bars, bandTone, type Chart, type Line, type Marks, roundSteps, type Stripes } from '../present/chart.js'
 import type { Estimate, Estimates, Month, Stacks } from '../present/description.js'
 import {
   axisLabel,
@@ -34,8 +34,16 @@ export function drawing(chart: Chart, across = widthOf(chart)): Html {
   return html`<svg class="drawing${width < 600 && ' narrow'}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="${chart.id}-d">
 <title id="${chart.id}-d">${chart.title}. ${chart.description}</title>
 ${grid(chart, scales)}
+${namesAtEnds(chart, scales)}
 ${clipped(chart, html`${shades(chart, scales)}${chart.stripes !== null && stripes(chart.stripes, scales)}${contents(chart, scales)}`)}
 </svg>`
+}
+
+/** The right margin: wider with names at the ends of lines. */
+function rightOf({ lines, width }: Chart): number {
+  const names = width < WIDE_ENOUGH ? [] : lines.filter(({ named }) => named)
+  const longest = names.reduce((most, { label }) => Math.max(most, label.length), 0)
+  return longest === 0 ? MARGINS.right : Math.min(180, LEADER + 6 + longest * 6.6)
 }
 
 /** The scales of the drawing, and its bottom edge. */
@@ -46,7 +54,8 @@ interface Scales {
 }
 
 export function scalesOf(chart: Chart, across = widthOf(chart)): Scales {
-  const { left, right, top, bottom, stripe } = MARGINS
+  const { left, top, bottom, stripe } = MARGINS
+  const right = rightOf(chart)
   const foot = chart.height - bottom
   const up = heightOf(chart)
   return {
@@ -57,9 +66,9 @@ export function scalesOf(chart: Chart, across = widthOf(chart)): Scales {
 }
 
 /** Cuts off parts beyond the visible range, but not half a mark at the edge. */
-function clipped({ width, height }: Chart, what: Html): Html {
-  const { left, right, bottom } = MARGINS
-  const [x, wide, high] = [left - 6, width - left - right + 12, height - bottom + 2]
+function clipped(chart: Chart, what: Html): Html {
+  const { left, bottom } = MARGINS
+  const [x, wide, high] = [left - 6, chart.width - left - rightOf(chart) + 12, chart.height - bottom + 2]
   return html`<svg x="${x}" y="0" width="${wide}" height="${high}" viewBox="${x} 0 ${wide} ${high}" aria-hidden="true">${what}</svg>`
 }
 
@@ -105,8 +114,11 @@ ${chart.marks.map(({ tone, shape, at, values: heights, notes }) =>
 )}`
 }
 
-function grid({ x: { unit }, y: { unit: upUnit }, height, width }: Chart, { x, y, foot }: Scales): Html {
-  const { left, right, top } = MARGINS
+function grid(chart: Chart, { x, y, foot }: Scales): Html {
+  const { height, width } = chart
+  const [unit, upUnit] = [chart.x.unit, chart.y.unit]
+  const { left, top } = MARGINS
+  const right = rightOf(chart)
   const steps = stepsUp(height)
   const along =
     unit === 'date'
@@ -120,8 +132,13 @@ function grid({ x: { unit }, y: { unit: upUnit }, height, width }: Chart, { x, y
 ${along.map(({ at, label }) => html`<text x="${tenth(x.place(at))}" y="${foot + 16}" text-anchor="middle">${label}</text>`)}</g>`
 }
 
-function rules({ rules: { x: across, y: up }, width }: Chart, x: Scale, y: Scale, foot: number): Html {
-  const { left, right, top } = MARGINS
+function rules(chart: Chart, x: Scale, y: Scale, foot: number): Html {
+  const {
+    rules: { x: across, y: up },
+    width,
+  } = chart
+  const { left, top } = MARGINS
+  const right = rightOf(chart)
   const inside = ({ from, to }: Scale, value: number): boolean => value >= from && value <= to
   const parts = [
     ...across.filter(at => inside(x, at)).map(at => `M${tenth(x.place(at))} ${top}V${tenth(foot)}`),
@@ -138,8 +155,42 @@ function stripes(bands: Stripes, { x, foot }: Scales): Html {
       const wide = tenth(Math.max(x.place(to) - start, 0.4))
       return `M${tenth(start)} ${foot - stripe}h${wide}v${stripe}h${-wide}z`
     })
-    return html`<path class="${bandClass(code, bands.bands.length)}" d="${path.join('')}"><title>${bands.bands[code]}</title></path>`
+    return html`<path class="${bandTone(code, bands.bands.length)}" d="${path.join('')}"><title>${bands.bands[code]}</title></path>`
   })}</g>`
+}
+
+/** Between two names at the ends of lines, and from a line to its name. */
+const [NAME_HEIGHT, LEADER] = [13, 14]
+/** A narrower drawing has no names at the ends of its lines. */
+const WIDE_ENOUGH = 520
+
+/** The names of lines at their ends, moved apart where they would overlap. */
+function namesAtEnds(chart: Chart, { x, y, foot }: Scales): Html {
+  if (chart.width < WIDE_ENOUGH) return html``
+  const { values } = chart.x
+  const last = values.findLastIndex(value => value <= x.to)
+  const names = chart.lines.flatMap(({ named, label, tone, width, values: heights }) => {
+    const height = heights[last]
+    if (!named || height == null || height < y.from || height > y.to) return []
+    return [{ label, tone, width, at: y.place(height), place: y.place(height) }]
+  })
+  names.sort((a, b) => a.at - b.at)
+  // Each pass moves both names of a pair that overlaps; as many passes as names are enough to be read.
+  for (let pass = 0; pass < names.length * 2; pass++) {
+    names.forEach((name, i) => {
+      const above = names[i - 1]
+      const overlap = above === undefined ? 0 : above.place + NAME_HEIGHT - name.place
+      if (above === undefined || overlap <= 0) return
+      above.place -= overlap / 2
+      name.place += overlap / 2
+    })
+  }
+  const beyond = Math.max(0, (names.at(-1)?.place ?? 0) - (foot - 4))
+  const left = tenth(x.place(values[last] ?? x.to))
+  return html`${names.map(
+    ({ label, tone, width, at, place }) =>
+      html`<path class="line ${tone}" d="M${left + 2} ${tenth(at)}L${left + LEADER - 2} ${tenth(place - beyond)}"/><text x="${left + LEADER}" y="${tenth(place - beyond + 4)}"${width > 2 && html` class="first"`}>${label}</text>`,
+  )}`
 }
 
 function labelled(unit: Chart['y']['unit'] | Chart['x']['unit'], steps: readonly number[]): Tick[] {
@@ -271,7 +322,7 @@ ${ribbons.map(({ tone, label }, i) => part('ribbon', i, `${tone} block soft`, la
 ${shades.map(({ tone, label }, i) => part('shades', i, `${tone} block shade`, label))}
 ${bars.map(({ tone, label, outline }, i) => part('bars', i, `${tone} ${outline ? 'stroke' : 'block'}`, label))}
 ${marks.map(({ tone, label, shape }, i) => part('marks', i, `${tone} ${shape}`, label))}
-${stripes?.bands.map((band, code) => html`<li><span class="swatch block ${bandClass(code, stripes.bands.length)}"></span>${band}</li>`)}
+${stripes?.bands.map((band, code) => html`<li><span class="swatch block ${bandTone(code, stripes.bands.length)}"></span>${band}</li>`)}
 </ul>`
 }
 
@@ -279,41 +330,44 @@ function lineSwatch({ area, dashed }: Line): string {
   return area ? 'block soft' : dashed ? 'stroke dashed' : 'stroke'
 }
 
-/** The bands of a field lie on one range of seven colours, from its first band to its last. */
-function bandClass(code: number, bands: number): string {
-  return `band-${bands < 2 ? 3 : Math.round((code * 6) / (bands - 1))}`
-}
-
 /**
  * Draws estimates below each other with their intervals and a line at no difference. The words are next to the drawing,
  * or above it on a narrow page. The drawing is in percent of its width, and needs no script.
  */
-export function forest({ id, title, names, of: estimates }: Estimates): Html {
-  const known = estimates.flatMap(({ value, low, high }) => [value, low, high].filter(v => v !== null))
+export function forest({ id, title, names, baseline = null, of: estimates }: Estimates): Html {
+  const known = [
+    baseline,
+    ...estimates.flatMap(({ value, low, high, median = null }) => [value, low, high, median]),
+  ].filter(value => value !== null)
   const least = Math.min(0, ...known)
   const greatest = Math.max(0, ...known)
   const air = (greatest - least) * 0.05 || 0.01
   const x = scale(least - air, greatest + air, 0, 100)
-  const steps = roundSteps(x.from, x.to, 6)
+  const steps = roundSteps(x.from, x.to, names === 'bands' ? 3 : 6)
   return html`<ul class="forest ${names}" id="${id}" aria-label="${title}">
-${estimates.map(estimate => row(estimate, steps, x))}
+${estimates.map(estimate => row(estimate, { steps, x, baseline, isShort: names === 'bands' }))}
 <li>${axis(steps, x)}</li>
 </ul>`
 }
 
 function row(
-  { label, note, value, low, high, grey, tone: own, reason }: Estimate,
-  steps: readonly number[],
-  x: Scale,
+  { label, note, value, low, high, median = null, grey, tone: own, reason }: Estimate,
+  { steps, x, baseline, isShort }: { steps: readonly number[]; x: Scale; baseline: number | null; isShort: boolean },
 ): Html {
-  const estimateText = value === null ? reason : `${gain(value)}${low === null ? '' : ` [${gainRange(low, high)}]`}`
+  const estimateText =
+    value === null ? reason : `${gain(value)}${low === null || isShort ? '' : ` [${gainRange(low, high)}]`}`
   const tone = grey || value === null ? 'quiet' : own === undefined ? 'accent' : CLASSES[own]
   const at = (place: number): string => percent(x.place(place))
   const whisker = (from: number, to: number): Html =>
     html`<g class="line ${tone}"><line x1="${at(from)}" x2="${at(to)}" y1="13" y2="13"/><line x1="${at(from)}" x2="${at(from)}" y1="9" y2="17"/><line x1="${at(to)}" x2="${at(to)}" y1="9" y2="17"/></g>`
+  const dot = (to: number): Html => html`<circle class="fill ${tone}" cx="${at(to)}" cy="13" r="4.5"/>`
+  const bar = (to: number): Html => {
+    const [left, right] = [x.place(Math.min(0, to)), x.place(Math.max(0, to))]
+    return html`<rect class="bar ${tone}" x="${percent(left)}" y="7" width="${percent(right - left)}" height="12"/>`
+  }
   return html`<li><strong>${label}</strong><span class="note">${note}</span><svg class="strip" aria-hidden="true">
-<g class="grid">${steps.map(step => upright(at(step)))}</g><g class="rule">${upright(at(0))}</g>
-${low !== null && high !== null && whisker(low, high)}${value !== null && html`<circle class="fill ${tone}" cx="${at(value)}" cy="13" r="4.5"/>`}
+<g class="grid">${steps.map(step => upright(at(step)))}</g><g class="rule">${upright(at(0))}</g>${baseline !== null && html`<g class="rule baseline">${upright(at(baseline))}</g>`}
+${value !== null && isShort && bar(value)}${low !== null && high !== null && whisker(low, high)}${median !== null && html`<line class="line median" x1="${at(median)}" x2="${at(median)}" y1="5" y2="21"/>`}${value !== null && !isShort && dot(value)}
 </svg><span class="told">${estimateText}</span></li>`
 }
 

@@ -122,6 +122,8 @@ function partOf(part: Part): Html {
   if ('chart' in part) return figure(part.chart, part.note)
   if ('charts' in part) return html`<div class="pair">${part.charts.map(chart => figure(chart))}</div>`
   if ('estimates' in part) return captioned(part.estimates.title, part.estimates.note, forest(part.estimates))
+  if ('forests' in part)
+    return html`<div class="pair">${part.forests.map(one => captioned(one.title, one.note, forest(one)))}</div>`
   if ('stacks' in part)
     return captioned(part.stacks.title, 'after the events, and paler after any bar', stacked(part.stacks))
   if ('months' in part) return monthsTable(part.months)

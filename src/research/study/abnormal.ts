@@ -24,7 +24,14 @@ import {
 } from '../../core/statistics/event-tests.js'
 import { mean, quantile } from '../../core/statistics/moments.js'
 import { equalUnits, independentUnits, type MemberBars, ratioOf, streamOf, type Unit } from './cell.js'
-import { type AbnormalReturns, LEAST_UNITS, type PathPoint, type TestResult, tooFew } from './result.js'
+import {
+  type AbnormalReturns,
+  type EventStudy,
+  LEAST_UNITS,
+  type PathPoint,
+  type TestResult,
+  tooFew,
+} from './result.js'
 import { type CalendarTime, calendarTime, type StudyPrices, type Subject } from './subject.js'
 
 /** Abnormal returns of events over one window, with the tests of the literature. */
@@ -320,15 +327,43 @@ function ribbon(units: readonly Unit[], resamples: number, seed: number, bar: nu
   return { low: quantile(means, tail), high: quantile(means, 1 - tail) }
 }
 
+/** The average path around the events of the same filter that enter another band of the field. */
+export function bandPathsOf(
+  subjects: readonly Pick<Subject, 'prices' | 'states' | 'byBand'>[],
+  { path, filter }: Pick<StudyQuery, 'path' | 'filter'>,
+): EventStudy['band_paths'] {
+  const bands = subjects[0]?.states.bands ?? []
+  const length = path.before + path.after + 1
+  return bands.flatMap((band, code) => {
+    if (filter.bands?.includes(band)) return []
+    const [sums, counts] = [new Float64Array(length), new Float64Array(length)]
+    for (const { prices, byBand } of subjects) {
+      const own = movesOf(prices, byBand[code]!, path)
+      for (let i = 0; i < length; i++) {
+        sums[i]! += own.sums[i]!
+        counts[i]! += own.counts[i]!
+      }
+    }
+    const means = Array.from(sums, (sum, i) => (counts[i] === 0 ? null : sum / counts[i]!))
+    return [{ band, n: subjects.reduce((n, { byBand }) => n + byBand[code]!.length, 0), mean: means }]
+  })
+}
+
+/** Mean of `movedTo` over some bars, for each bar of the path. */
+function meanMoves(prices: StudyPrices, bars: Int32Array, path: StudyQuery['path']): Float64Array {
+  const { sums, counts } = movesOf(prices, bars, path)
+  return sums.map((sum, i) => sum / counts[i]!)
+}
+
 /**
- * Mean of `movedTo` over some bars, for each bar of the path. The inner loop runs over the path: a study passes each
- * bar a hundred times, and sums that do not wait for each other take half as long.
+ * Sum and number of `movedTo` over some bars, for each bar of the path. The inner loop runs over the path: a study
+ * passes each bar a hundred times, and sums that do not wait for each other take half as long.
  */
-function meanMoves(
+function movesOf(
   { series: { close }, delisting }: StudyPrices,
   bars: Int32Array,
   path: StudyQuery['path'],
-): Float64Array {
+): { sums: Float64Array; counts: Float64Array } {
   const { before, after } = path
   const sums = new Float64Array(before + after + 1)
   for (let i = 0; i < bars.length; i++) {
@@ -338,10 +373,11 @@ function meanMoves(
     for (let by = Math.max(-before, -bar); by <= inside; by++) sums[before + by]! += close[bar + by]! / own - 1
     if (delisting !== null) for (let by = inside + 1; by <= after; by++) sums[before + by]! += delisting.price / own - 1
   }
-  return sums.map((sum, i) => {
+  const counts = sums.map((_, i) => {
     const upTo = delisting === null ? countBelow(bars, close.length - (i - before)) : bars.length
-    return sum / (upTo - countBelow(bars, before - i))
+    return upTo - countBelow(bars, before - i)
   })
+  return { sums, counts }
 }
 
 /**

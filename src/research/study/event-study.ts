@@ -11,7 +11,7 @@ import type { StudyQuery } from '../../core/params/studies.js'
 import { fieldOf, type PricedSource, type RunContext, type Step, type Trial, tickerBars } from '../../core/source.js'
 import { judgeAll } from '../../core/statistics/verdict.js'
 import { type CellSpec, cellTrial, leastByLog, noteAndCompare, type RunInLog } from '../trials.js'
-import { modelledEvents, pathOf } from './abnormal.js'
+import { bandPathsOf, modelledEvents, pathOf } from './abnormal.js'
 import {
   bySeverity,
   type EventStudy,
@@ -41,7 +41,7 @@ export async function eventStudy(
   const { step = () => {}, trials = null } = options
   const material = await materialOf(source, query, step)
   const { subjects } = material
-  const { path, cells } = partsOf(material, step)
+  const { path, band_paths, cells } = partsOf(material, step)
   const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
   const own = cells.map(cell => trialOf(query, range, cell))
   const state = await noteAndCompare(trials, 'cell', own, query.family ?? 'ledger')
@@ -56,6 +56,7 @@ export async function eventStudy(
     log: state?.log ?? null,
     windows,
     path,
+    band_paths,
     occurrences: [],
     assumptions: assumptionsOf(material),
     warnings: [...bySeverity(warningsOf(material, windows)), ...source.remarks()],
@@ -117,7 +118,7 @@ async function materialOf(source: PricedSource, query: StudyQuery, step: Step): 
 }
 
 /** The path, and the cell of each horizon. */
-function partsOf(material: Material, step: Step): { path: EventStudy['path']; cells: Cell[] } {
+function partsOf(material: Material, step: Step): Pick<EventStudy, 'path' | 'band_paths'> & { cells: Cell[] } {
   const { query, subjects, modelled } = material
   const { horizons } = query
   const parts = horizons.length + 1
@@ -127,7 +128,7 @@ function partsOf(material: Material, step: Step): { path: EventStudy['path']; ce
     step(() => `study  ${horizon} bars  ${i + 2}/${parts}`)
     return studyWindow(material, horizon)
   })
-  return { path, cells }
+  return { path, band_paths: bandPathsOf(subjects, query), cells }
 }
 
 function headOf({ query, subjects, asOf }: Material, range: Range) {

@@ -23,6 +23,8 @@ export interface EventStudy extends EventFilter, Sampling {
   log: LogComparison | null
   windows: StudyWindow[]
   path: PathPoint[]
+  /** The average path of the other bands of the field: their events, and the mean at each bar of `path`. */
+  band_paths: { band: string; n: number; mean: (number | null)[] }[]
   occurrences: Occurrence[]
   /** Assumptions, one a line: returns, base, null, clustering, survivorship. */
   assumptions: string[]
@@ -131,7 +133,7 @@ export interface StudyWindow {
     reason: string | null
   }
   /** The other bands of the field, each with its own events. */
-  other_bands: { band: string; n: number; mean: number | null; hit: number | null }[]
+  other_bands: { band: string; n: number; mean: number | null; median: number | null; hit: number | null }[]
   abnormal: AbnormalReturns | null
   /** Aftermath bands after the events against those after any bar: counts in the order of PERFORMANCES. */
   aftermath: { counts: number[]; base: number[]; lift: (number | null)[]; g: number | null; p: number | null } | null

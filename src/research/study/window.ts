@@ -212,25 +212,27 @@ function otherBands(
   horizon: number,
   chosen: readonly string[] | null,
 ): StudyWindow['other_bands'] {
-  const found = (subjects[0]?.states.bands ?? []).map(band => ({ band, n: 0, sum: 0, gains: 0 }))
+  const found = (subjects[0]?.states.bands ?? []).flatMap((band, code) => {
+    if (chosen?.includes(band)) return []
+    const most = subjects.reduce((n, { byBand }) => n + byBand[code]!.length, 0)
+    return [{ band, code, n: 0, returns: new Float64Array(most) }]
+  })
   for (const { prices, byBand } of subjects) {
     const forward = forwardReturns(prices, horizon)
-    for (const [code, one] of found.entries()) {
-      for (const bar of byBand[code]!) {
+    for (const one of found) {
+      for (const bar of byBand[one.code]!) {
         const value = forward[bar]!
-        if (Number.isNaN(value)) continue
-        one.n++
-        one.sum += value
-        if (value > 0) one.gains++
+        if (!Number.isNaN(value)) one.returns[one.n++] = value
       }
     }
   }
-  return found
-    .filter(({ band }) => !chosen?.includes(band))
-    .map(({ band, n, sum, gains }) => ({
-      ...{ band, n },
-      ...(n === 0 ? { mean: null, hit: null } : { mean: sum / n, hit: gains / n }),
-    }))
+  return found.map(({ band, n, returns }) => {
+    const known = returns.subarray(0, n)
+    // The mean first: a sum depends on the order.
+    const average = mean(known)
+    known.sort()
+    return { band, n, mean: average, median: quantile(known, 0.5), hit: n === 0 ? null : countGains(known) / n }
+  })
 }
 
 /**

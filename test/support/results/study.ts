@@ -39,6 +39,7 @@ export function madeStudy(charts: readonly PriceChart[], more: Partial<EventStud
     events: all.length,
     windows: horizons.map(horizon => windowOf(charts, all, horizon, weekly ? 'w' : 'd')),
     path: pathOf(all),
+    band_paths: bandPathsOf(pathOf(all)),
     occurrences: all.map(({ chart, at }) => occurrence(chart, at, horizons, weekly ? 'w' : 'd')),
     assumptions: [
       'Returns are close to close, from the close of the event.',
@@ -146,6 +147,7 @@ function windowOf(
       band,
       n: 20 + i,
       mean: 0.001 * i,
+      median: 0.0008 * i,
       hit: 0.5 + 0.01 * i,
     })),
     abnormal: {
@@ -282,4 +284,13 @@ function deviation(values: readonly number[]): number | null {
   const middle = mean(values)
   if (middle === null || values.length < 2) return null
   return Math.sqrt(values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1))
+}
+
+/** The paths of the other bands run along that of the events. */
+function bandPathsOf(path: EventStudy['path']): EventStudy['band_paths'] {
+  return BANDS.filter(band => band !== 'oversold').map((band, i) => ({
+    band,
+    n: 20 + i,
+    mean: path.map(({ mean }) => (mean === null ? null : mean * (1 - i / 10))),
+  }))
 }
