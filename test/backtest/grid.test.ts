@@ -38,6 +38,8 @@ describe('a grid', () => {
       expect(strategy.exit).toMatchObject({ hold: [2, 5, 9, 14][Math.floor(i / 3)], stop: [null, 0.02, 0.04][i % 3] })
       const { statistics, trade_statistics, equity } = await backtest(market, strategy, { ...query.run, reps: 0 })
       expect(found.cells[i]).toMatchObject({ statistics, trade_statistics, value: statistics.sharpe })
+      if (i === found.best!.cell)
+        expect(found.best!.equity).toEqual(equity.map(({ date, equity }) => ({ date, equity })))
       columns.push(
         Float64Array.from(
           equity.slice(1),

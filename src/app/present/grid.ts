@@ -26,7 +26,7 @@ import {
 import { EVERY } from './long-tables.js'
 import { outOfSampleSection, validationSection } from './performance.js'
 import { statisticsRow } from './records.js'
-import { testsChart } from './strategy-charts.js'
+import { bestEquity, testsChart } from './strategy-charts.js'
 
 import {
   originFacts,
@@ -260,6 +260,7 @@ function bestSection(found: Grid): Section {
           overfittingText(pbo, reasons.pbo ?? UNKNOWN),
         ],
       },
+      { on: 'page', chart: bestEquity(best) },
     ],
   )
 }

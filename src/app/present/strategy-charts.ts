@@ -1,6 +1,13 @@
 import { TRUTHS } from '../../core/language/as-field.js'
 import { count, figure, returnText, whole } from '../../core/numbers.js'
-import { type Backtest, SAME_EXPOSURE, type Tests, type Trade, type Year } from '../../research/backtest/result.js'
+import {
+  type Backtest,
+  type Grid,
+  SAME_EXPOSURE,
+  type Tests,
+  type Trade,
+  type Year,
+} from '../../research/backtest/result.js'
 import {
   type Bars,
   type Case,
@@ -53,6 +60,20 @@ export function testsChart({ equity, statistics, holding }: Tests): Chart {
       line('tests', 'accent', column('equity'), { width: 2, terminal: 'whole' }),
     ],
     rules: { x: [], y: [1] },
+  })
+}
+
+/** The equity of the best combination of a grid. */
+export function bestEquity({ equity }: NonNullable<Grid['best']>): Chart {
+  const own = equity.map(point => point.equity)
+  const start = own[0] ?? 1
+  return over(equity, 'best-equity', 'Equity of the best combination', {
+    description: `The best combination made ${returnText((own.at(-1) ?? start) / start - 1)}, chosen with these data in view.`,
+    height: 300,
+    y: 'money',
+    log: isPositive(own),
+    lines: [line('the best', 'accent', own, { width: 2, terminal: 'whole' })],
+    rules: { x: [], y: [start] },
   })
 }
 

@@ -15,7 +15,7 @@ import { inOrder, shared } from '../../data/threads.js'
 import { bestOf, choiceOf, type Score } from '../parts.js'
 import { bySeverity, LEAST_UNITS, type Warning } from '../study/result.js'
 import { checkFamily, correctedByLog } from '../trials.js'
-import { CELL_DRAWS, DEPENDS, drawsOf, simulate } from './draws.js'
+import { CELL_DRAWS, DEPENDS, type DrawnRun, drawsOf, simulate } from './draws.js'
 import { type CalendarPart, portfolioCalendar } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
 import type {
@@ -83,6 +83,7 @@ export async function grid(
   const low = best === null ? null : sampleOf(own.draws?.sharpe.p05 ?? null, own.returns, own.barsAYear)
   const deflated_sharpe_p05 = low && deflatedSharpe({ ...low, trials: deflated.n, variance: deflated.variance })
   const evidence = tested?.evidence ?? null
+  const shown = best === null ? null : simulate(ready[best]!)
   const verdict =
     evidence !== null
       ? verdictOn(evidence, deflated)
@@ -108,11 +109,12 @@ export async function grid(
     seed,
     cells,
     best:
-      best === null
+      best === null || shown === null
         ? null
         : {
             ...{ cell: best, strategy: strategies[best]!, neighbours: neighboursOf(axes, values, best) },
             deflated_sharpe_p05,
+            equity: Array.from(shown.days, (day, i) => ({ date: formatDay(day), equity: shown.equity[i]! })),
           },
     smoothness: smoothnessOf(axes, values, groups),
     trials: deflated,
@@ -125,7 +127,7 @@ export async function grid(
         ...warningsOf(query, cells, best),
         ofDays(strategies, found),
         ...ofTraining(validation, query),
-        ...(best === null ? [] : ofBest(ready[best]!, own.statistics)),
+        ...(shown === null ? [] : ofBest(shown, own.statistics)),
         ofPrices(distinct[0] ?? []),
       ]),
       ...source.remarks(),
@@ -301,8 +303,8 @@ function ofDays(strategies: readonly Strategy[], found: readonly FullCell[]): Wa
 }
 
 /** The warnings of a backtest of the best cell. */
-function ofBest(best: Ready, statistics: EquityStatistics): Warning[] {
-  return warningsOfOne(simulate(best), statistics).map(([kind, sentence]) => {
+function ofBest(best: DrawnRun, statistics: EquityStatistics): Warning[] {
+  return warningsOfOne(best, statistics).map(([kind, sentence]) => {
     const isOfAll = kind === 'prices' || sentence === SAME_CLOSE
     return [kind, sentence && !isOfAll && `the best: ${sentence}`]
   })

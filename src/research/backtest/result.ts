@@ -364,6 +364,8 @@ export interface Grid extends ResultHead, DataUsed {
     neighbours: Neighbours
     /** The deflated Sharpe ratio at the 5 % point of its draws; null without draws. */
     deflated_sharpe_p05: number | null
+    /** Its equity at each close; of several draws the one that is shown. */
+    equity: { date: string; equity: number }[]
   } | null
   /** Correlation of the cells with the means of their neighbours; null with too few cells or no variation. */
   smoothness: number | null
