@@ -266,7 +266,9 @@ describe('refusals use the words of the author', () => {
   })
 
   test('a file that is not there is no question of tickers', async () => {
-    expect(await told('backtest nofile.yaml')).toBe('error: there is no file nofile.yaml. ')
+    expect(await told('backtest nofile.yaml')).toBe(
+      'error: there is no file nofile.yaml. try: bands backtest --all rsi_zone --hold 20 ',
+    )
   })
 
   test('a fault in a file is named by its keys', async () => {

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { bundledBars, run, wordsOf } from './support/run.js'
 import { isPasteable, lastLine } from './support/slips.js'
@@ -44,6 +45,13 @@ test.each([
   ['tally AAPL --band rsi_zone', 'tally AAPL rsi_zone --band oversold'],
   ['changes AAPL', 'changes --tickers AAPL'],
   ['evnts AAPL rsi_zone', 'events AAPL rsi_zone'],
+  ['backtest AAPL rsi_zone --costs 10 bp --hold 20', 'backtest AAPL rsi_zone --costs 10bp --hold 20'],
+  ["events AAPL --when 'oversold = rsi_zone'", "events AAPL --when 'rsi_zone = oversold'"],
+  [
+    "events AAPL --when 'rsi_zone = oversold, trend_direction = uptrend'",
+    "events AAPL --when 'rsi_zone = oversold and trend_direction = uptrend'",
+  ],
+  ['changes --since yesterday', 'changes --since last'],
   ['export event --tickers AAPL --field rsi_zone', 'export events --tickers AAPL --field rsi_zone'],
 ])('bands %s ends with bands %s', async (line, then) => {
   const { code, err } = await ask(line)
@@ -56,6 +64,20 @@ test('a field for a strategy file ends with the line that makes the file', async
   const { code, err } = await ask('compare rsi_zone macd_state')
   expect([code, lastLine(err)]).toEqual([3, 'bands backtest --all rsi_zone --print-config --hold 20'])
   expect(await run(wordsOf(lastLine(err)).slice(1), { env })).toMatchObject({ code: 0 })
+})
+
+test('a strategy file that is not there ends with one of nearly the same name, or the line that makes one', async () => {
+  const file = folder.file('dip.yaml')
+  const made = await run(wordsOf('backtest AAPL rsi_zone --band oversold --hold 5 --print-config'), { env })
+  writeFileSync(file, made.out)
+  const near = await ask(`backtest ${folder.file('dip.yml')}`)
+  expect([near.code, lastLine(near.err)]).toEqual([3, `bands backtest ${file}`])
+  for (const line of ['backtest none.yaml', 'compare none.yaml other.yaml']) {
+    const { code, err } = await ask(line)
+    expect(code).toBe(3)
+    expect(lastLine(err)).toMatch(/^bands backtest --all rsi_zone /)
+    expect(await run(wordsOf(lastLine(err)).slice(1), { env })).toMatchObject({ code: 0 })
+  }
 })
 
 test('a date that can be read in two ways ends with both', async () => {

@@ -25,7 +25,7 @@ import type { FieldSet } from '../../core/fields/index.js'
 import { fieldsWithBand } from '../../core/language/condition.js'
 import { exampleOf } from '../../core/params/row.js'
 import { redacted } from '../../server/accounts/key.js'
-import { CATALOGUE, type Entry, groupOf, type ParsedCommand, TOP_WORDS, usage } from './catalogue.js'
+import { CATALOGUE, type Entry, groupOf, kindsOf, type ParsedCommand, TOP_WORDS, usage } from './catalogue.js'
 import type { Command } from './command.js'
 import {
   againWords,
@@ -285,8 +285,10 @@ async function notFoundHelp(
   // Tickers do not help with a missing file or account.
   if (missing?.kind !== 'ticker' || context?.opened == null) {
     // A file that is missing may be a field, which a strategy file is made of.
-    const isMade = missing?.kind === 'file' && (await entryIn(argv)?.load())?.madeBy !== undefined
-    if (isMade && suggestions.length === 0) return [['try', (await workingLines(error, argv, world, context))[0] ?? '']]
+    const command = await entryIn(argv)?.load()
+    const takesField = command?.arguments?.flatMap(kindsOf).includes('FIELD') || command?.madeBy !== undefined
+    if (missing?.kind === 'file' && takesField && suggestions.length === 0)
+      return [['try', (await workingLines(error, argv, world, context))[0] ?? '']]
     const words = correctedWords(error, argv)
     return [['try', words === null ? '' : pasted(words)]]
   }

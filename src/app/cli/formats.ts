@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
-import { access, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
-import { dirname, extname } from 'node:path'
-import { BadData, NotFound, quoted, StorageError, wrong } from '../../core/errors.js'
+import { access, lstat, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, extname, join } from 'node:path'
+import { BadData, NotFound, quoted, StorageError, suggest, wrong } from '../../core/errors.js'
 import { parseDay } from '../../core/model/day.js'
 import type { Column } from '../../core/model/event.js'
 import { smallText, TOO_LONG } from '../../core/params/small-text.js'
@@ -234,9 +234,15 @@ export async function textOf(file: string): Promise<string> {
   } catch (cause) {
     if (cause instanceof BadData) throw cause
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new NotFound(`there is no file ${file}.`, [], { missing: { kind: 'file', name: file } })
+      throw new NotFound(`there is no file ${file}.`, await nearFiles(file), { missing: { kind: 'file', name: file } })
     throw new StorageError(`cannot read ${file}: ${(cause as Error).message}`, { cause })
   }
+}
+
+/** Files of the same folder with nearly the same name. */
+async function nearFiles(file: string): Promise<string[]> {
+  const names = await readdir(dirname(file)).catch(() => [])
+  return suggest(basename(file), names).map(name => join(dirname(file), name))
 }
 
 /** For work that takes long before it has anything to write. Throws StorageError. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { InvalidParameter, suggest } from '../../core/errors.js'
 import type { FieldSet } from '../../core/fields/index.js'
 import { fieldsWithBand } from '../../core/language/condition.js'
@@ -47,19 +48,26 @@ export async function mended(argv: readonly string[], known: Vocabulary, reading
   const own = command.options ?? []
   const specs = [...own, ...GLOBAL_OPTIONS.filter(spec => !own.some(one => longName(one) === longName(spec)))]
   const { madeBy } = command
+  const rest = found.rest.filter((word, at) => !isMissingStrategy(word, found.rest[at - 1]))
   const { fields, files } = sortWords(
-    found.rest.filter(word => !word.startsWith('-')),
+    rest.filter(word => !word.startsWith('-')),
     known,
   )
-  if (madeBy !== undefined && fields.length > 0 && files.length === 0)
-    return mended([...madeBy, ...found.rest], known, reading)
+  // Without a file, the line is the one that makes it.
+  const isMade = fields.length > 0 || rest.length < found.rest.length
+  if (madeBy !== undefined && isMade && files.length === 0) return mended([...madeBy, ...rest], known, reading)
   const line: Line = { name: found.entry.name, command, specs, parts: [], known, reading }
-  const other = await readParts(line, found.rest, found.entry)
-  if (other !== null) return mended([...other.split(' '), ...found.rest], known, reading)
+  const other = await readParts(line, rest, found.entry)
+  if (other !== null) return mended([...other.split(' '), ...rest], known, reading)
   arrange(line)
   mendValues(line)
   complete(line)
   return [...line.name.split(' '), ...line.parts.flatMap(part => (typeof part === 'string' ? [part] : wordsOf(part)))]
+}
+
+/** Whether a word names a strategy file that is not there. @param before the word in front of it */
+function isMissingStrategy(word: string, before = ''): boolean {
+  return /\.(ya?ml|json)$/i.test(word) && !before.startsWith('-') && !existsSync(word)
 }
 
 /** The words that a line of this user may name. */
@@ -155,11 +163,24 @@ async function readParts(line: Line, words: readonly string[], entry: Entry): Pr
       if (hasNext && joined === undefined && others.length > 0 && (await optionTakes(only!, name))) at++
     } else if (!takesValue(spec)) parts.push({ spec, value: null })
     else {
-      parts.push({ spec, value: joined ?? (hasNext ? next : '') })
       if (joined === undefined && hasNext) at++
+      const option = { spec, value: joined ?? (hasNext ? next : '') }
+      const rest = words[at + 1]
+      if (hasNext && rest !== undefined && isUnit(line, option, rest)) {
+        option.value += rest
+        at++
+      }
+      parts.push(option)
     }
   }
   return null
+}
+
+/** Whether a word belongs to the value before it: `--costs 10 bp`. */
+function isUnit(line: Line, { spec, value }: Typed, word: string): boolean {
+  const { others } = sortWords([word], line.known, true)
+  const hasUnit = spec[5] !== undefined && /^\d/.test(value ?? '') && /^[a-z%]+$/i.test(word)
+  return hasUnit && others.length > 0 && problem(line, { spec, value: value + word }) === null
 }
 
 /** Whether a command takes the same arguments. */
@@ -338,8 +359,11 @@ function isUseless(line: Line, [, , , , , parameter]: OptionSpec): boolean {
 
 /** A value with the nearest allowed word in the place of the wrong one; null if there is none. */
 function correctedValue(text: string, { value, suggestions = [], column }: InvalidParameter['offence']): string | null {
-  const [meant] = suggestions
+  const [meant = value === ',' ? ' and' : undefined] = suggestions
   if (meant === undefined) return null
+  // `oversold = rsi_zone`: the sides change places.
+  const [field, band] = meant.split(' = ')
+  if (band !== undefined && text.includes(`${band} = ${field}`)) return text.replace(`${band} = ${field}`, meant)
   if (text === value) return meant
   if (column !== undefined) return correctedIn([text], { value, column }, meant)?.[0] ?? null
   return text

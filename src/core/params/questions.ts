@@ -326,6 +326,7 @@ export function parseScreen(params: object, fields: FieldSet) {
 const SINCE: Kind<Day | 'last', string> = {
   schema: { anyOf: [{ type: 'string', format: 'date' }, { enum: ['last'] }] },
   takes: 'DATE',
+  example: 'last',
   parse: (param, written) => {
     const text = textOf(param, written)
     if (text === 'last') return 'last'
