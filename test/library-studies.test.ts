@@ -59,6 +59,8 @@ describe('studies of a program', () => {
       await bands.backtest({ strategy: { tickers: ['ONE'], entry, exit: { hold: 5 } }, hold: 10, reps: 99 }),
     ).toEqual(whole)
     expect(await bands.backtest({ strategy: JSON.stringify(whole.strategy), reps: 99 })).toEqual(whole)
+    const all = { ...whole.strategy, tickers: 'all' }
+    expect((await bands.backtest({ strategy: JSON.stringify(all), reps: 99 })).tickers).toEqual(['ONE', 'TWO'])
     const text = 'tickers: ONE\nentry:\n  field: rsi_zone\nexit:\n  hold: 0\n'
     await expect(bands.backtest({ strategy: text })).rejects.toMatchObject({
       code: 'bad_data',

@@ -10,6 +10,7 @@ import type { ExportedBar, ExportedEvent, ExportedSeriesBar } from '../core/mode
 import type { FactKind } from '../core/model/facts.js'
 import type { Tier } from '../core/model/terms.js'
 import { type Checks, checkFunction, checkOptions, listOf, objectOf, tickersOf } from '../core/params/arguments.js'
+import type { BacktestContext } from '../core/params/backtest.js'
 import type { OwnField } from '../core/params/fields-file.js'
 import type { CompareParams, GridParams } from '../core/params/grid.js'
 import { THREADS } from '../core/params/kinds.js'
@@ -76,7 +77,7 @@ abstract class Studies extends Questions {
   async backtest(params: BacktestParams, options: ProgressOptions = {}): Promise<Backtest & OwnFields> {
     const { parseBacktest } = await import('../core/params/backtest.js')
     const { backtest } = await import('../research/backtest/backtest.js')
-    const { strategy, run, notes } = parseBacktest(params, { tier: this.tier, fields: this.known })
+    const { strategy, run, notes } = parseBacktest(params, await this.#strategyContext('strategy' in Object(params)))
     return noted(notes, await this.#ask(options, (market, all) => backtest(market, strategy, run, all)))
   }
 
@@ -84,7 +85,7 @@ abstract class Studies extends Questions {
   async grid(params: GridParams, options: ProgressOptions = {}): Promise<Grid & OwnFields> {
     const { parseGrid } = await import('../core/params/grid.js')
     const { grid } = await import('../research/backtest/grid.js')
-    const query = parseGrid(params, { tier: this.tier, fields: this.known })
+    const query = parseGrid(params, await this.#strategyContext('strategy' in Object(params)))
     return noted(query.notes, await this.#ask(options, (market, all) => grid(market, query, all)))
   }
 
@@ -92,7 +93,7 @@ abstract class Studies extends Questions {
   async compare(params: CompareParams, options: ProgressOptions = {}): Promise<Comparison & OwnFields> {
     const { parseCompare } = await import('../core/params/grid.js')
     const { compare } = await import('../research/backtest/compare.js')
-    const query = parseCompare(params, { tier: this.tier, fields: this.known })
+    const query = parseCompare(params, await this.#strategyContext(true))
     return noted(query.notes, await this.#ask(options, (market, all) => compare(market, query, all)))
   }
 
@@ -123,6 +124,12 @@ abstract class Studies extends Questions {
   }
 
   /** Counts the trials of a question in the trial log. */
+  /** @param hasFile a strategy file may mean all loaded tickers */
+  async #strategyContext(hasFile: boolean): Promise<BacktestContext> {
+    const about = { tier: this.tier, fields: this.known }
+    return hasFile ? { ...about, loaded: await (await this.#prices()).withBars() } : about
+  }
+
   async #ask<Found extends { warnings: string[] }>(
     options: ProgressOptions,
     work: (market: PricedSource, options: ProgressOptions & { trials: Trials | null }) => Promise<Found>,

@@ -41,6 +41,18 @@ describe('bands backtest', () => {
     for (const { date } of found.skipped) expect(text).toMatch(new RegExp(`^${date} .*skipped: `, 'm'))
   })
 
+  test('writes all tickers as one word, which means those that are loaded', async () => {
+    const rules = 'backtest --all rsi_zone --band oversold --hold 5 --reps 99'
+    const { out } = await ask(`${rules} --print-config`)
+    expect(out).toContain('\ntickers: all\n')
+    writeFileSync(folder.file('all.yaml'), out)
+    const ran = (await ask(`${rules} --json`)).out
+    expect((await ask(`backtest ${folder.file('all.yaml')} --reps 99 --json`)).out).toBe(ran)
+    expect(JSON.parse((await ask(`backtest ${folder.file('all.yaml')} --tickers AAPL --json`)).out)).toMatchObject({
+      tickers: ['AAPL'],
+    })
+  })
+
   test('prints the strategy file that makes the same run', async () => {
     const rules = '--exit leave --stop 5% --trailing 2atr --side long --max-positions 3 --rf 1% --benchmark GSPC'
     const printed = await ask(`${BACKTEST} ${rules} --print-config`)

@@ -6,7 +6,7 @@ import { CONDITIONS_LAG, LAGGED_PARTS } from './context.js'
 import { checkedNames, itemsOf, type Parameter, typedValue, type Written } from './row.js'
 import { COSTS_TEXT } from './short-forms.js'
 import { BACKTEST, candidatesOf, LEAVES, type Leaf, type RunOptions, runOf, type Strategy } from './strategy.js'
-import { oldKeys, type PlaceFinder, readYaml, strategyOf } from './strategy-file.js'
+import { EVERY_TICKER, oldKeys, type PlaceFinder, readYaml, strategyOf } from './strategy-file.js'
 import { refuse } from './values.js'
 import { namesTicker, uselessLag } from './when.js'
 
@@ -16,17 +16,20 @@ export interface BacktestContext {
   /** The name of a strategy text in refusals. */
   file?: string
   fields?: FieldSet
+  /** The tickers that `tickers: all` of a file means. */
+  loaded?: readonly string[]
 }
 
 /** Throws InvalidParameter for the first fault; BadData with its position for a fault in a file. */
 export function parseBacktest(
   input: object,
-  { tier, file = 'strategy', fields = BUILT_IN }: BacktestContext,
+  { tier, file = 'strategy', fields = BUILT_IN, loaded }: BacktestContext,
 ): { strategy: Strategy; run: RunOptions; notes: string[] } {
   const { strategy: written = {}, tickers, ...rest } = objectOf('params', input)
   const { document, places } = located(written, file, fields)
   const params = checkedNames(withoutNulls(rest), Object.keys(BACKTEST))
-  const named = tickers === undefined ? {} : { tickers: tickersOf(tickers) }
+  const all = document.tickers === EVERY_TICKER && loaded !== undefined ? { tickers: [...loaded] } : {}
+  const named = tickers === undefined ? all : { tickers: tickersOf(tickers) }
   const whole = withParams({ ...document, ...named }, params, fields)
   const read = (hold?: string): Strategy => {
     const withOneHold = hold === undefined ? whole : { ...whole, exit: { ...partOf(whole, 'exit'), hold } }

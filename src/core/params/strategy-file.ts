@@ -69,18 +69,22 @@ export function strategyOf(
   })
 }
 
-/** The text of a strategy file that is read as the same strategy again. */
-export function printStrategy(strategy: Strategy): string {
-  return stringify(documentOf(strategy), { lineWidth: 0, aliasDuplicateObjects: false })
+/** The text of a strategy file that is read as the same strategy again. @param ofAll its tickers are all that are loaded */
+export function printStrategy(strategy: Strategy, ofAll = false): string {
+  return stringify(documentOf(strategy, ofAll), { lineWidth: 0, aliasDuplicateObjects: false })
 }
 
-/** A strategy as a file spells it. */
-export function documentOf(strategy: Strategy): object {
+/** Means every loaded ticker in a strategy file; the ticker ALL is in capitals. */
+export const EVERY_TICKER = 'all'
+
+/** A strategy as a file spells it. @param ofAll its tickers are all that are loaded */
+export function documentOf(strategy: Strategy, ofAll = false): object {
   const { entry, exit, costs, portfolio } = strategy
   const { hold, stop, target, trailing, on } = exit
   const rules = exitTexts(exit, entry.field)
   return {
     ...strategy,
+    ...(ofAll && { tickers: EVERY_TICKER }),
     entry: { ...entryForFile(entry), context: contextForFile(entry.context) },
     exit: {
       hold,

@@ -74,7 +74,7 @@ const backtestCommand: Command = {
     for (const option of OF_GRIDS) if (args.value(option) !== undefined) throw ofGrid(option)
     const { strategy, run, notes } = parseBacktest(params, ways)
     for (const note of notes) await context.notice(note)
-    if (args.flag('print-config')) return printConfig(context, strategy, run)
+    if (args.flag('print-config')) return printConfig(context, strategy, run, args.flag('all'))
     const found = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
     await showResult(context, args, describeBacktest(found), tradeRecords(found))
     if (files.trades !== undefined) {
@@ -148,7 +148,10 @@ async function paramsFrom(
   if (more.length > 0) throw refuseOtherTickers(more, fields)
   const strategy = await textOf(first)
   const tickers = isPooled(args) ? { tickers: await allNamed(context, args, [], () => market.withBars()) } : {}
-  return { params: { ...options, ...tickers, strategy }, ways: { tier, fields, file: first } }
+  return {
+    params: { ...options, ...tickers, strategy },
+    ways: { tier, fields, file: first, loaded: await market.withBars() },
+  }
 }
 
 /** The costs in config.json, as a file would have them. */
@@ -175,14 +178,14 @@ const USAGE =
 /**
  * Prints YAML for a file, or a document with --json. Run options that the file cannot hold are noted on standard error.
  */
-async function printConfig(context: Context, strategy: Strategy, run: RunOptions): Promise<void> {
+async function printConfig(context: Context, strategy: Strategy, run: RunOptions, ofAll: boolean): Promise<void> {
   const { format } = context
   const runText = describeRunOptions(run)
   const missing = runText === null ? null : `not in this file, to be given with it again: ${runText}`
   if (format === null || format === 'table')
-    return context.out.write(`${missing === null ? '' : `# ${missing}\n`}${printStrategy(strategy)}`)
+    return context.out.write(`${missing === null ? '' : `# ${missing}\n`}${printStrategy(strategy, ofAll)}`)
   if (missing !== null) await context.remark(missing)
-  if (format === 'json') return context.out.write(`${JSON.stringify(documentOf(strategy), null, 2)}\n`)
+  if (format === 'json') return context.out.write(`${JSON.stringify(documentOf(strategy, ofAll), null, 2)}\n`)
   throw wrong('output', `output "${format}" has no form for a strategy; it is YAML, or JSON with --json.`, {
     value: format,
   })
@@ -220,7 +223,7 @@ const compareCommand: Command = {
     const options = args.params([...Object.keys(SHARED), ...Object.keys(COMPARE)])
     const query = parseCompare(
       { ...options, ...tickers, strategies, names },
-      { tier: context.config.tier, fields: context.fields },
+      { tier: context.config.tier, fields: context.fields, loaded: await market.withBars() },
     )
     for (const note of query.notes) await context.notice(note)
     const found = await withTrials(context, trials => compare(market, query, { trials, step: context.step }))
