@@ -166,9 +166,11 @@ describe('with parts of the data reserved', () => {
     expect(text).not.toContain(total(statistics.total_return))
     expect(flowing(text)).toContain('out after 5 bars (the first candidate);')
     expect(text).toMatch(/^1 train .* hold (5|20)$/m)
-    const [before = '', after = ''] = (await shown(`${CHOOSING} --wide`)).split('First of 2 candidates (hold 5)')
+    const [before = '', after = ''] = (await shown(`${CHOOSING} --wide`)).split(
+      'All data, first of 2 candidates (hold 5)',
+    )
     expect(before).toMatch(/^Out of sample /m)
-    expect(after).toMatch(/^ +all data +another choice/)
+    expect(after).toContain('Trades, all data')
     expect(after).toContain(total(statistics.total_return))
   })
 
@@ -183,7 +185,7 @@ describe('with parts of the data reserved', () => {
     const text = await shown(`${HOLDING} --split 2016-01-04`)
     expect(text).toMatch(/^Out of sample +the part after the split +2016-01-04 to /m)
     expect(text).not.toContain('All data')
-    expect(await shown(`${HOLDING} --split 2016-01-04 --wide`)).toContain('All data   the parts to check on among them')
+    expect(await shown(`${HOLDING} --split 2016-01-04 --wide`)).toContain('All data   the days of the tests included')
     expect(text).not.toContain('CHOSEN')
   })
 

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeBacktest } from '../../src/app/present/backtest.js'
 import { describeComparison } from '../../src/app/present/comparison.js'
 import { describeGrid } from '../../src/app/present/grid.js'
 import { report } from '../../src/app/report/report.js'
+import { parseBacktest } from '../../src/core/params/backtest.js'
 import { parseCompare, parseGrid } from '../../src/core/params/grid.js'
+import { backtest } from '../../src/research/backtest/backtest.js'
 import { compare } from '../../src/research/backtest/compare.js'
 import { grid } from '../../src/research/backtest/grid.js'
 import { noiseMarket } from '../backtest/support/noise.js'
@@ -22,6 +25,9 @@ const SCREENS = [
 ] as const
 const PAPER = { width: 703, height: 1000 }
 
+/** A page is read in a few screens, whatever it is about. */
+const HIGHEST = 4000
+
 const MARKET = noiseMarket(4, 900)
 const ENTRY = { field: 'rsi_zone', bands: ['deep_oversold'] }
 
@@ -29,6 +35,12 @@ async function gridPage(): Promise<string> {
   const vary = ['hold=2,5,9,14', 'stop=none,2%,4%', 'side=long,short']
   const asked = { tickers: ['A'], field: 'rsi_zone', band: 'deep_oversold', hold: 5, vary }
   return report(describeGrid(await grid(MARKET, parseGrid(asked, { tier: null }))), ABOUT)
+}
+
+async function walkForwardPage(): Promise<string> {
+  const asked = { tickers: ['A'], field: 'rsi_zone', band: 'deep_oversold', hold: '5,20' }
+  const query = parseBacktest({ ...asked, walk_forward: 'train=300,test=100,step=100' }, { tier: null })
+  return report(describeBacktest(await backtest(MARKET, query.strategy, query.run)), ABOUT)
 }
 
 async function comparisonPage(): Promise<string> {
@@ -45,8 +57,9 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`pages of several strategies${LA
   afterAll(() => pages?.end())
 
   describe.each([
-    ['a grid', gridPage, 'main table', 0],
-    ['a comparison', comparisonPage, 'main figure', 1],
+    ['a grid', gridPage, 'main table', 1],
+    ['a comparison', comparisonPage, 'main figure', 2],
+    ['a walk-forward', walkForwardPage, 'main figure', 2],
   ] as const)('%s', (_, made, lead, charts) => {
     it.each(FULL ? SCREENS : SCREENS.slice(0, 1))(
       'answers first, breaks no rule of accessibility, says nothing and asks for nothing, on a %s in %s',
@@ -70,7 +83,15 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`pages of several strategies${LA
       },
     )
 
-    it.runIf(charts === 0)(
+    it('has at most 4,000 px with its folds closed, its navigation whole', async () => {
+      const { page, close } = await pages.open(await made(), { viewport: SIZES.desktop })
+      expect(await page.evaluate('document.documentElement.scrollHeight')).toBeLessThanOrEqual(HIGHEST)
+      const hidden = '(list => list.scrollWidth - list.clientWidth)(document.querySelector("nav ul"))'
+      expect(await page.evaluate(hidden)).toBe(0)
+      await close()
+    })
+
+    it.runIf(lead === 'main table')(
       'has a map as wide as the page, in which darker is better in light and in dark',
       async () => {
         for (const colorScheme of ['light', 'dark'] as const) {
@@ -94,10 +115,12 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`pages of several strategies${LA
 
     it('is printed light and within the width of the paper', async () => {
       const { page, close } = await pages.open(await made(), { viewport: PAPER, colorScheme: 'dark' })
+      await page.evaluate('dispatchEvent(new Event("beforeprint"))')
       await page.emulateMedia({ media: 'print' })
       expect(await page.locator('.tools:visible, nav:visible').count()).toBe(0)
-      const wide = '[...document.querySelectorAll("table")].filter(table => table.scrollWidth > innerWidth).length'
-      expect(await page.evaluate(wide)).toBe(0)
+      const wide =
+        '[...document.querySelectorAll("table")].filter(table => table.scrollWidth > innerWidth).map(table => table.caption.textContent + table.scrollWidth)'
+      expect(await page.evaluate(wide)).toEqual([])
       expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)')
       await close()
     })

@@ -48,6 +48,10 @@ import { blocksText, originFacts, pageTitle, readingSection, strategies, triedTe
 /** The result of following the rules, compared with holding. */
 export function describeBacktest(found: Backtest, prices: readonly PriceChart[] = []): Description {
   const tests = found.validation?.test ?? null
+  // The answer of tests is about the days of the tests; a page folds what is about all days.
+  const secondary = (one: Section): Section => (tests === null ? one : { ...one, folded: true })
+  const ofAllData = (one: Section | null): Section | null =>
+    one && tests !== null ? secondary({ ...one, title: `${one.title}, all data` }) : one
   return {
     document: found,
     kind: 'Backtest',
@@ -63,15 +67,15 @@ export function describeBacktest(found: Backtest, prices: readonly PriceChart[] 
     sections: compact([
       outOfSampleSection(found, [withFullStop(triedText(found.trials, strategies))]),
       ...(tests === null ? [] : [validationSection(found)]),
-      statisticsSection(found),
+      secondary(statisticsSection(found)),
       equitySection(found),
       ...(tests === null ? [validationSection(found)] : []),
-      curveSection(found),
-      yearsSection(yearly(found)),
+      ofAllData(curveSection(found)),
+      ofAllData(yearsSection(yearly(found))),
       resampledSection(found),
-      tradesSection(found),
-      drawdownsSection(found),
-      pricesSection(prices, found.tickers, (chart, id) => tradedPrice(chart, found.trades, id)),
+      ofAllData(tradesSection(found)),
+      ofAllData(drawdownsSection(found)),
+      ofAllData(pricesSection(prices, found.tickers, (chart, id) => tradedPrice(chart, found.trades, id))),
       signalsSection(found),
       settingsSection(found),
       readingSection('backtest'),

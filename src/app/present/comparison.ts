@@ -124,7 +124,11 @@ function statisticsSection(found: Comparison): Section {
   ])
   return section({ id: 'performance', title: 'Performance', untitled: true }, [
     { on: 'short', table: statisticsTable(found, false) },
-    { on: 'wide', table: statisticsTable(found, true) },
+    { on: 'page', table: statisticsTable(found, false) },
+    {
+      on: 'wide',
+      fold: { title: 'Every statistic, and how it is computed', parts: [{ table: statisticsTable(found, true) }] },
+    },
     reasonsPart(reasons, 'page'),
   ])
 }
@@ -136,14 +140,19 @@ function statisticsTable({ strategies, bars_a_year }: Comparison, isWhole: boole
   const shown = <Of>(all: readonly Row<Of>[]) => all.filter(([, , , , on]) => isWhole || on === undefined)
   const named = (name: string): string => (isAlike ? name : name.replace(/, rf .*$/, ', own rf'))
   return sideBySide(
-    `Statistics of the equity over ${count(first!.statistics.bars, 'bar')} that all have`,
+    `${isWhole ? 'All statistics' : 'Statistics'} of the equity over ${count(first!.statistics.bars, 'bar')} that all have`,
     byName(strategies, 'return'),
     [
       ...shown(rows).map(([name, kind, key, formula]): SideBySide => {
-        return [named(name), kind, strategies.map(({ statistics }) => statistics[key]), formula]
+        return [named(name), kind, strategies.map(({ statistics }) => statistics[key]), isWhole ? formula : undefined]
       }),
       ...shown(TRADES).map(([name, kind, key, formula]): SideBySide => {
-        return [name, kind, strategies.map(({ trade_statistics }) => trade_statistics[key]), formula]
+        return [
+          name,
+          kind,
+          strategies.map(({ trade_statistics }) => trade_statistics[key]),
+          isWhole ? formula : undefined,
+        ]
       }),
     ],
   )

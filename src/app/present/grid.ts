@@ -295,7 +295,7 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
     columns.push({ title: nameOf(statistic), kind: kindOf(statistic), of: ({ value }) => value })
   const left = cells.length - MOST_ROWS
   return section({ id: 'cells', title: `By ${nameOf(statistic)}`, short: 'All combinations' }, [
-    tablePart('What each combination came to', columns, ranked, { limit: MOST_ROWS }),
+    tablePart('Result of each combination', columns, ranked, { limit: MOST_ROWS }),
     left > 0 && { on: 'terminal', notes: [`${count(left, 'more combination')} in --json and --csv.`] },
   ])
 }

@@ -76,7 +76,7 @@ export function sideBySide(
   more: Partial<Cell> = {},
 ): Table {
   const isMade = rows.some(([, , , formula]) => formula !== undefined)
-  const made: Heading[] = isMade ? [{ title: 'How it is made', kind: 'text', on: 'page' }] : []
+  const made: Heading[] = isMade ? [{ title: 'How it is computed', kind: 'text', on: 'page' }] : []
   return {
     caption,
     columns: [{ title: '', kind: 'text' }, ...heads, ...made],
@@ -125,7 +125,7 @@ export function statisticsSection(found: Backtest): Section {
     {
       on: 'wide',
       fold: {
-        title: 'Every statistic, and how it is made',
+        title: 'Every statistic, and how it is computed',
         parts: compact([{ table: every }, reasonsPart(reasons, 'page')]),
       },
     },
@@ -187,7 +187,7 @@ export function outOfSampleSection(
     ['won', 'text', [wonText(trades, ''), '']],
     ['random entry, p', 'probability', [entry.p, '']],
   ]
-  const caption = 'What came of it on data that it was not chosen on'
+  const caption = 'Result on the days that were not used for the choice'
   const phrases = compact([
     partsText(validation.kind, tests.length),
     tests.length > 0 && `${tests[0]!.from} to ${tests.at(-1)!.to}`,
@@ -247,9 +247,8 @@ export function wideIfTested({ validation }: Pick<Backtest, 'validation'>): Pick
 function allDataTitle({ validation }: Backtest): Pick<Section, 'title' | 'untitled' | 'phrases'> {
   if (validation === null) return { title: 'Performance', untitled: true }
   const [first, ...more] = validation.candidates
-  if (first === undefined) return { title: 'All data', phrases: ['the parts to check on among them'] }
-  const title = `First of ${more.length + 1} candidates (${first})`
-  return { title, phrases: ['all data', 'another choice'] }
+  if (first === undefined) return { title: 'All data', phrases: ['the days of the tests included'] }
+  return { title: `All data, first of ${more.length + 1} candidates (${first})` }
 }
 
 /** The title of each kind of validation. */

@@ -57,7 +57,7 @@ export function testsChart({ equity, statistics, holding }: Tests): Chart {
     log: isPositive([...column('equity'), ...column('holding')]),
     lines: [
       holdingLine('holding', column('holding'), 0),
-      line('tests', 'accent', column('equity'), { width: 2, terminal: 'whole' }),
+      line('strategy', 'accent', column('equity'), { width: 2, terminal: 'whole' }),
     ],
     rules: { x: [], y: [1] },
   })

@@ -116,7 +116,7 @@ function distanceText(distance: Distance): string {
 /** The result of each trade. */
 export function tradesSection(found: Backtest): Section {
   const { trades, trade_statistics: of } = found
-  return section({ id: 'trades', title: 'Net return a trade', short: 'Trades', on: 'wide' }, [
+  return section({ id: 'trades', title: 'Trades', on: 'wide' }, [
     { chart: tradeHistogram(trades) },
     {
       on: 'page',

@@ -54,7 +54,7 @@ export function report(found: Description, about: ReportAbout): string {
 <header>
 <h1>${found.title}</h1>
 <p class="answer">${found.answer}</p>
-<p class="kind"><strong>${found.kind}</strong> ${found.heading.join(' · ')}</p>
+<p class="kind"><strong>${found.kind}</strong> ${found.heading.join('  ').replaceAll('  ', ' · ')}</p>
 </header>
 <nav aria-label="Sections"><ul>${places.map(({ id, name }) => html`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
 <main id="main">
@@ -94,31 +94,31 @@ function isShown(on: Medium | undefined): boolean {
   return on !== 'terminal' && on !== 'short'
 }
 
-function sectionOf({ id, title, ...content }: Section): Html {
-  return html`<section id="${id}"><h2>${title}</h2>
+function sectionOf({ id, ...content }: Section): Html {
+  return html`<section id="${id}"><h2>${content.title}</h2>
 ${contentOf(content)}
 </section>
 `
 }
 
-function foldedSection({ id, title, ...content }: Section): Html {
-  return foldOf(id, title, contentOf(content))
+function foldedSection({ id, ...content }: Section): Html {
+  return foldOf(id, content.title, contentOf(content))
 }
 
-function contentOf({ phrases = [], parts }: Pick<Section, 'phrases' | 'parts'>): Html {
+function contentOf({ title, phrases = [], parts }: Pick<Section, 'title' | 'phrases' | 'parts'>): Html {
   return html`${phrases.length > 0 && html`<p class="phrases">${phrases.join(' · ')}</p>`}
-${partsOf(parts)}`
+${partsOf(parts, title)}`
 }
 
-function partsOf(parts: readonly Part[]): Html {
-  return html`${parts.filter(({ on }) => isShown(on)).map(partOf)}`
+function partsOf(parts: readonly Part[], title = ''): Html {
+  return html`${parts.filter(({ on }) => isShown(on)).map(part => partOf(part, title))}`
 }
 
-function partOf(part: Part): Html {
+function partOf(part: Part, section: string): Html {
   if ('notes' in part) return html`${part.notes.map(note => html`<p>${note}</p>`)}\n`
   if ('list' in part) return html`<ul class="list">${part.list.map(line => html`<li>${line}</li>`)}</ul>\n`
   if ('facts' in part) return factList(part.facts)
-  if ('table' in part) return table(part.table)
+  if ('table' in part) return table(part.table, section)
   if ('chart' in part) return figure(part.chart, part.note)
   if ('charts' in part) return html`<div class="pair">${part.charts.map(chart => figure(chart))}</div>`
   if ('estimates' in part) return captioned(part.estimates.title, part.estimates.note, forest(part.estimates))

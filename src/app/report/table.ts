@@ -19,8 +19,12 @@ export const MOST_ROWS = 250
 /** Tones as the style sheet names them. */
 export const CLASSES: Readonly<Record<Tone, string>> = { good: 'gain', bad: 'loss', faint: 'quiet', strong: 'strong' }
 
-/** A table that scrolls within itself. More than MOST_ROWS rows are cut, and it says so. */
-export function table(of: Table): Html {
+/**
+ * A table that scrolls within itself. More than MOST_ROWS rows are cut, and it says so.
+ *
+ * @param section its title is not shown again as a caption
+ */
+export function table(of: Table, section = ''): Html {
   const { caption, columns, rows, empty, sorted, filter } = of
   if (rows.length === 0 && empty !== undefined) return html`<p class="empty">${empty}</p>`
   const indexes = placesOf(of)
@@ -29,7 +33,7 @@ export function table(of: Table): Html {
   return html`${filter !== undefined && filterForm(filter)}
 <div class="table-box"${sorted !== undefined && html` data-table="sorted" data-rows="${rows.length}"`}>
 <div class="scroll" role="region" tabindex="0" aria-label="${caption}"><table${isMap ? html` class="map"` : indexes.length > 13 && html` class="wide"`}>
-<caption><span>${caption}</span></caption>
+<caption${section.startsWith(caption) && html` class="same"`}><span>${caption}</span></caption>
 <thead><tr>${indexes.map(i => heading(columns[i]!))}</tr></thead>
 <tbody>
 ${tableRows(of, shown)}</tbody></table></div>
@@ -43,8 +47,9 @@ function placesOf({ columns }: Table): number[] {
   return [...columns.keys()].filter(i => columns[i]!.on !== 'terminal')
 }
 
-function heading({ title, hint, kind }: Heading): Html {
-  if (title === '') return html`<td></td>`
+function heading({ title: own, hint, kind, verbatim }: Heading): Html {
+  if (own === '') return html`<td></td>`
+  const title = verbatim === true ? own : own.charAt(0).toUpperCase() + own.slice(1)
   return html`<th scope="col"${isNumber(kind) && html` class="num"`}>${hint === undefined ? title : html`<abbr title="${hint}">${title}</abbr>`}</th>`
 }
 
