@@ -207,7 +207,7 @@ describe('bands sweep', () => {
     async way => {
       const { validation } = await json<Sweep>(`${SWEEP} ${way}`)
       expect(validation?.folds.length).toBeGreaterThan(0)
-      expect(await table(`${SWEEP} ${way}`)).toContain('Chosen cells on data that did not choose them')
+      expect(await table(`${SWEEP} ${way}`)).toContain('Chosen combinations on the days')
     },
   )
 })

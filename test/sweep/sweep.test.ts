@@ -258,7 +258,7 @@ describe('a sweep', () => {
       'reality_check',
       'spa',
     ])
-    expect(found.warnings).toContain('No cell has enough events to be tested.')
+    expect(found.warnings).toContain('No combination has enough events to be tested.')
   })
 
   notInQuick('tells how far it is, and lets the event loop turn', async () => {

@@ -144,7 +144,7 @@ export function pathCountChart({ path }: EventStudy): Chart {
     y: 'count',
     zero: true,
     height: 120,
-    lines: n.every(count => count === 0) ? [] : [line('n', 'quiet', n, { area: true, width: 1.2 })],
+    lines: n.every(count => count === 0) ? [] : [line('events', 'quiet', n, { area: true, width: 1.2 })],
     rules: { x: [0], y: [] },
     empty: 'No event has bars around it to be counted.',
   })
@@ -178,10 +178,10 @@ export function pValueHistogram(cells: readonly SweepCell[]): Chart {
   const values = counts(p, edges)
   const byChance = values.map(() => p.length / 20)
   const bars: Bars[] = [
-    { label: 'cells', tone: 'accent', edges, values, counts: values, outline: false },
+    { label: 'combinations', tone: 'accent', edges, values, counts: values, outline: false },
     { label: 'by chance', tone: 'quiet', edges, values: byChance, counts: byChance, outline: true },
   ]
-  return newChart('p-values', 'p-values of all tested cells', {
+  return newChart('p-values', 'p-values of all tested combinations', {
     description: `p-values of ${count(p.length, 'tested cell')}: ${share((values[0] ?? 0) / (p.length || 1))} are below 0.05, where chance puts 5%.`,
     x: ['p', middles(edges)],
     y: 'count',

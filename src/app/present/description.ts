@@ -342,7 +342,7 @@ export interface Estimates {
   of: readonly Estimate[]
 }
 
-/** Shares of the seven aftermath bands, one bar per row. */
+/** Shares of the seven performance bands, one bar per row. */
 export interface Stacks {
   id: string
   title: string

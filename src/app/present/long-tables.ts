@@ -93,7 +93,7 @@ export function rankColumn<Row extends Pick<Trade, 'rank'>>(ranking: Backtest['r
 /** Every combination of a sweep, including those too small for a test, because they count as trials. */
 export function cellsTable(sweep: Sweep, limit = 20): Table {
   const { cells } = sweep
-  return tableOf('Cells by corrected p, smallest first', cellColumns(sweep), cells, {
+  return tableOf('Combinations by corrected p, smallest first', cellColumns(sweep), cells, {
     grey: cells.map(({ grey }) => grey),
     limit,
     sorted: { cut: 'the first', whole: EVERY.cells },
@@ -104,7 +104,7 @@ export function cellsTable(sweep: Sweep, limit = 20): Table {
       isTested: cell.p !== null,
       isFound: isFound(cell),
     })),
-    empty: 'There was no cell to look at.',
+    empty: 'There was no combination to test.',
   })
 }
 

@@ -1,7 +1,7 @@
 import { isCondition } from '../../core/language/as-field.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { whole } from '../../core/numbers.js'
-import type { EventStudy, StudyWindow } from '../../research/study/result.js'
+import { type EventStudy, LEAST_UNITS, type StudyWindow } from '../../research/study/result.js'
 import { type BandTone, bandTone, type Chart, line, newChart } from './chart.js'
 import {
   type Column,
@@ -40,7 +40,7 @@ export function bandsSection(study: EventStudy, vocabulary: readonly string[] | 
   ]
   return section({ id: 'bands', title: `All bands of ${field}`, short: 'All bands', on: 'wide' }, [
     pageNote(
-      'If the returns after every band are alike, the band of the question says little. Bar: mean. Tick: median. Dashed: mean after any bar. Only the band of the question is tested here and has an interval; bands sweep tests every band.',
+      'If the returns after every band are alike, the band of the question says little. Bar: mean. Tick: median. Dashed: mean after any bar. Only the band of the question is tested here and has an interval; bands sweep tests every band. A band of fewer than 10 events is not drawn.',
     ),
     { on: 'page', forests: windows.map(window => bandEstimates(study, window, vocabulary)) },
     { on: 'page', chart: bandPaths(study, vocabulary) },
@@ -81,9 +81,11 @@ function bandEstimates(
         ...{ low: shifted(interval?.low), high: shifted(interval?.high) },
       }
     const other = other_bands.find(({ band }) => band === label)
+    const events = other?.n ?? 0
+    const shown = events >= LEAST_UNITS ? other : undefined
     return {
       ...head,
-      ...{ note: `n ${whole(other?.n ?? 0)}`, value: other?.mean ?? null, median: other?.median ?? null },
+      ...{ note: `n ${whole(events)}`, value: shown?.mean ?? null, median: shown?.median ?? null, reason: 'too few' },
       ...{ low: null, high: null, grey: true },
     }
   }
@@ -108,7 +110,10 @@ function bandPaths(study: EventStudy, vocabulary: readonly string[] | undefined)
   )
   const path = study.path.slice(from)
   const toneOf = (band: string): BandTone => bandTone(all.indexOf(band), all.length)
-  const lines = order.map(label => {
+  const drawn = order.filter(
+    label => label === own || (band_paths.find(({ band }) => band === label)?.n ?? 0) >= LEAST_UNITS,
+  )
+  const lines = drawn.map(label => {
     if (label === own) {
       const means = path.map(({ mean }) => mean)
       return line(own, first === undefined ? 'accent' : toneOf(first), means, { width: 2.6, named: true })
@@ -118,7 +123,7 @@ function bandPaths(study: EventStudy, vocabulary: readonly string[] | undefined)
   })
   const any = path.map(({ base }) => base)
   return newChart('band-paths', 'Average path by band', {
-    description: `The average change of the price after the entry into each band: ${order.join(', ')}.`,
+    description: `The average change of the price after the entry into each band: ${drawn.join(', ')}.`,
     x: ['bars', path.map(({ bar }) => bar)],
     y: 'return',
     height: 280,

@@ -102,7 +102,7 @@ const RANDOM: readonly Column<StudyWindow>[] = [
 
 type AftermathWindow = StudyWindow & { aftermath: NonNullable<StudyWindow['aftermath']> }
 
-/** The aftermath bands after the events compared with those after any bar. */
+/** The performance bands after the events, compared with those after any bar. */
 function aftermathSection(windows: readonly StudyWindow[], timeframe: Timeframe): Section | null {
   const known = windows.filter((window): window is AftermathWindow => window.aftermath !== null)
   if (known.length === 0) return null
@@ -132,10 +132,15 @@ function aftermathSection(windows: readonly StudyWindow[], timeframe: Timeframe)
   ]
   const caption = 'Counts after the events, with the share over that of any bar (lift)'
   return section(
-    { id: 'aftermath', title: 'Aftermath, events against any bar (lift)', short: 'Aftermath', on: 'wide' },
+    {
+      id: 'aftermath',
+      title: 'Performance bands, compared with any bar (lift)',
+      short: 'Performance bands',
+      on: 'wide',
+    },
     [
       pageNote("Each return ranked against the ticker's own past: sharp is the worst or best 5%, flat the middle 20%."),
-      { on: 'page', stacks: { id: 'stacked', title: 'Shares of the aftermath bands', names: 'short', of: stacks } },
+      { on: 'page', stacks: { id: 'stacked', title: 'Share of each performance band', names: 'short', of: stacks } },
       { fold: { title: 'The counts', parts: [tablePart(caption, columns, known, { whole: 'json' })] } },
     ],
   )

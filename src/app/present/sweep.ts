@@ -92,8 +92,8 @@ function nothingText({ tickers, tried: { cells } }: Sweep): string {
 }
 
 function triedText({ tried: { cells, tested, ledger }, found, family, adjust }: Sweep): string {
-  const ever = ledger === null ? '' : `; ${count(ledger, 'cell')} so far in the ledger of trials`
-  const among = family === 'ledger' ? 'all of the ledger' : 'this run'
+  const ever = ledger === null ? '' : `; ${count(ledger, 'combination')} so far in the trial log`
+  const among = family === 'ledger' ? 'all of the log' : 'this run'
   const how = adjust === 'none' ? 'not corrected' : `corrected over ${among}`
   return `${count(cells, 'combination')} tried, ${whole(tested)} with enough events for a p-value${ever}. ${whole(found)} found with q below .05, ${how}.`
 }
@@ -123,7 +123,7 @@ function cellsSection(sweep: Sweep, limit: number): Section {
     shown.some(cell => cell.grey) &&
       `Without P: ${tooFewEvents(sweep)}, or than 10 independent windows; counted as tried.`,
   ])
-  return section({ id: 'cells', title: 'All cells', short: 'Cells', untitled: true }, [
+  return section({ id: 'cells', title: 'All combinations', untitled: true }, [
     { on: 'wide', notes: [`${triedText(sweep)} ${assumedText(sweep)}`] },
     { table: cellsTable(sweep, limit) },
     { on: 'terminal', notes: below },
@@ -136,7 +136,7 @@ function leadingSection({ cells }: Sweep): Section {
   const estimates: Estimates = {
     id: 'leading-forest',
     title: 'Difference from any bar',
-    note: 'with its 95% interval, which is not corrected for how many were tried, as q is; n: events',
+    note: 'with its 95% interval, which is not corrected for the number of tests, as q is; n: events',
     names: 'long',
     of: best.map(cell => {
       const { n, q, diff: value, low, high, grey, verdict, reason } = cell
@@ -144,8 +144,8 @@ function leadingSection({ cells }: Sweep): Section {
       return { label: cellText(cell), note, value, low, high, grey, tone: verdictTone(verdict), reason: reason ?? '' }
     }),
   }
-  return section({ id: 'leading', title: 'The cells with the smallest q', short: 'Leading', on: 'page' }, [
-    best.length === 0 ? pageNote('No cell had enough independent windows to be tested.') : { estimates },
+  return section({ id: 'leading', title: 'The combinations with the smallest q', short: 'Leading', on: 'page' }, [
+    best.length === 0 ? pageNote('No combination had enough independent windows to be tested.') : { estimates },
   ])
 }
 
@@ -176,7 +176,7 @@ function bestSection({ best }: Sweep): Section {
     },
     { on: 'wide', notes: [withFullStop(`Reality check (White), of the differences from any bar: ${check}`)] },
     pageNote(
-      `Drawn${drawn}. White 2000; Hansen 2005, the consistent one, between cells that fell behind counting as far behind as they were, and none counting as behind; Bailey and López de Prado 2014; Bailey and others 2017.`,
+      `Drawn${drawn}. White 2000; Hansen 2005, the consistent one, between combinations that fell behind counting as far behind as they were, and none counting as behind; Bailey and López de Prado 2014; Bailey and others 2017.`,
     ),
   ])
 }
@@ -187,7 +187,7 @@ type Fold = NonNullable<Sweep['validation']>['folds'][number]
 function validationSection({ validation: found }: Sweep): Section | null {
   if (found === null) return null
   const { kind, folds, test, paths } = found
-  const all = `Chosen cells on data that did not choose them: n ${whole(test.n)}, mean ${returnText(test.mean)}, any bar ${returnText(test.base)}, difference ${returnText(test.diff)}, hit ${shareText(test.hit)}.`
+  const all = `Chosen combinations on the days that were not used for the choice: n ${whole(test.n)}, mean ${returnText(test.mean)}, any bar ${returnText(test.base)}, difference ${returnText(test.diff)}, hit ${shareText(test.hit)}.`
   const ofPaths = paths === null ? [] : [`Mean of each path: ${paths.map(returnText).join(', ')}.`]
   return section({ id: 'validation', title: VALIDATION_TITLES[kind], short: 'Validation' }, [
     tablePart('Folds', FOLDS, folds, { whole: 'json' }),
@@ -218,12 +218,12 @@ const FOLDS: readonly Column<Fold>[] = [
   { title: 'Chosen', kind: 'count', of: ({ chosen }) => chosen.length },
   { title: 'Train mean', kind: 'return', of: fold => fold.train_mean },
   { title: 'Test mean', kind: 'return', of: fold => fold.test_mean },
-  { title: 'Cells chosen', kind: 'text', wraps: true, on: 'page', of: ({ chosen }) => chosen.join(', ') },
+  { title: 'Combinations chosen', kind: 'text', wraps: true, on: 'page', of: ({ chosen }) => chosen.join(', ') },
 ]
 
 function settingsSection(sweep: Sweep): Section {
   const { assumptions, adjust, family } = sweep
-  const looks = family === 'run' ? 'this run' : 'all cells ever tried on this database'
+  const looks = family === 'run' ? 'this run' : 'all combinations ever tried on this database'
   const facts: Fact[] = [fewestFact(sweep), ['Correction', `${ADJUSTMENTS[adjust]}, over ${looks}`]]
   return assumedSection(assumptions, [{ on: 'page', facts }])
 }

@@ -395,7 +395,7 @@ function stackLabel(n: number, all: number, isBase: boolean): string {
   return isBase && all < 1.5 ? share(n, 1) : `${n} of ${all}`
 }
 
-/** Draws the shares of the seven aftermath bands, a bar per row, in percent of the page's width. Needs no script. */
+/** Draws the shares of the seven performance bands, a bar per row, in percent of the page's width. Needs no script. */
 export function stacked({ id, title, names, of: stacks }: Stacks): Html {
   return html`<ul class="forest ${names} stacked" id="${id}" aria-label="${title}">
 ${stacks.map(stackedRow)}

@@ -190,7 +190,7 @@ function originFacts({ command, as_of, inputs, adjustment, source, tier, version
 }
 
 function foot(about: ReportAbout): Html {
-  return html`<p>Made by bands ${about.version}. The same command line makes the same page, byte for byte, while the data and the ledger of trials are the same. What happened before need not happen again; nothing here is advice.</p>`
+  return html`<p>Made by bands ${about.version}. The same command line makes the same page, byte for byte, while the data and the trial log are the same. What happened before need not happen again; nothing here is advice.</p>`
 }
 
 /** More of a result makes a page that is slow to send and to open. */

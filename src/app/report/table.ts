@@ -49,7 +49,7 @@ function placesOf({ columns }: Table): number[] {
 
 function heading({ title: own, hint, kind, verbatim }: Heading): Html {
   if (own === '') return html`<td></td>`
-  const title = verbatim === true ? own : own.charAt(0).toUpperCase() + own.slice(1)
+  const title = verbatim === true ? own : own.charAt(0).toUpperCase() + own.slice(1).replaceAll('_', ' ')
   return html`<th scope="col"${isNumber(kind) && html` class="num"`}>${hint === undefined ? title : html`<abbr title="${hint}">${title}</abbr>`}</th>`
 }
 
@@ -114,7 +114,7 @@ function filterForm(names: readonly CellNames[]): Html {
 <label>Find <input class="control" type="search" name="text" placeholder="band, field, ticker" autocomplete="off"></label>
 <label>Field <select class="control" name="field"><option value="">all</option>${fields.map(option)}</select></label>
 <label>Window <select class="control" name="window"><option value="">all</option>${windows.map(option)}</select></label>
-<label>Show <select class="control" name="only"><option value="">all ${counted(names.length, 'cell')}</option><option value="tested">those with a p-value</option><option value="found">those with q below 0.05</option></select></label>
+<label>Show <select class="control" name="only"><option value="">all ${counted(names.length, 'combination')}</option><option value="tested">those with a p-value</option><option value="found">those with q below 0.05</option></select></label>
 <output aria-live="polite"></output>
 </form>`
 }

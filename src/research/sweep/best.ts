@@ -109,7 +109,7 @@ export class Contest {
   #overfitting(blocks: number, reasons: Record<string, string>): BestOfMany['pbo'] {
     if (this.#returns === null) {
       const [cells, days] = [this.#names.length, this.#days].map(formatInteger)
-      reasons.pbo = `the returns of ${cells} cells over ${days} days are too many to hold at once`
+      reasons.pbo = `the returns of ${cells} combinations over ${days} days are too many to hold at once`
       return null
     }
     const found = pbo(this.#returns, blocks)
@@ -151,7 +151,7 @@ function isBetter(one: { name: string; sharpe: number }, other: { name: string; 
 }
 
 function noneTested(cells: number): string {
-  return cells === 0 ? 'no cell has enough events to be tested' : 'no cell varies'
+  return cells === 0 ? 'no combination has enough events to be tested' : 'no combination varies'
 }
 
 /** Advice where SPA finds nothing and the deflated Sharpe ratio does. Both hold their level. */

@@ -159,8 +159,8 @@ function warningsOf(found: readonly CellSummary[], query: SweepQuery, tried: Swe
   const grey = tried.tested > 0 ? tried.cells - tried.tested : 0
   const [cells, isPlain] = [formatInteger(tried.cells), query.adjust === 'none']
   return [
-    ['nothing', tried.tested === 0 && 'No cell has enough events to be tested.'],
-    ['left_out', grey > 0 && `${formatInteger(grey)} of ${cells} cells have too few events for a p.`],
+    ['nothing', tried.tested === 0 && 'No combination has enough events to be tested.'],
+    ['left_out', grey > 0 && `${formatInteger(grey)} of ${cells} combinations have too few events for a p.`],
     ['flattering', isPlain && `p is not corrected for ${cells} looks: one in twenty is below .05 by chance.`],
     [
       'left_out',
