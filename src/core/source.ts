@@ -67,7 +67,7 @@ export interface Source {
  * A source with prices: bars, and bands by bar, as known on the as-of day. Event studies, backtests and sweeps use it.
  * The bands may come from elsewhere (a server) than the prices.
  */
-export interface PricedSource extends Pick<Source, 'fields' | 'tickers' | 'server' | 'close'> {
+export interface PricedSource extends Pick<Source, 'fields' | 'tickers' | 'sectors' | 'server' | 'close'> {
   /** Yields the bars of tickers in the queried order. Throws NotFound with the nearest tickers. */
   bars(query: Pick<StatesQuery, 'tickers' | 'timeframe'>): AsyncIterable<MarketBars>
   /** Yields fields on those bars. Throws NotFound, TierRestricted and Busy as a question about their events does. */

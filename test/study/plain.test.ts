@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { PricedSource } from '../../src/core/source.js'
 import { normalCdf, tCdf, tQuantile } from '../../src/core/statistics/distributions.js'
 import { histogram, streamOf } from '../../src/research/study/cell.js'
 import { eventStudy } from '../../src/research/study/event-study.js'
@@ -141,6 +142,27 @@ describe.each([
     })
   })
 
+  it.runIf(listings.length > 1)('by sector', async () => {
+    const [first, , last] = listings
+    const sectors = new Map([
+      [first!.ticker, 'B'],
+      [last!.ticker, 'A'],
+    ])
+    const market = { ...marketOf(listings), sectors: async () => sectors }
+    const { windows } = await studyOf(listings, 7, {}, market)
+    const found = windows[0]!.by_sector
+    expect(found.map(({ sector }) => sector)).toEqual(['A', 'B'])
+    for (const [i, ticker] of [last!, first!].entries()) {
+      const [plain] = plainTickers([ticker], 7)
+      const own = plain!.events.map(t => plain!.returns[t]!).filter(value => !Number.isNaN(value))
+      expect(found[i]!.n).toBe(own.length)
+      close(found[i]!.mean, average(own))
+      close(found[i]!.hit, own.filter(value => value > 0).length / own.length)
+      close(found[i]!.base, average(plain!.base.map(t => plain!.returns[t]!).filter(value => !Number.isNaN(value))))
+    }
+    expect((await studyOf(listings, 7)).windows[0]!.by_sector).toEqual([])
+  })
+
   it('in the path', async () => {
     const { path, band_paths } = await studyOf(listings, 5)
     expect(band_paths.map(({ band }) => band)).toEqual(['low', 'middle'])
@@ -207,10 +229,15 @@ function plainCar({ days, close }: PlainTicker, t: number, h: number, model: 'me
   return Array.from({ length: h }, (_, i) => own(t + 1 + i) - alpha - beta * market(t + 1 + i)).reduce((a, b) => a + b)
 }
 
-function studyOf(listings: readonly Listing[], horizon: number, more = {}): Promise<EventStudy> {
+function studyOf(
+  listings: readonly Listing[],
+  horizon: number,
+  more = {},
+  market: PricedSource = marketOf(listings),
+): Promise<EventStudy> {
   const query = { tickers: listings.map(({ ticker }) => ticker), field: 'made', bands: ['high'], horizons: [horizon] }
   const quick = { min_events: 1, reps: 'all' as const, resamples: 199, path: { before: 5, after: 15 } }
-  return eventStudy(marketOf(listings), queryOf({ ...query, ...quick, ...more }))
+  return eventStudy(market, queryOf({ ...query, ...quick, ...more }))
 }
 
 function statistic(tests: StudyWindow['tests'], name: string): number | null {

@@ -53,6 +53,44 @@ export function bandsSection(study: EventStudy, vocabulary: readonly string[] | 
   ])
 }
 
+/** The events by sector of their tickers; null with fewer than two sectors. */
+export function sectorsSection({ windows, timeframe }: EventStudy): Section | null {
+  const rows = windows.flatMap(({ window, by_sector }) => by_sector.map(one => ({ ...one, window })))
+  if (rows.length === 0) return null
+  const columns: Column<(typeof rows)[number]>[] = [
+    windowColumn(timeframe),
+    { title: 'Sector', kind: 'text', of: ({ sector }) => sector },
+    { title: 'n', kind: 'count', of: ({ n }) => n },
+    { title: 'After', kind: 'return', of: ({ mean }) => mean },
+    { title: 'Any', kind: 'return', spare: 2, of: ({ base }) => base },
+    { title: 'Median', kind: 'return', spare: 1, of: ({ median }) => median },
+    { title: 'Rose', kind: 'share', spare: 0, of: ({ hit }) => hit },
+  ]
+  const title = 'Returns after the events, by sector'
+  return section({ id: 'sectors', folded: true, title, short: 'Sectors', on: 'wide' }, [
+    pageNote(
+      'Bar: mean. Tick: median. Dashed: mean after any bar of all tickers. No sector is tested on its own, and one of many looks good by chance. A sector with fewer than 10 events is not drawn.',
+    ),
+    { on: 'page', forests: windows.map(sectorEstimates) },
+    { fold: { title: 'The numbers of the sectors', parts: [tablePart(title, columns, rows, BY_WINDOW)] } },
+  ])
+}
+
+function sectorEstimates({ window, base, by_sector }: StudyWindow): Estimates {
+  return {
+    id: `sectors-${window}`,
+    title: `By sector, ${window}`,
+    note: '',
+    names: 'bands',
+    baseline: base.mean,
+    of: by_sector.map(({ sector, n, mean, median }) => {
+      const [value, tick] = n < LEAST_UNITS ? [null, null] : [mean, median]
+      const head = { label: sector, note: `n ${whole(n)}`, value, median: tick, reason: 'too few' }
+      return { ...head, low: null, high: null, grey: true, tone: undefined }
+    }),
+  }
+}
+
 /** The name of the bands of the question, and the order of all bands with it in place of its first. */
 function orderOf({ bands, band_paths }: EventStudy, vocabulary: readonly string[] | undefined) {
   const own = bands === null ? 'any of them' : bands.join(' or ')

@@ -3,7 +3,7 @@ import type { Timeframe } from '../../core/model/terms.js'
 import { whole, words } from '../../core/numbers.js'
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
 import { type Column, compact, pageNote, reasonsPart, type Section, section, tablePart } from './description.js'
-import { BY_WINDOW, bandsSection, windowColumn } from './study-bands.js'
+import { BY_WINDOW, bandsSection, sectorsSection, windowColumn } from './study-bands.js'
 import { SIGNS } from './words.js'
 
 type Of<Key extends 'tests' | 'intervals'> = StudyWindow[Key][number] & { window: string; n: number }
@@ -73,6 +73,7 @@ export function otherSections(study: EventStudy, vocabulary: readonly string[] |
       [tablePart(RANDOM_CAPTION, [windowColumn(timeframe), ...RANDOM], windows)],
     ),
     bandsSection(study, vocabulary),
+    sectorsSection(study),
     aftermathSection(windows, timeframe),
     missing &&
       section({ id: 'why', folded: true, title: 'Why there is nothing', short: 'Missing', on: 'wide' }, [missing]),

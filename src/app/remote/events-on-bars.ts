@@ -32,6 +32,7 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
       return events.server
     },
     tickers: () => events.tickers(),
+    sectors: async () => (await prices.sectors?.()) ?? new Map(),
     bars: query => prices.bars(query),
     async *states(query) {
       const iterator = events.histories(query)[Symbol.asyncIterator]()

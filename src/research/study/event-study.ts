@@ -114,7 +114,8 @@ async function materialOf(source: PricedSource, query: StudyQuery, step: Step): 
   const contextDays = context === null ? null : (await tickerBars(source, context.ticker, filter.timeframe)).series.days
   const fromPrices = (await fieldOf(source, filter.field))?.needs === 'bars'
   const asOf = await source.asOfDay()
-  return { query, subjects, benchmark: held, contextDays, modelled, fromPrices, asOf }
+  const sectors = (await source.sectors?.()) ?? new Map<string, string>()
+  return { query, subjects, benchmark: held, contextDays, modelled, fromPrices, asOf, sectors }
 }
 
 /** The path, and the cell of each horizon. */

@@ -134,6 +134,8 @@ export interface StudyWindow {
   }
   /** The other bands of the field, each with its own events. */
   other_bands: { band: string; n: number; mean: number | null; median: number | null; hit: number | null }[]
+  /** The events by sector of their tickers, with the mean after any bar; empty with fewer than two known sectors. */
+  by_sector: { sector: string; n: number; mean: number | null; median: number | null; hit: number; base: number }[]
   abnormal: AbnormalReturns | null
   /** Aftermath bands after the events against those after any bar: counts in the order of PERFORMANCES. */
   aftermath: { counts: number[]; base: number[]; lift: (number | null)[]; g: number | null; p: number | null } | null

@@ -34,6 +34,8 @@ export interface Material {
   /** Whether the field uses only bars. */
   fromPrices: boolean
   asOf: Day | null
+  /** The sector of each ticker that has one. */
+  sectors: ReadonlyMap<string, string>
 }
 
 export type Cell = ReturnType<typeof studyWindow>
@@ -67,6 +69,7 @@ export function studyWindow(material: Material, horizon: number): { window: Unco
     tests: testsOf(cell, held, query, few),
     random_entry: randomEntries(cell, query, few),
     other_bands: otherBands(material.subjects, horizon, query.filter.bands),
+    by_sector: sectorReturns(members, material.sectors),
     abnormal: query.abnormal === 'none' ? null : abnormalOver(material.modelled, horizon, query.abnormal, query),
     aftermath: tally && { counts: tally.counts, base: tally.base, lift: tally.lift, g: tally.g, p: tally.p },
     histogram,
@@ -232,6 +235,25 @@ function otherBands(
     const average = mean(known)
     known.sort()
     return { band, n, mean: average, median: quantile(known, 0.5), hit: n === 0 ? null : countGains(known) / n }
+  })
+}
+
+/** Returns of the events in each sector, compared with any bar of the same tickers. */
+function sectorReturns(members: readonly MemberBars[], sectors: Material['sectors']): StudyWindow['by_sector'] {
+  const groups = new Map<string, MemberBars[]>()
+  for (const member of members) {
+    const sector = sectors.get(member.ticker)
+    if (sector === undefined || member.events.length === 0) continue
+    groups.set(sector, [...(groups.get(sector) ?? []), member])
+  }
+  if (groups.size < 2) return []
+  const names = [...groups.keys()].sort()
+  return names.map(sector => {
+    const some = groups.get(sector)!
+    const returns = eventReturns(some)
+    const n = returns.length
+    const base = some.reduce((sum, { events, base }) => sum + events.length * base, 0) / n
+    return { sector, n, mean: mean(returns), median: quantile(returns, 0.5), hit: countGains(returns) / n, base }
   })
 }
 
