@@ -47,7 +47,7 @@ export function simulated(build, tickers, bars) {
 
 /** Words of an import into `db`, which a file with bad rows does not end. */
 export function importing({ file }, db) {
-  return ['import', file, '--db', db, '--skip-bad-rows', '--rejects', join(FOLDER, 'rejects.csv'), '--quiet']
+  return ['import', file, '--db', db, '--bad-rows', join(FOLDER, 'rejects.csv'), '--quiet']
 }
 
 /** A database of all of a world. */

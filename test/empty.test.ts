@@ -231,7 +231,7 @@ test('counts of several tickers, and scans, say so, too', async () => {
   const { headers } = await server.get(scan, keys.pro)
   expect(headers['x-bands-note']).toMatch(/^no ticker here that the filters let through .* on 2024-06-28\.$/)
   const env = { BANDS_REMOTE: server.url, BANDS_API_KEY: keys.pro! }
-  expect((await typed('scan oversold --asset-class crypto', { env })).err).toBe(
+  expect((await typed('scan oversold --filter "class crypto"', { env })).err).toBe(
     `No match: ${headers['x-bands-note']}\n`,
   )
   expect((await typed('events SIM0008 rsi_zone', { env })).err).toBe(

@@ -58,7 +58,7 @@ describe('bands completion --complete', () => {
     ['accounts set-tier alice p', ['plus', 'pro']],
     ['accounts create alice --tier f', ['free']],
     ['tally AAPL rsi_zone --tickers GSPC,aap', ['GSPC,AAPL']],
-    ['scan oversold --min-severity ', ['oversold', 'deep_oversold']],
+    ['scan oversold --sort ', ['condition_percentile', 'days_oversold', 'severity']],
     ['facts AAPL --kind rat', ['ratings']],
     ['backtest AAPL rsi_zone --vary ho', ['hold=']],
     ['backtest AAPL rsi_zone --vary exit', ['exit=']],

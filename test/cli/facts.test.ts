@@ -118,7 +118,7 @@ describe('bands import of facts', () => {
     const rows = ['2018-02-01,pre,3.86,3.89', '2018-05-01,lunch,2.6,2.73', '2018-06-31,,1,1']
     const file = write('mixed.csv', tableOf('earnings', 'AAPL', rows))
     const rejects = folder.file('mixed.rejects.csv')
-    const { files } = await document(`import ${file} --skip-bad-rows --rejects ${rejects}`)
+    const { files } = await document(`import ${file} --bad-rows ${rejects}`)
     expect(files[0]).toMatchObject({ rows: 3, rejects, rejected: [{ line: 3 }, { line: 4 }] })
     expect(readFileSync(rejects, 'utf8')).toBe(tableOf('earnings', 'AAPL', rows.slice(1)))
     write('mixed.rejects.csv', readFileSync(rejects, 'utf8').replace('lunch', 'post').replace('06-31', '06-29'))

@@ -142,7 +142,7 @@ describe('bands import', () => {
     const file = `${BARS}/AAPL.csv`
     expect(await ask(`import ${file} -q`)).toMatchObject({ code: 0, out: '', err: '' })
     const bad = write('BAD.csv', `${GOOD.trimEnd()}\n2018-99-99,1,1,1,1,1\n`)
-    expect((await ask(`import ${bad} -q --skip-bad-rows`)).out).toContain('1 bad row')
+    expect((await ask(`import ${bad} -q --bad-rows skip`)).out).toContain('1 bad row')
     expect(JSON.parse((await ask(`import ${file} -q --json`)).out).files).toHaveLength(1)
   })
 
@@ -207,7 +207,7 @@ describe('bands import', () => {
     expect(refused).toMatchObject({ code: 5, out: '' })
     expect(refused.err).toContain(`${file}:4:`)
     const bad = folder.file('bad.csv')
-    const { code, out } = await ask(`import ${file} --skip-bad-rows --rejects ${bad} --json`)
+    const { code, out } = await ask(`import ${file} --bad-rows ${bad} --json`)
     expect(code).toBe(0)
     expect(JSON.parse(out).files[0]).toMatchObject({ rows: 5, rejects: bad, rejected: [{ line: 4 }, { line: 6 }] })
     expect(readFileSync(bad, 'utf8')).toBe(
@@ -221,7 +221,7 @@ describe('bands import', () => {
   test('names the rejects after the file, next to the database by default', async () => {
     write('LOOSE.csv', MIXED)
     const home = { XDG_DATA_HOME: folder.file(`data-${database}`) }
-    const ran = await shell(`cd "${folder.path}" && bands import LOOSE.csv --skip-bad-rows`, home)
+    const ran = await shell(`cd "${folder.path}" && bands import LOOSE.csv --bad-rows skip`, home)
     expect(ran.code).toBe(0)
     const kept = `${home.XDG_DATA_HOME}/bands/LOOSE.csv.rejects`
     expect(ran.out).toContain(`2 bad rows are not loaded, and kept in ${kept}; the first:`)
@@ -256,7 +256,7 @@ describe('bands import', () => {
 
   test('does not write rejects over a file that it reads', async () => {
     const file = write('SELF.csv', MIXED)
-    expect(await ask(`import ${file} --skip-bad-rows --rejects ${file}`)).toMatchObject({ code: 2 })
+    expect(await ask(`import ${file} --bad-rows ${file}`)).toMatchObject({ code: 2 })
     expect(readFileSync(file, 'utf8')).toBe(MIXED)
   })
 
@@ -264,7 +264,7 @@ describe('bands import', () => {
     const one = write('ONE.csv', MIXED)
     const two = write('TWO.csv', 'date;close;open;high;low\n2020-01-02;1;1;1;1\n2020-01-03;-1;1;1;1\n')
     const bad = folder.file('apart.csv')
-    expect((await ask(`import ${one} ${two} --skip-bad-rows --rejects ${bad}`)).code).toBe(0)
+    expect((await ask(`import ${one} ${two} --bad-rows ${bad}`)).code).toBe(0)
     expect(readFileSync(bad, 'utf8').split('\n')[0]).toBe('date,open,high,low,close,volume')
     expect(readFileSync(`${bad}.2`, 'utf8').split('\n')[0]).toBe('date;close;open;high;low')
   })
@@ -272,10 +272,10 @@ describe('bands import', () => {
   test('takes what the user says about a file', async () => {
     const file = write('odd.txt', '03/02/2020;1,5;2;1;1,5\n04/02/2020;1,5;2;1;1,5\n')
     const words =
-      '--ticker ODD --delimiter semicolon --date-format DD/MM/YYYY --decimal , --header date,open,high,low,close'
+      '--ticker ODD --layout "delimiter semicolon, dates DD/MM/YYYY, decimal comma, columns date,open,high,low,close"'
     expect((await ask(`import ${file} ${words}`)).code).toBe(0)
     expect((await ask('export bars --csv')).out).toContain('ODD,2020-02-03,1.5,2,1,1.5,\n')
-    expect((await ask(`import ${file} --delimiter semicolons`)).err).toContain('--delimiter')
+    expect((await ask(`import ${file} --layout "delimiter semicolons"`)).err).toContain('--layout delimiter')
     expect((await ask(`import ${file} --prices row`)).err).toContain('Did you mean "raw"?')
   })
 
@@ -292,16 +292,18 @@ describe('bands import', () => {
     expect((await ask(`import ${write('MSFT.US.csv', GOOD)}`)).out).toContain('MSFT is stored, maybe the same')
   })
 
-  test('dates times in UTC by --time-zone, and requires one', async () => {
+  test('dates times in UTC by a zone in --layout, and requires one', async () => {
     const rows = [7, 8, 9, 10, 11].map(day => `2024-01-${String(day).padStart(2, '0')}T15:00:00Z,2,3,1,2\n`)
     const file = write('7203.T.csv', `date,open,high,low,close\n${rows.join('')}`)
     const plain = await ask(`import ${file}`)
-    expect(plain.out).toMatch(/warning: sundays once, first at .*; --time-zone Asia\/Tokyo, or where the exchange is/)
+    expect(plain.out).toMatch(
+      /warning: sundays once, first at .*; --layout "zone Asia\/Tokyo", or where the exchange is/,
+    )
     const { warnings } = JSON.parse((await ask(`import ${file} --json --replace`)).out).files[0]
-    expect(warnings[0].first[0].detail).toContain('--time-zone Asia/Tokyo')
-    const zoned = JSON.parse((await ask(`import ${file} --time-zone asia/tokyo --replace --json`)).out).files[0]
+    expect(warnings[0].first[0].detail).toContain('--layout "zone Asia/Tokyo"')
+    const zoned = JSON.parse((await ask(`import ${file} --layout "zone asia/tokyo" --replace --json`)).out).files[0]
     expect(zoned).toMatchObject({ warnings: [], tickers: [{ first: '2024-01-08', last: '2024-01-12' }] })
-    expectEnd(await ask(`import ${file} --time-zone Tokio`), 2, 'Did you mean "Asia/Tokyo"?')
+    expectEnd(await ask(`import ${file} --layout "zone Tokio"`), 2, 'Did you mean "Asia/Tokyo"?')
   })
 
   test('shows progress on a terminal alone, and takes it away', async () => {

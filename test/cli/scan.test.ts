@@ -49,10 +49,14 @@ describe('bands scan oversold', () => {
     [`--date ${DAY}`, { date: DAY }, 'pro'],
     [`--date ${DAY} --tier plus --limit 3`, { date: DAY, limit: 3 }, 'plus'],
     ['--tier free --timeframe weekly', { timeframe: 'weekly' }, 'free'],
-    [`--date ${DAY} --asset-class stock --sector=Energy`, { date: DAY, asset_class: 'stock', sector: 'energy' }, 'pro'],
-    [`--min-market-cap-tier mid --sort-by days_oversold --date ${DAY}`, optionsOfSize(), 'pro'],
-    [`--market-cap-tier large --min-severity deep_oversold --date ${DAY}`, optionsOfSeverity(), 'pro'],
-    [`--sort-by condition_percentile --date ${DAY}`, { date: DAY, sort_by: 'condition_percentile' }, 'pro'],
+    [
+      `--date ${DAY} --filter="class stock, sector Energy"`,
+      { date: DAY, asset_class: 'stock', sector: 'energy' },
+      'pro',
+    ],
+    [`--filter "min size mid" --sort days_oversold --date ${DAY}`, optionsOfSize(), 'pro'],
+    [`--filter "size large, severity deep_oversold" --date ${DAY}`, optionsOfSeverity(), 'pro'],
+    [`--sort condition_percentile --date ${DAY}`, { date: DAY, sort_by: 'condition_percentile' }, 'pro'],
   ] as [string, OversoldParams, Tier][])('%s prints with --json exactly the page', async (line, params, tier) => {
     const ran = await ask(`${line} --json`)
     expect(ran).toMatchObject({ code: 0, out: `${JSON.stringify(await asked(params, tier))}\n` })
@@ -134,12 +138,12 @@ describe('bands scan oversold', () => {
   })
 
   test('explains on stderr why nothing matches, and still answers', async () => {
-    const none = await ask(`--date ${DAY} --min-severity deep_oversold --sector financials`)
+    const none = await ask(`--date ${DAY} --filter "severity deep_oversold, sector financials"`)
     expect(none.code).toBe(0)
     expect(none.out).toMatch(/^TICKER +ZONE .*SECTOR\n$/)
     expect(none.err).toMatch(/^No match: none of \d+ scanned is deep_oversold on 2017-03-14\.\n$/)
     const week = 'has bars, with an RSI, and a daily one not older than a week'
-    expect((await ask('--asset-class crypto --json')).err).toBe(
+    expect((await ask('--filter "class crypto" --json')).err).toBe(
       `No match: no ticker here that the filters let through ${week} on 2018-05-11.\n`,
     )
     expect((await ask('--as-of 2014-01-01 -q')).err).toBe('')
@@ -152,16 +156,12 @@ describe('bands scan oversold', () => {
   })
 
   test.each([
-    ['--sector Enrgy', 2, /sector "Enrgy" is not one of Communication Services, .*Did you mean "Energy"\?/],
-    ['--asset-class shares', 2, /--asset-class "shares" is not one of stock, crypto, etf, all/],
-    [
-      '--market-cap-tier big',
-      2,
-      /--market-cap-tier "big" is not one of nano, micro, small, mid, large, mega, ultra_mega/,
-    ],
-    ['--min-market-cap-tier smal', 2, /Did you mean "small"\?/],
-    ['--min-severity oversol', 2, /Did you mean "oversold"\?/],
-    ['--sort-by rsi', 2, /--sort-by "rsi" is not one of severity, days_oversold, condition_percentile/],
+    ['--filter "sector Enrgy"', 2, /sector "Enrgy" is not one of Communication Services, .*Did you mean "Energy"\?/],
+    ['--filter "class shares"', 2, /--filter class "shares" is not one of stock, crypto, etf, all/],
+    ['--filter "size big"', 2, /--filter size "big" is not one of nano, micro, small, mid, large, mega, ultra_mega/],
+    ['--filter "min size smal"', 2, /Did you mean "small"\?/],
+    ['--filter "severity oversol"', 2, /Did you mean "oversold"\?/],
+    ['--sort rsi', 2, /--sort "rsi" is not one of severity, days_oversold, condition_percentile/],
     ['--limit 0', 2, /limit "0" is not an integer from 1, or all/],
     ['--limit 101 --tier pro', 2, /limit "101" is not an integer from 1 to 100/],
     ['--limit 5 --limit 6', 2, /limit is given twice/],
@@ -171,9 +171,9 @@ describe('bands scan oversold', () => {
     ['--date 2018-05-12 --tier pro', 2, /date "2018-05-12" is not a date from 2013-05-12 to 2018-05-11/],
     ['--date 2018-05-11 --tier free', 4, /date needs the Plus tier; you asked as Free/],
     ['--date 2015-01-02 --tier plus', 4, /a date outside of the last 2y needs the Pro tier; you asked as Plus/],
-    ['--secktor Energy', 2, /Did you mean "--sector"\?/],
+    ['--filtr Energy', 2, /Did you mean "--filter"\?/],
     ['AAPL', 2, /takes no arguments/],
-    ['--sector=', 2, /sector is empty/],
+    ['--filter "sector "', 2, /sector needs|is not made of parts/],
   ])('%s ends with %d and says why', async (line, code, words) => {
     const ran = await ask(line)
     expect(ran).toMatchObject({ code, out: '' })

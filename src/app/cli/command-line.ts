@@ -1,15 +1,34 @@
 import { type Mention, type Remedy, type Words, worded } from '../../core/errors.js'
 import { isCondition, TRUE, TRUTHS } from '../../core/language/as-field.js'
 import type { HistoryQuery } from '../../core/model/event.js'
+import { OPTION_PARTS } from '../../core/params/questions.js'
 import type { OptionSpec } from '../../core/params/row.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
 /** Parameters and commands as people type them. */
 
+/** Parameters that are a part of an option here: the option with its word. */
+const PLACES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.entries(OPTION_PARTS).flatMap(([option, words]) =>
+      Object.entries(words).map(([word, param]) => [param, `--${option} ${word}`]),
+    ),
+  ),
+  skip_bad_rows: '--bad-rows skip',
+  sort_by: '--sort',
+}
+
 /** `context_ticker` → `--context-ticker`; of `cv k`, a number that has a name in the value, the first word. */
 export function optionOf(param: string): string {
   const [name = '', ...rest] = param.split(' ')
-  return [`--${name.replaceAll('_', '-')}`, ...rest].join(' ')
+  return [PLACES[name] ?? `--${name.replaceAll('_', '-')}`, ...rest].join(' ')
+}
+
+/** The words of an option and its value; the word of a part belongs to the value. */
+function optionWords(param: string, value: string | true): [string, ...string[]] {
+  const [option = '', ...word] = optionOf(param).split(' ')
+  const words = [...word, ...(value === true ? [] : [value])]
+  return words.length === 0 ? [option] : [option, words.join(' ')]
 }
 
 /** A remedy as a line that can be pasted. */
@@ -18,9 +37,7 @@ export function remedyLine(remedy: Remedy): string {
 }
 
 export function remedyWords({ command, words = [], params = {} }: Remedy): string[] {
-  const options = Object.entries(params).flatMap(([name, value]) =>
-    value === true ? [optionOf(name)] : [optionOf(name), value],
-  )
+  const options = Object.entries(params).flatMap(([name, value]) => optionWords(name, value))
   return [...command.split(' '), ...words, ...options]
 }
 
@@ -32,10 +49,11 @@ export function againWords(argv: readonly string[], { again, words = [], params 
   if (!again || !words.every(word => argv.includes(word))) return null
   const line = [...argv]
   for (const [name, value] of Object.entries(params)) {
-    const option = optionOf(name)
+    const [option, text] = optionWords(name, value)
     const at = line.indexOf(option)
-    if (at >= 0) line.splice(at, value === true ? 1 : 2)
-    line.push(option, ...(value === true ? [] : [value]))
+    const [, before] = at < 0 ? [] : line.splice(at, text === undefined ? 1 : 2)
+    const isPart = optionOf(name) !== option && text !== undefined && before !== undefined
+    line.push(option, ...(isPart ? [`${before}, ${text}`] : text === undefined ? [] : [text]))
   }
   return line
 }
@@ -67,7 +85,12 @@ export function longName([flags]: OptionSpec): string {
 
 function spelled(mention: Mention, name: (param: string) => string): string {
   if ('command' in mention) return remedyLine(mention)
-  return mention.value === undefined ? name(mention.param) : `${name(mention.param)} ${mention.value}`
+  const { param, value } = mention
+  if (value === undefined) return name(param)
+  const [option = '', ...word] = name(param).split(' ')
+  return word.length === 0 || !option.startsWith('--')
+    ? `${name(param)} ${value}`
+    : `${option} "${word.join(' ')} ${value}"`
 }
 
 /** The line with one word put right; null when the word is not in it. */
@@ -77,7 +100,7 @@ export function corrected(argv: readonly string[], wrong: string, right: string)
   const joined = argv.findLastIndex(word => word.startsWith('--') && word.endsWith(`=${wrong}`))
   if (joined >= 0) return argv.with(joined, argv[joined]!.slice(0, -wrong.length) + right)
   // An option before its value, or one of several values.
-  const parts = argv.map(word => word.split(/([,=])/))
+  const parts = argv.map(word => word.split(/([,=\s])/))
   const among = parts.findLastIndex(words => words.includes(wrong))
   if (among < 0) return null
   return argv.with(among, parts[among]!.map(part => (part === wrong ? right : part)).join(''))

@@ -224,7 +224,8 @@ async function workingLines(
   }
   if (lines.size > 0) return [...lines]
   const meant =
-    correctedWords(error, argv) ?? (error instanceof InvalidParameter ? without(argv, optionOf(error.param)) : null)
+    correctedWords(error, argv) ??
+    (error instanceof InvalidParameter ? without(argv, optionOf(error.param).split(' ')[0]!) : null)
   const line = meant && ((await mended(meant, known)) ?? meant)
   if (line !== null && !sameWords(line, argv)) return [pasted(line)]
   const [example] = (await entryIn(argv)?.load())?.examples ?? []

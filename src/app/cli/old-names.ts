@@ -1,3 +1,4 @@
+import { OPTION_PARTS } from '../../core/params/questions.js'
 import { longName } from './command-line.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
@@ -6,6 +7,8 @@ import { GLOBAL_OPTIONS } from './options.js'
 /** Options that one option replaces, with the values that were typed. */
 interface Replaced {
   readonly old: readonly string[]
+  /** Those that take no value. */
+  readonly flags?: readonly string[]
   /** The words, with the value of each old option by its name. */
   now(values: Readonly<Record<string, string>>): string[]
 }
@@ -29,9 +32,27 @@ const TABLE: readonly Replaced[] = [
     const old = `--${table}`
     return { old: [old], now: values => ['--write', `${table}=${values[old] ?? `${table}.csv`}`] }
   }),
+  ...partsOf(),
+  { old: ['--sort-by'], now: ({ '--sort-by': order = '' }) => ['--sort', order] },
+  {
+    old: ['--skip-bad-rows', '--rejects'],
+    flags: ['--skip-bad-rows'],
+    now: ({ '--rejects': file = 'skip' }) => ['--bad-rows', file],
+  },
   { old: ['--fields'], now: ({ '--fields': fields = '' }) => ['--field', fields] },
   { old: ['--date'], now: ({ '--date': day = '' }) => ['--as-of', day] },
 ]
+
+/** Options that are parts of one now. */
+function partsOf(): Replaced[] {
+  return Object.entries(OPTION_PARTS).map(([option, words]) => {
+    const names = Object.fromEntries(
+      Object.entries(words).map(([word, param]) => [`--${param.replaceAll('_', '-')}`, word]),
+    )
+    const part = ([old, value]: [string, string]): string => `${names[old]} ${value}`.trim()
+    return { old: Object.keys(names), now: values => [`--${option}`, Object.entries(values).map(part).join(', ')] }
+  })
+}
 
 /** Keys of `--vary` and of `config set`; each of their values becomes one of the option. */
 const KEYS: Readonly<Record<string, string>> = {
@@ -98,7 +119,8 @@ export function renamedLine(argv: readonly string[], options: readonly string[])
       continue
     }
     const next = argv[at + 1]
-    const value = joined ?? (next === undefined || next.startsWith('--') ? undefined : argv[++at])
+    const isFlag = row.flags?.includes(name) === true
+    const value = isFlag ? '' : (joined ?? (next === undefined || next.startsWith('--') ? undefined : argv[++at]))
     if (!found.has(row)) words.push(row)
     found.set(row, { ...found.get(row), ...(value !== undefined && { [name]: value }) })
   }

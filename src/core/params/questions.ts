@@ -31,6 +31,7 @@ import {
   TIMEFRAME,
   wordOf,
 } from './kinds.js'
+import { partsOf } from './parts.js'
 import {
   type Kind,
   optional,
@@ -107,6 +108,47 @@ export const UNLIMITED_OVERSOLD = {
   ...OVERSOLD,
   limit: withDefault(COUNT, DEFAULT_MATCHES, 'how many matches at most, or all'),
 } as const satisfies Table
+
+/** Options of the command line that join parameters: the words of each, and the parameter that a word sets. */
+export const OPTION_PARTS = {
+  filter: {
+    class: 'asset_class',
+    sector: 'sector',
+    size: 'market_cap_tier',
+    'min size': 'min_market_cap_tier',
+    severity: 'min_severity',
+  },
+  layout: {
+    dates: 'date_format',
+    decimal: 'decimal',
+    delimiter: 'delimiter',
+    zone: 'time_zone',
+    columns: 'header',
+    format: 'format',
+  },
+} as const
+
+const SCAN_PARTS = partsOf('FILTERS', OPTION_PARTS.filter, OVERSOLD, 'sector Energy, min size large')
+const SCAN_FILTER = optional(
+  SCAN_PARTS,
+  `by commas: class ${ASSET_CLASSES.filter(one => one !== 'all').join('|')}, sector NAME, size ${MARKET_CAP_TIERS.join('|')}, min size SIZE (that or larger), severity deep_oversold`,
+)
+
+/** The parameters of a scan on the command line: its filters are one option. */
+export const SCAN = {
+  filter: SCAN_FILTER,
+  sort: OVERSOLD.sort_by,
+  limit: UNLIMITED_OVERSOLD.limit,
+  timeframe: OVERSOLD.timeframe,
+  date: OVERSOLD.date,
+}
+
+/** A scan as it is typed, with the names of the specification. Throws InvalidParameter. */
+export function scanParams({ filter, sort, ...others }: Written): Written {
+  const filters = filter === undefined ? {} : SCAN_PARTS.parse('filter', filter)
+  if (sort !== undefined) OVERSOLD.sort_by.kind.parse('sort', sort)
+  return { ...others, ...filters, ...(sort !== undefined && { sort_by: sort }) }
+}
 
 const TICKERS = several(TICKER, 'TICKERS')
 

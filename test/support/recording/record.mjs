@@ -75,7 +75,7 @@ class Ground {
       .split('\n')
     const wanted = rows.filter(row => UNIVERSE.includes(row.slice(0, row.indexOf(','))))
     writeFileSync(join(this.folder, 'prices/universe.csv'), `${[header, ...wanted].join('\n')}\n`)
-    await this.#bands('import prices/GSPC.csv prices/universe.csv --skip-bad-rows --db real.db')
+    await this.#bands('import prices/GSPC.csv prices/universe.csv --bad-rows skip --db real.db')
     await this.#bands('import fundamentals/earnings.csv fundamentals/securities.csv --db real.db')
     await this.#bands('import fundamentals/quarterly.csv fundamentals/analyst_ratings.csv --db real.db')
   }

@@ -9,8 +9,10 @@ import { dayAt } from '../../../core/model/day.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../../core/model/facts.js'
 import type { Adjustment } from '../../../core/model/series.js'
 import { count, whole } from '../../../core/numbers.js'
-import { DAY, oneOf, WORDS } from '../../../core/params/kinds.js'
-import { optional, optionsOf } from '../../../core/params/row.js'
+import { DAY, FILE, oneOf, WORDS } from '../../../core/params/kinds.js'
+import { partsOf } from '../../../core/params/parts.js'
+import { OPTION_PARTS } from '../../../core/params/questions.js'
+import { optional, optionsOf, readParams } from '../../../core/params/row.js'
 import type { Input } from '../../../data/feeds/feed.js'
 import type {
   BarsReport,
@@ -41,24 +43,43 @@ const CONTENT = {
   known: optional(DAY, 'the day on which facts without a date became known, such as that of a download'),
 }
 
-/** Overrides for the detection of the format. */
+/** Overrides for the detection of the layout. */
 const HINTS = {
-  format: optional(WORDS, 'the layout, when detection is wrong', { takes: 'NAME' }),
-  delimiter: optional(WORDS, 'comma, semicolon, tab, pipe, or the character', { takes: 'CHARACTER' }),
-  date_format: optional(WORDS, 'such as YYYY-MM-DD, DD/MM/YYYY, MM/DD/YYYY', { takes: 'FORMAT' }),
-  decimal: optional(WORDS, '. or ,', { takes: 'SIGN' }),
-  time_zone: optional(WORDS, 'of the exchange, such as Asia/Tokyo: the day of a time in UTC is the day there', {
-    takes: 'ZONE',
-  }),
-  header: optional(WORDS, 'names of the columns, with commas, for a file that has none or others', { takes: 'NAMES' }),
+  format: optional(WORDS, 'the layout, when detection is wrong'),
+  delimiter: optional(WORDS, 'comma, semicolon, tab, pipe, or the character'),
+  date_format: optional(WORDS, 'such as YYYY-MM-DD, DD/MM/YYYY, MM/DD/YYYY'),
+  decimal: optional(WORDS, 'comma or point'),
+  time_zone: optional(WORDS, 'of the exchange: the day of a time in UTC is the day there'),
+  header: optional(WORDS, 'names of the columns, with commas'),
+}
+
+/** The signs by their names; a sign is one, too. */
+const DECIMALS: Readonly<Record<string, string>> = { comma: ',', point: '.' }
+
+/** How a file is to be read. */
+const LAYOUT = {
+  layout: optional(
+    partsOf('HINTS', OPTION_PARTS.layout, HINTS, 'dates DD.MM.YYYY, decimal comma'),
+    'how to read the file, where detection is wrong: dates DD/MM/YYYY, decimal comma, delimiter semicolon (tab, pipe, or the character), zone Asia/Tokyo (the day of a time in UTC is the day there), columns date,open,… (for a file without names, or with others), format NAME',
+  ),
+}
+
+/** The word that keeps bad rows where they are kept by themselves. */
+const SKIP = 'skip'
+
+/** Where bad rows go. */
+const BAD_ROWS = {
+  bad_rows: optional(
+    { ...FILE, example: SKIP },
+    'load the good rows of a file with bad ones, and keep the bad ones in this file; or skip: in FILE.rejects next to the database',
+  ),
 }
 
 const importCommand: Command = {
   arguments: [['[FILE...]', 'files, folders, globs, or - for standard input; csv, json, xml, zip, gz']],
   options: [
     ...optionsOf(CONTENT),
-    ['--skip-bad-rows', 'load the good rows of a file with bad ones, and keep the bad ones in a file'],
-    ['--rejects <FILE>', 'where bad rows go (default FILE.rejects next to the database)'],
+    ...optionsOf(BAD_ROWS),
     ['--replace', 'start each ticker again from its file (of facts: each kind of it)'],
     [
       '--rescale',
@@ -66,13 +87,13 @@ const importCommand: Command = {
     ],
     ['--accept-jump', 'store such prices as they are; status and doctor go on showing the jump'],
     WAIT,
-    ...optionsOf(HINTS),
+    ...optionsOf(LAYOUT),
   ],
   examples: [
     'bands import AAPL.csv',
     'bands import prices/ --prices raw',
-    'bands import a.csv --ticker A --date-format DD/MM/YYYY --delimiter semicolon',
-    'zcat all.csv.gz | bands import - --skip-bad-rows --rejects bad.csv',
+    "bands import a.csv --ticker A --layout 'dates DD/MM/YYYY, decimal comma'",
+    'zcat all.csv.gz | bands import - --bad-rows bad.csv',
     'bands import tonight.csv --rescale',
     'bands import earnings.csv CIK0000320193.json',
     'bands import recommendations.json --ticker AAPL --known 2025-02-21',
@@ -99,7 +120,7 @@ async function runImport(context: Context, args: Args): Promise<void> {
   if (args.rest(0).length === 0) throw wrong('file', 'FILE is missing.', { allowed: 'bands import FILE...' })
   const inputs = await expandInputs(args.rest(0))
   const { databasePath } = await import('../../open/paths.js')
-  const keepRejects = rejectsWriter(args.text('rejects'), dirname(databasePath(context.choice)), inputs)
+  const keepRejects = rejectsWriter(args.read(BAD_ROWS).bad_rows, dirname(databasePath(context.choice)), inputs)
   const importer = await importerOf(context, { wait: args.flag('wait'), make: true })
   // A document, or rows below one header, are written when they are whole.
   const atOnce = context.isForPeople || context.format === 'ndjson'
@@ -155,16 +176,22 @@ function refusalsOf(done: readonly Imported[], refusedFiles: number, files: numb
 
 /** The typed import options and the progress callback. */
 function importOptions(context: Context, args: Args): ImportOptions {
-  const { date_format: dateFormat, time_zone: timeZone, ...hints } = args.read(HINTS)
+  const {
+    date_format: dateFormat,
+    time_zone: timeZone,
+    decimal,
+    ...hints
+  } = readParams(HINTS, args.read(LAYOUT).layout ?? {})
   return {
     ...args.read(CONTENT),
-    skipBadRows: args.flag('skip-bad-rows'),
+    skipBadRows: args.text('bad-rows') !== undefined,
     replace: args.flag('replace'),
     rescale: args.flag('rescale'),
     acceptJump: args.flag('accept-jump'),
     today: dayAt(context.world.now().getTime()),
     hints: {
       ...hints,
+      ...(decimal === undefined ? {} : { decimal: DECIMALS[decimal] ?? decimal }),
       ...(dateFormat === undefined ? {} : { dateFormat }),
       ...(timeZone === undefined ? {} : { timeZone }),
     },
@@ -348,21 +375,22 @@ function rejectLines({ file, rejected }: FileReport, rejects: string | null): st
  * its file of rejected rows; null if there are none.
  */
 function rejectsWriter(named: string | undefined, folder: string, inputs: readonly Input[]) {
+  const chosen = named === SKIP ? undefined : named
   /** Path → the header it was begun with. */
   const begun = new Map<string, string | null>()
   /** Inputs with the same header share one file; those with another header get a file of their own. */
   const pathFor = (file: string, header: string | null): string => {
-    const wanted = named ?? join(folder, `${file === '-' ? 'stdin' : basename(file)}.rejects`)
+    const wanted = chosen ?? join(folder, `${file === '-' ? 'stdin' : basename(file)}.rejects`)
     for (let i = 1; ; i++) {
       const path = i === 1 ? wanted : `${wanted}.${i}`
-      if (!begun.has(path) || (named !== undefined && begun.get(path) === header)) return path
+      if (!begun.has(path) || (chosen !== undefined && begun.get(path) === header)) return path
     }
   }
   return async ({ file, header, rejected }: FileReport): Promise<string | null> => {
     if (rejected.length === 0) return null
     const path = pathFor(file, header)
     if (inputs.some(input => input.path === resolve(path)))
-      throw wrong('rejects', `--rejects ${path} is a file that is being imported.`, { value: path })
+      throw wrong('bad_rows', `--bad-rows ${path} is a file that is being imported.`, { value: path })
     const first = begun.has(path) || header === null ? [] : [header]
     const text = [...first, ...rejected.map(row => row.text)].map(line => `${line}\n`).join('')
     await writeFile(path, text, { flag: begun.has(path) ? 'a' : 'w' }).catch(cause => {

@@ -2,7 +2,14 @@ import { emptyScanNote } from '../../../core/empty.js'
 import { type Day, formatDay } from '../../../core/model/day.js'
 import type { OversoldPage, OversoldQuery } from '../../../core/model/event.js'
 import { whole } from '../../../core/numbers.js'
-import { MAX_LIMIT, OVERSOLD, parseOversold, UNLIMITED_OVERSOLD } from '../../../core/params/questions.js'
+import {
+  MAX_LIMIT,
+  OVERSOLD,
+  parseOversold,
+  SCAN,
+  scanParams,
+  UNLIMITED_OVERSOLD,
+} from '../../../core/params/questions.js'
 import { optionsOf } from '../../../core/params/row.js'
 import type { Local } from '../../../data/local/local.js'
 import { describeOversold } from '../../present/events.js'
@@ -11,11 +18,11 @@ import type { Context } from '../context.js'
 import { allUnlessLimited, largestLimit } from '../options.js'
 
 const scanCommand: Command = {
-  options: optionsOf(UNLIMITED_OVERSOLD),
+  options: optionsOf(SCAN),
   examples: [
     'bands scan oversold',
-    'bands scan oversold --date 2018-02-08 --sort-by days_oversold',
-    'bands scan oversold --timeframe weekly --min-severity deep_oversold --json',
+    'bands scan oversold --date 2018-02-08 --sort days_oversold',
+    "bands scan oversold --filter 'min size large, severity deep_oversold' --json",
   ],
   notes: [
     'A ticker is looked at on its last bar that is final on the date, if that is at most seven days older (weekly: its Sunday). DAYS are bars since it became oversold; RARITY is how seldom its RSI was as low in its own history; SUPPORT how far below the close the support level lies.',
@@ -24,7 +31,7 @@ const scanCommand: Command = {
   async run(context, args) {
     const withholds = await context.withholds()
     const table = withholds ? OVERSOLD : UNLIMITED_OVERSOLD
-    const wanted = allUnlessLimited(context, args, parseOversold(args.params(Object.keys(table)), table))
+    const wanted = allUnlessLimited(context, args, parseOversold(scanParams(args.params(Object.keys(SCAN))), table))
     // A scan has no second page: a key gets no more, in no form.
     const query = withholds ? { ...wanted, limit: Math.min(wanted.limit, MAX_LIMIT) } : wanted
     const source = await context.bands()
@@ -58,7 +65,7 @@ async function notShown(context: Context, { matches, match_count }: OversoldPage
   const most = await largestLimit(context, match_count)
   return matches.length < most
     ? `${more}: --limit ${most}`
-    : `${more}, and ${most} is the most that is shown: narrow it with --sector, --min-market-cap-tier or --min-severity`
+    : `${more}, and ${most} is the most that is shown: narrow it with --filter`
 }
 
 /** Hints about the values of a higher tier, and the next command. */
