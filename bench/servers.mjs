@@ -27,7 +27,7 @@ export async function started(command) {
 }
 
 export function served(build, db) {
-  return started(build.bands('serve', '--port', '0', '--db', db, '--json', '--log-level', 'info'))
+  return started(build.bands('serve', '--port', '0', '--db', db, '--json', '--log', 'level info'))
 }
 
 /** Keys of as many accounts. */

@@ -28,7 +28,7 @@ beforeAll(async () => {
   const { out, code, err } = await shell(made.join(' && '), env)
   expect(code, err).toBe(0)
   key = (JSON.parse(out.slice(out.indexOf('{'))) as { key: string }).key
-  running = spawn(process.execPath, [BIN, 'serve', '--port', '0', '--json', '--log-level', 'trace', '--db', server], {
+  running = spawn(process.execPath, [BIN, 'serve', '--port', '0', '--json', '--log', 'level trace', '--db', server], {
     env: { PATH: process.env.PATH, HOME: folder.path },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -34,12 +34,14 @@ describe('studies of a program', () => {
     const study = await bands.study({ ...event, horizon: [5, 20], context: 'TWO:trend_direction', ...FEW })
     expect(
       await printed(
-        'study TWO ONE rsi_zone --band oversold --horizon 5,20 --context TWO:trend_direction --reps 99 --resamples 99',
+        'study TWO ONE rsi_zone --band oversold --horizon 5,20 --context TWO:trend_direction --tests "draws 99, bootstrap 99"',
       ),
     ).toEqual(study)
     const tested = await bands.backtest({ ...event, hold: 10, stop: '5%', max_positions: 2, reps: 99 })
     expect(
-      await printed('backtest ONE,TWO rsi_zone --band oversold --hold 10 --stop 5% --max-positions 2 --reps 99'),
+      await printed(
+        'backtest ONE,TWO rsi_zone --band oversold --hold 10 --stop 5% --max-positions 2 --tests "draws 99"',
+      ),
     ).toEqual(tested)
     const swept = await bands.sweep({
       tickers: ['ONE'],
@@ -48,7 +50,9 @@ describe('studies of a program', () => {
       cpcv: { n: 4, k: 2 },
       resamples: 99,
     })
-    expect(await printed('sweep ONE --field rsi_zone --horizon 5 --cpcv n=4,k=2 --resamples 99')).toEqual(swept)
+    expect(
+      await printed('sweep ONE --field rsi_zone --horizon 5 --validate "cpcv n=4,k=2" --tests "bootstrap 99"'),
+    ).toEqual(swept)
   })
 
   it('take a strategy as an object or as the text of a file, and what overrides it', async () => {

@@ -240,11 +240,11 @@ describe('bands accounts usage', () => {
   })
 
   test('says the same once the ledger is rolled up, which is done once', async () => {
-    const before = await told('accounts usage --days 400')
+    const before = await told('accounts usage --limit 400')
     const proof = await told('accounts usage --reconcile')
     expect((await ask('accounts roll-up')).out).toBe('rolled up: 1 row of the ledger; gone: 0 days of an account\n')
     expect(await told('accounts roll-up')).toEqual({ schema: 'bands.roll-up/1', rows: 0, days: 0 })
-    expect(await told('accounts usage --days 400')).toEqual(before)
+    expect(await told('accounts usage --limit 400')).toEqual(before)
     expect(await told('accounts usage --reconcile')).toEqual(proof)
   })
 
@@ -259,10 +259,10 @@ describe('bands accounts usage', () => {
         '6 credits in 4 requests, 2025-12-03 to 2026-01-01\n',
       ].join('\n'),
     )
-    expect((await ask('accounts usage Alice --days 1 --csv')).out).toBe(
+    expect((await ask('accounts usage Alice --limit 1 --csv')).out).toBe(
       'account,date,credits,requests\nalice,2026-01-01,3,2\n',
     )
-    expect(await told('accounts usage alice --days 60')).toEqual({
+    expect(await told('accounts usage alice --limit 60')).toEqual({
       schema: 'bands.usage/1',
       from: '2025-11-03',
       to: '2026-01-01',
@@ -319,10 +319,10 @@ describe('bands accounts usage', () => {
 
   test('refuses days that are none, and days of a proof', async () => {
     for (const days of ['0', '-1', '1e1', '0x10', 'many', '4000'])
-      expect(await refused(`accounts usage --days=${days}`, 2)).toContain(
-        `--days "${days}" is not an integer from 1 to 400`,
+      expect(await refused(`accounts usage --limit=${days}`, 2)).toContain(
+        `--limit "${days}" is not an integer from 1 to 400`,
       )
-    expect(await refused('accounts usage --reconcile --days 3', 2)).toContain('--days does not go with --reconcile')
+    expect(await refused('accounts usage --reconcile --limit 3', 2)).toContain('--limit does not go with --reconcile')
   })
 })
 

@@ -8,11 +8,11 @@ const run = (line: string): Promise<Backtest> => json(line)
 const shown = (line: string): Promise<string> => table(line, 120)
 const flowing = (text: string): string => text.replace(/\s+/g, ' ')
 
-const LEAST = 'backtest AAPL rsi_zone --band oversold --reps 0'
+const LEAST = 'backtest AAPL rsi_zone --band oversold --tests "draws 0"'
 const HOLDING = `${LEAST} --hold 20`
-const CHOOSING = `${LEAST} --hold 5,20 --walk-forward train=504,test=252`
+const CHOOSING = `${LEAST} --hold 5,20 --validate "walk-forward train=504,test=252"`
 
-const BACKTEST = 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99'
+const BACKTEST = 'backtest AAPL rsi_zone --band oversold --hold 20 --tests "draws 99"'
 const lines = (file: string): string[] => readFileSync(folder.file(file), 'utf8').trimEnd().split('\n')
 
 describe('bands backtest', () => {
@@ -42,33 +42,34 @@ describe('bands backtest', () => {
   })
 
   test('writes all tickers as one word, which means those that are loaded', async () => {
-    const rules = 'backtest --all rsi_zone --band oversold --hold 5 --reps 99'
+    const rules = 'backtest --all rsi_zone --band oversold --hold 5 --tests "draws 99"'
     const { out } = await ask(`${rules} --print-config`)
     expect(out).toContain('\ntickers: all\n')
     writeFileSync(folder.file('all.yaml'), out)
     const ran = (await ask(`${rules} --json`)).out
-    expect((await ask(`backtest ${folder.file('all.yaml')} --reps 99 --json`)).out).toBe(ran)
+    expect((await ask(`backtest ${folder.file('all.yaml')} --tests "draws 99" --json`)).out).toBe(ran)
     expect(JSON.parse((await ask(`backtest ${folder.file('all.yaml')} --tickers AAPL --json`)).out)).toMatchObject({
       tickers: ['AAPL'],
     })
   })
 
   test('prints the strategy file that makes the same run', async () => {
-    const rules = '--exit leave --stop 5% --trailing 2atr --side long --max-positions 3 --rf 1% --benchmark GSPC'
+    const rules =
+      '--exit leave --stop 5% --trailing 2atr --side long --max-positions 3 --portfolio "risk-free 1%" --benchmark GSPC'
     const printed = await ask(`${BACKTEST} ${rules} --print-config`)
     expect(printed.code).toBe(0)
     writeFileSync(folder.file('strategy.yaml'), printed.out)
     const ran = (await ask(`${BACKTEST} ${rules} --json`)).out
-    expect((await ask(`backtest ${folder.file('strategy.yaml')} --reps 99 --json`)).out).toBe(ran)
+    expect((await ask(`backtest ${folder.file('strategy.yaml')} --tests "draws 99" --json`)).out).toBe(ran)
     expect((await ask(`backtest ${folder.file('strategy.yaml')} --print-config`)).out).toBe(printed.out)
     writeFileSync(folder.file('strategy.json'), (await ask(`${BACKTEST} ${rules} --print-config --json`)).out)
-    expect((await ask(`backtest ${folder.file('strategy.json')} --reps 99 --json`)).out).toBe(ran)
+    expect((await ask(`backtest ${folder.file('strategy.json')} --tests "draws 99" --json`)).out).toBe(ran)
     expect((await ask(`${BACKTEST} --print-config --csv`)).code).toBe(2)
   })
 
   test('lets options override a file, and give what it lacks', async () => {
     writeFileSync(folder.file('part.yaml'), 'entry:\n  field: rsi_zone\n  bands: overbought\nexit:\n  stop: 5%\n')
-    const line = `backtest ${folder.file('part.yaml')} --tickers AAPL --band oversold --hold 20 --stop none --reps 99`
+    const line = `backtest ${folder.file('part.yaml')} --tickers AAPL --band oversold --hold 20 --stop none --tests "draws 99"`
     expect(await json(line)).toEqual(await json(BACKTEST))
     expect(await told(`backtest ${folder.file('part.yaml')}`)).toContain('tickers')
     expect(await told(`backtest ${folder.file('part.yaml')} GSPC`)).toContain('give tickers with --tickers GSPC')
@@ -89,13 +90,15 @@ describe('bands backtest', () => {
   })
 
   test('chooses among several holds on training data alone, and asks for such', async () => {
-    const found = await json<Backtest>(`${BACKTEST.replace('20', '5,20')} --walk-forward train=504,test=252`)
+    const found = await json<Backtest>(`${BACKTEST.replace('20', '5,20')} --validate "walk-forward train=504,test=252"`)
     expect(found.validation?.kind).toBe('walk_forward')
     expect(found.validation?.folds.some(({ chosen }) => chosen?.includes('hold') ?? false)).toBe(true)
     expect(await told(BACKTEST.replace('20', '5,20'))).toContain('--hold "5,20" names candidates')
     expect(await told(BACKTEST.replace('20', 'all --exit leave'))).toContain('--hold "all" is not an integer from 1')
     expect(found.trials.run).toBe(2)
-    expect((await json<Backtest>(`${BACKTEST} --split 2016-01-01 --embargo 5`)).validation?.kind).toBe('split')
+    expect((await json<Backtest>(`${BACKTEST} --validate "split 2016-01-01, embargo 5"`)).validation?.kind).toBe(
+      'split',
+    )
   })
 
   test('writes trades and equity to files', async () => {
@@ -137,11 +140,14 @@ describe('the rules of a backtest in words', () => {
     ['--costs "borrow 3%"', '5 bp a side; out'],
     ['', 'At most 1 position, all of the equity;'],
     ['--max-positions 10', 'At most 10 positions, each 1/10 of the equity;'],
-    ['--max-positions 1 --whole-shares --capital 9999', 'At most 1 position, all of the equity, whole shares;'],
+    [
+      '--max-positions 1 --portfolio "whole-shares, capital 9999"',
+      'At most 1 position, all of the equity, whole shares;',
+    ],
     ['--size 30%', 'each 30% of the equity;'],
     ['--size "vol 15%"', 'each a share of the equity for a volatility of 15% a year, at most 100%;'],
     ['--size "vol 15% max 50%"', 'each a share of the equity for a volatility of 15% a year, at most 50%;'],
-    ['--cash-rate 3%', 'Cash earns 3% a year.'],
+    ['--portfolio "cash 3%"', 'Cash earns 3% a year.'],
     ['--context GSPC:trend_direction=uptrend', 'while GSPC trend_direction = uptrend'],
     ['--context GSPC:trend_direction=uptrend --context-lag 1', 'while GSPC trend_direction = uptrend a bar before'],
   ])('say with "%s": %s', async (options, words) => {
@@ -175,17 +181,19 @@ describe('with parts of the data reserved', () => {
   })
 
   test('of a walk-forward with room for one test says so', async () => {
-    const text = await shown(`${HOLDING} --walk-forward train=900,test=600`)
+    const text = await shown(`${HOLDING} --validate "walk-forward train=900,test=600"`)
     expect(text).toMatch(/^Out of sample +the only test +2/m)
     expect(text).toMatch(/^1 test /m)
     expect(text).not.toMatch(/^2 test /m)
   })
 
   test('of one strategy only says that the tests are among all data', async () => {
-    const text = await shown(`${HOLDING} --split 2016-01-04`)
+    const text = await shown(`${HOLDING} --validate "split 2016-01-04"`)
     expect(text).toMatch(/^Out of sample +the part after the split +2016-01-04 to /m)
     expect(text).not.toContain('All data')
-    expect(await shown(`${HOLDING} --split 2016-01-04 --wide`)).toContain('All data   the days of the tests included')
+    expect(await shown(`${HOLDING} --validate "split 2016-01-04" --wide`)).toContain(
+      'All data   the days of the tests included',
+    )
     expect(text).not.toContain('CHOSEN')
   })
 
@@ -198,7 +206,7 @@ describe('with parts of the data reserved', () => {
     expect((await ask(`backtest ${folder.file('one.yaml')} --print-config`)).out).toBe(
       yaml.out.slice(yaml.out.indexOf('\n') + 1),
     )
-    const { out, err } = await ask(`${HOLDING} --split 2016-01-04 --print-config --json`)
+    const { out, err } = await ask(`${HOLDING} --validate "split 2016-01-04" --print-config --json`)
     expect(JSON.parse(out)).toMatchObject({ exit: { hold: 20 } })
     expect(flowing(err)).toContain('to be given with it again: the split at 2016-01-04')
     expect((await ask(`${HOLDING} --print-config`)).out).not.toContain('#')
@@ -239,10 +247,10 @@ test('the curve is logarithmic, and says so', async () => {
   expect(await shown(`${HOLDING} --wide`)).toMatch(/^Equity +dots: buy and hold +logarithmic scale$/m)
   writeFileSync(folder.file('TEN.csv'), tenfold())
   await ask(`import ${folder.file('TEN.csv')}`)
-  expect(await shown('backtest TEN rsi_zone --hold 5 --reps 0 --wide')).toMatch(
+  expect(await shown('backtest TEN rsi_zone --hold 5 --tests "draws 0" --wide')).toMatch(
     /^Equity +dots: buy and hold +logarithmic scale$/m,
   )
-  const text = await shown('backtest TEN rsi_zone --hold 5 --reps 0')
+  const text = await shown('backtest TEN rsi_zone --hold 5 --tests "draws 0"')
   expect(text).toMatch(/^total return .* \+[1-9],\d{3}\.\d% /m)
 })
 
@@ -272,7 +280,7 @@ describe('refusals use the words of the author', () => {
       'its field is in the file, so leave out rsi_zone; give tickers with --tickers SPY.',
     ],
     [`${HOLDING} --vary stop=none,5% --benchmark GSPC`, '--benchmark is of one strategy, and --vary makes many'],
-    [`${HOLDING} --vary stop=none,5%`, '--reps is of one strategy, and --vary makes many'],
+    [`${HOLDING} --vary stop=none,5%`, '--tests draws is of one strategy, and --vary makes many'],
     [`${HOLDING} --family all`, '--family "all" is not one of run, ledger'],
   ])('%s', async (line, sentence) => {
     expect(await told(line)).toContain(sentence)

@@ -226,7 +226,7 @@ describe('a heading', () => {
     ['events AAPL', '--band false', 'AAPL  rsi_zone = oversold: false  daily'],
     ['tally AAPL', '', 'AAPL  rsi_zone = oversold  daily'],
     ['tally AAPL macd_state', '', 'when rsi_zone = oversold'],
-    ['study AAPL', '--reps 99 --resamples 99 --horizon 5', 'AAPL  rsi_zone = oversold  daily'],
+    ['study AAPL', '--tests "draws 99, bootstrap 99" --horizon 5', 'AAPL  rsi_zone = oversold  daily'],
   ])('of bands %s %s calls a condition that holds by its text', async (line, more, heading) => {
     expect((await when(line, 'rsi_zone = oversold', `${more} --output table`)).out).toContain(heading)
   })
@@ -234,7 +234,7 @@ describe('a heading', () => {
 
 describe('a study of a condition', () => {
   it('of entering a band finds what the study of that band finds', async () => {
-    const few = '--reps 99 --resamples 99 --horizon 5,20'
+    const few = '--tests "draws 99, bootstrap 99" --horizon 5,20'
     const entered = JSON.parse((await ask(`study AAPL GSPC rsi_zone --band oversold ${few} --json`)).out) as Studied
     const held = await found<Studied>('study AAPL GSPC', 'rsi_zone enters oversold', few)
     expect(held).toMatchObject({ field: 'rsi_zone enters oversold', bands: ['true'], events: entered.events })
@@ -243,7 +243,7 @@ describe('a study of a condition', () => {
   })
 
   it('with a field selects the events on bars where it holds, and is noted with its text', async () => {
-    const line = 'study AAPL rsi_zone --band oversold --reps 99 --resamples 99 --horizon 5 --after 2015-01-01'
+    const line = 'study AAPL rsi_zone --band oversold --tests "draws 99, bootstrap 99" --horizon 5 --after 2015-01-01'
     const condition = 'volume_ratio_band = normal'
     const events = await found<Page>('events AAPL rsi_zone --band oversold --after 2015-01-01 --limit all', condition)
     const some = await found<Studied>(line, condition)
@@ -266,7 +266,7 @@ describe('a backtest of a condition', () => {
     })
 
   it('of entering a band trades as that band of the field does', async () => {
-    const rules = '--hold 20 --stop 2atr --reps 0'
+    const rules = '--hold 20 --stop 2atr --tests "draws 0"'
     const ofBand = JSON.parse((await ask(`backtest AAPL GSPC rsi_zone --band oversold ${rules} --json`)).out) as Traded
     const held = await found<Traded>('backtest AAPL GSPC', entered, rules)
     expect(held.strategy.entry).toMatchObject({ field: entered, bands: ['true'] })
@@ -277,14 +277,14 @@ describe('a backtest of a condition', () => {
   it('with a field trades the events on bars where it holds', async () => {
     const condition = 'volume_ratio_band = normal'
     const events = await found<Page>('events AAPL rsi_zone --band oversold --limit all', condition)
-    const some = await found<Traded>('backtest AAPL rsi_zone --band oversold --hold 5 --reps 0', condition)
+    const some = await found<Traded>('backtest AAPL rsi_zone --band oversold --hold 5 --tests "draws 0"', condition)
     expect(some.strategy.entry).toMatchObject({ field: 'rsi_zone', bands: ['oversold'], when: condition })
     expect(some.signals.total).toBe(events.total_occurrences)
   })
 
   it('is shown in words, and noted with its text: another condition is another trial', async () => {
     const out = ['--exit', 'rsi_zone enters overbought']
-    const line = ['backtest', 'GSPC', '--when', entered, ...out, '--reps', '0']
+    const line = ['backtest', 'GSPC', '--when', entered, ...out, '--tests', 'draws 0']
     const env = { BANDS_DB: folder.file('bands.db') }
     const text = (await run([...line, '--output', 'table'], { env })).out.replace(/\s+/g, ' ')
     expect(text).toContain(`GSPC long when it becomes true that ${entered} daily`)
@@ -297,13 +297,13 @@ describe('a backtest of a condition', () => {
   })
 
   it('is printed as a strategy file that makes the same run', async () => {
-    const rules = ['--exit', 'macd_state enters expanding_positive or GSPC:rsi_zone = overbought', '--reps', '0']
+    const rules = ['--exit', 'macd_state enters expanding_positive or GSPC:rsi_zone = overbought', '--tests', 'draws 0']
     const env = { BANDS_DB: folder.file('bands.db') }
     const line = ['backtest', 'AAPL', '--when', entered, ...rules]
     const printed = (await run([...line, '--print-config'], { env })).out
     writeFileSync(folder.file('when.yaml'), printed)
     expect(printed).toContain(`entry:\n  when: ${entered}\n`)
-    const again = await ask(`backtest ${folder.file('when.yaml')} --reps 0 --json`)
+    const again = await ask(`backtest ${folder.file('when.yaml')} --tests "draws 0" --json`)
     expect(again.out).toBe((await run([...line, '--json'], { env })).out)
     expect((await ask(`backtest ${folder.file('when.yaml')} --print-config`)).out).toBe(printed)
   })
@@ -344,7 +344,7 @@ describe('a backtest of a condition', () => {
       'trend_direction in (uptrend, strong_uptrend)',
     ])
     const { trades } = await found<Traded>(
-      'backtest AAPL rsi_zone --band oversold --hold 20 --reps 0',
+      'backtest AAPL rsi_zone --band oversold --hold 20 --tests "draws 0"',
       cells[1]!.values[0]!,
     )
     expect(trades.filter(({ exit }) => exit !== 'open')).toHaveLength(cells[1]!.trade_statistics.n)

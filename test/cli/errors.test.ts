@@ -294,9 +294,12 @@ describe('an error for people', () => {
   })
 
   test.each([
-    ['sweep AAPL --split 2015-01-01 --cv k=5', '--split and --cv are two ways to the same end'],
-    ['sweep AAPL --split 2015-01-01 --walk-forward train=9,test=9', '--split and --walk-forward are two ways'],
-    ['sweep AAPL --cv k=1', '--cv k "1" is not an integer'],
+    [
+      'sweep AAPL --validate "split 2015-01-01, cv k=5"',
+      '--validate split and --validate cv are two ways to the same end',
+    ],
+    ['sweep AAPL --validate "split 2015-01-01, walk-forward train=9,test=9"', '--validate walk-forward are two ways'],
+    ['sweep AAPL --validate "cv k=1"', 'cv k "1" is not an integer'],
     ['sweep AAPL --context GSPC:foo', '--context "GSPC:foo": there is no field "foo".'],
     [
       'study AAPL rsi_zone --context GSPC:rsi_zone=oversol',

@@ -25,7 +25,7 @@ async function answers(): Promise<Record<string, string>> {
     'now SIM0001 --timeframe weekly',
     'show SIM0001 macd_state',
     'explain SIM0001 rsi_zone',
-    'study SIM0001 rsi_zone --band oversold --horizon 5 --resamples 99',
+    'study SIM0001 rsi_zone --band oversold --horizon 5 --tests "bootstrap 99"',
     'backtest SIM0001 rsi_zone --band oversold --hold 5',
   ]
   const found: Record<string, string> = {}

@@ -16,7 +16,7 @@ import { type Ground, type Served, serve, simulatedGround } from '../support/ser
 import { bundledBars } from './support/run.js'
 
 const { folder, ask, json, table, told } = bundledBars()
-const FAST = '--reps 99 --resamples 99'
+const FAST = '--tests "draws 99, bootstrap 99"'
 const lines = (file: string): string[] => readFileSync(folder.file(file), 'utf8').trimEnd().split('\n')
 
 /** Where documents have the trial log. */
@@ -26,8 +26,8 @@ interface Logged {
 }
 
 const STUDY = `study AAPL,GSPC rsi_zone --band oversold ${FAST}`
-const BACKTEST = 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99'
-const SWEEP = 'sweep AAPL --field rsi_zone --horizon 5,20 --resamples 99'
+const BACKTEST = 'backtest AAPL rsi_zone --band oversold --hold 20 --tests "draws 99"'
+const SWEEP = 'sweep AAPL --field rsi_zone --horizon 5,20 --tests "bootstrap 99"'
 
 describe('bands study', () => {
   test('shows in the table what JSON holds, a row a window', async () => {
@@ -49,7 +49,7 @@ describe('bands study', () => {
     expect(question).toMatch(/^AAPL, GSPC {2}rsi_zone = oversold/)
     expect(text.split('\n').length).toBeLessThanOrEqual(24)
     expect(text).toMatch(/^after {2}[▁-█]+/m)
-    const wide = await table(`${STUDY} --wide --naive`)
+    const wide = await table(`${STUDY} --wide --tests "naive"`)
     expect(wide).toMatch(/[\u2800-\u28ff]/)
     for (const part of ['Newey-West', 'naive', 'deep_overbought', 'Assumed', 'bca']) expect(wide).toContain(part)
     expect(text).not.toContain('clusters of dates')
@@ -110,7 +110,7 @@ describe('bands study', () => {
 })
 
 describe('the windows of a study', () => {
-  const MORE = '--reps 199 --resamples 99'
+  const MORE = '--tests "draws 199, bootstrap 99"'
   const wide = (line: string): Promise<string> => table(line, 120)
   const line = `study GSPC rsi_zone --band oversold ${MORE}`
 
@@ -195,19 +195,19 @@ describe('bands sweep', () => {
   })
 
   notInQuick('tells cells apart by ticker, band left and context', async () => {
-    const line = `sweep --all --field rsi_zone --horizon 5 --by ticker --prev-band --context GSPC:trend_direction --resamples 99`
+    const line = `sweep --all --field rsi_zone --horizon 5 --by ticker --prev-band --context GSPC:trend_direction --tests "bootstrap 99"`
     const { cells } = await json<Sweep>(line)
     expect(new Set(cells.map(cell => cell.ticker))).toEqual(new Set(['AAPL', 'GSPC']))
     expect(cells.every(cell => cell.prev_band !== null)).toBe(true)
     expect(cells.some(cell => cell.context?.field === 'trend_direction')).toBe(true)
   })
 
-  test.each(['--split 2016-01-01', '--walk-forward train=504,test=252', '--cv k=3,embargo=5', '--cpcv n=4,k=2'])(
+  test.each(['split 2016-01-01', 'walk-forward train=504,test=252', 'cv k=3,embargo=5', 'cpcv n=4,k=2'])(
     'checks what it chose with %s',
     async way => {
-      const { validation } = await json<Sweep>(`${SWEEP} ${way}`)
+      const { validation } = await json<Sweep>(`${SWEEP} --validate "${way}"`)
       expect(validation?.folds.length).toBeGreaterThan(0)
-      expect(await table(`${SWEEP} ${way}`)).toContain('Chosen combinations on the days')
+      expect(await table(`${SWEEP} --validate "${way}"`)).toContain('Chosen combinations on the days')
     },
   )
 })
@@ -217,10 +217,10 @@ describe('bands sweep --when', () => {
   const CONDITION = 'GSPC:trend_direction != downtrend'
 
   test('asks a condition that stands alone as one field: the bars on which it becomes true, unless a band says otherwise', async () => {
-    const found = await json<Sweep>(`sweep AAPL --horizon 5,20 --resamples 99 ${WHEN}`)
+    const found = await json<Sweep>(`sweep AAPL --horizon 5,20 --tests "bootstrap 99" ${WHEN}`)
     expect(found).toMatchObject({ fields: [CONDITION], bands: ['true'], tried: { cells: 2 } })
     expect(found).not.toHaveProperty('when')
-    const both = await json<Sweep>(`sweep AAPL --horizon 5,20 --resamples 99 ${WHEN} --band false,true`)
+    const both = await json<Sweep>(`sweep AAPL --horizon 5,20 --tests "bootstrap 99" ${WHEN} --band false,true`)
     expect(both.cells.map(({ band }) => band).sort()).toEqual(['false', 'false', 'true', 'true'])
   })
 
@@ -230,7 +230,7 @@ describe('bands sweep --when', () => {
     ['study AAPL', '', '--context-lag 3'],
     ['study AAPL rsi_zone --band neutral_high', '--field rsi_zone', '--context-lag 3'],
   ])('has the cells of %s, and is the same look to the ledger %s %s', async (study, fields, lag) => {
-    const more = `--horizon 5,20 --min-events 5 --resamples 99 ${WHEN} ${lag}`
+    const more = `--horizon 5,20 --min-n 5 --tests "bootstrap 99" ${WHEN} ${lag}`
     const looks = async (): Promise<number> => (await json<{ cells: number }>('trials')).cells
     const { cells } = await json<Sweep>(`sweep AAPL ${fields} ${more}`)
     const noted = await looks()
@@ -245,8 +245,8 @@ describe('bands sweep --when', () => {
   })
 
   test('counts every cell that it looks at, and corrects for them', async () => {
-    const narrowed = `--field rsi_zone,macd_state,support_status --band overbought,expanding_positive --horizon 5 --resamples 99`
-    const line = `sweep AAPL ${narrowed} ${WHEN} --adjust holm --min-events 5`
+    const narrowed = `--field rsi_zone,macd_state,support_status --band overbought,expanding_positive --horizon 5 --tests "bootstrap 99"`
+    const line = `sweep AAPL ${narrowed} ${WHEN} --adjust holm --min-n 5`
     const { cells, tried, when, fields } = await json<Sweep>(line)
     expect([when, fields]).toEqual([CONDITION, ['rsi_zone', 'macd_state']])
     expect(cells.map(({ band }) => band).sort()).toEqual(['expanding_positive', 'overbought'])
@@ -268,7 +268,7 @@ test('the title says everything that events were narrowed to', async () => {
 })
 
 test('a sweep of cells with long names keeps their numbers, and the names whole', async () => {
-  const line = `sweep AAPL --field macd_state --horizon 5 --context GSPC:trend_direction --resamples 99 --limit 3`
+  const line = `sweep AAPL --field macd_state --horizon 5 --context GSPC:trend_direction --tests "bootstrap 99" --limit 3`
   const shown = await table(line, 80)
   expect(shown).toMatch(/^ +Q .*DIFF .* N +INDEP +WHAT$/m)
   const [first] = (await json<Sweep>(line)).cells
@@ -370,11 +370,11 @@ describe('bands trials', () => {
   const DOORS: [string, string][] = [
     ['study', `study GSPC ma_alignment --band aligned_bullish ${FAST}`],
     ['tally', 'tally GSPC ma_alignment --band aligned_bullish'],
-    ['sweep', 'sweep GSPC --field ma_alignment --band aligned_bullish --resamples 99'],
+    ['sweep', 'sweep GSPC --field ma_alignment --band aligned_bullish --tests "bootstrap 99"'],
     ['backtest', 'backtest GSPC ma_alignment --band aligned_bullish --hold 5'],
     [
       'walk-forward',
-      'backtest GSPC ma_alignment --band aligned_bullish --hold 5 --walk-forward train=500,test=250,step=250',
+      'backtest GSPC ma_alignment --band aligned_bullish --hold 5 --validate "walk-forward train=500,test=250,step=250"',
     ],
   ]
 
@@ -483,13 +483,13 @@ test.each([
   ['backtest AAPL rsi_zone --band oversold', 'nothing ends a trade'],
   ['backtest AAPL rsi_zone --hold 5 --entry nextopen', 'Did you mean "next-open"?'],
   ['backtest AAPL rsi_zone --hold 5 --stop 0', '--stop "0" is not'],
-  ['backtest AAPL rsi_zone --hold 5 --walk-forward train=5', '--walk-forward lacks test'],
+  ['backtest AAPL rsi_zone --hold 5 --validate "walk-forward train=5"', 'walk-forward lacks test'],
   ['backtest AAPL rsi_zone --hold 5 --write trades=a.csv --write equity=./a.csv', 'is named twice'],
   ['sweep', 'TICKER is missing.'],
   ['sweep AAPL --field rsi_zon', 'Did you mean "rsi_zone"?'],
   ['sweep AAPL --adjust bonferoni', '--adjust "bonferoni" is not one of bh, by, holm, none'],
-  ['sweep AAPL --split 2016-01-01 --cv k=3', 'choose one'],
-  ['sweep AAPL --cpcv n=2,k=2', 'fewer test groups'],
+  ['sweep AAPL --validate "split 2016-01-01, cv k=3"', 'choose one'],
+  ['sweep AAPL --validate "cpcv n=2,k=2"', 'fewer test groups'],
   [
     'sweep AAPL --context-lag 1',
     '--context-lag is for a context, or a condition that names another ticker, and none is given.',
@@ -498,7 +498,7 @@ test.each([
     'sweep AAPL --context GSPC:rsi_zone --context-lag 2',
     '--context-lag 2 is not an integer from 0 to 1: a context is as of',
   ],
-  ['sweep AAPL --pbo-blocks 7', 'an even number'],
+  ['sweep AAPL --tests "pbo 7"', 'an even number'],
 ])('bands %s is refused with one clear sentence', async (line, sentence) => {
   const ran = await ask(line)
   expect(ran).toMatchObject({ code: 2, out: '' })
@@ -559,7 +559,7 @@ describe('at a server', () => {
   })
 
   test('a backtest trades them', async () => {
-    const line = 'backtest SIM0001 rsi_zone --band oversold --hold 5 --after 2022-06-01 --reps 99'
+    const line = 'backtest SIM0001 rsi_zone --band oversold --hold 5 --after 2022-06-01 --tests "draws 99"'
     const near = await json<Backtest>(line, { env: env() })
     const far = await json<Backtest>(`${line} --remote ${server.url}`, { env: env() })
     expect(far.trades.length).toBeGreaterThan(0)

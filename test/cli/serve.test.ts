@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LogLines } from '../../src/app/cli/commands/serve.js'
 import { ClosedPipe, type Stream } from '../../src/app/cli/world.js'
 import { notInQuick } from '../support/full.js'
-import { BIN, type Lent, scratch, typed } from './support/run.js'
+import { BIN, type Lent, scratch, typed, wordsOf } from './support/run.js'
 
 const folder = scratch()
 const DB = { BANDS_DB: folder.file('bands.db') }
@@ -49,12 +49,12 @@ describe('bands serve', () => {
   })
 
   test('shows people how to make an account and a key while there is none', async () => {
-    const before = await serve('--log-level silent', { terminal: 80 })
+    const before = await serve('--log "level silent"', { terminal: 80 })
     expect(before.out).toContain('bands accounts create NAME --tier pro\n')
     expect(before.out).toContain('bands keys create --account NAME\n')
     expect(before.err).toBe('')
     await typed('accounts create alice --tier free', { env: DB })
-    const after = await serve('--log-level silent', { terminal: 80 })
+    const after = await serve('--log "level silent"', { terminal: 80 })
     expect(after.out).toContain('1 account\n')
     expect(after.out).not.toContain('accounts create')
   })
@@ -81,7 +81,7 @@ describe('bands serve', () => {
 
   test('serves the sample while there is no database, and says so', async () => {
     const env = { BANDS_DB: '', HOME: folder.path, XDG_DATA_HOME: folder.file('data') }
-    const { code, out, err } = await serve('--json --log-level error', { env })
+    const { code, out, err } = await serve('--json --log "level error"', { env })
     expect(code).toBe(0)
     expect(JSON.parse(out)).toMatchObject({ sample: true, accounts_file: folder.file('data/bands/bands.accounts.db') })
     expect(err).toMatch(/^the sample is served; .*bands import FILE\.csv\n$/)
@@ -101,9 +101,9 @@ describe('bands serve', () => {
     ['--cors app.example.com', 2, /--cors "app\.example\.com".*https:\/\/app\.example\.com/s],
     ['--cors https://app.example.com/', 2, /--cors/],
     ['--cors *', 2, /--cors/],
-    ['--log-level loud', 2, /trace, debug, info/],
-    ['--log-file /nonexistent/x.log', 6, /cannot write the log \/nonexistent\/x\.log/],
-    ['--max-connections 0', 2, /an integer from 1/],
+    ['--log "level loud"', 2, /trace, debug, info/],
+    ['--log "file /nonexistent/x.log"', 6, /cannot write the log \/nonexistent\/x\.log/],
+    ['--connections "max 0"', 2, /an integer from 1/],
   ])('refuses %s in one sentence', async (words, code, sentence) => {
     const ran = await serve(words)
     expect([ran.code, ran.out]).toEqual([code, ''])
@@ -163,12 +163,12 @@ describe('bands serve', () => {
 
 describe('the built program', () => {
   /** A server as a process of its own, and what it told first. */
-  async function started(words = '--log-level silent'): Promise<{
+  async function started(words = '--log "level silent"'): Promise<{
     child: ChildProcess
     url: string
     ended: Promise<unknown>
   }> {
-    const run = [process.execPath, BIN, 'serve', '--port', '0', '--json', ...words.split(' ')]
+    const run = [process.execPath, BIN, 'serve', '--port', '0', '--json', ...wordsOf(words)]
     const env = { PATH: process.env.PATH, HOME: folder.path, ...DB }
     // A file that may not grow is an error of its writer, and not the end of it.
     const child = spawn('sh', ['-c', `trap '' XFSZ; exec "$@"`, 'sh', ...run], {
@@ -225,7 +225,7 @@ describe('the built program', () => {
 
   notInQuick('opens its log anew at SIGHUP, and goes on serving', async () => {
     const [path, moved] = [folder.file('serve.log'), folder.file('serve.log.1')]
-    const { child, url, ended } = await started(`--log-file ${path}`)
+    const { child, url, ended } = await started(`--log "file ${path}"`)
     const asked = async (name: string) => (await fetch(`${url}/healthz?${name}`)).status
     expect(await asked('first')).toBe(200)
     await expect.poll(() => readFileSync(path, 'utf8')).toContain('/healthz?first')
@@ -247,15 +247,17 @@ describe('the built program', () => {
   })
 
   test.each([
-    ['as many as it takes, over plain HTTP', '--max-connections 8', 8],
-    ['those of --max-per-address', '--max-connections 8 --max-per-address 3', 3],
-    ['a quarter, over TLS', '--max-connections 8 --tls CERT,KEY', 2],
-    ['those of --max-per-address, over TLS', '--max-connections 8 --max-per-address 8 --tls CERT,KEY', 8],
+    ['as many as it takes, over plain HTTP', '--connections "max 8"', 8],
+    ['those of one address', '--connections "max 8, per-address 3"', 3],
+    ['a quarter, over TLS', '--connections "max 8" --tls CERT,KEY', 2],
+    ['those of one address, over TLS', '--connections "max 8, per-address 8" --tls CERT,KEY', 8],
   ])('gives one address %s', async (_, words, share) => {
     const [cert, key] = [folder.file('share.pem'), folder.file('share.key')]
     if (words.includes('CERT') && !hasOpenssl()) return
     if (words.includes('CERT')) certify('share', cert, key)
-    const { child, url, ended } = await started(`--log-level silent ${words.replace('CERT', cert).replace('KEY', key)}`)
+    const { child, url, ended } = await started(
+      `--log "level silent" ${words.replace('CERT', cert).replace('KEY', key)}`,
+    )
     const sockets = Array.from({ length: 10 }, () => connect(Number(new URL(url).port), '127.0.0.1').resume())
     for (const socket of sockets) socket.on('error', () => {})
     await Promise.all(sockets.map(socket => once(socket, 'connect')))
@@ -269,7 +271,7 @@ describe('the built program', () => {
     async () => {
       const [cert, key, log] = [folder.file('new.pem'), folder.file('new.key'), folder.file('tls.log')]
       certify('one', cert, key)
-      const { child, url, ended } = await started(`--tls ${cert},${key} --log-file ${log}`)
+      const { child, url, ended } = await started(`--tls ${cert},${key} --log "file ${log}"`)
       expect(await nameShown(url)).toBe('one')
       certify('two', cert, key)
       expect(await nameShown(url)).toBe('one')

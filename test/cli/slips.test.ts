@@ -88,7 +88,7 @@ test('a date that can be read in two ways ends with both', async () => {
 })
 
 test.each([
-  ['sweep --walk-forward --all', '--walk-forward needs a value, for example train=756,test=252,step=252.'],
+  ['sweep --validate --all', '--validate needs a value, for example split 2017-01-03.'],
   ['export bars --tickers AAPL --out --wide', '--out needs a value.'],
   ['study AAPL rsi_zone --band --wide', '--band needs a value, for example oversold.'],
   ['events AAPL rsi_zone --limit', '--limit needs a value, for example 10.'],

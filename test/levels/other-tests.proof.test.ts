@@ -58,7 +58,7 @@ const ROWS: readonly Row[] = [
   ['cluster', 'study: clusters of dates (`--wide`)'],
   ['calendar_time', 'study: calendar time (`--wide`)', 'few', /With few clusters of events the other tests find less/],
   ['shift', 'study: plain shift (`--wide`)', 'volatile', /takes volatile days for days like others/],
-  ['naive', 'study: naive t (`--naive`)', 'naive', /takes overlapping windows for independent/],
+  ['naive', 'study: naive t (`--tests naive`)', 'naive', /takes overlapping windows for independent/],
   ['aftermath', 'study: aftermath, G (`--wide`)', 'spread', /in volatile times they are without any edge/],
   ['hit', 'study, tally, sweep: interval of the hit rate'],
   ['kolari_pynnonen', 'study: abnormal return, Kolari-Pynnönen'],

@@ -28,7 +28,7 @@ beforeAll(async () => {
     const { out } = await shell(`bands keys create --account a${i} --json`, env)
     keys.push((JSON.parse(out) as { key: string }).key)
   }
-  server = spawn(process.execPath, [BIN, 'serve', '--port', '0', '--json', '--log-level', 'error'], {
+  server = spawn(process.execPath, [BIN, 'serve', '--port', '0', '--json', '--log', 'level error'], {
     env: { PATH: process.env.PATH, HOME: folder.path, ...env },
     stdio: ['ignore', 'pipe', 'ignore'],
   })

@@ -1,4 +1,5 @@
 import type { Command } from './command.js'
+import { joined } from './joined-options.js'
 
 /** A module has its commands by their names. It is loaded when one is used, so that a question does not pay for the others. */
 type Row = readonly [
@@ -75,7 +76,10 @@ const ROWS: readonly Row[] = [
 export const CATALOGUE: readonly Entry[] = ROWS.map(([name, summary, load]) => ({
   name,
   summary,
-  load: async () => (await load()).commands[name]!,
+  load: async () => {
+    const command = (await load()).commands[name]!
+    return command.options === undefined ? command : { ...command, options: joined(command.options) }
+  },
 }))
 
 /** Groups of commands, with their descriptions. */

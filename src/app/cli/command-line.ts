@@ -1,27 +1,19 @@
 import { type Mention, type Remedy, type Words, worded } from '../../core/errors.js'
 import { isCondition, TRUE, TRUTHS } from '../../core/language/as-field.js'
 import type { HistoryQuery } from '../../core/model/event.js'
-import { OPTION_PARTS } from '../../core/params/questions.js'
 import type { OptionSpec } from '../../core/params/row.js'
+import { placeText } from './joined-options.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
 /** Parameters and commands as people type them. */
 
-/** Parameters that are a part of an option here: the option with its word. */
-const PLACES: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(
-    Object.entries(OPTION_PARTS).flatMap(([option, words]) =>
-      Object.entries(words).map(([word, param]) => [param, `--${option} ${word}`]),
-    ),
-  ),
-  skip_bad_rows: '--bad-rows skip',
-  sort_by: '--sort',
-}
-
 /** `context_ticker` → `--context-ticker`; of `cv k`, a number that has a name in the value, the first word. */
 export function optionOf(param: string): string {
   const [name = '', ...rest] = param.split(' ')
-  return [PLACES[name] ?? `--${name.replaceAll('_', '-')}`, ...rest].join(' ')
+  return [
+    (name === 'skip_bad_rows' ? '--bad-rows skip' : placeText(name)) ?? `--${name.replaceAll('_', '-')}`,
+    ...rest,
+  ].join(' ')
 }
 
 /** The words of an option and its value; the word of a part belongs to the value. */

@@ -92,7 +92,7 @@ function sectionsOf({ options = [] }: Command) {
 }
 
 function itemOf([flags, about, times]: OptionSpec): Item {
-  return [plainName(flags), times === 'repeatable' ? `${about} (several: A,B)` : about]
+  return [plainName(flags), times === 'repeatable' && !flags.endsWith('<PARTS>') ? `${about} (several: A,B)` : about]
 }
 
 /** Examples, arguments and notes, followed by the command's own options. */

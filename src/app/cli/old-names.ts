@@ -1,5 +1,5 @@
-import { OPTION_PARTS } from '../../core/params/questions.js'
 import { longName } from './command-line.js'
+import { places } from './joined-options.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
 /** Names of before, and the words that replace them: the one table of old names. */
@@ -32,8 +32,6 @@ const TABLE: readonly Replaced[] = [
     const old = `--${table}`
     return { old: [old], now: values => ['--write', `${table}=${values[old] ?? `${table}.csv`}`] }
   }),
-  ...partsOf(),
-  { old: ['--sort-by'], now: ({ '--sort-by': order = '' }) => ['--sort', order] },
   {
     old: ['--skip-bad-rows', '--rejects'],
     flags: ['--skip-bad-rows'],
@@ -43,14 +41,16 @@ const TABLE: readonly Replaced[] = [
   { old: ['--date'], now: ({ '--date': day = '' }) => ['--as-of', day] },
 ]
 
-/** Options that are parts of one now. */
+/** Options that are parts of one now, or have another name. */
 function partsOf(): Replaced[] {
-  return Object.entries(OPTION_PARTS).map(([option, words]) => {
-    const names = Object.fromEntries(
-      Object.entries(words).map(([word, param]) => [`--${param.replaceAll('_', '-')}`, word]),
-    )
-    const part = ([old, value]: [string, string]): string => `${names[old]} ${value}`.trim()
-    return { old: Object.keys(names), now: values => [`--${option}`, Object.entries(values).map(part).join(', ')] }
+  return [...places()].map(([option, own]) => {
+    const words = new Map(own.map(([param, place]) => [`--${param.replaceAll('_', '-')}`, place]))
+    const part = ([old, value]: [string, string]): string => `${words.get(old)!.word} ${value}`.trim()
+    return {
+      old: [...words.keys()],
+      flags: [...words].flatMap(([old, { isFlag }]) => (isFlag ? [old] : [])),
+      now: values => [`--${option}`, Object.entries(values).map(part).join(', ')],
+    }
   })
 }
 
@@ -109,11 +109,12 @@ function context(values: Readonly<Record<string, string>>): string {
  */
 export function renamedLine(argv: readonly string[], options: readonly string[]): string[] | null {
   const known = new Set([...options, ...GLOBAL_OPTIONS.map(longName)])
+  const table = [...TABLE, ...partsOf()]
   const found = new Map<Replaced, Record<string, string>>()
   const words: (string | Replaced)[] = []
   for (let at = 0; at < argv.length; at++) {
     const [name = '', joined] = argv[at]!.split(/=(.*)/s)
-    const row = known.has(name) ? undefined : TABLE.find(({ old }) => old.includes(name))
+    const row = known.has(name) ? undefined : table.find(({ old }) => old.includes(name))
     if (row === undefined) {
       words.push(argv[at]!)
       continue
@@ -157,5 +158,5 @@ function replaced(key: string, values: readonly string[]): { key: string; values
 
 /** The new name of an old option; undefined if it is none. */
 export function newName(option: string): string | undefined {
-  return TABLE.find(({ old }) => old.includes(option))?.now({})[0]
+  return [...TABLE, ...partsOf()].find(({ old }) => old.includes(option))?.now({})[0]
 }

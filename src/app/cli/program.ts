@@ -4,6 +4,7 @@ import type { OptionSpec } from '../../core/params/row.js'
 import { CATALOGUE, type Entry, groupOf, type ParsedCommand, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { Args } from './command.js'
+import { spread } from './joined-options.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
 /** A command line that was understood. */
@@ -85,7 +86,7 @@ async function prepare(branch: Tree, name: string, tree: Tree, parsed: ParsedLin
   for (const spec of command.options ?? []) branch.addOption(option(spec))
   branch.action(() => {
     // A command may redefine a global option, such as the tier of a new account.
-    const args = new Args(branch.processedArgs, branch.optsWithGlobals())
+    const args = new Args(branch.processedArgs, spread(command.options ?? [], branch.optsWithGlobals()))
     parsed.call = { name, command, args, globals: new Args([], tree.opts()) }
   })
 }

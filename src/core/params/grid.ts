@@ -262,7 +262,10 @@ function spelled<Done>(axes: readonly Axis[], work: () => Done): Done {
 
 /** The parameters of a comparison in addition to its strategies. */
 export const COMPARE = {
-  resamples: withDefault(integerOf(99, 100_000), 1999, 'draws of the joint days', { under: 'Tests' }),
+  resamples: withDefault(integerOf(99, 100_000), 1999, 'draws of the joint days', {
+    under: 'Tests',
+    part: 'tests bootstrap',
+  }),
   seed: SEED,
   family: RUN.family,
   min_trades: RUN.min_trades,

@@ -54,7 +54,7 @@ export function partsOf(
     { fields }: Scope,
   ): unknown => {
     try {
-      readParams({ [key]: table[key]! }, { [key]: value }, fields)
+      if (!(table[key]!.none && value === 'none')) readParams({ [key]: table[key]! }, { [key]: value }, fields)
       return value
     } catch (error) {
       if (!(error instanceof InvalidParameter)) throw error

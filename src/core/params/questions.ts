@@ -29,9 +29,9 @@ import {
   TEXT,
   TICKER,
   TIMEFRAME,
+  WORDS,
   wordOf,
 } from './kinds.js'
-import { partsOf } from './parts.js'
 import {
   type Kind,
   optional,
@@ -70,19 +70,34 @@ export const EVENTS = {
 
 /** The parameters of `GET /v1/scan/oversold`. */
 export const OVERSOLD = {
-  asset_class: withDefault(wordOf(ASSET_CLASSES, 'CLASS', 'AssetClass'), 'all', 'only stock, crypto or etf'),
-  sector: optional({ ...TEXT, name: 'Sector' }, 'only tickers of this sector; case does not matter'),
-  market_cap_tier: optional(SIZE, `only ${MARKET_CAP_TIERS.join(', ')} ones`),
-  min_market_cap_tier: optional(SIZE, 'only tickers of this size or larger'),
+  asset_class: withDefault(
+    { ...wordOf(ASSET_CLASSES, 'CLASS', 'AssetClass'), example: 'stock' },
+    'all',
+    'only stock, crypto or etf',
+    {
+      part: 'filter class',
+    },
+  ),
+  sector: optional(
+    { ...TEXT, name: 'Sector', example: 'Energy' },
+    'only tickers of this sector; case does not matter',
+    {
+      part: 'filter sector',
+    },
+  ),
+  market_cap_tier: optional(SIZE, `only ${MARKET_CAP_TIERS.join(', ')} ones`, { part: 'filter size' }),
+  min_market_cap_tier: optional(SIZE, 'only tickers of this size or larger', { part: 'filter min size' }),
   min_severity: withDefault(
     wordOf(SEVERITIES, 'BAND', 'Severity'),
     'oversold',
     `the least that counts: ${SEVERITIES.join(' or ')}`,
+    { part: 'filter severity' },
   ),
   sort_by: withDefault(
     wordOf(OVERSOLD_ORDERS, 'ORDER', 'OversoldOrder'),
     'severity',
     `what comes first: ${OVERSOLD_ORDERS.join(', ')}`,
+    { part: 'sort' },
   ),
   limit: withDefault(LIMIT, DEFAULT_MATCHES, `how many matches at most, 1 to ${MAX_LIMIT}`),
   timeframe: TIMEFRAME_ROW,
@@ -109,46 +124,27 @@ export const UNLIMITED_OVERSOLD = {
   limit: withDefault(COUNT, DEFAULT_MATCHES, 'how many matches at most, or all'),
 } as const satisfies Table
 
-/** Options of the command line that join parameters: the words of each, and the parameter that a word sets. */
-export const OPTION_PARTS = {
-  filter: {
-    class: 'asset_class',
-    sector: 'sector',
-    size: 'market_cap_tier',
-    'min size': 'min_market_cap_tier',
-    severity: 'min_severity',
-  },
-  layout: {
-    dates: 'date_format',
-    decimal: 'decimal',
-    delimiter: 'delimiter',
-    zone: 'time_zone',
-    columns: 'header',
-    format: 'format',
-  },
-} as const
-
-const SCAN_PARTS = partsOf('FILTERS', OPTION_PARTS.filter, OVERSOLD, 'sector Energy, min size large')
-const SCAN_FILTER = optional(
-  SCAN_PARTS,
-  `by commas: class ${ASSET_CLASSES.filter(one => one !== 'all').join('|')}, sector NAME, size ${MARKET_CAP_TIERS.join('|')}, min size SIZE (that or larger), severity deep_oversold`,
-)
-
-/** The parameters of a scan on the command line: its filters are one option. */
-export const SCAN = {
-  filter: SCAN_FILTER,
-  sort: OVERSOLD.sort_by,
-  limit: UNLIMITED_OVERSOLD.limit,
-  timeframe: OVERSOLD.timeframe,
-  date: OVERSOLD.date,
-}
-
-/** A scan as it is typed, with the names of the specification. Throws InvalidParameter. */
-export function scanParams({ filter, sort, ...others }: Written): Written {
-  const filters = filter === undefined ? {} : SCAN_PARTS.parse('filter', filter)
-  if (sort !== undefined) OVERSOLD.sort_by.kind.parse('sort', sort)
-  return { ...others, ...filters, ...(sort !== undefined && { sort_by: sort }) }
-}
+/** Overrides for the detection of the layout of an imported file. */
+export const HINTS = {
+  date_format: optional({ ...WORDS, example: 'DD/MM/YYYY' }, 'YYYY-MM-DD, DD/MM/YYYY, MM/DD/YYYY and others', {
+    takes: 'FORMAT',
+    part: 'layout dates',
+  }),
+  decimal: optional(WORDS, 'comma or point', { takes: 'SIGN', part: 'layout decimal' }),
+  delimiter: optional(WORDS, 'comma, semicolon, tab, pipe, or the character', {
+    takes: 'SIGN',
+    part: 'layout delimiter',
+  }),
+  time_zone: optional(WORDS, 'of the exchange, such as Asia/Tokyo: the day of a time in UTC is the day there', {
+    takes: 'ZONE',
+    part: 'layout zone',
+  }),
+  header: optional(WORDS, 'names of the columns, with commas, for a file that has none or others', {
+    takes: 'NAMES',
+    part: 'layout columns',
+  }),
+  format: optional(WORDS, 'the layout by its name', { takes: 'NAME', part: 'layout format' }),
+} as const satisfies Table
 
 const TICKERS = several(TICKER, 'TICKERS')
 

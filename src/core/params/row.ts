@@ -70,6 +70,8 @@ export interface Parameter<Parsed = unknown, Written = unknown> {
   readonly none?: true
   /** It needs one of these parameters: alone it means nothing. */
   readonly onlyWith?: readonly string[]
+  /** The option of the command line that it is a part of, and its word there: `validate split`; or another name. */
+  readonly part?: string
   /** Only for the type: no object has this key. */
   readonly kept?: Parsed
 }
@@ -80,7 +82,7 @@ export interface RequiredParameter<Parsed, Written> extends Parameter<Parsed, Wr
 
 export type Table = Readonly<Record<string, Parameter>>
 
-type HelpOptions = Pick<Parameter, 'takes' | 'under' | 'none' | 'onlyWith'>
+type HelpOptions = Pick<Parameter, 'takes' | 'under' | 'none' | 'onlyWith' | 'part'>
 
 export function required<V, W>(kind: Kind<V, W>, help: string, helpOptions?: HelpOptions): RequiredParameter<V, W> {
   return { kind, help, about: sentenceOf(help), required: true, ...helpOptions }

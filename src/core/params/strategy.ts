@@ -187,7 +187,10 @@ function sizeOf({ method, ...rest }: Readonly<Record<string, unknown>>, at: stri
 const PORTFOLIO = {
   capital: setBy(
     'capital',
-    withDefault(numberOf({ exclusiveMinimum: 0 }, 'MONEY'), 1, 'to begin with', { under: 'Portfolio' }),
+    withDefault({ ...numberOf({ exclusiveMinimum: 0 }, 'MONEY'), example: '100000' }, 1, 'to begin with', {
+      under: 'Portfolio',
+      part: 'portfolio capital',
+    }),
   ),
   max_positions: setBy(
     'max_positions',
@@ -197,16 +200,22 @@ const PORTFOLIO = {
     ),
   ),
   size: SIZE,
-  whole_shares: setBy('whole_shares', withDefault(FLAG, false, 'no fractions of shares')),
-  cash_rate: setBy('cash_rate', withDefault(RATE, 0, 'a year, on cash')),
+  whole_shares: setBy(
+    'whole_shares',
+    withDefault(FLAG, false, 'no fractions of shares', { part: 'portfolio whole-shares' }),
+  ),
+  cash_rate: setBy('cash_rate', withDefault(RATE, 0, 'a year, on cash', { part: 'portfolio cash' })),
   shuffle: setBy(
     'shuffle',
-    withDefault(FLAG, false, 'choose at random, once, among equal signals for the last positions (default 200 times)'),
+    withDefault(FLAG, false, 'choose at random, once, among equal signals for the last positions (default 200 times)', {
+      part: 'portfolio shuffle',
+    }),
   ),
   order: setBy(
     'order',
     optional(oneOf<'ticker'>(['ticker'], 'HOW'), 'ticker: among equal signals the first by ticker symbol', {
       none: true,
+      part: 'portfolio order',
     }),
   ),
 }
@@ -247,6 +256,7 @@ export const STRATEGY = {
       oneOf(['skip', 'allow', 'extend'] as const, 'HOW'),
       'skip',
       'a signal while in a trade: skip (default), allow, or extend its hold',
+      { part: 'portfolio overlap' },
     ),
   ),
   costs: COSTS,
@@ -266,7 +276,10 @@ export const STRATEGY = {
       under: 'Comparison',
     }),
   ),
-  risk_free: setBy('rf', withDefault(RATE, 0, 'risk-free a year, of the Sharpe ratio')),
+  risk_free: setBy(
+    'rf',
+    withDefault(RATE, 0, 'risk-free a year, of the Sharpe ratio', { part: 'portfolio risk-free' }),
+  ),
   seed: setBy('seed', { ...SEED, under: 'Tests' }),
 }
 
@@ -322,24 +335,26 @@ const MOST_RESAMPLES = 100_000
 export const RUN = {
   split: nullable(DATE, 'report before and after this day separately', {
     under: 'Parts of the data',
+    part: 'validate split',
   }),
-  embargo: nullable(integerOf(0, 1000, 'BARS'), 'left out before the split', { onlyWith: ['split'] }),
+  embargo: nullable(integerOf(0, 1000, 'BARS'), 'left out before the split', { part: 'validate embargo' }),
   walk_forward: WALK_FORWARD,
   reps: withDefault(
     integerOf(0, MOST_DRAWS),
     DEFAULT_REPS,
     'draws of random entry, where more than 2,000 moves are possible',
-    { under: 'Tests' },
+    { under: 'Tests', part: 'tests draws' },
   ),
   monte_carlo: nullable(
     integerOf(99, MOST_RESAMPLES),
     'redraw the returns N times in blocks: intervals of CAGR, Sharpe ratio and worst drawdown',
+    { part: 'tests monte-carlo' },
   ),
   family: optional(
     FAMILY,
     'ledger deflates the Sharpe ratio by all of the trial log; run leaves the log out of the headline (default: the headline only)',
   ),
-  min_trades: withDefault(integerOf(1, MOST_DRAWS), 20, 'fewer are warned of'),
+  min_trades: withDefault(integerOf(1, MOST_DRAWS), 20, 'fewer are warned of', { part: 'min-n' }),
 } as const satisfies Table
 
 export interface RunOptions extends Read<typeof RUN> {

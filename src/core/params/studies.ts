@@ -112,7 +112,7 @@ export const ANY_EVENT: Omit<EventFilter, 'field' | 'timeframe'> = {
 }
 
 export const SEED = withDefault(integerOf(0, LARGEST_SEED), 1, 'other draws for another number')
-const MIN_EVENTS = withDefault(integerOf(1, MOST_DRAWS), 20, 'fewer get no p-value')
+const MIN_EVENTS = withDefault(integerOf(1, MOST_DRAWS), 20, 'fewer get no p-value', { part: 'min-n' })
 const WINDOWS = {
   ...several(integerOf(1, MOST_BARS), 'BARS', { ordered: bars => bars.toSorted((a, b) => a - b) }),
   example: '5,20',
@@ -174,12 +174,16 @@ const MEASURES = {
     `abnormal returns by ${ABNORMALS.join(', ')}; market with a benchmark, else none`,
   ),
   min_events: { ...MIN_EVENTS, under: 'Tests and intervals' },
-  reps: withDefault(REPS, DEFAULT_REPS, 'draws of the plain shift and of random entry (--wide), or all'),
-  resamples: withDefault(integerOf(99, MOST_DRAWS), 1999, 'draws of every bootstrap'),
+  reps: withDefault(REPS, DEFAULT_REPS, 'draws of the plain shift and of random entry (--wide), or all', {
+    part: 'tests draws',
+  }),
+  resamples: withDefault(integerOf(99, MOST_DRAWS), 1999, 'draws of every bootstrap', { part: 'tests bootstrap' }),
   seed: SEED,
   ...LOG,
-  naive: withDefault(FLAG, false, 'add the t test that takes overlapping windows for independent, as a warning'),
-  hansen_hodrick: withDefault(FLAG, false, 'add the Hansen-Hodrick t'),
+  naive: withDefault(FLAG, false, 'add the t test that takes overlapping windows for independent, as a warning', {
+    part: 'tests naive',
+  }),
+  hansen_hodrick: withDefault(FLAG, false, 'add the Hansen-Hodrick t', { part: 'tests hansen-hodrick' }),
 } as const satisfies Table
 
 /** Selects the events of a study, including those of a condition. */
@@ -267,6 +271,7 @@ export const WALK_FORWARD = nullable(
     },
   ),
   'choose and check in turn: train=756,test=252,step=252[,embargo=5][,anchored]',
+  { part: 'validate walk-forward' },
 )
 
 const CV = pairsOf<{ k: number; embargo: number }, { k: number; embargo?: number }>(
@@ -321,14 +326,15 @@ export const SWEEP = {
     FAMILY,
     'ledger corrects Q for all of the trial log, too; run leaves the log out of the headline (default: the headline only)',
   ),
-  resamples: withDefault(integerOf(99, MOST_DRAWS), 1000, 'draws of every bootstrap'),
-  pbo_blocks: withDefault(BLOCKS, 16, 'blocks of the overfitting test'),
+  resamples: withDefault(integerOf(99, MOST_DRAWS), 1000, 'draws of every bootstrap', { part: 'tests bootstrap' }),
+  pbo_blocks: withDefault(BLOCKS, 16, 'blocks of the overfitting test', { part: 'tests pbo' }),
   split: nullable(DATE, 'choose before this day, check from it on', {
     under: 'Choose on some dates, check on others (one of four)',
+    part: 'validate split',
   }),
   walk_forward: WALK_FORWARD,
-  cv: nullable(CV, 'purged cross-validation: k=5,embargo=5'),
-  cpcv: nullable(CPCV, 'combinatorial purged cross-validation: n=6,k=2'),
+  cv: nullable(CV, 'purged cross-validation: k=5,embargo=5', { part: 'validate cv' }),
+  cpcv: nullable(CPCV, 'combinatorial purged cross-validation: n=6,k=2', { part: 'validate cpcv' }),
   seed: { ...SEED, under: 'Draws' },
 } as const satisfies Table
 

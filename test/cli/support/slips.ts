@@ -15,9 +15,9 @@ export const GOOD_LINES: readonly string[] = [
   'transitions AAPL rsi_zone --after 2015-01-01',
   'explain AAPL rsi_zone 2017-06-01',
   'show AAPL trend_direction --after 2017-01-01 --height 8',
-  'study AAPL rsi_zone --band oversold --horizon 5,20 --reps 99 --resamples 99',
-  'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99',
-  'sweep AAPL --horizon 5 --resamples 99 --limit 5',
+  'study AAPL rsi_zone --band oversold --horizon 5,20 --tests "draws 99, bootstrap 99"',
+  'backtest AAPL rsi_zone --band oversold --hold 20 --tests "draws 99"',
+  'sweep AAPL --horizon 5 --tests "bootstrap 99" --limit 5',
   "screen 'rsi_zone = oversold' --since 5",
   'changes --since 2018-05-01 --timeframe weekly',
   'scan oversold --filter "severity oversold" --sort severity',
@@ -26,7 +26,7 @@ export const GOOD_LINES: readonly string[] = [
 
 /** Options that only mean something together. */
 const PARTS =
-  /--(context-(ticker|field|band)|max-fraction|asset-class|min-market-cap-tier|market-cap-tier|sector|min-severity|fraction|target-volatility|sizing|cells|webhook)/
+  /--(context-(ticker|field|band)|max-fraction|asset-class|min-market-cap-tier|market-cap-tier|sector|min-severity|split|embargo|walk-forward|cv|cpcv|reps|resamples|naive|hansen-hodrick|monte-carlo|pbo-blocks|capital|whole-shares|cash-rate|shuffle|order|overlap|rf|fraction|target-volatility|sizing|cells|webhook)/
 
 type Random = () => number
 type Slip = (words: string[], random: Random, entry: Entry) => Promise<string[] | null> | string[] | null

@@ -38,7 +38,7 @@ export class Fleet {
 
   /** @param more variables of this server alone */
   async start(at: number, more: Env = {}): Promise<void> {
-    const words = ['serve', '--port', String(this.ports[at]), '--json', '--log-level', 'silent']
+    const words = ['serve', '--port', String(this.ports[at]), '--json', '--log', 'level silent']
     const env = { ...this.#env, BANDS_DB: this.#data(at), ...more }
     const child = spawn(process.execPath, [BIN, ...words], { env, stdio: ['ignore', 'pipe', 'inherit'] })
     this.#up[at] = child

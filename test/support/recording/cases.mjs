@@ -12,12 +12,12 @@ export const UNIVERSE = ['AAPL', 'AIG', 'BBY', 'CSCO', 'GOOGL', 'IBM', 'INTC', '
 
 const EVENTS = 'events AAPL rsi_zone'
 const DOWN = '--context GSPC:trend_direction=downtrend'
-const FEW = '--reps 99 --resamples 99'
+const FEW = '--tests "draws 99, bootstrap 99"'
 const STUDY = `study AAPL rsi_zone --band oversold ${FEW}`
-const BACKTEST = 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99'
-const CHOOSING = 'backtest GSPC rsi_zone --band oversold --hold 5,20 --reps 99'
-const SWEEP = 'sweep AAPL GSPC --field rsi_zone --horizon 5,20 --resamples 99'
-const PARTS = 'sweep GSPC --field rsi_zone --horizon 5 --resamples 99'
+const BACKTEST = 'backtest AAPL rsi_zone --band oversold --hold 20 --tests "draws 99"'
+const CHOOSING = 'backtest GSPC rsi_zone --band oversold --hold 5,20 --tests "draws 99"'
+const SWEEP = 'sweep AAPL GSPC --field rsi_zone --horizon 5,20 --tests "bootstrap 99"'
+const PARTS = 'sweep GSPC --field rsi_zone --horizon 5 --tests "bootstrap 99"'
 const HTTP = 'GET /v1/events?ticker=AAPL&field=rsi_zone'
 const VENDOR = '../vendor-formats'
 
@@ -71,7 +71,7 @@ const WRONG = list`
   export bars --ticker @nothing-here
   study GSPC rsi_zone trend_direction
   study AAPL rsi_zone --horizon 0
-  study AAPL rsi_zone --min-events 1
+  study AAPL rsi_zone --min-n 1
   study AAPL rsi_zone --stability calm
   study AAPL rsi_zone --benchmark NONE
   study AAPL rsi_zone --report page.txt
@@ -81,11 +81,11 @@ const WRONG = list`
   backtest AAPL rsi_zone --hold 5,10
   backtest AAPL rsi_zone --hold 5 --side up
   backtest AAPL rsi_zone --hold 5 --size 'max 0.5'
-  backtest AAPL rsi_zone --hold 5 --walk-forward train=10
+  backtest AAPL rsi_zone --hold 5 --validate "walk-forward train=10"
   sweep
   sweep AAPL --context-lag 1
   sweep AAPL --field rsi
-  sweep AAPL --split 2017-01-01 --cv k=5
+  sweep AAPL --validate "split 2017-01-01, cv k=5"
   sweep AAPL --adjust sidak
   trials --kind look
   check lookahead AAPL --cuts 0
@@ -122,8 +122,8 @@ export const CLASSES = {
       ${STUDY} | 80 120
       ${STUDY} | formats
       study GSPC rsi_zone --band oversold ${FEW} | 80
-      study GSPC rsi_zone --band oversold --wide --naive --hansen-hodrick ${FEW} | 120
-      study rsi_zone --all --band oversold,deep_oversold --horizon 5,20 --min-events 10 ${FEW} --json
+      study GSPC rsi_zone --band oversold --wide --tests "naive, hansen-hodrick" ${FEW} | 120
+      study rsi_zone --all --band oversold,deep_oversold --horizon 5,20 --min-n 10 ${FEW} --json
       study rsi_zone --tickers @tickers.txt --prev-band neutral_low --stability holding,fresh --max-flips 5 ${FEW}
       study AAPL rsi_zone --band oversold,overbought ${DOWN},strong_downtrend --context-lag 1 ${FEW} --json
       study AAPL GSPC rsi_zone --band oversold ${DOWN} --horizon 10 ${FEW}
@@ -153,33 +153,33 @@ export const CLASSES = {
       ${BACKTEST} --wide --explain | 100
       ${BACKTEST} --explain --json
       ${BACKTEST} --stop 2atr --target 8% --trailing 6% --json
-      ${BACKTEST} --exit leave --overlap extend --benchmark GSPC --rf 1%
-      ${BACKTEST} --exit neutral_high,overbought --overlap allow
-      backtest AAPL rsi_zone --band overbought --side short --hold 10 --costs 'borrow 3%' --reps 99 --entry next-close
-      backtest GSPC rsi_zone --band oversold --hold 20 --reps 99 --entry close --costs '0bp,slip 3bp,share 0.01,fixed 1' --capital 10000
-      ${BACKTEST} --whole-shares --capital 1000 --cash-rate 2% --fraction 25% --json
-      ${BACKTEST} --size 'vol 10% max 0.5' --shuffle --seed 3
-      backtest rsi_zone --all --band oversold --hold 10 --max-positions 2 --reps 99 | both
-      backtest AAPL macd_state --timeframe weekly --band expanding_positive --hold 4 --reps 99
+      ${BACKTEST} --exit leave --portfolio "overlap extend, risk-free 1%" --benchmark GSPC
+      ${BACKTEST} --exit neutral_high,overbought --portfolio "overlap allow"
+      backtest AAPL rsi_zone --band overbought --side short --hold 10 --costs 'borrow 3%' --tests "draws 99" --entry next-close
+      backtest GSPC rsi_zone --band oversold --hold 20 --tests "draws 99" --entry close --costs '0bp,slip 3bp,share 0.01,fixed 1' --portfolio "capital 10000"
+      ${BACKTEST} --portfolio "whole-shares, capital 1000, cash 2%" --fraction 25% --json
+      ${BACKTEST} --size 'vol 10% max 0.5' --portfolio "shuffle" --seed 3
+      backtest rsi_zone --all --band oversold --hold 10 --max-positions 2 --tests "draws 99" | both
+      backtest AAPL macd_state --timeframe weekly --band expanding_positive --hold 4 --tests "draws 99"
       ${BACKTEST} ${DOWN} --context-lag 1 --explain
-      ${BACKTEST} --split 2016-01-04 --embargo 5
-      ${CHOOSING} --split 2014-01-02
-      ${CHOOSING} --walk-forward train=504,test=252 | both
-      ${CHOOSING} --walk-forward train=504,test=252,embargo=5,anchored
+      ${BACKTEST} --validate "split 2016-01-04, embargo 5"
+      ${CHOOSING} --validate "split 2014-01-02"
+      ${CHOOSING} --validate "walk-forward train=504,test=252" | both
+      ${CHOOSING} --validate "walk-forward train=504,test=252,embargo=5,anchored"
       ${BACKTEST} --family ledger
       ${BACKTEST} --tier plus --as-of 2017-06-30
       ${BACKTEST} --print-config | both
-      ${BACKTEST} --stop 5% --split 2016-01-04 --print-config
-      ${CHOOSING} --walk-forward train=504,test=252 --print-config
-      backtest dip.yaml --reps 99 | both
+      ${BACKTEST} --stop 5% --validate "split 2016-01-04" --print-config
+      ${CHOOSING} --validate "walk-forward train=504,test=252" --print-config
+      backtest dip.yaml --tests "draws 99" | both
       backtest dip.yaml --hold 5 --tickers @tickers.txt --stop 3% --print-config
-      backtest dip.json --reps 99
-      backtest vol.yaml --reps 99
+      backtest dip.json --tests "draws 99"
+      backtest vol.yaml --tests "draws 99"
       backtest vol.yaml --print-config
       ${BACKTEST} --write trades=out.csv --write equity=equity.csv | reads out.csv equity.csv
       ${BACKTEST} --after 2017-01-01 --write trades=out.json --write equity=equity.ndjson | reads out.json equity.ndjson
-      backtest dip.yaml --reps 99 --report out.html | reads out.html
-      ${CHOOSING} --walk-forward train=504,test=252 --report chosen.html | reads chosen.html
+      backtest dip.yaml --tests "draws 99" --report out.html | reads out.html
+      ${CHOOSING} --validate "walk-forward train=504,test=252" --report chosen.html | reads chosen.html
       ${BACKTEST} --max-positions 1 | tty 80
       backtest {no-exit,unknown-key,unknown-field,unknown-band,zero-hold,bad-stop,bad-sizing,later}.yaml | both
       backtest {twice,broken,empty,list,missing}.yaml | both
@@ -195,22 +195,22 @@ export const CLASSES = {
       ${SWEEP} --limit 6 | 80 120
       ${SWEEP} --wide --limit 3 | 120
       ${SWEEP} | formats
-      sweep --tickers @tickers.txt --field rsi_zone,macd_state --horizon 10 --by ticker --resamples 99 --csv
-      sweep AAPL --field rsi_zone --horizon 5 --prev-band --context GSPC:trend_direction --context-lag 1 --resamples 99
-      sweep SIM0001 --field all --horizon 5 --resamples 99
-      sweep AAPL --field rsi_zone --horizon 4 --timeframe weekly --resamples 99 --json
-      ${SWEEP} --adjust holm --pbo-blocks 8 --seed 5
+      sweep --tickers @tickers.txt --field rsi_zone,macd_state --horizon 10 --by ticker --tests "bootstrap 99" --csv
+      sweep AAPL --field rsi_zone --horizon 5 --prev-band --context GSPC:trend_direction --context-lag 1 --tests "bootstrap 99"
+      sweep SIM0001 --field all --horizon 5 --tests "bootstrap 99"
+      sweep AAPL --field rsi_zone --horizon 4 --timeframe weekly --tests "bootstrap 99" --json
+      ${SWEEP} --adjust holm --tests "pbo 8" --seed 5
       ${SWEEP} --adjust by --family ledger
-      ${SWEEP} --adjust none --min-events 5 --after 2012-01-01
-      ${PARTS} --split 2014-01-02
-      ${PARTS} --walk-forward train=756,test=252,step=252,embargo=5,anchored
-      ${PARTS} --cv k=5,embargo=5 --json
-      ${PARTS} --cpcv n=6,k=2
+      ${SWEEP} --adjust none --min-n 5 --after 2012-01-01
+      ${PARTS} --validate "split 2014-01-02"
+      ${PARTS} --validate "walk-forward train=756,test=252,step=252,embargo=5,anchored"
+      ${PARTS} --validate "cv k=5,embargo=5" --json
+      ${PARTS} --validate "cpcv n=6,k=2"
       ${PARTS} --tier free
       ${SWEEP} --write cells=out.csv | reads out.csv
       ${SWEEP} --write cells=out.ndjson | reads out.ndjson
       ${SWEEP} --report out.html | reads out.html
-      ${PARTS} --cpcv n=6,k=2 --report parts.html | reads parts.html
+      ${PARTS} --validate "cpcv n=6,k=2" --report parts.html | reads parts.html
       ${SWEEP} --limit 4 | tty 100
       trials
       trials --kind cell --limit 5 | formats
@@ -525,8 +525,8 @@ export const CLASSES = {
       scan oversold --filter 'sector Information Technology' --date 2015-08-24 --csv
       study rsi_zone --all --band oversold ${DOWN} --benchmark GSPC ${FEW}
       study earnings_surprise --all --band big_beat --horizon 5,20 ${FEW} --json
-      backtest rsi_zone --all --band oversold --hold 10 --stop 2atr --max-positions 4 --reps 99
-      sweep AAPL MSFT INTC --field rsi_zone,earnings_surprise --horizon 10 --resamples 99
+      backtest rsi_zone --all --band oversold --hold 10 --stop 2atr --max-positions 4 --tests "draws 99"
+      sweep AAPL MSFT INTC --field rsi_zone,earnings_surprise --horizon 10 --tests "bootstrap 99"
       export series --ticker GOOGL --timeframe weekly --csv
       export events --out events.parquet | reads events.parquet
       facts GOOGL
@@ -558,13 +558,13 @@ export const CLASSES = {
       keys revoke {key1}
       keys list --json
       accounts usage
-      accounts usage alice --days 7 --csv
+      accounts usage alice --limit 7 --csv
       accounts usage --reconcile --json
       accounts usage nobody
       keys list | tty 100
       serve --port 0 | until Ctrl-C
       serve --port 0 --json --today clock --errors nested | until }\n
-      serve --port 0 --as-of 2017-01-02 --log-level silent --metrics any --json | until }\n`,
+      serve --port 0 --as-of 2017-01-02 --log "level silent" --metrics any --json | until }\n`,
   },
 
   settings: {
@@ -616,7 +616,7 @@ export const CLASSES = {
       scan oversold --date 2018-02-08 | 80
       ${STUDY} --horizon 5,20
       ${BACKTEST} --json
-      sweep AAPL --field rsi_zone --horizon 5 --resamples 99
+      sweep AAPL --field rsi_zone --horizon 5 --tests "bootstrap 99"
       ${STUDY} --horizon 5 --report out.html | reads out.html
       doctor --csv
       events ZZZZ rsi_zone | both

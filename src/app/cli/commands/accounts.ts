@@ -135,18 +135,20 @@ const setTier: Command = {
   },
 }
 
-const DAYS = { days: withDefault(integerOf(1, RETENTION_DAYS), 30, 'the last days in UTC, today among them') }
+const DAYS = {
+  days: withDefault(integerOf(1, RETENTION_DAYS), 30, 'the last days in UTC, today among them', { part: 'limit' }),
+}
 
 const usage: Command = {
   arguments: [['[NAME]', 'one account (default all)']],
   options: [...optionsOf(DAYS), ['--reconcile', 'add the whole ledger up and hold it against the counters']],
-  examples: ['bands accounts usage', 'bands accounts usage alice --days 7 --csv', 'bands accounts usage --reconcile'],
+  examples: ['bands accounts usage', 'bands accounts usage alice --limit 7 --csv', 'bands accounts usage --reconcile'],
   notes: ['--reconcile exits with 5 when a counter is not the sum of its ledger rows.'],
   async run(context, args) {
     if (!args.flag('reconcile')) return showUsage(context, args)
     const value = args.text('days')
     if (value !== undefined)
-      throw wrong('days', '--days does not go with --reconcile: all of the ledger is added up.', { value })
+      throw wrong('limit', '--limit does not go with --reconcile: all of the ledger is added up.', { value })
     await reconcile(context, args)
   },
 }

@@ -50,7 +50,7 @@ const backtestCommand: Command = {
   examples: [
     'bands backtest AAPL rsi_zone --band oversold --hold 20',
     'bands backtest AAPL rsi_zone --band oversold --exit leave --stop 5% --explain',
-    'bands backtest AAPL rsi_zone --band oversold --hold 5,20 --split 2017-01-01',
+    'bands backtest AAPL rsi_zone --hold 5,20 --validate "split 2017-01-01"',
     'bands backtest AAPL rsi_zone --vary hold=5,10,20 --vary stop=none,2atr',
     "bands backtest AAPL rsi_zone --band oversold --exit 'rsi_zone = neutral'",
     'bands backtest AAPL rsi_zone --band oversold --print-config > dip.yaml',

@@ -10,9 +10,8 @@ import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../../core/model/fac
 import type { Adjustment } from '../../../core/model/series.js'
 import { count, whole } from '../../../core/numbers.js'
 import { DAY, FILE, oneOf, WORDS } from '../../../core/params/kinds.js'
-import { partsOf } from '../../../core/params/parts.js'
-import { OPTION_PARTS } from '../../../core/params/questions.js'
-import { optional, optionsOf, readParams } from '../../../core/params/row.js'
+import { HINTS } from '../../../core/params/questions.js'
+import { optional, optionsOf } from '../../../core/params/row.js'
 import type { Input } from '../../../data/feeds/feed.js'
 import type {
   BarsReport,
@@ -43,26 +42,8 @@ const CONTENT = {
   known: optional(DAY, 'the day on which facts without a date became known, such as that of a download'),
 }
 
-/** Overrides for the detection of the layout. */
-const HINTS = {
-  format: optional(WORDS, 'the layout, when detection is wrong'),
-  delimiter: optional(WORDS, 'comma, semicolon, tab, pipe, or the character'),
-  date_format: optional(WORDS, 'such as YYYY-MM-DD, DD/MM/YYYY, MM/DD/YYYY'),
-  decimal: optional(WORDS, 'comma or point'),
-  time_zone: optional(WORDS, 'of the exchange: the day of a time in UTC is the day there'),
-  header: optional(WORDS, 'names of the columns, with commas'),
-}
-
 /** The signs by their names; a sign is one, too. */
 const DECIMALS: Readonly<Record<string, string>> = { comma: ',', point: '.' }
-
-/** How a file is to be read. */
-const LAYOUT = {
-  layout: optional(
-    partsOf('HINTS', OPTION_PARTS.layout, HINTS, 'dates DD.MM.YYYY, decimal comma'),
-    'how to read the file, where detection is wrong: dates DD/MM/YYYY, decimal comma, delimiter semicolon (tab, pipe, or the character), zone Asia/Tokyo (the day of a time in UTC is the day there), columns date,open,… (for a file without names, or with others), format NAME',
-  ),
-}
 
 /** The word that keeps bad rows where they are kept by themselves. */
 const SKIP = 'skip'
@@ -87,7 +68,7 @@ const importCommand: Command = {
     ],
     ['--accept-jump', 'store such prices as they are; status and doctor go on showing the jump'],
     WAIT,
-    ...optionsOf(LAYOUT),
+    ...optionsOf(HINTS),
   ],
   examples: [
     'bands import AAPL.csv',
@@ -176,12 +157,7 @@ function refusalsOf(done: readonly Imported[], refusedFiles: number, files: numb
 
 /** The typed import options and the progress callback. */
 function importOptions(context: Context, args: Args): ImportOptions {
-  const {
-    date_format: dateFormat,
-    time_zone: timeZone,
-    decimal,
-    ...hints
-  } = readParams(HINTS, args.read(LAYOUT).layout ?? {})
+  const { date_format: dateFormat, time_zone: timeZone, decimal, ...hints } = args.read(HINTS)
   return {
     ...args.read(CONTENT),
     skipBadRows: args.text('bad-rows') !== undefined,

@@ -2,14 +2,7 @@ import { emptyScanNote } from '../../../core/empty.js'
 import { type Day, formatDay } from '../../../core/model/day.js'
 import type { OversoldPage, OversoldQuery } from '../../../core/model/event.js'
 import { whole } from '../../../core/numbers.js'
-import {
-  MAX_LIMIT,
-  OVERSOLD,
-  parseOversold,
-  SCAN,
-  scanParams,
-  UNLIMITED_OVERSOLD,
-} from '../../../core/params/questions.js'
+import { MAX_LIMIT, OVERSOLD, parseOversold, UNLIMITED_OVERSOLD } from '../../../core/params/questions.js'
 import { optionsOf } from '../../../core/params/row.js'
 import type { Local } from '../../../data/local/local.js'
 import { describeOversold } from '../../present/events.js'
@@ -18,7 +11,7 @@ import type { Context } from '../context.js'
 import { allUnlessLimited, largestLimit } from '../options.js'
 
 const scanCommand: Command = {
-  options: optionsOf(SCAN),
+  options: optionsOf(UNLIMITED_OVERSOLD),
   examples: [
     'bands scan oversold',
     'bands scan oversold --date 2018-02-08 --sort days_oversold',
@@ -31,7 +24,7 @@ const scanCommand: Command = {
   async run(context, args) {
     const withholds = await context.withholds()
     const table = withholds ? OVERSOLD : UNLIMITED_OVERSOLD
-    const wanted = allUnlessLimited(context, args, parseOversold(scanParams(args.params(Object.keys(SCAN))), table))
+    const wanted = allUnlessLimited(context, args, parseOversold(args.params(Object.keys(table)), table))
     // A scan has no second page: a key gets no more, in no form.
     const query = withholds ? { ...wanted, limit: Math.min(wanted.limit, MAX_LIMIT) } : wanted
     const source = await context.bands()

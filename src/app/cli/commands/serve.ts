@@ -59,17 +59,20 @@ const SERVER = {
     oneOf(LOG_LEVELS, 'LEVEL'),
     'info',
     'trace, debug, info, warn, error or silent (default info)',
+    { part: 'log level' },
   ),
-  log_file: optional(FILE, 'where the log goes instead of stderr'),
+  log_file: optional(FILE, 'where the log goes instead of stderr', { part: 'log file' }),
   upgrade_url: CONFIG_KEYS.upgrade_url,
   max_connections: withDefault(
     integerOf(1, 1_000_000),
     LIMITS.connections,
     'at this number the longest idle is closed for a new one (default 1000)',
+    { part: 'connections max' },
   ),
   max_per_address: optional(
     integerOf(1, 1_000_000),
     'the same of one address (default with TLS a quarter of all, otherwise no limit: behind a proxy all have one address)',
+    { part: 'connections per-address' },
   ),
 }
 
@@ -79,7 +82,7 @@ const serveCommand: Command = {
   options: optionsOf(SERVER),
   examples: [
     'bands serve',
-    'bands serve --port 0 --errors nested --log-level warn',
+    "bands serve --port 0 --errors nested --log 'level warn'",
     'bands serve --host 0.0.0.0 --port 8443 --tls cert.pem,key.pem',
   ],
   notes: [

@@ -20,7 +20,7 @@ const studyCommand: Command = {
   examples: [
     'bands study AAPL rsi_zone --band oversold',
     'bands study AAPL rsi_zone --context GSPC:trend_direction=downtrend',
-    'bands study rsi_zone --all --band oversold --horizon 5,20 --min-events 10',
+    'bands study rsi_zone --all --band oversold --horizon 5,20 --min-n 10',
     'bands study AAPL rsi_zone --band oversold --benchmark GSPC --report aapl.html',
     "bands study --all --when 'rsi_zone = oversold and GSPC:rsi_zone != oversold'",
   ],

@@ -23,7 +23,7 @@ const sweepCommand: Command = {
     'bands sweep --all',
     'bands sweep AAPL GSPC --field rsi_zone,trend_direction --horizon 5,20',
     "bands sweep --all --when 'rsi_zone = oversold for 5'",
-    'bands sweep AAPL --context GSPC:trend_direction --split 2017-01-01 --json',
+    'bands sweep AAPL --context GSPC:trend_direction --validate "split 2017-01-01"',
   ],
   notes: [
     'Every field, band and window makes a cell; all that were looked at count, also those with too few events. Q is P corrected for that many looks; the tests below the table ask whether the best of them is real.',
