@@ -109,7 +109,7 @@ function equitySection(found: Backtest): Section {
       { on: 'wide', trend: own.length === 0 ? [] : [...own, drawdown, ...yearsTrend(found)] },
       { on: 'wide', notes: [tradesSentence(found), signalsSentence(found), ...chanceSentences(found)] },
       pageNote(
-        'Random entry: the signals of all trades are moved to other dates together and traded by the same rules. p is two-sided: how often a move is at least as many of its Newey-West errors from the mean of all moves, on either side. The more strategies were tried, the better the best of them looks by chance. The deflated Sharpe ratio is the probability that the true one is above the best that chance would reach (Bailey and López de Prado 2014).',
+        'Random entry: the signals of all trades are moved to other dates together and traded by the same rules. p is two-sided: the share of moves that are at least as far from the mean of all moves as the trades are, each in its own Newey-West errors. The more strategies were tried, the better the best of them looks by chance. The deflated Sharpe ratio is the probability that the true one is above the best that chance would reach (Bailey and López de Prado 2014).',
       ),
     ],
   )

@@ -97,7 +97,7 @@ export const GLOSSARY: Readonly<Record<string, readonly [word: RegExp, meaning: 
   ],
   smoothness: [
     /\b[Ss]moothness\b/,
-    'How far the combinations of a grid go with their neighbours: 1 is a hill, about 0 noise.',
+    'How close the combinations of a grid are to their neighbours: 1 is smooth, about 0 is chance.',
   ],
   rf: [/\brf\b/, 'The risk-free rate a year.'],
   'logarithmic scale': [/logarithmic scale/, 'Equal distances are equal changes in percent.'],

@@ -244,7 +244,7 @@ function bestSection(found: Grid): Section {
   const smooth =
     smoothness === null
       ? 'Smoothness: too few combinations have a value, or they do not vary.'
-      : `Smoothness: ${ratio(smoothness)}, the correlation of the combinations with the means of their neighbours; 1 is a hill, about 0 what chance makes.`
+      : `Smoothness: ${ratio(smoothness)}, the correlation of the combinations with the means of their neighbours; 1 is smooth, about 0 is chance.`
   const deflated =
     trials.deflated_sharpe === null
       ? (trials.reason ?? UNKNOWN)

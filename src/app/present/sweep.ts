@@ -176,7 +176,7 @@ function bestSection({ best }: Sweep): Section {
     },
     { on: 'wide', notes: [withFullStop(`Reality check (White), of the differences from any bar: ${check}`)] },
     pageNote(
-      `Drawn${drawn}. White 2000; Hansen 2005, the consistent one, between combinations that fell behind counting as far behind as they were, and none counting as behind; Bailey and López de Prado 2014; Bailey and others 2017.`,
+      `Drawn${drawn}. The p of Hansen (2005) is the consistent one, between its lower and upper bound. Reality check: White 2000. Deflated Sharpe ratio: Bailey and López de Prado 2014. Overfitting: Bailey and others 2017.`,
     ),
   ])
 }

@@ -163,7 +163,7 @@ export function signalsSection(found: Backtest): Section {
     ...trades.map((trade): Outcome => ({ ...trade, date: trade.signal_date, trade, why: trade.exit })),
     ...skipped.map((signal): Outcome => ({ ...signal, trade: null, why: `skipped: ${words(signal.reason)}` })),
   ].sort((a, b) => bySpelling(a.date, b.date) || bySpelling(a.ticker, b.ticker))
-  const title = 'What became of each signal'
+  const title = 'Outcome of each signal'
   const each = tablePart(title, signalColumns(ranking), rows, { whole: 'json' })
   return section({ id: 'signals', folded: true, title, short: 'Signals', on: 'explain' }, [
     { on: 'page', table: outcomesTable(found) },
