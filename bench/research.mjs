@@ -84,11 +84,11 @@ function inPython(build, part) {
   const program = python('pandas', 'scipy')
   const db = databaseOf(build, universe())
   const [bars, events] = ['bars.csv', 'swept-events.csv'].map(name => join(FOLDER, name))
-  measured(build.bands('export', 'bars', '--db', db, '--out', bars, '--quiet'))
+  measured(build.bands('export', 'bars', '--db', db, '--write', bars, '--quiet'))
   const { fields } = JSON.parse(printed(build.bands('fields', '--json')))
   const technical = fields.filter(({ needs }) => needs === 'bars').map(({ field }) => field)
   const words = ['export', 'events', '--timeframe', 'daily', '--field', technical.join(',')]
-  measured(build.bands(...words, '--db', db, '--out', events, '--quiet'))
+  measured(build.bands(...words, '--db', db, '--write', events, '--quiet'))
   const { tried } = JSON.parse(printed(build.bands('sweep', '--all', '--json', '--db', db)))
   return () => {
     const found = JSON.parse(printed([program, PEERS, bars, events, String(RESAMPLES)]))

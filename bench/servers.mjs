@@ -34,7 +34,7 @@ export function served(build, db) {
 export function keysOf(build, db, count, { tier = 'pro', name = 'customer' } = {}) {
   return Array.from({ length: count }, (_, i) => {
     printed(build.bands('accounts', 'create', `${name}-${i}`, '--tier', tier, '--db', db))
-    return JSON.parse(printed(build.bands('keys', 'create', '--account', `${name}-${i}`, '--db', db, '--json'))).key
+    return JSON.parse(printed(build.bands('keys', 'create', `${name}-${i}`, '--db', db, '--json'))).key
   })
 }
 

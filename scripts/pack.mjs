@@ -33,7 +33,7 @@ const WAYS = [
   ['scan', 'oversold'],
   ['status'],
   ['import', 'missing.csv'],
-  ['export', 'events', '--out', 'events.csv'],
+  ['export', 'events', '--write', 'events.csv'],
   // No words: a program that imports the library.
   null,
 ]

@@ -20,11 +20,9 @@ let url: string
 let key: string
 
 beforeAll(async () => {
-  const made = [
-    'simulate 2 --bars 600 --load',
-    'accounts create canary --tier pro',
-    'keys create --account canary --json',
-  ].map(line => `bands ${line} --db "${server}"`)
+  const made = ['simulate 2 --bars 600 --load', 'accounts create canary --tier pro', 'keys create canary --json'].map(
+    line => `bands ${line} --db "${server}"`,
+  )
   const { out, code, err } = await shell(made.join(' && '), env)
   expect(code, err).toBe(0)
   key = (JSON.parse(out.slice(out.indexOf('{'))) as { key: string }).key

@@ -17,7 +17,7 @@ async function show(title, sql) {
 
 // %% Export: every event with its returns, and every bar with its bands
 for (const kind of ['events', 'series'])
-  execFileSync('bands', ['export', kind, '--all', '--out', join(folder, `${kind}.parquet`)], { stdio: 'ignore' })
+  execFileSync('bands', ['export', kind, '--all', '--write', join(folder, `${kind}.parquet`)], { stdio: 'ignore' })
 
 // %% Which RSI zones were followed by gains?
 await show(

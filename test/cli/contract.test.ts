@@ -44,7 +44,7 @@ async function filled(line: string): Promise<string> {
     return named.replace('{list}', list)
   }
   if (!line.includes('{key}')) return named
-  const { identity } = JSON.parse((await ask('keys create --account alice --json')).out)
+  const { identity } = JSON.parse((await ask('keys create alice --json')).out)
   return named.replace('{key}', identity)
 }
 
@@ -109,8 +109,8 @@ const LINES: Readonly<Record<string, string>> = {
   'accounts grant': 'accounts grant bands_server',
   'accounts roll-up': 'accounts roll-up',
   'accounts copy': `accounts copy ${folder.file('copied.accounts.db')} --replace`,
-  'keys create': 'keys create --account alice',
-  'keys list': 'keys list --account alice',
+  'keys create': 'keys create alice',
+  'keys list': 'keys list alice',
   'keys revoke': 'keys revoke {key}',
   'keys roll': 'keys roll {key} --grace 2d',
   login: 'login --remote {server}',

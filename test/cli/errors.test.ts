@@ -89,7 +89,7 @@ describe('every exit code is met', () => {
     'events AAPL rsi_zone --output xml',
     'events AAPL rsi_zone --color sometimes',
     'export bars --field rsi_zone',
-    'export bars --out bars.xlsx',
+    'export bars --write bars.xlsx',
     'import',
   ])('2: bands %s', async line => {
     const ran = await ask(line)
@@ -99,14 +99,14 @@ describe('every exit code is met', () => {
 
   test('2: export writes no file whose ending it does not know, unless --output says what is in it', async () => {
     const file = folder.file('bars.xlsx')
-    const ran = await ask(`export bars --ticker AAPL --out ${file}`)
+    const ran = await ask(`export bars --ticker AAPL --write ${file}`)
     expect(ran).toMatchObject({ code: 2, out: '' })
     // The length of the folder's name decides where lines break.
     expect(ran.err.replace(/\s+/g, ' ')).toContain(
       'is not a file name that ends in .ndjson, .csv, .parquet, .json, .jsonl',
     )
     expect(existsSync(file)).toBe(false)
-    for (const more of [`--out ${file} --output csv`, `--out ${folder.file('bars')}`])
+    for (const more of [`--write ${file} --output csv`, `--write ${folder.file('bars')}`])
       expect(await ask(`export bars --ticker AAPL ${more}`)).toMatchObject({ code: 0, out: '' })
   })
 
@@ -229,7 +229,7 @@ describe('every exit code is met', () => {
     const text = folder.file('text.db')
     writeFileSync(text, 'this is no database, however long one reads it')
     expect((await ask(`events AAPL rsi_zone --db ${text}`)).code).toBe(6)
-    expect((await ask(`export bars --out ${folder.file('no/such/folder.csv')}`)).code).toBe(6)
+    expect((await ask(`export bars --write ${folder.file('no/such/folder.csv')}`)).code).toBe(6)
   })
 
   test('8: another process is writing', async () => {
@@ -244,7 +244,7 @@ describe('every exit code is met', () => {
   })
 
   test('130 and 143: the user says so, and no half of a file is left', async () => {
-    const line = `export series --csv --out ${folder.file('stopped.csv')}`
+    const line = `export series --csv --write ${folder.file('stopped.csv')}`
     expect((await ask(line, { signal: 'SIGINT' })).code).toBe(130)
     expect((await ask(line, { signal: 'SIGTERM' })).code).toBe(143)
     expect(readdirSync(folder.path).filter(name => name.startsWith('stopped'))).toEqual([])

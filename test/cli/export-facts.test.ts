@@ -19,7 +19,7 @@ test('exported facts of every kind are imported again as the same records in the
     // Twice, so that figures are restated.
     for (const round of [0, 1]) await put(from, seed, round)
     const out = folder.file(`facts-${seed}`)
-    const exported = await typed(`export facts --out ${out} --db ${from}`)
+    const exported = await typed(`export facts --write ${out} --db ${from}`)
     expect(exported.code, exported.err).toBe(0)
     const imported = await typed(`import ${out} --db ${to}`)
     expect(imported.code, `${seed}: ${imported.err}`).toBe(0)
@@ -42,7 +42,7 @@ test('no text of exported facts is a formula to a spreadsheet, and each is impor
   await importer.close()
   for (const words of ['', '--csv-raw']) {
     const [out, to] = [folder.file(`named${words}`), folder.file(`named${words}-to.db`)]
-    await typed(`export facts --out ${out} --db ${from} ${words}`)
+    await typed(`export facts --write ${out} --db ${from} ${words}`)
     const text = readFileSync(join(out, 'securities.csv'), 'utf8')
     expect(/(^|,)"?[=+@]/m.test(text)).toBe(words !== '')
     if (words !== '') continue
@@ -56,21 +56,21 @@ test('a folder of exported facts is whole or not there, and never mixed with ano
   await typed(`simulate 2 --bars 300 --load --db ${db}`)
   const out = folder.file('whole')
   mkdirSync(out)
-  const ran = await typed(`export facts --ticker SIM0002 --out ${out} --db ${db}`)
+  const ran = await typed(`export facts --ticker SIM0002 --write ${out} --db ${db}`)
   expect([ran.code, ran.out]).toEqual([0, ''])
   expect(ran.err).toMatch(/^wrote [\d,]+ records in \d files to /)
   expect(readdirSync(out)).toContain('reports.csv')
   expect(readFileSync(join(out, 'reports.csv'), 'utf8')).not.toContain('SIM0001')
-  expectRefusal(await typed(`export facts --out ${out} --db ${db}`), 2, 'is there and not empty')
-  expectRefusal(await typed(`export facts --db ${db}`), 2, 'name a folder with --out')
+  expectRefusal(await typed(`export facts --write ${out} --db ${db}`), 2, 'is there and not empty')
+  expectRefusal(await typed(`export facts --db ${db}`), 2, 'name a folder with --write')
   expectRefusal(
-    await typed(`export facts --out ${folder.file('x')} --field rsi_zone --db ${db}`),
+    await typed(`export facts --write ${folder.file('x')} --field rsi_zone --db ${db}`),
     2,
     'facts are written whole',
   )
-  expectRefusal(await typed(`export facts --out ${folder.file('x')} --json --db ${db}`), 2, 'are written as CSV')
+  expectRefusal(await typed(`export facts --write ${folder.file('x')} --json --db ${db}`), 2, 'are written as CSV')
   expectRefusal(
-    await typed(`export facts --out ${folder.file('x')} --ticker NONE --db ${db}`),
+    await typed(`export facts --write ${folder.file('x')} --ticker NONE --db ${db}`),
     3,
     'no facts for "NONE"',
   )
@@ -85,7 +85,7 @@ test('an export of facts as of a day has the facts known by then', async () => {
     'ticker,ex_date,ratio\nAAPL,2005-02-28,2\nAAPL,2014-06-09,7\nAAPL,2020-08-31,4\n',
   )
   await typed(`import ${folder.file('splits.csv')} --db ${db}`)
-  await typed(`export facts --as-of 2014-06-09 --out ${folder.file('dated')} --db ${db}`)
+  await typed(`export facts --as-of 2014-06-09 --write ${folder.file('dated')} --db ${db}`)
   expect(readFileSync(join(folder.file('dated'), 'splits.csv'), 'utf8')).toBe(
     'ticker,ex_date,ratio\nAAPL,2005-02-28,2\nAAPL,2014-06-09,7\n',
   )

@@ -366,7 +366,7 @@ describe('the data commands', () => {
       ['e.json', '[{"ticker":"SIM0001",'],
       ['e.parquet', 'PAR1'],
     ] as const) {
-      const ran = await ask(`export events --out ${folder.file(name)}`)
+      const ran = await ask(`export events --write ${folder.file(name)}`)
       expect(ran).toMatchObject({ code: 0, out: '' })
       expect(ran.err).toMatch(/^wrote [\d,]+ rows to /)
       expect(readFileSync(folder.file(name), 'latin1').startsWith(start)).toBe(true)

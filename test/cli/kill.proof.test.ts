@@ -129,7 +129,7 @@ test('a pull that is killed again and again pays for each page once, and keeps w
   const program = await bundled('test/cli/bands-process.ts', folder.path)
   const db = folder.file('own.db')
   const line = [
-    ...['pull', TICKER, '--all-fields', '--timeframe', 'both', '--db', db, '-q'],
+    ...['pull', TICKER, 'all', '--timeframe', 'both', '--db', db, '-q'],
     ...['--remote', server.url, '--key-file', keyFile],
   ]
   const used = async (): Promise<number> => (await server.accounts.used(account.id, Date.now())).day

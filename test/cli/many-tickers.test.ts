@@ -125,12 +125,12 @@ describe('bands export with filters', () => {
     ['export series --when rsi_zone=oversld', 'Did you mean "oversold"'],
     ['export events --when rsi_zone=oversold --band oversold', 'rsi_zone = oversold has no band "oversold".'],
     ['export events --when rsi_zone=oversold --context-lag 1', 'is for a condition that names another ticker'],
-    ['export facts --out x --context-lag 1', 'leave --context-lag out.'],
+    ['export facts --write x --context-lag 1', 'leave --context-lag out.'],
     ['export bars --band oversold', 'bars have no bands; export series has them.'],
     ['export events --field rsi_zone --band uptrend', 'rsi_zone has no band "uptrend". It is one of trend_direction.'],
     ['export events --band oversld', 'Did you mean "oversold"'],
     ['export events --after 2016-13-01', 'is not a calendar date'],
-    ['export facts --out x --band oversold', 'facts are written whole, for all fields and days; leave --band out.'],
+    ['export facts --write x --band oversold', 'facts are written whole, for all fields and days; leave --band out.'],
   ])('bands %s is refused', async (line, said) => {
     const { code, out, err } = await ask(line)
     expect([code, out]).toEqual([2, ''])

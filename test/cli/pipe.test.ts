@@ -60,7 +60,7 @@ describe('the built program in a shell', () => {
 
   test('writes into a device or through a link without taking its place', async () => {
     const link = folder.file('link.csv')
-    const bars = 'bands export bars --ticker AAPL --csv --out'
+    const bars = 'bands export bars --ticker AAPL --csv --write'
     const through = await sh(`ln -s linked.csv "${link}"; ${bars} "${link}"; test -L "${link}"`)
     expect(through).toMatchObject({ code: 0, err: `wrote 1,260 rows to ${link}\n` })
     expect(readFileSync(folder.file('linked.csv'), 'utf8')).toMatch(/^ticker,date,/)

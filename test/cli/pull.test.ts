@@ -152,7 +152,7 @@ describe('bands pull', () => {
       /^error: there is no field "rsi_zon"\. Did you mean "rsi_zone"\?[\s\S]*try: +bands pull SIM0001 rsi_zone/,
     )
     expect((await pull(db, 'rsizone SIM0001')).code).toBe(2)
-    expect((await pull(db, 'SIM0001')).err).toContain('error: FIELD is missing; --all-fields asks for each.')
+    expect((await pull(db, 'SIM0001')).err).toContain('error: FIELD is missing; all asks for each.')
     expect((await pull(db, 'rsi_zone')).err).toContain('error: TICKER is missing.')
     expect((await pull(db, 'SIM0001 rsi_zone --max-credits few')).err).toContain(
       '--max-credits "few" is not an integer',
@@ -177,8 +177,8 @@ describe('bands pull', () => {
     ])
   })
 
-  it('pulls what a key may ask for with --all-fields, and refuses a field above its tier by name with 4', async () => {
-    const all = await pull(newDb(), 'SIM0001 --all-fields --json', { key: keys.plus })
+  it('pulls what a key may ask for with all, and refuses a field above its tier by name with 4', async () => {
+    const all = await pull(newDb(), 'SIM0001 all --json', { key: keys.plus })
     expect(all.code).toBe(0)
     const outcomes = JSON.parse(all.out).series.map((one: { outcome: string }) => one.outcome)
     expect([outcomes.length, outcomes.filter((word: string) => word === 'refused').length]).toEqual([13, 0])

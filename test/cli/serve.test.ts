@@ -51,7 +51,7 @@ describe('bands serve', () => {
   test('shows people how to make an account and a key while there is none', async () => {
     const before = await serve('--log "level silent"', { terminal: 80 })
     expect(before.out).toContain('bands accounts create NAME --tier pro\n')
-    expect(before.out).toContain('bands keys create --account NAME\n')
+    expect(before.out).toContain('bands keys create NAME\n')
     expect(before.err).toBe('')
     await typed('accounts create alice --tier free', { env: DB })
     const after = await serve('--log "level silent"', { terminal: 80 })
@@ -191,7 +191,7 @@ describe('the built program', () => {
   })
 
   test.skipIf(!hasPrlimit())('is not ready from a charge that could not be written on until one can be', async () => {
-    const { key } = JSON.parse((await typed('keys create --account alice --json', { env: DB })).out)
+    const { key } = JSON.parse((await typed('keys create alice --json', { env: DB })).out)
     const { child, url, ended } = await started()
     const asked = async (): Promise<number[]> => {
       const headers = { Authorization: `Bearer ${key}` }
@@ -211,7 +211,7 @@ describe('the built program', () => {
 
   test('makes scans in a thread of the packed program, and answers the one that is under way when it ends', async () => {
     await typed('accounts create scans --tier pro', { env: DB })
-    const { key } = JSON.parse((await typed('keys create --account scans --json', { env: DB })).out)
+    const { key } = JSON.parse((await typed('keys create scans --json', { env: DB })).out)
     const { child, url, ended } = await started()
     const scan = (query = '') =>
       fetch(`${url}/v1/scan/oversold${query}`, { headers: { Authorization: `Bearer ${key}` } })

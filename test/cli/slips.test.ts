@@ -89,7 +89,7 @@ test('a date that can be read in two ways ends with both', async () => {
 
 test.each([
   ['sweep --validate --all', '--validate needs a value, for example split 2017-01-03.'],
-  ['export bars --tickers AAPL --out --wide', '--out needs a value.'],
+  ['export bars --tickers AAPL --write --wide', '--write needs a value.'],
   ['study AAPL rsi_zone --band --wide', '--band needs a value, for example oversold.'],
   ['events AAPL rsi_zone --limit', '--limit needs a value, for example 10.'],
   ['events AAPL rsi_zone --as-of --json', '--as-of needs a value, for example 2017-01-03.'],

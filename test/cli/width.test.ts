@@ -16,7 +16,7 @@ beforeAll(async () => {
     )
 
   await typed('accounts create research --tier pro', { env })
-  await typed('keys create --account research', { env })
+  await typed('keys create research', { env })
   await typed(`import ${BARS}`, { env })
 })
 afterAll(folder.remove)

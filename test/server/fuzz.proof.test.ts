@@ -25,7 +25,7 @@ beforeAll(async () => {
   const made = await shell(words.map(line => `bands ${line}`).join(' && '), env)
   expect(made.code, made.err).toBe(0)
   for (let i = 0; i < 3; i++) {
-    const { out } = await shell(`bands keys create --account a${i} --json`, env)
+    const { out } = await shell(`bands keys create a${i} --json`, env)
     keys.push((JSON.parse(out) as { key: string }).key)
   }
   server = spawn(process.execPath, [BIN, 'serve', '--port', '0', '--json', '--log', 'level error'], {

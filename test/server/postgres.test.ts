@@ -141,7 +141,7 @@ describePostgres('accounts in PostgreSQL', () => {
     expect(none.err).toContain(`there are no accounts in ${url.replace('bands@', '')}.`)
     expect(none.err.replace(/\s+/g, ' ')).toContain(`bands accounts create NAME --tier free --accounts ${url}`)
     expect((await typed('accounts create alice --tier plus', { env })).code).toBe(0)
-    const made = await typed('keys create --account ALICE --json', { env })
+    const made = await typed('keys create ALICE --json', { env })
     const { key } = JSON.parse(made.out) as { key: string }
     const own = await server(url)
     expect((await own.get(QUESTION, key)).status).toBe(200)
@@ -150,7 +150,7 @@ describePostgres('accounts in PostgreSQL', () => {
     })
     expect(JSON.parse((await typed('accounts usage --reconcile --json', { env })).out)).toMatchObject({ rows: 1 })
     expect((await typed('accounts set-tier alice pro', { env })).code).toBe(0)
-    expect((await typed('keys list --account alice', { env })).out).toContain('alice')
+    expect((await typed('keys list alice', { env })).out).toContain('alice')
   })
 
   it("stand in nobody's way who asks for files, and are told to be in no backup", async () => {

@@ -153,7 +153,7 @@ const MADE = [
   'changes --since last --watch mine',
   'study SIM0001 rsi_zone',
   'accounts create alice --tier free',
-  'keys create --account alice',
+  'keys create alice',
 ]
 
 /** Tables outside the bars and events, and commands that read or change them. */

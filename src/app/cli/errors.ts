@@ -378,9 +378,15 @@ async function unknownOption(
 ): Promise<InvalidParameter> {
   const allowed = namesOf(command?.options ?? [])
   const now = newName(typed)
-  const line = now === undefined || !allowed.includes(now) ? null : renamedLine(argv, allowed)
+  const isArgument = command?.arguments?.some(([name]) => name === now)
+  const line = now === undefined || !(isArgument || allowed.includes(now)) ? null : renamedLine(argv, allowed)
   if (line !== null)
-    return wrong('option', `${typed} is ${now} now.`, { value: typed }, { remedy: remedy(line[0]!, line.slice(1)) })
+    return wrong(
+      'option',
+      `${typed} is ${isArgument ? 'an argument' : now} now.`,
+      { value: typed },
+      { remedy: remedy(line[0]!, line.slice(1)) },
+    )
   const bare = allowed.map(name => name.slice(2))
   const near = suggest(typed.replace(/^-+/, ''), bare).map(name => `--${name}`)
   if (entry !== undefined && bare.includes('prev-band') && LATER.test(typed) && near.length === 0)

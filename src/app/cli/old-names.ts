@@ -7,6 +7,8 @@ import { GLOBAL_OPTIONS } from './options.js'
 /** Options that one option replaces, with the values that were typed. */
 interface Replaced {
   readonly old: readonly string[]
+  /** The argument of a command that takes the value now. */
+  readonly argument?: string
   /** Those that take no value. */
   readonly flags?: readonly string[]
   /** The words, with the value of each old option by its name. */
@@ -37,6 +39,10 @@ const TABLE: readonly Replaced[] = [
     flags: ['--skip-bad-rows'],
     now: ({ '--rejects': file = 'skip' }) => ['--bad-rows', file],
   },
+  { old: ['--out'], now: ({ '--out': file = 'out.csv' }) => ['--write', file] },
+  // An argument now: an option of that name would be read as --accounts.
+  { old: ['--account'], argument: '[ACCOUNT]', now: ({ '--account': name = 'NAME' }) => [name] },
+  { old: ['--all-fields'], flags: ['--all-fields'], argument: '[NAME...]', now: () => ['all'] },
   { old: ['--fields'], now: ({ '--fields': fields = '' }) => ['--field', fields] },
   { old: ['--date'], now: ({ '--date': day = '' }) => ['--as-of', day] },
 ]
@@ -156,7 +162,8 @@ function replaced(key: string, values: readonly string[]): { key: string; values
   return { key: made[0]![0]!.slice(2), values: made.map(([, value]) => value!) }
 }
 
-/** The new name of an old option; undefined if it is none. */
+/** The new name of an old option, or the argument that replaces it; undefined if it is none. */
 export function newName(option: string): string | undefined {
-  return [...TABLE, ...partsOf()].find(({ old }) => old.includes(option))?.now({})[0]
+  const row = [...TABLE, ...partsOf()].find(({ old }) => old.includes(option))
+  return row?.argument ?? row?.now({})[0]
 }

@@ -120,7 +120,9 @@ async function commandIn(argv: readonly string[]): Promise<{ entry: Entry; rest:
     const next = argv[at + 1] ?? ''
     const [twig] = names.includes(next) ? [next] : suggest(next, names)
     const name = twig ?? GROUP_FIRST[word] ?? names[0]!
-    const rest = twig === undefined ? others : others.toSpliced(at, 1)
+    // A list is of all, whatever its unknown word was.
+    const isNoWord = name === 'list' && /^[^-]/.test(next)
+    const rest = twig === undefined && !isNoWord ? others : others.toSpliced(at, 1)
     return { entry: CATALOGUE.find(entry => entry.name === `${word} ${name}`)!, rest }
   }
   const to = suggestCommand(word, argv)?.remedy

@@ -72,7 +72,7 @@ export const GRID = {
     STATISTIC,
     'sharpe',
     'the statistic that compares the combinations; more is better (default sharpe)',
-    { onlyWith: ['vary'] },
+    { onlyWith: ['vary'], part: 'sort' },
   ),
 }
 

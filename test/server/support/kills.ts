@@ -133,7 +133,7 @@ export class Fleet {
 
 /** The key of a new account. */
 export async function keyOf(account: string, env: Env, tier = 'pro'): Promise<string> {
-  const line = `bands accounts create ${account} --tier ${tier} >&2 && bands keys create --account ${account} --json`
+  const line = `bands accounts create ${account} --tier ${tier} >&2 && bands keys create ${account} --json`
   const { out, code, err } = await shell(line, env)
   expect(code, err).toBe(0)
   return (JSON.parse(out) as { key: string }).key

@@ -67,7 +67,7 @@ const WRONG = list`
   export nothing
   export bars --field rsi_zone
   export bars --tier free
-  export bars --out no/such/folder.csv
+  export bars --write no/such/folder.csv
   export bars --ticker @nothing-here
   study GSPC rsi_zone trend_direction
   study AAPL rsi_zone --horizon 0
@@ -108,7 +108,7 @@ const WRONG = list`
   accounts create alice
   accounts create alice --tier gold
   accounts set-tier nobody pro
-  keys create --account nobody
+  keys create nobody
   keys revoke short
   keys roll 12345678 --grace 8d
   logout --profile nobody`
@@ -362,11 +362,11 @@ export const CLASSES = {
       export series --ticker AAPL --timeframe weekly --as-of 2014-01-02 --json
       export bars --ticker SIM0003 --csv
       export bars --ticker @tickers.txt --as-of 2013-06-28 --ndjson
-      export bars --output parquet --out bars.parquet | reads bars.parquet
-      export events --field rsi_zone --out events.parquet | reads events.parquet
-      export series --ticker SIM0001 --out series.parquet | reads series.parquet
-      export events --ticker AAPL --field rsi_zone --timeframe weekly --out events.csv | reads events.csv
-      export bars --ticker AAPL --as-of 2013-06-28 --out bars.ndjson | reads bars.ndjson
+      export bars --output parquet --write bars.parquet | reads bars.parquet
+      export events --field rsi_zone --write events.parquet | reads events.parquet
+      export series --ticker SIM0001 --write series.parquet | reads series.parquet
+      export events --ticker AAPL --field rsi_zone --timeframe weekly --write events.csv | reads events.csv
+      export bars --ticker AAPL --as-of 2013-06-28 --write bars.ndjson | reads bars.ndjson
       export events --output parquet
       export bars --ticker SIM0001 --as-of 2016-01-29 | tty 80`,
   },
@@ -528,7 +528,7 @@ export const CLASSES = {
       backtest rsi_zone --all --band oversold --hold 10 --stop 2atr --max-positions 4 --tests "draws 99"
       sweep AAPL MSFT INTC --field rsi_zone,earnings_surprise --horizon 10 --tests "bootstrap 99"
       export series --ticker GOOGL --timeframe weekly --csv
-      export events --out events.parquet | reads events.parquet
+      export events --write events.parquet | reads events.parquet
       facts GOOGL
       check lookahead INTC --cuts 2
       verify --deep`,
@@ -541,17 +541,17 @@ export const CLASSES = {
       accounts create alice --tier plus
       accounts create bob --tier free --json
       accounts create ALICE --tier pro
-      keys create --account {alice,bob}
-      keys create --account alice --name laptop --expires 90 --json
-      keys create --account alice --name tablet --expires 2026-09-01 --csv
-      keys create --account alice --expires 2020-01-01
+      keys create {alice,bob}
+      keys create alice --name laptop --expires 90 --json
+      keys create alice --name tablet --expires 2026-09-01 --csv
+      keys create alice --expires 2020-01-01
       accounts set-tier alice pro
       accounts set-tier bob plus --json
       accounts list | 80
       accounts list | formats
       keys list
       keys list | 80 120
-      keys list --account alice | formats
+      keys list alice | formats
       keys roll {id1}
       keys roll {id3} --grace 0 --json
       keys revoke {id2} | both
@@ -645,7 +645,7 @@ export const CLASSES = {
       pull AAPL GSPC rsi_zone trend_direction --remote {url} --replace --json
       pull AAPL rsi_zone macd_state --timeframe both --remote {url} --max-credits 1
       pull AAPL rsi_zone macd_state --timeframe both --remote {url} --csv
-      pull SIM0001 --all-fields --remote {url} --dry-run --json
+      pull SIM0001 all --remote {url} --dry-run --json
       pull SIM0001 pe_vs_sector --remote {url} --ndjson
       pull ZZZZ rsi_zone --remote {url}
       pull AAPL rsi_zon --remote {url}

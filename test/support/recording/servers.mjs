@@ -13,7 +13,7 @@ export async function openServers({ bin, cwd, env, known, masks }) {
   }
   for (const account of [...TIERS, 'spent']) {
     await bands(`accounts create ${account} --tier ${account === 'spent' ? 'free' : account}`)
-    const { key, identity } = await bands(`keys create --account ${account}`)
+    const { key, identity } = await bands(`keys create ${account}`)
     known[account] = key
     masks.add(key, `bands_<key of ${account}>`)
     masks.add(identity, `<key of ${account}>`)

@@ -87,7 +87,7 @@ const create: Command = {
     const accounts = await accountsFor(context, args, { make: true })
     const account = await accounts.create(name, chosen, context.world.now().toISOString())
     await showAccount(context, account, 'is made, tier')
-    await context.hint(`next: bands keys create --account ${shellWord(account.name)}`)
+    await context.hint(`next: bands keys create ${shellWord(account.name)}`)
   },
 }
 

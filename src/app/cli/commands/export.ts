@@ -81,15 +81,15 @@ const exportCommand: Command = {
     ],
     ...optionsOf(NARROWED),
     choice('--timeframe <NAME>', 'daily or weekly (default both)', TIMEFRAME_NAMES),
-    ['--out <FILE>', 'write to a file; its ending sets the format (default of --output)'],
+    ['--write <FILE>', 'write to a file; its ending sets the format (default of --output)'],
   ],
   examples: [
     'bands export events --ticker AAPL --field rsi_zone',
     'bands export series --ticker AAPL --timeframe daily --csv',
     'bands export events --all --field rsi_zone --band oversold --csv',
     "bands export events --all --when 'rsi_zone enters oversold'",
-    'bands export bars --output parquet --out bars.parquet',
-    'bands export facts --out facts/',
+    'bands export bars --output parquet --write bars.parquet',
+    'bands export facts --write facts/',
   ],
   outputs: EXPORT_OUTPUTS,
   notes: [
@@ -98,11 +98,11 @@ const exportCommand: Command = {
   ],
   async run(context, args) {
     const what = wordValue('what', args.argument(0)!, WHATS)
-    const out = args.text('out')
+    const out = args.text('write')
     if (what === 'facts') return exportFolder(context, args, out)
     const format = EXPORT_OUTPUTS.find(name => name === context.format) ?? formatNamed(out) ?? 'ndjson'
     if (format === 'parquet' && out === undefined && context.out.terminal)
-      throw wrong('out', 'parquet is nothing to read on a terminal: give --out FILE.')
+      throw wrong('write', 'parquet is nothing to read on a terminal: give --write FILE.')
     await runExport(context, what, await filterOf(context, args, what), format, out)
   },
 }
@@ -130,7 +130,7 @@ async function tickersOf(context: Context, args: Args): Promise<string[]> {
 
 /** Facts have a file per kind, because each kind has its own columns. The folder is complete or absent. */
 async function exportFolder(context: Context, args: Args, out: string | undefined): Promise<void> {
-  if (out === undefined) throw wrong('out', 'facts are several files: name a folder with --out.')
+  if (out === undefined) throw wrong('write', 'facts are several files: name a folder with --write.')
   const [strange] = Object.keys(args.params(['field', 'timeframe', 'band', ...Object.keys(NARROWED)]))
   if (strange !== undefined)
     throw wrong(
@@ -141,7 +141,7 @@ async function exportFolder(context: Context, args: Args, out: string | undefine
     throw wrong('output', 'facts are written as CSV, which bands import reads.')
   const folder = resolve(out)
   if (existsSync(folder) && (!statSync(folder).isDirectory() || readdirSync(folder).length > 0))
-    throw wrong('out', `${folder} is there and not empty; name another folder.`, { value: out })
+    throw wrong('write', `${folder} is there and not empty; name another folder.`, { value: out })
   await checkFolder(folder)
   const cache = await context.local()
   const tickers = await tickersOf(context, args)
@@ -197,7 +197,7 @@ class FactFiles {
 /** The format by the ending of a file name; undefined without an ending. Throws InvalidParameter for an unknown one. */
 function formatNamed(file: string | undefined): ExportOutput | undefined {
   if (file === undefined || extname(file) === '') return undefined
-  const ending = endingOf('out', file, ENDINGS)
+  const ending = endingOf('write', file, ENDINGS)
   return EXPORT_OUTPUTS.find(format => `.${format}` === ending) ?? 'ndjson'
 }
 

@@ -18,19 +18,16 @@ const EXPIRES: OptionSpec = [
 const SHOWN_ONCE = 'This key is shown once and kept nowhere: keep it yourself.'
 
 const create: Command = {
-  options: [
-    ['--account <NAME>', 'whose key it is (bands accounts list)'],
-    ['--name <TEXT>', 'its name (default key-1, key-2 and so on)'],
-    EXPIRES,
-  ],
-  examples: ['bands keys create --account alice', 'bands keys create --account alice --expires 90 --json | jq -r .key'],
+  arguments: [['[ACCOUNT]', 'whose key it is (bands accounts list)']],
+  options: [['--name <TEXT>', 'its name (default key-1, key-2 and so on)'], EXPIRES],
+  examples: ['bands keys create alice', 'bands keys create alice --expires 90 --json | jq -r .key'],
   notes: [
     'The key is written to standard output, this once: only its SHA-256 is kept. Put it where others cannot read it; bands takes it from BANDS_API_KEY, a file or standard input, never from the command line.',
   ],
   async run(context, args) {
-    const account = args.text('account')
+    const account = args.argument(0)
     if (account === undefined)
-      throw wrong('account', '--account is missing: name the account of the key (bands accounts list).')
+      throw wrong('account', 'ACCOUNT is missing: name the account of the key (bands accounts list).')
     const named = args.text('name')
     const name = named === undefined ? undefined : nameValue('name', named)
     const now = context.world.now()
@@ -51,11 +48,11 @@ async function freeName(accounts: Accounts, account: number): Promise<string> {
 }
 
 const list: Command = {
-  options: [['--account <NAME>', 'only one account (default all)']],
-  examples: ['bands keys list', 'bands keys list --account alice --csv'],
+  arguments: [['[ACCOUNT]', 'only one account (default all)']],
+  examples: ['bands keys list', 'bands keys list alice --csv'],
   notes: ['LAST USED is to the minute. Times are in UTC.'],
   async run(context, args) {
-    const account = args.text('account')
+    const account = args.argument(0)
     const accounts = await accountsFor(context, args)
     const keys = await accounts.keys(account === undefined ? undefined : (await accounts.account(account)).id)
     const rows = keys.map(entry => keyRow(entry, context.world.now()))
@@ -67,7 +64,7 @@ const list: Command = {
     ]
     const columns = ['identity', 'account', 'tier', 'name', 'state', 'created', 'expires', 'last_used', 'revoked']
     await context.show(describeList({ schema: 'bands.keys/1', keys: rows }, rows, shown, { columns }))
-    if (rows.length === 0) await context.remark('no key yet; bands keys create --account NAME makes one.')
+    if (rows.length === 0) await context.remark('no key yet; bands keys create ACCOUNT makes one.')
   },
 }
 

@@ -38,12 +38,18 @@ const PULL = {
   max_credits: optional(integerOf(0, 100_000_000), 'never spend more; the same command goes on from there'),
 }
 
+/** The word for every field; the ticker ALL is written so. */
+const ALL_FIELDS = 'all'
+
 const pullCommand: Command = {
   arguments: [
-    ['[NAME...]', 'tickers (A,B, @FILE, or - for standard input) and band fields, in any order', ['TICKER', 'FIELD']],
+    [
+      '[NAME...]',
+      'tickers (A,B, @FILE, or - for standard input) and band fields, in any order; all: every field that the key may ask for',
+      ['TICKER', 'FIELD'],
+    ],
   ],
   options: [
-    ['--all-fields', 'every field that the key may ask for'],
     ...optionsOf(PULL),
     ['--dry-run', 'only show the least cost, without a request for events'],
     ['--replace', 'begin again, and replace any copy, of any server'],
@@ -52,7 +58,7 @@ const pullCommand: Command = {
   examples: [
     'bands pull AAPL rsi_zone --remote https://api.example.com',
     'bands pull AAPL,MSFT rsi_zone macd_state --timeframe both --max-credits 100',
-    'bands pull @tickers.txt --all-fields --dry-run',
+    'bands pull @tickers.txt all --dry-run',
   ],
   notes: [
     'Copies events with their aftermath from a server into the database here, a credit for each 100. Afterwards the same queries are answered here, and name the server.',
@@ -61,7 +67,7 @@ const pullCommand: Command = {
   ],
   async run(context, args) {
     const { max_credits: maxCredits, timeframe } = args.read(PULL)
-    const all = args.flag('all-fields')
+    const all = args.rest(0).flatMap(splitAtCommas).includes(ALL_FIELDS)
     const series = await seriesOf(args, all, timeframe, context.world)
     const request = { series, replace: args.flag('replace') }
     if (args.flag('dry-run')) return context.show(describePlan(await dryPlan(context, request)))
@@ -225,12 +231,12 @@ async function seriesOf(
 ): Promise<SeriesKey[]> {
   const words = args.rest(0).flatMap(splitAtCommas)
   const named = words.filter(word => BUILT_IN.named(word) !== undefined)
-  const others = words.filter(word => BUILT_IN.named(word) === undefined)
+  const others = words.filter(word => BUILT_IN.named(word) === undefined && word !== ALL_FIELDS)
   for (const word of others) checkNoField(word)
   const tickers = await namedTickers(others, world)
   const fields = all ? BUILT_IN.names : named
   if (tickers.length === 0) throw wrong('ticker', 'TICKER is missing.', { allowed: USAGE })
-  if (fields.length === 0) throw wrong('field', 'FIELD is missing; --all-fields asks for each.', { allowed: USAGE })
+  if (fields.length === 0) throw wrong('field', 'FIELD is missing; all asks for each.', { allowed: USAGE })
   const chosen = TIMEFRAME_NAMES.filter(name => timeframes.includes(name) || timeframes.includes('both'))
   return tickers.flatMap(ticker => chosen.flatMap(timeframe => fields.map(field => ({ ticker, timeframe, field }))))
 }

@@ -215,7 +215,7 @@ const FROM = { data: 'the newest bar', clock: 'the clock', as_of: '--as-of' } as
 const NO_ACCOUNT = [
   'no account yet; make one, and a key for it, in another terminal:',
   'bands accounts create NAME --tier pro',
-  'bands keys create --account NAME',
+  'bands keys create ACCOUNT',
 ]
 
 /** Throws InvalidParameter for an origin that no browser would send. */
