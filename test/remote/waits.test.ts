@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { backoff, momentAfter, retryAfter } from '../../src/app/remote/transport.js'
+import { backoff, momentAfter, retryAfter } from '../../src/app/remote/patience.js'
 import type { RateLimited } from '../../src/core/errors.js'
 import { GOOD_PAGE, good, html, json, QUESTION, raw, remoteTo, scripted, type Turn, text } from './upstream.js'
 

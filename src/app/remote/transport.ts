@@ -4,7 +4,6 @@ import { request } from 'undici'
 import {
   ConfigError,
   describeValue,
-  printable,
   RateLimited,
   Unauthorized,
   Unavailable,
@@ -20,11 +19,21 @@ import {
   creditsOf,
   type Headers,
   headerText,
-  moment,
   readDocument,
   refusalOf,
 } from './answer.js'
 import { type Connections, connectionsTo, type Failure, failureOf, WIDTH } from './dispatcher.js'
+import {
+  backoff,
+  Deadline,
+  httpDate,
+  momentAfter,
+  patiently,
+  repeatable,
+  retryAfter,
+  SILENCE_MS,
+  type Wait,
+} from './patience.js'
 
 export interface TransportOptions {
   /** Base URL of the specified paths: https, or http to this machine. */
@@ -50,12 +59,6 @@ interface TestHooks {
   sleep(ms: number, signal: AbortSignal): Promise<void>
   /** Milliseconds since 1970, UTC. */
   now(): number
-}
-
-/** Milliseconds before the next attempt. `demanded`: the server demands this pause. */
-interface Wait {
-  ms: number
-  demanded: boolean
 }
 
 /** Queries one server over HTTP with one key and with retries. All its errors are safe to show. */
@@ -149,17 +152,14 @@ export class Transport {
   async #patiently(query: Omit<Question, 'deadline'>, ending: AbortSignal): Promise<Answer> {
     const deadline = new Deadline(this.#timeoutMs)
     const question = { ...query, deadline }
-    let pause = this.#quiet
-    for (let attempt = 1; ; attempt++) {
-      if (pause > 0) await this.#hooks.sleep(pause, AbortSignal.any([deadline.signal, ending])).catch(() => {})
-      ending.throwIfAborted()
-      const tried = await this.#try(question)
-      const wait = deadline.over ? null : this.#waitAfter(tried, attempt)
-      if (wait === null || wait.ms >= deadline.left || attempt === this.#attempts)
-        return this.#outcome(tried, question, attempt, wait)
-      if (wait.demanded) this.#quietUntil = performance.now() + wait.ms
-      pause = wait.ms
-    }
+    const { tried, attempt, wait } = await patiently(() => this.#try(question), {
+      ...{ attempts: this.#attempts, deadline, ending, sleep: this.#hooks.sleep, first: this.#quiet },
+      waitAfter: (tried, attempt) => this.#waitAfter(tried, attempt),
+      onDemand: ms => {
+        this.#quietUntil = performance.now() + ms
+      },
+    })
+    return this.#outcome(tried, question, attempt, wait)
   }
 
   /** Remaining time without requests, in milliseconds; below 0 once it is over. */
@@ -267,101 +267,3 @@ function concernsAll(error: unknown): boolean {
 
 /** One attempt at a question: an answer, or why there is none. */
 type Tried = { answer: Answer } | { failure: Failure }
-
-/** Until the headers of an answer, and between two pieces of its body. */
-const SILENCE_MS = 10_000
-
-/** The end of all attempts at one question, beginning now. */
-class Deadline {
-  readonly signal: AbortSignal
-  readonly #at: number
-  readonly #passed: Promise<never>
-
-  constructor(ms: number) {
-    this.#at = performance.now() + ms
-    this.signal = AbortSignal.timeout(ms)
-    this.#passed = new Promise((_, reject) => this.signal.addEventListener('abort', () => reject(this.signal.reason)))
-    this.#passed.catch(() => {})
-  }
-
-  get over(): boolean {
-    return this.signal.aborted
-  }
-
-  get left(): number {
-    return this.#at - performance.now()
-  }
-
-  /** The result of some work, or a rejection at the deadline: for work that may ignore the signal. */
-  bound<Result>(work: Promise<Result>): Promise<Result> {
-    return Promise.race([work, this.#passed])
-  }
-}
-
-/** The n-th wait (1, 2 …) is a random part of this, doubled each time (full jitter), so that callers do not come in step. */
-const FIRST_BACKOFF_MS = 500
-const LONGEST_BACKOFF_MS = 8_000
-
-/** Timers round to milliseconds on both sides; a wait must never be shorter than the requested one. */
-const ROUNDING_MS = 5
-
-/** @param random in [0, 1) */
-export function backoff(attempt: number, random: () => number): number {
-  return random() * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1))
-}
-
-/**
- * How long a server wants no requests, in milliseconds. Retry-After counts first, in seconds or as a date; then the
- * time of new credits in the body. null for a missing, invalid or past value. Dates are compared with the server's own
- * clock, if known.
- */
-export function retryAfter(headers: Headers, reset: unknown, now: number): number | null {
-  const value = headers['retry-after']
-  const clock = httpDate(headerText(headers, 'Date')) ?? now
-  const waits = [value ?? []].flat().map(text => wait(text, clock))
-  const longest = Math.max(...waits, Number.NEGATIVE_INFINITY)
-  if (longest > 0) return longest + ROUNDING_MS
-  const moments = moment(reset)
-  const left = moments === null ? 0 : Date.parse(moments) - clock
-  return left > 0 ? left + ROUNDING_MS : null
-}
-
-function wait(text: string, clock: number): number {
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000
-  const date = httpDate(text)
-  return date === null ? Number.NEGATIVE_INFINITY : date - clock
-}
-
-/** The one form of dates that HTTP has senders use; others are read differently by everyone. */
-function httpDate(text: string | null): number | null {
-  if (text === null || !/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(text)) return null
-  const time = Date.parse(text)
-  return Number.isNaN(time) ? null : time
-}
-
-/** The moment after a wait, to the second and rounded up; null where there is no such date. */
-export function momentAfter(now: number, wait: number): string | null {
-  const at = new Date(Math.ceil((now + wait) / 1000) * 1000)
-  return Number.isNaN(at.getTime()) || at.getUTCFullYear() > 9999 ? null : at.toISOString().replace('.000', '')
-}
-
-/** In characters; enough for a list of all fields and bands. */
-const LONGEST = 2000
-
-/**
- * Text of a server or network library, safe to repeat. It has no key and no characters that control a terminal or the
- * direction of text, and is cut when long.
- */
-function repeatable(text: string, key: string): string {
-  const spellings = key.length < SHORTEST ? [] : [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)]
-  // Before anything is cut: half a key would not be found.
-  const discreet = spellings.reduce((said, spelling) => said.replaceAll(spelling, HIDDEN), text)
-  // No sign takes more than two units.
-  const signs = [...discreet.slice(0, 2 * LONGEST + 2)]
-  const cut = signs.length > LONGEST ? `${signs.slice(0, LONGEST).join('')}…` : discreet
-  return printable(cut).replaceAll('\n', '\\u000a')
-}
-
-/** Anything shorter is part of ordinary words. */
-const SHORTEST = 4
-const HIDDEN = '****'

@@ -6,7 +6,7 @@ import { Agent, request } from 'undici'
 import { ConfigError, InvalidParameter, parameter, sentence, Upstream, wrong } from '../../core/errors.js'
 import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS, webUrl } from './address.js'
 import { failureOf } from './dispatcher.js'
-import { backoff, retryAfter } from './transport.js'
+import { backoff, retryAfter } from './patience.js'
 
 /** Where an answer is posted, and how patiently. */
 export interface Webhook {

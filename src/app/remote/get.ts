@@ -1,0 +1,100 @@
+import { request } from 'undici'
+import type { Address } from './address.js'
+import type { Headers } from './answer.js'
+import { type Connections, connectionsTo, type Failure, failureOf } from './dispatcher.js'
+import { backoff, Deadline, patiently, retryAfter, type Wait } from './patience.js'
+
+/** One answer to a GET, as it came. */
+export interface Page {
+  status: number
+  headers: Headers
+  text: string
+}
+
+/** One attempt: an answer, or why there is none. */
+export type Attempt = Page | { failure: Failure }
+
+/** Chance, waiting and time; a test replaces them. */
+export interface GetHooks {
+  /** In [0, 1). */
+  random(): number
+  sleep(ms: number): Promise<void>
+  /** Milliseconds since 1970, UTC. */
+  now(): number
+}
+
+export interface GetOptions {
+  headers: Readonly<Record<string, string>>
+  /** Called before every attempt: it waits for the pace of the vendor. */
+  turn(): Promise<void>
+  /** The status that a body stands for, where a vendor refuses with 200. */
+  statusOf(page: Page): number
+  /** The header with the second from which on calls are allowed. */
+  reset?: string | undefined
+  /** For one attempt, in milliseconds. */
+  timeoutMs: number
+}
+
+/** Attempts at one answer, and the longest that they and their waits may take. */
+const ATTEMPTS = 5
+const LONGEST_MS = 15 * 60_000
+
+/** GETs of one address with retries. A redirect is not followed: a key must not reach another server. */
+export class Getter {
+  readonly #connections: Connections
+  readonly #hooks: GetHooks
+
+  constructor(address: Address, env: NodeJS.ProcessEnv, hooks: GetHooks) {
+    this.#connections = connectionsTo(address, env)
+    this.#hooks = hooks
+  }
+
+  /** The last attempt, with the wait that the vendor demands after it; its status is that of `statusOf`. Never throws. */
+  async get(url: string, options: GetOptions): Promise<{ tried: Attempt; wait: Wait | null }> {
+    return patiently(
+      async () => {
+        await options.turn()
+        return this.#once(url, options)
+      },
+      {
+        attempts: ATTEMPTS,
+        deadline: new Deadline(LONGEST_MS),
+        sleep: this.#hooks.sleep,
+        waitAfter: (tried, attempt) => this.#waitAfter(tried, attempt, options),
+      },
+    )
+  }
+
+  async close(): Promise<void> {
+    await this.#connections.close()
+  }
+
+  async #once(url: string, { headers, timeoutMs, statusOf }: GetOptions): Promise<Attempt> {
+    const { dispatcher } = this.#connections
+    const deadline = new Deadline(timeoutMs)
+    try {
+      const asked = request(url, { dispatcher, headers, signal: deadline.signal })
+      // While it connects, undici does not heed the signal.
+      const { statusCode, headers: received, body } = await deadline.bound(asked)
+      const page = { status: statusCode, headers: received, text: await body.text() }
+      return { ...page, status: statusCode === 200 ? statusOf(page) : statusCode }
+    } catch (thrown) {
+      return { failure: deadline.over ? { what: 'takes too long to answer', again: true } : failureOf(thrown) }
+    }
+  }
+
+  #waitAfter(tried: Attempt, attempt: number, { reset }: GetOptions): Wait | null {
+    const own = { ms: backoff(attempt, this.#hooks.random), demanded: false }
+    if ('failure' in tried) return tried.failure.again ? own : null
+    const { status, headers } = tried
+    if (status !== 429 && (status < 500 || status === 501)) return null
+    const now = this.#hooks.now()
+    const ms = retryAfter(headers, undefined, now) ?? untilReset(headers, reset, now)
+    return ms === null ? own : { ms, demanded: true }
+  }
+}
+
+function untilReset(headers: Headers, name: string | undefined, now: number): number | null {
+  const second = Number(name === undefined ? Number.NaN : headers[name])
+  return second * 1000 > now ? second * 1000 - now : null
+}
