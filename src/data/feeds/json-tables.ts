@@ -159,7 +159,21 @@ function arrayTable(file: string, list: readonly unknown[], at: Path): JsonTable
   if (named) return rowsTable(file, first as string[], list, at, 1)
   if (at[0] === 'data' && first.length === HQCHART.length) return rowsTable(file, HQCHART, list, at)
   if (first.length < GUESSED) return null
-  return rowsTable(file, vendorOrder(first.map(String)) ?? OWN.slice(0, first.length), list, at)
+  const order = isLowFirst(list) ? LOW_FIRST : OWN.slice(0, first.length)
+  return rowsTable(file, vendorOrder(first.map(String)) ?? order, list, at)
+}
+
+/** Coinbase writes the low before the high, and both before the open. */
+const LOW_FIRST = ['date', 'low', 'high', 'open', 'close', 'volume']
+
+/** Whether every row has its lowest price first and its highest second, which bars in the usual order would not have. */
+function isLowFirst(list: readonly unknown[]): boolean {
+  const rows = list.map(row => (Array.isArray(row) ? row.map(Number) : []))
+  const isOrdered = rows.every(
+    ([, low, high, open, close]) => low! <= Math.min(open!, close!) && high! >= Math.max(open!, close!),
+  )
+  const isImpossible = rows.some(([, open, , low]) => low! > open!)
+  return isOrdered && isImpossible && rows.every(row => row.length === LOW_FIRST.length)
 }
 
 /** Lists in a known order, without leading lists that are no bars; null if the order is not one of bars. */
