@@ -28,8 +28,11 @@ export {
   type RemoteClientOptions,
 } from './app/client.js'
 export type { WholeStatus as Status } from './app/open/database.js'
+export { type FetchOptions, fetchBars, updateBars } from './app/open/fetching.js'
 export { databasePath } from './app/open/paths.js'
 export { openImporter } from './app/open/writing.js'
+export type { FetchedTicker, FetchPlan } from './app/providers/fetch.js'
+export type { Provider } from './app/providers/provider.js'
 export type { Allowance, Credits } from './app/remote/remote.js'
 export {
   BadData,

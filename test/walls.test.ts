@@ -27,7 +27,7 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   data: [['store', 'feeds'], ['threads', 'simulate'], ['local'], ['load']],
   research: [['trials', 'parts'], ['tally', 'study'], ['screen', 'sweep'], ['backtest']],
   server: [['accounts', 'wire'], ['http']],
-  app: [['backup', 'remote'], ['present'], ['report', 'workers'], ['open'], ['client'], ['cli']],
+  app: [['backup', 'remote'], ['providers'], ['present'], ['report', 'workers'], ['open'], ['client'], ['cli']],
   '': [['index']],
 }
 
@@ -62,7 +62,13 @@ const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>
     http: ['answers', 'options', 'requests', 'server'],
     wire: ['format', 'schemas'],
   },
-  app: { '.': ['client'], client: ['questions'], open: ['database', 'paths', 'writing'], remote: ['remote'] },
+  app: {
+    '.': ['client'],
+    client: ['questions'],
+    open: ['database', 'fetching', 'paths', 'writing'],
+    providers: ['fetch', 'provider'],
+    remote: ['remote'],
+  },
 }
 
 /** Third-party packages and the rooms that may know each. */
@@ -74,7 +80,7 @@ const PACKAGES: Record<string, string | readonly string[]> = {
   'jsonc-parser': ['data/feeds', 'app/cli'],
   tinyglobby: 'data/feeds',
   yauzl: 'data/feeds',
-  zod: ['data/feeds', 'app/backup', 'server/wire'],
+  zod: ['data/feeds', 'app/backup', 'app/providers', 'server/wire'],
   yaml: 'core/params',
   '@stdlib': 'core/statistics',
   'fast-xml-parser': 'data/feeds',

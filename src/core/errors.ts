@@ -216,7 +216,7 @@ function mentioning(words: Words, name: string): Words {
 }
 
 interface MissingItem {
-  kind: 'ticker' | 'file' | 'account' | 'key' | 'list'
+  kind: 'ticker' | 'file' | 'account' | 'key' | 'list' | 'provider'
   name: string
 }
 

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -8,6 +8,7 @@ import { CATALOGUE, TOP_WORDS } from '../../src/app/cli/catalogue.js'
 import { FIRST, PURPOSES, TOP_HELP } from '../../src/app/cli/help.js'
 import { parseWords } from '../../src/app/cli/program.js'
 import { notInQuick } from '../support/full.js'
+import { type FakeVendor, fakeVendor, walk } from '../support/vendors.js'
 import { BARS, type Lent, type Ran, scratch, typed, wordsOf } from './support/run.js'
 
 const folder = scratch()
@@ -16,7 +17,12 @@ const ask = async (line: string, lent: Lent = {}): Promise<Ran> =>
     stdin: 'bands_key',
     ...(line.includes('serve') ? { signal: 'SIGTERM' } : {}),
     ...lent,
-    env: { BANDS_DB: folder.file('bands.db'), BANDS_CONFIG_DIR: folder.file('config'), ...lent.env },
+    env: {
+      BANDS_DB: folder.file('bands.db'),
+      BANDS_CONFIG_DIR: folder.file('config'),
+      HOME: folder.path,
+      ...lent.env,
+    },
   })
 
 let made = 0
@@ -62,8 +68,15 @@ beforeAll(async () => {
   await ask(`import ${BARS}`)
   await ask('accounts create alice --tier plus')
   await ask('watch add tech AAPL GSPC')
+  vendor = await fakeVendor('coinbase', { history: symbol => walk(symbol, { everyDay: true }) })
+  mkdirSync(folder.file('config'), { recursive: true })
+  writeFileSync(folder.file('config/providers.yaml'), `coinbase: { like: coinbase, base: '${vendor.base}' }\n`)
+  await ask('fetch BTC-USD --from coinbase')
 })
-afterAll(() => {
+let vendor: FakeVendor
+
+afterAll(async () => {
+  await vendor.close()
   server.close()
   folder.remove()
 })
@@ -85,6 +98,9 @@ const LINES: Readonly<Record<string, string>> = {
   export: 'export events --ticker AAPL --field rsi_zone --timeframe weekly',
   import: `import ${BARS} ${FACTS}`,
   facts: 'facts ABC',
+  fetch: 'fetch BTC-USD --from coinbase --replace',
+  update: 'update BTC-USD',
+  providers: 'providers',
   pull: 'pull ABC rsi_zone --dry-run --remote https://bands.invalid',
   simulate: 'simulate 2 --bars 20',
   tickers: 'tickers',
@@ -162,7 +178,7 @@ async function prepared(name: string): Promise<void> {
 }
 
 /** Commands that another run answers in other words: it finds what the one before has done, or tells the time. */
-const CHANGING = 'import,facts,status,doctor,tickers,rebuild,keys create,serve'.split(',')
+const CHANGING = 'import,fetch,update,facts,status,doctor,tickers,rebuild,keys create,serve'.split(',')
 
 describe.each(CATALOGUE.map(entry => [entry.name, entry] as const))('bands %s', (name, entry) => {
   const line = LINES[name]!

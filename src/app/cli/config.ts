@@ -146,6 +146,11 @@ export function credentialsPath(env: NodeJS.ProcessEnv): string {
   return join(configFolder(env).path, 'credentials.json')
 }
 
+/** The file with the user's own vendors. */
+export function providersPath(env: NodeJS.ProcessEnv): string {
+  return join(configFolder(env).path, 'providers.yaml')
+}
+
 /**
  * Checked before the reader is loaded, because most users have no file. An inaccessible file counts as present, and is
  * refused when read.

@@ -8,8 +8,8 @@ import type { Request } from './program.js'
 
 /** The commands that most people need. */
 export const FIRST = [
-  ...['import', 'status', 'now', 'screen', 'changes', 'watch'],
-  ...['events', 'tally', 'study', 'backtest', 'sweep', 'export'],
+  ...['import', 'fetch', 'status', 'now', 'screen', 'changes', 'events'],
+  ...['tally', 'study', 'backtest', 'sweep', 'export'],
 ]
 
 /** The text of `bands` without arguments: under 24 lines, examples first. */
@@ -29,7 +29,7 @@ export const PURPOSES: Readonly<Record<string, readonly string[]>> = {
   Ask: ['events', 'tally', 'now', 'transitions', 'explain', 'show', 'facts', 'export'],
   Market: ['screen', 'changes', 'scan', 'watch'],
   Test: ['study', 'backtest', 'compare', 'sweep', 'trials', 'check'],
-  Data: ['import', 'pull', 'simulate', 'status', 'rename', 'remove', 'rebuild'],
+  Data: ['import', 'fetch', 'update', 'providers', 'pull', 'simulate', 'status', 'rename', 'remove', 'rebuild'],
   Keep: ['verify', 'backup', 'restore', 'unlock'],
   Servers: ['serve', 'accounts', 'keys', 'login', 'logout'],
   Help: ['fields', 'schema', 'config', 'doctor', 'demo', 'completion', 'man'],

@@ -34,6 +34,17 @@ export async function saveKey(env: NodeJS.ProcessEnv, profile: string, key: Stor
   })
 }
 
+/** The key of a vendor, for exactly its address; null if none is kept. Throws ConfigError. */
+export async function providerKey(env: NodeJS.ProcessEnv, name: string, origin: string): Promise<string | null> {
+  const stored = (await storedKeys(env)).find(({ profile }) => profile === providerProfile(name))
+  return stored?.origin === origin ? stored.key : null
+}
+
+/** The name under which the key of a vendor is kept; no profile of a server has a blank in it. */
+export function providerProfile(name: string): string {
+  return `provider ${name}`
+}
+
 /** The end of a key, enough to distinguish two keys. */
 export function keyEnd(key: string): string {
   return `****${key.length < 12 ? '' : key.slice(-4)}`

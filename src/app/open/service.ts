@@ -5,6 +5,7 @@ import { Local } from '../../data/local/local.js'
 import { fileLostCheck } from '../../data/store/sqlite/files.js'
 import { Damaged, type Store } from '../../data/store/store.js'
 import type { Service } from '../../server/http/answers.js'
+import { fetchedFrom } from '../providers/provider.js'
 import type { ScanData, ScanTask } from '../workers/scan.js'
 import { openAccounts } from './accounts.js'
 import { type Clock, dayBy, type Opened, openLocal } from './database.js'
@@ -13,6 +14,8 @@ import type { AccountsChoice } from './paths.js'
 /** The data and accounts of a server. */
 export interface OpenedService extends Pick<Opened, 'path' | 'sample'> {
   service: Service
+  /** The vendors that some of its bars were fetched from. */
+  vendors: readonly string[]
 }
 
 /**
@@ -72,7 +75,9 @@ export async function openService({
       await Promise.all([threads.close(), store.close(), accounts.close()])
     },
   }
-  return { service, path, sample }
+  const sources = (await store.tickers()).map(({ source }) => fetchedFrom(source)?.provider)
+  const vendors = [...new Set(sources.filter(name => name !== undefined))].sort()
+  return { service, path, sample, vendors }
 }
 
 /**

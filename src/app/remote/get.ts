@@ -27,7 +27,7 @@ export interface GetOptions {
   headers: Readonly<Record<string, string>>
   /** Called before every attempt: it waits for the pace of the vendor. */
   turn(): Promise<void>
-  /** The status that a body stands for, where a vendor refuses with 200. */
+  /** The status in a body, where a vendor refuses with 200. */
   statusOf(page: Page): number
   /** The header with the second from which on calls are allowed. */
   reset?: string | undefined

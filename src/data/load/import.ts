@@ -209,10 +209,10 @@ export class Importer {
     checkChoices(options)
     const incoming = barsFromCaller(tickers, options.today)
     await this.#refresh(options)
-    const { reports } = await this.#takeBars(incoming, options, async ({ source }, { message }) => {
+    const { reports } = await this.#takeBars(incoming, options, async ({ source }, { message, reason }) => {
       const refusal = new BadData({ file: source }, message)
       if (options.onRefused === undefined) throw refusal
-      await options.onRefused(refusal)
+      await options.onRefused(refusal, reason)
     })
     await this.#settle(options)
     return reports
@@ -323,6 +323,11 @@ export class Importer {
   /** The work of a killed import that this one has finished; null while there is none. */
   get finished(): Finished | null {
     return this.#finished
+  }
+
+  /** The entry of a ticker; null without bars. */
+  async entry(ticker: string): Promise<TickerEntry | null> {
+    return this.#store === null ? null : this.#store.ticker(ticker)
   }
 
   /** Every ticker with any data: bars, facts, or pages of a server. */

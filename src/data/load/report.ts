@@ -23,8 +23,8 @@ export interface ImportOptions extends Omit<ReadOptions, 'onProgress'> {
   rescale?: boolean
   /** Store such bars unchanged; the jump stays visible. */
   acceptJump?: boolean
-  /** Handles a refused file; without it, the run ends there. */
-  onRefused?(error: BadData): void | Promise<void>
+  /** Handles a refused file or ticker; without it, the run ends there. @param reason of a refused ticker */
+  onRefused?(error: BadData, reason?: RefusedTicker['reason']): void | Promise<void>
   onProgress?(progress: ImportProgress): void
 }
 

@@ -19,11 +19,22 @@ import { formatDay } from '../../../core/model/day.js'
 import { whole } from '../../../core/numbers.js'
 import { optionsOf } from '../../../core/params/row.js'
 import { fileValue, wordValue } from '../../../core/params/values.js'
+import { checkKey, originOf as vendorOrigin } from '../../open/fetching.js'
 import { databasePath } from '../../open/paths.js'
 import { column, describeList } from '../../present/description.js'
+import { WANTS } from '../../providers/provider.js'
 import { addressOf } from '../../remote/address.js'
 import type { Command } from '../command.js'
-import { type Config, configFolder, configPath, credentialsPath, LOCAL, SETTINGS, type Setting } from '../config.js'
+import {
+  type Config,
+  configFolder,
+  configPath,
+  credentialsPath,
+  LOCAL,
+  providersPath,
+  SETTINGS,
+  type Setting,
+} from '../config.js'
 import {
   CONFIG_KEYS,
   type ConfigFile,
@@ -42,6 +53,7 @@ import {
   keyFor,
   keyFromInput,
   openServer,
+  providerProfile,
   type StoredKey,
   saveKey,
   storedKeys,
@@ -226,16 +238,22 @@ async function keyShown(chosen: ChosenServer | null, config: Config, env: NodeJS
   }
 }
 
+const PROVIDER = ['--provider <NAME>', 'the key of a vendor of prices (bands providers)'] as const
+
 const login: Command = {
+  options: [PROVIDER],
   examples: [
     'bands login --remote https://api.example.com',
+    'bands login --provider tiingo',
     'cat key.txt | bands login --profile work --remote https://api.example.com',
   ],
   notes: [
     'The key is read from standard input, at a terminal without showing it; never from the command line, which others can see. It is checked with a free request, and kept for that server in credentials.json in the configuration folder (bands config). Only its owner can read the file.',
     'Queries still use the database here until --profile, BANDS_PROFILE or "profile" in config.json names the profile; --remote local returns to it.',
   ],
-  async run(context) {
+  async run(context, args) {
+    const provider = args.text('provider')
+    if (provider !== undefined) return providerLogin(context, provider)
     const { credits, ...login } = await loggedIn(context)
     const { profile, url, tier, key } = login
     const [limit, remaining] = [credits?.day?.limit ?? null, credits?.day?.remaining ?? null]
@@ -254,13 +272,16 @@ const login: Command = {
 }
 
 const logout: Command = {
-  examples: ['bands logout', 'bands logout --profile work'],
+  options: [PROVIDER],
+  examples: ['bands logout', 'bands logout --profile work', 'bands logout --provider tiingo'],
   notes: [
     'Forgets the key of a profile; the profile stays in config.json. Revoking a key is the business of its server.',
   ],
-  async run(context) {
-    const { profile, origin } = await forgottenKey(context)
-    const notes = [`the key of profile ${profile} for ${origin} is forgotten`]
+  async run(context, args) {
+    const { profile, origin } = await forgottenKey(context, args.text('provider'))
+    const notes = [
+      `the key of ${profile.startsWith('provider ') ? '' : 'profile '}${profile} for ${origin} is forgotten`,
+    ]
     await context.show(oneRow({ schema: 'bands.logout/1', profile, origin }, notes))
   },
 }
@@ -289,6 +310,26 @@ async function loggedIn(context: Context) {
   return { profile: name, url: base, tier, key: keyEnd(key), credits }
 }
 
+/** Keeps the key of a vendor, only for its address. It is not checked: a check would be a call. */
+async function providerLogin(context: Context, name: string): Promise<void> {
+  const { config, world } = context
+  const { env } = world
+  const { allProviders, providerNamed } = await import('../../providers/file.js')
+  const provider = providerNamed(name, await allProviders(providersPath(env)))
+  if (provider.needs === 'nothing')
+    throw wrong('provider', `${name} needs no key: bands fetch TICKER --from ${name}.`, { value: name })
+  await storedKeys(env)
+  const typed = config.key_file === undefined ? null : await keyFromInput(config, env)
+  const key = typed?.key ?? (await readSecret(world, `${WANTS[provider.needs]} for ${name}: `, 'key'))
+  checkKey(provider, key)
+  const profile = providerProfile(name)
+  const origin = vendorOrigin(provider)
+  await saveKey(env, profile, { profile, origin, key })
+  const row = { schema: 'bands.provider-login/1', provider: name, origin, key: keyEnd(key) }
+  await context.show(oneRow(row, [`key ${keyEnd(key)} for ${name} is kept, only for ${origin}`]))
+  await context.hint(`next: bands fetch AAPL --from ${name}`)
+}
+
 /** The chosen profile and the address of its server: the typed one, otherwise the stored one. */
 function serverOf({ remote, profile }: Config, { profile: chosen, profiles }: ConfigFile) {
   const name = profile === undefined ? (chosen?.name ?? 'default') : profileName(profile)
@@ -307,10 +348,12 @@ function originOf(url: string): string {
 }
 
 /** Deletes the key of the chosen profile or server, otherwise the only key. Throws NotFound if there is none. */
-async function forgottenKey({ config, world: { env } }: Context): Promise<StoredKey> {
+async function forgottenKey({ config, world: { env } }: Context, provider: string | undefined): Promise<StoredKey> {
   const stored = await storedKeys(env)
   const { remote } = config
-  const name = config.profile ?? (remote === undefined ? (await readConfigFile(env)).profile?.name : undefined)
+  const vendor = provider === undefined ? undefined : providerProfile(provider)
+  const name =
+    vendor ?? config.profile ?? (remote === undefined ? (await readConfigFile(env)).profile?.name : undefined)
   const meant = stored.filter(({ profile, origin }) => {
     if (name !== undefined) return profile === name
     return remote === undefined || remote === LOCAL || origin === originOf(remote)

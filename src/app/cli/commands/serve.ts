@@ -182,7 +182,7 @@ const GRACE = LIMITS.grace + 5_000
 /** Shows the address of the server, and its data. */
 async function showServing(
   context: Context,
-  { service, path, sample }: OpenedService,
+  { service, path, sample, vendors }: OpenedService,
   { url, errors, metrics, tls, ...options }: Omit<Options, 'tls'> & { url: string; tls: boolean },
 ): Promise<void> {
   const row = {
@@ -207,6 +207,10 @@ async function showServing(
     'Ctrl-C ends it.',
   ]
   await context.show(oneRow(row, notes, [url, `docs ${row.docs}`]))
+  if (vendors.length > 0)
+    await context.notice(
+      `some bars are of ${vendors.join(', ')}: most vendors do not allow to serve them to others; their terms: bands providers ${vendors[0]}`,
+    )
   if (sample) await context.notice('the sample is served; load your own and start again: bands import FILE.csv')
 }
 
@@ -215,7 +219,7 @@ const FROM = { data: 'the newest bar', clock: 'the clock', as_of: '--as-of' } as
 const NO_ACCOUNT = [
   'no account yet; make one, and a key for it, in another terminal:',
   'bands accounts create NAME --tier pro',
-  'bands keys create ACCOUNT',
+  'bands keys create NAME',
 ]
 
 /** Throws InvalidParameter for an origin that no browser would send. */

@@ -1,0 +1,230 @@
+import { BandsError, invalid, wrong } from '../../../core/errors.js'
+import { count, whole } from '../../../core/numbers.js'
+import { DAY, TEXT } from '../../../core/params/kinds.js'
+import { optional, optionsOf } from '../../../core/params/row.js'
+import { groupsOf, keyVariable, openVendor, originOf } from '../../open/fetching.js'
+import {
+  describeFetched,
+  describePlans,
+  describeProvider,
+  describeProviders,
+  failureText,
+  planText,
+} from '../../present/fetched.js'
+import { type FetchedTicker, Fetching, type FetchPlan } from '../../providers/fetch.js'
+import { allProviders, providerNamed, providersOf } from '../../providers/file.js'
+import { fetchedFrom, type Provider } from '../../providers/provider.js'
+import type { Vendor } from '../../providers/vendor.js'
+import type { Args, Command } from '../command.js'
+import { providersPath } from '../config.js'
+import type { Context } from '../context.js'
+import { POOLED } from '../options.js'
+import { oneRow } from '../output.js'
+import { providerKey } from '../profiles.js'
+import { allNamed, isPooled, namedTickers } from '../tickers.js'
+import { importerOf, WAIT } from '../writing.js'
+
+const FETCH = {
+  from: optional(TEXT, 'the vendor (bands providers)', { takes: 'PROVIDER' }),
+  after: optional(DAY, 'only bars after this day (default the whole history)'),
+}
+
+const DRY_RUN = ['--dry-run', 'only show how many calls it takes, and how long'] as const
+
+const fetchCommand: Command = {
+  arguments: [['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input)', ['TICKER']]],
+  options: [
+    ...optionsOf(FETCH),
+    ['--replace', 'start each ticker again, also one from a file'],
+    ...POOLED.filter(([flags]) => !flags.startsWith('--all')),
+    DRY_RUN,
+    WAIT,
+  ],
+  examples: [
+    'bands fetch BTC-USD --from coinbase',
+    'bands fetch AAPL MSFT --from tiingo',
+    'bands fetch @tickers.txt --from alpaca --dry-run',
+    'bands fetch AAPL --from sec',
+  ],
+  notes: [
+    'Loads the daily bars of a vendor with your own key (bands login --provider NAME), at the pace that it allows. Each ticker is loaded whole; after Ctrl-C the same line goes on.',
+    'Bars of a day that is not over are left out. A ticker that the vendor does not know is named at the end, and the exit code is 5.',
+    'Without --from: the vendor of the ticker the last time, or the only one with a key.',
+  ],
+  async run(context, args) {
+    const { from, after } = args.read(FETCH)
+    const tickers = await namedOf(context, args)
+    const importer = await importerOf(context, { wait: args.flag('wait'), make: true })
+    const provider = await chosenProvider(context, from, async () => {
+      const entries = await Promise.all(tickers.map(ticker => importer.entry(ticker)))
+      return entries.flatMap(entry => (entry && fetchedFrom(entry.source)?.provider) ?? [])
+    })
+    const vendor = await vendorOf(context, provider)
+    const request = { tickers, after, replace: args.flag('replace') }
+    await work(context, args, [new Fetching(importer, vendor, request)])
+    if (provider.holds === 'bars') await context.hint(`next: bands events ${tickers[0]} rsi_zone`)
+  },
+}
+
+const update: Command = {
+  arguments: [['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input)', ['TICKER']]],
+  options: [...POOLED, DRY_RUN, WAIT],
+  needsOneOf: ['--all', '--tickers', '--watch'],
+  examples: ['bands update --all', 'bands update AAPL MSFT', 'bands update --watch tech --dry-run'],
+  notes: [
+    'Asks the vendor of each ticker for the bars since the last one. Where a split or a dividend has changed the prices, it loads the whole history again, and says how many events changed.',
+    'From Massive, one call brings all stocks of a day, which --all uses.',
+  ],
+  async run(context, args) {
+    if (!isPooled(args) && args.rest(0).length === 0)
+      throw wrong('ticker', 'TICKER is missing.', { allowed: 'bands update TICKER..., or bands update --all' })
+    const importer = await importerOf(context, { wait: args.flag('wait') })
+    const named = args.flag('all') ? null : await allNamed(context, args, args.rest(0), () => importer.tickers())
+    const groups = await groupsOf(importer, named)
+    const providers = await allProviders(providersPath(context.world.env))
+    const all: Fetching[] = []
+    for (const [name, tickers] of groups) {
+      const vendor = await vendorOf(context, providerNamed(name, providers))
+      all.push(new Fetching(importer, vendor, { tickers }, { update: true }))
+    }
+    await work(context, args, all)
+  },
+}
+
+async function namedOf(context: Context, args: Args): Promise<string[]> {
+  const words = args.rest(0)
+  const tickers = isPooled(args)
+    ? await allNamed(context, args, words, async () => [])
+    : await namedTickers(words, context.world)
+  if (tickers.length > 0) return tickers
+  throw wrong('ticker', 'TICKER is missing.', { allowed: 'bands fetch TICKER... --from PROVIDER' })
+}
+
+/** Shows the plan, does the work unless only the plan is wanted, and shows what came. */
+async function work(context: Context, args: Args, all: readonly Fetching[]): Promise<void> {
+  const plans: FetchPlan[] = []
+  for (const one of all) plans.push(await one.plan())
+  if (args.flag('dry-run')) return context.show(describePlans(plans))
+  for (const plan of plans) if (plan.calls > 1) await context.remark(planText(plan))
+  context.endTidily()
+  const found: FetchedTicker[] = []
+  let left: unknown = null
+  try {
+    for (const one of all)
+      for await (const ticker of one.run({ step: progress => context.step(() => progressText(progress)) }))
+        found.push(ticker)
+  } catch (error) {
+    left = error
+  }
+  if (found.length > 0) await context.show(describeFetched(found))
+  if (left !== null) throw left
+  const failure = failureText(found)
+  if (failure !== '') throw new BandsError('bad_data', `${failure}.`)
+}
+
+function progressText({
+  done,
+  of,
+  ticker,
+  calls,
+}: {
+  done: number
+  of: number
+  ticker: string
+  calls: number
+}): string {
+  return `fetch  ${ticker}  ${done}/${of} tickers  ${count(calls, 'call')}`
+}
+
+/** The named vendor; otherwise that of the tickers the last time, otherwise the only one that has a key. */
+async function chosenProvider(
+  context: Context,
+  named: string | undefined,
+  before: () => Promise<string[]>,
+): Promise<Provider> {
+  const all = await allProviders(providersPath(context.world.env))
+  if (named !== undefined) return providerNamed(named, all)
+  const known = [...new Set(await before())]
+  if (known.length === 1) return providerNamed(known[0]!, all)
+  const usable = await Promise.all(all.map(async one => one.needs !== 'nothing' && (await hasKey(context, one))))
+  const withKey = all.filter((one, i) => usable[i] && one.holds === 'bars')
+  if (withKey.length === 1) return withKey[0]!
+  const names = all.map(one => one.name)
+  throw invalid('missing', {
+    param: 'from',
+    allowed: names,
+    suggestions: withKey.length > 0 ? [withKey[0]!.name] : ['coinbase'],
+  })
+}
+
+async function hasKey({ world: { env } }: Context, provider: Provider): Promise<boolean> {
+  return (
+    Boolean(env[keyVariable(provider.name)]) || (await providerKey(env, provider.name, originOf(provider))) !== null
+  )
+}
+
+async function vendorOf(context: Context, provider: Provider): Promise<Vendor> {
+  const { env } = context.world
+  const stored = env[keyVariable(provider.name)] ? null : await providerKey(env, provider.name, originOf(provider))
+  return context.closing(
+    openVendor(provider, {
+      env,
+      ...(stored !== null && { key: stored }),
+      timeoutMs: context.config.timeout * 1000,
+      lent: {
+        // In short pieces, so that Ctrl-C ends a long wait.
+        sleep: async ms => {
+          const until = performance.now() + ms
+          for (let left = ms; left > 0; left = until - performance.now()) {
+            context.step(() => `${provider.name}: waiting ${whole(Math.ceil(left / 1000))} s, as its pace demands`)
+            await new Promise(resolve => setTimeout(resolve, Math.min(left, PIECE_MS)))
+          }
+        },
+      },
+    }),
+  )
+}
+
+const PIECE_MS = 250
+
+const providers: Command = {
+  arguments: [
+    ['[NAME]', 'one vendor, with its terms and how to begin; or check, which tests a file', ['check']],
+    ['[FILE]', 'with check: the file (default providers.yaml in the configuration folder)', ['FILE']],
+  ],
+  examples: ['bands providers', 'bands providers tiingo', 'bands providers check my-vendors.yaml'],
+  notes: [
+    'providers.yaml in the configuration folder (bands config) may have vendors of your own; docs/get-data.md describes its rows.',
+  ],
+  async run(context, args) {
+    const [name, file] = [args.argument(0), args.argument(1)]
+    if (name === 'check') return check(context, file ?? providersPath(context.world.env))
+    if (file !== undefined)
+      throw wrong('name', 'a second word is only for check: bands providers check FILE.', { value: file })
+    const own = new Set((await ownOf(context)).map(one => one.name))
+    const all = await allProviders(providersPath(context.world.env))
+    const known = await Promise.all(
+      all.map(async one => ({ ...one, has_key: await hasKey(context, one), own: own.has(one.name) })),
+    )
+    if (name === undefined) return context.show(describeProviders(known))
+    const found = providerNamed(name, all)
+    await context.show(describeProvider(known.find(one => one.name === found.name)!))
+  },
+}
+
+async function ownOf(context: Context): Promise<Provider[]> {
+  const built = new Set((await allProviders(null)).map(one => JSON.stringify(one)))
+  return (await allProviders(providersPath(context.world.env))).filter(one => !built.has(JSON.stringify(one)))
+}
+
+async function check(context: Context, file: string): Promise<void> {
+  const found = await providersOf(file)
+  const names = found.map(({ name }) => name)
+  await context.show(
+    oneRow({ schema: 'bands.providers-check/1', file, vendors: names.join(',') }, [
+      `${file} is right: ${count(names.length, 'vendor')}${names.length === 0 ? '' : `, ${names.join(', ')}`}.`,
+    ]),
+  )
+}
+
+export const commands = { fetch: fetchCommand, update, providers }

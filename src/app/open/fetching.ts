@@ -1,0 +1,203 @@
+import { userInfo } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { NotFound, remedy, sentence, Unauthorized, wrong } from '../../core/errors.js'
+import type { Day } from '../../core/model/day.js'
+import { type Checks, checkDay, checkFunction, checkOptions, objectOf, tickersOf } from '../../core/params/arguments.js'
+import { fileValue, flagValue, integerValue, textOf } from '../../core/params/values.js'
+import type { Importer } from '../../data/load/import.js'
+import { type FetchedTicker, type FetchHooks, Fetching, type FetchPlan } from '../providers/fetch.js'
+import { allProviders, providerNamed } from '../providers/file.js'
+import { fetchedFrom, type Provider, WANTS } from '../providers/provider.js'
+import { Vendor } from '../providers/vendor.js'
+import { addressOf, DEFAULT_TIMEOUT_MS } from '../remote/address.js'
+import type { GetHooks } from '../remote/get.js'
+import type { DatabaseChoice } from './paths.js'
+import { openImporter } from './writing.js'
+
+/** How a vendor is asked. */
+export interface VendorChoice {
+  env?: Readonly<Record<string, string | undefined>>
+  /** The key (default: BANDS_NAME_KEY of the environment); `id:secret` for a vendor that wants two parts. */
+  key?: string | undefined
+  /** For one attempt at an answer, in milliseconds (default 30 seconds). */
+  timeoutMs?: number
+  /** Called before a wait for the vendor's pace; it may throw to end the work. */
+  onWait?(ms: number): void
+  /** Chance, waiting and time, for tests. @internal */
+  lent?: Partial<GetHooks>
+}
+
+/** The variable with the key of a vendor: BANDS_TIINGO_KEY. */
+export function keyVariable(name: string): string {
+  return `BANDS_${name.toUpperCase().replaceAll('-', '_')}_KEY`
+}
+
+/** Where a key of this vendor may be sent: scheme, host and port. */
+export function originOf({ base }: Provider): string {
+  return addressOf(base).origin
+}
+
+/** A vendor, ready to be asked. Throws Unauthorized where it needs a key and there is none. */
+export function openVendor(provider: Provider, { env = process.env, ...options }: VendorChoice = {}): Vendor {
+  const key = options.key ?? env[keyVariable(provider.name)]?.trim() ?? ''
+  checkKey(provider, key)
+  const sleep = (ms: number): Promise<void> => pause(ms)
+  const hooks = { random: Math.random, now: Date.now, sleep, ...options.lent }
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, onWait } = options
+  const calls = join(stateFolder(env), `calls-${new URL(provider.base).host.replace(':', '-')}`)
+  return new Vendor(provider, { key, calls, env, timeoutMs, hooks, ...(onWait && { onWait }) })
+}
+
+/** Throws Unauthorized for a key of another form than the vendor's. */
+export function checkKey({ name, needs, key_url: where }: Provider, key: string): void {
+  if (needs === 'nothing') return
+  const login = remedy('login', [], { provider: name })
+  if (key === '')
+    throw new Unauthorized(
+      sentence`${name} needs ${WANTS[needs]}${where === undefined ? '' : ` (${where})`}; ${login}, or set ${keyVariable(name)}.`,
+      { remedy: login },
+    )
+  const fits = needs === 'key' || (needs === 'contact' ? /\S+@\S+/.test(key) : /^[^:]+:[^:]+$/.test(key))
+  if (!fits) throw new Unauthorized(sentence`${name} needs ${WANTS[needs]}; ${login}.`, { remedy: login })
+}
+
+/** The folder of files that runs share and that may be lost. */
+function stateFolder(env: NonNullable<VendorChoice['env']>): string {
+  const named = env.XDG_STATE_HOME
+  const base =
+    named !== undefined && isAbsolute(named) ? named : join(env.HOME || userInfo().homedir, '.local', 'state')
+  return join(base, 'bands')
+}
+
+/** What a program may say of a fetch and an update. */
+export interface FetchOptions extends DatabaseChoice, VendorChoice {
+  /** Only bars after this day (default: the whole history). */
+  after?: Day
+  /** Start each ticker again. */
+  replace?: boolean
+  /** The file with vendors of your own. */
+  providers?: string
+  /** Wait while another process writes. */
+  wait?: boolean
+  onPlan?(plan: FetchPlan): void | Promise<void>
+  onTicker?(fetched: FetchedTicker): void | Promise<void>
+}
+
+const CHECKS: Checks<keyof FetchOptions | 'from'> = {
+  db: fileValue,
+  env: objectOf,
+  notice: checkFunction,
+  from: textOf,
+  key: textOf,
+  timeoutMs: (param, value) => integerValue(param, value, 1, 2 ** 31 - 1),
+  after: checkDay,
+  replace: flagValue,
+  providers: fileValue,
+  wait: flagValue,
+  onPlan: checkFunction,
+  onTicker: checkFunction,
+  onWait: checkFunction,
+  lent: objectOf,
+}
+
+/**
+ * Loads bars or facts of a vendor into the database, which is made if missing: a ticker is whole, or not there. Throws
+ * NotFound for an unknown vendor, Unauthorized, RateLimited, Upstream, Busy.
+ */
+export async function fetchBars(
+  tickers: readonly string[],
+  { from, ...options }: FetchOptions & { from: string },
+): Promise<FetchedTicker[]> {
+  checkOptions('options', { from, ...options }, CHECKS)
+  const provider = providerNamed(from, await allProviders(options.providers ?? null))
+  const vendor = openVendor(provider, options)
+  try {
+    return await withImporter(options, importer => {
+      const { after, replace = false } = options
+      const request = { tickers: tickersOf(tickers), after, replace }
+      return allOf([new Fetching(importer, vendor, request)], options)
+    })
+  } finally {
+    await vendor.close()
+  }
+}
+
+/** Brings fetched tickers up to date, each from its vendor (default: all that were fetched). Throws as `fetchBars` does. */
+export async function updateBars(
+  tickers: readonly string[] | null = null,
+  options: Omit<FetchOptions, 'after' | 'replace' | 'key'> = {},
+): Promise<FetchedTicker[]> {
+  checkOptions('options', options, CHECKS)
+  const providers = await allProviders(options.providers ?? null)
+  const vendors: Vendor[] = []
+  try {
+    return await withImporter(options, async importer => {
+      const groups = await groupsOf(importer, tickers === null ? null : tickersOf(tickers))
+      const work = [...groups].map(([name, own]) => {
+        const vendor = openVendor(providerNamed(name, providers), options)
+        vendors.push(vendor)
+        return new Fetching(importer, vendor, { tickers: own }, { update: true })
+      })
+      return allOf(work, options)
+    })
+  } finally {
+    for (const vendor of vendors) await vendor.close()
+  }
+}
+
+/**
+ * The tickers of each vendor that fetched them. Throws NotFound where none was fetched, InvalidParameter for a named
+ * ticker that was not.
+ */
+export async function groupsOf(importer: Importer, tickers: readonly string[] | null): Promise<Map<string, string[]>> {
+  const groups = new Map<string, string[]>()
+  for (const ticker of tickers ?? (await importer.tickers())) {
+    const entry = await importer.entry(ticker)
+    const found = entry === null ? null : fetchedFrom(entry.source)
+    if (found !== null) groups.set(found.provider, [...(groups.get(found.provider) ?? []), ticker])
+    else if (tickers !== null) throw notFetched(ticker, entry?.source)
+  }
+  if (groups.size > 0) return groups
+  const fetchOne = remedy('fetch', ['TICKER'], { from: 'PROVIDER' })
+  throw new NotFound(sentence`no ticker here was fetched from a vendor; ${fetchOne} does that.`, [], {
+    remedy: remedy('providers'),
+  })
+}
+
+function notFetched(ticker: string, source: string | undefined): Error {
+  const is = source === undefined ? 'is not loaded' : `is from ${source}, and not from a vendor`
+  const again = remedy('fetch', [ticker], { from: 'PROVIDER', ...(source !== undefined && { replace: true as const }) })
+  return wrong('ticker', sentence`${ticker} ${is}; ${again} loads it.`, { value: ticker })
+}
+
+async function withImporter<T>(options: FetchOptions, work: (importer: Importer) => Promise<T>): Promise<T> {
+  const { db, env, notice, wait = false } = options
+  const importer = await openImporter({
+    wait,
+    ...(db !== undefined && { db }),
+    ...(env && { env }),
+    ...(notice && { notice }),
+  })
+  try {
+    return await work(importer)
+  } finally {
+    await importer.close()
+  }
+}
+
+async function allOf(
+  work: readonly Fetching[],
+  { onPlan, onTicker, ...options }: FetchOptions & Partial<FetchHooks>,
+): Promise<FetchedTicker[]> {
+  const found: FetchedTicker[] = []
+  for (const one of work) {
+    const plan = await one.plan()
+    await onPlan?.(plan)
+    for await (const ticker of one.run({ step: options.step ?? (() => {}) })) {
+      await onTicker?.(ticker)
+      found.push(ticker)
+    }
+  }
+  return found
+}

@@ -1,0 +1,174 @@
+import { count, whole } from '../../core/numbers.js'
+import type { FetchedTicker, FetchPlan } from '../providers/fetch.js'
+import { type Provider, WANTS } from '../providers/provider.js'
+import { type Column, column, compact, type Described, describeList, tablePart } from './description.js'
+
+/** What a fetch or an update has brought: the sum first, then a line for each ticker. */
+export function describeFetched(found: readonly FetchedTicker[]): Described {
+  const isListed = found.length <= MOST_LISTED
+  const shown = isListed ? found : found.filter(({ outcome }) => !QUIET.has(outcome))
+  const notes = shown.flatMap(({ ticker, note }) => (note === null ? [] : [`${ticker}: ${note}`]))
+  return {
+    document: { schema: 'bands.fetch/1', tickers: found },
+    columns: ['ticker', 'provider', 'outcome', 'added', 'bars', 'first', 'last', 'events_changed', 'note'],
+    rows: found,
+    paragraphs: [
+      {
+        heading: [],
+        parts: compact([
+          { notes: [sumText(found)] },
+          shown.length > 0 && tablePart('Tickers', columnsFor(found), shown.slice(0, MOST_LISTED)),
+        ]),
+      },
+    ],
+    warnings: compact([
+      ...notes.slice(0, MOST_LISTED),
+      shown.length > MOST_LISTED && `and ${whole(shown.length - MOST_LISTED)} more (--json has all)`,
+    ]),
+  }
+}
+
+/** More tickers are summed up; only those with a note are listed. */
+const MOST_LISTED = 30
+
+const QUIET: ReadonlySet<FetchedTicker['outcome']> = new Set(['loaded', 'current'])
+
+function columnsFor(found: readonly FetchedTicker[]): readonly Column<FetchedTicker>[] {
+  const isReloaded = found.some(({ events_changed }) => events_changed !== null)
+  return [
+    column('ticker'),
+    column('outcome'),
+    column('added', 'count'),
+    { title: 'Bars', kind: 'count', of: ({ bars }) => bars },
+    column('first', 'date', { spare: 2 }),
+    column('last', 'date', { spare: 1 }),
+    ...(isReloaded ? [column('events_changed', 'count')] : []),
+    { title: 'From', kind: 'text', spare: 3, of: ({ provider }) => provider },
+  ]
+}
+
+/** `3 of 4 tickers are up to date: 5,400 bars added from tiingo; 1 had nothing new.` */
+function sumText(found: readonly FetchedTicker[]): string {
+  const of = (...outcomes: FetchedTicker['outcome'][]): number =>
+    found.filter(({ outcome }) => outcomes.includes(outcome)).length
+  const good = of('loaded', 'reloaded', 'current')
+  const added = found.reduce((sum, one) => sum + one.added, 0)
+  const things = found.some(({ bars, added }) => bars === null && added > 0) ? 'record' : 'bar'
+  const all = good === found.length ? count(good, 'ticker') : `${whole(good)} of ${count(found.length, 'ticker')}`
+  const [reloaded, current] = [of('reloaded'), of('current')]
+  return `${compact([
+    `${all} ${good === 1 ? 'is' : 'are'} up to date: ${count(added, things)} added from ${providersOf(found)}`,
+    reloaded > 0 && `${whole(reloaded)} loaded again after a split or dividend`,
+    current > 0 && `${whole(current)} had nothing new`,
+  ]).join('; ')}.`
+}
+
+function providersOf(found: readonly FetchedTicker[]): string {
+  return [...new Set(found.map(({ provider }) => provider))].join(', ')
+}
+
+/** Why tickers are not there, for the error at the end; empty if all are. */
+export function failureText(found: readonly FetchedTicker[]): string {
+  const unknown = found.filter(({ outcome }) => outcome === 'unknown')
+  const refused = found.filter(({ outcome }) => outcome === 'refused')
+  return compact([
+    unknown.length > 0 && `${providersOf(unknown)} has nothing of ${namesOf(unknown)}`,
+    refused.length === 1 && `${refused[0]!.ticker} is not loaded: ${refused[0]!.note}`,
+    refused.length > 1 && `not loaded, for the reasons above: ${namesOf(refused)}`,
+  ]).join('; ')
+}
+
+/** As many tickers as a sentence names. */
+const MOST_NAMED = 8
+
+function namesOf(found: readonly FetchedTicker[]): string {
+  const names = found.map(({ ticker }) => ticker)
+  const more = names.length - MOST_NAMED
+  return more > 0 ? `${names.slice(0, MOST_NAMED).join(', ')} and ${whole(more)} more` : names.join(', ')
+}
+
+/** `505 tickers of alpaca: 2016-01-01 to 2026-11-26, about 140 calls, under a minute at its pace.` */
+export function planText({ provider, tickers, done, calls, seconds, from, to }: FetchPlan): string {
+  const open = tickers - done
+  if (open === 0) return `${count(tickers, 'ticker')} of ${provider}: nothing new can have come since the last time.`
+  const rest = done === 0 ? '' : `, ${whole(done)} more with nothing new`
+  return `${count(open, 'ticker')} of ${provider}${rest}: ${from} to ${to}, about ${count(calls, 'call')}, ${durationText(seconds)} at its pace.`
+}
+
+function durationText(seconds: number): string {
+  if (seconds < 60) return 'under a minute'
+  if (seconds < 5_400) return `about ${count(Math.round(seconds / 60), 'minute')}`
+  return `about ${count(Math.round(seconds / 3_600), 'hour')}`
+}
+
+export function describePlans(plans: readonly FetchPlan[]): Described {
+  return {
+    document: { schema: 'bands.fetch-plan/1', plans },
+    columns: ['provider', 'tickers', 'done', 'calls', 'seconds', 'from', 'to'],
+    rows: plans,
+    paragraphs: [{ heading: [], parts: [{ notes: plans.map(planText) }] }],
+  }
+}
+
+/** A vendor, and whether there is a key for it. */
+export type KnownProvider = Provider & { has_key: boolean; own: boolean }
+
+export function describeProviders(found: readonly KnownProvider[]): Described {
+  return describeList(
+    { schema: 'bands.providers/1', providers: found },
+    found.map(rowOf),
+    [
+      { key: 'name', title: 'Name', kind: 'text', of: ({ name }) => name },
+      { key: 'key', title: 'Key', kind: 'text', of: ({ key }) => key },
+      { key: 'pace', title: 'Calls', kind: 'text', of: ({ pace }) => pace },
+      { key: 'about', title: 'Data', kind: 'text', wraps: true, of: ({ about }) => about },
+    ],
+    { notes: ['one of them, with its terms: bands providers tiingo'] },
+  )
+}
+
+function rowOf({ name, about, needs, has_key, pace: [calls, seconds] }: KnownProvider) {
+  const key = needs === 'nothing' ? 'not needed' : has_key ? 'there' : 'missing'
+  return { name, key, pace: `${whole(calls)} ${everyText(seconds)}`, about }
+}
+
+function everyText(seconds: number): string {
+  const names: Readonly<Record<number, string>> = { 1: 'a second', 60: 'a minute', 3600: 'an hour', 86400: 'a day' }
+  return names[seconds] ?? `in ${whole(seconds)} s`
+}
+
+/** Everything about one vendor, and how to begin. */
+export function describeProvider(found: KnownProvider): Described {
+  const { name, about, terms, terms_url, needs, key_url, base, first, holds, prices, has_key, own } = found
+  const { pace } = rowOf(found)
+  const key = WANTS[needs]
+  const notes = compact([
+    about,
+    `terms: ${terms}${terms_url === '' ? '' : ` ${terms_url}`}`,
+    `key: ${has_key && needs !== 'nothing' ? `there (${key} is needed)` : key}${key_url === undefined ? '' : `; get one at ${key_url}`}`,
+    `${holds === 'facts' ? 'facts' : `${prices} prices`} since ${first} from ${base}, at most ${pace} calls`,
+    own && 'a row of your own (providers.yaml)',
+    ...(needs === 'nothing' || has_key ? [] : [`first: bands login --provider ${name}`]),
+    `then: bands fetch ${holds === 'bars' && needs === 'nothing' ? 'BTC-USD' : 'AAPL'} --from ${name}`,
+  ])
+  return {
+    document: { schema: 'bands.provider/1', ...found },
+    columns: [
+      'name',
+      'about',
+      'terms',
+      'terms_url',
+      'needs',
+      'key_url',
+      'base',
+      'path',
+      'first',
+      'holds',
+      'prices',
+      'has_key',
+      'own',
+    ],
+    rows: [{ ...found, key_url: key_url ?? null }],
+    paragraphs: [{ heading: [name], parts: [{ notes }] }],
+  }
+}

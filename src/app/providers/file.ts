@@ -1,0 +1,170 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import * as z from 'zod'
+import { BadData, didYouMean, NotFound, quoted, remedy, StorageError, suggest } from '../../core/errors.js'
+import { parseDay } from '../../core/model/day.js'
+import { isMapping } from '../../core/params/arguments.js'
+import { readYaml } from '../../core/params/strategy-file.js'
+import { addressOf } from '../remote/address.js'
+import { BUILT_IN_PROVIDERS, type Provider } from './provider.js'
+
+/** The vendors of a user: those that are built in, and the rows of `providers.yaml`. */
+
+const NAME = /^[a-z][a-z0-9_-]{0,29}$/
+const EXAMPLE_PATH = '/time_series?symbol={symbol}&start_date={from}&end_date={to}'
+
+const text = (what: string) => z.string(`it is ${what}`).min(1, `it is ${what}`)
+const number = (what: string) => z.number(`it is ${what}`).int(`it is ${what}`).positive(`it is ${what}`)
+const pair = (what: string) => z.tuple([text(what), text(what)], `it is ${what}`)
+
+/** What a row may have; the key of a refusal is the path in the file. */
+const ROW = z.strictObject({
+  like: text('the name of another vendor, whose row it begins with').optional(),
+  about: text('a sentence about the data').default('a vendor of your own'),
+  terms: text('a sentence about what the vendor allows').default('See the terms of the vendor.'),
+  terms_url: text('an address').default(''),
+  needs: z.enum(['nothing', 'key', 'id:secret', 'contact'], 'it is nothing, key, id:secret or contact').default('key'),
+  key_url: text('an address').optional(),
+  base: text('scheme and host: https://api.example.com'),
+  path: text(`a path such as ${EXAMPLE_PATH}`)
+    .startsWith('/', 'it begins with /')
+    .refine(path => /\{symbols?\}/.test(path), 'it has {symbol}, or {symbols} for several in a call'),
+  headers: z.record(z.string(), text('a text'), 'it is a mapping of headers').default({}),
+  pace: z
+    .tuple([number('[calls, seconds]'), number('[calls, seconds]')], 'it is [calls, seconds], such as [8, 60]')
+    .default([1, 1]),
+  symbols: number('a number of tickers').default(1),
+  days: number('a number of days').optional(),
+  bars: number('a number of bars').optional(),
+  first: text('a day as YYYY-MM-DD')
+    .refine(day => parseDay(day) !== null, 'it is a day as YYYY-MM-DD')
+    .default('1960-01-01'),
+  holds: z.enum(['bars', 'facts'], 'it is bars or facts').default('bars'),
+  prices: z.enum(['raw', 'adjusted'], 'it is raw or adjusted'),
+  class_mark: text('the mark before a class of shares, such as -').optional(),
+  suffix: text('what follows a symbol, such as .US').optional(),
+  next: pair('[key of the answer, parameter]').optional(),
+  refusal: z.strictObject({ status: text('a key'), message: text('a key') }, 'it has status and message').optional(),
+  reset: text('the name of a header').optional(),
+  final: z
+    .strictObject(
+      {
+        zone: text('a time zone such as America/New_York').refine(isZone, 'it is a time zone such as America/New_York'),
+        hour: z.number('it is an hour from 1 to 24').int().min(1, 'it is an hour from 1 to 24').max(24),
+      },
+      'it is a mapping of zone and hour',
+    )
+    .default({ zone: 'UTC', hour: 24 }),
+  market: text('a path with {day}').optional(),
+})
+
+function isZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) !== null
+  } catch {
+    return false
+  }
+}
+
+/**
+ * The rows of a text, by name.
+ * @param file the name of the text in refusals, which are BadData at file:line:column
+ */
+export function providersIn(source: string, file: string): Provider[] {
+  const { value, placeOf } = readYaml(source, file)
+  if (value == null) return []
+  if (!isMapping(value)) throw new BadData({ file, line: 1, column: 1 }, 'it is a mapping of names to vendors')
+  return Object.entries(value).map(([name, row]) => {
+    const fault = (path: readonly PropertyKey[], what: string, part: 'key' | 'value' = 'value'): BadData =>
+      new BadData(placeOf([name, ...path], part), what)
+    if (!NAME.test(name))
+      throw fault([], `${quoted(name)} is no name of a vendor: small letters, digits, _ and -, a letter first`, 'key')
+    if (!isMapping(row)) throw fault([], `${name} is a mapping that has at least base, path and prices`)
+    const found = ROW.safeParse({ ...likeRow(row, fault), ...row })
+    if (!found.success) throw rowFault(name, firstOf(found.error.issues), row, fault)
+    const { like: _, ...read } = found.data
+    const provider = { name, ...read } as Provider
+    checkAddress(provider, fault)
+    return provider
+  })
+}
+
+type FaultAt = (path: readonly PropertyKey[], what: string, part?: 'key' | 'value') => BadData
+
+/** The row of another vendor, to begin with; its numbers and its own name are left. */
+function likeRow({ like }: Record<string, unknown>, fault: FaultAt): Partial<Provider> {
+  if (like === undefined) return {}
+  const other = BUILT_IN_PROVIDERS.find(({ name }) => name === like)
+  const names = BUILT_IN_PROVIDERS.map(({ name }) => name)
+  if (other === undefined) throw fault(['like'], `like ${quoted(String(like))} is none of ${names.join(', ')}`)
+  const { name: _name, numbers: _numbers, ...rest } = other
+  return rest
+}
+
+/** A misspelt key is reported first, because the intended one is then missing. */
+function firstOf(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue {
+  return issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!
+}
+
+function rowFault(name: string, issue: z.core.$ZodIssue, row: object, fault: FaultAt): BadData {
+  if (issue.code === 'unrecognized_keys') {
+    const [key = ''] = issue.keys
+    const known = Object.keys(ROW.shape)
+    const may = `${didYouMean(suggest(key, known))} It may have ${known.join(', ')}`
+    return fault([...issue.path, key], `there is no key ${quoted(key)} in a vendor.${may}`, 'key')
+  }
+  const [key = ''] = issue.path
+  if (!(String(key) in row)) return fault([], `${name} lacks ${String(key)}: ${issue.message}`, 'key')
+  return fault(issue.path, `${issue.path.join('.')}: ${issue.message}`)
+}
+
+function checkAddress({ base, path, headers, needs }: Provider, fault: FaultAt): void {
+  try {
+    const { origin } = addressOf(base)
+    if (new URL(base).pathname !== '/')
+      throw new Error(`it is scheme and host; ${base.slice(origin.length)} begins path`)
+  } catch (error) {
+    throw fault(['base'], `base: ${(error as Error).message.replace(/\.$/, '')}`)
+  }
+  const texts = [path, ...Object.values(headers)]
+  const marks = texts.flatMap(one => [...one.matchAll(/\{(\w+)\}/g)].map(([, mark]) => mark!))
+  const odd = marks.find(mark => !MARKS.includes(mark))
+  if (odd !== undefined) throw fault(['path'], `there is no {${odd}}; a row has {${MARKS.join('}, {')}}`)
+  const asksKey = marks.some(mark => ['key', 'id', 'secret'].includes(mark))
+  if (asksKey === (needs === 'nothing'))
+    throw fault(
+      ['needs'],
+      asksKey
+        ? 'needs is nothing, and a header or the path has a key'
+        : `needs is ${needs}, and no header or path has {key}`,
+    )
+}
+
+const MARKS = ['symbol', 'symbols', 'from', 'to', 'key', 'id', 'secret']
+
+/** The rows of a file. Throws NotFound, StorageError, BadData. */
+export async function providersOf(file: string): Promise<Provider[]> {
+  if (!existsSync(file)) throw new NotFound(`there is no file ${file}.`, [], { missing: { kind: 'file', name: file } })
+  const source = await readFile(file, 'utf8').catch(cause => {
+    throw new StorageError(`cannot read ${file}: ${(cause as Error).message}`, { cause })
+  })
+  return providersIn(source, file)
+}
+
+/** All vendors: the user's own rows come after those that are built in, and replace them by name. */
+export async function allProviders(file: string | null): Promise<Provider[]> {
+  const own = file === null || !existsSync(file) ? [] : await providersOf(file)
+  const isReplaced = ({ name }: Provider): boolean => own.some(one => one.name === name)
+  return [...BUILT_IN_PROVIDERS.filter(one => !isReplaced(one)), ...own]
+}
+
+/** Throws NotFound with the nearest name. */
+export function providerNamed(name: string, all: readonly Provider[]): Provider {
+  const found = all.find(one => one.name === name)
+  if (found !== undefined) return found
+  const names = all.map(one => one.name)
+  throw new NotFound(`there is no vendor ${quoted(name)}; there are ${names.join(', ')}.`, suggest(name, names), {
+    missing: { kind: 'provider', name },
+    remedy: remedy('providers'),
+  })
+}
