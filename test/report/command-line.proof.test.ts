@@ -26,7 +26,8 @@ describe.each(Object.entries(LINES))('--report of a %s', (kind, line) => {
     const [html, json] = [await page(line, kind), await typed(`${line.replace('bands ', '')} --json`)]
     const [, result] = /id="result">([\s\S]*?)<\/script>/.exec(html)!
     expect(JSON.parse(result!)).toEqual(JSON.parse(json.out))
-    expect(html).toContain(`${line} --report`)
+    // As it is pasted into a shell, and escaped for a page.
+    expect(html).toContain(`${line.replaceAll('"', '&#39;')} --report`)
     expect(html).toContain('the sample that comes with bands')
     expect(html).toMatch(/<dt>Hash of inputs<\/dt><dd><code>[0-9a-f]{64}<\/code>/)
   })
