@@ -225,12 +225,12 @@ describe.each(CATALOGUE.map(entry => [entry.name, entry] as const))('bands %s', 
 
   test('explains itself with examples first and every option', async () => {
     const command = await entry.load()
-    const { code, out } = await ask(`${name} --help`)
+    const { code, out } = await ask(`${name} --help all`)
     expect(code).toBe(0)
     expect(out.startsWith(`bands ${name}: ${entry.summary}\n\n  ${command.examples[0]}\n`)).toBe(true)
     for (const [flags] of command.options ?? []) expect(out).toContain(/--[\w-]+/.exec(flags)![0])
     expect(out.endsWith('bands help options\n')).toBe(true)
-    expect((await ask(`help ${name}`)).out).toBe(out)
+    expect((await ask(`help ${name} all`)).out).toBe(out)
   })
 
   test('gives examples that are understood', async () => {

@@ -22,11 +22,26 @@ describe('help', () => {
     const common = textFor('options', 80)
     for (const [word] of (await manual()).options) expect(common).toContain(word)
     const entry = CATALOGUE.find(({ name }) => name === 'fields')!
-    const own = textFor({ helpFor: entry, command: await entry.load() }, 80)
+    const own = textFor({ helpFor: entry, command: await entry.load(), isWhole: false }, 80)
     expect(own).toMatch(/Options of every command, and exit codes: bands help options\n$/)
     expect(own).not.toContain('--output')
     expect(own.split('\n').length, 'lines of a terminal').toBeLessThan(24)
   })
+})
+
+test('the help of a command with many options has those that most people need, and names the others', async () => {
+  for (const { name, load } of CATALOGUE) {
+    const { first, options = [] } = await load()
+    const [brief, whole] = [await run([...name.split(' '), '--help']), await run(['help', ...name.split(' '), 'all'])]
+    expect((await run([...name.split(' '), '--help', 'all'])).out).toBe(whole.out)
+    if (first === undefined) expect([name, options.length < 18, brief.out === whole.out]).toEqual([name, true, true])
+    if (first === undefined) continue
+    expect(first.length).toBeLessThanOrEqual(16)
+    for (const option of first) expect(whole.out).toContain(`  --${option} `)
+    const shown = brief.out.match(/^ {2}--[\w-]+/gm)!
+    expect(shown.map(line => line.trim().slice(2)).toSorted()).toEqual(first.toSorted())
+    expect(brief.out).toContain(`${options.length - first.length} more options: bands ${name} --help all\n`)
+  }
 })
 
 describe('man pages', () => {

@@ -23,7 +23,7 @@ export function fieldsPage(): string {
 export async function commandsPage(): Promise<string> {
   const commands = await Promise.all(
     CATALOGUE.map(async entry => {
-      const help = textFor({ helpFor: entry, command: await entry.load() }, 80)
+      const help = textFor({ helpFor: entry, command: await entry.load(), isWhole: true }, 80)
       return `## bands ${entry.name}\n\n\`\`\`text\n${help.trimEnd()}\n\`\`\``
     }),
   )

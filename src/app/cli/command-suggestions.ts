@@ -33,8 +33,8 @@ export const COMMON_SLIPS: readonly Slip[] = [
   slipMessage('list ls symbols stocks tickers', 'status', [], 'lists the loaded data'),
   slipMessage('watchlist watchlists lists favorites favourites', 'watch list', [], 'shows the lists of tickers'),
   slipMessage('load upload ingest read open', 'import', ['FILE.csv'], 'loads files of prices'),
-  slipMessage('update refresh sync', 'import', ['FILE.csv'], 'adds new bars to the loaded ones'),
-  slipMessage('fetch download', 'pull', ['AAPL', 'rsi_zone'], 'fetches events of a server'),
+  slipMessage('refresh sync', 'update', ['--all'], 'brings fetched tickers up to date'),
+  slipMessage('download vendor', 'fetch', ['BTC-USD', '--from', 'coinbase'], 'loads bars of a vendor'),
   slipMessage('query get history signals', 'events', FIRST_QUESTION, 'lists when a field changed its band'),
   slipMessage('count stats statistics summary', 'tally', FIRST_QUESTION, 'counts later returns'),
   slipMessage(

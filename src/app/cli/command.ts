@@ -11,6 +11,8 @@ export interface Command {
    */
   readonly arguments?: readonly (readonly [name: string, about: string, may?: readonly string[]])[]
   readonly options?: readonly OptionSpec[]
+  /** The options that most people need, by their names: the help shows them, and `--help all` every one. */
+  readonly first?: readonly string[]
   /** Whole command lines that work on the sample; shown first in the help. */
   readonly examples: readonly string[]
   /** The valid values of `--output` (default: the four of every question). */

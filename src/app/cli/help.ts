@@ -74,6 +74,29 @@ function helpOf(entry: Entry, command: Command) {
   }
 }
 
+type CommandHelp = Extract<Request, { isWhole: boolean }>
+
+function whole({ helpFor, command }: CommandHelp) {
+  return { ...helpOf(helpFor, command), more: 0 }
+}
+
+/** Three examples, one note, and the options that most people need, if the command has many others. */
+function brief(request: CommandHelp) {
+  const help = whole(request)
+  const { first } = request.command
+  if (first === undefined) return help
+  const isFirst = ([word]: Item): boolean => first.includes(/--([\w-]+)/.exec(word)![1]!)
+  const sections = help.sections.map(({ title, items }) => ({ title, items: items.filter(isFirst) }))
+  const more = help.sections.flatMap(({ items }) => items).filter(item => !isFirst(item)).length
+  return {
+    ...help,
+    more,
+    examples: help.examples.slice(0, 3),
+    notes: help.notes.slice(0, 1),
+    sections: sections.filter(({ items }) => items.length > 0),
+  }
+}
+
 /** The help of every command and the global options, from which the build makes man pages. */
 export async function manual() {
   const commands = await Promise.all(CATALOGUE.map(async entry => helpOf(entry, await entry.load())))
@@ -96,7 +119,7 @@ function itemOf([flags, about, times]: OptionSpec): Item {
 }
 
 /** Examples, arguments and notes, followed by the command's own options. */
-function helpText(help: ReturnType<typeof helpOf>, width: number): string {
+function helpText(help: ReturnType<typeof whole>, width: number): string {
   const { name, summary, examples, usage, arguments: words, notes, sections } = help
   const term = longest(sections.flatMap(({ items }) => items))
   const blocks = [
@@ -105,6 +128,7 @@ function helpText(help: ReturnType<typeof helpOf>, width: number): string {
     `Usage: ${usage}\n${list(words, width)}`,
     ...notes.map(text => paragraph(text, width)),
     ...sections.map(({ title, items }) => `${title}\n${list(items, width, term)}`),
+    ...(help.more === 0 ? [] : [paragraph(`${help.more} more options: bands ${name} --help all`, width)]),
     paragraph('Options of every command, and exit codes: bands help options', width),
   ]
   return blocks.filter(block => block !== '').join('\n')
@@ -155,6 +179,6 @@ export function textFor(request: Exclude<Request, { args: unknown }>, width: num
   if (request === 'all') return allHelp(width)
   if (request === 'options') return commonHelp(width)
   return 'command' in request
-    ? helpText(helpOf(request.helpFor, request.command), width)
+    ? helpText(request.isWhole ? whole(request) : brief(request), width)
     : groupHelp(request.helpFor, width)
 }

@@ -16,7 +16,8 @@ interface Call {
 }
 
 /** Help for a command, or for a group of commands such as `accounts`. */
-type HelpRequest = { helpFor: Entry; command: Command } | { helpFor: string }
+/** `isWhole`: with the options that few people need. */
+type HelpRequest = { helpFor: Entry; command: Command; isWhole: boolean } | { helpFor: string }
 
 /** `options` means the help common to all commands, `all` the list of every command. */
 export type Request = Call | 'version' | 'help' | 'all' | 'options' | HelpRequest
@@ -30,7 +31,7 @@ type ParsedLine = ParsedCommand & { call?: Call }
 export async function parseWords(words: readonly string[]): Promise<Request> {
   const [first, ...others] = words
   if (first === 'help' && (others[0] === 'options' || others[0] === 'all')) return others[0]
-  // `bands help events` is `bands events --help`.
+  // `bands help events` is `bands events --help`, and each may end with `all`.
   const argv = first === 'help' ? [...others, '--help'] : [...words]
   const tree = silentTree()
   const parsed: ParsedLine = {}
@@ -49,7 +50,8 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (new Args([], tree.opts()).flag('version')) return 'version'
-    if (error.code === 'commander.help' || error.code === 'commander.helpDisplayed') return helpRequest(parsed)
+    if (error.code === 'commander.help' || error.code === 'commander.helpDisplayed')
+      return helpRequest(parsed, argv.includes('--help') && words.at(-1) === 'all')
     const { usageError } = await import('./errors.js')
     throw await usageError(error, argv, parsed)
   }
@@ -118,7 +120,7 @@ function checked(made: Option): Option {
   })
 }
 
-function helpRequest({ group, entry, command }: ParsedCommand): Request {
-  if (entry !== undefined && command !== undefined) return { helpFor: entry, command }
+function helpRequest({ group, entry, command }: ParsedCommand, isWhole: boolean): Request {
+  if (entry !== undefined && command !== undefined) return { helpFor: entry, command, isWhole }
   return group === undefined ? 'help' : { helpFor: group }
 }

@@ -46,6 +46,10 @@ const backtestCommand: Command = {
     ['--print-config', 'print the strategy file that makes this run, and run nothing'],
     ...fileOptions([...TABLES, ...GRID_TABLES]),
   ],
+  first: [
+    ...['band', 'when', 'after', 'all', 'watch', 'hold', 'exit', 'stop', 'costs', 'size', 'max-positions'],
+    ...['validate', 'vary', 'explain', 'wide', 'report'],
+  ],
   needsOneOf: ['--hold', '--exit', '--stop', '--target', '--trailing', '--vary'],
   examples: [
     'bands backtest AAPL rsi_zone --band oversold --hold 20',

@@ -17,6 +17,10 @@ const studyCommand: Command = {
     ...fileOptions(['occurrences']),
     ['--fail-empty', 'exit with 3 when no event matches'],
   ],
+  first: [
+    ...['band', 'when', 'context', 'timeframe', 'after', 'before', 'all', 'watch', 'horizon', 'benchmark'],
+    ...['tests', 'wide', 'write', 'report'],
+  ],
   examples: [
     'bands study AAPL rsi_zone --band oversold',
     'bands study AAPL rsi_zone --context GSPC:trend_direction=downtrend',

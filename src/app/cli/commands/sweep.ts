@@ -19,6 +19,10 @@ const sweepCommand: Command = {
     ['--wide', 'all that was assumed, word by word'],
     ...fileOptions(['cells']),
   ],
+  first: [
+    ...['tickers', 'watch', 'all', 'field', 'band', 'when', 'horizon', 'by', 'after'],
+    ...['validate', 'tests', 'limit', 'wide', 'report'],
+  ],
   examples: [
     'bands sweep --all',
     'bands sweep AAPL GSPC --field rsi_zone,trend_direction --horizon 5,20',
