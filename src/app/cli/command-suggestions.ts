@@ -34,7 +34,8 @@ export const COMMON_SLIPS: readonly Slip[] = [
   slipMessage('watchlist watchlists lists favorites favourites', 'watch list', [], 'shows the lists of tickers'),
   slipMessage('load upload ingest read open', 'import', ['FILE.csv'], 'loads files of prices'),
   slipMessage('refresh sync', 'update', ['--all'], 'brings fetched tickers up to date'),
-  slipMessage('download vendor', 'fetch', ['BTC-USD', '--from', 'coinbase'], 'loads bars of a vendor'),
+  slipMessage('download', 'fetch', ['BTC-USD', '--from', 'coinbase'], 'loads bars of a vendor'),
+  slipMessage('vendors vendor sources provider', 'providers', [], 'lists the vendors of prices'),
   slipMessage('query get history signals', 'events', FIRST_QUESTION, 'lists when a field changed its band'),
   slipMessage('count stats statistics summary', 'tally', FIRST_QUESTION, 'counts later returns'),
   slipMessage(

@@ -132,6 +132,11 @@ function rowOf({ name, about, needs, has_key, pace: [calls, seconds] }: KnownPro
   return { name, key, pace: `${whole(calls)} ${everyText(seconds)}`, about }
 }
 
+/** `200 calls a minute` */
+function callsText([calls, seconds]: Provider['pace']): string {
+  return `${count(calls, 'call')} ${everyText(seconds)}`
+}
+
 function everyText(seconds: number): string {
   const names: Readonly<Record<number, string>> = { 1: 'a second', 60: 'a minute', 3600: 'an hour', 86400: 'a day' }
   return names[seconds] ?? `in ${whole(seconds)} s`
@@ -140,13 +145,12 @@ function everyText(seconds: number): string {
 /** Everything about one vendor, and how to begin. */
 export function describeProvider(found: KnownProvider): Described {
   const { name, about, terms, terms_url, needs, key_url, base, first, holds, prices, has_key, own } = found
-  const { pace } = rowOf(found)
   const key = WANTS[needs]
   const notes = compact([
     about,
     `terms: ${terms}${terms_url === '' ? '' : ` ${terms_url}`}`,
     `key: ${has_key && needs !== 'nothing' ? `there (${key} is needed)` : key}${key_url === undefined ? '' : `; get one at ${key_url}`}`,
-    `${holds === 'facts' ? 'facts' : `${prices} prices`} since ${first} from ${base}, at most ${pace} calls`,
+    `${holds === 'facts' ? 'facts' : `${prices} prices`} since ${first} from ${base}, at most ${callsText(found.pace)}`,
     own && 'a row of your own (providers.yaml)',
     ...(needs === 'nothing' || has_key ? [] : [`first: bands login --provider ${name}`]),
     `then: bands fetch ${holds === 'bars' && needs === 'nothing' ? 'BTC-USD' : 'AAPL'} --from ${name}`,
