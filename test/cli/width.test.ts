@@ -93,7 +93,7 @@ test.each(['study', 'backtest', 'sweep', 'trials', 'check lookahead', 'transitio
 )
 
 test('a long help stands under headings that share their columns', async () => {
-  const { out } = await typed('backtest --help')
+  const { out } = await typed('backtest --help all')
   for (const heading of ['Which events are signals', 'Entry and exit', 'Costs and size', 'Portfolio', 'Tests'])
     expect(out).toMatch(new RegExp(`^${heading}\\n  --`, 'm'))
   const at = (flag: string): number => {

@@ -32,11 +32,7 @@ export function describeScreen(found: Screen, look: ScreenDisplay = {}): Describ
     paragraphs: [
       {
         heading: headingOf(found),
-        parts: compact([
-          tablePart('Matches', chosen, matches),
-          trendPart(matches, look.closes),
-          { notes: notesOf(found) },
-        ]),
+        parts: compact([...matchParts(chosen, matches), trendPart(matches, look.closes), { notes: notesOf(found) }]),
       },
       ...(tally === undefined ? [] : pooled(tally)),
     ],
@@ -72,15 +68,25 @@ function pooled(tally: NonNullable<Screen['tally']>): Paragraph[] {
     .map((part, i) => (i === 0 ? { ...part, heading: [title, ...part.heading.slice(1)] } : part))
 }
 
-/** As many matches are drawn. */
-const MOST_DRAWN = 10
+/** The length of a short list, and of one that has prices below it: both fit a screen. */
+export const MOST_LISTED = 10
+const MOST_DRAWN = 8
+
+function matchParts(columns: readonly Named[], matches: readonly ScreenMatch[]): Part[] {
+  if (matches.length <= MOST_LISTED) return [tablePart('Matches', columns, matches)]
+  return [
+    { on: 'wide', ...tablePart('Matches', columns, matches) },
+    { on: 'short', ...tablePart('Matches', columns, matches.slice(0, MOST_LISTED)) },
+    { on: 'short', notes: [`${whole(matches.length - MOST_LISTED)} more: --wide; --csv and --json have all`] },
+  ]
+}
 
 function trendPart(matches: readonly ScreenMatch[], closes: ScreenDisplay['closes']): Part | null {
   if (closes === undefined || closes.size === 0) return null
-  const trend = matches.slice(0, MOST_DRAWN).map(({ ticker, close }) => {
+  const trend = matches.slice(0, MOST_LISTED).map(({ ticker, close }) => {
     return { name: ticker, values: closes.get(ticker) ?? [], text: figure(close) }
   })
-  return { on: 'screen', trend }
+  return { on: matches.length > MOST_DRAWN ? 'wide' : 'screen', trend }
 }
 
 /** A column with the name that it has in CSV. */

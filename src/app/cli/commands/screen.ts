@@ -11,7 +11,7 @@ import {
   subjectsNamed,
 } from '../../../research/screen/screen.js'
 import { openLists } from '../../open/database.js'
-import { checkDisplay, describeChanges, describeScreen } from '../../present/screen.js'
+import { checkDisplay, describeChanges, describeScreen, MOST_LISTED } from '../../present/screen.js'
 import { webhookUrl } from '../../remote/webhook.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
@@ -35,6 +35,7 @@ const screenCommand: Command = {
   options: [
     ...optionsOf(OPTIONS),
     ...POOLED,
+    ['--wide', `every match, not only the first ${MOST_LISTED}`],
     ...WEBHOOK,
     ['--columns <NAMES>', 'only these columns, in this order', 'repeatable'],
     ['--sort <COLUMN>', 'by this column, COLUMN:desc for the highest first (default: the newest onset first)'],
@@ -60,7 +61,7 @@ const screenCommand: Command = {
     const found = await screen(local, { ...asked, tickers }, { step: context.step })
     await post(found)
     const closes = await closesOf(context, local, found)
-    await context.show(describeScreen(found, { ...look, closes }))
+    await context.show(describeScreen(found, { ...look, closes }), { wide: args.flag('wide') })
     if (found.matches.length > 0) return context.hint(...hintsOf(found, asked))
     await explainEmpty(context, found)
     if (args.flag('fail-empty')) context.outcome = 3
