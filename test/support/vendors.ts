@@ -170,6 +170,24 @@ export const VENDORS: Readonly<Record<string, (asked: Asked, history: History) =
       found.toReversed().map(bar => [at(bar) / 1000, bar.low, bar.high, bar.open, bar.close, bar.volume]),
     )
   },
+  sec({ path, headers }) {
+    if (headers['user-agent'] !== KEYS.sec)
+      return {
+        status: 403,
+        body: '<!DOCTYPE html><html><h1>Your Request Originates from an Undeclared Tool</h1></html>',
+      }
+    const rows = Object.entries(COMPANIES).map(([ticker, cik_str]) => ({
+      cik_str,
+      ticker,
+      title: `Company ${cik_str}`,
+    }))
+    if (path === '/files/company_tickers.json') return json(200, Object.fromEntries(rows.map((row, i) => [i, row])))
+    const [, digits] = /^\/api\/xbrl\/companyfacts\/CIK(\d{10})\.json$/.exec(path) ?? []
+    const cik = Number(digits)
+    if (!Object.values(COMPANIES).includes(cik) || cik === COMPANIES.NEWCO)
+      return { status: 404, body: '<?xml version="1.0" encoding="UTF-8"?><Error><Code>NoSuchKey</Code></Error>' }
+    return json(200, companyFacts(cik))
+  },
   twelve({ query, headers: _ }, history) {
     if (query.get('apikey') !== KEYS.twelve)
       return json(200, { code: 401, message: 'apikey is wrong', status: 'error' })
@@ -193,6 +211,37 @@ export const VENDORS: Readonly<Record<string, (asked: Asked, history: History) =
     const meta = { symbol: query.get('symbol'), interval: '1day', exchange: 'NASDAQ', type: 'Common Stock' }
     return json(200, { meta, values: values.toReversed(), status: 'ok' })
   },
+}
+
+/** The numbers of companies at the SEC; the last one has reported nothing. */
+export const COMPANIES: Readonly<Record<string, number>> = { AAPL: 320193, 'BRK-B': 1067983, NEWCO: 42 }
+
+/** Facts of four quarters as the SEC writes them, with values that follow from the company's number. */
+function companyFacts(cik: number): object {
+  const quarters = [1, 2, 3].map(quarter => ({
+    start: `2025-0${3 * quarter - 2}-01`,
+    end: new Date(Date.UTC(2025, 3 * quarter, 0)).toISOString().slice(0, 10),
+    ...{ accn: `0000000000-25-00000${quarter}`, fy: 2025, fp: `Q${quarter}`, form: '10-Q' },
+    filed: `2025-${String(3 * quarter + 2).padStart(2, '0')}-02`,
+    frame: `CY2025Q${quarter}`,
+  }))
+  const concept = (unit: string, values: (quarter: number) => number, isInstant = false) => ({
+    ...{ label: 'Label', description: 'What the concept means.' },
+    units: {
+      [unit]: quarters.map(({ start, ...rest }, i) => ({ ...(!isInstant && { start }), ...rest, val: values(i) })),
+    },
+  })
+  return {
+    ...{ cik, entityName: `COMPANY ${cik}, INC.` },
+    facts: {
+      dei: { EntityCommonStockSharesOutstanding: concept('shares', () => 1_000_000, true) },
+      'us-gaap': {
+        EarningsPerShareDiluted: concept('USD/shares', i => 1 + i / 4),
+        Revenues: concept('USD', i => cik + 1_000 * i),
+        StockholdersEquity: concept('USD', i => 5_000_000 + 100_000 * i, true),
+      },
+    },
+  }
 }
 
 /** All stocks of the simulated market. */

@@ -56,6 +56,17 @@ const ROW = z.strictObject({
     )
     .default({ zone: 'UTC', hour: 24 }),
   market: text('a path with {day}').optional(),
+  numbers: z
+    .strictObject(
+      {
+        url: text('an address'),
+        ticker: text('a key'),
+        number: text('a key'),
+        digits: number('a number of digits').default(1),
+      },
+      'it is a mapping of url, ticker, number and digits',
+    )
+    .optional(),
 })
 
 function isZone(name: string): boolean {
@@ -91,14 +102,14 @@ export function providersIn(source: string, file: string): Provider[] {
 
 type FaultAt = (path: readonly PropertyKey[], what: string, part?: 'key' | 'value') => BadData
 
-/** The row of another vendor, to begin with; its numbers and its own name are left. */
-function likeRow({ like }: Record<string, unknown>, fault: FaultAt): Partial<Provider> {
+/** The row of another vendor, to begin with, without its name; a row at another address has other numbers. */
+function likeRow({ like, base }: Record<string, unknown>, fault: FaultAt): Partial<Provider> {
   if (like === undefined) return {}
   const other = BUILT_IN_PROVIDERS.find(({ name }) => name === like)
   const names = BUILT_IN_PROVIDERS.map(({ name }) => name)
   if (other === undefined) throw fault(['like'], `like ${quoted(String(like))} is none of ${names.join(', ')}`)
-  const { name: _name, numbers: _numbers, ...rest } = other
-  return rest
+  const { name: _, numbers, ...rest } = other
+  return base === undefined && numbers !== undefined ? { ...rest, numbers } : rest
 }
 
 /** A misspelt key is reported first, because the intended one is then missing. */
@@ -118,14 +129,18 @@ function rowFault(name: string, issue: z.core.$ZodIssue, row: object, fault: Fau
   return fault(issue.path, `${issue.path.join('.')}: ${issue.message}`)
 }
 
-function checkAddress({ base, path, headers, needs }: Provider, fault: FaultAt): void {
+function checkAddress({ base, path, headers, needs, numbers }: Provider, fault: FaultAt): void {
+  let origin: string
   try {
-    const { origin } = addressOf(base)
+    origin = addressOf(base).origin
     if (new URL(base).pathname !== '/')
       throw new Error(`it is scheme and host; ${base.slice(origin.length)} begins path`)
   } catch (error) {
     throw fault(['base'], `base: ${(error as Error).message.replace(/\.$/, '')}`)
   }
+  // A name and an e-mail address are no secret: the SEC has its list at another address.
+  if (numbers !== undefined && needs !== 'contact' && !numbers.url.startsWith(`${origin}/`))
+    throw fault(['numbers', 'url'], `numbers.url: it begins with ${origin}/, because a key is sent only there`)
   const texts = [path, ...Object.values(headers)]
   const marks = texts.flatMap(one => [...one.matchAll(/\{(\w+)\}/g)].map(([, mark]) => mark!))
   const odd = marks.find(mark => !MARKS.includes(mark))
