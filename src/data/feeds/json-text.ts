@@ -50,6 +50,12 @@ export class JsonText {
     return { lines: this.lines ? 'one document a line' : 'one document' }
   }
 
+  /** The line of the value at a path, without a tree where the text has only one. */
+  lineOf(path: Path): number {
+    const [, second] = this.#lineStarts
+    return second === undefined || this.content.trimEnd().length < second ? 1 : this.locate(path).line
+  }
+
   /** Line and column of the value at a path, or of its key; for an absent value of its parent. */
   locate(path: Path, key = false): { line: number; column: number } {
     const start = this.#starts[this.lines ? Number(path[0]) : 0]!

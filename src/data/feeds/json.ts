@@ -56,9 +56,16 @@ async function readBarsJson(source: Source, text: JsonText, options: ReadOptions
   const rows = new PriceRows({ ...reading, columns, ticker }, collector)
   const row = new Row()
   return collector.whole(() => {
-    for (const [line, cells] of table.rows.entries()) {
+    const places = ROLES.map(role => table.columns[role] ?? -1)
+    const [dateAt, timeAt] = [ROLES.indexOf('date'), ROLES.indexOf('time')]
+    for (let line = 0; line < table.rows.length; line++) {
+      const cells = table.rows[line]!
+      const fields = places.map(place => asText(cells[place]))
+      const { date, time } = dates[line]!
+      fields[dateAt] = date
+      if (time !== undefined) fields[timeAt] = time
       row.line = line
-      row.fill(ROLES.map(role => dates[line]![role as keyof DateCell] ?? asText(cells[table.columns[role] ?? -1])))
+      row.fill(fields)
       rows.visit(row)
     }
     options.onProgress?.({ bytes: source.taken(), total: source.total, rows: collector.rows })
@@ -126,7 +133,7 @@ function rowPositions(
 ): RowPositions {
   const { columns, keyed = false, path, rows } = table
   return {
-    lineOf: row => text.locate(path(row)).line,
+    lineOf: row => text.lineOf(path(row)),
     reject(row, { role, reason }) {
       const place = text.locate(path(row, columns[role]), role === 'date' && keyed)
       const cells = rows[row]!

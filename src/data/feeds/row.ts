@@ -47,12 +47,15 @@ export class Row {
 
   /** Takes over fields that were cut elsewhere. */
   fill(fields: readonly string[]): void {
-    this.bytes = Buffer.from(fields.join(''))
+    const text = fields.join('')
+    this.bytes = Buffer.from(text)
+    const isAscii = this.bytes.length === text.length
     this.count = fields.length
     let end = 0
-    for (const [i, field] of fields.entries()) {
+    for (let i = 0; i < fields.length; i++) {
+      const field = fields[i]!
       this.starts[i] = end
-      end += Buffer.byteLength(field)
+      end += isAscii ? field.length : Buffer.byteLength(field)
       this.ends[i] = end
     }
   }
