@@ -1,4 +1,4 @@
-import { BadData, type Words, worded } from '../../core/errors.js'
+import { BadData, worded } from '../../core/errors.js'
 import { type Day, formatDay, parseDay } from '../../core/model/day.js'
 import type { TickerBars } from '../../data/feeds/feed.js'
 import type { Importer } from '../../data/load/import.js'
@@ -64,6 +64,15 @@ interface Part {
   source: string
   replace: boolean
 }
+
+/** What became of the bars of a ticker. */
+type Put = { report: TickerReport } | { reason: RefusedTicker['reason'] | undefined; message: string }
+
+/**
+ * Tickers that are put in one transaction. More would be written in several where their histories are long, and a kill
+ * would leave a part of them to be finished.
+ */
+const TOGETHER = 25
 
 /** Days before the last stored bar that an update asks again, so that a split or dividend shows. */
 const OVERLAP = 10
@@ -140,9 +149,13 @@ export class Fetching {
   }
 
   async *#storeAll(part: Part, answer: Answered, progress: (ticker: string) => void): AsyncGenerator<FetchedTicker> {
-    for (const ticker of part.tickers) {
-      progress(ticker)
-      yield await this.#store(ticker, part, answer)
+    for (let at = 0; at < part.tickers.length; at += TOGETHER) {
+      const tickers = part.tickers.slice(at, at + TOGETHER)
+      progress(tickers[0]!)
+      const wanted = new Set(tickers)
+      const own = answer.bars.filter(({ ticker }) => wanted.has(ticker))
+      const puts = await this.#put(own, part, answer.format)
+      for (const ticker of tickers) yield await this.#store(ticker, part, answer, puts.get(ticker))
     }
   }
 
@@ -211,13 +224,12 @@ export class Fetching {
     return { part: { ...this.#parts[0]!, tickers }, answer: { ...answer, bars } }
   }
 
-  async #store(ticker: string, part: Part, answer: Answered): Promise<FetchedTicker> {
+  /** What becomes of a ticker. @param put what became of its bars; undefined where it has none */
+  async #store(ticker: string, part: Part, answer: Answered, put: Put | undefined): Promise<FetchedTicker> {
     const { name, holds } = this.#vendor.provider
     if (holds === 'facts') return this.#storeFacts(ticker, answer)
-    const bars = answer.bars.find(one => one.ticker === ticker)
-    if (bars === undefined)
+    if (put === undefined)
       return this.#isUpdate ? { ...nothingOf(ticker, name), outcome: 'current' } : nothingOf(ticker, name)
-    const put = await this.#put(bars, part, answer.format)
     if ('report' in put) return loaded(put.report, name, 'loaded')
     const stored = fetchedFrom((await this.#importer.entry(ticker))?.source ?? '')
     const isRescaled = (put.reason === 'split' || put.reason === 'factor') && stored?.provider === name
@@ -236,24 +248,31 @@ export class Fetching {
     const bars = answer.bars.find(one => one.ticker === ticker)
     if (bars === undefined) return nothingOf(ticker, provider.name)
     const before = await this.#events(ticker)
-    const put = await this.#put(bars, part, answer.format)
+    const put = (await this.#put([bars], part, answer.format)).get(ticker)!
     if (!('report' in put)) return refused(ticker, provider.name, worded(put.message))
     const now = await this.#events(ticker)
     const changed = [...before].filter(event => !now.has(event)).length
     return { ...loaded(put.report, provider.name, 'reloaded'), events_changed: changed }
   }
 
+  /** Puts the bars of some tickers, each whole or not at all. */
   async #put(
-    { ticker, bars, prices }: TickerBars,
+    tickers: readonly TickerBars[],
     { source, replace }: Pick<Part, 'source' | 'replace'>,
     format: string,
-  ): Promise<{ report: TickerReport } | { reason: RefusedTicker['reason'] | undefined; message: Words }> {
-    const refusals: { reason: RefusedTicker['reason'] | undefined; message: string }[] = []
-    const [report] = await this.#importer.put([{ ticker, bars, prices, source, format }], {
+  ): Promise<Map<string, Put>> {
+    if (tickers.length === 0) return new Map()
+    const refusals: Put[] = []
+    const sourced = tickers.map(({ ticker, bars, prices }) => ({ ticker, bars, prices, source, format }))
+    const reports = await this.#importer.put(sourced, {
       ...{ replace, today: this.#vendor.today },
       onRefused: ({ message }, reason) => void refusals.push({ reason, message: message.slice(source.length + 2) }),
     })
-    return report === undefined ? refusals[0]! : { report }
+    const found = new Map<string, Put>(reports.map(report => [report.ticker, { report }]))
+    // Refusals come in the order of the tickers.
+    const others = tickers.filter(({ ticker }) => !found.has(ticker))
+    for (const [i, { ticker }] of others.entries()) found.set(ticker, refusals[i]!)
+    return found
   }
 
   async #storeFacts(ticker: string, { facts, format }: Answered): Promise<FetchedTicker> {

@@ -174,8 +174,11 @@ export class Vendor {
   #nextUrl(url: string, text: string): string | null {
     const { next } = this.provider
     if (next === undefined) return null
-    const document = parsed(text)
-    const mark = isMapping(document) ? document[next[0]] : null
+    // A page of ten thousand bars is not parsed once more for its mark.
+    const key = JSON.stringify(next[0])
+    const at = text.lastIndexOf(key)
+    const [, found] = at < 0 ? [] : (MARK.exec(text.slice(at + key.length, at + key.length + LONGEST_MARK)) ?? [])
+    const mark = found === undefined ? null : parsed(found)
     if (typeof mark !== 'string' || mark === '') return null
     const following = new URL(url)
     following.searchParams.set(next[1], mark)
@@ -194,6 +197,10 @@ export class Vendor {
     return new Map(found)
   }
 }
+
+/** The text after a key: a colon and a string. */
+const MARK = /^\s*:\s*("(?:[^"\\]|\\.)*")/
+const LONGEST_MARK = 5_000
 
 function refusalWords(needs: Provider['needs'], key: string): string {
   if (needs === 'contact') return 'refuses to answer: it wants the name and e-mail address of who asks, and few calls'
