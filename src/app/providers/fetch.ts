@@ -190,6 +190,8 @@ export class Fetching {
         found.facts.push(...one.facts)
         found.format = one.format
       }
+      // A wait for the pace may have passed the hour at which a day becomes final.
+      if (this.#vendor.lastFinal !== to) return await this.#answers(part)
       return { ...found, bars: joinedBars(found.bars, to) }
     } catch (error) {
       if (error instanceof BadData) return error
