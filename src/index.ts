@@ -28,7 +28,7 @@ export {
   type RemoteClientOptions,
 } from './app/client.js'
 export type { WholeStatus as Status } from './app/open/database.js'
-export { type FetchOptions, fetchBars, updateBars } from './app/open/fetching.js'
+export { type FetchOptions, fetchBars, type UpdateOptions, updateBars } from './app/open/fetching.js'
 export { databasePath } from './app/open/paths.js'
 export { openImporter } from './app/open/writing.js'
 export type { FetchedTicker, FetchPlan } from './app/providers/fetch.js'

@@ -46,6 +46,7 @@ import {
   statusOf,
   type WholeStatus,
 } from './open/database.js'
+import type { FetchOptions, UpdateOptions } from './open/fetching.js'
 import { type DatabaseChoice, databasePath } from './open/paths.js'
 import type { Reported } from './present/prices.js'
 import type { Credits, Remote, TransportOptions } from './remote/remote.js'
@@ -289,7 +290,8 @@ export async function openBands(options: BandsOptions = {}): Promise<BandsClient
   const day = asOf === undefined ? null : dayValue('as_of', asOf)
   const known = fields === undefined ? BUILT_IN : await ownFields(fields)
   const opened = await openLocal({ db, threads, cacheBytes, fields: known, tier: emulated, asOf: day })
-  return new BandsClient(opened, { path: opened.path, tier: emulated, ledger: ledger ? { db } : null })
+  const { path, sample } = opened
+  return new BandsClient(opened, { path, sample, tier: emulated, ledger: ledger ? { db } : null })
 }
 
 async function ownFields(fields: unknown): Promise<FieldSet> {
@@ -339,6 +341,8 @@ const REMOTE_CHECKS: Checks<keyof RemoteClientOptions | 'lent'> = {
 /** How a database was opened. */
 interface OpenedAs {
   path?: string
+  /** The bundled sample, into which nothing is written. */
+  sample?: boolean
   /** The tier of the caller; null: no tier. */
   tier?: Tier | null
   /** The database whose trial log is used; null: no trials are counted. */
@@ -393,6 +397,30 @@ export class BandsClient extends Studies {
     const chosen = await this.#tickersOrAll(tickers)
     const { found } = await changes(this.#local, { ...query, since, tickers: chosen })
     return this.withDefinitions(found)
+  }
+
+  /**
+   * Loads bars or facts of a vendor into this database; the next question uses them. A ticker is whole, or not there.
+   * Throws NotFound for an unknown vendor, Unauthorized, RateLimited, Upstream, Busy.
+   */
+  async fetch(tickers: readonly string[], options: Omit<FetchOptions, 'db'> & { from: string }) {
+    const { fetchBars } = await import('./open/fetching.js')
+    return fetchBars(tickers, { ...options, ...this.#toWrite })
+  }
+
+  /** Brings fetched tickers up to date, each from its vendor (default: all that were fetched). Throws as `fetch` does. */
+  async update(tickers: readonly string[] | null = null, options: UpdateOptions = {}) {
+    const { updateBars } = await import('./open/fetching.js')
+    return updateBars(tickers, { ...options, ...this.#toWrite })
+  }
+
+  get #toWrite(): { db: string } {
+    const { path, sample = false } = this.#opened
+    if (path === undefined || sample)
+      throw new InvalidParameter('the sample is open, into which nothing is loaded; fetchBars makes a database.', {
+        param: 'db',
+      })
+    return { db: path }
   }
 
   /** Yields every event of any age with returns and percentiles; needs Pro. Rows come as they are read. */

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openBands } from '../../src/app/client.js'
 import { type FetchOptions, fetchBars, updateBars } from '../../src/app/open/fetching.js'
 import { BUILT_IN_PROVIDERS } from '../../src/app/providers/provider.js'
@@ -421,6 +421,34 @@ describe('an update', () => {
       code: 'invalid_parameter',
       message: expect.stringContaining('GE is not loaded'),
     })
+  })
+})
+
+describe('a client of a program', () => {
+  it('fetches and updates, and answers from what came', async () => {
+    const here = await setting('coinbase')
+    const { db, ...rest } = here.options
+    await fetchBars(['BTC-USD'], { ...rest, db: db!, after: 20_000 })
+    const bands = await openBands({ db: db! })
+    onTestFinished(() => bands.close())
+    const before = (await bands.now({ tickers: ['BTC-USD'] })).states.length
+    expect(before).toBeGreaterThan(0)
+    expect(await bands.fetch(['BTC-USD'], { ...rest, replace: true })).toMatchObject([{ outcome: 'loaded' }])
+    const bars: unknown[] = []
+    for await (const bar of bands.exportBars({ tickers: ['BTC-USD'] })) bars.push(bar)
+    expect(bars).toHaveLength(MARKETS('BTC-USD')!.length)
+    const { from: _, ...known } = rest
+    expect(await bands.update(['BTC-USD'], known)).toMatchObject([{ ticker: 'BTC-USD', outcome: 'current' }])
+  })
+
+  it('does not write into the sample', async () => {
+    vi.stubEnv('HOME', scratch().path)
+    vi.stubEnv('XDG_DATA_HOME', '')
+    vi.stubEnv('BANDS_DB', '')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const bands = await openBands()
+    onTestFinished(() => bands.close())
+    await expect(bands.fetch(['BTC-USD'], { from: 'coinbase' })).rejects.toThrow('the sample is open')
   })
 })
 

@@ -84,6 +84,9 @@ export interface FetchOptions extends DatabaseChoice, VendorChoice {
   onTicker?(fetched: FetchedTicker): void | Promise<void>
 }
 
+/** An update knows the vendor and the range of each ticker. */
+export type UpdateOptions = Omit<FetchOptions, 'after' | 'replace' | 'key' | 'db'>
+
 const CHECKS: Checks<keyof FetchOptions | 'from'> = {
   db: fileValue,
   env: objectOf,
@@ -126,7 +129,7 @@ export async function fetchBars(
 /** Brings fetched tickers up to date, each from its vendor (default: all that were fetched). Throws as `fetchBars` does. */
 export async function updateBars(
   tickers: readonly string[] | null = null,
-  options: Omit<FetchOptions, 'after' | 'replace' | 'key'> = {},
+  options: UpdateOptions & Pick<FetchOptions, 'db'> = {},
 ): Promise<FetchedTicker[]> {
   checkOptions('options', options, CHECKS)
   const providers = await allProviders(options.providers ?? null)

@@ -95,7 +95,8 @@ export function planText({ provider, tickers, done, calls, seconds, from, to }: 
   return `${count(open, 'ticker')} of ${provider}${rest}: ${from} to ${to}, about ${count(calls, 'call')}, ${durationText(seconds)} at its pace.`
 }
 
-function durationText(seconds: number): string {
+/** `under a minute`, `about 10 hours` */
+export function durationText(seconds: number): string {
   if (seconds < 60) return 'under a minute'
   if (seconds < 5_400) return `about ${count(Math.round(seconds / 60), 'minute')}`
   return `about ${count(Math.round(seconds / 3_600), 'hour')}`

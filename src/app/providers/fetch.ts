@@ -52,9 +52,17 @@ export interface FetchPlan {
   to: string
 }
 
+/** How far the work is: tickers done, of all, and calls made. */
+export interface FetchProgress {
+  done: number
+  of: number
+  ticker: string
+  calls: number
+}
+
 export interface FetchHooks {
   /** Called often; it may throw to end the work between two tickers. */
-  step(progress: { done: number; of: number; ticker: string; calls: number }): void
+  step(progress: FetchProgress): void
 }
 
 /** A part of the work: calls of the same tickers, and how their bars are stored. */

@@ -8,10 +8,11 @@ import {
   describePlans,
   describeProvider,
   describeProviders,
+  durationText,
   failureText,
   planText,
 } from '../../present/fetched.js'
-import { type FetchedTicker, Fetching, type FetchPlan } from '../../providers/fetch.js'
+import { type FetchedTicker, Fetching, type FetchPlan, type FetchProgress } from '../../providers/fetch.js'
 import { allProviders, providerNamed, providersOf } from '../../providers/file.js'
 import { fetchedFrom, type Provider } from '../../providers/provider.js'
 import type { Vendor } from '../../providers/vendor.js'
@@ -110,9 +111,12 @@ async function work(context: Context, args: Args, all: readonly Fetching[]): Pro
   const found: FetchedTicker[] = []
   let left: unknown = null
   try {
-    for (const one of all)
-      for await (const ticker of one.run({ step: progress => context.step(() => progressText(progress)) }))
-        found.push(ticker)
+    for (const [i, one] of all.entries()) {
+      const began = performance.now()
+      const step = (progress: FetchProgress): void =>
+        context.step(() => progressText(progress, plans[i]!, (performance.now() - began) / 1000))
+      for await (const ticker of one.run({ step })) found.push(ticker)
+    }
   } catch (error) {
     left = error
   }
@@ -122,18 +126,12 @@ async function work(context: Context, args: Args, all: readonly Fetching[]): Pro
   if (failure !== '') throw new BandsError('bad_data', `${failure}.`)
 }
 
-function progressText({
-  done,
-  of,
-  ticker,
-  calls,
-}: {
-  done: number
-  of: number
-  ticker: string
-  calls: number
-}): string {
-  return `fetch  ${ticker}  ${done}/${of} tickers  ${count(calls, 'call')}`
+/** `fetch  AAPL  12/505 tickers  13 calls  about 10 hours left` @param elapsed seconds */
+function progressText({ done, of, ticker, calls }: FetchProgress, plan: FetchPlan, elapsed: number): string {
+  const byPace = plan.calls === 0 ? 0 : plan.seconds * Math.max(0, 1 - calls / plan.calls)
+  const byRate = done === 0 ? 0 : (elapsed / done) * (of - done)
+  const left = durationText(Math.max(byPace, byRate))
+  return `fetch  ${ticker}  ${done}/${of} tickers  ${count(calls, 'call')}  ${left} left`
 }
 
 /** The named vendor; otherwise that of the tickers the last time, otherwise the only one that has a key. */
