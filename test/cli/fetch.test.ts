@@ -63,7 +63,7 @@ describe('the key of a vendor', () => {
       const { providers } = documentOf(await ask('providers --json'))
       return providers.find(({ name }: { name: string }) => name === 'tiingo')
     }
-    expect(await keyShown()).toMatchObject({ has_key: false, own: true })
+    expect(await keyShown()).toMatchObject({ has_key: false, is_own: true })
     const ran = await ask('login --provider tiingo', { stdin: `${KEY}\n` })
     expect([ran.code, ran.err]).toEqual([0, ''])
     expect(ran.out).toContain(`only for ${vendor.base}`)

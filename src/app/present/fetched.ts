@@ -112,11 +112,19 @@ export function describePlans(plans: readonly FetchPlan[]): Described {
 }
 
 /** A vendor, and whether there is a key for it. */
-export type KnownProvider = Provider & { has_key: boolean; own: boolean }
+export type KnownProvider = Provider & { has_key: boolean; is_own: boolean }
+
+/** What an answer says of a vendor; how it is asked is in the row of its file. */
+function shownOf(found: KnownProvider) {
+  const { name, about, terms, terms_url, needs, key_url = null, base, pace, first, holds, prices } = found
+  const [calls, seconds] = pace
+  const { has_key, is_own } = found
+  return { name, about, terms, terms_url, needs, key_url, base, calls, seconds, first, holds, prices, has_key, is_own }
+}
 
 export function describeProviders(found: readonly KnownProvider[]): Described {
   return describeList(
-    { schema: 'bands.providers/1', providers: found },
+    { schema: 'bands.providers/1', providers: found.map(shownOf) },
     found.map(rowOf),
     [
       { key: 'name', title: 'Name', kind: 'text', of: ({ name }) => name },
@@ -145,35 +153,21 @@ function everyText(seconds: number): string {
 
 /** Everything about one vendor, and how to begin. */
 export function describeProvider(found: KnownProvider): Described {
-  const { name, about, terms, terms_url, needs, key_url, base, first, holds, prices, has_key, own } = found
+  const { name, about, terms, terms_url, needs, key_url, base, first, holds, prices, has_key, is_own } = found
   const key = WANTS[needs]
   const notes = compact([
     about,
     `terms: ${terms}${terms_url === '' ? '' : ` ${terms_url}`}`,
     `key: ${has_key && needs !== 'nothing' ? `there (${key} is needed)` : key}${key_url === undefined ? '' : `; get one at ${key_url}`}`,
     `${holds === 'facts' ? 'facts' : `${prices} prices`} since ${first} from ${base}, at most ${callsText(found.pace)}`,
-    own && 'a row of your own (providers.yaml)',
+    is_own && 'a row of your own (providers.yaml)',
     ...(needs === 'nothing' || has_key ? [] : [`first: bands login --provider ${name}`]),
     `then: bands fetch ${holds === 'bars' && needs === 'nothing' ? 'BTC-USD' : 'AAPL'} --from ${name}`,
   ])
   return {
-    document: { schema: 'bands.provider/1', ...found },
-    columns: [
-      'name',
-      'about',
-      'terms',
-      'terms_url',
-      'needs',
-      'key_url',
-      'base',
-      'path',
-      'first',
-      'holds',
-      'prices',
-      'has_key',
-      'own',
-    ],
-    rows: [{ ...found, key_url: key_url ?? null }],
+    document: { schema: 'bands.provider/1', ...shownOf(found) },
+    columns: Object.keys(shownOf(found)),
+    rows: [shownOf(found)],
     paragraphs: [{ heading: [name], parts: [{ notes }] }],
   }
 }

@@ -202,7 +202,7 @@ const providers: Command = {
     const own = new Set((await ownOf(context)).map(one => one.name))
     const all = await allProviders(providersPath(context.world.env))
     const known = await Promise.all(
-      all.map(async one => ({ ...one, has_key: await hasKey(context, one), own: own.has(one.name) })),
+      all.map(async one => ({ ...one, has_key: await hasKey(context, one), is_own: own.has(one.name) })),
     )
     if (name === undefined) return context.show(describeProviders(known))
     const found = providerNamed(name, all)
