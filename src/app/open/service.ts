@@ -75,7 +75,9 @@ export async function openService({
       await Promise.all([threads.close(), store.close(), accounts.close()])
     },
   }
-  const sources = (await store.tickers()).map(({ source }) => fetchedFrom(source)?.provider)
+  // A damaged ticker must not keep the others from being served.
+  const entries = await store.tickers().catch(() => [])
+  const sources = entries.map(({ source }) => fetchedFrom(source)?.provider)
   const vendors = [...new Set(sources.filter(name => name !== undefined))].sort()
   return { service, path, sample, vendors }
 }
