@@ -165,11 +165,11 @@ describe('bands fetch', () => {
     const user = await loggedIn()
     const { vendor, env, ask } = user
     const words = ['fetch', ...TICKERS, '--from', 'tiingo', '-q']
-    // The fourth answer takes until the signal is there.
+    // The vendor wants a pause before the fourth answer, and the signal comes in it.
     let isHeld = false
     vendor.faults.push(...[0, 1, 2].map(() => (told: { status: number; body: string }) => told), told => {
       isHeld = true
-      return { ...told, status: 503 }
+      return { ...told, status: 503, headers: { 'retry-after': '9' } }
     })
     const child = spawn(process.execPath, [BIN, ...words], { env: { ...process.env, ...env }, stdio: 'ignore' })
     const ended = new Promise(resolve => child.on('close', resolve))
