@@ -35,9 +35,9 @@ interface Ended {
 }
 
 describe.each([
-  ['tiingo', ''],
-  ['alpaca', '  symbols: 3\n'],
-])('a run with %s that is killed', (name, more) => {
+  ['tiingo', '', 10],
+  ['alpaca', '  symbols: 3\n', 3],
+] as const)('a run with %s that is killed', (name, more, places) => {
   const folder = scratch()
   const random = new Random(7)
   let isLater = true
@@ -123,7 +123,7 @@ describe.each([
     const expected = await contentOf(whole)
     expect((await storedIn(whole)).size).toBe(TICKERS.length)
 
-    const rounds = draws(20)
+    const rounds = draws(places)
     const seen = { none: 0, some: 0 }
     for (let round = 0; round < rounds; round++) {
       begin(db)
@@ -145,7 +145,7 @@ describe.each([
       const verified = await typed(`verify --db ${db}`)
       expect(verified.code, `${about}: ${verified.err}`).toBe(0)
     }
-    if (rounds >= 20) expect(seen.some).toBeGreaterThan(rounds / 2)
+    if (rounds >= 10) expect(seen.some).toBeGreaterThan(rounds / 2)
   }
 
   const newestOf = (isNow: boolean): string => historyOf('TB', isNow)!.at(-1)!.date
