@@ -24,6 +24,14 @@ export const BY_WINDOW = { grouped: true, whole: 'json' } as const
 
 type OtherBand = StudyWindow['other_bands'][number]
 
+/** The columns of returns after events that are not tested: those of other bands, and of sectors. */
+const N: Column<Pick<OtherBand, 'n'>> = { title: 'n', kind: 'count', of: ({ n }) => n }
+const AFTER: Column<Pick<OtherBand, 'mean'>> = { title: 'After', kind: 'return', of: ({ mean }) => mean }
+const MIDDLE: readonly Column<Pick<OtherBand, 'median' | 'hit'>>[] = [
+  { title: 'Median', kind: 'return', spare: 1, of: ({ median }) => median },
+  { title: 'Rose', kind: 'share', spare: 0, of: ({ hit }) => hit },
+]
+
 /** All bands of the field side by side; null for a condition, which only stops being true. */
 export function bandsSection(study: EventStudy, vocabulary: readonly string[] | undefined): Section | null {
   const { field, windows, timeframe } = study
@@ -33,10 +41,9 @@ export function bandsSection(study: EventStudy, vocabulary: readonly string[] | 
   const columns: Column<OtherBand & { window: string }>[] = [
     windowColumn(timeframe),
     { title: 'Band', kind: 'text', of: ({ band }) => band },
-    { title: 'n', kind: 'count', of: ({ n }) => n },
-    { title: 'After', kind: 'return', of: ({ mean }) => mean },
-    { title: 'Median', kind: 'return', spare: 1, of: ({ median }) => median },
-    { title: 'Rose', kind: 'share', spare: 0, of: ({ hit }) => hit },
+    N,
+    AFTER,
+    ...MIDDLE,
   ]
   return section({ id: 'bands', title: `All bands of ${field}`, short: 'All bands', on: 'wide' }, [
     pageNote(
@@ -60,11 +67,10 @@ export function sectorsSection({ windows, timeframe }: EventStudy): Section | nu
   const columns: Column<(typeof rows)[number]>[] = [
     windowColumn(timeframe),
     { title: 'Sector', kind: 'text', of: ({ sector }) => sector },
-    { title: 'n', kind: 'count', of: ({ n }) => n },
-    { title: 'After', kind: 'return', of: ({ mean }) => mean },
+    N,
+    AFTER,
     { title: 'Any', kind: 'return', spare: 2, of: ({ base }) => base },
-    { title: 'Median', kind: 'return', spare: 1, of: ({ median }) => median },
-    { title: 'Rose', kind: 'share', spare: 0, of: ({ hit }) => hit },
+    ...MIDDLE,
   ]
   const title = 'Returns after the events, by sector'
   return section({ id: 'sectors', folded: true, title, short: 'Sectors', on: 'wide' }, [
