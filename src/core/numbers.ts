@@ -92,7 +92,7 @@ export function listed(names: readonly string[], most = 4, things = 'tickers'): 
 /** `A, B, C and 4 more` */
 export function firstOf(names: readonly string[], most = 5): string {
   const some = names.slice(0, most).join(', ')
-  return names.length > most ? `${some} and ${names.length - most} more` : some
+  return names.length > most ? `${some} and ${formatInteger(names.length - most)} more` : some
 }
 
 /** `a, b or c` */

@@ -22,8 +22,6 @@ export interface VendorChoice {
   key?: string | undefined
   /** For one attempt at an answer, in milliseconds (default 30 seconds). */
   timeoutMs?: number
-  /** Called before a wait for the vendor's pace; it may throw to end the work. */
-  onWait?(ms: number): void
   /** Chance, waiting and time, for tests. @internal */
   lent?: Partial<GetHooks>
 }
@@ -44,9 +42,9 @@ export function openVendor(provider: Provider, { env = process.env, ...options }
   checkKey(provider, key)
   const sleep = (ms: number): Promise<void> => pause(ms)
   const hooks = { random: Math.random, now: Date.now, sleep, ...options.lent }
-  const { timeoutMs = DEFAULT_TIMEOUT_MS, onWait } = options
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
   const calls = join(stateFolder(env), `calls-${new URL(provider.base).host.replace(':', '-')}`)
-  return new Vendor(provider, { key, calls, env, timeoutMs, hooks, ...(onWait && { onWait }) })
+  return new Vendor(provider, { key, calls, env, timeoutMs, hooks })
 }
 
 /** Throws Unauthorized for a key of another form than the vendor's. */
@@ -100,7 +98,6 @@ const CHECKS: Checks<keyof FetchOptions | 'from'> = {
   wait: flagValue,
   onPlan: checkFunction,
   onTicker: checkFunction,
-  onWait: checkFunction,
   lent: objectOf,
 }
 

@@ -1,4 +1,4 @@
-import { count, whole } from '../../core/numbers.js'
+import { count, firstOf, whole } from '../../core/numbers.js'
 import type { FetchedTicker, FetchPlan } from '../providers/fetch.js'
 import { type Provider, WANTS } from '../providers/provider.js'
 import { type Column, column, compact, type Described, describeList, tablePart } from './description.js'
@@ -82,9 +82,10 @@ export function failureText(found: readonly FetchedTicker[]): string {
 const MOST_NAMED = 8
 
 function namesOf(found: readonly FetchedTicker[]): string {
-  const names = found.map(({ ticker }) => ticker)
-  const more = names.length - MOST_NAMED
-  return more > 0 ? `${names.slice(0, MOST_NAMED).join(', ')} and ${whole(more)} more` : names.join(', ')
+  return firstOf(
+    found.map(({ ticker }) => ticker),
+    MOST_NAMED,
+  )
 }
 
 /** `505 tickers of alpaca: 2016-01-01 to 2026-11-26, about 140 calls, under a minute at its pace.` */

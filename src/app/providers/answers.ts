@@ -3,7 +3,7 @@ import type { Day } from '../../core/model/day.js'
 import { BAR_FIGURES, emptySeries, type Series, slice } from '../../core/model/series.js'
 import type { TickerBars, TickerFacts } from '../../data/feeds/feed.js'
 import { readFile } from '../../data/feeds/read.js'
-import type { Call, Vendor } from './vendor.js'
+import type { Vendor } from './vendor.js'
 
 /** What a call brought: bars or facts of some of its tickers. */
 export interface Answered {
@@ -17,14 +17,15 @@ export interface Answered {
 const NOTHING =
   /^\s*(\[\s*\]|\{[^[\]]*"(results|bars|values|data)"\s*:\s*(\[\s*\]|\{\s*\}|null)[^[\]]*\}|\{[^[\]]*"resultsCount"\s*:\s*0[^[\]]*\})\s*$/
 
-/** All that a call brings, its pages joined. Throws BadData for an answer that cannot be read, or with a bad row. */
-export async function answered(vendor: Vendor, call: Call): Promise<Answered> {
-  const found: Answered = { bars: [], facts: [], format: 'json rows' }
-  for await (const body of vendor.bodies(call)) await addBody(found, vendor, call.tickers, body)
-  return found
+/** An answer before its first body. */
+export function emptyAnswer(): Answered {
+  return { bars: [], facts: [], format: 'json rows' }
 }
 
-/** Reads one body. @param tickers those that were asked for; bars of others are left out */
+/**
+ * Adds one body to an answer. Throws BadData for one that cannot be read, or with a bad row.
+ * @param tickers those that were asked for; bars of others are left out
+ */
 export async function addBody(
   found: Answered,
   vendor: Vendor,
@@ -47,10 +48,11 @@ export async function addBody(
     found.facts.push(...read.facts)
     return
   }
-  const names = new Map(await Promise.all(tickers.map(async name => [await vendor.symbolOf(name), name] as const)))
+  const symbols = await Promise.all(tickers.map(async name => [await vendor.symbolOf(name), name] as const))
+  const names = new Map([...symbols, ...tickers.map(name => [name, name] as const)])
   found.bars.push(
     ...read.tickers.flatMap(bars => {
-      const ticker = tickers.includes(bars.ticker) ? bars.ticker : names.get(bars.ticker)
+      const ticker = names.get(bars.ticker)
       return ticker === undefined ? [] : [{ ...bars, ticker }]
     }),
   )

@@ -1,11 +1,11 @@
-import { BadData, worded } from '../../core/errors.js'
-import { type Day, formatDay, parseDay } from '../../core/model/day.js'
+import { BadData } from '../../core/errors.js'
+import { type Day, formatDay, isWeekend, parseDay } from '../../core/model/day.js'
 import type { TickerBars } from '../../data/feeds/feed.js'
 import type { Importer } from '../../data/load/import.js'
 import type { RefusedTicker, TickerReport } from '../../data/load/report.js'
 import { exportEvents } from '../../data/local/export.js'
 import { Local } from '../../data/local/local.js'
-import { type Answered, addBody, answered, joinedBars } from './answers.js'
+import { type Answered, addBody, emptyAnswer, joinedBars } from './answers.js'
 import { secondsFor } from './pace.js'
 import { fetchedFrom, type Provider, sourceOf } from './provider.js'
 import { type Call, lastFinal, type Vendor } from './vendor.js'
@@ -113,14 +113,17 @@ export class Fetching {
       else open.push({ ticker, ...one })
     }
     this.#parts = partsOf(provider, open, this.#request.replace ?? false)
-    const calls = this.#parts.reduce((sum, part) => sum + callsOf(provider, part, to), 0)
+    // Days are chosen where they take fewer calls than the tickers do.
+    const calls = this.#isByDay
+      ? this.#days.length
+      : this.#parts.reduce((sum, part) => sum + callsOf(provider, part, to), 0)
     const froms = this.#parts.map(({ from }) => from)
     return {
       provider: provider.name,
       tickers: this.#request.tickers.length,
       done: this.#current.length,
-      calls: this.#isByDay ? Math.min(calls, this.#days.length) : calls,
-      seconds: secondsFor(this.#isByDay ? Math.min(calls, this.#days.length) : calls, provider.pace),
+      calls,
+      seconds: secondsFor(calls, provider.pace),
       from: formatDay(Math.min(to, ...froms)),
       to: formatDay(to),
     }
@@ -190,14 +193,10 @@ export class Fetching {
 
   async #answers(part: Part): Promise<Answered | BadData> {
     const { provider, lastFinal: to } = this.#vendor
-    const found: Answered = { bars: [], facts: [], format: 'json rows' }
+    const found = emptyAnswer()
     try {
-      for (const call of windows(provider, part, to)) {
-        const one = await answered(this.#vendor, call)
-        found.bars.push(...one.bars)
-        found.facts.push(...one.facts)
-        found.format = one.format
-      }
+      for (const call of windows(provider, part, to))
+        for await (const body of this.#vendor.bodies(call)) await addBody(found, this.#vendor, call.tickers, body)
       // A wait for the pace may have passed the hour at which a day becomes final.
       if (this.#vendor.lastFinal !== to) return await this.#answers(part)
       return { ...found, bars: joinedBars(found.bars, to) }
@@ -216,15 +215,12 @@ export class Fetching {
   get #days(): Day[] {
     const from = Math.min(...this.#parts.map(part => part.from))
     const { lastFinal: to } = this.#vendor
-    return Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => from + i).filter(day => {
-      const weekday = new Date(day * 86_400_000).getUTCDay()
-      return weekday !== 0 && weekday !== 6
-    })
+    return Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => from + i).filter(day => !isWeekend(day))
   }
 
   async #marketAnswer(progress: (ticker: string) => void): Promise<{ part: Part; answer: Answered }> {
     const tickers = this.#parts.flatMap(part => part.tickers)
-    const answer: Answered = { bars: [], facts: [], format: 'json rows' }
+    const answer = emptyAnswer()
     for (const day of this.#days) {
       progress(formatDay(day))
       for await (const body of this.#vendor.marketBodies(formatDay(day)))
@@ -243,7 +239,7 @@ export class Fetching {
     if ('report' in put) return loaded(put.report, name, 'loaded')
     const stored = fetchedFrom((await this.#importer.entry(ticker))?.source ?? '')
     const isRescaled = (put.reason === 'split' || put.reason === 'factor') && stored?.provider === name
-    if (!isRescaled) return refused(ticker, name, worded(put.message))
+    if (!isRescaled) return refused(ticker, name, put.message)
     return this.#reload(ticker, part.source, this.#isUpdate ? null : answer)
   }
 
@@ -259,7 +255,7 @@ export class Fetching {
     if (bars === undefined) return nothingOf(ticker, provider.name)
     const before = await this.#events(ticker)
     const put = (await this.#put([bars], part, answer.format)).get(ticker)!
-    if (!('report' in put)) return refused(ticker, provider.name, worded(put.message))
+    if (!('report' in put)) return refused(ticker, provider.name, put.message)
     const now = await this.#events(ticker)
     const changed = [...before].filter(event => !now.has(event)).length
     return { ...loaded(put.report, provider.name, 'reloaded'), events_changed: changed }

@@ -92,7 +92,7 @@ export function providersIn(source: string, file: string): Provider[] {
       throw fault([], `${quoted(name)} is no name of a vendor: small letters, digits, _ and -, a letter first`, 'key')
     if (!isMapping(row)) throw fault([], `${name} is a mapping that has at least base, path and prices`)
     const found = ROW.safeParse({ ...likeRow(row, fault), ...row })
-    if (!found.success) throw rowFault(name, firstOf(found.error.issues), row, fault)
+    if (!found.success) throw rowFault(name, firstFault(found.error.issues), row, fault)
     const { like: _, ...read } = found.data
     const provider = { name, ...read } as Provider
     checkAddress(provider, fault)
@@ -113,7 +113,7 @@ function likeRow({ like, base }: Record<string, unknown>, fault: FaultAt): Parti
 }
 
 /** A misspelt key is reported first, because the intended one is then missing. */
-function firstOf(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue {
+function firstFault(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue {
   return issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!
 }
 
@@ -166,9 +166,14 @@ export async function providersOf(file: string): Promise<Provider[]> {
   return providersIn(source, file)
 }
 
+/** The user's own rows; none without the file. */
+export async function ownProviders(file: string | null): Promise<Provider[]> {
+  return file === null || !existsSync(file) ? [] : providersOf(file)
+}
+
 /** All vendors: the user's own rows come after those that are built in, and replace them by name. */
 export async function allProviders(file: string | null): Promise<Provider[]> {
-  const own = file === null || !existsSync(file) ? [] : await providersOf(file)
+  const own = await ownProviders(file)
   const isReplaced = ({ name }: Provider): boolean => own.some(one => one.name === name)
   return [...BUILT_IN_PROVIDERS.filter(one => !isReplaced(one)), ...own]
 }

@@ -23,8 +23,6 @@ export interface VendorOptions {
   /** For one attempt, in milliseconds. */
   timeoutMs: number
   hooks: GetHooks
-  /** Called before a wait for the pace; it may throw to end the work. */
-  onWait?(ms: number): void
 }
 
 /** A vendor that is asked. Its errors never have the key in them. */
@@ -114,7 +112,6 @@ export class Vendor {
 
   async #turn(): Promise<void> {
     for (let wait = this.#pace.wait; wait > 0; wait = this.#pace.wait) {
-      this.#options.onWait?.(wait)
       await this.#options.hooks.sleep(wait)
     }
     this.#pace.note()

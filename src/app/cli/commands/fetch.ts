@@ -10,10 +10,11 @@ import {
   describeProviders,
   durationText,
   failureText,
+  type KnownProvider,
   planText,
 } from '../../present/fetched.js'
 import { type FetchedTicker, Fetching, type FetchPlan, type FetchProgress } from '../../providers/fetch.js'
-import { allProviders, providerNamed, providersOf } from '../../providers/file.js'
+import { allProviders, ownProviders, providerNamed, providersOf } from '../../providers/file.js'
 import { fetchedFrom, type Provider } from '../../providers/provider.js'
 import type { Vendor } from '../../providers/vendor.js'
 import type { Args, Command } from '../command.js'
@@ -22,7 +23,7 @@ import type { Context } from '../context.js'
 import { POOLED } from '../options.js'
 import { oneRow } from '../output.js'
 import { providerKey } from '../profiles.js'
-import { allNamed, isPooled, namedTickers } from '../tickers.js'
+import { allNamed, isPooled } from '../tickers.js'
 import { importerOf, WAIT } from '../writing.js'
 
 const FETCH = {
@@ -93,10 +94,7 @@ const update: Command = {
 }
 
 async function namedOf(context: Context, args: Args): Promise<string[]> {
-  const words = args.rest(0)
-  const tickers = isPooled(args)
-    ? await allNamed(context, args, words, async () => [])
-    : await namedTickers(words, context.world)
+  const tickers = await allNamed(context, args, args.rest(0), async () => [])
   if (tickers.length > 0) return tickers
   throw wrong('ticker', 'TICKER is missing.', { allowed: 'bands fetch TICKER... --from PROVIDER' })
 }
@@ -144,7 +142,9 @@ async function chosenProvider(
   if (named !== undefined) return providerNamed(named, all)
   const known = [...new Set(await before())]
   if (known.length === 1) return providerNamed(known[0]!, all)
-  const usable = await Promise.all(all.map(async one => one.needs !== 'nothing' && (await hasKey(context, one))))
+  const usable = await Promise.all(
+    all.map(async one => one.needs !== 'nothing' && (await keyOf(context, one)) !== null),
+  )
   const withKey = all.filter((one, i) => usable[i] && one.holds === 'bars')
   if (withKey.length === 1) return withKey[0]!
   const names = all.map(one => one.name)
@@ -155,19 +155,18 @@ async function chosenProvider(
   })
 }
 
-async function hasKey({ world: { env } }: Context, provider: Provider): Promise<boolean> {
-  return (
-    Boolean(env[keyVariable(provider.name)]) || (await providerKey(env, provider.name, originOf(provider))) !== null
-  )
+/** The key of the environment, otherwise the kept one; null without either. */
+async function keyOf({ world: { env } }: Context, provider: Provider): Promise<string | null> {
+  const variable = env[keyVariable(provider.name)]
+  return variable ? variable.trim() : providerKey(env, provider.name, originOf(provider))
 }
 
 async function vendorOf(context: Context, provider: Provider): Promise<Vendor> {
-  const { env } = context.world
-  const stored = env[keyVariable(provider.name)] ? null : await providerKey(env, provider.name, originOf(provider))
+  const key = await keyOf(context, provider)
   return context.closing(
     openVendor(provider, {
-      env,
-      ...(stored !== null && { key: stored }),
+      env: context.world.env,
+      ...(key !== null && { key }),
       timeoutMs: context.config.timeout * 1000,
       lent: {
         // In short pieces, so that Ctrl-C ends a long wait.
@@ -199,20 +198,15 @@ const providers: Command = {
     if (name === 'check') return check(context, file ?? providersPath(context.world.env))
     if (file !== undefined)
       throw wrong('name', 'a second word is only for check: bands providers check FILE.', { value: file })
-    const own = new Set((await ownOf(context)).map(one => one.name))
-    const all = await allProviders(providersPath(context.world.env))
-    const known = await Promise.all(
-      all.map(async one => ({ ...one, has_key: await hasKey(context, one), is_own: own.has(one.name) })),
-    )
-    if (name === undefined) return context.show(describeProviders(known))
-    const found = providerNamed(name, all)
-    await context.show(describeProvider(known.find(one => one.name === found.name)!))
+    const path = providersPath(context.world.env)
+    const [all, own] = [await allProviders(path), (await ownProviders(path)).map(one => one.name)]
+    const known = async (one: Provider): Promise<KnownProvider> => ({
+      ...one,
+      ...{ has_key: (await keyOf(context, one)) !== null, is_own: own.includes(one.name) },
+    })
+    if (name !== undefined) return context.show(describeProvider(await known(providerNamed(name, all))))
+    await context.show(describeProviders(await Promise.all(all.map(known))))
   },
-}
-
-async function ownOf(context: Context): Promise<Provider[]> {
-  const built = new Set((await allProviders(null)).map(one => JSON.stringify(one)))
-  return (await allProviders(providersPath(context.world.env))).filter(one => !built.has(JSON.stringify(one)))
 }
 
 async function check(context: Context, file: string): Promise<void> {
