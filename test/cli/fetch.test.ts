@@ -167,9 +167,9 @@ describe('bands fetch', () => {
     const words = ['fetch', ...TICKERS, '--from', 'tiingo', '-q']
     // The vendor wants a pause before the fourth answer, and the signal comes in it.
     let isHeld = false
-    vendor.faults.push(...[0, 1, 2].map(() => (told: { status: number; body: string }) => told), told => {
+    vendor.faults.push(...[0, 1, 2].map(() => (sent: { status: number; body: string }) => sent), sent => {
       isHeld = true
-      return { ...told, status: 503, headers: { 'retry-after': '9' } }
+      return { ...sent, status: 503, headers: { 'retry-after': '9' } }
     })
     const child = spawn(process.execPath, [BIN, ...words], { env: { ...process.env, ...env }, stdio: 'ignore' })
     const ended = new Promise(resolve => child.on('close', resolve))

@@ -245,7 +245,7 @@ describe('an answer that cannot be used', () => {
     ['html', /: this is a web page/],
     [{ status: 200, body: '{"Information":"You have exceeded the limit"}' }, /You have exceeded the limit/],
     [
-      (told: { body: string }) => ({ status: 200, body: told.body.replace(/"high":[\d.]+/, '"high":0.01') }),
+      (sent: { body: string }) => ({ status: 200, body: sent.body.replace(/"high":[\d.]+/, '"high":0.01') }),
       /high 0.01 is below/,
     ],
     [{ status: 200, body: '{"a":' }, /./],
@@ -262,8 +262,8 @@ describe('an answer that cannot be used', () => {
 
   it('costs only its own ticker in a call of several', async () => {
     const here = await setting('alpaca')
-    const bad = (told: { body: string }) => {
-      const document = JSON.parse(told.body)
+    const bad = (sent: { body: string }) => {
+      const document = JSON.parse(sent.body)
       if (document.bars.GE) document.bars.GE[0].h = 0.01
       return { status: 200, body: JSON.stringify(document) }
     }
@@ -277,9 +277,9 @@ describe('an answer that cannot be used', () => {
   it('is refused where a page names itself as the next one', async () => {
     const here = await setting('alpaca')
     here.vendor.faults.push(
-      ...Array.from({ length: 4 }, () => (told: { body: string }) => ({
+      ...Array.from({ length: 4 }, () => (sent: { body: string }) => ({
         status: 200,
-        body: told.body.replace(/"next_page_token":("[^"]*"|null)/, '"next_page_token":"MTAwMA=="'),
+        body: sent.body.replace(/"next_page_token":("[^"]*"|null)/, '"next_page_token":"MTAwMA=="'),
       })),
     )
     expect(await fetchBars(['AAPL'], here.options)).toMatchObject([

@@ -59,7 +59,7 @@ interface Asked {
   headers: IncomingHttpHeaders
 }
 
-export interface Told {
+export interface VendorAnswer {
   status: number
   body: string
   headers?: Record<string, string>
@@ -67,7 +67,7 @@ export interface Told {
 
 export type History = (symbol: string) => readonly VendorBar[] | null
 
-const json = (status: number, body: unknown): Told => ({
+const json = (status: number, body: unknown): VendorAnswer => ({
   status,
   body: typeof body === 'string' ? body : JSON.stringify(body),
   headers: { 'content-type': 'application/json' },
@@ -89,7 +89,7 @@ export const KEYS: Readonly<Record<string, string>> = {
 }
 
 /** What each vendor answers to a call. */
-export const VENDORS: Readonly<Record<string, (asked: Asked, history: History) => Told>> = {
+export const VENDORS: Readonly<Record<string, (asked: Asked, history: History) => VendorAnswer>> = {
   tiingo({ path, query, headers }, history) {
     if (headers.authorization !== `Token ${KEYS.tiingo}`) return json(401, { detail: 'Invalid token.' })
     const symbol = /^\/tiingo\/daily\/([^/]+)\/prices$/.exec(path)?.[1] ?? ''
@@ -143,7 +143,7 @@ export const VENDORS: Readonly<Record<string, (asked: Asked, history: History) =
       const { open: o, high: h, low: l, close: c, volume: v } = bar
       return { v, vw: c, o, c, h, l, t: at(bar, 5), n: 5 }
     }
-    const answer = (results: object[], ticker?: string): Told =>
+    const answer = (results: object[], ticker?: string): VendorAnswer =>
       json(200, {
         ...(ticker && { ticker }),
         ...{ queryCount: results.length, resultsCount: results.length, adjusted: true },
@@ -252,7 +252,7 @@ function twice(key: string, value: string | number): string | number {
 }
 
 /** What a call meets instead of an answer. */
-export type VendorFault = 'reset' | 'hang' | 'cut' | 'html' | Told | ((answer: Told) => Told)
+export type VendorFault = 'reset' | 'hang' | 'cut' | 'html' | VendorAnswer | ((answer: VendorAnswer) => VendorAnswer)
 
 export interface FakeVendor {
   base: string
@@ -293,8 +293,8 @@ export async function fakeVendor(
       body: '<!DOCTYPE html><html>verify you are human</html>',
       headers: { 'content-type': 'text/html' },
     }
-    const told = fault === 'html' ? html : typeof fault === 'function' ? fault(answer) : (fault ?? answer)
-    response.writeHead(told.status, told.headers).end(told.body)
+    const sent = fault === 'html' ? html : typeof fault === 'function' ? fault(answer) : (fault ?? answer)
+    response.writeHead(sent.status, sent.headers).end(sent.body)
   })
   await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
   const { port } = server.address() as AddressInfo
