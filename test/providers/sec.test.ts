@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openBands } from '../../src/app/client.js'
-import { fetchBars } from '../../src/app/open/fetching.js'
+import { fetchBars, updateBars } from '../../src/app/open/fetching.js'
+import { openImporter } from '../../src/app/open/writing.js'
 import { providersIn } from '../../src/app/providers/file.js'
 import { scratch } from '../cli/support/run.js'
-import { COMPANIES, fakeVendor, KEYS } from '../support/vendors.js'
+import { COMPANIES, fakeVendor, KEYS, walk } from '../support/vendors.js'
 
 /** Facts of the SEC: companies have numbers, and who asks says who it is. */
 
@@ -14,7 +15,8 @@ const NUMBERS = { path: '/files/company_tickers.json', keys: 'ticker: ticker, nu
 async function sec({ key = KEYS.sec! } = {}) {
   const folder = scratch()
   onTestFinished(folder.remove)
-  const vendor = await fakeVendor('sec', { history: () => null })
+  let until = '2025-12-31'
+  const vendor = await fakeVendor('sec', { history: () => walk('', { first: until, last: until, everyDay: true }) })
   onTestFinished(() => vendor.close())
   const providers = folder.file('providers.yaml')
   const { path, keys } = NUMBERS
@@ -23,7 +25,10 @@ async function sec({ key = KEYS.sec! } = {}) {
     `sec:\n  like: sec\n  base: ${vendor.base}\n  pace: [1000, 1]\n  numbers: { url: ${vendor.base}${path}, ${keys} }\n`,
   )
   const env = { HOME: folder.path, BANDS_SEC_KEY: key }
-  return { vendor, options: { from: 'sec', db: folder.file('bands.db'), env, providers } }
+  const filedUntil = (day: string): void => {
+    until = day
+  }
+  return { vendor, filedUntil, options: { from: 'sec', db: folder.file('bands.db'), env, providers } }
 }
 
 describe('facts of the SEC', () => {
@@ -67,6 +72,28 @@ describe('facts of the SEC', () => {
     const { options } = await sec()
     await fetchBars(['AAPL'], options)
     expect(await fetchBars(['AAPL'], options)).toMatchObject([{ outcome: 'loaded', added: 0 }])
+  })
+
+  it('are asked again by an update, also of a ticker whose bars are from a file', async () => {
+    const { vendor, options, filedUntil } = await sec()
+    const { from: _, ...updating } = options
+    filedUntil('2025-09-30')
+    await fetchBars(['AAPL', 'BRK.B'], options)
+    const importer = await openImporter({ db: options.db })
+    const file = { name: 'AAPL.csv', path: 'data/bars/AAPL.csv', bytes: null }
+    for await (const { holds } of importer.import([file])) expect(holds).toBe('bars')
+    await importer.close()
+    const current = { provider: 'sec', outcome: 'current', added: 0 }
+    expect((await updateBars(null, updating)).toSorted((a, b) => a.ticker.localeCompare(b.ticker))).toMatchObject([
+      { ticker: 'AAPL', ...current },
+      { ticker: 'BRK.B', ...current },
+    ])
+    filedUntil('2025-12-31')
+    vendor.calls.length = 0
+    const [updated] = await updateBars(['AAPL'], updating)
+    expect(updated).toMatchObject({ outcome: 'loaded', note: expect.stringContaining('3 reports') })
+    expect(updated!.added).toBeGreaterThan(0)
+    expect(vendor.calls.map(({ path }) => path)).toEqual([NUMBERS.path, '/api/xbrl/companyfacts/CIK0000320193.json'])
   })
 
   it('are not asked without an e-mail address, and a refusal says what is wanted', async () => {

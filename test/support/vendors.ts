@@ -170,7 +170,7 @@ export const VENDORS: Readonly<Record<string, (asked: Asked, history: History) =
       found.toReversed().map(bar => [at(bar) / 1000, bar.low, bar.high, bar.open, bar.close, bar.volume]),
     )
   },
-  sec({ path, headers }) {
+  sec({ path, headers }, history) {
     if (headers['user-agent'] !== KEYS.sec)
       return {
         status: 403,
@@ -186,7 +186,7 @@ export const VENDORS: Readonly<Record<string, (asked: Asked, history: History) =
     const cik = Number(digits)
     if (!Object.values(COMPANIES).includes(cik) || cik === COMPANIES.NEWCO)
       return { status: 404, body: '<?xml version="1.0" encoding="UTF-8"?><Error><Code>NoSuchKey</Code></Error>' }
-    return json(200, companyFacts(cik))
+    return json(200, companyFacts(cik, history('')?.at(-1)?.date))
   },
   twelve({ query, headers: _ }, history) {
     if (query.get('apikey') !== KEYS.twelve)
@@ -216,15 +216,16 @@ export const VENDORS: Readonly<Record<string, (asked: Asked, history: History) =
 /** The numbers of companies at the SEC; the last one has reported nothing. */
 export const COMPANIES: Readonly<Record<string, number>> = { AAPL: 320193, 'BRK-B': 1067983, NEWCO: 42 }
 
-/** Facts of four quarters as the SEC writes them, with values that follow from the company's number. */
-function companyFacts(cik: number): object {
-  const quarters = [1, 2, 3].map(quarter => ({
+/** Reports filed until a day as the SEC writes them, with values that follow from the company's number. */
+function companyFacts(cik: number, until = '2025-12-31'): object {
+  const reports = [1, 2, 3].map(quarter => ({
     start: `2025-0${3 * quarter - 2}-01`,
     end: new Date(Date.UTC(2025, 3 * quarter, 0)).toISOString().slice(0, 10),
     ...{ accn: `0000000000-25-00000${quarter}`, fy: 2025, fp: `Q${quarter}`, form: '10-Q' },
     filed: `2025-${String(3 * quarter + 2).padStart(2, '0')}-02`,
     frame: `CY2025Q${quarter}`,
   }))
+  const quarters = reports.filter(({ filed }) => filed <= until)
   const concept = (unit: string, values: (quarter: number) => number, isInstant = false) => ({
     ...{ label: 'Label', description: 'What the concept means.' },
     units: {

@@ -147,16 +147,20 @@ export async function updateBars(
 }
 
 /**
- * The tickers of each vendor that fetched them. Throws NotFound where none was fetched, InvalidParameter for a named
- * ticker that was not.
+ * The tickers of each vendor that fetched their bars or facts. Throws NotFound where none was fetched, InvalidParameter
+ * for a named ticker that was not.
  */
 export async function groupsOf(importer: Importer, tickers: readonly string[] | null): Promise<Map<string, string[]>> {
+  const all = await importer.tickers()
+  const withFacts = new Set(all.length === 0 ? [] : await importer.store.factTickers())
   const groups = new Map<string, string[]>()
-  for (const ticker of tickers ?? (await importer.tickers())) {
+  for (const ticker of tickers ?? all) {
     const entry = await importer.entry(ticker)
-    const found = entry === null ? null : fetchedFrom(entry.source)
-    if (found !== null) groups.set(found.provider, [...(groups.get(found.provider) ?? []), ticker])
-    else if (tickers !== null) throw notFetched(ticker, entry?.source)
+    const sheets = withFacts.has(ticker) ? Object.values(await importer.store.sheets(ticker)) : []
+    const sources = [entry?.source ?? [], sheets.flatMap(sheet => sheet.sources.map(({ file }) => file))].flat()
+    const names = new Set(sources.flatMap(source => fetchedFrom(source)?.provider ?? []))
+    for (const name of names) groups.set(name, [...(groups.get(name) ?? []), ticker])
+    if (names.size === 0 && tickers !== null) throw notFetched(ticker, entry?.source)
   }
   if (groups.size > 0) return groups
   const fetchOne = remedy('fetch', ['TICKER'], { from: 'PROVIDER' })

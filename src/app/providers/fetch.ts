@@ -288,9 +288,10 @@ export class Fetching {
     const source = { file: sourceOf(name, undefined), format }
     const sheets = await this.#importer.putFacts(own, source, { today: this.#vendor.today })
     const dates = sheets.flatMap(({ first, last }) => [first ?? [], last ?? []].flat()).sort()
+    const isSame = sheets.every(sheet => sheet.added + sheet.replaced === 0)
     return {
       ...nothingOf(ticker, name),
-      outcome: 'loaded',
+      outcome: this.#isUpdate && isSame ? 'current' : 'loaded',
       added: sheets.reduce((sum, sheet) => sum + sheet.added, 0),
       bars: null,
       first: dates[0] ?? null,

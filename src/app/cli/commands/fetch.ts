@@ -75,6 +75,7 @@ const update: Command = {
   examples: ['bands update --all', 'bands update AAPL MSFT', 'bands update --watch tech --dry-run'],
   notes: [
     'Asks the vendor of each ticker for the bars since the last one. Where a split or a dividend has changed the prices, it loads the whole history again, and says how many events changed.',
+    'Asks the SEC again for the reports of each ticker that has some of them.',
     'From Massive, one call brings all stocks of a day, which --all uses.',
   ],
   async run(context, args) {
