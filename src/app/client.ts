@@ -39,6 +39,7 @@ import type { Sweep } from '../research/sweep/result.js'
 import { type OwnFields, Questions } from './client/questions.js'
 import {
   CACHE_BYTES,
+  namedConditions,
   type Opened,
   openRemote as open,
   openLocal,
@@ -71,7 +72,7 @@ abstract class Studies extends Questions {
     const { parseStudy } = await import('../core/params/studies.js')
     const { eventStudy } = await import('../research/study/event-study.js')
     const query = parseStudy(params, this.known)
-    return this.#ask(options, (market, all) => eventStudy(market, query, all))
+    return this.#ask(params, options, (market, all) => eventStudy(market, query, all))
   }
 
   /** Events traded by rules: trades, equity and their statistics. */
@@ -79,7 +80,7 @@ abstract class Studies extends Questions {
     const { parseBacktest } = await import('../core/params/backtest.js')
     const { backtest } = await import('../research/backtest/backtest.js')
     const { strategy, run, notes } = parseBacktest(params, await this.#strategyContext('strategy' in Object(params)))
-    return noted(notes, await this.#ask(options, (market, all) => backtest(market, strategy, run, all)))
+    return noted(notes, await this.#ask(params, options, (market, all) => backtest(market, strategy, run, all)))
   }
 
   /** Every combination of some values of a strategy: `{ …, vary: { hold: [5, 10, 20] } }`; whether the best of them is real. */
@@ -87,7 +88,7 @@ abstract class Studies extends Questions {
     const { parseGrid } = await import('../core/params/grid.js')
     const { grid } = await import('../research/backtest/grid.js')
     const query = parseGrid(params, await this.#strategyContext('strategy' in Object(params)))
-    return noted(query.notes, await this.#ask(options, (market, all) => grid(market, query, all)))
+    return noted(query.notes, await this.#ask(params, options, (market, all) => grid(market, query, all)))
   }
 
   /** Strategies side by side over the days that all have: statistics, years, correlations, differences of Sharpe ratios. */
@@ -95,7 +96,7 @@ abstract class Studies extends Questions {
     const { parseCompare } = await import('../core/params/grid.js')
     const { compare } = await import('../research/backtest/compare.js')
     const query = parseCompare(params, await this.#strategyContext(true))
-    return noted(query.notes, await this.#ask(options, (market, all) => compare(market, query, all)))
+    return noted(query.notes, await this.#ask(params, options, (market, all) => compare(market, query, all)))
   }
 
   /** Tests every field, band and window at once. The p-values are corrected for the number of tests. */
@@ -103,7 +104,7 @@ abstract class Studies extends Questions {
     const { parseSweep } = await import('../core/params/studies.js')
     const { sweep } = await import('../research/sweep/sweep.js')
     const query = parseSweep(params, this.known)
-    return this.#ask(options, (market, all) => sweep(market, query, all))
+    return this.#ask(params, options, (market, all) => sweep(market, query, all))
   }
 
   /** Makes the same HTML page as `--report`. The page needs no other file. */
@@ -124,7 +125,6 @@ abstract class Studies extends Questions {
     }
   }
 
-  /** Counts the trials of a question in the trial log. */
   /** @param hasFile a strategy file may mean all loaded tickers */
   async #strategyContext(hasFile: boolean): Promise<BacktestContext> {
     const about = { tier: this.tier, fields: this.known }
@@ -132,12 +132,13 @@ abstract class Studies extends Questions {
   }
 
   async #ask<Found extends { warnings: string[] }>(
+    params: object,
     options: ProgressOptions,
     work: (market: PricedSource, options: ProgressOptions & { trials: Trials | null }) => Promise<Found>,
   ): Promise<Found & OwnFields> {
     checkOptions('ways', options, { step: checkFunction })
     const market = await this.#prices()
-    return this.withDefinitions(await this.#counted(trials => work(market, { ...options, trials })))
+    return this.withDefinitions(params, await this.#counted(trials => work(market, { ...options, trials })))
   }
 
   /** Tallies of a server are not counted, because a server's events need no local data. */
@@ -288,7 +289,8 @@ export async function openBands(options: BandsOptions = {}): Promise<BandsClient
   const { db, tier, asOf, ledger = true, fields, threads, cacheBytes = CACHE_BYTES } = options
   const emulated = tier === undefined ? null : tierValue('tier', tier)
   const day = asOf === undefined ? null : dayValue('as_of', asOf)
-  const known = fields === undefined ? BUILT_IN : await ownFields(fields)
+  const set = fields === undefined ? BUILT_IN : await ownFields(fields)
+  const known = { ...set, conditions: await namedConditions({ db }) }
   const opened = await openLocal({ db, threads, cacheBytes, fields: known, tier: emulated, asOf: day })
   const { path, sample } = opened
   return new BandsClient(opened, { path, sample, tier: emulated, ledger: ledger ? { db } : null })
@@ -369,7 +371,7 @@ export class BandsClient extends Studies {
 
   /** Explains why a bar has its band (default: the newest bar). */
   async explain(params: ExplainParams): Promise<Explanation & OwnFields> {
-    return this.withDefinitions(await explain(this.#local, parseExplain(params, this.known)))
+    return this.withDefinitions(params, await explain(this.#local, parseExplain(params, this.known)))
   }
 
   /**
@@ -378,9 +380,10 @@ export class BandsClient extends Studies {
    */
   async screen(params: ScreenParams): Promise<Screen & OwnFields> {
     const { tickers, ...others } = objectOf('params', params)
-    const { as_of: day, ...query } = parseScreen(others, this.known)
+    const { as_of: day, ...asked } = parseScreen(others, this.known)
     const local = day === undefined ? this.#local : this.#local.on(day)
-    return this.withDefinitions(await screen(local, { ...query, tickers: await this.#tickersOrAll(tickers) }))
+    const query = { ...asked, tickers: await this.#tickersOrAll(tickers) }
+    return this.withDefinitions(params, await screen(local, query))
   }
 
   /**
@@ -396,7 +399,7 @@ export class BandsClient extends Studies {
       })
     const chosen = await this.#tickersOrAll(tickers)
     const { found } = await changes(this.#local, { ...query, since, tickers: chosen })
-    return this.withDefinitions(found)
+    return this.withDefinitions(params, found)
   }
 
   /**

@@ -49,6 +49,11 @@ async function filled(line: string): Promise<string> {
     await ask(`watch add ${list} AAPL GSPC`)
     return named.replace('{list}', list)
   }
+  if (line.includes('{condition}')) {
+    const condition = `condition_${made}`
+    await ask(`conditions add ${condition} rsi_zone=oversold`)
+    return named.replace('{condition}', condition)
+  }
   if (!line.includes('{key}')) return named
   const { identity } = JSON.parse((await ask('keys create alice --json')).out)
   return named.replace('{key}', identity)
@@ -68,6 +73,7 @@ beforeAll(async () => {
   await ask(`import ${BARS}`)
   await ask('accounts create alice --tier plus')
   await ask('watch add tech AAPL GSPC')
+  await ask('conditions add dip rsi_zone=oversold')
   vendor = await fakeVendor('coinbase', { history: symbol => walk(symbol, { everyDay: true }) })
   mkdirSync(folder.file('config'), { recursive: true })
   writeFileSync(folder.file('config/providers.yaml'), `coinbase: { like: coinbase, base: '${vendor.base}' }\n`)
@@ -118,6 +124,10 @@ const LINES: Readonly<Record<string, string>> = {
   'watch list': 'watch list',
   'watch show': 'watch show tech',
   'watch remove': 'watch remove {list} GSPC',
+  'conditions add': 'conditions add mine2 rsi_zone=oversold',
+  'conditions list': 'conditions list',
+  'conditions show': 'conditions show dip',
+  'conditions remove': 'conditions remove {condition}',
   'accounts list': 'accounts list',
   'accounts set-tier': 'accounts set-tier alice pro',
   'accounts usage': 'accounts usage --limit 7',

@@ -41,15 +41,8 @@ describe('bands watch', () => {
     expect((await json('watch list')).lists).toHaveLength(1)
   })
 
-  test('keeps a condition as it is printed', async () => {
-    const { run } = await import('./support/run.js')
-    const words = ['watch', 'add', 'dips', '--when', '( RSI_ZONE in (Oversold) )', '--json']
-    const made = await run(words, { env })
-    expect(JSON.parse(made.out)).toEqual({
-      ...{ schema: 'bands.watch-list/1', name: 'dips', condition: 'rsi_zone = oversold', tickers: [] },
-    })
-    const wrong = await run(['watch', 'add', 'dips2', '--when', 'rsi_zone = oversld'], { env })
-    expectRefusal(wrong, 2, '--when, column 12: "oversld" is no band of rsi_zone')
+  test('takes a named condition as the list of the tickers for which it holds', async () => {
+    expect((await ask('conditions add dips rsi_zone=oversold')).code).toBe(0)
     expectEnd(await ask('changes --watch dips'), 0, 'the list dips, rsi_zone = oversold, holds of no ticker')
     const none = JSON.parse((await ask('screen rsi_zone!=neutral --watch dips --json')).out)
     expect(none).toMatchObject({ scanned: 0, matches: [] })
@@ -61,18 +54,18 @@ describe('bands watch', () => {
   })
 
   test.each([
+    ['watch add dips AAPL', 2, 'dips is the condition "rsi_zone = oversold" already'],
     [
-      'watch add dips AAPL',
+      'conditions add tech rsi_zone=oversold',
       2,
-      'the list dips is of "rsi_zone = oversold"; take it away before it is of anything else.',
+      'tech is a list of tickers already; bands watch remove tech removes it.',
     ],
-    ['watch add tech --when macd_state', 2, '--when, column'],
-    ['watch add new', 2, 'which tickers is missing, or --when C.'],
+    ['watch add new', 2, 'TICKER is missing.'],
     ['watch add 7 AAPL', 2, 'name "7" is not letters, digits, _ and -, at most 40, a letter first.'],
     ['watch add Close AAPL', 2, 'Close is a column of the exports; they have ticker, timeframe, date, open, '],
     ['watch add rsi_zone AAPL', 2, 'rsi_zone is a field of bands already; choose another name for the list.'],
     ['watch add new A,B!', 2, 'ticker "B!" is not 1 to 16 characters'],
-    ['watch add new AAPL --when rsi_zone=oversold', 2, '--when chooses the tickers of a list'],
+    ['watch add new AAPL --when rsi_zone=oversold', 2, 'there is no option "--when" of watch add'],
     ['watch show tch', 3, 'there is no list "tch"; there are dips, tech.'],
     ['watch remove tech AAPM', 3, 'AAPM is not in the list tech.'],
     ['watch remove nobody', 3, 'there is no list "nobody"'],

@@ -43,6 +43,10 @@ const ROWS: readonly Row[] = [
   ['watch list', 'your lists of tickers', () => import('./commands/watch.js')],
   ['watch show', 'the tickers of a list', () => import('./commands/watch.js')],
   ['watch remove', 'remove tickers from a list, or the whole list', () => import('./commands/watch.js')],
+  ['conditions add', 'give a condition a name, for @NAME', () => import('./commands/watch.js')],
+  ['conditions list', 'your named conditions', () => import('./commands/watch.js')],
+  ['conditions show', 'the condition of a name', () => import('./commands/watch.js')],
+  ['conditions remove', 'remove a named condition', () => import('./commands/watch.js')],
   ['facts', 'the loaded facts of a ticker, with their dates and files', () => import('./commands/data.js')],
   ['status', 'the loaded data, and how fresh they are', () => import('./commands/data.js')],
   ['verify', 'check that the database is as it was written', () => import('./commands/data.js')],
@@ -89,13 +93,16 @@ export const CATALOGUE: readonly Entry[] = ROWS.map(([name, summary, load]) => (
 export const GROUPS: Readonly<Record<string, string>> = {
   scan: 'tickers that stand out',
   watch: 'your lists of tickers',
+  conditions: 'your named conditions',
   check: 'test for look-ahead bias',
   accounts: 'customers of a server, and their credits',
   keys: 'their API keys',
 }
 
 /** The command of a group that a line without its second word means. */
-export const GROUP_FIRST: Readonly<Record<string, string>> = { watch: 'show', accounts: 'list', keys: 'list' }
+export const GROUP_FIRST: Readonly<Record<string, string>> = {
+  ...{ watch: 'show', conditions: 'list', accounts: 'list', keys: 'list' },
+}
 
 /** First words of command lines, each once. */
 export const TOP_WORDS: readonly string[] = [...new Set(CATALOGUE.map(({ name }) => name.split(' ')[0]!))]

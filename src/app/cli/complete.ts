@@ -86,7 +86,9 @@ async function lineOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise
   }
   const named = values.get('--fields-file') || env.BANDS_FIELDS_FILE
   // A broken file is reported when the command runs.
-  return { ...line, fields: await fieldsUnlessBroken(named ? { fields_file: named } : {}, env) }
+  const fields = await fieldsUnlessBroken(named ? { fields_file: named } : {}, env)
+  const { namedConditions } = await import('../open/database.js')
+  return { ...line, fields: { ...fields, conditions: await namedConditions({ db: values.get('--db'), env }) } }
 }
 
 function takeOption(line: Line, word: string): void {

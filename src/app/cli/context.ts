@@ -28,6 +28,8 @@ export class Context {
   outcome = 0
   /** Own fields that were looked up for the question, by name, with the hash of their definition. */
   readonly #own: ReadonlyMap<string, string>
+  /** Named conditions that were looked up, by name. */
+  readonly #conditions: ReadonlyMap<string, string>
   #opened: Opened | null = null
   #remote: Promise<Remote | null> | null = null
   #usedRemote: Remote | null = null
@@ -41,13 +43,14 @@ export class Context {
   #forget: (() => void) | null = null
 
   constructor(world: World, config: Config, format: Format | null, argv: readonly string[], fields: FieldSet) {
-    const { set, used } = noting(fields)
+    const { set, used, conditions } = noting(fields)
     this.world = world
     this.config = config
     this.format = format
     this.argv = argv
     this.fields = set
     this.#own = used
+    this.#conditions = conditions
   }
 
   /** The options that choose the database. */
@@ -199,14 +202,19 @@ export class Context {
     this.#shown = true
     const { format, config } = this
     const out = whole || this.isRowByRow ? this.world.out : paged(this.world)
-    const document = this.withOwnFields(answer.document)
+    const document = this.withOwnNames(answer.document)
     await write({ ...answer, document }, { format, raw: config.csv_raw, out, screen: () => this.screen() }, style)
   }
 
-  /** A document of an answer, with the hashes of the definitions of the user's own fields in it. */
-  withOwnFields(document: unknown): unknown {
+  /** A document of an answer, with the definitions of the user's own fields, by hash, and of the user's conditions. */
+  withOwnNames(document: unknown): unknown {
     const isObject = typeof document === 'object' && document !== null && !Array.isArray(document)
-    return this.#own.size === 0 || !isObject ? document : { ...document, own_fields: Object.fromEntries(this.#own) }
+    if (!isObject) return document
+    return {
+      ...document,
+      ...(this.#own.size > 0 && { own_fields: Object.fromEntries(this.#own) }),
+      ...(this.#conditions.size > 0 && { named_conditions: Object.fromEntries(this.#conditions) }),
+    }
   }
 
   /** The screen for people. A requested table is drawn even into a pipe. */
@@ -308,6 +316,8 @@ export class Context {
     if (this.opened?.sample) await this.notice(await sampleNotice(this.opened.local))
     await this.#noticeEnd()
     for (const mark of this.opened?.bands.marks ?? []) await this.notice(mark)
+    if (this.#shown && this.format !== 'json')
+      for (const [name, condition] of this.#conditions) await this.notice(`@${name} is ${condition}`)
     if (this.asked === null || !this.#shown) return
     await this.hint(remoteHint(this.asked, this.config))
   }
@@ -351,16 +361,34 @@ export class Stopped extends Error {
   }
 }
 
-/** Records the used own fields: an answer names their definitions. */
-function noting(fields: FieldSet): { set: FieldSet; used: ReadonlyMap<string, string> } {
+/** Records the used own fields and named conditions: an answer names their definitions. */
+function noting(fields: FieldSet) {
   const used = new Map<string, string>()
-  if (fields.all.every(({ hash }) => hash === undefined)) return { set: fields, used }
+  const conditions = new Map<string, string>()
+  const known = fields.conditions
   const named = (name: string): AnyField | undefined => {
     const field = fields.named(name)
     if (field?.hash !== undefined) used.set(name, field.hash)
     return field
   }
-  return { set: { ...fields, named }, used }
+  const conditionNamed = (name: string): string | undefined => {
+    const text = known?.named(name)
+    if (text !== undefined) conditions.set(name, text)
+    return text
+  }
+  // Built-in fields have no definitions to record.
+  const set: FieldSet = {
+    ...(fields.all.every(({ hash }) => hash === undefined) ? fields : { ...fields, named }),
+    ...(known && {
+      conditions: {
+        get names() {
+          return known.names
+        },
+        named: conditionNamed,
+      },
+    }),
+  }
+  return { set, used, conditions }
 }
 
 /** A hint with the answering server and the remaining credits of the key's account. */

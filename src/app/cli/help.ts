@@ -27,7 +27,7 @@ All commands: bands help all            One command: bands COMMAND --help
 /** Every first word of a command line, by what it is for. */
 export const PURPOSES: Readonly<Record<string, readonly string[]>> = {
   Ask: ['events', 'tally', 'now', 'transitions', 'explain', 'show', 'facts', 'export'],
-  Market: ['screen', 'changes', 'scan', 'watch'],
+  Market: ['screen', 'changes', 'scan', 'watch', 'conditions'],
   Test: ['study', 'backtest', 'compare', 'sweep', 'trials', 'check'],
   Data: ['import', 'fetch', 'update', 'providers', 'pull', 'simulate', 'status', 'rename', 'remove', 'rebuild'],
   Keep: ['verify', 'backup', 'restore', 'unlock'],

@@ -32,13 +32,22 @@ export function sortWords(words: readonly string[], known: Vocabulary, exactly =
     if (!found[kind].includes(word)) found[kind].push(word)
   }
   for (const text of words) {
-    if (text === '-' || text.startsWith('@')) put('tickers', text)
+    const condition = conditionMeant(text, known.fields)
+    if (condition !== undefined) put('conditions', condition)
+    else if (text === '-' || text.startsWith('@')) put('tickers', text)
     else if (isComplete(text, known.fields)) put('conditions', text)
     else
       for (const word of text.includes(' ') ? [text] : text.split(',').filter(part => part !== ''))
         put(...kindOf(word, known, exactly))
   }
   return found
+}
+
+/** The nearest named condition of `@NAME`; undefined for other words, such as a file of tickers. */
+function conditionMeant(text: string, { conditions }: FieldSet): string | undefined {
+  if (!/^@\w+$/.test(text) || conditions === undefined) return undefined
+  const [name] = suggest(text.slice(1).toLowerCase(), conditions.names)
+  return name && `@${name}`
 }
 
 function kindOf(word: string, { fields, tickers }: Vocabulary, exactly: boolean): [keyof Found, string] {

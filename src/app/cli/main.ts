@@ -3,9 +3,18 @@
 // Out: text on stdout, messages on stderr, and an exit code.
 
 import { FileLost, wrong } from '../../core/errors.js'
+import type { FieldSet } from '../../core/fields/index.js'
 import { wordValue } from '../../core/params/values.js'
 import type { Args, Command } from './command.js'
-import { fieldsIn, fieldsUnlessBroken, hasConfigFile, readConfig, type SavedSettings, SETTINGS } from './config.js'
+import {
+  type Config,
+  fieldsIn,
+  fieldsUnlessBroken,
+  hasConfigFile,
+  readConfig,
+  type SavedSettings,
+  SETTINGS,
+} from './config.js'
 import { Context, Stopped } from './context.js'
 import { type Format, QUESTION_OUTPUTS } from './output.js'
 import { ClosedPipe, paged, processWorld, type World, widthOf } from './world.js'
@@ -47,10 +56,16 @@ async function answer(argv: readonly string[], world: World, run: { context?: Co
   }
   const { command, args, globals } = request
   const config = readConfig(globals.params(Object.keys(SETTINGS)), world.env, await savedSettings(world.env, command))
-  const fields = await (command.withoutFields ? fieldsUnlessBroken : fieldsIn)(config, world.env)
+  const fields = command.withoutFields ? await fieldsUnlessBroken(config, world.env) : await knownFields(config, world)
   run.context = new Context(world, config, formatOf(globals, command.outputs ?? QUESTION_OUTPUTS), argv, fields)
   await command.run(run.context, args)
   return run.context.outcome
+}
+
+/** The fields and the named conditions that a line may use. */
+async function knownFields(config: Config, { env }: World): Promise<FieldSet> {
+  const [fields, { namedConditions }] = await Promise.all([fieldsIn(config, env), import('../open/database.js')])
+  return { ...fields, conditions: await namedConditions({ db: config.db, env }) }
 }
 
 /** The settings of config.json. Only the command that examines a broken file runs without them. */

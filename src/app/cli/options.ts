@@ -198,6 +198,8 @@ async function tickersOfCondition(
 function isField(word: string, fields: FieldSet): boolean {
   // A ticker may have = in it: `CL=F`.
   const isTicker = parseTicker(word) !== null && fields.named(word.split('=')[0]!) === undefined
+  // A word like @tickers.txt names a file.
+  if (word.startsWith('@')) return fields.conditions?.named(word.slice(1)) !== undefined
   return fields.named(word) !== undefined || word.includes('_') || (isCondition(word) && !isTicker)
 }
 

@@ -455,7 +455,10 @@ function exampleFor({ known, parts }: Line, spec: OptionSpec): string | null {
 
 /** Adds what the command cannot do without. */
 function complete(line: Line): void {
-  const { needsOneOf = [] } = line.command
+  const { needsOneOf = [], arguments: words = [] } = line.command
+  const typed = line.parts.filter(part => typeof part === 'string').length
+  if (words.at(-1)?.[0] === '<TICKER...>' && typed === words.length - 1)
+    line.parts.push(...line.known.tickers.slice(0, 1))
   const isFile = line.parts.some(part => typeof part === 'string' && /\.(ya?ml|json)$/.test(part))
   // Named tickers replace --all.
   const isNamed = needsOneOf[0] === '--all' && line.parts.some(part => typeof part === 'string')

@@ -5,6 +5,7 @@
 import { worded } from '../../core/errors.js'
 import type { AnyField, FieldSet } from '../../core/fields/index.js'
 import { isRuled } from '../../core/language/as-field.js'
+import { NAMED_CONDITION } from '../../core/language/condition.js'
 import { readRank } from '../../core/language/rank.js'
 import { dateOf } from '../../core/model/day.js'
 import type { EventHistory, EventsPage, HistoryQuery, OversoldPage, PoolQuery } from '../../core/model/event.js'
@@ -63,7 +64,8 @@ export abstract class Questions {
   async events(params: EventsParams): Promise<EventsPage & Noted> {
     const query = parseEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.known)
     const page = await this.#bands.events(query)
-    return this.withDefinitions({ ...page, notes: page.total_occurrences > 0 ? [] : await this.#whyNone(query) })
+    const notes = page.total_occurrences > 0 ? [] : await this.#whyNone(query)
+    return this.withDefinitions(params, { ...page, notes })
   }
 
   /**
@@ -74,7 +76,7 @@ export abstract class Questions {
     const query = parsePoolEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.known)
     const found = await poolEvents(this.#bands, query)
     const { notes } = await this.#noted(query, { ...found, events: found.total_occurrences })
-    return this.withDefinitions({ ...found, notes })
+    return this.withDefinitions(params, { ...found, notes })
   }
 
   /** `GET /v1/scan/oversold`: the oversold tickers; `limit` as above (default 20). */
@@ -90,7 +92,8 @@ export abstract class Questions {
   async history(params: HistoryParams): Promise<EventHistory & Noted> {
     const query = parseHistory(params, this.known)
     const history = await eventHistory(this.#bands, query)
-    return this.withDefinitions({ ...history, notes: history.events.length > 0 ? [] : await this.#whyNone(query) })
+    const notes = history.events.length > 0 ? [] : await this.#whyNone(query)
+    return this.withDefinitions(params, { ...history, notes })
   }
 
   /**
@@ -102,7 +105,7 @@ export abstract class Questions {
     const pool = parsePool(withoutPart(TALLY, written), this.known)
     const query = { ...pool, ...tallyOptions(written, pool.timeframe) }
     const found = await this.withTrialLog(trials => tally(this.#bands, query, { trials }))
-    return this.withDefinitions(await this.#noted(pool, found))
+    return this.withDefinitions(params, await this.#noted(pool, found))
   }
 
   /** Runs a question with the trial log, or with null if there is none. */
@@ -113,7 +116,7 @@ export abstract class Questions {
   /** Which band follows which, and how long each lasts, in bars; with a context also by the band that it was in. */
   async transitions(params: TransitionsParams): Promise<Transitions & Noted> {
     const pool = parseTransitions(params, this.known)
-    return this.withDefinitions(await this.#noted(pool, await transitionsOf(this.#bands, pool)))
+    return this.withDefinitions(params, await this.#noted(pool, await transitionsOf(this.#bands, pool)))
   }
 
   /**
@@ -124,7 +127,8 @@ export abstract class Questions {
     const { tickers, field: fields, timeframe, ...filter } = readParams(NOW, params, this.known)
     const chosen = await fieldsFor(this.#bands, tickers.length === 0 ? [] : fields, { ticker: tickers[0], timeframe })
     const skip = fields === undefined ? await this.#bands.missing?.() : undefined
-    return this.withDefinitions(await now(this.#bands, { tickers, ...chosen, timeframe, skip, ...filter }))
+    const query = { tickers, ...chosen, timeframe, skip, ...filter }
+    return this.withDefinitions(params, await now(this.#bands, query))
   }
 
   /** The 21 band fields with tier and vocabulary. */
@@ -136,10 +140,11 @@ export abstract class Questions {
     await this.#bands.close()
   }
 
-  /** Adds the hashes of the user's own definitions that an answer uses. */
-  protected withDefinitions<Answer extends object>(answer: Answer): Answer & OwnFields {
+  /** Adds the hashes of the user's own fields that an answer uses, and the named conditions of its question. */
+  protected withDefinitions<Answer extends object>(params: object, answer: Answer): Answer & OwnFields {
     const own = definitionsIn(answer, this.known)
-    return own === null ? answer : { ...answer, own_fields: own }
+    const conditions = conditionsIn(params, this.known)
+    return { ...answer, ...(own && { own_fields: own }), ...(conditions && { named_conditions: conditions }) }
   }
 
   /** Whether the limits of the specification apply: at a tier, and at a server. */
@@ -171,6 +176,8 @@ export abstract class Questions {
 export interface OwnFields {
   /** The hash of each used definition by field name; absent if there are none. */
   own_fields?: Record<string, string>
+  /** What each `@NAME` of the question means, by name; absent if there are none. */
+  named_conditions?: Record<string, string>
 }
 
 /** The keys of an answer that name a field, or a condition instead. */
@@ -181,6 +188,24 @@ function definitionsIn(answer: object, fields: FieldSet): Record<string, string>
   if (fields.all.every(({ hash }) => hash === undefined)) return null
   const used = new Map<string, string>()
   for (const name of namesIn(answer)) addTo(used, name, fields)
+  return used.size === 0 ? null : Object.fromEntries(used)
+}
+
+/** The named conditions in the texts of a question, with those in their own texts; null if there are none. */
+function conditionsIn(params: object, { conditions }: FieldSet): Record<string, string> | null {
+  const used = new Map<string, string>()
+  const walk = (value: unknown): void => {
+    if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) walk(one)
+    if (typeof value !== 'string') return
+    for (const [, written] of value.matchAll(NAMED_CONDITION)) {
+      const name = written!.toLowerCase()
+      const text = used.has(name) ? undefined : conditions?.named(name)
+      if (text === undefined) continue
+      used.set(name, text)
+      walk(text)
+    }
+  }
+  walk(params)
   return used.size === 0 ? null : Object.fromEntries(used)
 }
 

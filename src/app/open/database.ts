@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { builtPath } from '../../core/built.js'
 import { Busy, NotFound, remedy, StorageError } from '../../core/errors.js'
 import type { FieldSet } from '../../core/fields/index.js'
+import type { NamedConditions } from '../../core/language/condition.js'
 import { type Day, dayAt } from '../../core/model/day.js'
 import type { Tier } from '../../core/model/terms.js'
 import type { Lists, ReadLists, ReadTrials, Trials } from '../../core/source.js'
@@ -230,6 +231,24 @@ export async function openListsForReading(choice: DatabaseChoice = {}): Promise<
   await companionPath('lists', choice)
   const { openSqliteListsForReading } = await import('../../data/store/sqlite/lists.js')
   return openSqliteListsForReading(filesOf(choice).lists)
+}
+
+/** The conditions that a user has named, read when the first is looked up. */
+export async function namedConditions(choice: DatabaseChoice = {}): Promise<NamedConditions> {
+  const { lists } = filesOf(choice)
+  if (!existsSync(lists)) return { names: [], named: () => undefined }
+  const { readConditions } = await import('../../data/store/sqlite/lists.js')
+  let found: ReadonlyMap<string, string> | null = null
+  const all = (): ReadonlyMap<string, string> => {
+    found ??= readConditions(lists)
+    return found
+  }
+  return {
+    get names() {
+      return [...all().keys()]
+    },
+    named: name => all().get(name),
+  }
 }
 
 /**

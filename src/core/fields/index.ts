@@ -3,6 +3,7 @@
 // Out: a band, or none, for each bar.
 
 import { isRuled, type RuledField, rulesInWords } from '../language/as-field.js'
+import type { NamedConditions } from '../language/condition.js'
 import {
   earningsProximity,
   earningsSurprise,
@@ -69,6 +70,8 @@ export interface FieldSet<Known extends AnyField = AnyField> {
   readonly all: readonly Known[]
   readonly names: readonly string[]
   named(name: string): Known | undefined
+  /** The conditions that the user has named; absent at a server. */
+  readonly conditions?: NamedConditions
 }
 
 /** A field from bars and facts, or from the bands of other fields. */

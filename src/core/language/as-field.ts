@@ -88,7 +88,7 @@ export function isConditionField(field: KnownField): field is ConditionField {
 
 /** Whether a name can be that of a condition: names of fields are one word. */
 export function isCondition(name: string): boolean {
-  return /[\s=()]/.test(name)
+  return /[\s=()@]/.test(name)
 }
 
 /** The lag of conditions on named tickers: `other tickers 2 bars before`; empty without a lag. */

@@ -2,7 +2,7 @@
 // In: text.
 // Out: a tree, and its truth or its number at each bar.
 
-import { quoted, suggest } from '../errors.js'
+import { InvalidParameter, quoted, suggest } from '../errors.js'
 import { parseTicker, TICKER_SHAPE, TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import { type Origin, Reader } from './reader.js'
 
@@ -133,10 +133,41 @@ class Grammar {
 
   #atom(): Condition {
     const { word } = this.#reader
+    const { conditions } = this.#vocabulary
+    if (word.text === '@' && word.kind === 'sign' && conditions !== undefined) return this.#named(conditions)
     if (!this.#reader.takes('(')) return this.#test()
     const inner = this.#reader.nested(() => this.#condition(), word)
     this.#reader.needs(')')
     return inner
+  }
+
+  /** `@cheap`: the condition of that name. */
+  #named(conditions: NamedConditions): Condition {
+    const reader = this.#reader
+    reader.step()
+    const { kind, text: name, glued } = reader.word
+    reader.allows('the name of a condition', conditions.names)
+    if (kind !== 'word' || !glued) return reader.fail({ what: 'the name of a condition follows "@", without a blank' })
+    const text = conditions.named(name)
+    const hint = 'No condition has a name yet.'
+    if (text === undefined)
+      return reader.fail({ what: `there is no condition @${name}`, ...(conditions.names.length === 0 && { hint }) })
+    const circle = circleFrom(name, conditions)
+    if (circle !== null)
+      return reader.fail({
+        what: `@${name} uses itself, by way of ${circle.join(', ')}`,
+        meant: [],
+        isWordFine: true,
+      })
+    try {
+      const condition = new Grammar(text, this.#vocabulary, { param: `@${name}` }).complete()
+      reader.step()
+      return condition
+    } catch (error) {
+      if (!(error instanceof InvalidParameter)) throw error
+      const why = error.message.replace(/\.$/, '')
+      return reader.fail({ what: `@${name} means ${quoted(text)}: ${why}`, meant: [], isWordFine: true })
+    }
   }
 
   #test(): Test {
@@ -349,7 +380,35 @@ export function subjectsOf(condition: Condition): Subject[] {
 export interface Vocabulary {
   named(name: string): { readonly name: string; readonly bands: readonly string[] } | undefined
   readonly names: readonly string[]
+  /** What `@NAME` may mean; absent where no name may stand. */
+  readonly conditions?: NamedConditions
 }
+
+/** The conditions that a user has named. */
+export interface NamedConditions {
+  readonly names: readonly string[]
+  named(name: string): string | undefined
+}
+
+/** The names from a condition back to itself, `@b, @a`; null where it does not use itself. */
+function circleFrom(name: string, conditions: NamedConditions): string[] | null {
+  const seen = new Set<string>()
+  const search = (at: string): string[] | null => {
+    for (const [written, next] of (conditions.named(at) ?? '').matchAll(NAMED_CONDITION)) {
+      const other = next!.toLowerCase()
+      if (other === name) return [written!]
+      if (seen.has(other)) continue
+      seen.add(other)
+      const rest = search(other)
+      if (rest !== null) return [written!, ...rest]
+    }
+    return null
+  }
+  return search(name)
+}
+
+/** `@cheap`, but not the timeframe of `rsi_zone@weekly` */
+export const NAMED_CONDITION = /(?<!\w)@([a-z]\w*)/gi
 
 /** Common names of fields that are no part of the real name. */
 const COMMON_NAMES: Readonly<Record<string, string>> = {

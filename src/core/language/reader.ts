@@ -39,6 +39,8 @@ interface Remarks {
   hint?: string
   /** Replaces the nearest allowed word. */
   meant?: readonly string[]
+  /** No other word would help, so that none is listed. */
+  isWordFine?: boolean
 }
 
 /** The words of a text one by one, and the words allowed at the current position. */
@@ -128,12 +130,14 @@ export class Reader {
   }
 
   /** Refuses the current word. */
-  fail({ what, hint, meant }: Remarks = {}): never {
-    const { word, allowed } = this
+  fail({ what, hint, meant, isWordFine = false }: Remarks = {}): never {
+    const { word } = this
+    const allowed = isWordFine ? [] : this.allowed
     const near = meant ?? nearest(word, allowed)
     const wrong = word.kind === 'quoted' ? `${quoted(word.text)} is in quotes` : what
     const end = hint === undefined ? '' : ` ${hint}`
-    this.#refuse(word, `${wrong ?? notAllowed(word)}; allowed here: ${this.#listed()}`, allowed, near, end)
+    const list = isWordFine ? '' : `; allowed here: ${this.#listed()}`
+    this.#refuse(word, `${wrong ?? notAllowed(word)}${list}`, allowed, near, end)
   }
 
   /** Reports an error at the current word, or at the beginning of a part. */

@@ -85,7 +85,7 @@ async function pool(context: Context, args: Args, { tickers, ...place }: PoolTar
 
 async function page(context: Context, query: EventsQuery): Promise<number> {
   const found: EventsPage = await (await context.bands()).events(query)
-  await context.out.write(json(context.withOwnFields(found), context.out.terminal))
+  await context.out.write(json(context.withOwnNames(found), context.out.terminal))
   return found.total_occurrences
 }
 

@@ -1,4 +1,4 @@
-import { NotFound, quoted, remedy, suggest, wrong } from '../../../core/errors.js'
+import { NotFound, quoted, remedy, sentence, suggest, wrong } from '../../../core/errors.js'
 import { count } from '../../../core/numbers.js'
 import { refuse } from '../../../core/params/values.js'
 import type { NamedList } from '../../../core/source.js'
@@ -10,52 +10,26 @@ import { oneRow } from '../output.js'
 import { allLists, listNamed, namedTickers } from '../tickers.js'
 
 const NAME = ['<NAME>', 'the list (bands watch list); case does not matter'] as const
+const CONDITION_NAME = ['<NAME>', 'the condition (bands conditions list); case does not matter'] as const
 
 const add: Command = {
   arguments: [
     ['<NAME>', 'the list, made if there is none: letters, digits, _ and -, at most 40, a letter first'],
-    ['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input)', ['TICKER']],
+    ['<TICKER...>', 'tickers (A B, A,B, @FILE, or - for standard input)', ['TICKER']],
   ],
-  options: [['--when <C>', 'in place of tickers: those for which a condition holds, such as "rsi_zone = oversold"']],
-  examples: ['bands watch add tech AAPL', 'bands watch add dips --when "rsi_zone = oversold"'],
+  examples: ['bands watch add tech AAPL', 'bands watch add tech MSFT @more.txt'],
   notes: [
-    'Lists are your own, in a file next to the database; bands backup copies them. Every command that takes --tickers takes --watch NAME.',
+    'Lists are your own, in a file next to the database; bands backup copies them. Every command that takes --tickers takes --watch NAME, also with the name of a condition (bands conditions).',
   ],
   async run(context, args) {
     const name = await nameValue(args.argument(0)!)
     const tickers = await namedTickers(args.rest(1), context.world)
-    const when = args.text('when')
-    if (when === undefined && tickers.length === 0)
-      throw wrong('tickers', 'which tickers is missing, or --when C.', {
-        allowed: 'bands watch add NAME TICKER..., or bands watch add NAME --when C',
-      })
-    if (when !== undefined && tickers.length > 0)
-      throw wrong('when', '--when chooses the tickers of a list; leave out those on the line.')
-    const condition = when === undefined ? null : await printed(context, when)
     const lists = context.closing(await openLists(context.choice))
-    checkKind(await lists.named(name), condition)
-    await showList(context, await (condition === null ? lists.add(name, tickers) : lists.addCondition(name, condition)))
+    const there = await lists.named(name)
+    if (there !== undefined && there.condition !== null) throw isTaken(there)
+    await showList(context, await lists.add(name, tickers))
     await noticeMissingTickers(context, tickers)
   },
-}
-
-/** A list is of tickers or of one condition. */
-function checkKind(there: NamedList | undefined, condition: string | null): void {
-  if (there === undefined || there.condition === condition) return
-  const [is, wanted] =
-    there.condition === null ? ['of tickers', 'a condition'] : [`of ${quoted(there.condition)}`, 'anything else']
-  throw wrong(
-    'name',
-    `the list ${there.name} is ${is}; take it away before it is of ${wanted}.`,
-    { value: there.name },
-    { remedy: remedy('watch remove', [there.name]) },
-  )
-}
-
-/** A condition as it is printed. Throws InvalidParameter with the column. */
-async function printed(context: Context, text: string): Promise<string> {
-  const { parseCondition, printCondition } = await import('../../../core/language/condition.js')
-  return printCondition(parseCondition(text, context.fields))
 }
 
 const list: Command = {
@@ -136,4 +110,133 @@ async function nameValue(text: string): Promise<string> {
   throw wrong('name', `${text} ${taken}; choose another name for the list.`, { value: text })
 }
 
-export const commands = { 'watch add': add, 'watch list': list, 'watch show': show, 'watch remove': remove }
+const addCondition: Command = {
+  arguments: [
+    ['<NAME>', 'letters, digits and _, at most 40, a letter first; case does not matter'],
+    ['<CONDITION>', 'what must hold, such as "pe_vs_history = low and rsi_zone = oversold"; it may use other names'],
+  ],
+  examples: [
+    'bands conditions add dip "rsi_zone in (oversold, deep_oversold)"',
+    'bands conditions add good_dip "@dip and trend_direction = uptrend"',
+  ],
+  notes: [
+    'Use it as @NAME wherever a condition meaning: bands screen @dip, --when "@dip and ma_alignment = bullish", a strategy file. With --watch NAME it is the list of the tickers for which it holds now. Conditions are kept with the watch lists.',
+  ],
+  async run(context, args) {
+    const name = await conditionName(args.argument(0)!)
+    const { condition, meaning } = await readCondition(context, name, args.argument(1)!)
+    const lists = context.closing(await openLists(context.choice))
+    const there = await lists.named(name)
+    if (there !== undefined && there.condition !== condition) throw isTaken(there)
+    const { name: kept } = await lists.addCondition(name, condition)
+    await showCondition(context, { name: kept, condition, meaning })
+  },
+}
+
+/** A condition as it is kept, and what it means without names. */
+interface ShownCondition {
+  name: string
+  condition: string
+  meaning: string | null
+}
+
+/** Reads what a name is to mean. Throws InvalidParameter with the column. */
+async function readCondition(
+  { fields }: Context,
+  name: string,
+  text: string,
+): Promise<{ condition: string; meaning: string }> {
+  const { parseCondition, printCondition } = await import('../../../core/language/condition.js')
+  const known = fields.conditions!
+  const all = { ...known, named: (other: string) => (other === name ? text : known.named(other)) }
+  const meaning = printCondition(parseCondition(text, { ...fields, conditions: all }, { param: 'condition' }))
+  return { condition: text.includes('@') ? text.trim().replace(/\s+/g, ' ') : meaning, meaning }
+}
+
+/** Lists and conditions share their names. */
+function isTaken({ name, condition }: NamedList): Error {
+  const is = condition === null ? 'a list of tickers' : `the condition ${quoted(condition)}`
+  const removed = remedy(condition === null ? 'watch remove' : 'conditions remove', [name])
+  return wrong('name', sentence`${name} is ${is} already; ${removed} removes it.`, { value: name }, { remedy: removed })
+}
+
+const listConditions: Command = {
+  examples: ['bands conditions list', 'bands conditions list --json'],
+  async run(context) {
+    const conditions = (await allConditions(context)).map(({ name, condition }) => ({ name, condition }))
+    const shown: Column<NamedCondition>[] = [
+      { title: 'name', kind: 'text', of: ({ name }) => `@${name}` },
+      { title: 'condition', kind: 'text', wraps: true, of: ({ condition }) => condition },
+    ]
+    const columns = ['name', 'condition']
+    await context.show(describeList({ schema: 'bands.conditions/1', conditions }, conditions, shown, { columns }))
+    if (conditions.length === 0)
+      await context.remark('no condition has a name yet; bands conditions add NAME "CONDITION" gives one.')
+  },
+}
+
+type NamedCondition = NamedList & { condition: string }
+
+async function allConditions(context: Context): Promise<NamedCondition[]> {
+  return (await allLists(context)).flatMap(({ condition, ...list }) =>
+    condition === null ? [] : [{ ...list, condition }],
+  )
+}
+
+const showOne: Command = {
+  arguments: [CONDITION_NAME],
+  examples: ['bands conditions show dip', 'bands conditions show dip --json'],
+  async run(context, args) {
+    const { name, condition } = conditionNamed(args.argument(0)!, await allConditions(context))
+    // A name in it may be removed since.
+    const meaning = await readCondition(context, name.toLowerCase(), condition).catch((error: Error) => error)
+    if (!(meaning instanceof Error)) return showCondition(context, { name, ...meaning })
+    await showCondition(context, { name, condition, meaning: null })
+    await context.notice(meaning.message)
+  },
+}
+
+const removeCondition: Command = {
+  arguments: [CONDITION_NAME],
+  examples: ['bands conditions remove dip'],
+  async run(context, args) {
+    const all = await allConditions(context)
+    const { name } = conditionNamed(args.argument(0)!, all)
+    const lists = context.closing(await openLists(context.choice))
+    await lists.remove(name)
+    await context.show(oneRow({ schema: 'bands.condition-removed/1', name }, [`@${name} is removed`]))
+    const users = all.filter(({ condition }) => new RegExp(`@${name}\\b`, 'i').test(condition))
+    if (users.length > 0) await context.remark(`still used by ${users.map(user => `@${user.name}`).join(', ')}.`)
+  },
+}
+
+/** Throws NotFound with the nearest name. */
+function conditionNamed(typed: string, all: readonly NamedCondition[]): NamedCondition {
+  const name = typed.replace(/^@/, '')
+  const found = all.find(one => one.name.toLowerCase() === name.toLowerCase())
+  if (found !== undefined) return found
+  const names = all.map(one => one.name)
+  const known = names.length === 0 ? 'none has a name yet' : `there are ${names.map(one => `@${one}`).join(', ')}`
+  throw new NotFound(`there is no condition @${name}; ${known}.`, suggest(name, names), {
+    missing: { kind: 'list', name: typed },
+    remedy: remedy('conditions list'),
+  })
+}
+
+async function showCondition(context: Context, { name, condition, meaning }: ShownCondition): Promise<void> {
+  const lines = meaning === null || condition === meaning ? [condition] : [condition, `that is: ${meaning}`]
+  await context.show(oneRow({ schema: 'bands.condition/1', name, condition, means: meaning }, lines, [`@${name}`]))
+}
+
+/** A name of a condition is one word of the language. */
+async function conditionName(typed: string): Promise<string> {
+  const name = (await nameValue(typed.replace(/^@/, ''))).toLowerCase()
+  if (name.includes('-')) refuse('name', typed, 'letters, digits and _, at most 40, a letter first')
+  return name
+}
+
+export const commands = {
+  ...{ 'watch add': add, 'watch list': list, 'watch show': show, 'watch remove': remove },
+  ...{ 'conditions add': addCondition, 'conditions list': listConditions },
+  ...{ 'conditions show': showOne, 'conditions remove': removeCondition },
+}

@@ -79,6 +79,17 @@ export function openSqliteListsForReading(path: string): ReadLists | null {
   return listsIn(new Session(path, openForReading(path, LISTS), LISTS), Date.now)
 }
 
+/** The conditions of a user by name, in lower case. Throws StorageError for lists that cannot be read. */
+export function readConditions(path: string): Map<string, string> {
+  const db = new Session(path, openForReading(path, LISTS), LISTS)
+  try {
+    const rows = db.reading(() => db.all<ListRow>(`${ALL} WHERE condition IS NOT NULL ORDER BY name`))
+    return new Map(rows.map(({ name, condition }) => [name.toLowerCase(), condition!]))
+  } finally {
+    db.close()
+  }
+}
+
 interface ListRow {
   name: string
   condition: string | null
