@@ -1,73 +1,109 @@
-import { CATALOGUE } from '../../src/app/cli/catalogue.js'
-import { textFor } from '../../src/app/cli/help.js'
-import { FIELDS } from '../../src/core/fields/index.js'
+import { wrap } from '../../src/app/cli/draw/text.js'
+import { list, manual } from '../../src/app/cli/help.js'
+import { FIELDS, type Field } from '../../src/core/fields/index.js'
+
+/** Where a field comes from, as a heading. */
+const SOURCES = { bars: 'from prices', facts: 'from facts of the ticker', sector: 'from facts of its sector' }
 
 /** docs/fields.md: every field, its rule and its bands, from the fields themselves. */
 export function fieldsPage(): string {
+  const groups = Map.groupBy(FIELDS, ({ tier, needs }) => `## ${capital(tier)}, ${SOURCES[needs]}`)
   const parts = [
     '# Fields',
-    'Made of the declarations in `src/core/fields/` by `npm run docs`. Every length and cut stands in `src/core/model/definitions.ts`.',
-    [
-      '| Field | Tier | Stands on | Bands |',
-      '|---|---|---|---|',
-      ...FIELDS.map(({ name, tier, needs, bands }) => `| \`${name}\` | ${tier} | ${needs} | ${bands.join(', ')} |`),
-    ].join('\n'),
-    "`bars` are prices, `facts` are the ticker's own reports and ratings, `sector` compares it with others of its sector.",
-    '## Rules',
-    ...FIELDS.map(({ name, summary, rule }) => `**\`${name}\`** ${summary}: ${rule}`),
+    'Written by `npm run docs` from `src/core/fields/`. Bands are listed from the lowest to the highest.',
+    ...[...groups].flatMap(([heading, fields]) => [heading, ...fields.map(described)]),
   ]
   return `${parts.join('\n\n')}\n`
 }
 
-/** An option of a help text: its first line and those below it that go on. */
-const OPTION = /^ {2}--.*\n(?: {6,}.*\n)*/gm
-const END = 'Options of every command, and exit codes: bands help options'
-/** An option with the same words in at least so many commands is described once for all. */
-const SHARED = 3
+/** The bands are listed where the rule does not name them in their order. */
+function described({ name, summary, bands, rule }: Field): string {
+  const inOrder = new RegExp(bands.map(band => `\\b${band}\\b`).join('.*'))
+  const isListed = inOrder.test(rule)
+  return `**\`${name}\`** ${summary}${isListed ? '' : ` (${bands.join(', ')})`}: ${rule}`
+}
 
-/** docs/cli.md: the help of every command, as `bands COMMAND --help all` prints it; options of several commands once. */
+/** The page that describes the commands of a first word better than the notes of their help. */
+const PAGES: Readonly<Record<string, string>> = {
+  ...pagesOf('questions.md', 'conditions events tally now transitions screen scan explain'),
+  ...pagesOf('daily-job.md', 'changes watch'),
+  ...pagesOf('study.md', 'study sweep trials'),
+  ...pagesOf('backtest.md', 'backtest compare'),
+  ...pagesOf('data.md', 'import simulate facts status verify backup restore rebuild remove rename unlock'),
+  ...pagesOf('get-data.md', 'fetch update providers'),
+  ...pagesOf('remote.md', 'pull login logout'),
+  ...pagesOf('server.md', 'serve accounts keys'),
+  ...Object.fromEntries(['copy', 'layout', 'grant'].map(word => [`accounts ${word}`, 'scale-out.md'])),
+  ...pagesOf('scripting.md', 'export config schema completion'),
+  ...pagesOf('own-fields.md', 'fields'),
+}
+
+function pagesOf(page: string, words: string): Record<string, string> {
+  return Object.fromEntries(words.split(' ').map(word => [word, page]))
+}
+
+type Help = Awaited<ReturnType<typeof manual>>['commands'][number]
+type Item = Help['sections'][number]['items'][number]
+
+/** A description of an option or argument in at least so many commands is written once for all. */
+const SHARED = 2
+
+/** docs/cli.md: arguments, options and an example of every command; the notes of those without a page. */
 export async function commandsPage(): Promise<string> {
-  const helps = await Promise.all(
-    CATALOGUE.map(async entry => {
-      const help = textFor({ helpFor: entry, command: await entry.load(), isWhole: true }, 80)
-      return { name: entry.name, help: `${help.replace(END, '').trimEnd()}\n` }
-    }),
-  )
-  const counts = new Map<string, { option: string; n: number }>()
-  for (const option of helps.flatMap(({ help }) => help.match(OPTION) ?? [])) {
-    const { n = 0 } = counts.get(words(option)) ?? {}
-    counts.set(words(option), { option, n: n + 1 })
-  }
-  const isShared = (option: string): boolean => counts.get(words(option))!.n >= SHARED
-  const shared = [...counts.values()].filter(({ n }) => n >= SHARED).map(({ option }) => words(option))
-  const commands = helps.map(({ name, help }) => {
-    const names = (help.match(OPTION) ?? []).filter(isShared).map(option => /--[\w-]+/.exec(option)![0])
-    const own = help
-      .replace(OPTION, option => (isShared(option) ? '' : option))
-      .replace(/^[A-Z][^\n]*\n(?=\n|$(?![\s\S]))/gm, heading => keptHeading(heading))
-    const also = names.length === 0 ? '' : `\n\nand ${names.map(option => `\`${option}\``).join(', ')}`
-    return `## bands ${name}\n\n\`\`\`text\n${own.trimEnd()}\n\`\`\`${also}`
-  })
+  const { commands } = await manual()
+  const shared = sharedOf(commands.flatMap(itemsOf))
   const opening = [
     '# Commands',
-    'The help of every command, written here by `npm run docs`. `bands help options` has the options that every command takes.',
-    '## Options of several commands',
-    ['| Option | Is |', '|---|---|', ...shared.toSorted().map(row)].join('\n'),
+    'Written by `npm run docs` from the help of the commands. `bands COMMAND --help all` has notes and more examples, `bands help\noptions` the options that every command takes. `,…` means several, with commas.',
+    '## Options and arguments of several commands',
+    `\`\`\`text\n${list([...shared].toSorted(), 110)}\`\`\``,
   ]
-  return `${[...opening, ...commands].join('\n\n')}\n`
+  return `${[...opening, ...commands.map(help => section(help, shared))].join('\n\n')}\n`
 }
 
-/** A row of the table: `--after DATE` and its description. */
-function row(text: string): string {
-  const [, name, about] = /^(--[\w-]+(?: [A-Z:=]+)?) (.*)$/.exec(text)!
-  return `| \`${name}\` | ${about} |`
+/** Arguments and options, marked where they take several values. */
+function itemsOf({ usage, arguments: words, sections }: Help): Item[] {
+  const options = sections.flatMap(({ items }) => items).map(optionItem)
+  return [
+    ...words.map(([word, about]): Item => [usage.includes(`${word}...`) ? `${word}...` : word, about]),
+    ...options,
+  ]
 }
 
-function words(option: string): string {
-  return option.trim().replace(/\s+/g, ' ')
+function optionItem([name, about]: Item): Item {
+  const SEVERAL = ' (several: A,B)'
+  return about.endsWith(SEVERAL) ? [`${name},…`, about.slice(0, -SEVERAL.length)] : [name, about]
 }
 
-/** Headings above options that are described elsewhere have nothing below them; sentences stay. */
-function keptHeading(line: string): string {
-  return /[.:]$/.test(line.trim()) || line.trim().split(' ').length > 8 ? line : ''
+/** By name, the description that most commands have. */
+function sharedOf(items: readonly Item[]): Map<string, string> {
+  const counts = [...Map.groupBy(items, item => item.join(': ')).values()].filter(({ length }) => length >= SHARED)
+  return new Map(counts.toSorted((a, b) => a.length - b.length).map(([item]) => item!))
+}
+
+function section(help: Help, shared: ReadonlyMap<string, string>): string {
+  const { name, summary, usage, notes, examples } = help
+  const page = PAGES[name] ?? PAGES[name.split(' ')[0]!]
+  const isShared = ([word, about]: Item): boolean => shared.get(word) === about
+  const own = list(
+    itemsOf(help).filter(item => !isShared(item)),
+    110,
+  )
+  const also = itemsOf(help)
+    .filter(item => isShared(item) && item[0].startsWith('-'))
+    .map(([word]) => `\`${/--[\w-]+/.exec(word)![0]}\``)
+  const line = usage.replace(/ \[options\]$/, '')
+  const example = examples.find(one => one !== line)
+  const text = [`${line}\n${own}`, ...(example === undefined ? [] : [`${example}\n`])]
+  return [
+    `## bands ${name}`,
+    `${capital(summary)}.${page === undefined ? '' : ` [More](${page})`}`,
+    ...(page === undefined ? notes.map(note => wrap(note, 125).join('\n')) : []),
+    `\`\`\`text\n${text.join('\n')}\`\`\``,
+    ...(also.length === 0 ? [] : [`Also ${also.join(', ')}`]),
+  ].join('\n\n')
+}
+
+function capital(text: string): string {
+  return `${text[0]!.toUpperCase()}${text.slice(1)}`
 }

@@ -158,7 +158,7 @@ function paragraph(text: string, width: number): string {
 }
 
 /** @param term width of the words, shared by several lists */
-function list(items: readonly Item[], width: number, term = longest(items)): string {
+export function list(items: readonly Item[], width: number, term = longest(items)): string {
   return items
     .map(([word, about]) => {
       const [first = '', ...rest] = wrap(about, Math.max(20, width - term - 4))

@@ -72,7 +72,7 @@ export function fileOptions(tables: readonly string[]): OptionSpec[] {
     repeats: true,
     parse: (_: string, written: unknown) => written,
   } as const
-  const help = `write ${tables.join(', or ')} to a file: .csv, .ndjson or .json (several)`
+  const help = `write ${tables.join(', or ')} to a file: .csv, .ndjson or .json`
   return [...optionsOf({ write: optional(write, help) }), REPORT]
 }
 

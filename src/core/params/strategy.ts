@@ -90,7 +90,7 @@ const EXIT = {
     'exit',
     optional(
       EXITS,
-      'out by a rule: leave (the field leaves the band entered), bands that it enters (overbought), or a condition (several)',
+      'out by a rule: leave (the field leaves the band entered), bands that it enters (overbought), or a condition',
       { none: true },
     ),
   ),

@@ -23,7 +23,7 @@ export const LAGGED = {
 export const LAGGED_SIGNALS = {
   context_lag: optional(
     LAG,
-    'for markets that close later: 1 looks at the last bar of the context before the date of the event, and N at the tickers in a condition N of their own bars earlier (default 0)',
+    'for markets that close later: 1 reads the context one of its bars earlier, and N the tickers in a condition N of theirs (default 0)',
     { onlyWith: ['context'] },
   ),
 } as const satisfies Table
