@@ -12,7 +12,7 @@ import { agree, fromPercent, inPercent, type Share, tableOnPage, WRITES, writeTa
 
 /*
  * How often the default test finds something where there is nothing (level), and how often it finds an edge that is there
- * (power). BANDS_FULL=4 BANDS_WRITE=1 writes the tables of the page. The full run makes a quarter of the draws and compares them.
+ * (power). BANDS_FULL=4 BANDS_WRITE=1 writes `tables.md`. The full run makes a quarter of the draws and compares them.
  *
  * The seed is the day on which this was written. It was not chosen among others.
  */

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
 /** What the proofs of this folder found. */
-export const PAGE = 'docs/developing/how-the-tests-were-checked.md'
+export const PAGE = 'test/levels/tables.md'
 
 /** Whether the tables of the page are written again. */
 export const WRITES = process.env.BANDS_WRITE === '1'
