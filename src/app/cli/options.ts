@@ -33,6 +33,7 @@ export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
 ]
 
 export const TICKER = ['<TICKER>', 'a ticker that is loaded (bands status); case does not matter'] as const
+export const TICKERS = ['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input)'] as const
 export const FIELD = ['[FIELD]', 'a band field (bands fields); left out with --when'] as const
 
 export const TIMEFRAME = optionsOf(EVENTS, ['timeframe'])[0]!

@@ -11,7 +11,7 @@ import { type Column, column, type Described, tableOf } from '../../present/desc
 import { tickersText } from '../../present/words.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
-import { POOLED } from '../options.js'
+import { POOLED, TICKERS } from '../options.js'
 import { allNamed, isPooled } from '../tickers.js'
 
 const LOOKAHEAD = {
@@ -20,10 +20,6 @@ const LOOKAHEAD = {
   cuts: withDefault(integerOf(1, 10_000), 5, 'days at which the data are cut off'),
   seed: withDefault(integerOf(0, LARGEST_SEED), 1, 'other days for another number'),
 }
-
-const TICKERS = [
-  ['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all'],
-] as const
 
 /** The tickers to check in this database, since a check computes from bars. Throws InvalidParameter. */
 async function checked(context: Context, args: Args): Promise<{ local: Local; tickers: string[] }> {
@@ -42,7 +38,7 @@ function checkable({ fields }: Context): string[] {
 }
 
 const lookahead: Command = {
-  arguments: TICKERS,
+  arguments: [TICKERS],
   options: [...POOLED, ...optionsOf(LOOKAHEAD)],
   needsOneOf: ['--all', '--tickers', '--watch'],
   examples: ['bands check lookahead AAPL', 'bands check lookahead --all --field rsi_zone --cuts 20'],

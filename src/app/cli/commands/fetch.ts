@@ -20,7 +20,7 @@ import type { Vendor } from '../../providers/vendor.js'
 import type { Args, Command } from '../command.js'
 import { providersPath } from '../config.js'
 import type { Context } from '../context.js'
-import { POOLED } from '../options.js'
+import { POOLED, TICKERS } from '../options.js'
 import { oneRow } from '../output.js'
 import { providerKey } from '../profiles.js'
 import { allNamed, isPooled } from '../tickers.js'
@@ -34,7 +34,7 @@ const FETCH = {
 const DRY_RUN = ['--dry-run', 'only show how many calls it takes, and how long'] as const
 
 const fetchCommand: Command = {
-  arguments: [['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input)', ['TICKER']]],
+  arguments: [TICKERS],
   options: [
     ...optionsOf(FETCH),
     ['--replace', 'start each ticker again, also one from a file'],
@@ -69,7 +69,7 @@ const fetchCommand: Command = {
 }
 
 const update: Command = {
-  arguments: [['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input)', ['TICKER']]],
+  arguments: [TICKERS],
   options: [...POOLED, DRY_RUN, WAIT],
   needsOneOf: ['--all', '--tickers', '--watch'],
   examples: ['bands update --all', 'bands update AAPL MSFT', 'bands update --watch tech --dry-run'],

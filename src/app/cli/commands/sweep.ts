@@ -6,12 +6,12 @@ import { sweep } from '../../../research/sweep/sweep.js'
 import { cellRecords } from '../../present/records.js'
 import { describeSweep } from '../../present/sweep.js'
 import type { Command } from '../command.js'
-import { POOLED, under } from '../options.js'
+import { POOLED, TICKERS, under } from '../options.js'
 import { fileOptions, filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 import { allNamed, announcedDefaultTickers, isPooled } from '../tickers.js'
 
 const sweepCommand: Command = {
-  arguments: [['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all']],
+  arguments: [TICKERS],
   options: [
     ...under('Tickers, if they are not named in the line', POOLED),
     ...optionsOf(SWEEP),
