@@ -285,7 +285,12 @@ function importedPackages(): string[] {
   const names = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts'))
   const imported = names.flatMap(name =>
     [...readFileSync(join(src, name), 'utf8').matchAll(/(?:^(?:import .*|\} )from |import\()'([^'.:]+)'/gm)].map(
-      match => match[1]!,
+      // A part of a package: @scope/name/part.
+      match =>
+        match[1]!
+          .split('/')
+          .slice(0, match[1]!.startsWith('@') ? 2 : 1)
+          .join('/'),
     ),
   )
   return [...new Set(imported)]

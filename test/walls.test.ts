@@ -27,7 +27,16 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   data: [['store', 'feeds'], ['threads', 'simulate'], ['local'], ['load']],
   research: [['trials', 'parts'], ['tally', 'study'], ['screen', 'sweep'], ['backtest']],
   server: [['accounts', 'wire'], ['http']],
-  app: [['backup', 'remote'], ['providers'], ['present'], ['report', 'workers'], ['open'], ['client'], ['cli']],
+  app: [
+    ['backup', 'remote'],
+    ['providers'],
+    ['present'],
+    ['report', 'workers'],
+    ['open'],
+    ['client'],
+    ['mcp'],
+    ['cli'],
+  ],
   '': [['index']],
 }
 
@@ -75,6 +84,7 @@ const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>
 const PACKAGES: Record<string, string | readonly string[]> = {
   'better-sqlite3': 'data/store',
   commander: 'app/cli',
+  '@modelcontextprotocol': 'app/mcp',
   chalk: 'app/cli',
   'cli-table3': 'app/cli',
   'jsonc-parser': ['data/feeds', 'app/cli'],
@@ -265,7 +275,7 @@ it('looks no field up by a global name where a set of fields is lent', () => {
 })
 
 /** What no test imports, as it is reached through others: escapes, paths of what is built, the program of a thread. */
-const THROUGH_OTHERS = ['core/html', 'core/built', 'core/empty', 'app/backup', 'app/workers']
+const THROUGH_OTHERS = ['core/html', 'core/built', 'core/empty', 'app/backup', 'app/workers', 'app/mcp']
 
 it('leaves no room out of the quick run, and leaves out what is there', () => {
   const tests = filesBelow(TEST).map(file => `test/${relative(TEST, file).split(sep).join('/')}`)

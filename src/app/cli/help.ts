@@ -31,7 +31,7 @@ export const PURPOSES: Readonly<Record<string, readonly string[]>> = {
   Test: ['study', 'backtest', 'compare', 'sweep', 'trials', 'check'],
   Data: ['import', 'fetch', 'update', 'providers', 'pull', 'simulate', 'status', 'rename', 'remove', 'rebuild'],
   Keep: ['verify', 'backup', 'restore', 'unlock'],
-  Servers: ['serve', 'accounts', 'keys', 'login', 'logout'],
+  Servers: ['serve', 'mcp', 'accounts', 'keys', 'login', 'logout'],
   Help: ['fields', 'schema', 'config', 'doctor', 'demo', 'completion', 'man'],
 }
 

@@ -5,7 +5,7 @@
 import { worded } from '../../core/errors.js'
 import type { AnyField, FieldSet } from '../../core/fields/index.js'
 import { isRuled } from '../../core/language/as-field.js'
-import { NAMED_CONDITION } from '../../core/language/condition.js'
+import { conditionsIn } from '../../core/language/condition.js'
 import { readRank } from '../../core/language/rank.js'
 import { dateOf } from '../../core/model/day.js'
 import type { EventHistory, EventsPage, HistoryQuery, OversoldPage, PoolQuery } from '../../core/model/event.js'
@@ -136,6 +136,12 @@ export abstract class Questions {
     return this.known.all
   }
 
+  /** The conditions that the user has named (`bands conditions`), by name. */
+  conditions(): Record<string, string> {
+    const { names = [], named = () => '' } = this.known.conditions ?? {}
+    return Object.fromEntries(names.map(name => [name, named(name) ?? '']))
+  }
+
   async close(): Promise<void> {
     await this.#bands.close()
   }
@@ -143,7 +149,7 @@ export abstract class Questions {
   /** Adds the hashes of the user's own fields that an answer uses, and the named conditions of its question. */
   protected withDefinitions<Answer extends object>(params: object, answer: Answer): Answer & OwnFields {
     const own = definitionsIn(answer, this.known)
-    const conditions = conditionsIn(params, this.known)
+    const conditions = conditionsOf(params, this.known)
     return { ...answer, ...(own && { own_fields: own }), ...(conditions && { named_conditions: conditions }) }
   }
 
@@ -192,13 +198,12 @@ function definitionsIn(answer: object, fields: FieldSet): Record<string, string>
 }
 
 /** The named conditions in the texts of a question, with those in their own texts; null if there are none. */
-function conditionsIn(params: object, { conditions }: FieldSet): Record<string, string> | null {
+function conditionsOf(params: object, { conditions }: FieldSet): Record<string, string> | null {
   const used = new Map<string, string>()
   const walk = (value: unknown): void => {
     if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) walk(one)
     if (typeof value !== 'string') return
-    for (const [, written] of value.matchAll(NAMED_CONDITION)) {
-      const name = written!.toLowerCase()
+    for (const name of conditionsIn(value)) {
       const text = used.has(name) ? undefined : conditions?.named(name)
       if (text === undefined) continue
       used.set(name, text)

@@ -233,16 +233,11 @@ export async function openListsForReading(choice: DatabaseChoice = {}): Promise<
   return openSqliteListsForReading(filesOf(choice).lists)
 }
 
-/** The conditions that a user has named, read when the first is looked up. */
+/** The conditions that a user has named, read at each look: another process may have changed them. */
 export async function namedConditions(choice: DatabaseChoice = {}): Promise<NamedConditions> {
   const { lists } = filesOf(choice)
-  if (!existsSync(lists)) return { names: [], named: () => undefined }
   const { readConditions } = await import('../../data/store/sqlite/lists.js')
-  let found: ReadonlyMap<string, string> | null = null
-  const all = (): ReadonlyMap<string, string> => {
-    found ??= readConditions(lists)
-    return found
-  }
+  const all = (): ReadonlyMap<string, string> => (existsSync(lists) ? readConditions(lists) : new Map())
   return {
     get names() {
       return [...all().keys()]

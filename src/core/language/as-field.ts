@@ -2,6 +2,7 @@ import { UNDEFINED } from '../model/series.js'
 import { includesTier, type Tier } from '../model/terms.js'
 import {
   type Condition,
+  conditionsIn,
   parseCondition,
   printCondition,
   type Subject,
@@ -106,7 +107,9 @@ export function conditionField(text: string, fields: KnownFields, origin?: Origi
   parsed.set(fields, known)
   const found = known.get(text) ?? fieldOf(parseCondition(text, fields, origin), fields)
   if (known.size >= MOST_PARSED) known.clear()
-  known.set(text, found).set(found.name, found)
+  known.set(found.name, found)
+  // What a name means may change.
+  if (conditionsIn(text).length === 0) known.set(text, found)
   return found
 }
 

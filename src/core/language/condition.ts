@@ -394,21 +394,22 @@ export interface NamedConditions {
 function circleFrom(name: string, conditions: NamedConditions): string[] | null {
   const seen = new Set<string>()
   const search = (at: string): string[] | null => {
-    for (const [written, next] of (conditions.named(at) ?? '').matchAll(NAMED_CONDITION)) {
-      const other = next!.toLowerCase()
-      if (other === name) return [written!]
+    for (const other of conditionsIn(conditions.named(at) ?? '')) {
+      if (other === name) return [`@${other}`]
       if (seen.has(other)) continue
       seen.add(other)
       const rest = search(other)
-      if (rest !== null) return [written!, ...rest]
+      if (rest !== null) return [`@${other}`, ...rest]
     }
     return null
   }
   return search(name)
 }
 
-/** `@cheap`, but not the timeframe of `rsi_zone@weekly` */
-export const NAMED_CONDITION = /(?<!\w)@([a-z]\w*)/gi
+/** The named conditions in a text: `@cheap`, but not the timeframe of `rsi_zone@weekly`. */
+export function conditionsIn(text: string): string[] {
+  return Array.from(text.matchAll(/(?<!\w)@([a-z]\w*)/gi), ([, name]) => name!.toLowerCase())
+}
 
 /** Common names of fields that are no part of the real name. */
 const COMMON_NAMES: Readonly<Record<string, string>> = {
