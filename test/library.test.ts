@@ -6,6 +6,7 @@ import { openBands } from '../src/app/client.js'
 import { openImporter } from '../src/app/open/writing.js'
 import { InvalidParameter, NotFound, TierRestricted } from '../src/core/errors.js'
 import type { PoolEvents } from '../src/research/tally/pool.js'
+import { run } from './cli/support/run.js'
 import { Database } from './support/database.js'
 import { csv, fileOf, imported, simulatedRows } from './support/imports.js'
 import { temporaryFolder } from './support/store.js'
@@ -38,8 +39,7 @@ describe('the library', () => {
     await bands.close()
     for (const [answer, command] of cases) {
       const question = typeof command === 'string' ? command.split(' ') : command
-      const words = ['bin/bands.js', ...question, '--db', db, '--json']
-      const printed = JSON.parse(spawnSync(process.execPath, words).stdout.toString())
+      const printed = JSON.parse((await run([...question, '--db', db, '--json'])).out)
       // What the command line says on standard error.
       expect({ notes: [], ...printed }, String(command)).toEqual({ notes: [], ...(answer as object) })
     }

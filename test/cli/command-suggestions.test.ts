@@ -4,14 +4,12 @@ import { COMMON_SLIPS, joinedCondition } from '../../src/app/cli/command-suggest
 import { parseWords } from '../../src/app/cli/program.js'
 import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
 import { likelyFields } from '../../src/core/language/condition.js'
-import { BARS, run, scratch, typed } from './support/run.js'
+import { importBundledBars, run, scratch, typed } from './support/run.js'
 
 const folder = scratch()
 const env = { BANDS_DB: folder.file('bands.db') }
 
-beforeAll(async () => {
-  expect((await typed(`import ${BARS}`, { env })).code).toBe(0)
-})
+beforeAll(() => importBundledBars(env.BANDS_DB))
 afterAll(folder.remove)
 
 /** What a line is refused with: its sentence, and the line that it leads to. */

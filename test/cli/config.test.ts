@@ -3,14 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CONFIG_KEYS } from '../../src/app/cli/config-file.js'
-import { BARS, type Lent, type Ran, scratch, typed } from './support/run.js'
+import { BARS, importBundledBars, type Lent, type Ran, scratch, typed } from './support/run.js'
 
 const folder = scratch()
 const db = folder.file('bands.db')
 
-beforeAll(async () => {
-  expect((await typed(`import ${BARS}`, { env: { BANDS_DB: db } })).code).toBe(0)
-})
+beforeAll(() => importBundledBars(db))
 const made: string[] = []
 afterAll(() => {
   folder.remove()
@@ -57,7 +55,7 @@ describe('bands config set', () => {
     expect(JSON.parse((await ask('tally SIM0001 rsi_zone --json')).out).tickers).toEqual(['SIM0001'])
     const now = JSON.parse((await ask('now --field rsi_zone --json')).out)
     expect(now.states.map(({ ticker }: { ticker: string }) => ticker)).toEqual(['AAPL', 'GSPC'])
-    const swept = await ask('sweep --field rsi_zone --horizon 5 --json')
+    const swept = await ask('sweep --field rsi_zone --horizon 5 --tests "bootstrap 99" --json')
     expect(JSON.parse(swept.out).tickers).toEqual(['AAPL', 'GSPC'])
   })
 

@@ -38,6 +38,7 @@ import { ERROR_SHAPES, errorBody, NOTE } from '../../src/server/wire/format.js'
 import { errorSchemas } from '../../src/server/wire/schemas.js'
 import { Documented } from '../support/documented.js'
 import { draws, notInQuick } from '../support/full.js'
+import { ANY_CHARACTER } from '../support/random-queries.js'
 import { ask, authorization, type Response, serve, serveFile } from '../support/serve.js'
 import { loadedStore } from '../support/store.js'
 
@@ -353,7 +354,7 @@ const NASTY = [
 function texts({ enum: words }: Schema): fc.Arbitrary<string> {
   const right = fc.constantFrom(...((words as string[] | undefined) ?? ['AAPL', '2024-02-29', '50', 'Real Estate']))
   const near = fc
-    .tuple(right, fc.nat(), fc.string({ unit: 'binary', maxLength: 2 }), fc.boolean())
+    .tuple(right, fc.nat(), fc.string({ unit: ANY_CHARACTER, maxLength: 2 }), fc.boolean())
     .map(([word, at, put, cut]) => {
       const i = at % (word.length + 1)
       return word.slice(0, i) + put + word.slice(cut ? i + 1 : i)
@@ -362,7 +363,7 @@ function texts({ enum: words }: Schema): fc.Arbitrary<string> {
   const digits = fc.tuple(fc.nat(9999), fc.nat(14), fc.nat(33))
   const date = digits.map(([y, m, d]) => `${pad(y, 4)}-${pad(m, 2)}-${pad(d, 2)}`)
   const ticker = fc.string({ unit: fc.constantFrom(...'AZaz09.-^=_ '), minLength: 1, maxLength: 18 })
-  const any = fc.string({ unit: 'binary', maxLength: 70 })
+  const any = fc.string({ unit: ANY_CHARACTER, maxLength: 70 })
   const text = fc.string({ unit: 'grapheme', maxLength: 32 })
   return fc.oneof(right, near, number, date, ticker, any, text, fc.constantFrom(...NASTY))
 }

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { BUILT_IN } from '../../src/core/fields/index.js'
 import type { Day } from '../../src/core/model/day.js'
 import {
@@ -63,3 +64,8 @@ function tickerOf(random: Random, { tickers }: Ground): string {
 function dayOf(random: Random, { first, last }: Ground): Day {
   return first - 50 + random.below(last - first + 100)
 }
+
+/** Any character, as `unit: 'binary'`, for which fast-check would make a table of a million of them: two seconds. */
+export const ANY_CHARACTER: fc.Arbitrary<string> = fc
+  .oneof(fc.nat(0xd7ff), fc.integer({ min: 0xe000, max: 0x10ffff }))
+  .map(code => String.fromCodePoint(code))

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -108,14 +108,21 @@ export function unpainted(text: string): string {
   return text.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, 'g'), '')
 }
 
+let bundled: Buffer | undefined
+
+/** Makes a database of the bundled bars. They are imported once in each worker, and copied after that. */
+export async function importBundledBars(db: string): Promise<void> {
+  if (bundled !== undefined) return writeFileSync(db, bundled)
+  expect((await typed(`import ${BARS} --db ${db}`)).code).toBe(0)
+  bundled = readFileSync(db)
+}
+
 /** A database of the bundled bars in a folder of its own, asked by lines as a person types them; gone when the file is done. */
 export function bundledBars() {
   const folder = scratch()
   const ask = (line: string, lent: Lent = {}): Promise<Ran> =>
     typed(line, { ...lent, env: { BANDS_DB: folder.file('bands.db'), ...lent.env } })
-  beforeAll(async () => {
-    expect((await ask(`import ${BARS}`)).code).toBe(0)
-  })
+  beforeAll(() => importBundledBars(folder.file('bands.db')))
   afterAll(folder.remove)
   return {
     folder,
