@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { QUICK } from './support/full.js'
 
 /** A home without data, so that the bundled sample answers, and `bands` on the path as after `npm link`. */
 const home = mkdtempSync(join(tmpdir(), 'bands-examples-'))
@@ -30,7 +31,7 @@ const hasDuckdb = isInstalled('@duckdb/node-api')
 const hasTypes = process.features.typescript !== false
 
 describe('an example', () => {
-  it.skipIf(!hasJq)(`lists the evening's changes in a script${hasJq ? '' : ' (jq is not installed)'}`, () => {
+  it.skipIf(QUICK || !hasJq)(`lists the evening's changes in a script${hasJq ? '' : ' (jq is not installed)'}`, () => {
     const lines = run('sh', ['examples/script/evening.sh'], { SINCE: '2018-05-07' }).trim().split('\n')
     expect(lines).toContainEqual(
       expect.stringMatching(/^2018-05-09 {2}AAPL {2}overbought: up after 20 days in \d+ % of \d+ cases, after any day/),

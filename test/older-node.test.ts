@@ -3,6 +3,7 @@ import { cpSync, existsSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BIN, ROOT } from './cli/support/run.js'
+import { firstInQuick, notInQuick } from './support/full.js'
 import { temporaryFolder } from './support/store.js'
 
 const NEWER = join(ROOT, 'node_modules', '.bin', 'node')
@@ -50,23 +51,25 @@ describe.skipIf(OLDER === undefined)(`an older Node${OLDER === undefined ? ` (${
   })
 
   describe.skipIf(!existsSync(NEWER))(`in a checkout${existsSync(NEWER) ? '' : ` (${reason})`}`, () => {
-    it.each([
+    const lines: [string, string[]][] = [
+      ['an error', ['now', 'NONE']],
       ['an answer', ['now', 'AAPL', '--json']],
       ['a long answer', ['export', 'bars', 'AAPL', '--csv']],
-      ['an error', ['now', 'NONE']],
       ['a wrong option', ['now', '--no-such-option']],
-    ])('prints %s and ends as a newer one does', (_what, words) => {
+    ]
+
+    it.each(firstInQuick(lines))('prints %s and ends as a newer one does', (_what, words) => {
       const { older, newer } = both(words)
       expect(older).toEqual(newer)
     })
 
-    it('reads standard input', () => {
+    notInQuick('reads standard input', () => {
       const db = join(temporaryFolder(), 'bands.db')
       imported(db)
       expect(existsSync(db)).toBe(true)
     })
 
-    it.each(['SIGTERM', 'SIGINT'] as const)('passes %s on, and waits for the end', async signal => {
+    notInQuick.each(['SIGTERM', 'SIGINT'] as const)('passes %s on, and waits for the end', async signal => {
       const db = join(temporaryFolder(), 'bands.db')
       imported(db)
       const child = spawn(OLDER!, [BIN, 'serve', '--port', '0', '--json', '--db', db], {

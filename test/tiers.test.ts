@@ -10,6 +10,7 @@ import { entitle, entitleAftermath, eventForTier, PLANS } from '../src/core/tier
 import { Local } from '../src/data/local/local.js'
 import { simulatedTickers } from '../src/data/simulate/simulate.js'
 import type { Store } from '../src/data/store/store.js'
+import { QUICK } from './support/full.js'
 import { loadedStore, openedForAll } from './support/store.js'
 
 /** The table "Band fields" of the specification. */
@@ -115,12 +116,15 @@ openedForAll(async folder => {
 })
 
 describe('21 fields × 3 tiers × 2 timeframes × any context, asked of a store', () => {
+  /** One field of each tier, and all of them in a full run. */
+  const others = QUICK ? TIER_NAMES.map(tier => REQUIRED.find(({ required }) => required === tier)!) : REQUIRED
+
   it.each(REQUIRED)('$field needs $required, alone and as a context', async ({ field, required }) => {
     for (const timeframe of TIMEFRAME_NAMES) {
       for (const tier of TIER_NAMES) {
         const [params, allowed] = [{ ticker: 'SIM0001', field, timeframe }, includesTier(tier, required)]
         expect(await isAnswered(tier, params), tier).toBe(allowed)
-        for (const other of REQUIRED) {
+        for (const other of others) {
           const context_band = BUILT_IN.named(other.field)!.bands[0]!
           const context = { context_ticker: 'SIM0002', context_field: other.field, context_band }
           const both = allowed && tier !== 'free' && includesTier(tier, other.required)

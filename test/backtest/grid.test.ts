@@ -9,6 +9,7 @@ import { backtest } from '../../src/research/backtest/backtest.js'
 import { grid, neighboursAt, verdictOnBest } from '../../src/research/backtest/grid.js'
 import type { Grid } from '../../src/research/backtest/result.js'
 import { differences, inWords } from '../../src/research/backtest/words.js'
+import { notInQuick } from '../support/full.js'
 import { ledger } from './support/ledger.js'
 import { type MadeBar, madeMarket } from './support/made-market.js'
 import { noiseMarket } from './support/noise.js'
@@ -120,14 +121,14 @@ describe('a grid', () => {
     expect(differences(context.strategies)).toEqual(['context lag 0', 'context lag 1'])
   })
 
-  it('compares by the statistic that it is asked for', async () => {
+  notInQuick('compares by the statistic that it is asked for', async () => {
     const found = await run({ statistic: 'max_drawdown' })
     expect(found.cells.map(({ value }) => value)).toEqual(found.cells.map(({ statistics }) => statistics.max_drawdown))
     const trades = await run({ statistic: 'mean' })
     expect(trades.cells.map(({ value }) => value)).toEqual(trades.cells.map(({ trade_statistics: { mean } }) => mean))
   })
 
-  it('chooses on the training part by the same statistic, and tells the part after it', async () => {
+  notInQuick('chooses on the training part by the same statistic, and tells the part after it', async () => {
     const split = '2021-06-01'
     const query = parseGrid({ ...ASKED, vary: VARY, split }, { tier: null })
     const found = await grid(market, query)

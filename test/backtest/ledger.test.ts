@@ -18,6 +18,7 @@ import { trialOf } from '../../src/research/backtest/trial-log.js'
 import { CELL_TEST } from '../../src/research/trials.js'
 import { loadPrices } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
+import { firstInQuick, notInQuick } from '../support/full.js'
 import { onBars } from '../support/source.js'
 import { ledger } from './support/ledger.js'
 import { flat, type MadeBar, madeMarket, PLAIN, seriesMarket, strategyWith } from './support/made-market.js'
@@ -35,7 +36,7 @@ function look(
 }
 
 describe('the trial ledger', () => {
-  it.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+  const SAME: [string, Record<string, unknown>, Record<string, unknown>][] = [
     [
       'name, benchmark, seed and risk-free rate',
       {},
@@ -54,7 +55,9 @@ describe('the trial ledger', () => {
         },
       },
     ],
-  ])('counts strategies once that differ in %s alone', async (_, one, other) => {
+  ]
+
+  it.each(firstInQuick(SAME, 2))('counts strategies once that differ in %s alone', async (_, one, other) => {
     const trials = ledger()
     const first = await look(trials, one)
     const second = await look(trials, other)
@@ -62,7 +65,7 @@ describe('the trial ledger', () => {
     expect(trials.kept.size).toBe(1)
   })
 
-  it.each<[string, Record<string, unknown>]>([
+  const DIFFERENT: [string, Record<string, unknown>][] = [
     ['the hold', { exit: { hold: 11 } }],
     ['the side', { side: 'short' }],
     ['borrow on a short', { side: 'short', costs: { bps: 0, borrow: 0.1 } }],
@@ -70,7 +73,9 @@ describe('the trial ledger', () => {
     ['the seed of lots', { seed: 2, portfolio: { max_positions: 1, shuffle: true } }],
     ['the rank of its signals', { rank: '-rsi(close, 2)' }],
     ['the rate of cash', { portfolio: { max_positions: 1, cash_rate: 0.01 } }],
-  ])('tells strategies apart by %s', async (_, document) => {
+  ]
+
+  it.each(firstInQuick(DIFFERENT, 2))('tells strategies apart by %s', async (_, document) => {
     const trials = ledger()
     await look(trials)
     await look(trials, document)
@@ -174,7 +179,7 @@ describe('the trial ledger', () => {
     )
   })
 
-  it('leaves all else of a run as it is: with the family of the run only its count differs', async () => {
+  notInQuick('leaves all else of a run as it is: with the family of the run only its count differs', async () => {
     const holds = [5, 10, 20].map(hold => strategyWith({ ...LEAST, exit: { hold } }))
     const walk_forward = { train: 200, test: 100, step: 100, anchored: false, embargo: 0 }
     const options = { candidates: holds, walk_forward }
@@ -219,11 +224,13 @@ describe('the trial log and a verdict', () => {
   const ran = (trials: Trials | null, options: Partial<RunOptions>): Promise<Backtest> =>
     backtest(market, strategy, { ...plainRun, reps: 199, ...options }, { trials })
 
-  it.each<[string, Partial<RunOptions>]>([
+  const PARTS: [string, Partial<RunOptions>][] = [
     ['all days', {}],
     ['the days of a walk-forward', { walk_forward }],
     ['the days after a split', { split: '2021-06-01' }],
-  ])('decide together on %s, with one word in headline and JSON', async (_, options) => {
+  ]
+
+  it.each(firstInQuick(PARTS))('decide together on %s, with one word in headline and JSON', async (_, options) => {
     const alone = await ran(null, options)
     expect(alone.verdict.word).toBe('beats chance')
     expect(alone.trials).toMatchObject({ log: null, log_q: null })

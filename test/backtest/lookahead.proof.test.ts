@@ -11,7 +11,7 @@ import { checkLookahead } from '../../src/data/local/check.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
 import type { Backtest } from '../../src/research/backtest/result.js'
 import { type Listing, marketOf } from '../study/support/study-market.js'
-import { draws, FULL } from '../support/full.js'
+import { draws, FULL, QUICK } from '../support/full.js'
 import { nullMarket } from '../support/null-markets.js'
 import { cacheOf } from '../support/store.js'
 import { PLAIN } from './support/made-market.js'
@@ -93,7 +93,7 @@ describe('a strategy of any rules', () => {
       portfolio: { max_positions: 50 },
     }
     const differences = []
-    for (let t = 100; t < 400; t += 10) {
+    for (let t = 100; t < 400; t += QUICK ? 30 : 10) {
       const cut = LISTINGS.map(listing => ({ ...listing, series: head(listing.series, t + 1) }))
       const [whole, known] = await Promise.all(
         [LISTINGS, cut].map(listings => backtest(peeking(listings), strategyOf({ ...document, fill: 'close' }), PLAIN)),

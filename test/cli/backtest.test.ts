@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Backtest } from '../../src/research/backtest/result.js'
+import { firstInQuick } from '../support/full.js'
 import { bundledBars, typed } from './support/run.js'
 
 const { folder, ask, json, table, told } = bundledBars()
@@ -48,7 +49,7 @@ describe('bands backtest', () => {
     writeFileSync(folder.file('all.yaml'), out)
     const ran = (await ask(`${rules} --json`)).out
     expect((await ask(`backtest ${folder.file('all.yaml')} --tests "draws 99" --json`)).out).toBe(ran)
-    expect(JSON.parse((await ask(`backtest ${folder.file('all.yaml')} --tickers AAPL --json`)).out)).toMatchObject({
+    expect(await json(`backtest ${folder.file('all.yaml')} --tickers AAPL --tests "draws 0"`)).toMatchObject({
       tickers: ['AAPL'],
     })
   })
@@ -111,7 +112,7 @@ describe('bands backtest', () => {
 
   test('reports the years of the S&P 500 as plain arithmetic on its closes does', async () => {
     const years = folder.file('years.csv')
-    await ask(`backtest GSPC rsi_zone --band oversold --hold 20 --write years=${years}`)
+    await ask(`backtest GSPC rsi_zone --band oversold --hold 20 --tests "draws 0" --write years=${years}`)
     const rows = lines('years.csv').filter(line => line.startsWith('buy and hold,20'))
     const told = rows.slice(1, -1).map(line => line.split(',').slice(1).map(Number))
     // The closes that a backtest reads, too; where they are from is told in data/README.md.
@@ -133,7 +134,7 @@ describe('bands backtest', () => {
 })
 
 describe('the rules of a backtest in words', () => {
-  test.each([
+  const WORDS = [
     ['--costs "2bp,slip 3bp"', '5 bp a side (3 bp of it slippage); out after 20 bars.'],
     ['--costs "fixed 1"', '5 bp a side and 1 a fill;'],
     ['--side short --costs "borrow 3%"', '5 bp a side and 3% a year for borrowed shares;'],
@@ -150,7 +151,9 @@ describe('the rules of a backtest in words', () => {
     ['--portfolio "cash 3%"', 'Cash earns 3% a year.'],
     ['--context GSPC:trend_direction=uptrend', 'while GSPC trend_direction = uptrend'],
     ['--context GSPC:trend_direction=uptrend --context-lag 1', 'while GSPC trend_direction = uptrend a bar before'],
-  ])('say with "%s": %s', async (options, words) => {
+  ] as const
+
+  test.each(firstInQuick(WORDS, 5))('say with "%s": %s', async (options, words) => {
     expect(flowing(await shown(`${HOLDING} ${options} --wide`))).toContain(words)
   })
 

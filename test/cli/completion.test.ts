@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { BUILT_IN } from '../../src/core/fields/index.js'
-import { QUICK } from '../support/full.js'
-import { BARS, BIN, type Ran, run, scratch, typed } from './support/run.js'
+import { firstInQuick, QUICK } from '../support/full.js'
+import { BIN, importBundledBars, type Ran, run, scratch, typed } from './support/run.js'
 
 const folder = scratch()
 const BIN_FOLDER = folder.file('bin')
@@ -16,7 +16,7 @@ beforeAll(async () => {
   symlinkSync(BIN, join(BIN_FOLDER, 'bands'))
   mkdirSync(FILES)
   for (const name of ['prices one.csv', 'strategy.yaml']) writeFileSync(join(FILES, name), '')
-  await typed(`import ${BARS}`, { env: ENV })
+  await importBundledBars(ENV.BANDS_DB)
 })
 afterAll(() => folder.remove())
 
@@ -130,27 +130,39 @@ describe('bands completion --complete', () => {
 })
 
 describe('bands completion bash', () => {
-  /** What bash itself would put in place of the last word: the words are split as it splits them. */
-  const completed = (...words: string[]): string[] => {
+  const LINES: [string[], string[]][] = [
+    [['tally', 'AAPL', 'rsi_zone', '--band', '=', 'overs'], ['oversold']],
+    [['tally', 'AAPL', '--when', '=', "'GSPC:rsi_zone = overs"], ['GSPC:rsi_zone = oversold']],
+    [['tal'], ['tally']],
+    [['tally', 'aap'], ['AAPL']],
+    [['tally', 'AAPL', 'macd'], ['macd_state']],
+    [['tally', 'AAPL', 'rsi_zone', '--band', 'overs'], ['oversold']],
+    [
+      ['tally', 'AAPL', 'rsi_zone', '--timeframe', '='],
+      ['daily', 'weekly'],
+    ],
+    [['tally', 'AAPL', '--when', '"rsi_zone = overs'], ['rsi_zone = oversold']],
+  ]
+
+  /** What bash itself would put in place of the last word of each line: the words are split as it splits them. */
+  const completed = (lines: readonly (readonly string[])[]): string[][] => {
     const script = `source <(bands completion bash)
-      COMP_WORDS=(bands "$@"); COMP_CWORD=$#
-      _bands bands "\${@: -1}" bands
-      printf '%s\\n' "\${COMPREPLY[@]}"`
-    return execFileSync('bash', ['-c', script, 'bash', ...words], { cwd: FILES, env: processEnv() })
-      .toString()
+      completed() {
+        COMP_WORDS=(bands "$@"); COMP_CWORD=$#
+        _bands bands "\${@: -1}" bands
+        printf '%s\\n' "\${COMPREPLY[@]}" ''
+      }
+      ${lines.map(words => `completed ${words.map(word => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')}`).join('\n')}`
+    const printed = execFileSync('bash', ['-c', script], { cwd: FILES, env: processEnv() }).toString()
+    return printed
       .trimEnd()
-      .split('\n')
+      .split('\n\n')
+      .map(text => text.split('\n'))
   }
 
   it('completes a command, a ticker, a field, and the bands of the field', () => {
-    expect(completed('tal')).toEqual(['tally'])
-    expect(completed('tally', 'aap')).toEqual(['AAPL'])
-    expect(completed('tally', 'AAPL', 'macd')).toEqual(['macd_state'])
-    expect(completed('tally', 'AAPL', 'rsi_zone', '--band', 'overs')).toEqual(['oversold'])
-    expect(completed('tally', 'AAPL', 'rsi_zone', '--band', '=', 'overs')).toEqual(['oversold'])
-    expect(completed('tally', 'AAPL', 'rsi_zone', '--timeframe', '=')).toEqual(['daily', 'weekly'])
-    expect(completed('tally', 'AAPL', '--when', '"rsi_zone = overs')).toEqual(['rsi_zone = oversold'])
-    expect(completed('tally', 'AAPL', '--when', '=', "'GSPC:rsi_zone = overs")).toEqual(['GSPC:rsi_zone = oversold'])
+    const lines = firstInQuick(LINES, 2)
+    expect(completed(lines.map(([words]) => words))).toEqual(lines.map(([, found]) => found))
   })
 
   it('prints one script, and the same in a document', async () => {

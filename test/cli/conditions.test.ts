@@ -7,6 +7,7 @@ import { conditionField } from '../../src/core/language/as-field.js'
 import { includesTier, TIER_NAMES } from '../../src/core/model/terms.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { entitle } from '../../src/core/tiers.js'
+import { notInQuick } from '../support/full.js'
 import { randomClaim, written } from '../support/random-conditions.js'
 import { bundledBars, expectRefusal, type Ran, run, unpainted, wordsOf } from './support/run.js'
 
@@ -296,7 +297,7 @@ describe('a backtest of a condition', () => {
     expect(noted).toContain(`long ${entered} at next-open; when rsi_zone enters neutral; GSPC`)
   })
 
-  it('is printed as a strategy file that makes the same run', async () => {
+  notInQuick('is printed as a strategy file that makes the same run', async () => {
     const rules = ['--exit', 'macd_state enters expanding_positive or GSPC:rsi_zone = overbought', '--tests', 'draws 0']
     const env = { BANDS_DB: folder.file('bands.db') }
     const line = ['backtest', 'AAPL', '--when', entered, ...rules]
@@ -331,7 +332,7 @@ describe('a backtest of a condition', () => {
     expect(await warned(own, 'rsi_zone enters overbought')).toEqual([])
   })
 
-  it('is varied as any other rule is', async () => {
+  notInQuick('is varied as any other rule is', async () => {
     const env = { BANDS_DB: folder.file('bands.db') }
     const axis = `when=none,volume_ratio_band = normal,trend_direction in (uptrend, strong_uptrend)`
     const line = ['backtest', 'AAPL', 'rsi_zone', '--band', 'oversold', '--hold', '20', '--vary', axis]

@@ -216,7 +216,7 @@ describe('the sample', () => {
     expect(existsSync('bands-demo.html')).toBe(false)
   })
 
-  test('leaves the report of the demo for a person, and ends with three things to try', async () => {
+  notInQuick('leaves the report of the demo for a person, and ends with three things to try', async () => {
     const file = folder.file('demo.html')
     const { out, err } = await typed(`demo --report ${file}`, { terminal: 80 })
     for (const line of ['$ bands events AAPL', '$ bands tally AAPL', '$ bands study GSPC']) expect(out).toContain(line)

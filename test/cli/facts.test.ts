@@ -5,8 +5,8 @@ import { FIELDS } from '../../src/core/fields/index.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../src/core/model/facts.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
-import { notInQuick } from '../support/full.js'
-import { BARS, expectEnd, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+import { firstInQuick, notInQuick } from '../support/full.js'
+import { BARS, expectEnd, importBundledBars, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()
 const SIMULATED = 'simulate 6 --bars 420 --end 2018-05-11'
@@ -58,7 +58,7 @@ const csvRows = (text: string): Record<string, string>[] => {
 }
 
 describe('bands import of facts', () => {
-  test.each(FACT_KINDS)('takes a file of %s, and changes nothing the second time', async kind => {
+  test.each(firstInQuick(FACT_KINDS, 3))('takes a file of %s, and changes nothing the second time', async kind => {
     const file = write(`${kind}.csv`, tableOf(kind))
     const sheet = async () => (await document(`import ${file}`)).files[0].facts[0]
     const first = await sheet()
@@ -189,7 +189,7 @@ describe('a file of facts', () => {
     expect(await ask(`import ${folder.file('none.csv')}`)).toMatchObject({ code: 3 })
   })
 
-  test('makes the same answers before and after the bars come', async () => {
+  notInQuick('makes the same answers before and after the bars come', async () => {
     const facts = recordFolder('order')
     const events = async (...lines: string[]): Promise<string> => {
       database++
@@ -204,10 +204,14 @@ describe('a file of facts', () => {
 })
 
 describe('bands facts', () => {
-  beforeEach(async () => {
-    await ask(`import ${BARS}/AAPL.csv ${BARS}/GSPC.csv`)
-    await ask(`import ${recordFolder('asked')}`)
+  let loaded: Buffer
+  beforeAll(async () => {
+    const db = folder.file('asked.db')
+    await importBundledBars(db)
+    await ask(`import ${recordFolder('asked')} --db ${db}`)
+    loaded = readFileSync(db)
   })
+  beforeEach(() => writeFileSync(folder.file(`${database}.db`), loaded))
 
   test('lists the kinds at a glance, and hints at the records', async () => {
     const { out, err } = await ask('facts aapl', { terminal: 120 })
@@ -218,7 +222,7 @@ describe('bands facts', () => {
     expect(unpainted(err)).toContain('next: bands facts AAPL --kind reports')
   })
 
-  test.each(FACT_KINDS)('shows the %s in a table, JSON, NDJSON and CSV alike', async kind => {
+  test.each(firstInQuick(FACT_KINDS, 3))('shows the %s in a table, JSON, NDJSON and CSV alike', async kind => {
     const { records } = await document(`facts AAPL --kind ${kind}`)
     expect(records).toHaveLength(kind === 'securities' ? 1 : 2)
     const ndjson = (await ask(`facts AAPL --kind ${kind} --ndjson`)).out.trimEnd().split('\n')

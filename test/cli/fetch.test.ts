@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openBands } from '../../src/app/client.js'
+import { notInQuick } from '../support/full.js'
 import { fakeVendor, KEYS, walk } from '../support/vendors.js'
 import { BIN, expectEnd, expectRefusal, type Lent, type Ran, scratch, typed } from './support/run.js'
 
@@ -161,7 +162,7 @@ describe('bands fetch', () => {
     expect(new Set(vendor.calls.map(({ path }) => path))).toEqual(new Set(['/tiingo/daily/AAPL/prices']))
   })
 
-  test('is ended between tickers by Ctrl-C, and the same line goes on', async () => {
+  notInQuick('is ended between tickers by Ctrl-C, and the same line goes on', async () => {
     const user = await loggedIn()
     const { vendor, env, ask } = user
     const words = ['fetch', ...TICKERS, '--from', 'tiingo', '-q']

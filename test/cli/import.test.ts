@@ -154,7 +154,7 @@ describe('bands import', () => {
     expect(out.match(/^\w+/gm)).toEqual(['ticker', 'AAPL', 'GSPC', 'ONE', 'TWO'])
   })
 
-  test('unpacks a zip with the library that is bundled for it', async () => {
+  notInQuick('unpacks a zip with the library that is bundled for it', async () => {
     const ran = await shell(
       `bands import "${write('THREE.zip', Buffer.from(zipSync({ 'three.csv': strToU8(GOOD) })))}"`,
       env(),
@@ -240,7 +240,7 @@ describe('bands import', () => {
     expect((await ask('status --csv')).out).toContain('GOOD')
   })
 
-  test('reports each file as NDJSON when it is committed, before the next one', async () => {
+  notInQuick('reports each file as NDJSON when it is committed, before the next one', async () => {
     const child = spawn(process.execPath, [BIN, 'import', write('A.csv', named('A')), '-', '--ndjson'], {
       env: { PATH: process.env.PATH, HOME: '/nonexistent', ...env() },
     })

@@ -50,22 +50,23 @@ async function found(line: string, env?: Record<string, string>) {
 
 describe('an own field with the lengths of a specified one', () => {
   const BAND = '--band oversold'
+  const FEW = '--tests "draws 99, bootstrap 99"'
   it.each([
     ['events', `events AAPL FIELD ${BAND} --limit all`],
     ['tally', `tally AAPL GSPC FIELD ${BAND}`],
     ['tally by bands', 'tally AAPL FIELD --by band'],
     ['transitions', 'transitions AAPL FIELD --timeframe weekly'],
     ['show', 'show AAPL FIELD --after 2018-01-01'],
-    ['study', `study AAPL FIELD ${BAND} --horizon 5`],
-    ['study of many, in threads', `study --all FIELD ${BAND} --horizon 5 --threads 2`],
-    ['sweep', 'sweep AAPL --field FIELD --horizon 5'],
-    ['backtest', `backtest AAPL FIELD ${BAND} --hold 5`],
+    ['study', `study AAPL FIELD ${BAND} --horizon 5 ${FEW}`],
+    ['study of many, in threads', `study --all FIELD ${BAND} --horizon 5 --threads 2 ${FEW}`],
+    ['sweep', 'sweep AAPL --field FIELD --horizon 5 --tests "bootstrap 99"'],
+    ['backtest', `backtest AAPL FIELD ${BAND} --hold 5 --tests "draws 99"`],
     ['now', 'now AAPL --field FIELD'],
     ['screen', "screen 'FIELD = overbought'"],
     ['changes', 'changes --since 2018-04-01 --field FIELD'],
     [
       'a comparison of strategies by context',
-      'backtest GSPC macd_state --band expanding_positive --exit FIELD=overbought',
+      'backtest GSPC macd_state --band expanding_positive --exit FIELD=overbought --tests "draws 99"',
     ],
     ['events as of a day', `events AAPL FIELD ${BAND} --as-of 2016-05-05 --limit all`],
     ['a context', 'events AAPL macd_state --context GSPC:FIELD=neutral --limit 3'],
@@ -114,7 +115,8 @@ notInQuick('own fields count in the ledger of trials, and anew when their defini
   const db = { BANDS_DB: folder.file('counted.db') }
   copyFileSync(folder.file('bands.db'), db.BANDS_DB)
   const looked = async (file: string) =>
-    (await found('sweep AAPL --field my_rsi --horizon 5', { ...db, BANDS_FIELDS_FILE: file })).tried
+    (await found('sweep AAPL --field my_rsi --horizon 5 --tests "bootstrap 99"', { ...db, BANDS_FIELDS_FILE: file }))
+      .tried
   const first = await looked(FILE.path)
   expect(first.ledger).toBe(first.cells)
   expect((await looked(FILE.path)).ledger).toBe(first.cells)
@@ -254,7 +256,7 @@ describe('a broken file', () => {
 })
 
 describe('bands fields check', () => {
-  it('counts how often each band occurred, as the series have it', async () => {
+  notInQuick('counts how often each band occurred, as the series have it', async () => {
     const { fields, tickers } = await found(`fields check ${FILE.path}`, {})
     expect(tickers).toBe(2)
     expect(fields.map(({ field, hash }: { field: string; hash: string }) => [field, hash])).toEqual(

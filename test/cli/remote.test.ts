@@ -35,27 +35,34 @@ const locally = (line: string, lent: Lent = {}): Promise<Ran> =>
   typed(line, { ...lent, env: { BANDS_DB: ground.db, BANDS_TIER: 'pro', HOME: folder.path, ...lent.env } })
 
 describe('at a server', () => {
-  test.each([
+  const SENT = [
+    'events SIM0001 rsi_zone --context SIM0003:trend_direction=uptrend',
+    'scan oversold --date 2024-03-01',
     'events SIM0001 rsi_zone --limit 5',
     'events SIM0002 macd_state --timeframe weekly --band expanding_positive --after 2023-01-01',
-    'events SIM0001 rsi_zone --context SIM0003:trend_direction=uptrend',
     'events SIM0001 rsi_zone --band oversold,overbought --limit 4',
     'events SIM0001 rsi_zone --band oversold,overbought --limit 50 --context SIM0003:trend_direction=uptrend',
-    'scan oversold --date 2024-03-01',
-  ])('bands %s --json is byte for byte what the server sends, and the database here', async line => {
-    for (const terminal of [undefined, 80]) {
-      const lent = terminal === undefined ? {} : { terminal }
-      const [far, near] = [await remotely(`${line} --json`, lent), await locally(`${line} --json`, lent)]
-      expect(far.out).toBe(near.out)
-      expect([far.code, near.code]).toEqual([0, 0])
-    }
-  })
+  ]
 
-  test.each([
+  test.each(firstInQuick(SENT, 2))(
+    'bands %s --json is byte for byte what the server sends, and the database here',
+    async line => {
+      for (const terminal of [undefined, 80]) {
+        const lent = terminal === undefined ? {} : { terminal }
+        const [far, near] = [await remotely(`${line} --json`, lent), await locally(`${line} --json`, lent)]
+        expect(far.out).toBe(near.out)
+        expect([far.code, near.code]).toEqual([0, 0])
+      }
+    },
+  )
+
+  const TABLES = [
     'events SIM0001 rsi_zone',
     'events SIM0001 rsi_zone --wide --band overbought',
     'transitions SIM0001 trend_direction',
-  ])('bands %s is told in rows as the database here is', async line => {
+  ]
+
+  test.each(firstInQuick(TABLES))('bands %s is told in rows as the database here is', async line => {
     for (const format of ['--csv', '--ndjson', '']) {
       const [far, near] = [await remotely(`${line} ${format}`), await locally(`${line} ${format}`)]
       // What was too early to rank a return is told by prices alone.

@@ -11,7 +11,7 @@ import type { Sweep } from '../../src/research/sweep/result.js'
 import type { Tally } from '../../src/research/tally/tally.js'
 import { CELL_TEST, type LogComparison } from '../../src/research/trials.js'
 import { Database } from '../support/database.js'
-import { notInQuick } from '../support/full.js'
+import { firstInQuick, notInQuick } from '../support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { bundledBars } from './support/run.js'
 
@@ -202,7 +202,7 @@ describe('bands sweep', () => {
     expect(cells.some(cell => cell.context?.field === 'trend_direction')).toBe(true)
   })
 
-  test.each(['split 2016-01-01', 'walk-forward train=504,test=252', 'cv k=3,embargo=5', 'cpcv n=4,k=2'])(
+  test.each(firstInQuick(['split 2016-01-01', 'walk-forward train=504,test=252', 'cv k=3,embargo=5', 'cpcv n=4,k=2']))(
     'checks what it chose with %s',
     async way => {
       const { validation } = await json<Sweep>(`${SWEEP} --validate "${way}"`)
@@ -224,25 +224,30 @@ describe('bands sweep --when', () => {
     expect(both.cells.map(({ band }) => band).sort()).toEqual(['false', 'false', 'true', 'true'])
   })
 
-  test.each([
+  const SAME_LOOKS = [
+    ['study AAPL rsi_zone --band neutral_high', '--field rsi_zone', '--context-lag 3'],
     ['study AAPL', '', ''],
     ['study AAPL rsi_zone --band neutral_high', '--field rsi_zone', ''],
     ['study AAPL', '', '--context-lag 3'],
-    ['study AAPL rsi_zone --band neutral_high', '--field rsi_zone', '--context-lag 3'],
-  ])('has the cells of %s, and is the same look to the ledger %s %s', async (study, fields, lag) => {
-    const more = `--horizon 5,20 --min-n 5 --tests "bootstrap 99" ${WHEN} ${lag}`
-    const looks = async (): Promise<number> => (await json<{ cells: number }>('trials')).cells
-    const { cells } = await json<Sweep>(`sweep AAPL ${fields} ${more}`)
-    const noted = await looks()
-    const { windows, events, bands } = await json<EventStudy>(`${study} ${more}`)
-    expect(await looks()).toBe(noted)
-    expect(events).toBeGreaterThan(5)
-    for (const window of windows) {
-      const cell = cells.find(({ band, horizon }) => band === bands![0] && horizon === window.horizon)!
-      expect(cell).toMatchObject({ n: window.n, n_indep: window.n_indep, events: window.events })
-      expect(cell.diff).toBeCloseTo(window.diff!, 12)
-    }
-  })
+  ]
+
+  test.each(firstInQuick(SAME_LOOKS))(
+    'has the cells of %s, and is the same look to the ledger %s %s',
+    async (study, fields, lag) => {
+      const more = `--horizon 5,20 --min-n 5 --tests "bootstrap 99" ${WHEN} ${lag}`
+      const looks = async (): Promise<number> => (await json<{ cells: number }>('trials')).cells
+      const { cells } = await json<Sweep>(`sweep AAPL ${fields} ${more}`)
+      const noted = await looks()
+      const { windows, events, bands } = await json<EventStudy>(`${study} ${more}`)
+      expect(await looks()).toBe(noted)
+      expect(events).toBeGreaterThan(5)
+      for (const window of windows) {
+        const cell = cells.find(({ band, horizon }) => band === bands![0] && horizon === window.horizon)!
+        expect(cell).toMatchObject({ n: window.n, n_indep: window.n_indep, events: window.events })
+        expect(cell.diff).toBeCloseTo(window.diff!, 12)
+      }
+    },
+  )
 
   test('counts every cell that it looks at, and corrects for them', async () => {
     const narrowed = `--field rsi_zone,macd_state,support_status --band overbought,expanding_positive --horizon 5 --tests "bootstrap 99"`
@@ -378,7 +383,7 @@ describe('bands trials', () => {
     ],
   ]
 
-  test.each(DOORS)(
+  test.each(firstInQuick(DOORS, 2))(
     'reach the headline of a %s as one of 30 questions, unless they are not counted',
     async (door, line) => {
       const home = { env: { BANDS_DB: folder.file(`logged-${door}.db`) } }
@@ -510,17 +515,22 @@ test('files are whole or not there at all', async () => {
   expect(readdirSync(folder.path).filter(name => name.includes('.partial'))).toEqual([])
 })
 
-test.each([STUDY, BACKTEST, SWEEP, 'trials'])('bands %s draws in ASCII where the locale has no more', async line => {
-  const { out } = await ask(`${line} --output table`, { env: { LANG: 'C' } })
-  expect(out.replaceAll('\n', '')).toMatch(/^[\x20-\x7e]+$/)
-})
+test.each(firstInQuick(['trials', STUDY, BACKTEST, SWEEP], 2))(
+  'bands %s draws in ASCII where the locale has no more',
+  async line => {
+    const { out } = await ask(`${line} --output table`, { env: { LANG: 'C' } })
+    expect(out.replaceAll('\n', '')).toMatch(/^[\x20-\x7e]+$/)
+  },
+)
 
-test.each([
+const REPORTED = [
+  ['tally', 'tally AAPL rsi_zone --band oversold'],
   ['study', STUDY],
   ['backtest', BACKTEST],
   ['sweep', SWEEP],
-  ['tally', 'tally AAPL rsi_zone --band oversold'],
-])('bands %s writes a page that says how it was made', async (name, line) => {
+]
+
+test.each(firstInQuick(REPORTED))('bands %s writes a page that says how it was made', async (name, line) => {
   const file = folder.file(`${name}.html`)
   const ran = await ask(`${line} --report ${file}`)
   expect(ran.err).toBe(`wrote the report to ${file}\n`)

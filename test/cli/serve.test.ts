@@ -7,7 +7,7 @@ import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LogLines } from '../../src/app/cli/commands/serve.js'
 import { ClosedPipe, type Stream } from '../../src/app/cli/world.js'
-import { notInQuick } from '../support/full.js'
+import { firstInQuick, notInQuick, QUICK } from '../support/full.js'
 import { BIN, type Lent, scratch, typed, wordsOf } from './support/run.js'
 
 const folder = scratch()
@@ -183,31 +183,34 @@ describe('the built program', () => {
     return { child, url: (JSON.parse(line.toString()) as { url: string }).url, ended }
   }
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('serves until %s, and ends well', async signal => {
+  test.each(firstInQuick(['SIGTERM', 'SIGINT']))('serves until %s, and ends well', async signal => {
     const { child, url, ended } = await started()
     expect((await fetch(`${url}/readyz`)).status).toBe(200)
     child.kill(signal)
     expect(await ended).toEqual([0, null])
   })
 
-  test.skipIf(!hasPrlimit())('is not ready from a charge that could not be written on until one can be', async () => {
-    const { key } = JSON.parse((await typed('keys create alice --json', { env: DB })).out)
-    const { child, url, ended } = await started()
-    const asked = async (): Promise<number[]> => {
-      const headers = { Authorization: `Bearer ${key}` }
-      const answer = await fetch(`${url}/v1/events?ticker=SIM0001&field=rsi_zone`, { headers })
-      return [answer.status, (await fetch(`${url}/readyz`)).status]
-    }
-    const limit = (bytes: string) => execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${bytes}:`])
-    expect(await asked()).toEqual([200, 200])
-    limit('4096')
-    expect(await asked()).toEqual([503, 503])
-    limit('unlimited')
-    expect((await fetch(`${url}/readyz`)).status).toBe(200)
-    expect(await asked()).toEqual([200, 200])
-    child.kill('SIGTERM')
-    expect(await ended).toEqual([0, null])
-  })
+  test.skipIf(QUICK || !hasPrlimit())(
+    'is not ready from a charge that could not be written on until one can be',
+    async () => {
+      const { key } = JSON.parse((await typed('keys create alice --json', { env: DB })).out)
+      const { child, url, ended } = await started()
+      const asked = async (): Promise<number[]> => {
+        const headers = { Authorization: `Bearer ${key}` }
+        const answer = await fetch(`${url}/v1/events?ticker=SIM0001&field=rsi_zone`, { headers })
+        return [answer.status, (await fetch(`${url}/readyz`)).status]
+      }
+      const limit = (bytes: string) => execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${bytes}:`])
+      expect(await asked()).toEqual([200, 200])
+      limit('4096')
+      expect(await asked()).toEqual([503, 503])
+      limit('unlimited')
+      expect((await fetch(`${url}/readyz`)).status).toBe(200)
+      expect(await asked()).toEqual([200, 200])
+      child.kill('SIGTERM')
+      expect(await ended).toEqual([0, null])
+    },
+  )
 
   test('makes scans in a thread of the packed program, and answers the one that is under way when it ends', async () => {
     await typed('accounts create scans --tier pro', { env: DB })
@@ -246,12 +249,14 @@ describe('the built program', () => {
     expect(readFileSync(`${path}.2`, 'utf8')).toContain('"message":"stopping"')
   })
 
-  test.each([
+  const SHARES = [
     ['as many as it takes, over plain HTTP', '--connections "max 8"', 8],
     ['those of one address', '--connections "max 8, per-address 3"', 3],
     ['a quarter, over TLS', '--connections "max 8" --tls CERT,KEY', 2],
     ['those of one address, over TLS', '--connections "max 8, per-address 8" --tls CERT,KEY', 8],
-  ])('gives one address %s', async (_, words, share) => {
+  ] as const
+
+  test.each(firstInQuick(SHARES))('gives one address %s', async (_, words, share) => {
     const [cert, key] = [folder.file('share.pem'), folder.file('share.key')]
     if (words.includes('CERT') && !hasOpenssl()) return
     if (words.includes('CERT')) certify('share', cert, key)
@@ -266,7 +271,7 @@ describe('the built program', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  test.skipIf(!hasOpenssl())(
+  test.skipIf(QUICK || !hasOpenssl())(
     'shows another certificate at SIGHUP, and keeps that one if the next is none',
     async () => {
       const [cert, key, log] = [folder.file('new.pem'), folder.file('new.key'), folder.file('tls.log')]
@@ -292,7 +297,7 @@ describe('the built program', () => {
     },
   )
 
-  test('ends at once at a second signal, even with running work', async () => {
+  notInQuick('ends at once at a second signal, even with running work', async () => {
     const { child, url, ended } = await started()
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     socket.on('error', () => {})

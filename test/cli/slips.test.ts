@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
+import { firstInQuick, notInQuick } from '../support/full.js'
 import { bundledBars, run, wordsOf } from './support/run.js'
 import { isPasteable, lastLine } from './support/slips.js'
 
@@ -11,7 +12,7 @@ beforeAll(async () => {
 })
 
 /** Mistakes that have misled people, and the line that each ends with. */
-test.each([
+const SLIPS = [
   ['tally rsi_zone oversold', 'tally --all rsi_zone --band oversold'],
   ['tally AAPL rsi_zone oversold', 'tally AAPL rsi_zone --band oversold'],
   ['now AAPL rsi_zone', 'now AAPL --field rsi_zone'],
@@ -37,7 +38,6 @@ test.each([
   ['manual', 'help all'],
   ['transitions AAPL rsi_zone --band', 'transitions AAPL rsi_zone'],
   ['transitions AAPL rsi_zone --band oversold', 'transitions AAPL rsi_zone'],
-  ['sweep --all rsi_zone', 'sweep --all --field rsi_zone'],
   ['events rsi_zone AAPL --band oversold', 'events AAPL rsi_zone --band oversold'],
   ['events AAPL rsi_zone --band uptrend', 'events AAPL trend_direction --band uptrend'],
   ['events --band oversold AAPL', 'events AAPL rsi_zone --band oversold'],
@@ -53,7 +53,10 @@ test.each([
   ],
   ['changes --since yesterday', 'changes --since last'],
   ['export event --tickers AAPL --field rsi_zone', 'export events --tickers AAPL --field rsi_zone'],
-])('bands %s ends with bands %s', async (line, then) => {
+  ['sweep --all rsi_zone', 'sweep --all --field rsi_zone'],
+] as const
+
+test.each(firstInQuick(SLIPS, 14))('bands %s ends with bands %s', async (line, then) => {
   const { code, err } = await ask(line)
   expect([code, lastLine(err)]).toEqual([2, `bands ${then}`])
   expect(isPasteable(lastLine(err))).toBe(true)
@@ -66,19 +69,22 @@ test('a field for a strategy file ends with the line that makes the file', async
   expect(await run(wordsOf(lastLine(err)).slice(1), { env })).toMatchObject({ code: 0 })
 })
 
-test('a strategy file that is not there ends with one of nearly the same name, or the line that makes one', async () => {
-  const file = folder.file('dip.yaml')
-  const made = await run(wordsOf('backtest AAPL rsi_zone --band oversold --hold 5 --print-config'), { env })
-  writeFileSync(file, made.out)
-  const near = await ask(`backtest ${folder.file('dip.yml')}`)
-  expect([near.code, lastLine(near.err)]).toEqual([3, `bands backtest ${file}`])
-  for (const line of ['backtest none.yaml', 'compare none.yaml other.yaml']) {
-    const { code, err } = await ask(line)
-    expect(code).toBe(3)
-    expect(lastLine(err)).toMatch(/^bands backtest --all rsi_zone /)
-    expect(await run(wordsOf(lastLine(err)).slice(1), { env })).toMatchObject({ code: 0 })
-  }
-})
+notInQuick(
+  'a strategy file that is not there ends with one of nearly the same name, or the line that makes one',
+  async () => {
+    const file = folder.file('dip.yaml')
+    const made = await run(wordsOf('backtest AAPL rsi_zone --band oversold --hold 5 --print-config'), { env })
+    writeFileSync(file, made.out)
+    const near = await ask(`backtest ${folder.file('dip.yml')}`)
+    expect([near.code, lastLine(near.err)]).toEqual([3, `bands backtest ${file}`])
+    for (const line of ['backtest none.yaml', 'compare none.yaml other.yaml']) {
+      const { code, err } = await ask(line)
+      expect(code).toBe(3)
+      expect(lastLine(err)).toMatch(/^bands backtest --all rsi_zone /)
+      expect(await run(wordsOf(lastLine(err)).slice(1), { env })).toMatchObject({ code: 0 })
+    }
+  },
+)
 
 test('a date that can be read in two ways ends with both', async () => {
   const { err } = await ask('events AAPL rsi_zone --after 01/02/2017')

@@ -1,16 +1,14 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { firstInQuick } from '../support/full.js'
-import { BARS, expectEnd, expectRefusal, type Lent, type Ran, scratch, typed } from './support/run.js'
+import { expectEnd, expectRefusal, importBundledBars, type Lent, type Ran, scratch, typed } from './support/run.js'
 
 const folder = scratch()
 const db = folder.file('bands.db')
 const env = { BANDS_DB: db }
 const ask = (line: string, lent: Lent = {}): Promise<Ran> => typed(line, { ...lent, env: { ...env, ...lent.env } })
 
-beforeAll(async () => {
-  expect((await ask(`import ${BARS}`)).code).toBe(0)
-})
+beforeAll(() => importBundledBars(db))
 afterAll(folder.remove)
 
 const json = async (line: string) => JSON.parse((await ask(`${line} --json`)).out)
@@ -84,9 +82,9 @@ describe('bands watch', () => {
       [
         'tally rsi_zone --band oversold',
         'transitions rsi_zone',
-        'backtest rsi_zone --band oversold --hold 20',
-        'study rsi_zone --band oversold',
-        'sweep --field rsi_zone --horizon 5',
+        'backtest rsi_zone --band oversold --hold 20 --tests "draws 99"',
+        'study rsi_zone --band oversold --tests "draws 99, bootstrap 99"',
+        'sweep --field rsi_zone --horizon 5 --tests "bootstrap 99"',
       ],
       3,
     ),

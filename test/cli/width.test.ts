@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { firstInQuick } from '../support/full.js'
-import { BARS, scratch, typed, unpainted } from './support/run.js'
+import { firstInQuick, QUICK } from '../support/full.js'
+import { importBundledBars, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()
 const env = { BANDS_DB: folder.file('bands.db') }
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
   await typed('accounts create research --tier pro', { env })
   await typed('keys create research', { env })
-  await typed(`import ${BARS}`, { env })
+  await importBundledBars(env.BANDS_DB)
 })
 afterAll(folder.remove)
 
@@ -46,25 +46,31 @@ const LINES = [
   'rebuild',
   'fields',
   'doctor',
-  `demo --report ${folder.file('demo.html')}`,
   'scan oversold --date 2018-02-08',
   'accounts list',
   'keys list',
   'accounts usage',
   'study GSPC rsi_zone --band oversold --wide --tests "naive, bootstrap 99, draws 99" --horizon 5,100',
   'study AAPL rsi_zone --band oversold --context GSPC:trend_direction=downtrend --tests "bootstrap 99, draws 99" --horizon 20',
-  'backtest AAPL,GSPC rsi_zone --band oversold --hold 5,20 --validate "walk-forward train=504,test=252" --wide --explain --tests "draws 99"',
-  'backtest GSPC rsi_zone --band oversold --hold 20 --tests "monte-carlo 99, draws 99"',
-  'backtest GSPC rsi_zone --vary hold=5,10,20,40 --vary stop=none,2%,4%,8% --vary side=long,short --validate "split 2014-01-01" --wide',
   `compare ${STRATEGIES.join(' ')} --tests "bootstrap 99"`,
   `compare ${STRATEGIES.join(' ')} --tests "bootstrap 99" --wide`,
-  'sweep AAPL GSPC --by ticker --field rsi_zone --prev-band --horizon 5 --tests "bootstrap 99" --validate "split 2015-01-01"',
+  'backtest AAPL rsi_zone --band oversold --hold 20 --tests "draws 9"',
+  'sweep AAPL --field rsi_zone --horizon 5 --tests "bootstrap 99"',
   'trials',
   'check lookahead AAPL --field rsi_zone --cuts 2',
 ]
 
+/** These take seconds. */
+const SLOW_LINES = [
+  `demo --report ${folder.file('demo.html')}`,
+  'backtest AAPL,GSPC rsi_zone --band oversold --hold 5,20 --validate "walk-forward train=504,test=252" --wide --explain --tests "draws 99"',
+  'backtest GSPC rsi_zone --band oversold --hold 20 --tests "monte-carlo 99, draws 99"',
+  'backtest GSPC rsi_zone --vary hold=5,10,20,40 --vary stop=none,2%,4%,8% --vary side=long,short --validate "split 2014-01-01" --wide',
+  'sweep AAPL GSPC --by ticker --field rsi_zone --prev-band --horizon 5 --tests "bootstrap 99" --validate "split 2015-01-01"',
+]
+
 describe.each(firstInQuick([40, 80]))('on a terminal of %d columns', width => {
-  test.each(LINES)('no line of bands %s is longer', async line => {
+  test.each(QUICK ? LINES : [...LINES, ...SLOW_LINES])('no line of bands %s is longer', async line => {
     const ran = await typed(line, { env, terminal: width })
     expect(ran.code).toBe(0)
     // A path that cannot be broken stands in a line of its own, after the name of what it is.

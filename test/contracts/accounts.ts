@@ -16,7 +16,7 @@ import {
   rollUpLedger,
   type Used,
 } from '../../src/server/accounts/accounts.js'
-import { draws } from '../support/full.js'
+import { draws, QUICK } from '../support/full.js'
 
 /** A moment in the middle of a UTC hour and day. */
 export const NOON = Date.UTC(2026, 2, 24, 12, 30)
@@ -322,7 +322,7 @@ export function chargingContract(name: string, open: Open): void {
       const connections = [accounts, await again()]
       const books = new Books()
       let now = NOON
-      for (let round = 0; round < 150; round++) {
+      for (let round = 0; round < (QUICK ? 40 : 150); round++) {
         now += pick([0, 1, 60_000, 20 * 60_000, HOUR_MS, 5 * HOUR_MS])
         const batch = Array.from({ length: 1 + (random.word() % 6) }, () =>
           chargeOf(pick(owners), {
@@ -355,7 +355,7 @@ export function chargingContract(name: string, open: Open): void {
       const books = new Books()
       const limits = { day: 1e6, hour: 1e6 }
       let at = LONG_AGO
-      for (let i = 0; i < 40; i++) {
+      for (let i = 0; i < (QUICK ? 10 : 40); i++) {
         at += random.word() % (3 * DAY_MS)
         const batch = Array.from({ length: 1 + (random.word() % 20) }, (_, j) =>
           chargeOf(owners[random.word() % 2]!, {

@@ -4,7 +4,7 @@ import { BadData, worded } from '../../src/core/errors.js'
 import { FIELDS } from '../../src/core/fields/index.js'
 import type { ReadResult, Remark } from '../../src/data/feeds/feed.js'
 import { type Bar, randomBars } from '../support/bars.js'
-import { draws } from '../support/full.js'
+import { draws, notInQuick } from '../support/full.js'
 import { only, read, refusal, rowsOf } from './files.js'
 
 /** Files as people have them: simulated bars in the shapes of the exports of tools. */
@@ -315,7 +315,7 @@ describe('tickers side by side', () => {
     expect(said(result)).toEqual([['cells of a ticker are empty on a day on which others have a bar', born, 'MSFT']])
   })
 
-  it('are hundreds as well', async () => {
+  notInQuick('are hundreds as well', async () => {
     const many = Array.from({ length: 500 }, (_, i) => `T${i}`)
     const cells = many.flatMap(ticker => bareRoles.map(role => [ticker, NAMES[role]] as const))
     const rows = BARS.slice(0, 3).map(bar =>

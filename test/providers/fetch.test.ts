@@ -5,6 +5,7 @@ import { openBands } from '../../src/app/client.js'
 import { type FetchOptions, fetchBars, updateBars } from '../../src/app/open/fetching.js'
 import { BUILT_IN_PROVIDERS } from '../../src/app/providers/provider.js'
 import { scratch } from '../cli/support/run.js'
+import { firstInQuick } from '../support/full.js'
 import {
   type FakeVendor,
   fakeVendor,
@@ -299,7 +300,7 @@ describe('an answer that cannot be used', () => {
 
 describe('a key', () => {
   it('is in no error, whatever the vendor repeats', async () => {
-    for (const name of ['eodhd', 'tiingo', 'alpaca']) {
+    for (const name of firstInQuick(['eodhd', 'tiingo', 'alpaca'])) {
       for (const status of [200, 400, 401, 429, 500]) {
         const here = await setting(name)
         const parts = KEYS[name]!.split(':')
@@ -364,14 +365,16 @@ describe('an update', () => {
     return { here: first, history, options: { ...first.options, lent: clock } }
   }
 
-  it.each([
+  const ACTIONS = [
     ['a split of 4:1', 0.25, true],
     ['no event', 1, true],
     ['a dividend of .1 %', 0.999, false],
     ['a dividend of .3 %', 0.997, false],
     ['a dividend of .8 %', 0.992, false],
     ['a dividend of 1.5 %', 0.985, false],
-  ] as const)('after %s leaves what one fetch of the truth leaves', async (_, factor, splits) => {
+  ] as const
+
+  it.each(firstInQuick(ACTIONS, 2))('after %s leaves what one fetch of the truth leaves', async (_, factor, splits) => {
     for (const name of ['tiingo', 'alpaca']) {
       const { here, history, options } = await over(name, factor, splits)
       const { from: _from, ...known } = options

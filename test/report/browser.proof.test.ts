@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FULL, provenInFull } from '../support/full.js'
+import { FULL, notInQuick, provenInFull } from '../support/full.js'
 import { ABOUT } from '../support/results/about.js'
 import { madeBacktest } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
@@ -170,7 +170,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     await close()
   })
 
-  it('shows the facts of a trade at a click on its marks, at the buttons and at a key', async () => {
+  notInQuick('shows the facts of a trade at a click on its marks, at the buttons and at a key', async () => {
     const charts = [madePrices()]
     const found = madeBacktest(charts)
     const { page, close } = await pages.open(backtestReport(found, charts, ABOUT))

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scratch, typed } from '../cli/support/run.js'
-import { notInQuick, provenInFull } from '../support/full.js'
+import { firstInQuick, notInQuick, provenInFull } from '../support/full.js'
 import { CHROMIUM, LACKING, Pages, paintedOf, REQUIRED } from './support/browser.js'
 
 /** A line for each kind of report, on the sample. */
@@ -21,7 +21,7 @@ async function page(line: string, name: string): Promise<string> {
   return readFileSync(file, 'utf8')
 }
 
-describe.each(Object.entries(LINES))('--report of a %s', (kind, line) => {
+describe.each(firstInQuick(Object.entries(LINES)))('--report of a %s', (kind, line) => {
   it('writes the result that --json prints, and shows the line, the data and their hash', async () => {
     const [html, json] = [await page(line, kind), await typed(`${line.replace('bands ', '')} --json`)]
     const [, result] = /id="result">([\s\S]*?)<\/script>/.exec(html)!

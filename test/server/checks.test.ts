@@ -260,7 +260,7 @@ describe('paths and methods', () => {
   })
 })
 
-it('is not ready while the disk of its accounts is full, and is again with room', async ({ skip }) => {
+notInQuick('is not ready while the disk of its accounts is full, and is again with room', async ({ skip }) => {
   const disk = smallDisk('4m')
   if (disk === null) return skip('no disk of its own can be had here')
   const served = await serve(ground, { accounts: join(disk, 'accounts.db') })

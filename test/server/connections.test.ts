@@ -368,7 +368,7 @@ describe.skipIf(!OPENSSL)('over TLS', () => {
     }
   })
 
-  it('takes no cipher without forward secrecy, neither at the start nor with a new certificate', async () => {
+  notInQuick('takes no cipher without forward secrecy, neither at the start nor with a new certificate', async () => {
     const rsa = certificate('rsa:2048')
     const served = await serve(ground, { limits: LIMITS, tls: rsa })
     onTestFinished(() => served.stop())

@@ -4,6 +4,7 @@ import type { EventsParams } from '../../src/core/params/questions.js'
 import { EVENTS, OVERSOLD, parametersOf, parseEvents, parseOversold } from '../../src/core/params/questions.js'
 import type { Source } from '../../src/core/source.js'
 import { EVENTS_PATH, errorBody, OVERSOLD_PATH } from '../../src/server/wire/format.js'
+import { firstInQuick } from '../support/full.js'
 import { serveFile } from '../support/serve.js'
 
 /** As they stand in a URL: bytes of every kind, numbers of every spelling, what means something elsewhere. */
@@ -44,7 +45,7 @@ describe.each(Object.entries(ENDPOINTS))('%s', (path, { table, valid, ask }) => 
       .map(([other, value]) => `${other}=${value}`)
 
   describe.each(Object.keys(table))('%s', name => {
-    it.each(ODD)('%s is refused in the words of the library, or is allowed by it', async value => {
+    it.each(firstInQuick(ODD, 6))('%s is refused in the words of the library, or is allowed by it', async value => {
       await expectSame([...others(name), `${name}=${value}`].join('&'))
     })
 
@@ -58,7 +59,13 @@ describe.each(Object.entries(ENDPOINTS))('%s', (path, { table, valid, ask }) => 
     it('has no equals sign', () => expectSame([...others(name), name].join('&')))
 
     it('is spelled otherwise', async () => {
-      for (const other of [name.toUpperCase(), `${name}%20`, `${name}[]`, `${name}%00`, `%EF%BB%BF${name}`])
+      for (const other of firstInQuick([
+        name.toUpperCase(),
+        `${name}%20`,
+        `${name}[]`,
+        `${name}%00`,
+        `%EF%BB%BF${name}`,
+      ]))
         expect(await expectSame([...others(name), `${other}=a`].join('&'))).not.toBeNull()
     })
   })

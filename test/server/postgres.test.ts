@@ -38,7 +38,7 @@ describePostgres('accounts in PostgreSQL', () => {
     expect(await one.accounts.used(id, Date.now())).toMatchObject({ day: 3 })
   })
 
-  it('include the charges of other servers, also in free answers', async () => {
+  notInQuick('include the charges of other servers, also in free answers', async () => {
     const url = await cluster.current.createDatabase()
     let now = Date.UTC(2024, 6, 1, 12)
     const [one, other] = [await server(url, () => now), await server(url, () => now)]
@@ -78,39 +78,42 @@ describePostgres('accounts in PostgreSQL', () => {
     expect((await own.get(QUESTION, key)).status).toBe(200)
   })
 
-  it('are shown by /metrics as connections, and a file has none', async () => {
+  notInQuick('are shown by /metrics as connections, and a file has none', async () => {
     const own = await server(await cluster.current.createDatabase())
     expect((await own.get('/metrics')).text).toMatch(/^bands_accounts_connections\{state="idle"\} [1-9]/m)
     expect((await (await serve(ground)).get('/metrics')).text).not.toContain('bands_accounts_connections')
   })
 
-  it('count by the database’s clock: a machine three days ahead is not ready, and makes nobody pay twice', async () => {
-    const url = await cluster.current.createDatabase()
-    const own = await server(url)
-    const key = await own.key('pro')
-    const headers = { 'Idempotency-Key': 'one' }
-    expect((await own.get(QUESTION, key, headers)).status).toBe(200)
-    const real = Date.now
-    const fast = vi.spyOn(Date, 'now').mockImplementation(() => real() + 3 * 86_400_000)
-    try {
-      const ahead = await server(url)
-      expect(ahead.logged()).toContain('259200 seconds ahead')
-      const ready = await ahead.get('/readyz')
-      expect(ready.status).toBe(503)
-      expect((await ahead.get('/metrics')).text).toMatch(/^bands_accounts_clock_ahead_seconds 259[12]\d\d/m)
-      expect((await ahead.get(OTHER_QUESTION, key)).status).toBe(200)
-      const ledger = await cluster.current.sql(
-        'SELECT max(at) FROM bands_accounts.ledger',
-        new URL(url).pathname.slice(1),
-      )
-      expect(Math.abs(Number(ledger[0]) - real())).toBeLessThan(60_000)
-    } finally {
-      fast.mockRestore()
-    }
-    expect((await own.get('/readyz')).status).toBe(200)
-    expect((await own.get(QUESTION, key, headers)).status).toBe(200)
-    expect(await own.accounts.reconcile()).toMatchObject({ credits: 2, discrepancies: [] })
-  })
+  notInQuick(
+    'count by the database’s clock: a machine three days ahead is not ready, and makes nobody pay twice',
+    async () => {
+      const url = await cluster.current.createDatabase()
+      const own = await server(url)
+      const key = await own.key('pro')
+      const headers = { 'Idempotency-Key': 'one' }
+      expect((await own.get(QUESTION, key, headers)).status).toBe(200)
+      const real = Date.now
+      const fast = vi.spyOn(Date, 'now').mockImplementation(() => real() + 3 * 86_400_000)
+      try {
+        const ahead = await server(url)
+        expect(ahead.logged()).toContain('259200 seconds ahead')
+        const ready = await ahead.get('/readyz')
+        expect(ready.status).toBe(503)
+        expect((await ahead.get('/metrics')).text).toMatch(/^bands_accounts_clock_ahead_seconds 259[12]\d\d/m)
+        expect((await ahead.get(OTHER_QUESTION, key)).status).toBe(200)
+        const ledger = await cluster.current.sql(
+          'SELECT max(at) FROM bands_accounts.ledger',
+          new URL(url).pathname.slice(1),
+        )
+        expect(Math.abs(Number(ledger[0]) - real())).toBeLessThan(60_000)
+      } finally {
+        fast.mockRestore()
+      }
+      expect((await own.get('/readyz')).status).toBe(200)
+      expect((await own.get(QUESTION, key, headers)).status).toBe(200)
+      expect(await own.accounts.reconcile()).toMatchObject({ credits: 2, discrepancies: [] })
+    },
+  )
 
   notInQuick(
     'that are away make answers wait, with when to ask again, and are charged once they are back',
@@ -153,7 +156,7 @@ describePostgres('accounts in PostgreSQL', () => {
     expect((await typed('keys list alice', { env })).out).toContain('alice')
   })
 
-  it("stand in nobody's way who asks for files, and are told to be in no backup", async () => {
+  notInQuick("stand in nobody's way who asks for files, and are told to be in no backup", async () => {
     const env = { BANDS_DB: ground.db, BANDS_ACCOUNTS: cluster.current.url('none') }
     const { code, out, err } = await typed(`backup ${temporaryFolder()}/b`, { env })
     expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('backed up and checked: data') })

@@ -8,6 +8,7 @@ import { eventStudy } from '../../src/research/study/event-study.js'
 import type { EventStudy } from '../../src/research/study/result.js'
 import { eligibleBars, forwardReturns } from '../../src/research/study/signals.js'
 import { defaultTest, randomEntry } from '../../src/research/study/tests.js'
+import { notInQuick } from '../support/full.js'
 import { codesWith, cut, type Listing, marketOf, queryOf, randomWalks } from './support/study-market.js'
 
 const QUICK = { reps: 199, resamples: 99, min_events: 5, path: { before: 3, after: 12 } }
@@ -37,7 +38,7 @@ describe('B8: the seed', () => {
     expect(p_corrected).toBeGreaterThanOrEqual(alone!.p_corrected!)
   })
 
-  it('moves the p of the plain shift by no more than the draws may, and P not at all', async () => {
+  notInQuick('moves the p of the plain shift by no more than the draws may, and P not at all', async () => {
     const bars = randomWalks(12, { tickers: 1, bars: 4000, chance: 0.01 })
     const tests = await Promise.all(
       [1, 2, 3].map(async seed => (await studyOf(bars, { seed, horizons: [5], reps: 999 })).windows[0]!.tests),

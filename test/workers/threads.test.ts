@@ -4,6 +4,7 @@ import { BadData, invalid, NotFound, remedy, StorageError } from '../../src/core
 import { Damaged } from '../../src/data/store/store.js'
 import { deserializeError, inOrder, serializeError, shared, Threads, type Work } from '../../src/data/threads.js'
 import { drained } from '../support/drain.js'
+import { firstInQuick } from '../support/full.js'
 
 const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url))
 const never = new AbortController().signal
@@ -70,7 +71,7 @@ function made<Task>(tasks: readonly Task[], threads: number, more: Partial<Work<
   return inOrder({ job: 'scan', data: () => 'done:', tasks, ms: 1000, here, program: PROGRAM, ...more }, threads)
 }
 
-it.each([2, 3, 5])('gives what %i threads make in the order of the tasks', async threads => {
+it.each(firstInQuick([2, 3, 5]))('gives what %i threads make in the order of the tasks', async threads => {
   expect(await drained(made(TASKS, threads))).toEqual(TASKS.map(task => `done: ${task}`))
 })
 
