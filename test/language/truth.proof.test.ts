@@ -47,7 +47,7 @@ describe('Q1: every random condition equals a brute force written from the page,
       names: Object.keys(fields),
       named: name => TECHNICAL_FIELDS.find(field => field.name === name),
     }
-    for (let seed = 1; seed <= draws(60); seed++) {
+    for (let seed = 1; seed <= Math.max(3, draws(60)); seed++) {
       const random = new Random(new Random(seed).word())
       const shelves = marketShelves(random)
       for (let i = 0; i < 3; i++) {

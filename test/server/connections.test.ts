@@ -297,7 +297,7 @@ function isClosed(socket: Socket): boolean {
 
 it('says in every answer that a browser must not guess its type', async () => {
   for (const path of ['/healthz', '/nothing', '/docs', `/healthz?${'x'.repeat(20_000)}`]) {
-    const { text } = await sendBytes(patient.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    const { text } = await sendBytes(patient.port, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
     const [head = ''] = text.split('\r\n\r\n')
     expect(head).toContain('\r\nX-Content-Type-Options: nosniff')
     expect(head).not.toContain('Strict-Transport-Security')
