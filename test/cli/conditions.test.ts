@@ -33,6 +33,23 @@ interface Page {
 }
 
 describe('a condition in place of a field', () => {
+  it.each(['events', 'tally', 'study', 'transitions', 'backtest'])(
+    'means the same as the last word of bands %s as it does with --when',
+    async command => {
+      const more = command === 'backtest' ? '--hold 20 --family run' : ''
+      const named = await found<object>(`${command} AAPL`, 'rsi_zone = oversold', more)
+      const env = { BANDS_DB: folder.file('bands.db') }
+      const words = [command, 'AAPL', 'rsi_zone = oversold', ...wordsOf(more), '--json']
+      const { code, out } = await run(words, { env })
+      expect([code, JSON.parse(out)]).toEqual([0, named])
+    },
+  )
+
+  it('is one, not two', async () => {
+    const line = 'tally AAPL rsi_zone=neutral'
+    expectRefusal(await when(line, 'rsi_zone = oversold'), 2, 'are two conditions; join them with and.')
+  })
+
   it('is the field of the answer, as it is printed, with the events on which it becomes true', async () => {
     const page = await found<Page>('events AAPL', 'RSI_ZONE=oversold  and (GSPC:trend_direction != downtrend)')
     expect(page.field).toBe('rsi_zone = oversold and GSPC:trend_direction != downtrend')

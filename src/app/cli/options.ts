@@ -1,4 +1,4 @@
-import { quoted, remedy, wrong } from '../../core/errors.js'
+import { quoted, remedy, sentence, wrong } from '../../core/errors.js'
 import type { FieldSet } from '../../core/fields/index.js'
 import { isCondition } from '../../core/language/as-field.js'
 import type { EventsQuery, HistoryQuery, PoolQuery } from '../../core/model/event.js'
@@ -59,6 +59,8 @@ export interface Target {
 /** Several tickers with one field or condition. */
 export interface PoolTarget extends Pick<Target, 'field'> {
   tickers: string[]
+  /** A condition in place of the field: its events are the bars on which it becomes true. */
+  when?: string
 }
 
 /** The filters as typed, of a ticker and a field → a search that can be trusted. Throws InvalidParameter. */
@@ -175,8 +177,17 @@ export async function tickersAndField(
       `${second} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F.`,
       { value: second },
     )
-  if (usual.length > 0) return { tickers: await announcedDefaultTickers(context), field: name }
-  return { tickers: await allNamed(context, args, words.slice(0, -1), () => loaded(name)), field: name }
+  const asked = isCondition(name) ? { when: onlyCondition(args, name) } : { field: name }
+  if (usual.length > 0) return { tickers: await announcedDefaultTickers(context), ...asked }
+  return { tickers: await allNamed(context, args, words.slice(0, -1), () => loaded(name)), ...asked }
+}
+
+/** Throws InvalidParameter for a second condition. */
+function onlyCondition(args: Args, condition: string): string {
+  if (args.text('when') === undefined) return condition
+  throw wrong('when', sentence`${quoted(condition)} and --when are two conditions; join them with and.`, {
+    value: args.text('when'),
+  })
 }
 
 /** With a condition instead of the field, all words are tickers. */

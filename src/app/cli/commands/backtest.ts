@@ -145,9 +145,9 @@ async function paramsFrom(
   if (first === undefined && !isPooled(args) && args.text('when') === undefined)
     throw wrong('what', 'what to trade is missing: a strategy file, or tickers and a field.', { allowed: USAGE })
   if (first === undefined || !isFile(first)) {
-    const { tickers, field } = await tickersAndField(context, args, 'backtest', () => market.withBars())
+    const target = await tickersAndField(context, args, 'backtest', () => market.withBars())
     // A strategy file sets its own costs; those of config.json are for runs without one.
-    return { params: { ...costsIn(context.config), ...options, tickers, field }, ways: { tier, fields } }
+    return { params: { ...costsIn(context.config), ...options, ...target }, ways: { tier, fields } }
   }
   if (more.length > 0) throw refuseOtherTickers(more, fields)
   const strategy = await textOf(first)

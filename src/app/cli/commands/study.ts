@@ -36,8 +36,8 @@ const studyCommand: Command = {
   async run(context, args) {
     const files = await filesOf(args, ['occurrences'])
     const market = await studyMarket(context)
-    const { tickers, field } = await tickersAndField(context, args, 'study', () => market.withBars())
-    const query = parseStudy({ ...args.params(Object.keys(STUDY)), tickers, field }, context.fields)
+    const target = await tickersAndField(context, args, 'study', () => market.withBars())
+    const query = parseStudy({ ...args.params(Object.keys(STUDY)), ...target }, context.fields)
     const found = await withTrials(context, trials => eventStudy(market, query, { trials, step: context.step }))
     await showResult(context, args, describeStudy(found), windowRecords(found))
     if (found.hints.length > 0) await context.hint(...found.hints)
