@@ -54,6 +54,15 @@ const SLIPS = [
   ['changes --since yesterday', 'changes --since last'],
   ['export event --tickers AAPL --field rsi_zone', 'export events --tickers AAPL --field rsi_zone'],
   ['sweep --all rsi_zone', 'sweep --all --field rsi_zone'],
+  ['backtest AAPL rsi_zone --hold 20 --stop 5', 'backtest AAPL rsi_zone --hold 20 --stop 5%'],
+  ['backtest AAPL rsi_zone --hold 20 --csot none', 'backtest AAPL rsi_zone --hold 20 --costs none'],
+  ['backtest AAPL rsi_zone --hold 20 --fees 10bp', 'backtest AAPL rsi_zone --hold 20 --costs 10bp'],
+  ['backtest AAPL rsi_zone --hold 20 --stoploss 5%', 'backtest AAPL rsi_zone --hold 20 --stop 5%'],
+  ['tally aapl RSI --band oversold', 'tally aapl rsi_zone --band oversold'],
+  ['events AAPL rsi_zone --after 2016-02-30', 'events AAPL rsi_zone --after 2016-02-29'],
+  ["screen 'rsi < 30'", "screen 'rsi_zone = oversold'"],
+  ["screen 'support_status = near'", "screen 'support_status = intact'"],
+  ['watch add mine --when rsi_zone=oversold', 'watch add mine AAPL'],
 ] as const
 
 test.each(firstInQuick(SLIPS, 14))('bands %s ends with bands %s', async (line, then) => {

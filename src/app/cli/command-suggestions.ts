@@ -188,19 +188,23 @@ const OPTION_SLIPS: readonly (readonly [words: string, options: string])[] = [
   ['format', '--output'],
   ['top max count number', '--limit'],
   ['window windows days bars', '--horizon --hold'],
+  ['fee fees commission commissions cost', '--costs'],
+  ['stoploss stop-loss sl', '--stop'],
+  ['takeprofit take-profit tp', '--target'],
 ]
 
 /** The option that a word means among those of a command. */
 export function optionMeant(typed: string, options: readonly string[]): string | undefined {
   const word = typed.replace(/^-+/, '').toLowerCase()
   const names = OPTION_SLIPS.find(([words]) => words.split(' ').includes(word))?.[1].split(' ')
-  return (
-    names?.find(name => options.includes(name)) ??
-    suggest(
-      word,
-      options.map(name => name.slice(2)),
-    ).map(name => `--${name}`)[0]
-  )
+  return names?.find(name => options.includes(name)) ?? nearestOption(word, options)
+}
+
+/** The nearest name, also without its plural s: `--csot`. */
+function nearestOption(word: string, options: readonly string[]): string | undefined {
+  const names = options.map(name => name.slice(2))
+  const [near = suggest(`${word}s`, names)[0]] = suggest(word, names)
+  return near && `--${near}`
 }
 
 /** Commands that take an option which this one has not, in the order of the help. */

@@ -1,8 +1,9 @@
-import { suggest } from '../../core/errors.js'
+import { InvalidParameter, suggest } from '../../core/errors.js'
 import type { FieldSet } from '../../core/fields/index.js'
-import { isComplete, likelyFields } from '../../core/language/condition.js'
+import { isComplete, likelyFields, parseCondition } from '../../core/language/condition.js'
 import { parseDay } from '../../core/model/day.js'
 import { parseTicker } from '../../core/model/terms.js'
+import { correctedIn } from './command-line.js'
 
 /** What a word of a line may name. */
 export interface Vocabulary {
@@ -64,8 +65,9 @@ function kindOf(word: string, { fields, tickers }: Vocabulary, exactly: boolean)
     ['fields', likelyFields(word, fields)[0]],
     ['bands', suggest(word, bands)[0]],
   ]
-  // A word in capitals is more likely a ticker, and any other one is more likely a field.
-  const order = /^[A-Z]/.test(word) ? near : [...near.slice(1), near[0]!]
+  // A word in capitals is more likely a ticker, unless it is a part of the name of a field.
+  const isPart = likelyFields(word, fields).some(field => field.split('_').includes(name))
+  const order = /^[A-Z]/.test(word) && !isPart ? near : [...near.slice(1), near[0]!]
   for (const [kind, meant] of order) if (meant !== undefined) return [kind, meant]
   const isUnknown = tickers.length === 0 && /^[A-Z]/.test(word) && parseTicker(word) !== null
   return [isUnknown ? 'tickers' : 'others', word]
@@ -73,4 +75,43 @@ function kindOf(word: string, { fields, tickers }: Vocabulary, exactly: boolean)
 
 function isDateLike(word: string): boolean {
   return parseDay(word) !== null || /^(\d{1,2}[/.-]\d{1,2}[/.-]\d{4}|(19|20)\d\d([-/.]?\d\d?){0,2})$/.test(word)
+}
+
+/** A value with the nearest allowed word in the place of the wrong one; null if there is none. */
+export function correctedValue(
+  text: string,
+  { value, suggestions = [], column }: InvalidParameter['offence'],
+): string | null {
+  const [meant = value === ',' ? ' and' : undefined] = suggestions
+  if (meant === undefined) return null
+  // `oversold = rsi_zone`: the sides change places.
+  const [field, band] = meant.split(' = ')
+  if (band !== undefined && text.includes(`${band} = ${field}`)) return text.replace(`${band} = ${field}`, meant)
+  if (text === value) return meant
+  if (column !== undefined) return correctedIn([text], { value, column }, meant)?.[0] ?? null
+  return text
+    .split(',')
+    .map(part => (part === value ? meant : part))
+    .join(',')
+}
+
+/** A condition with the nearest words that make it one; a test of its field where none do. */
+export function mendedCondition(written: string, fields: FieldSet): string {
+  let text = written
+  // A corrected word may uncover another fault.
+  for (let tries = 0; tries < 4; tries++) {
+    try {
+      parseCondition(text, fields)
+      return text
+    } catch (error) {
+      const next = error instanceof InvalidParameter ? correctedValue(text, error.offence) : null
+      if (next === null || next === text) break
+      text = next
+    }
+  }
+  const words = written.match(/[a-z_]\w*/gi) ?? []
+  const [field = fields.names[0]!] = words.flatMap(word => likelyFields(word, fields).slice(0, 1))
+  const { bands } = fields.named(field)!
+  const near = words.flatMap(word => suggest(word, bands))
+  return `${field} = ${near[0] ?? (bands.includes('oversold') ? 'oversold' : bands[0])}`
 }

@@ -6,11 +6,11 @@ import { formatDay, parseDay } from '../../core/model/day.js'
 import { exampleOf, type OptionSpec, typedValue } from '../../core/params/row.js'
 import { CATALOGUE, type Entry, GROUP_FIRST, groupOf, kindsOf, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
-import { correctedIn, longName, optionOf, remedyWords } from './command-line.js'
+import { longName, optionOf, remedyWords } from './command-line.js'
 import { commandsWith, optionMeant, suggestCommand } from './command-suggestions.js'
 import { fieldsUnlessBroken } from './config.js'
 import type { Context } from './context.js'
-import { type Found, sortWords, type Vocabulary } from './line-words.js'
+import { correctedValue, type Found, mendedCondition, sortWords, type Vocabulary } from './line-words.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import type { World } from './world.js'
 
@@ -216,7 +216,7 @@ function arrange(line: Line): void {
   takeBack(line, found)
   const isByCondition = optionNamed(line, '--when') !== undefined || found.conditions.length > 0
   const words: string[] = []
-  if (takes('CONDITION')) words.push(conditionOf(found, line.known.fields))
+  if (takes('CONDITION')) words.push(mendedCondition(conditionOf(found, line.known.fields), line.known.fields))
   else if (takes('TICKER') && takes('FIELD')) {
     const isFile = takes('FILE') && found.files.length > 0
     const bands = [...found.bands, ...(optionNamed(line, '--band')?.value ?? '').split(',')]
@@ -359,21 +359,6 @@ function isUseless(line: Line, [, , , , , parameter]: OptionSpec): boolean {
   return onlyWith?.every(name => optionNamed(line, optionOf(name)) === undefined) ?? false
 }
 
-/** A value with the nearest allowed word in the place of the wrong one; null if there is none. */
-function correctedValue(text: string, { value, suggestions = [], column }: InvalidParameter['offence']): string | null {
-  const [meant = value === ',' ? ' and' : undefined] = suggestions
-  if (meant === undefined) return null
-  // `oversold = rsi_zone`: the sides change places.
-  const [field, band] = meant.split(' = ')
-  if (band !== undefined && text.includes(`${band} = ${field}`)) return text.replace(`${band} = ${field}`, meant)
-  if (text === value) return meant
-  if (column !== undefined) return correctedIn([text], { value, column }, meant)?.[0] ?? null
-  return text
-    .split(',')
-    .map(part => (part === value ? meant : part))
-    .join(',')
-}
-
 function datesIn(text: string, reading: number): string | null {
   const dates = text.split(',').map(part => isoOf(part, reading))
   return dates.includes(null) ? null : dates.join(',')
@@ -479,7 +464,14 @@ export function readingsOf(text: string): string[] {
       : y === undefined
         ? []
         : [iso(y, m, d)]
-  return [...new Set(readings)].filter(one => parseDay(one) !== null)
+  return [...new Set(readings.map(withinMonth))].filter(one => parseDay(one) !== null)
+}
+
+/** 2016-02-29 for 2016-02-30 */
+function withinMonth(text: string): string {
+  const [, month, day] = /^(\d{4}-\d\d)-(29|30|31)$/.exec(text) ?? []
+  const days = ['31', '30', '29', '28'].filter(last => day !== undefined && last <= day)
+  return days.map(last => `${month}-${last}`).find(one => parseDay(one) !== null) ?? text
 }
 
 function isoOf(text: string, reading: number): string | null {

@@ -205,7 +205,7 @@ function checkRules({ exit, fill, side, entry, costs }: Strategy): void {
     const [name, distance] = [`exit.${rule}`, exit[rule]]
     if (typeof distance !== 'number' || distance < 1) continue
     const message = `${name} is ${percent(distance)} of the entry price, which leaves no price; it must be below 100 %.`
-    throw wrong(name, message, { value: distance })
+    throw wrong(name, message, { value: distance, suggestions: [`${distance}%`] })
   }
   const [after, before] = [parseDay(entry.after ?? ''), parseDay(entry.before ?? '')]
   if (after !== null && before !== null && after >= before - 1)
