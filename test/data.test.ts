@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parseDay } from '../src/core/model/day.js'
+import { notInQuick } from './support/full.js'
 
 const pathOf = (relative: string): string => fileURLToPath(new URL(`../${relative}`, import.meta.url))
 
@@ -26,13 +27,13 @@ describe('the script that makes the bundled data', () => {
     expect(makeData('--check')).toMatchObject({ status: 0, stderr: '' })
   })
 
-  it('writes them anew elsewhere, byte for byte', () => {
+  notInQuick('writes them anew elsewhere, byte for byte', () => {
     expect(makeData('--to', folder).status).toBe(0)
     for (const name of readdirSync(pathOf('data/bars')))
       expect(readFileSync(join(folder, name), 'utf8')).toBe(readFileSync(pathOf(`data/bars/${name}`), 'utf8'))
   })
 
-  it('exits 1 and names a file that differs or is missing', () => {
+  notInQuick('exits 1 and names a file that differs or is missing', () => {
     expect(makeData('--to', folder).status).toBe(0)
     writeFileSync(join(folder, 'AAPL.csv'), 'date,open,high,low,close,volume\n')
     rmSync(join(folder, 'GSPC.csv'))

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type BandsClient, type BandsOptions, openBands, openRemote } from '../src/index.js'
 import { scratch, typed } from './cli/support/run.js'
+import { notInQuick } from './support/full.js'
 import { csv, fileOf, imported, simulatedRows } from './support/imports.js'
 import { type Ground, type Served, serve, simulatedGround } from './support/serve.js'
 import { temporaryFolder } from './support/store.js'
@@ -111,7 +112,7 @@ describe('studies of a program', () => {
     await expect(bands.study({ ...event, tickers: ['NONE'] })).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  it('become pages', async () => {
+  notInQuick('become pages', async () => {
     const bands = await opened()
     const event = { tickers: ['ONE'], field: 'rsi_zone', band: 'oversold' }
     for (const found of [

@@ -9,6 +9,7 @@ import { Random } from '../../src/core/statistics/random.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
 import { compare } from '../../src/research/backtest/compare.js'
 import type { Comparison } from '../../src/research/backtest/result.js'
+import { notInQuick } from '../support/full.js'
 import { ledger } from './support/ledger.js'
 import { type MadeBar, type MadeTicker, madeMarket, PLAIN, quantileOf } from './support/made-market.js'
 
@@ -179,7 +180,7 @@ describe('strategies side by side', () => {
     expect(found.best).toBe(found.strategies[ratios.indexOf(Math.max(...ratios))]!.name)
   })
 
-  it('are compared draw by draw where equal signals compete for positions', async () => {
+  notInQuick('are compared draw by draw where equal signals compete for positions', async () => {
     const both = { tickers: ['A', 'B'], entry: { field: 'rsi_zone' }, portfolio: { max_positions: 1 } }
     const found = await run([strategy({ ...both, name: 'open' }), strategy({ ...both, name: 'short', side: 'short' })])
     const alone = await backtest(source, found.strategies[0]!.strategy, { ...PLAIN })

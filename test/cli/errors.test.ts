@@ -5,6 +5,7 @@ import { EXIT_CODES } from '../../src/app/cli/errors.js'
 import { main } from '../../src/app/cli/main.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import { Database } from '../support/database.js'
+import { firstInQuick, notInQuick } from '../support/full.js'
 import { BARS, type Lent, type Ran, scratch, typed, UNPRINTABLE, unpainted } from './support/run.js'
 
 const folder = scratch()
@@ -203,7 +204,7 @@ describe('every exit code is met', () => {
     expect(asked.err).toContain('bands import FILE --replace')
   })
 
-  test('5: verify finds accounts and a ledger of trials that are not as they were written', async () => {
+  notInQuick('5: verify finds accounts and a ledger of trials that are not as they were written', async () => {
     const db = folder.file('three.db')
     await ask(`import ${BARS}/AAPL.csv --db ${db}`)
     await ask(`accounts create alice --tier free --db ${db}`)
@@ -414,7 +415,7 @@ const SLIPS: readonly [string, string][] = [
 ]
 
 describe('forty slips and more', () => {
-  test.each(SLIPS)('bands %s: did you mean %s?', async (line, meant) => {
+  test.each(firstInQuick(SLIPS, 12))('bands %s: did you mean %s?', async (line, meant) => {
     const ran = await ask(line)
     expect([2, 3]).toContain(ran.code)
     expect(ran.err.replace(/\n(?! )/g, ' ')).toContain(`Did you mean "${meant}"`)

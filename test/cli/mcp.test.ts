@@ -2,7 +2,8 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBands } from '../../src/app/client.js'
-import { BARS, BIN, expectRefusal, run, scratch, typed } from './support/run.js'
+import { notInQuick } from '../support/full.js'
+import { BIN, expectRefusal, importBundledBars, run, scratch, typed } from './support/run.js'
 
 /** `bands mcp`, asked by the official client of the protocol. */
 
@@ -32,7 +33,7 @@ const LONGEST = 25_000
 const OVERSOLD = { field: 'rsi_zone', band: 'oversold' }
 
 beforeAll(async () => {
-  expect((await typed(`import ${BARS}`, { env: { BANDS_DB: db } })).code).toBe(0)
+  await importBundledBars(db)
   const env = { PATH: process.env.PATH!, HOME: folder.path }
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [BIN, 'mcp', '--db', db], env }))
 })
@@ -100,7 +101,7 @@ describe('bands mcp', () => {
     expect(all.events).toBeGreaterThan(named.events)
   })
 
-  test('cuts the rows of a long answer, and says how many there are and how to narrow the question', async () => {
+  notInQuick('cuts the rows of a long answer, and says how many there are and how to narrow the question', async () => {
     const { rows_here, for_more, changes } = await found('changes', { since: '2012-01-01' })
     const [, here, of] = /^(\d+) of (\d+)$/.exec(rows_here.changes)!
     expect(changes).toHaveLength(Number(here))

@@ -139,7 +139,7 @@ describe("every fundamental band of every bar equals the oracle's", () => {
     'of random tickers and sectors, %s, among which all bands occur in full',
     timeframe => {
       const seen = new Set<string>()
-      for (const [form, runs] of DRAWS[timeframe]) {
+      for (const [form, runs] of firstInQuick(DRAWS[timeframe], 2)) {
         for (let seed = 1; seed <= draws(runs); seed++) {
           const bands = expectFundamentals(
             randomMarket(seed, form),

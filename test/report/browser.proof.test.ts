@@ -36,7 +36,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     one => {
       const { kind, made, screens } = one
 
-      it.each(FULL ? screens : kind === 'study' ? screens.slice(0, 1) : [])(
+      it.each(FULL ? screens : kind === 'sweep' ? screens.slice(0, 1) : [])(
         'draws every chart on a %s in %s, says nothing, asks for nothing',
         async (size, colorScheme) => {
           const opened = await pages.open(made(), { viewport: SIZES[size], colorScheme })
