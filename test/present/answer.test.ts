@@ -276,7 +276,7 @@ describe('the answer of a sweep', () => {
     const others = '170 other windows asked of these data'
     expect(sweepAnswer(swept({ log_q: 0.03 }, { log }))).toMatch(
       new RegExp(
-        `^1 of \\d+ tested combinations beats chance \\(q < \\.05\\); with the ${others} \\(bands trials\\) the smallest q is \\.030\\. Tested together`,
+        `^1 of \\d+ tested combinations beats chance \\(q < \\.05\\)\\. The smallest q is \\.010 in this table, and \\.030 with the ${others} \\(bands trials\\)\\. Tested together`,
       ),
     )
     expect(sweepAnswer(swept({}, { log: { ...log, family: 'run' } }))).toContain(
@@ -294,7 +294,7 @@ describe('the answer of a sweep', () => {
     const sweep = swept({ log_q: 0.31 }, { log })
     const cells = sweep.cells.map(cell => ({ ...cell, verdict: 'not told from chance' as const }))
     expect(sweepAnswer({ ...sweep, cells })).toMatch(
-      /^Not told from chance: the smallest q of \d+ tested combinations is \.010 within this sweep; with the 170 other windows asked of these data \(bands trials\) the smallest q is \.310\./,
+      /^Not told from chance: none of \d+ tested combinations \(q < \.05 over all questions\)\. The smallest q is \.010 in this table, and \.310 with the 170 other windows asked of these data \(bands trials\)\./,
     )
   })
 
@@ -307,7 +307,7 @@ describe('the answer of a sweep', () => {
     )
     expect(answer).not.toContain('reality')
     expect(sweepAnswer(swept({ p: 0.02, q: 0.4 }))).toMatch(
-      /^Not told from chance: none of \d+ tested combinations \(q < \.05\)\. Tested together they differ from chance, though no single one is certain/,
+      /^Not told from chance: none of \d+ tested combinations \(q < \.05\)\. Tested together they differ from chance \(SPA p \.\d+\): some effect is there, but no single combination is certain\./,
     )
   })
 
@@ -318,9 +318,19 @@ describe('the answer of a sweep', () => {
 
   it('reports the results of chosen combinations on other dates', () => {
     const test = { n: 40, mean: 0.01, base: 0.02, diff: -0.01, hit: 0.5 }
-    const validation = { kind: 'split' as const, folds: [], test, paths: null }
-    expect(sweepAnswer(swept({}, { validation }))).toMatch(
-      /On dates that did not choose them .* -1\.0 point compared with any day\.$/,
+    const on = { from: '2016-01-04', to: '2018-02-07', events: 40 }
+    const answer = (...chosen: string[]): string => {
+      const fold = { name: 'split', train: [on], test: [on], purged: 0, chosen, train_mean: 0.02, test_mean: 0.01 }
+      return sweepAnswer(swept({}, { validation: { kind: 'split', folds: [fold, fold], test, paths: null } }))
+    }
+    expect(answer('rsi_zone = oversold; 20d (short)')).toMatch(
+      / On the test days the chosen rsi_zone = oversold, 20d \(short\) made \+1\.0%; shorting on any day made \+2\.0% \(difference -1\.0 point\)\.$/,
+    )
+    expect(answer('a = b, 5d', 'a = c, 5d')).toMatch(
+      / On the test days the 2 chosen made \+1\.0%; any day made \+2\.0% \(difference -1\.0 point\)\.$/,
+    )
+    expect(answer('a = b, 5d', 'a = c, 5d (short)')).toMatch(
+      / the 2 chosen \(1 short\) made \+1\.0%; the same trades on any day made \+2\.0% /,
     )
   })
 

@@ -4,7 +4,7 @@ import { count, listed, probability, returnRange, returnText, shareText, UNKNOWN
 import { isFinding, LEVEL } from '../../core/statistics/verdict.js'
 import type { Backtest, DrawPoints, Tests } from '../../research/backtest/result.js'
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
-import type { Sweep, SweepCell } from '../../research/sweep/result.js'
+import { SHORT, type Sweep, type SweepCell } from '../../research/sweep/result.js'
 import type { Tally } from '../../research/tally/tally.js'
 import type { LogComparison } from '../../research/trials.js'
 import { logText, strategies } from './words.js'
@@ -225,7 +225,7 @@ export function deflatedText({ deflated_sharpe: deflated, reason, n, family }: B
  * then SPA over all.
  */
 export function sweepAnswer(sweep: Sweep): string {
-  const { tried, cells, adjust, validation, best } = sweep
+  const { tried, cells, adjust, best } = sweep
   const lead = cells.find(({ q, diff }) => q !== null && diff !== null)
   if (lead === undefined)
     return cells.every(({ events }) => events === 0)
@@ -235,20 +235,13 @@ export function sweepAnswer(sweep: Sweep): string {
   const rule =
     adjust === 'none' ? `p < .05, not corrected: chance gives about ${(tried.tested * LEVEL).toFixed(0)}` : 'q < .05'
   const tested = count(tried.tested, 'tested combination')
-  const lost = findings === null && lead.q! < LEVEL && adjust !== 'none'
-  const opening = findings ?? `Not told from chance: ${lost ? `the smallest q of ${tested} is` : `none of ${tested}`}`
-  const decided = lost ? ` ${probability(lead.q)} within this sweep` : ` (${rule})`
+  const opening = findings ?? `Not told from chance: none of ${tested}`
+  // The table may show a smaller q: there only this sweep counts.
+  const isLost = findings === null && lead.q! < LEVEL && adjust !== 'none'
+  const decided = ` (${rule}${isLost ? ' over all questions' : ''})`
   const ability = best.spa?.consistent ?? null
-  const together =
-    ability === null
-      ? ''
-      : ` Tested together they ${togetherText(ability < LEVEL, findings !== null)} (SPA p ${probability(ability)}).`
-  const chosen = validation?.test.diff ?? null
-  const outside =
-    chosen === null
-      ? ''
-      : ` On dates that did not choose them the chosen made ${pointsText(chosen)} compared with any ${UNITS[sweep.timeframe]}.`
-  return `${opening}${decided}${withOthersText(sweep, lead.log_q)}.${together}${outside}`
+  const together = ability === null ? '' : ` ${togetherText(ability, findings !== null)}`
+  return `${opening}${decided}${withOthersText(sweep, lead)}${together}${outsideText(sweep)}`
 }
 
 /** `2 of 30 tested combinations beat chance and 1 is worse than chance`; null without a finding. */
@@ -264,16 +257,37 @@ function findingsText({ cells, tried }: Sweep): string | null {
   return texts.length === 0 ? null : listed(texts)
 }
 
-function togetherText(isFound: boolean, hasOne: boolean): string {
-  if (!isFound) return 'are not told from chance'
-  return hasOne ? 'differ from chance' : 'differ from chance, though no single one is certain'
+function togetherText(p: number, hasOne: boolean): string {
+  const shown = `(SPA p ${probability(p)})`
+  if (p >= LEVEL) return `Tested together they are not told from chance ${shown}.`
+  const differ = `Tested together they differ from chance ${shown}`
+  return hasOne ? `${differ}.` : `${differ}: some effect is there, but no single combination is certain.`
 }
 
-/** `; with the 911 other windows asked of these data (bands trials) it is .310`: nothing if this sweep asked all. */
-function withOthersText({ log, tried }: Sweep, q: number | null): string {
+/** `. The smallest q is .305 in this table, and .992 with the 911 other windows …` Only a full stop without others. */
+function withOthersText({ log, tried, adjust }: Sweep, { q, log_q }: SweepCell): string {
   const others = log === null ? 0 : log.windows - tried.cells
-  if (log === null || others <= 0) return ''
+  if (log === null || others <= 0) return '.'
   const asked = `${count(others, 'other window')} asked of these data`
-  if (log.family === 'run') return `; the ${asked} are not counted (--family run)`
-  return `; with the ${asked} (bands trials) the smallest q is ${probability(q)}`
+  if (log.family === 'run') return `; the ${asked} are not counted (--family run).`
+  const here = adjust === 'none' ? '' : `${probability(q)} in this table, and `
+  return `. The smallest q is ${here}${probability(log_q)} with the ${asked} (bands trials).`
+}
+
+/** `rsi_zone = oversold, 20d (short)`: every combination that a part chose, once. */
+export function chosenNames({ folds }: NonNullable<Sweep['validation']>): string[] {
+  return [...new Set(folds.flatMap(({ chosen }) => chosen))].map(name => name.replaceAll('; ', ', '))
+}
+
+/** The chosen combinations on the test days: a short one gains where prices fall, and is compared with shorting. */
+function outsideText({ validation, timeframe }: Sweep): string {
+  if (validation === null || validation.test.diff === null) return ''
+  const { mean, base, diff } = validation.test
+  const chosen = chosenNames(validation)
+  const short = chosen.filter(name => name.endsWith(SHORT)).length
+  const shorts = short === 0 ? '' : ` (${whole(short)} short)`
+  const who = chosen.length === 1 ? `the chosen ${chosen[0]}` : `the ${whole(chosen.length)} chosen${shorts}`
+  const day = `any ${UNITS[timeframe]}`
+  const any = short === 0 ? day : short === chosen.length ? `shorting on ${day}` : `the same trades on ${day}`
+  return ` On the test days ${who} made ${returnText(mean)}; ${any} made ${returnText(base)} (difference ${pointsText(diff)}).`
 }

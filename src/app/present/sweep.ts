@@ -2,7 +2,7 @@ import { lagInWords } from '../../core/language/as-field.js'
 import { count, probability, ratio, returnText, shareText, UNKNOWN, whole } from '../../core/numbers.js'
 import { tooFewEvents } from '../../research/study/result.js'
 import { ADJUSTMENTS, type Sweep } from '../../research/sweep/result.js'
-import { sweepAnswer } from './answer.js'
+import { chosenNames, sweepAnswer } from './answer.js'
 import { pValueHistogram } from './charts.js'
 import {
   assumedSection,
@@ -187,7 +187,9 @@ type Fold = NonNullable<Sweep['validation']>['folds'][number]
 function validationSection({ validation: found }: Sweep): Section | null {
   if (found === null) return null
   const { kind, folds, test, paths } = found
-  const all = `Chosen combinations on the days that were not used for the choice: n ${whole(test.n)}, mean ${returnText(test.mean)}, any bar ${returnText(test.base)}, difference ${returnText(test.diff)}, hit ${shareText(test.hit)}.`
+  const names = chosenNames(found)
+  const more = names.length > 3 ? [`${whole(names.length - 3)} more (--json)`] : []
+  const all = `Chosen: ${[...names.slice(0, 3), ...more].join('; ')}. On the days that were not used for the choice: n ${whole(test.n)}, mean ${returnText(test.mean)}, any bar in the same direction ${returnText(test.base)}, difference ${returnText(test.diff)}, hit ${shareText(test.hit)}.`
   const ofPaths = paths === null ? [] : [`Mean of each path: ${paths.map(returnText).join(', ')}.`]
   return section({ id: 'validation', title: VALIDATION_TITLES[kind], short: 'Validation' }, [
     tablePart('Folds', FOLDS, folds, { whole: 'json' }),

@@ -106,6 +106,9 @@ export interface BestOfMany {
   reasons: Record<string, string>
 }
 
+/** The end of the name of a chosen combination that is sold short. */
+export const SHORT = ' (short)'
+
 export interface SweepValidation {
   kind: ValidationKind
   /** `events` counts windows of events, one for each elapsed horizon; `purged` counts those excluded from training. */

@@ -15,7 +15,7 @@ import {
   Resamples,
   type SweepRun,
 } from './cells.js'
-import type { SweepValidation } from './result.js'
+import { SHORT, type SweepValidation } from './result.js'
 import {
   added,
   type Checkpoint,
@@ -68,7 +68,7 @@ export async function validationOf(
     checks.push(checked)
     folds.push({
       ...rangesOf(fold, masks, windows, timeline),
-      chosen: chosen.map(({ name, sign }) => (sign === 1 ? name : `${name} (short)`)),
+      chosen: chosen.map(({ name, sign }) => (sign === 1 ? name : `${name}${SHORT}`)),
       train_mean: meanOf(chosen.map(({ sums, sign }) => signed(sums, sign)).reduce(added, ZERO_SUMS)),
       test_mean: meanOf(checked.reduce(added, ZERO_SUMS)),
     })
