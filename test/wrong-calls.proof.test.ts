@@ -16,7 +16,7 @@ import {
   type RemoteClient,
 } from '../src/index.js'
 import { DOCS, documentedCodes } from './support/documented-codes.js'
-import { draws } from './support/full.js'
+import { draws, notInQuick } from './support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from './support/serve.js'
 
 const SEED = 917
@@ -256,7 +256,7 @@ it(`ends every wrong call of the library in an error with a code that ${DOCS} na
   expect(refused).toBeGreaterThan(draws(4_000) / 3)
 })
 
-it('answers the calls that it spoils', { timeout: 60_000 }, async () => {
+notInQuick('answers the calls that it spoils', { timeout: 60_000 }, async () => {
   for (const one of calls()) {
     const error = await refusalOf(one, one.good())
     expect((error as BandsError | null)?.code, `${one.name} ${error}`).toBeUndefined()

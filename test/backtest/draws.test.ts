@@ -9,6 +9,7 @@ import { planOf, runOf } from '../../src/research/backtest/portfolio.js'
 import { entryTest, longestOf, randomEntry } from '../../src/research/backtest/random-entry.js'
 import type { Backtest } from '../../src/research/backtest/result.js'
 import { loadStrategies, type Ready } from '../../src/research/backtest/trade.js'
+import { notInQuick } from '../support/full.js'
 import { flat, madeMarket, PLAIN, seriesMarket, strategyWith } from './support/made-market.js'
 
 const SERIES = [...simulatedTickers({ count: 8, bars: 400, seed: 3, end: 17_000 })].map(({ bars }) => bars)
@@ -33,7 +34,7 @@ async function ready(document: Record<string, unknown> = {}): Promise<Ready> {
 }
 
 describe('equal signals that compete for positions', () => {
-  it('choose a candidate only where 95 % of the draws choose the same, and say so otherwise', async () => {
+  notInQuick('choose a candidate only where 95 % of the draws choose the same, and say so otherwise', async () => {
     const days = (await run()).equity.map(({ date }) => date)
     const candidates = [1, 2, 3].map(seed => strategyWith({ ...DOCUMENT, seed }))
     const options = { ...PLAIN, reps: 99, split: days[200]!, candidates }

@@ -37,7 +37,7 @@ async function everyKind(visit: (found: Backtest, what: string) => void, more: R
 
 describe('B1: a trade from close to close', () => {
   it('returns what the event returned over the same bars, and on average what they did', async () => {
-    for (const hold of [1, 5, 20]) {
+    for (const hold of firstInQuick([5, 1, 20])) {
       const found = await run({
         fill: 'close',
         exit: { hold },

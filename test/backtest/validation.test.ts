@@ -5,6 +5,7 @@ import { Random } from '../../src/core/statistics/random.js'
 import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
 import type { Backtest } from '../../src/research/backtest/result.js'
+import { notInQuick } from '../support/full.js'
 import { flat, type MadeBar, madeMarket, PLAIN, seriesMarket, strategyWith } from './support/made-market.js'
 
 const SIMULATED = [...simulatedTickers({ count: 3, bars: 900, seed: 8, end: 17_000 })]
@@ -88,7 +89,7 @@ describe('walk-forward', () => {
     expect(Math.min(...curve.map(({ drawdown }) => drawdown))).toBeCloseTo(statistics.max_drawdown!, 12)
   })
 
-  it('compares its trades with random entry among the days of the tests only', async () => {
+  notInQuick('compares its trades with random entry among the days of the tests only', async () => {
     const date = (await run({})).equity[300]!.date
     const { validation } = await run({ split: date, reps: 199 })
     const after = await run({ reps: 199 }, { entry: { field: 'macd_state', after: date } })

@@ -306,7 +306,7 @@ describe('bands import', () => {
     expectEnd(await ask(`import ${file} --layout "zone Tokio"`), 2, 'Did you mean "Asia/Tokyo"?')
   })
 
-  test('shows progress on a terminal alone, and takes it away', async () => {
+  notInQuick('shows progress on a terminal alone, and takes it away', async () => {
     const slow = { pace: 300 }
     const seen = await ask(`import ${BARS}`, { ...slow, terminal: 80 })
     expect(seen.err).toMatch(/\r(reading|deriving) {2}.*\.csv/)

@@ -80,7 +80,7 @@ describe('bands mcp', () => {
     ['screen', { when: 'rsi_zone != neutral' }, 'matches'],
     ['changes', {}, 'changes'],
     ['explain', { ticker: 'AAPL', field: 'rsi_zone', date: '2018-02-08' }, 'band'],
-    ['study', { tickers: ['GSPC'], ...OVERSOLD }, 'windows'],
+    ['study', { tickers: ['AAPL'], ...OVERSOLD, horizon: [5] }, 'windows'],
     ['backtest', { tickers: ['GSPC'], ...OVERSOLD, hold: 20 }, 'verdict'],
   ] as const)('answers %s', async (name, params, key) => {
     expect(await found(name, params)).toHaveProperty(key)

@@ -94,7 +94,7 @@ describe('the built program in a shell', () => {
     expect(ran.err).toBe('codes 0\n')
   })
 
-  test('ignores a closed stderr', async () => {
+  notInQuick('ignores a closed stderr', async () => {
     expect((await sh('bands events AAPL rsi_zon 2>&-')).code).toBe(2)
     expect((await sh('bands events AAPL rsi_zone --json 2>&- | wc -l')).out.trim()).toBe('1')
   })

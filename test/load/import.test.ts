@@ -178,7 +178,7 @@ describe('closes before adjustment', () => {
   })
 })
 
-it('removing from a store of other definitions derives it again first', async () => {
+notInQuick('removing from a store of other definitions derives it again first', async () => {
   const importer = await emptyImporter()
   const tickers = [...simulatedTickers({ count: 7, bars: 400, seed: 2, end: 20_000 })]
   await importer.putFacts(

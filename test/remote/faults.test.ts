@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Remote } from '../../src/app/remote/remote.js'
 import type { BandsError } from '../../src/core/errors.js'
 import { PERFORMANCES } from '../../src/core/model/series.js'
-import { firstInQuick } from '../support/full.js'
+import { firstInQuick, notInQuick } from '../support/full.js'
 import {
   asJson,
   drip,
@@ -289,7 +289,7 @@ describe('a question ends within its deadline', () => {
     expect(upstream.arrivals.at(-1)!.at - upstream.arrivals[0]!.at).toBeLessThan(5_000)
   })
 
-  it('and a refusal whose body drips keeps its meaning', async () => {
+  notInQuick('and a refusal whose body drips keeps its meaning', async () => {
     const beginning = 'HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\ncontent-length: 99999\r\n\r\n'
     const error = await refused(remoteTo(await scripted(drip(beginning, ' ')), { timeoutMs: 700 }))
     expect(error.code).toBe('unauthorized')

@@ -35,6 +35,7 @@ import { sweep } from '../../src/research/sweep/sweep.js'
 import { seriesMarket } from '../backtest/support/made-market.js'
 import { randomBars, SHAPES } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
+import { notInQuick } from '../support/full.js'
 import { madeBacktest } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
 import { madeSweep } from '../support/results/sweep.js'
@@ -326,7 +327,7 @@ describe('the hash of the inputs', () => {
     expect(await study({ when: 'GSPC:rsi_zone = oversold' })).not.toBe(await study({}))
   })
 
-  it('is that of the lag of each result', async () => {
+  notInQuick('is that of the lag of each result', async () => {
     const when = 'GSPC:rsi_zone = oversold'
     const asked = { tickers: ['AAPL'], when, resamples: 99 }
     const strategy = { tickers: ['AAPL'], entry: { when }, exit: { hold: 5 } }

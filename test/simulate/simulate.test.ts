@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { formatDay, parseDay, weekdayOf } from '../../src/core/model/day.js'
 import type { Series } from '../../src/core/model/series.js'
 import { barsToCsv, type SimulateOptions, simulatedTicker, simulatedTickers } from '../../src/data/simulate/simulate.js'
+import { notInQuick } from '../support/full.js'
 
 const END = parseDay('2024-11-15')!
 
@@ -107,7 +108,7 @@ describe('simulated bars', () => {
     for (const r of returns) expect(kurtosis(r)).toBeGreaterThan(4)
   })
 
-  it('have volatility clusters: the size of a move lasts, its direction does not', () => {
+  notInQuick('have volatility clusters: the size of a move lasts, its direction does not', () => {
     const sizes = returns.map(r => r.map(Math.abs))
     expect(median(sizes.map(s => lagged(s, 1)))).toBeGreaterThan(0.1)
     expect(median(sizes.map(s => lagged(s, 10)))).toBeGreaterThan(0.05)
@@ -115,7 +116,7 @@ describe('simulated bars', () => {
     for (const r of returns) expect(Math.abs(lagged(r, 1))).toBeLessThan(0.2)
   })
 
-  it('move together within a seed, and not across seeds', () => {
+  notInQuick('move together within a seed, and not across seeds', () => {
     const other = [...simulatedTickers(optionsOf({ count: 50, bars: 2500, seed: 2 }))].map(({ bars }) =>
       returnsOf(bars),
     )

@@ -121,7 +121,7 @@ describe('the trial ledger', () => {
     expect(await trials.of('cell')).toEqual([trial(1)])
   })
 
-  it('loses none of what several processes note at once', async () => {
+  notInQuick('loses none of what several processes note at once', async () => {
     const folder = temporaryFolder()
     const path = join(folder, 'bands.trials.db')
     const program = await bundled('test/store/noting-process.ts', folder)

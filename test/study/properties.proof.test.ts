@@ -8,7 +8,7 @@ import { eventStudy } from '../../src/research/study/event-study.js'
 import type { EventStudy } from '../../src/research/study/result.js'
 import { eligibleBars, forwardReturns } from '../../src/research/study/signals.js'
 import { defaultTest, randomEntry } from '../../src/research/study/tests.js'
-import { notInQuick } from '../support/full.js'
+import { firstInQuick, notInQuick } from '../support/full.js'
 import { codesWith, cut, type Listing, marketOf, queryOf, randomWalks } from './support/study-market.js'
 
 const QUICK = { reps: 199, resamples: 99, min_events: 5, path: { before: 3, after: 12 } }
@@ -126,7 +126,7 @@ describe('random entry', () => {
 })
 
 describe('prices', () => {
-  it.each([0.01, 3, 1024, 1 / 7])('times %f change nothing but the closes', async factor => {
+  it.each(firstInQuick([0.01, 3, 1024, 1 / 7]))('times %f change nothing but the closes', async factor => {
     const scaled = POOL.map(listing => ({ ...listing, series: times(listing.series, factor) }))
     const more = { abnormal: 'market', benchmark: 'W00' }
     const [study, other] = [await studyOf(POOL, more), await studyOf(scaled, more)]
