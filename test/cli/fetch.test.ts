@@ -58,6 +58,17 @@ async function storedIn({ env }: Home): Promise<string[]> {
 const documentOf = ({ out }: Ran) => JSON.parse(out)
 
 describe('the key of a vendor', () => {
+  test('is not needed to plan, and a line without a vendor ends in one that works', async () => {
+    const { vendor, ask } = await home()
+    const planned = await ask('fetch AAPL MSFT --from tiingo --dry-run')
+    expect(planned).toMatchObject({ code: 0, err: '' })
+    expect(planned.out).toContain('about 2 calls')
+    expectRefusal(await ask('fetch AAPL --from tiingo'), 4, 'tiingo needs a key')
+    const { code, err } = await ask('fetch BTC-USD')
+    expect([code, err]).toEqual([2, expect.stringMatching(/try: +bands fetch BTC-USD --from coinbase\n/)])
+    expect(vendor.calls).toEqual([])
+  })
+
   test('is kept by its address, for its owner only, and shown as being there', async () => {
     const { vendor, file, ask } = await home()
     const keyShown = async (): Promise<unknown> => {

@@ -209,7 +209,9 @@ function arrange(line: Line): void {
   const takes = (kind: string): boolean => kinds.includes(kind)
   const pools = line.specs.find(spec => placeholder(spec) === 'TICKERS')
   const isOfTickers = line.command.arguments?.[0]?.[0] === '[TICKER...]'
-  const isQuestion = pools !== undefined || (takes('TICKER') && takes('FIELD')) || isOfTickers || kinds.length === 0
+  const isQuestion =
+    !takes('SYMBOL') &&
+    (pools !== undefined || (takes('TICKER') && takes('FIELD')) || isOfTickers || kinds.length === 0)
   if (!isQuestion) return
   const typed = line.parts.filter(part => typeof part === 'string')
   const found = sortWords(typed, line.known)

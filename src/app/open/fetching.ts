@@ -22,6 +22,8 @@ export interface VendorChoice {
   key?: string | undefined
   /** For one attempt at an answer, in milliseconds (default 30 seconds). */
   timeoutMs?: number
+  /** No call is made, so that no key is needed. @internal */
+  isPlanned?: boolean
   /** Chance, waiting and time, for tests. @internal */
   lent?: Partial<GetHooks>
 }
@@ -39,7 +41,7 @@ export function originOf({ base }: Provider): string {
 /** A vendor, ready to be asked. Throws Unauthorized where it needs a key and there is none. */
 export function openVendor(provider: Provider, { env = process.env, ...options }: VendorChoice = {}): Vendor {
   const key = options.key ?? env[keyVariable(provider.name)]?.trim() ?? ''
-  checkKey(provider, key)
+  if (options.isPlanned !== true) checkKey(provider, key)
   const sleep = (ms: number): Promise<void> => pause(ms)
   const hooks = { random: Math.random, now: Date.now, sleep, ...options.lent }
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
@@ -98,6 +100,7 @@ const CHECKS: Checks<keyof FetchOptions | 'from'> = {
   wait: flagValue,
   onPlan: checkFunction,
   onTicker: checkFunction,
+  isPlanned: flagValue,
   lent: objectOf,
 }
 

@@ -49,12 +49,15 @@ function columnsFor(found: readonly FetchedTicker[]): readonly Column<FetchedTic
 
 /** `3 of 4 tickers are up to date: 5,400 bars added from tiingo; 1 had nothing new.` */
 function sumText(found: readonly FetchedTicker[]): string {
+  // Bars and facts of a ticker may come from two vendors.
+  const tickersOf = (some: readonly FetchedTicker[]): number => new Set(some.map(({ ticker }) => ticker)).size
   const of = (...outcomes: FetchedTicker['outcome'][]): number =>
-    found.filter(({ outcome }) => outcomes.includes(outcome)).length
+    tickersOf(found.filter(({ outcome }) => outcomes.includes(outcome)))
   const good = of('loaded', 'reloaded', 'current')
   const added = found.reduce((sum, one) => sum + one.added, 0)
   const things = found.some(({ bars, added }) => bars === null && added > 0) ? 'record' : 'bar'
-  const all = good === found.length ? count(good, 'ticker') : `${whole(good)} of ${count(found.length, 'ticker')}`
+  const named = tickersOf(found)
+  const all = good === named ? count(good, 'ticker') : `${whole(good)} of ${count(named, 'ticker')}`
   const [reloaded, current] = [of('reloaded'), of('current')]
   return `${compact([
     `${all} ${good === 1 ? 'is' : 'are'} up to date: ${count(added, things)} added from ${providersOf(found)}`,

@@ -27,14 +27,15 @@ import { allNamed, isPooled } from '../tickers.js'
 import { importerOf, WAIT } from '../writing.js'
 
 const FETCH = {
-  from: optional(TEXT, 'the vendor (bands providers)', { takes: 'PROVIDER' }),
+  from: optional({ ...TEXT, example: 'coinbase' }, 'the vendor (bands providers)', { takes: 'PROVIDER' }),
   after: optional(DAY, 'only bars after this day (default the whole history)'),
 }
 
 const DRY_RUN = ['--dry-run', 'only show how many calls it takes, and how long'] as const
 
 const fetchCommand: Command = {
-  arguments: [TICKERS],
+  // They need not be loaded.
+  arguments: [[TICKERS[0], TICKERS[1], ['SYMBOL']]],
   options: [
     ...optionsOf(FETCH),
     ['--replace', 'start each ticker again, also one from a file'],
@@ -42,6 +43,7 @@ const fetchCommand: Command = {
     DRY_RUN,
     WAIT,
   ],
+  needsOneOf: ['--from'],
   examples: [
     'bands fetch BTC-USD --from coinbase',
     'bands fetch AAPL MSFT --from tiingo',
@@ -61,7 +63,7 @@ const fetchCommand: Command = {
       const entries = await Promise.all(tickers.map(ticker => importer.entry(ticker)))
       return entries.flatMap(entry => (entry && fetchedFrom(entry.source)?.provider) ?? [])
     })
-    const vendor = await vendorOf(context, provider)
+    const vendor = await vendorOf(context, provider, args)
     const request = { tickers, after, replace: args.flag('replace') }
     await work(context, args, [new Fetching(importer, vendor, request)])
     if (provider.holds === 'bars') await context.hint(`next: bands events ${tickers[0]} rsi_zone`)
@@ -87,7 +89,7 @@ const update: Command = {
     const providers = await allProviders(providersPath(context.world.env))
     const all: Fetching[] = []
     for (const [name, tickers] of groups) {
-      const vendor = await vendorOf(context, providerNamed(name, providers))
+      const vendor = await vendorOf(context, providerNamed(name, providers), args)
       all.push(new Fetching(importer, vendor, { tickers }, { update: true }))
     }
     await work(context, args, all)
@@ -162,13 +164,15 @@ async function keyOf({ world: { env } }: Context, provider: Provider): Promise<s
   return variable ? variable.trim() : providerKey(env, provider.name, originOf(provider))
 }
 
-async function vendorOf(context: Context, provider: Provider): Promise<Vendor> {
+/** A vendor to ask; one that is only planned with needs no key. */
+async function vendorOf(context: Context, provider: Provider, args: Args): Promise<Vendor> {
   const key = await keyOf(context, provider)
   return context.closing(
     openVendor(provider, {
       env: context.world.env,
       ...(key !== null && { key }),
       timeoutMs: context.config.timeout * 1000,
+      isPlanned: args.flag('dry-run'),
       lent: {
         // In short pieces, so that Ctrl-C ends a long wait.
         sleep: async ms => {
