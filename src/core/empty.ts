@@ -34,11 +34,11 @@ function reasonOf(why: WhyEmpty, query: HistoryQuery): Words {
     case 'no_day':
       return noDay(query, why.range)
     case 'bars_end':
-      return `the bars of ${ticker} end on ${formatDay(why.last)}, and none lies ${bounds({ after: query.after })}.`
+      return `${barsEnd(ticker, why.last, query.after)}.`
     case 'ended_before':
       return `no bar of ${ticker} lies ${spannedIn(why.range)}.`
     case 'bars_begin':
-      return `the bars of ${ticker} begin on ${formatDay(why.firstOf)}, and none lies ${bounds({ before: query.before })}.`
+      return `${barsBegin(ticker, why.firstOf, query.before)}.`
     case 'never_entered':
       return `${name} never ${happened}${becameInstead(why.seen)}.`
     case 'never_changed':
@@ -148,6 +148,25 @@ function inRange(query_range: string | null): string {
   return query_range === null || query_range === WHOLE_RANGE ? '' : ` in ${query_range}`
 }
 
+function barsEnd(of: string, last: Day, after: Day | undefined): string {
+  return `the bars of ${of} end on ${formatDay(last)}, and none lies ${bounds({ after })}`
+}
+
+function barsBegin(of: string, first: Day, before: Day | undefined): string {
+  return `the bars of ${of} begin on ${formatDay(first)}, and none lies ${bounds({ before })}`
+}
+
+/** Bounds beyond all bars of some tickers, in words; null where a bar lies between them. */
+export function noBarNote(
+  { after, before }: { after?: Day | undefined; before?: Day | undefined },
+  tickers: readonly string[],
+  { first, last }: { first: Day; last: Day },
+): string | null {
+  const of = tickers.length === 1 ? tickers[0]! : `the ${count(tickers.length, 'ticker')}`
+  if (after !== undefined && after >= last) return barsEnd(of, last, after)
+  return before !== undefined && before <= first ? barsBegin(of, first, before) : null
+}
+
 /** The question, its range and its as-of day. */
 export interface PoolAnswer {
   tickers: readonly string[]
@@ -155,11 +174,19 @@ export interface PoolAnswer {
   as_of: string | null
 }
 
-/** The note for a question about several tickers without a matching event. */
+/**
+ * The note for a question about several tickers without a matching event.
+ * @param known the first and last bars of the tickers
+ */
 export function emptyPoolNote(
   { field, bands, context, when, ...query }: Omit<PoolQuery, 'tickers'>,
   { tickers, query_range, as_of }: PoolAnswer,
+  known: readonly { first: Day; last: Day }[],
 ): string {
+  const first = Math.min(...known.map(bars => bars.first))
+  const last = Math.max(...known.map(bars => bars.last))
+  const without = known.length === 0 ? null : noBarNote(query, tickers, { first, last })
+  if (without !== null) return `${without}.`
   const happened = bands === undefined ? 'changed' : `became ${either(bands)}`
   const what = bands === undefined ? `changed its ${field}` : happened
   const who = `none of ${tickers.length} tickers`

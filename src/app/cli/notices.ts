@@ -1,5 +1,6 @@
-import { emptyNote, emptyPoolNote, type PoolAnswer } from '../../core/empty.js'
+import { emptyNote, emptyPoolNote, noBarNote, type PoolAnswer } from '../../core/empty.js'
 import { isCondition, lagInWords } from '../../core/language/as-field.js'
+import { parseDay } from '../../core/model/day.js'
 import type { HistoryQuery, PoolQuery } from '../../core/model/event.js'
 import type { Source } from '../../core/source.js'
 import type { EventStudy } from '../../research/study/result.js'
@@ -24,7 +25,8 @@ export async function noticeNoEventOfAny(
 ): Promise<void> {
   if (context.config.quiet) return
   const reason = await whyNoFactsOfAny(source, found.tickers, query.field)
-  await context.notice(`No event: ${reason === null ? emptyPoolNote(query, found) : `${reason}.`}`)
+  const note = reason === null ? emptyPoolNote(query, found, await source.known(found.tickers)) : `${reason}.`
+  await context.notice(`No event: ${note}`)
 }
 
 /** Says on stderr why a study has no event. */
@@ -43,10 +45,16 @@ export async function noticeEmptyStudy(context: Context, source: Source, found: 
     : `${who} ${one ? 'never ' : ''}${what}`
   const reason =
     (await whyNoFactsOfAny(source, tickers, field)) ?? (when && (await whyNoFactsOfAny(source, tickers, when)))
+  const bounds = { after: parseDay(after ?? '') ?? undefined, before: parseDay(before ?? '') ?? undefined }
+  const [firstBar, lastBar] = [parseDay(first_bar ?? ''), parseDay(last_bar ?? '')]
+  const noBar =
+    firstBar === null || lastBar === null ? null : noBarNote(bounds, tickers, { first: firstBar, last: lastBar })
   const why =
-    first === null
-      ? `there is no bar with a band of ${field}${after === null && before === null ? '' : ` in the dates asked for; the bars go from ${first_bar} to ${last_bar}`}`
-      : `${never} as it was asked for, from ${first} to ${last}`
+    noBar !== null
+      ? noBar
+      : first === null
+        ? `there is no bar with a band of ${field}${after === null && before === null ? '' : ` in the dates asked for; the bars go from ${first_bar} to ${last_bar}`}`
+        : `${never} as it was asked for, from ${first} to ${last}`
   await context.notice(`No event: ${reason ?? why}.`)
 }
 

@@ -166,7 +166,7 @@ export abstract class Questions {
     if (second === undefined)
       return { ...found, notes: [...notes, ...(await this.#whyNone({ ...query, ticker: ticker! }))] }
     const { emptyPoolNote } = await import('../../core/empty.js')
-    return { ...found, notes: [...notes, emptyPoolNote(query, found)] }
+    return { ...found, notes: [...notes, emptyPoolNote(query, found, await this.#bands.known(found.tickers))] }
   }
 
   async #whyNone(query: HistoryQuery): Promise<string[]> {

@@ -43,7 +43,7 @@ function casesAmong(events: number, cases: number): string {
 }
 
 /** The sentence of the trial log, which follows the verdict. */
-export function inLog(log: LogComparison | null, q: number | null, name?: string): string {
+export function inLog(log: LogComparison | null, q: number | 'untested' | null, name?: string): string {
   const text = logText(log, q, name)
   return text === null ? '' : ` ${text}`
 }
@@ -79,7 +79,7 @@ export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   const top = ` among the best 40% of its own past in ${shareText(top_share)}${any(base.top_share)}`
   const few = n_independent < LEAST_CASES ? 'Too few: ' : ''
   const text = `${later}${rose}${top}`
-  return `${few}${few === '' ? title(text) : text}.${inLog(log, null)}`
+  return `${few}${few === '' ? title(text) : text}.${inLog(log, 'untested')}`
 }
 
 /** With fewer independent cases a study has no p-value, either. */

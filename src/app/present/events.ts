@@ -14,7 +14,7 @@ import type { NewestEvents } from '../../core/source.js'
 import { OVERSOLD_KEYS } from '../../core/tiers.js'
 import type { PoolEvent, PoolEvents, PoolEventsQuery } from '../../research/tally/pool.js'
 import { type Column, column, type Described, type Tone, tablePart } from './description.js'
-import { asOfText, stateText, tickersText } from './words.js'
+import { asOfText, boundsText, stateText, tickersText } from './words.js'
 
 /** The newest events of one ticker and field, newest first, cut at the limit: in any form but the plain specified page. */
 export function describeEvents(found: NewestEvents, query: EventsQuery, withReturns: boolean): Described {
@@ -89,7 +89,9 @@ function eventsHeading(
   query: HistoryQuery,
 ): string[] {
   const { ticker, field, bands, timeframe, context, when } = query
-  const all = `${count(total, 'event')} in ${query_range ?? 'no range'}`
+  const day = (bound: Day | undefined): string | null => (bound === undefined ? null : formatDay(bound))
+  const bounds = boundsText({ query_range, after: day(query.after), before: day(query.before) })
+  const all = `${count(total, 'event')} ${bounds ?? `in ${query_range ?? 'no range'}`}`
   return [
     `${ticker}  ${stateText(field, bands ?? null)}  ${timeframe}`,
     ...(context === undefined ? [] : [`while ${context.ticker} ${context.field} = ${context.band}`]),

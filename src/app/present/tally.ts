@@ -23,6 +23,7 @@ import {
 import { windowColumn } from './study-bands.js'
 import {
   asOfText,
+  boundsText,
   eventTitle,
   omittedNotes,
   oneTicker,
@@ -82,7 +83,7 @@ export function describeTallyPage(found: Tally): Description {
     facts: [
       ['Tickers', listed(tickers)],
       ['Asked', compact([field, when !== undefined && `when ${when}`, timeframe]).join(', ')],
-      ['Range', `${query_range ?? 'none'}, ${count(events, 'event')}`],
+      ['Range', `${boundsText(found) ?? query_range ?? 'none'}, ${count(events, 'event')}`],
     ],
     sections: compact([
       section({ id: 'counts', title: 'Counts' }, [counts]),
@@ -184,7 +185,7 @@ function tallyHeading(found: Tally): string[] {
     `${tickersText(found.tickers)}  ${bandText(found)}  ${found.timeframe}`,
     ...narrowedTexts(found),
     tallyCases(found),
-    rangeInWords(found.query_range),
+    boundsText(found) ?? rangeInWords(found.query_range),
     ...asOfText(found),
   ]
 }

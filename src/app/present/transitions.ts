@@ -14,7 +14,7 @@ import {
   tableOf,
   tablePart,
 } from './description.js'
-import { asOfText, oneTicker, tickersText } from './words.js'
+import { asOfText, boundsText, oneTicker, tickersText } from './words.js'
 
 /**
  * The next bands, the durations and the exits of each band; with a context, whether it matters. Machines get a row per
@@ -32,7 +32,7 @@ export function describeTransitions(found: Transitions): Described {
         heading: compact([
           `${tickersText(tickers)}  ${field}  ${timeframe}`,
           context && `beside ${context.ticker} ${context.field}`,
-          `${count(events, 'transition')} in ${query_range ?? '?'}`,
+          `${count(events, 'transition')} ${boundsText(found) ?? `in ${query_range ?? '?'}`}`,
           ...asOfText(found),
         ]),
         parts: [tablePart('Which band follows which', matrixColumns(bands), found.matrix)],

@@ -5,6 +5,7 @@ import { WHOLE_RANGE } from '../../core/tiers.js'
 import type { SourceRange } from '../../data/local/status.js'
 import type { Backtest, Grid } from '../../research/backtest/result.js'
 import type { EventStudy, Sampling } from '../../research/study/result.js'
+import type { Scope } from '../../research/tally/pool.js'
 import type { LogComparison } from '../../research/trials.js'
 import { compact, type Fact, type Section } from './description.js'
 
@@ -36,17 +37,23 @@ export function withFullStop(text: string): string {
 
 /**
  * The trial log's addition to a headline, from the second question on; null before.
- * @param q of the headline over the log; null if there is none
+ * @param q of the headline over the log; null if there is none, `untested` for a question that has no p
  * @param name the headline's name of this q
  */
-export function logText(log: LogComparison | null, q: number | null, name = 'over all of them q'): string | null {
+export function logText(
+  log: LogComparison | null,
+  q: number | 'untested' | null,
+  name = 'over all of them q',
+): string | null {
   if (log === null || log.questions < 2) return null
   const { family, questions, windows, expected } = log
   const one = `One of ${whole(questions)} questions`
   if (family === 'run') return `${one} asked of these data so far; the others are not counted (--family run).`
+  const counted = `${one} (${whole(windows)} windows) asked of these data so far (bands trials)`
+  if (q === 'untested') return `${counted}.`
   const byChance = expected < 1.5 ? 'about 1 has' : `about ${whole(Math.round(expected))} have`
   const over = q === null ? '' : `; ${name} ${probability(q)}`
-  return `${one} (${whole(windows)} windows) asked of these data so far (bands trials): by chance ${byChance} p < .05${over}.`
+  return `${counted}: by chance ${byChance} p < .05${over}.`
 }
 
 /** The number of tried strategies or combinations, in this run and ever. @param sizeText words for the ever tried ones */
@@ -81,6 +88,12 @@ export function oneTicker(tickers: readonly string[]): { ticker: string | null; 
 /** The range of a tier or a server, in words. */
 export function rangeInWords(range: string | null): string {
   return range === WHOLE_RANGE ? 'all dates' : (range ?? 'no range')
+}
+
+/** `after 2016-01-01 and before 2017-01-01`: exclusive. Null without a bound, and in a limited range. */
+export function boundsText({ query_range, after, before }: Omit<Scope, 'as_of'>): string | null {
+  const bounds = compact([after !== null && `after ${after}`, before !== null && `before ${before}`])
+  return query_range !== WHOLE_RANGE || bounds.length === 0 ? null : bounds.join(' and ')
 }
 
 /** `as of 2018-05-11`, if the day is known. */
