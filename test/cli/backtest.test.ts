@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Backtest } from '../../src/research/backtest/result.js'
-import { firstInQuick } from '../support/full.js'
+import { firstInQuick, notInQuick } from '../support/full.js'
 import { bundledBars, typed } from './support/run.js'
 
 const { folder, ask, json, table, told } = bundledBars()
@@ -42,7 +42,7 @@ describe('bands backtest', () => {
     for (const { date } of found.skipped) expect(text).toMatch(new RegExp(`^${date} .*skipped: `, 'm'))
   })
 
-  test('writes all tickers as one word, which means those that are loaded', async () => {
+  notInQuick('writes all tickers as one word, which means those that are loaded', async () => {
     const rules = 'backtest --all rsi_zone --band oversold --hold 5 --tests "draws 99"'
     const { out } = await ask(`${rules} --print-config`)
     expect(out).toContain('\ntickers: all\n')
@@ -68,7 +68,7 @@ describe('bands backtest', () => {
     expect((await ask(`${BACKTEST} --print-config --csv`)).code).toBe(2)
   })
 
-  test('lets options override a file, and give what it lacks', async () => {
+  notInQuick('lets options override a file, and give what it lacks', async () => {
     writeFileSync(folder.file('part.yaml'), 'entry:\n  field: rsi_zone\n  bands: overbought\nexit:\n  stop: 5%\n')
     const line = `backtest ${folder.file('part.yaml')} --tickers AAPL --band oversold --hold 20 --stop none --tests "draws 99"`
     expect(await json(line)).toEqual(await json(BACKTEST))
@@ -153,11 +153,11 @@ describe('the rules of a backtest in words', () => {
     ['--context GSPC:trend_direction=uptrend --context-lag 1', 'while GSPC trend_direction = uptrend a bar before'],
   ] as const
 
-  test.each(firstInQuick(WORDS, 5))('say with "%s": %s', async (options, words) => {
+  test.each(firstInQuick(WORDS, 3))('say with "%s": %s', async (options, words) => {
     expect(flowing(await shown(`${HOLDING} ${options} --wide`))).toContain(words)
   })
 
-  test('say what each share costs as it was traded, which adjusted prices do not know', async () => {
+  notInQuick('say what each share costs as it was traded, which adjusted prices do not know', async () => {
     const cost = '--costs "share 0.01,fixed 1"'
     expect(flowing(await shown(`${HOLDING.replace('AAPL', 'GSPC')} ${cost}`))).toContain('5 bp a side and 0.01 a share')
     expect(await told(`${HOLDING} ${cost}`)).toContain('--costs share 0.01: the prices of AAPL are adjusted')

@@ -73,7 +73,7 @@ describe('bands study', () => {
     expect(open.occurrences.length).toBeGreaterThan(found.occurrences.length)
   })
 
-  test('applies the range of --tier, and no range without it', async () => {
+  notInQuick('applies the range of --tier, and no range without it', async () => {
     expect((await json<EventStudy>(`study GSPC rsi_zone ${FAST}`)).first).toMatch(/^2008/)
     expect((await json<EventStudy>(`study GSPC rsi_zone --tier pro ${FAST}`)).first).toMatch(/^2013-05/)
     expect((await json<EventStudy>(`study GSPC rsi_zone ${FAST}`, { env: { BANDS_TIER: 'plus' } })).first).toMatch(
@@ -126,7 +126,7 @@ describe('the windows of a study', () => {
     )
   })
 
-  test('name the number of shifts of the plain shift', async () => {
+  notInQuick('name the number of shifts of the plain shift', async () => {
     const asked = `study AAPL rsi_zone --band neutral_low --horizon 5,20 ${MORE} --wide`
     const { windows } = await json<EventStudy>(asked)
     const shifts = windows.map(({ tests }) => tests.find(({ test }) => test === 'shift')!.shifts!)
@@ -135,7 +135,7 @@ describe('the windows of a study', () => {
   })
 
   test('have the n and the independent cases of the tally', async () => {
-    for (const events of ['GSPC rsi_zone --band oversold', '--all rsi_zone --band overbought']) {
+    for (const events of firstInQuick(['GSPC rsi_zone --band oversold', '--all rsi_zone --band overbought'])) {
       const { windows } = await json<EventStudy>(`study ${events} ${MORE}`)
       const [group] = (await json<Tally>(`tally ${events}`)).groups
       const of = windows.map(({ window, n, n_independent, hit }) => [window, n, n_independent, hit.low, hit.high])
@@ -155,7 +155,7 @@ describe('the windows of a study', () => {
     expect(await wide(line)).not.toContain('Against any bar while')
   })
 
-  test('show the abnormal return where a benchmark is named', async () => {
+  notInQuick('show the abnormal return where a benchmark is named', async () => {
     const asked = `study AAPL rsi_zone --band neutral --benchmark GSPC ${MORE}`
     expect((await json<EventStudy>(asked)).abnormal).toBe('market')
     const text = await wide(asked)

@@ -5,7 +5,7 @@ import { openBands } from '../../src/app/client.js'
 import { type FetchOptions, fetchBars, updateBars } from '../../src/app/open/fetching.js'
 import { BUILT_IN_PROVIDERS } from '../../src/app/providers/provider.js'
 import { scratch } from '../cli/support/run.js'
-import { firstInQuick } from '../support/full.js'
+import { firstInQuick, notInQuick } from '../support/full.js'
 import {
   type FakeVendor,
   fakeVendor,
@@ -95,7 +95,7 @@ function expectBars(found: readonly VendorBar[], truth: readonly VendorBar[]): v
 }
 
 describe('a fetch', () => {
-  it.each(PRICED)('loads the bars of %s as they are', async name => {
+  it.each(firstInQuick(PRICED, 2))('loads the bars of %s as they are', async name => {
     const here = await setting(name)
     const tickers = name === 'coinbase' ? ['BTC-USD'] : ['AAPL', 'MSFT']
     const found = await fetchBars(tickers, here.options)
@@ -103,7 +103,7 @@ describe('a fetch', () => {
     for (const ticker of tickers) expectBars(await storedBars(here, ticker), MARKETS(ticker)!)
   })
 
-  it.each(['tiingo', 'alpaca', 'massive'])('takes BRK.B and BRK-B for one ticker of %s', async name => {
+  it.each(firstInQuick(['tiingo', 'alpaca', 'massive']))('takes BRK.B and BRK-B for one ticker of %s', async name => {
     for (const typed of ['BRK.B', 'BRK-B']) {
       const here = await setting(name)
       const [found] = await fetchBars([typed], here.options)
@@ -121,7 +121,7 @@ describe('a fetch', () => {
   })
 
   it('names a ticker that the vendor does not know, and loads the others', async () => {
-    for (const name of PRICED.filter(name => name !== 'coinbase')) {
+    for (const name of firstInQuick(PRICED.filter(name => name !== 'coinbase'))) {
       const here = await setting(name)
       const found = await fetchBars(['AAPL', 'NONE'], here.options)
       expect(found.map(({ ticker, outcome }) => [ticker, outcome])).toEqual([
@@ -261,7 +261,7 @@ describe('an answer that cannot be used', () => {
     expect(await storedBars(here, 'AAPL').catch(() => [])).toEqual([])
   })
 
-  it('costs only its own ticker in a call of several', async () => {
+  notInQuick('costs only its own ticker in a call of several', async () => {
     const here = await setting('alpaca')
     const bad = (sent: { body: string }) => {
       const document = JSON.parse(sent.body)
