@@ -29,7 +29,7 @@ describe('bands backtest', () => {
     )
     expect(text).toContain(`${trades.n} trades: ${trades.wins} won`)
     expect(text).toContain(`${signals.total} signals: ${signals.closed} closed trades`)
-    expect(text).toMatch(/^equity +[▁-█]+ {2}1\.00 to /m)
+    expect(text).toMatch(/^equity +[▁-█]+ {2}first 1\.00, last /m)
     expect(text).toMatch(/^drawdown +[▁-█]+ {2}worst -/m)
     expect(text.replace(/\s+/g, ' ')).toContain('Fills at the next open, 5 bp a side; out after 20 bars.')
   })

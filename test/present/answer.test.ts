@@ -161,15 +161,27 @@ describe('the answer of a backtest', () => {
       return backtestAnswer(traded(0.42, 0.095, 0.004, { trials: { ...trials, log: { ...log, family }, log_q } }))
     }
     expect(inLog(0.3)).toMatch(
-      /^Not told from chance: [^.]*\.0%; holding made \+9\.5%\. One of 31 questions \(151 windows\) asked of these data so far \(bands trials\): by chance about 8 have p < \.05; over all of them q \.300\.$/,
+      /^Not told from chance: [^.]*\.0%; holding made \+9\.5%\. In the market 21% of the time; the same exposure made \+9\.5%\. One of 31 questions \(151 windows\) asked of these data so far \(bands trials\): by chance about 8 have p < \.05; over all of them q \.300\.$/,
     )
     expect(inLog(0.02)).toMatch(/^Beats chance: .* over all of them q \.020\./)
     expect(inLog(0.3, 'run')).toMatch(/^Beats chance: .* the others are not counted \(--family run\)\./)
   })
 
   it('has the verdict, the return and that of holding', () => {
-    expect(backtestAnswer(traded(0.42, 0.095, 0.074))).toBe('Not told from chance: +42.0%; holding made +9.5%.')
+    expect(backtestAnswer(traded(0.42, 0.095, 0.074))).toBe(
+      'Not told from chance: +42.0%; holding made +9.5%. In the market 21% of the time; the same exposure made +9.5%.',
+    )
     expect(backtestAnswer(traded(0.42, 0.095, 0.004))).toMatch(/^Beats chance: \+42\.0%/)
+  })
+
+  it('names the same exposure where the time in the market is below half', () => {
+    const { statistics, ...more } = traded(0.119, 0.922, 0.074)
+    const answer = (invested: number | null): string =>
+      backtestAnswer({ ...more, statistics: { ...statistics, invested } })
+    expect(answer(0.12)).toMatch(
+      /\+11\.9%; holding made \+92\.2%\. In the market 12% of the time; the same exposure made \+92\.2%\.$/,
+    )
+    for (const invested of [0.5, null]) expect(answer(invested)).not.toContain('In the market')
   })
 
   it('says worse than holding for a lower result, even if it beats chance', () => {

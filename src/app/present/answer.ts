@@ -2,7 +2,7 @@ import { title } from '../../core/errors.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { count, listed, probability, returnRange, returnText, shareText, UNKNOWN, whole } from '../../core/numbers.js'
 import { isFinding, LEVEL } from '../../core/statistics/verdict.js'
-import type { Backtest, DrawPoints, Tests } from '../../research/backtest/result.js'
+import { type Backtest, type DrawPoints, SAME_EXPOSURE, type Tests } from '../../research/backtest/result.js'
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
 import { SHORT, type Sweep, type SweepCell } from '../../research/sweep/result.js'
 import type { Tally } from '../../research/tally/tally.js'
@@ -166,11 +166,23 @@ export function backtestAnswer(found: Backtest): string {
   if (trades.n === 0)
     return `No closed trade of ${count(signals.total, 'signal')}, so nothing can be said of the rules.`
   const { log, log_q } = found.trials
-  const holdingReturn = found.benchmarks.find(({ name }) => name === 'buy and hold')?.statistics.total_return ?? null
+  const holdingReturn = benchmarkReturn(found, 'buy and hold')
   const total = statistics.total_return
   const head = title(found.verdict.word)
   const holding = holdingReturn === null ? '' : `; holding made ${returnText(holdingReturn)}`
-  return `${head}: ${returnText(total)}${drawsText(found)}${holding}.${inLog(log, log_q)}${deflatedDoubt(found)}`
+  return `${head}: ${returnText(total)}${drawsText(found)}${holding}.${seldomText(found)}${inLog(log, log_q)}${deflatedDoubt(found)}`
+}
+
+function benchmarkReturn({ benchmarks }: Pick<Backtest, 'benchmarks'>, wanted: string): number | null {
+  return benchmarks.find(({ name }) => name === wanted)?.statistics.total_return ?? null
+}
+
+/** The fair comparison of a strategy that is seldom in the market. */
+function seldomText(found: Pick<Backtest, 'benchmarks' | 'statistics'>): string {
+  const { invested } = found.statistics
+  const same = benchmarkReturn(found, SAME_EXPOSURE)
+  if (invested === null || same === null || invested >= 0.5) return ''
+  return ` In the market ${shareText(invested)} of the time; the same exposure made ${returnText(same)}.`
 }
 
 /** `better than 7% of random entries (p .136)` */

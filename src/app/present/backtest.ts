@@ -95,7 +95,7 @@ function equitySection(found: Backtest): Section {
   const own: Trend[] =
     first === undefined || last === undefined
       ? []
-      : [{ name: 'equity', values, text: `${money(first)} to ${money(last)}` }]
+      : [{ name: 'equity', values, text: `first ${money(first)}, last ${money(last)}` }]
   const drawdown = {
     name: 'drawdown',
     values: equity.map(point => point.drawdown),

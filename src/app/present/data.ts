@@ -18,7 +18,7 @@ import {
   tablePart,
   type Value,
 } from './description.js'
-import { asOfText, fileText, strategies } from './words.js'
+import { asOfText, fileText } from './words.js'
 
 /** The row of a ticker without bars: its gaps are unknown. */
 function pulledRow({ ticker, source, pulled_at, as_of, events }: PulledTicker): Described['rows'][number] {
@@ -261,8 +261,8 @@ export function describeTrials(found: TrialLog, { kinds, limit, since }: TrialsS
   const [cells, looks] = [all.cell.length, all.strategy.filter(isStrategy).length]
   const questions = questionsOf(all.cell)
   const counted = {
-    cell: `${count(questions, 'question')} (${count(cells, 'window')})`,
-    strategy: strategies(looks),
+    cell: `${count(questions, 'question')} about events (${count(cells, 'window')})`,
+    strategy: `${count(looks, 'question')} about strategies`,
   }
   const isCut = kinds.some(kind => all[kind].length > limit)
   return {
