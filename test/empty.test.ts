@@ -226,7 +226,7 @@ test('counts of several tickers, and scans, say so, too', async () => {
     tally.events > 0 ? [] : ['none of 2 tickers changed its rsi_zone after 2024-06-27, as of 2024-06-28.'],
   )
   const none = await bands.tally({ tickers: ['SIM0001', 'SIM0009'], field: 'rsi_zone', before: '2019-01-01' })
-  expect(none.notes).toEqual(['none of 2 tickers changed its rsi_zone before 2019-01-01, as of 2024-06-28.'])
+  expect(none.notes).toEqual(['the bars of the 2 tickers begin on 2019-04-30, and none lies before 2019-01-01.'])
   const scan = '/v1/scan/oversold?asset_class=crypto'
   const { headers } = await server.get(scan, keys.pro)
   expect(headers['x-bands-note']).toMatch(/^no ticker here that the filters let through .* on 2024-06-28\.$/)

@@ -205,5 +205,5 @@ export function emptyScanNote(
 ): string {
   const on = date === null ? '' : ` on ${date}`
   if (total_scanned > 0) return `none of ${whole(total_scanned)} scanned is ${min_severity}${on}.`
-  return `no ticker here that the filters let through has bars, with an RSI, and a ${timeframe} one not older than a week${on}.`
+  return `no ticker here that the filters let through has bars, with an RSI, and a ${timeframe} one not older than a week${on}; a ticker of unknown size passes no filter of sizes.`
 }

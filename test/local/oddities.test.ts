@@ -26,7 +26,7 @@ async function saidOf(folder: string, today = TODAY, asOf: string | null = null)
   await importer.close()
   const diagnosis = await doctor({ database: join(folder, 'bands.db'), node: '24.0.0', abi: '137', today })
   const checks = diagnosis.checks.filter(({ name }) => name === 'bars')
-  const described = describeStatus({ ...found, pulled: [] })
+  const described = describeStatus({ ...found, pulled: [] }, today)
   const notes = described.paragraphs.flatMap(({ parts }) => parts.flatMap(one => ('notes' in one ? one.notes : [])))
   return { oddities: found.oddities, checks, notes, rows: [...described.rows] }
 }

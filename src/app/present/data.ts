@@ -1,3 +1,4 @@
+import { type Day, parseDay } from '../../core/model/day.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../core/model/facts.js'
 import { count, ratio, whole, words } from '../../core/numbers.js'
 import type { Trial, TrialKind } from '../../core/source.js'
@@ -50,7 +51,7 @@ const PULLED: readonly Column<PulledTicker>[] = [
 ]
 
 /** How fresh and how whole the loaded data is. */
-export function describeStatus(found: Status & { pulled: readonly PulledTicker[] }): Described {
+export function describeStatus(found: Status & { pulled: readonly PulledTicker[] }, today: Day): Described {
   const { database, tickers, bars, events, first, last, pulled } = found
   const isShort = tickers.length > MOST_TICKERS
   return {
@@ -76,10 +77,19 @@ export function describeStatus(found: Status & { pulled: readonly PulledTicker[]
             { on: 'wide', ...table },
           ]
         : [table]
-      return [{ heading, parts: [...parts, { notes: statusNotes(found) }] }, ...pulledParagraphs(pulled)]
+      const notes = compact([ageNote(found, today), ...statusNotes(found)])
+      return [{ heading, parts: [...parts, { notes }] }, ...pulledParagraphs(pulled)]
     },
   }
 }
+
+/** Says how old the newest bar is, once it is not of the last days. */
+function ageNote({ last, as_of }: Status, today: Day): string | null {
+  const days = last === null ? 0 : today - parseDay(last)!
+  return as_of !== null || days <= DAYS_FRESH ? null : `the newest bar is of ${last}, ${whole(days)} days ago`
+}
+
+const DAYS_FRESH = 7
 
 /** A list of more tickers does not fit a screen. */
 const MOST_TICKERS = 12

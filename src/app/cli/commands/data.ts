@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { BadData, didYouMean, NotFound, StorageError, suggest } from '../../../core/errors.js'
-import { type Day, formatDay } from '../../../core/model/day.js'
+import { type Day, dayAt, formatDay } from '../../../core/model/day.js'
 import { FACT_KINDS } from '../../../core/model/facts.js'
 import { count } from '../../../core/numbers.js'
 import { MOMENT } from '../../../core/params/figures.js'
@@ -40,7 +40,7 @@ const status: Command = {
     const there = new Set([...found.tickers, ...found.pulled].map(({ ticker }) => ticker))
     const missing = typed.find(ticker => !there.has(ticker))
     if (missing !== undefined) throw await opened.local.unknown(missing)
-    await context.show(describeStatus(found), { wide: args.flag('wide') })
+    await context.show(describeStatus(found, dayAt(context.world.now().getTime())), { wide: args.flag('wide') })
   },
 }
 
