@@ -151,7 +151,7 @@ describe('a flipped bit in a row about the whole database', () => {
 const MADE = [
   'simulate 2 --bars 300 --load',
   'watch add mine SIM0001',
-  "watch add cond --when 'rsi_zone = neutral'",
+  "conditions add cond 'rsi_zone = neutral'",
   'changes --since last --watch mine',
   'study SIM0001 rsi_zone',
   'accounts create alice --tier free',
@@ -166,7 +166,14 @@ const TABLES_ASIDE: Record<string, { tables: readonly string[]; lines: readonly 
   },
   'bands.lists.db': {
     tables: ['lists', 'list_tickers', 'seen', 'seen_fields'],
-    lines: ['watch', 'watch show mine', 'now --watch mine', 'now --watch cond', 'changes --since last --watch mine'],
+    lines: [
+      'watch',
+      'watch show mine',
+      'now --watch mine',
+      'now --watch cond',
+      'screen @cond',
+      'changes --since last --watch mine',
+    ],
   },
   'bands.trials.db': {
     tables: ['trials'],
