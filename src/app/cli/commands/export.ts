@@ -14,7 +14,7 @@ import { BandsError, StorageError, wrong } from '../../../core/errors.js'
 import type { Column } from '../../../core/model/event.js'
 import { FACT_COLUMNS } from '../../../core/model/facts.js'
 import { TIMEFRAME_NAMES } from '../../../core/model/terms.js'
-import { count } from '../../../core/numbers.js'
+import { count, whole } from '../../../core/numbers.js'
 import { FILTERS } from '../../../core/params/questions.js'
 import { choice, optionsOf, readParams } from '../../../core/params/row.js'
 import { timeframeValue, wordValue } from '../../../core/params/values.js'
@@ -45,6 +45,7 @@ import {
   writeRows,
 } from '../formats.js'
 import { POOLED } from '../options.js'
+import type { Partitioned } from '../partitions.js'
 import { allNamed } from '../tickers.js'
 
 const WHATS = ['events', 'series', 'bars', 'facts'] as const
@@ -82,6 +83,9 @@ const exportCommand: Command = {
     ...optionsOf(NARROWED),
     choice('--timeframe <NAME>', 'daily or weekly (default both)', TIMEFRAME_NAMES),
     ['--write <FILE>', 'write to a file; its ending sets the format (default of --output)'],
+    choice('--partition-by <WHAT>', 'a folder of Parquet files, one a ticker; only those that changed are written', [
+      'ticker',
+    ]),
   ],
   examples: [
     'bands export events --ticker AAPL --field rsi_zone',
@@ -89,6 +93,7 @@ const exportCommand: Command = {
     'bands export events --all --field rsi_zone --band oversold --csv',
     "bands export events --all --when 'rsi_zone enters oversold'",
     'bands export bars --output parquet --write bars.parquet',
+    'bands export events --partition-by ticker --write parquet/',
     'bands export facts --write facts/',
   ],
   outputs: EXPORT_OUTPUTS,
@@ -100,6 +105,9 @@ const exportCommand: Command = {
     const what = wordValue('what', args.argument(0)!, WHATS)
     const out = args.text('write')
     if (what === 'facts') return exportFolder(context, args, out)
+    const parts = args.text('partition-by')
+    if (parts !== undefined && wordValue('partition_by', parts, ['ticker']))
+      return exportPartitions(context, args, what, out)
     const format = EXPORT_OUTPUTS.find(name => name === context.format) ?? formatNamed(out) ?? 'ndjson'
     if (format === 'parquet' && out === undefined && context.out.terminal)
       throw wrong('write', 'parquet is nothing to read on a terminal: give --write FILE.')
@@ -128,10 +136,35 @@ async function tickersOf(context: Context, args: Args): Promise<string[]> {
   return allNamed(context, args, args.list('ticker'), async () => [])
 }
 
+/** Parquet files of a folder, which the next run brings up to date. */
+async function exportPartitions(
+  context: Context,
+  args: Args,
+  what: Partitioned,
+  out: string | undefined,
+): Promise<void> {
+  if (out === undefined) throw wrong('write', 'the files of tickers lie in a folder: name it with --write.')
+  if (context.format !== null && context.format !== 'parquet')
+    throw wrong('output', 'files of tickers are Parquet; leave --output out.')
+  context.endTidily()
+  const { writePartitions } = await import('../partitions.js')
+  const filter = await filterOf(context, args, what)
+  const onTicker = (ticker: string, done: number): void =>
+    context.step(() => `export  ${ticker}  ${count(done, 'ticker')}`)
+  const found = await writePartitions(await context.local(), what, filter, { folder: out, onTicker })
+  const { written, kept, removed, rows } = found
+  const sentences = [
+    `wrote ${count(written, 'file')} with ${count(rows, 'row')} to ${out}`,
+    ...(kept > 0 ? [`${whole(kept)} had not changed`] : []),
+    ...(removed > 0 ? [`${whole(removed)} of removed tickers are gone`] : []),
+  ]
+  await context.remark(sentences.join('; '))
+}
+
 /** Facts have a file per kind, because each kind has its own columns. The folder is complete or absent. */
 async function exportFolder(context: Context, args: Args, out: string | undefined): Promise<void> {
   if (out === undefined) throw wrong('write', 'facts are several files: name a folder with --write.')
-  const [strange] = Object.keys(args.params(['field', 'timeframe', 'band', ...Object.keys(NARROWED)]))
+  const [strange] = Object.keys(args.params(['field', 'timeframe', 'band', 'partition_by', ...Object.keys(NARROWED)]))
   if (strange !== undefined)
     throw wrong(
       strange,

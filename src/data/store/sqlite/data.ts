@@ -3,10 +3,10 @@
 // Out: a store; files that are whole after any crash.
 
 import { remedy, StorageError } from '../../../core/errors.js'
-import { type Day, parseDay } from '../../../core/model/day.js'
+import { type Day, formatDay, parseDay } from '../../../core/model/day.js'
 import { checkedRecorded, growingBatches, isSoundEntry, newestUpTo, oneField, partsFor } from '../checked.js'
 import { decodePrices } from '../codec.js'
-import { entryOf, marksIn, parseUnsettled, summaryOf } from '../content.js'
+import { contentHash, entryOf, marksIn, parseUnsettled, summaryOf } from '../content.js'
 import type { SeriesQuery, Store, Writer } from '../store.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import { Meta } from './meta.js'
@@ -64,6 +64,11 @@ export function releaseLock(path: string): Writer | null {
 const BYTES = 'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()'
 const STAMP = `SELECT series.hash FROM tickers
   JOIN series ON series.ticker_id = tickers.id AND series.timeframe = ? WHERE ticker = ?`
+
+/** When and from where the bars came is no part of it. The last bar of a series is not seen before it is final. */
+const CONTENT = `SELECT chunks, (SELECT group_concat(hash) FROM (
+    SELECT hash || (final_date <= ?) AS hash FROM series WHERE ticker_id = tickers.id ORDER BY timeframe
+  )) AS series FROM tickers WHERE ticker = ?`
 
 function storeIn(db: Session): Store {
   const lock = new WriterLock(db)
@@ -157,6 +162,10 @@ function storeIn(db: Session): Store {
     },
     async stamp(ticker, timeframe) {
       return db.get<{ hash: string }>(STAMP, timeframe, ticker)?.hash ?? null
+    },
+    async content(ticker, today) {
+      const row = db.get<{ chunks: string; series: string }>(CONTENT, formatDay(today), ticker)
+      return row === undefined ? null : contentHash({ ...row })
     },
     atOneMoment: work => db.readingOn(work),
     async write(batch, definitions) {
