@@ -67,6 +67,14 @@ export async function writeRows<Row extends object>(
   return writeText(rows, sink, row => line(columns.map(column => column.of(row))), { before: header })
 }
 
+/** The same items, each reported as it passes. */
+export async function* withCount<T>(items: AsyncIterable<T>, onItem: (item: T) => void): AsyncGenerator<T> {
+  for await (const item of items) {
+    onItem(item)
+    yield item
+  }
+}
+
 /** The text around JSON rows: one object per line, or one document that is never complete in memory. */
 const AROUND = {
   ndjson: { before: '', between: '\n', after: '\n' },

@@ -7,22 +7,11 @@ import { formatDay } from '../../core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../core/model/definitions.js'
 import { type Column, WINDOW_PREFIX } from '../../core/model/event.js'
 import { isMapping } from '../../core/params/arguments.js'
-import {
-  BAR_COLUMNS,
-  type ExportFilter,
-  eventColumns,
-  exportBars,
-  exportEvents,
-  exportSeries,
-  seriesColumns,
-} from '../../data/local/export.js'
+import { type ExportFilter, type ExportTable, exportTable } from '../../data/local/export.js'
 import type { Local } from '../../data/local/local.js'
-import { intoFile, writeRows } from './formats.js'
+import { intoFile, withCount, writeRows } from './formats.js'
 
 /** A folder of Parquet files, one a ticker, in which a run writes only the tickers that changed. */
-
-export const PARTITIONED = ['events', 'series', 'bars'] as const
-export type Partitioned = (typeof PARTITIONED)[number]
 
 /** What a folder holds: MANIFEST is its list, and the last file that a run writes. */
 interface Manifest {
@@ -31,7 +20,7 @@ interface Manifest {
   version: string
   definitions: string
   as_of: string | null
-  tables: Partial<Record<Partitioned, TableFiles>>
+  tables: Partial<Record<ExportTable, TableFiles>>
 }
 
 interface TableFiles {
@@ -56,13 +45,13 @@ export interface Written {
  */
 export async function writePartitions(
   local: Local,
-  table: Partitioned,
+  table: ExportTable,
   filter: ExportFilter,
   { folder: named, onTicker = () => {} }: { folder: string; onTicker?: (ticker: string, done: number) => void },
 ): Promise<Written> {
   const folder = resolve(named)
   const manifest = manifestIn(folder, named)
-  const { columns, rowsOf } = sourceOf(local, table, filter)
+  const { columns } = exportTable(local, table, filter)
   const { tickers: chosen = [], ...narrowed } = filter
   const tickers = chosen.length > 0 ? chosen : await local.withBars()
   const before = manifest.tables[table]?.tickers ?? {}
@@ -88,14 +77,9 @@ export async function writePartitions(
         continue
       }
       let rows = 0
-      await intoFile(path, sink =>
-        writeRows(
-          'parquet',
-          counted(rowsOf(ticker), () => rows++),
-          columns,
-          sink,
-        ),
-      )
+      const own = exportTable(local, table, { ...filter, tickers: [ticker] }).rows
+      const counted = withCount(own, () => rows++)
+      await intoFile(path, sink => writeRows('parquet', counted, columns, sink))
       now[ticker] = { content, rows, bytes: sizeOf(path)! }
       found.written++
       found.rows += rows
@@ -110,24 +94,6 @@ export async function writePartitions(
     await keep(now)
   }
   return found
-}
-
-/** The columns of a table, and the rows of a ticker. */
-function sourceOf(local: Local, table: Partitioned, filter: ExportFilter) {
-  const of = (ticker: string): ExportFilter => ({ ...filter, tickers: [ticker] })
-  type Source = { columns: readonly Column<object>[]; rowsOf(ticker: string): AsyncIterable<object> }
-  const sources: Record<Partitioned, () => unknown> = {
-    events: () => ({
-      columns: eventColumns(filter),
-      rowsOf: (ticker: string) => exportEvents(local, of(ticker)),
-    }),
-    series: () => ({
-      columns: seriesColumns(filter, local.fieldSet),
-      rowsOf: (ticker: string) => exportSeries(local, of(ticker)),
-    }),
-    bars: () => ({ columns: BAR_COLUMNS, rowsOf: (ticker: string) => exportBars(local, of(ticker)) }),
-  }
-  return sources[table]() as Source
 }
 
 /**
@@ -155,7 +121,7 @@ function madeBy({ asOf }: Local): Pick<Manifest, 'version' | 'definitions' | 'as
   return { version: version(), definitions: DEFINITIONS_VERSION, as_of: asOf === null ? null : formatDay(asOf) }
 }
 
-function fileOf(table: Partitioned, ticker: string): string {
+function fileOf(table: ExportTable, ticker: string): string {
   return join(table, `ticker=${ticker}.parquet`)
 }
 
@@ -194,11 +160,4 @@ function viewsOf(tables: Manifest['tables']): string {
     return `CREATE OR REPLACE VIEW ${table} AS SELECT ${['*', ...structs].join(',\n')}\nFROM read_parquet('${table}/*.parquet');\n`
   })
   return `-- In this folder: duckdb -init ${VIEWS}\n${views.join('')}`
-}
-
-async function* counted<Row>(rows: AsyncIterable<Row>, onRow: () => void): AsyncGenerator<Row> {
-  for await (const row of rows) {
-    onRow()
-    yield row
-  }
 }

@@ -328,6 +328,26 @@ export const BAR_COLUMNS: readonly Column<ExportedBar>[] = [
   ...columns('number', BAR_FIGURES, (bar: ExportedBar, name) => bar[name]),
 ]
 
+/** The tables that are exported row by row. */
+export type ExportTable = 'events' | 'series' | 'bars'
+
+/** The rows of a table, which come as they are read, and its columns. */
+export interface Exported {
+  rows: AsyncIterable<object>
+  columns: readonly Column<object>[]
+}
+
+export function exportTable(cache: Cache, table: ExportTable, filter: ExportFilter): Exported {
+  // The columns of a table read its rows, and no others.
+  const exported = <Row extends object>(rows: AsyncIterable<Row>, columns: readonly Column<Row>[]): Exported => ({
+    rows,
+    columns: columns as readonly Column<object>[],
+  })
+  if (table === 'events') return exported(exportEvents(cache, filter), eventColumns(filter))
+  if (table === 'series') return exported(exportSeries(cache, filter), seriesColumns(filter, cache.fieldSet))
+  return exported(exportBars(cache, filter), BAR_COLUMNS)
+}
+
 /** Columns of one kind; a missing value is null. */
 function columns<Row, const Name extends string>(
   kind: Column<Row>['kind'],

@@ -11,7 +11,6 @@ import {
 } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
 import { BandsError, StorageError, wrong } from '../../../core/errors.js'
-import type { Column } from '../../../core/model/event.js'
 import { FACT_COLUMNS } from '../../../core/model/facts.js'
 import { TIMEFRAME_NAMES } from '../../../core/model/terms.js'
 import { count, whole } from '../../../core/numbers.js'
@@ -19,16 +18,7 @@ import { FILTERS } from '../../../core/params/questions.js'
 import { choice, optionsOf, readParams } from '../../../core/params/row.js'
 import { timeframeValue, wordValue } from '../../../core/params/values.js'
 import { WHEN } from '../../../core/params/when.js'
-import {
-  BAR_COLUMNS,
-  type ExportFilter,
-  eventColumns,
-  exportBars,
-  exportEventBlocks,
-  exportEvents,
-  exportSeries,
-  seriesColumns,
-} from '../../../data/local/export.js'
+import { type ExportFilter, type ExportTable, exportEventBlocks, exportTable } from '../../../data/local/export.js'
 import { exportFacts, type FactLine } from '../../../data/local/facts.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
@@ -41,11 +31,11 @@ import {
   endingOf,
   intoFile,
   type Sink,
+  withCount,
   writeBlocks,
   writeRows,
 } from '../formats.js'
 import { POOLED } from '../options.js'
-import type { Partitioned } from '../partitions.js'
 import { allNamed } from '../tickers.js'
 
 const WHATS = ['events', 'series', 'bars', 'facts'] as const
@@ -140,7 +130,7 @@ async function tickersOf(context: Context, args: Args): Promise<string[]> {
 async function exportPartitions(
   context: Context,
   args: Args,
-  what: Partitioned,
+  what: ExportTable,
   out: string | undefined,
 ): Promise<void> {
   if (out === undefined) throw wrong('write', 'the files of tickers lie in a folder: name it with --write.')
@@ -237,42 +227,33 @@ function formatNamed(file: string | undefined): ExportOutput | undefined {
 /** Streams the rows, so that memory stays flat. */
 async function runExport(
   context: Context,
-  what: Exclude<(typeof WHATS)[number], 'facts'>,
+  what: ExportTable,
   filter: ExportFilter,
   format: ExportOutput,
   out: string | undefined,
 ): Promise<void> {
   const cache = await context.local()
   const raw = context.config.csv_raw
-  const send = <Row extends object>(rows: AsyncIterable<Row>, columns: readonly Column<Row>[]): Promise<void> =>
-    sent(context, out, (sink, counted) =>
-      writeRows(
-        format,
-        withCount(rows, () => counted(1)),
-        columns,
-        sink,
-        { raw },
-      ),
-    )
   if (what === 'events' && (format === 'json' || format === 'ndjson')) {
     const blocks = exportEventBlocks(cache, filter, betweenRows(format))
-    await sent(context, out, (sink, counted) =>
+    return sent(context, out, (sink, counted) =>
       writeBlocks(
         format,
         withCount(blocks, ({ rows }) => counted(rows)),
         sink,
       ),
     )
-  } else if (what === 'events') await send(exportEvents(cache, filter), eventColumns(filter))
-  else if (what === 'series') await send(exportSeries(cache, filter), seriesColumns(filter, context.fields))
-  else await send(exportBars(cache, filter), BAR_COLUMNS)
-}
-
-async function* withCount<T>(items: AsyncIterable<T>, onItem: (item: T) => void): AsyncGenerator<T> {
-  for await (const item of items) {
-    onItem(item)
-    yield item
   }
+  const { rows, columns } = exportTable(cache, what, filter)
+  await sent(context, out, (sink, counted) =>
+    writeRows(
+      format,
+      withCount(rows, () => counted(1)),
+      columns,
+      sink,
+      { raw },
+    ),
+  )
 }
 
 /** Sends the rows and stops cleanly after a signal. */
