@@ -47,7 +47,19 @@ const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>
     feeds: ['feed', 'read', 'row'],
     load: ['import', 'report'],
     local: [
-      ...['band-counts', 'cache', 'check', 'derived', 'doctor', 'explain', 'export', 'facts', 'known', 'local'],
+      ...[
+        'band-counts',
+        'bars-page',
+        'cache',
+        'check',
+        'derived',
+        'doctor',
+        'explain',
+        'export',
+        'facts',
+        'known',
+        'local',
+      ],
       ...['oversold', 'scan-states', 'status', 'timeline', 'verify'],
     ],
     simulate: ['simulate'],
@@ -68,7 +80,7 @@ const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>
     accounts: ['accounts', 'copy', 'key'],
     'accounts/sqlite': ['accounts', 'verify'],
     'accounts/postgres': ['accounts', 'address', 'admin'],
-    http: ['answers', 'options', 'requests', 'server'],
+    http: ['question', 'options', 'requests', 'server'],
     wire: ['format', 'schemas'],
   },
   app: {
@@ -198,7 +210,7 @@ const ANSWERING = [
 ]
 /** Names of parameters that are other things, too, and in how many files all of these stand. */
 const ALSO: Readonly<Record<string, [files: number, what: string]>> = {
-  asset_class: [5, 'what is known of a ticker, and a key of a match of a scan'],
+  asset_class: [7, 'what is known of a ticker, and a key of a match of a scan and of a page of bars'],
   market_cap_tier: [4, 'a key of a match of a scan'],
   min_severity: [5, 'what the heading of a scan says that was looked for'],
   context_ticker: [6, 'a column of transitions'],
@@ -254,6 +266,7 @@ const KNOW_ALL_FIELDS = [
     'core/params/row',
     'core/params/questions',
     'core/params/context',
+    'core/params/places',
     'core/params/studies',
     'core/params/backtest',
     'core/params/strategy-file',

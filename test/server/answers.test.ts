@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { Tier } from '../../src/core/model/terms.js'
-import { Answers, type Question, type Service } from '../../src/server/http/answers.js'
+import { Answers } from '../../src/server/http/answers.js'
+import type { Question, Service } from '../../src/server/http/question.js'
 import { matches } from '../../src/server/http/questions.js'
 import { latch } from '../support/serve.js'
 

@@ -3,7 +3,7 @@ import { Agent } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { openAccounts } from '../../src/app/open/accounts.js'
 import { parseDay } from '../../src/core/model/day.js'
-import type { Service } from '../../src/server/http/answers.js'
+import type { Service } from '../../src/server/http/question.js'
 import { notInQuick } from '../support/full.js'
 import { ask, authorization, serve, serveFile, withCharges } from '../support/serve.js'
 

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
 import { expect, it, onTestFinished } from 'vitest'
-import type { Service } from '../../src/server/http/answers.js'
+import type { Service } from '../../src/server/http/question.js'
 import { notInQuick } from '../support/full.js'
 import { ask, authorization, latch, type Served, type ServeLent, serve, serveFile, spend } from '../support/serve.js'
 

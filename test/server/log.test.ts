@@ -1,8 +1,8 @@
 import { afterAll, expect, it } from 'vitest'
 import { makeKey } from '../../src/server/accounts/key.js'
-import type { Service } from '../../src/server/http/answers.js'
 import { Log } from '../../src/server/http/log.js'
 import { LOG_LEVELS, type LogLevel } from '../../src/server/http/options.js'
+import type { Service } from '../../src/server/http/question.js'
 import { ask, authorization, sendBytes, serve, simulatedGround } from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'

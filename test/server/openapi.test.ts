@@ -23,16 +23,19 @@ import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
 import { parseDay } from '../../src/core/model/day.js'
 import type { EventsPage, OversoldPage } from '../../src/core/model/event.js'
 import { TIER_NAMES, TIMEFRAME_NAMES, type Tier } from '../../src/core/model/terms.js'
+import { BARS, parseBars } from '../../src/core/params/pages.js'
 import { EVENTS, OVERSOLD, parseEvents, parseOversold } from '../../src/core/params/questions.js'
 import type { Parameter } from '../../src/core/params/row.js'
 import { entitle, grantedFields, OVERSOLD_KEYS, PLANS } from '../../src/core/tiers.js'
+import { barsPage } from '../../src/data/local/bars-page.js'
 import { Local } from '../../src/data/local/local.js'
 import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import type { Store } from '../../src/data/store/store.js'
 import { requestName } from '../../src/server/http/meter.js'
-import { isReference, type Operation, openApi, resolve } from '../../src/server/http/openapi.js'
+import { isReference, openApi, resolve } from '../../src/server/http/openapi.js'
 import { type Schema, schemaRef } from '../../src/server/http/openapi-answers.js'
+import type { Operation } from '../../src/server/http/openapi-parts.js'
 import { Malformed, refusal } from '../../src/server/http/requests.js'
 import { ERROR_SHAPES, errorBody, NOTE } from '../../src/server/wire/format.js'
 import { errorSchemas } from '../../src/server/wire/schemas.js'
@@ -42,6 +45,7 @@ import { ANY_CHARACTER } from '../support/random-queries.js'
 import { ask, authorization, type Response, serve, serveFile } from '../support/serve.js'
 import { loadedStore } from '../support/store.js'
 
+const TABLES = { '/v1/events': EVENTS, '/v1/scan/oversold': OVERSOLD, '/v1/ohlcv/{ticker}': BARS }
 const FLAT = openApi({ version: '1.2.3', errors: 'flat' })
 const NESTED = openApi({ version: '1.2.3', errors: 'nested' })
 const DOCUMENTS = [FLAT, NESTED]
@@ -82,7 +86,7 @@ describe('the document', () => {
   })
 
   it('has the parameters of both questions in order, with what is needed and what holds unless given', () => {
-    for (const [path, table] of Object.entries({ '/v1/events': EVENTS, '/v1/scan/oversold': OVERSOLD })) {
+    for (const [path, table] of Object.entries(TABLES)) {
       const found = queryOf(path)
       expect(found.map(({ name }) => name)).toEqual(Object.keys(table))
       for (const [i, { about, required, fallback }] of (Object.values(table) as Parameter[]).entries()) {
@@ -120,6 +124,9 @@ describe('the document', () => {
     expect(needed).toEqual([
       ['/v1/events', true],
       ['/v1/scan/oversold', true],
+      ['/v1/ohlcv/{ticker}', true],
+      ['/v1/schema/fields', true],
+      ['/v1/account', true],
       ['/healthz', false],
       ['/readyz', false],
     ])
@@ -147,7 +154,7 @@ describe('the document', () => {
 })
 
 describe('the schema of a parameter', () => {
-  const rows = [...rowsOf('/v1/events', EVENTS), ...rowsOf('/v1/scan/oversold', OVERSOLD)]
+  const rows = Object.entries(TABLES).flatMap(([path, table]) => rowsOf(path, table))
 
   for (const { path, name, schema, parameter } of rows) {
     it(`accepts of ${path} ${name} what the server accepts`, () => {
@@ -243,6 +250,9 @@ describe.skipIf(!BUILT)(`examples${BUILT ? '' : ' (nothing is built: no dist/sam
     expect(examplesOf('/v1/scan/oversold')).toEqual(
       await Promise.all(scans.map(tier => local(tier).oversold(parseOversold({})))),
     )
+    expect(examplesOf('/v1/ohlcv/{ticker}')).toEqual([
+      await barsPage(local('pro'), parseBars({ ticker: 'AAPL', limit: 2 })),
+    ])
     await store.close()
   })
 })
@@ -304,6 +314,11 @@ describe('a server', () => {
       ['/v1/events', 431, await server.get(events, pro, { 'X-Long': 'x'.repeat(20_000) })],
       ['/v1/scan/oversold', 200, await server.get('/v1/scan/oversold', free)],
       ['/v1/scan/oversold', 403, await server.get('/v1/scan/oversold?date=2024-06-03', free)],
+      ['/v1/ohlcv/{ticker}', 200, await server.get('/v1/ohlcv/SIM0001', free)],
+      ['/v1/ohlcv/{ticker}', 400, await server.get('/v1/ohlcv/SIM0001?order=up', free)],
+      ['/v1/ohlcv/{ticker}', 404, await server.get('/v1/ohlcv/NOSUCH', free)],
+      ['/v1/schema/fields', 200, await server.get('/v1/schema/fields', free)],
+      ['/v1/account', 200, await server.get('/v1/account', free)],
       ['/healthz', 200, await server.get('/healthz')],
       ['/readyz', 200, await server.get('/readyz')],
     ]
@@ -378,7 +393,7 @@ function rowsOf(path: string, table: Readonly<Record<string, Parameter>>) {
 
 function queryOf(path: string) {
   const found = (FLAT.paths[path]!.get.parameters ?? []).map(parameter => resolve(FLAT, parameter))
-  return found.filter(parameter => parameter.in === 'query')
+  return found.filter(parameter => parameter.in !== 'header')
 }
 
 function expectOperation(document: typeof FLAT, operation: Operation): void {

@@ -2,7 +2,7 @@ import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, expect, it } from 'vitest'
 import { openAccounts } from '../../src/app/open/accounts.js'
-import type { Service } from '../../src/server/http/answers.js'
+import type { Service } from '../../src/server/http/question.js'
 import { ask, authorization, latch, sendBytes, serve, simulatedGround, withCharges } from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'

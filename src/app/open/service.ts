@@ -4,7 +4,7 @@ import type { Tier } from '../../core/model/terms.js'
 import { Local } from '../../data/local/local.js'
 import { fileLostCheck } from '../../data/store/sqlite/files.js'
 import { Damaged, type Store } from '../../data/store/store.js'
-import type { Service } from '../../server/http/answers.js'
+import type { Service } from '../../server/http/question.js'
 import { fetchedFrom } from '../providers/provider.js'
 import type { ScanData, ScanTask } from '../workers/scan.js'
 import { openAccounts } from './accounts.js'
@@ -56,6 +56,9 @@ export async function openService({
       // A thread opens the file by its name.
       checkPlace()
       return threads.run({ tier, query, today: await today() }, signal)
+    },
+    async barsPage(tier, query) {
+      return (await import('../../data/local/bars-page.js')).barsPage(bands(tier), query)
     },
     async checkOversold(tier, query) {
       await (await import('../../data/local/oversold.js')).checkOversold(bands(tier), query)

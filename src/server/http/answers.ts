@@ -1,135 +1,10 @@
-import { emptyNote, emptyScanNote } from '../../core/empty.js'
-import { worded } from '../../core/errors.js'
-import { BUILT_IN } from '../../core/fields/index.js'
-import { type Day, formatDay } from '../../core/model/day.js'
-import type { OversoldPage, OversoldQuery, SeriesKey } from '../../core/model/event.js'
+import { formatDay } from '../../core/model/day.js'
 import type { Tier } from '../../core/model/terms.js'
-import { MAX_LIMIT, parametersOf, parseEvents, parseOversold } from '../../core/params/questions.js'
-import type { Source, WaitingFields } from '../../core/source.js'
-import { entitle, eventsCost, OVERSOLD_COST } from '../../core/tiers.js'
-import type { Accounts } from '../accounts/accounts.js'
-import { EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
 import { Coded } from './encoding.js'
 import type { Limits } from './options.js'
+import type { Found, Question, Service } from './question.js'
 import { Job, Queue, type QueuedCaller } from './queue.js'
 import { sha256 } from './requests.js'
-
-/** The services that a server needs; passed in, so that it depends on neither the store nor the engine. */
-export interface Service {
-  /** The questions as a caller of a tier may ask them; closing it is not the server's business. */
-  bands(tier: Tier): Source
-  /** Throws the faults of a scan without running it. */
-  checkOversold(tier: Tier, query: OversoldQuery): Promise<void>
-  /**
-   * The page of a scan as JSON, from one moment of the data. It takes long, so it runs outside this thread.
-   * @param signal aborts it. Throws the errors of the query
-   */
-  oversold(tier: Tier, query: OversoldQuery, signal: AbortSignal): Promise<string>
-  /** Scans that are made at once. */
-  readonly scansAtOnce: number
-  accounts: Accounts
-  /** Changes whenever an answer may. */
-  version(): Promise<string>
-  /** Changes whenever answers about these series may. */
-  stamp(series: readonly SeriesKey[]): Promise<string>
-  /** The day that ranges count back from. */
-  today(): Promise<Day>
-  /** Of the newest bar of all; null if there is none. */
-  newestDay(): Promise<Day | null>
-  /** Fields that wait for an import; null: none does. */
-  waiting(): Promise<WaitingFields | null>
-  /** Throws when the data cannot be read. */
-  check(): Promise<void>
-  close(): Promise<void>
-}
-
-/** A parsed request URL. */
-export interface Question {
-  credits: number
-  /** The normal spelling of the question. */
-  normal: string
-  /** The normal spelling of the question whose answer contains this one. */
-  whole: string
-  /** Is the same as long as the answer is; null: only as long as nothing is written. */
-  stamp(service: Service): Promise<string | null>
-  /** It takes long, so it waits in the queue, and stops when no caller waits for it any more. */
-  isHeavy: boolean
-  /** The body of the whole, and why it is empty. */
-  ask(service: Service, tier: Tier, signal: AbortSignal): Promise<Pick<Answer, 'body' | 'note'>>
-  /** Cuts the answer out of the full body. */
-  part(body: string): string
-  /** Whether there is an answer, judged without computing it. Throws TierRestricted, InvalidParameter. */
-  isAnswerable(service: Service, tier: Tier): Promise<boolean>
-}
-
-/** Path → how its query is read. Reading throws InvalidParameter. */
-export const QUESTIONS: ReadonlyMap<string, (search: string) => Question> = new Map([
-  [EVENTS_PATH, readEvents],
-  [OVERSOLD_PATH, readOversold],
-])
-
-export function readEvents(search: string): Question {
-  const query = parseEvents(parametersOf(search))
-  const normal = normalOf(EVENTS_PATH, query)
-  const { timeframe, context } = query
-  const series = [query, ...(context === undefined ? [] : [{ ...context, timeframe }])]
-  return {
-    credits: eventsCost(query),
-    normal,
-    whole: normal,
-    stamp: service => service.stamp(series),
-    isHeavy: false,
-    async ask(service, tier) {
-      const bands = service.bands(tier)
-      const page = await bands.events(query)
-      const why = page.total_occurrences > 0 ? null : await bands.whyEmpty(query)
-      return { body: JSON.stringify(page), note: why && worded(emptyNote(why, query).reason) }
-    },
-    part: body => body,
-    async isAnswerable(service, tier) {
-      entitle(query, tier, BUILT_IN)
-      const tickers = series.map(({ ticker }) => ticker)
-      return (await service.bands(tier).known(tickers)).length === tickers.length
-    },
-  }
-}
-
-/** A scan reads every ticker regardless of its limit, so the cached answer serves all limits. */
-function readOversold(search: string): Question {
-  const query = parseOversold(parametersOf(search))
-  const whole = { ...query, limit: MAX_LIMIT }
-  return {
-    credits: OVERSOLD_COST,
-    normal: normalOf(OVERSOLD_PATH, query),
-    whole: normalOf(OVERSOLD_PATH, whole),
-    stamp: async () => null,
-    isHeavy: true,
-    async ask(service, tier, signal) {
-      const body = await service.oversold(tier, whole, signal)
-      if (!body.startsWith(NO_MATCH)) return { body, note: null }
-      const day = query.date ?? (await service.today())
-      return { body, note: emptyScanNote(query, JSON.parse(body), formatDay(day)) }
-    },
-    part: body => firstMatches(body, query.limit),
-    async isAnswerable(service, tier) {
-      await service.checkOversold(tier, query)
-      return true
-    },
-  }
-}
-
-const NO_MATCH = '{"matches":[],'
-
-function firstMatches(body: string, limit: number): string {
-  if (limit === MAX_LIMIT) return body
-  const page: OversoldPage = JSON.parse(body)
-  return page.matches.length <= limit ? body : JSON.stringify({ ...page, matches: page.matches.slice(0, limit) })
-}
-
-/** Parsers sort the values of a query. */
-function normalOf(path: string, query: object): string {
-  return `${path} ${JSON.stringify(query)}`
-}
 
 /** The answer to one question of one tier, ready to be sent again and again. */
 export interface Answer {
@@ -142,6 +17,8 @@ export interface Answer {
   asOf: string
   /** Why it is empty, in ASCII; null where it is not. */
   note: string | null
+  /** Its price. */
+  credits: number
 }
 
 interface CachedAnswer {
@@ -258,7 +135,7 @@ export class Answers {
       const stamp = await question.stamp(this.#service)
       const asOf = formatDay(await this.#service.today())
       const found = await question.ask(this.#service, tier, signal)
-      const answer = this.#answer(name, question.whole, { ...found, asOf })
+      const answer = this.#answer(name, question.whole, { credits: question.credits, ...found, asOf })
       let isLasting = (await this.#service.version()) === version
       if (!isLasting && stamp !== null) isLasting = (await question.stamp(this.#service)) === stamp
       // The reason of an empty answer depends on more data than the answer.
@@ -268,12 +145,13 @@ export class Answers {
     }
   }
 
-  #answer(name: string, question: string, { body, asOf, note }: Pick<Answer, 'body' | 'asOf' | 'note'>): Answer {
+  #answer(name: string, question: string, found: Required<Found> & Pick<Answer, 'asOf'>): Answer {
+    const { body } = found
     const coded = new Coded(body, bytes => {
       const cached = this.#cache.get(name)
       if (cached?.answer === answer) this.#grow(cached, bytes)
     })
-    const answer: Answer = { body, coded, digest: sha256(body), question: sha256(question), asOf, note }
+    const answer: Answer = { ...found, coded, digest: sha256(body), question: sha256(question) }
     return answer
   }
 

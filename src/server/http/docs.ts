@@ -1,7 +1,8 @@
 import { formatInteger } from '../../core/errors.js'
 import { Html, html, type Piece } from '../../core/html.js'
-import { isReference, type OpenApiDocument, type Operation, resolve } from './openapi.js'
+import { isReference, type OpenApiDocument, resolve } from './openapi.js'
 import { type ResponseObject, SCHEMAS_AT, type Schema } from './openapi-answers.js'
+import type { Operation } from './openapi-parts.js'
 import { sha256 } from './requests.js'
 
 /** One readable page, generated from the document: no script, no loaded resources. */

@@ -15,9 +15,9 @@ import {
   REQUEST_ID,
 } from '../wire/format.js'
 import { schemaName } from '../wire/schemas.js'
-import { readEvents } from './answers.js'
 import { creditHeaders, limited, nameTaken } from './meter.js'
 import { LIMITS } from './options.js'
+import { readEvents } from './question.js'
 import { tooManyScans } from './queue.js'
 import { ANSWERED, tooLarge, tooLong, tooSlow } from './requests.js'
 
@@ -53,7 +53,7 @@ export function schemaRef(name: string): Reference {
   return { $ref: SCHEMAS_AT + name }
 }
 
-function headers(names: readonly string[]): Record<string, Reference> {
+export function headersOf(names: readonly string[]): Record<string, Reference> {
   return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
@@ -105,17 +105,17 @@ function creditHeaderObjects(): Record<string, HeaderObject> {
 }
 
 /** The headers of every answer to a known key, and of every successful one. */
-const KNOWN_KEY = [...Object.keys(CREDIT_HEADERS), REQUEST_ID]
+export const KNOWN_KEY = [...Object.keys(CREDIT_HEADERS), REQUEST_ID]
 const OF_ANSWERS = ['ETag', AS_OF, NOTE, 'Cache-Control', 'Vary', ...KNOWN_KEY]
 
 export const UNCHANGED: ResponseObject = {
   description: 'The answer is one that If-None-Match names. Without a body, and not charged.',
-  headers: headers(OF_ANSWERS),
+  headers: headersOf(OF_ANSWERS),
 }
 
 export function found(description: string, schema: string, examples: Record<string, ExampleObject>): ResponseObject {
   const content = { 'application/json': { schema: { ...schemaRef(schema) }, examples } }
-  return { description, headers: headers(OF_ANSWERS), content }
+  return { description, headers: headersOf(OF_ANSWERS), content }
 }
 
 /** @param more further properties besides the word */
@@ -123,7 +123,7 @@ export function status(description: string, word: string, more: Schema = {}): Re
   const properties = { status: { type: 'string', const: word }, ...more }
   const schema = { type: 'object', properties, required: ['status'] }
   const examples = { [word]: { summary: description, value: { status: word } } }
-  return { description, headers: headers([REQUEST_ID]), content: { 'application/json': { schema, examples } } }
+  return { description, headers: headersOf([REQUEST_ID]), content: { 'application/json': { schema, examples } } }
 }
 
 interface Refusal {
@@ -244,7 +244,7 @@ export function refusals(shape: ErrorShape): Record<string, ResponseObject> {
       const [, error] = errors[0]![1]
       const schema = schemaRef(schemaName(error === 'internal' ? 'internal_error' : error.code))
       const content = { 'application/json': { schema, examples: Object.fromEntries(shown) } }
-      return [name, { description, headers: headers(['Cache-Control', ...own]), content }]
+      return [name, { description, headers: headersOf(['Cache-Control', ...own]), content }]
     },
   )
   return Object.fromEntries(components)

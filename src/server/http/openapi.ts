@@ -1,19 +1,21 @@
 import { counted, title } from '../../core/errors.js'
 import { FIELDS } from '../../core/fields/index.js'
-import { TIER_NAMES, TIMEFRAME_NAMES, type Tier, windowNames } from '../../core/model/terms.js'
+import { TIER_NAMES, TIMEFRAME_NAMES, windowNames } from '../../core/model/terms.js'
+import { BARS } from '../../core/params/pages.js'
 import { EVENTS, OVERSOLD } from '../../core/params/questions.js'
-import type { Parameter } from '../../core/params/row.js'
 import { eventsCost, OVERSOLD_COST, PLANS } from '../../core/tiers.js'
-import { HOUR_MS, REPEAT_MS } from '../accounts/accounts.js'
 import {
+  ACCOUNT_PATH,
   AS_OF,
+  BARS_PATH,
   ERROR_SHAPE,
   ERROR_SHAPES,
   type ErrorShape,
   EVENTS_PATH,
-  IDEMPOTENCY_KEY,
   OVERSOLD_PATH,
+  SCHEMA_PATH,
 } from '../wire/format.js'
+import { PAGES } from '../wire/page-schemas.js'
 import { wireSchemas } from '../wire/schemas.js'
 import {
   EVENTS_EXAMPLES,
@@ -21,16 +23,15 @@ import {
   HEADERS,
   OVERSOLD_EXAMPLES,
   type Reference,
-  type ResponseObject,
   refusals,
   refused,
   SCHEMAS_AT,
   type Schema,
-  schemaRef,
   status,
-  TEXT,
   UNCHANGED,
 } from './openapi-answers.js'
+import { account, bars, schemaFields } from './openapi-pages.js'
+import { curl, type Operation, parameterSchemas, query, REQUEST_HEADERS, requestHeaders } from './openapi-parts.js'
 
 /**
  * The service as an OpenAPI 3.1 document. Other tables fill it in: parameters and limits, answer schemas, tiers and
@@ -40,11 +41,14 @@ export function openApi({ version, errors }: { version: string; errors: ErrorSha
   const paths: Record<string, { get: Operation }> = {
     [EVENTS_PATH]: { get: events() },
     [OVERSOLD_PATH]: { get: oversold() },
+    [BARS_PATH]: { get: bars() },
+    [SCHEMA_PATH]: { get: schemaFields() },
+    [ACCOUNT_PATH]: { get: account() },
     '/healthz': { get: health() },
     '/readyz': { get: readiness() },
   }
   const components = {
-    schemas: { ...wireSchemas(errors, SCHEMAS_AT), ...parameterSchemas() },
+    schemas: { ...wireSchemas(errors, SCHEMAS_AT, PAGES), ...parameterSchemas([EVENTS, OVERSOLD, BARS]) },
     parameters: requestHeaders(errors),
     headers: HEADERS,
     responses: refusals(errors),
@@ -56,7 +60,8 @@ export function openApi({ version, errors }: { version: string; errors: ErrorSha
     servers: [{ url: '/' }],
     tags: [
       { name: 'events', description: 'Questions about band events; each needs a key and costs credits.' },
-      { name: 'service', description: 'Whether the server runs, and can answer; free, and without a key.' },
+      { name: 'bars', description: 'Prices; each question needs a key and costs credits.' },
+      { name: 'service', description: 'The server and the account; free.' },
     ],
     paths,
     components,
@@ -98,7 +103,7 @@ Events lie within the range of the tier, counted back from the day in \`${AS_OF}
 
 \`context_ticker\`, \`context_field\` and \`context_band\` go together, for ${tiersWith('context')}. They keep the events on whose date the second ticker was in that band: the one it entered last, on or before the date.`,
     security: [{ bearer: [] }],
-    parameters: [...query(EVENTS), ...REQUEST_HEADERS],
+    parameters: [...query(EVENTS, EVENTS_PATH), ...REQUEST_HEADERS],
     responses: {
       200: found('The events, newest first; none is an answer too.', 'EventsPage', EVENTS_EXAMPLES),
       304: UNCHANGED,
@@ -128,7 +133,7 @@ function oversold(): Operation {
 
 What a match says depends on the tier; keys of a higher tier are left out, and those of fundamentals for crypto and funds. \`match_count\` counts all matches, \`matches\` is cut at \`limit\`.`,
     security: [{ bearer: [] }],
-    parameters: [...query(OVERSOLD), ...REQUEST_HEADERS],
+    parameters: [...query(OVERSOLD, OVERSOLD_PATH), ...REQUEST_HEADERS],
     responses: {
       200: found('The matches in the order asked for; none is an answer too.', 'OversoldPage', OVERSOLD_EXAMPLES),
       304: UNCHANGED,
@@ -174,67 +179,6 @@ const WAITING: Schema = {
   required: ['fields', 'since', 'seconds'],
 }
 
-/** Notes about the values of a parameter, by its name. */
-const VALUES: Readonly<Record<string, string>> = {
-  Ticker: 'Letters in either case; answers have them in upper case.',
-  Field: 'Which of them a tier may ask for, and which bands they have, is listed with the fields.',
-  Band: 'Which of them a field has is listed with the fields.',
-  Date: 'A calendar date, as 2024-02-29.',
-  Sector: 'Neither blank nor with control characters.',
-}
-
-function parameterSchemas(): Record<string, Schema> {
-  const kinds = [EVENTS, OVERSOLD].flatMap(table => Object.values<Parameter>(table)).map(({ kind }) => kind)
-  return Object.fromEntries(
-    kinds.map(({ name = '', schema }) => [name, { ...schema, ...(name in VALUES && { description: VALUES[name] }) }]),
-  )
-}
-
-/** The parameters of a question, in the order of the specification. */
-function query(table: Readonly<Record<string, Parameter>>): ParameterObject[] {
-  return Object.entries(table).map(([name, { kind, about, required, fallback }]) => ({
-    name,
-    in: 'query',
-    description: name === 'field' ? `${about} ${fieldsInWords()}.` : about,
-    ...(required && { required }),
-    schema: { ...schemaRef(kind.name ?? ''), ...(fallback !== undefined && { default: fallback }) },
-  }))
-}
-
-function requestHeaders(errors: ErrorShape): Record<string, ParameterObject> {
-  return {
-    IfNoneMatch: {
-      name: 'If-None-Match',
-      in: 'header',
-      description:
-        'ETags of answers that the caller still has. When one of them is the answer, it is 304 and free; * names none.',
-      schema: TEXT,
-    },
-    IdempotencyKey: {
-      name: IDEMPOTENCY_KEY,
-      in: 'header',
-      description: `The caller's own name for this request: the same answer to the same question under the same name is free for ${REPEAT_MS / HOUR_MS} hours, another question is refused (when it would be charged: after 403 and 404).`,
-      schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
-    },
-    ErrorShape: {
-      name: ERROR_SHAPE,
-      in: 'header',
-      description: 'The shape of errors.',
-      schema: { type: 'string', enum: ERROR_SHAPES, default: errors },
-    },
-  }
-}
-
-const REQUEST_HEADERS: Reference[] = Object.keys(requestHeaders('flat')).map(name => ({
-  $ref: `#/components/parameters/${name}`,
-}))
-
-/** The key goes to curl through its standard input, so that no list of processes shows it. */
-function curl(label: string, path: string) {
-  const source = `printf 'Authorization: Bearer %s' "$BANDS_API_KEY" | curl -H @- "$BANDS_URL${path}"`
-  return { lang: 'Shell', label, source }
-}
-
 /** `daily 5d, 10d; weekly 2w, 4w` */
 function windowsInWords(): string {
   return TIMEFRAME_NAMES.map(timeframe => `${timeframe} ${windowNames(timeframe).join(', ')}`).join('; ')
@@ -250,33 +194,6 @@ function tiersWith(feature: 'aftermath' | 'context'): string {
   return TIER_NAMES.filter(tier => PLANS[tier][feature])
     .map(title)
     .join(' and ')
-}
-
-/** `Free: rsi_zone, …; Plus adds: …; Pro adds: …` */
-function fieldsInWords(): string {
-  const added = (tier: Tier): string[] => FIELDS.flatMap(field => (field.tier === tier ? [field.name] : []))
-  return TIER_NAMES.map((tier, i) => `${title(tier)}${i === 0 ? '' : ' adds'}: ${added(tier).join(', ')}`).join('; ')
-}
-
-interface ParameterObject {
-  name: string
-  in: string
-  description: string
-  required?: boolean
-  schema: Schema
-}
-
-export interface Operation {
-  operationId: string
-  tags: string[]
-  summary: string
-  /** Paragraphs with an empty line between, `code` in backticks; nothing else of Markdown. */
-  description: string
-  security: Record<string, string[]>[]
-  parameters?: (ParameterObject | Reference)[]
-  /** By status. */
-  responses: Record<string, ResponseObject | Reference>
-  'x-codeSamples'?: ReturnType<typeof curl>[]
 }
 
 export type OpenApiDocument = ReturnType<typeof openApi>

@@ -4,13 +4,15 @@ import type { Tier } from '../../core/model/terms.js'
 import { type Accounts, type Charge, hourStart, type KeyEntry, stateOf, type Used } from '../accounts/accounts.js'
 import { authenticate, hashOf } from '../accounts/key.js'
 import { AS_OF, NOTE } from '../wire/format.js'
-import { type Answer, Answers, oncePerTurn, type Question, type Service } from './answers.js'
+import { accountPage, checkAccountQuestion } from './account.js'
+import { type Answer, Answers, oncePerTurn } from './answers.js'
 import type { HeaderList, Outgoing } from './encoding.js'
 import type { Metrics } from './log.js'
 import { creditHeaders, isBeyond, limited, Meter, nameTaken, requestName } from './meter.js'
 import type { Settings } from './options.js'
+import type { Question, ReadQuestion, Service } from './question.js'
 import type { QueuedCaller } from './queue.js'
-import { type Caller, type Exchange, type Handler, headersNamed, JSON_TYPE, type Spent } from './requests.js'
+import { type Caller, type Exchange, type Handler, headersNamed, JSON_TYPE, json, type Spent } from './requests.js'
 
 /**
  * The endpoints that need a valid key. Order of checks: key, parameters, tier, ticker. Then come the credits, for an
@@ -37,12 +39,12 @@ export class Questions {
   }
 
   /** Answers the question of a path. Throws its faults. */
-  question(path: string, read: (search: string) => Question): Handler {
+  question(path: string, read: ReadQuestion): Handler {
     return this.authorized(async (exchange, caller) => {
       const { search, request } = exchange
       const idempotency = requestName(request.rawHeaders)
       if (exchange.hasBody) throw wrong('body', 'A question has no body.')
-      const question = read(search)
+      const question = read(search, exchange.inPath)
       const { answer, kept } = await this.#answers.find(this.#callerOf(exchange, caller, question), question)
       const etag = await this.#tagOf(answer, caller.account)
       const headers = headersOf(etag, answer)
@@ -52,9 +54,21 @@ export class Questions {
       }
       if (kept) this.#metrics.reused.inc({ how: 'cache' })
       const { body, coded, digest } = answer
-      const cost = { endpoint: path, question: answer.question, credits: question.credits, idempotency }
+      const cost = { endpoint: path, question: answer.question, credits: answer.credits, idempotency }
       await this.#charge(exchange, caller, { ...cost, answer: digest })
       return { status: 200, headers: ['Content-Type', JSON_TYPE, ...headers], body, coded }
+    })
+  }
+
+  /** The limits of a caller and its use of them. Free, and never kept. Throws its faults. */
+  account(): Handler {
+    return this.authorized(async (exchange, caller) => {
+      checkAccountQuestion(exchange)
+      const spent = await this.#creditsOf(caller.account)
+      exchange.credits = spent
+      const limits = this.#settings.credits[caller.tier]
+      const { status, headers, body } = json(200, accountPage(caller, limits, spent.used, await this.#service.today()))
+      return { status, headers: [...headers, 'Cache-Control', 'no-store'], body }
     })
   }
 
@@ -125,9 +139,9 @@ export class Questions {
     { account, key, tier }: Caller,
     cost: Pick<Charge, 'endpoint' | 'question' | 'answer' | 'credits' | 'idempotency'>,
   ): Promise<void> {
-    // What cannot arrive is not charged.
-    if (exchange.isGone) return
     const { credits } = cost
+    // What cannot arrive is not charged.
+    if (exchange.isGone || credits === 0) return
     const at = this.#settings.now()
     const limits = this.#settings.credits[tier]
     const { outcome, used } = await this.meter.charge({ ...cost, account, key, requestId: exchange.id, limits, at })
@@ -170,7 +184,7 @@ class Callers {
     const entry = this.#keys.get(name) ?? (await this.#look(token, name, now))
     if (entry === null || stateOf(entry, now) !== 'active') throw new Unauthorized()
     const { identity, account } = entry
-    return { account: account.id, key: identity, tier: account.tier }
+    return { account: account.id, name: account.name, key: identity, tier: account.tier }
   }
 
   async used(account: number, now: number): Promise<Used> {

@@ -150,7 +150,7 @@ export class Requests {
   #count(exchange: Exchange, status: number): void {
     const milliseconds = performance.now() - exchange.startedAt
     this.#log.answered(exchange, status, milliseconds)
-    this.#metrics.answered(exchange.path, status, milliseconds / 1000)
+    this.#metrics.answered(exchange.route, status, milliseconds / 1000)
   }
 
   #over(): void {
@@ -203,6 +203,8 @@ function sentenceOf(error: unknown): string {
 /** Whose key a request bears. */
 export interface Caller {
   account: number
+  /** The account's name. */
+  name: string
   /** Identity of the key. */
   key: string
   tier: Tier
@@ -221,6 +223,10 @@ export class Exchange {
   readonly url: string
   readonly path: string
   readonly search: string
+  /** The path of the route, as documents have it. */
+  route: string
+  /** The ticker in the path, as it was sent; empty for paths without one. */
+  inPath = ''
   readonly startedAt = performance.now()
   /** null until a valid key was seen */
   caller: Caller | null = null
@@ -244,6 +250,7 @@ export class Exchange {
     this.url = url
     this.path = mark < 0 ? url : url.slice(0, mark)
     this.search = mark < 0 ? '' : url.slice(mark + 1)
+    this.route = this.path
     this.request = request
     this.response = response
   }

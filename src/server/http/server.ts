@@ -25,13 +25,14 @@ import {
   type Words,
 } from '../../core/errors.js'
 import { clockFault, rollUpLedger } from '../accounts/accounts.js'
-import { type ErrorShape, REQUEST_ID } from '../wire/format.js'
-import { QUESTIONS, type Service } from './answers.js'
+import { ACCOUNT_PATH, type ErrorShape, REQUEST_ID } from '../wire/format.js'
 import { Connections } from './connections.js'
 import { isPreflight, preflightHeaders } from './cors.js'
 import { Coded, type HeaderList, type Outgoing } from './encoding.js'
 import { Log, Metrics, secondsOf } from './log.js'
 import { type Certificate, type ServerOptions, type Settings, settingsOf } from './options.js'
+import { QUESTIONS, templateOf } from './paths.js'
+import type { Service } from './question.js'
 import { Questions } from './questions.js'
 import {
   ANSWERED,
@@ -61,13 +62,13 @@ export interface Running {
 }
 
 /**
- * Starts to listen: on node's own server, as there are eight paths, and no answer that a framework could put together.
+ * Starts to listen: on node's own server, as there are few paths, and no answer that a framework could put together.
  * Throws ConfigError where that cannot be done.
  */
 export async function startServer(service: Service, options: ServerOptions): Promise<Running> {
   const settings = settingsOf({ now: () => service.accounts.now(), ...options })
   const log = new Log(settings.log)
-  const metrics = new Metrics(settings.version, [...QUESTIONS.keys(), ...OPEN_PATHS])
+  const metrics = new Metrics(settings.version, [...QUESTIONS.keys(), ACCOUNT_PATH, ...OPEN_PATHS])
   const connections = new Connections(settings.limits, crowd => metrics.crowded.inc({ limit: crowd }))
   const requests = new Requests(settings, metrics, log, connections)
   const questions = new Questions(service, settings, metrics)
@@ -175,7 +176,9 @@ interface Route {
 function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questions: Questions): Route {
   const { path } = exchange
   const { method = '' } = exchange.request
-  const route = routes.get(decoded(path))
+  const { template, inPath } = templateOf(path)
+  Object.assign(exchange, { route: template, inPath })
+  const route = routes.get(template)
   if (route === undefined || route.isFor?.(exchange) === false)
     return { answer: questions.authorized(() => refuse(new NotFound(`there is nothing at ${quoted(path)}.`))) }
   if (ANSWERED.some(answered => answered === method)) return route
@@ -190,17 +193,10 @@ function refuse(error: Error): never {
   throw error
 }
 
-/** A letter may be spelled with a percent sign. */
-function decoded(path: string): string {
-  try {
-    return decodeURI(path)
-  } catch {
-    return path
-  }
-}
-
 function questionRoutes(questions: Questions): [string, Route][] {
-  return [...QUESTIONS].map(([path, read]) => [path, { answer: questions.question(path, read), needsKey: true }])
+  const asked = [...QUESTIONS].map(([path, read]) => [path, questions.question(path, read)] as const)
+  const routes = [...asked, [ACCOUNT_PATH, questions.account()] as const]
+  return routes.map(([path, answer]) => [path, { answer, needsKey: true }])
 }
 
 /** Paths that are answered without a key. */

@@ -15,12 +15,12 @@ import type { ErrorShape } from './format.js'
  * them. Unknown keys are allowed, so that additions break no reader.
  */
 
-const DATE = z
+export const DATE = z
   .string()
   .refine(text => parseDay(text) !== null, 'is not a calendar date')
   .meta({ format: 'date', description: 'A calendar date, as 2024-02-29.' })
 const TIMEFRAME = z.enum(TIMEFRAME_NAMES)
-const TIER = z.enum(TIER_NAMES)
+export const TIER = z.enum(TIER_NAMES)
 const STABILITY = z.enum(STABILITIES)
 const SEVERITY = z.enum(SEVERITIES)
 const MARKET_CAP_TIER = z.enum(MARKET_CAP_TIERS)
@@ -28,7 +28,9 @@ const PERFORMANCE = z
   .enum(PERFORMANCES)
   .describe(`How a return ranked among those of the same ticker over as many bars: ${percentilesInWords()}.`)
 const BAND = z.string().nullable()
-const COUNT = z.int().min(0)
+const KNOWN_CLASS = z.enum(['stock', 'crypto', 'etf'])
+export const ASSET_CLASS = KNOWN_CLASS.nullable().describe('What it is; null where it is not known.')
+export const COUNT = z.int().min(0)
 const COUNT_OR_NULL = COUNT.nullable()
 
 function percentilesInWords(): string {
@@ -67,7 +69,7 @@ export const EVENTS_PAGE = z.looseObject({
 
 const OVERSOLD_MATCH = z.looseObject({
   ticker: z.string().describe('The ticker.'),
-  asset_class: z.enum(['stock', 'crypto', 'etf']).nullable().describe('What it is; null where it is not known.'),
+  asset_class: ASSET_CLASS,
   rsi_zone: SEVERITY.describe('How oversold it is.'),
   condition_rarity: z
     .enum(RARITIES)
@@ -198,12 +200,20 @@ const NAMED: Readonly<Record<string, z.ZodType>> = {
   Performance: PERFORMANCE,
   Severity: SEVERITY,
   MarketCapTier: MARKET_CAP_TIER,
+  KnownClass: KNOWN_CLASS,
 }
 
-/** The HTTP documents as JSON Schemas (draft 2020-12), by name. A nested schema is a reference to `at` and its name. */
-export function wireSchemas(shape: ErrorShape, at: string): Record<string, Record<string, unknown>> {
+/**
+ * The HTTP documents as JSON Schemas (draft 2020-12), by name. A nested schema is a reference to `at` and its name.
+ * @param pages further named schemas
+ */
+export function wireSchemas(
+  shape: ErrorShape,
+  at: string,
+  pages: Readonly<Record<string, z.ZodType>>,
+): Record<string, Record<string, unknown>> {
   const named = z.registry<{ id: string }>()
-  for (const [id, schema] of Object.entries(NAMED)) named.add(schema, { id })
+  for (const [id, schema] of Object.entries({ ...NAMED, ...pages })) named.add(schema, { id })
   for (const [type, schema] of Object.entries(errorSchemas(shape))) named.add(schema, { id: schemaName(type) })
   const { schemas } = z.toJSONSchema(named, {
     uri: id => at + id,

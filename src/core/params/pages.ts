@@ -1,0 +1,43 @@
+import { type BarsQuery, PAGE_ORDERS } from '../model/pages.js'
+import { objectOf } from './arguments.js'
+import { DAY, integerOf, wordOf } from './kinds.js'
+import { EVENTS } from './questions.js'
+import { optional, type ParamsOf, readParams, type Table, unknownParameter, withDefault } from './row.js'
+
+/** The parameters of questions that a server answers by page, apart from events and scans. */
+
+const PAGE_ORDER = wordOf(PAGE_ORDERS, 'ORDER', 'PageOrder')
+
+export const MOST_BARS = 1_000
+export const BARS_A_CREDIT = 100
+
+/** The parameters of `GET /v1/ohlcv/{ticker}`. */
+export const BARS = {
+  ticker: EVENTS.ticker,
+  start: optional(DAY, 'only bars from this day on'),
+  end: optional(DAY, 'only bars up to this day'),
+  cursor: optional(DAY, 'the next_cursor of the page before: only bars beyond this day'),
+  order: withDefault(PAGE_ORDER, 'desc', 'desc is newest first, asc is oldest first'),
+  limit: withDefault(
+    { ...integerOf(1, MOST_BARS), name: 'BarsLimit' },
+    BARS_A_CREDIT,
+    `how many bars at most, 1 to ${MOST_BARS}`,
+  ),
+} as const satisfies Table
+
+export type BarsParams = ParamsOf<typeof BARS>
+
+export function parseBars(params: object): BarsQuery {
+  return readParams(BARS, params)
+}
+
+/** The operators of filters in a search. */
+export const OPERATORS = ['eq', 'neq', 'in', 'gt', 'gte', 'lt', 'lte'] as const
+
+/** The parameters of a path that names its ticker; the ticker in the query as well is refused. */
+export function inPath(ticker: string, params: object, table: Table): object {
+  const written = objectOf('params', params)
+  const others = Object.keys(table).filter(name => name !== 'ticker')
+  if ('ticker' in written) throw unknownParameter('ticker', others)
+  return { ticker, ...written }
+}

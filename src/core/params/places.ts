@@ -1,0 +1,64 @@
+import { type AnyField, BUILT_IN, type FieldSet } from '../fields/index.js'
+import type { FieldName } from '../model/terms.js'
+import type { Kind } from './row.js'
+import { fieldValue } from './values.js'
+
+/**
+ * Where a summary of a ticker has each field: a section, and the names below it. Joined with underscores, these are the vendor's
+ * name of the field.
+ */
+const PLACES: Readonly<Record<string, string>> = {
+  rsi_zone: 'momentum.rsi_zone',
+  trend_direction: 'trend.direction',
+  ma_alignment: 'trend.ma_alignment',
+  volume_ratio_band: 'volume.ratio_band',
+  accumulation_state: 'volume.accumulation_state',
+  volatility_regime: 'volatility.regime',
+  macd_state: 'momentum.macd_state',
+  support_status: 'support_level.status',
+  resistance_status: 'resistance_level.status',
+  valuation_zone: 'fundamentals.valuation_zone',
+  growth_zone: 'fundamentals.growth_zone',
+  earnings_proximity: 'fundamentals.earnings_proximity',
+  analyst_consensus: 'fundamentals.analyst_consensus',
+  pe_vs_historical: 'fundamentals.pe_vs_historical_zone',
+  pe_vs_sector: 'fundamentals.pe_vs_sector_zone',
+  revenue_growth_direction: 'fundamentals.revenue_growth_direction',
+  eps_growth_direction: 'fundamentals.eps_growth_direction',
+  earnings_surprise: 'fundamentals.last_earnings_surprise',
+  analyst_consensus_direction: 'fundamentals.analyst_consensus_direction',
+  insider_activity_zone: 'fundamentals.insider_activity.zone',
+  net_direction: 'fundamentals.insider_activity.net_direction',
+}
+
+/** The place of a field, as `momentum.rsi_zone`; a field of a user's own is a section by itself. */
+export function placeOf(field: string): string {
+  return PLACES[field] ?? field
+}
+
+/** The place in one word, as `momentum_rsi_zone`. */
+export function longNameOf(field: string): string {
+  return placeOf(field).replaceAll('.', '_')
+}
+
+/** The sections of a summary, in the order of the fields. */
+export const SECTIONS: readonly string[] = [...new Set(BUILT_IN.names.map(field => placeOf(field).split('.')[0]!))]
+
+const LONG_NAMES = new Map(BUILT_IN.names.map(field => [longNameOf(field), field]))
+
+/** The field of a short or a long name; throws InvalidParameter for any other. */
+export function fieldByAnyName(param: string, text: string, fields: FieldSet): AnyField {
+  return fieldValue(param, LONG_NAMES.get(text) ?? text, fields)
+}
+
+/** A kind of field names that also takes the long ones. */
+export function withLongNames(kind: Kind<string, string>, name: string): Kind<string, FieldName> {
+  const words = new Set([...BUILT_IN.names, ...LONG_NAMES.keys()])
+  return {
+    ...kind,
+    schema: { type: 'string', enum: [...words] },
+    name,
+    parse: (param, written, scope) =>
+      kind.parse(param, typeof written === 'string' ? (LONG_NAMES.get(written) ?? written) : written, scope),
+  }
+}

@@ -1,0 +1,52 @@
+import { countBelow, countUpTo, type Day, dateOf, formatDay } from '../../core/model/day.js'
+import type { BarsPage, BarsQuery } from '../../core/model/pages.js'
+import { type AssetClass, barOf } from '../../core/model/series.js'
+import { planOf } from '../../core/tiers.js'
+import type { TickerEntry } from '../store/store.js'
+import type { Cache } from './cache.js'
+
+/**
+ * The daily bars of a ticker within the range of the tier, in pages. A page says which bars of the day of the answer it
+ * has: later bars are in none. Throws NotFound for an unknown ticker.
+ */
+export async function barsPage(cache: Cache, query: BarsQuery): Promise<BarsPage> {
+  const { ticker, order, limit } = query
+  const entry = await cache.entry(ticker)
+  const series = await cache.series(ticker, 'daily')
+  const today = await cache.today()
+  const earliest = planOf(cache.tier).rangeStart(today) + 1
+  const { from, to } = rangeOf(series.days, query, earliest)
+  const rows = Math.min(limit, to - from)
+  const numbers = Array.from({ length: rows }, (_, i) => (order === 'asc' ? from + i : to - 1 - i))
+  const bars = numbers.map(t => ({ date: formatDay(series.days[t]!), ...barOf(series, t) }))
+  const hasMore = to - from > rows
+  const start = Math.max(query.start ?? earliest, earliest)
+  return {
+    ...{ ticker, asset_class: entry.assetClass, currency: null, timeframe: 'daily', data_status: 'eod' },
+    ...{ adjustment: adjustmentOf(entry), order },
+    start: Number.isFinite(start) ? formatDay(start) : null,
+    end: dateOf(query.end),
+    ...{ row_count: rows, has_more: hasMore, next_cursor: hasMore ? bars.at(-1)!.date : null, bars },
+    plan_history_days: Number.isFinite(earliest) ? today - earliest + 1 : null,
+    plan: cache.tier,
+  }
+}
+
+/** The numbers of the bars that a query may have, from the first up to but not including the last. */
+function rangeOf(
+  days: Int32Array,
+  { start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY, cursor, order }: BarsQuery,
+  earliest: Day,
+): { from: number; to: number } {
+  const after = order === 'asc' ? cursor : undefined
+  const before = order === 'desc' ? cursor : undefined
+  const from = countBelow(days, Math.max(start, earliest, after === undefined ? start : after + 1))
+  const to = countUpTo(days, Math.min(end, before === undefined ? end : before - 1))
+  return { from, to: Math.max(from, to) }
+}
+
+/** Coins are neither split nor do they pay dividends. */
+function adjustmentOf({ prices, assetClass }: { prices: TickerEntry['prices']; assetClass: AssetClass | null }) {
+  if (prices === 'adjusted') return 'split_and_dividend_adjusted'
+  return assetClass === 'crypto' ? 'none' : 'split_adjusted'
+}

@@ -1,0 +1,112 @@
+import { counted } from '../../core/errors.js'
+import type { BarsPage } from '../../core/model/pages.js'
+import { BARS, BARS_A_CREDIT } from '../../core/params/pages.js'
+import { PLANS } from '../../core/tiers.js'
+import { ACCOUNT_PATH, BARS_PATH, SCHEMA_PATH } from '../wire/format.js'
+import { accountPage } from './account.js'
+import { found, headersOf, KNOWN_KEY, refused, schemaRef, UNCHANGED } from './openapi-answers.js'
+import { curl, type Operation, query, REQUEST_HEADERS } from './openapi-parts.js'
+import { fieldsPage } from './paths.js'
+
+/** The operations besides events and scans. */
+
+export function bars(): Operation {
+  const path = BARS_PATH.replace('{ticker}', 'AAPL')
+  return {
+    operationId: 'listBars',
+    tags: ['bars'],
+    summary: 'Daily bars of one ticker, in pages',
+    description: `The stored daily bars within the range of the tier. A page that is not the last one has a \`next_cursor\`: the same question with it as \`cursor\` gives the next page, and all pages together have each bar once. Costs a credit for each ${counted(BARS_A_CREDIT, 'bar')}, and at least one.`,
+    security: [{ bearer: [] }],
+    parameters: [...query(BARS, BARS_PATH), ...REQUEST_HEADERS],
+    responses: {
+      200: found('The bars; none is an answer too.', 'BarsPage', {
+        newest: { summary: 'The newest two bars of AAPL, asked on Pro', value: NEWEST },
+      }),
+      304: UNCHANGED,
+      ...refused(400, 401, 404, 405, 408, 414, 431, 429, 500, 503),
+    },
+    'x-codeSamples': [
+      curl('The newest hundred bars of AAPL', path),
+      curl('A year, oldest first', `${path}?start=2017-01-01&end=2017-12-31&order=asc&limit=1000`),
+    ],
+  }
+}
+
+export function schemaFields(): Operation {
+  return {
+    operationId: 'listFields',
+    tags: ['service'],
+    summary: 'The fields and their bands',
+    description:
+      'Each field has a short name, which events and scans take, and a long one. The paths of summaries and searches take both. Free.',
+    security: [{ bearer: [] }],
+    parameters: REQUEST_HEADERS,
+    responses: {
+      200: found('All fields, in the order of the specification.', 'FieldsPage', {
+        fields: { summary: 'The fields', value: fieldsPage() },
+      }),
+      304: UNCHANGED,
+      ...refused(400, 401, 405, 408, 414, 431, 500, 503),
+    },
+    'x-codeSamples': [curl('The fields', SCHEMA_PATH)],
+  }
+}
+
+export function account(): Operation {
+  const asked = { name: 'research', tier: 'plus' } as const
+  const example = accountPage(asked, PLANS.plus.credits, { day: 12, hour: 3 }, EXAMPLE_DAY)
+  return {
+    operationId: 'showAccount',
+    tags: ['service'],
+    summary: 'The tier of the account, its limits, and the credits that are left',
+    description: 'Free. The answer has no ETag, and is not to be kept.',
+    security: [{ bearer: [] }],
+    parameters: REQUEST_HEADERS,
+    responses: {
+      200: {
+        description: 'The account of the key.',
+        headers: headersOf(['Cache-Control', ...KNOWN_KEY]),
+        content: {
+          'application/json': {
+            schema: { ...schemaRef('AccountPage') },
+            examples: { plus: { summary: 'An account on Plus', value: example } },
+          },
+        },
+      },
+      ...refused(400, 401, 405, 408, 414, 431, 500, 503),
+    },
+    'x-codeSamples': [curl('The account', ACCOUNT_PATH)],
+  }
+}
+
+/** The last day of the bundled sample, 2018-05-11. */
+const EXAMPLE_DAY = 17_662
+
+const NEWEST: BarsPage = {
+  ticker: 'AAPL',
+  asset_class: null,
+  currency: null,
+  timeframe: 'daily',
+  data_status: 'eod',
+  adjustment: 'split_and_dividend_adjusted',
+  order: 'desc',
+  start: '2013-05-12',
+  end: null,
+  row_count: 2,
+  has_more: true,
+  next_cursor: '2018-05-10',
+  bars: [
+    { date: '2018-05-11', open: 189.490005, high: 190.059998, low: 187.449997, close: 188.589996, volume: 25_806_600 },
+    {
+      date: '2018-05-10',
+      open: 187.01884487582564,
+      high: 189.6387323730853,
+      low: 186.92917963241564,
+      close: 189.309998,
+      volume: 27_989_300,
+    },
+  ],
+  plan_history_days: 1_826,
+  plan: 'pro',
+}

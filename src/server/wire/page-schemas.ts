@@ -1,0 +1,89 @@
+import * as z from 'zod'
+import { PAGE_ORDERS, PRICE_ADJUSTMENTS } from '../../core/model/pages.js'
+import { ASSET_CLASS, COUNT, DATE, TIER } from './schemas.js'
+
+/** The schemas of pages besides events and scans. */
+
+const PAGE_ORDER = z.enum(PAGE_ORDERS)
+
+const BAR = z.looseObject({
+  date: DATE,
+  open: z.number(),
+  high: z.number(),
+  low: z.number(),
+  close: z.number(),
+  volume: z.number().nullable().describe('null where it is not known.'),
+})
+
+export const BARS_PAGE = z.looseObject({
+  ticker: z.string().describe('The ticker, in upper case.'),
+  asset_class: ASSET_CLASS,
+  currency: z.string().nullable().describe('null: it is not known.'),
+  timeframe: z.literal('daily'),
+  data_status: z.literal('eod').describe('The data is of the end of a day.'),
+  adjustment: z.enum(PRICE_ADJUSTMENTS).describe('The adjustment of the prices.'),
+  order: PAGE_ORDER,
+  start: DATE.nullable().describe('The first day of the answer: not before the range of the tier.'),
+  end: DATE.nullable().describe('The requested last day; null without one.'),
+  row_count: COUNT.describe('Bars on this page.'),
+  has_more: z.boolean().describe('Whether another page follows.'),
+  next_cursor: DATE.nullable().describe('The `cursor` of the next page; null on the last one.'),
+  bars: z.array(BAR).describe('In the order asked for.'),
+  plan_history_days: COUNT.nullable().describe('Days that the tier reaches back.'),
+  plan: TIER.nullable(),
+})
+
+export const FIELDS_PAGE = z.looseObject({
+  total_fields: COUNT,
+  categories: z.array(z.string()).describe('The sections of a summary.'),
+  operators: z.array(z.string()).describe('Those of the filters of a search.'),
+  fields: z.array(
+    z.looseObject({
+      name: z.string().describe('The long name, as columns and filters of a search have it.'),
+      type: z.enum(['text', 'numeric']),
+      category: z.string(),
+      values: z.array(z.string()).describe('Its bands, in their order.'),
+      description: z.string(),
+      field: z.string().describe('The short name, as events have it.'),
+      tier: TIER.describe('The lowest tier that has it.'),
+    }),
+  ),
+})
+
+const NOT_COUNTED = z.null().describe('Always null: credits count by day and hour.')
+
+export const ACCOUNT_PAGE = z.looseObject({
+  tier: TIER,
+  tier_full: TIER,
+  name: z.string().describe('The name of the account.'),
+  email: z.null().describe('Always null: an account has none.'),
+  limits: z.looseObject({
+    daily_requests: COUNT.describe('Credits in a day of UTC.'),
+    hourly_requests: COUNT.describe('Credits in an hour.'),
+    monthly_requests: NOT_COUNTED,
+    overage_enabled: z.literal(false),
+    search_results: COUNT.describe('Results of a search at most.'),
+    webhook_urls: z.literal(0).describe('Always 0: there are no webhooks.'),
+    history_days: COUNT.describe('Days that the tier reaches back.'),
+  }),
+  usage: z.looseObject({
+    daily_requests_used: COUNT,
+    daily_requests_remaining: COUNT,
+    hourly_requests_used: COUNT,
+    hourly_requests_remaining: COUNT,
+    monthly_requests_used: NOT_COUNTED,
+    monthly_requests_remaining: NOT_COUNTED,
+    credit_balance: COUNT.describe('Credits that can be spent now.'),
+  }),
+  scheduled_tier: z.null(),
+  scheduled_change_at: z.null(),
+})
+
+/** By the names that documents give them. */
+export const PAGES: Readonly<Record<string, z.ZodType>> = {
+  BarsPage: BARS_PAGE,
+  Bar: BAR,
+  FieldsPage: FIELDS_PAGE,
+  AccountPage: ACCOUNT_PAGE,
+  PageOrder: PAGE_ORDER,
+}
