@@ -37,16 +37,16 @@ export function entitleExport(tier: Tier | null): void {
  * Checks the date of a past scan. Throws InvalidParameter for a date after today or before every tier's range. Throws
  * TierRestricted for a date that needs a higher tier.
  */
-export function entitleDate(date: Day, tier: Tier | null, today: Day): void {
+export function entitleDate(date: Day, tier: Tier | null, today: Day, param = 'date'): void {
   if (tier === null) {
-    if (date > today) throw outOfRange(date, `a date up to ${formatDay(today)}`)
+    if (date > today) throw outOfRange(param, date, `a date up to ${formatDay(today)}`)
     return
   }
   const inRange = (name: Tier): boolean => date > PLANS[name].rangeStart(today)
   const required = TIER_NAMES.find(name => includesTier(name, DATES_FROM) && inRange(name))
   if (date > today || required === undefined) {
     const first = PLANS[TIER_NAMES.at(-1)!].rangeStart(today) + 1
-    throw outOfRange(date, `a date from ${formatDay(first)} to ${formatDay(today)}`)
+    throw outOfRange(param, date, `a date from ${formatDay(first)} to ${formatDay(today)}`)
   }
   if (includesTier(tier, required)) return
   const beyond = includesTier(tier, DATES_FROM) ? `a date outside of the last ${PLANS[tier].range}` : 'date'
@@ -56,8 +56,8 @@ export function entitleDate(date: Day, tier: Tier | null, today: Day): void {
 /** The lowest tier for scans of a past date. */
 const DATES_FROM: Tier = 'plus'
 
-function outOfRange(date: Day, allowed: string): InvalidParameter {
-  return invalid('not_allowed', { param: 'date', value: formatDay(date), allowed })
+function outOfRange(param: string, date: Day, allowed: string): InvalidParameter {
+  return invalid('not_allowed', { param, value: formatDay(date), allowed })
 }
 
 /** The fields of a tier, in the order of the specification. */
@@ -194,6 +194,9 @@ const WITHHELD = [
 export function eventsCost({ context }: Pick<EventsQuery, 'context'>): number {
   return context === undefined ? 1 : 2
 }
+
+/** `GET /v1/summary/{ticker}` has one price for any number of fields and days. */
+export const SUMMARY_COST = 1
 
 /** `GET /v1/scan/oversold` has one price for any number of tickers. */
 export const OVERSOLD_COST = 1

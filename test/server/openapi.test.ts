@@ -22,13 +22,16 @@ import {
 import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
 import { parseDay } from '../../src/core/model/day.js'
 import type { EventsPage, OversoldPage } from '../../src/core/model/event.js'
+import type { SnapshotQuery } from '../../src/core/model/pages.js'
 import { TIER_NAMES, TIMEFRAME_NAMES, type Tier } from '../../src/core/model/terms.js'
 import { BARS, parseBars } from '../../src/core/params/pages.js'
 import { EVENTS, OVERSOLD, parseEvents, parseOversold } from '../../src/core/params/questions.js'
 import type { Parameter } from '../../src/core/params/row.js'
+import { parseSummary, SUMMARY } from '../../src/core/params/summary.js'
 import { entitle, grantedFields, OVERSOLD_KEYS, PLANS } from '../../src/core/tiers.js'
 import { barsPage } from '../../src/data/local/bars-page.js'
 import { Local } from '../../src/data/local/local.js'
+import { summary } from '../../src/data/local/summary.js'
 import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import type { Store } from '../../src/data/store/store.js'
@@ -45,7 +48,12 @@ import { ANY_CHARACTER } from '../support/random-queries.js'
 import { ask, authorization, type Response, serve, serveFile } from '../support/serve.js'
 import { loadedStore } from '../support/store.js'
 
-const TABLES = { '/v1/events': EVENTS, '/v1/scan/oversold': OVERSOLD, '/v1/ohlcv/{ticker}': BARS }
+const TABLES = {
+  '/v1/events': EVENTS,
+  '/v1/scan/oversold': OVERSOLD,
+  '/v1/summary/{ticker}': SUMMARY,
+  '/v1/ohlcv/{ticker}': BARS,
+}
 const FLAT = openApi({ version: '1.2.3', errors: 'flat' })
 const NESTED = openApi({ version: '1.2.3', errors: 'nested' })
 const DOCUMENTS = [FLAT, NESTED]
@@ -124,6 +132,7 @@ describe('the document', () => {
     expect(needed).toEqual([
       ['/v1/events', true],
       ['/v1/scan/oversold', true],
+      ['/v1/summary/{ticker}', true],
       ['/v1/ohlcv/{ticker}', true],
       ['/v1/schema/fields', true],
       ['/v1/account', true],
@@ -154,7 +163,10 @@ describe('the document', () => {
 })
 
 describe('the schema of a parameter', () => {
-  const rows = Object.entries(TABLES).flatMap(([path, table]) => rowsOf(path, table))
+  // A schema says of a text in JSON only that it is one.
+  const rows = Object.entries(TABLES)
+    .flatMap(([path, table]) => rowsOf(path, table))
+    .filter(({ parameter }) => parameter.kind.schema.contentMediaType === undefined)
 
   for (const { path, name, schema, parameter } of rows) {
     it(`accepts of ${path} ${name} what the server accepts`, () => {
@@ -250,6 +262,12 @@ describe.skipIf(!BUILT)(`examples${BUILT ? '' : ' (nothing is built: no dist/sam
     expect(examplesOf('/v1/scan/oversold')).toEqual(
       await Promise.all(scans.map(tier => local(tier).oversold(parseOversold({})))),
     )
+    const summaries = await Promise.all([
+      summary(local('free'), snapshotOf({ ticker: 'AAPL' })),
+      summary(local('pro'), snapshotOf({ ticker: 'AAPL', fields: 'momentum.rsi_zone', meta: 'true' })),
+      summary(local('pro'), snapshotOf({ ticker: 'AAPL', fields: 'trend.direction,ohlcv.close', start: '2018-05-10' })),
+    ])
+    expect(examplesOf('/v1/summary/{ticker}')).toEqual([...summaries, examplesOf('/v1/events')[0]])
     expect(examplesOf('/v1/ohlcv/{ticker}')).toEqual([
       await barsPage(local('pro'), parseBars({ ticker: 'AAPL', limit: 2 })),
     ])
@@ -314,6 +332,13 @@ describe('a server', () => {
       ['/v1/events', 431, await server.get(events, pro, { 'X-Long': 'x'.repeat(20_000) })],
       ['/v1/scan/oversold', 200, await server.get('/v1/scan/oversold', free)],
       ['/v1/scan/oversold', 403, await server.get('/v1/scan/oversold?date=2024-06-03', free)],
+      ['/v1/summary/{ticker}', 200, await server.get('/v1/summary/SIM0001', free)],
+      ['/v1/summary/{ticker}', 200, await server.get('/v1/summary/SIM0001?meta=true', pro)],
+      ['/v1/summary/{ticker}', 200, await server.get('/v1/summary/SIM0001?start=2024-06-03&meta=true', pro)],
+      ['/v1/summary/{ticker}', 200, await server.get('/v1/summary/SIM0001?field=rsi_zone&stats=true', pro)],
+      ['/v1/summary/{ticker}', 400, await server.get('/v1/summary/SIM0001?fields=x', free)],
+      ['/v1/summary/{ticker}', 403, await server.get('/v1/summary/SIM0001?date=2024-06-03', free)],
+      ['/v1/summary/{ticker}', 404, await server.get('/v1/summary/NOSUCH', free)],
       ['/v1/ohlcv/{ticker}', 200, await server.get('/v1/ohlcv/SIM0001', free)],
       ['/v1/ohlcv/{ticker}', 400, await server.get('/v1/ohlcv/SIM0001?order=up', free)],
       ['/v1/ohlcv/{ticker}', 404, await server.get('/v1/ohlcv/NOSUCH', free)],
@@ -474,6 +499,13 @@ function untold(): Error[] {
     new TypeError('a fault'),
     ...[400, 408, 414, 431].map(status => new Malformed(status, 'malformed', 'request')),
   ]
+}
+
+/** The question about a state. */
+function snapshotOf(params: object): SnapshotQuery {
+  const read = parseSummary(params)
+  if (read.of !== 'snapshot') throw new Error('no question about a state')
+  return read.query
 }
 
 function keysOf(found: readonly object[]): string[] {

@@ -57,6 +57,9 @@ export async function openService({
       checkPlace()
       return threads.run({ tier, query, today: await today() }, signal)
     },
+    async summary(tier, query) {
+      return (await import('../../data/local/summary.js')).summary(bands(tier), query)
+    },
     async barsPage(tier, query) {
       return (await import('../../data/local/bars-page.js')).barsPage(bands(tier), query)
     },

@@ -1,6 +1,7 @@
 import type { Day } from './day.js'
-import type { AssetClass, Bar } from './series.js'
-import type { Tier } from './terms.js'
+import type { MarketCapTier } from './event.js'
+import type { AssetClass, Bar, Stability } from './series.js'
+import type { Tier, Timeframe } from './terms.js'
 
 /** Questions about one ticker or a market that a server answers by page, and their pages. */
 
@@ -46,4 +47,76 @@ export interface BarsPage {
   plan_history_days: number | null
   /** null: no plan */
   plan: Tier | null
+}
+
+/** A valid question about the state of a ticker, on one day or on several; only params/ builds one. */
+export interface SnapshotQuery {
+  ticker: string
+  timeframe: Timeframe
+  /** As of this day; default the latest. */
+  date?: Day
+  /** The bars of several days instead. */
+  range?: SnapshotRange
+  /** The places that an answer has; default all. */
+  fields?: readonly string[]
+  /** Whether each band has its stability. */
+  meta: boolean
+}
+
+export interface SnapshotRange {
+  /** Both inclusive. */
+  start: Day
+  end?: Day
+  limit: number
+  offset: number
+  /** Bars spread evenly over the days, instead of the first ones. */
+  even: boolean
+}
+
+/** The identity of a ticker in pages. */
+export interface Identity {
+  ticker: string
+  timeframe: Timeframe
+  /** null where unknown, here and below */
+  asset_class: AssetClass | null
+  sector: string | null
+  market_cap_tier: MarketCapTier | null
+  data_status: 'eod'
+}
+
+/** Sections by name: prices in `ohlcv`, bands at their places. */
+export interface Snapshot {
+  /** The date of the last bar; null without any. */
+  as_of_date: string | null
+  ohlcv?: Partial<Bar> | null
+  [section: string]: unknown
+}
+
+/** Fields left out, because they wait for an import. */
+export interface LeftOut {
+  omitted?: { field: string; why: string }[]
+}
+
+/** The body of `GET /v1/summary/{ticker}` for one day. */
+export type SnapshotPage = Identity & Snapshot & LeftOut
+
+/** The same for several days. */
+export interface SnapshotsPage extends Identity, LeftOut {
+  start: string
+  end: string | null
+  row_count: number
+  /** Bars of these days. */
+  total_rows: number
+  has_more: boolean
+  snapshots: Snapshot[]
+}
+
+/** How settled a band is. */
+export interface BandMeta {
+  timeframe: Timeframe
+  /** Bars in the band, that of its entry included. */
+  periods_in_current_state: number
+  flips_recent: number
+  flips_lookback: string
+  stability: Stability
 }

@@ -1,4 +1,5 @@
 import { type AnyField, BUILT_IN, type FieldSet } from '../fields/index.js'
+import { BAR_FIGURES } from '../model/series.js'
 import type { FieldName } from '../model/terms.js'
 import type { Kind } from './row.js'
 import { fieldValue } from './values.js'
@@ -40,6 +41,28 @@ export function placeOf(field: string): string {
 export function longNameOf(field: string): string {
   return placeOf(field).replaceAll('.', '_')
 }
+
+/** The section of the prices in a summary. */
+export const PRICES = 'ohlcv'
+
+/** The ending of a place that has the stability of a band. */
+export const META = '_meta'
+
+/** Whether a chosen place, or a section around it, has a place. */
+export function isChosen(place: string, chosen: readonly string[] | undefined): boolean {
+  return chosen === undefined || chosen.some(name => place === name || place.startsWith(`${name}.`))
+}
+
+/** The places that a summary may be asked for: sections, their parts, and the stability of each band. */
+export const CHOICES: readonly string[] = [
+  ...[PRICES, ...BAR_FIGURES.map(name => `${PRICES}.${name}`)],
+  ...new Set(
+    BUILT_IN.names.flatMap(field => {
+      const parts = placeOf(field).split('.')
+      return [...parts.map((_, i) => parts.slice(0, i + 1).join('.')), placeOf(field) + META]
+    }),
+  ),
+]
 
 /** The sections of a summary, in the order of the fields. */
 export const SECTIONS: readonly string[] = [...new Set(BUILT_IN.names.map(field => placeOf(field).split('.')[0]!))]

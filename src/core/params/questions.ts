@@ -51,7 +51,7 @@ import { conditionAsField, LAGGED, lagged, type ReadWhen, WHEN, withField } from
 export const DEFAULT_LIMIT = 10
 export const MAX_LIMIT = 100
 const DEFAULT_MATCHES = 20
-const LIMIT = { ...integerOf(1, MAX_LIMIT), name: 'Limit' }
+export const LIMIT = { ...integerOf(1, MAX_LIMIT), name: 'Limit' }
 const SIZE = wordOf(MARKET_CAP_TIERS, 'SIZE', 'MarketCapTier')
 
 export const TIMEFRAME_ROW = withDefault(TIMEFRAME, 'daily', 'the bars that bands are made of: daily or weekly')

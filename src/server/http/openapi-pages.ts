@@ -1,20 +1,47 @@
 import { counted } from '../../core/errors.js'
-import type { BarsPage } from '../../core/model/pages.js'
+import type { BarsPage, SnapshotPage, SnapshotsPage } from '../../core/model/pages.js'
 import { BARS, BARS_A_CREDIT } from '../../core/params/pages.js'
-import { PLANS } from '../../core/tiers.js'
-import { ACCOUNT_PATH, BARS_PATH, SCHEMA_PATH } from '../wire/format.js'
+import { SUMMARY } from '../../core/params/summary.js'
+import { eventsCost, PLANS, SUMMARY_COST } from '../../core/tiers.js'
+import { ACCOUNT_PATH, BARS_PATH, EVENTS_PATH, SCHEMA_PATH, SUMMARY_PATH } from '../wire/format.js'
 import { accountPage } from './account.js'
-import { found, headersOf, KNOWN_KEY, refused, schemaRef, UNCHANGED } from './openapi-answers.js'
-import { curl, type Operation, query, REQUEST_HEADERS } from './openapi-parts.js'
+import { EVENTS_EXAMPLES, found, headersOf, KNOWN_KEY, refused, schemaRef, UNCHANGED } from './openapi-answers.js'
+import { curl, type Operation, query, REQUEST_HEADERS, tiersWith } from './openapi-parts.js'
 import { fieldsPage } from './paths.js'
 
 /** The operations besides events and scans. */
+
+export function summary(): Operation {
+  const path = SUMMARY_PATH.replace('{ticker}', 'AAPL')
+  return {
+    operationId: 'summarize',
+    tags: ['tickers'],
+    summary: 'A ticker on one day or several, or the events of one of its fields',
+    description: `Without \`start\` and \`field\` the state of the ticker: the prices of its last bar, and the band in force of each field of the tier. With \`date\` the state as it was known on that day. With \`start\` the state on each bar of some days, oldest first. \`date\` and \`start\` need ${tiersWith('context')}, and lie within the range of the tier.
+
+With \`field\` the events of that field: the body of \`${EVENTS_PATH}\`. With \`stats\` as well, the numbers of their outcomes, for ${tiersWith('aftermath')}.
+
+Costs ${counted(SUMMARY_COST, 'credit')}, with a context ${counted(eventsCost({ context: { ticker: '', field: '', band: '' } }), 'credit')}.`,
+    security: [{ bearer: [] }],
+    parameters: [...query(SUMMARY, SUMMARY_PATH), ...REQUEST_HEADERS],
+    responses: {
+      200: found('The state, the states, the events, or their numbers.', 'SummaryPage', SUMMARY_EXAMPLES),
+      304: UNCHANGED,
+      ...refused(400, 401, 403, 404, 405, 408, 414, 431, 429, 500, 503),
+    },
+    'x-codeSamples': [
+      curl('AAPL now', path),
+      curl('Its trend, and how settled that is', `${path}?fields=trend&meta=true`),
+      curl('The last times it became oversold', `${path}?field=momentum_rsi_zone&band=oversold`),
+    ],
+  }
+}
 
 export function bars(): Operation {
   const path = BARS_PATH.replace('{ticker}', 'AAPL')
   return {
     operationId: 'listBars',
-    tags: ['bars'],
+    tags: ['tickers'],
     summary: 'Daily bars of one ticker, in pages',
     description: `The stored daily bars within the range of the tier. A page that is not the last one has a \`next_cursor\`: the same question with it as \`cursor\` gives the next page, and all pages together have each bar once. Costs a credit for each ${counted(BARS_A_CREDIT, 'bar')}, and at least one.`,
     security: [{ bearer: [] }],
@@ -109,4 +136,60 @@ const NEWEST: BarsPage = {
   ],
   plan_history_days: 1_826,
   plan: 'pro',
+}
+
+const IDENTITY = {
+  ticker: 'AAPL',
+  timeframe: 'daily',
+  asset_class: null,
+  sector: null,
+  market_cap_tier: null,
+  data_status: 'eod',
+} as const
+
+const FREE: SnapshotPage = {
+  ...IDENTITY,
+  as_of_date: '2018-05-11',
+  ohlcv: { open: 189.490005, high: 190.059998, low: 187.449997, close: 188.589996, volume: 25_806_600 },
+  momentum: { rsi_zone: 'overbought', macd_state: 'expanding_positive' },
+  trend: { direction: 'strong_uptrend', ma_alignment: 'aligned_bullish' },
+  volume: { ratio_band: 'normal', accumulation_state: 'accumulation' },
+  volatility: { regime: 'above_normal' },
+  support_level: { status: 'intact' },
+  resistance_level: { status: 'breached' },
+}
+
+const SETTLED: SnapshotPage = {
+  ...IDENTITY,
+  as_of_date: '2018-05-11',
+  momentum: {
+    rsi_zone: 'overbought',
+    rsi_zone_meta: {
+      timeframe: 'daily',
+      periods_in_current_state: 3,
+      flips_recent: 6,
+      flips_lookback: '30d',
+      stability: 'volatile',
+    },
+  },
+}
+
+const DAYS: SnapshotsPage = {
+  ...IDENTITY,
+  start: '2018-05-10',
+  end: null,
+  row_count: 2,
+  total_rows: 2,
+  has_more: false,
+  snapshots: [
+    { as_of_date: '2018-05-10', ohlcv: { close: 189.309998 }, trend: { direction: 'strong_uptrend' } },
+    { as_of_date: '2018-05-11', ohlcv: { close: 188.589996 }, trend: { direction: 'strong_uptrend' } },
+  ],
+}
+
+const SUMMARY_EXAMPLES = {
+  free: { summary: 'AAPL, asked on Free', value: FREE },
+  settled: { summary: 'One field with its stability, asked on Pro', value: SETTLED },
+  days: { summary: 'Two places on each bar of some days, asked on Pro', value: DAYS },
+  events: EVENTS_EXAMPLES.daily!,
 }

@@ -2,6 +2,7 @@ import { title } from '../../core/errors.js'
 import { FIELDS } from '../../core/fields/index.js'
 import { TIER_NAMES, type Tier } from '../../core/model/terms.js'
 import type { Parameter } from '../../core/params/row.js'
+import { PLANS } from '../../core/tiers.js'
 import { HOUR_MS, REPEAT_MS } from '../accounts/accounts.js'
 import { ERROR_SHAPE, ERROR_SHAPES, type ErrorShape, IDEMPOTENCY_KEY } from '../wire/format.js'
 import { type Reference, type ResponseObject, type Schema, schemaRef, TEXT } from './openapi-answers.js'
@@ -94,4 +95,11 @@ export function curl(label: string, path: string) {
 function fieldsInWords(): string {
   const added = (tier: Tier): string[] => FIELDS.flatMap(field => (field.tier === tier ? [field.name] : []))
   return TIER_NAMES.map((tier, i) => `${title(tier)}${i === 0 ? '' : ' adds'}: ${added(tier).join(', ')}`).join('; ')
+}
+
+/** The tiers with a feature, as `Plus and Pro`. */
+export function tiersWith(feature: 'aftermath' | 'context'): string {
+  return TIER_NAMES.filter(tier => PLANS[tier][feature])
+    .map(title)
+    .join(' and ')
 }

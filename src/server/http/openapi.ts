@@ -3,6 +3,7 @@ import { FIELDS } from '../../core/fields/index.js'
 import { TIER_NAMES, TIMEFRAME_NAMES, windowNames } from '../../core/model/terms.js'
 import { BARS } from '../../core/params/pages.js'
 import { EVENTS, OVERSOLD } from '../../core/params/questions.js'
+import { SUMMARY } from '../../core/params/summary.js'
 import { eventsCost, OVERSOLD_COST, PLANS } from '../../core/tiers.js'
 import {
   ACCOUNT_PATH,
@@ -14,6 +15,7 @@ import {
   EVENTS_PATH,
   OVERSOLD_PATH,
   SCHEMA_PATH,
+  SUMMARY_PATH,
 } from '../wire/format.js'
 import { PAGES } from '../wire/page-schemas.js'
 import { wireSchemas } from '../wire/schemas.js'
@@ -30,8 +32,16 @@ import {
   status,
   UNCHANGED,
 } from './openapi-answers.js'
-import { account, bars, schemaFields } from './openapi-pages.js'
-import { curl, type Operation, parameterSchemas, query, REQUEST_HEADERS, requestHeaders } from './openapi-parts.js'
+import { account, bars, schemaFields, summary } from './openapi-pages.js'
+import {
+  curl,
+  type Operation,
+  parameterSchemas,
+  query,
+  REQUEST_HEADERS,
+  requestHeaders,
+  tiersWith,
+} from './openapi-parts.js'
 
 /**
  * The service as an OpenAPI 3.1 document. Other tables fill it in: parameters and limits, answer schemas, tiers and
@@ -41,6 +51,7 @@ export function openApi({ version, errors }: { version: string; errors: ErrorSha
   const paths: Record<string, { get: Operation }> = {
     [EVENTS_PATH]: { get: events() },
     [OVERSOLD_PATH]: { get: oversold() },
+    [SUMMARY_PATH]: { get: summary() },
     [BARS_PATH]: { get: bars() },
     [SCHEMA_PATH]: { get: schemaFields() },
     [ACCOUNT_PATH]: { get: account() },
@@ -48,7 +59,7 @@ export function openApi({ version, errors }: { version: string; errors: ErrorSha
     '/readyz': { get: readiness() },
   }
   const components = {
-    schemas: { ...wireSchemas(errors, SCHEMAS_AT, PAGES), ...parameterSchemas([EVENTS, OVERSOLD, BARS]) },
+    schemas: { ...wireSchemas(errors, SCHEMAS_AT, PAGES), ...parameterSchemas([EVENTS, OVERSOLD, SUMMARY, BARS]) },
     parameters: requestHeaders(errors),
     headers: HEADERS,
     responses: refusals(errors),
@@ -60,7 +71,7 @@ export function openApi({ version, errors }: { version: string; errors: ErrorSha
     servers: [{ url: '/' }],
     tags: [
       { name: 'events', description: 'Questions about band events; each needs a key and costs credits.' },
-      { name: 'bars', description: 'Prices; each question needs a key and costs credits.' },
+      { name: 'tickers', description: 'Tickers and their prices; each question needs a key and costs credits.' },
       { name: 'service', description: 'The server and the account; free.' },
     ],
     paths,
@@ -187,13 +198,6 @@ function windowsInWords(): string {
 /** `Free 90d, Plus 2y, Pro 5y` */
 function rangesInWords(): string {
   return TIER_NAMES.map(tier => `${title(tier)} ${PLANS[tier].range}`).join(', ')
-}
-
-/** The tiers with a feature, as `Plus and Pro`. */
-function tiersWith(feature: 'aftermath' | 'context'): string {
-  return TIER_NAMES.filter(tier => PLANS[tier][feature])
-    .map(title)
-    .join(' and ')
 }
 
 export type OpenApiDocument = ReturnType<typeof openApi>

@@ -4,13 +4,15 @@ import { BARS, BARS_A_CREDIT, inPath, OPERATORS, parseBars } from '../../core/pa
 import { longNameOf, placeOf, SECTIONS } from '../../core/params/places.js'
 import { parametersOf } from '../../core/params/questions.js'
 import { readParams } from '../../core/params/row.js'
-import { BARS_PATH, EVENTS_PATH, OVERSOLD_PATH, SCHEMA_PATH } from '../wire/format.js'
+import { BARS_PATH, EVENTS_PATH, OVERSOLD_PATH, SCHEMA_PATH, SUMMARY_PATH } from '../wire/format.js'
 import { normalOf, type Question, type ReadQuestion, readEvents, readOversold } from './question.js'
+import { readSummary } from './summary-question.js'
 
 /** Path → how its query is read. Reading throws InvalidParameter. */
 export const QUESTIONS: ReadonlyMap<string, ReadQuestion> = new Map([
   [EVENTS_PATH, readEvents],
   [OVERSOLD_PATH, readOversold],
+  [SUMMARY_PATH, readSummary],
   [BARS_PATH, readBars],
   [SCHEMA_PATH, readSchema],
 ])

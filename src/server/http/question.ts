@@ -2,8 +2,8 @@ import { emptyNote, emptyScanNote } from '../../core/empty.js'
 import { worded } from '../../core/errors.js'
 import { BUILT_IN } from '../../core/fields/index.js'
 import { type Day, formatDay } from '../../core/model/day.js'
-import type { OversoldPage, OversoldQuery, SeriesKey } from '../../core/model/event.js'
-import type { BarsPage, BarsQuery } from '../../core/model/pages.js'
+import type { EventsQuery, OversoldPage, OversoldQuery, SeriesKey } from '../../core/model/event.js'
+import type { BarsPage, BarsQuery, SnapshotPage, SnapshotQuery, SnapshotsPage } from '../../core/model/pages.js'
 import type { Tier } from '../../core/model/terms.js'
 import { MAX_LIMIT, parametersOf, parseEvents, parseOversold } from '../../core/params/questions.js'
 import type { Source, WaitingFields } from '../../core/source.js'
@@ -22,6 +22,8 @@ export interface Service {
    * @param signal aborts it. Throws the errors of the query
    */
   oversold(tier: Tier, query: OversoldQuery, signal: AbortSignal): Promise<string>
+  /** The state of a ticker. Throws NotFound, Busy, TierRestricted, InvalidParameter. */
+  summary(tier: Tier, query: SnapshotQuery): Promise<SnapshotPage | SnapshotsPage>
   /** A page of daily bars. Throws NotFound. */
   barsPage(tier: Tier, query: BarsQuery): Promise<BarsPage>
   /** Scans that are made at once. */
@@ -75,8 +77,12 @@ export interface Question {
 export type ReadQuestion = (search: string, inPath: string) => Question
 
 export function readEvents(search: string): Question {
-  const query = parseEvents(parametersOf(search))
-  const normal = normalOf(EVENTS_PATH, query)
+  return eventsQuestion(EVENTS_PATH, parseEvents(parametersOf(search)))
+}
+
+/** The events of a field, at either path. */
+export function eventsQuestion(path: string, query: EventsQuery): Question {
+  const normal = normalOf(path, query)
   const { timeframe, context } = query
   const series = [query, ...(context === undefined ? [] : [{ ...context, timeframe }])]
   return {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { PAGE_ORDERS, PRICE_ADJUSTMENTS } from '../../core/model/pages.js'
-import { ASSET_CLASS, COUNT, DATE, TIER } from './schemas.js'
+import { PRICES, SECTIONS } from '../../core/params/places.js'
+import { ASSET_CLASS, COUNT, DATE, EVENTS_PAGE, MARKET_CAP_TIER, STABILITY, TIER, TIMEFRAME } from './schemas.js'
 
 /** The schemas of pages besides events and scans. */
 
@@ -79,11 +80,81 @@ export const ACCOUNT_PAGE = z.looseObject({
   scheduled_change_at: z.null(),
 })
 
+const BAND_META = z.looseObject({
+  timeframe: TIMEFRAME,
+  periods_in_current_state: COUNT.describe('Bars in the band, that of its entry included.'),
+  flips_recent: COUNT.describe('Changes of the band within the lookback.'),
+  flips_lookback: z.string().describe('The lookback in bars, as 30d.'),
+  stability: STABILITY,
+})
+const PLACED = z.union([z.string(), BAND_META]).nullable()
+const SECTION = z
+  .record(z.string(), z.union([PLACED, z.record(z.string(), PLACED)]))
+  .describe('The band in force of each field, by its place; null without a band. With `meta` its stability.')
+const LEFT_OUT = {
+  omitted: z
+    .array(z.looseObject({ field: z.string(), why: z.string() }))
+    .describe('Fields that wait for an import; absent without any.')
+    .optional(),
+}
+const IDENTITY = {
+  ticker: z.string().describe('The ticker, in upper case.'),
+  timeframe: TIMEFRAME,
+  asset_class: ASSET_CLASS,
+  sector: z.string().nullable(),
+  market_cap_tier: MARKET_CAP_TIER.nullable(),
+  data_status: z.literal('eod').describe('The data is of the end of a day.'),
+}
+const OF_A_DAY = {
+  as_of_date: DATE.nullable().describe('The date of the last bar; null without any.'),
+  [PRICES]: BAR.omit({ date: true }).partial().nullable().describe('Prices of that bar.').optional(),
+  ...Object.fromEntries(SECTIONS.map(name => [name, SECTION.optional()])),
+}
+const SNAPSHOT = z.looseObject(OF_A_DAY)
+
+export const SNAPSHOT_PAGE = z.looseObject({ ...IDENTITY, ...OF_A_DAY, ...LEFT_OUT })
+
+export const SNAPSHOTS_PAGE = z.looseObject({
+  ...IDENTITY,
+  start: DATE,
+  end: DATE.nullable().describe('null: the latest.'),
+  row_count: COUNT.describe('Snapshots in this answer.'),
+  total_rows: COUNT.describe('Bars of these days.'),
+  has_more: z.boolean().describe('Whether a greater `offset` has more.'),
+  snapshots: z.array(SNAPSHOT).describe('Oldest first.'),
+  ...LEFT_OUT,
+})
+
+export const STATS_PAGE = z.looseObject({
+  ticker: z.string(),
+  field: z.string(),
+  timeframe: TIMEFRAME,
+  stats: z
+    .looseObject({
+      by: z.string().nullable().describe('`band`, or null where a band was asked for.'),
+      groups: z.array(z.unknown()).describe('For each band: the events, and each window after them.'),
+      warnings: z.array(z.string()).describe('Notes on the whole, in sentences.'),
+    })
+    .describe('The keys of `bands tally` in JSON.'),
+  total_occurrences: COUNT,
+  query_range: z.string(),
+  context: EVENTS_PAGE.shape.context,
+})
+
+export const SUMMARY_PAGE = z.union([SNAPSHOT_PAGE, SNAPSHOTS_PAGE, EVENTS_PAGE, STATS_PAGE])
+
 /** By the names that documents give them. */
 export const PAGES: Readonly<Record<string, z.ZodType>> = {
   BarsPage: BARS_PAGE,
   Bar: BAR,
   FieldsPage: FIELDS_PAGE,
   AccountPage: ACCOUNT_PAGE,
+  SummaryPage: SUMMARY_PAGE,
+  SnapshotPage: SNAPSHOT_PAGE,
+  SnapshotsPage: SNAPSHOTS_PAGE,
+  StatsPage: STATS_PAGE,
+  Snapshot: SNAPSHOT,
+  Section: SECTION,
+  BandMeta: BAND_META,
   PageOrder: PAGE_ORDER,
 }

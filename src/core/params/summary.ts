@@ -1,0 +1,160 @@
+import { InvalidParameter, quoted, suggest } from '../errors.js'
+import type { EventsQuery } from '../model/event.js'
+import type { SnapshotQuery } from '../model/pages.js'
+import { objectOf } from './arguments.js'
+import { EVENTS_CONTEXT } from './context.js'
+import { BAND, DAY, FIELD, integerOf, wordOf } from './kinds.js'
+import { CHOICES, withLongNames } from './places.js'
+import { DEFAULT_LIMIT, EVENTS, LIMIT, MAX_LIMIT, parseEvents, TIMEFRAME_ROW } from './questions.js'
+import {
+  type Kind,
+  optional,
+  type Parameter,
+  type ParamsOf,
+  partOf,
+  readParams,
+  type Table,
+  type Written,
+  withDefault,
+} from './row.js'
+import { refuse } from './values.js'
+
+/** The parameters of `GET /v1/summary/{ticker}`: a ticker on one day or several, or the events of one of its fields. */
+
+/** A flag in a URL. */
+export const SWITCH: Kind<boolean, string | boolean> = {
+  schema: { type: 'string', enum: ['true', 'false'] },
+  takes: 'true|false',
+  name: 'Switch',
+  object: true,
+  parse: (param, written) => {
+    if (written === true || written === 'true') return true
+    return written === false || written === 'false' ? false : refuse(param, written, 'true or false')
+  },
+}
+
+/** A list: of a program as it is, in a URL as JSON or with commas between. */
+export function namesIn(allowed: readonly string[], name: string): Kind<readonly string[], string | readonly string[]> {
+  return {
+    schema: { type: 'string', contentMediaType: 'application/json', examples: [JSON.stringify(allowed.slice(0, 2))] },
+    takes: 'NAMES',
+    name,
+    object: true,
+    parse: (param, written) => {
+      const names = listIn(param, written)
+      const value = names.find(one => !allowed.includes(one))
+      if (value === undefined) return [...new Set(names)]
+      const suggestions = suggest(value, allowed)
+      throw new InvalidParameter(
+        `${param} has no ${quoted(value)}; it has ${allowed.filter(one => !one.includes('.')).join(', ')}.`,
+        { param, value, allowed, suggestions },
+        {},
+        'not_allowed',
+      )
+    },
+  }
+}
+
+function listIn(param: string, written: unknown): string[] {
+  const words = 'a JSON array of names, or names with commas between'
+  const list = typeof written === 'string' ? textsIn(written) : written
+  if (!Array.isArray(list) || list.length === 0 || !list.every(one => typeof one === 'string'))
+    return refuse(param, written, words)
+  return list
+}
+
+function textsIn(text: string): unknown {
+  if (!text.trimStart().startsWith('[')) return text.split(',').map(name => name.trim())
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+const LONG_FIELD = withLongNames(FIELD, 'AnyField')
+
+/** The rows of a context, which take long names, too. */
+const CONTEXT_ROWS = Object.fromEntries(
+  Object.entries<Parameter>(EVENTS_CONTEXT).map(([name, row]) => [
+    name,
+    row.kind === FIELD ? { ...row, kind: LONG_FIELD } : row,
+  ]),
+) as unknown as typeof EVENTS_CONTEXT
+
+const OF_EVENTS = {
+  field: optional(LONG_FIELD, 'the events of this band field, instead of its state'),
+  band: optional(BAND, EVENTS.band.help),
+  before: EVENTS.before,
+  after: EVENTS.after,
+  stats: withDefault(SWITCH, false, 'with field: the outcomes of the events in numbers, instead of the events'),
+  ...CONTEXT_ROWS,
+} as const satisfies Table
+
+const OF_ROWS = {
+  date: optional(DAY, 'as of that day, on Plus and Pro (default the latest)'),
+  start: optional(DAY, 'each bar from this day on, on Plus and Pro'),
+  end: optional(DAY, 'with start: up to this day (default the latest)'),
+  sample: optional(
+    wordOf(['even'], 'HOW', 'Sample'),
+    'with start: bars spread evenly over the days, instead of the first ones',
+  ),
+  offset: optional({ ...integerOf(0, 100_000), name: 'Offset' }, 'with start: how many bars to leave out first'),
+  fields: optional(
+    namesIn(CHOICES, 'Places'),
+    'only these sections or places, such as ["trend", "momentum.rsi_zone", "trend.direction_meta"]',
+  ),
+  meta: optional(SWITCH, 'with the stability of each band, on Plus and Pro'),
+} as const satisfies Table
+
+export const SUMMARY = {
+  ticker: EVENTS.ticker,
+  timeframe: TIMEFRAME_ROW,
+  ...OF_ROWS,
+  ...OF_EVENTS,
+  limit: optional(LIMIT, `how many events (default ${DEFAULT_LIMIT}) or bars (default ${MAX_LIMIT})`),
+} as const satisfies Table
+
+export type SummaryParams = ParamsOf<typeof SUMMARY>
+
+export type SummaryQuery =
+  | { of: 'events'; query: EventsQuery; stats: boolean }
+  | { of: 'snapshot'; query: SnapshotQuery }
+
+export function parseSummary(params: object): SummaryQuery {
+  const written = objectOf('params', params)
+  const read = readParams(SUMMARY, written)
+  if (read.field !== undefined) {
+    refuseTogether(written, Object.keys(OF_ROWS), 'field')
+    const query = parseEvents({ limit: DEFAULT_LIMIT, ...partOf(EVENTS, read as Written), ...days(written) })
+    return { of: 'events', query, stats: read.stats }
+  }
+  refuseWithout(written, Object.keys(OF_EVENTS), 'field')
+  const { ticker, timeframe, date, start, end, sample, offset = 0, fields, meta = false, limit = MAX_LIMIT } = read
+  const asked = { ticker, timeframe, ...(fields && { fields }), meta }
+  if (start === undefined) {
+    refuseWithout(written, ['end', 'sample', 'offset', 'limit'], 'start')
+    return { of: 'snapshot', query: { ...asked, ...(date !== undefined && { date }) } }
+  }
+  refuseTogether(written, ['date'], 'start')
+  if (sample !== undefined) refuseTogether(written, ['offset'], 'sample')
+  const range = { start, ...(end !== undefined && { end }), limit, offset, even: sample !== undefined }
+  return { of: 'snapshot', query: { ...asked, range } }
+}
+
+/** The days of an events question as they were written: they were read, and are read again. */
+function days({ before, after }: Written): Written {
+  return { ...(before !== undefined && { before }), ...(after !== undefined && { after }) }
+}
+
+function refuseTogether(written: Written, names: readonly string[], other: string): void {
+  const param = names.find(name => written[name] !== undefined)
+  if (param !== undefined)
+    throw new InvalidParameter(`${quoted(param)} does not go with ${quoted(other)}: give one of them.`, { param })
+}
+
+function refuseWithout(written: Written, names: readonly string[], needed: string): void {
+  const param = names.find(name => written[name] !== undefined)
+  if (param !== undefined)
+    throw new InvalidParameter(`${quoted(param)} means nothing without ${quoted(needed)}.`, { param })
+}

@@ -1,0 +1,177 @@
+import { stabilityOf } from '../../core/engine/record.js'
+import { countBelow, countUpTo, type Day, dateOf, formatDay } from '../../core/model/day.js'
+import type {
+  BandMeta,
+  Identity,
+  Snapshot,
+  SnapshotPage,
+  SnapshotQuery,
+  SnapshotRange,
+  SnapshotsPage,
+} from '../../core/model/pages.js'
+import { type AssetClass, BAR_FIGURES, barOf, type Series } from '../../core/model/series.js'
+import { TIMEFRAMES, windowName } from '../../core/model/terms.js'
+import { isChosen, META, PRICES, placeOf } from '../../core/params/places.js'
+import { first, type GrantedFields } from '../../core/source.js'
+import { entitle, entitleDate, planOf } from '../../core/tiers.js'
+import type { Local } from './local.js'
+import { assetClassOf, marketCapTierOf, sectorOf } from './scan-states.js'
+import { periodAt, type View } from './view.js'
+
+/**
+ * The state of a ticker on one day, or on each bar of several. It has prices, and each field's band in force, as `bands
+ * now` has it. A bar has the bands that were known when it was final. Throws NotFound, Busy and InvalidParameter for a day after
+ * today or before every tier's range. Throws TierRestricted for a field or a day of a higher tier.
+ */
+export async function summary(local: Local, query: SnapshotQuery): Promise<SnapshotPage | SnapshotsPage> {
+  const { date, range, ticker, timeframe } = query
+  const { fields: chosen, tier } = chosenFields(local, query)
+  const today = await local.today()
+  if (date !== undefined) entitleDate(date, tier, today)
+  if (range !== undefined) entitleDate(range.start, tier, today, 'start')
+  const then = date === undefined ? local : local.on(date)
+  const identity = await identityOf(then, query, date ?? today)
+  const { fields, omitted } = await readable(then, chosen, identity.asset_class)
+  const series = await then.series(ticker, timeframe)
+  const views = await viewsOf(then, query, fields)
+  const at = (t: number): Snapshot => snapshotAt(t, { query, series, views, showsMeta: planOf(tier).aftermath })
+  const leftOut = omitted.length > 0 ? { omitted } : {}
+  if (range === undefined) return { ...identity, ...at(series.days.length - 1), ...leftOut }
+  return { ...identity, ...rowsOf(series, range, at), ...leftOut }
+}
+
+/** The chosen fields of the tier. A named field above the tier is refused; a section leaves it out. */
+function chosenFields({ tier, fieldSet }: Local, { fields: places }: SnapshotQuery) {
+  const wanted = fieldSet.all.filter(({ name }) => isChosen(placeOf(name), places) || placesMeta(name, places))
+  const granted = wanted.filter(field => {
+    try {
+      entitle({ field: field.name }, tier, fieldSet)
+      return true
+    } catch (error) {
+      const place = placeOf(field.name)
+      if (places?.includes(place) || places?.includes(place + META)) throw error
+      return false
+    }
+  })
+  const [refused] = wanted
+  // The first field of such a section says which tier has it.
+  if (places !== undefined && granted.length === 0 && refused !== undefined)
+    entitle({ field: refused.name }, tier, fieldSet)
+  return { fields: granted.map(({ name }) => name), tier }
+}
+
+function placesMeta(field: string, places: readonly string[] | undefined): boolean {
+  return places?.includes(placeOf(field) + META) ?? false
+}
+
+async function identityOf(local: Local, { ticker, timeframe }: SnapshotQuery, day: Day): Promise<Identity> {
+  const entry = await local.entry(ticker)
+  const security = (await local.store.securities()).get(ticker) ?? null
+  const listed = { entry, security }
+  return {
+    ticker,
+    timeframe,
+    asset_class: await assetClassOf(listed, local.store, day),
+    sector: sectorOf(listed),
+    market_cap_tier: marketCapTierOf(listed),
+    data_status: 'eod',
+  }
+}
+
+/** Without the fields that wait for an import, and without the fundamentals that coins and funds do not have. */
+async function readable(
+  local: Local,
+  chosen: readonly string[],
+  assetClass: AssetClass | null,
+): Promise<{ fields: string[]; omitted: { field: string; why: string }[] }> {
+  const granted: GrantedFields = await local.granted()
+  const hasFundamentals = assetClass !== 'crypto' && assetClass !== 'etf'
+  const fields = granted.fields
+    .filter(({ name, needs }) => chosen.includes(name) && (hasFundamentals || needs === 'bars'))
+    .map(({ name }) => name)
+  const omitted = granted.omitted.filter(({ field }) => hasFundamentals && chosen.includes(field))
+  return { fields, omitted }
+}
+
+async function viewsOf(
+  local: Local,
+  { ticker, timeframe }: SnapshotQuery,
+  fields: readonly string[],
+): Promise<Map<string, View>> {
+  const found = new Map<string, View>()
+  if (fields.length === 0) return found
+  const viewOn = await first(local.views({ tickers: [ticker], timeframe, fields: [...fields], outcomes: false }))
+  for (const field of fields) found.set(field, await viewOn(field))
+  return found
+}
+
+interface Found {
+  query: SnapshotQuery
+  series: Series
+  views: ReadonlyMap<string, View>
+  /** Whether the tier has the stability of bands. */
+  showsMeta: boolean
+}
+
+/** @param t the number of the bar; -1 without bars */
+function snapshotAt(t: number, { query: { fields: places, meta }, series, views, showsMeta }: Found): Snapshot {
+  const found: Snapshot = { as_of_date: t < 0 ? null : formatDay(series.days[t]!) }
+  const figures = BAR_FIGURES.filter(name => isChosen(`${PRICES}.${name}`, places))
+  if (figures.length > 0) {
+    const bar = t < 0 ? null : barOf(series, t)
+    found.ohlcv = bar && Object.fromEntries(figures.map(name => [name, bar[name]]))
+  }
+  for (const [field, view] of views) {
+    const place = placeOf(field)
+    if (isChosen(place, places)) put(found, place, t < 0 ? null : (periodAt(view, t)?.band ?? null))
+    const wantsMeta = (meta && isChosen(place, places)) || placesMeta(field, places)
+    if (wantsMeta && showsMeta) put(found, place + META, t < 0 ? null : metaAt(view, t))
+  }
+  return found
+}
+
+/** Puts a value at its place: `trend.direction` is the key direction of trend. */
+function put(found: Snapshot, place: string, value: unknown): void {
+  const parts = place.split('.')
+  let section: Record<string, unknown> = found
+  for (const part of parts.slice(0, -1)) {
+    section[part] ??= {}
+    section = section[part] as Record<string, unknown>
+  }
+  section[parts.at(-1)!] = value
+}
+
+/** How settled the band in force is, in the words of an entry, by the bars it has lasted and its recent changes. */
+function metaAt(view: View, t: number): BandMeta | null {
+  const period = periodAt(view, t)
+  if (period === null) return null
+  const { timeframe, record } = view
+  const { flipsLookback } = TIMEFRAMES[timeframe]
+  const lasted = t - period.since + 1
+  const flips = countUpTo(record!.bars, t) - countUpTo(record!.bars, t - flipsLookback)
+  return {
+    timeframe,
+    periods_in_current_state: lasted,
+    flips_recent: flips,
+    flips_lookback: windowName(flipsLookback, timeframe),
+    stability: stabilityOf(flips, lasted),
+  }
+}
+
+function rowsOf({ days }: Series, { start, end, limit, offset, even }: SnapshotRange, at: (t: number) => Snapshot) {
+  const from = countBelow(days, start)
+  const total = Math.max(0, (end === undefined ? days.length : countUpTo(days, end)) - from)
+  const left = Math.max(0, total - offset)
+  const rows = Math.min(limit, left)
+  // The first and the last bar are among those that are spread evenly.
+  const step = even && rows > 1 ? (total - 1) / (rows - 1) : 1
+  const numbers = Array.from({ length: rows }, (_, i) => from + offset + Math.round(i * step))
+  return {
+    start: formatDay(start),
+    end: dateOf(end),
+    row_count: rows,
+    total_rows: total,
+    has_more: !even && left > rows,
+    snapshots: numbers.map(at),
+  }
+}
