@@ -96,6 +96,7 @@ const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>
 const PACKAGES: Record<string, string | readonly string[]> = {
   'better-sqlite3': 'data/store',
   commander: 'app/cli',
+  '@duckdb': 'app/cli',
   '@modelcontextprotocol': 'app/mcp',
   chalk: 'app/cli',
   'cli-table3': 'app/cli',

@@ -102,6 +102,7 @@ const LINES: Readonly<Record<string, string>> = {
   explain: 'explain AAPL rsi_zone 2018-02-08',
   show: 'show AAPL rsi_zone',
   export: 'export events --ticker AAPL --field rsi_zone --timeframe weekly',
+  sql: 'sql "SELECT ticker, count(*) AS n FROM bars GROUP BY ticker ORDER BY ticker"',
   import: `import ${BARS} ${FACTS}`,
   facts: 'facts ABC',
   fetch: 'fetch BTC-USD --from coinbase --replace',

@@ -33,6 +33,7 @@ const ROWS: readonly Row[] = [
   ['check lookahead', 'test for look-ahead bias', () => import('./commands/check.js')],
   ['show', 'draw the price and its bands in the terminal', () => import('./commands/show.js')],
   ['export', 'write events, series or bars to files', () => import('./commands/export.js')],
+  ['sql', 'ask events, series and bars in SQL, with DuckDB', () => import('./commands/sql.js')],
   ['import', 'load prices, reports, earnings, ratings, splits from files', () => import('./commands/import.js')],
   ['fetch', 'load prices or reports of a vendor, with your own key', () => import('./commands/fetch.js')],
   ['update', 'bring fetched tickers up to date', () => import('./commands/fetch.js')],

@@ -7,7 +7,7 @@ import { formatDay } from '../../core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../core/model/definitions.js'
 import { type Column, WINDOW_PREFIX } from '../../core/model/event.js'
 import { isMapping } from '../../core/params/arguments.js'
-import { type ExportFilter, type ExportTable, exportTable } from '../../data/local/export.js'
+import { checkTable, EXPORT_TABLES, type ExportFilter, type ExportTable, exportTable } from '../../data/local/export.js'
 import type { Local } from '../../data/local/local.js'
 import { intoFile, withCount, writeRows } from './formats.js'
 
@@ -51,6 +51,7 @@ export async function writePartitions(
 ): Promise<Written> {
   const folder = resolve(named)
   const manifest = manifestIn(folder, named)
+  await checkTable(local, table, filter)
   const { columns } = exportTable(local, table, filter)
   const { tickers: chosen = [], ...narrowed } = filter
   const tickers = chosen.length > 0 ? chosen : await local.withBars()
@@ -62,9 +63,11 @@ export async function writePartitions(
   mkdirSync(join(folder, table), { recursive: true })
   const keep = async (tickers: TableFiles['tickers']): Promise<void> => {
     const tables = { ...manifest.tables, [table]: { columns: columns.map(({ name }) => name), tickers } }
-    await intoFile(join(folder, VIEWS), sink => sink.write(viewsOf(tables)))
     const whole: Manifest = { schema: 'bands.parquet/1', ...madeBy(local), tables }
-    await intoFile(join(folder, MANIFEST), sink => sink.write(`${JSON.stringify(whole, null, 1)}\n`))
+    const text = `${JSON.stringify(whole, null, 1)}\n`
+    if (text === textIn(join(folder, MANIFEST))) return
+    await intoFile(join(folder, VIEWS), sink => sink.write(viewsOf(tables)))
+    await intoFile(join(folder, MANIFEST), sink => sink.write(text))
   }
   // A run that is killed leaves a folder with its list.
   if (!existsSync(join(folder, MANIFEST))) await keep(now)
@@ -126,6 +129,11 @@ function fileOf(table: ExportTable, ticker: string): string {
 }
 
 /** null for a file that is not there. */
+function textIn(path: string): string | null {
+  return existsSync(path) ? readFileSync(path, 'utf8') : null
+}
+
+/** null for a file that is not there. */
 function sizeOf(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.size ?? null
 }
@@ -150,14 +158,47 @@ function manifestIn(folder: string, named: string): Pick<Manifest, 'tables'> {
 
 /** Views with the names of JSON: `returns['5d']` next to the column return_5d. */
 function viewsOf(tables: Manifest['tables']): string {
-  const views = Object.entries(tables).map(([table, { columns }]) => {
-    const structs = Object.entries(WINDOW_PREFIX).flatMap(([key, prefix]) => {
-      const windows = columns.filter(name => name.startsWith(prefix) && /\d[dw]$/.test(name))
-      const inner = (name: string): string => (key === 'performance' ? `{'performance': "${name}"}` : `"${name}"`)
-      const parts = windows.map(name => `'${name.slice(prefix.length)}': ${inner(name)}`)
-      return parts.length === 0 ? [] : [`  {${parts.join(', ')}} AS ${key === 'performance' ? 'aftermath' : key}`]
-    })
-    return `CREATE OR REPLACE VIEW ${table} AS SELECT ${['*', ...structs].join(',\n')}\nFROM read_parquet('${table}/*.parquet');\n`
-  })
+  const views = Object.entries(tables).map(([table, { columns }]) => viewOf(table, columns, `'${table}/*.parquet'`))
   return `-- In this folder: duckdb -init ${VIEWS}\n${views.join('')}`
+}
+
+/** @param from the files, as SQL */
+function viewOf(table: string, columns: readonly string[], from: string): string {
+  const structs = structsOf(columns).map(({ name, text }) => `  ${text} AS ${name}`)
+  return `CREATE OR REPLACE VIEW ${table} AS SELECT ${['*', ...structs].join(',\n')}\nFROM read_parquet(${from});\n`
+}
+
+/** What JSON has by window, made of the columns of a window each. */
+export function structsOf(columns: readonly string[]): { name: string; text: string }[] {
+  return Object.entries(WINDOW_PREFIX).flatMap(([key, prefix]) => {
+    const windows = columns.filter(name => name.startsWith(prefix) && /\d[dw]$/.test(name))
+    const inner = (name: string): string => (key === 'performance' ? `{'performance': "${name}"}` : `"${name}"`)
+    const parts = windows.map(name => `'${name.slice(prefix.length)}': ${inner(name)}`)
+    return parts.length === 0
+      ? []
+      : [{ name: key === 'performance' ? 'aftermath' : key, text: `{${parts.join(', ')}}` }]
+  })
+}
+
+/** A view in SQL, and the files that it reads. */
+export interface FolderView {
+  table: ExportTable
+  view: string
+  files: readonly string[]
+}
+
+/** The views of a folder, each over the files that its list names. */
+export function viewsIn(named: string): FolderView[] {
+  const folder = resolve(named)
+  const { tables } = manifestIn(folder, named)
+  return EXPORT_TABLES.flatMap(table => {
+    const { columns = [], tickers = {} } = tables[table] ?? {}
+    const files = Object.keys(tickers).map(ticker => join(folder, fileOf(table, ticker)))
+    return files.length === 0 ? [] : [{ table, view: viewOf(table, columns, sqlList(files)), files }]
+  })
+}
+
+/** A list of texts in SQL. */
+export function sqlList(texts: readonly string[]): string {
+  return `[${texts.map(text => `'${text.replaceAll("'", "''")}'`).join(', ')}]`
 }

@@ -157,6 +157,12 @@ async function checkExport(cache: Cache, filter: ExportFilter, what: 'events' | 
   return { fields, bands, when, lag }
 }
 
+/** Throws any refusal of an exported table, as its first row would. */
+export async function checkTable(cache: Cache, table: ExportTable, filter: ExportFilter): Promise<void> {
+  if (table === 'bars') entitleExport(cache.tier)
+  else await checkExport(cache, filter, table)
+}
+
 /** A filter of days between the bounds. */
 function daysOf({ after = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INFINITY }: ExportFilter) {
   return (day: Day): boolean => after < day && day < before
@@ -329,7 +335,8 @@ export const BAR_COLUMNS: readonly Column<ExportedBar>[] = [
 ]
 
 /** The tables that are exported row by row. */
-export type ExportTable = 'events' | 'series' | 'bars'
+export const EXPORT_TABLES = ['events', 'series', 'bars'] as const
+export type ExportTable = (typeof EXPORT_TABLES)[number]
 
 /** The rows of a table, which come as they are read, and its columns. */
 export interface Exported {
@@ -338,14 +345,18 @@ export interface Exported {
 }
 
 export function exportTable(cache: Cache, table: ExportTable, filter: ExportFilter): Exported {
-  // The columns of a table read its rows, and no others.
-  const exported = <Row extends object>(rows: AsyncIterable<Row>, columns: readonly Column<Row>[]): Exported => ({
-    rows,
-    columns: columns as readonly Column<object>[],
-  })
-  if (table === 'events') return exported(exportEvents(cache, filter), eventColumns(filter))
-  if (table === 'series') return exported(exportSeries(cache, filter), seriesColumns(filter, cache.fieldSet))
-  return exported(exportBars(cache, filter), BAR_COLUMNS)
+  const rows = table === 'events' ? exportEvents : table === 'series' ? exportSeries : exportBars
+  return { rows: rows(cache, filter), columns: tableColumns(table, filter, cache.fieldSet) }
+}
+
+/**
+ * The columns of a table: they read its rows, and no others.
+ * @param fields the available fields
+ */
+export function tableColumns(table: ExportTable, filter: ExportFilter, fields: FieldSet): readonly Column<object>[] {
+  const columns =
+    table === 'events' ? eventColumns(filter) : table === 'series' ? seriesColumns(filter, fields) : BAR_COLUMNS
+  return columns as readonly Column<object>[]
 }
 
 /** Columns of one kind; a missing value is null. */

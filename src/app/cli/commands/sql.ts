@@ -1,0 +1,190 @@
+import { dirname, join } from 'node:path'
+import { formatDay } from '../../../core/model/day.js'
+import { count } from '../../../core/numbers.js'
+import { COUNT } from '../../../core/params/kinds.js'
+import { optionsOf, withDefault } from '../../../core/params/row.js'
+import { EXPORT_TABLES, type ExportTable, tableColumns } from '../../../data/local/export.js'
+import { databasePath } from '../../open/paths.js'
+import type { Cell, Heading, Paragraph } from '../../present/description.js'
+import type { Args, Command } from '../command.js'
+import type { Context } from '../context.js'
+import type { SqlAnswer, SqlColumn, SqlSession } from '../duckdb.js'
+import { type Row, writeRows } from '../formats.js'
+import type { Answer } from '../output.js'
+import { structsOf } from '../partitions.js'
+
+const LIMITED = { limit: withDefault(COUNT, 20, 'rows of a table, or all; other outputs have every row') }
+
+const sql: Command = {
+  arguments: [['[QUERY]', 'one SELECT (default: list the views and their columns)', ['QUERY']]],
+  options: [
+    ['--folder <FOLDER>', 'the Parquet files of the views (default a folder next to the database)'],
+    ...optionsOf(LIMITED),
+  ],
+  examples: [
+    'bands sql',
+    'bands sql "SELECT band, count(*) AS n FROM events GROUP BY band"',
+    'bands sql "FROM bars WHERE date >= \'2018-05-01\'" --csv',
+  ],
+  notes: [
+    'The views events, series and bars have the rows and columns of bands export. Their Parquet files are brought up to date first. docs/sql.md has recipes.',
+    'It needs DuckDB: npm install --global @duckdb/node-api. A query reads only these views; it cannot write, and cannot read other files.',
+  ],
+  async run(context, args) {
+    context.refuseRemote()
+    const query = args.argument(0)
+    if (query === undefined) return context.show(viewsAnswer(context))
+    const { limit } = args.read(LIMITED)
+    const { SqlSession } = await import('../duckdb.js')
+    // First, so that a missing package is known before files are written.
+    const session = context.closing(await SqlSession.open(context.config.threads))
+    await openViews(context, args, session, tablesIn(query))
+    await whileWatched(context, session, async () =>
+      showAnswer(context, await session.query(query, EXPORT_TABLES), limit),
+    )
+  },
+}
+
+/** Only tables that a query names are brought up to date; one that names none may ask for the list of all. */
+function tablesIn(query: string): readonly ExportTable[] {
+  const named = EXPORT_TABLES.filter(table => new RegExp(`\\b${table}\\b`, 'i').test(query))
+  return named.length === 0 ? EXPORT_TABLES : named
+}
+
+async function openViews(
+  context: Context,
+  args: Args,
+  session: SqlSession,
+  tables: readonly ExportTable[],
+): Promise<void> {
+  const { viewsIn, writePartitions } = await import('../partitions.js')
+  const local = await context.local()
+  const folder = args.text('folder') ?? folderOf(context)
+  context.endTidily()
+  const found = { written: 0, removed: 0 }
+  for (const table of tables) {
+    const onTicker = (ticker: string, done: number): void =>
+      context.step(() => `${table}  ${ticker}  ${count(done, 'ticker')}`)
+    const { written, removed } = await writePartitions(local, table, {}, { folder, onTicker })
+    found.written += written
+    found.removed += removed
+  }
+  if (found.written > 0) await context.remark(`wrote ${count(found.written, 'file')} to ${folder}`)
+  await session.addViews(viewsIn(folder).filter(({ table }) => tables.includes(table)))
+}
+
+/** `bands.db` → `bands.parquet`; that of the sample is where the user's database would be. An as-of day has its own. */
+function folderOf({ opened, choice, config }: Context): string {
+  const { path, sample } = opened!
+  const stem = sample ? join(dirname(databasePath(choice)), 'sample') : path.replace(/\.db$/, '')
+  return `${stem}${config.as_of === null ? '' : `.${formatDay(config.as_of)}`}.parquet`
+}
+
+/** A signal interrupts a query, which otherwise would end first. */
+async function whileWatched(context: Context, session: SqlSession, work: () => Promise<void>): Promise<void> {
+  let stopped: unknown = null
+  const watch = setInterval(() => {
+    try {
+      context.step(() => 'sql')
+    } catch (cause) {
+      stopped = cause
+      session.interrupt()
+    }
+  }, 100)
+  try {
+    await work()
+  } catch (cause) {
+    throw stopped ?? cause
+  } finally {
+    clearInterval(watch)
+  }
+}
+
+/** CSV and NDJSON are written as the rows come, so that memory stays flat. */
+async function showAnswer(context: Context, { columns, blocks }: SqlAnswer, limit: number): Promise<void> {
+  const { format, config } = context
+  if (format === 'csv' || format === 'ndjson') {
+    const cells = columns.map(({ name }) => ({ name, kind: 'text' as const, of: (row: Row) => textOf(row[name]) }))
+    return writeRows(format, rowsOf(blocks), cells, context.out, { raw: config.csv_raw })
+  }
+  const rows: Row[] = []
+  let found = 0
+  for await (const block of blocks) {
+    found += block.count
+    const room = context.isForPeople ? limit - rows.length : block.count
+    if (room > 0) for (const row of block.rows().slice(0, room)) rows.push(row)
+  }
+  await context.show({ ...documentOf(columns, rows), paragraphs: [tableOf(columns, rows)] })
+  const left = found - rows.length
+  if (left > 0) await context.remark(`${count(left, 'row')} left out: --limit all shows them, --csv writes them.`)
+}
+
+async function* rowsOf(blocks: SqlAnswer['blocks']): AsyncGenerator<Row> {
+  for await (const block of blocks) yield* block.rows()
+}
+
+/** A text or number as it is; a list or a structure as JSON. */
+function textOf(value: unknown): string | number | null {
+  if (value === null || value === undefined) return null
+  if (typeof value === 'number' || typeof value === 'string') return value
+  return JSON.stringify(value)
+}
+
+function documentOf(columns: readonly SqlColumn[], rows: readonly Row[]): Omit<Answer, 'paragraphs'> {
+  const described: SqlColumn[] = columns.map(({ name, type }) => ({ name, type }))
+  return {
+    document: { schema: 'bands.sql/1', columns: described, rows },
+    columns: columns.map(({ name }) => name),
+    rows,
+  }
+}
+
+/** Names and values of a query are shown as they are. */
+function tableOf(columns: SqlAnswer['columns'], rows: readonly Row[]): Paragraph {
+  const heads = columns.map(
+    ({ name, isNumber }): Heading => ({ title: name, verbatim: true, kind: isNumber ? 'count' : 'text' }),
+  )
+  const cells = rows.map(row => columns.map(({ name }): Cell => ({ kind: 'text', content: shortened(row[name]) })))
+  return { heading: [], parts: [{ table: { caption: '', columns: heads, rows: cells } }] }
+}
+
+/** A number with the digits that a table needs. */
+function shortened(value: unknown): string | null {
+  const text = textOf(value)
+  if (typeof text !== 'number') return text
+  return String(Number.isInteger(text) ? text : Number(text.toPrecision(6)))
+}
+
+const TYPES = { text: 'VARCHAR', date: 'DATE', integer: 'INTEGER', number: 'DOUBLE' } as const
+
+const ROWS: Readonly<Record<ExportTable, string>> = {
+  events: 'one row per event',
+  series: 'one row per bar and timeframe, with its indicators and bands',
+  bars: 'one row per daily bar',
+}
+
+/** The views and their columns; DuckDB is not needed for it. */
+function viewsAnswer({ fields }: Context): Answer {
+  const views = EXPORT_TABLES.map(view => {
+    const columns = tableColumns(view, {}, fields)
+    const structs = structsOf(columns.map(({ name }) => name)).map(({ name }) => ({
+      view,
+      column: name,
+      type: 'STRUCT',
+    }))
+    return {
+      view,
+      columns: [...columns.map(({ name, kind }) => ({ view, column: name, type: TYPES[kind] })), ...structs],
+    }
+  })
+  const rows = views.flatMap(({ columns }) => columns)
+  const heads = ['view', 'column', 'type'].map(name => ({ name, type: 'VARCHAR' }))
+  const paragraphs = views.map(({ view, columns }) => {
+    const byType = Map.groupBy(columns, ({ type }) => type)
+    const lines = [...byType].map(([type, some]) => `${type}: ${some.map(({ column }) => column).join(', ')}`)
+    return { heading: [view, ROWS[view]], parts: [{ notes: lines }] }
+  })
+  return { ...documentOf(heads, rows), paragraphs }
+}
+
+export const commands = { sql }

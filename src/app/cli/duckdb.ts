@@ -1,0 +1,212 @@
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { DuckDBConnection, DuckDBResult, DuckDBType, DuckDBValue, DuckDBValueConverter } from '@duckdb/node-api'
+import { BandsError, ConfigError, suggest, wrong } from '../../core/errors.js'
+import { isMapping } from '../../core/params/arguments.js'
+import type { Row } from './formats.js'
+import { type FolderView, sqlList } from './partitions.js'
+
+/** DuckDB of the user's own: an optional package, looked for at run time. It reads the named files, and nothing else. */
+
+type DuckDb = typeof import('@duckdb/node-api')
+
+const PACKAGE = '@duckdb/node-api'
+
+/** One column of an answer; `type` is DuckDB's name. */
+export interface SqlColumn {
+  name: string
+  type: string
+}
+
+export interface SqlAnswer {
+  columns: (SqlColumn & { isNumber: boolean })[]
+  /** The rows as they come; each block counts its rows before it makes them. */
+  blocks: AsyncIterable<{ count: number; rows(): Row[] }>
+}
+
+/**
+ * The package next to the program, as npm installs both globally, otherwise that of the working folder. Throws
+ * ConfigError.
+ */
+function loadDuckDb(): DuckDb {
+  const [program, folder] = [import.meta.dirname, process.cwd()]
+  for (const from of [program, folder]) {
+    try {
+      return createRequire(join(from, 'x.js'))(PACKAGE) as DuckDb
+    } catch (cause) {
+      const { code, message } = cause as NodeJS.ErrnoException
+      if (code !== 'MODULE_NOT_FOUND' || !message.includes(`'${PACKAGE}'`))
+        throw new ConfigError(`DuckDB is installed, and does not start: ${message}`, { cause })
+    }
+  }
+  const isGlobal = /[\\/]lib[\\/]node_modules[\\/]bands[\\/]/.test(program)
+  throw new ConfigError(
+    `bands sql needs DuckDB, an optional package that is not installed; this line installs it:\n  npm install ${isGlobal ? '--global ' : ''}${PACKAGE}`,
+  )
+}
+
+/** Only in memory, and without a way to other files, to the network, or back to these. */
+const SETTINGS = {
+  autoinstall_known_extensions: 'false',
+  autoload_known_extensions: 'false',
+  allow_persistent_secrets: 'false',
+  temp_directory: '',
+  errors_as_json: 'true',
+}
+
+/** An open database in memory. */
+export class SqlSession {
+  readonly #duckDb: DuckDb
+  readonly #connection: DuckDBConnection
+  readonly #end: () => void
+
+  private constructor(duckDb: DuckDb, connection: DuckDBConnection, end: () => void) {
+    this.#duckDb = duckDb
+    this.#connection = connection
+    this.#end = end
+  }
+
+  /** Throws ConfigError without DuckDB. */
+  static async open(threads: number | undefined): Promise<SqlSession> {
+    const duckDb = loadDuckDb()
+    const instance = await duckDb.DuckDBInstance.create(':memory:', {
+      ...SETTINGS,
+      ...(threads !== undefined && { threads: String(threads) }),
+    })
+    const connection = await instance.connect()
+    return new SqlSession(duckDb, connection, () => {
+      connection.closeSync()
+      instance.closeSync()
+    })
+  }
+
+  /** Makes the views, and locks out every file that they do not read. */
+  async addViews(views: readonly FolderView[]): Promise<void> {
+    for (const { view } of views) await this.#connection.run(view)
+    for (const setting of [
+      `allowed_paths = ${sqlList(views.flatMap(({ files }) => files))}`,
+      'enable_external_access = false',
+      'lock_configuration = true',
+    ])
+      await this.#connection.run(`SET ${setting}`)
+  }
+
+  /** Throws InvalidParameter, with the place in the query. @param tables the words that a misspelt table may mean */
+  async query(sql: string, tables: readonly string[]): Promise<SqlAnswer> {
+    const result = await this.#run(sql).catch(cause => {
+      throw refusal(sql, cause, tables)
+    })
+    const names = result.deduplicatedColumnNames()
+    const types = result.columnTypes()
+    const { INTEGERS, REALS } = this.#kinds()
+    const columns = types.map((type, i) => ({
+      name: names[i]!,
+      type: String(type),
+      isNumber: INTEGERS.has(type.typeId) || REALS.has(type.typeId),
+    }))
+    return { columns, blocks: this.#blocks(sql, result, names, types) }
+  }
+
+  interrupt(): void {
+    this.#connection.interrupt()
+  }
+
+  async close(): Promise<void> {
+    this.#end()
+  }
+
+  /** What PIVOT is made of comes before it: a type that is created in memory. */
+  async #run(sql: string): Promise<DuckDBResult> {
+    const { StatementType } = this.#duckDb
+    if (sql.replace(/--.*$|[\s;]/gm, '') === '') throw wrong('query', 'query is empty.')
+    const statements = await this.#connection.extractStatements(sql)
+    for (let i = 0; ; i++) {
+      const statement = await statements.prepare(i)
+      const isLast = i === statements.count - 1
+      const { statementType } = statement
+      if (!isLast && statementType !== StatementType.CREATE) throw wrong('query', 'query is more than one statement.')
+      if (isLast && statementType !== StatementType.SELECT)
+        throw wrong(
+          'query',
+          `query only reads: it is one SELECT, DESCRIBE, SUMMARIZE, PIVOT or SHOW TABLES, and no ${StatementType[statementType]}.`,
+        )
+      const result = await statement.stream()
+      if (isLast) return result
+    }
+  }
+
+  async *#blocks(sql: string, result: DuckDBResult, names: readonly string[], types: readonly DuckDBType[]) {
+    const convert = this.#converter()
+    for (;;) {
+      const chunk = await result.fetchChunk().catch(cause => {
+        throw refusal(sql, cause, [])
+      })
+      if (chunk === null || chunk.rowCount === 0) return
+      const rows = (): Row[] =>
+        chunk
+          .getRows()
+          .map(row => Object.fromEntries(row.map((value, i) => [names[i]!, convert(value, types[i]!, convert)])))
+      yield { count: chunk.rowCount, rows }
+    }
+  }
+
+  #kinds() {
+    const { DuckDBTypeId: id } = this.#duckDb
+    const INTEGERS = new Set([
+      ...[id.TINYINT, id.SMALLINT, id.INTEGER, id.BIGINT, id.HUGEINT],
+      ...[id.UTINYINT, id.USMALLINT, id.UINTEGER, id.UBIGINT, id.UHUGEINT],
+    ])
+    return { INTEGERS, REALS: new Set([id.FLOAT, id.DOUBLE, id.DECIMAL]) }
+  }
+
+  /** Numbers as JSON has them: an integer beyond its reach is a text, and NaN null. */
+  #converter(): DuckDBValueConverter<unknown> {
+    const { JsonDuckDBValueConverter } = this.#duckDb
+    const { INTEGERS, REALS } = this.#kinds()
+    const convert: DuckDBValueConverter<unknown> = (value: DuckDBValue, type: DuckDBType) => {
+      if (value === null) return null
+      if (REALS.has(type.typeId)) return Number.isFinite(Number(value)) ? Number(value) : null
+      if (INTEGERS.has(type.typeId)) return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+      return JsonDuckDBValueConverter(value, type, convert as typeof JsonDuckDBValueConverter)
+    }
+    return convert
+  }
+}
+
+/** An error of DuckDB as one sentence with its place. */
+function refusal(sql: string, cause: unknown, tables: readonly string[]): Error {
+  const { message } = cause as Error
+  if (cause instanceof BandsError) return cause
+  const found = jsonIn(message)
+  if (found === null) return wrong('query', `query: ${firstLine(message)}.`)
+  const { exception_type: type, exception_message: text, position, name, candidates } = found
+  if (type === 'Permission') return wrong('query', `query reads only the views ${tables.join(', ')}.`)
+  const place = position === undefined ? null : placeIn(sql, Number(position))
+  const near = name === undefined ? [] : suggest(name, [...(candidates?.split(/, ?/) ?? []), ...tables], 1)
+  const where = place === null ? '' : ` line ${place.line}, column ${place.column}:`
+  const meant = near.length === 0 ? '' : ` Did you mean "${near[0]}"?`
+  return wrong('query', `query:${where} ${firstLine(text ?? message)}.${meant}`, {
+    ...(name !== undefined && { value: name }),
+    ...(near.length > 0 && { suggestions: near }),
+    ...place,
+  })
+}
+
+function jsonIn(message: string): Record<string, string | undefined> | null {
+  try {
+    const found: unknown = JSON.parse(message.slice(message.indexOf('{')))
+    return isMapping(found) ? (found as Record<string, string | undefined>) : null
+  } catch {
+    return null
+  }
+}
+
+function firstLine(text: string): string {
+  return text.split('\n')[0]!.replace(/[\s.!:]+$/, '')
+}
+
+/** @param position in bytes */
+function placeIn(sql: string, position: number): { line: number; column: number } {
+  const lines = Buffer.from(sql).subarray(0, position).toString().split('\n')
+  return { line: lines.length, column: [...lines.at(-1)!].length + 1 }
+}
