@@ -60,7 +60,7 @@ const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>
         'known',
         'local',
       ],
-      ...['oversold', 'scan-states', 'status', 'summary', 'timeline', 'verify'],
+      ...['oversold', 'scan-states', 'search', 'status', 'summary', 'timeline', 'verify'],
     ],
     simulate: ['simulate'],
     store: ['cached-store', 'pages', 'store'],
@@ -211,8 +211,8 @@ const ANSWERING = [
 ]
 /** Names of parameters that are other things, too, and in how many files all of these stand. */
 const ALSO: Readonly<Record<string, [files: number, what: string]>> = {
-  asset_class: [7, 'what is known of a ticker, and a key of a match of a scan and of a page of bars'],
-  market_cap_tier: [6, 'a key of a match of a scan and of a summary'],
+  asset_class: [8, 'a fact about a ticker, and a key of several pages'],
+  market_cap_tier: [7, 'a key of several pages'],
   min_severity: [5, 'what the heading of a scan says that was looked for'],
   context_ticker: [6, 'a column of transitions'],
   context_field: [7, 'a column of transitions'],
@@ -268,6 +268,7 @@ const KNOW_ALL_FIELDS = [
     'core/params/questions',
     'core/params/context',
     'core/params/places',
+    'core/params/search',
     'core/params/studies',
     'core/params/backtest',
     'core/params/strategy-file',

@@ -198,6 +198,9 @@ export function eventsCost({ context }: Pick<EventsQuery, 'context'>): number {
 /** `GET /v1/summary/{ticker}` has one price for any number of fields and days. */
 export const SUMMARY_COST = 1
 
+/** `GET /v1/search` has one price for any number of tickers. */
+export const SEARCH_COST = 1
+
 /** `GET /v1/scan/oversold` has one price for any number of tickers. */
 export const OVERSOLD_COST = 1
 

@@ -27,10 +27,12 @@ import { TIER_NAMES, TIMEFRAME_NAMES, type Tier } from '../../src/core/model/ter
 import { BARS, parseBars } from '../../src/core/params/pages.js'
 import { EVENTS, OVERSOLD, parseEvents, parseOversold } from '../../src/core/params/questions.js'
 import type { Parameter } from '../../src/core/params/row.js'
+import { parseSearch, SEARCH } from '../../src/core/params/search.js'
 import { parseSummary, SUMMARY } from '../../src/core/params/summary.js'
 import { entitle, grantedFields, OVERSOLD_KEYS, PLANS } from '../../src/core/tiers.js'
 import { barsPage } from '../../src/data/local/bars-page.js'
 import { Local } from '../../src/data/local/local.js'
+import { search } from '../../src/data/local/search.js'
 import { summary } from '../../src/data/local/summary.js'
 import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
@@ -52,6 +54,7 @@ const TABLES = {
   '/v1/events': EVENTS,
   '/v1/scan/oversold': OVERSOLD,
   '/v1/summary/{ticker}': SUMMARY,
+  '/v1/search': SEARCH,
   '/v1/ohlcv/{ticker}': BARS,
 }
 const FLAT = openApi({ version: '1.2.3', errors: 'flat' })
@@ -133,6 +136,7 @@ describe('the document', () => {
       ['/v1/events', true],
       ['/v1/scan/oversold', true],
       ['/v1/summary/{ticker}', true],
+      ['/v1/search', true],
       ['/v1/ohlcv/{ticker}', true],
       ['/v1/schema/fields', true],
       ['/v1/account', true],
@@ -268,6 +272,10 @@ describe.skipIf(!BUILT)(`examples${BUILT ? '' : ' (nothing is built: no dist/sam
       summary(local('pro'), snapshotOf({ ticker: 'AAPL', fields: 'trend.direction,ohlcv.close', start: '2018-05-10' })),
     ])
     expect(examplesOf('/v1/summary/{ticker}')).toEqual([...summaries, examplesOf('/v1/events')[0]])
+    const filters = [{ field: 'momentum_rsi_zone', op: 'eq', value: 'overbought' }]
+    expect(examplesOf('/v1/search')).toEqual([
+      await search(local('free'), parseSearch({ filters, fields: ['ticker', 'trend_direction', 'close'] })),
+    ])
     expect(examplesOf('/v1/ohlcv/{ticker}')).toEqual([
       await barsPage(local('pro'), parseBars({ ticker: 'AAPL', limit: 2 })),
     ])
@@ -339,6 +347,9 @@ describe('a server', () => {
       ['/v1/summary/{ticker}', 400, await server.get('/v1/summary/SIM0001?fields=x', free)],
       ['/v1/summary/{ticker}', 403, await server.get('/v1/summary/SIM0001?date=2024-06-03', free)],
       ['/v1/summary/{ticker}', 404, await server.get('/v1/summary/NOSUCH', free)],
+      ['/v1/search', 200, await server.get('/v1/search?fields=*', pro)],
+      ['/v1/search', 400, await server.get('/v1/search?filters=x', free)],
+      ['/v1/search', 403, await server.get('/v1/search?date=2024-06-03', free)],
       ['/v1/ohlcv/{ticker}', 200, await server.get('/v1/ohlcv/SIM0001', free)],
       ['/v1/ohlcv/{ticker}', 400, await server.get('/v1/ohlcv/SIM0001?order=up', free)],
       ['/v1/ohlcv/{ticker}', 404, await server.get('/v1/ohlcv/NOSUCH', free)],

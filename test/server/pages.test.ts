@@ -4,6 +4,7 @@ import { formatDay, parseDay } from '../../src/core/model/day.js'
 import type { BarsPage } from '../../src/core/model/pages.js'
 import type { Tier } from '../../src/core/model/terms.js'
 import { longNameOf } from '../../src/core/params/places.js'
+import { ALL_COLUMNS } from '../../src/core/params/search.js'
 import { PLANS } from '../../src/core/tiers.js'
 import { Local } from '../../src/data/local/local.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
@@ -130,8 +131,10 @@ describe('/v1/schema/fields', () => {
     const { status, headers, json } = await server.get('/v1/schema/fields', key)
     expect([status, (await server.accounts.used(id, Date.now())).day]).toEqual([200, 0])
     const fields = json().fields as Record<string, unknown>[]
-    expect(fields.map(({ field }) => field)).toEqual(BUILT_IN.names)
-    expect(fields[0]).toMatchObject({
+    const bands = fields.filter(({ field }) => field !== null)
+    expect(bands.map(({ field }) => field)).toEqual(BUILT_IN.names)
+    expect(fields.map(({ name }) => name)).toEqual(ALL_COLUMNS.map(({ name }) => name))
+    expect(bands[0]).toMatchObject({
       name: 'momentum_rsi_zone',
       category: 'momentum',
       field: 'rsi_zone',

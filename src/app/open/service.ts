@@ -63,6 +63,13 @@ export async function openService({
     async barsPage(tier, query) {
       return (await import('../../data/local/bars-page.js')).barsPage(bands(tier), query)
     },
+    async search(tier, query, signal) {
+      checkPlace()
+      return threads.run({ tier, search: query, today: await today() }, signal)
+    },
+    async checkSearch(tier, query) {
+      await (await import('../../data/local/search.js')).checkSearch(bands(tier), query)
+    },
     async checkOversold(tier, query) {
       await (await import('../../data/local/oversold.js')).checkOversold(bands(tier), query)
     },

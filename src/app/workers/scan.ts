@@ -1,19 +1,22 @@
 import { constants, setPriority } from 'node:os'
 import type { Day } from '../../core/model/day.js'
 import type { OversoldQuery } from '../../core/model/event.js'
+import type { SearchQuery } from '../../core/model/pages.js'
 import type { Tier } from '../../core/model/terms.js'
-import { Cache } from '../../data/local/cache.js'
+import { Local } from '../../data/local/local.js'
 import { oversold } from '../../data/local/oversold.js'
 import { RecentScans } from '../../data/local/scan-states.js'
+import { search } from '../../data/local/search.js'
 import { cachedStore } from '../../data/store/cached-store.js'
 import { openSqlite } from '../../data/store/sqlite/data.js'
 import type { Store } from '../../data/store/store.js'
 import type { Handler } from '../../data/threads.js'
 
-/** A scan for a caller of a tier. */
-export interface ScanTask {
+/** A scan or a search for a caller of a tier. */
+export type ScanTask = Asked & ({ query: OversoldQuery } | { search: SearchQuery })
+
+interface Asked {
   tier: Tier
-  query: OversoldQuery
   /** The caller's present day, from which ranges count back. */
   today: Day
 }
@@ -34,11 +37,13 @@ export function begin({ path }: ScanData): Handler {
   let store: Store | null = null
   const recent = new RecentScans()
   return {
-    async answer({ tier, query, today }: ScanTask, signal) {
+    async answer({ tier, today, ...asked }: ScanTask, signal) {
       try {
         store ??= cachedStore(openSqlite(path, { readonly: true }), MOST_BYTES)
-        const cache = new Cache(store, tier, null, { clock: () => today })
-        const found = await store.atOneMoment(() => oversold(cache, query, { recent, signal }))
+        const local = new Local(store, tier, null, { clock: () => today })
+        const find = (): Promise<object> =>
+          'search' in asked ? search(local, asked.search, { signal }) : oversold(local, asked.query, { recent, signal })
+        const found = await store.atOneMoment(find)
         return { result: JSON.stringify(found) }
       } catch (error) {
         recent.forget()

@@ -120,3 +120,55 @@ export interface BandMeta {
   flips_lookback: string
   stability: Stability
 }
+
+/** The operators of filters in a search; the last four compare numbers. */
+export const OPERATORS = ['eq', 'neq', 'in', 'gt', 'gte', 'lt', 'lte'] as const
+export type Operator = (typeof OPERATORS)[number]
+
+/** A column of a search, by the name that the caller gave it. */
+export interface SearchColumn {
+  name: string
+  /** The band field; null for identity and prices. */
+  field: string | null
+}
+
+export interface SearchFilter extends SearchColumn {
+  op: Operator
+  /** One of them must equal, or all of them must not; a number has one. */
+  values: readonly (string | number)[]
+}
+
+/** A valid search; only params/ builds one. */
+export interface SearchQuery {
+  filters: readonly SearchFilter[]
+  timeframe: Timeframe
+  /** Default: the latest. */
+  date?: Day
+  /** Default: by ticker. */
+  sort?: SearchColumn
+  order: PageOrder
+  limit: number
+  offset: number
+  /** Default: the usual ones that the tier has. */
+  columns?: readonly SearchColumn[]
+  /** All columns that the tier has. */
+  all: boolean
+}
+
+/** The body of `GET /v1/search`. */
+export interface SearchPage extends LeftOut {
+  timeframe: Timeframe
+  /** The day of the answer. */
+  date: string
+  /** The columns of a result. */
+  fields: string[]
+  filter_count: number
+  /** Results on this page. */
+  result_count: number
+  /** All matches, regardless of the page. */
+  match_count: number
+  /** Tickers with a recent bar. */
+  total_scanned: number
+  has_more: boolean
+  results: Record<string, string | number | null>[]
+}

@@ -6,7 +6,7 @@ import { optional, type ParamsOf, readParams, type Table, unknownParameter, with
 
 /** The parameters of questions that a server answers by page, apart from events and scans. */
 
-const PAGE_ORDER = wordOf(PAGE_ORDERS, 'ORDER', 'PageOrder')
+export const PAGE_ORDER = wordOf(PAGE_ORDERS, 'ORDER', 'PageOrder')
 
 export const MOST_BARS = 1_000
 export const BARS_A_CREDIT = 100
@@ -30,9 +30,6 @@ export type BarsParams = ParamsOf<typeof BARS>
 export function parseBars(params: object): BarsQuery {
   return readParams(BARS, params)
 }
-
-/** The operators of filters in a search. */
-export const OPERATORS = ['eq', 'neq', 'in', 'gt', 'gte', 'lt', 'lte'] as const
 
 /** The parameters of a path that names its ticker; the ticker in the query as well is refused. */
 export function inPath(ticker: string, params: object, table: Table): object {

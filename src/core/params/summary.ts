@@ -33,6 +33,9 @@ export const SWITCH: Kind<boolean, string | boolean> = {
   },
 }
 
+/** How many rows to leave out. */
+export const OFFSET = { ...integerOf(0, 100_000), name: 'Offset' }
+
 /** A list: of a program as it is, in a URL as JSON or with commas between. */
 export function namesIn(allowed: readonly string[], name: string): Kind<readonly string[], string | readonly string[]> {
   return {
@@ -99,7 +102,7 @@ const OF_ROWS = {
     wordOf(['even'], 'HOW', 'Sample'),
     'with start: bars spread evenly over the days, instead of the first ones',
   ),
-  offset: optional({ ...integerOf(0, 100_000), name: 'Offset' }, 'with start: how many bars to leave out first'),
+  offset: optional(OFFSET, 'with start: how many bars to leave out first'),
   fields: optional(
     namesIn(CHOICES, 'Places'),
     'only these sections or places, such as ["trend", "momentum.rsi_zone", "trend.direction_meta"]',

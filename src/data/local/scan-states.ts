@@ -154,7 +154,8 @@ async function stateOn(
   return hasStopped(series, date) ? null : stateAtEnd(new Panel(series))
 }
 
-function hasStopped({ days, timeframe }: Series, date: Day): boolean {
+/** Whether a ticker's last bar is too old to say anything about a date. */
+export function hasStopped({ days, timeframe }: Pick<Series, 'days' | 'timeframe'>, date: Day): boolean {
   const last = days.at(-1)
   if (last === undefined) return true
   const end = timeframe === 'daily' ? last : mondayOf(last) + 6
@@ -254,7 +255,7 @@ export async function matchesFilters(
 }
 
 /** Throws InvalidParameter for a sector that no ticker of the store has, naming the nearest. */
-export function checkSector(sector: string, securities: Iterable<Security>): void {
+export function checkSector(sector: string, securities: Iterable<Security>, param = 'sector'): void {
   const spelled = new Map<string, string>()
   for (const security of securities) {
     const name = sectorOf({ security })
@@ -267,7 +268,7 @@ export function checkSector(sector: string, securities: Iterable<Security>): voi
     allowed.length === 0
       ? 'cannot be looked for: no sector of any ticker is known.'
       : `is not one of ${allowed.join(', ')}.${didYouMean(suggestions)}`
-  const offence = { param: 'sector', value: sector, allowed, suggestions }
+  const offence = { param, value: sector, allowed, suggestions }
   throw new InvalidParameter(`sector ${quoted(sector)} ${what}`, offence)
 }
 

@@ -1,9 +1,10 @@
 import { counted } from '../../core/errors.js'
-import type { BarsPage, SnapshotPage, SnapshotsPage } from '../../core/model/pages.js'
+import type { BarsPage, SearchPage, SnapshotPage, SnapshotsPage } from '../../core/model/pages.js'
 import { BARS, BARS_A_CREDIT } from '../../core/params/pages.js'
+import { SEARCH } from '../../core/params/search.js'
 import { SUMMARY } from '../../core/params/summary.js'
-import { eventsCost, PLANS, SUMMARY_COST } from '../../core/tiers.js'
-import { ACCOUNT_PATH, BARS_PATH, EVENTS_PATH, SCHEMA_PATH, SUMMARY_PATH } from '../wire/format.js'
+import { eventsCost, PLANS, SEARCH_COST, SUMMARY_COST } from '../../core/tiers.js'
+import { ACCOUNT_PATH, BARS_PATH, EVENTS_PATH, SCHEMA_PATH, SEARCH_PATH, SUMMARY_PATH } from '../wire/format.js'
 import { accountPage } from './account.js'
 import { EVENTS_EXAMPLES, found, headersOf, KNOWN_KEY, refused, schemaRef, UNCHANGED } from './openapi-answers.js'
 import { curl, type Operation, query, REQUEST_HEADERS, tiersWith } from './openapi-parts.js'
@@ -34,6 +35,32 @@ Costs ${counted(SUMMARY_COST, 'credit')}, with a context ${counted(eventsCost({ 
       curl('Its trend, and how settled that is', `${path}?fields=trend&meta=true`),
       curl('The last times it became oversold', `${path}?field=momentum_rsi_zone&band=oversold`),
     ],
+  }
+}
+
+export function search(): Operation {
+  const filters = [{ field: 'momentum_rsi_zone', op: 'eq', value: 'overbought' }]
+  const encoded = encodeURIComponent(JSON.stringify(filters))
+  return {
+    operationId: 'search',
+    tags: ['tickers'],
+    summary: 'The tickers that meet all filters',
+    description: `A filter compares a column with a value: \`eq\`, \`neq\`, \`in\` (one of a list), and of numbers \`gt\`, \`gte\`, \`lt\`, \`lte\`. The columns are the fields, the prices of the last bar, and the identity of the ticker; ${SCHEMA_PATH} lists them. A missing value meets no filter. A ticker whose last bar is more than seven days old is not looked at. Costs ${counted(SEARCH_COST, 'credit')}, for any number of tickers.
+
+A band column keeps the name that the question has. \`date\` needs ${tiersWith('context')}.`,
+    security: [{ bearer: [] }],
+    parameters: [...query(SEARCH, SEARCH_PATH), ...REQUEST_HEADERS],
+    responses: {
+      200: found('The results in the order asked for; none is an answer too.', 'SearchPage', {
+        overbought: {
+          summary: 'The overbought ones, asked on Free with fields ticker, trend_direction and close',
+          value: OVERBOUGHT,
+        },
+      }),
+      304: UNCHANGED,
+      ...refused(400, 401, 403, 405, 408, 414, 431, 429, 500, 503),
+    },
+    'x-codeSamples': [curl('The overbought tickers', `${SEARCH_PATH}?filters=${encoded}`)],
   }
 }
 
@@ -136,6 +163,18 @@ const NEWEST: BarsPage = {
   ],
   plan_history_days: 1_826,
   plan: 'pro',
+}
+
+const OVERBOUGHT: SearchPage = {
+  timeframe: 'daily',
+  date: '2018-05-11',
+  fields: ['ticker', 'trend_direction', 'close'],
+  filter_count: 1,
+  result_count: 1,
+  match_count: 1,
+  total_scanned: 10,
+  has_more: false,
+  results: [{ ticker: 'AAPL', trend_direction: 'strong_uptrend', close: 188.589996 }],
 }
 
 const IDENTITY = {

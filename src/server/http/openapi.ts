@@ -3,6 +3,7 @@ import { FIELDS } from '../../core/fields/index.js'
 import { TIER_NAMES, TIMEFRAME_NAMES, windowNames } from '../../core/model/terms.js'
 import { BARS } from '../../core/params/pages.js'
 import { EVENTS, OVERSOLD } from '../../core/params/questions.js'
+import { SEARCH } from '../../core/params/search.js'
 import { SUMMARY } from '../../core/params/summary.js'
 import { eventsCost, OVERSOLD_COST, PLANS } from '../../core/tiers.js'
 import {
@@ -15,6 +16,7 @@ import {
   EVENTS_PATH,
   OVERSOLD_PATH,
   SCHEMA_PATH,
+  SEARCH_PATH,
   SUMMARY_PATH,
 } from '../wire/format.js'
 import { PAGES } from '../wire/page-schemas.js'
@@ -32,7 +34,7 @@ import {
   status,
   UNCHANGED,
 } from './openapi-answers.js'
-import { account, bars, schemaFields, summary } from './openapi-pages.js'
+import { account, bars, schemaFields, search, summary } from './openapi-pages.js'
 import {
   curl,
   type Operation,
@@ -52,6 +54,7 @@ export function openApi({ version, errors }: { version: string; errors: ErrorSha
     [EVENTS_PATH]: { get: events() },
     [OVERSOLD_PATH]: { get: oversold() },
     [SUMMARY_PATH]: { get: summary() },
+    [SEARCH_PATH]: { get: search() },
     [BARS_PATH]: { get: bars() },
     [SCHEMA_PATH]: { get: schemaFields() },
     [ACCOUNT_PATH]: { get: account() },
@@ -59,7 +62,10 @@ export function openApi({ version, errors }: { version: string; errors: ErrorSha
     '/readyz': { get: readiness() },
   }
   const components = {
-    schemas: { ...wireSchemas(errors, SCHEMAS_AT, PAGES), ...parameterSchemas([EVENTS, OVERSOLD, SUMMARY, BARS]) },
+    schemas: {
+      ...wireSchemas(errors, SCHEMAS_AT, PAGES),
+      ...parameterSchemas([EVENTS, OVERSOLD, SUMMARY, SEARCH, BARS]),
+    },
     parameters: requestHeaders(errors),
     headers: HEADERS,
     responses: refusals(errors),

@@ -1,10 +1,14 @@
+import { counted } from '../../core/errors.js'
 import { FIELDS } from '../../core/fields/index.js'
+import { OPERATORS, type SearchPage } from '../../core/model/pages.js'
 import type { Tier } from '../../core/model/terms.js'
-import { BARS, BARS_A_CREDIT, inPath, OPERATORS, parseBars } from '../../core/params/pages.js'
-import { longNameOf, placeOf, SECTIONS } from '../../core/params/places.js'
+import { BARS, BARS_A_CREDIT, inPath, parseBars } from '../../core/params/pages.js'
+import { longNameOf, placeOf } from '../../core/params/places.js'
 import { parametersOf } from '../../core/params/questions.js'
 import { readParams } from '../../core/params/row.js'
-import { BARS_PATH, EVENTS_PATH, OVERSOLD_PATH, SCHEMA_PATH, SUMMARY_PATH } from '../wire/format.js'
+import { OWN_COLUMNS, parseSearch } from '../../core/params/search.js'
+import { SEARCH_COST } from '../../core/tiers.js'
+import { BARS_PATH, EVENTS_PATH, OVERSOLD_PATH, SCHEMA_PATH, SEARCH_PATH, SUMMARY_PATH } from '../wire/format.js'
 import { normalOf, type Question, type ReadQuestion, readEvents, readOversold } from './question.js'
 import { readSummary } from './summary-question.js'
 
@@ -13,6 +17,7 @@ export const QUESTIONS: ReadonlyMap<string, ReadQuestion> = new Map([
   [EVENTS_PATH, readEvents],
   [OVERSOLD_PATH, readOversold],
   [SUMMARY_PATH, readSummary],
+  [SEARCH_PATH, readSearch],
   [BARS_PATH, readBars],
   [SCHEMA_PATH, readSchema],
 ])
@@ -64,6 +69,29 @@ export function readBars(search: string, ticker: string): Question {
   }
 }
 
+/** A search reads every ticker, as a scan does. */
+function readSearch(search: string): Question {
+  const query = parseSearch(parametersOf(search))
+  const normal = normalOf(SEARCH_PATH, query)
+  return {
+    credits: SEARCH_COST,
+    normal,
+    whole: normal,
+    stamp: async () => null,
+    isHeavy: true,
+    async ask(service, tier, signal) {
+      const body = await service.search(tier, query, signal)
+      const { match_count: count, total_scanned: scanned } = JSON.parse(body) as SearchPage
+      return { body, note: count > 0 ? null : `None of ${counted(scanned, 'ticker')} meets all filters.` }
+    },
+    part: body => body,
+    async isAnswerable(service, tier) {
+      await service.checkSearch(tier, query)
+      return true
+    },
+  }
+}
+
 /** The same for every caller, and free. */
 export function readSchema(search: string): Question {
   readParams({}, parametersOf(search))
@@ -93,18 +121,23 @@ interface SchemaField {
   name: string
   type: 'text' | 'numeric'
   category: string
-  /** Its bands, in their order. */
-  values: readonly string[]
+  /** Its words in their order, where these are few. */
+  values?: readonly string[]
   description: string
-  /** As events and scans have it. */
-  field: string
+  /** The name that events have; null for a column that is no band. */
+  field: string | null
   tier: Tier
 }
 
 export function fieldsPage(): FieldsPage {
-  const fields = FIELDS.map(({ name, tier, summary, bands }): SchemaField => {
+  const own = Object.entries(OWN_COLUMNS).map(([name, { about, values, ...column }]): SchemaField => {
+    return { name, ...column, ...(values && { values }), description: about, field: null, tier: 'free' }
+  })
+  const bands = FIELDS.map(({ name, tier, summary, bands }): SchemaField => {
     const [category = ''] = placeOf(name).split('.')
     return { name: longNameOf(name), type: 'text', category, values: bands, description: summary, field: name, tier }
   })
-  return { total_fields: fields.length, categories: [...SECTIONS], operators: [...OPERATORS], fields }
+  const fields = [...own, ...bands]
+  const categories = [...new Set(fields.map(({ category }) => category))]
+  return { total_fields: fields.length, categories, operators: [...OPERATORS], fields }
 }

@@ -3,7 +3,14 @@ import { worded } from '../../core/errors.js'
 import { BUILT_IN } from '../../core/fields/index.js'
 import { type Day, formatDay } from '../../core/model/day.js'
 import type { EventsQuery, OversoldPage, OversoldQuery, SeriesKey } from '../../core/model/event.js'
-import type { BarsPage, BarsQuery, SnapshotPage, SnapshotQuery, SnapshotsPage } from '../../core/model/pages.js'
+import type {
+  BarsPage,
+  BarsQuery,
+  SearchQuery,
+  SnapshotPage,
+  SnapshotQuery,
+  SnapshotsPage,
+} from '../../core/model/pages.js'
 import type { Tier } from '../../core/model/terms.js'
 import { MAX_LIMIT, parametersOf, parseEvents, parseOversold } from '../../core/params/questions.js'
 import type { Source, WaitingFields } from '../../core/source.js'
@@ -22,6 +29,10 @@ export interface Service {
    * @param signal aborts it. Throws the errors of the query
    */
   oversold(tier: Tier, query: OversoldQuery, signal: AbortSignal): Promise<string>
+  /** Throws the faults of a search without running it. */
+  checkSearch(tier: Tier, query: SearchQuery): Promise<void>
+  /** The page of a search as JSON; otherwise as a scan. */
+  search(tier: Tier, query: SearchQuery, signal: AbortSignal): Promise<string>
   /** The state of a ticker. Throws NotFound, Busy, TierRestricted, InvalidParameter. */
   summary(tier: Tier, query: SnapshotQuery): Promise<SnapshotPage | SnapshotsPage>
   /** A page of daily bars. Throws NotFound. */

@@ -56,6 +56,7 @@ export const VENDORS_CLIENT = 'X-TickerDB-Client'
 
 export const EVENTS_PATH = '/v1/events'
 export const OVERSOLD_PATH = '/v1/scan/oversold'
+export const SEARCH_PATH = '/v1/search'
 export const SUMMARY_PATH = '/v1/summary/{ticker}'
 export const BARS_PATH = '/v1/ohlcv/{ticker}'
 export const SCHEMA_PATH = '/v1/schema/fields'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { PAGE_ORDERS, PRICE_ADJUSTMENTS } from '../../core/model/pages.js'
+import { OPERATORS, PAGE_ORDERS, PRICE_ADJUSTMENTS } from '../../core/model/pages.js'
 import { PRICES, SECTIONS } from '../../core/params/places.js'
 import { ASSET_CLASS, COUNT, DATE, EVENTS_PAGE, MARKET_CAP_TIER, STABILITY, TIER, TIMEFRAME } from './schemas.js'
 
@@ -34,18 +34,20 @@ export const BARS_PAGE = z.looseObject({
   plan: TIER.nullable(),
 })
 
+const OPERATOR = z.enum(OPERATORS)
+
 export const FIELDS_PAGE = z.looseObject({
   total_fields: COUNT,
   categories: z.array(z.string()).describe('The sections of a summary.'),
-  operators: z.array(z.string()).describe('Those of the filters of a search.'),
+  operators: z.array(OPERATOR).describe('Those of the filters of a search.'),
   fields: z.array(
     z.looseObject({
-      name: z.string().describe('The long name, as columns and filters of a search have it.'),
+      name: z.string().describe('The name, of a band field the long one, as columns and filters of a search have it.'),
       type: z.enum(['text', 'numeric']),
       category: z.string(),
-      values: z.array(z.string()).describe('Its bands, in their order.'),
+      values: z.array(z.string()).describe('Its words in their order; absent where they are many.').optional(),
       description: z.string(),
-      field: z.string().describe('The short name, as events have it.'),
+      field: z.string().nullable().describe('The short name, as events have it; null where it is no band.'),
       tier: TIER.describe('The lowest tier that has it.'),
     }),
   ),
@@ -141,6 +143,21 @@ export const STATS_PAGE = z.looseObject({
   context: EVENTS_PAGE.shape.context,
 })
 
+export const SEARCH_PAGE = z.looseObject({
+  timeframe: TIMEFRAME,
+  date: DATE.describe('The day of the answer.'),
+  fields: z.array(z.string()).describe('The columns of a result.'),
+  filter_count: COUNT,
+  result_count: COUNT.describe('Results in this answer.'),
+  match_count: COUNT.describe('All tickers that meet the filters.'),
+  total_scanned: COUNT.describe('Tickers with a recent bar, of the class, sector and size in the filters.'),
+  has_more: z.boolean().describe('Whether a greater `offset` has more.'),
+  results: z
+    .array(z.record(z.string(), z.union([z.string(), z.number()]).nullable()))
+    .describe('In the order asked for; each has the columns by their names, null where there is no value.'),
+  ...LEFT_OUT,
+})
+
 export const SUMMARY_PAGE = z.union([SNAPSHOT_PAGE, SNAPSHOTS_PAGE, EVENTS_PAGE, STATS_PAGE])
 
 /** By the names that documents give them. */
@@ -150,6 +167,8 @@ export const PAGES: Readonly<Record<string, z.ZodType>> = {
   FieldsPage: FIELDS_PAGE,
   AccountPage: ACCOUNT_PAGE,
   SummaryPage: SUMMARY_PAGE,
+  SearchPage: SEARCH_PAGE,
+  Operator: OPERATOR,
   SnapshotPage: SNAPSHOT_PAGE,
   SnapshotsPage: SNAPSHOTS_PAGE,
   StatsPage: STATS_PAGE,

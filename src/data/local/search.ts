@@ -1,0 +1,275 @@
+import { setImmediate } from 'node:timers/promises'
+import { type Day, formatDay } from '../../core/model/day.js'
+import type { SearchColumn, SearchFilter, SearchPage, SearchQuery } from '../../core/model/pages.js'
+import { type BAR_FIGURES, barOf } from '../../core/model/series.js'
+import { PRICES } from '../../core/params/places.js'
+import { ALL_COLUMNS, OWN_COLUMNS, USUAL_COLUMNS } from '../../core/params/search.js'
+import type { Omitted } from '../../core/source.js'
+import { entitle, entitleDate } from '../../core/tiers.js'
+import type { Local } from './local.js'
+import { assetClassOf, checkSector, hasStopped, type ListedTicker, marketCapTierOf, sectorOf } from './scan-states.js'
+import { periodAt, type View } from './view.js'
+
+/**
+ * The tickers that meet all filters on a day, with some columns of each: `GET /v1/search`. A ticker is judged on its last
+ * bar that is final on the day. As in a scan, that bar is at most seven days older; other tickers are not counted. A band
+ * is the one in force. A missing value meets no filter. Class, sector and market capitalisation are the present ones. Throws as
+ * checkSearch does, Busy for a named field that waits for an import, and the signal's reason after an abort.
+ */
+export async function search(
+  local: Local,
+  query: SearchQuery,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<SearchPage> {
+  const day = await checkSearch(local, query)
+  const then = query.date === undefined ? local : local.on(query.date)
+  const { columns, omitted } = await columnsOf(then, query)
+  const rows = new Rows(then, query, { columns, day, signal })
+  const { found, scanned } = await rows.matching()
+  const shown = await rows.inOrder(found)
+  const results: SearchPage['results'] = []
+  for (const row of shown.slice(query.offset, query.offset + query.limit)) {
+    const result: SearchPage['results'][number] = {}
+    for (const column of columns) result[column.name] = await rows.value(row, column)
+    results.push(result)
+  }
+  return {
+    timeframe: query.timeframe,
+    date: formatDay(day),
+    fields: columns.map(({ name }) => name),
+    filter_count: query.filters.length,
+    result_count: results.length,
+    match_count: found.length,
+    total_scanned: scanned,
+    has_more: query.offset + results.length < found.length,
+    results,
+    ...(omitted.length > 0 && { omitted }),
+  }
+}
+
+/**
+ * Checks a search before any ticker is read; returns its day. Throws TierRestricted for a field or a day of a higher tier.
+ * Throws InvalidParameter for a day that no tier has, and for a sector without tickers.
+ */
+export async function checkSearch(local: Local, { filters, sort, columns = [], date }: SearchQuery): Promise<Day> {
+  const { store, tier, fieldSet } = local
+  const sectors = filters.filter(({ name }) => name === 'sector').flatMap(({ values }) => values)
+  if (sectors.length > 0) {
+    const securities = await store.securities()
+    for (const sector of sectors) checkSector(String(sector), securities.values(), 'filters')
+  }
+  for (const { field } of [...filters, ...(sort === undefined ? [] : [sort]), ...columns])
+    if (field !== null) entitle({ field }, tier, fieldSet)
+  const today = await local.today()
+  if (date !== undefined) entitleDate(date, tier, today)
+  return date ?? today
+}
+
+/** The named columns, or those of the tier without the fields that wait for an import. */
+async function columnsOf(
+  local: Local,
+  { columns, all }: SearchQuery,
+): Promise<{ columns: readonly SearchColumn[]; omitted: Omitted[] }> {
+  if (columns !== undefined) return { columns, omitted: [] }
+  const { fields, omitted } = await local.granted()
+  const wanted = all ? ALL_COLUMNS : USUAL_COLUMNS
+  const isReadable = ({ field }: SearchColumn): boolean => field === null || fields.some(({ name }) => name === field)
+  const left = omitted.filter(one => wanted.some(({ field }) => field === one.field))
+  return { columns: wanted.filter(isReadable), omitted: left }
+}
+
+/** A ticker with a recent bar. */
+interface Row {
+  listed: ListedTicker
+  /** The date of that bar. */
+  last: Day
+  /** The band in force of each field that was read; null without one. */
+  bands: Map<string, string | null>
+}
+
+type Value = string | number | null
+
+interface Asked {
+  /** The columns of the answer. */
+  columns: readonly SearchColumn[]
+  day: Day
+  signal?: AbortSignal | undefined
+}
+
+/** The tickers of a search. Columns are read as they are needed. */
+class Rows {
+  readonly #local: Local
+  readonly #query: SearchQuery
+  readonly #columns: readonly SearchColumn[]
+  readonly #day: Day
+  readonly #signal: AbortSignal | undefined
+
+  constructor(local: Local, query: SearchQuery, { columns, day, signal }: Asked) {
+    this.#local = local
+    this.#query = query
+    this.#columns = columns
+    this.#day = day
+    this.#signal = signal
+  }
+
+  /** The rows that meet all filters, and the number of tickers with a recent bar among those of the right identity. */
+  async matching(): Promise<{ found: Row[]; scanned: number }> {
+    const { filters, sort } = this.#query
+    const ofBands = filters.filter(({ field }) => field !== null)
+    const ofPrices = filters.filter(({ name }) => isPrice(name))
+    const fields = [...ofBands, ...(sort === undefined ? [] : [sort])].flatMap(({ field }) => field ?? [])
+    let scanned = 0
+    const found: Row[] = []
+    for await (const row of this.#read(await this.#listed(), fields)) {
+      scanned++
+      if ((await this.#meets(row, ofBands)) && (await this.#meets(row, ofPrices))) found.push(row)
+    }
+    return { found, scanned }
+  }
+
+  /** The tickers whose identity meets the filters. */
+  async #listed(): Promise<ListedTicker[]> {
+    const { store } = this.#local
+    const securities = await store.securities()
+    const filters = this.#query.filters.filter(({ name, field }) => field === null && !isPrice(name))
+    const found: ListedTicker[] = []
+    for (const entry of await store.tickers()) {
+      const listed = { entry, security: securities.get(entry.ticker) ?? null }
+      if (await this.#meets({ listed, last: entry.last, bands: new Map() }, filters)) found.push(listed)
+    }
+    return found
+  }
+
+  /** Those of some tickers that have a recent bar, with the bands of some fields. */
+  async *#read(listed: readonly ListedTicker[], fields: readonly string[]): AsyncGenerator<Row> {
+    const { timeframe } = this.#query
+    const tickers = listed.map(({ entry }) => entry.ticker)
+    if (tickers.length === 0) return
+    const read = { tickers, timeframe, fields: fields.length > 0 ? [...new Set(fields)] : [ANY_FIELD], outcomes: false }
+    let i = 0
+    for await (const viewOn of this.#local.views(read)) {
+      const { days, bars } = await viewOn(read.fields[0]!)
+      const own = listed[i++]!
+      // This thread may have others to answer.
+      if (i % TOGETHER === 0) await setImmediate()
+      this.#signal?.throwIfAborted()
+      if (hasStopped({ days: days.subarray(0, bars), timeframe }, this.#day)) continue
+      const row: Row = { listed: own, last: days[bars - 1]!, bands: new Map() }
+      for (const field of fields) row.bands.set(field, bandOn(await viewOn(field)))
+      yield row
+    }
+  }
+
+  async #meets(row: Row, filters: readonly SearchFilter[]): Promise<boolean> {
+    for (const filter of filters) if (!meets(await this.value(row, filter), filter)) return false
+    return true
+  }
+
+  async value(row: Row, { name, field }: SearchColumn): Promise<Value> {
+    const { listed, last, bands } = row
+    if (field !== null) {
+      if (!bands.has(field)) await this.#readBands(row)
+      return (await this.#hasBand(listed, field)) ? bands.get(field)! : null
+    }
+    if (isPrice(name)) return this.#price(row, name)
+    const columns: Record<string, () => Value | Promise<Value>> = {
+      ticker: () => listed.entry.ticker,
+      asset_class: () => assetClassOf(listed, this.#local.store, this.#day),
+      sector: () => sectorOf(listed),
+      market_cap_tier: () => marketCapTierOf(listed),
+      market_cap: () => listed.security?.market_cap ?? null,
+      as_of_date: () => formatDay(last),
+    }
+    return columns[name]!()
+  }
+
+  /** Coins and funds have no fundamentals. */
+  async #hasBand(listed: ListedTicker, field: string): Promise<boolean> {
+    if (this.#local.field(field).needs === 'bars') return true
+    const assetClass = await assetClassOf(listed, this.#local.store, this.#day)
+    return assetClass !== 'crypto' && assetClass !== 'etf'
+  }
+
+  /** The bands of all columns of the answer at once. */
+  async #readBands({ listed, bands }: Row): Promise<void> {
+    const { timeframe } = this.#query
+    const fields = this.#columns.flatMap(({ field }) => (field === null || bands.has(field) ? [] : [field]))
+    const read = { tickers: [listed.entry.ticker], timeframe, fields, outcomes: false }
+    for await (const viewOn of this.#local.views(read))
+      for (const field of fields) bands.set(field, bandOn(await viewOn(field)))
+    // A result costs a millisecond, and this thread may have others to answer.
+    await setImmediate()
+    this.#signal?.throwIfAborted()
+  }
+
+  async #price({ listed }: Row, name: string): Promise<number | null> {
+    const series = await this.#local.series(listed.entry.ticker, this.#query.timeframe)
+    return barOf(series, series.days.length - 1)[name as (typeof BAR_FIGURES)[number]]
+  }
+
+  /** Sorted, those without a value last; ties by ticker. */
+  async inOrder(rows: readonly Row[]): Promise<Row[]> {
+    const { sort = { name: 'ticker', field: null }, order } = this.#query
+    const sign = order === 'asc' ? 1 : -1
+    const ranked: { row: Row; rank: Value }[] = []
+    for (const row of rows) ranked.push({ row, rank: this.#rank(await this.value(row, sort), sort) })
+    ranked.sort((a, b) => compare(a.rank, b.rank, sign) || compare(tickerOf(a.row), tickerOf(b.row), 1))
+    return ranked.map(({ row }) => row)
+  }
+
+  /** A word of a vocabulary counts by its place there. */
+  #rank(value: Value, { name, field }: SearchColumn): Value {
+    const words = field === null ? OWN_COLUMNS[name]!.values : this.#local.field(field).bands
+    return value === null || words === undefined ? value : words.indexOf(String(value))
+  }
+}
+
+/** Every ticker has its bars with it. */
+const ANY_FIELD = 'rsi_zone'
+
+/** Tickers that are read without a pause. */
+const TOGETHER = 64
+
+function isPrice(name: string): boolean {
+  return OWN_COLUMNS[name]?.category === PRICES
+}
+
+function bandOn(view: View): string | null {
+  return periodAt(view, view.bars - 1)?.band ?? null
+}
+
+function tickerOf({ listed }: Row): string {
+  return listed.entry.ticker
+}
+
+function compare(a: Value, b: Value, sign: number): number {
+  if (a === b) return 0
+  if (a === null || b === null) return a === null ? 1 : -1
+  return a < b ? -sign : sign
+}
+
+function meets(value: Value, { name, op, values }: SearchFilter): boolean {
+  if (value === null) return false
+  const [first] = values
+  switch (op) {
+    case 'eq':
+    case 'in':
+      return values.some(one => isSame(name, value, one))
+    case 'neq':
+      return !isSame(name, value, first!)
+    case 'gt':
+      return value > first!
+    case 'gte':
+      return value >= first!
+    case 'lt':
+      return value < first!
+    case 'lte':
+      return value <= first!
+  }
+}
+
+/** Case does not matter in names of sectors. */
+function isSame(name: string, value: string | number, other: string | number): boolean {
+  if (name !== 'sector') return value === other
+  return String(value).toLowerCase() === String(other).trim().toLowerCase()
+}
