@@ -1,5 +1,5 @@
 // Builds dist/: the library (index.js), the command line (cli/main.js) and the program of its threads (workers/thread.js),
-// shared code in chunks, so that a command loads only what it needs, packed into few files; what report pages carry; the
+// shared code in chunks, so that a command loads only what it needs, packed into few files; what pages carry; the
 // licences of the packages in it; the sample database; the library's types and the schemas of the answers.
 //
 // Every package is inlined: a dozen small files cost more to find than one chunk to read. The compiled modules of
@@ -14,7 +14,7 @@ import { build, transform } from 'esbuild'
 import { licencesOf } from './licences.mjs'
 import { writeManPages } from './man.mjs'
 import { pack, spread } from './pack.mjs'
-import { buildReport } from './report.mjs'
+import { buildPages } from './pages.mjs'
 import { declare, rollUp } from './types.mjs'
 
 // Node prints the whole line of the code that threw an uncaught error.
@@ -86,10 +86,10 @@ const { metafile: driver } = await build({
 const COMPILED = 'node_modules/better-sqlite3/prebuilds'
 for (const name of readdirSync(COMPILED).filter(file => !file.startsWith('win32')))
   cpSync(join(COMPILED, name), join(DIST, 'better-sqlite3/prebuilds', name))
-const report = await buildReport(DIST)
+const pages = await buildPages(DIST)
 await write(
   `${DIST}/LICENSES.txt`,
-  licencesOf({ outputs: { ...metafile.outputs, ...driver.outputs, ...report.outputs } }),
+  licencesOf({ outputs: { ...metafile.outputs, ...driver.outputs, ...pages.outputs } }),
 )
 await write(`${DIST}/package.json`, '{ "type": "commonjs" }\n')
 

@@ -21,7 +21,7 @@ import {
 import { Damaged } from './store/store.js'
 
 /** The job of a thread; app/workers/thread.ts has the program of each. */
-export type Job = 'scan' | 'export' | 'sweep' | 'grid'
+export type Job = 'scan' | 'export' | 'sweep' | 'grid' | 'ask'
 
 /** The first message to a thread. */
 export interface Start {

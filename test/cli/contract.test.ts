@@ -88,7 +88,7 @@ afterAll(async () => {
 })
 
 /** Needs PostgreSQL: test/store/postgres/accounts.test.ts runs it. */
-const ELSEWHERE = ['mcp', 'accounts grant']
+const ELSEWHERE = ['mcp', 'ui', 'accounts grant']
 
 /** A line for every command, without an output format; each may be run again and again. */
 const LINES: Readonly<Record<string, string>> = {
@@ -121,6 +121,7 @@ const LINES: Readonly<Record<string, string>> = {
   unlock: 'unlock',
   serve: 'serve --port 0',
   mcp: 'mcp',
+  ui: 'ui',
   'accounts create': 'accounts create {new} --tier plus',
   'watch add': 'watch add mine AAPL',
   'watch list': 'watch list',

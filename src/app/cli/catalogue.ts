@@ -32,6 +32,7 @@ const ROWS: readonly Row[] = [
   ['trials', 'every question that was tested on these data', () => import('./commands/data.js')],
   ['check lookahead', 'test for look-ahead bias', () => import('./commands/check.js')],
   ['show', 'draw the price and its bands in the terminal', () => import('./commands/show.js')],
+  ['ui', 'ask by clicking, in a browser of this machine', () => import('./commands/ui.js')],
   ['export', 'write events, series or bars to files', () => import('./commands/export.js')],
   ['sql', 'ask events, series and bars in SQL, with DuckDB', () => import('./commands/sql.js')],
   ['import', 'load prices, reports, earnings, ratings, splits from files', () => import('./commands/import.js')],

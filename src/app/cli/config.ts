@@ -165,11 +165,17 @@ export function hasConfigFile(env: NodeJS.ProcessEnv): boolean {
 
 type OwnFields = Pick<Config, 'fields_file'>
 
-/** The specified fields, followed by the user's own. Throws BadData at file:line:column. */
-export async function fieldsIn({ fields_file: named }: OwnFields, env: NodeJS.ProcessEnv): Promise<FieldSet> {
+/** The file of the user's own fields; null if there is none. */
+export function ownFieldsPath({ fields_file: named }: OwnFields, env: NodeJS.ProcessEnv): string | null {
   const path = named ?? join(configFolder(env).path, 'fields.yaml')
+  return named === undefined && statSync(path, { throwIfNoEntry: false }) === undefined ? null : path
+}
+
+/** The specified fields, followed by the user's own. Throws BadData at file:line:column. */
+export async function fieldsIn(named: OwnFields, env: NodeJS.ProcessEnv): Promise<FieldSet> {
+  const path = ownFieldsPath(named, env)
   // Most users have no own fields, and should not wait for the code that reads them.
-  if (named === undefined && statSync(path, { throwIfNoEntry: false }) === undefined) return BUILT_IN
+  if (path === null) return BUILT_IN
   const [{ ownFieldSet }, { textOf }] = await Promise.all([
     import('../../core/params/fields-file.js'),
     import('./formats.js'),

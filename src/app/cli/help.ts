@@ -26,7 +26,7 @@ All commands: bands help all            One command: bands COMMAND --help
 
 /** Every first word of a command line, by what it is for. */
 export const PURPOSES: Readonly<Record<string, readonly string[]>> = {
-  Ask: ['events', 'tally', 'now', 'transitions', 'explain', 'show', 'facts', 'export', 'sql'],
+  Ask: ['events', 'tally', 'now', 'transitions', 'explain', 'show', 'facts', 'export', 'sql', 'ui'],
   Market: ['screen', 'changes', 'scan', 'watch', 'conditions'],
   Test: ['study', 'backtest', 'compare', 'sweep', 'trials', 'check'],
   Data: ['import', 'fetch', 'update', 'providers', 'pull', 'simulate', 'status', 'rename', 'remove', 'rebuild'],

@@ -6,10 +6,10 @@ import { fileLostCheck } from '../../data/store/sqlite/files.js'
 import { Damaged, type Store } from '../../data/store/store.js'
 import type { Service } from '../../server/http/question.js'
 import { fetchedFrom } from '../providers/provider.js'
-import type { ScanData, ScanTask } from '../workers/scan.js'
 import { openAccounts } from './accounts.js'
 import { type Clock, dayBy, type Opened, openLocal } from './database.js'
 import type { AccountsChoice } from './paths.js'
+import type { ScanData, ScanTask } from './scan.js'
 
 /** The data and accounts of a server. */
 export interface OpenedService extends Pick<Opened, 'path' | 'sample'> {

@@ -141,8 +141,15 @@ ${drawing}</figure>
 `
 }
 
+/** The answer, its picture and its first table, as a part of another page. */
+export function leadOf({ answer, lead, warnings, sections }: Description): string {
+  const first = sections.filter(({ on }) => isShown(on)).slice(0, 2)
+  return html`<p class="answer">${answer}</p>
+${opening({ lead, warnings, answer })}${first.map(({ parts }) => partsOf(parts))}`.text
+}
+
 /** The first screen: a picture of the answer, and the names of the warnings. */
-function opening({ lead, warnings, answer }: Description): Html {
+function opening({ lead, warnings, answer }: Pick<Description, 'lead' | 'warnings' | 'answer'>): Html {
   return html`<div class="lead">${partsOf(lead)}</div>
 ${warningLine(warnings.filter(warning => warning !== answer))}`
 }

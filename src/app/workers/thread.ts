@@ -16,11 +16,12 @@ import {
 } from '../../data/threads.js'
 import type { CellTask, GridData } from '../../research/backtest/grid.js'
 import type { SweepData, SweepTask } from '../../research/sweep/validation.js'
-import type { ScanData } from './scan.js'
+import type { BandsOptions } from '../client.js'
+import type { ScanData } from '../open/scan.js'
 
 /** The program of each job, loaded only by its own threads. */
 const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
-  scan: async (data: ScanData) => (await import('./scan.js')).begin(data),
+  scan: async (data: ScanData) => (await import('../open/scan.js')).begin(data),
   // The events of a ticker as text.
   export: async ({ path, tier, today, filter, between }: ExportData) => {
     const [{ Cache }, { eventBlock }, { openSqlite }] = await Promise.all([
@@ -45,6 +46,7 @@ const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
     const runCell = (await import('../../research/backtest/grid.js')).cellRunner(data)
     return { answer: (task: CellTask) => ({ result: runCell(task) }) }
   },
+  ask: async (options: BandsOptions) => (await import('../ui/questions.js')).begin(options),
 }
 
 // The program of a thread: one job, a task at a time.

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process'
+import { formatDay } from '../../../core/model/day.js'
+import { integerOf } from '../../../core/params/kinds.js'
+import { optionsOf, withDefault } from '../../../core/params/row.js'
+import type { BandsOptions } from '../../client.js'
+import type { Command } from '../command.js'
+import { ownFieldsPath } from '../config.js'
+import type { Context } from '../context.js'
+import { textOf } from '../formats.js'
+
+const UI = {
+  port: withDefault(integerOf(0, 65_535), 8484, 'the port on this machine (default 8484); 0 takes any that is free'),
+}
+
+const uiCommand: Command = {
+  outputs: [],
+  options: [...optionsOf(UI), ['--no-open', 'print the address, and open no browser']],
+  examples: ['bands ui', 'bands ui --port 0 --no-open', 'bands ui --db my.db'],
+  notes: [
+    'The page asks this database and no other machine. Only this machine reaches it, and the printed address works once: the browser that opens it keeps a cookie.',
+    'The address in the browser holds the question: reload it, keep it or go back. A tally and a study count in the trial log, as in the terminal.',
+    'Ctrl-C ends it.',
+  ],
+  async run(context, args) {
+    context.refuseRemote()
+    const { port } = args.read(UI)
+    const { config, world, fields } = context
+    const [{ CACHE_BYTES, openLocal }, { BandsClient }, { Answers }, { startUi }] = await Promise.all([
+      import('../../open/database.js'),
+      import('../../client.js'),
+      import('../../ui/answers.js'),
+      import('../../ui/server.js'),
+    ])
+    const view = { tier: config.tier, asOf: config.as_of, threads: config.threads, now: () => world.now() }
+    const opened = await openLocal({ ...context.choice, ...view, fields, cacheBytes: CACHE_BYTES })
+    const { path, sample } = opened
+    const bands = new BandsClient(opened, { path, sample, tier: config.tier, ledger: context.choice })
+    const answers = new Answers(bands, { sample, options: await threadOptions(context, sample ? undefined : path) })
+    context.hush()
+    const onFault = (error: unknown): void => void context.notice(`a fault: ${(error as Error).stack ?? error}`)
+    const running = await startUi(answers, { port, onFault }).catch(async error => {
+      await answers.close()
+      throw error
+    })
+    answers.warm()
+    try {
+      const stopRequest = new Promise<unknown>(resolve => world.onStop(resolve))
+      await world.out.write(`${running.url}\n`)
+      if (args.flag('open')) openBrowser(running.url, world.env)
+      await context.remark('The address works once, in a browser of this machine. Ctrl-C ends the page.')
+      await stopRequest
+    } finally {
+      await running.stop()
+    }
+  },
+}
+
+/** How a thread opens the same data. @param db undefined: the sample */
+async function threadOptions({ config, world }: Context, db: string | undefined): Promise<BandsOptions> {
+  const file = ownFieldsPath(config, world.env)
+  return {
+    ...(db !== undefined && { db }),
+    ...(config.tier !== null && { tier: config.tier }),
+    ...(config.as_of !== null && { asOf: formatDay(config.as_of) }),
+    ...(config.threads !== undefined && { threads: config.threads }),
+    ...(file !== null && { fields: await textOf(file) }),
+  }
+}
+
+/** Asks the desktop to open an address. Without a desktop nothing happens: the address was printed. */
+function openBrowser(url: string, env: NodeJS.ProcessEnv): void {
+  const [program, ...words] = openerFor(env)
+  if (program === undefined) return
+  const child = spawn(program, [...words, url], { env, stdio: 'ignore', detached: true })
+  child.on('error', () => {})
+  child.unref()
+}
+
+function openerFor({ BROWSER, DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv): readonly string[] {
+  if (BROWSER) return [BROWSER]
+  if (process.platform === 'darwin') return ['open']
+  if (process.platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler']
+  return DISPLAY || WAYLAND_DISPLAY ? ['xdg-open'] : []
+}
+
+export const commands = { ui: uiCommand }

@@ -1,0 +1,171 @@
+import {
+  CandlestickSeries,
+  createChart,
+  createSeriesMarkers,
+  HistogramSeries,
+  type IChartApi,
+  type ISeriesApi,
+  type ISeriesMarkersPluginApi,
+  TickMarkType,
+  type Time,
+} from 'lightweight-charts'
+import type { ExportedBar, HistoricEvent } from '../../../core/model/event.js'
+import { bandTone } from '../../present/chart.js'
+import { MONTHS } from '../../report/scale.js'
+
+/** What the chart shows of a ticker. */
+export interface Shown {
+  bars: readonly ExportedBar[]
+  /** Every change of the field, oldest first. */
+  changes: readonly HistoricEvent[]
+  /** The changes that are the question. */
+  events: readonly HistoricEvent[]
+  /** The bands of the field in order, for their colours. */
+  bands: readonly string[]
+}
+
+/** The window that colours an arrow. */
+export const ARROW_WINDOW = '20d'
+
+/** Bars that are shown at first, and before and after a chosen event. */
+const FIRST_SHOWN = 260
+const AROUND = { before: 60, after: 120 }
+
+/** Candles with a ribbon of bands below, and an arrow at each event. */
+export class PriceChart {
+  readonly #chart: IChartApi
+  readonly #candles: ISeriesApi<'Candlestick'>
+  readonly #ribbon: ISeriesApi<'Histogram'>
+  readonly #marks: ISeriesMarkersPluginApi<Time>
+  #shown: Shown = { bars: [], changes: [], events: [], bands: [] }
+
+  /** @param onMove gets the days in sight */
+  constructor(box: HTMLElement, onMove: (days: string) => void) {
+    this.#chart = createChart(box, {
+      autoSize: true,
+      layout: { attributionLogo: false, background: { color: 'transparent' }, panes: { enableResize: false } },
+      rightPriceScale: { borderVisible: false },
+      timeScale: { borderVisible: false, rightOffset: 4, tickMarkFormatter: tickText },
+    })
+    this.#candles = this.#chart.addSeries(CandlestickSeries, { borderVisible: false, priceLineVisible: false })
+    const ribbon = { type: 'custom' as const, formatter: () => '' }
+    this.#ribbon = this.#chart.addSeries(
+      HistogramSeries,
+      { priceLineVisible: false, lastValueVisible: false, priceFormat: ribbon },
+      1,
+    )
+    const [prices, below] = this.#chart.panes()
+    prices!.setStretchFactor(1)
+    below!.setStretchFactor(0.08)
+    this.#ribbon.priceScale().applyOptions({ scaleMargins: { top: 0, bottom: 0 } })
+    this.#marks = createSeriesMarkers(this.#candles, [])
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#paint())
+    this.#chart.timeScale().subscribeVisibleLogicalRangeChange(() => onMove(this.#days))
+    this.#paint()
+  }
+
+  /** Other bars are shown from their end. */
+  show(shown: Shown): void {
+    const isOther = shown.bars !== this.#shown.bars
+    if (!isOther && shown.changes === this.#shown.changes && shown.events === this.#shown.events) return
+    this.#shown = shown
+    if (isOther) {
+      this.#candles.setData(
+        shown.bars.map(({ date: time, open, high, low, close }) => ({ time, open, high, low, close })),
+      )
+      const to = shown.bars.length + 4
+      this.#chart.timeScale().setVisibleLogicalRange({ from: to - FIRST_SHOWN, to })
+    }
+    this.#paintBands()
+  }
+
+  /** Moves to a day, and marks it. */
+  look(date: string): void {
+    const at = this.#shown.bars.findIndex(bar => bar.date === date)
+    if (at < 0) return
+    const range = { from: at - AROUND.before, to: at + AROUND.after }
+    this.#chart.timeScale().setVisibleLogicalRange(range)
+    this.#chart.setCrosshairPosition(this.#shown.bars[at]!.close, date, this.#candles)
+  }
+
+  /** Moves by a part of the days in sight; back for less than 0. */
+  move(part: number): void {
+    const { from, to } = this.#range
+    const step = (to - from) * part
+    this.#chart.timeScale().setVisibleLogicalRange({ from: from + step, to: to + step })
+  }
+
+  /** Shows more bars, or fewer for less than 1. */
+  zoom(times: number): void {
+    const { from, to } = this.#range
+    const [middle, half] = [(from + to) / 2, ((to - from) / 2) * times]
+    this.#chart.timeScale().setVisibleLogicalRange({ from: middle - half, to: middle + half })
+  }
+
+  showAll(): void {
+    this.#chart.timeScale().fitContent()
+  }
+
+  /** The first and the last day in sight. */
+  get #days(): string {
+    const { from, to } = this.#range
+    const { bars } = this.#shown
+    const day = (at: number): string => bars[Math.min(Math.max(0, Math.round(at)), bars.length - 1)]?.date ?? ''
+    return bars.length === 0 ? '' : `${day(from)} to ${day(to)}`
+  }
+
+  get #range(): { from: number; to: number } {
+    return this.#chart.timeScale().getVisibleLogicalRange() ?? { from: 0, to: 1 }
+  }
+
+  /** In the colours of the style sheet, which differ in the dark. */
+  #paint(): void {
+    const [ink, grid, gain, loss] = ['quiet', 'grid', 'gain', 'loss'].map(colour)
+    this.#chart.applyOptions({
+      layout: { textColor: ink!, panes: { separatorColor: grid!, separatorHoverColor: grid! } },
+      grid: { vertLines: { color: grid! }, horzLines: { color: grid! } },
+    })
+    this.#candles.applyOptions({ upColor: gain!, downColor: loss!, wickUpColor: gain!, wickDownColor: loss! })
+    this.#paintBands()
+  }
+
+  #paintBands(): void {
+    const { bars, events, bands } = this.#shown
+    const codes = codesBy(this.#shown)
+    const tones = bands.map((_, code) => colour(bandTone(code, bands.length)))
+    this.#ribbon.setData(
+      bars.map(({ date: time }, t) => ({ time, value: 1, color: tones[codes[t] ?? -1] ?? 'transparent' })),
+    )
+    const [gain, loss, quiet] = ['gain', 'loss', 'quiet'].map(colour)
+    this.#marks.setMarkers(
+      events.map(({ date: time, returns }) => {
+        const after = returns?.[ARROW_WINDOW] ?? null
+        const color = after === null ? quiet! : after >= 0 ? gain! : loss!
+        return { time, position: 'belowBar', shape: 'arrowUp', color }
+      }),
+    )
+  }
+}
+
+/** The place of the band of each bar; undefined before the first change, and where a condition does not hold. */
+function codesBy({ bars, changes, bands }: Shown): (number | undefined)[] {
+  const places = new Map(bars.map(({ date }, t) => [date, t]))
+  const codes = new Array<number | undefined>(bars.length)
+  for (const { date, band, duration_days: days } of changes) {
+    const from = places.get(date)
+    if (from !== undefined) codes.fill(bands.indexOf(band), from, days == null ? bars.length : from + days)
+  }
+  return codes
+}
+
+/** `2018`, `Feb` or `2 Feb`. */
+function tickText(time: Time, type: TickMarkType): string {
+  const [year, month, day] = String(time).split('-')
+  const name = MONTHS[Number(month) - 1]!
+  return type === TickMarkType.Year ? year! : type === TickMarkType.Month ? name : `${Number(day)} ${name}`
+}
+
+/** A variable of the style sheet. */
+function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
+}

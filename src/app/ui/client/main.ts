@@ -1,0 +1,54 @@
+// For: the page of bands in the browser.
+// In: the address, clicks and keys, and answers of the server of the page.
+// Out: the page, and the address of the next question.
+
+import { render } from 'preact'
+import type { First } from '../page.js'
+import { subject } from './events.js'
+import { market } from './market.js'
+import { html, Page } from './page.js'
+
+const app = document.getElementById('app')!
+const first = JSON.parse(document.getElementById('first')!.textContent!) as First
+
+new Page(first, page => {
+  document.title = `${page.asked.ticker} ${page.asked.field} · bands`
+  render(html`${head(page)}<div class="body">${market(page)}${subject(page)}</div>`, app)
+  document.documentElement.dataset.answers = page.answers.isWaiting ? 'some' : 'all'
+})
+
+function head(page: Page) {
+  const { field, band } = page.asked
+  const { fields, tickers, as_of, sample } = page.first
+  const bands = fields.find(({ name }) => name === field)?.bands ?? []
+  const send = (event: SubmitEvent): void => {
+    event.preventDefault()
+    page.ask({ ticker: page.text('ticker').trim().toUpperCase() })
+  }
+  const toField = (name: string): void => {
+    const [first = ''] = fields.find(field => field.name === name)?.bands ?? []
+    // Both at once: the band of one field is no band of another.
+    page.ask({ field: name, band: first })
+  }
+  const chosen = (event: Event): string => (event.target as HTMLSelectElement).value
+  return html`<header>
+    <a class="skip" href="#main">Skip to the chart</a>
+    <h1>bands</h1>
+    <form onSubmit=${send}>
+      <label>Ticker <input name="ticker" list="tickers" size="8" value=${page.text('ticker')} spellcheck=${false} autocomplete="off"
+        onInput=${(event: InputEvent) => page.typed.set('ticker', (event.target as HTMLInputElement).value)}
+        onChange=${(event: InputEvent) => tickers.includes(chosen(event).toUpperCase()) && page.ask({ ticker: chosen(event).toUpperCase() })} /></label>
+      <datalist id="tickers">${tickers.map(ticker => html`<option value=${ticker} />`)}</datalist>
+      <label>Field <select value=${field} onChange=${(event: Event) => toField(chosen(event))}>
+        <option value="">the condition</option>
+        ${fields.map(({ name, summary }) => html`<option value=${name} title=${summary}>${name}</option>`)}</select></label>
+      ${
+        field !== '' &&
+        html`<label>Band <select value=${band} onChange=${(event: Event) => page.ask({ band: chosen(event) })}>${bands.map(
+          name => html`<option value=${name}>${name}</option>`,
+        )}</select></label>`
+      }
+    </form>
+    <p class="quiet">${sample ? 'sample data' : `${tickers.length} tickers`}${as_of !== null && `, to ${as_of}`}</p>
+  </header>`
+}

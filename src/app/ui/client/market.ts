@@ -1,0 +1,149 @@
+import type { ExportedEvent } from '../../../core/model/event.js'
+import { count, whole } from '../../../core/numbers.js'
+import type { Changes, Screen } from '../../../research/screen/screen.js'
+import type { FieldState, Now } from '../../../research/tally/now.js'
+import type { Answer } from './answers.js'
+import { TABS, type Tab } from './asked.js'
+import { refusal } from './events.js'
+import { html, type Page } from './page.js'
+
+/** The left side: conditions, who meets them now, what changed, and the bands of the ticker. */
+export function market(page: Page) {
+  const { tab } = page.asked
+  return html`<aside aria-label="Tickers">
+    ${conditionForm(page)}
+    <div class="tabs" role="tablist" aria-label="Lists" onKeyDown=${(event: KeyboardEvent) => turn(page, event)}>
+      ${TABS.map(
+        name => html`<button type="button" role="tab" id=${`tab-${name}`} aria-selected=${name === tab} aria-controls="list"
+          tabindex=${name === tab ? 0 : -1} onClick=${() => page.ask({ tab: name })}>${titleOf(page, name)}</button>`,
+      )}
+    </div>
+    <div role="tabpanel" id="list" aria-labelledby=${`tab-${tab}`} tabindex="0">
+      ${tab === 'matches' ? matches(page) : tab === 'changes' ? changes(page) : now(page)}
+    </div>
+  </aside>`
+}
+
+function titleOf({ asked }: Page, tab: Tab): string {
+  return tab === 'matches' ? 'Meet it now' : tab === 'changes' ? 'Changes' : asked.ticker
+}
+
+/** Arrow keys choose the tab next to the present one. */
+function turn(page: Page, { key, currentTarget }: KeyboardEvent): void {
+  const step = key === 'ArrowRight' ? 1 : key === 'ArrowLeft' ? -1 : 0
+  if (step === 0) return
+  const next = TABS[(TABS.indexOf(page.asked.tab) + step + TABS.length) % TABS.length]!
+  page.ask({ tab: next })
+  ;(currentTarget as HTMLElement).querySelector<HTMLElement>(`#tab-${next}`)?.focus()
+}
+
+function conditionForm(page: Page) {
+  const { answers } = page
+  const named = answers.of<Record<string, string>>('conditions', {})
+  const send = (event: SubmitEvent): void => {
+    event.preventDefault()
+    page.ask({ when: page.text('when').trim(), tab: 'matches' })
+  }
+  return html`<form onSubmit=${send}>
+    <label for="when">Condition</label>
+    <div class="line">
+      <input id="when" class="code" value=${page.text('when')} spellcheck=${false} autocomplete="off"
+        onInput=${(event: InputEvent) => page.typed.set('when', (event.target as HTMLInputElement).value)} />
+      <button class="control">Find</button>
+    </div>
+    ${refusal(named.refusal)}
+    <ul class="chips" aria-label="Named conditions">${Object.entries(named.value ?? {}).map(
+      ([
+        name,
+        text,
+      ]) => html`<li><button type="button" class="control" title=${text} aria-pressed=${page.asked.when === `@${name}`}
+        onClick=${() => page.ask({ when: `@${name}`, tab: 'matches' })}>@${name}</button></li>`,
+    )}</ul>
+  </form>`
+}
+
+/** The tickers of the chosen list; none for all. */
+export function tickersOf(_page: Page): { tickers?: readonly string[] } {
+  return {}
+}
+
+function matches(page: Page) {
+  const { when, ticker } = page.asked
+  const found = page.answers.of<Screen>('screen', { when, ...tickersOf(page) })
+  return listOf(found, ({ matches, scanned, stale, as_of }) => [
+    `${whole(matches.length)} of ${count(scanned, 'ticker')}, ${as_of}${stale === 0 ? '' : `; ${whole(stale)} without a bar in the last week`}`,
+    matches.map(match => ({
+      key: match.ticker,
+      name: match.ticker,
+      about: match.since === null ? '' : `since ${match.since}`,
+      more: match.bars === null ? '' : count(match.bars, 'bar'),
+      isChosen: match.ticker === ticker,
+      choose: () => page.ask({ ticker: match.ticker }),
+    })),
+  ])
+}
+
+function changes(page: Page) {
+  const { ticker, field, band } = page.asked
+  const found = page.answers.of<Changes>('changes', { timeframe: 'daily', ...tickersOf(page) })
+  const rowOf = (change: ExportedEvent): Row => ({
+    key: `${change.ticker} ${change.field} ${change.date}`,
+    name: change.ticker,
+    about: change.field,
+    more: `${change.prev_band} → ${change.band}`,
+    isChosen: change.ticker === ticker && change.field === field && change.band === band,
+    choose: () => page.ask({ ticker: change.ticker, field: change.field, band: change.band, date: change.date }),
+  })
+  return listOf(found, ({ changes, since, as_of }) => [
+    `${count(changes.length, 'change')} after ${since}, as of ${as_of}`,
+    changes.map(rowOf),
+  ])
+}
+
+function now(page: Page) {
+  const { ticker, field } = page.asked
+  const found = page.answers.of<Now>('now', { tickers: [ticker] })
+  const rowOf = (state: FieldState): Row => ({
+    key: state.field,
+    name: state.field,
+    about: state.since === null ? '' : `since ${state.since}`,
+    more: (state.band ?? '').replaceAll('_', ' '),
+    isChosen: state.field === field,
+    choose: () => page.ask({ field: state.field, band: state.band! }),
+  })
+  return listOf(found, ({ states, as_of }) => [
+    `the bands of ${ticker}, ${as_of}`,
+    states.filter(({ band }) => band !== null).map(rowOf),
+  ])
+}
+
+interface Row {
+  key: string
+  name: string
+  about: string
+  more: string
+  isChosen: boolean
+  choose(): void
+}
+
+/** Rows that are drawn before more are wanted. */
+const MOST_ROWS = 300
+
+function listOf<Value>({ value, refusal: why, isWaiting }: Answer<Value>, read: (value: Value) => [string, Row[]]) {
+  if (why !== null) return refusal(why)
+  if (value === null) return html`<p class="quiet" role="status">Looking…</p>`
+  const [title, rows] = read(value)
+  return html`<p class="quiet" role="status">${isWaiting ? 'Looking…' : title}</p>
+    <ul class="rows" aria-busy=${isWaiting}>${rows.slice(0, MOST_ROWS).map(
+      ({
+        key,
+        name,
+        about,
+        more,
+        isChosen,
+        choose,
+      }) => html`<li key=${key}><button type="button" class="row" aria-pressed=${isChosen} onClick=${choose}>
+        <b>${name}</b> <span>${about}</span> <span class="end">${more}</span></button></li>`,
+    )}</ul>
+    ${rows.length > MOST_ROWS && html`<p class="quiet">Here are the first ${MOST_ROWS}.</p>`}`
+}

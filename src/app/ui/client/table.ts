@@ -1,0 +1,46 @@
+import { type Cell, type Heading, isNumber, type Table } from '../../present/description.js'
+import { CLASSES, gain, NONE } from '../../report/table.js'
+import { html } from './page.js'
+
+/** A row that can be chosen: its first cell is a button. */
+interface Choice {
+  isChosen(row: number): boolean
+  choose(row: number): void
+}
+
+/** A described table. @param rows which of its rows */
+export function drawTable({ caption, columns, rows }: Table, chosen: readonly number[], { isChosen, choose }: Choice) {
+  const places = columns.flatMap(({ on }, i) => (on === undefined || on === 'page' || on === 'wide' ? [i] : []))
+  return html`<div class="scroll" role="region" tabindex="0" aria-label=${caption}><table>
+    <thead><tr>${places.map(i => heading(columns[i]!))}</tr></thead>
+    <tbody>${chosen.map(
+      r =>
+        html`<tr key=${r} class=${isChosen(r) && 'on'}>${places.map((i, place) =>
+          place === 0
+            ? html`<th scope="row"><button type="button" class="row" aria-pressed=${isChosen(r)} onClick=${() => choose(r)}>${text(rows[r]![i]!)}</button></th>`
+            : html`<td class=${classesOf(rows[r]![i]!)} title=${titleOf(rows[r]![i]!)}>${text(rows[r]![i]!)}</td>`,
+        )}</tr>`,
+    )}</tbody>
+  </table></div>`
+}
+
+function heading({ title, verbatim, kind, hint }: Heading) {
+  const shown = verbatim ? title : title.charAt(0).toUpperCase() + title.slice(1).replaceAll('_', ' ')
+  return html`<th scope="col" class=${isNumber(kind) && 'num'} title=${hint}>${shown}</th>`
+}
+
+/** A performance with its return is the return; the word is its tip. */
+function text({ content }: Cell): string {
+  if (typeof content !== 'object' || content === null) return content === null ? NONE : String(content)
+  const [first, second] = content
+  return typeof second === 'number' ? gain(second, 1) : String(first ?? NONE)
+}
+
+function titleOf({ content }: Cell): string | undefined {
+  return typeof content === 'object' && content !== null ? String(content[0]).replaceAll('_', ' ') : undefined
+}
+
+function classesOf({ kind, content, tone }: Cell): string {
+  const isReturn = typeof content === 'object' && content !== null
+  return [(isNumber(kind) || isReturn) && 'num', tone && CLASSES[tone]].filter(Boolean).join(' ')
+}

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import { builtText } from '../../core/built.js'
+import { dataScript, Html, html } from '../../core/html.js'
+
+/** A page and its content policy. */
+export interface Page {
+  html: string
+  policy: string
+}
+
+/** What the page shows before its first question. */
+export interface First {
+  version: string
+  /** The newest day with bars; null without data. */
+  as_of: string | null
+  tickers: readonly string[]
+  sample: boolean
+  fields: readonly { name: string; bands: readonly string[]; summary: string }[]
+}
+
+/** The page of the browser. Its script and style are known by their hashes; it asks this server only. */
+export function uiPage(first: First): Page {
+  const [style, script] = [builtText('ui.css'), builtText('ui.js').replaceAll('</script', '<\\/script')]
+  const policy = [
+    "default-src 'none'",
+    `script-src '${digest(script)}'`,
+    `style-src '${digest(style)}'`,
+    "connect-src 'self'",
+    'img-src data:',
+    "frame-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+  const page = document(
+    'bands',
+    html`<style>${new Html(style)}</style>`,
+    html`<div id="app"></div>
+${dataScript('id="first"', first)}
+<script>${new Html(script)}</script>`,
+  )
+  return { html: page, policy }
+}
+
+/** A page of one sentence. */
+export function messagePage(text: string): Page {
+  const page = document('bands', html``, html`<main><h1>bands</h1><p>${text}</p></main>`)
+  return { html: page, policy: "default-src 'none'; frame-ancestors 'none'" }
+}
+
+function document(title: string, head: Html, body: Html): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+${head}
+</head>
+<body>
+${body}
+</body>
+</html>
+`.text
+}
+
+/** As a content policy names an inline style or script that may run. */
+function digest(text: string): string {
+  return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
+}

@@ -1,0 +1,237 @@
+// For: the page of bands in a browser of this machine.
+// In: an open database, and requests of the page with JSON parameters.
+// Out: the page, answers as JSON of the library's functions, and parts of pages as HTML.
+
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import {
+  BandsError,
+  ConfigError,
+  type ErrorCode,
+  InvalidParameter,
+  NotFound,
+  quoted,
+  remedy,
+  sentence,
+} from '../../core/errors.js'
+import { objectOf } from '../../core/params/arguments.js'
+import { errorBody } from '../../server/wire/format.js'
+import type { Answers } from './answers.js'
+import { messagePage, type Page, uiPage } from './page.js'
+
+export interface UiOptions {
+  /** 0: any that is free. */
+  port: number
+  /** Reports a fault of the program, which the page only mentions. */
+  onFault(error: unknown): void
+}
+
+export interface RunningUi {
+  /** The address that opens the page, once. */
+  url: string
+  stop(): Promise<void>
+}
+
+/** Other machines never reach it. */
+const HOST = '127.0.0.1'
+
+/** Serves the page until it is stopped. Throws ConfigError for a port that cannot be used. */
+export async function startUi(answers: Answers, { port, onFault }: UiOptions): Promise<RunningUi> {
+  const door = new Door()
+  const server = createServer((request, response) => {
+    void answerTo(request, { answers, door }).then(
+      reply => send(response, reply),
+      error => send(response, refusal(error, onFault)),
+    )
+  })
+  door.port = await listening(server, port)
+  return {
+    url: `http://${HOST}:${door.port}/?token=${door.token}`,
+    async stop() {
+      const closed = new Promise<void>(resolve => server.close(() => resolve()))
+      server.closeAllConnections()
+      await closed
+      await answers.close()
+    },
+  }
+}
+
+async function listening(server: Server, port: number): Promise<number> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject).listen({ port, host: HOST, exclusive: true }, resolve)
+    })
+    return (server.address() as AddressInfo).port
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    const free = remedy('ui', [], { port: '0' })
+    if (code === 'EADDRINUSE')
+      throw new ConfigError(sentence`port ${port} is in use; ${free} takes a free one.`, { cause, remedy: free })
+    throw new ConfigError(sentence`cannot listen on port ${port}: ${message}; ${free} takes a free one.`, {
+      cause,
+      remedy: free,
+    })
+  }
+}
+
+/** Lets in only the browser that opened the printed address. */
+class Door {
+  /** It works once. */
+  readonly token = secret()
+  port = 0
+  readonly #session = secret()
+  #isUsed = false
+
+  /** A page elsewhere could reach this machine by a host name of its own. */
+  isHost({ host }: IncomingMessage['headers']): boolean {
+    return host === `${HOST}:${this.port}` || host === `localhost:${this.port}`
+  }
+
+  /** A browser names the page that asks; programs have no such header, and need the cookie as well. */
+  isOwnPage({ host, origin, 'sec-fetch-site': site = 'same-origin' }: IncomingMessage['headers']): boolean {
+    return site === 'same-origin' && (origin === undefined || origin === `http://${host}`)
+  }
+
+  isOpenTo({ cookie = '' }: IncomingMessage['headers']): boolean {
+    const own = cookie.split(/; */).find(part => part.startsWith(`${this.#cookie}=`))
+    return own !== undefined && isSame(own.slice(this.#cookie.length + 1), this.#session)
+  }
+
+  /** The cookie for a token that was not used before; null for others. */
+  enter(token: string): string | null {
+    if (this.#isUsed || !isSame(token, this.token)) return null
+    this.#isUsed = true
+    return `${this.#cookie}=${this.#session}; HttpOnly; SameSite=Strict; Path=/`
+  }
+
+  /** Servers on other ports of this machine have cookies of their own. */
+  get #cookie(): string {
+    return `bands_${this.port}`
+  }
+}
+
+function secret(): string {
+  return randomBytes(24).toString('base64url')
+}
+
+function isSame(text: string, known: string): boolean {
+  const [a, b] = [Buffer.from(text), Buffer.from(known)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+interface Reply {
+  status: number
+  headers?: Readonly<Record<string, string>>
+  body: string
+}
+
+interface Tools {
+  answers: Answers
+  door: Door
+}
+
+async function answerTo(request: IncomingMessage, { answers, door }: Tools): Promise<Reply> {
+  const { headers, method } = request
+  if (!door.isHost(headers)) return message(421, 'Open the page by the address that was printed.')
+  const url = new URL(request.url ?? '/', `http://${HOST}`)
+  if (method === 'GET' && url.pathname === '/') return pageFor(url, headers, { answers, door })
+  if (!door.isOpenTo(headers))
+    return json(401, { error: 'unauthorized', message: 'open the page by the address that was printed.' })
+  if (method === 'GET') throw nothingAt(url.pathname)
+  if (method !== 'POST') return { ...message(405, 'The page asks by POST.'), headers: { allow: 'GET, POST' } }
+  if (!door.isOwnPage(headers)) return json(403, { error: 'unauthorized', message: 'only the page itself may ask.' })
+  const params = await bodyOf(request)
+  const [, kind, name = ''] = /^\/(api|draw)\/(\w+)$/.exec(url.pathname) ?? []
+  if (kind === 'api' && answers.knows(name)) return { ...JSON_REPLY, body: await answers.ask(name, params) }
+  if (kind === 'draw' && name === 'tally') return { ...HTML_REPLY, body: await answers.drawTally(params) }
+  throw nothingAt(url.pathname)
+}
+
+/** A token is exchanged for a cookie. The address then holds the question only. */
+async function pageFor(url: URL, headers: IncomingMessage['headers'], { answers, door }: Tools): Promise<Reply> {
+  const token = url.searchParams.get('token')
+  const cookie = token === null ? null : door.enter(token)
+  const isOpen = door.isOpenTo(headers)
+  if (cookie === null && !isOpen)
+    return message(
+      token === null ? 401 : 403,
+      token === null
+        ? 'Open the page by the address that was printed in the terminal.'
+        : 'This address was used before, and works once. End the command in the terminal, and start it again.',
+    )
+  if (token === null) return pageReply(uiPage(await answers.first()))
+  url.searchParams.delete('token')
+  const location = `/${url.search}`
+  return { status: 303, headers: { location, ...(cookie !== null && { 'set-cookie': cookie }) }, body: '' }
+}
+
+function nothingAt(path: string): NotFound {
+  return new NotFound(`there is nothing at ${quoted(path)}.`)
+}
+
+/** Bytes of a question. */
+const LONGEST_BODY = 1_000_000
+
+async function bodyOf(request: IncomingMessage): Promise<object> {
+  if (!/^application\/json\b/.test(request.headers['content-type'] ?? '')) throw notJson()
+  let text = ''
+  request.setEncoding('utf8')
+  for await (const part of request) {
+    text += part
+    if (text.length > LONGEST_BODY) throw notJson()
+  }
+  try {
+    return objectOf('params', JSON.parse(text))
+  } catch (error) {
+    throw error instanceof BandsError ? error : notJson()
+  }
+}
+
+function notJson(): InvalidParameter {
+  return new InvalidParameter('a question is JSON of at most 1 MB.', { param: 'params' })
+}
+
+const STATUS: Partial<Record<ErrorCode, number>> = {
+  invalid_parameter: 400,
+  not_found: 404,
+  tier_restricted: 403,
+  busy: 503,
+}
+
+/** A refusal is shown where the question was asked; a fault is reported in the terminal, too. */
+function refusal(error: unknown, onFault: UiOptions['onFault']): Reply {
+  if (error instanceof BandsError) return json(STATUS[error.code] ?? 500, errorBody(error, 'flat'))
+  onFault(error)
+  return json(500, { error: 'internal_error', message: 'bands failed here; the terminal shows more.' })
+}
+
+const JSON_REPLY = { status: 200, headers: { 'content-type': 'application/json' } }
+const HTML_REPLY = { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } }
+
+function json(status: number, body: object): Reply {
+  return { ...JSON_REPLY, status, body: JSON.stringify(body) }
+}
+
+function message(status: number, text: string): Reply {
+  return { ...pageReply(messagePage(text)), status }
+}
+
+function pageReply({ html, policy }: Page): Reply {
+  const headers = { ...HTML_REPLY.headers, 'content-security-policy': policy }
+  return { status: 200, headers, body: html }
+}
+
+/** Nothing is kept by the browser, guessed by it, or shown within a page of others. */
+const EVERY_REPLY = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'x-frame-options': 'SAMEORIGIN',
+}
+
+function send(response: ServerResponse, { status, headers, body }: Reply): void {
+  response.writeHead(status, { ...EVERY_REPLY, ...headers }).end(body)
+}

@@ -1,0 +1,210 @@
+import { copyFileSync, existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { importBundledBars, scratch, typed } from '../cli/support/run.js'
+import { CHROMIUM, LACKING, REQUIRED } from '../report/support/browser.js'
+import { notInQuick, provenInFull } from '../support/full.js'
+import { type Served, servedUi } from './support/ui.js'
+
+/** The page of `bands ui` in a browser. */
+
+const folder = scratch()
+const db = folder.file('bands.db')
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const UNIVERSE = fileURLToPath(new URL('../../../shared/data/prices/universe.csv.gz', import.meta.url))
+
+describe.skipIf(CHROMIUM === null && !REQUIRED)(`the page in a browser${LACKING}`, () => {
+  let browser: Browser
+  let ui: Served
+  let page: Page
+  /** Everything on the console, and every address elsewhere that was asked for. */
+  const said: string[] = []
+
+  beforeAll(async () => {
+    await importBundledBars(db)
+    await typed(`conditions add dip "rsi_zone in (oversold, deep_oversold)" --db ${db}`)
+    browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox', '--disable-gpu'] })
+  })
+  afterEach(async () => {
+    await page.context().close()
+    await ui.stop()
+    expect(said.splice(0)).toEqual([])
+    expect(ui.faults).toEqual([])
+  })
+  afterAll(async () => {
+    await browser?.close()
+    folder.remove()
+  })
+
+  /** A page as it is opened from the printed address. */
+  async function open(search = '', options: BrowserContextOptions = {}, data = db): Promise<void> {
+    ui = await servedUi(data)
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+    page = await context.newPage()
+    page.on('console', message => {
+      // Refusals are answers, which a browser reports as failed requests.
+      if (!/status of 40[04]/.test(message.text())) said.push(`${message.type()}: ${message.text()}`)
+    })
+    page.on('pageerror', error => said.push(error.message))
+    page.on('request', request => {
+      if (!/^(http:\/\/127\.0\.0\.1:|data:)/.test(request.url())) said.push(request.url())
+    })
+    await page.goto(ui.url + search)
+    await settled()
+  }
+
+  /** Waits until nothing is asked for any more. */
+  async function settled(): Promise<void> {
+    await page.locator('html[data-answers=all] h2').waitFor()
+  }
+
+  const subject = () => page.locator('h2').textContent()
+  const rows = (name = '') => page.locator('#list .row', { hasText: name })
+  const days = () => page.locator('.price .tools output').textContent()
+  const axe = async () => {
+    const cdp = await page.context().newCDPSession(page)
+    // The content policy keeps scripts out that are added in another way.
+    await cdp.send('Runtime.evaluate', { expression: AXE })
+    const { result } = await cdp.send('Runtime.evaluate', {
+      expression:
+        'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html)))',
+      awaitPromise: true,
+      returnByValue: true,
+    })
+    return result.value as string[]
+  }
+
+  test('asks: a ticker, a field with its first band, a condition', async () => {
+    await open()
+    expect(await subject()).toBe('AAPL rsi_zone = oversold')
+    expect(await page.locator('#events-title').textContent()).toBe('10 events')
+    expect(await page.locator('.drawn .answer').textContent()).toContain('Too few: 20 days later up in 60%')
+    expect(await page.locator('.drawn .strip').count()).toBe(10)
+    expect(new URL(page.url()).search).toBe('')
+    await page.getByLabel('Field').selectOption('trend_direction')
+    await settled()
+    expect(await subject()).toBe('AAPL trend_direction = strong_downtrend')
+    await page.locator('[name=ticker]').fill('gspc')
+    await page.locator('[name=ticker]').press('Enter')
+    await settled()
+    expect(await subject()).toBe('GSPC trend_direction = strong_downtrend')
+    await page.locator('#when').fill('rsi_zone != oversold')
+    await page.getByRole('button', { name: 'Find' }).click()
+    await settled()
+    expect(await page.locator('#list [role=status]').textContent()).toBe('2 of 2 tickers, 2018-05-11')
+    await page.goBack()
+    await settled()
+    expect(await page.locator('#when').inputValue()).toContain('deep_oversold')
+  })
+
+  notInQuick('moves to an event at a click, and at Enter; the address keeps it', async () => {
+    await open()
+    const before = await days()
+    await page.locator('tbody .row').last().click()
+    await settled()
+    expect(await days()).not.toBe(before)
+    expect(page.url()).toContain(`date=${await page.locator('tr.on .row').textContent()}`)
+    const last = await days()
+    await page.locator('tbody .row').first().focus()
+    await page.keyboard.press('Enter')
+    await settled()
+    expect(await days()).not.toBe(last)
+    const shared = page.url()
+    const [shown, events] = [await days(), await page.locator('tr.on').textContent()]
+    await page.goto('about:blank')
+    await page.goto(shared)
+    await settled()
+    expect([await days(), await page.locator('tr.on').textContent()]).toEqual([shown, events])
+  })
+
+  notInQuick('is used with keys alone', async () => {
+    await open()
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.className')).toBe('skip')
+    await page.locator('#tab-matches').focus()
+    await page.keyboard.press('ArrowRight')
+    await settled()
+    expect(await page.locator('[aria-selected=true]').textContent()).toBe('Changes')
+    await page.keyboard.press('ArrowRight')
+    await settled()
+    expect(await page.locator('[aria-selected=true]').textContent()).toBe('AAPL')
+    await rows('macd_state').focus()
+    await page.keyboard.press('Enter')
+    await settled()
+    expect(await subject()).toContain('AAPL macd_state = ')
+    await page.locator('.price .plot').focus()
+    const before = await days()
+    await page.keyboard.press('ArrowLeft')
+    await expect.poll(days).not.toBe(before)
+    const moved = await days()
+    await page.keyboard.press('+')
+    await expect.poll(days).not.toBe(moved)
+  })
+
+  notInQuick('finds the tickers of a named condition, and shows its own events', async () => {
+    await open('&when=rsi_zone+%3D+neutral&field=&list=')
+    expect(await subject()).toBe('AAPL rsi_zone = neutral')
+    await page.getByRole('button', { name: '@dip' }).click()
+    await settled()
+    expect(await subject()).toBe('AAPL @dip')
+    expect(await page.locator('#events-title').textContent()).toMatch(/^\d+ events$/)
+    await page.locator('#tab-changes').click()
+    await settled()
+    const name = await rows().first().locator('b').textContent()
+    await rows().first().click()
+    await settled()
+    expect(await subject()).toContain(name!)
+    expect(await page.locator('tr.on').count()).toBe(1)
+  })
+
+  notInQuick('shows a hostile name as text, and the refusal where it was asked', async () => {
+    const hostile = '<img src=x onerror=document.title="caught">'
+    await open(`&ticker=${encodeURIComponent(hostile)}&when=${encodeURIComponent(hostile)}`)
+    expect(await subject()).toContain(hostile)
+    expect(await page.locator('img').count()).toBe(0)
+    expect(await page.title()).not.toBe('caught')
+    expect(await page.locator('main .refusal').first().textContent()).toContain('ticker')
+    expect(await page.locator('#list .refusal').textContent()).toMatch(/when|condition/)
+    await page.locator('#when').fill('rsi_zoen = oversold')
+    await page.getByRole('button', { name: 'Find' }).click()
+    await settled()
+    expect(await page.locator('#list .refusal').textContent()).toContain('rsi_zone')
+  })
+
+  notInQuick('has no finding of axe in light and dark, nor on a phone, which it fits', async () => {
+    await open('', { colorScheme: 'light' })
+    await page.locator('tbody .row').nth(2).click()
+    await settled()
+    expect(await axe()).toEqual([])
+    await page.emulateMedia({ colorScheme: 'dark' })
+    expect(await axe()).toEqual([])
+    await page.setViewportSize({ width: 390, height: 844 })
+    expect(await axe()).toEqual([])
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+  })
+
+  provenInFull(
+    `asks 505 tickers${existsSync(UNIVERSE) ? '' : ' (skipped: ../shared is not there)'}`,
+    async ({ skip }) => {
+      const large = folder.file('large.db')
+      if (existsSync(UNIVERSE)) await typed(`import ${UNIVERSE} --db ${large}`)
+      else copyFileSync(db, large)
+      await open('', {}, large)
+      if (!existsSync(UNIVERSE)) return skip('../shared is not there')
+      expect(await page.locator('#list [role=status]').textContent()).toContain('of 505 tickers')
+      const name = await rows().nth(3).locator('b').textContent()
+      await rows().nth(3).click()
+      await settled()
+      expect(await subject()).toBe(`${name} rsi_zone = oversold`)
+      // A question of all tickers does not hold up one of a single ticker.
+      await page.locator('#when').fill('rsi_zone = neutral')
+      await page.getByRole('button', { name: 'Find' }).click()
+      await page.locator('[name=ticker]').fill('MSFT')
+      await page.locator('[name=ticker]').press('Enter')
+      await settled()
+      expect(await subject()).toBe('MSFT rsi_zone = oversold')
+    },
+  )
+})

@@ -1,0 +1,197 @@
+import { spawn } from 'node:child_process'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { askedIn, searchOf } from '../../src/app/ui/client/asked.js'
+import { builtText } from '../../src/core/built.js'
+import { BIN, expectRefusal, importBundledBars, scratch, typed } from '../cli/support/run.js'
+import { asked, type Reply, type Served, servedUi } from './support/ui.js'
+
+/** The server of `bands ui`, without a browser. */
+
+const folder = scratch()
+const db = folder.file('bands.db')
+let ui: Served
+let cookie: string
+
+beforeAll(async () => {
+  await importBundledBars(db)
+  ui = await servedUi(db)
+  const { headers } = await asked(ui, pathOf(ui.url))
+  cookie = String(headers['set-cookie']).split(';')[0]!
+})
+afterAll(async () => {
+  await ui.stop()
+  folder.remove()
+})
+
+function pathOf(url: string): string {
+  const { pathname, search } = new URL(url)
+  return pathname + search
+}
+
+function post(path: string, params: unknown, headers: Record<string, string> = {}): Promise<Reply> {
+  const all = { cookie, 'content-type': 'application/json', ...headers }
+  return asked(ui, path, {
+    method: 'POST',
+    headers: all,
+    body: typeof params === 'string' ? params : JSON.stringify(params),
+  })
+}
+
+describe('who is let in', () => {
+  test('exchanges the token for a cookie once, and keeps the question of the address', async () => {
+    const own = await servedUi(db)
+    const first = await asked(own, `${pathOf(own.url)}&ticker=GSPC&band=neutral`)
+    expect(first.status).toBe(303)
+    expect(first.headers.location).toBe('/?ticker=GSPC&band=neutral')
+    const set = String(first.headers['set-cookie'])
+    expect(set).toMatch(new RegExp(`^bands_${own.port}=[\\w-]{32}; HttpOnly; SameSite=Strict; Path=/$`))
+    expect(set).not.toContain(new URL(own.url).searchParams.get('token'))
+    const again = await asked(own, pathOf(own.url))
+    expect(again.status).toBe(403)
+    expect(again.headers['set-cookie']).toBeUndefined()
+    // The browser that has the cookie may open the address again.
+    const known = await asked(own, pathOf(own.url), { headers: { cookie: set.split(';')[0]! } })
+    expect([known.status, known.headers.location]).toEqual([303, '/'])
+    await own.stop()
+  })
+
+  test('refuses a request without the cookie, or with another', async () => {
+    expect((await asked(ui, '/')).status).toBe(401)
+    expect((await asked(ui, '/?token=wrong')).status).toBe(403)
+    for (const wrong of ['', 'bands=1', `bands_${ui.port}=`, `${cookie}x`, cookie.replace('bands_', 'x_')]) {
+      const reply = await post('/api/tickers', {}, { cookie: wrong })
+      expect([reply.status, JSON.parse(reply.body).error]).toEqual([401, 'unauthorized'])
+    }
+    expect((await asked(ui, '/api/tickers')).status).toBe(401)
+  })
+
+  test('refuses every name of this machine but two', async () => {
+    for (const host of [`127.0.0.1:${ui.port}`, `localhost:${ui.port}`])
+      expect((await asked(ui, '/', { headers: { host, cookie } })).status).toBe(200)
+    for (const host of ['evil.example', `evil.example:${ui.port}`, '127.0.0.1', `127.0.0.1:${ui.port + 1}`])
+      expect((await asked(ui, '/', { headers: { host, cookie } })).status).toBe(421)
+    expect((await post('/api/fields', {}, { host: 'evil.example' })).status).toBe(421)
+  })
+
+  test('answers no page but its own', async () => {
+    const host = `127.0.0.1:${ui.port}`
+    expect(
+      (await post('/api/conditions', {}, { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' })).status,
+    ).toBe(200)
+    for (const other of [
+      { origin: 'http://127.0.0.1:1' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'cross-site' },
+    ])
+      expect((await post('/api/conditions', {}, other)).status).toBe(403)
+  })
+
+  test('listens on this machine only', async () => {
+    expect(new URL(ui.url).hostname).toBe('127.0.0.1')
+  })
+})
+
+describe('what is answered', () => {
+  test('is the page, with its script and style by hash, below 90 kB', async () => {
+    const { status, headers, body } = await asked(ui, '/', { headers: { cookie } })
+    expect(status).toBe(200)
+    const policy = String(headers['content-security-policy'])
+    expect(policy).toContain("default-src 'none'; script-src 'sha256-")
+    expect(policy).toContain("connect-src 'self'")
+    expect(policy).not.toMatch(/unsafe|http|\*/)
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'cross-origin-resource-policy': 'same-origin',
+    })
+    expect(body).not.toMatch(/<(?:script|link|img|iframe)[^>]* (?:src|href)="(?!data:)/)
+    expect(gzipSync(builtText('ui.js') + builtText('ui.css')).length).toBeLessThan(90_000)
+  })
+
+  test('is what the functions of the library answer', async () => {
+    const questions: readonly [name: string, params: object, answer: unknown][] = [
+      ['tickers', {}, await ui.bands.tickers()],
+      ['conditions', {}, {}],
+      ['history', { ticker: 'AAPL', field: 'rsi_zone' }, await ui.bands.history({ ticker: 'AAPL', field: 'rsi_zone' })],
+      ['now', { tickers: ['AAPL'] }, await ui.bands.now({ tickers: ['AAPL'] })],
+      ['screen', { when: 'rsi_zone = neutral' }, await ui.bands.screen({ when: 'rsi_zone = neutral' })],
+      ['changes', { since: '2018-05-09' }, await ui.bands.changes({ since: '2018-05-09' })],
+    ]
+    for (const [name, params, answer] of questions) {
+      const reply = await post(`/api/${name}`, params)
+      expect(reply.status, reply.body).toBe(200)
+      expect(JSON.parse(reply.body), name).toEqual(JSON.parse(JSON.stringify(answer)))
+    }
+    const bars = JSON.parse((await post('/api/bars', { tickers: ['AAPL'] })).body)
+    expect(bars.at(-1)).toMatchObject({ ticker: 'AAPL', date: '2018-05-11' })
+  })
+
+  test('is a tally drawn as a report draws it', async () => {
+    const { body } = await post('/draw/tally', { tickers: ['AAPL'], field: 'rsi_zone', band: 'oversold' })
+    expect(body).toContain('Too few: 20 days later up in 60%')
+    expect(body).toContain('class="forest short stacked"')
+    expect(body).not.toMatch(/ style=|<script/)
+  })
+
+  test('is a refusal with its sentence', async () => {
+    const refusals: readonly [path: string, params: unknown, status: number, says: string][] = [
+      ['/api/screen', { when: 'rsi_zoen = oversold' }, 400, 'rsi_zone'],
+      ['/api/history', { ticker: '<img onerror=alert(1)>', field: 'rsi_zone' }, 400, 'ticker'],
+      ['/api/now', { tickers: ['NOSUCH'] }, 404, 'NOSUCH'],
+      ['/api/now', '[]', 400, 'params'],
+      ['/api/now', 'x', 400, 'JSON'],
+      ['/api/close', {}, 404, 'nothing'],
+      ['/api/__proto__', {}, 404, 'nothing'],
+      ['/nowhere', {}, 404, 'nothing'],
+    ]
+    for (const [path, params, status, says] of refusals) {
+      const reply = await post(path, params)
+      expect([reply.status, JSON.parse(reply.body).message], path).toEqual([status, expect.stringContaining(says)])
+    }
+    expect((await post('/api/now', {}, { 'content-type': 'text/plain' })).status).toBe(400)
+    expect((await post('/api/now', `{"x":"${'x'.repeat(1_000_001)}"}`)).status).toBe(400)
+    expect((await asked(ui, '/', { method: 'PUT', headers: { cookie } })).status).toBe(405)
+    expect(ui.faults).toEqual([])
+  })
+})
+
+test('the address holds the question, without what is usual', () => {
+  expect(searchOf(askedIn(''))).toBe('')
+  const asked = { ...askedIn('?ticker=GSPC&tab=now&field='), when: 'a & b = "c"' }
+  expect(asked).toMatchObject({ ticker: 'GSPC', tab: 'now', field: '', band: 'oversold' })
+  expect(askedIn(searchOf(asked))).toEqual(asked)
+  expect(askedIn('?tab=__proto__&date=x').tab).toBe('matches')
+})
+
+describe('bands ui', () => {
+  test('prints the address alone, and ends in a clean way at Ctrl-C', async () => {
+    const words = [BIN, 'ui', '--port', '0', '--no-open', '--db', db]
+    const child = spawn(process.execPath, words, { env: { PATH: process.env.PATH, HOME: folder.path } })
+    const said = { out: '', err: '' }
+    child.stdout.on('data', part => {
+      said.out += part
+    })
+    child.stderr.on('data', part => {
+      said.err += part
+    })
+    const ended = new Promise(resolve => child.on('close', (code, signal) => resolve([code, signal])))
+    await expect.poll(() => said.err).toContain('Ctrl-C ends the page')
+    child.kill('SIGINT')
+    expect(await ended).toEqual([0, null])
+    expect(said.out).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{32}\n$/)
+  })
+
+  test('names a line that works when the port is taken', async () => {
+    const refused = await typed(`ui --port ${ui.port} --no-open --db ${db}`)
+    expectRefusal(refused, 6, `port ${ui.port} is in use`)
+    expect(refused.err).toContain('bands ui --port 0')
+  })
+
+  test('refuses a server, and a database that is not there', async () => {
+    expectRefusal(await typed('ui --remote https://api.example.com', { env: { BANDS_DB: db } }), 2, '--remote')
+    expectRefusal(await typed('ui --db /nowhere/x.db'), 3, 'there is no database at /nowhere/x.db')
+  })
+})
