@@ -257,7 +257,7 @@ export class RemoteClient extends Studies {
 }
 
 export interface BandsOptions extends PricesChoice {
-  /** The file of the database; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
+  /** The file of the database, or `sample`; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
   db?: string
   /**
    * Applies the limits of this tier: its range, its fields and its number of rows, also to studies (default: all loaded

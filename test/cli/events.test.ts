@@ -207,6 +207,17 @@ describe('the sample', () => {
     expect(ran.err).toBe('sample data, 10 tickers to 2018-05-11; load your own: bands import FILE.csv\n')
   })
 
+  test('answers by its name when there is a database, and nothing changes it', async () => {
+    const home = { env: { HOME: folder.file('somebody') } }
+    await typed('simulate 1 --bars 60 --load', home)
+    const missing = await typed('events AAPL rsi_zone --band oversold', home)
+    expect(missing.err).toMatch(/try: +bands events AAPL rsi_zone --band oversold --db sample\n$/)
+    const ran = await typed('events AAPL rsi_zone --band oversold --json --db sample', home)
+    expect(JSON.parse(ran.out).total_occurrences).toBe(10)
+    const refused = await typed('remove AAPL --db sample', home)
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('the bundled sample answers questions')])
+  })
+
   notInQuick('answers the demo even when there is a database, and for a machine leaves no file', async () => {
     const db = folder.file('other.db')
     await ask(`simulate 1 --bars 60 --load --db ${db}`)

@@ -14,7 +14,7 @@ const COLOURS: readonly ColourFlag[] = ['auto', 'always', 'never']
 
 /** The settings of every command. */
 export const SETTINGS = {
-  db: optional(FILE, 'the database to use (BANDS_DB)'),
+  db: optional(FILE, 'the database to use; sample is the bundled one (BANDS_DB)'),
   tier: nullable(
     oneOf(TIER_NAMES, 'TIER'),
     'answer as a subscriber: free, plus or pro (default everything that is loaded; BANDS_TIER)',

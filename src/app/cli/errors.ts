@@ -298,12 +298,29 @@ async function notFoundHelp(
   if (context.asked !== null && tickers.includes(missing.name))
     return [['here', `${missing.name} has prices here; ${context.asked.url} does not know it`]]
   const first = tickers.slice(0, 24).join(' ')
-  const [line = ''] = suggestions.length > 0 ? await workingLines(error, argv, world, context) : ['bands status']
+  const isHere = suggestions.length > 0
+  const [line = ''] = isHere
+    ? await workingLines(error, argv, world, context)
+    : [await lineOfSample(missing.name, argv, context)]
   return [
     ['here', tickers.length > 24 ? `${first} and ${tickers.length - 24} more (bands status)` : first],
     [tickers.length > 0 ? 'load more' : 'load', 'bands import FILE.csv'],
     ['try', line],
   ]
+}
+
+/** The same question of the bundled sample if it has the ticker: the examples of help and docs name its tickers. */
+async function lineOfSample(ticker: string, argv: readonly string[], { opened, config }: Context): Promise<string> {
+  const other = 'bands status'
+  if (opened!.sample || config.from.db === '--db') return other
+  const [{ openSample }, { SAMPLE }] = await Promise.all([import('../open/database.js'), import('../open/paths.js')])
+  const { local } = openSample()
+  try {
+    const isThere = (await local.store.names()).includes(ticker)
+    return isThere ? pasted([...argv, '--db', SAMPLE]) : other
+  } finally {
+    await local.close()
+  }
 }
 
 /** The command of a line; undefined if it has none. */

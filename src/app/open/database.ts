@@ -20,7 +20,15 @@ import { isLocked } from '../../data/store/sqlite/writer-lock.js'
 import type { Store } from '../../data/store/store.js'
 import { DatabaseSource, type PulledTicker } from '../remote/database-source.js'
 import type { Remote, RemoteOptions } from '../remote/remote.js'
-import { type DatabaseChoice, databasePath, filesOf, namedDatabase, openForReading } from './paths.js'
+import {
+  type DatabaseChoice,
+  databasePath,
+  filesOf,
+  isSample,
+  listsPath,
+  namedDatabase,
+  openForReading,
+} from './paths.js'
 
 interface OpenOptions extends DatabaseChoice {
   /**
@@ -52,13 +60,15 @@ export interface Opened {
 }
 
 /**
- * Opens a database for questions, without writing. The bundled sample answers if the user has no database. Throws
+ * Opens a database for questions, without writing. The bundled sample answers if it is named, or if the user has no
+ * database. Throws
  * NotFound for a named file that is missing, StorageError for an unreadable one.
  */
 export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
   const { cacheBytes = 0, ...choice } = options
-  const path = checkRestored(choice)
   const view = { ...choice, ...(await memoryFor(cacheBytes)) }
+  if (isSample(choice)) return openSample(view)
+  const path = checkRestored(choice)
   if (namedDatabase(choice) !== null) {
     if (existsSync(path)) return opened(openForReading(choice), path, view)
     throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
@@ -223,19 +233,19 @@ export async function openTrialsForReading(choice: DatabaseChoice = {}): Promise
 export async function openLists(choice: DatabaseChoice = {}): Promise<Lists> {
   await companionPath('lists', choice)
   const { openSqliteLists } = await import('../../data/store/sqlite/lists.js')
-  return openSqliteLists(filesOf(choice).lists, Date.now, choice.notice)
+  return openSqliteLists(listsPath(choice), Date.now, choice.notice)
 }
 
 /** Opens the watch lists for reading; null if there are none yet. Throws StorageError for unreadable ones. */
 export async function openListsForReading(choice: DatabaseChoice = {}): Promise<ReadLists | null> {
   await companionPath('lists', choice)
   const { openSqliteListsForReading } = await import('../../data/store/sqlite/lists.js')
-  return openSqliteListsForReading(filesOf(choice).lists)
+  return openSqliteListsForReading(listsPath(choice))
 }
 
 /** The conditions that a user has named, read at each look: another process may have changed them. */
 export async function namedConditions(choice: DatabaseChoice = {}): Promise<NamedConditions> {
-  const { lists } = filesOf(choice)
+  const lists = listsPath(choice)
   const { readConditions } = await import('../../data/store/sqlite/lists.js')
   const all = (): ReadonlyMap<string, string> => (existsSync(lists) ? readConditions(lists) : new Map())
   return {

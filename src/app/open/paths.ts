@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
-import { ConfigError } from '../../core/errors.js'
+import { ConfigError, wrong } from '../../core/errors.js'
 import { objectOf } from '../../core/params/arguments.js'
 import { isPostgresUrl } from '../../core/params/postgres-url.js'
 import { fileValue, textOf } from '../../core/params/values.js'
@@ -11,9 +11,12 @@ import type { Store } from '../../data/store/store.js'
 
 /** The paths of the database and of the files next to it. */
 
+/** The name of the bundled sample, which is no file of a user. */
+export const SAMPLE = 'sample'
+
 /** Which database is meant. */
 export interface DatabaseChoice {
-  /** The file of the database; otherwise BANDS_DB, otherwise `bands/bands.db` in the user's XDG data folder. */
+  /** The file of the database, or `sample`, the bundled one; otherwise BANDS_DB, otherwise `bands/bands.db` in the user's XDG data folder. */
   db?: string | undefined
   env?: Readonly<Record<string, string | undefined>>
   /** Called with a sentence after a file was copied before a migration. */
@@ -26,11 +29,25 @@ export interface AccountsChoice extends DatabaseChoice {
   accounts?: string | undefined
 }
 
-/** The path of the file. Throws InvalidParameter for a URL. */
+/** The path of the file. Throws InvalidParameter for a URL, and for the sample, which nothing changes. */
 export function databasePath(choice: DatabaseChoice = {}): string {
   const name = namedDatabase(choice)
-  if (name === null) return join(dataFolder(choice), 'bands.db')
-  return resolve(fileValue(...name))
+  if (name === null) return ownPath(choice)
+  const [param, named] = name
+  if (named === SAMPLE) {
+    const words = `the bundled sample answers questions, and nothing else uses it; ./${SAMPLE} is a file of that name.`
+    throw wrong(param, words, { value: named })
+  }
+  return resolve(fileValue(param, named))
+}
+
+/** The path of a user who names none. */
+function ownPath(choice: DatabaseChoice): string {
+  return join(dataFolder(choice), 'bands.db')
+}
+
+export function isSample(choice: DatabaseChoice): boolean {
+  return namedDatabase(choice)?.[1] === SAMPLE
 }
 
 /** The named database, and the option or variable that names it; null if nothing does. */
@@ -73,11 +90,16 @@ function stemOf(path: string): string {
   return path.replace(/\.db$/, '')
 }
 
+/** The path of the watch lists; next to the sample lie those of a user who names no database. */
+export function listsPath(choice: DatabaseChoice = {}): string {
+  return `${stemOf(isSample(choice) ? ownPath(choice) : databasePath(choice))}.lists.db`
+}
+
 /** The files of a user, whether or not they exist. */
 export function filesOf(choice: AccountsChoice = {}): Files {
   const data = databasePath(choice)
   const stem = stemOf(data)
-  return { data, accounts: accountsPath(choice), trials: `${stem}.trials.db`, lists: `${stem}.lists.db` }
+  return { data, accounts: accountsPath(choice), trials: `${stem}.trials.db`, lists: listsPath(choice) }
 }
 
 /** Throws ConfigError for a secret file that others can read or change. */

@@ -20,7 +20,7 @@ import { whole } from '../../../core/numbers.js'
 import { optionsOf } from '../../../core/params/row.js'
 import { fileValue, wordValue } from '../../../core/params/values.js'
 import { checkKey, originOf as vendorOrigin } from '../../open/fetching.js'
-import { databasePath } from '../../open/paths.js'
+import { databasePath, isSample, SAMPLE } from '../../open/paths.js'
 import { column, describeList } from '../../present/description.js'
 import { WANTS } from '../../providers/provider.js'
 import { addressOf } from '../../remote/address.js'
@@ -195,7 +195,7 @@ async function settingsOf({ config, world: { env } }: Context): Promise<ShownSet
     of('remote', url, chosen?.from),
     of('profile', profile?.name ?? null, profile ? (config.from.profile ?? chosen!.from) : 'default'),
     { setting: 'api_key', ...(await keyShown(chosen, config, env)) },
-    of('db', databasePath({ db: config.db, env })),
+    of('db', isSample({ db: config.db, env }) ? SAMPLE : databasePath({ db: config.db, env })),
     // At a server the key decides; its profile has the known tier.
     chosen === null
       ? of('tier', config.tier)

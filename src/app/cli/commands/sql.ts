@@ -4,7 +4,7 @@ import { count } from '../../../core/numbers.js'
 import { COUNT } from '../../../core/params/kinds.js'
 import { optionsOf, withDefault } from '../../../core/params/row.js'
 import { EXPORT_TABLES, type ExportTable, tableColumns } from '../../../data/local/export.js'
-import { databasePath } from '../../open/paths.js'
+import { listsPath } from '../../open/paths.js'
 import type { Cell, Heading, Paragraph } from '../../present/description.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
@@ -76,7 +76,7 @@ async function openViews(
 /** `bands.db` → `bands.parquet`; that of the sample is where the user's database would be. An as-of day has its own. */
 function folderOf({ opened, choice, config }: Context): string {
   const { path, sample } = opened!
-  const stem = sample ? join(dirname(databasePath(choice)), 'sample') : path.replace(/\.db$/, '')
+  const stem = sample ? join(dirname(listsPath(choice)), 'sample') : path.replace(/\.db$/, '')
   return `${stem}${config.as_of === null ? '' : `.${formatDay(config.as_of)}`}.parquet`
 }
 
