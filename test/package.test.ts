@@ -10,14 +10,16 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIELDS } from '../src/core/fields/index.js'
+import { notInQuick } from './support/full.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const home = mkdtempSync(join(tmpdir(), 'bands-package-'))
 const installed = join(home, 'node_modules', 'bands')
+const hasMan = spawnSync('man', ['--version']).status === 0
 
 /** Paths in the package, below its folder. */
 let files: string[] = []
@@ -151,6 +153,25 @@ describe('the published package', () => {
   it('answers from the command line', () => {
     const answer = JSON.parse(run(process.execPath, [join(installed, 'bin/bands.js'), ...QUESTION]))
     expect(answer.events).toHaveLength(2)
+  })
+
+  notInQuick(`is installed globally with man pages and completion${hasMan ? '' : ' (man is not installed)'}`, () => {
+    const prefix = join(home, 'global')
+    const tarball = readdirSync(home).find(name => name.endsWith('.tgz'))!
+    run('npm', ['install', '--global', '--offline', '--prefix', prefix, join(home, tarball)])
+    const path = [join(prefix, 'bin'), process.env.PATH].join(delimiter)
+    const shell = (line: string) => {
+      const env = { ...process.env, HOME: home, PATH: path, MANPAGER: 'cat', LC_ALL: 'C.UTF-8' }
+      return execFileSync('bash', ['-c', line], { cwd: home, encoding: 'utf8', env })
+    }
+    if (hasMan) expect(shell('man bands-events')).toContain('bands-events - every change of a band of a ticker')
+    expect(shell('bands man events')).toContain('every change of a band of a ticker')
+    const completed = `source <(bands completion bash)
+      complete -p bands
+      COMP_WORDS=(bands tally AAPL rsi_zone --band overs); COMP_CWORD=5
+      _bands bands overs --band
+      printf '%s\\n' "\${COMPREPLY[@]}"`
+    expect(shell(completed).trim().split('\n')).toEqual([expect.stringContaining('-F _bands'), 'oversold'])
   })
 
   it('says how to get DuckDB, which then answers from next to it or from the working folder', () => {

@@ -65,7 +65,7 @@ describe('bands now', () => {
     const recent = await all('--since 2018-02-08')
     expect(recent).toEqual(states.filter(({ since }) => since !== null && since >= '2018-02-08'))
     const changed = await all('--changed')
-    expect(changed).toEqual(states.filter(({ bars, initial }) => bars === 0 && initial === false))
+    expect(changed).toEqual(states.filter(({ bars, initial }) => bars === 1 && initial === false))
     expect(changed.length).toBeGreaterThan(0)
     // Each of them is an event of that very bar.
     for (const { ticker, field, band, since } of changed) {
@@ -224,6 +224,8 @@ describe('bands events of several tickers', () => {
     ['events AAPL GSPC rsi_zone --context GSPC:trend_direction', 2, 'names no band'],
     ['events AAPL GSPC pe_vs_sector --tier free', 4, 'pe_vs_sector needs the Pro tier'],
     ['events AAPL rsi_zone macd_state', 2, 'are two fields'],
+    ['events --all AAPL rsi_zone', 2, 'AAPL is named, and every loaded ticker as well'],
+    ['now --all --tickers AAPL', 2, 'AAPL is named, and every loaded ticker as well'],
   ])('bands %s is refused', async (line, code, said) => {
     const ran = await ask(line)
     expect([ran.code, ran.out]).toEqual([code, ''])

@@ -43,8 +43,8 @@ describe('a table', () => {
   })
 
   test('leaves the most spare columns out until it fits', () => {
-    expect(fitted(TABLE, 20).left).toEqual(['WHAT'])
-    expect(fitted(TABLE, 10).left).toEqual(['WHAT', 'COUNT'])
+    expect(fitted(TABLE, 20).left).toEqual([2])
+    expect(fitted(TABLE, 10).left).toEqual([2, 1])
     expect(fitted(TABLE, 80).left).toEqual([])
   })
 
@@ -52,6 +52,14 @@ describe('a table', () => {
     const text = await laidOut([{ title: ['two'], table: TABLE }], screen(40))
     expect(text.replaceAll('\n', ' ')).toContain('WHAT hidden (terminal too narrow); --csv has every column')
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(40)
+  })
+
+  test('puts them below, after the first columns, when every column is asked for', async () => {
+    const text = await laidOut([{ title: ['two'], table: { ...TABLE, continued: true } }], screen(20))
+    expect(text).not.toContain('hidden')
+    for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(20)
+    for (const title of ['COUNT', 'WHAT']) expect(text).toContain(title)
+    expect(text.match(/AAPL/g)).toHaveLength(2)
   })
 
   test('goes bare into a pipe when it is all there is', async () => {

@@ -11,6 +11,28 @@ const rows = async (line: string): Promise<Record<string, string>[]> => {
 
 const percent = (share: number): string => `${Math.round(share * 100)}%`
 
+describe('bands study', () => {
+  test('says where an interval leaves out 0 though p is not below .05', async () => {
+    const { windows, warnings } = JSON.parse((await ask('study GSPC rsi_zone --band oversold --json')).out)
+    const disputed = windows.filter(({ intervals: [{ low, high }], tests: [{ p }] }: Disputed) => {
+      return low !== null && (low > 0 || high < 0) && p >= 0.05
+    })
+    const names = disputed.map(({ window }: Disputed) => window).join(', ')
+    expect(names).not.toBe('')
+    expect(warnings.join()).toContain(`Interval without 0, p of 0.05 or more (${names})`)
+  })
+
+  test('draws the path as far as its longest window', async () => {
+    expect(await table('study GSPC rsi_zone --band oversold --horizon 5,20')).toMatch(/% at bar 20$/m)
+  })
+})
+
+interface Disputed {
+  window: string
+  intervals: [{ low: number; high: number }]
+  tests: [{ p: number }]
+}
+
 describe('bands tally', () => {
   test('counts each event once, as complete, open or without history', async () => {
     for (const row of await rows('tally AAPL rsi_zone --band oversold')) {
@@ -148,7 +170,7 @@ describe('bands now', () => {
       field: 'rsi_zone',
       band: 'overbought',
       since: '2018-05-09',
-      bars: '2',
+      bars: '3',
     })
   })
 

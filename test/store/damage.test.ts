@@ -105,6 +105,28 @@ describe('a flipped bit in a row about the whole database', () => {
     other.close()
   })
 
+  it('is named in the table about, and is mended by a rebuild', async () => {
+    const path = await edit('')
+    const store = openSqlite(path, { readonly: false })
+    const other = databaseAt(path)
+    const flips = flipsOf(other, 'about').filter(({ bit }) => bit % (QUICK ? 173 : 29) === 0)
+    expect(flips.length).toBeGreaterThan(QUICK ? 10 : 100)
+    for (const { flip, undo, what } of flips) {
+      flip()
+      expect(
+        (await store.verify()).map(({ mend }) => mend?.command),
+        what,
+      ).toEqual(['rebuild'])
+      undo()
+    }
+    other.exec('DELETE FROM about')
+    const importer = await Importer.begin(store, readFile, writer())
+    await importer.rebuild()
+    expect(await store.verify()).toEqual([])
+    await importer.close()
+    other.close()
+  })
+
   it('is named in the row of a writer', async () => {
     const path = await edit('')
     const store = openSqlite(path, { readonly: false })
@@ -161,7 +183,7 @@ const MADE = [
 /** Tables outside the bars and events, and commands that read or change them. */
 const TABLES_ASIDE: Record<string, { tables: readonly string[]; lines: readonly string[] }> = {
   'bands.db': {
-    tables: ['meta', 'listed'],
+    tables: ['meta', 'listed', 'about'],
     lines: ['status', 'doctor', 'events SIM0001 rsi_zone', 'now SIM0001', 'simulate 2 --bars 300 --load'],
   },
   'bands.lists.db': {

@@ -162,7 +162,7 @@ describe('a SQLite file', () => {
     }
     db.close()
     expect(() => openSqlite(old, { readonly: true })).toThrow(
-      'was made by an older bands (schema 2, this one needs 8); a rebuild brings it up to date',
+      'was made by an older bands (schema 2, this one needs 9); a rebuild brings it up to date',
     )
     const store = openSqlite(old, { readonly: false })
     expect(await store.bars('SIM0001')).toEqual(expected.bars)
@@ -212,6 +212,25 @@ describe('a SQLite file', () => {
     const copy = new Database(`${path}.before-schema-4`, { readonly: true })
     expect(copy.prepare('SELECT count(*) FROM pulled').pluck().get()).toBe(4)
     copy.close()
+  })
+
+  it('says what each of its tables has, also where it is of an earlier version, and then without a copy', async () => {
+    const path = await filled()
+    const db = new Database(path)
+    db.exec('DROP TABLE about; PRAGMA user_version = 8')
+    db.close()
+    const said: string[] = []
+    const store = openSqlite(path, { readonly: false, notice: sentence => said.push(sentence) })
+    const file = new Database(path, { readonly: true })
+    const names = (sql: string) => file.prepare(sql).pluck().all()
+    const tables = names("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    const about = names('SELECT name FROM about ORDER BY rowid')
+    expect(about[0]).toBe('bands.db')
+    expect(about.slice(1).sort()).toEqual(tables.sort())
+    for (const sentence of names('SELECT about FROM about')) expect(sentence).toMatch(/^[A-Z].*\.$/)
+    file.close()
+    expect([said, await store.verify()]).toEqual([[], []])
+    await store.close()
   })
 
   it('takes the steps that it has always taken: one that was released is never edited', () => {

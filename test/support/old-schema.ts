@@ -23,7 +23,7 @@ export function toSchema(db: Database, schema: 5 | 6): void {
     const [columns, unadjusted] = [whole(chunks(id, 'prices'), [8, 8, 8, 8, 8, 4]), chunks(id, 'unadjusted')]
     return { id, ticker, columns, unadjusted: unadjusted.length === 0 ? null : Buffer.concat(unadjusted) }
   })
-  db.exec(`DROP TABLE chunks; DROP TABLE series; ALTER TABLE tickers DROP COLUMN chunks; ALTER TABLE meta DROP COLUMN hash; ${tables.join('')}
+  db.exec(`DROP TABLE about; DROP TABLE chunks; DROP TABLE series; ALTER TABLE tickers DROP COLUMN chunks; ALTER TABLE meta DROP COLUMN hash; ${tables.join('')}
     ALTER TABLE bars ADD COLUMN unadjusted BLOB; ALTER TABLE series ADD COLUMN fields TEXT NOT NULL DEFAULT '';
     ALTER TABLE events ADD COLUMN hash TEXT NOT NULL DEFAULT ''`)
   const [none, outcomes] = [Buffer.alloc(0), Buffer.alloc(0)]

@@ -22,7 +22,7 @@ describe('now', () => {
         prev_band: last.prev_band,
         initial: false,
       })
-      expect(state.bars).toBe(everyBar.length - 1 - everyBar.findIndex(bar => bar.date === last.date))
+      expect(state.bars).toBe(everyBar.length - everyBar.findIndex(bar => bar.date === last.date))
       const lengths = events.flatMap(event => (event.band === last.band ? (event.duration ?? []) : []))
       const { n, median, p90 } = figuresOf(lengths)
       expect(state.completed_stays.n).toBe(n)
@@ -37,7 +37,7 @@ describe('now', () => {
     const result = await now(bands, { tickers: NAMES.toReversed(), fields: FIELD_NAMES, timeframe: 'weekly' })
     const pairs = NAMES.flatMap(ticker => FIELD_NAMES.map(field => [ticker, field]))
     expect(result.states.map(({ ticker, field }) => [ticker, field])).toEqual(pairs)
-    expect(result).toMatchObject({ schema: 'bands.now/1', timeframe: 'weekly', query_range: '5y', as_of: '2016-07-18' })
+    expect(result).toMatchObject({ schema: 'bands.now/2', timeframe: 'weekly', query_range: '5y', as_of: '2016-07-18' })
     expect(JSON.parse(JSON.stringify(result))).toEqual(result)
   })
 

@@ -48,8 +48,12 @@ async function someNamed(
   asOf: Local | null,
 ): Promise<string[]> {
   const typed = await namedTickers([...words, ...args.list('tickers')], context.world)
+  const isAll = args.flag('all')
+  const [named] = typed
+  if (isAll && named !== undefined)
+    throw wrong('all', `${named} is named, and every loaded ticker as well; name tickers, or all of them.`)
   const tickers = [...new Set([...typed, ...(await watchedTickers(context, args, asOf))])]
-  if (!args.flag('all')) return tickers
+  if (!isAll) return tickers
   const all = await loaded()
   if (all.length === 0) throw noTickerLoaded(context)
   return [...new Set([...tickers, ...all])]

@@ -260,9 +260,10 @@ function ribbonEnd({ path }: EventStudy): string {
   return `The interval ends at bar ${last.bar}: after it fewer than ${LEAST_UNITS} groups of events share no day.`
 }
 
-/** The path after the event as two sparklines, both from the same zero. */
-function pathTrend({ path }: EventStudy): Trend[] {
-  const after = path.filter(({ bar }) => bar >= 0)
+/** The path after the event, to the end of the longest window, as two sparklines, both from the same zero. */
+function pathTrend({ path, windows }: EventStudy): Trend[] {
+  const longest = Math.max(...windows.map(({ horizon }) => horizon))
+  const after = path.filter(({ bar }) => bar >= 0 && bar <= longest)
   return (['mean', 'base'] as const).flatMap(key => {
     const values = after.map(point => point[key]).filter(value => value !== null)
     const last = values.at(-1)

@@ -63,7 +63,7 @@ function rankedText({ groups }: Tally): string {
     unranked === 0
       ? ''
       : ` ${count(unranked, 'event')} ${unranked === 1 ? 'has' : 'have'} too little past to be ranked.`
-  return `Ranked among its own past: --- worst 5%, = middle 20%, +++ best 5%.${few}`
+  return `Ranked among its own past: --- (sharp_decline) worst 5%, = (flat) middle 20%, +++ (sharp_gain) best 5%.${few}`
 }
 
 /** The page of a tally: a picture of later returns compared with any bar, and the tables of the terminal. */
@@ -283,7 +283,7 @@ export function describeNow(found: Now, { unknown }: { unknown: boolean }): Desc
     method:
       states.length === 0
         ? []
-        : [`BARS: since it began. MEDIAN, P90: bars that it lasts, of STAYS in ${rangeInWords(query_range)}.`],
+        : [`BARS: so far, today's too. MEDIAN, P90: bars that it lasts, of STAYS in ${rangeInWords(query_range)}.`],
   }
 }
 

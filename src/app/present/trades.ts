@@ -173,9 +173,8 @@ export function signalsSection(found: Backtest): Section {
 }
 
 /** `12 signals: 8 closed trades, 1 still open, 3 skipped (in a trade).` */
-export function signalsSentence({
-  signals: { total, closed, open, pending, skipped, extended, late },
-}: Backtest): string {
+export function signalsSentence(found: Pick<Backtest, 'signals' | 'draws'>): string {
+  const { total, closed, open, pending, skipped, extended, late } = found.signals
   const parts = compact([
     count(closed, 'closed trade'),
     open > 0 && `${whole(open)} still open`,
@@ -184,7 +183,13 @@ export function signalsSentence({
     ...Object.entries(skipped).map(([reason, n]) => n > 0 && `${whole(n)} skipped (${skippedText(reason)})`),
   ])
   const after = late === 0 ? '' : ` ${whole(late)} of the trades filled more than 5 days late.`
-  return `${count(total, 'signal')}: ${parts.join(', ')}.${after}`
+  const drawn = found.draws === null ? '' : ` ${drawnText(found.draws)}`
+  return `${count(total, 'signal')}: ${parts.join(', ')}.${after}${drawn}`
+}
+
+/** Why one signal found a place and another of the same day did not. */
+function drawnText({ n, shown }: Backtest['draws'] & {}): string {
+  return `Of signals of the same day, chance chose those that found a place; this is choice ${shown} of ${n}.`
 }
 
 /** Every signal has exactly one of these outcomes; those that extend an exit are counted separately. */

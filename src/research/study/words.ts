@@ -2,7 +2,7 @@ import { formatInteger } from '../../core/errors.js'
 import { daysAt, rangeOf } from '../../core/model/calendar.js'
 import { type Day, formatDay } from '../../core/model/day.js'
 import type { EventFilter } from '../../core/params/studies.js'
-import { CHECKED } from '../../core/statistics/verdict.js'
+import { CHECKED, LEVEL } from '../../core/statistics/verdict.js'
 import { ESTIMATION } from './abnormal.js'
 import { isVolatile, LEAST_UNITS, type StudyWindow, tooFewEvents, type Warning, type WarningKind } from './result.js'
 import { excludesDividends, lostWindowsOf } from './signals.js'
@@ -109,12 +109,25 @@ const WINDOW_WARNINGS: readonly WindowWarning[] = [
     between: ', ',
   },
   {
+    kind: 'disputed',
+    of: ({ window, tests: [test], intervals: [interval] }) =>
+      isOffZero(interval) && test?.p != null && test.p >= LEVEL && window,
+    says: list =>
+      `Interval without 0, p of ${LEVEL} or more (${list}): the bootstrap and the t-test disagree here. The verdict goes by p.`,
+    between: ', ',
+  },
+  {
     kind: 'left_out',
     of: ({ window, lost }) => lost.not_elapsed > 0 && `${window}: ${lost.not_elapsed}`,
     says: list => `Events whose window has not elapsed are left out (${list}).`,
     between: ', ',
   },
 ]
+
+function isOffZero(interval: StudyWindow['intervals'][number] | undefined): boolean {
+  const { low = null, high = null } = interval ?? {}
+  return low !== null && high !== null && (low > 0 || high < 0)
+}
 
 function ofWindows(windows: readonly StudyWindow[], tickers: number): Warning[] {
   return WINDOW_WARNINGS.map(({ kind, of, says, between = '; ', pooled }) => {

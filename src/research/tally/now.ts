@@ -25,7 +25,7 @@ export interface NowQuery {
 
 /** The current band of every field of every ticker. */
 export interface Now {
-  schema: 'bands.now/1'
+  schema: 'bands.now/2'
   timeframe: Timeframe
   query_range: string | null
   as_of: string | null
@@ -42,7 +42,7 @@ export interface FieldState {
   band: string | null
   /** The date of its entry; for an initial band the first bar with a band. */
   since: string | null
-  /** Bars since then. */
+  /** Bars in that band so far, with the first and the newest one. */
   bars: number | null
   /** True when no band came before it, so that `since` is the start of the data. */
   initial: boolean | null
@@ -76,7 +76,7 @@ export async function now(source: Source, query: NowQuery, { step }: RunContext 
   }
   const { query_range, as_of } = scopeOf(answers, {})
   return {
-    schema: 'bands.now/1',
+    schema: 'bands.now/2',
     timeframe,
     query_range,
     as_of,
@@ -89,7 +89,7 @@ export async function now(source: Source, query: NowQuery, { step }: RunContext 
 function isWanted({ band, since, bars, initial }: FieldState, query: NowQuery): boolean {
   if (query.band !== undefined && (band === null || !query.band.includes(band))) return false
   if (query.since !== undefined && (since === null || parseDay(since)! < query.since)) return false
-  return !query.changed || (bars === 0 && initial === false)
+  return !query.changed || (bars === 1 && initial === false)
 }
 
 /** Throws InvalidParameter for a band that none of the fields has. */
@@ -138,7 +138,7 @@ function stateOf(periods: BandPeriods, fieldIndex: number): FieldState {
     }
   }
   const since = dateIn(present.since, fieldIndex)
-  const bars = present.bars[fieldIndex] === NO_NUMBER ? null : present.bars[fieldIndex]!
+  const bars = present.bars[fieldIndex] === NO_NUMBER ? null : present.bars[fieldIndex]! + 1
   const initial = present.initial[fieldIndex] === 1
   const prev_band = bands[fieldIndex]![present.left[fieldIndex]!] ?? null
   const completed = completedStays(periods, fieldIndex)

@@ -8,10 +8,10 @@ import type { Local } from '../../../data/local/local.js'
 import { describeOversold } from '../../present/events.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { allUnlessLimited, largestLimit } from '../options.js'
+import { allUnlessLimited, largestLimit, WIDE } from '../options.js'
 
 const scanCommand: Command = {
-  options: optionsOf(UNLIMITED_OVERSOLD),
+  options: [...optionsOf(UNLIMITED_OVERSOLD), WIDE],
   examples: [
     'bands scan oversold',
     'bands scan oversold --date 2018-02-08 --sort days_oversold',
@@ -32,7 +32,7 @@ const scanCommand: Command = {
     const { matches, match_count } = page
     // A server does not report the present day.
     const date = query.date ?? (await context.opened?.local.today()) ?? null
-    await context.show(describeOversold(query, page, date))
+    await context.show(describeOversold(query, page, date), { wide: args.flag('wide') })
     const day = date === null ? null : formatDay(date)
     if (date !== null && context.opened !== null) await noticeLeftOut(context, context.opened.local, date)
     if (match_count === 0) return context.remark(`No match: ${source.server?.note ?? emptyScanNote(query, page, day)}`)

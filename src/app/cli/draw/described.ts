@@ -133,6 +133,7 @@ function drawn({ columns, rows, grey, grouped, limit, whole: output }: Described
       shownIndexes.map((i, place): Cell => (place === 0 && isSaid(i, r) ? '' : cellOf(row[i]!, style, grey?.[r]))),
     ),
     ...(output === undefined ? {} : { whole: output }),
+    ...(style.wide && { continued: true }),
   }
 }
 

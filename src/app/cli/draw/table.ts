@@ -17,6 +17,8 @@ export interface Table {
   rows: readonly (readonly Cell[])[]
   /** The output for content that does not fit here (default csv). */
   whole?: 'json'
+  /** Columns that do not fit go into a second table below; otherwise they are hidden. */
+  continued?: boolean
 }
 
 /** A block of an answer for people: a heading, a table, sentences. */
@@ -37,23 +39,40 @@ const GAP = '  '
 /** No column gets more room than this; a longer text in the last column wraps. */
 const WIDEST = 40
 
-/** The table without the columns that do not fit, and the titles of those. */
-export function fitted(table: Table, width: number): { table: Table; left: string[] } {
+/** The table without the columns that do not fit, and those. */
+export function fitted(table: Table, width: number): { table: Table; left: number[] } {
   const widths = table.columns.map((column, i) =>
     Math.min(widthOf(column, i, table), column.wraps ? WIDEST : Number.POSITIVE_INFINITY),
   )
   const shown = new Set(table.columns.keys())
-  const left: string[] = []
+  const left: number[] = []
   const total = (): number => [...shown].reduce((sum, i) => sum + widths[i]! + GAP.length, -GAP.length)
   const spares = [...shown].filter(i => table.columns[i]!.spare !== undefined)
   spares.sort((a, b) => table.columns[b]!.spare! - table.columns[a]!.spare!)
   for (const i of spares) {
     if (total() <= width) break
     shown.delete(i)
-    left.push(table.columns[i]!.title)
+    left.push(i)
   }
-  const only = <T>(items: readonly T[]): T[] => items.filter((_, i) => shown.has(i))
-  return { table: { columns: only(table.columns), rows: table.rows.map(only) }, left }
+  return { table: columnsOf(table, i => shown.has(i)), left }
+}
+
+/**
+ * Columns in a table of their own, after the first ones, which say what a row is about. One of them is shown however
+ * narrow it is.
+ */
+function continuation(table: Table, left: readonly number[]): Table {
+  const first = table.columns.findIndex(({ align, spare }) => align === 'right' || spare !== undefined)
+  const columns = table.columns.map((column, i) => {
+    const { spare: _, ...shown } = column
+    return i === left.at(-1) ? shown : column
+  })
+  return columnsOf({ ...table, columns }, i => left.includes(i) || i < Math.max(first, 1))
+}
+
+function columnsOf(table: Table, isWanted: (index: number) => boolean): Table {
+  const only = <T>(items: readonly T[]): T[] => items.filter((_, i) => isWanted(i))
+  return { ...table, columns: only(table.columns), rows: table.rows.map(only) }
 }
 
 /** Lines of aligned text. */
@@ -153,9 +172,11 @@ async function tableText(whole: Table, screen: Screen): Promise<string> {
   const { table, left } = fitted(wrapped(whole, screen), screen.width)
   const narrow = narrowed(wrapped(table, screen), screen)
   const lines = await terminalTable(narrow, screen.paint)
-  const hidden = `${left.join(', ')} hidden (terminal too narrow); --${whole.whole ?? 'csv'} has every column`
-  if (left.length > 0) lines.push(...wrap(hidden, screen.width))
-  return linesText(lines)
+  if (left.length === 0) return linesText(lines)
+  if (whole.continued) return `${linesText([...lines, ''])}${await tableText(continuation(whole, left), screen)}`
+  const titles = left.map(i => whole.columns[i]!.title)
+  const hidden = `${titles.join(', ')} hidden (terminal too narrow); --${whole.whole ?? 'csv'} has every column`
+  return linesText([...lines, ...wrap(hidden, screen.width)])
 }
 
 /** Text of a last column that wraps, line by line in rows of their own. */

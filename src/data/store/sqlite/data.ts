@@ -8,6 +8,7 @@ import { checkedRecorded, growingBatches, isSoundEntry, newestUpTo, oneField, pa
 import { decodePrices } from '../codec.js'
 import { contentHash, entryOf, marksIn, parseUnsettled, summaryOf } from '../content.js'
 import type { SeriesQuery, Store, Writer } from '../store.js'
+import { putAbout } from './about.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import { Meta } from './meta.js'
 import { schemaOf } from './migrations.js'
@@ -172,6 +173,7 @@ function storeIn(db: Session): Store {
       const { removed = [], records = [], amendments = [], sheets = [], unpulled = [] } = batch
       const { putAmendment, putRecord, putSheet } = await import('./write.js')
       db.transaction(() => {
+        putAbout(db)
         meta.set('definitions', definitions)
         setUnsettled(batch.unsettled)
         for (const ticker of removed) remove(ticker)

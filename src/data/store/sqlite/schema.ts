@@ -13,6 +13,7 @@ import {
   sheetHash,
 } from '../content.js'
 import { type SheetRow, UNDERIVED } from '../store.js'
+import { CREATE_ABOUT, putAbout } from './about.js'
 import { putMeta } from './meta.js'
 import type { Connection, DatabaseKind, Step } from './migrations.js'
 import { convertOldPulled } from './pages.js'
@@ -200,6 +201,14 @@ export const MIGRATIONS: readonly Step[] = [
       // Over key and value
       db.exec("ALTER TABLE meta ADD COLUMN hash TEXT NOT NULL DEFAULT ''; DELETE FROM writer")
       hashMeta(db)
+    },
+  },
+  {
+    add(db) {
+      // What each table has, for a person
+      db.exec(CREATE_ABOUT)
+      const run = (sql: string, ...values: string[]) => db.prepare(sql).run(...values)
+      putAbout({ run, all: <Row>(sql: string) => db.prepare(sql).all() as Row[] })
     },
   },
 ]

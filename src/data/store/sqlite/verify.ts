@@ -4,6 +4,7 @@ import { type Hashed, type ListedItem, listDamages, lostRows, strangeRows } from
 import type { PulledRow } from '../pages.js'
 import { pulledDamages } from '../pulled.js'
 import { type Damage, type SheetRow, UNDERIVED } from '../store.js'
+import { aboutDamages } from './about.js'
 import { checkWasRead, faultOf, openForReading, Session } from './connection.js'
 import { damagedLists, damagedTrials, LISTS, strangeLists, TRIALS } from './lists.js'
 import { metaDamages } from './meta.js'
@@ -14,7 +15,7 @@ import { TICKERS, type TickerRow } from './schema.js'
 /** Reads all data as questions do, and checks that nothing is missing. */
 export function verifySession(db: Session): Damage[] {
   const damages = structureOf(db)
-  damages.push(...metaDamages(db))
+  damages.push(...metaDamages(db), ...aboutDamages(db))
   damages.push(...listDamages(db.all<ListedItem>(lostRows()), db.all<ListedItem>(strangeRows())))
   const derived = db.get<{ value: string }>(DEFINITIONS)?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
   for (const entry of db.all<TickerRow>(`${TICKERS} ORDER BY ticker`))
