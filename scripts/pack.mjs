@@ -189,7 +189,7 @@ async function cache(dist) {
 /** A file that requires one chunk. Its exports are named too, where node looks for what an ES module may import by name. */
 function doorTo(name, text) {
   const up = '../'.repeat(name.split('/').length - 1) || './'
-  const [, names = ''] = text.match(/module\.exports=\{([^}]*)\}/) ?? []
+  const [, names = ''] = text.match(/module\.exports=\s*\{([^}]*)\}/) ?? []
   const named = names.replace(/:\w+/g, '')
   const loaded = `require('${up}${LOADER}')(${JSON.stringify(name)})`
   return `module.exports=Object.defineProperty(${loaded},'__esModule',{value:true});\n0&&(module.exports={${named}});\n`
