@@ -33,7 +33,7 @@ export { databasePath } from './app/open/paths.js'
 export { openImporter } from './app/open/writing.js'
 export type { FetchedTicker, FetchPlan } from './app/providers/fetch.js'
 export type { Provider } from './app/providers/provider.js'
-export type { Allowance, Credits } from './app/remote/remote.js'
+export type { Allowance, Credits, SummaryPage } from './app/remote/remote.js'
 export {
   BadData,
   BandsError,
@@ -65,11 +65,13 @@ export type {
   OversoldPage,
 } from './core/model/event.js'
 export type { FactKind, FactRecords } from './core/model/facts.js'
+export type { AccountPage, BarsPage, SearchPage, SnapshotPage, SnapshotsPage } from './core/model/pages.js'
 export type { Adjustment, AssetClass, Series } from './core/model/series.js'
 export { PERFORMANCES, type Performance, STABILITIES, type Stability } from './core/model/series.js'
 export type { Tier, Timeframe } from './core/model/terms.js'
 export type { OwnField } from './core/params/fields-file.js'
 export type { CompareParams, GridParams } from './core/params/grid.js'
+export type { BarsParams } from './core/params/pages.js'
 export type {
   ChangesParams,
   EventsParams,
@@ -78,8 +80,10 @@ export type {
   PoolParams,
   ScreenParams,
 } from './core/params/questions.js'
+export type { SearchParams } from './core/params/search.js'
 export type { BacktestParams } from './core/params/strategy.js'
 export type { StudyParams, SweepParams, TallyGrouping } from './core/params/studies.js'
+export type { SummaryParams } from './core/params/summary.js'
 export type { Importer } from './data/load/import.js'
 export type {
   BarsReport,

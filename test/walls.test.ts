@@ -82,7 +82,7 @@ const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>
     'accounts/sqlite': ['accounts', 'verify'],
     'accounts/postgres': ['accounts', 'address', 'admin'],
     http: ['question', 'options', 'requests', 'server'],
-    wire: ['format', 'schemas'],
+    wire: ['format', 'page-schemas', 'schemas'],
   },
   app: {
     '.': ['client'],

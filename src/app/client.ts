@@ -8,6 +8,7 @@ import { InvalidParameter, NotFound, remedy } from '../core/errors.js'
 import { BUILT_IN, type FieldSet } from '../core/fields/index.js'
 import type { ExportedBar, ExportedEvent, ExportedSeriesBar } from '../core/model/event.js'
 import type { FactKind } from '../core/model/facts.js'
+import type { AccountPage } from '../core/model/pages.js'
 import type { Tier } from '../core/model/terms.js'
 import { type Checks, checkFunction, checkOptions, listOf, objectOf, tickersOf } from '../core/params/arguments.js'
 import type { BacktestContext } from '../core/params/backtest.js'
@@ -36,7 +37,8 @@ import type { Backtest, Comparison, Grid } from '../research/backtest/result.js'
 import { type Changes, changes, type Screen, screen } from '../research/screen/screen.js'
 import type { EventStudy } from '../research/study/result.js'
 import type { Sweep } from '../research/sweep/result.js'
-import { type OwnFields, Questions } from './client/questions.js'
+import { Pages, pagesOf } from './client/pages.js'
+import type { OwnFields } from './client/questions.js'
 import {
   CACHE_BYTES,
   namedConditions,
@@ -50,7 +52,7 @@ import {
 import type { FetchOptions, UpdateOptions } from './open/fetching.js'
 import { type DatabaseChoice, databasePath } from './open/paths.js'
 import type { Reported } from './present/prices.js'
-import type { Credits, Remote, TransportOptions } from './remote/remote.js'
+import type { Credits, Remote, TickerPages, TransportOptions } from './remote/remote.js'
 
 /** `step` reports the progress of long work. It is called often, and its text is only made on demand. */
 interface ProgressOptions {
@@ -63,7 +65,7 @@ interface ProgressOptions {
  * throw InvalidParameter, NotFound, TierRestricted and Busy. It throws StorageError for a trial log that cannot be
  * opened. A log that cannot be written adds a warning to the answer.
  */
-abstract class Studies extends Questions {
+abstract class Studies extends Pages {
   #market: Promise<PricedSource> | null = null
   #trials: Promise<Trials | null> | null = null
 
@@ -219,6 +221,15 @@ export class RemoteClient extends Studies {
     return this.#remote.credits
   }
 
+  /** The tier of the account, its limits and the credits that are left; free. */
+  account(): Promise<AccountPage> {
+    return this.#remote.pages.account()
+  }
+
+  protected get pages(): TickerPages {
+    return this.#remote.pages
+  }
+
   /** Checks the key at no cost. Throws Unauthorized for a refused key. */
   async checkKey(): Promise<void> {
     await this.#remote.checkKey()
@@ -367,6 +378,10 @@ export class BandsClient extends Studies {
     this.#opened = opened
     this.tier = opened.tier ?? null
     this.withholds = this.tier !== null
+  }
+
+  protected get pages() {
+    return pagesOf(this.#local)
   }
 
   /** Explains why a bar has its band (default: the newest bar). */

@@ -56,6 +56,17 @@ describe('at a server', () => {
     },
   )
 
+  test('bands export bars has the bars of the database here, and says what a server does not hand out', async () => {
+    const line = 'export bars --ticker SIM0001,SIM0002 --after 2022-01-31 --before 2024-06-01'
+    for (const format of ['', '--csv']) {
+      const far = await remotely(`${line} ${format} --remote ${server.url}`)
+      const near = await locally(`${line} ${format}`)
+      expect(far.out).toBe(near.out)
+      expect([far.code, near.code]).toEqual([0, 0])
+    }
+    expectRefusal(await remotely(`export bars --all --remote ${server.url}`), 2, 'does not list its tickers')
+  })
+
   const TABLES = [
     'events SIM0001 rsi_zone',
     'events SIM0001 rsi_zone --wide --band overbought',

@@ -19,7 +19,7 @@ import { parseTicker, TIER_NAMES, type Tier } from '../../core/model/terms.js'
 import { isMapping } from '../../core/params/arguments.js'
 import { PLANS } from '../../core/tiers.js'
 import type { CreditHeaders } from '../../server/wire/format.js'
-import { EVENTS_PAGE, OVERSOLD_PAGE } from '../../server/wire/schemas.js'
+import { type AnySchema, EVENTS_PAGE, OVERSOLD_PAGE } from '../../server/wire/schemas.js'
 
 interface Answerer {
   /** The server, as sentences name it. */
@@ -284,6 +284,12 @@ export function checkedOversold(answer: Answer, query: OversoldQuery): OversoldP
   return page
 }
 
+/** A page whose shape is checked, and nothing else. */
+export function checkedPage(answer: Answer, schema: Schema, what: string): unknown {
+  check(shapeFault(schema, answer.document), what, answer)
+  return answer.document
+}
+
 function check(fault: string | null, what: string, { base, url, repeat }: Answerer): void {
   if (fault !== null) throw new Upstream(repeat(`${base} answered something that is not ${what}: ${fault}.`), url, 200)
 }
@@ -334,7 +340,7 @@ function scanFault({ matches, match_count: count, total_scanned: scanned }: Over
   return null
 }
 
-type Schema = typeof EVENTS_PAGE | typeof OVERSOLD_PAGE
+type Schema = AnySchema
 type Issue = NonNullable<ReturnType<Schema['safeParse']>['error']>['issues'][number]
 
 /** The first mismatch with the schema, and its position; null if there is none. */

@@ -44,6 +44,7 @@ import {
   tierOfCredits,
 } from './answer.js'
 import { PAGE, refuseCondition, startOf } from './pages.js'
+import { TickerPages } from './ticker-pages.js'
 import { type Named, Transport, type TransportOptions } from './transport.js'
 import { historyUnder, isUnderCondition, whyEmptyUnder } from './under-condition.js'
 
@@ -67,6 +68,7 @@ export interface NewPage extends Omit<RemotePage, 'page' | 'note'> {
 }
 
 export type { Allowance, Credits } from './answer.js'
+export type { SummaryPage, TickerPages } from './ticker-pages.js'
 export type { TransportOptions } from './transport.js'
 
 export interface RemoteOptions extends TransportOptions {
@@ -86,6 +88,7 @@ export class Remote implements Source {
   readonly #transport: Transport
   readonly #fields: readonly FieldInfo[]
   readonly #answers = new Map<string, Promise<unknown>>()
+  #pages: TickerPages | null = null
   #range: Range | null = null
   /** Why answers were empty, by question, and why the newest scan was, as the server says it. */
   readonly #notes = new Map<string, string>()
@@ -95,6 +98,12 @@ export class Remote implements Source {
   constructor({ fields, ...transport }: RemoteOptions) {
     this.#transport = new Transport(transport)
     this.#fields = fields
+  }
+
+  /** Questions besides events and scans. */
+  get pages(): TickerPages {
+    this.#pages ??= new TickerPages(this.#transport)
+    return this.#pages
   }
 
   /** The address that questions go to. */

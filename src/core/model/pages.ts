@@ -172,3 +172,33 @@ export interface SearchPage extends LeftOut {
   has_more: boolean
   results: Record<string, string | number | null>[]
 }
+
+/** The body of `GET /v1/account`. Credits count by day and hour: keys of a month are null. */
+export interface AccountPage {
+  tier: Tier
+  tier_full: Tier
+  name: string
+  /** A server has none. */
+  email: null
+  limits: {
+    daily_requests: number
+    hourly_requests: number
+    monthly_requests: null
+    overage_enabled: false
+    search_results: number
+    webhook_urls: 0
+    history_days: number
+  }
+  usage: {
+    daily_requests_used: number
+    daily_requests_remaining: number
+    hourly_requests_used: number
+    hourly_requests_remaining: number
+    monthly_requests_used: null
+    monthly_requests_remaining: null
+    /** Credits that can be spent now. */
+    credit_balance: number
+  }
+  scheduled_tier: null
+  scheduled_change_at: null
+}

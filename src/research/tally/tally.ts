@@ -4,7 +4,7 @@
 
 import { InvalidParameter, parameter, sentence, TierRestricted } from '../../core/errors.js'
 import { indicesIn, onCommonCalendar, SharedColumns } from '../../core/model/calendar.js'
-import type { Baseline, PoolQuery } from '../../core/model/event.js'
+import type { Baseline, Context, EventsQuery, PoolQuery } from '../../core/model/event.js'
 import type { History, WindowOutcomes } from '../../core/model/history.js'
 import { PERFORMANCES, type Performance, UNDEFINED } from '../../core/model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.js'
@@ -458,4 +458,28 @@ function tallyWarnings(sources: readonly TickerSource[]): string[] {
     'The tickers are those that were asked for; ones that no longer trade may be missing among them.',
     ...(empty.length > 0 ? [`${empty.length} of ${sources.length} tickers have no such event: ${names}${more}.`] : []),
   ]
+}
+
+/** The outcomes of the events of one field in numbers: the events of a summary, with `stats`. */
+export interface StatsPage {
+  ticker: string
+  field: string
+  timeframe: Timeframe
+  /** The parts of a tally. */
+  stats: Pick<Tally, 'by' | 'groups' | 'warnings'>
+  /** All events that were counted; the limit of a question does not apply. */
+  total_occurrences: number
+  query_range: string | null
+  /** Only when one was asked for. */
+  context?: Context
+}
+
+/** Throws as a tally does. */
+export async function statsPage(source: Source, { limit: _limit, ...query }: EventsQuery): Promise<StatsPage> {
+  const { ticker, field, timeframe, context } = query
+  const { events, groups, query_range, by, warnings } = await tally(source, { ...query, tickers: [ticker] })
+  return {
+    ...{ ticker, field, timeframe, stats: { by, groups, warnings } },
+    ...{ total_occurrences: events, query_range, ...(context && { context }) },
+  }
 }

@@ -1,42 +1,12 @@
 import { wrong } from '../../core/errors.js'
 import type { Day } from '../../core/model/day.js'
-import type { Tier } from '../../core/model/terms.js'
+import type { AccountPage } from '../../core/model/pages.js'
 import { MAX_LIMIT, parametersOf } from '../../core/params/questions.js'
 import { readParams } from '../../core/params/row.js'
 import { PLANS } from '../../core/tiers.js'
 import type { Used } from '../accounts/accounts.js'
 import type { CreditLimits } from './options.js'
 import type { Caller, Exchange } from './requests.js'
-
-/** The body of `GET /v1/account`. Credits count by day and hour: keys of a month are null. */
-export interface AccountPage {
-  tier: Tier
-  tier_full: Tier
-  name: string
-  /** A server has none. */
-  email: null
-  limits: {
-    daily_requests: number
-    hourly_requests: number
-    monthly_requests: null
-    overage_enabled: false
-    search_results: number
-    webhook_urls: 0
-    history_days: number
-  }
-  usage: {
-    daily_requests_used: number
-    daily_requests_remaining: number
-    hourly_requests_used: number
-    hourly_requests_remaining: number
-    monthly_requests_used: null
-    monthly_requests_remaining: null
-    /** Credits that can be spent now. */
-    credit_balance: number
-  }
-  scheduled_tier: null
-  scheduled_change_at: null
-}
 
 /** A question about the account has neither parameters nor a body. Throws InvalidParameter. */
 export function checkAccountQuestion({ search, hasBody }: Pick<Exchange, 'search' | 'hasBody'>): void {

@@ -6,7 +6,6 @@ import type { Tier } from '../../core/model/terms.js'
 import { inPath } from '../../core/params/pages.js'
 import { parametersOf } from '../../core/params/questions.js'
 import { parseSummary, SUMMARY } from '../../core/params/summary.js'
-import type { Source } from '../../core/source.js'
 import { entitle, entitleAftermath, eventsCost, SUMMARY_COST } from '../../core/tiers.js'
 import { SUMMARY_PATH } from '../wire/format.js'
 import { eventsQuestion, normalOf, type Question, type Service } from './question.js'
@@ -46,23 +45,14 @@ function statsQuestion(query: EventsQuery): Question {
     ...lasting(normalOf(`${SUMMARY_PATH} stats`, query)),
     async ask(service, tier) {
       const bands = service.bands(tier)
-      const { ticker, field, timeframe, context } = query
-      const { events, groups, query_range, by, warnings } = await statsOf(bands, query)
-      const page = {
-        ...{ ticker, field, timeframe, stats: { by, groups, warnings } },
-        ...{ total_occurrences: events, query_range, ...(context && { context }) },
-      }
-      const why = events > 0 ? null : await bands.whyEmpty(query)
+      const { statsPage } = await import('../../research/tally/tally.js')
+      const page = await statsPage(bands, query)
+      const why = page.total_occurrences > 0 ? null : await bands.whyEmpty(query)
       const { emptyNote } = await import('../../core/empty.js')
       return { body: JSON.stringify(page), note: why && worded(emptyNote(why, query).reason) }
     },
     isAnswerable: (service, tier) => isCountable(service, tier, query),
   }
-}
-
-async function statsOf(bands: Source, { ticker, limit: _limit, ...query }: EventsQuery) {
-  const { tally } = await import('../../research/tally/tally.js')
-  return tally(bands, { ...query, tickers: [ticker] })
 }
 
 async function isCountable(service: Service, tier: Tier, query: EventsQuery): Promise<boolean> {

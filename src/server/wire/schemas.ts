@@ -169,6 +169,9 @@ const ERRORS = {
   data_unavailable: {},
 } satisfies Record<string, z.ZodRawShape>
 
+/** The schema of any document. */
+export type AnySchema = z.ZodType
+
 /** The schema of an error's whole body, by its type. */
 export function errorSchemas(shape: ErrorShape): Record<string, z.ZodType> {
   const message = z.string().describe('One sentence.')

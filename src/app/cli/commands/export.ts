@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
 import { BandsError, StorageError, wrong } from '../../../core/errors.js'
+import type { ExportedBar } from '../../../core/model/event.js'
 import { FACT_COLUMNS } from '../../../core/model/facts.js'
 import { TIMEFRAME_NAMES } from '../../../core/model/terms.js'
 import { count, whole } from '../../../core/numbers.js'
@@ -18,9 +19,18 @@ import { FILTERS } from '../../../core/params/questions.js'
 import { choice, optionsOf, readParams } from '../../../core/params/row.js'
 import { timeframeValue, wordValue } from '../../../core/params/values.js'
 import { WHEN } from '../../../core/params/when.js'
-import { type ExportFilter, type ExportTable, exportEventBlocks, exportTable } from '../../../data/local/export.js'
+import {
+  BAR_COLUMNS,
+  type Exported,
+  type ExportFilter,
+  type ExportTable,
+  exportEventBlocks,
+  exportTable,
+} from '../../../data/local/export.js'
 import { exportFacts, type FactLine } from '../../../data/local/facts.js'
+import type { Remote } from '../../remote/remote.js'
 import type { Args, Command } from '../command.js'
+import { isRemoteTyped } from '../config.js'
 import type { Context } from '../context.js'
 import {
   betweenRows,
@@ -83,6 +93,7 @@ const exportCommand: Command = {
     'bands export events --all --field rsi_zone --band oversold --csv',
     "bands export events --all --when 'rsi_zone enters oversold'",
     'bands export bars --output parquet --write bars.parquet',
+    'bands export bars --ticker AAPL --remote https://api.example.com',
     'bands export events --partition-by ticker --write parquet/',
     'bands export facts --write facts/',
   ],
@@ -232,8 +243,10 @@ async function runExport(
   format: ExportOutput,
   out: string | undefined,
 ): Promise<void> {
+  // A server that is only set has no part in other exports, either.
+  const remote = what === 'bars' && isRemoteTyped(context.config) ? await context.remote() : null
+  if (remote !== null) return exportOfServer(context, remote, filter, { format, out })
   const cache = await context.local()
-  const raw = context.config.csv_raw
   if (what === 'events' && (format === 'json' || format === 'ndjson')) {
     const blocks = exportEventBlocks(cache, filter, betweenRows(format))
     return sent(context, out, (sink, counted) =>
@@ -245,7 +258,32 @@ async function runExport(
     )
   }
   const { rows, columns } = exportTable(cache, what, filter)
-  await sent(context, out, (sink, counted) =>
+  await sentRows(context, { rows, columns }, format, out)
+}
+
+/** The bars of a server are those of the key's range, a credit for each hundred. */
+async function exportOfServer(
+  context: Context,
+  remote: Remote,
+  filter: ExportFilter,
+  { format, out }: { format: ExportOutput; out: string | undefined },
+): Promise<void> {
+  const { tickers = [], after, before } = filter
+  if (tickers.length === 0) throw wrong('tickers', 'a server does not list its tickers: name some.')
+  const rows = async function* (): AsyncGenerator<ExportedBar> {
+    for (const ticker of tickers) yield* remote.pages.bars(ticker, { after, before })
+  }
+  await sentRows(context, { rows: rows(), columns: BAR_COLUMNS as Exported['columns'] }, format, out)
+}
+
+function sentRows(
+  context: Context,
+  { rows, columns }: Exported,
+  format: ExportOutput,
+  out: string | undefined,
+): Promise<void> {
+  const raw = context.config.csv_raw
+  return sent(context, out, (sink, counted) =>
     writeRows(
       format,
       withCount(rows, () => counted(1)),

@@ -1,0 +1,90 @@
+import { Upstream } from '../../core/errors.js'
+import { type Day, formatDay } from '../../core/model/day.js'
+import type { EventsPage, ExportedBar } from '../../core/model/event.js'
+import type { AccountPage, BarsPage, SearchPage, SnapshotPage, SnapshotsPage } from '../../core/model/pages.js'
+import { BARS, MOST_BARS, parseBars } from '../../core/params/pages.js'
+import { checkedNames, type Table, type Written } from '../../core/params/row.js'
+import { parseSearch, SEARCH } from '../../core/params/search.js'
+import { parseSummary, SUMMARY } from '../../core/params/summary.js'
+import type { StatsPage } from '../../research/tally/tally.js'
+import { ACCOUNT_PATH, BARS_PATH, SEARCH_PATH, SUMMARY_PATH } from '../../server/wire/format.js'
+import { ACCOUNT_PAGE, BARS_PAGE, SEARCH_PAGE, SUMMARY_PAGE } from '../../server/wire/page-schemas.js'
+import { checkedPage } from './answer.js'
+import type { Transport } from './transport.js'
+
+/** A ticker on one day or several, the events of a field, or their numbers. */
+export type SummaryPage = SnapshotPage | SnapshotsPage | EventsPage | StatsPage
+
+/**
+ * Questions of a server about tickers, prices and the account. A server with only the specified paths refuses them as
+ * not found. Each is sent as it was written, after it was read here.
+ */
+export class TickerPages {
+  readonly #transport: Pick<Transport, 'ask'>
+
+  constructor(transport: Pick<Transport, 'ask'>) {
+    this.#transport = transport
+  }
+
+  async summary(params: object): Promise<SummaryPage> {
+    parseSummary(params)
+    return this.#ask(SUMMARY_PATH, SUMMARY, params, SUMMARY_PAGE, 'a summary')
+  }
+
+  async search(params: object): Promise<SearchPage> {
+    parseSearch(params)
+    return this.#ask(SEARCH_PATH, SEARCH, params, SEARCH_PAGE, 'a search')
+  }
+
+  async barsPage(params: object): Promise<BarsPage> {
+    parseBars(params)
+    return this.#ask(BARS_PATH, BARS, params, BARS_PAGE, 'a page of bars')
+  }
+
+  async account(): Promise<AccountPage> {
+    return this.#ask(ACCOUNT_PATH, {}, {}, ACCOUNT_PAGE, 'an account')
+  }
+
+  /** All bars of the key's range between two days, both exclusive, oldest first, page by page. */
+  async *bars(
+    ticker: string,
+    { after, before }: { after?: Day | undefined; before?: Day | undefined } = {},
+  ): AsyncGenerator<ExportedBar> {
+    const days = {
+      ...(after !== undefined && { start: formatDay(after + 1) }),
+      ...(before !== undefined && { end: formatDay(before - 1) }),
+    }
+    let cursor: string | null = null
+    do {
+      const asked = { ticker, ...days, order: 'asc', limit: MOST_BARS, ...(cursor !== null && { cursor }) }
+      const page: BarsPage = await this.barsPage(asked)
+      for (const bar of page.bars) yield { ticker: page.ticker, ...bar }
+      if (page.has_more && (page.next_cursor ?? '') <= (cursor ?? ''))
+        throw new Upstream(`the pages of bars of ${page.ticker} do not end: two have the same cursor.`, BARS_PATH, 200)
+      cursor = page.has_more ? page.next_cursor : null
+    } while (cursor !== null)
+  }
+
+  /** @param path may name parameters in braces */
+  async #ask<Page>(
+    path: string,
+    table: Table,
+    params: object,
+    schema: Parameters<typeof checkedPage>[1],
+    what: string,
+  ): Promise<Page> {
+    const written = checkedNames(params, Object.keys(table))
+    const search = new URLSearchParams()
+    let at = path
+    for (const [name, value] of Object.entries(written)) {
+      if (path.includes(`{${name}}`)) at = at.replace(`{${name}}`, encodeURIComponent(String(value)))
+      else search.set(name, inUrl(value))
+    }
+    return checkedPage(await this.#transport.ask(at, search), schema, what) as Page
+  }
+}
+
+/** Lists and objects as JSON. */
+function inUrl(value: Written[string]): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
