@@ -60,6 +60,10 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`the page in a browser${LACKING}
     await page.locator('html[data-answers=all] h2').waitFor()
   }
 
+  async function settledForm(): Promise<void> {
+    await page.locator('html[data-answers=all] .question').waitFor()
+  }
+
   const subject = () => page.locator('h2').textContent()
   const rows = (name = '') => page.locator('#list .row', { hasText: name })
   const days = () => page.locator('.price .tools output').textContent()
@@ -157,6 +161,43 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`the page in a browser${LACKING}
     await settled()
     expect(await subject()).toContain(name!)
     expect(await page.locator('tr.on').count()).toBe(1)
+  })
+
+  notInQuick('runs a study from a form, and shows its report in a frame', async () => {
+    await open()
+    await page.getByRole('button', { name: 'Backtest' }).click()
+    await settledForm()
+    expect(await page.locator('#field-hold').inputValue()).toBe('20')
+    await page.locator('#field-hold').fill('x')
+    await page.getByRole('button', { name: 'Run' }).click()
+    await settledForm()
+    expect(await page.locator('main .refusal').textContent()).toContain('hold')
+    await page.locator('#field-hold').fill('10')
+    await page.getByRole('button', { name: 'Run' }).click()
+    await settledForm()
+    const report = page.frameLocator('iframe')
+    await report.locator('.answer').waitFor()
+    expect(await report.locator('h1').textContent()).toContain('AAPL')
+    expect(await report.locator('svg.drawing').count()).toBeGreaterThan(2)
+    // Its scripts run, and see nothing of the page.
+    expect(await report.locator('figure.live').count()).toBeGreaterThan(0)
+    const shared = page.url()
+    await page.goto(shared)
+    await settledForm()
+    await report.locator('.answer').waitFor()
+    expect(await page.locator('#field-hold').inputValue()).toBe('10')
+    expect(await axe()).toEqual([])
+    for (const name of ['Study', 'Grid', 'Compare', 'Sweep']) {
+      await page.getByRole('navigation').getByRole('button', { name }).click()
+      await settledForm()
+      expect(await page.locator('.question h2').textContent()).toBe(name)
+      expect(await axe()).toEqual([])
+    }
+    await page.getByRole('navigation').getByRole('button', { name: 'Compare' }).click()
+    await page.getByRole('button', { name: 'Run' }).click()
+    await settledForm()
+    await report.locator('.answer').waitFor()
+    expect(await report.locator('body').textContent()).toContain('hold 20')
   })
 
   notInQuick('shows a hostile name as text, and the refusal where it was asked', async () => {

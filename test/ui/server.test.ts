@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { askedIn, searchOf } from '../../src/app/ui/client/asked.js'
+import { forms } from '../../src/app/ui/forms.js'
 import { builtText } from '../../src/core/built.js'
 import { BIN, expectRefusal, importBundledBars, scratch, typed } from '../cli/support/run.js'
 import { asked, type Reply, type Served, servedUi } from './support/ui.js'
@@ -134,6 +135,42 @@ describe('what is answered', () => {
     expect(body).toContain('Too few: 20 days later up in 60%')
     expect(body).toContain('class="forest short stacked"')
     expect(body).not.toMatch(/ style=|<script/)
+  })
+
+  test('is a report page, in a sandbox of its own', async () => {
+    const params = { tickers: ['AAPL'], field: 'rsi_zone', band: 'oversold', hold: '20', reps: 99 }
+    const made = await post('/report/backtest', params)
+    const { page } = JSON.parse(made.body)
+    expect(page).toMatch(/^\/report\/\d+$/)
+    const { status, headers, body } = await asked(ui, page, { headers: { cookie } })
+    expect(status).toBe(200)
+    expect(headers['content-security-policy']).toBe("sandbox allow-scripts allow-downloads; frame-ancestors 'self'")
+    expect(body).toContain('on the page: backtest, AAPL, field rsi_zone')
+    expect(body).toContain('id="result"')
+    expect((await asked(ui, page)).status).toBe(401)
+    expect((await asked(ui, '/report/99', { headers: { cookie } })).status).toBe(404)
+    expect((await post('/report/screen', {})).status).toBe(404)
+    const found = JSON.parse((await post('/api/backtest', params)).body)
+    expect(found).toEqual(JSON.parse(JSON.stringify(await ui.bands.backtest(params as never))))
+  })
+
+  test('stops a long question, and answers the next', async () => {
+    const long = post('/report/sweep', { tickers: ['AAPL', 'GSPC'], field: 'all', resamples: 1_000_000 })
+    await new Promise(resolve => setTimeout(resolve, 300))
+    expect((await post('/stop', {})).status).toBe(200)
+    const { status, body } = await long
+    expect([status, JSON.parse(body)]).toEqual([503, expect.objectContaining({ error: 'busy' })])
+    expect((await post('/report/study', { tickers: ['AAPL'], field: 'rsi_zone', reps: 99 })).status).toBe(200)
+  })
+
+  test('has a field in a form for each parameter', () => {
+    for (const { name, first, others } of forms()) {
+      const names = [...first, ...others].map(field => field.name)
+      expect(new Set(names).size, name).toBe(names.length)
+      expect(names.length, name).toBeGreaterThan(5)
+      for (const { help } of [...first, ...others]) expect(help).not.toContain('--')
+    }
+    expect(forms().map(({ name }) => name)).toEqual(['study', 'backtest', 'grid', 'compare', 'sweep'])
   })
 
   test('is a refusal with its sentence', async () => {

@@ -1,23 +1,34 @@
 import { version } from '../../core/built.js'
+import { Busy } from '../../core/errors.js'
 import { formatDay } from '../../core/model/day.js'
 import { Threads } from '../../data/threads.js'
 import type { BandsClient, BandsOptions } from '../client.js'
 import { describeTallyPage } from '../present/tally.js'
 import { leadOf } from '../report/report.js'
+import { forms } from './forms.js'
 import type { First } from './page.js'
 import { type AskTask, answered, questionNamed } from './questions.js'
 
-/** Answers the questions of the page: short ones here, and long ones in a thread, so that short ones never wait. */
+/** Report pages that are kept, the newest. */
+const MOST_PAGES = 20
+
+/** Answers the questions of the page: short ones here, and long ones in threads, so that short ones never wait. */
 export class Answers {
   readonly #bands: BandsClient
   readonly #sample: boolean
   readonly #market: Threads<AskTask, string>
+  #returns: Threads<AskTask, string>
+  readonly #options: BandsOptions
+  readonly #pages = new Map<string, string>()
+  #made = 0
 
   /** @param options open the same data in a thread */
   constructor(bands: BandsClient, { sample, options }: { sample: boolean; options: BandsOptions }) {
     this.#bands = bands
     this.#sample = sample
+    this.#options = options
     this.#market = new Threads('ask', options, 1)
+    this.#returns = new Threads('ask', options, 1)
   }
 
   /** Starts the thread, so that its first question does not wait for that. */
@@ -31,7 +42,38 @@ export class Answers {
 
   /** The answer as JSON. Throws as the function of the library does. */
   ask(name: string, params: object): Promise<string> {
-    return questionNamed(name)?.long ? this.#market.run({ name, params }) : answered(this.#bands, name, params)
+    const thread = questionNamed(name)?.thread
+    if (thread === undefined) return answered(this.#bands, name, params)
+    return (thread === 'market' ? this.#market : this.#returns).run({ name, params })
+  }
+
+  /** Whether a question has a report page. */
+  isReported(name: string): boolean {
+    return questionNamed(name)?.thread === 'returns'
+  }
+
+  /** Makes a report page, and returns its number. Throws as the function of the library does, and Busy when stopped. */
+  async report(name: string, params: object): Promise<string> {
+    const threads = this.#returns
+    const page = await threads.run({ name, params, isPage: true }).catch(error => {
+      throw threads === this.#returns ? error : new Busy('it was stopped')
+    })
+    const number = String(++this.#made)
+    this.#pages.set(number, page)
+    for (const old of [...this.#pages.keys()].slice(0, -MOST_PAGES)) this.#pages.delete(old)
+    return number
+  }
+
+  /** A report page by its number; null if it is no longer kept. */
+  page(number: string): string | null {
+    return this.#pages.get(number) ?? null
+  }
+
+  /** Ends all questions of returns. */
+  async stop(): Promise<void> {
+    const threads = this.#returns
+    this.#returns = new Threads('ask', this.#options, 1)
+    await threads.close()
   }
 
   /** The answer of a tally in a sentence, a picture and tables. */
@@ -47,12 +89,14 @@ export class Answers {
       as_of: tickers.length === 0 ? null : formatDay(newest),
       tickers: tickers.map(({ ticker }) => ticker),
       sample: this.#sample,
+      forms: forms(),
       fields: this.#bands.fields().map(({ name, bands, summary }) => ({ name, bands, summary })),
     }
   }
 
   async close(): Promise<void> {
     await this.#market.close()
+    await this.#returns.close()
     await this.#bands.close()
   }
 }

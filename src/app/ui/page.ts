@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { builtText } from '../../core/built.js'
 import { dataScript, Html, html } from '../../core/html.js'
+import type { Form } from './forms.js'
 
 /** A page and its content policy. */
 export interface Page {
@@ -15,6 +16,7 @@ export interface First {
   as_of: string | null
   tickers: readonly string[]
   sample: boolean
+  forms: readonly Form[]
   fields: readonly { name: string; bands: readonly string[]; summary: string }[]
 }
 

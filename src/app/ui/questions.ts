@@ -1,10 +1,11 @@
 import type { Done, Handler } from '../../data/threads.js'
 import { type BandsClient, type BandsOptions, openBands } from '../client.js'
+import type { Reported } from '../present/prices.js'
 
 /** One question that the page may ask: a function of the library with the same parameters and the same answer. */
 interface Question {
-  /** It may take seconds, and is answered in a thread. */
-  long?: true
+  /** It may take seconds, and is answered in a thread: `market` for an instant, `returns` also for minutes. */
+  thread?: 'market' | 'returns'
   ask(bands: BandsClient, params: never): unknown
 }
 
@@ -19,8 +20,13 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
   now: { ask: (bands, params) => bands.now(params) },
   tally: { ask: (bands, params) => bands.tally(params) },
   explain: { ask: (bands, params) => bands.explain(params) },
-  screen: { long: true, ask: (bands, params) => bands.screen(params) },
-  changes: { long: true, ask: (bands, params) => bands.changes(params) },
+  screen: { thread: 'market', ask: (bands, params) => bands.screen(params) },
+  changes: { thread: 'market', ask: (bands, params) => bands.changes(params) },
+  study: { thread: 'returns', ask: (bands, params) => bands.study(params) },
+  backtest: { thread: 'returns', ask: (bands, params) => bands.backtest(params) },
+  grid: { thread: 'returns', ask: (bands, params) => bands.grid(params) },
+  compare: { thread: 'returns', ask: (bands, params) => bands.compare(params) },
+  sweep: { thread: 'returns', ask: (bands, params) => bands.sweep(params) },
 }
 
 /** Throws nothing for an unknown name: it is null. */
@@ -37,18 +43,21 @@ async function listed<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
 export interface AskTask {
   name: string
   params: object
+  /** Whether the answer is a report page. */
+  isPage?: boolean
 }
 
-/** Answers long questions in a thread, each as JSON. */
+/** Answers long questions in a thread, each as JSON or as a page. */
 export function begin(options: BandsOptions): Handler {
   let opened: Promise<BandsClient> | null = null
   return {
-    async answer({ name, params }: AskTask): Promise<Done<string>> {
+    async answer({ name, params, isPage }: AskTask): Promise<Done<string>> {
       opened ??= openBands(options)
       opened.catch(() => {
         opened = null
       })
-      return { result: await answered(await opened, name, params) }
+      const bands = await opened
+      return { result: await (isPage ? reported(bands, name, params) : answered(bands, name, params)) }
     },
   }
 }
@@ -56,4 +65,20 @@ export function begin(options: BandsOptions): Handler {
 /** The answer to a question as JSON. */
 export async function answered(bands: BandsClient, name: string, params: object): Promise<string> {
   return JSON.stringify(await questionNamed(name)!.ask(bands, params as never))
+}
+
+/** The answer to a question of returns as a report page. */
+async function reported(bands: BandsClient, name: string, params: object): Promise<string> {
+  const found = (await questionNamed(name)!.ask(bands, params as never)) as Reported
+  const { tickers, ...others } = params as { tickers?: readonly string[] }
+  const words = Object.entries(others).map(([param, value]) => `${param} ${textOf(value)}`)
+  const which =
+    tickers === undefined ? [] : [tickers.length > MOST_NAMED ? `${tickers.length} tickers` : tickers.join(' ')]
+  return bands.report(found, { command: `on the page: ${[name, ...which, ...words].join(', ')}` })
+}
+
+const MOST_NAMED = 10
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -138,14 +138,28 @@ async function answerTo(request: IncomingMessage, { answers, door }: Tools): Pro
   if (method === 'GET' && url.pathname === '/') return pageFor(url, headers, { answers, door })
   if (!door.isOpenTo(headers))
     return json(401, { error: 'unauthorized', message: 'open the page by the address that was printed.' })
-  if (method === 'GET') throw nothingAt(url.pathname)
+  if (method === 'GET') return reportAt(url.pathname, answers)
   if (method !== 'POST') return { ...message(405, 'The page asks by POST.'), headers: { allow: 'GET, POST' } }
   if (!door.isOwnPage(headers)) return json(403, { error: 'unauthorized', message: 'only the page itself may ask.' })
   const params = await bodyOf(request)
-  const [, kind, name = ''] = /^\/(api|draw)\/(\w+)$/.exec(url.pathname) ?? []
+  const [, kind, name = ''] = /^\/(api|draw|report)\/(\w+)$/.exec(url.pathname) ?? []
   if (kind === 'api' && answers.knows(name)) return { ...JSON_REPLY, body: await answers.ask(name, params) }
   if (kind === 'draw' && name === 'tally') return { ...HTML_REPLY, body: await answers.drawTally(params) }
+  if (kind === 'report' && answers.isReported(name))
+    return json(200, { page: `/report/${await answers.report(name, params)}` })
+  if (url.pathname === '/stop') {
+    await answers.stop()
+    return json(200, {})
+  }
   throw nothingAt(url.pathname)
+}
+
+/** A report has a content policy of its own. Here it is also apart from the page that shows it. */
+function reportAt(path: string, answers: Answers): Reply {
+  const body = answers.page(/^\/report\/(\d+)$/.exec(path)?.[1] ?? '')
+  if (body === null) throw nothingAt(path)
+  const policy = "sandbox allow-scripts allow-downloads; frame-ancestors 'self'"
+  return { status: 200, headers: { ...HTML_REPLY.headers, 'content-security-policy': policy }, body }
 }
 
 /** A token is exchanged for a cookie. The address then holds the question only. */

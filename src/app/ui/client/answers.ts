@@ -50,6 +50,12 @@ export class Answers {
     return this.#answer(slot, `/draw/${name}`, params, text => text) as Answer<string>
   }
 
+  /** The address of a report page. */
+  page(name: string, params: object): Answer<string> {
+    const read = (text: string): string => (JSON.parse(text) as { page: string }).page
+    return this.#answer('report', `/report/${name}`, params, read) as Answer<string>
+  }
+
   get isWaiting(): boolean {
     return [...this.#slots.values()].some(slot => slot.isWaiting)
   }

@@ -10,6 +10,10 @@ export interface Asked {
   tab: Tab
   /** The day of the chosen event. */
   date: string
+  /** The name of a form; empty: prices and events. */
+  view: string
+  /** The parameters of the form as JSON; empty before it was sent. */
+  query: string
 }
 
 export const TABS = ['matches', 'changes', 'now'] as const
@@ -23,6 +27,8 @@ const DEFAULTS: Asked = {
   list: '',
   tab: 'matches',
   date: '',
+  view: '',
+  query: '',
 }
 
 export function askedIn(search: string): Asked {

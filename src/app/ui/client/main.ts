@@ -7,13 +7,16 @@ import type { First } from '../page.js'
 import { subject } from './events.js'
 import { market } from './market.js'
 import { html, Page } from './page.js'
+import { study } from './study.js'
 
 const app = document.getElementById('app')!
 const first = JSON.parse(document.getElementById('first')!.textContent!) as First
 
 new Page(first, page => {
   document.title = `${page.asked.ticker} ${page.asked.field} · bands`
-  render(html`${head(page)}<div class="body">${market(page)}${subject(page)}</div>`, app)
+  const form = first.forms.find(({ name }) => name === page.asked.view)
+  const shown = form === undefined ? html`${market(page)}${subject(page)}` : html`${study(page, form)}`
+  render(html`${head(page)}<div class="body">${shown}</div>`, app)
   document.documentElement.dataset.answers = page.answers.isWaiting ? 'some' : 'all'
 })
 
@@ -34,7 +37,13 @@ function head(page: Page) {
   return html`<header>
     <a class="skip" href="#main">Skip to the chart</a>
     <h1>bands</h1>
-    <form onSubmit=${send}>
+    <nav aria-label="Questions">${[{ name: '', title: 'Events' }, ...page.first.forms].map(
+      ({ name, title }) =>
+        html`<button type="button" class="plain" aria-current=${name === page.asked.view && 'page'} onClick=${() => page.ask({ view: name, query: '' })}>${title}</button>`,
+    )}</nav>
+    ${
+      page.asked.view === '' &&
+      html`<form onSubmit=${send}>
       <label>Ticker <input name="ticker" list="tickers" size="8" value=${page.text('ticker')} spellcheck=${false} autocomplete="off"
         onInput=${(event: InputEvent) => page.typed.set('ticker', (event.target as HTMLInputElement).value)}
         onChange=${(event: InputEvent) => tickers.includes(chosen(event).toUpperCase()) && page.ask({ ticker: chosen(event).toUpperCase() })} /></label>
@@ -48,7 +57,8 @@ function head(page: Page) {
           name => html`<option value=${name}>${name}</option>`,
         )}</select></label>`
       }
-    </form>
+    </form>`
+    }
     <p class="quiet">${sample ? 'sample data' : `${tickers.length} tickers`}${as_of !== null && `, to ${as_of}`}</p>
   </header>`
 }

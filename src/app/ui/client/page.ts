@@ -16,13 +16,18 @@ export class Page {
   readonly typed = new Map<string, string>()
   readonly #draw: (page: Page) => void
   #isDrawing = false
+  /** Counts the questions that did not come from the page's own boxes. */
+  visit = 0
 
   constructor(first: First, draw: (page: Page) => void) {
     this.first = first
     this.asked = this.#known(askedIn(location.search))
     this.#draw = draw
     this.answers = new Answers(() => this.draw())
-    addEventListener('popstate', () => this.#take(askedIn(location.search)))
+    addEventListener('popstate', () => {
+      this.visit++
+      this.#take(askedIn(location.search))
+    })
     this.draw()
   }
 

@@ -1,0 +1,141 @@
+import type { Form, FormField } from '../forms.js'
+import { post } from './answers.js'
+import { refusal } from './events.js'
+import { html, type Page } from './page.js'
+
+type Params = Record<string, unknown>
+
+/** A question of returns: a form of its parameters, and the report in a frame. */
+export function study(page: Page, form: Form) {
+  const { query, view } = page.asked
+  const params = paramsIn(query)
+  const report = params === null ? null : page.answers.page(view, withTickers(page, params))
+  const send = (event: SubmitEvent): void => {
+    event.preventDefault()
+    page.ask({ query: JSON.stringify(paramsOf(event.target as HTMLFormElement, form)) })
+  }
+  const shown = params ?? firstParams(page, form)
+  const box = (field: FormField) => fieldBox(page, field, shown[field.name])
+  return html`<aside class="tall" aria-label="Question">
+      <form class="question" key=${`${view} ${page.visit}`} onSubmit=${send}>
+        <h2>${form.title}</h2>
+        <p class="quiet">${form.about}</p>
+        <label>Tickers <input name="tickers" defaultValue=${listText(shown.tickers)} placeholder=${`all ${page.first.tickers.length}`} autocomplete="off" /></label>
+        ${form.name === 'compare' && strategies(page, shown)}
+        ${form.first.map(box)}
+        <details><summary>${form.others.length} more</summary>${form.others.map(box)}</details>
+        <button class="control send">Run</button>
+      </form>
+    </aside>
+    <main id="main" aria-busy=${report?.isWaiting === true}>
+      ${report === null && html`<p class="quiet">Fill in the form and press Run. The report appears here; it counts in the trial log.</p>`}
+      ${report?.isWaiting && working()}
+      ${report !== null && refusal(report.refusal)}
+      ${
+        report?.value &&
+        html`<p class="quiet"><a href=${report.value} target="_blank">In a tab of its own</a></p>
+        <iframe title="Report" sandbox="allow-scripts allow-downloads" src=${report.value}></iframe>`
+      }
+    </main>`
+}
+
+function working() {
+  const stop = (): void => void post('/stop', {}).catch(() => {})
+  return html`<p role="status">Working… A question of many tickers takes a while.
+    <button type="button" class="control" onClick=${stop}>Stop</button></p>`
+}
+
+/** One parameter: a switch, a list of words, or a text. */
+function fieldBox(page: Page, { name, help, takes, words, isRequired }: FormField, value: unknown) {
+  const title = name.replaceAll('_', ' ')
+  const id = `field-${name}`
+  const text = listText(value)
+  const known = name === 'field' ? page.first.fields.map(field => field.name) : words
+  const about = html`<span class="quiet" id=${`${id}-help`}>${help}</span>`
+  if (takes === '')
+    return html`<div class="box"><label for=${id}><input type="checkbox" id=${id} name=${name} defaultChecked=${value === true} aria-describedby=${`${id}-help`} /> ${title}</label>${about}</div>`
+  const input =
+    known.length > 0 && known.length <= LONGEST_CHOICE
+      ? html`<select id=${id} name=${name} aria-describedby=${`${id}-help`}><option value=""></option>${known.map(
+          word => html`<option value=${word} selected=${word === text}>${word}</option>`,
+        )}</select>`
+      : html`<input id=${id} name=${name} defaultValue=${text} required=${isRequired} placeholder=${takes} list=${known.length > 0 && `${id}-words`}
+          autocomplete="off" aria-describedby=${`${id}-help`} />
+          ${known.length > 0 && html`<datalist id=${`${id}-words`}>${known.map(word => html`<option value=${word} />`)}</datalist>`}`
+  return html`<div class="box"><label for=${id}>${title}</label>${input}${about}</div>`
+}
+
+/** Longer lists of words are hints of a box. */
+const LONGEST_CHOICE = 8
+
+/** The texts of strategy files. */
+function strategies(page: Page, { strategies: texts }: Params) {
+  const known = Array.isArray(texts) ? texts.map(String) : EXAMPLES
+  const more = Number(page.typed.get('strategies') ?? known.length)
+  const add = (): void => {
+    page.typed.set('strategies', String(more + 1))
+    page.draw()
+  }
+  return html`${Array.from({ length: more }, (_, i) => {
+    const id = `strategy-${i + 1}`
+    return html`<div class="box"><label for=${id}>strategy ${i + 1}</label>
+      <textarea class="code" id=${id} name="strategies" rows="5" spellcheck=${false} defaultValue=${known[i] ?? ''}></textarea></div>`
+  })}
+  <button type="button" class="control" onClick=${add}>Add a strategy</button>`
+}
+
+const EXAMPLES = [5, 20].map(
+  hold => `name: hold ${hold}\nentry:\n  field: rsi_zone\n  bands: [oversold]\nexit:\n  hold: ${hold}\n`,
+)
+
+/** The form begins with the events of the chart. */
+function firstParams({ asked: { ticker, field, band, when } }: Page, { name }: Form): Params {
+  const events = field === '' ? { when } : { field, band }
+  if (name === 'sweep') return { tickers: ticker }
+  if (name === 'compare') return { tickers: ticker }
+  if (name === 'backtest') return { tickers: ticker, ...events, hold: '20' }
+  return { tickers: ticker, ...events, ...(name === 'grid' && { vary: 'hold=5,10,20' }) }
+}
+
+function listText(value: unknown): string {
+  return Array.isArray(value) ? value.join(', ') : value === undefined ? '' : String(value)
+}
+
+/** The filled fields, as the library takes them. */
+function paramsOf(element: HTMLFormElement, { first, others }: Form): Params {
+  const data = new FormData(element)
+  const text = (name: string): string => String(data.get(name) ?? '').trim()
+  const params: Params = {}
+  const tickers = text('tickers')
+    .split(/[\s,]+/)
+    .filter(Boolean)
+  if (tickers.length > 0) params.tickers = tickers.map(ticker => ticker.toUpperCase())
+  const written = data
+    .getAll('strategies')
+    .map(String)
+    .filter(one => one.trim() !== '')
+  if (written.length > 0) params.strategies = written
+  for (const { name, takes } of [...first, ...others]) {
+    if (takes === '') {
+      if (data.has(name)) params[name] = true
+    } else if (text(name) !== '') {
+      // Several keys of a grid are parted by semicolons.
+      params[name] = name === 'vary' ? text(name).split(/\s*;\s*/) : text(name)
+    }
+  }
+  return params
+}
+
+/** null before the form was sent, and for a text that is no object. */
+function paramsIn(query: string): Params | null {
+  try {
+    const params: unknown = JSON.parse(query || 'null')
+    return typeof params === 'object' && params !== null && !Array.isArray(params) ? (params as Params) : null
+  } catch {
+    return null
+  }
+}
+
+function withTickers({ first }: Page, { tickers = first.tickers, ...params }: Params): Params {
+  return { tickers, ...params }
+}
