@@ -37,7 +37,7 @@ import type { Backtest, Comparison, Grid } from '../research/backtest/result.js'
 import { type Changes, changes, type Screen, screen } from '../research/screen/screen.js'
 import type { EventStudy } from '../research/study/result.js'
 import type { Sweep } from '../research/sweep/result.js'
-import { Pages, pagesOf } from './client/pages.js'
+import { Pages, pagesOf, type TickerAnswers } from './client/pages.js'
 import type { OwnFields } from './client/questions.js'
 import {
   CACHE_BYTES,
@@ -52,7 +52,7 @@ import {
 import type { FetchOptions, UpdateOptions } from './open/fetching.js'
 import { type DatabaseChoice, databasePath } from './open/paths.js'
 import type { Reported } from './present/prices.js'
-import type { Credits, Remote, TickerPages, TransportOptions } from './remote/remote.js'
+import type { Credits, Remote, TransportOptions } from './remote/remote.js'
 
 /** `step` reports the progress of long work. It is called often, and its text is only made on demand. */
 interface ProgressOptions {
@@ -226,7 +226,7 @@ export class RemoteClient extends Studies {
     return this.#remote.pages.account()
   }
 
-  protected get pages(): TickerPages {
+  protected get pages(): TickerAnswers {
     return this.#remote.pages
   }
 
@@ -380,7 +380,7 @@ export class BandsClient extends Studies {
     this.withholds = this.tier !== null
   }
 
-  protected get pages() {
+  protected get pages(): TickerAnswers {
     return pagesOf(this.#local)
   }
 

@@ -3,11 +3,15 @@ import { type BarsParams, parseBars } from '../../core/params/pages.js'
 import { parseSearch, type SearchParams } from '../../core/params/search.js'
 import { parseSummary, type SummaryParams } from '../../core/params/summary.js'
 import type { Local } from '../../data/local/local.js'
-import type { SummaryPage, TickerPages } from '../remote/remote.js'
+import type { SummaryPage } from '../remote/remote.js'
 import { Questions } from './questions.js'
 
 /** The questions about tickers and prices, answered by a database or a server with the same pages. */
-type Answers = Pick<TickerPages, 'summary' | 'search' | 'barsPage'>
+export interface TickerAnswers {
+  summary(params: object): Promise<SummaryPage>
+  search(params: object): Promise<SearchPage>
+  barsPage(params: object): Promise<BarsPage>
+}
 
 /** Questions that are answered by the page, with the bodies of `GET /v1/summary`, `/v1/search` and `/v1/ohlcv`. */
 export abstract class Pages extends Questions {
@@ -29,11 +33,11 @@ export abstract class Pages extends Questions {
     return this.pages.barsPage(params)
   }
 
-  protected abstract get pages(): Answers
+  protected abstract get pages(): TickerAnswers
 }
 
 /** The pages of the database here. */
-export function pagesOf(local: Local): Answers {
+export function pagesOf(local: Local): TickerAnswers {
   return {
     async summary(params) {
       const read = parseSummary(params)

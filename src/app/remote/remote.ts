@@ -68,7 +68,7 @@ export interface NewPage extends Omit<RemotePage, 'page' | 'note'> {
 }
 
 export type { Allowance, Credits } from './answer.js'
-export type { SummaryPage, TickerPages } from './ticker-pages.js'
+export type { SummaryPage } from './ticker-pages.js'
 export type { TransportOptions } from './transport.js'
 
 export interface RemoteOptions extends TransportOptions {
@@ -100,7 +100,7 @@ export class Remote implements Source {
     this.#fields = fields
   }
 
-  /** Questions besides events and scans. */
+  /** @internal Questions besides events and scans. */
   get pages(): TickerPages {
     this.#pages ??= new TickerPages(this.#transport)
     return this.#pages
