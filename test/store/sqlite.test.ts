@@ -219,6 +219,10 @@ describe('a SQLite file', () => {
     const db = new Database(path)
     db.exec('DROP TABLE about; PRAGMA user_version = 8')
     db.close()
+    // Until then it answers, for no question reads the table.
+    const before = openSqlite(path, { readonly: true })
+    expect([(await before.tickers()).length > 0, await before.verify()]).toEqual([true, []])
+    await before.close()
     const said: string[] = []
     const store = openSqlite(path, { readonly: false, notice: sentence => said.push(sentence) })
     const file = new Database(path, { readonly: true })

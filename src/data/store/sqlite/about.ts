@@ -28,6 +28,9 @@ const ROWS: readonly (readonly [name: string, about: string])[] = [
   ['about', 'This list.'],
 ]
 
+/** The version of the schema that brought the table. */
+const SINCE = 9
+
 export const CREATE_ABOUT = 'CREATE TABLE about (name TEXT PRIMARY KEY, about TEXT NOT NULL) STRICT'
 
 interface Reader {
@@ -50,7 +53,8 @@ export function putAbout(db: Writer): void {
   for (const row of ROWS) db.run('INSERT INTO about (name, about) VALUES (?, ?)', ...row)
 }
 
-export function aboutDamages(db: Reader): Damage[] {
-  if (isAsWritten(db)) return []
+/** @param schema a file of an earlier version has no such table */
+export function aboutDamages(db: Reader, schema: number): Damage[] {
+  if (schema < SINCE || isAsWritten(db)) return []
   return [{ ticker: '', what: 'the table about was changed', mend: remedy('rebuild') }]
 }

@@ -14,7 +14,7 @@ import { Meta } from './meta.js'
 import { schemaOf } from './migrations.js'
 import { pagesIn, removePulled } from './pages.js'
 import { allSeries, barChunks, entryRow, entryRows, findSeries, securityRows, sheetRows, tailOf } from './read.js'
-import { DATA, MIGRATIONS, TICKERS, type TickerRow } from './schema.js'
+import { DATA, MIGRATIONS, OLDEST_READ, TICKERS, type TickerRow } from './schema.js'
 import { WriterLock, withWriterLock } from './writer-lock.js'
 
 // A question loads neither what writes nor what verifies.
@@ -27,7 +27,7 @@ interface SqliteOptions {
 }
 
 /**
- * The store as one SQLite file. Throws StorageError if it cannot be opened or has no tables; throws Busy if its schema
+ * The store as one SQLite file. Throws StorageError if it cannot be opened, has no tables or is too old. Throws Busy if its schema
  * needs an upgrade while another process is writing.
  */
 export function openSqlite(path: string, { readonly, notice }: SqliteOptions): Store {
@@ -35,12 +35,12 @@ export function openSqlite(path: string, { readonly, notice }: SqliteOptions): S
     ? openForReading(path, DATA)
     : openForWriting(path, DATA, notice, (db, steps) => withWriterLock(path, db, steps))
   const schema = schemaOf(db)
-  if (schema === MIGRATIONS.length) return storeIn(new Session(path, db, DATA))
+  if (schema >= OLDEST_READ) return storeIn(new Session(path, db, DATA))
   db.close()
   if (schema > 0) {
     const steps = `(schema ${schema}, this one needs ${MIGRATIONS.length})`
     throw new StorageError(`${path} was made by an older bands ${steps}; a rebuild brings it up to date`, {
-      remedy: remedy('rebuild'),
+      remedy: remedy('rebuild', [], { db: path }),
     })
   }
   throw new StorageError(`${path} is an empty file; an import makes a database of it`, {

@@ -15,7 +15,7 @@ import { TICKERS, type TickerRow } from './schema.js'
 /** Reads all data as questions do, and checks that nothing is missing. */
 export function verifySession(db: Session): Damage[] {
   const damages = structureOf(db)
-  damages.push(...metaDamages(db), ...aboutDamages(db))
+  damages.push(...metaDamages(db), ...aboutDamages(db, db.schema))
   damages.push(...listDamages(db.all<ListedItem>(lostRows()), db.all<ListedItem>(strangeRows())))
   const derived = db.get<{ value: string }>(DEFINITIONS)?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
   for (const entry of db.all<TickerRow>(`${TICKERS} ORDER BY ticker`))
