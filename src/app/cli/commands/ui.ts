@@ -3,6 +3,7 @@ import { formatDay } from '../../../core/model/day.js'
 import { integerOf } from '../../../core/params/kinds.js'
 import { optionsOf, withDefault } from '../../../core/params/row.js'
 import type { BandsOptions } from '../../client.js'
+import { SAMPLE } from '../../open/paths.js'
 import type { Command } from '../command.js'
 import { ownFieldsPath } from '../config.js'
 import type { Context } from '../context.js'
@@ -35,7 +36,7 @@ const uiCommand: Command = {
     const opened = await openLocal({ ...context.choice, ...view, fields, cacheBytes: CACHE_BYTES })
     const { path, sample } = opened
     const bands = new BandsClient(opened, { path, sample, tier: config.tier, ledger: context.choice })
-    const answers = new Answers(bands, { sample, options: await threadOptions(context, sample ? undefined : path) })
+    const answers = new Answers(bands, { sample, options: await threadOptions(context, sample ? SAMPLE : path) })
     context.hush()
     const onFault = (error: unknown): void => void context.notice(`a fault: ${(error as Error).stack ?? error}`)
     const running = await startUi(answers, { port, onFault }).catch(async error => {
@@ -55,11 +56,11 @@ const uiCommand: Command = {
   },
 }
 
-/** How a thread opens the same data. @param db undefined: the sample */
-async function threadOptions({ config, world }: Context, db: string | undefined): Promise<BandsOptions> {
+/** How a thread opens the same data. */
+async function threadOptions({ config, world }: Context, db: string): Promise<BandsOptions> {
   const file = ownFieldsPath(config, world.env)
   return {
-    ...(db !== undefined && { db }),
+    db,
     ...(config.tier !== null && { tier: config.tier }),
     ...(config.as_of !== null && { asOf: formatDay(config.as_of) }),
     ...(config.threads !== undefined && { threads: config.threads }),
