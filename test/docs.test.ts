@@ -34,9 +34,9 @@ describe.each(PAGES)('%s', page => {
   }
 
   for (const session of sessions(text)) {
-    // Studies take seconds; the README has one of each.
+    // Studies and SQL take seconds; the README has one of each study.
     const shows =
-      page !== 'README.md' && /^bands (study|sweep|backtest|compare) /.test(session.command) ? notInQuick : it
+      page !== 'README.md' && /^bands (study|sweep|backtest|compare|sql) /.test(session.command) ? notInQuick : it
     shows(`shows what ${session.command} prints`, async () => {
       const printed = await typed(session.command, home)
       if (WRITE && !session.output.split('\n').includes(ELIDED)) written.set(session, printed)

@@ -78,6 +78,7 @@ export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   'test/remote/waits.test.ts': ['test/remote/faults.test.ts'],
   // What is delivered, and how fast it is.
   'test/package.test.ts': ['test/library.test.ts'],
+  'test/recipes.test.ts': ['test/cli/sql.test.ts'],
   'test/site.test.ts': ['test/docs.test.ts'],
   'test/release.test.ts': ['test/walls.test.ts'],
   'test/container.test.ts': ['test/cli/serve.test.ts'],
