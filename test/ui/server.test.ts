@@ -163,6 +163,33 @@ describe('what is answered', () => {
     expect((await post('/report/study', { tickers: ['AAPL'], field: 'rsi_zone', reps: 99 })).status).toBe(200)
   })
 
+  test('keeps watch lists and named conditions as the commands do', async () => {
+    const changed = async (action: string, params: object) => {
+      const { status, body } = await post(`/lists/${action}`, params)
+      return [status, JSON.parse(body)]
+    }
+    const tech = { name: 'tech', condition: null, tickers: ['AAPL', 'GSPC'] }
+    expect(await changed('add', { name: 'tech', tickers: ['aapl', 'GSPC'] })).toEqual([200, tech])
+    expect(JSON.parse((await typed(`watch show tech --json --db ${db}`)).out)).toMatchObject({ tickers: tech.tickers })
+    const dip = { name: 'dip', condition: 'rsi_zone = oversold', meaning: 'rsi_zone = oversold' }
+    expect(await changed('add_condition', { name: '@Dip', condition: 'rsi_zone=oversold' })).toEqual([200, dip])
+    expect((await post('/api/screen', { when: '@dip' })).status).toBe(200)
+    expect((await changed('all', {}))[1].map((list: { name: string }) => list.name)).toEqual(['dip', 'tech'])
+    expect(await changed('remove', { name: 'tech', tickers: ['GSPC'] })).toEqual([200, { ...tech, tickers: ['AAPL'] }])
+    expect(await changed('remove', { name: 'tech' })).toEqual([200, null])
+    expect(await changed('remove_condition', { name: '@dip' })).toEqual([200, { name: 'dip', users: [] }])
+    for (const [action, params, says] of [
+      ['add', { name: '1', tickers: ['AAPL'] }, 'name'],
+      ['add', { name: 'x', tickers: ['<img>'] }, 'ticker'],
+      ['add', { nam: 'x' }, 'nam'],
+      ['add_condition', { name: 'x', condition: 'rsi_zoen = oversold' }, 'rsi_zone'],
+      ['remove', { name: 'none' }, 'none'],
+    ] as const)
+      expect((await changed(action, params))[1].message, action).toContain(says)
+    expect((await changed('add', { name: '1', tickers: ['AAPL'] }))[0]).toBe(400)
+    expect((await changed('drop', {}))[0]).toBe(404)
+  })
+
   test('has a field in a form for each parameter', () => {
     for (const { name, first, others } of forms()) {
       const names = [...first, ...others].map(field => field.name)

@@ -1,4 +1,4 @@
-import { NotFound, remedy, sentence, suggest, wrong } from '../../core/errors.js'
+import { NotFound, remedy, sentence, wrong } from '../../core/errors.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { count } from '../../core/numbers.js'
 import { tickerValue } from '../../core/params/values.js'
@@ -67,30 +67,10 @@ export function isPooled(args: Args): boolean {
 async function watchedTickers(context: Context, args: Args, asOf: Local | null): Promise<string[]> {
   const names = args.list('watch')
   if (names.length === 0) return []
-  const all = await allLists(context)
+  const { allLists, listNamed } = await import('../open/lists.js')
+  const all = await allLists(context.choice)
   const found = names.map(name => tickersOf(context, listNamed(name, all), asOf))
   return (await Promise.all(found)).flat()
-}
-
-export async function allLists(context: Context): Promise<readonly NamedList[]> {
-  const { openListsForReading } = await import('../open/database.js')
-  const lists = await openListsForReading(context.choice)
-  const all = await lists?.all()
-  // A reader that stays open keeps a writer from tidying up the file.
-  await lists?.close()
-  return all ?? []
-}
-
-/** Throws NotFound with the nearest name. */
-export function listNamed(name: string, all: readonly NamedList[]): NamedList {
-  const found = all.find(list => list.name.toLowerCase() === name.toLowerCase())
-  if (found !== undefined) return found
-  const names = all.map(list => list.name)
-  const known = names.length === 0 ? 'none is made yet' : `there are ${names.join(', ')}`
-  throw new NotFound(`there is no list ${JSON.stringify(name)}; ${known}.`, suggest(name, names), {
-    missing: { kind: 'list', name },
-    remedy: remedy('watch add', [name, 'TICKER']),
-  })
 }
 
 /** The tickers whose last daily bar fulfils a condition; may be empty. */

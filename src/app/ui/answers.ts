@@ -1,13 +1,23 @@
 import { version } from '../../core/built.js'
 import { Busy } from '../../core/errors.js'
 import { formatDay } from '../../core/model/day.js'
+import type { Written } from '../../core/params/row.js'
 import { Threads } from '../../data/threads.js'
 import type { BandsClient, BandsOptions } from '../client.js'
 import { describeTallyPage } from '../present/tally.js'
 import { leadOf } from '../report/report.js'
 import { forms } from './forms.js'
+import { type ListsChoice, listsActionNamed } from './lists.js'
 import type { First } from './page.js'
 import { type AskTask, answered, questionNamed } from './questions.js'
+
+/** How the data of the page are opened. */
+export interface Opening extends ListsChoice {
+  /** Whether the bundled sample answers. */
+  sample: boolean
+  /** Open the same data in a thread. */
+  options: BandsOptions
+}
 
 /** Report pages that are kept, the newest. */
 const MOST_PAGES = 20
@@ -16,16 +26,17 @@ const MOST_PAGES = 20
 export class Answers {
   readonly #bands: BandsClient
   readonly #sample: boolean
+  readonly #lists: ListsChoice
   readonly #market: Threads<AskTask, string>
   #returns: Threads<AskTask, string>
   readonly #options: BandsOptions
   readonly #pages = new Map<string, string>()
   #made = 0
 
-  /** @param options open the same data in a thread */
-  constructor(bands: BandsClient, { sample, options }: { sample: boolean; options: BandsOptions }) {
+  constructor(bands: BandsClient, { sample, options, choice, fields }: Opening) {
     this.#bands = bands
     this.#sample = sample
+    this.#lists = { choice, fields }
     this.#options = options
     this.#market = new Threads('ask', options, 1)
     this.#returns = new Threads('ask', options, 1)
@@ -45,6 +56,11 @@ export class Answers {
     const thread = questionNamed(name)?.thread
     if (thread === undefined) return answered(this.#bands, name, params)
     return (thread === 'market' ? this.#market : this.#returns).run({ name, params })
+  }
+
+  /** Reads or changes the watch lists and named conditions; null for an unknown action. */
+  lists(action: string, params: object): Promise<unknown> | null {
+    return listsActionNamed(action)?.(this.#lists, params as Written) ?? null
   }
 
   /** Whether a question has a report page. */

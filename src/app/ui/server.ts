@@ -142,11 +142,15 @@ async function answerTo(request: IncomingMessage, { answers, door }: Tools): Pro
   if (method !== 'POST') return { ...message(405, 'The page asks by POST.'), headers: { allow: 'GET, POST' } }
   if (!door.isOwnPage(headers)) return json(403, { error: 'unauthorized', message: 'only the page itself may ask.' })
   const params = await bodyOf(request)
-  const [, kind, name = ''] = /^\/(api|draw|report)\/(\w+)$/.exec(url.pathname) ?? []
+  const [, kind, name = ''] = /^\/(api|draw|report|lists)\/(\w+)$/.exec(url.pathname) ?? []
   if (kind === 'api' && answers.knows(name)) return { ...JSON_REPLY, body: await answers.ask(name, params) }
   if (kind === 'draw' && name === 'tally') return { ...HTML_REPLY, body: await answers.drawTally(params) }
   if (kind === 'report' && answers.isReported(name))
     return json(200, { page: `/report/${await answers.report(name, params)}` })
+  if (kind === 'lists') {
+    const found = answers.lists(name, params)
+    if (found !== null) return json(200, await found)
+  }
   if (url.pathname === '/stop') {
     await answers.stop()
     return json(200, {})
@@ -223,7 +227,7 @@ function refusal(error: unknown, onFault: UiOptions['onFault']): Reply {
 const JSON_REPLY = { status: 200, headers: { 'content-type': 'application/json' } }
 const HTML_REPLY = { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } }
 
-function json(status: number, body: object): Reply {
+function json(status: number, body: unknown): Reply {
   return { ...JSON_REPLY, status, body: JSON.stringify(body) }
 }
 

@@ -18,7 +18,7 @@ export async function servedUi(db: string): Promise<Served> {
   const opened = await openLocal({ db, fields })
   const bands = new BandsClient(opened, { path: db, ledger: null })
   const faults: unknown[] = []
-  const answers = new Answers(bands, { sample: false, options: { db, ledger: false } })
+  const answers = new Answers(bands, { sample: false, options: { db, ledger: false }, choice: { db }, fields })
   const running = await startUi(answers, { port: 0, onFault: error => faults.push(error) })
   return { ...running, bands, faults, port: Number(new URL(running.url).port) }
 }

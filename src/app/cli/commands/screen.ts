@@ -11,13 +11,14 @@ import {
   subjectsNamed,
 } from '../../../research/screen/screen.js'
 import { openLists } from '../../open/database.js'
+import { allLists } from '../../open/lists.js'
 import { checkDisplay, describeChanges, describeScreen, MOST_LISTED } from '../../present/screen.js'
 import { webhookUrl } from '../../remote/webhook.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import { textOf } from '../formats.js'
 import { POOLED, WIDE } from '../options.js'
-import { allLists, marketTickers } from '../tickers.js'
+import { marketTickers } from '../tickers.js'
 
 const { when: _when, as_of: _asOf, ...OPTIONS } = SCREEN
 
@@ -144,7 +145,7 @@ async function showChanges(
   tickers: number,
 ): Promise<void> {
   await post(found)
-  const watched = new Set((await allLists(context)).flatMap(list => list.tickers))
+  const watched = new Set((await allLists(context.choice)).flatMap(list => list.tickers))
   await context.show(describeChanges(found, tickers, watched), { wide: args.flag('wide') })
   await context.noticeOmitted(found.omitted ?? [])
   if (found.changes.length > 0) return

@@ -36,7 +36,8 @@ const uiCommand: Command = {
     const opened = await openLocal({ ...context.choice, ...view, fields, cacheBytes: CACHE_BYTES })
     const { path, sample } = opened
     const bands = new BandsClient(opened, { path, sample, tier: config.tier, ledger: context.choice })
-    const answers = new Answers(bands, { sample, options: await threadOptions(context, sample ? SAMPLE : path) })
+    const options = await threadOptions(context, sample ? SAMPLE : path)
+    const answers = new Answers(bands, { sample, options, choice: context.choice, fields })
     context.hush()
     const onFault = (error: unknown): void => void context.notice(`a fault: ${(error as Error).stack ?? error}`)
     const running = await startUi(answers, { port, onFault }).catch(async error => {

@@ -1,3 +1,5 @@
+import type { NamedList } from '../../../core/source.js'
+
 /** An answer as far as it is known. The one before is shown until the next is there. */
 export interface Answer<Value = unknown> {
   value: Value | null
@@ -50,6 +52,11 @@ export class Answers {
     return this.#answer(slot, `/draw/${name}`, params, text => text) as Answer<string>
   }
 
+  /** The watch lists and named conditions. */
+  lists(): Answer<NamedList[]> {
+    return this.#answer('lists', '/lists/all', {}, JSON.parse) as Answer<NamedList[]>
+  }
+
   /** The address of a report page. */
   page(name: string, params: object): Answer<string> {
     const read = (text: string): string => (JSON.parse(text) as { page: string }).page
@@ -60,9 +67,12 @@ export class Answers {
     return [...this.#slots.values()].some(slot => slot.isWaiting)
   }
 
-  /** Asks again the next time. */
+  /** Asks again the next time; until then the answer stays. */
   forget(...slots: string[]): void {
-    for (const slot of slots) this.#slots.delete(slot)
+    for (const slot of slots) {
+      const known = this.#slots.get(slot)
+      if (known !== undefined) this.#slots.set(slot, { ...known, question: '', isWaiting: false })
+    }
   }
 
   #answer(slot: string, path: string, params: object, read: (text: string) => unknown): Answer {

@@ -2,7 +2,7 @@ import type { ExportedEvent } from '../../../core/model/event.js'
 import { count, whole } from '../../../core/numbers.js'
 import type { Changes, Screen } from '../../../research/screen/screen.js'
 import type { FieldState, Now } from '../../../research/tally/now.js'
-import type { Answer } from './answers.js'
+import { type Answer, post } from './answers.js'
 import { TABS, type Tab } from './asked.js'
 import { refusal } from './events.js'
 import { html, type Page } from './page.js'
@@ -38,39 +38,125 @@ function turn(page: Page, { key, currentTarget }: KeyboardEvent): void {
 }
 
 function conditionForm(page: Page) {
-  const { answers } = page
-  const named = answers.of<Record<string, string>>('conditions', {})
+  const { when } = page.asked
+  const lists = page.answers.lists()
+  const named = (lists.value ?? []).filter(list => list.condition !== null)
   const send = (event: SubmitEvent): void => {
     event.preventDefault()
     page.ask({ when: page.text('when').trim(), tab: 'matches' })
   }
+  const isNamed = named.some(({ name }) => when === `@${name}`)
   return html`<form onSubmit=${send}>
-    <label for="when">Condition</label>
-    <div class="line">
-      <input id="when" class="code" value=${page.text('when')} spellcheck=${false} autocomplete="off"
-        onInput=${(event: InputEvent) => page.typed.set('when', (event.target as HTMLInputElement).value)} />
-      <button class="control">Find</button>
-    </div>
-    ${refusal(named.refusal)}
-    <ul class="chips" aria-label="Named conditions">${Object.entries(named.value ?? {}).map(
-      ([
+      <label for="when">Condition</label>
+      <div class="line">
+        <input id="when" class="code" value=${page.text('when')} spellcheck=${false} autocomplete="off"
+          onInput=${(event: InputEvent) => page.typed.set('when', (event.target as HTMLInputElement).value)} />
+        <button class="control">Find</button>
+      </div>
+    </form>
+    ${refusal(lists.refusal)}
+    <ul class="chips" aria-label="Named conditions">${named.map(
+      ({
         name,
-        text,
-      ]) => html`<li><button type="button" class="control" title=${text} aria-pressed=${page.asked.when === `@${name}`}
+        condition,
+      }) => html`<li key=${name}><button type="button" class="control" title=${condition} aria-pressed=${when === `@${name}`}
         onClick=${() => page.ask({ when: `@${name}`, tab: 'matches' })}>@${name}</button></li>`,
     )}</ul>
-  </form>`
+    ${
+      isNamed
+        ? html`<button type="button" class="control" onClick=${() => {
+            page.ask({ when: named.find(({ name }) => when === `@${name}`)!.condition! })
+            change(page, 'remove_condition', { name: when })
+          }}>Remove ${when}</button>`
+        : nameForm('Keep the condition as', 'Keep', name => change(page, 'add_condition', { name, condition: when }))
+    }
+    ${listForm(page)}
+    ${refusal(page.typed.get('change refusal') ?? null)}`
 }
 
-/** The tickers of the chosen list; none for all. */
-export function tickersOf(_page: Page): { tickers?: readonly string[] } {
-  return {}
+/** The tickers that are looked at: all of them, or a watch list, which the chosen ticker can join or leave. */
+function listForm(page: Page) {
+  const { list, ticker } = page.asked
+  const lists = (page.answers.lists().value ?? []).filter(({ condition }) => condition === null)
+  const chosen = lists.find(({ name }) => name === list)
+  const isIn = chosen?.tickers.includes(ticker) === true
+  const toList = (event: Event): void => page.ask({ list: (event.target as HTMLSelectElement).value })
+  return html`<div class="line lists">
+      <label>Among <select value=${chosen === undefined ? '' : list} onChange=${toList}><option value="">all tickers</option>${lists.map(
+        ({ name, tickers }) => html`<option value=${name}>${name} (${tickers.length})</option>`,
+      )}</select></label>
+      ${
+        chosen !== undefined &&
+        html`<button type="button" class="control" onClick=${() =>
+          change(page, isIn ? 'remove' : 'add', {
+            name: list,
+            tickers: [ticker],
+          })}>${isIn ? '−' : '+'} ${ticker}</button>`
+      }
+    </div>
+    ${
+      chosen !== undefined &&
+      html`<button type="button" class="control" onClick=${() => {
+        page.ask({ list: '' })
+        change(page, 'remove', { name: list })
+      }}>Remove the list ${list}</button>`
+    }
+    ${
+      chosen === undefined &&
+      nameForm(`Begin a list with ${ticker} as`, 'Begin', name => change(page, 'add', { name, tickers: [ticker] }))
+    }`
+}
+
+/** A box for a name, and a button that uses it. */
+function nameForm(label: string, verb: string, use: (name: string) => void) {
+  const send = (event: SubmitEvent): void => {
+    event.preventDefault()
+    const form = event.target as HTMLFormElement
+    use(String(new FormData(form).get('name')).trim())
+    form.reset()
+  }
+  return html`<details><summary>${label} …</summary><form class="line" onSubmit=${send}>
+    <input name="name" aria-label=${`${label}: name`} required autocomplete="off" /><button class="control">${verb}</button></form></details>`
+}
+
+/** Changes the lists, and asks for them again. A refusal is shown below. */
+function change(page: Page, action: string, params: object): void {
+  post(`/lists/${action}`, params)
+    .then(
+      () => page.typed.delete('change refusal'),
+      (error: Error) => page.typed.set('change refusal', error.message),
+    )
+    .finally(() => {
+      page.answers.forget('lists', 'screen')
+      page.draw()
+    })
+}
+
+/** The tickers of the chosen list, `all`, or null as long as the lists are not known. */
+function tickersOf(page: Page): readonly string[] | 'all' | null {
+  const { list } = page.asked
+  if (list === '') return 'all'
+  const { value, isWaiting } = page.answers.lists()
+  if (value === null && isWaiting) return null
+  return value?.find(({ name, condition }) => name === list && condition === null)?.tickers ?? 'all'
+}
+
+/** A question about the tickers that are looked at. An empty list has no answer. */
+function amongThem<Value>(
+  page: Page,
+  slot: 'screen' | 'changes',
+  params: object,
+  read: (value: Value) => [string, Row[]],
+) {
+  const tickers = tickersOf(page)
+  if (tickers === null) return html`<p class="quiet" role="status">Looking…</p>`
+  if (tickers.length === 0) return html`<p class="quiet" role="status">The list has no tickers.</p>`
+  return listOf(page.answers.of<Value>(slot, { ...params, ...(tickers !== 'all' && { tickers }) }), read)
 }
 
 function matches(page: Page) {
   const { when, ticker } = page.asked
-  const found = page.answers.of<Screen>('screen', { when, ...tickersOf(page) })
-  return listOf(found, ({ matches, scanned, stale, as_of }) => [
+  return amongThem<Screen>(page, 'screen', { when }, ({ matches, scanned, stale, as_of }) => [
     `${whole(matches.length)} of ${count(scanned, 'ticker')}, ${as_of}${stale === 0 ? '' : `; ${whole(stale)} without a bar in the last week`}`,
     matches.map(match => ({
       key: match.ticker,
@@ -85,7 +171,6 @@ function matches(page: Page) {
 
 function changes(page: Page) {
   const { ticker, field, band } = page.asked
-  const found = page.answers.of<Changes>('changes', { timeframe: 'daily', ...tickersOf(page) })
   const rowOf = (change: ExportedEvent): Row => ({
     key: `${change.ticker} ${change.field} ${change.date}`,
     name: change.ticker,
@@ -94,7 +179,7 @@ function changes(page: Page) {
     isChosen: change.ticker === ticker && change.field === field && change.band === band,
     choose: () => page.ask({ ticker: change.ticker, field: change.field, band: change.band, date: change.date }),
   })
-  return listOf(found, ({ changes, since, as_of }) => [
+  return amongThem<Changes>(page, 'changes', { timeframe: 'daily' }, ({ changes, since, as_of }) => [
     `${count(changes.length, 'change')} after ${since}, as of ${as_of}`,
     changes.map(rowOf),
   ])

@@ -1,0 +1,161 @@
+import { NotFound, quoted, remedy, sentence, suggest, wrong } from '../../core/errors.js'
+import type { FieldSet } from '../../core/fields/index.js'
+import { refuse } from '../../core/params/values.js'
+import type { Lists, NamedList } from '../../core/source.js'
+import { openLists, openListsForReading } from './database.js'
+import type { DatabaseChoice } from './paths.js'
+
+/** The user's watch lists and named conditions: read, added and removed. */
+
+export async function allLists(choice: DatabaseChoice): Promise<readonly NamedList[]> {
+  const lists = await openListsForReading(choice)
+  const all = await lists?.all()
+  // A reader that stays open keeps a writer from tidying up the file.
+  await lists?.close()
+  return all ?? []
+}
+
+/** Throws NotFound with the nearest name. */
+export function listNamed(name: string, all: readonly NamedList[]): NamedList {
+  const found = all.find(list => list.name.toLowerCase() === name.toLowerCase())
+  if (found !== undefined) return found
+  const names = all.map(list => list.name)
+  const known = names.length === 0 ? 'none is made yet' : `there are ${names.join(', ')}`
+  throw new NotFound(`there is no list ${JSON.stringify(name)}; ${known}.`, suggest(name, names), {
+    missing: { kind: 'list', name },
+    remedy: remedy('watch add', [name, 'TICKER']),
+  })
+}
+
+export type NamedCondition = NamedList & { condition: string }
+
+export function conditionsAmong(all: readonly NamedList[]): NamedCondition[] {
+  return all.flatMap(({ condition, ...list }) => (condition === null ? [] : [{ ...list, condition }]))
+}
+
+/** Throws NotFound with the nearest name. */
+export function conditionNamed(typed: string, all: readonly NamedCondition[]): NamedCondition {
+  const name = typed.replace(/^@/, '')
+  const found = all.find(one => one.name.toLowerCase() === name.toLowerCase())
+  if (found !== undefined) return found
+  const names = all.map(one => one.name)
+  const known = names.length === 0 ? 'none has a name yet' : `there are ${names.map(one => `@${one}`).join(', ')}`
+  throw new NotFound(`there is no condition @${name}; ${known}.`, suggest(name, names), {
+    missing: { kind: 'list', name: typed },
+    remedy: remedy('conditions list'),
+  })
+}
+
+/** Adds tickers to a list, which is made if missing. Throws InvalidParameter for its name. */
+export async function addToList(choice: DatabaseChoice, typed: string, tickers: readonly string[]): Promise<NamedList> {
+  const name = await nameValue(typed)
+  return writing(choice, async lists => {
+    const there = await lists.named(name)
+    if (there !== undefined && there.condition !== null) throw isTaken(there)
+    return lists.add(name, tickers)
+  })
+}
+
+/** Removes tickers from a list, or the whole list if there are none. Returns the list, or null if it is gone. */
+export async function removeFromList(
+  choice: DatabaseChoice,
+  typed: string,
+  tickers: readonly string[],
+): Promise<NamedList | null> {
+  // The list is looked up first, so that a missing one makes no file.
+  const { name, tickers: there } = listNamed(typed, await allLists(choice))
+  const known = new Set(there)
+  const strange = tickers.find(ticker => !known.has(ticker))
+  if (strange !== undefined)
+    throw new NotFound(`${strange} is not in the list ${name}.`, suggest(strange, there), {
+      missing: { kind: 'list', name: strange },
+      remedy: remedy('watch show', [name]),
+    })
+  return writing(choice, async lists => {
+    if (tickers.length > 0) return lists.take(name, tickers)
+    await lists.remove(name)
+    return null
+  })
+}
+
+/** A condition as it is kept, and what it means without names. */
+export interface ShownCondition {
+  name: string
+  condition: string
+  meaning: string | null
+}
+
+/** Gives a condition a name. Throws InvalidParameter for either. */
+export async function addCondition(
+  choice: DatabaseChoice,
+  fields: FieldSet,
+  typed: string,
+  text: string,
+): Promise<ShownCondition> {
+  const name = await conditionName(typed)
+  const { condition, meaning } = await readCondition(fields, name, text)
+  return writing(choice, async lists => {
+    const there = await lists.named(name)
+    if (there !== undefined && there.condition !== condition) throw isTaken(there)
+    const { name: kept } = await lists.addCondition(name, condition)
+    return { name: kept, condition, meaning }
+  })
+}
+
+/** Removes a named condition. Returns its name, and the conditions that still use it. */
+export async function removeCondition(
+  choice: DatabaseChoice,
+  typed: string,
+): Promise<{ name: string; users: readonly string[] }> {
+  const all = conditionsAmong(await allLists(choice))
+  const { name } = conditionNamed(typed, all)
+  await writing(choice, lists => lists.remove(name))
+  const isUser = new RegExp(`@${name}\\b`, 'i')
+  return { name, users: all.filter(({ condition }) => isUser.test(condition)).map(user => user.name) }
+}
+
+/** Reads what a name is to mean. Throws InvalidParameter with the column. */
+export async function readCondition(
+  fields: FieldSet,
+  name: string,
+  text: string,
+): Promise<{ condition: string; meaning: string }> {
+  const { parseCondition, printCondition } = await import('../../core/language/condition.js')
+  const known = fields.conditions!
+  const all = { ...known, named: (other: string) => (other === name ? text : known.named(other)) }
+  const meaning = printCondition(parseCondition(text, { ...fields, conditions: all }, { param: 'condition' }))
+  return { condition: text.includes('@') ? text.trim().replace(/\s+/g, ' ') : meaning, meaning }
+}
+
+async function writing<Result>(choice: DatabaseChoice, work: (lists: Lists) => Promise<Result>): Promise<Result> {
+  const lists = await openLists(choice)
+  try {
+    return await work(lists)
+  } finally {
+    await lists.close()
+  }
+}
+
+/** Lists and conditions share their names. */
+function isTaken({ name, condition }: NamedList): Error {
+  const is = condition === null ? 'a list of tickers' : `the condition ${quoted(condition)}`
+  const removed = remedy(condition === null ? 'watch remove' : 'conditions remove', [name])
+  return wrong('name', sentence`${name} is ${is} already; ${removed} removes it.`, { value: name }, { remedy: removed })
+}
+
+const SHAPE = /^[a-z][\w-]{0,39}$/i
+
+async function nameValue(text: string): Promise<string> {
+  if (!SHAPE.test(text)) refuse('name', text, 'letters, digits, _ and -, at most 40, a letter first')
+  const { whyListReserved } = await import('../../core/params/reserved-names.js')
+  const taken = whyListReserved(text.toLowerCase())
+  if (taken === undefined) return text
+  throw wrong('name', `${text} ${taken}; choose another name for the list.`, { value: text })
+}
+
+/** A name of a condition is one word of the language. */
+async function conditionName(typed: string): Promise<string> {
+  const name = (await nameValue(typed.replace(/^@/, ''))).toLowerCase()
+  if (name.includes('-')) refuse('name', typed, 'letters, digits and _, at most 40, a letter first')
+  return name
+}
