@@ -85,7 +85,11 @@ export class PriceChart {
     if (at < 0) return
     const range = { from: at - AROUND.before, to: at + AROUND.after }
     this.#chart.timeScale().setVisibleLogicalRange(range)
-    this.#chart.setCrosshairPosition(this.#shown.bars[at]!.close, date, this.#candles)
+    // The chart moves with the next frame, and the cross is placed where the day is then.
+    const { close } = this.#shown.bars[at]!
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => this.#chart.setCrosshairPosition(close, date, this.#candles)),
+    )
   }
 
   /** Moves by a part of the days in sight; back for less than 0. */
