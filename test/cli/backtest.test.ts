@@ -173,7 +173,7 @@ describe('with parts of the data reserved', () => {
     expect(text).toContain(total(validation!.test!.statistics.total_return))
     expect(text).not.toContain('BUY & HOLD')
     expect(text).not.toContain(total(statistics.total_return))
-    expect(flowing(text)).toContain('out after 5 bars (the first candidate);')
+    expect(flowing(text)).toContain('out after 5 bars (the first candidate; each training part chose its own);')
     expect(text).toMatch(/^1 train .* hold (5|20)$/m)
     const [before = '', after = ''] = (await shown(`${CHOOSING} --wide`)).split(
       'All data, first of 2 candidates (hold 5)',

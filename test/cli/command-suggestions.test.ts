@@ -167,6 +167,14 @@ describe('a slip in a condition', () => {
     expect(joinedCondition(['events', 'AAPL', '--when', 'rsi_zone = oversold', 'in'])).toBeNull()
     expect(joinedCondition([])).toBeNull()
   })
+
+  test('names tickers or all of them, and an option of a group is refused in its name', async () => {
+    const slip = 'backtest --all rsi_zone --band oversold --hold 20 --explain AAPL'
+    const [, next] = await refusedWords(...slip.split(' '))
+    expect(next).toBe('bands backtest AAPL --band oversold --hold 20 --explain rsi_zone')
+    const [said] = await refusedWords('scan', '--sort', 'days')
+    expect(said).toContain('there is no option "--sort" of scan;')
+  })
 })
 
 test('every word that is meant for a command leads to a command that takes the line', async () => {

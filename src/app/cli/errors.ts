@@ -415,7 +415,8 @@ async function unknownOption(
   const others = near.length > 0 ? [] : await commandsWith(typed, entry)
   if (others.length === 0) return unknown('option', typed, [...allowed, '--help'], near, entry?.name)
   const named = others.length > MOST ? `${others.slice(0, MOST).join(', ')} and more` : others.join(', ')
-  const message = `there is no option ${JSON.stringify(typed)} of ${entry?.name}; ${named} ${others.length > 1 ? 'have' : 'has'} one.`
+  const name = entry?.name ?? argv.find(word => TOP_WORDS.includes(word))
+  const message = `there is no option ${JSON.stringify(typed)} of ${name}; ${named} ${others.length > 1 ? 'have' : 'has'} one.`
   return wrong('option', message, { value: typed })
 }
 

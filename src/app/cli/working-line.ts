@@ -289,6 +289,7 @@ function fieldFor(bands: readonly string[], fields: FieldSet): string {
 /** Every ticker if none is named, or the first one where the command takes one. */
 function addTickers(line: Line, found: Found, isPool: boolean): void {
   const isNamed = found.tickers.length > 0 || ['--tickers', '--watch', '--all'].some(name => optionNamed(line, name))
+  if (found.tickers.length > 0) line.parts = line.parts.filter(part => part !== optionNamed(line, '--all'))
   if (isNamed) return
   const all = isPool ? specOf(line, '--all') : undefined
   if (all !== undefined) found.tickers.push('--all')

@@ -119,7 +119,7 @@ function equitySection(found: Backtest): Section {
 function choiceText({ draws, signals, strategy }: Backtest): string | null {
   if (draws === null) return null
   const positions = count(strategy.portfolio.max_positions, 'position')
-  return `${positions} for ${count(signals.total, 'signal')}: ${draws.n} random choices; shown is the middle one, draw ${draws.shown} of ${draws.n}.`
+  return `${positions} for ${count(signals.total, 'signal')}: ${draws.n} random choices; shown is the middle one by return, draw ${draws.shown} of ${draws.n}.`
 }
 
 /** `71 trades (about 39 independent), 58% won, mean +1.2%; better than 62% of random entries (p .760)` */

@@ -192,7 +192,7 @@ function tallyHeading(found: Tally): string[] {
 
 const COUNTS: readonly Column<Line>[] = [
   column('n', 'count'),
-  { title: 'Indep', kind: 'count', spare: 19, of: ({ n_independent }) => n_independent },
+  { title: 'Indep', kind: 'count', spare: 4, of: ({ n_independent }) => n_independent },
   { title: 'Open', kind: 'count', on: 'wide', of: ({ pending }) => pending },
   { title: 'No history', kind: 'count', on: 'wide', of: ({ no_history }) => no_history },
   ...PERFORMANCES.map((name, i): Column<Line> => {

@@ -75,7 +75,7 @@ export function assumedText(found: Backtest): string {
 
 /** The tests may have chosen another candidate. */
 function ofFirst({ validation }: Backtest): string {
-  return (validation?.candidates.length ?? 0) > 0 ? ' (the first candidate)' : ''
+  return (validation?.candidates.length ?? 0) > 0 ? ' (the first candidate; each training part chose its own)' : ''
 }
 
 /** `Next open, 5 bp a side, out after 20 bars, 10 positions of 1/10; seed 1.` */

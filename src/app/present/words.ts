@@ -51,7 +51,8 @@ export function logText(
   if (family === 'run') return `${one} asked of these data so far; the others are not counted (--family run).`
   const counted = `${one} (${whole(windows)} windows) asked of these data so far (bands trials)`
   if (q === 'untested') return `${counted}.`
-  const byChance = expected < 1.5 ? 'about 1 has' : `about ${whole(Math.round(expected))} have`
+  const round = Math.round(expected)
+  const byChance = expected < 0.95 ? 'fewer than 1 has' : round === 1 ? 'about 1 has' : `about ${whole(round)} have`
   const over = q === null ? '' : `; ${name} ${probability(q)}`
   return `${counted}: by chance ${byChance} p < .05${over}.`
 }

@@ -15,7 +15,7 @@ import { inOrder, shared } from '../../data/threads.js'
 import { bestOf, choiceOf, type Score } from '../parts.js'
 import { bySeverity, LEAST_UNITS, type Warning } from '../study/result.js'
 import { checkFamily, correctedByLog } from '../trials.js'
-import { CELL_DRAWS, DEPENDS, type DrawnRun, drawsOf, simulate } from './draws.js'
+import { CELL_DRAWS, DEPENDS, DRAWS, type DrawnRun, drawsOf, simulate } from './draws.js'
 import { type CalendarPart, portfolioCalendar } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
 import type {
@@ -277,6 +277,8 @@ function assumptionsOf({ strategies, statistic, run }: GridQuery): string[] {
   ]
 }
 
+const FEWER_DRAWS = `each combination has ${CELL_DRAWS} random choices among equal signals, and a single backtest has ${DRAWS}: their results differ a little`
+
 function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], best: number | null): Warning[] {
   const idle = cells.filter(({ trade_statistics: { n } }) => n === 0).length
   const trades = best === null ? 0 : cells[best]!.trade_statistics.n
@@ -284,6 +286,7 @@ function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], 
   return [
     ['few', best !== null && trades < run.min_trades && few],
     ['partial', idle > 0 && `${formatInteger(idle)} of ${counted(cells.length, 'combination')} have no closed trade`],
+    ['partial', cells.some(({ draws }) => draws !== null) && FEWER_DRAWS],
     ['impossible', strategies.some(({ fill }) => fill === 'close') && SAME_CLOSE],
   ]
 }

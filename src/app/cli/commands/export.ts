@@ -247,18 +247,18 @@ async function runExport(
   const remote = what === 'bars' && isRemoteTyped(context.config) ? await context.remote() : null
   if (remote !== null) return exportOfServer(context, remote, filter, { format, out })
   const cache = await context.local()
+  const both = what !== 'bars' && filter.timeframes?.length === 0
   if (what === 'events' && (format === 'json' || format === 'ndjson')) {
     const blocks = exportEventBlocks(cache, filter, betweenRows(format))
-    return sent(context, out, (sink, counted) =>
+    const write: Write = (sink, counted) =>
       writeBlocks(
         format,
         withCount(blocks, ({ rows }) => counted(rows)),
         sink,
-      ),
-    )
+      )
+    return sent(context, { out, write, both })
   }
-  const { rows, columns } = exportTable(cache, what, filter)
-  await sentRows(context, { rows, columns }, format, out)
+  await sentRows(context, exportTable(cache, what, filter), { format, out, both })
 }
 
 /** The bars of a server are those of the key's range, a credit for each hundred. */
@@ -273,33 +273,38 @@ async function exportOfServer(
   const rows = async function* (): AsyncGenerator<ExportedBar> {
     for (const ticker of tickers) yield* remote.pages.bars(ticker, { after, before })
   }
-  await sentRows(context, { rows: rows(), columns: BAR_COLUMNS as Exported['columns'] }, format, out)
+  await sentRows(context, { rows: rows(), columns: BAR_COLUMNS as Exported['columns'] }, { format, out, both: false })
 }
 
 function sentRows(
   context: Context,
   { rows, columns }: Exported,
-  format: ExportOutput,
-  out: string | undefined,
+  { format, ...sending }: Omit<Sending, 'write'> & { format: ExportOutput },
 ): Promise<void> {
   const raw = context.config.csv_raw
-  return sent(context, out, (sink, counted) =>
+  const write: Write = (sink, counted) =>
     writeRows(
       format,
       withCount(rows, () => counted(1)),
       columns,
       sink,
       { raw },
-    ),
-  )
+    )
+  return sent(context, { ...sending, write })
+}
+
+type Write = (sink: Sink, counted: (rows: number) => void) => Promise<void>
+
+/** How rows are written, and where to. */
+interface Sending {
+  out: string | undefined
+  write: Write
+  /** Rows of both timeframes, because the line names none. */
+  both: boolean
 }
 
 /** Sends the rows and stops cleanly after a signal. */
-async function sent(
-  context: Context,
-  out: string | undefined,
-  write: (sink: Sink, counted: (rows: number) => void) => Promise<void>,
-): Promise<void> {
+async function sent(context: Context, { out, write, both }: Sending): Promise<void> {
   let done = 0
   context.endTidily()
   const counted = (rows: number): void => {
@@ -311,7 +316,7 @@ async function sent(
   }
   if (out === undefined) return write(context.out, counted)
   await intoFile(out, sink => write(sink, counted))
-  await context.remark(`wrote ${count(done, 'row')} to ${out}`)
+  await context.remark(`wrote ${count(done, 'row')}${both ? ', daily and weekly,' : ''} to ${out}`)
 }
 
 export const commands = { export: exportCommand }
