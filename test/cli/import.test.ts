@@ -368,7 +368,7 @@ describe('the data commands', () => {
     ] as const) {
       const ran = await ask(`export events --write ${folder.file(name)}`)
       expect(ran).toMatchObject({ code: 0, out: '' })
-      expect(ran.err).toMatch(/^wrote [\d,]+ rows to /)
+      expect(ran.err).toMatch(/^wrote [\d,]+ rows, daily and weekly, to /)
       expect(readFileSync(folder.file(name), 'latin1').startsWith(start)).toBe(true)
     }
     expect((await ask('export bars --output parquet', { terminal: 80 })).code).toBe(2)

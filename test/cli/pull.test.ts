@@ -326,7 +326,7 @@ describe('a database with bars of some tickers and pulled events of others', () 
     ['now SIM0001 --field macd_state', 3, ''],
     ['now SIM0002 --field rsi_zone', 8, ''],
     ['now SIM0001 --timeframe weekly', 3, 'try:   bands pull SIM0001 rsi_zone --timeframe weekly '],
-    ['tally growth_zone --tickers SIM0001 --all', 3, ''],
+    ['tally growth_zone --tickers SIM0001', 3, ''],
     ['facts SIM0001 --json', 3, 'only events are here, pulled from'],
     ['remove SIM001', 3, 'nothing is loaded for "SIM001"'],
   ])('refuses %s with %i, and says what to do', async (line, code, said) => {
