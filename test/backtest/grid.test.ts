@@ -272,7 +272,9 @@ describe('a grid', () => {
     expect(cells.filter(({ heat }) => heat === 4).map(({ content }) => content)).toContain(
       found.cells[found.best!.cell]!.value,
     )
-    expect(answer).toMatch(/: the best of 8 has a Sharpe ratio of \S+ with hold \d, stop \S+, side (long|short)/)
+    expect(answer).toMatch(
+      /: the best of 8 has a Sharpe ratio of \S+ \(holding [-\d.]+\) with hold \d, stop \S+, side (long|short)/,
+    )
     expect(gridRecords(found).rows).toHaveLength(8)
     expect(gridRecords(found).columns.slice(0, 5)).toEqual(['hold', 'stop', 'side', 'statistic', 'value'])
   })

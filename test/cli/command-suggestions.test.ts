@@ -168,10 +168,15 @@ describe('a slip in a condition', () => {
     expect(joinedCondition([])).toBeNull()
   })
 
-  test('names tickers or all of them, and an option of a group is refused in its name', async () => {
+  test('keeps to what was named: tickers or all of them, a watch list, and the group of an option', async () => {
     const slip = 'backtest --all rsi_zone --band oversold --hold 20 --explain AAPL'
     const [, next] = await refusedWords(...slip.split(' '))
     expect(next).toBe('bands backtest AAPL --band oversold --hold 20 --explain rsi_zone')
+    const [, five] = await refusedWords('events', 'AAPL', 'rsi_zone', '5')
+    expect(five).toBe('bands events AAPL rsi_zone')
+    await typed('watch add mine AAPL', { env })
+    const [, watched] = await refusedWords('changes', 'mine')
+    expect(watched).toBe('bands changes --watch mine')
     const [said] = await refusedWords('scan', '--sort', 'days')
     expect(said).toContain('there is no option "--sort" of scan;')
   })

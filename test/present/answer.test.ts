@@ -54,6 +54,12 @@ describe('the answer of a study', () => {
     )
   })
 
+  it('says how far the events lie from other bars of the same context', () => {
+    const study = studied([CLEAR])
+    study.windows[0]!.context_base = { n: 300, mean: 0.02, hit: 0.6, diff: -0.0053 }
+    expect(studyAnswer(study)).toMatch(/p \.003\. Against any bar of the same context, not tested: -0\.53 points\.$/)
+  })
+
   it('reports the number of questions about the same data, and whether they count', () => {
     const log = { family: 'ledger', questions: 30, windows: 140, expected: 7 } as const
     const inLog = (q: number, family: 'run' | 'ledger' = 'ledger'): string => {

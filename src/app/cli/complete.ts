@@ -230,10 +230,15 @@ export async function loadedTickers(typed: string | undefined, env: NodeJS.Proce
 }
 
 async function lists({ values, env }: Line): Promise<readonly Candidate[]> {
+  return (await loadedLists(values.get('--db'), env)).map(name => [name])
+}
+
+/** The watch lists of the database. */
+export async function loadedLists(typed: string | undefined, env: NodeJS.ProcessEnv): Promise<readonly string[]> {
   const { openListsForReading } = await import('../open/database.js')
-  const found = await openListsForReading({ db: values.get('--db') ?? (await savedDatabase(env)), env })
+  const found = await openListsForReading({ db: typed ?? (await savedDatabase(env)), env })
   try {
-    return ((await found?.all()) ?? []).map(({ name }) => [name])
+    return ((await found?.all()) ?? []).map(({ name }) => name)
   } finally {
     await found?.close()
   }

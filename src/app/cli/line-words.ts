@@ -10,11 +10,14 @@ export interface Vocabulary {
   fields: FieldSet
   /** The loaded tickers; empty if they are not known, such as those of a server. */
   tickers: readonly string[]
+  /** The watch lists; empty if they are not known. */
+  lists: readonly string[]
 }
 
 /** The words of a line by what they name, each list in the typed order. */
 export interface Found {
   tickers: string[]
+  lists: string[]
   fields: string[]
   bands: string[]
   dates: string[]
@@ -28,7 +31,10 @@ export interface Found {
  * @param exactly only words without a mistake are sorted, all others are `others`
  */
 export function sortWords(words: readonly string[], known: Vocabulary, exactly = false): Found {
-  const found: Found = { tickers: [], fields: [], bands: [], dates: [], conditions: [], files: [], others: [] }
+  const found: Found = {
+    ...{ tickers: [], lists: [], fields: [], bands: [] },
+    ...{ dates: [], conditions: [], files: [], others: [] },
+  }
   const put = (kind: keyof Found, word: string): void => {
     if (!found[kind].includes(word)) found[kind].push(word)
   }
@@ -51,17 +57,19 @@ function conditionMeant(text: string, { conditions }: FieldSet): string | undefi
   return name && `@${name}`
 }
 
-function kindOf(word: string, { fields, tickers }: Vocabulary, exactly: boolean): [keyof Found, string] {
+function kindOf(word: string, { fields, tickers, lists }: Vocabulary, exactly: boolean): [keyof Found, string] {
   const bands = fields.all.flatMap(field => field.bands)
   const name = word.toLowerCase().replaceAll('-', '_')
   if (fields.named(name) !== undefined) return ['fields', name]
   if (tickers.includes(word.toUpperCase())) return ['tickers', word]
   if (bands.includes(name)) return ['bands', name]
+  if (lists.includes(word)) return ['lists', word]
   if (isDateLike(word)) return ['dates', word]
   if (/\.(ya?ml|json)$/i.test(word)) return ['files', word]
   if (exactly || word.includes(' ')) return ['others', word]
   const near: [keyof Found, string | undefined][] = [
-    ['tickers', suggest(word, tickers)[0]],
+    // A number or a letter is near to every short ticker.
+    ['tickers', /^[a-z]{2}/i.test(word) ? suggest(word, tickers)[0] : undefined],
     ['fields', likelyFields(word, fields)[0]],
     ['bands', suggest(word, bands)[0]],
   ]

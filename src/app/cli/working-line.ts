@@ -73,15 +73,15 @@ function isMissingStrategy(word: string, before = ''): boolean {
 /** The words that a line of this user may name. */
 export async function vocabularyOf(argv: readonly string[], world: World, context?: Context): Promise<Vocabulary> {
   const fields = context?.fields ?? (await fieldsUnlessBroken({}, world.env))
-  if (context?.asked != null) return { fields, tickers: [] }
+  if (context?.asked != null) return { fields, tickers: [], lists: [] }
   try {
-    const { loadedTickers } = await import('./complete.js')
+    const { loadedLists, loadedTickers } = await import('./complete.js')
     const opened = context?.opened ?? null
     const tickers = opened === null ? await loadedTickers(databaseIn(argv), world.env) : await opened.bands.tickers()
-    return { fields, tickers }
+    return { fields, tickers, lists: await loadedLists(databaseIn(argv), world.env) }
   } catch {
     // The error at hand is more important than a database that cannot be read.
-    return { fields, tickers: [] }
+    return { fields, tickers: [], lists: [] }
   }
 }
 
@@ -288,7 +288,10 @@ function fieldFor(bands: readonly string[], fields: FieldSet): string {
 
 /** Every ticker if none is named, or the first one where the command takes one. */
 function addTickers(line: Line, found: Found, isPool: boolean): void {
-  const isNamed = found.tickers.length > 0 || ['--tickers', '--watch', '--all'].some(name => optionNamed(line, name))
+  const isNamed =
+    found.tickers.length > 0 ||
+    found.lists.length > 0 ||
+    ['--tickers', '--watch', '--all'].some(name => optionNamed(line, name))
   if (found.tickers.length > 0) line.parts = line.parts.filter(part => part !== optionNamed(line, '--all'))
   if (isNamed) return
   const all = isPool ? specOf(line, '--all') : undefined
@@ -297,9 +300,11 @@ function addTickers(line: Line, found: Found, isPool: boolean): void {
 }
 
 /** Bands, dates, conditions and words of a list, which are options. */
-function addOptions(line: Line, { bands, dates, conditions, others }: Found): void {
+function addOptions(line: Line, { bands, lists, dates, conditions, others }: Found): void {
   const band = specOf(line, '--band')
   if (bands.length > 0 && band !== undefined) add(line, band, bands.join(','))
+  const watch = specOf(line, '--watch')
+  if (lists.length > 0 && watch !== undefined) add(line, watch, lists.join(','))
   const date = specOf(line, '--after', '--since', '--as-of')
   if (dates.length > 0 && date !== undefined && optionNamed(line, longName(date)) === undefined)
     add(line, date, dates[0]!)

@@ -22,7 +22,8 @@ export function studyAnswer(study: EventStudy): string {
   if (middle === undefined) return untestedAnswer(study)
   const decided = tested.filter(({ verdict }) => isFinding(verdict))
   const headline = decided.length === 0 || decided.includes(middle) ? middle : middleOf(decided)!
-  const first = `${title(headline.verdict)}: ${comparedText(headline, study)}; ${pText(headline, tested.length)}.`
+  const compared = `${title(headline.verdict)}: ${comparedText(headline, study)}; ${pText(headline, tested.length)}.`
+  const first = `${compared}${contextText(headline)}`
   const more = decided
     .filter(one => one !== headline)
     .map(
@@ -30,6 +31,12 @@ export function studyAnswer(study: EventStudy): string {
         ` ${title(overText(one.horizon, study))} ${one.verdict}: ${pointsText(one.diff)}; ${pText(one, tested.length)}.`,
     )
   return [first, inLog(study.log, headline.log_q), ...more].join('')
+}
+
+/** A context has usual returns of its own, and the p is not about those. */
+function contextText({ context_base: base }: StudyWindow): string {
+  const diff = base?.diff ?? null
+  return diff === null ? '' : ` Against any bar of the same context, not tested: ${pointsText(diff)}.`
 }
 
 /** `118 events, about 88 independent cases`: of the window that the answer is about. */

@@ -112,7 +112,8 @@ function answerOf(found: Grid): string {
   const { best, cells, statistic, trials, pbo, validation } = found
   if (best === null) return `None of ${count(cells.length, 'combination')} has a ${nameOf(statistic)}.`
   const top = cells[best.cell]!
-  const head = `the best of ${whole(cells.length)} has a ${nameOf(statistic)} of ${valueText(statistic, top.value)} with ${settingText(found, top)}`
+  const value = `${valueText(statistic, top.value)}${holdingText(found, best)}`
+  const head = `the best of ${whole(cells.length)} has a ${nameOf(statistic)} of ${value} with ${settingText(found, top)}`
   const around =
     best.neighbours.mean === null ? '' : `, its neighbours ${valueText(statistic, best.neighbours.mean)} on average`
   if (isOne(cells))
@@ -131,6 +132,12 @@ function answerOf(found: Grid): string {
       ? ''
       : `. The best of one half of the days was not above the median in the other in ${shareText(pbo.probability)} of splits`
   return `${title(found.verdict.word)}: ${head}${around}.${inLog(trials.log, trials.log_q)} ${title(doubts.join('; ').replace(/\.$/, ''))}${choice}.`
+}
+
+/** ` (holding 1.12)`; empty for a statistic of trades. */
+function holdingText({ statistic }: Grid, { holding }: Grid['best'] & {}): string {
+  const held = Object.entries(holding).find(([name]) => name === statistic)?.[1]
+  return typeof held === 'number' ? ` (holding ${valueText(statistic, held)})` : ''
 }
 
 /** Whether all settings gave the same combination. */

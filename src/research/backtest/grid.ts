@@ -15,6 +15,7 @@ import { inOrder, shared } from '../../data/threads.js'
 import { bestOf, choiceOf, type Score } from '../parts.js'
 import { bySeverity, LEAST_UNITS, type Warning } from '../study/result.js'
 import { checkFamily, correctedByLog } from '../trials.js'
+import { buyAndHold } from './comparison.js'
 import { CELL_DRAWS, DEPENDS, DRAWS, type DrawnRun, drawsOf, simulate } from './draws.js'
 import { type CalendarPart, portfolioCalendar } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
@@ -27,7 +28,7 @@ import type {
   StrategyVerdict,
   Validation,
 } from './result.js'
-import { curveOf, type Figures, figuresOf, returnsOf } from './statistics.js'
+import { curveOf, equityStatistics, type Figures, figuresOf, returnsOf } from './statistics.js'
 import { loadStrategies, type Member, type Ready } from './trade.js'
 import { dataUsed, logAndDeflate, strategyTrial, testsTrial } from './trial-log.js'
 import { foldsOf, type Validated, validate, withVerdict } from './validation.js'
@@ -114,6 +115,7 @@ export async function grid(
         : {
             ...{ cell: best, strategy: strategies[best]!, neighbours: neighboursOf(axes, values, best) },
             deflated_sharpe_p05,
+            holding: holdingOf(shown, own.barsAYear),
             equity: Array.from(shown.days, (day, i) => ({ date: formatDay(day), equity: shown.equity[i]! })),
           },
     smoothness: smoothnessOf(axes, values, groups),
@@ -275,6 +277,12 @@ function assumptionsOf({ strategies, statistic, run }: GridQuery): string[] {
     'survivorship: tickers are those in the store',
     ...(run.tier === null ? [] : [`data: as the ${run.tier} tier sees them`]),
   ]
+}
+
+function holdingOf(best: DrawnRun, barsAYear: number): EquityStatistics {
+  const { riskFree } = curveOf(best, barsAYear)
+  const prices = best.members.map(member => member.prices)
+  return equityStatistics({ ...buyAndHold(prices, best.days, barsAYear), start: 1, riskFree })
 }
 
 const FEWER_DRAWS = `each combination has ${CELL_DRAWS} random choices among equal signals, and a single backtest has ${DRAWS}: their results differ a little`

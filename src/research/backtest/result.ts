@@ -364,6 +364,8 @@ export interface Grid extends ResultHead, DataUsed {
     neighbours: Neighbours
     /** The deflated Sharpe ratio at the 5 % point of its draws; null without draws. */
     deflated_sharpe_p05: number | null
+    /** Buy and hold of the same tickers over its days. */
+    holding: EquityStatistics
     /** Its equity at each close; of several draws the one that is shown. */
     equity: { date: string; equity: number }[]
   } | null
