@@ -235,13 +235,8 @@ async function lists({ values, env }: Line): Promise<readonly Candidate[]> {
 
 /** The watch lists of the database. */
 export async function loadedLists(typed: string | undefined, env: NodeJS.ProcessEnv): Promise<readonly string[]> {
-  const { openListsForReading } = await import('../open/database.js')
-  const found = await openListsForReading({ db: typed ?? (await savedDatabase(env)), env })
-  try {
-    return ((await found?.all()) ?? []).map(({ name }) => name)
-  } finally {
-    await found?.close()
-  }
+  const { allLists } = await import('../open/lists.js')
+  return (await allLists({ db: typed ?? (await savedDatabase(env)), env })).map(({ name }) => name)
 }
 
 /** The database of config.json, unless a variable names one. A broken file counts as none: the command reports it. */

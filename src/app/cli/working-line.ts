@@ -292,7 +292,8 @@ function addTickers(line: Line, found: Found, isPool: boolean): void {
     found.tickers.length > 0 ||
     found.lists.length > 0 ||
     ['--tickers', '--watch', '--all'].some(name => optionNamed(line, name))
-  if (found.tickers.length > 0) line.parts = line.parts.filter(part => part !== optionNamed(line, '--all'))
+  const everyTicker = optionNamed(line, '--all')
+  if (found.tickers.length > 0) line.parts = line.parts.filter(part => part !== everyTicker)
   if (isNamed) return
   const all = isPool ? specOf(line, '--all') : undefined
   if (all !== undefined) found.tickers.push('--all')

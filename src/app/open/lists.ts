@@ -9,10 +9,12 @@ import type { DatabaseChoice } from './paths.js'
 
 export async function allLists(choice: DatabaseChoice): Promise<readonly NamedList[]> {
   const lists = await openListsForReading(choice)
-  const all = await lists?.all()
-  // A reader that stays open keeps a writer from tidying up the file.
-  await lists?.close()
-  return all ?? []
+  try {
+    return (await lists?.all()) ?? []
+  } finally {
+    // A reader that stays open keeps a writer from tidying up the file.
+    await lists?.close()
+  }
 }
 
 /** Throws NotFound with the nearest name. */
