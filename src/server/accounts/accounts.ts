@@ -75,6 +75,14 @@ export interface Charged {
   used: Used
 }
 
+/** A change of a watch list. */
+export interface WatchChange {
+  add: readonly string[]
+  remove: readonly string[]
+  /** How many tickers the list may have. */
+  most: number
+}
+
 /** What an account used in one day. */
 export interface DayUsage {
   /** YYYY-MM-DD */
@@ -124,6 +132,7 @@ export const BOOKS = {
   days: ['account', 'start', 'credits', 'requests'],
   counters: ['account', 'period', 'start', 'credits', 'requests'],
   named: ['account', 'name', 'question', 'answer', 'at'],
+  watched: ['account', 'place', 'ticker'],
 } as const
 
 export type Book = keyof typeof BOOKS
@@ -182,6 +191,13 @@ export interface Accounts {
   used(account: number, at: number): Promise<Used>
   /** All or none are written, synced to the disk when the promise settles; one outcome a charge, in their order. */
   charge(charges: readonly Charge[]): Promise<Charged[]>
+  /** The tickers on the watch list of an account, first added first. */
+  watched(account: number): Promise<string[]>
+  /**
+   * Adds tickers to the end of that list, then takes others out of it, in one transaction. It returns the list. Throws
+   * InvalidParameter where the list would get longer than `most`; then nothing is changed.
+   */
+  watch(account: number, change: WatchChange): Promise<string[]>
   /** Days with usage, from the UTC day of a moment on, newest first. */
   usage(account: number, from: number): Promise<DayUsage[]>
   /** Sums the ledger and compares it with the counters; of one account (default: of all). */

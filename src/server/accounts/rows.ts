@@ -12,6 +12,7 @@ import {
   type NewKey,
   ROWS_TOGETHER,
   stateOf,
+  type WatchChange,
 } from './accounts.js'
 
 /** Rows of accounts and keys as every database stores them, and as callers see them. Times: milliseconds since 1970. */
@@ -135,6 +136,16 @@ export function discrepanciesIn(found: ComparedRow): Discrepancy[] {
     { ...at, of: 'requests', counter: found.counter_requests, ledger: found.ledger_requests },
   ]
   return both.filter(({ counter, ledger }) => counter !== ledger)
+}
+
+/** A watch list that would get too long. */
+export function tooManyWatched({ most }: WatchChange): InvalidParameter {
+  return new InvalidParameter(`a watch list has at most ${most} tickers; take some out first.`, { param: 'tickers' })
+}
+
+/** The list after a change: added ones last, each once. */
+export function changedList(before: readonly string[], { add, remove }: WatchChange): string[] {
+  return [...new Set([...before, ...add])].filter(ticker => !remove.includes(ticker))
 }
 
 /** A row as it is read to be moved, with `key_0` and so on: what the table is read on by. */

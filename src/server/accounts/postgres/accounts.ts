@@ -24,6 +24,7 @@ import {
   type RolledUp,
   retention,
   type Used,
+  type WatchChange,
 } from '../accounts.js'
 import {
   type AccountRow,
@@ -38,12 +39,13 @@ import {
   keyOf,
   keyWithHash,
   missing,
+  tooManyWatched,
 } from '../rows.js'
 import type { Address } from './address.js'
-import { booksIn } from './books.js'
+import { booksIn, TOO_LONG } from './books.js'
 import { clearBooks, putBooks, readBooks } from './books-copy.js'
 import { CHARGE_FUNCTION, chargeBatch } from './charging.js'
-import { Database, type Queries, type TransactionOptions } from './connection.js'
+import { codeOf, Database, type Queries, type TransactionOptions } from './connection.js'
 import { prepareSchema } from './steps.js'
 
 /** How long a batch of charges is sent again whose fate is not known, and the longest sleep between, in milliseconds. */
@@ -212,6 +214,23 @@ export class PostgresAccounts implements Accounts {
     }
   }
 
+  async watched(account: number): Promise<string[]> {
+    const rows = await this.#db.query<{ ticker: string }>(WATCHED, [account])
+    return rows.map(({ ticker }) => ticker)
+  }
+
+  async watch(account: number, change: WatchChange): Promise<string[]> {
+    const { add, remove, most } = change
+    const [name] = await this.#namesOf([{ account }])
+    try {
+      const sql = 'SELECT bands_accounts.watch($1, $2, $3, $4) AS tickers'
+      const [row] = await this.#db.query<{ tickers: string[] }>(sql, [name, add, remove, most])
+      return row!.tickers
+    } catch (error) {
+      throw codeOf(error) === TOO_LONG ? tooManyWatched(change) : error
+    }
+  }
+
   usage(account: number, from: number): Promise<DayUsage[]> {
     return this.#db.query<DayUsage>(USAGE, [account, dayStart(from)])
   }
@@ -295,8 +314,8 @@ export class PostgresAccounts implements Accounts {
     })
   }
 
-  /** The stored account names of some charges. */
-  async #namesOf(charges: readonly Charge[]): Promise<string[]> {
+  /** The stored names of some accounts. */
+  async #namesOf(charges: readonly Pick<Charge, 'account'>[]): Promise<string[]> {
     const unknown = [...new Set(charges.map(({ account }) => account).filter(id => !this.#names.has(id)))]
     if (unknown.length > 0) {
       if (this.#names.size > MOST_NAMES) this.#names.clear()
@@ -398,6 +417,8 @@ const USED = `SELECT
   FROM bands_accounts.counters
   WHERE ${OF_ACCOUNT} AND (period, start) IN (('day', $2::bigint), ('hour', $3::bigint))`
 
+const WATCHED = `SELECT w.ticker FROM bands_accounts.watched w
+  JOIN bands_accounts.accounts a ON a.account = w.account WHERE a.id = $1 ORDER BY w.place`
 const USAGE = `SELECT to_char(to_timestamp(start / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS date, credits, requests
   FROM bands_accounts.counters WHERE ${OF_ACCOUNT} AND period = 'day' AND start >= $2 ORDER BY start DESC`
 

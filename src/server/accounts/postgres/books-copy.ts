@@ -13,6 +13,7 @@ const TABLES: Record<Book, { key: readonly string[]; types: string }> = {
   counters: { key: ['account', 'period', 'start'], types: 'text text bigint bigint bigint' },
   // Other databases forget them in the order in which they were written.
   named: { key: ['at', 'account', 'name'], types: 'text bytea bytea bytea bigint' },
+  watched: { key: ['account', 'place'], types: 'text bigint text' },
 }
 
 /** All rows, inside a transaction that sees one state. */

@@ -65,6 +65,34 @@ END
 $$;
 `
 
+/** SQLSTATE for a watch list that would get too long. */
+export const TOO_LONG = 'BA001'
+
+/** Changes the watch list of an account, one call at a time, and returns it. */
+const WATCH = `
+CREATE FUNCTION bands_accounts.watch(of_account text, added text[], removed text[], most int) RETURNS text[]
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  last bigint;
+BEGIN
+  PERFORM 1 FROM bands_accounts.books b WHERE b.account = of_account FOR UPDATE;
+  DELETE FROM bands_accounts.watched w WHERE w.account = of_account AND w.ticker = ANY (removed);
+  SELECT coalesce(max(w.place), 0) INTO last FROM bands_accounts.watched w WHERE w.account = of_account;
+  INSERT INTO bands_accounts.watched (account, place, ticker)
+  SELECT of_account, last + min(a.n), a.ticker FROM unnest(added) WITH ORDINALITY AS a(ticker, n)
+  WHERE a.ticker <> ALL (removed) GROUP BY a.ticker
+  ON CONFLICT (account, ticker) DO NOTHING;
+  IF (SELECT count(*) FROM bands_accounts.watched w WHERE w.account = of_account) > most THEN
+    RAISE EXCEPTION 'too long' USING ERRCODE = '${TOO_LONG}';
+  END IF;
+  RETURN coalesce((SELECT array_agg(w.ticker ORDER BY w.place) FROM bands_accounts.watched w
+    WHERE w.account = of_account), '{}');
+END
+$$;
+`
+
 /** Stores rows of a ledger, `l`; rows of one account and hour share one row. */
 export function putBatches(from: string): string {
   const line = "concat_ws(E'\\t', l.request, l.key, l.endpoint, l.credits, l.at)"
@@ -245,6 +273,23 @@ export function booksIn(partitions: number): SchemaKind {
         since: 3,
         expand: 'charge_v2, next to charge: the age of request names counts by the clock of the database',
         sql: chargeFunction('charge_v2', 'least(latest, (extract(epoch FROM now()) * 1000)::bigint)'),
+      },
+      {
+        since: 3,
+        expand: 'watched, the watch list of each account, and watch, which changes it',
+        sql: `
+      -- In the order of place
+      ${spread(
+        'watched',
+        `account text COLLATE "C" NOT NULL,
+        place bigint NOT NULL,
+        ticker text NOT NULL,
+        PRIMARY KEY (account, place),
+        UNIQUE (account, ticker)`,
+      )}
+      ${WATCH}
+      REVOKE ALL ON FUNCTION bands_accounts.watch FROM PUBLIC;
+      `,
       },
     ],
   }

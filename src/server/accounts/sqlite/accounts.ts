@@ -19,12 +19,14 @@ import {
   type EachRows,
   type NewKey,
   ROWS_TOGETHER,
+  type WatchChange,
 } from '../accounts.js'
 import {
   type AccountRow,
   accountOf,
   accountTaken,
   type BookRow,
+  changedList,
   checkKeyName,
   eachBook,
   endOfReplacedKey,
@@ -33,6 +35,7 @@ import {
   keyOf,
   keyWithHash,
   missing,
+  tooManyWatched,
 } from '../rows.js'
 import { chargeAll, reconciled, rollUp, usedIn } from './charging.js'
 
@@ -147,6 +150,8 @@ function accountsIn(db: Session): Accounts {
       for (const [key, minute] of used) lastUsed.set(key, minute)
       return charged
     },
+    watched: account => patiently(() => watchedBy(db, account)),
+    watch: (account, change) => patiently(() => transaction(() => watch(db, account, change))),
     usage: (account, from) => patiently(() => db.all<DayUsage>(USAGE, account, dayStart(from))),
     reconcile: account => patiently(() => reconciled(db, account ?? null)),
     rollUp: at => patiently(() => transaction(() => rollUp(db, at))),
@@ -174,6 +179,19 @@ function accountsIn(db: Session): Accounts {
       }),
     close: async () => db.close(),
   }
+}
+
+function watchedBy(db: Session, account: number): string[] {
+  return db.all<{ ticker: string }>(WATCHED, account).map(({ ticker }) => ticker)
+}
+
+function watch(db: Session, account: number, change: WatchChange): string[] {
+  const before = watchedBy(db, account)
+  const tickers = changedList(before, change)
+  if (tickers.length > change.most) throw tooManyWatched(change)
+  for (const ticker of before) if (!tickers.includes(ticker)) db.run(UNWATCH, account, ticker)
+  for (const ticker of tickers) if (!before.includes(ticker)) db.run(INTO_WATCHED, account, account, ticker)
+  return tickers
 }
 
 /** SQLite writes nothing where a row stays as it was. */
@@ -298,12 +316,27 @@ export const ACCOUNTS: DatabaseKind = {
     ) STRICT, WITHOUT ROWID;
     `,
     withHashes(HASHED),
+    `
+    -- The watch list of each account, in the order of place
+    CREATE TABLE watched (
+      account INTEGER NOT NULL REFERENCES accounts (id),
+      place INTEGER NOT NULL,
+      ticker TEXT NOT NULL,
+      PRIMARY KEY (account, place),
+      UNIQUE (account, ticker)
+    ) STRICT, WITHOUT ROWID;
+    `,
   ],
 }
 
 const ALL_ACCOUNTS = 'SELECT id, name, tier, created FROM accounts'
 const USAGE = `SELECT strftime('%F', start / 1000, 'unixepoch') AS date, credits, requests FROM counters
   WHERE account = ? AND period = 'day' AND start >= ? ORDER BY start DESC`
+
+const WATCHED = 'SELECT ticker FROM watched WHERE account = ? ORDER BY place'
+const INTO_WATCHED = `INSERT INTO watched (account, place, ticker)
+  VALUES (?, (SELECT coalesce(max(place), 0) + 1 FROM watched WHERE account = ?), ?)`
+const UNWATCH = 'DELETE FROM watched WHERE account = ? AND ticker = ?'
 
 const KEYS = `SELECT k.identity, k.hash, k.name, k.created, k.expires, k.last_used, k.revoked,
   k.account, a.name AS account_name, a.tier, a.created AS account_created
@@ -331,6 +364,7 @@ const READ_BY: Record<Book, readonly string[]> = {
   days: ['account', 'start'],
   counters: ['account', 'period', 'start'],
   named: ['id'],
+  watched: ['account', 'place'],
 }
 
 /** All rows, inside a transaction. */
