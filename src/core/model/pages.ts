@@ -202,3 +202,37 @@ export interface AccountPage {
   scheduled_tier: null
   scheduled_change_at: null
 }
+
+/** The body of `GET /v1/watchlist`: the state of each ticker of the account's list. */
+export interface WatchlistPage {
+  /** Those with data here, in the order of the list. */
+  watchlist: SnapshotPage[]
+  tickers_saved: number
+  tickers_found: number
+  watchlist_limit: number
+  data_status: 'eod'
+  /** The newest of their last bars; null without any. */
+  as_of_date: string | null
+}
+
+/** A band that was entered. */
+export interface WatchlistChange {
+  /** The long name of the field. */
+  field: string
+  from: string | null
+  to: string | null
+  periods_in_current_state: number | null
+}
+
+/** The body of `GET /v1/watchlist/changes`: what changed on the newest bar of each ticker. */
+export interface WatchlistChangesPage {
+  timeframe: Timeframe
+  /** The newest day of all data; null without any. */
+  run_date: string | null
+  /** By ticker; only those with a change. */
+  changes: Record<string, WatchlistChange[]>
+  /** By ticker: when any of its bands last changed. */
+  ticker_context: Record<string, { last_changed_date: string | null }>
+  tickers_checked: number
+  tickers_changed: number
+}

@@ -31,6 +31,15 @@ export function parseBars(params: object): BarsQuery {
   return readParams(BARS, params)
 }
 
+/** Tickers on a watch list at most. */
+export const MOST_WATCHED = 100
+
+/** The parameters of `GET /v1/watchlist` and of its changes. */
+export const WATCHLIST = { timeframe: EVENTS.timeframe } as const satisfies Table
+
+/** The body of a change to the list. */
+export const WATCHED = { tickers: required(TICKERS, 'the tickers, a JSON array') } as const satisfies Table
+
 /** The parameters of a path that names its ticker; the ticker in the query as well is refused. */
 export function inPath(ticker: string, params: object, table: Table): object {
   const written = objectOf('params', params)

@@ -40,4 +40,4 @@ export function preflightHeaders(methods: readonly string[]): readonly string[] 
   ]
 }
 
-const READ = ['Authorization', 'If-None-Match', IDEMPOTENCY_KEY, ERROR_SHAPE, VENDORS_CLIENT] as const
+const READ = ['Authorization', 'Content-Type', 'If-None-Match', IDEMPOTENCY_KEY, ERROR_SHAPE, VENDORS_CLIENT] as const

@@ -4,6 +4,9 @@ import type { Tier } from '../../core/model/terms.js'
 import { type Accounts, type Charge, hourStart, type KeyEntry, stateOf, type Used } from '../accounts/accounts.js'
 import { authenticate, hashOf } from '../accounts/key.js'
 import { AS_OF, NOTE } from '../wire/format.js'
+import { parametersOf } from '../../core/params/questions.js'
+import { readParams } from '../../core/params/row.js'
+import type { ChangeList, ReadListQuestion } from './watchlist.js'
 import { accountPage, checkAccountQuestion } from './account.js'
 import { type Answer, Answers, oncePerTurn } from './answers.js'
 import type { HeaderList, Outgoing } from './encoding.js'
@@ -12,6 +15,7 @@ import { creditHeaders, isBeyond, limited, Meter, nameTaken, requestName } from 
 import type { Settings } from './options.js'
 import type { Question, ReadQuestion, Service } from './question.js'
 import type { QueuedCaller } from './queue.js'
+import { bodyOf } from './body.js'
 import { type Caller, type Exchange, type Handler, headersNamed, JSON_TYPE, json, type Spent } from './requests.js'
 
 /**
@@ -40,11 +44,31 @@ export class Questions {
 
   /** Answers the question of a path. Throws its faults. */
   question(path: string, read: ReadQuestion): Handler {
+    return this.#asked(path, async ({ search, inPath }) => read(search, inPath))
+  }
+
+  /** The same about the watch list of the account. */
+  listQuestion(path: string, read: ReadListQuestion): Handler {
+    const { accounts } = this.#service
+    return this.#asked(path, async ({ search }, { account }) => read(search, await accounts.watched(account)))
+  }
+
+  /** Changes the watch list of the account. Free. Throws its faults. */
+  listChange(change: ChangeList): Handler {
+    return this.authorized(async (exchange, { account }) => {
+      readParams({}, parametersOf(exchange.search))
+      const written = await bodyOf(exchange)
+      const { status, headers, body } = json(200, await change(this.#service.accounts, account, written))
+      return { status, headers: [...headers, 'Cache-Control', 'no-store'], body }
+    })
+  }
+
+  #asked(path: string, read: (exchange: Exchange, caller: Caller) => Promise<Question>): Handler {
     return this.authorized(async (exchange, caller) => {
-      const { search, request } = exchange
+      const { request } = exchange
       const idempotency = requestName(request.rawHeaders)
       if (exchange.hasBody) throw wrong('body', 'A question has no body.')
-      const question = read(search, exchange.inPath)
+      const question = await read(exchange, caller)
       const { answer, kept } = await this.#answers.find(this.#callerOf(exchange, caller, question), question)
       const etag = await this.#tagOf(answer, caller.account)
       const headers = headersOf(etag, answer)

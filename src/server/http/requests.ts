@@ -139,7 +139,7 @@ export class Requests {
     all.push(...readableBy(exchange.request, this.#settings.cors, all), ...everyAnswer(this.#settings))
     if (hasBody) all.push('Content-Length', String(Buffer.byteLength(body)))
     // A body that was not read could be taken for the next request.
-    const mustClose = exchange.hasBody || status === 414
+    const mustClose = (exchange.hasBody && !exchange.isRead) || status === 414
     const isLeaving = this.#closing || this.#connections.isCrowded
     if (mustClose || (isLeaving && this.#connections.isLast(exchange.request.socket, number)))
       all.push('Connection', 'close')
@@ -263,7 +263,10 @@ export class Exchange {
     return this.response.destroyed || this.request.socket.destroyed
   }
 
-  /** No request that this server answers has a body; one that comes all the same is not read. */
+  /** Whether the body was read to its end. */
+  isRead = false
+
+  /** Only changes to a watch list have a body; any other is not read. */
   get hasBody(): boolean {
     const { 'content-length': length, 'transfer-encoding': chunks } = this.request.headers
     return (length !== undefined && !/^0+$/.test(length)) || chunks !== undefined

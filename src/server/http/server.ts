@@ -25,7 +25,7 @@ import {
   type Words,
 } from '../../core/errors.js'
 import { clockFault, rollUpLedger } from '../accounts/accounts.js'
-import { ACCOUNT_PATH, type ErrorShape, REQUEST_ID } from '../wire/format.js'
+import { ACCOUNT_PATH, type ErrorShape, REQUEST_ID, WATCHLIST_PATH } from '../wire/format.js'
 import { Connections } from './connections.js'
 import { isPreflight, preflightHeaders } from './cors.js'
 import { Coded, type HeaderList, type Outgoing } from './encoding.js'
@@ -49,6 +49,7 @@ import {
   tooLarge,
   tooSlow,
 } from './requests.js'
+import { CHANGES, LIST_QUESTIONS } from './watchlist.js'
 
 export interface Running {
   /** Its address, without a trailing slash. */
@@ -68,7 +69,7 @@ export interface Running {
 export async function startServer(service: Service, options: ServerOptions): Promise<Running> {
   const settings = settingsOf({ now: () => service.accounts.now(), ...options })
   const log = new Log(settings.log)
-  const metrics = new Metrics(settings.version, [...QUESTIONS.keys(), ACCOUNT_PATH, ...OPEN_PATHS])
+  const metrics = new Metrics(settings.version, [...QUESTIONS.keys(), ...LIST_QUESTIONS.keys(), ACCOUNT_PATH, ...OPEN_PATHS])
   const connections = new Connections(settings.limits, crowd => metrics.crowded.inc({ limit: crowd }))
   const requests = new Requests(settings, metrics, log, connections)
   const questions = new Questions(service, settings, metrics)
@@ -165,6 +166,8 @@ function urlOf({ host, tls }: Settings, port: number): string {
 
 interface Route {
   answer: Handler
+  /** What methods other than GET and HEAD do. */
+  changes?: Readonly<Record<string, Handler>>
   /** Who can see the path; to others a path without a key does not exist. */
   isFor?(exchange: Exchange): boolean
   /** Answered also while the server ends. */
@@ -182,12 +185,15 @@ function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questio
   if (route === undefined || route.isFor?.(exchange) === false)
     return { answer: questions.authorized(() => refuse(new NotFound(`there is nothing at ${quoted(path)}.`))) }
   if (ANSWERED.some(answered => answered === method)) return route
-  const answer = (): never => refuse(new MethodNotAllowed(method, path, ANSWERED))
+  const change = route.changes?.[method]
+  if (change !== undefined) return { answer: change }
+  const methods = [...ANSWERED, ...Object.keys(route.changes ?? {})]
+  const answer = (): never => refuse(new MethodNotAllowed(method, path, methods))
   return { answer: route.needsKey ? questions.authorized(answer) : answer }
 }
 
 /** For any path: only the real request shows whether it exists. */
-const PREFLIGHT: Route = { answer: () => ({ status: 204, headers: preflightHeaders(ANSWERED), body: '' }) }
+const PREFLIGHT: Route = { answer: () => ({ status: 204, headers: preflightHeaders([...ANSWERED, ...Object.keys(CHANGES)]), body: '' }) }
 
 function refuse(error: Error): never {
   throw error
@@ -195,8 +201,15 @@ function refuse(error: Error): never {
 
 function questionRoutes(questions: Questions): [string, Route][] {
   const asked = [...QUESTIONS].map(([path, read]) => [path, questions.question(path, read)] as const)
-  const routes = [...asked, [ACCOUNT_PATH, questions.account()] as const]
-  return routes.map(([path, answer]) => [path, { answer, needsKey: true }])
+  const listed = [...LIST_QUESTIONS].map(([path, read]) => [path, questions.listQuestion(path, read)] as const)
+  const routes = [...asked, ...listed, [ACCOUNT_PATH, questions.account()] as const]
+  const changes = Object.fromEntries(
+    Object.entries(CHANGES).map(([method, change]) => [method, questions.listChange(change)]),
+  )
+  return routes.map(([path, answer]) => [
+    path,
+    { answer, needsKey: true, ...(path === WATCHLIST_PATH && { changes }) },
+  ])
 }
 
 /** Paths that are answered without a key. */
