@@ -231,6 +231,46 @@ export function accountsContract(name: string, open: Open): void {
   })
 
   chargingContract(name, open)
+
+  describe(`${name}: watch lists`, () => {
+    const most = 5
+
+    it('have each ticker once, first added first', async () => {
+      const { accounts, alice } = await withAlice()
+      expect(await accounts.watched(alice.id)).toEqual([])
+      expect(await accounts.watch(alice.id, { add: ['B', 'A', 'B'], remove: [], most })).toEqual(['B', 'A'])
+      expect(await accounts.watch(alice.id, { add: ['C', 'B'], remove: ['A', 'X'], most })).toEqual(['B', 'C'])
+      expect(await accounts.watch(alice.id, { add: ['A'], remove: [], most })).toEqual(['B', 'C', 'A'])
+      expect(await accounts.watched(alice.id)).toEqual(['B', 'C', 'A'])
+    })
+
+    it('belong to one account, and are there after a restart', async () => {
+      const { accounts, again, alice } = await withAlice()
+      const bob = await accounts.create('Bob', 'pro', iso(NOON))
+      await accounts.watch(alice.id, { add: ['A'], remove: [], most })
+      expect(await accounts.watched(bob.id)).toEqual([])
+      expect(await (await again()).watched(alice.id)).toEqual(['A'])
+    })
+
+    it('stay as they were where they would get too long', async () => {
+      const { accounts, alice } = await withAlice()
+      await accounts.watch(alice.id, { add: ['A', 'B', 'C'], remove: [], most })
+      const refused = accounts.watch(alice.id, { add: ['D', 'E', 'F'], remove: [], most })
+      await expect(refused).rejects.toThrow('a watch list has at most 5 tickers')
+      await expect(refused).rejects.toBeInstanceOf(InvalidParameter)
+      expect(await accounts.watched(alice.id)).toEqual(['A', 'B', 'C'])
+    })
+
+    it('lose no ticker where two add at once', async () => {
+      const { accounts, again, alice } = await withAlice()
+      const other = await again()
+      const tickers = Array.from({ length: 20 }, (_, i) => `T${i}`)
+      await Promise.all(
+        tickers.map((ticker, i) => [accounts, other][i % 2]!.watch(alice.id, { add: [ticker], remove: [], most: 20 })),
+      )
+      expect((await accounts.watched(alice.id)).sort()).toEqual(tickers.sort())
+    })
+  })
 }
 
 /** The part of it that charges, for tables that are cut in another way. */

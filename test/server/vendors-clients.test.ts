@@ -86,14 +86,36 @@ describe.each(Object.keys(CLIENTS))('the client for %s', client => {
     expect(dates.length).toBeGreaterThan(1_000)
   })
 
+  it('keeps a watch list', async () => {
+    const change = async (method: string, tickers: string[]) => {
+      const { status, text, json } = await send('/watchlist', client, { method, body: JSON.stringify({ tickers }) })
+      expect(status, text).toBe(200)
+      return json()
+    }
+    await change('DELETE', ['SIM0001', 'NONE'])
+    const limits = { watchlist_limit: 100 }
+    expect(await change('POST', ['sim0001'])).toEqual({
+      ...{ added: ['SIM0001'], already_saved: [], watchlist_count: 1 },
+      ...limits,
+    })
+    expect(await change('POST', ['SIM0001', 'NONE'])).toEqual({
+      ...{ added: ['NONE'], already_saved: ['SIM0001'], watchlist_count: 2 },
+      ...limits,
+    })
+    const { json: list } = await send('/watchlist?timeframe=daily', client)
+    expect(list()).toMatchObject({ tickers_saved: 2, tickers_found: 1, ...limits, data_status: 'eod' })
+    const { json: changes } = await send('/watchlist/changes', client)
+    expect(Object.keys(changes())).toEqual([
+      ...['timeframe', 'run_date', 'changes', 'ticker_context', 'tickers_checked', 'tickers_changed'],
+    ])
+    expect(await change('DELETE', ['SIM0001', 'OTHER'])).toEqual({ removed: ['SIM0001'], watchlist_count: 1 })
+  })
+
   it.each([
     ['webhooks.list()', 'GET', '/webhooks', ''],
     ['webhooks.create()', 'POST', '/webhooks', '{"url":"https://example.com/hook"}'],
     ['screeners.list()', 'GET', '/screeners', ''],
     ['team.create()', 'POST', '/team', '{"action":"create","name":"Research"}'],
-    ['watchlist()', 'GET', '/watchlist', ''],
-    ['addToWatchlist()', 'POST', '/watchlist', '{"tickers":["SIM0001"]}'],
-    ['watchlistChanges()', 'GET', '/watchlist/changes', ''],
   ])('is refused: %s', async (_method, method, path, body) => {
     const { status, json } = await send(path, client, { method, body })
     expect(status).toBe(404)

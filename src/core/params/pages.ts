@@ -1,8 +1,8 @@
 import { type BarsQuery, PAGE_ORDERS } from '../model/pages.js'
 import { objectOf } from './arguments.js'
 import { DAY, integerOf, wordOf } from './kinds.js'
-import { EVENTS } from './questions.js'
-import { optional, type ParamsOf, readParams, type Table, unknownParameter, withDefault } from './row.js'
+import { EVENTS, TICKERS } from './questions.js'
+import { optional, type ParamsOf, readParams, required, type Table, unknownParameter, withDefault } from './row.js'
 
 /** The parameters of questions that a server answers by page, apart from events and scans. */
 

@@ -146,7 +146,7 @@ export const HINTS = {
   format: optional(WORDS, 'the layout by its name', { takes: 'NAME', part: 'layout format' }),
 } as const satisfies Table
 
-const TICKERS = several(TICKER, 'TICKERS')
+export const TICKERS = several(TICKER, 'TICKERS')
 
 /** The parameters of questions about the present, one bar, and the facts of a ticker. */
 export const NOW = {

@@ -25,6 +25,7 @@ export interface Operation {
   description: string
   security: Record<string, string[]>[]
   parameters?: (ParameterObject | Reference)[]
+  requestBody?: { required: true; content: Record<string, { schema: Schema; example: unknown }> }
   /** By status. */
   responses: Record<string, ResponseObject | Reference>
   'x-codeSamples'?: ReturnType<typeof curl>[]

@@ -18,6 +18,8 @@ import {
   SCHEMA_PATH,
   SEARCH_PATH,
   SUMMARY_PATH,
+  WATCHLIST_CHANGES_PATH,
+  WATCHLIST_PATH,
 } from '../wire/format.js'
 import { PAGES } from '../wire/page-schemas.js'
 import { wireSchemas } from '../wire/schemas.js'
@@ -44,13 +46,14 @@ import {
   requestHeaders,
   tiersWith,
 } from './openapi-parts.js'
+import { watchlist, watchlistChanges } from './openapi-watchlist.js'
 
 /**
  * The service as an OpenAPI 3.1 document. Other tables fill it in: parameters and limits, answer schemas, tiers and
  * fields. Errors are thrown here, exactly as the server throws them.
  */
 export function openApi({ version, errors }: { version: string; errors: ErrorShape }) {
-  const paths: Record<string, { get: Operation }> = {
+  const paths: Record<string, { get: Operation } & Partial<Record<'post' | 'delete', Operation>>> = {
     [EVENTS_PATH]: { get: events() },
     [OVERSOLD_PATH]: { get: oversold() },
     [SUMMARY_PATH]: { get: summary() },
@@ -58,6 +61,8 @@ export function openApi({ version, errors }: { version: string; errors: ErrorSha
     [BARS_PATH]: { get: bars() },
     [SCHEMA_PATH]: { get: schemaFields() },
     [ACCOUNT_PATH]: { get: account() },
+    [WATCHLIST_PATH]: watchlist(),
+    [WATCHLIST_CHANGES_PATH]: { get: watchlistChanges() },
     '/healthz': { get: health() },
     '/readyz': { get: readiness() },
   }
@@ -78,6 +83,7 @@ export function openApi({ version, errors }: { version: string; errors: ErrorSha
     tags: [
       { name: 'events', description: 'Questions about band events; each needs a key and costs credits.' },
       { name: 'tickers', description: 'Tickers and their prices; each question needs a key and costs credits.' },
+      { name: 'watchlist', description: 'The watch list of an account; each question needs a key.' },
       { name: 'service', description: 'The server and the account; free.' },
     ],
     paths,
@@ -98,7 +104,7 @@ function aboutErrors(shape: ErrorShape): string {
   const type = shape === 'flat' ? 'its type in `error`' : 'one object, `error`, with its type in `type`'
   const other = ERROR_SHAPES.filter(known => known !== shape).join()
   const chosen = `This document describes errors that are ${shape}. With \`${ERROR_SHAPE}: ${other}\` a caller is sent the other shape, and a document about it. The vendor's official clients are known by what they send, and have \`nested\`.`
-  return `Every path answers GET and HEAD. An error's body has ${type}, one sentence in \`message\`, and more keys. The first of several mistakes is reported: the key (401), the request (400), the tier (403), the ticker (404), the credits (429).\n\n${chosen}`
+  return `Every path answers GET and HEAD; a watch list is changed by POST and DELETE. An error's body has ${type}, one sentence in \`message\`, and more keys. The first of several mistakes is reported: the key (401), the request (400), the tier (403), the ticker (404), the credits (429).\n\n${chosen}`
 }
 
 const ABOUT_KEYS = `Send the key with every request as \`Authorization: Bearer bands_…\`, in one such header. In the examples it is \`BANDS_API_KEY\`, and \`BANDS_URL\` is where the service is reached. An account may have any number of keys; tier and credits are the account's.

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { OPERATORS, PAGE_ORDERS, PRICE_ADJUSTMENTS } from '../../core/model/pages.js'
 import { PRICES, SECTIONS } from '../../core/params/places.js'
-import { ASSET_CLASS, COUNT, DATE, EVENTS_PAGE, MARKET_CAP_TIER, STABILITY, TIER, TIMEFRAME } from './schemas.js'
+import { ASSET_CLASS, BAND, COUNT, DATE, EVENTS_PAGE, MARKET_CAP_TIER, STABILITY, TIER, TIMEFRAME } from './schemas.js'
 
 /** The schemas of pages besides events and scans. */
 
@@ -158,6 +158,45 @@ export const SEARCH_PAGE = z.looseObject({
   ...LEFT_OUT,
 })
 
+export const WATCHLIST_PAGE = z.looseObject({
+  watchlist: z.array(SNAPSHOT_PAGE).describe('The state of each ticker with data here, in the order of the list.'),
+  tickers_saved: COUNT.describe('Tickers on the list.'),
+  tickers_found: COUNT.describe('Those with data here.'),
+  watchlist_limit: COUNT.describe('Tickers that a list may have.'),
+  data_status: z.literal('eod').describe('The data is of the end of a day.'),
+  as_of_date: DATE.nullable().describe('The newest of their last bars; null without any.'),
+})
+
+const WATCHLIST_CHANGE = z.looseObject({
+  field: z.string().describe('The long name of the field.'),
+  from: BAND,
+  to: BAND,
+  periods_in_current_state: COUNT.nullable().describe('Bars in the band, that of its entry included.'),
+})
+
+export const WATCHLIST_CHANGES_PAGE = z.looseObject({
+  timeframe: TIMEFRAME,
+  run_date: DATE.nullable().describe('The newest day of all data; null without any.'),
+  changes: z.record(z.string(), z.array(WATCHLIST_CHANGE)).describe('By ticker: the bands entered on its newest bar.'),
+  ticker_context: z
+    .record(z.string(), z.looseObject({ last_changed_date: DATE.nullable() }))
+    .describe('By ticker: when any of its bands last changed.'),
+  tickers_checked: COUNT.describe('Tickers of the list with data here.'),
+  tickers_changed: COUNT,
+})
+
+export const WATCHLIST_ADDED = z.looseObject({
+  added: z.array(z.string()),
+  already_saved: z.array(z.string()),
+  watchlist_count: COUNT.describe('Tickers on the list.'),
+  watchlist_limit: COUNT.describe('Tickers that a list may have.'),
+})
+
+export const WATCHLIST_REMOVED = z.looseObject({
+  removed: z.array(z.string()),
+  watchlist_count: COUNT.describe('Tickers on the list.'),
+})
+
 export const SUMMARY_PAGE = z.union([SNAPSHOT_PAGE, SNAPSHOTS_PAGE, EVENTS_PAGE, STATS_PAGE])
 
 /** By the names that documents give them. */
@@ -168,6 +207,10 @@ export const PAGES: Readonly<Record<string, z.ZodType>> = {
   AccountPage: ACCOUNT_PAGE,
   SummaryPage: SUMMARY_PAGE,
   SearchPage: SEARCH_PAGE,
+  WatchlistPage: WATCHLIST_PAGE,
+  WatchlistChangesPage: WATCHLIST_CHANGES_PAGE,
+  WatchlistAdded: WATCHLIST_ADDED,
+  WatchlistRemoved: WATCHLIST_REMOVED,
   Operator: OPERATOR,
   SnapshotPage: SNAPSHOT_PAGE,
   SnapshotsPage: SNAPSHOTS_PAGE,

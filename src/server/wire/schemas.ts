@@ -27,7 +27,7 @@ export const MARKET_CAP_TIER = z.enum(MARKET_CAP_TIERS)
 const PERFORMANCE = z
   .enum(PERFORMANCES)
   .describe(`How a return ranked among those of the same ticker over as many bars: ${percentilesInWords()}.`)
-const BAND = z.string().nullable()
+export const BAND = z.string().nullable()
 const KNOWN_CLASS = z.enum(['stock', 'crypto', 'etf'])
 export const ASSET_CLASS = KNOWN_CLASS.nullable().describe('What it is; null where it is not known.')
 export const COUNT = z.int().min(0)

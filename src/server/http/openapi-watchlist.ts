@@ -1,0 +1,115 @@
+import { counted } from '../../core/errors.js'
+import type { WatchlistChangesPage, WatchlistPage } from '../../core/model/pages.js'
+import { MOST_WATCHED, WATCHLIST } from '../../core/params/pages.js'
+import { SUMMARY_COST } from '../../core/tiers.js'
+import { WATCHLIST_CHANGES_PATH, WATCHLIST_PATH } from '../wire/format.js'
+import { found, headersOf, KNOWN_KEY, refused, schemaRef, UNCHANGED } from './openapi-answers.js'
+import { curl, type Operation, query, REQUEST_HEADERS } from './openapi-parts.js'
+
+/** The operations of a watch list. */
+
+export function watchlist(): Record<'get' | 'post' | 'delete', Operation> {
+  return {
+    get: {
+      operationId: 'showWatchlist',
+      tags: ['watchlist'],
+      summary: 'The state of each ticker on the watch list of the account',
+      description: `The list belongs to the account, and all of its keys share it. Costs ${counted(SUMMARY_COST, 'credit')} for each ticker on the list, and at least one.`,
+      security: [{ bearer: [] }],
+      parameters: [...query(WATCHLIST, WATCHLIST_PATH), ...REQUEST_HEADERS],
+      responses: {
+        200: found('The states, in the order of the list.', 'WatchlistPage', {
+          none: { summary: 'An empty list', value: NONE },
+        }),
+        304: UNCHANGED,
+        ...refused(400, 401, 405, 408, 414, 431, 429, 500, 503),
+      },
+      'x-codeSamples': [curl('The watch list', WATCHLIST_PATH)],
+    },
+    post: changed('addToWatchlist', 'Adds tickers to the watch list', 'WatchlistAdded', {
+      ...{ added: ['AAPL'], already_saved: ['GSPC'] },
+      ...{ watchlist_count: 2, watchlist_limit: MOST_WATCHED },
+    }),
+    delete: changed('removeFromWatchlist', 'Takes tickers off the watch list', 'WatchlistRemoved', {
+      removed: ['AAPL', 'GSPC'],
+      watchlist_count: 0,
+    }),
+  }
+}
+
+export function watchlistChanges(): Operation {
+  return {
+    operationId: 'listWatchlistChanges',
+    tags: ['watchlist'],
+    summary: 'What changed on the watch list on the newest bar of each ticker',
+    description: `Costs ${counted(SUMMARY_COST, 'credit')}, for any number of tickers.`,
+    security: [{ bearer: [] }],
+    parameters: [...query(WATCHLIST, WATCHLIST_CHANGES_PATH), ...REQUEST_HEADERS],
+    responses: {
+      200: found('The changes by ticker; none is an answer too.', 'WatchlistChangesPage', {
+        one: { summary: 'AAPL and GSPC, asked on Free', value: CHANGED },
+      }),
+      304: UNCHANGED,
+      ...refused(400, 401, 405, 408, 414, 431, 429, 500, 503),
+    },
+    'x-codeSamples': [curl('What changed', WATCHLIST_CHANGES_PATH)],
+  }
+}
+
+function changed(operationId: string, summary: string, schema: string, example: object): Operation {
+  return {
+    operationId,
+    tags: ['watchlist'],
+    summary,
+    description: `A list has at most ${MOST_WATCHED} tickers. A ticker may be without data here. Free.`,
+    security: [{ bearer: [] }],
+    parameters: REQUEST_HEADERS,
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: {
+            type: 'object',
+            required: ['tickers'],
+            additionalProperties: false,
+            properties: { tickers: { type: 'array', items: { type: 'string' } } },
+          },
+          example: { tickers: ['AAPL', 'GSPC'] },
+        },
+      },
+    },
+    responses: {
+      200: {
+        description: 'What was changed, and the number of tickers on the list.',
+        headers: headersOf(['Cache-Control', ...KNOWN_KEY]),
+        content: {
+          'application/json': {
+            schema: { ...schemaRef(schema) },
+            examples: { two: { summary: 'Two tickers', value: example } },
+          },
+        },
+      },
+      ...refused(400, 401, 405, 408, 414, 431, 500, 503),
+    },
+  }
+}
+
+const NONE: WatchlistPage = {
+  watchlist: [],
+  tickers_saved: 0,
+  tickers_found: 0,
+  watchlist_limit: MOST_WATCHED,
+  data_status: 'eod',
+  as_of_date: null,
+}
+
+const CHANGED: WatchlistChangesPage = {
+  timeframe: 'daily',
+  run_date: '2018-05-11',
+  changes: {
+    GSPC: [{ field: 'volume_ratio_band', from: 'below_average', to: 'normal', periods_in_current_state: 1 }],
+  },
+  ticker_context: { AAPL: { last_changed_date: '2018-05-10' }, GSPC: { last_changed_date: '2018-05-11' } },
+  tickers_checked: 2,
+  tickers_changed: 1,
+}
