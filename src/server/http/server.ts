@@ -69,7 +69,12 @@ export interface Running {
 export async function startServer(service: Service, options: ServerOptions): Promise<Running> {
   const settings = settingsOf({ now: () => service.accounts.now(), ...options })
   const log = new Log(settings.log)
-  const metrics = new Metrics(settings.version, [...QUESTIONS.keys(), ...LIST_QUESTIONS.keys(), ACCOUNT_PATH, ...OPEN_PATHS])
+  const metrics = new Metrics(settings.version, [
+    ...QUESTIONS.keys(),
+    ...LIST_QUESTIONS.keys(),
+    ACCOUNT_PATH,
+    ...OPEN_PATHS,
+  ])
   const connections = new Connections(settings.limits, crowd => metrics.crowded.inc({ limit: crowd }))
   const requests = new Requests(settings, metrics, log, connections)
   const questions = new Questions(service, settings, metrics)
@@ -193,7 +198,9 @@ function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questio
 }
 
 /** For any path: only the real request shows whether it exists. */
-const PREFLIGHT: Route = { answer: () => ({ status: 204, headers: preflightHeaders([...ANSWERED, ...Object.keys(CHANGES)]), body: '' }) }
+const PREFLIGHT: Route = {
+  answer: () => ({ status: 204, headers: preflightHeaders([...ANSWERED, ...Object.keys(CHANGES)]), body: '' }),
+}
 
 function refuse(error: Error): never {
   throw error
@@ -206,10 +213,7 @@ function questionRoutes(questions: Questions): [string, Route][] {
   const changes = Object.fromEntries(
     Object.entries(CHANGES).map(([method, change]) => [method, questions.listChange(change)]),
   )
-  return routes.map(([path, answer]) => [
-    path,
-    { answer, needsKey: true, ...(path === WATCHLIST_PATH && { changes }) },
-  ])
+  return routes.map(([path, answer]) => [path, { answer, needsKey: true, ...(path === WATCHLIST_PATH && { changes }) }])
 }
 
 /** Paths that are answered without a key. */
