@@ -221,7 +221,7 @@ const ALSO: Readonly<Record<string, [files: number, what: string]>> = {
   context_ticker: [6, 'a column of transitions'],
   context_field: [7, 'a column of transitions'],
   context_band: [9, 'a column of events, trades and transitions, and an old name'],
-  prev_band: [11, 'a key of every event'],
+  prev_band: [12, 'a key of every event'],
 }
 const PLACES = 3
 

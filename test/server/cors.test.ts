@@ -27,8 +27,9 @@ it('lets pages of the origin send a key, and read answers with their credits', a
   expect([asked.status, asked.text]).toEqual([204, ''])
   expect(asked.headers).toMatchObject({
     'access-control-allow-origin': APP,
-    'access-control-allow-methods': 'GET, HEAD',
-    'access-control-allow-headers': 'Authorization, If-None-Match, Idempotency-Key, X-Bands-Errors, X-TickerDB-Client',
+    'access-control-allow-methods': 'GET, HEAD, POST, DELETE',
+    'access-control-allow-headers':
+      'Authorization, Content-Type, If-None-Match, Idempotency-Key, X-Bands-Errors, X-TickerDB-Client',
     vary: 'Origin',
   })
   expect(asked.headers).not.toHaveProperty('content-length')

@@ -140,6 +140,8 @@ describe('the document', () => {
       ['/v1/ohlcv/{ticker}', true],
       ['/v1/schema/fields', true],
       ['/v1/account', true],
+      ['/v1/watchlist', true],
+      ['/v1/watchlist/changes', true],
       ['/healthz', false],
       ['/readyz', false],
     ])

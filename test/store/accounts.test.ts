@@ -66,6 +66,7 @@ describe('the file of the accounts', () => {
       'ledger',
       'named',
       'secrets',
+      'watched',
     ])
     for (const { name, strict } of own) expect(strict, name).toBe(1)
     db.close()

@@ -82,7 +82,7 @@ describePostgres('accounts in PostgreSQL', () => {
       await sql('INSERT INTO bands_accounts.steps (step) VALUES (99)')
       await expect(opened(url)).rejects.toThrow(StorageError)
       await expect(opened(url)).rejects.toThrow(
-        'has the tables of a newer bands (schema 99, this one knows 4); update bands',
+        'has the tables of a newer bands (schema 99, this one knows 5); update bands',
       )
     })
 
@@ -276,6 +276,7 @@ describePostgres('accounts in PostgreSQL', () => {
       await accounts.addKey(owners[0]!.id, keyOf('Identity', { expires: iso(NOON) }))
       await accounts.addKey(owners[1]!.id, keyOf('AAAAAAAA'))
       await accounts.revoke('AAAAAAAA', iso(NOON))
+      await accounts.watch(owners[0]!.id, { add: ['MSFT', 'AAPL'], remove: [], most: 100 })
       for (const [i, at] of [LONG_AGO, NOON - 90 * DAY_MS, NOON - 1, NOON].entries())
         await accounts.charge(
           owners.map((owner, k) =>
