@@ -11,7 +11,8 @@ const folder = scratch()
 let fleet: Fleet
 
 beforeAll(async () => {
-  fleet = await Fleet.begin(folder, 2, {})
+  // One account would use up the credits of its hour.
+  fleet = await Fleet.begin(folder, 2, {}, 4)
 })
 afterAll(() => {
   fleet.end()
