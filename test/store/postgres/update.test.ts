@@ -112,7 +112,7 @@ describePostgres('an update of accounts in PostgreSQL', () => {
     await updated(database, 4)
     const known = url.replace('bands@', '')
     await expect(openPostgresAccounts(at(url))).rejects.toThrow(
-      new StorageError(`${known} has the tables of a newer bands (schema 6, this one knows 4); update bands`),
+      new StorageError(`${known} has the tables of a newer bands (schema 7, this one knows 5); update bands`),
     )
     for (const work of [() => accounts.charge([chargeOf(alice)]), () => accounts.check()])
       await expect(work()).rejects.toThrow(
@@ -131,7 +131,7 @@ describePostgres('an update of accounts in PostgreSQL', () => {
     )
     const early = openPostgresAccounts(at(url.replace('bands@', 'server@')))
     await expect(early).rejects.toThrow(
-      'has the tables of an earlier bands (schema 3, this one needs 4), and this user may not change them',
+      'has the tables of an earlier bands (schema 3, this one needs 5), and this user may not change them',
     )
     await updated(database, 2)
     const server = await opened(url.replace('bands@', 'server@'))
@@ -158,19 +158,22 @@ describePostgres('an update of accounts in PostgreSQL', () => {
     const place = url.replace('bands@', '')
     for (let time = 0; time < 2; time++)
       expect(JSON.parse(await plan('--json'))).toEqual({
-        ...{ schema: 'bands.accounts-plan/1', accounts: place, found: 3, known: 4 },
-        changes: [{ step: 4, phase: 'expand', change: expect.stringContaining('adds charge_v2'), servers_from: 3 }],
+        ...{ schema: 'bands.accounts-plan/1', accounts: place, found: 3, known: 5 },
+        changes: [
+          { step: 4, phase: 'expand', change: expect.stringContaining('adds charge_v2'), servers_from: 3 },
+          { step: 5, phase: 'expand', change: expect.stringContaining('adds watched'), servers_from: 3 },
+        ],
       })
-    expect(await plan()).toContain(`${place}: schema 3, this bands knows 4; bands accounts layout as the owner`)
+    expect(await plan()).toContain(`${place}: schema 3, this bands knows 5; bands accounts layout as the owner`)
     expect((await typed(`accounts layout --accounts ${url}`)).code).toBe(0)
-    expect(await plan()).toContain(`${place}: schema 4, this bands knows 4; no step to take`)
+    expect(await plan()).toContain(`${place}: schema 5, this bands knows 5; no step to take`)
     await updated(database, 3)
-    expect(await plan()).toContain(`${place}: schema 5, this bands knows 4; no step to take`)
+    expect(await plan()).toContain(`${place}: schema 6, this bands knows 5; no step to take`)
     await updated(database, 4)
     expectRefusal(
       await typed(`accounts layout --dry-run --accounts ${url}`),
       6,
-      'has the tables of a newer bands (schema 6',
+      'has the tables of a newer bands (schema 7',
     )
     expectRefusal(
       await typed(`accounts layout --dry-run --partitions 2 --accounts ${url}`),
