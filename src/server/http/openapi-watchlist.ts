@@ -80,7 +80,7 @@ function changed(operationId: string, summary: string, schema: string, example: 
     },
     responses: {
       200: {
-        description: 'What was changed, and the number of tickers on the list.',
+        description: 'The tickers that changed, and the number on the list.',
         headers: headersOf(['Cache-Control', ...KNOWN_KEY]),
         content: {
           'application/json': {
