@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Tier } from '../../src/core/model/terms.js'
+import type { Screen } from '../../src/research/screen/screen.js'
 import { GOOD_PAGE, good, json, nobody, reset, scripted, silence, type Turn, text } from '../remote/upstream.js'
 import { firstInQuick, notInQuick } from '../support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
@@ -55,6 +56,44 @@ describe('at a server', () => {
       }
     },
   )
+
+  test.each([
+    ['rsi_zone in (oversold, neutral_low, neutral) and macd_state != expanding_positive', ''],
+    ['rsi_zone not in (deep_oversold, deep_overbought)', '--tickers SIM0001,SIM0003'],
+    ['rsi_zone = oversold or rsi_zone != oversold', '--tickers SIM0002,SIM0003'],
+  ])(
+    'bands screen %j %s finds what the database here finds, or says what a search cannot decide',
+    async (when, more) => {
+      const line = `screen '${when}' ${more}`
+      const [far, near] = [await remotely(`${line} --json`), await locally(`${line} --json`)]
+      if (when.includes(' or ')) return expectRefusal(await remotely(line), 2, 'bands of the last bar, joined by "and"')
+      const found = ({ out }: Ran) => {
+        const { matches, ...rest } = JSON.parse(out) as Screen
+        const own = matches.map(({ since: _since, bars: _bars, ...match }) => match)
+        return { ...rest, matches: own.toSorted((a, b) => (a.ticker < b.ticker ? -1 : 1)) }
+      }
+      expect(found(far)).toEqual(found(near))
+      expect(found(far).matches.length).toBeGreaterThan(0)
+      expect((await remotely(line, { terminal: 80 })).out).toContain(found(far).matches[0]!.ticker)
+    },
+  )
+
+  test.each(['--since 5', '--tally', '--context-lag 1'])(
+    'bands screen %s is refused, for a search has no bars before the last',
+    async more => {
+      expectRefusal(await remotely(`screen 'rsi_zone = neutral' ${more}`), 2, 'a search of a server has none')
+    },
+  )
+
+  test('bands status shows the account of the key, and the credits that it has left', async () => {
+    const about = `status --remote ${server.url}`
+    const page = JSON.parse((await remotely(`${about} --json`)).out)
+    expect([page.tier, page.usage.credit_balance]).toEqual(['pro', page.usage.hourly_requests_remaining])
+    const { out } = await remotely(about, { terminal: 80 })
+    expect(out).toContain(`${server.url}   ${page.name}   pro`)
+    expect(out).toMatch(/hour +\d/)
+    expectRefusal(await remotely(`${about} SIM0001`), 2, 'says nothing about the data of a ticker')
+  })
 
   test('bands export bars has the bars of the database here, and says what a server does not hand out', async () => {
     const line = 'export bars --ticker SIM0001,SIM0002 --after 2022-01-31 --before 2024-06-01'
@@ -235,7 +274,6 @@ describe('what a server does not decide', () => {
     'import x.csv',
     'simulate 1 --load',
     'facts SIM0001',
-    'status',
     'verify',
     'rebuild',
     'remove SIM0001',
@@ -251,7 +289,7 @@ describe('what a server does not decide', () => {
           /^error: --(remote|profile) asks a server, and this is about the database here; leave it out\./,
         )
       }
-      if (/^(explain|show|facts|status|tickers|verify)/.test(line))
+      if (/^(explain|show|facts|verify)/.test(line))
         expect((await remotely(line, { env: { BANDS_DB: ground.db } })).code).toBe(0)
     },
   )

@@ -80,11 +80,6 @@ describe('bands screen', () => {
     expect([unsigned.code, unsigned.err]).toEqual([6, expect.stringContaining('BANDS_WEBHOOK_SECRET')])
   })
 
-  it('asks no server, and says so', async () => {
-    const { code, err } = await screen(OVERSOLD, '--remote', 'https://bands.example.com', '--tickers', 'AAPL')
-    expect([code, err.replaceAll('\n', ' ')]).toEqual([2, expect.stringMatching(/server|--remote|database here/)])
-  })
-
   it('says why nothing is found, exits with 0, and with 3 under --fail-empty', async () => {
     const empty = 'rsi_zone = deep_oversold and rsi_zone = deep_overbought'
     const { code, err, out } = await screen(empty, '--json')

@@ -1,5 +1,6 @@
 import { type Day, parseDay } from '../../core/model/day.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../core/model/facts.js'
+import type { AccountPage } from '../../core/model/pages.js'
 import { count, ratio, whole, words } from '../../core/numbers.js'
 import type { Trial, TrialKind } from '../../core/source.js'
 import type { KnownFact, KnownFacts } from '../../data/local/facts.js'
@@ -82,6 +83,39 @@ export function describeStatus(found: Status & { pulled: readonly PulledTicker[]
     },
   }
 }
+
+/** The account of a key at a server, and the credits that it has left. */
+export function describeAccount(page: AccountPage, url: string): Described {
+  const { name, tier, limits, usage } = page
+  const rows = [
+    {
+      period: 'hour',
+      used: usage.hourly_requests_used,
+      left: usage.hourly_requests_remaining,
+      limit: limits.hourly_requests,
+    },
+    {
+      period: 'day',
+      used: usage.daily_requests_used,
+      left: usage.daily_requests_remaining,
+      limit: limits.daily_requests,
+    },
+  ]
+  const heading = [url, name, tier, `events of the last ${count(limits.history_days, 'day')}`]
+  return {
+    document: page,
+    columns: ['period', 'used', 'left', 'limit'],
+    rows,
+    paragraphs: [{ heading, parts: [tablePart('Credits', CREDITS, rows)] }],
+  }
+}
+
+const CREDITS: readonly Column<{ period: string; used: number; left: number; limit: number }>[] = [
+  column('period', 'text', { title: 'Credits of the' }),
+  column('used', 'count'),
+  column('left', 'count'),
+  column('limit', 'count'),
+]
 
 /** Says how old the newest bar is, once it is not of the last days. */
 function ageNote({ last, as_of }: Status, today: Day): string | null {

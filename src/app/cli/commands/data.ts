@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { BadData, didYouMean, NotFound, StorageError, suggest } from '../../../core/errors.js'
+import { BadData, didYouMean, NotFound, StorageError, suggest, wrong } from '../../../core/errors.js'
 import { type Day, dayAt, formatDay } from '../../../core/model/day.js'
 import { FACT_KINDS } from '../../../core/model/facts.js'
 import { count } from '../../../core/numbers.js'
@@ -15,10 +15,12 @@ import { verifyOtherFiles } from '../../open/accounts.js'
 import { openLists, openListsForReading, statusOf } from '../../open/database.js'
 import { databasePath } from '../../open/paths.js'
 import { forceUnlock } from '../../open/writing.js'
-import { describeFacts, describeStatus, describeTrials } from '../../present/data.js'
+import { describeAccount, describeFacts, describeStatus, describeTrials } from '../../present/data.js'
 import { type Column, column, describeList } from '../../present/description.js'
-import type { Command } from '../command.js'
+import type { Remote } from '../../remote/remote.js'
+import type { Args, Command } from '../command.js'
 import { remedyLine } from '../command-line.js'
+import { isRemoteTyped } from '../config.js'
 import type { Context } from '../context.js'
 import { TICKER, WIDE } from '../options.js'
 import { oneRow } from '../output.js'
@@ -33,7 +35,10 @@ const status: Command = {
   arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input (default all that are loaded)']],
   options: [WIDE],
   examples: ['bands status', 'bands status AAPL', 'bands status --json'],
+  notes: ['With --remote URL: the account of the key at that server, and the credits that it has left. Free.'],
   async run(context, args) {
+    const remote = isRemoteTyped(context.config) ? await context.remote() : null
+    if (remote !== null) return showAccount(context, args, remote)
     const opened = await context.here()
     const typed = await namedTickers(args.rest(0), context.world)
     const found = await statusOf(opened, typed.length === 0 ? undefined : typed)
@@ -42,6 +47,13 @@ const status: Command = {
     if (missing !== undefined) throw await opened.local.unknown(missing)
     await context.show(describeStatus(found, dayAt(context.world.now().getTime())), { wide: args.flag('wide') })
   },
+}
+
+async function showAccount(context: Context, args: Args, { url, pages }: Remote): Promise<void> {
+  const [ticker] = args.rest(0)
+  if (ticker !== undefined)
+    throw wrong('ticker', `${url} says nothing about the data of a ticker; leave ${ticker} out.`, { value: ticker })
+  await context.show(describeAccount(await pages.account(), url))
 }
 
 const FACTS = {

@@ -1,4 +1,4 @@
-import { ConfigError, wrong } from '../../../core/errors.js'
+import { ConfigError, parameter, sentence, wrong } from '../../../core/errors.js'
 import { CHANGES, parseChanges, parseScreen, SCREEN } from '../../../core/params/questions.js'
 import { type OptionSpec, optionsOf } from '../../../core/params/row.js'
 import type { Local } from '../../../data/local/local.js'
@@ -13,12 +13,13 @@ import {
 import { openLists } from '../../open/database.js'
 import { allLists } from '../../open/lists.js'
 import { checkDisplay, describeChanges, describeScreen, MOST_LISTED } from '../../present/screen.js'
+import type { Remote } from '../../remote/remote.js'
 import { webhookUrl } from '../../remote/webhook.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import { textOf } from '../formats.js'
 import { POOLED, WIDE } from '../options.js'
-import { marketTickers } from '../tickers.js'
+import { allNamed, isPooled, marketTickers } from '../tickers.js'
 
 const { when: _when, as_of: _asOf, ...OPTIONS } = SCREEN
 
@@ -49,8 +50,11 @@ const screenCommand: Command = {
   ],
   notes: [
     'A ticker is looked at on its last bar that was final on the day, if that was at most seven days before. SINCE is the bar from which the condition holds, or with --since N the newest bar on which it became true; BARS counts from there to the last, both included.',
+    'With --remote URL the search of that server answers, a credit for each 100 matches: bands of the last bar, joined by "and". It has no SINCE and no BARS.',
   ],
   async run(context, args) {
+    const remote = await context.remote()
+    if (remote !== null) return screenAtServer(context, args, remote)
     const local = await context.local()
     const asked = parseScreen({ when: args.argument(0), ...args.params(Object.keys(OPTIONS)) }, local.fieldSet)
     // Faults in the line are reported before any question or post.
@@ -67,6 +71,27 @@ const screenCommand: Command = {
     await explainEmpty(context, found)
     if (args.flag('fail-empty')) context.outcome = 3
   },
+}
+
+/** Asks the search of a server, which knows bands on the last bar of each ticker. */
+async function screenAtServer(context: Context, args: Args, remote: Remote): Promise<void> {
+  const { timeframe, ...others } = args.params(Object.keys(OPTIONS))
+  const [other] = Object.keys(others)
+  if (other !== undefined)
+    throw wrong(other, sentence`${parameter(other)} needs bars before the last one, and a search of a server has none.`)
+  const asked = parseScreen({ when: args.argument(0), ...(timeframe !== undefined && { timeframe }) }, context.fields)
+  const post = await webhookOf(context, args)
+  const tickers = isPooled(args) ? await allNamed(context, args, [], async () => []) : undefined
+  const { serverScreen } = await import('../../remote/server-screen.js')
+  const found = await serverScreen(remote.pages, { ...asked, tickers })
+  const names = args.list('columns')
+  const columns = names.length > 0 ? names : ['ticker', 'date', ...found.subjects, 'close']
+  const answer = describeScreen(found, { columns, sort: args.text('sort') })
+  await post(found)
+  await context.show(answer, { wide: args.flag('wide') })
+  if (found.matches.length > 0) return
+  await explainEmpty(context, found)
+  if (args.flag('fail-empty')) context.outcome = 3
 }
 
 /** The number of bars in the sparkline of a match. */

@@ -1,0 +1,97 @@
+import { type InvalidParameter, wrong } from '../../core/errors.js'
+import { BUILT_IN } from '../../core/fields/index.js'
+import { conditionField } from '../../core/language/as-field.js'
+import { type Condition, printCondition, printSubject, type StateTest } from '../../core/language/condition.js'
+import { parseDay } from '../../core/model/day.js'
+import type { SearchPage } from '../../core/model/pages.js'
+import type { Timeframe } from '../../core/model/terms.js'
+import { longNameOf } from '../../core/params/places.js'
+import { MAX_LIMIT } from '../../core/params/questions.js'
+import type { Screen, ScreenMatch } from '../../research/screen/screen.js'
+import type { TickerPages } from './ticker-pages.js'
+
+/** What a search of a server can decide: bands on the last bar of each ticker. */
+export interface ServerScreenQuery {
+  /** In canonical form. */
+  condition: string
+  timeframe: Timeframe
+  /** Only these; default all of the server. */
+  tickers?: readonly string[] | undefined
+}
+
+interface Filter {
+  field: string
+  op: 'in' | 'neq'
+  value: string | readonly string[]
+}
+
+/** The most values of a filter. */
+const MOST_VALUES = 100
+
+/**
+ * The tickers of a server that meet a condition, by its search: a credit a page of 100. A search says nothing of the
+ * bars before the last one, so `since` and `bars` are null. Throws InvalidParameter for a condition that a search cannot decide.
+ */
+export async function serverScreen(
+  pages: Pick<TickerPages, 'search'>,
+  { condition: when, timeframe, tickers }: ServerScreenQuery,
+): Promise<Screen> {
+  const { condition } = conditionField(when, BUILT_IN)
+  const tests = testsJoined(condition, timeframe)
+  if ((tickers?.length ?? 0) > MOST_VALUES)
+    throw wrong('tickers', `a search of a server takes at most ${MOST_VALUES} tickers.`, {
+      value: String(tickers!.length),
+    })
+  const filters = [...tests.flatMap(filtersOf), ...(tickers ? [{ field: 'ticker', op: 'in', value: tickers }] : [])]
+  const subjects = new Map(tests.map(({ subject }) => [printSubject(subject), longNameOf(subject.field)]))
+  const fields = ['ticker', 'as_of_date', 'close', ...new Set(subjects.values())]
+  const matches: ScreenMatch[] = []
+  let page: SearchPage
+  do {
+    page = await pages.search({ timeframe, filters, fields, limit: MAX_LIMIT, offset: matches.length })
+    for (const result of page.results) matches.push(matchOf(result, page, subjects))
+  } while (page.has_more && page.results.length > 0)
+  return {
+    schema: 'bands.screen/3',
+    ...{ when, within: null, as_of: page.date, subjects: [...subjects.keys()] },
+    ...{ matches, scanned: page.total_scanned, stale: 0 },
+  }
+}
+
+/** The tests of a condition that a search can decide: of bands on the last bar, joined by `and`. */
+function testsJoined(condition: Condition, timeframe: Timeframe): StateTest[] {
+  if (condition.is === 'and') return condition.parts.flatMap(part => testsJoined(part, timeframe))
+  if (condition.is !== 'state' || condition.bars > 1) throw undecided(condition)
+  const { ticker, timeframe: own } = condition.subject
+  if (ticker !== null || (own !== null && own !== timeframe)) throw undecided(condition)
+  return [condition]
+}
+
+function undecided(condition: Condition): InvalidParameter {
+  const value = printCondition(condition)
+  const words = `a search of a server takes bands of the last bar, joined by "and": not ${JSON.stringify(value)}.`
+  return wrong('when', words, { value, allowed: 'field = band, field != band, field in (…)' })
+}
+
+function filtersOf({ subject, bands, negated }: StateTest): Filter[] {
+  const field = longNameOf(subject.field)
+  return negated ? bands.map(value => ({ field, op: 'neq', value })) : [{ field, op: 'in', value: bands }]
+}
+
+function matchOf(
+  result: SearchPage['results'][number],
+  { timeframe, date: today }: SearchPage,
+  subjects: ReadonlyMap<string, string>,
+): ScreenMatch {
+  const date = String(result.as_of_date)
+  return {
+    ...{ ticker: String(result.ticker), timeframe, date, since: null, bars: null },
+    bands: Object.fromEntries([...subjects].map(([name, column]) => [name, bandIn(result[column])])),
+    close: Number(result.close),
+    age_days: parseDay(today)! - parseDay(date)!,
+  }
+}
+
+function bandIn(value: string | number | null | undefined): string | null {
+  return typeof value === 'string' ? value : null
+}
