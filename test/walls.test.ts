@@ -46,7 +46,7 @@ const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>
   data: {
     '.': ['threads'],
     feeds: ['feed', 'read', 'row'],
-    load: ['import', 'report'],
+    load: ['derive', 'import', 'report'],
     local: [
       ...[
         'band-counts',
@@ -71,9 +71,9 @@ const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>
   },
   research: {
     '.': ['trials'],
-    backtest: ['backtest', 'compare', 'draws', 'grid', 'result', 'trade', 'verdict', 'words'],
+    backtest: ['backtest', 'compare', 'draws', 'grid', 'result', 'tested-run', 'trade', 'verdict', 'words'],
     screen: ['screen'],
-    study: ['event-study', 'result'],
+    study: ['event-study', 'result', 'window'],
     sweep: ['result', 'sweep', 'validation'],
     tally: ['base', 'by-context', 'dwell', 'now', 'pool', 'tally', 'transitions'],
   },

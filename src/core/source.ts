@@ -63,11 +63,36 @@ export interface Source {
   close(): Promise<void>
 }
 
+/** Who shares long computations. */
+export interface Workers {
+  /** The number of threads (default: the number of cores). */
+  readonly threads?: number | undefined
+  /** Other machines, which then do all of them. */
+  readonly cluster?: Cluster | undefined
+}
+
+/** Machines that do tasks. A task hangs on nothing but its data. */
+export interface Cluster {
+  /** Begins a job, whose data every worker gets once. */
+  open(start: { job: string; data: unknown }): Promise<TaskPool>
+  close(): Promise<void>
+}
+
+/** The tasks of one job. */
+export interface TaskPool {
+  /** How many tasks run at once. */
+  readonly size: number
+  /** Does some tasks one after the other; throws the error of the first that fails. */
+  run(tasks: readonly unknown[]): Promise<unknown[]>
+  /** Cancels the tasks that are not done. */
+  close(): Promise<void>
+}
+
 /**
  * A source with prices: bars, and bands by bar, as known on the as-of day. Event studies, backtests and sweeps use it.
  * The bands may come from elsewhere (a server) than the prices.
  */
-export interface PricedSource extends Pick<Source, 'fields' | 'tickers' | 'sectors' | 'server' | 'close'> {
+export interface PricedSource extends Pick<Source, 'fields' | 'tickers' | 'sectors' | 'server' | 'close'>, Workers {
   /** Yields the bars of tickers in the queried order. Throws NotFound with the nearest tickers. */
   bars(query: Pick<StatesQuery, 'tickers' | 'timeframe'>): AsyncIterable<MarketBars>
   /** Yields fields on those bars. Throws NotFound, TierRestricted and Busy as a question about their events does. */
@@ -76,8 +101,6 @@ export interface PricedSource extends Pick<Source, 'fields' | 'tickers' | 'secto
   withBars(): Promise<readonly string[]>
   /** The as-of day of all answers; null if there are no data. */
   asOfDay(): Promise<Day | null>
-  /** The number of threads for computations (default: the number of cores). */
-  readonly threads?: number | undefined
   /** Notes about all answers so far, as sentences: missing bars, bands of another source. */
   remarks(): readonly string[]
 }

@@ -18,10 +18,11 @@ import {
   sentence,
   TierRestricted,
 } from '../core/errors.js'
+import type { TaskPool, Workers } from '../core/source.js'
 import { Damaged } from './store/store.js'
 
 /** The job of a thread; app/workers/thread.ts has the program of each. */
-export type Job = 'scan' | 'export' | 'sweep' | 'grid' | 'ask'
+export type Job = 'scan' | 'export' | 'sweep' | 'study' | 'grid' | 'draws' | 'derive' | 'ask'
 
 /** The first message to a thread. */
 export interface Start {
@@ -155,16 +156,20 @@ function lossOf(cause: unknown): Error {
   return new StorageError(words, { cause })
 }
 
-/** Work in parts that can be done in any order, here or in threads. */
+/** Work in parts that can be done in any order, here, in threads or elsewhere: each hangs on nothing but its data. */
 export interface Work<Task, Result> {
   job: Job
-  /** The first message to a thread: the path of the data, or the data. */
+  /** The first message to each worker: the path of the data, or the data. */
   data: () => unknown
   tasks: readonly Task[]
   /** Milliseconds that all of them take, about. */
   ms: number
   /** Does the same task in this thread. */
   here(task: Task): Result | Promise<Result>
+  /** The task with its own data, for another machine (default: the task). */
+  packed?(task: Task): Promise<unknown>
+  /** The most messages to other machines whose results wait, where these are large. */
+  most?: number
   /** A program other than that of the jobs. */
   program?: string | undefined
 }
@@ -172,38 +177,76 @@ export interface Work<Task, Result> {
 /** Milliseconds of work below which the start of threads would take longer than they save. */
 const WORTH = 50
 
-/** The tasks of a thread that wait, or whose results wait. */
+/** The tasks of a worker that wait, or whose results wait. */
 const AHEAD = 2
 
+/** About the milliseconds of one message to another machine, whose way there and back takes some ten. */
+const PIECE_MS = 1000
+
+/** Each core of other machines gets at least this number of messages, so that none waits long for the last. */
+const PIECES = 4
+
 /**
- * Yields the results in the order of the tasks, from any thread, with a few tasks done ahead. Threads end with the last
+ * Yields the results in the order of the tasks, from any worker, with a few tasks done ahead. Threads end with the last
  * task, an error, or the reader's end.
- * @param threads how many may work; 1: only this thread, which also does small jobs
+ * @param workers how many threads may work; 1: only this thread, which also does small jobs. A cluster does all jobs
  */
 export async function* inOrder<Task, Result>(
   work: Work<Task, Result>,
-  threads = availableParallelism(),
+  { threads = availableParallelism(), cluster }: Workers,
 ): AsyncGenerator<Result> {
   const { job, data, tasks, ms, here, program = programOfJobs() } = work
+  if (cluster !== undefined && tasks.length > 0) {
+    yield* elsewhere(work, await cluster.open({ job, data: data() }))
+    return
+  }
   const size = Math.min(threads, tasks.length)
   if (size < 2 || ms < WORTH || program === undefined) {
     for (const task of tasks) yield await here(task)
     return
   }
-  const pool = new Threads<Task, Result>(job, data(), size, program)
+  const pool = new Threads<Task, Result>(job, shared(data()), size, program)
   try {
-    const begun: Promise<Result>[] = []
-    for (const task of tasks) {
-      if (begun.length === AHEAD * size) yield await begun.shift()!
-      const found = pool.run(task)
-      // The failure is reported when its turn comes.
-      found.catch(() => {})
-      begun.push(found)
-    }
-    for (const found of begun) yield await found
+    yield* ahead(tasks, AHEAD * size, task => pool.run(task))
   } finally {
     await pool.close()
   }
+}
+
+/** Short tasks go together, as one message with one answer. */
+async function* elsewhere<Task, Result>(
+  { tasks, ms, packed = async (task: Task): Promise<unknown> => task, most }: Work<Task, Result>,
+  pool: TaskPool,
+): AsyncGenerator<Result> {
+  const longest = Math.ceil(tasks.length / (PIECES * pool.size))
+  const length = Math.max(1, Math.min(longest, Math.floor((PIECE_MS * tasks.length) / ms)))
+  const pieces = Array.from({ length: Math.ceil(tasks.length / length) }, (_, i) =>
+    tasks.slice(i * length, (i + 1) * length),
+  )
+  try {
+    const run = async (piece: readonly Task[]): Promise<Result[]> =>
+      (await pool.run(await Promise.all(piece.map(packed)))) as Result[]
+    for await (const results of ahead(pieces, most ?? AHEAD * pool.size, run)) yield* results
+  } finally {
+    await pool.close()
+  }
+}
+
+/** Yields the results in order. @param most tasks that are begun before the result of the first is taken */
+async function* ahead<Task, Result>(
+  tasks: Iterable<Task>,
+  most: number,
+  run: (task: Task) => Promise<Result>,
+): AsyncGenerator<Result> {
+  const begun: Promise<Result>[] = []
+  for (const task of tasks) {
+    if (begun.length === most) yield await begun.shift()!
+    const found = run(task)
+    // The failure is reported when its turn comes.
+    found.catch(() => {})
+    begun.push(found)
+  }
+  for (const found of begun) yield await found
 }
 
 type Column = Float64Array | Int32Array | Uint8Array

@@ -60,6 +60,7 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
       return day === null ? null : days.reduce((least, one) => Math.min(least, one), day)
     },
     threads: prices.threads,
+    cluster: prices.cluster,
     remarks: () => [...remarksOn([...fieldHistories.values()]), ...prices.remarks()],
     async close() {
       await Promise.all([events.close(), prices.close()])

@@ -4,6 +4,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { BandsError } from '../../core/errors.js'
+import type { TickerData } from '../../data/load/derive.js'
 import type { ExportData } from '../../data/local/export.js'
 import {
   type Done,
@@ -15,6 +16,8 @@ import {
   type ToThread,
 } from '../../data/threads.js'
 import type { CellTask, GridData } from '../../research/backtest/grid.js'
+import type { DrawsData } from '../../research/backtest/tested-run.js'
+import type { Material } from '../../research/study/window.js'
 import type { SweepData, SweepTask } from '../../research/sweep/validation.js'
 import type { BandsOptions } from '../client.js'
 import type { ScanData } from '../open/scan.js'
@@ -45,6 +48,19 @@ const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
   grid: async (data: GridData) => {
     const runCell = (await import('../../research/backtest/grid.js')).cellRunner(data)
     return { answer: (task: CellTask) => ({ result: runCell(task) }) }
+  },
+  study: async (data: Material) => {
+    const runPart = (await import('../../research/study/event-study.js')).partRunner(data)
+    return { answer: (task: number) => ({ result: runPart(task) }) }
+  },
+  draws: async (data: DrawsData) => {
+    const runDraw = (await import('../../research/backtest/tested-run.js')).drawRunner(data)
+    return { answer: (draw: number) => ({ result: runDraw(draw) }) }
+  },
+  // Each task brings the data of its tickers.
+  derive: async () => {
+    const { deriveRecord } = await import('../../data/load/derive.js')
+    return { answer: (tickers: readonly TickerData[]) => ({ result: tickers.map(deriveRecord) }) }
   },
   ask: async (options: BandsOptions) => (await import('../ui/questions.js')).begin(options),
 }

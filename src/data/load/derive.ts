@@ -5,11 +5,13 @@ import { BY_SECTOR, FIELDS, WITHOUT_SECTOR } from '../../core/fields/index.js'
 import { Panel } from '../../core/fields/panel.js'
 import { securityOf } from '../../core/model/facts.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../../core/model/terms.js'
+import type { Cluster } from '../../core/source.js'
 import type { Pending } from '../local/cache.js'
 import { type Company, companyAsOf, companyOf, Sectors } from '../local/sectors.js'
 import { sectorKey } from '../local/view.js'
 import { decodeTail } from '../store/codec.js'
-import type { Amendment, PackedTail, Store, TickerRecord } from '../store/store.js'
+import type { Amendment, PackedTail, Store, TickerEntry, TickerRecord } from '../store/store.js'
+import { inOrder, type Work } from '../threads.js'
 
 /** A ticker to be derived. */
 export interface TickerData extends Company {
@@ -82,6 +84,41 @@ export async function* deriveGroups<Ticker>(
       onTicker(data)
     }
     yield { group, records, isLast: groups.length === 0 }
+  }
+}
+
+/** Bars that take a millisecond to derive, about. */
+const BARS_A_MS = 300
+
+/** Bars of a task for other machines, about a second's, and the most such tasks whose records wait to be written. */
+const TASK_BARS = 100_000
+const TASKS_AHEAD = 32
+
+/** Groups of stored tickers with their records, in order. @param cluster derives them; otherwise this thread */
+export async function* deriveStored(
+  store: Store,
+  entries: readonly TickerEntry[],
+  onTicker: (ticker: Pick<TickerData, 'entry'>) => void,
+  cluster?: Cluster,
+): AsyncGenerator<DerivedGroup<TickerEntry>> {
+  const dataOf = (entry: TickerEntry): Promise<TickerData> => companyOf(store, entry)
+  const groups = inGroups(entries, ({ bars }) => bars, cluster === undefined ? BARS : TASK_BARS)
+  if (cluster === undefined) return yield* deriveGroups(groups, dataOf, onTicker)
+  const packed = (group: readonly TickerEntry[]): Promise<TickerData[]> => Promise.all(group.map(dataOf))
+  const work: Work<TickerEntry[], TickerRecord[]> = {
+    job: 'derive',
+    data: () => null,
+    tasks: groups,
+    ms: 1 + entries.reduce((sum, { bars }) => sum + bars, 0) / BARS_A_MS,
+    here: async group => (await packed(group)).map(deriveRecord),
+    packed,
+    most: TASKS_AHEAD,
+  }
+  let done = 0
+  for await (const records of inOrder(work, { threads: 1, cluster })) {
+    const group = groups[done++]!
+    for (const entry of group) onTicker({ entry })
+    yield { group, records, isLast: done === groups.length }
   }
 }
 

@@ -14,14 +14,14 @@ import { DEFINITIONS_VERSION } from '../../core/model/definitions.js'
 import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../../core/model/facts.js'
 import { checkDay, checkFunction } from '../../core/params/arguments.js'
 import { textOf, tickerValue } from '../../core/params/values.js'
+import type { Cluster } from '../../core/source.js'
 import { SHOWN } from '../feeds/bars.js'
 import type { Input, ReadResult, Remark, TickerBars, TickerFacts, Warning } from '../feeds/feed.js'
 import { type PartlyLoadedFile, Pending } from '../local/cache.js'
-import { companyOf } from '../local/sectors.js'
 import { digest } from '../store/codec.js'
 import { lockForWriting, type Store, type TickerEntry, UNDERIVED, type Writer } from '../store/store.js'
 import { type Choices, cutBars, isCopied, type MergedBars, mergeBars, renamed } from './bars.js'
-import { deriveGroups, deriveRecord, inGroups, pendingSteps, type TickerData } from './derive.js'
+import { deriveGroups, deriveRecord, deriveStored, inGroups, pendingSteps, type TickerData } from './derive.js'
 import { type MergedFacts, soundSheets, takeFacts } from './facts.js'
 import type {
   FileReport,
@@ -95,11 +95,11 @@ function loadedInPart(
 const HALF_REBUILT = `${DEFINITIONS_VERSION} in part`
 
 /** Reports the progress of deriving tickers. @param of their number */
-function progressOf(file: string, of: number, onProgress: ImportOptions['onProgress']): (ticker: TickerData) => void {
+function progressOf(file: string, of: number, onProgress: ImportOptions['onProgress']) {
   let done = 0
   let rows = 0
-  return ({ daily }) => {
-    rows += daily.days.length
+  return ({ entry }: Pick<TickerData, 'entry'>): void => {
+    rows += entry.bars
     onProgress?.({ file, stage: 'deriving', done: done++, of, rows })
   }
 }
@@ -237,24 +237,23 @@ export class Importer {
   /**
    * Derives everything again from bars and facts, with the current definitions. A partly loaded file counts as
    * finished. Returns the number of tickers.
+   * @param cluster derives them instead of this thread
    */
-  async rebuild(onProgress?: ImportOptions['onProgress']): Promise<number> {
+  async rebuild(onProgress?: ImportOptions['onProgress'], cluster?: Cluster): Promise<number> {
     checkFunction('onProgress', onProgress)
     if (this.#store === null) return 0
     const pending = await Pending.in(this.store)
     pending.forgetFiles()
-    return this.#rebuild(pending, onProgress)
+    return this.#rebuild(pending, onProgress, cluster)
   }
 
-  async #rebuild(pending: Pending, onProgress: ImportOptions['onProgress']): Promise<number> {
+  async #rebuild(pending: Pending, onProgress: ImportOptions['onProgress'], cluster?: Cluster): Promise<number> {
     const made = await this.store.definitions()
     pending.tickers.clear()
     for (const security of (await this.store.securities()).values()) pending.addSectorOf(security)
     const entries = await this.store.tickers()
-    const groups = inGroups(entries, ({ bars }) => bars)
     const onTicker = progressOf('', entries.length, onProgress)
-    const dataOf = (entry: TickerEntry): Promise<TickerData> => companyOf(this.store, entry)
-    for await (const { records, isLast } of deriveGroups(groups, dataOf, onTicker)) {
+    for await (const { records, isLast } of deriveStored(this.store, entries, onTicker, cluster)) {
       // Until the last ticker is written, the store must not claim the current definitions.
       const until = made === UNDERIVED ? UNDERIVED : HALF_REBUILT
       const isSound = made === DEFINITIONS_VERSION || isLast

@@ -9,7 +9,7 @@ import type { HistoryQuery, SeriesKey } from '../../core/model/event.js'
 import { type Security, securityOf } from '../../core/model/facts.js'
 import { barsKnownBy, head, recordIn, type Series } from '../../core/model/series.js'
 import type { Tier, Timeframe } from '../../core/model/terms.js'
-import { first, type HistoriesQuery } from '../../core/source.js'
+import { type Cluster, first, type HistoriesQuery, type Workers } from '../../core/source.js'
 import { entitle, type Plan, planOf } from '../../core/tiers.js'
 import { type Recorded, type RecordedSeries, type Store, type TickerEntry, UNDERIVED } from '../store/store.js'
 import type { DerivedMemory, DerivedQuery } from './derived.js'
@@ -25,7 +25,7 @@ export interface OtherData {
   newestDay(): Promise<Day | null>
 }
 
-export interface CacheOptions {
+export interface CacheOptions extends Workers {
   /** Which day it is, for a server that counts ranges back from there and not from the newest bar. */
   clock?: (() => Day) | null
   /** Today's date (default: the UTC day of this machine's clock): bars after tomorrow do not count. */
@@ -35,8 +35,6 @@ export interface CacheOptions {
   fields?: FieldSet | undefined
   /** Caches records of derived fields (default: no cache). */
   derived?: DerivedMemory | undefined
-  /** Maximum number of threads for answers about many tickers (default: one per core). */
-  threads?: number | undefined
 }
 
 /** The data of a question and its matching events. */
@@ -65,6 +63,7 @@ export class Cache {
   /** The available fields. */
   readonly fieldSet: FieldSet
   readonly threads: number | undefined
+  readonly cluster: Cluster | undefined
   protected readonly ways: CacheOptions
   #sound = false
 
@@ -74,6 +73,7 @@ export class Cache {
     this.asOf = asOf
     this.fieldSet = ways.fields ?? BUILT_IN
     this.threads = ways.threads
+    this.cluster = ways.cluster
     this.ways = ways
   }
 

@@ -99,7 +99,7 @@ export async function* exportEventBlocks(
       ms: when === null && fields.every(isRecorded) ? tickers.length * MS_A_TICKER : 0,
       here: ticker => eventBlock(cache, { ...filter, tickers: [ticker] }, between),
     },
-    cache.threads,
+    { threads: cache.threads },
   )
   for await (const block of blocks) if (block.rows > 0) yield block
 }

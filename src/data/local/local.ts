@@ -176,7 +176,7 @@ export class Local extends Cache implements Source, PricedSource {
   }
 
   async close(): Promise<void> {
-    await this.store.close()
+    await Promise.all([this.store.close(), this.cluster?.close()])
   }
 
   async #priced(): Promise<Prices> {

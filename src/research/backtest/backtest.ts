@@ -3,7 +3,7 @@
 // Out: trades, the equity curve, baselines and a verdict.
 
 import { daysAt, rangeOf } from '../../core/model/calendar.js'
-import { type Day, dateOf, formatDay } from '../../core/model/day.js'
+import { countUpTo, type Day, dateOf, formatDay } from '../../core/model/day.js'
 import { percent } from '../../core/numbers.js'
 import { eventsFilter, type RunOptions, type Strategy } from '../../core/params/strategy.js'
 import type { EventFilter } from '../../core/params/studies.js'
@@ -14,9 +14,10 @@ import { signalsOf } from '../study/signals.js'
 import { contextCoverage } from '../study/words.js'
 import { checkFamily } from '../trials.js'
 import { benchmarkOf, buyAndHold, type ComparedCurve, heldAtExposure, holdTicker } from './comparison.js'
-import { CELL_DRAWS, type DrawnRun, drawsOf, pointsOf, simulate } from './draws.js'
+import { CELL_DRAWS, drawsOf, pointsOf, simulate } from './draws.js'
+import { candidateChoices } from './grid.js'
 import { portfolioCalendar, type Simulation } from './portfolio.js'
-import { entryTest, longestOf, randomEntry } from './random-entry.js'
+import { randomEntry } from './random-entry.js'
 import { type Backtest, type Benchmark, SAME_EXPOSURE, type Trade } from './result.js'
 import {
   averageExposure,
@@ -32,10 +33,11 @@ import {
   tradeResults,
   yearsOf,
 } from './statistics.js'
+import { testedRun } from './tested-run.js'
 import { loadStrategies, type Member, openValue, type Ready, type TradeResult } from './trade.js'
 import { logAndDeflate, strategyTrial, testsTrial } from './trial-log.js'
-import { monteCarlo, validate, withVerdict } from './validation.js'
-import { type EntryRank, verdictOn } from './verdict.js'
+import { foldsOf, monteCarlo, validate, withVerdict } from './validation.js'
+import { verdictOn } from './verdict.js'
 import { barsAYearIn, checkShares, signalsFound, warningsOf } from './warnings.js'
 import { costsInWords, differences, exitsInWords, FILLS_IN_WORDS, rankInWords, slotsInWords } from './words.js'
 
@@ -57,7 +59,7 @@ export async function backtest(
   const [own, ...rivals] = (await loadStrategies(source, [strategy, ...candidates], step)) as [Ready, ...Ready[]]
   checkShares(own)
   step?.(() => 'trades')
-  const { simulation, ranks } = testedRun(own, run.reps)
+  const { simulation, ranks } = await testedRun(own, run.reps, source, step)
   const { days } = simulation
   const trades = tradeResults(simulation)
   const { barsAYear, statistics, trade_statistics } = figuresOf(simulation, closedOf(trades))
@@ -74,7 +76,10 @@ export async function backtest(
   const last = [{ days }, ...candidateTrials].reduce((most, trial) => Math.max(most, trial.days.at(-1) ?? most), -1)
   const calendar = portfolioCalendar([own, ...rivals].flatMap(({ members }) => members))
   const names = differences(rivals.map(rival => rival.strategy))
-  const validated = validate(own, { ready: rivals, names }, { calendar, last }, run)
+  const isShared = source.cluster !== undefined && rivals.length > 1
+  const folds = isShared ? foldsOf(calendar.subarray(0, countUpTo(calendar, last)), run) : null
+  const choices = folds === null ? undefined : await candidateChoices(rivals, folds, calendar, source, step)
+  const validated = validate(own, { ready: rivals, names, choices }, { calendar, last }, run)
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
   const tried = [{ ...strategyTrial(simulation), p: random_entry.p }, ...candidateTrials]
   const { interest, ...signals } = signalsFound(simulation)
@@ -116,20 +121,6 @@ export async function backtest(
       ...source.remarks(),
     ],
   }
-}
-
-/** The run shown in the result, and the rank of each draw among random entries. */
-function testedRun(ready: Ready, reps: number): { simulation: DrawnRun; ranks: (EntryRank | null)[] } {
-  const ranks: (EntryRank | null)[] = []
-  let test: ReturnType<typeof entryTest> | null = null
-  const simulation = simulate(ready, undefined, undefined, {
-    each: ({ trades }, draw) => {
-      if (reps === 0) return
-      test ??= entryTest(ready, longestOf(trades))
-      ranks[draw] = test(trades)
-    },
-  })
-  return { simulation, ranks }
 }
 
 function benchmarksOf(

@@ -47,33 +47,46 @@ export function simulate(
   part?: CalendarPart,
   options: DrawOptions = {},
 ): DrawnRun {
-  const { shown, drawn } = drawnRuns(ready, calendar, part, options)
-  return drawn === null ? { ...shown(1), draws: null } : { ...shown(drawn.shown), draws: drawn }
-}
-
-/** The draws of a strategy and one of its runs; all runs are equal where the order is never open. */
-function drawnRuns(
-  { strategy, members }: Ready,
-  calendar?: Int32Array,
-  part?: CalendarPart,
-  { draws = DRAWS, each }: DrawOptions = {},
-): { drawn: Draws | null; shown: (draw: number) => Simulation } {
-  const plan = planOf({ strategy, members }, calendar, part)
-  const run = (draw: number, isBrief = false): Simulation => runOf(plan, Random.stream(strategy.seed, draw), isBrief)
-  const { shuffle, order } = strategy.portfolio
-  if (shuffle) return { drawn: null, shown: () => run(1) }
-  const first = runOf(plan, null)
-  if (first.tied === 0 || order === 'ticker') return { drawn: null, shown: () => first }
-  const [returns, sharpes, falls] = [new Float64Array(draws), new Float64Array(draws), new Float64Array(draws)]
+  const { draws = DRAWS, each } = options
+  const { only, run } = runsOf(ready, calendar, part)
+  if (only !== null) return { ...only, draws: null }
+  const figures: DrawFigures[] = []
   for (let draw = 0; draw < draws; draw++) {
     const simulation = run(draw + 1, true)
-    const figures = figuresOfDraw(simulation)
-    returns[draw] = figures.total
-    sharpes[draw] = figures.sharpe ?? Number.NaN
-    falls[draw] = figures.fall ?? Number.NaN
+    figures.push(figuresOfDraw(simulation))
     each?.(simulation, draw)
   }
-  return { drawn: { shown: lowerMedian(returns) + 1, returns, sharpes, drawdowns: falls }, shown: draw => run(draw) }
+  const drawn = drawsFrom(figures)
+  return { ...run(drawn.shown), draws: drawn }
+}
+
+/** The runs of a strategy over a part. */
+export interface Runs {
+  /** The only run, where the order of the signals is never open or drawn once; otherwise null. */
+  only: Simulation | null
+  /** A draw, counted from 1. */
+  run(draw: number, isBrief?: boolean): Simulation
+}
+
+export function runsOf({ strategy, members }: Ready, calendar?: Int32Array, part?: CalendarPart): Runs {
+  const plan = planOf({ strategy, members }, calendar, part)
+  const run: Runs['run'] = (draw, isBrief = false) => runOf(plan, Random.stream(strategy.seed, draw), isBrief)
+  const { shuffle, order } = strategy.portfolio
+  if (shuffle) return { only: run(1), run }
+  const first = runOf(plan, null)
+  return { only: first.tied === 0 || order === 'ticker' ? first : null, run }
+}
+
+/** The draws by their figures, in their order. */
+export function drawsFrom(figures: readonly DrawFigures[]): Draws {
+  const column = (of: (one: DrawFigures) => number | null) => Float64Array.from(figures, one => of(one) ?? Number.NaN)
+  const returns = column(({ total }) => total)
+  return {
+    shown: lowerMedian(returns) + 1,
+    returns,
+    sharpes: column(one => one.sharpe),
+    drawdowns: column(({ fall }) => fall),
+  }
 }
 
 /** Index of the lower median; ties go to the first. */
@@ -82,7 +95,10 @@ function lowerMedian(values: Float64Array): number {
   return ascending[Math.floor((values.length - 1) / 2)]!
 }
 
-function figuresOfDraw({ strategy, members, days, equity }: Simulation) {
+/** What all draws together need of one. */
+export type DrawFigures = ReturnType<typeof figuresOfDraw>
+
+export function figuresOfDraw({ strategy, members, days, equity }: Simulation) {
   const { capital } = strategy.portfolio
   const returns = returnsOf({ equity, start: capital })
   const isSound = equity.every(value => value > 0)

@@ -5,19 +5,19 @@ import { countBelow, countUpTo, dateOf, formatDay } from '../../core/model/day.j
 import { percent } from '../../core/numbers.js'
 import { type Axis, combinations, type GridQuery, type GridStatistic } from '../../core/params/grid.js'
 import type { Strategy } from '../../core/params/strategy.js'
-import { type PricedSource, type RunContext, type Step, vocabulariesOf } from '../../core/source.js'
+import { type PricedSource, type RunContext, type Step, vocabulariesOf, type Workers } from '../../core/source.js'
 import { mean } from '../../core/statistics/moments.js'
 import { regression } from '../../core/statistics/robust.js'
 import { pbo } from '../../core/statistics/selection.js'
 import { deflatedSharpe, sampleOf } from '../../core/statistics/sharpe.js'
 import { LEVEL, verdictOf } from '../../core/statistics/verdict.js'
-import { inOrder, shared } from '../../data/threads.js'
-import { bestOf, choiceOf, type Score } from '../parts.js'
+import { inOrder } from '../../data/threads.js'
+import { bestOf, type Choice, choiceOf, type Score } from '../parts.js'
 import { bySeverity, LEAST_UNITS, type Warning } from '../study/result.js'
 import { checkFamily, correctedByLog } from '../trials.js'
 import { buyAndHold } from './comparison.js'
 import { CELL_DRAWS, DEPENDS, DRAWS, type DrawnRun, drawsOf, simulate } from './draws.js'
-import { type CalendarPart, portfolioCalendar } from './portfolio.js'
+import { type CalendarPart, portfolioCalendar, type Simulation } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
 import type {
   DrawsSummary,
@@ -31,7 +31,7 @@ import type {
 import { curveOf, equityStatistics, type Figures, figuresOf, returnsOf } from './statistics.js'
 import { loadStrategies, type Member, type Ready } from './trade.js'
 import { dataUsed, logAndDeflate, strategyTrial, testsTrial } from './trial-log.js'
-import { foldsOf, type Validated, validate, withVerdict } from './validation.js'
+import { type Fold, foldsOf, tradesT, type Validated, validate, withVerdict } from './validation.js'
 import { verdictOn } from './verdict.js'
 import { checkShares, ofChoices, ofPrices, SAME_CLOSE, WEEK, warningsOfOne } from './warnings.js'
 import { costsInWords, FILLS_IN_WORDS } from './words.js'
@@ -62,7 +62,7 @@ export async function grid(
     reps: run.reps,
     calendar: portfolioCalendar(distinct.flat()),
   }
-  const runTasks: RunTasks = tasks => runCells(data, tasks, source.threads, step)
+  const runTasks: RunTasks = tasks => runCells(data, tasks, source, step)
   const results = await runTasks(strategies.map((_, cell) => ({ cell, part: null })))
   const found = results.map(({ whole }) => whole!)
   const cells = cellsOf(axes, results)
@@ -180,14 +180,33 @@ async function validated(
   const last = traded.reduce((most, { days }) => Math.max(most, days.at(-1) ?? most), -1)
   const folds = foldsOf(calendar.subarray(0, countUpTo(calendar, last)), run)
   if (folds === null) return null
-  const trained = await runTasks(folds.flatMap(({ train }) => strategies.map((_, cell) => ({ cell, part: train }))))
-  const n = strategies.length
-  const choices = folds.map((_, i) => choiceOf(trained.slice(i * n, (i + 1) * n)))
+  const choices = await choicesOf(folds, strategies.length, runTasks)
   // Written like the values of the grid, all of which are listed.
   const names = combinations(axes).map(values =>
     values.map((value, i) => `${axes[i]!.key.replaceAll('_', ' ')} ${value}`).join(', '),
   )
   return validate(ready[0]!, { ready, names, choices }, { calendar, last }, run)
+}
+
+/** What each training part chooses, by the scores of all cells. */
+async function choicesOf(folds: readonly Fold[], cells: number, runTasks: RunTasks): Promise<Choice[]> {
+  const tasks = folds.flatMap(({ train }) => Array.from({ length: cells }, (_, cell) => ({ cell, part: train })))
+  const trained = await runTasks(tasks)
+  return folds.map((_, i) => choiceOf(trained.slice(i * cells, (i + 1) * cells)))
+}
+
+/** What each training part of a backtest chooses among its candidates. */
+export async function candidateChoices(
+  candidates: readonly Ready[],
+  folds: readonly Fold[],
+  calendar: Int32Array,
+  workers: Workers,
+  step?: Step,
+): Promise<Choice[]> {
+  const lists = [...new Set(candidates.map(({ members }) => members))]
+  const cells = candidates.map(({ strategy, members }) => ({ strategy, list: lists.indexOf(members) }))
+  const data: GridData = { lists, cells, statistic: 't', reps: 0, calendar }
+  return choicesOf(folds, cells.length, tasks => runCells(data, tasks, workers, step))
 }
 
 /** Returns on the days of all cells. Before its first day and after its last a cell has money and no return. */
@@ -334,7 +353,8 @@ function ofTraining(validation: Validation | null, { statistic, run }: GridQuery
 export interface GridData {
   lists: readonly (readonly Member[])[]
   cells: readonly { strategy: Strategy; list: number }[]
-  statistic: GridStatistic
+  /** `t`: of the mean net return a trade. A backtest chooses by it. */
+  statistic: GridStatistic | 't'
   /** Draws of random entry. */
   reps: number
   /** The days of all cells; the parts are ranges of it. */
@@ -371,16 +391,17 @@ export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData
     const { strategy, list } = cells[cell]!
     const ready = { strategy, members: lists[list]! }
     if (part === null) calendars[list] ??= portfolioCalendar(ready.members)
-    const measureOf = ({ statistics, trade_statistics }: Figures) => ({ ...statistics, ...trade_statistics })[statistic]
+    const measureOf = ({ statistics, trade_statistics }: Figures, { trades }: Pick<Simulation, 'trades'>) =>
+      statistic === 't' ? tradesT(trades) : { ...statistics, ...trade_statistics }[statistic]
     const values: (number | null)[] = []
     const simulation = simulate(ready, part === null ? calendars[list]! : calendar, part ?? undefined, {
       draws: CELL_DRAWS,
       each: (run, draw) => {
-        if (part !== null) values[draw] = measureOf(figuresOf(run))
+        if (part !== null) values[draw] = measureOf(figuresOf(run), run)
       },
     })
     const figures = figuresOf(simulation)
-    const value = measureOf(figures)
+    const value = measureOf(figures, simulation)
     if (part !== null) return { value, values, whole: null }
     const { days, sharpe } = strategyTrial(simulation)
     const returns = returnsOf(curveOf(simulation, figures.barsAYear))
@@ -396,15 +417,15 @@ const BARS_A_MS = 20_000
 export async function runCells(
   data: GridData,
   tasks: readonly CellTask[],
-  threads: number | undefined,
+  workers: Workers,
   step: Step = () => {},
 ): Promise<CellResult[]> {
   const bars = data.lists[0]?.reduce((sum, { bars }) => sum + bars.days.length, 0) ?? 0
   const runCell = cellRunner(data)
   const ms = (tasks.length * bars) / BARS_A_MS
-  const work = { job: 'grid' as const, data: () => shared(data), tasks, ms, here: runCell }
+  const work = { job: 'grid' as const, data: () => data, tasks, ms, here: runCell }
   const found: CellResult[] = []
-  for await (const one of inOrder(work, threads)) {
+  for await (const one of inOrder(work, workers)) {
     found.push(one)
     step(() => `combination ${formatInteger(found.length)} of ${formatInteger(tasks.length)}`)
   }

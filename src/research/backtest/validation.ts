@@ -62,7 +62,7 @@ interface Candidates {
   ready: readonly Ready[]
   names: readonly string[]
   /** What each training part chooses, where already computed. */
-  choices?: readonly Choice[]
+  choices?: readonly Choice[] | undefined
 }
 
 /**
@@ -134,14 +134,16 @@ function refuseOverlap({ test, step }: WalkForward): void {
   throw wrong('walk_forward', message, { value: step, allowed })
 }
 
-/** The t statistic of each candidate; one without a t is chosen only where none has one. */
+/** The t statistic of the mean net return; a candidate without one is chosen only where none has one. */
+export function tradesT(trades: readonly Taken[]): number {
+  const closed = trades.filter(({ left }) => left.why !== 'open')
+  return naiveT(closed.map(({ net }) => net))?.t ?? Number.NEGATIVE_INFINITY
+}
+
 function scoresOf(halves: readonly PartRun[]): Score[] {
-  const scoreOf = (trades: readonly Taken[]): number => {
-    const closed = trades.filter(({ left }) => left.why !== 'open')
-    return naiveT(closed.map(({ net }) => net))?.t ?? Number.NEGATIVE_INFINITY
-  }
   return halves.map(({ simulation, drawn }) => {
-    return { value: scoreOf(simulation.trades), values: halves.length > 1 ? drawn.map(scoreOf) : [] }
+    const values = halves.length > 1 ? drawn.map(tradesT) : []
+    return { value: tradesT(simulation.trades), values }
   })
 }
 

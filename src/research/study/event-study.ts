@@ -8,8 +8,17 @@ import { dateOf, formatDay } from '../../core/model/day.js'
 import { STABILITIES, UNDEFINED } from '../../core/model/series.js'
 import { windowName } from '../../core/model/terms.js'
 import type { StudyQuery } from '../../core/params/studies.js'
-import { fieldOf, type PricedSource, type RunContext, type Step, type Trial, tickerBars } from '../../core/source.js'
+import {
+  fieldOf,
+  type PricedSource,
+  type RunContext,
+  type Step,
+  type Trial,
+  tickerBars,
+  type Workers,
+} from '../../core/source.js'
 import { judgeAll } from '../../core/statistics/verdict.js'
+import { inOrder } from '../../data/threads.js'
 import { type CellSpec, cellTrial, leastByLog, noteAndCompare, type RunInLog } from '../trials.js'
 import { bandPathsOf, modelledEvents, pathOf } from './abnormal.js'
 import {
@@ -41,7 +50,7 @@ export async function eventStudy(
   const { step = () => {}, trials = null } = options
   const material = await materialOf(source, query, step)
   const { subjects } = material
-  const { path, band_paths, cells } = partsOf(material, step)
+  const { path, band_paths, cells } = await partsOf(material, source, step)
   const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
   const own = cells.map(cell => trialOf(query, range, cell))
   const state = await noteAndCompare(trials, 'cell', own, query.family ?? 'ledger')
@@ -109,27 +118,54 @@ async function materialOf(source: PricedSource, query: StudyQuery, step: Step): 
     throw new InvalidParameter('abnormal "market" needs a benchmark to measure the market by.', { param: 'benchmark' })
   const held = benchmark === null ? null : (await tickerBars(source, benchmark, filter.timeframe)).series
   const subjects = await subjectsOf(source, query, step)
-  const modelled = query.abnormal === 'none' ? [] : modelledEvents(subjects, query.abnormal, held)
   const { context } = filter
   const contextDays = context === null ? null : (await tickerBars(source, context.ticker, filter.timeframe)).series.days
   const fromPrices = (await fieldOf(source, filter.field))?.needs === 'bars'
   const asOf = await source.asOfDay()
   const sectors = (await source.sectors?.()) ?? new Map<string, string>()
-  return { query, subjects, benchmark: held, contextDays, modelled, fromPrices, asOf, sectors }
+  return { query, subjects, benchmark: held, contextDays, fromPrices, asOf, sectors }
 }
 
 /** The path, and the cell of each horizon. */
-function partsOf(material: Material, step: Step): Pick<EventStudy, 'path' | 'band_paths'> & { cells: Cell[] } {
-  const { query, subjects, modelled } = material
-  const { horizons } = query
-  const parts = horizons.length + 1
-  step(() => `study  path  1/${parts}`)
-  const path = pathOf(subjects, modelled, query)
-  const cells = horizons.map((horizon, i) => {
-    step(() => `study  ${horizon} bars  ${i + 2}/${parts}`)
-    return studyWindow(material, horizon)
-  })
-  return { path, band_paths: bandPathsOf(subjects, query), cells }
+type Parts = Pick<EventStudy, 'path' | 'band_paths'> & { cells: Cell[] }
+
+/** Bars whose part of a study takes about a millisecond. */
+const BARS_A_MS = 500
+
+/** Threads would copy the data for no more than a few parts: only other machines share them. */
+async function partsOf(material: Material, { cluster }: Workers, step: Step): Promise<Parts> {
+  const { horizons } = material.query
+  // Parts are counted from 0: the path, and then the horizons.
+  const tasks = [0, ...horizons.map((_, i) => i + 1)]
+  const bars = material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)
+  const ms = 1 + (tasks.length * bars) / BARS_A_MS
+  const isHere = cluster === undefined
+  const name = (task: number): string => (task === 0 ? 'path' : `${horizons[task - 1]} bars`)
+  const note = (task: number): void => step(() => `study  ${name(task)}  ${task + 1}/${tasks.length}`)
+  const runPart = partRunner(material)
+  const here = (task: number): Partial<Parts> => {
+    note(task)
+    return runPart(task)
+  }
+  const found: Parts = { path: [], band_paths: [], cells: [] }
+  let done = 0
+  const work = { job: 'study' as const, data: () => material, tasks, ms, here }
+  for await (const { cells = [], ...paths } of inOrder(work, { threads: 1, cluster })) {
+    Object.assign(found, paths)
+    found.cells.push(...cells)
+    if (!isHere) note(done++)
+  }
+  return found
+}
+
+/** Computes the parts of a study one after the other. */
+export function partRunner(material: Material): (task: number) => Partial<Parts> {
+  const { query, subjects, benchmark } = material
+  const modelled = query.abnormal === 'none' ? [] : modelledEvents(subjects, query.abnormal, benchmark)
+  return task =>
+    task === 0
+      ? { path: pathOf(subjects, modelled, query), band_paths: bandPathsOf(subjects, query) }
+      : { cells: [studyWindow(material, modelled, query.horizons[task - 1]!)] }
 }
 
 function headOf({ query, subjects, asOf }: Material, range: Range) {

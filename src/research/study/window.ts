@@ -29,8 +29,6 @@ export interface Material {
   benchmark: Series | null
   /** Dates of the bars of the context ticker; null without one. */
   contextDays: Int32Array | null
-  /** Empty without a model. */
-  modelled: readonly ModelledEvent[]
   /** Whether the field uses only bars. */
   fromPrices: boolean
   asOf: Day | null
@@ -40,8 +38,15 @@ export interface Material {
 
 export type Cell = ReturnType<typeof studyWindow>
 
-/** One window, and the Sharpe ratio of the portfolio that holds its events. */
-export function studyWindow(material: Material, horizon: number): { window: UncorrectedWindow; sharpe: number | null } {
+/**
+ * One window, and the Sharpe ratio of the portfolio that holds its events.
+ * @param modelled empty without a model
+ */
+export function studyWindow(
+  material: Material,
+  modelled: readonly ModelledEvent[],
+  horizon: number,
+): { window: UncorrectedWindow; sharpe: number | null } {
   const { query } = material
   const subjects = material.subjects.filter(({ signals }) => signals.bars.length > 0)
   const buffer = new Float64Array(subjects.reduce((sum, { eligible }) => sum + eligible.length, 0))
@@ -70,7 +75,7 @@ export function studyWindow(material: Material, horizon: number): { window: Unco
     random_entry: randomEntries(cell, query, few),
     other_bands: otherBands(material.subjects, horizon, query.filter.bands),
     by_sector: sectorReturns(members, material.sectors),
-    abnormal: query.abnormal === 'none' ? null : abnormalOver(material.modelled, horizon, query.abnormal, query),
+    abnormal: query.abnormal === 'none' ? null : abnormalOver(modelled, horizon, query.abnormal, query),
     aftermath: tally && { counts: tally.counts, base: tally.base, lift: tally.lift, g: tally.g, p: tally.p },
     histogram,
     grey: few !== null,

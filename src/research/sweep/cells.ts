@@ -1,6 +1,7 @@
 import { indicesIn } from '../../core/model/calendar.js'
 import type { Adjustment } from '../../core/params/studies.js'
 import { stationaryIndices } from '../../core/statistics/bootstrap.js'
+import type { BarRange } from '../../core/statistics/folds.js'
 import { quantile } from '../../core/statistics/moments.js'
 import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../../core/statistics/selection.js'
 import type { ShareInterval } from '../../core/statistics/shares.js'
@@ -73,19 +74,26 @@ export interface CellBatch {
   /** A range of tickers. */
   from: number
   to: number
+  /** A range of the field's conditions. */
+  conditions: BarRange
 }
 
 /**
  * Yields the results of a batch one by one, because each is small and its data are large. It goes ticker by ticker,
  * because cells of one ticker share their days.
  */
-export function* cellResults(run: SweepRun, { field, which, from, to }: CellBatch): Generator<CellResult> {
+export function* cellResults(
+  run: SweepRun,
+  { field, which, from, to, conditions: some }: CellBatch,
+): Generator<CellResult> {
   const { query } = run
   const tickerData = run.tickerData.slice(from, to)
   const horizon = query.horizons[which]!
-  const conditions = conditionsOf(query, field).map(condition => {
-    return { condition, signals: signalsOn(tickerData, condition) }
-  })
+  const conditions = conditionsOf(query, field)
+    .slice(some.from, some.to)
+    .map(condition => {
+      return { condition, signals: signalsOn(tickerData, condition) }
+    })
   const members = tickerData.map(data => memberOf(data, field, horizon, run.masks[which]!, run.timeline))
   for (const group of query.by === 'pool' ? [members] : members.map(member => [member])) {
     const ticker = query.by === 'pool' ? null : group[0]!.ticker

@@ -40,7 +40,6 @@ export type { SweepContext, SweepQuery } from '../../core/params/studies.js'
 export async function sweep(source: PricedSource, request: SweepQuery, options: RunContext = {}): Promise<Sweep> {
   const query: KnownSweep = { ...request, vocabularies: await vocabulariesOf(source, request.fields) }
   const trials = options.trials ?? null
-  const { threads } = source
   checkCells(cellCount(query))
   checkFamily(query.family, trials)
   const checkpoint = checkpointOf(options.step)
@@ -50,7 +49,7 @@ export async function sweep(source: PricedSource, request: SweepQuery, options: 
   const run: SweepRun = { tickerData, timeline, query, masks: query.horizons.map(() => null), name: 'sweep' }
   const contest = new Contest(timeline.days.length)
   const found: CellSummary[] = []
-  for await (const { outcomes: seen } of runCells({ runs: [run], tests: true }, checkpoint, threads)) {
+  for await (const { outcomes: seen } of runCells({ runs: [run], tests: true }, checkpoint, source)) {
     for (const one of seen) {
       found.push(one.summary)
       if (one.details !== null) contest.enter(one.summary.name, one.details)
@@ -58,7 +57,7 @@ export async function sweep(source: PricedSource, request: SweepQuery, options: 
   }
   const ledger = await logCells(found, query, tickerData, trials)
   const best = await contest.judge(query, familyOf(found, ledger, query), checkpoint)
-  const validation = plan === null ? null : await validationOf(run, plan, checkpoint, threads)
+  const validation = plan === null ? null : await validationOf(run, plan, checkpoint, source)
   const asOf = await source.asOfDay()
   const result = resultOf(found, query, ledger)
   const disputed = disagreements(best).map((sentence): Warning => ['disputed', sentence])

@@ -1,8 +1,9 @@
 import { formatInteger } from '../../core/errors.js'
 import { formatDay } from '../../core/model/day.js'
+import type { Workers } from '../../core/source.js'
 import type { BarRange } from '../../core/statistics/folds.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
-import { inOrder, shared } from '../../data/threads.js'
+import { inOrder } from '../../data/threads.js'
 import { forwardReturns } from '../study/signals.js'
 import { type CellOutcome, outcomeOf } from './best.js'
 import {
@@ -28,6 +29,7 @@ import {
   signalsOn,
   signed,
   sumsOf,
+  type TickerData,
   type Timeline,
   trainMask,
   type ValidationPlan,
@@ -49,7 +51,7 @@ export async function validationOf(
   run: SweepRun,
   plan: ValidationPlan,
   checkpoint: Checkpoint,
-  threads: number | undefined,
+  workers: Workers,
 ): Promise<SweepValidation> {
   const { timeline, query } = run
   const ends = query.horizons.map(horizon => windowEnds(timeline, horizon))
@@ -60,7 +62,7 @@ export async function validationOf(
     const masks = ends.map(column => trainMask(fold, plan.embargo, column))
     return { ...run, masks, name: `${plan.kind} ${fold.name}` }
   })
-  const trained = await trainedIn(runs, checkpoint, threads)
+  const trained = await trainedIn(runs, checkpoint, workers)
   for (const [i, fold] of plan.folds.entries()) {
     const { masks } = runs[i]!
     const chosen = chosenOf(trained[i]!, query)
@@ -80,13 +82,9 @@ export async function validationOf(
 type Candidate = Pick<CellResult, 'key' | 'name' | 'sums' | 'p'>
 
 /** The cells of each run. */
-async function trainedIn(
-  runs: readonly SweepRun[],
-  checkpoint: Checkpoint,
-  threads: number | undefined,
-): Promise<Candidate[][]> {
+async function trainedIn(runs: readonly SweepRun[], checkpoint: Checkpoint, workers: Workers): Promise<Candidate[][]> {
   const trained: Candidate[][] = runs.map(() => [])
-  for await (const { run, outcomes: seen } of runCells({ runs, tests: false }, checkpoint, threads))
+  for await (const { run, outcomes: seen } of runCells({ runs, tests: false }, checkpoint, workers))
     for (const { summary: found } of seen) trained[run]!.push(found)
   return trained
 }
@@ -205,7 +203,7 @@ export interface SweepTask extends CellBatch {
 export async function* runCells(
   data: SweepData,
   checkpoint: Checkpoint,
-  threads: number | undefined,
+  workers: Workers,
 ): AsyncGenerator<{ run: number; outcomes: CellOutcome[] }> {
   const { runs } = data
   const tasks = runs.flatMap((run, i) => batchesOf(run).map(part => ({ ...part, run: i })))
@@ -226,10 +224,10 @@ export async function* runCells(
     }
     return outcomes
   }
-  const ms = tasks.length * msOfPart(runs[0]!)
-  const work = { job: 'sweep' as const, data: () => shared(data), tasks, ms, here }
+  const ms = runs.reduce((sum, run) => sum + msOfRun(run), 0)
+  const work = { job: 'sweep' as const, data: () => data, tasks, ms, here }
   let [next, finished] = [0, 0]
-  for await (const outcomes of inOrder(work, threads)) {
+  for await (const outcomes of inOrder(work, workers)) {
     const { run } = tasks[next++]!
     yield { run, outcomes: outcomes }
     // Cells from other threads are counted here.
@@ -251,21 +249,36 @@ export function cellRunner({ runs, tests }: SweepData): (task: SweepTask) => Gen
 /** Tickers in one batch where each ticker has its own cells: the results of all of them would take too much memory. */
 const BATCH_SIZE = 64
 
-function batchesOf({ tickerData, query: { fields, horizons, by } }: SweepRun): CellBatch[] {
-  const size = by === 'pool' ? tickerData.length : BATCH_SIZE
-  const ranges = Array.from({ length: Math.ceil(tickerData.length / size) }, (_, i) => {
-    return { from: i * size, to: Math.min(tickerData.length, (i + 1) * size) }
+/** Milliseconds that a task may take, about. A cell of all tickers is not parted, but each may be a task. */
+const MOST_MS = 5000
+
+function batchesOf({ tickerData, query }: SweepRun): CellBatch[] {
+  const { fields, horizons, by } = query
+  const ranges = rangesIn(tickerData.length, by === 'pool' ? tickerData.length : BATCH_SIZE)
+  return [...fields.keys()].flatMap(field => {
+    const { length } = conditionsOf(query, field)
+    const some = rangesIn(length, by === 'pool' ? Math.max(1, Math.floor(MOST_MS / msOf(tickerData))) : length)
+    return [...horizons.keys()].flatMap(which =>
+      ranges.flatMap(range => some.map(conditions => ({ field, which, ...range, conditions }))),
+    )
   })
-  return [...fields.keys()].flatMap(field =>
-    [...horizons.keys()].flatMap(which => ranges.map(range => ({ field, which, ...range }))),
-  )
+}
+
+function rangesIn(length: number, size: number): BarRange[] {
+  return Array.from({ length: Math.ceil(length / size) }, (_, i) => {
+    return { from: i * size, to: Math.min(length, (i + 1) * size) }
+  })
 }
 
 /** Bars that take a cell about a millisecond, tests included. */
 const BARS_A_MS = 10_000
 
-function msOfPart({ tickerData, query }: SweepRun): number {
-  const { length } = query.by === 'pool' ? tickerData : tickerData.slice(0, BATCH_SIZE)
-  const bars = tickerData.reduce((sum, { days }) => sum + days.length, 0)
-  return (bars * (length / tickerData.length) * conditionsOf(query, 0).length) / BARS_A_MS
+function msOf(tickerData: readonly TickerData[]): number {
+  return tickerData.reduce((sum, { days }) => sum + days.length, 0) / BARS_A_MS
+}
+
+/** Of all cells, about. */
+function msOfRun({ tickerData, query }: SweepRun): number {
+  const conditions = query.fields.reduce((sum, _, field) => sum + conditionsOf(query, field).length, 0)
+  return msOf(tickerData) * conditions * query.horizons.length
 }

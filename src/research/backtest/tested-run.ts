@@ -1,0 +1,57 @@
+import type { Step, Workers } from '../../core/source.js'
+import { inOrder } from '../../data/threads.js'
+import { DRAWS, type DrawFigures, type DrawnRun, drawsFrom, figuresOfDraw, type Runs, runsOf } from './draws.js'
+import { entryTest, longestOf } from './random-entry.js'
+import type { Ready } from './trade.js'
+import type { EntryRank } from './verdict.js'
+
+/** The data of the draws of a strategy. */
+export interface DrawsData extends Ready {
+  /** Whether each draw is compared with random entries. */
+  isTested: boolean
+  /** Bars of the longest trade of the first draw. */
+  longest: number
+}
+
+/** What a result needs of a draw, and its rank among random entries. */
+interface TestedDraw {
+  figures: DrawFigures
+  rank: EntryRank | null
+}
+
+/** Makes draws one after the other, by their numbers from 1; the trades of each signal are computed once. */
+export function drawRunner(data: DrawsData, runs: Pick<Runs, 'run'> = runsOf(data)): (draw: number) => TestedDraw {
+  const test = data.isTested ? entryTest(data, data.longest) : null
+  return draw => {
+    const simulation = runs.run(draw, true)
+    return { figures: figuresOfDraw(simulation), rank: test === null ? null : test(simulation.trades) }
+  }
+}
+
+/** Bars whose draw takes about a millisecond. */
+const BARS_A_MS = 20_000
+
+/**
+ * The run that a result shows, and the rank of each draw among random entries. Draws share too much to be worth
+ * threads: only other machines do them.
+ */
+export async function testedRun(
+  ready: Ready,
+  reps: number,
+  { cluster }: Workers,
+  step: Step = () => {},
+): Promise<{ simulation: DrawnRun; ranks: (EntryRank | null)[] }> {
+  const runs = runsOf(ready)
+  if (runs.only !== null) return { simulation: { ...runs.only, draws: null }, ranks: [] }
+  const data: DrawsData = { ...ready, isTested: reps > 0, longest: longestOf(runs.run(1, true).trades) }
+  const tasks = Array.from({ length: DRAWS }, (_, i) => i + 1)
+  const ms = 1 + (DRAWS * ready.members.reduce((sum, { bars }) => sum + bars.days.length, 0)) / BARS_A_MS
+  const work = { job: 'draws' as const, data: () => data, tasks, ms, here: drawRunner(data, runs) }
+  const found: TestedDraw[] = []
+  for await (const one of inOrder(work, { threads: 1, cluster })) {
+    found.push(one)
+    step(() => `trades  draw ${found.length}/${DRAWS}`)
+  }
+  const draws = drawsFrom(found.map(({ figures }) => figures))
+  return { simulation: { ...runs.run(draws.shown), draws }, ranks: data.isTested ? found.map(({ rank }) => rank) : [] }
+}
