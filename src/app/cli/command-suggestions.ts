@@ -1,4 +1,5 @@
 import {
+  didYouMean,
   type InvalidParameter,
   quoted,
   type Remedy,
@@ -107,6 +108,25 @@ export function suggestCommand(word: string, argv: readonly string[]): InvalidPa
     )
   }
   return suggestByName(word, others, lead)
+}
+
+/** The refusal of help on a word that is no command. */
+export function noHelp(word: string): InvalidParameter {
+  const suggestions = suggest(word, TOP_WORDS)
+  const message = `there is no command ${quoted(word)}.${didYouMean(suggestions)}`
+  return wrong('command', message, { value: word, suggestions }, { remedy: remedy('help', [suggestions[0] ?? 'all']) })
+}
+
+/** Suggests to make a watch list, for a ticker where a command of watch lists belongs. */
+export function suggestList(word: string, argv: readonly string[]): InvalidParameter | undefined {
+  if (!/^[A-Z0-9.^=-]+$/.test(word)) return undefined
+  const [what, to] = suggestByWords('add', argv.slice(argv.indexOf(word)))!
+  return wrong(
+    'command',
+    sentence`there is no command ${quoted(word)} of watch: ${[what].flat()}.`,
+    { value: word },
+    { remedy: to },
+  )
 }
 
 /** Suggests a command for a word that means one thing before a file, and another before a ticker or a field. */

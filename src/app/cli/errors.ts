@@ -37,7 +37,7 @@ import {
   pasted,
   remedyWords,
 } from './command-line.js'
-import { commandsWith, joinedCondition, suggestCommand } from './command-suggestions.js'
+import { commandsWith, joinedCondition, suggestCommand, suggestList } from './command-suggestions.js'
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
@@ -208,10 +208,11 @@ async function workingLines(
 ): Promise<string[]> {
   const { mended, vocabularyOf, without } = await import('./working-line.js')
   const known = await vocabularyOf(argv, world, context)
-  // A remedy is a line of its own, but for an unknown command: the repair finds the same and keeps the options.
+  // A remedy is a line of its own, but for an unknown first word: the repair finds the same and keeps the options.
   const isCommand = error instanceof InvalidParameter && error.param === 'command'
+  const isFirst = isCommand && !TOP_WORDS.includes(argv[0]!)
   const hasLine = error.remedy !== null || renamedKey(error, argv) !== null
-  const remedied = isCommand || !hasLine ? null : correctedWords(error, argv)
+  const remedied = isFirst || !hasLine ? null : correctedWords(error, argv)
   // `help` and `--version` are no commands of the catalogue.
   if (isCommand && error.remedy !== null && !TOP_WORDS.includes(error.remedy.command.split(' ')[0]!))
     return [pasted(remedyWords(error.remedy))]
@@ -359,7 +360,8 @@ export async function usageError(
     case 'commander.unknownCommand': {
       // Inside a group, only its own second words are meant.
       const words = group === undefined ? TOP_WORDS : groupOf(group).map(({ name }) => name.split(' ')[1]!)
-      const meant = group === undefined ? suggestCommand(word, argv) : undefined
+      const meant =
+        group === undefined ? suggestCommand(word, argv) : group === 'watch' ? suggestList(word, argv) : undefined
       return meant ?? unknown('command', word, words, suggest(word, words), group)
     }
     case 'commander.unknownOption':

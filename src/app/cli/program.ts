@@ -51,7 +51,11 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
     if (!(error instanceof CommanderError)) throw error
     if (new Args([], tree.opts()).flag('version')) return 'version'
     if (error.code === 'commander.help' || error.code === 'commander.helpDisplayed')
-      return helpRequest(parsed, argv.includes('--help') && words.at(-1) === 'all')
+      return await helpRequest(
+        parsed,
+        argv.includes('--help') && words.at(-1) === 'all',
+        first === 'help' ? others[0] : undefined,
+      )
     const { usageError } = await import('./errors.js')
     throw await usageError(error, argv, parsed)
   }
@@ -120,7 +124,14 @@ function checked(made: Option): Option {
   })
 }
 
-function helpRequest({ group, entry, command }: ParsedCommand, isWhole: boolean): Request {
+/** @param word that after `help`. Throws InvalidParameter where it is no command */
+async function helpRequest(
+  { group, entry, command }: ParsedCommand,
+  isWhole: boolean,
+  word: string | undefined,
+): Promise<Request> {
   if (entry !== undefined && command !== undefined) return { helpFor: entry, command, isWhole }
-  return group === undefined ? 'help' : { helpFor: group }
+  if (group !== undefined) return { helpFor: group }
+  if (word === undefined || word.startsWith('-')) return 'help'
+  throw (await import('./command-suggestions.js')).noHelp(word)
 }

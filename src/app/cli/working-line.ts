@@ -370,7 +370,7 @@ function isUseless(line: Line, [, , , , , parameter]: OptionSpec): boolean {
 
 function datesIn(text: string, reading: number): string | null {
   const dates = text.split(',').map(part => isoOf(part, reading))
-  return dates.includes(null) ? null : dates.join(',')
+  return dates.includes(null) ? isoOf(text, reading) : dates.join(',')
 }
 
 /** The bands of the typed field; a band of another field brings that field with it. */
@@ -462,8 +462,14 @@ function complete(line: Line): void {
   line.parts.push({ spec, value: takesValue(spec) ? exampleFor(line, spec) : null })
 }
 
-/** The readings of a date: 2017-01-02 and 2017-02-01 of 01/02/2017. */
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+const NAMED_MONTH = /^(?:(\d\d?)[. -]+)?([a-z]{3})[a-z]*[. ,-]+(?:(\d\d?), *)?(\d{4})$/i
+
+/** The readings of a date: 2017-01-02 and 2017-02-01 of 01/02/2017; one of Feb 2017 or Feb 1, 2017. */
 export function readingsOf(text: string): string[] {
+  const [named, first, name = '', second, of] = NAMED_MONTH.exec(text) ?? []
+  const month = MONTHS.indexOf(name.toLowerCase()) + 1
+  if (named !== undefined) return month === 0 ? [] : readingsOf(`${of}-${month}-${first ?? second ?? 1}`)
   const [, a, b, year] = /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})$/.exec(text) ?? []
   const iso = (y: string, m: string, d: string): string => `${y}-${m.padStart(2, '0')}-${d.padStart(2, '0')}`
   const [, y, m = '1', d = '1'] = /^(\d{4})(?:[-/.]?(\d{1,2})(?:[-/.]?(\d{1,2}))?)?$/.exec(text) ?? []
