@@ -1,10 +1,18 @@
-import { createHmac } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type RateLimited, Unauthorized, wrong } from '../../core/errors.js'
 import type { Tier } from '../../core/model/terms.js'
 import { parametersOf } from '../../core/params/questions.js'
 import { readParams } from '../../core/params/row.js'
-import { type Accounts, type Charge, hourStart, type KeyEntry, stateOf, type Used } from '../accounts/accounts.js'
-import { authenticate, hashOf } from '../accounts/key.js'
+import {
+  type Accounts,
+  type Charge,
+  dayStart,
+  hourStart,
+  type KeyEntry,
+  stateOf,
+  type Used,
+} from '../accounts/accounts.js'
+import { authenticate } from '../accounts/key.js'
 import { AS_OF, NOTE } from '../wire/format.js'
 import { accountPage, bodyOf, checkAccountQuestion } from './account.js'
 import { type Answer, Answers, oncePerTurn } from './answers.js'
@@ -29,7 +37,10 @@ export class Questions {
   readonly #answers: Answers
   readonly #service: Service
   readonly #callers: Callers
-  #secret: Buffer | null = null
+  /** By URL: to read a query takes longer than to find its answer. */
+  readonly #read = new Map<string, Question>()
+  /** In hexadecimal digits. */
+  #secret: string | null = null
 
   constructor(service: Service, settings: Settings, metrics: Metrics) {
     this.#settings = settings
@@ -43,7 +54,14 @@ export class Questions {
 
   /** Answers the question of a path. Throws its faults. */
   question(path: string, read: ReadQuestion): Handler {
-    return this.#asked(path, async ({ search, inPath }) => read(search, inPath))
+    return this.#asked(path, async ({ url, search, inPath }) => {
+      const known = this.#read.get(url)
+      if (known !== undefined) return known
+      const question = read(search, inPath)
+      if (this.#read.size >= MOST_CACHED) this.#read.clear()
+      if (url.length <= LONGEST_URL) this.#read.set(url, question)
+      return question
+    })
   }
 
   /** The same about the watch list of the account. */
@@ -109,11 +127,12 @@ export class Questions {
 
   /**
    * A strong tag: other bodies have other tags. A caller that sends one has paid for it, because it cannot be forged,
-   * neither from a guessed body nor from another account's answer.
+   * neither from a guessed body nor from another account's answer. An HMAC takes twenty times as long.
+   * An extended hash contains bytes that are not hexadecimal, so it is no tag.
    */
   async #tagOf({ digest }: Answer, account: number): Promise<string> {
-    this.#secret ??= await this.#service.accounts.secret()
-    return `"${createHmac('sha256', this.#secret).update(`${account} `).update(digest).digest('base64url')}"`
+    this.#secret ??= (await this.#service.accounts.secret()).toString('hex')
+    return `"${hash('sha256', `${this.#secret} ${account} ${digest.toString('hex')}`, 'base64url')}"`
   }
 
   /**
@@ -185,7 +204,7 @@ export class Questions {
 class Callers {
   readonly #accounts: Accounts
   readonly #version: () => Promise<string>
-  /** By the hash of the key: no key is stored, and lookup times reveal nothing about keys. */
+  /** By the `Authorization` header, until the next day: a lookup compares whole hashes, so its time reveals nothing. */
   readonly #keys = new Map<string, KeyEntry>()
   readonly #used = new Map<number, Spent>()
   /** How long an account's usage counts as current, in milliseconds. */
@@ -201,17 +220,18 @@ class Callers {
 
   /** @param now milliseconds since 1970, here and below. Throws Unauthorized. */
   async of(rawHeaders: readonly string[], now: number): Promise<Caller> {
-    const token = bearerToken(rawHeaders)
-    await this.#heed()
-    const name = hashOf(token).toString('latin1')
-    const entry = this.#keys.get(name) ?? (await this.#look(token, name, now))
+    const [header = '', another] = headersNamed('authorization', rawHeaders)
+    // Two readers could take different ones.
+    if (another !== undefined) throw new Unauthorized()
+    await this.#heed(now)
+    const entry = this.#keys.get(header) ?? (await this.#look(header, now))
     if (entry === null || stateOf(entry, now) !== 'active') throw new Unauthorized()
     const { identity, account } = entry
     return { account: account.id, name: account.name, key: identity, tier: account.tier }
   }
 
   async used(account: number, now: number): Promise<Used> {
-    await this.#heed()
+    await this.#heed(now)
     const known = this.#used.get(account)
     if (known && hourStart(known.at) === hourStart(now) && Math.abs(now - known.at) < this.#holds) return known.used
     const used = await this.#accounts.used(account, now)
@@ -225,18 +245,18 @@ class Callers {
     this.#used.set(account, { used, at })
   }
 
-  async #look(token: string, name: string, now: number): Promise<KeyEntry | null> {
+  async #look(header: string, now: number): Promise<KeyEntry | null> {
     const version = this.#seen
-    const entry = await authenticate(this.#accounts, token, now)
+    const entry = await authenticate(this.#accounts, bearerToken(header), now)
     // A change during the lookup may have been missed.
     if (entry === null || version !== this.#seen) return entry
     if (this.#keys.size >= MOST_CACHED) this.#keys.clear()
-    this.#keys.set(name, entry)
+    this.#keys.set(header, entry)
     return entry
   }
 
-  async #heed(): Promise<void> {
-    const version = await this.#version()
+  async #heed(now: number): Promise<void> {
+    const version = `${dayStart(now)} ${await this.#version()}`
     if (version === this.#seen) return
     this.#seen = version
     this.#keys.clear()
@@ -247,17 +267,16 @@ class Callers {
 /** Maximum age of the reported credits of an account that other servers charge, in milliseconds. */
 const USAGE_MAX_AGE_MS = 1_000
 
-/** Maximum number of keys, and of accounts, in memory. */
+/** Maximum number of keys, of accounts, and of questions, in memory. */
 const MOST_CACHED = 10_000
 
-/**
- * The token of the one `Authorization` header, which must be `Bearer` in any case and one word after it. A second header
- * is refused, as two readers could take different ones. Throws Unauthorized.
- */
-function bearerToken(rawHeaders: readonly string[]): string {
-  const [header = '', another] = headersNamed('authorization', rawHeaders)
+/** Longer URLs are hardly repeated. */
+const LONGEST_URL = 500
+
+/** The token of an `Authorization` header: `Bearer` in any case, and one word after it. Throws Unauthorized. */
+function bearerToken(header: string): string {
   const token = /^bearer +([!-~]+)$/i.exec(header)?.[1]
-  if (token === undefined || another !== undefined) throw new Unauthorized()
+  if (token === undefined) throw new Unauthorized()
   return token
 }
 
