@@ -2,14 +2,25 @@
 // An old Node must be able to read this file: it uses no newer syntax, and it checks the version before it loads more.
 const [major, minor] = process.versions.node.split('.').map(Number)
 
-if (major >= 24 || (major === 22 && minor >= 14)) {
+if (!(major >= 24 || (major === 22 && minor >= 14))) {
+  handOver()
+} else if (!saidVersion()) {
   require('../dist/cli/main.js')
     .main(process.argv.slice(2))
     .then(code => {
       process.exitCode = code
     })
-} else {
-  handOver()
+}
+
+/** Whether only the version was asked for, and is printed: no command is loaded for that. */
+function saidVersion() {
+  if (process.argv.length !== 3 || process.argv[2] !== '--version') return false
+  try {
+    require('node:fs').writeSync(1, `bands ${require('../package.json').version}\n`)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** A checkout has a newer Node among its development dependencies: the command runs there. */
