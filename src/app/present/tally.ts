@@ -52,8 +52,15 @@ export function describeTally(found: Tally): Described {
       ...returns.map((part): Paragraph => ({ heading: [part.table.caption], on: 'wide', parts: [part] })),
     ],
     notes: groups.length === 0 ? [] : notesOf(found),
-    method: groups.length === 0 ? [] : [rankedText(found)],
+    method: groups.length === 0 ? [] : compact([rankedText(found), baseText(found)]),
   }
+}
+
+/** What the figures of any bar are not narrowed by. */
+function baseText({ context, groups }: Tally): string | null {
+  if (context === null || groups.some(({ windows }) => windows.some(({ base }) => base.kind === 'theoretical')))
+    return null
+  return `ANY: after any bar, also while ${context.ticker} was in another band; bands study counts only bars in the same one.`
 }
 
 /** What the columns of performance bands mean, and how many events have none. */
