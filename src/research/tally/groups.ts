@@ -9,7 +9,7 @@ import { ordersOf } from './pool.js'
 
 /** A code for each row of a history, and the value of each code. */
 export interface Grouping {
-  codes: ArrayLike<number>
+  codes: Int32Array | Uint8Array | number[]
   name(code: number): string | null
 }
 

@@ -6,7 +6,7 @@ import { InvalidParameter, parameter, sentence, TierRestricted } from '../../cor
 import { indicesIn, onCommonCalendar, SharedColumns } from '../../core/model/calendar.js'
 import type { Baseline, Context, EventsQuery, PoolQuery } from '../../core/model/event.js'
 import type { History, WindowOutcomes } from '../../core/model/history.js'
-import { PERFORMANCES, type Performance, UNDEFINED } from '../../core/model/series.js'
+import { numbersBetween, PERFORMANCES, type Performance, UNDEFINED } from '../../core/model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.js'
 import type { Family, TallyGrouping } from '../../core/params/studies.js'
 import type { HistoriesQuery, RunContext, Source } from '../../core/source.js'
@@ -169,7 +169,7 @@ function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, or
   return Array.from(groups, ([value, members]) => ({ value, members })).sort((a, b) => compare(a.value, b.value))
 }
 
-/** The data of one ticker for a tally: columns with one row an event, oldest first. */
+/** The data of one ticker for a tally: columns with one row a counted event, oldest first. */
 interface TickerSource extends AnsweredRange {
   ticker: string
   /** The counted rows. */
@@ -207,22 +207,25 @@ async function* tickerSources(
     for await (const history of source.histories({ ...all, ...narrowed, outcomes: 'needed', base: true })) {
       const { ticker, query_range, after, as_of, outcomes, base } = history
       if (outcomes === null) throw new TierRestricted('aftermath', 'free', 'plus')
-      const bars = barsSinceFirst(history, whole === null ? history : (await whole.next()).value)
       // Copied, because the source's column is a view of a larger buffer.
       const days = alike.of(base?.days ?? workdays(history.days, timeframe), own => own.slice())
+      const bars = barsSinceFirst(history, whole === null ? history : (await whole.next()).value)
+      // The other events have served their purpose, and a whole market has ten times as many.
+      const { rows, at } = wantedRows(history, bands)
+      const { codes, name } = grouping(history)
       yield {
         ...{ ticker, query_range, after, as_of },
         // Only these columns, because the rest of an outcome holds the ranks of all bars in memory.
         outcomes: outcomes.map(({ ended, performances, unrounded }) => ({
-          ended,
-          performances,
-          returns: unrounded?.returns ?? null,
+          ended: at(ended),
+          performances: at(performances),
+          returns: unrounded && at(unrounded.returns),
         })),
-        ...{ rows: rowsOf(history, bands), grouping: grouping(history) },
-        bars,
+        ...{ rows, grouping: { codes: at(codes), name } },
+        bars: at(bars),
         base: base && { bars: base.bars, windows: base.windows },
         days,
-        indices: indicesIn(days, history.days),
+        indices: indicesIn(days, at(history.days)),
       }
     }
   } finally {
@@ -230,13 +233,22 @@ async function* tickerSources(
   }
 }
 
-/** The rows that enter one of the bands; all of them without bands. */
-function rowsOf({ bands: vocabulary, entered }: History, bands: PoolQuery['bands']): Int32Array {
+/** The numbers of the rows that enter one of the bands, all without bands, and a way to take those rows of a column. */
+function wantedRows({ bands: vocabulary, entered }: History, bands: PoolQuery['bands']) {
   const codes = bands?.map(band => vocabulary.indexOf(band)) ?? null
-  const rows = new Int32Array(entered.length)
-  let n = 0
-  for (let row = 0; row < entered.length; row++) if (codes === null || codes.includes(entered[row]!)) rows[n++] = row
-  return rows.subarray(0, n)
+  const all = numbersBetween(0, entered.length)
+  const wanted = codes === null ? all : all.filter(row => codes.includes(entered[row]!))
+  const isAll = wanted.length === all.length
+  const at = <Column extends Numbers>(column: Column): Column => (isAll ? column : taken(column, wanted))
+  return { rows: numbersBetween(0, wanted.length), at }
+}
+
+type Numbers = Float64Array | Int32Array | Uint8Array | number[]
+
+function taken<Column extends Numbers>(column: Column, rows: Int32Array): Column {
+  const own = column.slice(0, rows.length) as Column
+  for (let i = 0; i < rows.length; i++) own[i] = column[rows[i]!]!
+  return own
 }
 
 /** How many bars each event comes after the first event of its field. @param whole all events of the field */
