@@ -204,7 +204,10 @@ export class Questions {
 class Callers {
   readonly #accounts: Accounts
   readonly #version: () => Promise<string>
-  /** By the `Authorization` header, until the next day: a lookup compares whole hashes, so its time reveals nothing. */
+  /**
+   * Until the next day. By the key, because its caller could spell the header in thousands of ways. A lookup compares
+   * whole hashes, so its time reveals nothing.
+   */
   readonly #keys = new Map<string, KeyEntry>()
   readonly #used = new Map<number, Spent>()
   /** How long an account's usage counts as current, in milliseconds. */
@@ -220,11 +223,9 @@ class Callers {
 
   /** @param now milliseconds since 1970, here and below. Throws Unauthorized. */
   async of(rawHeaders: readonly string[], now: number): Promise<Caller> {
-    const [header = '', another] = headersNamed('authorization', rawHeaders)
-    // Two readers could take different ones.
-    if (another !== undefined) throw new Unauthorized()
+    const token = bearerToken(rawHeaders)
     await this.#heed(now)
-    const entry = this.#keys.get(header) ?? (await this.#look(header, now))
+    const entry = this.#keys.get(token) ?? (await this.#look(token, now))
     if (entry === null || stateOf(entry, now) !== 'active') throw new Unauthorized()
     const { identity, account } = entry
     return { account: account.id, name: account.name, key: identity, tier: account.tier }
@@ -245,13 +246,13 @@ class Callers {
     this.#used.set(account, { used, at })
   }
 
-  async #look(header: string, now: number): Promise<KeyEntry | null> {
+  async #look(token: string, now: number): Promise<KeyEntry | null> {
     const version = this.#seen
-    const entry = await authenticate(this.#accounts, bearerToken(header), now)
+    const entry = await authenticate(this.#accounts, token, now)
     // A change during the lookup may have been missed.
     if (entry === null || version !== this.#seen) return entry
     if (this.#keys.size >= MOST_CACHED) this.#keys.clear()
-    this.#keys.set(header, entry)
+    this.#keys.set(token, entry)
     return entry
   }
 
@@ -273,10 +274,14 @@ const MOST_CACHED = 10_000
 /** Longer URLs are hardly repeated. */
 const LONGEST_URL = 500
 
-/** The token of an `Authorization` header: `Bearer` in any case, and one word after it. Throws Unauthorized. */
-function bearerToken(header: string): string {
+/**
+ * The token of the one `Authorization` header, which must be `Bearer` in any case and one word after it. A second header
+ * is refused, as two readers could take different ones. Throws Unauthorized.
+ */
+function bearerToken(rawHeaders: readonly string[]): string {
+  const [header = '', another] = headersNamed('authorization', rawHeaders)
   const token = /^bearer +([!-~]+)$/i.exec(header)?.[1]
-  if (token === undefined) throw new Unauthorized()
+  if (token === undefined || another !== undefined) throw new Unauthorized()
   return token
 }
 
