@@ -46,6 +46,7 @@ const { outputFiles, metafile } = await build({
   entryPoints: {
     index: 'src/index.ts',
     'cli/main': 'src/app/cli/main.ts',
+    'workers/host': 'src/app/workers/host.ts',
     'workers/thread': 'src/app/workers/thread.ts',
   },
   outdir: 'dist',
@@ -65,7 +66,7 @@ const { outputFiles, metafile } = await build({
 })
 const chunks = new Map()
 for (const { path, text } of outputFiles) chunks.set(relative(DIST, path).split(sep).join('/'), await commonJs(text))
-const DOORS = ['cli/main.js', 'index.js', 'workers/thread.js']
+const DOORS = ['cli/main.js', 'index.js', 'workers/host.js', 'workers/thread.js']
 spread(DIST, chunks, DOORS)
 // SQLite's driver looks for its compiled modules in the folder next to its own. npm would run node-gyp for the package,
 // whose modules are compiled already.
@@ -92,6 +93,8 @@ await write(
   licencesOf({ outputs: { ...metafile.outputs, ...driver.outputs, ...pages.outputs } }),
 )
 await write(`${DIST}/package.json`, '{ "type": "commonjs" }\n')
+
+cpSync('src/app/workers/gateway.py', join(DIST, 'workers/gateway.py'))
 
 const { default: library } = await import('../dist/index.js')
 const typed = declared.then(() => rollUp(join(DIST, 'types'), library))

@@ -14,7 +14,7 @@ import { type Checks, checkFunction, checkOptions, listOf, objectOf, tickersOf }
 import type { BacktestContext } from '../core/params/backtest.js'
 import type { OwnField } from '../core/params/fields-file.js'
 import type { CompareParams, GridParams } from '../core/params/grid.js'
-import { THREADS } from '../core/params/kinds.js'
+import { CLUSTER, THREADS } from '../core/params/kinds.js'
 import {
   type ChangesParams,
   type ExplainParams,
@@ -41,6 +41,7 @@ import { Pages, pagesOf, type TickerAnswers } from './client/pages.js'
 import type { OwnFields } from './client/questions.js'
 import {
   CACHE_BYTES,
+  clusterAt,
   namedConditions,
   type Opened,
   openRemote as open,
@@ -196,7 +197,11 @@ interface PricesChoice {
   ledger?: boolean
   /** The number of threads for long work, 1 for none (default: the number of cores). */
   threads?: number
+  /** A Ray cluster that does long work: `ray://HOST:PORT`, or `ray` for one on this machine. */
+  cluster?: string
 }
+
+const PRICES = { db: fileValue, ledger: flagValue, threads: THREADS.parse, cluster: CLUSTER.parse }
 
 /**
  * A client of a server. An answered question is cached: open another client for fresh answers. Every question may also
@@ -249,7 +254,7 @@ export class RemoteClient extends Studies {
         param: 'bars',
         allowed: 'openRemote({ url, key, bars: { db } }), which names a database that has the prices',
       })
-    this.#prices ??= await openLocal(this.#bars)
+    this.#prices ??= await openLocal({ ...this.#bars, cluster: await clusterAt(this.#bars) })
     if (this.#prices.sample)
       throw new NotFound(`there are no prices at ${databasePath(this.#bars)}; import some first.`, [], {
         remedy: remedy('import', ['FILE']),
@@ -289,12 +294,10 @@ export interface BandsOptions extends PricesChoice {
  */
 export async function openBands(options: BandsOptions = {}): Promise<BandsClient> {
   checkOptions('options', options, {
-    db: fileValue,
+    ...PRICES,
     tier: textOf,
     asOf: textOf,
-    ledger: flagValue,
     fields: ownFieldsText,
-    threads: THREADS.parse,
     cacheBytes: (param, value) => integerValue(param, value, 0, Number.MAX_SAFE_INTEGER),
   })
   const { db, tier, asOf, ledger = true, fields, threads, cacheBytes = CACHE_BYTES } = options
@@ -302,7 +305,8 @@ export async function openBands(options: BandsOptions = {}): Promise<BandsClient
   const day = asOf === undefined ? null : dayValue('as_of', asOf)
   const set = fields === undefined ? BUILT_IN : await ownFields(fields)
   const known = { ...set, conditions: await namedConditions({ db }) }
-  const opened = await openLocal({ db, threads, cacheBytes, fields: known, tier: emulated, asOf: day })
+  const workers = { threads, cluster: await clusterAt(options) }
+  const opened = await openLocal({ db, ...workers, cacheBytes, fields: known, tier: emulated, asOf: day })
   const { path, sample } = opened
   return new BandsClient(opened, { path, sample, tier: emulated, ledger: ledger ? { db } : null })
 }
@@ -343,7 +347,7 @@ export async function openRemote(options: RemoteClientOptions): Promise<RemoteCl
 const REMOTE_CHECKS: Checks<keyof RemoteClientOptions | 'lent'> = {
   url: (param, value) => value instanceof URL || textOf(param, value),
   key: textOf,
-  bars: (param, value) => checkOptions(param, value, { db: fileValue, ledger: flagValue, threads: THREADS.parse }),
+  bars: (param, value) => checkOptions(param, value, PRICES),
   timeoutMs: () => {},
   retries: () => {},
   allowPlainHttp: flagValue,

@@ -5,7 +5,7 @@ import { InvalidParameter } from '../../core/errors.js'
 import { BUILT_IN, type FieldSet } from '../../core/fields/index.js'
 import { TIER_NAMES } from '../../core/model/terms.js'
 import { FLAG } from '../../core/params/figures.js'
-import { DAY, FILE, integerOf, oneOf, THREADS, WORDS } from '../../core/params/kinds.js'
+import { CLUSTER, DAY, FILE, integerOf, oneOf, THREADS, WORDS } from '../../core/params/kinds.js'
 import { nullable, optional, type Read, readParams, type Written, withDefault } from '../../core/params/row.js'
 import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from '../remote/address.js'
 import type { ColourFlag } from './world.js'
@@ -38,6 +38,10 @@ export const SETTINGS = {
     THREADS,
     'how many threads share long work, 1 for none (default the number of cores; BANDS_THREADS)',
   ),
+  cluster: optional(
+    CLUSTER,
+    'a Ray cluster that does the work of study, sweep, backtest and rebuild; ray starts one here (BANDS_CLUSTER)',
+  ),
   color: withDefault(oneOf(COLOURS, 'WHEN'), 'auto', 'auto, always or never'),
   progress: withDefault(
     oneOf(['auto', 'plain', 'none'] as const, 'HOW'),
@@ -60,7 +64,17 @@ export const SETTINGS = {
 export type Setting = keyof typeof SETTINGS
 
 /** Settings with a variable of the environment, used without the option: BANDS_AS_OF sets `as_of`. */
-const VARIABLE_SETTINGS = ['db', 'tier', 'as_of', 'remote', 'profile', 'threads', 'fields_file', 'debug'] as const
+const VARIABLE_SETTINGS = [
+  'db',
+  'tier',
+  'as_of',
+  'remote',
+  'profile',
+  'threads',
+  'cluster',
+  'fields_file',
+  'debug',
+] as const
 
 /** Every setting: of its option, otherwise of its variable, otherwise of config.json, otherwise its default. */
 export interface Config extends Read<typeof SETTINGS> {

@@ -2,7 +2,7 @@ import { FileLost, type InvalidParameter, printable, wrong } from '../../core/er
 import type { AnyField, FieldSet } from '../../core/fields/index.js'
 import { formatDay } from '../../core/model/day.js'
 import { count, whole } from '../../core/numbers.js'
-import type { Omitted, Source } from '../../core/source.js'
+import type { Cluster, Omitted, Source } from '../../core/source.js'
 import type { Local } from '../../data/local/local.js'
 import type { Opened } from '../open/database.js'
 import type { DatabaseChoice } from '../open/paths.js'
@@ -31,6 +31,7 @@ export class Context {
   /** Named conditions that were looked up, by name. */
   readonly #conditions: ReadonlyMap<string, string>
   #opened: Opened | null = null
+  #cluster: Cluster | undefined
   #remote: Promise<Remote | null> | null = null
   #usedRemote: Remote | null = null
   /** Closed at the end of the run. */
@@ -122,7 +123,7 @@ export class Context {
 
   async #here(): Promise<Opened> {
     const { openLocal } = await import('../open/database.js')
-    this.#opened ??= await openLocal({ ...this.choice, ...this.#view })
+    this.#opened ??= await openLocal({ ...this.choice, ...this.#view, cluster: await this.cluster() })
     return this.#opened
   }
 
@@ -130,8 +131,17 @@ export class Context {
   async sample(): Promise<Local> {
     this.refuseRemote()
     const { openSample } = await import('../open/database.js')
-    this.#opened ??= openSample(this.#view)
+    this.#opened ??= openSample({ ...this.#view, cluster: await this.cluster() })
     return this.#opened.local
+  }
+
+  /** The cluster that does long work; undefined without one. It is reached with the first task. */
+  async cluster(): Promise<Cluster | undefined> {
+    const { cluster, threads } = this.config
+    if (cluster === undefined) return undefined
+    const { clusterAt } = await import('../open/database.js')
+    this.#cluster ??= await clusterAt({ ...this.choice, cluster, threads })
+    return this.#cluster
   }
 
   /** As which tier and day questions are answered. */
@@ -299,7 +309,7 @@ export class Context {
 
   /** A lost lock or a server that is gone does not stop the other closings. */
   async #closeAll(): Promise<void> {
-    const all = [...this.#open, this.#opened?.local, this.#usedRemote].map(one => one?.close())
+    const all = [...this.#open, this.#opened?.local, this.#usedRemote, this.#cluster].map(one => one?.close())
     for (const ended of await Promise.allSettled(all))
       if (ended.status === 'rejected' && ended.reason instanceof FileLost) throw ended.reason
   }

@@ -9,7 +9,7 @@ import type { FieldSet } from '../../core/fields/index.js'
 import type { NamedConditions } from '../../core/language/condition.js'
 import { type Day, dayAt } from '../../core/model/day.js'
 import type { Tier } from '../../core/model/terms.js'
-import type { Lists, ReadLists, ReadTrials, Trials } from '../../core/source.js'
+import type { Cluster, Lists, ReadLists, ReadTrials, Trials } from '../../core/source.js'
 import type { DerivedMemory } from '../../data/local/derived.js'
 import { Local } from '../../data/local/local.js'
 import type { Status } from '../../data/local/status.js'
@@ -20,6 +20,7 @@ import { isLocked } from '../../data/store/sqlite/writer-lock.js'
 import type { Store } from '../../data/store/store.js'
 import { DatabaseSource, type PulledTicker } from '../remote/database-source.js'
 import type { Remote, RemoteOptions } from '../remote/remote.js'
+import type { ClusterOptions } from './cluster.js'
 import {
   type DatabaseChoice,
   databasePath,
@@ -42,6 +43,8 @@ interface OpenOptions extends DatabaseChoice {
   fields?: FieldSet | undefined
   /** The number of threads for questions about many tickers (default: the number of cores). */
   threads?: number | undefined
+  /** Does the work of studies, sweeps and backtests. */
+  cluster?: Cluster | undefined
   /** The size of the cache of decoded series in bytes (default: none). */
   cacheBytes?: number | undefined
 }
@@ -100,6 +103,16 @@ async function memoryFor(bytes: number): Promise<Pick<StoreView, 'remembered' | 
   return { remembered: store => cachedStore(store, bytes), derived: new DerivedMemory(bytes / 4) }
 }
 
+/** The Ray cluster of an address, which is reached with the first task; undefined without one. */
+export async function clusterAt({
+  cluster,
+  ...options
+}: ClusterOptions & { cluster?: string | undefined }): Promise<Cluster | undefined> {
+  if (cluster === undefined) return undefined
+  const { RayCluster } = await import('./cluster.js')
+  return new RayCluster(cluster, options)
+}
+
 /** Opens the bundled sample, whether or not the user has a database. */
 export function openSample(view: StoreView = {}): Opened {
   return opened(openSqlite(samplePath(), { readonly: true }), samplePath(), view, true)
@@ -112,7 +125,7 @@ export async function openForPlan(choice: DatabaseChoice = {}): Promise<Store | 
 }
 
 /** As which tier, day and time a database is seen, with which fields, and by how many. */
-interface StoreView extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 'threads'> {
+interface StoreView extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 'threads' | 'cluster'> {
   /** Wraps a store in a cache. */
   remembered?: ((store: Store) => Store) | undefined
   /** The cache of derived records. */
@@ -142,7 +155,7 @@ export function composed(
   store: Store,
   tier: Tier | null,
   asOf: Day | null,
-  { now, fields, threads, derived }: Omit<StoreView, 'tier' | 'asOf' | 'remembered'> = {},
+  { now, fields, threads, cluster, derived }: Omit<StoreView, 'tier' | 'asOf' | 'remembered'> = {},
 ): Pick<Opened, 'local' | 'bands'> {
   const { pages } = store
   const otherData = {
@@ -153,7 +166,7 @@ export function composed(
       return first === undefined ? null : sourceWords(first)
     },
   }
-  const local = new Local(store, tier, asOf, { otherData, now: dayBy(now), fields, threads, derived })
+  const local = new Local(store, tier, asOf, { otherData, now: dayBy(now), fields, threads, cluster, derived })
   const pulled = async () => {
     const { PulledEvents } = await import('../remote/pulled-events.js')
     return new PulledEvents(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })

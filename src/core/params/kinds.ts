@@ -7,6 +7,7 @@ import { DEFAULT_SCOPE, type JsonSchema, type Kind, type Scope, type Text } from
 import {
   accountsValue,
   bandValue,
+  clusterValue,
   conditionValue,
   countValue,
   dayValue,
@@ -130,6 +131,13 @@ export const FILE: Kind<string, string> = { schema: { type: 'string' }, takes: '
 
 /** The accounts of a server: a file, or the URL of a PostgreSQL database. */
 export const ACCOUNTS_AT: Kind<string, string> = { schema: { type: 'string' }, takes: 'FILE', parse: accountsValue }
+
+/** A Ray cluster. */
+export const CLUSTER: Kind<string, string> = {
+  schema: { type: 'string' },
+  takes: 'ray://HOST:PORT',
+  parse: clusterValue,
+}
 
 export const WORDS: Kind<string, string> = { schema: { type: 'string' }, takes: 'TEXT', parse: textOf }
 

@@ -137,6 +137,14 @@ export function accountsValue(param: string, value: unknown): string {
   return text.trim()
 }
 
+const CLUSTER_SHAPE = /^ray(:\/\/[^\s/:@]+:\d{1,5})?$/
+
+/** A Ray cluster: the address of its client server, or `ray`. */
+export function clusterValue(param: string, value: unknown): string {
+  const text = textOf(param, value)
+  return CLUSTER_SHAPE.test(text) ? text : refuse(param, value, 'ray, or ray://HOST:PORT')
+}
+
 export function flagValue(param: string, value: unknown): boolean {
   return typeof value === 'boolean' ? value : refuse(param, value, 'true or false')
 }

@@ -157,8 +157,9 @@ const rebuild: Command = {
   ],
   async run(context, args) {
     const importer = await importerOf(context, { wait: args.flag('wait') })
-    const tickers = await importer.rebuild(({ done, of }) =>
-      context.step(() => `deriving  ${done}/${of ?? '?'} tickers`),
+    const tickers = await importer.rebuild(
+      ({ done, of }) => context.step(() => `deriving  ${done}/${of ?? '?'} tickers`),
+      await context.cluster(),
     )
     const row = { schema: 'bands.rebuild/1', database: importer.store.location, tickers }
     await context.show(oneRow(row, [`derived ${count(tickers, 'ticker')} again from the bars`]))

@@ -1,0 +1,41 @@
+import { BandsError } from '../../core/errors.js'
+import { type Start, serializeError, Threads } from '../../data/threads.js'
+import { framesOf, identity, lengthOf, packed, unpacked } from '../open/frames.js'
+
+/*
+ * The process of a cluster's worker. It reads the data of a job and then lists of tasks, and writes who it is and then a
+ * list of results for each.
+ */
+
+const HEAD = 8
+
+function send(bytes: Buffer): void {
+  process.stdout.write(lengthOf(bytes))
+  process.stdout.write(bytes)
+}
+
+/** The results, or why there are none. */
+async function answerTo(threads: Threads<unknown, unknown>, tasks: readonly unknown[]): Promise<unknown> {
+  try {
+    const results: unknown[] = []
+    for (const task of tasks) results.push(await threads.run(task))
+    return { results }
+  } catch (error) {
+    return error instanceof BandsError ? { refusal: serializeError(error) } : { fault: error }
+  }
+}
+
+// The tasks are done in a thread, so that this one notices when the worker is gone.
+process.stdin.once('end', () => process.exit())
+send(Buffer.from(identity()))
+void work()
+
+async function work(): Promise<void> {
+  let threads: Threads<unknown, unknown> | null = null
+  for await (const { bytes } of framesOf(process.stdin, HEAD)) {
+    if (threads === null) {
+      const { job, data } = unpacked(bytes) as Start
+      threads = new Threads(job, data, 1)
+    } else send(packed(await answerTo(threads, unpacked(bytes) as unknown[])))
+  }
+}
