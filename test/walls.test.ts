@@ -66,7 +66,18 @@ const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>
     simulate: ['simulate'],
     store: ['cached-store', 'pages', 'store'],
     'store/sqlite': [
-      ...['connection', 'data', 'files', 'lists', 'migrations', 'row-hash', 'schema', 'verify', 'writer-lock'],
+      ...[
+        'connection',
+        'data',
+        'files',
+        'lists',
+        'migrations',
+        'replaced',
+        'row-hash',
+        'schema',
+        'verify',
+        'writer-lock',
+      ],
     ],
   },
   research: {

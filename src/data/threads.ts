@@ -105,6 +105,11 @@ export class Threads<Task, Result> {
     this.#program = program
   }
 
+  /** Starts every thread now, and not on demand. */
+  start(): void {
+    while (this.#threads.size < this.#size) this.#begun()
+  }
+
   /** Gives a task to the least busy thread. Throws the task's error, with its class and message. */
   run(task: Task, signal?: AbortSignal): Promise<Result> {
     const thread = this.#free()
@@ -127,6 +132,10 @@ export class Threads<Task, Result> {
   #free(): Thread {
     const [least] = [...this.#threads].sort((a, b) => a.tasks.size - b.tasks.size)
     if (least !== undefined && (least.tasks.size === 0 || this.#threads.size === this.#size)) return least
+    return this.#begun()
+  }
+
+  #begun(): Thread {
     if (this.#program === undefined)
       throw new StorageError('the program of a thread is missing next to this one; build or install bands again')
     const worker = new Worker(this.#program, { workerData: this.#start })

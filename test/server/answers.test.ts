@@ -14,6 +14,7 @@ function counted() {
   const service = {
     version: async () => state.version,
     today: async () => 20_000,
+    snapshot: async () => 'data',
   } as unknown as Service
   const question = (whole: string, page: object): Question => {
     const ask = async () => {

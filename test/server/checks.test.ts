@@ -226,7 +226,10 @@ describe('paths and methods', () => {
     const metric = async () =>
       Number(/^bands_data_fields_waiting_seconds (.*)$/m.exec((await served.get('/metrics')).text)?.[1])
     expect((await served.get(field, key)).status).toBe(200)
-    expect([(await served.get('/readyz')).json(), await metric()]).toEqual([{ status: 'ready' }, 0])
+    expect([(await served.get('/readyz')).json(), await metric()]).toEqual([
+      { status: 'ready', data: expect.any(String) },
+      0,
+    ])
     const store = openSqlite(own.db, { readonly: false })
     const since = new Date(Date.now() - 3_600_000).toISOString()
     await store.write({ unsettled: ['ticker SIM0001', `since ${since}`] }, DEFINITIONS_VERSION)
@@ -240,21 +243,29 @@ describe('paths and methods', () => {
     await store.write({ unsettled: [] }, DEFINITIONS_VERSION)
     await store.close()
     expect((await served.get(field, key)).status).toBe(200)
-    expect([(await served.get('/readyz')).json(), await metric()]).toEqual([{ status: 'ready' }, 0])
+    expect([(await served.get('/readyz')).json(), await metric()]).toEqual([
+      { status: 'ready', data: expect.any(String) },
+      0,
+    ])
     await served.stop()
     own.remove()
   })
 
-  it('is ready until its data can be read no more, or are not those that lie there', async () => {
+  it('is ready until its data can be read no more, and says so of a new file that is not sound', async () => {
     const own = await simulatedGround({ count: 1 })
-    const served = await serve(own)
+    const served = await serve(own, { follows: true })
     expect((await served.get('/readyz')).status).toBe(200)
     renameSync(own.db, `${own.db}.old`)
     expect((await served.get('/readyz')).json()).toMatchObject({ error: 'data_unavailable' })
     writeFileSync(own.db, 'another file')
-    expect((await served.get('/readyz')).status).toBe(503)
+    await served.look()
+    expect((await served.get('/readyz')).json()).toMatchObject({
+      status: 'ready',
+      refused: { why: expect.any(String) },
+    })
     renameSync(`${own.db}.old`, own.db)
-    expect((await served.get('/readyz')).status).toBe(200)
+    await served.look()
+    expect((await served.get('/readyz')).json().refused).toBeUndefined()
     await served.stop()
     own.remove()
   })

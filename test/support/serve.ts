@@ -45,12 +45,16 @@ export interface ServeLent extends Partial<ServerOptions> {
   clock?: (() => Day) | null
   /** Their file; beside the ground unless given. */
   accounts?: string
+  /** Whether it takes over new files of data. */
+  follows?: boolean
   /** Puts something between the server and what it stands on. */
   around?: (service: Service) => Service
 }
 
 /** A real server on a port of its own, over a store and accounts on disk. */
 export interface Served extends Running {
+  /** Looks for a new file of data now. */
+  look(): Promise<void>
   service: Service
   accounts: Accounts
   /** Everything that was logged. */
@@ -77,10 +81,10 @@ export async function serveFile({ count = 3, bars, ...lent }: ServeLent & { coun
 
 export async function serve(
   ground: Ground,
-  { asOf = null, clock = null, accounts, around, ...lent }: ServeLent = {},
+  { asOf = null, clock = null, accounts, around, follows = false, ...lent }: ServeLent = {},
 ): Promise<Served> {
-  const { service: own } = await openService({ db: ground.db, asOf, clock, accounts })
-  const service = around?.(own) ?? own
+  const opened = await openService({ db: ground.db, asOf, clock, accounts })
+  const service = around?.(opened.service) ?? opened.service
   const lines: string[] = []
   const running = await startServer(service, {
     host: '127.0.0.1',
@@ -91,12 +95,20 @@ export async function serve(
     log: { level: 'info', write: text => lines.push(text) },
     ...lent,
   })
+  const { log } = running
+  const following = follows
+    ? opened.follow(running.takeOver, {
+        taken: data => log.add('info', { message: 'taken', data }),
+        refused: why => log.add('error', { error: why }),
+      })
+    : null
   const account: Served['account'] = async (name, tier) => {
     const { id } = await service.accounts.create(name, tier, new Date().toISOString())
     return { id, ...(await newKey(service.accounts, id, 'test')) }
   }
   return {
     ...running,
+    look: async () => following?.look(),
     service,
     accounts: service.accounts,
     logged: () => lines.join(''),
@@ -107,7 +119,7 @@ export async function serve(
       ask(running.url + path, { headers: [...authorization(key), ...Object.entries(headers).flat()] }),
     async stop() {
       await running.stop()
-      await own.close()
+      await opened.close()
     },
   }
 }

@@ -31,7 +31,7 @@ import {
   openForReading,
 } from './paths.js'
 
-interface OpenOptions extends DatabaseChoice {
+export interface OpenOptions extends DatabaseChoice {
   /**
    * Applies the limits of this tier: its range, its fields and its number of rows, also to studies (default: no
    * limits).

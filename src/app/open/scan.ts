@@ -1,4 +1,5 @@
 import { constants, setPriority } from 'node:os'
+import { FileLost } from '../../core/errors.js'
 import type { Day } from '../../core/model/day.js'
 import type { OversoldQuery } from '../../core/model/event.js'
 import type { SearchQuery } from '../../core/model/pages.js'
@@ -9,11 +10,12 @@ import { RecentScans } from '../../data/local/scan-states.js'
 import { search } from '../../data/local/search.js'
 import { cachedStore } from '../../data/store/cached-store.js'
 import { openSqlite } from '../../data/store/sqlite/data.js'
-import type { Store } from '../../data/store/store.js'
+import { type FileNumbers, fileNumbers, isSameFile } from '../../data/store/sqlite/files.js'
+import type { Damage, Store } from '../../data/store/store.js'
 import type { Handler } from '../../data/threads.js'
 
-/** A scan or a search for a caller of a tier. */
-export type ScanTask = Asked & ({ query: OversoldQuery } | { search: SearchQuery })
+/** A scan or a search for a caller of a tier, or a check of all data. */
+export type ScanTask = (Asked & ({ query: OversoldQuery } | { search: SearchQuery })) | 'verify'
 
 interface Asked {
   tier: Tier
@@ -21,25 +23,48 @@ interface Asked {
   today: Day
 }
 
-/** The path of the data for the thread. */
+/** The path of the data for the thread, and the file that had it when the server opened it. */
 export interface ScanData {
   path: string
+  numbers: FileNumbers | null
+}
+
+/** The result of a check. */
+export interface Checked {
+  damages: Damage[]
+  definitions: string
+  /** The number of tickers with bars. */
+  tickers: number
 }
 
 /** The cache of decoded series in this thread: the next scan often has the same matches. */
 const MOST_BYTES = 64 * 1024 * 1024
 
 /** Runs scans in a thread: each reads every ticker, and would block all other callers. */
-export function begin({ path }: ScanData): Handler {
+export function begin({ path, numbers }: ScanData): Handler {
   // Small questions go first when cores are scarce. Linux sets the priority of one thread; elsewhere it is the whole
   // process.
   if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  const opened = (): Store => {
+    const store = cachedStore(openSqlite(path, { readonly: true }), MOST_BYTES)
+    if (isSameFile(fileNumbers(path), numbers)) return store
+    void store.close()
+    throw new FileLost(`${path} was replaced by another file, which is not taken over yet`)
+  }
   let store: Store | null = null
+  try {
+    // At once: the name may lead to another file later.
+    store = opened()
+  } catch {
+    // The first task that needs it reports the error.
+  }
   const recent = new RecentScans()
   return {
-    async answer({ tier, today, ...asked }: ScanTask, signal) {
+    async answer(task: ScanTask, signal) {
       try {
-        store ??= cachedStore(openSqlite(path, { readonly: true }), MOST_BYTES)
+        store ??= opened()
+        if (task === 'verify') return { result: JSON.stringify(await check(store)) }
+        const { tier, today, ...asked } = task
         const local = new Local(store, tier, null, { clock: () => today })
         const find = (): Promise<object> =>
           'search' in asked ? search(local, asked.search, { signal }) : oversold(local, asked.query, { recent, signal })
@@ -51,4 +76,11 @@ export function begin({ path }: ScanData): Handler {
       }
     },
   }
+}
+
+async function check(store: Store): Promise<Checked> {
+  const { verify } = await import('../../data/local/verify.js')
+  const damages = await verify({ store })
+  if (damages.length > 0) return { damages, definitions: '', tickers: 0 }
+  return { damages, definitions: await store.definitions(), tickers: (await store.names('bars')).length }
 }

@@ -1,21 +1,22 @@
 import { availableParallelism } from 'node:os'
 import type { Day } from '../../core/model/day.js'
-import type { Tier } from '../../core/model/terms.js'
-import { Local } from '../../data/local/local.js'
-import { fileLostCheck } from '../../data/store/sqlite/files.js'
-import { Damaged, type Store } from '../../data/store/store.js'
-import type { Service } from '../../server/http/question.js'
+import { fileNumbers, isSameFile } from '../../data/store/sqlite/files.js'
+import type { RefusedFile, Service } from '../../server/http/question.js'
 import { fetchedFrom } from '../providers/provider.js'
 import { openAccounts } from './accounts.js'
-import { type Clock, dayBy, type Opened, openLocal } from './database.js'
-import type { AccountsChoice } from './paths.js'
-import type { ScanData, ScanTask } from './scan.js'
+import { type Clock, type Opened, type OpenOptions, openLocal } from './database.js'
+import { type AccountsChoice, databasePath, isSample } from './paths.js'
+import type { ViewOptions } from './served-data.js'
+import { type Reports, TakeOver } from './take-over.js'
 
 /** The data and accounts of a server. */
 export interface OpenedService extends Pick<Opened, 'path' | 'sample'> {
   service: Service
   /** The vendors that some of its bars were fetched from. */
   vendors: readonly string[]
+  /** From now on the server follows the name of its file: a new file under it is checked and taken over. */
+  follow(serve: (next: Service) => Promise<void>, reports: Reports): TakeOver
+  close(): Promise<void>
 }
 
 /**
@@ -30,81 +31,60 @@ export async function openService({
   now,
   ...choice
 }: AccountsChoice & { asOf?: Day | null; clock?: (() => Day) | null; now?: Clock } = {}): Promise<OpenedService> {
-  const { local, path, sample } = await openLocal({ ...choice, asOf, now })
+  const { local, path, sample } = await openUnmoved({ ...choice, asOf, now })
   const { store } = local
   const accounts = await openAccounts({ ...choice, make: true }).catch(async error => {
     await store.close()
     throw error
   })
-  const [{ cachedStore }, { Threads }] = await Promise.all([
-    import('../../data/store/cached-store.js'),
-    import('../../data/threads.js'),
-  ])
-  // Only from bars: pulled events belong to the other server, which charges for them.
-  const derived = cachedStore(store)
-  const checkPlace = fileLostCheck(store.location)
-  const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
-  const data: ScanData = { path: store.location }
   // One core stays free for small questions; more than a few threads would only use memory.
-  const scansAtOnce = Math.max(1, Math.min(4, availableParallelism() - 1))
-  const threads = new Threads<ScanTask, string>('scan', data, scansAtOnce)
-  const today = (): Promise<Day> => bands('pro').today()
-  const service: Service = {
-    bands,
-    scansAtOnce,
-    async oversold(tier, query, signal) {
-      // A thread opens the file by its name.
-      checkPlace()
-      return threads.run({ tier, query, today: await today() }, signal)
-    },
-    async summary(tier, query) {
-      return (await import('../../data/local/summary.js')).summary(bands(tier), query)
-    },
-    async barsPage(tier, query) {
-      return (await import('../../data/local/bars-page.js')).barsPage(bands(tier), query)
-    },
-    async search(tier, query, signal) {
-      checkPlace()
-      return threads.run({ tier, search: query, today: await today() }, signal)
-    },
-    async checkSearch(tier, query) {
-      await (await import('../../data/local/search.js')).checkSearch(bands(tier), query)
-    },
-    async checkOversold(tier, query) {
-      await (await import('../../data/local/oversold.js')).checkOversold(bands(tier), query)
-    },
+  const view: ViewOptions = { asOf, clock, now, scansAtOnce: Math.max(1, Math.min(4, availableParallelism() - 1)) }
+  // Loaded here, as all that reads data in threads is: other commands open a database, too.
+  const { openData } = await import('./served-data.js')
+  const first = openData(store, view)
+  let refused: RefusedFile | null = null
+  let takeOver: TakeOver | null = null
+  const serviceOf = (data: typeof first): Service => ({
+    ...data,
     accounts,
-    version: async () => `${await store.version()} ${clock?.() ?? ''}`,
-    stamp: series => bands('pro').stamp(series),
-    today,
-    newestDay: () => derived.newestDay(),
-    waiting: () => bands('pro').waiting(),
-    async check() {
-      checkPlace()
-      await readSomething(store, derived)
-      await accounts.check()
-    },
-    async close() {
-      await Promise.all([threads.close(), store.close(), accounts.close()])
-    },
-  }
+    scansAtOnce: view.scansAtOnce,
+    refused: () => refused,
+  })
   // A damaged ticker must not keep the others from being served.
   const entries = await store.tickers().catch(() => [])
   const sources = entries.map(({ source }) => fetchedFrom(source)?.provider)
   const vendors = [...new Set(sources.filter(name => name !== undefined))].sort()
-  return { service, path, sample, vendors }
+  return {
+    service: serviceOf(first),
+    path,
+    sample,
+    vendors,
+    follow(serve, reports) {
+      const found = (file: RefusedFile | null): void => {
+        refused = file
+      }
+      takeOver = new TakeOver({
+        first,
+        choice: { ...choice, path },
+        view,
+        found,
+        serve: data => serve(serviceOf(data)),
+        ...reports,
+      })
+      return takeOver
+    },
+    async close() {
+      await Promise.all([takeOver === null ? first.close() : takeOver.close(), accounts.close()])
+    },
+  }
 }
 
-/**
- * Reads without the cache, because a file that was damaged while open still has its first pages in memory.
- * @param derived the same store with cached tickers: listing them takes far longer than reading the bars of one
- */
-async function readSomething(store: Store, derived: Store): Promise<void> {
-  try {
-    const [first] = await derived.tickers()
-    if (first !== undefined) await store.bars(first.ticker)
-  } catch (error) {
-    // Only questions about a damaged ticker fail; all others are answered.
-    if (!(error instanceof Damaged)) throw error
+/** Opens the data such that the file that has the name is the one that was opened. */
+async function openUnmoved(options: OpenOptions): Promise<Opened> {
+  for (;;) {
+    const before = isSample(options) ? null : fileNumbers(databasePath(options))
+    const opened = await openLocal(options)
+    if (opened.sample || isSameFile(before, fileNumbers(opened.path))) return opened
+    await opened.local.close()
   }
 }

@@ -300,6 +300,8 @@ export interface Store {
   summaries(): Promise<TickerSummary[]>
   /** Unchanged while the recorded data of a series are, which are not read; null: unknown ticker. */
   stamp(ticker: string, timeframe: Timeframe): Promise<string | null>
+  /** A hash of everything in it, made of the hashes of its rows: equal data have equal hashes, in any file. */
+  snapshot(): Promise<string>
   /** A hash of a ticker's bars and of all that was derived from them, as they are seen on a day; null: unknown ticker. */
   content(ticker: string, today: Day): Promise<string | null>
   /** Makes all reads of some work see one state, regardless of writes; one such work at a time. */

@@ -15,6 +15,8 @@ export interface Answer {
   digest: Buffer
   question: Buffer
   asOf: string
+  /** The hash of the data that it is from. */
+  data: string
   /** Why it is empty, in ASCII; null where it is not. */
   note: string | null
   /** Its price. */
@@ -76,6 +78,8 @@ export class Answers {
       const stamp = await question.stamp(this.#service)
       if (stamp === null || stamp !== cached.stamp || (await this.#service.version()) !== version) return undefined
       cached.version = version
+      // Equal in both versions of the data.
+      cached.answer.data = await this.#service.snapshot()
     }
     if (this.#cache.get(name) === cached) {
       // The map's order is the order of last use.
@@ -134,8 +138,9 @@ export class Answers {
       const version = await this.#service.version()
       const stamp = await question.stamp(this.#service)
       const asOf = formatDay(await this.#service.today())
+      const data = await this.#service.snapshot()
       const found = await question.ask(this.#service, tier, signal)
-      const answer = this.#answer(name, question.whole, { credits: question.credits, ...found, asOf })
+      const answer = this.#answer(name, question.whole, { credits: question.credits, ...found, asOf, data })
       let isLasting = (await this.#service.version()) === version
       if (!isLasting && stamp !== null) isLasting = (await question.stamp(this.#service)) === stamp
       // The reason of an empty answer depends on more data than the answer.
@@ -145,7 +150,7 @@ export class Answers {
     }
   }
 
-  #answer(name: string, question: string, found: Required<Found> & Pick<Answer, 'asOf'>): Answer {
+  #answer(name: string, question: string, found: Required<Found> & Pick<Answer, 'asOf' | 'data'>): Answer {
     const { body } = found
     const coded = new Coded(body, bytes => {
       const cached = this.#cache.get(name)
@@ -184,6 +189,41 @@ export class Answers {
     // Running work may have read old data.
     this.#underWay.clear()
     for (const [name, job] of this.#jobs) if (job.hasBegun) this.#jobs.delete(name)
+  }
+}
+
+/**
+ * The data that answer, and their finished answers. Each request takes one of these and keeps it to its end. So
+ * no answer mixes two files of data, and nothing cached outlives its file.
+ */
+export class Served {
+  readonly service: Service
+  readonly answers: Answers
+  #running = 0
+  #ended: (() => void) | null = null
+
+  constructor(service: Service, limits: Limits) {
+    this.service = service
+    this.answers = new Answers(service, limits)
+  }
+
+  /** Some work of a request on these data. */
+  async during<T>(work: (served: Served) => Promise<T>): Promise<T> {
+    this.#running++
+    try {
+      return await work(this)
+    } finally {
+      this.#running--
+      if (this.#running === 0) this.#ended?.()
+    }
+  }
+
+  /** Settles when no request uses these data, once no more can begin. */
+  async left(): Promise<void> {
+    if (this.#running === 0) return
+    await new Promise<void>(resolve => {
+      this.#ended = resolve
+    })
   }
 }
 

@@ -84,6 +84,7 @@ interface DataState {
   version(): Promise<string>
   newestDay(): Promise<Day | null>
   waiting(): Promise<WaitingFields | null>
+  refused(): unknown
 }
 
 /** Seconds. */
@@ -175,7 +176,7 @@ export class Metrics {
   }
 
   /** Reports which version of the data is queried, the day of its newest bar, and for how long fields have waited. */
-  watchData({ version, newestDay, waiting }: DataState): void {
+  watchData(data: () => DataState): void {
     const up = this.#gauge('bands_data_up', 'Whether the data could be looked at: 1, or 0.')
     const day = this.#gauge('bands_data_newest_day_timestamp_seconds', 'The day of the newest bar, at 0:00 UTC.')
     const since = this.#gauge(
@@ -187,8 +188,13 @@ export class Metrics {
       'bands_data_fields_waiting_seconds',
       'For how long fields have waited for an import of facts; 0 where none waits, NaN where that is not known.',
     )
-    const readAll = inTime(() => Promise.all([version(), newestDay(), waiting()]))
+    const refused = this.#gauge('bands_data_refused', 'Whether a new file of data was refused: 1, or 0.')
+    const readAll = inTime(() => {
+      const { version, newestDay, waiting } = data()
+      return Promise.all([version(), newestDay(), waiting()])
+    })
     this.#looks.push(async () => {
+      refused.set(data().refused() === null ? 0 : 1)
       try {
         const [now, newest, waitingFields] = await readAll()
         if (now !== seen) since.set(Date.now() / 1000)

@@ -7,6 +7,7 @@ import {
   AS_OF,
   CREDIT_HEADERS,
   type CreditHeaders,
+  DATA,
   type ErrorShape,
   EVENTS_PATH,
   errorBody,
@@ -64,6 +65,7 @@ const TIME: Schema = { type: 'string', format: 'date-time' }
 /** The time of the examples, and their request. */
 const MOMENT = Date.parse('2026-03-23T14:37:00Z')
 const EXAMPLE_NOTE = "AAPL's daily rsi_zone never became deep_oversold; it became neutral, overbought and oversold."
+const EXAMPLE_DATA = '013b61eefde0a1277f696747bfa3831a'
 const EXAMPLE_ID = '0f5e6a0e-8d1c-4b0a-9a53-6f2f2c1f7d10'
 
 /** Every header that an answer may have, by name. */
@@ -78,6 +80,7 @@ export const HEADERS: Record<string, HeaderObject> = {
     schema: { type: 'string', format: 'date' },
     example: '2026-03-23',
   },
+  [DATA]: text('The hash of the data that the answer is from: equal for servers with equal data.', EXAMPLE_DATA),
   [NOTE]: text('Why the answer is empty, in a sentence; absent where it is not.', EXAMPLE_NOTE),
   'Cache-Control': text(
     "How the answer may be kept: only by the caller's own cache, and to be asked for again; an error not at all.",
@@ -106,7 +109,7 @@ function creditHeaderObjects(): Record<string, HeaderObject> {
 
 /** The headers of every answer to a known key, and of every successful one. */
 export const KNOWN_KEY = [...Object.keys(CREDIT_HEADERS), REQUEST_ID]
-const OF_ANSWERS = ['ETag', AS_OF, NOTE, 'Cache-Control', 'Vary', ...KNOWN_KEY]
+const OF_ANSWERS = ['ETag', AS_OF, DATA, NOTE, 'Cache-Control', 'Vary', ...KNOWN_KEY]
 
 export const UNCHANGED: ResponseObject = {
   description: 'The answer is one that If-None-Match names. Without a body, and not charged.',

@@ -18,8 +18,8 @@ import { entitle, eventsCost, OVERSOLD_COST } from '../../core/tiers.js'
 import type { Accounts } from '../accounts/accounts.js'
 import { EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
 
-/** The services that a server needs; passed in, so that it depends on neither the store nor the engine. */
-export interface Service {
+/** The data of a server, as one file has them; passed in, so that it depends on neither the store nor the engine. */
+export interface ServedData {
   /** The questions as a caller of a tier may ask them; closing it is not the server's business. */
   bands(tier: Tier): Source
   /** Throws the faults of a scan without running it. */
@@ -37,11 +37,10 @@ export interface Service {
   summary(tier: Tier, query: SnapshotQuery): Promise<SnapshotPage | SnapshotsPage>
   /** A page of daily bars. Throws NotFound. */
   barsPage(tier: Tier, query: BarsQuery): Promise<BarsPage>
-  /** Scans that are made at once. */
-  readonly scansAtOnce: number
-  accounts: Accounts
   /** Changes whenever an answer may. */
   version(): Promise<string>
+  /** The hash of all data: equal data have equal hashes, on any server. */
+  snapshot(): Promise<string>
   /** Changes whenever answers about these series may. */
   stamp(series: readonly SeriesKey[]): Promise<string>
   /** The day that ranges count back from. */
@@ -53,6 +52,22 @@ export interface Service {
   /** Throws when the data cannot be read. */
   check(): Promise<void>
   close(): Promise<void>
+}
+
+/** The services that a server needs. Closing the data is not its business, and does not close the accounts. */
+export interface Service extends ServedData {
+  /** Scans that are made at once. */
+  readonly scansAtOnce: number
+  accounts: Accounts
+  /** The new file of data that could not be taken over; null: there is none. */
+  refused(): RefusedFile | null
+}
+
+/** A new file of data that is not sound, without its path: everyone may see this. */
+export interface RefusedFile {
+  why: string
+  /** ISO time, UTC. */
+  since: string
 }
 
 /** The result of a question, before it is an answer. */

@@ -13,9 +13,9 @@ import {
   type Used,
 } from '../accounts/accounts.js'
 import { authenticate } from '../accounts/key.js'
-import { AS_OF, NOTE } from '../wire/format.js'
+import { AS_OF, DATA, NOTE } from '../wire/format.js'
 import { accountPage, bodyOf, checkAccountQuestion } from './account.js'
-import { type Answer, Answers, oncePerTurn } from './answers.js'
+import { type Answer, oncePerTurn, Served } from './answers.js'
 import type { HeaderList, Outgoing } from './encoding.js'
 import type { Metrics } from './log.js'
 import { creditHeaders, isBeyond, limited, Meter, nameTaken, requestName } from './meter.js'
@@ -34,8 +34,8 @@ export class Questions {
   readonly meter: Meter
   readonly #settings: Settings
   readonly #metrics: Metrics
-  readonly #answers: Answers
-  readonly #service: Service
+  readonly #accounts: Accounts
+  #served: Served
   readonly #callers: Callers
   /** By URL: to read a query takes longer than to find its answer. */
   readonly #read = new Map<string, Question>()
@@ -45,11 +45,23 @@ export class Questions {
   constructor(service: Service, settings: Settings, metrics: Metrics) {
     this.#settings = settings
     this.#metrics = metrics
-    this.#answers = new Answers(service, settings.limits)
-    metrics.watchScans(() => this.#answers.queue.waiting().length)
-    this.#service = service
+    this.#accounts = service.accounts
+    this.#served = new Served(service, settings.limits)
+    metrics.watchScans(() => this.#served.answers.queue.waiting().length)
     this.#callers = new Callers(service.accounts)
     this.meter = new Meter(service.accounts, (charges, seconds) => metrics.committed(charges, seconds))
+  }
+
+  /** The data that answer now. */
+  get service(): Service {
+    return this.#served.service
+  }
+
+  /** Requests are answered from other data from now on. Settles when the last answer from the old data was made. */
+  takeOver(next: Service): Promise<void> {
+    const before = this.#served
+    this.#served = new Served(next, this.#settings.limits)
+    return before.left()
   }
 
   /** Answers the question of a path. Throws its faults. */
@@ -66,8 +78,7 @@ export class Questions {
 
   /** The same about the watch list of the account. */
   listQuestion(path: string, read: ReadListQuestion): Handler {
-    const { accounts } = this.#service
-    return this.#asked(path, async ({ search }, { account }) => read(search, await accounts.watched(account)))
+    return this.#asked(path, async ({ search }, { account }) => read(search, await this.#accounts.watched(account)))
   }
 
   /** Changes the watch list of the account. Free. Throws its faults. */
@@ -75,7 +86,7 @@ export class Questions {
     return this.authorized(async (exchange, { account }) => {
       readParams({}, parametersOf(exchange.search))
       const written = await bodyOf(exchange)
-      const { status, headers, body } = json(200, await change(this.#service.accounts, account, written))
+      const { status, headers, body } = json(200, await change(this.#accounts, account, written))
       return { status, headers: [...headers, 'Cache-Control', 'no-store'], body }
     })
   }
@@ -86,7 +97,9 @@ export class Questions {
       const idempotency = requestName(request.rawHeaders)
       if (exchange.hasBody) throw wrong('body', 'A question has no body.')
       const question = await read(exchange, caller)
-      const { answer, kept } = await this.#answers.find(this.#callerOf(exchange, caller, question), question)
+      const { answer, kept } = await this.#served.during(({ answers, service }) =>
+        answers.find(this.#callerOf(exchange, caller, { question, service }), question),
+      )
       const etag = await this.#tagOf(answer, caller.account)
       const headers = headersOf(etag, answer)
       if (matches(request.headers['if-none-match'], etag)) {
@@ -108,16 +121,17 @@ export class Questions {
       const spent = await this.#creditsOf(caller.account)
       exchange.credits = spent
       const limits = this.#settings.credits[caller.tier]
-      const { status, headers, body } = json(200, accountPage(caller, limits, spent.used, await this.#service.today()))
+      const today = await this.#served.during(({ service }) => service.today())
+      const { status, headers, body } = json(200, accountPage(caller, limits, spent.used, today))
       return { status, headers: [...headers, 'Cache-Control', 'no-store'], body }
     })
   }
 
-  #callerOf(exchange: Exchange, { tier, account }: Caller, question: Question): QueuedCaller & { tier: Tier } {
+  #callerOf(exchange: Exchange, { tier, account }: Caller, asked: Asked): QueuedCaller & { tier: Tier } {
     return {
       tier,
       account,
-      check: () => this.#checkCredits(exchange, tier, account, question),
+      check: () => this.#checkCredits(exchange, tier, account, asked),
       lend(leave) {
         exchange.leave = leave
         if (exchange.isGone) leave()
@@ -131,7 +145,7 @@ export class Questions {
    * An extended hash contains bytes that are not hexadecimal, so it is no tag.
    */
   async #tagOf({ digest }: Answer, account: number): Promise<string> {
-    this.#secret ??= (await this.#service.accounts.secret()).toString('hex')
+    this.#secret ??= (await this.#accounts.secret()).toString('hex')
     return `"${hash('sha256', `${this.#secret} ${account} ${digest.toString('hex')}`, 'base64url')}"`
   }
 
@@ -163,10 +177,10 @@ export class Questions {
    * Without enough credits an answer is not computed: that would take time from paying callers. Throws RateLimited, and
    * before that the faults of the question.
    */
-  async #checkCredits(exchange: Exchange, tier: Tier, account: number, question: Question): Promise<void> {
+  async #checkCredits(exchange: Exchange, tier: Tier, account: number, { question, service }: Asked): Promise<void> {
     const spent = await this.#creditsOf(account)
     if (!isBeyond(this.#settings.credits[tier], spent.used, question.credits)) return
-    if (await question.isAnswerable(this.#service, tier)) throw this.#limited(exchange, tier, question.credits, spent)
+    if (await question.isAnswerable(service, tier)) throw this.#limited(exchange, tier, question.credits, spent)
   }
 
   #limited(exchange: Exchange, tier: Tier, cost: number, spent: Spent): RateLimited {
@@ -195,6 +209,12 @@ export class Questions {
     exchange.charged = credits
     this.#metrics.credits.inc({ tier }, credits)
   }
+}
+
+/** A question, and the data that answer it. */
+interface Asked {
+  question: Question
+  service: Service
 }
 
 /**
@@ -286,9 +306,9 @@ function bearerToken(rawHeaders: readonly string[]): string {
 }
 
 /** The body depends on the tier of the key, so no cache but the caller's own may keep it. */
-function headersOf(etag: string, { asOf, note }: Answer): HeaderList {
-  const noteHeader = note === null ? [] : [NOTE, note]
-  return ['ETag', etag, 'Cache-Control', 'private, no-cache', 'Vary', 'Authorization', AS_OF, asOf, ...noteHeader]
+function headersOf(etag: string, { asOf, data, note }: Answer): HeaderList {
+  const about = [AS_OF, asOf, DATA, data, ...(note === null ? [] : [NOTE, note])]
+  return ['ETag', etag, 'Cache-Control', 'private, no-cache', 'Vary', 'Authorization', ...about]
 }
 
 /**

@@ -58,6 +58,8 @@ export interface Running {
   log: Log
   /** Shows another certificate from the next connection on. */
   certify(tls: Certificate): void
+  /** Answers from other data from now on; settles when the last answer from the ones before was made. */
+  takeOver(next: Service): Promise<void>
   /** Accepts no more requests, finishes running ones, and settles when all is written. The service stays open. */
   stop(): Promise<void>
 }
@@ -78,7 +80,10 @@ export async function startServer(service: Service, options: ServerOptions): Pro
   const connections = new Connections(settings.limits, crowd => metrics.crowded.inc({ limit: crowd }))
   const requests = new Requests(settings, metrics, log, connections)
   const questions = new Questions(service, settings, metrics)
-  const routes = new Map([...questionRoutes(questions), ...openRoutes(service, settings, metrics, requests)])
+  const routes = new Map([
+    ...questionRoutes(questions),
+    ...openRoutes(() => questions.service, settings, metrics, requests),
+  ])
   const server = serverOf(settings, log, (request, response) => {
     const exchange = new Exchange(request, response)
     const { answer, always } = isPreflight(request, settings.cors) ? PREFLIGHT : routeOf(exchange, routes, questions)
@@ -87,7 +92,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
   metrics.watch(server)
   metrics.watchPool(() => service.accounts.pool)
   metrics.watchClock(() => service.accounts.clockAhead)
-  metrics.watchData(service)
+  metrics.watchData(() => questions.service)
   connections.watch(server)
   const port = await listen(server, settings)
   const url = urlOf(settings, port)
@@ -104,6 +109,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
     certify: tls => {
       if (server instanceof TlsServer) server.setSecureContext({ ...TLS, ...tls })
     },
+    takeOver: next => questions.takeOver(next),
     async stop() {
       requests.close()
       log.add('info', { message: 'stopping' })
@@ -220,7 +226,7 @@ function questionRoutes(questions: Questions): [string, Route][] {
 const OPEN_PATHS = ['/', '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'] as const
 
 function openRoutes(
-  service: Service,
+  served: () => Service,
   settings: Settings,
   metrics: Metrics,
   requests: Pick<Requests, 'isClosing'>,
@@ -233,9 +239,7 @@ function openRoutes(
     '/readyz': {
       async answer() {
         if (requests.isClosing) throw new Unavailable('The server is shutting down.')
-        await service.check()
-        const waiting = await service.waiting()
-        return json(200, { status: 'ready', ...(waiting && { waiting: { ...waiting, seconds: secondsOf(waiting) } }) })
+        return json(200, await readiness(served()))
       },
     },
     '/metrics': {
@@ -246,6 +250,19 @@ function openRoutes(
     '/docs': { answer: async () => (await documents(settings.errors)).docs },
   }
   return Object.entries(routes)
+}
+
+/** Throws when something cannot be read or written. */
+async function readiness(service: Service): Promise<object> {
+  await Promise.all([service.check(), service.accounts.check()])
+  const waiting = await service.waiting()
+  const refused = service.refused()
+  return {
+    status: 'ready',
+    data: await service.snapshot(),
+    ...(waiting && { waiting: { ...waiting, seconds: secondsOf(waiting) } }),
+    ...(refused && { refused }),
+  }
 }
 
 /** Made on first use: most servers never need it, and its modules load slowly. */

@@ -42,6 +42,9 @@ export const REQUEST_ID = 'X-Request-Id'
  */
 export const AS_OF = 'X-Bands-As-Of'
 
+/** The hash of the data that the answer is from: servers with equal data send equal ones. Specific to bands. */
+export const DATA = 'X-Bands-Data'
+
 /** Why an answer is empty, in a sentence. Specific to bands; the specified page has no field for it. */
 export const NOTE = 'X-Bands-Note'
 

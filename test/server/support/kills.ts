@@ -13,6 +13,8 @@ type Env = Readonly<Record<string, string>>
 export class Fleet {
   readonly ports: readonly number[]
   readonly answered = new Set<string>()
+  /** The bodies that came, by data and question. */
+  readonly bodies = new Map<string, Set<string>>()
   readonly #env: Env
   readonly #keys: readonly string[]
   readonly #up: ChildProcess[] = []
@@ -86,6 +88,39 @@ export class Fleet {
     expect(JSON.parse(out)).toMatchObject({ rows: size, requests: size, credits: size, discrepancies: [] })
   }
 
+  /**
+   * Each row of the ledger is a counted credit. An answer that a kill kept from its caller is charged again if the
+   * repeat is from other data, so there may be more rows than answered requests, and never fewer.
+   */
+  async expectCharged(): Promise<void> {
+    const { out, err, code } = await shell('bands accounts usage --reconcile --json', this.#env)
+    expect(code, err).toBe(0)
+    const { rows, requests, credits, discrepancies } = JSON.parse(out)
+    expect({ requests, credits, discrepancies }).toEqual({ requests: rows, credits: rows, discrepancies: [] })
+    expect(rows).toBeGreaterThanOrEqual(this.answered.size)
+    expect(rows - this.answered.size).toBeLessThanOrEqual(this.broken)
+  }
+
+  /** Attempts that ended without an answer. */
+  broken = 0
+
+  /** What `/readyz` of a server says. */
+  async ready(at: number): Promise<{ data: string; refused?: object }> {
+    const answer = await fetch(`http://127.0.0.1:${this.ports[at]}/readyz`)
+    return (await answer.json()) as { data: string; refused?: object }
+  }
+
+  async until(
+    at: number,
+    isSo: (ready: { data: string; refused?: object }) => boolean,
+  ): Promise<{ data: string; refused?: object }> {
+    for (;;) {
+      const ready = await this.ready(at)
+      if (isSo(ready)) return ready
+      await sleep(50)
+    }
+  }
+
   async stop(): Promise<void> {
     for (const child of this.#up) {
       child.kill('SIGTERM')
@@ -123,9 +158,14 @@ export class Fleet {
         return false
       }
       expect(answer.status, body).toBe(200)
+      const name = `${answer.headers.get('x-bands-data')} ${field}`
+      this.bodies.set(name, (this.bodies.get(name) ?? new Set()).add(body))
       return true
     } catch (cause) {
-      if (cause instanceof TypeError) return false
+      if (cause instanceof TypeError) {
+        this.broken++
+        return false
+      }
       throw cause
     }
   }

@@ -89,6 +89,7 @@ const serveCommand: Command = {
     'Who asks needs a key: bands accounts create, bands keys create. The account of the key decides the tier.',
     'Listens for other machines (--host) only with TLS, or with --allow-plain-http.',
     'Prints its address on stdout, then logs one JSON line a request on stderr. Ctrl-C or SIGTERM lets running requests end; a second one does not.',
+    'A new file of the same name (mv) is checked as bands verify does, and then answers; an unsound one is refused, and the old one keeps answering.',
     'SIGHUP reads the certificate and its key again, and opens the log file anew; at a terminal it ends the server, as that has been closed.',
   ],
   async run(context, args) {
@@ -143,9 +144,10 @@ async function answer(context: Context, { options, tls, log, file }: Serving): P
       limits: connectionLimits(options, tls !== undefined),
       log: { level: options.log_level, write: line => log.add(line) },
     })
+    const takeOver = opened.sample ? null : followed(opened, running)
     let reloaded = Promise.resolve()
     const forget = world.onReload?.(() => {
-      reloaded = reloaded.then(() => reload(running, file, options))
+      reloaded = reloaded.then(() => reload(running, file, options)).then(() => takeOver?.look())
     })
     try {
       const stopRequest = new Promise<unknown>(resolve => world.onStop(resolve, GRACE))
@@ -157,8 +159,16 @@ async function answer(context: Context, { options, tls, log, file }: Serving): P
       await reloaded
     }
   } finally {
-    await opened.service.close()
+    await opened.close()
   }
+}
+
+/** Takes over every new file of data, and logs that. */
+function followed(opened: OpenedService, { takeOver, log }: Running) {
+  return opened.follow(takeOver, {
+    taken: data => log.add('info', { message: 'took over a new file of data', data }),
+    refused: why => log.add('error', { error: `the new file of data is not taken over, the old one answers: ${why}` }),
+  })
 }
 
 /** Reads the replaced files again; an unusable file changes nothing. */

@@ -71,6 +71,15 @@ const CONTENT = `SELECT chunks, (SELECT group_concat(hash) FROM (
     SELECT hash || (final_date <= ?) AS hash FROM series WHERE ticker_id = tickers.id ORDER BY timeframe
   )) AS series FROM tickers WHERE ticker = ?`
 
+/** The rows whose hashes cover all others, in an order that does not depend on the order of writes. */
+const HASHES = [
+  'SELECT hash FROM tickers ORDER BY ticker',
+  'SELECT series.hash FROM series JOIN tickers ON tickers.id = ticker_id ORDER BY ticker, timeframe',
+  'SELECT hash FROM facts ORDER BY ticker, kind',
+  'SELECT hash FROM pulled ORDER BY ticker, timeframe, field',
+  "SELECT hash FROM meta WHERE key <> 'writer' ORDER BY key",
+]
+
 function storeIn(db: Session): Store {
   const lock = new WriterLock(db)
   const meta = new Meta(db)
@@ -167,6 +176,10 @@ function storeIn(db: Session): Store {
     async content(ticker, today) {
       const row = db.get<{ chunks: string; series: string }>(CONTENT, formatDay(today), ticker)
       return row === undefined ? null : contentHash({ ...row })
+    },
+    async snapshot() {
+      const hashes = db.reading(() => HASHES.map(sql => db.all<{ hash: string }>(sql).map(({ hash }) => hash)))
+      return contentHash({ hashes: JSON.stringify(hashes) })
     },
     atOneMoment: work => db.readingOn(work),
     async write(batch, definitions) {

@@ -31,6 +31,24 @@ export function fileLostCheck(path: string): () => void {
   }
 }
 
+/** The check throws FileLost if no file has the name any more; another file may have it. */
+export function fileGoneCheck(path: string): () => void {
+  const check = fileLostCheck(path)
+  return () => {
+    if (!existsSync(path)) check()
+  }
+}
+
+/** The numbers of the file under a name; null if there is none. */
+export function fileNumbers(path: string): FileNumbers | null {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found === undefined ? null : { dev: found.dev, ino: found.ino }
+}
+
+export function isSameFile(one: FileNumbers | null, other: FileNumbers | null): boolean {
+  return one?.ino === other?.ino && one?.dev === other?.dev
+}
+
 /** A check that a writer's file is still the one it opened. @param file the written file, unless it already has this name */
 export function writtenFileCheck(path: string, file: FileNumbers = statSync(path)): () => void {
   const changeOf = watched(path, file)
@@ -41,7 +59,7 @@ export function writtenFileCheck(path: string, file: FileNumbers = statSync(path
 }
 
 /** Identifies a file on this machine, regardless of its name. */
-type FileNumbers = Pick<Stats, 'ino' | 'dev'>
+export type FileNumbers = Pick<Stats, 'ino' | 'dev'>
 
 /** What happened to a file, and where the written bytes are now; null if it is unchanged. */
 function watched(path: string, { ino, dev }: FileNumbers = statSync(path)) {

@@ -1,0 +1,102 @@
+import type { Day } from '../../core/model/day.js'
+import type { Tier } from '../../core/model/terms.js'
+import { Local } from '../../data/local/local.js'
+import { cachedStore } from '../../data/store/cached-store.js'
+import { type FileNumbers, fileGoneCheck, fileNumbers } from '../../data/store/sqlite/files.js'
+import { type Companions, companionsOf } from '../../data/store/sqlite/replaced.js'
+import { Damaged, type Store } from '../../data/store/store.js'
+import { Threads } from '../../data/threads.js'
+import type { ServedData } from '../../server/http/question.js'
+import { type Clock, dayBy } from './database.js'
+import type { Checked, ScanData, ScanTask } from './scan.js'
+
+/** How the data of a server are seen. */
+export interface ViewOptions {
+  asOf: Day | null
+  clock: (() => Day) | null
+  now: Clock | undefined
+  /** Scans that are made at once. */
+  scansAtOnce: number
+}
+
+/** One open file of data, and the threads that scan it. */
+export interface OpenData extends ServedData {
+  numbers: FileNumbers | null
+  companions: Companions
+  /** Starts all threads: they find the file by its name, so they open it before another file gets that. */
+  start(): void
+  /** Checks all of it in a thread, as `verify` does. */
+  verify(): Promise<Checked>
+}
+
+/** The data of a server from an open store, which they close. */
+export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOptions): OpenData {
+  const path = store.location
+  // Only from bars: pulled events belong to the other server, which charges for them.
+  const derived = cachedStore(store)
+  const checkPlace = fileGoneCheck(path)
+  const numbers = fileNumbers(path)
+  const data: ScanData = { path, numbers }
+  const threads = new Threads<ScanTask, string>('scan', data, scansAtOnce)
+  const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
+  const today = (): Promise<Day> => bands('pro').today()
+  let snapshot: { version: string; hash: Promise<string> } | null = null
+  return {
+    numbers,
+    companions: companionsOf(path),
+    start: () => threads.start(),
+    verify: async () => JSON.parse(await threads.run('verify')) as Checked,
+    bands,
+    async oversold(tier, query, signal) {
+      checkPlace()
+      return threads.run({ tier, query, today: await today() }, signal)
+    },
+    async summary(tier, query) {
+      return (await import('../../data/local/summary.js')).summary(bands(tier), query)
+    },
+    async barsPage(tier, query) {
+      return (await import('../../data/local/bars-page.js')).barsPage(bands(tier), query)
+    },
+    async search(tier, query, signal) {
+      checkPlace()
+      return threads.run({ tier, search: query, today: await today() }, signal)
+    },
+    async checkSearch(tier, query) {
+      await (await import('../../data/local/search.js')).checkSearch(bands(tier), query)
+    },
+    async checkOversold(tier, query) {
+      await (await import('../../data/local/oversold.js')).checkOversold(bands(tier), query)
+    },
+    version: async () => `${await store.version()} ${clock?.() ?? ''}`,
+    async snapshot() {
+      const version = await store.version()
+      if (snapshot?.version !== version) snapshot = { version, hash: store.snapshot() }
+      return snapshot.hash
+    },
+    stamp: series => bands('pro').stamp(series),
+    today,
+    newestDay: () => derived.newestDay(),
+    waiting: () => bands('pro').waiting(),
+    async check() {
+      checkPlace()
+      await readSomething(store, derived)
+    },
+    async close() {
+      await Promise.all([threads.close(), store.close()])
+    },
+  }
+}
+
+/**
+ * Reads without the cache, because a file that was damaged while open still has its first pages in memory.
+ * @param derived the same store with cached tickers: listing them takes far longer than reading the bars of one
+ */
+async function readSomething(store: Store, derived: Store): Promise<void> {
+  try {
+    const [first] = await derived.tickers()
+    if (first !== undefined) await store.bars(first.ticker)
+  } catch (error) {
+    // Only questions about a damaged ticker fail; all others are answered.
+    if (!(error instanceof Damaged)) throw error
+  }
+}

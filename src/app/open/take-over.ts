@@ -1,0 +1,151 @@
+import { statSync } from 'node:fs'
+import { basename } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Busy, quoted, StorageError } from '../../core/errors.js'
+import { DEFINITIONS_VERSION } from '../../core/model/definitions.js'
+import { openSqlite } from '../../data/store/sqlite/data.js'
+import { type FileNumbers, fileNumbers, isSameFile } from '../../data/store/sqlite/files.js'
+import { removeStale } from '../../data/store/sqlite/replaced.js'
+import { Damaged } from '../../data/store/store.js'
+import type { RefusedFile } from '../../server/http/question.js'
+import { checkRestored } from './database.js'
+import type { DatabaseChoice } from './paths.js'
+import { type OpenData, openData, type ViewOptions } from './served-data.js'
+
+/** Gets what happens to new files. */
+export interface Reports {
+  taken(snapshot: string): void
+  /** @param why for the log of the server: it may name paths */
+  refused(why: string): void
+}
+
+interface Following extends Reports {
+  first: OpenData
+  choice: DatabaseChoice & { path: string }
+  view: ViewOptions
+  /** Answers from these data from now on; settles when the last answer from the ones before has left. */
+  serve(next: OpenData): Promise<void>
+  /** Gets the refusal of the present file; null: there is none. */
+  found(refused: RefusedFile | null): void
+}
+
+/** Milliseconds between two looks at the name of the file. */
+const LOOK_MS = 1_000
+
+/**
+ * Follows the name of a server's file. A new file is checked whole, and then
+ * answers in place of the old one. The old one is closed after its last answer. If it is not sound, the old one keeps answering.
+ */
+export class TakeOver {
+  readonly #own: Following
+  #data: OpenData
+  /** Identifies the refused file and its contents: another look at the same one is in vain. */
+  #refused = ''
+  #looking: Promise<void> = Promise.resolve()
+  /** The new file while it is checked. */
+  #candidate: OpenData | null = null
+  #draining: Promise<void> = Promise.resolve()
+  readonly #end = new AbortController()
+
+  constructor(own: Following) {
+    this.#own = own
+    this.#data = own.first
+    own.first.start()
+    void this.#watch()
+  }
+
+  /** Looks now, also at a file that was refused before. */
+  look(): Promise<void> {
+    this.#refused = ''
+    return this.#next()
+  }
+
+  /** Ends looking, and closes the data. */
+  async close(): Promise<void> {
+    this.#end.abort()
+    // Its check may take minutes.
+    await this.#candidate?.close()
+    await this.#looking
+    await this.#draining
+    await this.#data.close()
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#end
+    while (!signal.aborted) {
+      await sleep(LOOK_MS, undefined, { ref: false, signal }).catch(() => {})
+      await this.#next()
+    }
+  }
+
+  #next(): Promise<void> {
+    this.#looking = this.#looking.then(() => (this.#end.signal.aborted ? undefined : this.#look()))
+    return this.#looking
+  }
+
+  async #look(): Promise<void> {
+    const { found, refused, choice } = this.#own
+    const path = this.#path
+    const seen = statSync(path, { throwIfNoEntry: false })
+    // Nothing has the name: /readyz says that the file is lost.
+    if (seen === undefined) return
+    if (isSameFile(seen, this.#data.numbers)) {
+      this.#refused = ''
+      return found(null)
+    }
+    const name = [seen.dev, seen.ino, seen.size, seen.mtimeMs].join(' ')
+    if (name === this.#refused) return
+    try {
+      checkRestored(choice)
+      await this.#take(await this.#checked(seen))
+    } catch (error) {
+      if (this.#end.signal.aborted) return
+      // A restore or a writer ends soon; or the next file is there already.
+      if (error instanceof Busy || !isSameFile(fileNumbers(path), seen)) return
+      const { message } = error as Error
+      this.#refused = name
+      found({ why: message.replaceAll(path, basename(path)), since: new Date().toISOString() })
+      refused(message)
+    }
+  }
+
+  get #path(): string {
+    return this.#own.choice.path
+  }
+
+  /** The data of the new file, checked. Throws StorageError, Busy. */
+  async #checked(seen: FileNumbers): Promise<OpenData> {
+    const path = this.#path
+    removeStale(path, this.#data.companions)
+    const next = openData(openSqlite(path, { readonly: true }), this.#own.view)
+    this.#candidate = next
+    try {
+      if (!isSameFile(seen, next.numbers)) throw new Busy(`${path} was replaced again`)
+      next.start()
+      const { damages, definitions, tickers } = await next.verify()
+      const [damage] = damages
+      if (damage !== undefined) throw new Damaged(path, damage)
+      if (tickers === 0) throw new StorageError(`${path} has no bars`)
+      if (definitions !== DEFINITIONS_VERSION)
+        throw new StorageError(
+          `${path} has events of definitions ${quoted(definitions)}, and this bands has ${quoted(DEFINITIONS_VERSION)}`,
+        )
+      return next
+    } catch (error) {
+      await next.close()
+      throw error
+    } finally {
+      this.#candidate = null
+    }
+  }
+
+  async #take(next: OpenData): Promise<void> {
+    const before = this.#data
+    const snapshot = await next.snapshot()
+    this.#data = next
+    this.#own.found(null)
+    const drained = this.#own.serve(next).then(() => before.close())
+    this.#draining = Promise.all([this.#draining, drained]).then(() => {})
+    this.#own.taken(snapshot)
+  }
+}
