@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { type RateLimited, Unauthorized, wrong } from '../../core/errors.js'
 import type { Tier } from '../../core/model/terms.js'
 import { parametersOf } from '../../core/params/questions.js'
@@ -39,8 +39,7 @@ export class Questions {
   readonly #callers: Callers
   /** By URL: to read a query takes longer than to find its answer. */
   readonly #read = new Map<string, Question>()
-  /** In hexadecimal digits. */
-  #secret: string | null = null
+  #secret: KeyObject | null = null
 
   constructor(service: Service, settings: Settings, metrics: Metrics) {
     this.#settings = settings
@@ -141,12 +140,12 @@ export class Questions {
 
   /**
    * A strong tag: other bodies have other tags. A caller that sends one has paid for it, because it cannot be forged,
-   * neither from a guessed body nor from another account's answer. An HMAC takes twenty times as long.
-   * An extended hash contains bytes that are not hexadecimal, so it is no tag.
+   * neither from a guessed body nor from another account's answer.
    */
   async #tagOf({ digest }: Answer, account: number): Promise<string> {
-    this.#secret ??= (await this.#accounts.secret()).toString('hex')
-    return `"${hash('sha256', `${this.#secret} ${account} ${digest.toString('hex')}`, 'base64url')}"`
+    // An HMAC from the bytes of a key takes five times as long.
+    this.#secret ??= createSecretKey(await this.#accounts.secret())
+    return `"${createHmac('sha256', this.#secret).update(`${account} `).update(digest).digest('base64url')}"`
   }
 
   /**

@@ -32,7 +32,9 @@ export class Fleet {
     const env = { PATH: process.env.PATH ?? '', HOME: folder.path, BANDS_DB: folder.file('bands.db'), ...given }
     const made = await shell('bands simulate 2 --bars 600 --load', env)
     expect(made.code, made.err).toBe(0)
-    const keys = await Promise.all(Array.from({ length: accounts }, (_, number) => keyOf(`team${number}`, env)))
+    // One after the other: many writers at once would wait too long for the file.
+    const keys: string[] = []
+    for (let number = 0; number < accounts; number++) keys.push(await keyOf(`team${number}`, env))
     const fleet = new Fleet(await Promise.all(Array.from({ length: servers }, freePort)), env, keys)
     await Promise.all(fleet.ports.map((_, at) => fleet.start(at)))
     return fleet
