@@ -94,8 +94,7 @@ function slipMessage(words: string, command: string, example: readonly string[],
  */
 export function suggestCommand(word: string, argv: readonly string[]): InvalidParameter | undefined {
   const others = argv.filter((_, i) => i !== argv.indexOf(word))
-  const lead = (what: Words, to: Remedy): InvalidParameter =>
-    wrong('command', sentence`there is no command ${quoted(word)}: ${[what].flat()}.`, { value: word }, { remedy: to })
+  const lead = (what: Words, to: Remedy): InvalidParameter => noCommand(quoted(word), word, what, to)
   const placed = suggestByWords(word.toLowerCase(), others)
   if (placed !== undefined) return lead(...placed)
   const row = COMMON_SLIPS.find(({ words }) => words.includes(word.toLowerCase()))
@@ -110,6 +109,11 @@ export function suggestCommand(word: string, argv: readonly string[]): InvalidPa
   return suggestByName(word, others, lead)
 }
 
+/** @param named the word as the sentence names it */
+function noCommand(named: string, value: string, what: Words, to: Remedy): InvalidParameter {
+  return wrong('command', sentence`there is no command ${named}: ${[what].flat()}.`, { value }, { remedy: to })
+}
+
 /** The refusal of help on a word that is no command. */
 export function noHelp(word: string): InvalidParameter {
   const suggestions = suggest(word, TOP_WORDS)
@@ -119,14 +123,9 @@ export function noHelp(word: string): InvalidParameter {
 
 /** Suggests to make a watch list, for a ticker where a command of watch lists belongs. */
 export function suggestList(word: string, argv: readonly string[]): InvalidParameter | undefined {
-  if (!/^[A-Z0-9.^=-]+$/.test(word)) return undefined
+  if (!isTicker(word) || word !== word.toUpperCase()) return undefined
   const [what, to] = suggestByWords('add', argv.slice(argv.indexOf(word)))!
-  return wrong(
-    'command',
-    sentence`there is no command ${quoted(word)} of watch: ${[what].flat()}.`,
-    { value: word },
-    { remedy: to },
-  )
+  return noCommand(`${quoted(word)} of watch`, word, what, to)
 }
 
 /** Suggests a command for a word that means one thing before a file, and another before a ticker or a field. */

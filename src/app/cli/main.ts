@@ -46,9 +46,8 @@ async function answer(argv: readonly string[], world: World, run: { context?: Co
     return 0
   }
   const alone = argv.length === 1 ? argv[0] : undefined
-  // These two need no parser.
-  const plain = alone === '--version' ? 'version' : alone === '--help' ? 'help' : null
-  const request = plain ?? (await (await import('./program.js')).parseWords(argv))
+  // That needs no parser.
+  const request = alone === '--help' ? 'help' : await (await import('./program.js')).parseWords(argv)
   if (typeof request === 'string' || 'helpFor' in request) {
     const { textFor } = await import('./help.js')
     await paged(world).write(textFor(request, Math.min(100, widthOf(world.out, world.env))))

@@ -19,7 +19,8 @@ export async function* framesOf(stream: Readable, length: number): AsyncGenerato
     pieces.push(piece)
     held += piece.length
     while (held >= wanted) {
-      const all = Buffer.concat(pieces)
+      const [first] = pieces
+      const all = pieces.length === 1 ? first! : Buffer.concat(pieces)
       const found = all.subarray(0, wanted)
       pieces = [all.subarray(wanted)]
       held -= wanted

@@ -33,8 +33,8 @@ interface Following extends Reports {
 const LOOK_MS = 1_000
 
 /**
- * Follows the name of a server's file. A new file is checked whole, and then
- * answers in place of the old one. The old one is closed after its last answer. If it is not sound, the old one keeps answering.
+ * Follows the name of a server's file. A new file is checked whole, and then answers in place of the old one. The old one
+ * is closed after its last answer. If the new file is not sound, the old one keeps answering.
  */
 export class TakeOver {
   readonly #own: Following

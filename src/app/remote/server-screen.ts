@@ -7,6 +7,7 @@ import type { SearchPage } from '../../core/model/pages.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { longNameOf } from '../../core/params/places.js'
 import { MAX_LIMIT } from '../../core/params/questions.js'
+import { MOST_VALUES } from '../../core/params/search.js'
 import type { Screen, ScreenMatch } from '../../research/screen/screen.js'
 import type { TickerPages } from './ticker-pages.js'
 
@@ -24,9 +25,6 @@ interface Filter {
   op: 'in' | 'neq'
   value: string | readonly string[]
 }
-
-/** The most values of a filter. */
-const MOST_VALUES = 100
 
 /**
  * The tickers of a server that meet a condition, by its search: a credit a page of 100. A search says nothing of the

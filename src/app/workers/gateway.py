@@ -3,15 +3,14 @@
 # Out: frames on standard output: the cluster, then the answer to each task, or why there is none.
 import json
 import os
-import queue
 import socket
 import struct
 import sys
 import threading
 
-HEAD = struct.Struct('<cIIQ')  # what it is, the job, the task, the number of bytes that follow
+HEAD = struct.Struct('<cIIQ')  # kind, job, task, number of bytes that follow
 out = os.fdopen(os.dup(1), 'wb')
-os.dup2(2, 1)  # whatever else prints
+os.dup2(2, 1)  # other programs print there
 
 
 def send(kind, data, job=0, task=0):
@@ -113,7 +112,7 @@ except Exception as error:
 send(b'C', json.dumps({'ray': ray.__version__, 'cpus': cpus}).encode())
 
 run = ray.remote(num_cpus=1, max_retries=about['retries'])(ask)
-new = queue.Queue()
+new = threading.Event()
 lock = threading.Lock()
 asked = {}  # reference -> job and task
 
@@ -123,12 +122,10 @@ def collect():
         with lock:
             waiting = list(asked)
         if not waiting:
-            asked_now = new.get()
-        while not new.empty():
-            new.get()
-        with lock:
-            waiting = list(asked)
-        done, _ = ray.wait(waiting, num_returns=1, timeout=0.05) if waiting else ([], [])
+            new.wait()
+            new.clear()
+            continue
+        done, _ = ray.wait(waiting, num_returns=1, timeout=0.05)
         for one in done:
             with lock:
                 job, task = asked.pop(one, (None, None))
@@ -169,7 +166,7 @@ try:
             one = run.remote([starts[job]], f'{own} {job}', data, about)
             with lock:
                 asked[one] = (job, task)
-            new.put(one)
+            new.set()
         elif kind == b'E':
             cancel(job)
             starts.pop(job, None)

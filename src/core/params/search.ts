@@ -78,6 +78,8 @@ const COLUMN: Kind<SearchColumn, string> = {
 }
 
 export const MOST_FILTERS = 20
+/** The most values of a filter. */
+export const MOST_VALUES = 100
 const FILTER_FORM = 'a JSON array of objects with field, op and value'
 
 /** Filters: of a program as a list, in a URL as JSON. */
@@ -123,8 +125,8 @@ function filterOf(param: string, written: unknown): SearchFilter {
       allowed: ['eq', 'neq', 'in'],
     })
   const list = operator === 'in' ? value : [value]
-  if (!Array.isArray(list) || list.length === 0 || list.length > 100)
-    return refuse(param, JSON.stringify(value), `a list of 1 to 100 values for ${quoted('in')}`)
+  if (!Array.isArray(list) || list.length === 0 || list.length > MOST_VALUES)
+    return refuse(param, JSON.stringify(value), `a list of 1 to ${MOST_VALUES} values for ${quoted('in')}`)
   return {
     ...column,
     op: operator,

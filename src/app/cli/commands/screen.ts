@@ -1,4 +1,6 @@
 import { ConfigError, parameter, sentence, wrong } from '../../../core/errors.js'
+import { conditionField } from '../../../core/language/as-field.js'
+import { printSubject } from '../../../core/language/condition.js'
 import { CHANGES, parseChanges, parseScreen, SCREEN } from '../../../core/params/questions.js'
 import { type OptionSpec, optionsOf } from '../../../core/params/row.js'
 import type { Local } from '../../../data/local/local.js'
@@ -68,8 +70,7 @@ const screenCommand: Command = {
     const closes = await closesOf(context, local, found)
     await context.show(describeScreen(found, { ...look, closes }), { wide: args.flag('wide') })
     if (found.matches.length > 0) return context.hint(...hintsOf(found, asked))
-    await explainEmpty(context, found)
-    if (args.flag('fail-empty')) context.outcome = 3
+    await endEmpty(context, args, found)
   },
 }
 
@@ -80,18 +81,18 @@ async function screenAtServer(context: Context, args: Args, remote: Remote): Pro
   if (other !== undefined)
     throw wrong(other, sentence`${parameter(other)} needs bars before the last one, and a search of a server has none.`)
   const asked = parseScreen({ when: args.argument(0), ...(timeframe !== undefined && { timeframe }) }, context.fields)
+  // A fault in the line is reported before a question that costs a credit.
+  const names = args.list('columns')
+  const subjects = conditionField(asked.condition, context.fields).subjects.map(printSubject)
+  const look = { columns: names.length > 0 ? names : ['ticker', 'date', ...subjects, 'close'], sort: args.text('sort') }
+  checkDisplay(look, subjects, false)
   const post = await webhookOf(context, args)
   const tickers = isPooled(args) ? await allNamed(context, args, [], async () => []) : undefined
   const { serverScreen } = await import('../../remote/server-screen.js')
   const found = await serverScreen(remote.pages, { ...asked, tickers })
-  const names = args.list('columns')
-  const columns = names.length > 0 ? names : ['ticker', 'date', ...found.subjects, 'close']
-  const answer = describeScreen(found, { columns, sort: args.text('sort') })
   await post(found)
-  await context.show(answer, { wide: args.flag('wide') })
-  if (found.matches.length > 0) return
-  await explainEmpty(context, found)
-  if (args.flag('fail-empty')) context.outcome = 3
+  await context.show(describeScreen(found, look), { wide: args.flag('wide') })
+  if (found.matches.length === 0) await endEmpty(context, args, found)
 }
 
 /** The number of bars in the sparkline of a match. */
@@ -119,7 +120,8 @@ function hintsOf(
 }
 
 /** Explains an empty answer, as far as possible without another question. */
-async function explainEmpty(context: Context, { scanned, stale, as_of, within }: Screen): Promise<void> {
+async function endEmpty(context: Context, args: Args, { scanned, stale, as_of, within }: Screen): Promise<void> {
+  if (args.flag('fail-empty')) context.outcome = 3
   const what =
     within === null ? `it is true for no ticker on ${as_of}` : `it became true for no ticker in the last ${within} bars`
   const fresh = scanned - stale
