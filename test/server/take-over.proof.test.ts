@@ -16,7 +16,8 @@ const snapshots = [7, 8].map(seed => folder.file(`snapshot-${seed}.db`))
 let fleet: Fleet
 
 beforeAll(async () => {
-  fleet = await Fleet.begin(folder, 1, {}, CLIENTS)
+  // One account has credits for ten thousand requests an hour.
+  fleet = await Fleet.begin(folder, 1, {}, Math.max(CLIENTS, ROUNDS))
   for (const [i, path] of snapshots.entries()) {
     const env = { PATH: process.env.PATH ?? '', HOME: folder.path, BANDS_DB: path }
     const made = await shell(`bands simulate 2 --bars 600 --seed ${7 + i} --load`, env)

@@ -66,6 +66,8 @@ export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   'test/store/postgres/**': ['test/server/postgres.test.ts'],
   // Whole stores, compared after every step.
   'test/workers/same.test.ts': ['test/workers/threads.test.ts'],
+  // Clusters of PostgreSQL and Ray as a page sets them up.
+  'test/scale-out.test.ts': ['test/server/postgres.test.ts', 'test/workers/threads.test.ts'],
   // A cluster of Ray that is started, and killed in parts.
   'test/workers/cluster.test.ts': ['test/workers/threads.test.ts'],
   // Works that are stopped, disks that are full, processes that meet.

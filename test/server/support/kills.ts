@@ -140,19 +140,20 @@ export class Fleet {
   async #client(number: number): Promise<void> {
     while (this.#asking) {
       const id = randomUUID()
-      while (!(await this.#isAnswered(id, number))) await sleep(5 + Math.random() * 20)
+      const key = this.#keys[Math.floor(Math.random() * this.#keys.length)]!
+      while (!(await this.#isAnswered(id, key, number))) await sleep(5 + Math.random() * 20)
       this.answered.add(id)
       await sleep(Math.random() * 40)
     }
   }
 
   /** One attempt at any server; true when it was answered. Anything but an answer or a broken connection fails. */
-  async #isAnswered(id: string, number: number): Promise<boolean> {
+  async #isAnswered(id: string, key: string, number: number): Promise<boolean> {
     const port = this.ports[Math.floor(Math.random() * this.ports.length)]!
     const field = ['rsi_zone', 'macd_state'][number % 2]
     try {
       const answer = await fetch(`http://127.0.0.1:${port}/v1/events?ticker=SIM0001&field=${field}`, {
-        headers: { Authorization: `Bearer ${this.#keys[number % this.#keys.length]}`, 'Idempotency-Key': id },
+        headers: { Authorization: `Bearer ${key}`, 'Idempotency-Key': id },
       })
       const body = await answer.text()
       if (answer.status === 503) {

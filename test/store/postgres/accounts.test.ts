@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -17,8 +16,7 @@ import { prepareSchema } from '../../../src/server/accounts/postgres/steps.js'
 import { openSqliteAccounts } from '../../../src/server/accounts/sqlite/accounts.js'
 import { expectRefusal, typed } from '../../cli/support/run.js'
 import { accountsContract, chargeOf, chargingContract, iso, keyOf, NOON, sha256 } from '../../contracts/accounts.js'
-import { documented } from '../../support/patroni.js'
-import { Cluster, clusterForAll, describePostgres, program } from '../../support/postgres.js'
+import { clusterForAll, describePostgres } from '../../support/postgres.js'
 import { temporaryFolder } from '../../support/store.js'
 
 const opened = (url: string, options: OpenPostgresAccounts = {}): Promise<PostgresAccounts> =>
@@ -137,23 +135,6 @@ describePostgres('accounts in PostgreSQL', () => {
         await expect(work()).rejects.toThrow('does not let this user do that: permission denied for table')
       expect(await server.reconcile()).toMatchObject({ rows: 1, discrepancies: [] })
     })
-  })
-
-  it('are set up by the page on an empty cluster, in its order', async () => {
-    const empty = await Cluster.begin({ fsync: false })
-    onTestFinished(() => empty.end())
-    const page = documented('roles.sh')['roles.sh'].replaceAll('-U postgres', '-U bands')
-    for (const line of page.trim().split('\n')) {
-      const words = line
-        .replaceAll('-h db.example', `-h 127.0.0.1 -p ${empty.port}`)
-        .replace('@db.example', `@127.0.0.1:${empty.port}`)
-      if (line.startsWith('bands ')) expect(await typed(words.slice('bands '.length))).toMatchObject({ code: 0 })
-      else execFileSync(program(words.split(' ')[0]!), words.split(' ').slice(1))
-    }
-    const server = await kept(opened(`postgres://bands_server@127.0.0.1:${empty.port}/bands`))
-    const research = await server.account('research')
-    expect(await server.charge([chargeOf(research)])).toMatchObject([{ outcome: 'charged' }])
-    await expect(server.setTier('research', 'free')).rejects.toThrow('permission denied')
   })
 
   describe('the ledger', () => {
