@@ -30,7 +30,8 @@ export async function openImporter(options: WriteChoice = {}): Promise<Importer>
   if (existsSync(databasePath(options)))
     return writing(options, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
   const writer = thisProcess()
-  const open = () => writing(options, store => lockForWriting(store, writer, { wait }).then(() => store))
+  const making = { ...options, isPublishedLater: true }
+  const open = () => writing(making, store => lockForWriting(store, writer, { wait }).then(() => store))
   return Importer.making(open, readFile, writer)
 }
 
@@ -45,8 +46,9 @@ export async function openPuller({
     import('../../data/feeds/read.js'),
     import('../../data/load/import.js'),
   ])
-  return writing({ ...choice, wait }, async (store, writer): Promise<Puller> => {
+  return writing({ ...choice, wait, isPublishedLater: true }, async (store, writer): Promise<Puller> => {
     const importer = await Importer.begin(store, readFile, writer, { wait })
+    await store.publish()
     // A file of an older version was migrated on the way.
     if ((await store.definitions()) === UNDERIVED) await importer.rebuild()
     return {
@@ -72,11 +74,12 @@ export interface Puller extends Pick<Importer, 'finished'> {
 
 /** The writer closes the store at its end; a failed start leaves it closed. */
 async function writing<T>(
-  { wait = false, ...choice }: WriteChoice,
+  { wait = false, isPublishedLater = false, ...choice }: WriteChoice & { isPublishedLater?: boolean },
   begin: (store: Store, writer: Writer) => Promise<T>,
 ): Promise<T> {
   const path = await pathAfterRestore(choice)
-  const store = await retryWhileBusy(() => openSqlite(path, { readonly: false, notice: choice.notice }), wait)
+  const how = { readonly: false, notice: choice.notice, isPublishedLater }
+  const store = await retryWhileBusy(() => openSqlite(path, how), wait)
   try {
     return await begin(store, thisProcess())
   } catch (error) {

@@ -12,6 +12,7 @@ import { sectorKey } from '../local/view.js'
 import { decodeTail } from '../store/codec.js'
 import type { Amendment, PackedTail, Store, TickerEntry, TickerRecord } from '../store/store.js'
 import { inOrder, type Work } from '../threads.js'
+import type { ImportOptions } from './report.js'
 
 /** A ticker to be derived. */
 export interface TickerData extends Company {
@@ -84,6 +85,16 @@ export async function* deriveGroups<Ticker>(
       onTicker(data)
     }
     yield { group, records, isLast: groups.length === 0 }
+  }
+}
+
+/** Reports the progress of deriving tickers. @param of their number */
+export function progressOf(file: string, of: number, onProgress: ImportOptions['onProgress']) {
+  let done = 0
+  let rows = 0
+  return ({ entry }: Pick<TickerData, 'entry'>): void => {
+    rows += entry.bars
+    onProgress?.({ file, stage: 'deriving', done: done++, of, rows })
   }
 }
 

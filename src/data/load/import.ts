@@ -21,7 +21,7 @@ import { type PartlyLoadedFile, Pending } from '../local/cache.js'
 import { digest } from '../store/codec.js'
 import { lockForWriting, type Store, type TickerEntry, UNDERIVED, type Writer } from '../store/store.js'
 import { type Choices, cutBars, isCopied, type MergedBars, mergeBars, renamed } from './bars.js'
-import { deriveGroups, deriveRecord, deriveStored, inGroups, pendingSteps, type TickerData } from './derive.js'
+import { deriveGroups, deriveRecord, deriveStored, inGroups, pendingSteps, progressOf } from './derive.js'
 import { type MergedFacts, soundSheets, takeFacts } from './facts.js'
 import type {
   FileReport,
@@ -32,7 +32,7 @@ import type {
   SourcedBars,
   TickerReport,
 } from './report.js'
-import { columnsOf, Run } from './run.js'
+import { partsOf, Run } from './run.js'
 
 /** How stored bars are treated, with the names of the specification; at most one of them. */
 const BAR_CHOICES = { replace: 'replace', rescale: 'rescale', acceptJump: 'accept_jump' } as const
@@ -93,25 +93,6 @@ function loadedInPart(
 
 /** Replaces the definitions while some tickers are derived with the new ones and others with older ones. */
 const HALF_REBUILT = `${DEFINITIONS_VERSION} in part`
-
-/** Reports the progress of deriving tickers. @param of their number */
-function progressOf(file: string, of: number, onProgress: ImportOptions['onProgress']) {
-  let done = 0
-  let rows = 0
-  return ({ entry }: Pick<TickerData, 'entry'>): void => {
-    rows += entry.bars
-    onProgress?.({ file, stage: 'deriving', done: done++, of, rows })
-  }
-}
-
-/** Everything that makes an import differ from others. */
-function* partsOf(tickers: readonly SourcedBars[], choices: string): Generator<Buffer | string> {
-  yield choices
-  for (const { ticker, prices, bars } of tickers) {
-    yield `${ticker} ${prices}`
-    for (const column of columnsOf(bars)) yield Buffer.from(column.buffer, column.byteOffset, column.byteLength)
-  }
-}
 
 /** How many tickers and sectors a killed import left without their fields, and since when (ISO time; null: not known). */
 export interface Finished {
@@ -186,7 +167,7 @@ export class Importer {
     if (this.#store !== null) await this.#refresh(options)
     try {
       for (const input of files) {
-        const report = await this.#importOrRefuse(input, options)
+        const report = await this.#published(() => this.#importOrRefuse(input, options))
         if (report !== null) yield report
       }
     } finally {
@@ -209,11 +190,13 @@ export class Importer {
     checkChoices(options)
     const incoming = barsFromCaller(tickers, options.today)
     await this.#refresh(options)
-    const { reports } = await this.#takeBars(incoming, options, async ({ source }, { message, reason }) => {
-      const refusal = new BadData({ file: source }, message)
-      if (options.onRefused === undefined) throw refusal
-      await options.onRefused(refusal, reason)
-    })
+    const { reports } = await this.#published(() =>
+      this.#takeBars(incoming, options, async ({ source }, { message, reason }) => {
+        const refusal = new BadData({ file: source }, message)
+        if (options.onRefused === undefined) throw refusal
+        await options.onRefused(refusal, reason)
+      }),
+    )
     await this.#settle(options)
     return reports
   }
@@ -229,7 +212,7 @@ export class Importer {
     const from = sourceFromCaller(source)
     const incoming = factsFromCaller(facts, from, options.today)
     await this.#refresh(options)
-    const { reports } = await this.#takeFacts(incoming, from, options)
+    const { reports } = await this.#published(() => this.#takeFacts(incoming, from, options))
     await this.#settle(options)
     return reports
   }
@@ -345,6 +328,20 @@ export class Importer {
       if (!(error instanceof NotWritten)) throw error
     } finally {
       await this.#store?.close()
+    }
+  }
+
+  /** Work with the first data of a database; then it has its name, also if the work has failed. */
+  async #published<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } finally {
+      const store = this.#store
+      await store?.publish().catch(async error => {
+        this.#store = null
+        await store.close()
+        throw error
+      })
     }
   }
 

@@ -84,11 +84,20 @@ export class Run {
 }
 
 /** All columns that make bars differ from others. */
-export function columnsOf(bars: Series): (Float64Array | Int32Array)[] {
+function columnsOf(bars: Series): (Float64Array | Int32Array)[] {
   const { days, open, high, low, close, volume, unadjustedClose } = bars
   return [days, open, high, low, close, volume, ...(unadjustedClose === undefined ? [] : [unadjustedClose])]
 }
 
 function bytesOf(bars: Series): number {
   return columnsOf(bars).reduce((sum, { byteLength }) => sum + byteLength, 0)
+}
+
+/** Everything that makes an import differ from others. */
+export function* partsOf(tickers: readonly SourcedBars[], choices: string): Generator<Buffer | string> {
+  yield choices
+  for (const { ticker, prices, bars } of tickers) {
+    yield `${ticker} ${prices}`
+    for (const column of columnsOf(bars)) yield Buffer.from(column.buffer, column.byteOffset, column.byteLength)
+  }
 }

@@ -315,6 +315,8 @@ export interface Store {
   verify(): Promise<Damage[]>
   /** Takes the writer lock; throws Busy naming the holder. */
   lock(writer: Writer): Promise<void>
+  /** Gives a new database its name, unless it has it. Until then no other process sees it, and `close` discards it. */
+  publish(): Promise<void>
   unlock(writer: Writer): Promise<void>
   close(): Promise<void>
 }

@@ -3,6 +3,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { backUp, backUpInto, manifestOf } from '../../../src/app/backup/backup.js'
 import { finishRestore, restore } from '../../../src/app/backup/restore.js'
+import { openImporter } from '../../../src/app/open/writing.js'
 import { BandsError } from '../../../src/core/errors.js'
 import { slice } from '../../../src/core/model/series.js'
 import { readFile } from '../../../src/data/feeds/read.js'
@@ -72,6 +73,18 @@ export async function begin(folder: string): Promise<void> {
 export const WORKS: readonly Work[] = [
   { name: 'create', run: folder => importing(folder, async () => {}, 'new.db') },
   { name: 'create accounts', run: folder => charging(folder, async () => {}, 'new.accounts.db') },
+  {
+    name: 'first import',
+    // Two groups of tickers, of which a full disk may leave the first.
+    run: async folder => {
+      const importer = await openImporter({ db: join(folder, 'new.db'), env: {} })
+      try {
+        await importer.put(many().map(ticker => sourced(ticker)))
+      } finally {
+        await importer.close()
+      }
+    },
+  },
   { name: 'import', run: folder => importing(folder, importer => importer.put([sourced(world()[2]!)])) },
   {
     name: 'update',

@@ -15,7 +15,7 @@ import { dirname } from 'node:path'
 import type Database from 'better-sqlite3'
 import type { Options, Statement } from 'better-sqlite3'
 import { builtPath } from '../../../core/built.js'
-import { NotWritten, StorageError, WriterBusy } from '../../../core/errors.js'
+import { BandsError, NotWritten, StorageError, WriterBusy } from '../../../core/errors.js'
 import { contentHash } from '../content.js'
 import { linkIfAbsent, partialName, removeLeftovers, writtenFileCheck } from './files.js'
 import {
@@ -85,20 +85,36 @@ export type Notice = (sentence: string) => void
 function create(path: string, kind: DatabaseKind): void {
   const partial = partialName(path)
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    // Created here and not by SQLite, so that no other user can ever read it; its -wal gets the same mode.
-    closeSync(openSync(partial, 'wx', kind.mode))
-    closedOnFailure(connect(partial, {}), db => {
-      migrate(db, partial, kind, connect)
-      checkpoint(db)
-    }).close()
+    createPartial(path, partial, kind, checkpoint).close()
     checkComplete(partial, kind)
     linkIfAbsent(partial, path)
   } catch (cause) {
-    throw new StorageError(`cannot make a database at ${path}: ${failureReason(path, cause)}`, { cause })
+    throw notMade(path, cause)
   } finally {
     removeDatabase(partial)
   }
+}
+
+/** Creates a database under its temporary name. @param finish last work before it is returned */
+export function createPartial(
+  path: string,
+  partial: string,
+  kind: DatabaseKind,
+  finish: (db: Connection) => void,
+): Connection {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  // Created here and not by SQLite, so that no other user can ever read it; its -wal gets the same mode.
+  closeSync(openSync(partial, 'wx', kind.mode))
+  return closedOnFailure(connect(partial, {}), db => {
+    migrate(db, partial, kind, connect)
+    finish(db)
+  })
+}
+
+/** The error of a database that cannot be made, unless the cause says so itself. */
+export function notMade(path: string, cause: unknown): BandsError {
+  if (cause instanceof BandsError) return cause
+  return new StorageError(`cannot make a database at ${path}: ${failureReason(path, cause)}`, { cause })
 }
 
 /** Moves committed data from the WAL into the file. Throws if some remain. */
@@ -202,17 +218,33 @@ type Value = string | number | Buffer | null | Readonly<Record<string, string>>
  */
 export class Session {
   readonly location: string
-  readonly #db: Connection
   readonly #mend: string
   readonly #prepared = new Map<string, Statement<Value[]>>()
-  readonly #checkFile: () => void
+  #db: Connection
+  #checkFile: () => void
+  #hasFailed = false
 
-  /** @param kind says what to do when the file turns out to be damaged */
-  constructor(location: string, db: Connection, { mend }: Pick<DatabaseKind, 'mend'>) {
+  /**
+   * @param kind says what to do when the file turns out to be damaged
+   * @param file the name that the file has now
+   */
+  constructor(location: string, db: Connection, { mend }: Pick<DatabaseKind, 'mend'>, file = location) {
     this.location = location
     this.#db = db
     this.#mend = mend
-    this.#checkFile = db.readonly || db.memory ? () => {} : writtenFileCheck(location)
+    this.#checkFile = db.readonly || db.memory ? () => {} : writtenFileCheck(file)
+  }
+
+  /** Whether a statement has failed. */
+  get hasFailed(): boolean {
+    return this.#hasFailed
+  }
+
+  /** Continues with another connection, to a file of its own name. */
+  continueWith(db: Connection): void {
+    this.#prepared.clear()
+    this.#db = db
+    this.#checkFile = writtenFileCheck(this.location)
   }
 
   get<Row>(sql: string, ...values: Value[]): Row | undefined {
@@ -296,6 +328,7 @@ export class Session {
     try {
       return work()
     } catch (cause) {
+      this.#hasFailed = true
       throw translated(this.location, cause, this.#mend)
     }
   }
@@ -322,7 +355,8 @@ export function openExclusive(path: string): Connection {
 /** How long to wait for a lock, in milliseconds: a mere check holds it only briefly. */
 export const LOCK_TIMEOUT_MS = 200
 
-function closedOnFailure(db: Connection, work: (db: Connection) => void): Connection {
+/** Closes the database if the work on it fails. */
+export function closedOnFailure(db: Connection, work: (db: Connection) => void): Connection {
   try {
     work(db)
     return db

@@ -2,20 +2,22 @@
 // In: a path.
 // Out: a store; files that are whole after any crash.
 
+import { existsSync } from 'node:fs'
 import { remedy, StorageError } from '../../../core/errors.js'
 import { type Day, formatDay, parseDay } from '../../../core/model/day.js'
 import { checkedRecorded, growingBatches, isSoundEntry, newestUpTo, oneField, partsFor } from '../checked.js'
 import { decodePrices } from '../codec.js'
 import { contentHash, entryOf, marksIn, parseUnsettled, summaryOf } from '../content.js'
-import type { SeriesQuery, Store, Writer } from '../store.js'
+import { type SeriesQuery, type Store, type Writer, writerBusy } from '../store.js'
 import { putAbout } from './about.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import { Meta } from './meta.js'
-import { schemaOf } from './migrations.js'
+import { type Connection, schemaOf } from './migrations.js'
+import { NewFile } from './new-file.js'
 import { pagesIn, removePulled } from './pages.js'
 import { allSeries, barChunks, entryRow, entryRows, findSeries, securityRows, sheetRows, tailOf } from './read.js'
 import { DATA, MIGRATIONS, OLDEST_READ, TICKERS, type TickerRow } from './schema.js'
-import { WriterLock, withWriterLock } from './writer-lock.js'
+import { lockOf, WriterLock, withWriterLock } from './writer-lock.js'
 
 // A question loads neither what writes nor what verifies.
 
@@ -24,13 +26,17 @@ interface SqliteOptions {
   readonly: boolean
   /** Gets a sentence about the copy made before a schema upgrade. */
   notice?: Notice | undefined
+  /** A missing file gets its name at `publish`. It is locked for this process until then. */
+  isPublishedLater?: boolean
 }
 
 /**
  * The store as one SQLite file. Throws StorageError if it cannot be opened, has no tables or is too old. Throws Busy if its schema
  * needs an upgrade while another process is writing.
  */
-export function openSqlite(path: string, { readonly, notice }: SqliteOptions): Store {
+export function openSqlite(path: string, { readonly, notice, isPublishedLater = false }: SqliteOptions): Store {
+  const created = isPublishedLater && !existsSync(path) ? newStore(path) : null
+  if (created !== null) return created
   const db = readonly
     ? openForReading(path, DATA)
     : openForWriting(path, DATA, notice, (db, steps) => withWriterLock(path, db, steps))
@@ -46,6 +52,24 @@ export function openSqlite(path: string, { readonly, notice }: SqliteOptions): S
   throw new StorageError(`${path} is an empty file; an import makes a database of it`, {
     remedy: remedy('import', ['FILE'], { db: path }),
   })
+}
+
+/** A store in a new file. Throws Busy if another process is making it; null: one has just made it. */
+function newStore(path: string): Store | null {
+  const file = new NewFile(path, DATA)
+  let lock: Connection | null = null
+  try {
+    lock = lockOf(path)
+    if (lock === null) throw writerBusy(path, undefined)
+    if (!existsSync(path)) return storeIn(file.session, { file, lock })
+  } catch (error) {
+    lock?.close()
+    file.discard()
+    throw error
+  }
+  lock.close()
+  file.discard()
+  return null
 }
 
 /**
@@ -80,8 +104,10 @@ const HASHES = [
   "SELECT hash FROM meta WHERE key <> 'writer' ORDER BY key",
 ]
 
-function storeIn(db: Session): Store {
-  const lock = new WriterLock(db)
+/** @param unpublished a file without its name, and the lock of that name */
+function storeIn(db: Session, unpublished?: { file: NewFile; lock: Connection }): Store {
+  const lock = new WriterLock(db, unpublished?.lock)
+  let newFile = unpublished?.file ?? null
   const meta = new Meta(db)
   const setUnsettled = (unsettled: readonly string[] | undefined): void => {
     if (unsettled !== undefined) meta.set('unsettled', JSON.stringify(unsettled))
@@ -207,6 +233,13 @@ function storeIn(db: Session): Store {
       const { bytes } = db.get<{ bytes: number }>(BYTES)!
       return { schema: db.schema, newestSchema: MIGRATIONS.length, bytes }
     },
+    async publish() {
+      if (newFile === null) return
+      const verify = db.hasFailed ? (await import('./verify.js')).verifySession : () => []
+      const file = newFile
+      newFile = null
+      file.publish(verify)
+    },
     async verify() {
       const { verifySession } = await import('./verify.js')
       return verifySession(db)
@@ -218,8 +251,9 @@ function storeIn(db: Session): Store {
       lock.leave(writer)
     },
     async close() {
-      lock.close()
+      newFile?.discard()
       db.close()
+      lock.close()
     },
   }
   return store

@@ -10,6 +10,7 @@ import {
   statSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 import { parameter, remedy, StorageError, sentence, WriterBusy } from '../../../core/errors.js'
 import { type Writer, writerBusy, writerWords } from '../store.js'
 import { connect, LOCK_TIMEOUT_MS, type Session, translated } from './connection.js'
@@ -28,10 +29,12 @@ import { DATA } from './schema.js'
 export class WriterLock {
   readonly #db: Session
   /** Held from take() until leave(). */
-  #lock: Connection | null = null
+  #lock: Connection | null
 
-  constructor(db: Session) {
+  /** @param lock already held */
+  constructor(db: Session, lock: Connection | null = null) {
     this.#db = db
+    this.#lock = lock
   }
 
   /** Throws Busy naming the holder, StorageError where no lock can be had. */
@@ -180,8 +183,10 @@ function locked(file: string): Connection {
 function makeLockFile(path: string, file: string): void {
   if (existsSync(file)) return
   try {
-    closeSync(openSync(file, 'wx'))
-    chmodSync(file, statSync(path).mode & 0o777)
+    closeSync(openSync(file, 'wx', DATA.mode))
+    // A new database has no file of its name yet.
+    const database = statSync(path, { throwIfNoEntry: false })
+    if (database !== undefined) chmodSync(file, database.mode & 0o777)
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
     if (code === 'EEXIST') return
@@ -226,9 +231,10 @@ export function isLocked(path: string): boolean {
   }
 }
 
-/** One lock file for all names of the database. */
+/** One lock file for all names of the database, which may not exist yet. */
 function lockFile(path: string): string {
-  return `${realpathSync(path)}-writer`
+  const real = existsSync(path) ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path))
+  return `${real}-writer`
 }
 
 function isBusy(cause: unknown): boolean {
