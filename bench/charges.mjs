@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { FOLDER } from './folder.mjs'
 import { started } from './servers.mjs'
-import { Skipped } from './worlds.mjs'
+import { Missing } from './worlds.mjs'
 
 const OWN = fileURLToPath(import.meta.url)
 const ACCOUNTS = 80
@@ -30,7 +30,7 @@ export const charges = [64, 256, 512].map(batch => ({
 /** A database that may be written to: the accounts in it stay. */
 function onPostgres() {
   const url = process.env.BENCH_POSTGRES
-  if (url === undefined) throw new Skipped('BENCH_POSTGRES names no database of PostgreSQL (postgres://…)')
+  if (url === undefined) throw new Missing('BENCH_POSTGRES names no database of PostgreSQL (postgres://…)')
   return url
 }
 

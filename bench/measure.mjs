@@ -39,7 +39,8 @@ export function measured(command, { cwd, out, capture = false, ends = [0] } = {}
   const report = join(FOLDER, 'usage.json')
   const [program, ...words] = launcher === null ? command : [launcher, report, ...command]
   const file = out === undefined ? undefined : openSync(out, 'w')
-  const stdio = ['ignore', capture ? 'pipe' : (file ?? 'ignore'), 'pipe']
+  // To a pipe, as a script asks: /dev/null is a terminal to node.
+  const stdio = ['ignore', file ?? 'pipe', 'pipe']
   const start = performance.now()
   const child = spawnSync(program, words, { cwd, stdio, env: environment(), maxBuffer: 2 ** 30 })
   const wall = (performance.now() - start) / 1000

@@ -1,11 +1,11 @@
 // Others who do parts of the same: installed when a row asks for them, into a folder outside the project that stays for the
-// next time. They are no dependencies of the project; a row whose peer cannot be had is skipped, and says why.
+// next time. They are no dependencies of the project.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Skipped } from './worlds.mjs'
+import { Missing } from './worlds.mjs'
 
 const PLACE = process.env.BENCH_PEERS ?? join(tmpdir(), 'bands-bench-peers')
 
@@ -18,7 +18,7 @@ export function peer(name, version) {
   writeFileSync(join(place, 'package.json'), '{ "private": true }\n')
   const words = ['install', '--no-audit', '--no-fund', '--ignore-scripts', `${name}@${version}`]
   const made = spawnSync('npm', words, { cwd: place, encoding: 'utf8', timeout: 300_000 })
-  if (made.status !== 0) throw new Skipped(`${name} ${version} does not install: ${reasonOf(made)}`)
+  if (made.status !== 0) throw new Missing(`${name} ${version} does not install: ${reasonOf(made)}`)
   writeFileSync(done, '')
   return place
 }
@@ -32,7 +32,7 @@ function reasonOf({ error, stderr }) {
 export function python(...packages) {
   const asked = `import ${packages.join(', ')}`
   const found = ['/usr/bin/python3', 'python3'].find(name => spawnSync(name, ['-c', asked]).status === 0)
-  if (found === undefined) throw new Skipped(`no python3 here has ${packages.join(' and ')}`)
+  if (found === undefined) throw new Missing(`no python3 here has ${packages.join(' and ')}`)
   return found
 }
 

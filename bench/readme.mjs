@@ -1,17 +1,18 @@
-// Tables of README.md, between <!-- GROUP --> and <!-- /GROUP -->: a run puts its rows there, and leaves the others.
+// Tables of README.md, between <!-- GROUP --> and <!-- /GROUP -->: a run puts its rows there. A table is of one build.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import * as report from './report.mjs'
 
 const README = fileURLToPath(new URL('./README.md', import.meta.url))
 const HEAD = [
-  '| Row | What | Measured | CPU | Peak | x floor | CPU x | Target | Floor | Build |',
-  '|---|---|---|---|---|---|---|---|---|---|',
+  '| Row | What | Measured | CPU | Peak | x floor | CPU x | Target | Best hope | Floor | Build |',
+  '|---|---|---|---|---|---|---|---|---|---|---|',
 ]
 
-/** Puts the rows of a group into its table, in the order of `order`, over those of the same name. */
+/** Puts the rows of a group into its table, in the order of `order`. Other lines stay if they are of the same build. */
 export function putRows(group, results, { build, order }) {
-  const lines = new Map(linesOf(group).map(line => [line.split(' | ')[0].slice(2), line]))
+  const kept = linesOf(group).filter(line => line.endsWith(` | ${build.name} |`))
+  const lines = new Map(kept.map(line => [line.split(' | ')[0].slice(2), line]))
   for (const result of results) lines.set(result.row, `| ${[...report.cellsOf(result), build.name].join(' | ')} |`)
   const rows = order.filter(name => lines.has(name)).map(name => lines.get(name))
   putTable(group, `${[...HEAD, ...rows].join('\n')}\n`)

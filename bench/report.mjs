@@ -12,10 +12,10 @@ const MOVED = 0.1
 export function resultOf(row, samples, floor) {
   const [ours, beside] = [samples.ours, floor === null ? null : samples.floor]
   const of = figure => (ours.every(sample => Number.isFinite(sample[figure])) ? summed(ours.map(s => s[figure])) : null)
-  const { name, group, what, target } = row
+  const { name, group, what, target, hope } = row
   const figures = Object.fromEntries(['wall', 'cpu', 'peak', 'written', row.of].map(figure => [figure, of(figure)]))
   return {
-    ...{ row: name, group, what, target, of: row.of, floor: floor?.name ?? null, rounds: ours.length },
+    ...{ row: name, group, what, target, hope, of: row.of, floor: floor?.name ?? null, rounds: ours.length },
     ...figures,
     ratio: beside && ratio(ours, beside, row.of),
     ratio_cpu: beside && ratio(ours, beside, 'cpu'),
@@ -30,7 +30,8 @@ function ofTarget({ target, of, ratio: found, ...figures }) {
   // A floor of less than a millisecond is 0 where it is told in whole ones.
   if (kind === undefined || (kind === 'ratio' && found === null)) return null
   if (kind === 'ratio') return RATES.includes(of) ? least / found.median : found.median / least
-  return RATES.includes(of) ? least / figures[of].median : figures[of].median / least
+  const figure = figures[kind === 'cpu' ? 'cpu' : of]
+  return RATES.includes(of) ? least / figure.median : figure.median / least
 }
 
 export function heading(build, against) {
@@ -51,6 +52,7 @@ const COLUMNS = [
   ['CPU x', 9],
   ['target', 9],
   ['of it', 9],
+  ['hope', 9],
 ]
 
 export function tableHead() {
@@ -58,7 +60,7 @@ export function tableHead() {
 }
 
 export function tableLine(result) {
-  const { row, of, cpu, peak, written, ratio: found, ratio_cpu: byCpu, target, floor, what, note } = result
+  const { row, of, cpu, peak, written, ratio: found, ratio_cpu: byCpu, target, hope, floor, what, note } = result
   const missed = ofTarget(result)
   const cells = [
     row,
@@ -71,6 +73,7 @@ export function tableLine(result) {
     of === 'wall' ? factor(byCpu?.median) : '',
     targetOf(target, of),
     missed === null ? '' : `${missed.toFixed(2)} x`,
+    hope === undefined ? '' : targetOf({ [Object.keys(target)[0]]: hope }, of),
   ]
   const beside = floor === null || floor === 'node -e 0' ? '' : ` (floor: ${floor})`
   return `${lineOf(cells)}  ${what}${beside}${note === '' ? '' : `; ${note}`}`
@@ -78,7 +81,7 @@ export function tableLine(result) {
 
 /** The same for a table of Markdown. */
 export function cellsOf(result) {
-  const { row, what, of, cpu, peak, ratio: found, ratio_cpu: byCpu, target, floor, note } = result
+  const { row, what, of, cpu, peak, ratio: found, ratio_cpu: byCpu, target, hope, floor, note } = result
   return [
     row,
     note === '' ? what : `${what}; ${note}`,
@@ -88,6 +91,7 @@ export function cellsOf(result) {
     found ? `${factor(found.median)} ± ${percent(found.spread)}` : '',
     of === 'wall' ? factor(byCpu?.median) : '',
     targetOf(target, of),
+    hope === undefined ? '' : targetOf({ [Object.keys(target)[0]]: hope }, of),
     floor ?? '',
   ]
 }
@@ -99,7 +103,8 @@ function lineOf(cells) {
 function targetOf(target, of) {
   const [[kind, value] = []] = Object.entries(target)
   if (kind === undefined) return ''
-  return kind === 'ratio' ? `${value} x` : shown(kind === 'seconds' ? 'wall' : of, value)
+  if (kind === 'ratio') return `${value} x`
+  return kind === 'cpu' ? `${shown('cpu', value)} CPU` : shown(kind === 'seconds' ? 'wall' : of, value)
 }
 
 function shown(figure, value) {

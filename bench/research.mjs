@@ -1,25 +1,20 @@
-// A sweep of all technical fields, bands and windows as a whole process, beside the bare sums that its shift test is made of
-// and beside parts of it in pandas and scipy; long work shared among threads beside the same in one; facts of companies.
-import { spawnSync } from 'node:child_process'
+// A sweep of all technical fields, bands and windows as a whole process, beside parts of it in pandas and scipy; long work
+// shared among threads beside the same in one; facts of companies.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { FOLDER } from './folder.mjs'
-import { compiled, measured, printed } from './measure.mjs'
+import { measured, printed } from './measure.mjs'
 import { duckdbPeer, python } from './peers.mjs'
 import { asked, BARE_NODE, figured, wholeImport } from './users.mjs'
-import { copyOf, databaseOf, importing, Skipped, universe } from './worlds.mjs'
+import { copyOf, databaseOf, importing, universe } from './worlds.mjs'
 
 const RESAMPLES = 1000
-const SUMS = fileURLToPath(new URL('./peers/shift-sums.c', import.meta.url))
 const PEERS = fileURLToPath(new URL('./peers/sweep.py', import.meta.url))
 const DRAWS = fileURLToPath(new URL('./draws.mjs', import.meta.url))
 const SWEEP = asked('sweep', '--all', '--json')
 
 export const research = [
-  row('B1', 'sweep --all, to the bare sums of its shift tests', { ratio: 2.5 }, SWEEP, {
-    floor: { name: 'those sums in C, one thread', sampler: sums },
-  }),
   row('B3', 'sweep --all, to a plain bootstrap of the means alone', {}, SWEEP, {
     floor: { name: 'scipy, scaled to all cells', sampler: build => inPython(build, 'bootstrap') },
   }),
@@ -47,36 +42,19 @@ function draws(build) {
   return () => figured([process.execPath, DRAWS, build.root, db])
 }
 
-/** How much sooner it ends with two threads than with one. */
+/** How much sooner it ends with two threads than with one. The note shows that both worked: cores in use, on average. */
 function shared(name, samplerOf) {
-  const fast = threads => async build => {
+  const sampler = threads => async build => {
     const take = await samplerOf(['--threads', threads])(build)
     return () => {
       const cost = take()
-      return { ...cost, speed: 1 / cost.wall }
+      return { ...cost, speed: 1 / cost.wall, note: `${(cost.cpu / cost.wall).toFixed(2)} cores in use` }
     }
   }
-  return row(`P1-${name}`, `${name} by two threads: speed`, { ratio: 1.8 }, fast('2'), {
+  return row(`P1-${name}`, `${name} by two threads: speed`, { ratio: 1.8 }, sampler('2'), {
     of: 'speed',
-    floor: { name: 'by one', sampler: fast('1') },
+    floor: { name: 'by one', sampler: sampler('1') },
   })
-}
-
-/** As many sums as the shift tests of the cells make: events times shifts. */
-function sums(build) {
-  const program = compiled(SUMS, 'shift-sums')
-  if (program === null) throw new Skipped('no C compiler is here for the floor')
-  const db = databaseOf(build, universe())
-  const { cells } = JSON.parse(printed(build.bands('sweep', '--all', '--json', '--db', db)))
-  const { tickers } = JSON.parse(printed(build.bands('tickers', '--json', '--db', db)))
-  const bars = Math.max(...tickers.map(ticker => ticker.bars))
-  const tested = cells.filter(({ p }) => p !== null)
-  // Shifts over bars whose window has elapsed, as far as they share none with the unshifted events.
-  const input = tested.map(({ n, horizon }) => `${n} ${Math.max(1, bars - 3 * horizon + 1)}`).join('\n')
-  return () => {
-    const { seconds } = JSON.parse(spawnSync(program, { input, encoding: 'utf8' }).stdout)
-    return { wall: seconds, cpu: seconds }
-  }
 }
 
 /** Parts of a sweep in Python, from frames in memory, of bars and events as CSV. */

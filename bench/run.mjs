@@ -16,7 +16,7 @@ import { research } from './research.mjs'
 import { scale } from './scale.mjs'
 import { server } from './server.mjs'
 import { users } from './users.mjs'
-import { forget, Skipped } from './worlds.mjs'
+import { forget, Missing } from './worlds.mjs'
 
 const ROWS = [...users, ...cold, ...server, ...crowd, ...charges, ...research, ...kernels, ...scale]
 const HISTORY = fileURLToPath(new URL('./history.ndjson', import.meta.url))
@@ -25,19 +25,22 @@ const USAGE = `npm run bench [-- NAME… [options]]
                      all but the large ones unless given, with --against those of users
   --large            also those that take minutes, gigabytes of disk or the registry, without being named themselves
   --list             only say which rows there are
+  --skip-missing     leave out rows whose data, peer or compiler is not here; otherwise such a row fails (exit 1)
   --rounds N         as many rounds of each; otherwise as many as are worth their time, 3 to 20
   --against COMMIT   both builds on each row, in turn: new by old. COMMIT, or the folder of a checkout that is built
   --of COMMIT        measure this build instead of the one here
   --json FILE        all figures and samples
   --record           append the ratios to the history
   --history FILE     another history than bench/history.ndjson
-  --write            put what is found into the tables of bench/README.md, of scale into its picture, too
+  --write            put what is found into the tables of bench/README.md, of scale into its picture, too; a table has rows
+                     of one build, so lines of another build go
 BENCH_FOLDER is where databases are made: the system's temporary folder unless set.
 `
 
 const options = {
   list: { type: 'boolean' },
   large: { type: 'boolean' },
+  'skip-missing': { type: 'boolean' },
   rounds: { type: 'string' },
   against: { type: 'string' },
   of: { type: 'string' },
@@ -72,7 +75,9 @@ async function main() {
   for (const [i, row] of rows.entries()) {
     const before = rows[i - 1]?.world
     if (before !== undefined && before !== row.world) forget({ name: before })
-    const result = await measuredRow(row, { build, against, rounds: Number(values.rounds) || undefined })
+    const result = await measuredRow(row, {
+      ...{ build, against, rounds: Number(values.rounds) || undefined, mayMiss: values['skip-missing'] },
+    })
     if (result === null) continue
     found.push(result)
     if (against === undefined) show(row, result, build, values.history)
@@ -105,15 +110,15 @@ function list(rows) {
   }
 }
 
-/** One row with its floor, or of two builds without; null, and the reason told, where it cannot be measured. */
-async function measuredRow(row, { build, against, rounds }) {
+/** One row with its floor, or of two builds without one; null, with the reason printed, if it cannot be measured. */
+async function measuredRow(row, { build, against, rounds, mayMiss }) {
   try {
     const key = row.samplesOf ?? row.name
     const samples = taken.get(key) ?? (await samplesOf(row, { build, against, rounds }))
     taken.set(key, samples)
     return against === undefined ? report.resultOf(row, samples, row.floor) : report.pairOf(row, samples)
   } catch (error) {
-    const isSkipped = error instanceof Skipped
+    const isSkipped = error instanceof Missing && mayMiss
     if (!isSkipped) process.exitCode = 1
     print(`${row.name.padEnd(24)}${isSkipped ? 'skipped' : 'FAILED'}: ${error.message}`)
     return null

@@ -18,8 +18,8 @@ import { measured, printed } from './measure.mjs'
 
 const REAL = fileURLToPath(new URL('../../shared/data/prices/universe.csv.gz', import.meta.url))
 
-/** Why a row cannot be measured here. */
-export class Skipped extends Error {}
+/** What a row needs is not here: data, a peer or a compiler. */
+export class Missing extends Error {}
 
 const made = new Map()
 
@@ -31,7 +31,7 @@ function once(name, make) {
 
 /** 505 tickers of the S&P 500, 2013 to 2018: 619,028 bars as a compressed file, as they lie beside this project. */
 export function universe() {
-  if (!existsSync(REAL)) throw new Skipped('the universe of 505 tickers lies in ../shared, which is not here')
+  if (!existsSync(REAL)) throw new Missing('the universe of 505 tickers lies in ../shared, which is not here')
   return { name: 'universe', file: REAL }
 }
 
@@ -128,5 +128,5 @@ function weekdayAfter(date) {
 
 /** Symbols of a database, in its order. */
 export function tickersOf(build, db) {
-  return JSON.parse(printed(build.bands('tickers', '--db', db, '--json'))).tickers.map(({ ticker }) => ticker)
+  return JSON.parse(printed(build.bands('status', '--db', db, '--json'))).tickers.map(({ ticker }) => ticker)
 }

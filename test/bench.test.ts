@@ -39,7 +39,7 @@ describe('the benchmarks', () => {
 
   it('list every row with what it is held against and its target', () => {
     const lines = bench('U', '--list').stdout.split('\n')
-    expect(lines).toContainEqual('U5              now, beside node -e 0; target {"seconds":0.25}')
+    expect(lines).toContainEqual('U5              now, beside node -e 0; target {"seconds":0.2}')
   })
 
   it('record only what is committed, and show what was recorded last', () => {
@@ -51,6 +51,16 @@ describe('the benchmarks', () => {
     expect(Object.keys(entry)).toEqual(['commit', 'date', 'node', 'cpu', 'row', 'ratio', 'ratio_cpu', 'spread'])
     const { stdout } = bench('C2-version', '--rounds', '1', '--history', history)
     expect(stdout).toContain(` at ${entry.commit} (`)
+  })
+
+  it('fail where a peer is not here, and leave the row out where that is allowed', () => {
+    const env = { ...process.env, BENCH_FOLDER: folder, BENCH_POSTGRES: undefined }
+    const run = (...words: string[]) =>
+      spawnSync(process.execPath, [join(ROOT, 'bench/run.mjs'), 'P1-64', ...words], { encoding: 'utf8', env })
+    const [failed, skipped] = [run(), run('--skip-missing')]
+    expect([failed.status, skipped.status]).toEqual([1, 0])
+    expect(failed.stdout).toMatch(/^P1-64 +FAILED: BENCH_POSTGRES names no database/m)
+    expect(skipped.stdout).toMatch(/^P1-64 +skipped: BENCH_POSTGRES names no database/m)
   })
 
   it('say which names there are when one is unknown', () => {
