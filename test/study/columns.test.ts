@@ -36,7 +36,7 @@ describe('columns of a market', () => {
   notInQuick('are copies, of more than one piece of memory', () => {
     const market = new MarketColumns()
     const columns = Array.from({ length: 9 }, (_, i) => Float64Array.from({ length: 40_000 }, (_, t) => i * t))
-    const kept = columns.map(one => market.floats(one))
+    const kept = columns.map(one => market.copy(one))
     expect(new Set(kept.map(({ buffer }) => buffer)).size).toBeGreaterThan(1)
     expect(kept).toEqual(columns)
     columns[3]!.fill(0)

@@ -51,7 +51,8 @@ export function dailyShare(held: Float64Array, events: Float64Array, window: num
   return intervalOf(sum(held), held, events, window)
 }
 
-function intervalOf(held: number, excess: Float64Array, events: Float64Array, window: number): ShareInterval {
+/** @param excess of each day: sum of (holds - base), or of what counts in the share */
+export function intervalOf(held: number, excess: Float64Array, events: Float64Array, window: number): ShareInterval {
   const n = sum(events)
   if (n === 0) return { share: null, low: null, high: null, independent: 0 }
   const share = held / n

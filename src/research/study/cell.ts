@@ -12,11 +12,9 @@ import type { ShiftOptions } from '../../core/statistics/shift.js'
 import { LEAST_UNITS, type StudyWindow } from './result.js'
 import type { Subject } from './subject.js'
 
-/** The events of one or several tickers over one horizon, compared with any bar of the same tickers. */
-export interface Cell {
+/** The events of one or several tickers over one horizon, day by day, compared with any bar of the same tickers. */
+export interface CalendarCell {
   horizon: number
-  /** Tickers with events, ascending, so that the order of the query does not matter. */
-  members: readonly Member[]
   /** Days of the base bars. */
   calendar: Int32Array
   series: CalendarSeries
@@ -24,6 +22,11 @@ export interface Cell {
   n: number
   /** Mean excess of the events over their own ticker's base; NaN without events. */
   diff: number
+}
+
+export interface Cell extends CalendarCell {
+  /** Tickers with events, ascending, so that the order of the query does not matter. */
+  members: readonly Member[]
 }
 
 export function cellOf(bars: readonly MemberBars[], horizon: number): Cell {

@@ -5,6 +5,7 @@ import { countBelow, countUpTo, type Day, parseDay } from '../../core/model/day.
 import {
   barsCountingOn,
   numbersBetween,
+  returnOver,
   forwardReturns as returnsOver,
   type Series,
   STABILITIES,
@@ -217,6 +218,16 @@ export function forwardReturns(
   return returns
 }
 
+/** One of the `forwardReturns`. */
+export function returnAfter(
+  { series: { close }, delisting }: { series: Pick<Series, 'close'>; delisting: MarketBars['delisting'] },
+  bar: number,
+  horizon: number,
+): number {
+  if (bar + horizon < close.length) return returnOver(close, bar, horizon)
+  return delisting === null ? Number.NaN : delisting.price / close[bar]! - 1
+}
+
 /** How many bars have no return over a horizon, and why; and how many windows end in a delisting. */
 interface LostWindows {
   /** The window's last bar is in the future. */
@@ -273,7 +284,7 @@ export class MarketColumns {
   readonly #room = new ColumnRoom()
   readonly #shared = new SharedColumns()
 
-  floats(column: Float64Array): Float64Array {
+  copy<Kind extends Float64Array | Int32Array | Uint8Array>(column: Kind): Kind {
     return this.#room.put(column)
   }
 

@@ -64,12 +64,12 @@ export async function subjectsOf(
     const { timeframe, days, close } = series
     subjects.push({
       ticker,
-      prices: { ...prices, series: { timeframe, days: columns.ascending(days), close: columns.floats(close) } },
+      prices: { ...prices, series: { timeframe, days: columns.ascending(days), close: columns.copy(close) } },
       states: { bands: states.bands },
       bandRange: rangeOf([daysAt(days, eligibleBars(prices, states, ANY_EVENT))]),
       eligible: columns.ascending(eligibleBars(prices, states, filter)),
       signals,
-      extremes: columns.floats(extremesOf(prices, signals.bars, horizons)),
+      extremes: columns.copy(extremesOf(prices, signals.bars, horizons)),
       byBand: states.bands.map((_, code) => beside.bars.filter((_, i) => beside.entered[i] === code)),
       anyContext: beside === all ? signals : filterSignals(all, enters(all)),
       inContext:
@@ -152,7 +152,9 @@ export function calendarTime(calendar: Int32Array, holders: readonly Holder[], h
   for (const { days, close, events, base, indices = indicesIn(calendar, days) } of holders) {
     openPositions(opened, events, horizon, days.length)
     let positions = 0
-    for (let bar = 1; bar < days.length; bar++) {
+    // From the first event to the end of the last window: a short part of a long series.
+    const end = Math.min(days.length, (events[events.length - 1] ?? 0) + horizon + 2)
+    for (let bar = (events[0] ?? 0) + 1; bar < end; bar++) {
       positions += opened[bar]!
       opened[bar] = 0
       if (positions === 0) continue

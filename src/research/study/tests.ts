@@ -25,6 +25,7 @@ import { jointShift, type ShiftOptions } from '../../core/statistics/shift.js'
 import { CELL_TEST } from '../trials.js'
 import type { EventPortfolio } from './abnormal.js'
 import {
+  type CalendarCell,
   type Cell,
   calendarSeries,
   equalUnits,
@@ -94,7 +95,7 @@ const DEFAULT_TEST = CELL_TEST satisfies TestKey
  * The default test: Newey and West's t of the difference with lag `horizon` - 1. It uses Student's t; the degrees of
  * freedom are the effective number of clusters (`effectiveBlocks`) less one. No p where all events lie in one cluster.
  */
-export function defaultTest({ horizon, series: { events, excess } }: Cell): TestResult {
+export function defaultTest({ horizon, series: { events, excess } }: CalendarCell): TestResult {
   return tTest(DEFAULT_TEST, neweyWest(excess, events, horizon - 1), ONE_CLUSTER)
 }
 
@@ -179,7 +180,11 @@ const FEWEST_BLOCKS = 2
  * The fewer effective blocks there are, the further out the ends of an interval lie: plain percentiles are too narrow.
  * @returns null where one block has most of the events
  */
-export function blocksOf({ horizon, series: { events, excess }, diff }: Cell): { block: number; tail: number } | null {
+export function blocksOf({
+  horizon,
+  series: { events, excess },
+  diff,
+}: CalendarCell): { block: number; tail: number } | null {
   const blocks = effectiveBlocks(events, horizon)
   if (blocks < FEWEST_BLOCKS) return null
   const influence = excess.map((sum, day) => sum - diff * events[day]!)

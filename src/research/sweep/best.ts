@@ -7,8 +7,9 @@ import { deflatedSharpe, sampleOf } from '../../core/statistics/sharpe.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
 import { chance } from '../study/words.js'
 import { type CellDetails, type CellResult, detailsOf, type Resamples, type SweepRun } from './cells.js'
+import type { Sums } from './pool.js'
 import type { BestOfMany, KnownSweep, SweepCell } from './result.js'
-import { type Checkpoint, filterOf, namedStream, type Sums } from './ticker-data.js'
+import { type Checkpoint, filterOf, namedStream } from './ticker-data.js'
 
 /** Limit on returns held at once (cells times days): 16 MB, and a few seconds of work. */
 const MOST_VALUES = 2_000_000
@@ -165,7 +166,7 @@ export function disagreements({ spa, deflated_sharpe: deflated }: BestOfMany): s
 
 /** The stored part of a cell's result. */
 export interface CellSummary
-  extends Omit<CellResult, 'cell' | 'members'>,
+  extends Omit<CellResult, 'cell' | 'pool'>,
     Omit<CellDetails, 'returns' | 'span' | 'block' | 'column'> {}
 
 const UNTESTED = { low: null, high: null, sharpe: null }
@@ -178,7 +179,7 @@ export interface CellOutcome {
 
 /** @param resamples null: no contest follows, and only p is needed */
 export function outcomeOf(result: CellResult, run: SweepRun, resamples: Resamples | null): CellOutcome {
-  const { cell, members: _, ...kept } = result
+  const { cell, pool: _, ...kept } = result
   if (cell === null || resamples === null) return { summary: { ...kept, ...UNTESTED }, details: null }
   const tested = detailsOf({ ...result, cell }, run, resamples)
   const { low, high, sharpe } = tested

@@ -6,24 +6,28 @@ import { quantile } from '../../core/statistics/moments.js'
 import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../../core/statistics/selection.js'
 import type { ShareInterval } from '../../core/statistics/shares.js'
 import { sharpe } from '../../core/statistics/sharpe.js'
-import { type Cell, cellOf, daysWith, hitRateOf, independentWindows } from '../study/cell.js'
+import { type CalendarCell, daysWith } from '../study/cell.js'
 import { tooFew } from '../study/result.js'
-import { calendarTime, dailyReturns } from '../study/subject.js'
+import { dailyReturns } from '../study/subject.js'
 import { blocksOf, defaultTest } from '../study/tests.js'
+import {
+  type BaseBars,
+  baseHitOf,
+  cellOf,
+  type EventPool,
+  holdingsOf,
+  nonOverlappingIn,
+  poolOf,
+  type Sums,
+  sumsOf,
+} from './pool.js'
 import type { KnownSweep, SweepCell } from './result.js'
 import {
   type BarMask,
   type Combination,
   conditionsOf,
-  type EventPool,
-  memberOf,
   namedStream,
   nameOf,
-  poolOf,
-  type Sums,
-  type SweepMember,
-  signalsOn,
-  sumsOf,
   type TickerData,
   type Timeline,
 } from './ticker-data.js'
@@ -46,8 +50,8 @@ export interface CellResult {
   /** Why there is no p. */
   reason: string | null
   /** null without a test. */
-  cell: Cell | null
-  members: readonly SweepMember[]
+  cell: CalendarCell | null
+  pool: EventPool
 }
 
 /** One run over the data: which bars count, and the name that is part of the seed. */
@@ -81,39 +85,33 @@ export interface CellBatch {
 /**
  * Yields the results of a batch one by one, because each is small and its data are large. It goes ticker by ticker,
  * because cells of one ticker share their days.
+ * @param base of the batch's field, horizon and tickers
  */
 export function* cellResults(
-  run: SweepRun,
-  { field, which, from, to, conditions: some }: CellBatch,
+  { query }: SweepRun,
+  { field, conditions: some }: CellBatch,
+  base: BaseBars,
 ): Generator<CellResult> {
-  const { query } = run
-  const tickerData = run.tickerData.slice(from, to)
-  const horizon = query.horizons[which]!
-  const conditions = conditionsOf(query, field)
-    .slice(some.from, some.to)
-    .map(condition => {
-      return { condition, signals: signalsOn(tickerData, condition) }
-    })
-  const members = tickerData.map(data => memberOf(data, field, horizon, run.masks[which]!, run.timeline))
-  for (const group of query.by === 'pool' ? [members] : members.map(member => [member])) {
-    const ticker = query.by === 'pool' ? null : group[0]!.ticker
-    for (const { condition, signals } of conditions)
-      yield cellResult({ condition, horizon, ticker }, poolOf(group, signals), run)
+  const { horizon, tickers } = base
+  const conditions = conditionsOf(query, field).slice(some.from, some.to)
+  const isPooled = query.by === 'pool'
+  for (let i = 0; i < (isPooled ? 1 : tickers.length); i++) {
+    const ticker = isPooled ? null : tickers[i]!.ticker
+    for (const condition of conditions) {
+      const pool = isPooled ? poolOf(base, condition) : poolOf(base, condition, i, i + 1)
+      yield cellResult({ condition, horizon, ticker }, pool, query)
+    }
   }
 }
 
-function cellResult(key: Combination, { members, lost }: EventPool, { query }: SweepRun): CellResult {
+function cellResult(key: Combination, pool: EventPool, query: KnownSweep): CellResult {
   const name = nameOf(key, query)
-  const sums = sumsOf(members)
-  const baseHits = members.reduce((sum, { events, baseHit }) => sum + events.length * baseHit, 0)
-  const baseHit = sums.n === 0 ? null : baseHits / sums.n
-  const nonOverlapping = independentWindows(members, key.horizon)
-  const cell = cellOf(members, key.horizon)
+  const sums = sumsOf(pool)
+  const nonOverlapping = nonOverlappingIn(pool)
+  const { cell, hit } = cellOf(pool)
   const untested = { t: null, p: null, cell: null }
-  const result = {
-    ...{ key, name, events: sums.n + lost, sums, baseHit, nonOverlapping, hit: hitRateOf(cell), members },
-    ...untested,
-  }
+  const events = sums.n + pool.lost
+  const result = { key, name, events, sums, baseHit: baseHitOf(pool), nonOverlapping, hit, pool, ...untested }
   const few = tooFew(sums.n, nonOverlapping, query)
   if (few !== null) return { ...result, reason: few }
   const { statistic: t, p, reason } = defaultTest(cell)
@@ -149,7 +147,7 @@ export class Resamples {
    * 95 % interval of the difference: percentiles of Σ excess / Σ events over the resamples with events, expanded as in
    * a study. Null where one block has most of the events. The mean block is at least as long as a study's.
    */
-  interval(cell: Cell): { low: number; high: number; block: number } | null {
+  interval(cell: CalendarCell): { low: number; high: number; block: number } | null {
     const blocks = blocksOf(cell)
     if (blocks === null) return null
     const { tail } = blocks
@@ -259,36 +257,22 @@ export interface CellDetails extends Pick<SweepCell, 'low' | 'high' | 'sharpe'> 
   column: Column
 }
 
-export function detailsOf(result: CellResult & { cell: Cell }, run: SweepRun, resamples: Resamples): CellDetails {
-  const { cell, key } = result
+export function detailsOf(
+  result: CellResult & { cell: CalendarCell },
+  run: SweepRun,
+  resamples: Resamples,
+): CellDetails {
+  const { cell, key, pool } = result
+  const { holdings, span } = holdingsOf(pool)
+  const returns = dailyReturns(holdings)
   return {
     ...(resamples.interval(cell) ?? { low: null, high: null, block: key.horizon }),
-    ...portfolioOf(result, run),
+    ...{ returns, span, sharpe: sharpe(returns.subarray(span.from, span.to), 1) },
     column: columnOf(cell, run.timeline.days),
   }
 }
 
-/** The portfolio that holds each event for the horizon, and its Sharpe ratio over the days on which it could. */
-function portfolioOf(
-  { members, key }: CellResult,
-  { timeline }: SweepRun,
-): Pick<CellDetails, 'sharpe' | 'returns' | 'span'> {
-  const holders = members.map(({ data, bars, events, base }) => {
-    const { days, prices } = data
-    const { close } = prices.series
-    return { days, close, events: events.map(i => bars[i]!), base, indices: timeline.indices.get(data)! }
-  })
-  const returns = dailyReturns(calendarTime(timeline.days, holders, key.horizon))
-  const span = { from: timeline.days.length, to: 0 }
-  for (const { data, bars } of members) {
-    const indices = timeline.indices.get(data)!
-    span.from = Math.min(span.from, indices[bars[0]!]!)
-    span.to = Math.max(span.to, indices[Math.min(bars.at(-1)! + key.horizon, indices.length - 1)]! + 1)
-  }
-  return { sharpe: sharpe(returns.subarray(span.from, span.to), 1), returns, span }
-}
-
-function columnOf({ calendar, series: { events, excess }, n }: Cell, days: Int32Array): Column {
+function columnOf({ calendar, series: { events, excess }, n }: CalendarCell, days: Int32Array): Column {
   const indices = indicesIn(days, calendar)
   const some = daysWith(events)
   return {

@@ -1,22 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
 import { InvalidParameter } from '../../core/errors.js'
-import { daysAt, indicesIn, rangeOf, unionCalendar } from '../../core/model/calendar.js'
-import type { Series } from '../../core/model/series.js'
+import { daysAt, indicesIn, isConsecutive, rangeOf, unionCalendar } from '../../core/model/calendar.js'
+import { numbersBetween, type Series } from '../../core/model/series.js'
 import { windowName } from '../../core/model/terms.js'
 import { ANY_EVENT, type EventFilter, type SweepQuery } from '../../core/params/studies.js'
 import type { BarStates, MarketBars, PricedSource, Step } from '../../core/source.js'
 import { type BarRange, cpcv, type Fold, kFolds, purge } from '../../core/statistics/folds.js'
 import { Random } from '../../core/statistics/random.js'
 import { splitIndex, walkForwardFolds } from '../parts.js'
-import { indicesAmong, type MemberBars, memberBars } from '../study/cell.js'
-import { contextOn, eligibleBars, forwardReturns, MarketColumns, signalsIn } from '../study/signals.js'
+import { contextOn, eligibleBars, MarketColumns, signalsIn } from '../study/signals.js'
 import { filterWords } from '../trials.js'
 import type { KnownSweep, SweepValidation } from './result.js'
-
-/** One ticker's bars of one field and horizon whose window has elapsed. */
-export interface SweepMember extends MemberBars {
-  data: TickerData
-}
 
 /** 1 for each index of the timeline that counts; null: all. */
 export type BarMask = Uint8Array | null
@@ -32,98 +26,26 @@ export interface Timeline {
 
 /** Has no days where no bar counts. */
 export function timelineOf(tickerData: readonly TickerData[]): Timeline {
-  const { first, last } = rangeOf(tickerData.flatMap(data => data.fields.map((_, field) => eligibleDays(data, field))))
+  const { first, last } = rangeOf(
+    tickerData.flatMap(data => {
+      const { length } = data.first
+      return Array.from({ length: length - 1 }, (_, field) => eligibleDays(data, field))
+    }),
+  )
   const days = unionCalendar(tickerData.map(data => data.days)).filter(day => first !== null && day >= first)
   const end = last === null ? 0 : days.indexOf(last) + 1
   const indicesOf = new Map([...new Set(tickerData.map(data => data.days))].map(own => [own, indicesIn(days, own)]))
   return { days, end, indices: new Map(tickerData.map(data => [data, indicesOf.get(data.days)!])) }
 }
 
-/** Days on which a field of a ticker has a band. */
-export function eligibleDays({ days, fields }: TickerData, field: number): Int32Array {
-  return daysAt(days, fields[field]!.eligible)
+/** The bars on which a field of a ticker has a band. */
+export function eligibleIn({ eligible, gapped }: TickerData, field: number): Int32Array {
+  return gapped.get(field) ?? numbersBetween(eligible[2 * field]!, eligible[2 * field + 1]!)
 }
 
-/**
- * The bars of a ticker that count for a cell, with their returns. The same for all cells of a field and a horizon: its
- * events come with the cell.
- * @param mask indices of the timeline that count
- */
-export function memberOf(
-  data: TickerData,
-  field: number,
-  horizon: number,
-  mask: BarMask,
-  timeline: Timeline,
-): SweepMember {
-  const { eligible } = data.fields[field]!
-  const indices = timeline.indices.get(data)!
-  const bars = mask === null ? eligible : eligible.filter(bar => mask[indices[bar]!] === 1)
-  return { ...memberBars(data.ticker, data.days, forwardReturns(data.prices, horizon), bars, NO_EVENTS), data }
-}
-
-const NO_EVENTS = new Int32Array()
-
-/** The events of a condition in each ticker; `lost` counts those without a return. */
-export interface EventPool {
-  members: SweepMember[]
-  lost: number
-}
-
-export function poolOf(members: readonly SweepMember[], signals: ReadonlyMap<TickerData, Int32Array>): EventPool {
-  let lost = 0
-  const pool: SweepMember[] = []
-  for (const member of members) {
-    const bars = signals.get(member.data)!
-    if (bars.length === 0) continue
-    const events = indicesAmong(member.bars, bars)
-    lost += bars.length - events.length
-    if (events.length > 0) pool.push({ ...member, events })
-  }
-  return { members: pool, lost }
-}
-
-export function signalsOn(
-  tickerData: readonly TickerData[],
-  condition: Condition,
-): ReadonlyMap<TickerData, Int32Array> {
-  return new Map(tickerData.map(data => [data, signalBars(data, condition)]))
-}
-
-/** Sums over the events: returns, gains, falls, and the base of each event's ticker. */
-export interface Sums {
-  n: number
-  returns: number
-  hits: number
-  falls: number
-  base: number
-}
-
-export const ZERO_SUMS: Readonly<Sums> = { n: 0, returns: 0, hits: 0, falls: 0, base: 0 }
-
-export function sumsOf(members: readonly SweepMember[]): Sums {
-  const sums = { ...ZERO_SUMS }
-  for (const { events, returns, base } of members) {
-    sums.n += events.length
-    sums.base += events.length * base
-    for (const i of events) {
-      sums.returns += returns[i]!
-      if (returns[i]! > 0) sums.hits++
-      if (returns[i]! < 0) sums.falls++
-    }
-  }
-  return sums
-}
-
-/** @param sign -1 for a short position */
-export function signed(sums: Sums, sign: 1 | -1): Sums {
-  const { returns, base, hits, falls } = sums
-  return sign === 1 ? sums : { ...sums, returns: -returns, base: -base, hits: falls, falls: hits }
-}
-
-export function added(a: Sums, b: Sums): Sums {
-  const { n, returns, hits, falls, base } = b
-  return { n: a.n + n, returns: a.returns + returns, hits: a.hits + hits, falls: a.falls + falls, base: a.base + base }
+/** The days of those bars. */
+export function eligibleDays(data: TickerData, field: number): Int32Array {
+  return daysAt(data.days, eligibleIn(data, field))
 }
 
 /** How the days are split: parts to choose on, parts to check on, and the folds. */
@@ -214,18 +136,20 @@ export function windowEnds({ days, indices }: Timeline, horizon: number): Int32A
   return ends
 }
 
-/** A sweep's data of one ticker, read once. */
+/**
+ * A sweep's data of one ticker, read once. Columns hold all fields, one after the other, in the order of the query. An
+ * object for each field would take more memory than the events in it.
+ */
 export interface TickerData {
   ticker: string
   days: Int32Array
   prices: { series: Pick<Series, 'close'>; delisting: MarketBars['delisting'] }
-  /** In the order of the query. */
-  fields: FieldData[]
-}
-
-/** One field: the bars on which it has a band, and its events as columns. */
-interface FieldData {
+  /** By field: the first bar with a band, and the one after the last. */
   eligible: Int32Array
+  /** The bars with a band, for a field without one on bars in between. */
+  gapped: ReadonlyMap<number, Int32Array>
+  /** Row of each field's first event, and the number of rows. */
+  first: Int32Array
   bars: Int32Array
   entered: Uint8Array
   left: Uint8Array
@@ -256,18 +180,6 @@ export async function readTickers(
   return tickerData
 }
 
-/** Bars of the events that match a condition, ascending. */
-function signalBars({ fields }: TickerData, { field, band, prev_band, context }: Condition): Int32Array {
-  const { bars, entered, left, contexts } = fields[field]!
-  const codes = context === null ? null : contexts[context.which]!
-  return bars.filter(
-    (_, i) =>
-      entered[i] === band &&
-      (prev_band === null || left[i] === prev_band) &&
-      (codes === null || codes[i] === context!.band),
-  )
-}
-
 type ContextCodes = Awaited<ReturnType<typeof contextOn>>['codesOn']
 
 async function contextsOf(source: PricedSource, { contexts, timeframe }: SweepQuery): Promise<ContextCodes[]> {
@@ -283,21 +195,41 @@ function tickerDataOf(
   const { timeframe, after, before, when } = query
   const { ticker, series, delisting } = prices
   const truths = when === undefined ? null : read.at(-1)!.codes
+  const own = read.slice(0, query.fields.length)
+  const eligible = own.map(states => eligibleBars(prices, states, query))
+  const signals = own.map(states => {
+    const any = { ...ANY_EVENT, field: states.field, timeframe, after, before }
+    return signalsIn(prices, states, any, null, truths)
+  })
+  const first = new Int32Array(signals.length + 1)
+  signals.forEach((own, field) => {
+    first[field + 1] = first[field]! + own.bars.length
+  })
+  const rows = first.at(-1)!
+  const [bars, entered, left] = [new Int32Array(rows), new Uint8Array(rows), new Uint8Array(rows)]
+  signals.forEach((own, field) => {
+    bars.set(own.bars, first[field])
+    entered.set(own.entered, first[field])
+    left.set(own.left, first[field])
+  })
   return {
     ticker,
     days: columns.ascending(series.days),
-    prices: { series: { close: columns.floats(series.close) }, delisting },
-    fields: read.slice(0, query.fields.length).map(states => {
-      const any = { ...ANY_EVENT, field: states.field, timeframe, after, before }
-      const { bars, entered, left } = signalsIn(prices, states, any, null, truths)
-      const eligible = columns.ascending(eligibleBars(prices, states, query))
-      return { eligible, bars, entered, left, contexts: contexts.map(codes => codes(prices.series, bars)) }
-    }),
+    prices: { series: { close: columns.copy(series.close) }, delisting },
+    eligible: columns.copy(Int32Array.from(eligible.flatMap(some => [some[0] ?? 0, (some.at(-1) ?? -1) + 1]))),
+    gapped: new Map(
+      eligible.flatMap((some, field) => (isConsecutive(some) ? [] : [[field, columns.copy(some)] as const])),
+    ),
+    first: columns.copy(first),
+    bars: columns.copy(bars),
+    entered: columns.copy(entered),
+    left: columns.copy(left),
+    contexts: contexts.map(codes => columns.copy(codes(series, bars))),
   }
 }
 
 /** The events of a cell, without window and ticker: indices into the query's lists, and codes of the vocabularies. */
-interface Condition {
+export interface Condition {
   field: number
   band: number
   prev_band: number | null

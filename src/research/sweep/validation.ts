@@ -4,7 +4,7 @@ import type { Workers } from '../../core/source.js'
 import type { BarRange } from '../../core/statistics/folds.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
 import { inOrder } from '../../data/threads.js'
-import { forwardReturns } from '../study/signals.js'
+import { returnAfter } from '../study/signals.js'
 import { type CellOutcome, outcomeOf } from './best.js'
 import {
   adjusted,
@@ -16,25 +16,17 @@ import {
   Resamples,
   type SweepRun,
 } from './cells.js'
+import { added, type BaseBars, baseBarsOf, poolOf, type Sums, signed, sumsOf, ZERO_SUMS } from './pool.js'
 import { SHORT, type SweepValidation } from './result.js'
 import {
-  added,
   type Checkpoint,
   conditionsOf,
-  memberOf,
-  poolOf,
   rangeMask,
-  type Sums,
-  type SweepMember,
-  signalsOn,
-  signed,
-  sumsOf,
   type TickerData,
   type Timeline,
   trainMask,
   type ValidationPlan,
   windowEnds,
-  ZERO_SUMS,
 } from './ticker-data.js'
 
 /** A cell's result on the training part, and its sign there: 1 above its base, -1 below. */
@@ -109,16 +101,15 @@ function chosenOf(cells: readonly Candidate[], query: SweepRun['query']): Traine
 /** Sums of the chosen cells in a test part, each with its sign from the training part. */
 function checkedOn({ tickerData, timeline }: SweepRun, part: BarRange, chosen: readonly Trained[]): Sums {
   const mask = rangeMask([part], timeline.days.length)
-  const cache = new Map<string, SweepMember[]>()
+  const cache = new Map<string, BaseBars>()
   let sums: Sums = ZERO_SUMS
   for (const { key, sign } of chosen) {
     const { condition, horizon, ticker } = key
     const group = ticker === null ? tickerData : tickerData.filter(data => data.ticker === ticker)
     const name = `${condition.field} ${horizon} ${ticker}`
-    const members = cache.get(name) ?? group.map(data => memberOf(data, condition.field, horizon, mask, timeline))
-    cache.set(name, members)
-    const pool = poolOf(members, signalsOn(group, condition))
-    sums = added(sums, signed(sumsOf(pool.members), sign))
+    const base = cache.get(name) ?? baseBarsOf(group, { field: condition.field, horizon, mask, timeline })
+    cache.set(name, base)
+    sums = added(sums, signed(sumsOf(poolOf(base, condition)), sign))
   }
   return sums
 }
@@ -128,9 +119,7 @@ function windowCounts({ tickerData, timeline }: SweepRun, horizon: number): Int3
   const found = new Int32Array(timeline.days.length)
   for (const data of tickerData) {
     const indices = timeline.indices.get(data)!
-    const forward = forwardReturns(data.prices, horizon)
-    for (const { bars } of data.fields)
-      for (const bar of bars) if (!Number.isNaN(forward[bar]!)) found[indices[bar]!]!++
+    for (const bar of data.bars) if (!Number.isNaN(returnAfter(data.prices, bar, horizon))) found[indices[bar]!]!++
   }
   return found
 }
@@ -240,9 +229,19 @@ export async function* runCells(
 /** Computes batches one after the other; common resamples are drawn once. */
 export function cellRunner({ runs, tests }: SweepData): (task: SweepTask) => Generator<CellOutcome> {
   const resamples = tests ? new Resamples(runs[0]!.query) : null
+  // Tasks of the same base bars follow each other.
+  let [base, name]: [BaseBars | null, string] = [null, '']
   return function* (task) {
     const run = runs[task.run]!
-    for (const result of cellResults(run, task)) yield outcomeOf(result, run, resamples)
+    const { field, which, from, to } = task
+    const own = [task.run, field, which, from, to].join()
+    if (base === null || name !== own) {
+      const { timeline, query, masks } = run
+      const horizon = query.horizons[which]!
+      base = baseBarsOf(run.tickerData.slice(from, to), { field, horizon, mask: masks[which]!, timeline })
+      name = own
+    }
+    for (const result of cellResults(run, task, base)) yield outcomeOf(result, run, resamples)
   }
 }
 

@@ -1,0 +1,203 @@
+import { daysAt, indicesIn, SharedColumns, unionCalendar } from '../../core/model/calendar.js'
+import { overlap } from '../../core/statistics/counts.js'
+import { intervalOf, type ShareInterval } from '../../core/statistics/shares.js'
+import type { CalendarCell } from '../study/cell.js'
+import { returnAfter } from '../study/signals.js'
+import { type CalendarTime, calendarTime } from '../study/subject.js'
+import { type BarMask, type Condition, eligibleIn, type TickerData, type Timeline } from './ticker-data.js'
+
+/**
+ * The base bars of some tickers: those that count for a field and a horizon and whose window has elapsed. The same for
+ * all cells of the field and horizon. Columns are by ticker.
+ */
+export interface BaseBars {
+  field: number
+  horizon: number
+  mask: BarMask
+  timeline: Timeline
+  tickers: readonly TickerData[]
+  /** Mean return after a base bar, and the share of returns above 0; NaN without base bars. */
+  mean: Float64Array
+  hit: Float64Array
+  /** The first and the last base bar; 0 without any. */
+  first: Int32Array
+  last: Int32Array
+  /** The days of the base bars. Equal columns are one object. */
+  days: Int32Array[]
+}
+
+export function baseBarsOf(
+  tickers: readonly TickerData[],
+  { field, horizon, mask, timeline }: Pick<BaseBars, 'field' | 'horizon' | 'mask' | 'timeline'>,
+): BaseBars {
+  const { length } = tickers
+  const [mean, hit] = [new Float64Array(length), new Float64Array(length)]
+  const [first, last] = [new Int32Array(length), new Int32Array(length)]
+  const alike = new SharedColumns()
+  const days = tickers.map((data, i) => {
+    const eligible = eligibleIn(data, field)
+    const indices = timeline.indices.get(data)!
+    const counts = (bar: number): boolean => mask === null || mask[indices[bar]!] === 1
+    const bars = mask === null ? eligible : eligible.filter(counts)
+    let [n, sum, rises] = [0, 0, 0]
+    for (; n < bars.length; n++) {
+      const value = returnAfter(data.prices, bars[n]!, horizon)
+      // Windows that have not elapsed come last.
+      if (Number.isNaN(value)) break
+      sum += value
+      if (value > 0) rises++
+    }
+    mean[i] = sum / n
+    hit[i] = rises / n
+    first[i] = bars[0] ?? 0
+    last[i] = bars[n - 1] ?? 0
+    return alike.of(daysAt(data.days, bars.subarray(0, n)))
+  })
+  return { field, horizon, mask, timeline, tickers, mean, hit, first, last, days }
+}
+
+/** The events of a condition on base bars, ticker by ticker; `lost` counts those on other bars. */
+export interface EventPool {
+  base: BaseBars
+  /** Index of each ticker with events. */
+  members: number[]
+  /** The first event of each member, and the number of events. */
+  first: number[]
+  bars: Int32Array
+  returns: Float64Array
+  lost: number
+}
+
+/** @param from @param to range of the tickers */
+export function poolOf(base: BaseBars, condition: Condition, from = 0, to = base.tickers.length): EventPool {
+  const { field, horizon, mask, timeline, tickers } = base
+  const { band, prev_band, context } = condition
+  let most = 0
+  for (let i = from; i < to; i++) most += tickers[i]!.first[field + 1]! - tickers[i]!.first[field]!
+  if (most > found.length) found = new Int32Array(2 * most)
+  const [members, first]: [number[], number[]] = [[], []]
+  let [n, lost] = [0, 0]
+  for (let i = from; i < to; i++) {
+    const data = tickers[i]!
+    const { bars, entered, left, contexts, prices } = data
+    const codes = context === null ? null : contexts[context.which]!
+    const indices = mask === null ? null : timeline.indices.get(data)!
+    const begin = n
+    for (let row = data.first[field]!, end = data.first[field + 1]!; row < end; row++) {
+      if (entered[row] !== band || (prev_band !== null && left[row] !== prev_band)) continue
+      if (codes !== null && codes[row] !== context!.band) continue
+      const bar = bars[row]!
+      const isCounted = indices === null || mask![indices[bar]!] === 1
+      if (isCounted && !Number.isNaN(returnAfter(prices, bar, horizon))) found[n++] = bar
+      else lost++
+    }
+    if (n === begin) continue
+    members.push(i)
+    first.push(begin)
+  }
+  const pool = { base, members, first: [...first, n], bars: found.slice(0, n), returns: new Float64Array(n), lost }
+  eachEvent(pool, (i, event) => {
+    pool.returns[event] = returnAfter(tickers[i]!.prices, pool.bars[event]!, horizon)
+  })
+  return pool
+}
+
+/** A buffer for the bars of a pool. */
+let found = new Int32Array(0)
+
+/** Calls with the ticker's index and the event's, in their order. */
+function eachEvent({ members, first }: EventPool, see: (i: number, event: number) => void): void {
+  for (let m = 0; m < members.length; m++)
+    for (let event = first[m]!; event < first[m + 1]!; event++) see(members[m]!, event)
+}
+
+/** Sums over the events: returns, gains, falls, and the base of each event's ticker. */
+export interface Sums {
+  n: number
+  returns: number
+  hits: number
+  falls: number
+  base: number
+}
+
+export const ZERO_SUMS: Readonly<Sums> = { n: 0, returns: 0, hits: 0, falls: 0, base: 0 }
+
+export function sumsOf(pool: EventPool): Sums {
+  const sums = { ...ZERO_SUMS, n: pool.bars.length, base: weighted(pool, pool.base.mean) }
+  for (let event = 0; event < sums.n; event++) {
+    const value = pool.returns[event]!
+    sums.returns += value
+    if (value > 0) sums.hits++
+    if (value < 0) sums.falls++
+  }
+  return sums
+}
+
+/** Share of gains after any bar of the tickers; each ticker weighs by its events. Null without events. */
+export function baseHitOf(pool: EventPool): number | null {
+  return pool.bars.length === 0 ? null : weighted(pool, pool.base.hit) / pool.bars.length
+}
+
+/** Sum of a number of each ticker, times its events. */
+function weighted({ members, first }: EventPool, of: Float64Array): number {
+  return members.reduce((sum, i, m) => sum + (first[m + 1]! - first[m]!) * of[i]!, 0)
+}
+
+/** @param sign -1 for a short position */
+export function signed(sums: Sums, sign: 1 | -1): Sums {
+  const { returns, base, hits, falls } = sums
+  return sign === 1 ? sums : { ...sums, returns: -returns, base: -base, hits: falls, falls: hits }
+}
+
+export function added(a: Sums, b: Sums): Sums {
+  const { n, returns, hits, falls, base } = b
+  return { n: a.n + n, returns: a.returns + returns, hits: a.hits + hits, falls: a.falls + falls, base: a.base + base }
+}
+
+/** Greedy count of windows that share no bar, added up over the tickers. */
+export function nonOverlappingIn({ base, members, first, bars }: EventPool): number {
+  const count = (m: number): number => overlap(bars.subarray(first[m], first[m + 1]), base.horizon).independent
+  return members.reduce((sum, _, m) => sum + count(m), 0)
+}
+
+/** The events day by day, and their hit rate. The calendar has the base days of all tickers with events. */
+export function cellOf(pool: EventPool): { cell: CalendarCell; hit: ShareInterval } {
+  const { base, bars, returns, members } = pool
+  const { timeline, tickers, horizon } = base
+  const calendar = unionCalendar([...new Set(members.map(i => base.days[i]!))])
+  const onCalendar = indicesIn(calendar, timeline.days)
+  const column = (): Float64Array => new Float64Array(calendar.length)
+  const [events, excess, hits] = [column(), column(), column()]
+  let [sum, held] = [0, 0]
+  eachEvent(pool, (i, event) => {
+    const day = onCalendar[timeline.indices.get(tickers[i]!)![bars[event]!]!]!
+    const value = returns[event]!
+    const gained = value > 0 ? 1 : 0
+    events[day]! += 1
+    excess[day]! += value - base.mean[i]!
+    hits[day]! += gained - base.hit[i]!
+    sum += value - base.mean[i]!
+    held += gained
+  })
+  const n = bars.length
+  const cell = { horizon, calendar, series: { events, excess }, n, diff: sum / n }
+  return { cell, hit: intervalOf(held, hits, events, horizon) }
+}
+
+/** The portfolio that holds each event for the horizon, and the range of days on which it could hold something. */
+export function holdingsOf({ base, members, first, bars }: EventPool): {
+  holdings: CalendarTime
+  span: { from: number; to: number }
+} {
+  const { timeline, tickers, horizon } = base
+  const span = { from: timeline.days.length, to: 0 }
+  const holders = members.map((i, m) => {
+    const { days, prices } = tickers[i]!
+    const indices = timeline.indices.get(tickers[i]!)!
+    span.from = Math.min(span.from, indices[base.first[i]!]!)
+    span.to = Math.max(span.to, indices[Math.min(base.last[i]! + horizon, indices.length - 1)]! + 1)
+    const events = bars.subarray(first[m], first[m + 1])
+    return { days, close: prices.series.close, events, base: base.mean[i]!, indices }
+  })
+  return { holdings: calendarTime(timeline.days, holders, horizon), span }
+}
