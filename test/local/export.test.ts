@@ -8,13 +8,17 @@ import { TIMEFRAME_NAMES, TIMEFRAMES } from '../../src/core/model/terms.js'
 import type { Cache } from '../../src/data/local/cache.js'
 import {
   BAR_COLUMNS,
+  EXPORT_TABLES,
   eventBlock,
   eventColumns,
   exportBars,
   exportEvents,
   exportSeries,
+  exportTable,
   seriesColumns,
 } from '../../src/data/local/export.js'
+import { groupsOf, type TableGroup } from '../../src/data/local/export-columns.js'
+import { type ParquetColumn, ParquetFile } from '../../src/data/local/parquet.js'
 import { simulatedTicker } from '../../src/data/simulate/simulate.js'
 import { expectSame, type Shown } from '../engine/drawn.js'
 import { barsOf, seriesOf } from '../support/convert.js'
@@ -160,6 +164,28 @@ describe('every export', () => {
     expect(read).toEqual(flat.map(row => ({ ...row, date: new Date(String(row.date)) })))
   })
 
+  it.each(EXPORT_TABLES)('has in the row groups of %s what its rows have', async table => {
+    const cache = await simulated(1, 2)
+    for (const filter of [{}, { fields: ['rsi_zone'], bands: ['oversold'], after: parseDay('2016-01-04')! }]) {
+      if (table === 'bars' && 'fields' in filter) continue
+      const { rows, columns } = exportTable(cache, table, filter)
+      const expected = (await drained(rows)).map(row =>
+        Object.fromEntries(columns.map(({ name, kind, of }) => [name, kind === 'date' ? new Date(of(row)!) : of(row)])),
+      )
+      const groups = await groupsOf(cache, { table, filter, byYear: false }, ['SIM0001', 'SIM0002'])
+      expect(groups.map(({ year }) => year)).toEqual([null])
+      expect(await read(groups, columns)).toEqual(expected)
+      const byYear = await groupsOf(cache, { table, filter, byYear: true }, ['SIM0001', 'SIM0002'])
+      for (const [year, own] of Map.groupBy(byYear, group => group.year!)) {
+        const isOwn = ({ date }: Record<string, unknown>): boolean => (date as Date).getUTCFullYear() === Number(year)
+        expect(await read(own, columns), year).toEqual(expected.filter(isOwn))
+      }
+      const counted = byYear.reduce((sum, { group }) => sum + group.rows, 0)
+      expect(counted).toBe(expected.length)
+      expect(counted).toBeGreaterThan(0)
+    }
+  })
+
   it('has a column for every key of its rows', async () => {
     const cache = await simulated(1)
     const [bar] = await drained(exportBars(cache))
@@ -181,6 +207,12 @@ async function written(cache: Cache, output: ExportOutput): Promise<Kept> {
   const out = new Kept()
   await writeRows(output, exportEvents(cache), eventColumns(), out)
   return out
+}
+
+function read(groups: readonly TableGroup[], columns: readonly ParquetColumn[]): Promise<Record<string, unknown>[]> {
+  const file = new ParquetFile(columns)
+  const bytes = Buffer.concat([...groups.map(({ group }) => file.add(group)), file.end()])
+  return parquetReadObjects({ file: new Uint8Array(bytes).buffer })
 }
 
 function lines(out: Kept): string[] {

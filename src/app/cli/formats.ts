@@ -6,6 +6,7 @@ import { parseDay } from '../../core/model/day.js'
 import type { Column } from '../../core/model/event.js'
 import { smallText, TOO_LONG } from '../../core/params/small-text.js'
 import { withMark } from '../../data/feeds/row.js'
+import type { EncodedGroup, ParquetColumn } from '../../data/local/parquet.js'
 
 /** The destination of rows. `write` resolves when the chunk is handed over, so a slow reader slows the writer. */
 export interface Sink {
@@ -160,55 +161,40 @@ function flattened(row: object, prefix = ''): Record<string, unknown> {
   return flat
 }
 
-/** Rows per row group, which limits the memory. */
-const ROW_GROUP = 50_000
-
-/**
- * Parquet (snappy), in row groups. Texts are UTF-8 strings, dates DATE, integers INT32, numbers DOUBLE; every column may
- * be null. A table without rows is a file without row groups.
- */
+/** Writes rows as Parquet, and each row group once it is complete. A table without rows has no row group. */
 async function writeParquet<Row>(rows: AsyncIterable<Row>, columns: readonly Column<Row>[], sink: Sink): Promise<void> {
-  const { ByteWriter, ParquetWriter } = await import('hyparquet-writer')
-  const bytes = new ByteWriter()
-  // The bytes of each row group go out when it is complete; the buffer is used again for the next.
-  const flush = async (): Promise<void> => {
-    const written = bytes.getBytes().slice()
-    bytes.index = 0
-    await sink.write(written)
-  }
-  const leaves = columns.map(({ name, kind }) => ({ name, repetition_type: 'OPTIONAL' as const, ...PARQUET[kind] }))
-  const schema = [{ name: 'root', num_children: columns.length }, ...leaves]
-  const file = new ParquetWriter({
-    writer: Object.assign(bytes, { flush, finish: flush }),
-    schema,
-    createdBy: 'bands',
-  })
-  const empty = (): (string | number | null)[][] => columns.map(() => [])
-  const writeGroup = async (group: (string | number | null)[][]): Promise<void> => {
-    if (group[0]!.length === 0) return
-    // The schema has the type of each column; the writer does not accept it twice.
-    await file.write({ columnData: columns.map(({ name }, i) => ({ name, data: group[i]! })), rowGroupSize: ROW_GROUP })
-  }
-  let group = empty()
-  for await (const row of rows) {
-    for (const [i, { kind, of }] of columns.entries()) {
-      const value = of(row)
-      group[i]!.push(kind === 'date' && typeof value === 'string' ? parseDay(value) : value)
+  const { GROUP_ROWS, RowGroup } = await import('../../data/local/parquet.js')
+  const groups = async function* (): AsyncGenerator<EncodedGroup> {
+    let group = new RowGroup(columns)
+    for await (const row of rows) {
+      const at = group.add(1)
+      for (const { name, kind, of } of columns) {
+        const value = of(row)
+        if (value === null) continue
+        const column = group.column(name)
+        if (typeof value === 'number') column.values[at] = value
+        else column.values[at] = kind === 'date' ? parseDay(value)! : column.code(value)
+      }
+      if (group.rows < GROUP_ROWS) continue
+      yield group.encoded()
+      group = new RowGroup(columns)
     }
-    if (group[0]!.length < ROW_GROUP) continue
-    await writeGroup(group)
-    group = empty()
+    if (group.rows > 0) yield group.encoded()
   }
-  await writeGroup(group)
-  await file.finish()
+  await writeGroups(groups(), columns, sink)
 }
 
-const PARQUET = {
-  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
-  date: { type: 'INT32', converted_type: 'DATE' },
-  integer: { type: 'INT32' },
-  number: { type: 'DOUBLE' },
-} as const
+/** Writes row groups as a Parquet file. The first one comes before any byte, so that a refused export writes nothing. */
+export async function writeGroups(
+  groups: AsyncIterable<EncodedGroup>,
+  columns: readonly ParquetColumn[],
+  sink: Sink,
+): Promise<void> {
+  const { ParquetFile } = await import('../../data/local/parquet.js')
+  const file = new ParquetFile(columns)
+  for await (const group of groups) await sink.write(file.add(group))
+  await sink.write(file.end())
+}
 
 /**
  * Writes a complete file under another name and renames it; a link stays a link. A device or a pipe is written
@@ -273,7 +259,8 @@ async function fill(path: string, named: string, write: (sink: Sink) => Promise<
   }
 }
 
-function refuse(file: string, cause: unknown): never {
+/** Throws StorageError. */
+export function refuse(file: string, cause: unknown): never {
   const { code = '', message } = cause as NodeJS.ErrnoException
   throw new StorageError(`cannot write ${file}: ${REASONS[code] ?? message}`, { cause })
 }

@@ -25,19 +25,24 @@ import type { ScanData } from '../open/scan.js'
 /** The program of each job, loaded only by its own threads. */
 const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
   scan: async (data: ScanData) => (await import('../open/scan.js')).begin(data),
-  // The events of a ticker as text.
-  export: async ({ path, tier, today, filter, between }: ExportData) => {
-    const [{ Cache }, { eventBlock }, { openSqlite }] = await Promise.all([
+  // The events of a ticker as text, or tables of tickers as row groups.
+  export: async ({ path, tier, today, filter, rows }: ExportData) => {
+    const [{ Cache }, { eventBlock }, { groupsOf }, { openSqlite }] = await Promise.all([
       import('../../data/local/cache.js'),
       import('../../data/local/export.js'),
+      import('../../data/local/export-columns.js'),
       import('../../data/store/sqlite/data.js'),
     ])
     let cache: InstanceType<typeof Cache> | undefined
     return {
-      async answer(ticker: string) {
+      async answer(task: string | readonly string[]) {
         cache ??= new Cache(openSqlite(path, { readonly: true }), tier, null, { clock: () => today })
-        const block = await eventBlock(cache, { ...filter, tickers: [ticker] }, between)
-        return { result: block, transfer: [block.text.buffer] }
+        if ('between' in rows) {
+          const block = await eventBlock(cache, { ...filter, tickers: [task as string] }, rows.between)
+          return { result: block, transfer: [block.text.buffer] }
+        }
+        const groups = await groupsOf(cache, { ...rows, filter }, task as readonly string[])
+        return { result: groups, transfer: groups.map(({ group }) => group.bytes.buffer) }
       },
     }
   },

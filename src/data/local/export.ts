@@ -1,5 +1,5 @@
 import { type AnyField, type FieldSet, isRecorded } from '../../core/fields/index.js'
-import { INDICATORS, type Panel } from '../../core/fields/panel.js'
+import { INDICATORS } from '../../core/fields/panel.js'
 import { isRuled, TRUE, TRUTHS } from '../../core/language/as-field.js'
 import { type Day, formatDay } from '../../core/model/day.js'
 import {
@@ -10,7 +10,7 @@ import {
   type ExportedSeriesBar,
   WINDOW_PREFIX,
 } from '../../core/model/event.js'
-import { BAR_FIGURES, bandsByBar, barOf } from '../../core/model/series.js'
+import { BAR_FIGURES, bandsByBar, barOf, type Series } from '../../core/model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../../core/model/terms.js'
 import { checkDay, listOf, objectOf, withoutNulls } from '../../core/params/arguments.js'
 import { checkedNames, readParams } from '../../core/params/row.js'
@@ -73,7 +73,8 @@ export interface ExportData {
   tier: Tier | null
   today: Day
   filter: ExportFilter
-  between: string
+  /** How the rows come: as JSON with this text between two rows, or as row groups of a table. */
+  rows: { between: string } | { table: ExportTable; byYear: boolean }
 }
 
 /**
@@ -85,18 +86,13 @@ export async function* exportEventBlocks(
   filter: ExportFilter,
   between: string,
 ): AsyncGenerator<TextBlock> {
-  const { fields, when } = await checkExport(cache, filter, 'events')
-  const [today, tickers] = [await cache.today(), await chosenTickers(cache, filter)]
+  const { tickers, today, isForThreads } = await checkTable(cache, 'events', filter)
   const blocks = inOrder(
     {
       job: 'export',
-      data: (): ExportData => {
-        const { store, tier } = cache
-        return { path: store.location, tier, today, filter, between }
-      },
+      data: (): ExportData => ({ path: cache.store.location, tier: cache.tier, today, filter, rows: { between } }),
       tasks: tickers,
-      // A thread knows only the specified fields.
-      ms: when === null && fields.every(isRecorded) ? tickers.length * MS_A_TICKER : 0,
+      ms: isForThreads ? tickers.length * MS_A_TICKER : 0,
       here: ticker => eventBlock(cache, { ...filter, tickers: [ticker] }, between),
     },
     { threads: cache.threads },
@@ -104,7 +100,7 @@ export async function* exportEventBlocks(
   for await (const block of blocks) if (block.rows > 0) yield block
 }
 
-/** Of five years of bars and all fields. */
+/** For five years of bars and all fields. */
 const MS_A_TICKER = 10
 
 /** All events of a filter at once, as JSON. */
@@ -117,7 +113,7 @@ export async function eventBlock(cache: Cache, filter: ExportFilter, between: st
 }
 
 /** The events that a filter lets through, by number: in the order of an export, each series read once. */
-async function* exportedEvents(
+export async function* exportedEvents(
   cache: Cache,
   filter: ExportFilter,
 ): AsyncGenerator<{ field: string; view: View; found: Int32Array }> {
@@ -157,11 +153,16 @@ async function checkExport(cache: Cache, filter: ExportFilter, what: 'events' | 
   return { fields, bands, when, lag }
 }
 
-/** Throws any refusal of an exported table, as its first row would. */
-export async function checkTable(cache: Cache, table: ExportTable, filter: ExportFilter): Promise<void> {
+/** Throws any refusal of an exported table, as its first row would. @returns its tickers, and if threads can read it */
+export async function checkTable(cache: Cache, table: ExportTable, filter: ExportFilter) {
   if (table === 'bars') entitleExport(cache.tier)
-  else await checkExport(cache, filter, table)
+  const { fields, when } = table === 'bars' ? NO_FIELDS : await checkExport(cache, filter, table)
+  // A thread knows only the specified fields.
+  const isForThreads = when === null && fields.every(isRecorded)
+  return { tickers: await chosenTickers(cache, filter), today: await cache.today(), isForThreads }
 }
+
+const NO_FIELDS = { fields: [], when: null }
 
 /** A filter of days between the bounds. */
 function daysOf({ after = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INFINITY }: ExportFilter) {
@@ -173,15 +174,30 @@ export async function* exportBars(
   cache: Cache,
   filter: Pick<ExportFilter, 'tickers' | 'after' | 'before'> = {},
 ): AsyncGenerator<ExportedBar> {
+  for await (const { ticker, series, rows } of exportedBars(cache, filter))
+    for (const t of rows) yield { ticker, date: formatDay(series.days[t]!), ...barOf(series, t) }
+}
+
+/** The bars that a filter lets through, by number. */
+export async function* exportedBars(
+  cache: Cache,
+  filter: Pick<ExportFilter, 'tickers' | 'after' | 'before'>,
+): AsyncGenerator<{ ticker: string; series: Series; rows: Int32Array }> {
   entitleExport(cache.tier)
   // First, because it refuses an invalid filter.
   const tickers = await chosenTickers(cache, filter)
   const isDay = daysOf(filter)
   for (const ticker of tickers) {
     const series = await cache.series(ticker, 'daily')
-    for (const [t, day] of series.days.entries())
-      if (isDay(day)) yield { ticker, date: formatDay(day), ...barOf(series, t) }
+    yield { ticker, series, rows: rowsWhere(series.days.length, t => isDay(series.days[t]!)) }
   }
+}
+
+function rowsWhere(bars: number, isWanted: (t: number) => boolean): Int32Array {
+  const rows = new Int32Array(bars)
+  let length = 0
+  for (let t = 0; t < bars; t++) if (isWanted(t)) rows[length++] = t
+  return rows.subarray(0, length)
 }
 
 const LISTS = ['tickers', 'fields', 'timeframes', 'bands'] as const
@@ -224,9 +240,40 @@ function chosenTimeframes(filter: ExportFilter): readonly Timeframe[] {
  * band is null if undefined; it is not the band in force. `fields` selects the bands. Throws like `exportEvents`.
  */
 export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
+  for await (const { ticker, series, numbers, bands, rows } of exportedSeries(cache, filter)) {
+    for (const t of rows) {
+      const date = formatDay(series.days[t]!)
+      const row: Record<string, string | number | null> = { ticker, timeframe: series.timeframe, date }
+      for (const [name, values] of numbers) row[name] = Number.isNaN(values[t]!) ? null : values[t]!
+      for (const { field, codes } of bands) row[field.name] = field.bands[codes[t]!] ?? null
+      yield row
+    }
+  }
+}
+
+/** A series as columns over all its bars. */
+export interface ExportedColumns {
+  ticker: string
+  series: Series
+  /** Prices and indicators. */
+  numbers: (readonly [name: string, values: Float64Array])[]
+  bands: BandsByBar[]
+  /** The bars that a filter lets through. */
+  rows: Int32Array
+}
+
+/** The bands of a field on all bars; for a derived field, from its events. */
+interface BandsByBar {
+  field: AnyField
+  codes: Uint8Array
+}
+
+/** The series of an export, each with the bars that a filter lets through. */
+export async function* exportedSeries(cache: Cache, filter: ExportFilter): AsyncGenerator<ExportedColumns> {
   const { fields, bands: wanted, when, lag } = await checkExport(cache, filter, 'series')
   const sectors = new Sectors(cache.store)
   const made = fields.flatMap(field => (isRuled(field) ? [] : [field]))
+  const isDay = daysOf(filter)
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
       const { days } = await cache.series(ticker, timeframe)
@@ -241,49 +288,17 @@ export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): As
       for (const field of fields)
         bands.push({ field, codes: isRuled(field) ? await codesOf(field.name) : field.classify(panel) })
       const truths = when === null ? null : await codesOf(when, lag)
-      yield* rowsOf(ticker, panel, days.length, { bands, wanted, truths, isDay: daysOf(filter) })
+      const { series } = panel
+      const numbers = [
+        ...BAR_FIGURES.map(name => [name, series[name]] as const),
+        ...INDICATORS.map(([name, column]) => [name, column(panel)] as const),
+      ]
+      const hasWantedBand = (t: number): boolean =>
+        wanted.length === 0 || bands.some(({ field, codes }) => wanted.includes(field.bands[codes[t]!] ?? ''))
+      const isWanted = (t: number): boolean =>
+        isDay(series.days[t]!) && hasWantedBand(t) && (truths === null || truths[t] === TRUE)
+      yield { ticker, series, numbers, bands, rows: rowsWhere(days.length, isWanted) }
     }
-  }
-}
-
-/** The bands of a field on all bars; for a derived field, from its events. */
-interface BandsByBar {
-  field: AnyField
-  codes: Uint8Array
-}
-
-interface WantedRows {
-  bands: readonly BandsByBar[]
-  /** Bands of which a row needs one; empty means any. */
-  wanted: readonly string[]
-  /** Value of the condition on each bar; null without one. */
-  truths: Uint8Array | null
-  isDay: (day: Day) => boolean
-}
-
-function* rowsOf(
-  ticker: string,
-  panel: Panel,
-  bars: number,
-  { bands, wanted, truths, isDay: isWantedDay }: WantedRows,
-): Generator<ExportedSeriesBar> {
-  const { series } = panel
-  const numbers = [
-    ...BAR_FIGURES.map(name => [name, series[name]] as const),
-    ...INDICATORS.map(([name, column]) => [name, column(panel)] as const),
-  ]
-  const hasWantedBand = (t: number): boolean =>
-    wanted.length === 0 || bands.some(({ field, codes }) => wanted.includes(field.bands[codes[t]!] ?? ''))
-  for (let t = 0; t < bars; t++) {
-    if (!isWantedDay(series.days[t]!) || !hasWantedBand(t) || (truths !== null && truths[t] !== TRUE)) continue
-    const row: Record<string, string | number | null> = {
-      ticker,
-      timeframe: series.timeframe,
-      date: formatDay(series.days[t]!),
-    }
-    for (const [name, values] of numbers) row[name] = Number.isNaN(values[t]!) ? null : values[t]!
-    for (const { field, codes } of bands) row[field.name] = field.bands[codes[t]!] ?? null
-    yield row
   }
 }
 

@@ -128,7 +128,14 @@ export function columnsOf(view: View, found: Int32Array, shows = true) {
 
 /** Returns after events, as known at the end of the view, with unrounded figures. */
 export function outcomesAfter(view: View, found: Int32Array): UnroundedOutcomes[] {
-  const bars = found.map(i => view.record!.bars[i]!)
+  return outcomesAfterBars(
+    view,
+    found.map(i => view.record!.bars[i]!),
+  )
+}
+
+/** Returns after bars, in each window. */
+export function outcomesAfterBars(view: View, bars: Int32Array): UnroundedOutcomes[] {
   return windowNames(view.timeframe).map((_, w) => outcomesAt(view, w, bars))
 }
 
@@ -163,9 +170,13 @@ function outcomesAt(view: View, w: number, at: Int32Array): UnroundedOutcomes {
     returns: own,
     // Made on demand: callers that count returns do not need them.
     get percentiles(): Float64Array {
-      percentiles ??= Float64Array.from(at, (bar, row) =>
-        found.performances[row] === UNDEFINED ? Number.NaN : outcomePercentile(ranks[w]![bar]!, bar, window),
-      )
+      if (percentiles !== undefined) return percentiles
+      percentiles = new Float64Array(at.length)
+      for (let row = 0; row < at.length; row++) {
+        const bar = at[row]!
+        const isRanked = found.performances[row] !== UNDEFINED
+        percentiles[row] = isRanked ? outcomePercentile(ranks[w]![bar]!, bar, window) : Number.NaN
+      }
       return percentiles
     },
   }

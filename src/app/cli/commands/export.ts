@@ -21,11 +21,13 @@ import { timeframeValue, wordValue } from '../../../core/params/values.js'
 import { WHEN } from '../../../core/params/when.js'
 import {
   BAR_COLUMNS,
+  checkTable,
   type Exported,
   type ExportFilter,
   type ExportTable,
   exportEventBlocks,
   exportTable,
+  tableColumns,
 } from '../../../data/local/export.js'
 import { exportFacts, type FactLine } from '../../../data/local/facts.js'
 import type { Remote } from '../../remote/remote.js'
@@ -43,6 +45,7 @@ import {
   type Sink,
   withCount,
   writeBlocks,
+  writeGroups,
   writeRows,
 } from '../formats.js'
 import { POOLED } from '../options.js'
@@ -258,7 +261,19 @@ async function runExport(
       )
     return sent(context, { out, write, both })
   }
-  await sentRows(context, exportTable(cache, what, filter), { format, out, both })
+  if (format !== 'parquet') return sentRows(context, exportTable(cache, what, filter), { format, out, both })
+  const { exportGroups, inTasks } = await import('../../../data/local/export-columns.js')
+  const { tickers } = await checkTable(cache, what, filter)
+  const groups = async function* (counted: (rows: number) => void) {
+    for await (const found of exportGroups(cache, { table: what, filter, byYear: false }, inTasks(tickers))) {
+      for (const { group } of found) {
+        counted(group.rows)
+        yield group
+      }
+    }
+  }
+  const columns = tableColumns(what, filter, cache.fieldSet)
+  await sent(context, { out, write: (sink, counted) => writeGroups(groups(counted), columns, sink), both })
 }
 
 /** The bars of a server are those of the key's range, a credit for each hundred. */

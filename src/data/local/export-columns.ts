@@ -1,0 +1,241 @@
+import { type Day, formatDay } from '../../core/model/day.js'
+import { EVENT_COLUMNS, WINDOW_PREFIX } from '../../core/model/event.js'
+import { BAR_FIGURES, PERFORMANCES, STABILITIES } from '../../core/model/series.js'
+import { TIMEFRAMES, windowNames } from '../../core/model/terms.js'
+import { inOrder } from '../threads.js'
+import type { Cache } from './cache.js'
+import {
+  checkTable,
+  type ExportData,
+  type ExportFilter,
+  type ExportTable,
+  exportedBars,
+  exportedEvents,
+  exportedSeries,
+  tableColumns,
+} from './export.js'
+import { type EncodedGroup, GROUP_ROWS, NULL_INTEGER, type ParquetColumn, RowGroup } from './parquet.js'
+import { columnsOf, outcomesAfterBars, type View } from './view.js'
+
+/** The rows of an export as row groups of Parquet: column by column, without an object a row. */
+
+/** Row groups of some tickers. `year` is null where rows are not divided. */
+export interface TableGroup {
+  year: string | null
+  group: EncodedGroup
+}
+
+/** The rows of an export that become row groups. */
+export interface GroupedTable {
+  table: ExportTable
+  filter: ExportFilter
+  byYear: boolean
+}
+
+/** Tickers in lists that are read together: the row groups depend on these, and not on the number of threads. */
+export function inTasks(tickers: readonly string[], size = 64): string[][] {
+  return Array.from({ length: Math.ceil(tickers.length / size) }, (_, i) => tickers.slice(i * size, (i + 1) * size))
+}
+
+/** The row groups of each list of tickers, in order; large exports use threads. Throws like the rows of the table. */
+export async function* exportGroups(
+  cache: Cache,
+  { table, filter, byYear }: GroupedTable,
+  tasks: readonly (readonly string[])[],
+): AsyncGenerator<TableGroup[]> {
+  const { isForThreads, today } = await checkTable(cache, table, filter)
+  const tickers = tasks.reduce((sum, task) => sum + task.length, 0)
+  const rows = { table, byYear }
+  yield* inOrder(
+    {
+      job: 'export',
+      data: (): ExportData => ({ path: cache.store.location, tier: cache.tier, today, filter, rows }),
+      tasks,
+      ms: isForThreads ? tickers * MS_A_TICKER : 0,
+      here: task => groupsOf(cache, { table, filter, byYear }, task),
+    },
+    { threads: cache.threads },
+  )
+}
+
+/** For five years of bars and all fields. */
+const MS_A_TICKER = 5
+
+/** All row groups of some tickers. */
+export async function groupsOf(
+  cache: Cache,
+  { table, filter, byYear }: GroupedTable,
+  tickers: readonly string[],
+): Promise<TableGroup[]> {
+  const groups = new Groups(tableColumns(table, filter, cache.fieldSet), byYear)
+  const chosen = { ...filter, tickers }
+  if (table === 'events') {
+    const figures = new Figures()
+    for await (const { field, view, found } of exportedEvents(cache, chosen)) {
+      const columns = columnsOf(view, found)
+      for (const { group, from, to } of groups.parts(columns.days))
+        addEvents(group, { field, view, columns, figures: figures.of(view) }, found, [from, to])
+    }
+  } else if (table === 'series') {
+    for await (const { ticker, series, numbers, bands, rows } of exportedSeries(cache, chosen)) {
+      const days = rows.map(t => series.days[t]!)
+      for (const { group, from, to } of groups.parts(days)) {
+        const start = group.add(to - from)
+        fillSame(group, start, { ticker, timeframe: series.timeframe })
+        group.column('date').values.set(days.subarray(from, to), start)
+        for (const [name, values] of numbers) gather(group.column(name).values, start, values, rows.subarray(from, to))
+        for (const { field, codes } of bands) {
+          const column = group.column(field.name)
+          fillCoded(column, start, { words: field.bands, codes, rows: rows.subarray(from, to) })
+        }
+      }
+    }
+  } else {
+    for await (const { ticker, series, rows } of exportedBars(cache, chosen)) {
+      const days = rows.map(t => series.days[t]!)
+      for (const { group, from, to } of groups.parts(days)) {
+        const start = group.add(to - from)
+        fillSame(group, start, { ticker })
+        group.column('date').values.set(days.subarray(from, to), start)
+        for (const name of BAR_FIGURES) gather(group.column(name).values, start, series[name], rows.subarray(from, to))
+      }
+    }
+  }
+  return groups.ended()
+}
+
+/** Row groups in the making: one, or one a year. */
+class Groups {
+  readonly #columns: readonly ParquetColumn[]
+  readonly #byYear: boolean
+  readonly #open = new Map<string | null, RowGroup>()
+  readonly #ended: TableGroup[] = []
+
+  constructor(columns: readonly ParquetColumn[], byYear: boolean) {
+    this.#columns = columns
+    this.#byYear = byYear
+  }
+
+  /** Where rows go, given their days, ascending: a run of rows for each group. */
+  *parts(days: Int32Array): Generator<{ group: RowGroup; from: number; to: number }> {
+    for (let from = 0; from < days.length; ) {
+      const year = this.#byYear ? yearOf(days[from]!) : null
+      let to = days.length
+      if (year !== null) for (to = from + 1; to < days.length && yearOf(days[to]!) === year; to++);
+      yield { group: this.#group(year), from, to }
+      from = to
+    }
+  }
+
+  ended(): TableGroup[] {
+    for (const year of this.#open.keys()) this.#end(year)
+    return this.#ended
+  }
+
+  #group(year: string | null): RowGroup {
+    if ((this.#open.get(year)?.rows ?? 0) >= GROUP_ROWS) this.#end(year)
+    let group = this.#open.get(year)
+    if (group === undefined) {
+      group = new RowGroup(this.#columns)
+      this.#open.set(year, group)
+    }
+    return group
+  }
+
+  #end(year: string | null): void {
+    const group = this.#open.get(year)!
+    if (group.rows > 0) this.#ended.push({ year, group: group.encoded() })
+    this.#open.delete(year)
+  }
+}
+
+const years = new Map<Day, string>()
+
+function yearOf(day: Day): string {
+  let year = years.get(day)
+  if (year === undefined) {
+    year = formatDay(day).slice(0, 4)
+    years.set(day, year)
+  }
+  return year
+}
+
+type EventColumns = ReturnType<typeof columnsOf>
+
+/** The returns after each bar of a series, computed once for all its fields. */
+class Figures {
+  #days: Int32Array | null = null
+  #windows: ReturnType<typeof outcomesAfterBars> = []
+
+  of(view: View): ReturnType<typeof outcomesAfterBars> {
+    if (view.days === this.#days) return this.#windows
+    this.#days = view.days
+    this.#windows = outcomesAfterBars(
+      view,
+      Int32Array.from({ length: view.bars }, (_, t) => t),
+    )
+    return this.#windows
+  }
+}
+
+/** @param found the events by number, of which those from `from` up to `to` go into the group */
+function addEvents(
+  group: RowGroup,
+  of: { field: string; view: View; columns: EventColumns; figures: ReturnType<typeof outcomesAfterBars> },
+  found: Int32Array,
+  [from, to]: [from: number, to: number],
+): void {
+  const { field, view, columns, figures } = of
+  const { ticker, timeframe, bands } = view
+  const { duration, flipsLookback, unit } = TIMEFRAMES[timeframe]
+  const start = group.add(to - from)
+  const rows = Int32Array.from({ length: to - from }, (_, i) => from + i)
+  fillSame(group, start, { ticker, field, timeframe, [EVENT_COLUMNS.texts[0]]: `${flipsLookback}${unit}` })
+  group.column('date').values.set(columns.days.subarray(from, to), start)
+  const [entered, left, stability] = EVENT_COLUMNS.bands.map(name => group.column(name))
+  fillCoded(entered!, start, { words: bands, codes: columns.entered, rows })
+  fillCoded(left!, start, { words: bands, codes: columns.left, rows })
+  fillCoded(stability!, start, { words: STABILITIES, codes: columns.stability, rows })
+  gather(group.column(EVENT_COLUMNS.counts[0]).values, start, columns.flips, rows)
+  const lasted = group.column(duration).values
+  for (let i = from; i < to; i++)
+    lasted[start + i - from] = columns.lasted[i] === -1 ? NULL_INTEGER : columns.lasted[i]!
+  const bars = found.subarray(from, to).map(i => view.record!.bars[i]!)
+  for (const [w, name] of windowNames(timeframe).entries()) {
+    const { performances, unrounded } = figures[w]!
+    const outcome = group.column(WINDOW_PREFIX.performance + name)
+    fillCoded(outcome, start, { words: PERFORMANCES, codes: performances, rows: bars })
+    gather(group.column(WINDOW_PREFIX.returns + name).values, start, unrounded.returns, bars)
+    gather(group.column(WINDOW_PREFIX.percentiles + name).values, start, unrounded.percentiles, bars)
+  }
+}
+
+type Target = ReturnType<RowGroup['column']>
+
+/** Texts that are equal in all rows from `start` on. */
+function fillSame(group: RowGroup, start: number, texts: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(texts)) {
+    const column = group.column(name)
+    column.values.fill(column.code(text), start, group.rows)
+  }
+}
+
+/** Texts by their number among `words`; others are null. */
+function fillCoded(
+  column: Target,
+  start: number,
+  { words, codes, rows }: { words: readonly string[]; codes: Uint8Array; rows: Int32Array },
+): void {
+  const own = words.map(word => column.code(word))
+  const { values } = column
+  for (let i = 0; i < rows.length; i++) values[start + i] = own[codes[rows[i]!]!] ?? -1
+}
+
+function gather(
+  into: Float64Array | Int32Array,
+  start: number,
+  values: Float64Array | Uint8Array,
+  rows: Int32Array,
+): void {
+  for (let i = 0; i < rows.length; i++) into[start + i] = values[rows[i]!]!
+}

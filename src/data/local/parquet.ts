@@ -1,0 +1,402 @@
+import type { Column } from '../../core/model/event.js'
+import { snappyBound, snappyInto } from './snappy.js'
+import { Bytes, Thrift } from './thrift.js'
+
+/**
+ * Parquet of flat tables. A row group does not depend on its place in a file: threads encode row groups, and the footer,
+ * written last, names their places. Texts are UTF-8, dates DATE, integers INT32, numbers DOUBLE, and all may be null.
+ */
+
+export type ParquetColumn = Pick<Column<never>, 'name' | 'kind'>
+
+/** Rows of a row group, about: it limits the memory of writers and readers. */
+export const GROUP_ROWS = 50_000
+
+/** The null of integers and dates; that of numbers is NaN, and that of texts -1. */
+export const NULL_INTEGER = -(2 ** 31)
+
+/** The values of a column: numbers, or for a text the number of its word. */
+class ColumnBuffer {
+  readonly isNumber: boolean
+  readonly isText: boolean
+  values: Float64Array | Int32Array
+  readonly words: string[] = []
+  readonly #codes = new Map<string, number>()
+
+  constructor({ kind }: ParquetColumn) {
+    this.isNumber = kind === 'number'
+    this.isText = kind === 'text'
+    this.values = this.isNumber ? new Float64Array() : new Int32Array()
+  }
+
+  get null(): number {
+    return this.isNumber ? Number.NaN : this.isText ? -1 : NULL_INTEGER
+  }
+
+  /** The number of a text. */
+  code(word: string): number {
+    let code = this.#codes.get(word)
+    if (code === undefined) {
+      code = this.words.push(word) - 1
+      this.#codes.set(word, code)
+    }
+    return code
+  }
+
+  grow(length: number): void {
+    const grown = this.isNumber ? new Float64Array(length) : new Int32Array(length)
+    grown.set(this.values)
+    this.values = grown
+  }
+}
+
+/** Rows as columns, to which more are added until it is encoded. */
+export class RowGroup {
+  rows = 0
+  readonly #names: Map<string, ColumnBuffer>
+  #room = 0
+
+  constructor(columns: readonly ParquetColumn[]) {
+    this.#names = new Map(columns.map(column => [column.name, new ColumnBuffer(column)]))
+  }
+
+  /** Adds rows of nulls. @returns the number of the first */
+  add(rows: number): number {
+    const start = this.rows
+    this.rows += rows
+    const isSmall = this.rows > this.#room
+    if (isSmall) this.#room = Math.max(this.rows, 2 * this.#room, 4096)
+    for (const column of this.#names.values()) {
+      if (isSmall) column.grow(this.#room)
+      column.values.fill(column.null, start, this.rows)
+    }
+    return start
+  }
+
+  column(name: string): ColumnBuffer {
+    return this.#names.get(name)!
+  }
+
+  encoded(): EncodedGroup {
+    const out = new Bytes(1 << 16)
+    const chunks = [...this.#names.values()].map(column => writeChunk(out, column, this.rows))
+    return { rows: this.rows, bytes: out.taken(), chunks }
+  }
+}
+
+/** A row group as it is in a file, with places from its beginning. */
+export interface EncodedGroup {
+  rows: number
+  bytes: Uint8Array<ArrayBuffer>
+  chunks: readonly Chunk[]
+}
+
+/** A column of a row group. */
+interface Chunk {
+  start: number
+  /** Where the values begin, after the dictionary; the start without one. */
+  data: number
+  size: number
+  /** Before compression. */
+  plainSize: number
+  nulls: number
+  /** As PLAIN bytes; null without values. */
+  bounds: { min: Uint8Array; max: Uint8Array } | null
+}
+
+/** Memory of one page, used again for the next one. */
+const page = new Bytes(1 << 19)
+const compressed = new Bytes(1 << 19)
+
+const PLAIN = 0
+const RLE = 3
+const RLE_DICTIONARY = 8
+const DATA_PAGE = 0
+const DICTIONARY_PAGE = 2
+
+function writeChunk(out: Bytes, column: ColumnBuffer, rows: number): Chunk {
+  const chunk: Chunk = { start: out.length, data: out.length, size: 0, plainSize: 0, nulls: 0, bounds: null }
+  const levels = levelsOf(column, rows)
+  const values = presentValues(column, levels)
+  chunk.nulls = rows - values.length
+  const dictionary = column.isText ? wordsOf(column, values) : dictionaryOf(values)
+  chunk.bounds = column.isText ? textBounds(dictionary!.words!) : numberBounds(values)
+  // A text that hardly comes twice is written as it is.
+  const isDictionary = dictionary !== null && dictionary.size > 0 && 2 * dictionary.size <= values.length
+  if (isDictionary) {
+    page.length = 0
+    if (dictionary.words !== null) for (const word of dictionary.words) writeText(word)
+    else for (const value of dictionary.numbers!) page.int32(value)
+    chunk.plainSize += writePage(out, DICTIONARY_PAGE, dictionary.size, PLAIN)
+    chunk.data = out.length
+  }
+  page.length = 0
+  writeLevels(levels)
+  if (isDictionary) {
+    const width = 32 - Math.clz32(dictionary.size - 1)
+    page.byte(width)
+    writeHybrid(dictionary.codes, values.length, width)
+  } else if (dictionary?.words != null) {
+    for (const code of dictionary.codes) writeText(dictionary.words[code]!)
+  } else {
+    writeNumbers(values)
+  }
+  chunk.plainSize += writePage(out, DATA_PAGE, rows, isDictionary ? RLE_DICTIONARY : PLAIN)
+  chunk.size = out.length - chunk.start
+  return chunk
+}
+
+/** 1 for each row that has a value. */
+function levelsOf({ values, isNumber, null: nothing }: ColumnBuffer, rows: number): Uint8Array {
+  const levels = new Uint8Array(rows)
+  if (isNumber) for (let row = 0; row < rows; row++) levels[row] = Number.isNaN(values[row]!) ? 0 : 1
+  else for (let row = 0; row < rows; row++) levels[row] = values[row] === nothing ? 0 : 1
+  return levels
+}
+
+/** The values without nulls. */
+function presentValues({ values, isNumber }: ColumnBuffer, levels: Uint8Array): Float64Array | Int32Array {
+  const found = isNumber ? new Float64Array(levels.length) : new Int32Array(levels.length)
+  let length = 0
+  for (let row = 0; row < levels.length; row++) if (levels[row] === 1) found[length++] = values[row]!
+  return found.subarray(0, length)
+}
+
+/** Different values, and the number of each value among them. */
+interface Dictionary {
+  size: number
+  codes: Int32Array
+  words: Uint8Array[] | null
+  numbers: number[] | null
+}
+
+/** The words that are used. */
+function wordsOf({ words }: ColumnBuffer, values: Float64Array | Int32Array): Dictionary {
+  const own = new Int32Array(words.length).fill(-1)
+  const used: Uint8Array[] = []
+  const codes = new Int32Array(values.length)
+  for (let i = 0; i < values.length; i++) {
+    const word = values[i]!
+    if (own[word] === -1) own[word] = used.push(Buffer.from(words[word]!)) - 1
+    codes[i] = own[word]!
+  }
+  return { size: used.length, codes, words: used, numbers: null }
+}
+
+/** Integers of a narrow range; null for others. */
+function dictionaryOf(values: Float64Array | Int32Array): Dictionary | null {
+  if (values instanceof Float64Array || values.length === 0) return null
+  let [min, max] = [values[0]!, values[0]!]
+  for (const value of values) {
+    if (value < min) min = value
+    if (value > max) max = value
+  }
+  if (max - min > 1 << 16) return null
+  const own = new Int32Array(max - min + 1).fill(-1)
+  const numbers: number[] = []
+  const codes = new Int32Array(values.length)
+  for (let i = 0; i < values.length; i++) {
+    const place = values[i]! - min
+    if (own[place] === -1) own[place] = numbers.push(values[i]!) - 1
+    codes[i] = own[place]!
+  }
+  return { size: numbers.length, codes, words: null, numbers }
+}
+
+function textBounds(words: readonly Uint8Array[]): Chunk['bounds'] {
+  if (words.length === 0) return null
+  // By their bytes, as readers compare them.
+  const sorted = [...words].sort(Buffer.compare)
+  return { min: sorted[0]!, max: sorted.at(-1)! }
+}
+
+function numberBounds(values: Float64Array | Int32Array): Chunk['bounds'] {
+  if (values.length === 0) return null
+  let [min, max] = [values[0]!, values[0]!]
+  for (let i = 1; i < values.length; i++) {
+    const value = values[i]!
+    if (value < min) min = value
+    if (value > max) max = value
+  }
+  const bytesOf = (value: number): Uint8Array =>
+    new Uint8Array((values instanceof Float64Array ? Float64Array : Int32Array).of(value).buffer)
+  // The format wants -0 as the smaller and 0 as the larger zero.
+  return { min: bytesOf(min === 0 ? -0 : min), max: bytesOf(max === 0 ? 0 : max) }
+}
+
+function writeText(word: Uint8Array): void {
+  page.int32(word.length)
+  page.append(word)
+}
+
+function writeNumbers(values: Float64Array | Int32Array): void {
+  page.append(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))
+}
+
+function writeLevels(levels: Uint8Array): void {
+  const start = page.length
+  page.int32(0)
+  writeHybrid(levels, levels.length, 1)
+  page.view.setInt32(start, page.length - start - 4, true)
+}
+
+/** Runs of eight equal values or more as a run, others as groups of eight in `width` bits each. */
+function writeHybrid(values: Int32Array | Uint8Array, length: number, width: number): void {
+  page.reserve(16 + 5 * length)
+  const valueBytes = (width + 7) >> 3
+  let packedFrom = -1
+  for (let i = 0; i < length; ) {
+    const value = values[i]!
+    let end = i + 1
+    while (end < length && values[end] === value) end++
+    if (end - i < 8) {
+      if (packedFrom === -1) packedFrom = i
+      i += 8
+      continue
+    }
+    if (packedFrom !== -1) writePacked(values, packedFrom, i, width)
+    packedFrom = -1
+    page.varint((end - i) * 2)
+    for (let b = 0; b < valueBytes; b++) page.byte((value >>> (8 * b)) & 0xff)
+    i = end
+  }
+  if (packedFrom !== -1) writePacked(values, packedFrom, length, width)
+}
+
+/** The last group is filled up with zeros. */
+function writePacked(values: Int32Array | Uint8Array, from: number, to: number, width: number): void {
+  const groups = (to - from + 7) >> 3
+  page.varint(groups * 2 + 1)
+  page.reserve(groups * width + 4)
+  const { bytes } = page
+  let at = page.length
+  let [buffer, bits] = [0, 0]
+  for (let i = from; i < from + 8 * groups; i++) {
+    if (i < to) buffer |= values[i]! << bits
+    for (bits += width; bits >= 8; bits -= 8) {
+      bytes[at++] = buffer
+      buffer >>>= 8
+    }
+  }
+  page.length = at
+}
+
+/** Writes the page of the memory. @returns its size before compression, with its head */
+function writePage(out: Bytes, type: number, values: number, encoding: number): number {
+  compressed.length = 0
+  compressed.reserve(snappyBound(page.length))
+  const size = snappyInto(page.bytes, page.length, compressed.bytes)
+  const start = out.length
+  const head = new Thrift(out)
+  head.integer(1, type)
+  head.integer(2, page.length)
+  head.integer(3, size)
+  head.struct(type === DATA_PAGE ? 5 : 7, () => {
+    head.integer(1, values)
+    head.integer(2, encoding)
+    if (type !== DATA_PAGE) return
+    head.integer(3, RLE)
+    head.integer(4, RLE)
+  })
+  head.end()
+  const headSize = out.length - start
+  out.append(compressed.bytes.subarray(0, size))
+  return headSize + page.length
+}
+
+const MAGIC = Buffer.from('PAR1')
+const TYPES = { text: 6, date: 1, integer: 1, number: 5 } as const
+const CONVERTED = { text: 0, date: 6, integer: null, number: null } as const
+const SNAPPY = 1
+
+/** A file in the making: its parts are written one after another. */
+export class ParquetFile {
+  readonly #columns: readonly ParquetColumn[]
+  readonly #groups: { start: number; group: Omit<EncodedGroup, 'bytes'> }[] = []
+  #length = 0
+  rows = 0
+
+  constructor(columns: readonly ParquetColumn[]) {
+    this.#columns = columns
+  }
+
+  /** @returns the next bytes of the file */
+  add({ bytes, ...group }: EncodedGroup): Uint8Array {
+    const begun = this.#begin(bytes)
+    this.#groups.push({ start: this.#length - bytes.length, group })
+    this.rows += group.rows
+    return begun
+  }
+
+  /** @returns the last bytes of the file */
+  end(): Uint8Array {
+    return this.#begin(this.#footer())
+  }
+
+  #begin(bytes: Uint8Array): Uint8Array {
+    const next = this.#length === 0 ? Buffer.concat([MAGIC, bytes]) : bytes
+    this.#length += next.length
+    return next
+  }
+
+  #footer(): Uint8Array {
+    const out = new Bytes(1 << 14)
+    const meta = new Thrift(out)
+    const columns = this.#columns
+    meta.integer(1, 1)
+    meta.structs(2, [null, ...columns], column => {
+      if (column === null) {
+        meta.text(4, 'root')
+        return meta.integer(5, columns.length)
+      }
+      meta.integer(1, TYPES[column.kind])
+      meta.integer(3, 1)
+      meta.text(4, column.name)
+      const converted = CONVERTED[column.kind]
+      if (converted !== null) meta.integer(6, converted)
+    })
+    meta.long(3, this.rows)
+    meta.structs(4, this.#groups, ({ start, group: { rows, chunks } }) => {
+      meta.structs(1, chunks, (chunk, i) => {
+        meta.long(2, start + chunk.start)
+        meta.struct(3, () => writeChunkMeta(meta, columns[i]!, { chunk, start, rows }))
+      })
+      meta.long(
+        2,
+        chunks.reduce((sum, { plainSize }) => sum + plainSize, 0),
+      )
+      meta.long(3, rows)
+    })
+    meta.text(6, 'bands')
+    // Bounds are compared as the type of each column is.
+    meta.structs(7, columns, () => meta.struct(1, () => {}))
+    meta.end()
+    out.int32(out.length)
+    out.append(MAGIC)
+    return out.taken()
+  }
+}
+
+function writeChunkMeta(
+  meta: Thrift,
+  { name, kind }: ParquetColumn,
+  { chunk, start, rows }: { chunk: Chunk; start: number; rows: number },
+): void {
+  const { bounds, nulls } = chunk
+  const hasDictionary = chunk.data !== chunk.start
+  meta.integer(1, TYPES[kind])
+  meta.integers(2, hasDictionary ? [PLAIN, RLE, RLE_DICTIONARY] : [PLAIN, RLE])
+  meta.texts(3, [name])
+  meta.integer(4, SNAPPY)
+  meta.long(5, rows)
+  meta.long(6, chunk.plainSize)
+  meta.long(7, chunk.size)
+  meta.long(9, start + chunk.data)
+  if (hasDictionary) meta.long(11, start + chunk.start)
+  meta.struct(12, () => {
+    meta.long(3, nulls)
+    if (bounds === null) return
+    meta.binary(5, bounds.max)
+    meta.binary(6, bounds.min)
+  })
+}

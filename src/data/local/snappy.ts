@@ -1,0 +1,89 @@
+/** Snappy in its raw format, which Parquet uses: literals, and copies of up to 64 bytes from the 64 KB before. */
+
+const TABLE_BITS = 14
+const MAX_OFFSET = 0xffff
+/** The last bytes are always a literal, so that four bytes can be read at any place before. */
+const MARGIN = 15
+const table = new Int32Array(1 << TABLE_BITS)
+
+/** The most bytes that an input can take. */
+export function snappyBound(length: number): number {
+  return 32 + length + Math.ceil(length / 6)
+}
+
+/** Compresses the first bytes of an input into `out`. @param out of the size of snappyBound @returns the bytes written */
+export function snappyInto(input: Uint8Array, length: number, out: Uint8Array): number {
+  let at = 0
+  let rest = length
+  for (; rest > 0x7f; rest >>>= 7) out[at++] = (rest & 0x7f) | 0x80
+  out[at++] = rest
+  // A small input needs a small table, which is quicker to clear.
+  const bits = Math.min(TABLE_BITS, Math.max(8, 32 - Math.clz32(length)))
+  const shift = 32 - bits
+  table.fill(-1 - MAX_OFFSET, 0, 1 << bits)
+  const limit = length - MARGIN
+  let emitted = 0
+  let place = 0
+  // After each miss the steps grow: what cannot be compressed is passed quickly.
+  let skip = 32
+  while (place < limit) {
+    const word = load(input, place)
+    const slot = Math.imul(word, 0x1e35a7bd) >>> shift
+    const before = table[slot]!
+    table[slot] = place
+    if (place - before > MAX_OFFSET || load(input, before) !== word) {
+      place += skip++ >>> 5
+      continue
+    }
+    at = literal(input, emitted, place, out, at)
+    let end = place + 4
+    for (let from = before + 4; end < length && input[end] === input[from]; from++) end++
+    at = copy(place - before, end - place, out, at)
+    place = end
+    emitted = end
+    skip = 32
+  }
+  return literal(input, emitted, length, out, at)
+}
+
+function load(bytes: Uint8Array, at: number): number {
+  return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
+}
+
+function literal(input: Uint8Array, from: number, to: number, out: Uint8Array, start: number): number {
+  let at = start
+  const last = to - from - 1
+  if (last < 0) return at
+  if (last < 60) out[at++] = last << 2
+  else {
+    const size = last < 0x100 ? 1 : last < 0x10000 ? 2 : last < 0x1000000 ? 3 : 4
+    out[at++] = (59 + size) << 2
+    for (let i = 0; i < size; i++) out[at++] = last >>> (8 * i)
+  }
+  // A loop is faster than `set` for the few bytes that most literals have.
+  if (last < 48) for (let i = from; i < to; i++) out[at++] = input[i]!
+  else {
+    out.set(input.subarray(from, to), at)
+    at += last + 1
+  }
+  return at
+}
+
+function copy(offset: number, length: number, out: Uint8Array, start: number): number {
+  let at = start
+  let rest = length
+  while (rest > 0) {
+    // No copy is left with less than four bytes.
+    const size = rest > 64 ? (rest < 68 ? 60 : 64) : rest
+    if (size < 12 && offset < 2048) {
+      out[at++] = 1 | ((size - 4) << 2) | ((offset >>> 8) << 5)
+      out[at++] = offset
+    } else {
+      out[at++] = 2 | ((size - 1) << 2)
+      out[at++] = offset
+      out[at++] = offset >>> 8
+    }
+    rest -= size
+  }
+  return at
+}
