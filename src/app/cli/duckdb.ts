@@ -4,7 +4,7 @@ import type { DuckDBConnection, DuckDBResult, DuckDBType, DuckDBValue, DuckDBVal
 import { BandsError, ConfigError, suggest, wrong } from '../../core/errors.js'
 import { isMapping } from '../../core/params/arguments.js'
 import type { Row } from './formats.js'
-import { type FolderView, sqlList } from './partitions.js'
+import { type FolderView, sqlList } from './manifest.js'
 
 /** DuckDB of the user's own: an optional package, looked for at run time. It reads the named files, and nothing else. */
 

@@ -1,35 +1,26 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { closeSync, mkdirSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { version } from '../../core/built.js'
-import { BadData, quoted, wrong } from '../../core/errors.js'
 import { formatDay } from '../../core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../core/model/definitions.js'
-import { type Column, WINDOW_PREFIX } from '../../core/model/event.js'
-import { isMapping } from '../../core/params/arguments.js'
-import { checkTable, EXPORT_TABLES, type ExportFilter, type ExportTable, exportTable } from '../../data/local/export.js'
+import { checkTable, type ExportFilter, type ExportTable, tableColumns } from '../../data/local/export.js'
+import { exportGroups, inTasks } from '../../data/local/export-columns.js'
 import type { Local } from '../../data/local/local.js'
-import { intoFile, withCount, writeRows } from './formats.js'
+import { type EncodedGroup, type ParquetColumn, ParquetFile } from '../../data/local/parquet.js'
+import { refuse } from './formats.js'
+import {
+  changeFolder,
+  type Layout,
+  type ListedFile,
+  type NamedFolder,
+  openFolder,
+  otherFolder,
+  stagedPath,
+  tablesIn,
+} from './manifest.js'
 
-/** A folder of Parquet files, one a ticker, in which a run writes only the tickers that changed. */
-
-/** What a folder holds: MANIFEST is its list, and the last file that a run writes. */
-interface Manifest {
-  schema: 'bands.parquet/1'
-  /** The version of bands that wrote it. */
-  version: string
-  definitions: string
-  as_of: string | null
-  tables: Partial<Record<ExportTable, TableFiles>>
-}
-
-interface TableFiles {
-  columns: string[]
-  tickers: Record<string, { content: string; rows: number; bytes: number }>
-}
-
-const MANIFEST = 'manifest.json'
-const VIEWS = 'views.sql'
+/** A folder of Parquet files. A run writes only files that changed. */
 
 /** How many files a run wrote, kept as they were, and removed. */
 export interface Written {
@@ -39,166 +30,242 @@ export interface Written {
   rows: number
 }
 
+/** How rows are divided among files, and the progress: tickers that are done. */
+export interface PartitionOptions extends Layout {
+  folder: NamedFolder
+  onTicker?: (ticker: string, done: number) => void
+}
+
+/** Files that are made from some tickers: one, or with `path` null those of all years. */
+interface Job {
+  path: string | null
+  tickers: readonly string[]
+  source: string
+}
+
 /**
- * Brings the files of a table up to date with the database. Without named tickers, the files of removed ones go, too.
- * Each file is whole or as it was before. Throws InvalidParameter for a folder of other files.
+ * Brings the files of a table up to date with the database. With a file for each ticker, named tickers leave the files
+ * of others. Until all new files are ready, the folder is as before. Throws InvalidParameter for a folder of others.
  */
 export async function writePartitions(
   local: Local,
   table: ExportTable,
   filter: ExportFilter,
-  { folder: named, onTicker = () => {} }: { folder: string; onTicker?: (ticker: string, done: number) => void },
+  { folder: named, onTicker = () => {}, ...layout }: PartitionOptions,
 ): Promise<Written> {
-  const folder = resolve(named)
-  const manifest = manifestIn(folder, named)
-  await checkTable(local, table, filter)
-  const { columns } = exportTable(local, table, filter)
-  const { tickers: chosen = [], ...narrowed } = filter
-  const tickers = chosen.length > 0 ? chosen : await local.withBars()
-  const before = manifest.tables[table]?.tickers ?? {}
-  // A signal ends the run between two tickers: the next run looks at each again.
-  const now = { ...before }
-  const found: Written = { written: 0, kept: 0, removed: 0, rows: 0 }
-  const contentOf = await contents(local, columns, narrowed)
+  const folder = named.path
+  const tables = openFolder(named)
+  const { [table]: before } = tables
+  if (before !== undefined && wordsOf(before) !== wordsOf(layout))
+    throw otherFolder(named, `has ${table} by ${wordsOf(before)}, not by ${wordsOf(layout)}`, layout.partition_by)
+  const { tickers } = await checkTable(local, table, filter)
+  const columns = tableColumns(table, filter, local.fieldSet)
+  const jobs = await jobsOf(local, { table, columns, filter, layout, tickers })
+  const listed = before?.files ?? {}
+  const isSame = (path: string, { source }: Job): boolean =>
+    listed[path]?.source === source && isWhole(folder, path, listed[path])
+  const pathsOf = ({ path }: Job): string[] => (path === null ? Object.keys(listed) : [path])
+  const isCurrent = (job: Job): boolean => pathsOf(job).length > 0 && pathsOf(job).every(path => isSame(path, job))
+  const { kept = [], pending = [] } = Object.groupBy(jobs, job => (isCurrent(job) ? 'kept' : 'pending'))
+  const describe = async () => ({
+    ...{ version: version(), definitions: DEFINITIONS_VERSION },
+    as_of: await dayOf(local),
+    data: await local.store.snapshot(),
+    ...layout,
+    columns: columns.map(({ name }) => name),
+  })
   mkdirSync(join(folder, table), { recursive: true })
-  const keep = async (tickers: TableFiles['tickers']): Promise<void> => {
-    const tables = { ...manifest.tables, [table]: { columns: columns.map(({ name }) => name), tickers } }
-    const whole: Manifest = { schema: 'bands.parquet/1', ...madeBy(local), tables }
-    const text = `${JSON.stringify(whole, null, 1)}\n`
-    if (text === textIn(join(folder, MANIFEST))) return
-    await intoFile(join(folder, VIEWS), sink => sink.write(viewsOf(tables)))
-    await intoFile(join(folder, MANIFEST), sink => sink.write(text))
-  }
-  // A run that is killed leaves a folder with its list.
-  if (!existsSync(join(folder, MANIFEST))) await keep(now)
+  // A run that is killed leaves a folder that the next one knows.
+  if (Object.keys(tables).length === 0) changeFolder(folder, { tables, staged: [], removed: [] })
+  const files = new StagedFiles(folder, columns)
   try {
-    for (const [done, ticker] of tickers.entries()) {
-      onTicker(ticker, done)
-      const [path, content] = [join(folder, fileOf(table, ticker)), await contentOf(ticker)]
-      if (now[ticker]?.content === content && sizeOf(path) === now[ticker].bytes) {
-        found.kept++
-        continue
-      }
-      let rows = 0
-      const own = exportTable(local, table, { ...filter, tickers: [ticker] }).rows
-      const counted = withCount(own, () => rows++)
-      await intoFile(path, sink => writeRows('parquet', counted, columns, sink))
-      now[ticker] = { content, rows, bytes: sizeOf(path)! }
-      found.written++
-      found.rows += rows
-    }
-    const isWanted = new Set(chosen.length > 0 ? [...Object.keys(before), ...tickers] : tickers)
-    for (const ticker of Object.keys(before).filter(ticker => !isWanted.has(ticker))) {
-      rmSync(join(folder, fileOf(table, ticker)), { force: true })
-      delete now[ticker]
-      found.removed++
-    }
+    await stageFiles(local, { table, filter, layout, pending, onTicker }, files)
+    const { made } = files
+    const isOnlySome = layout.partition_by === 'ticker' && layout.partitions === null && !!filter.tickers?.length
+    const staying = new Set(isOnlySome ? Object.keys(listed) : kept.flatMap(pathsOf))
+    const removed = Object.keys(listed).filter(path => !made.has(path) && !staying.has(path))
+    const changed = [...made].filter(
+      ([path, { sha256 }]) => listed[path]?.sha256 !== sha256 || !isWhole(folder, path, listed[path]),
+    )
+    const all = { ...listed, ...Object.fromEntries(made) }
+    for (const path of removed) delete all[path]
+    const own = Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)))
+    const rows = Object.values(own).reduce((sum, file) => sum + file.rows, 0)
+    changeFolder(folder, {
+      tables: { ...tablesIn(named), [table]: { ...(await describe()), rows, files: own } },
+      staged: changed.map(([path]) => [stagedPath(path), path]),
+      removed,
+    })
+    const same = made.size - changed.length + new Set(kept.flatMap(pathsOf)).size
+    const newRows = changed.reduce((sum, [, file]) => sum + file.rows, 0)
+    return { written: changed.length, kept: same, removed: removed.length, rows: newRows }
   } finally {
-    await keep(now)
+    files.drop()
   }
-  return found
+}
+
+function wordsOf({ partition_by, partitions }: Layout): string {
+  return partitions === null ? partition_by : `${partition_by} in ${partitions} partitions`
+}
+
+async function dayOf(local: Local): Promise<string | null> {
+  const day = await local.asOfDay()
+  return day === null ? null : formatDay(day)
+}
+
+function isWhole(folder: string, path: string, file: ListedFile | undefined): boolean {
+  return statSync(join(folder, path), { throwIfNoEntry: false })?.size === file?.bytes
+}
+
+interface Table {
+  table: ExportTable
+  columns: readonly ParquetColumn[]
+  filter: ExportFilter
+  layout: Layout
+  tickers: readonly string[]
+}
+
+async function jobsOf(local: Local, { table, columns, filter, layout, tickers }: Table): Promise<Job[]> {
+  const sourceOf = await sources(local, columns, filter)
+  const { partition_by, partitions } = layout
+  const pathOf = (ticker: string): string | null => {
+    if (partition_by === 'year') return null
+    if (partitions === null) return `${table}/ticker=${ticker}.parquet`
+    const digits = String(partitions - 1).length
+    return `${table}/part-${String(partitionOf(ticker, partitions)).padStart(digits, '0')}-of-${partitions}.parquet`
+  }
+  const jobs: Job[] = []
+  for (const [path, own] of Map.groupBy(tickers, pathOf)) jobs.push({ path, tickers: own, source: await sourceOf(own) })
+  return jobs
+}
+
+/** The first 32 bits of the SHA-256 of the ticker, modulo the number of files. */
+export function partitionOf(ticker: string, partitions: number): number {
+  return createHash('sha256').update(ticker).digest().readUInt32BE() % partitions
 }
 
 /**
- * A hash of all that the rows of a ticker are made from. A condition and a field of the user's own may read other tickers:
- * then every ticker counts.
+ * A hash of all that the rows of some tickers are made from. A condition and a field of the user's own may read other
+ * tickers: then every ticker counts.
  */
-async function contents(
+async function sources(
   local: Local,
-  columns: readonly Column<object>[],
-  filter: Omit<ExportFilter, 'tickers'>,
-): Promise<(ticker: string) => Promise<string>> {
+  columns: readonly ParquetColumn[],
+  { tickers: _tickers, ...filter }: ExportFilter,
+): Promise<(tickers: readonly string[]) => Promise<string>> {
   const own = local.fieldSet.all.flatMap(({ hash }) => hash ?? [])
   const isMixed = filter.when !== undefined || own.length > 0
   const today = (await local.asOfDay()) ?? 0
   const all: (string | null)[] = []
   if (isMixed) for (const ticker of await local.withBars()) all.push(await local.store.content(ticker, today))
-  const shared = JSON.stringify([madeBy(local), columns.map(({ name }) => name), filter, own, all])
-  return async ticker => {
-    const content = await local.store.content(ticker, today)
-    return createHash('sha256').update(shared).update(String(content)).digest('hex')
+  const names = columns.map(({ name }) => name)
+  const shared = JSON.stringify([version(), DEFINITIONS_VERSION, local.asOf, names, filter, own, all])
+  return async tickers => {
+    const hash = createHash('sha256').update(shared)
+    for (const ticker of tickers) hash.update(`${ticker} ${await local.store.content(ticker, today)}\n`)
+    return hash.digest('hex')
   }
 }
 
-function madeBy({ asOf }: Local): Pick<Manifest, 'version' | 'definitions' | 'as_of'> {
-  return { version: version(), definitions: DEFINITIONS_VERSION, as_of: asOf === null ? null : formatDay(asOf) }
-}
-
-function fileOf(table: ExportTable, ticker: string): string {
-  return join(table, `ticker=${ticker}.parquet`)
-}
-
-/** null for a file that is not there. */
-function textIn(path: string): string | null {
-  return existsSync(path) ? readFileSync(path, 'utf8') : null
-}
-
-/** null for a file that is not there. */
-function sizeOf(path: string): number | null {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? null
-}
-
-/** The manifest of a folder; an empty one for a new folder. Throws InvalidParameter, and BadData for a damaged one. */
-function manifestIn(folder: string, named: string): Pick<Manifest, 'tables'> {
-  const path = join(folder, MANIFEST)
-  if (!existsSync(path)) {
-    if (!existsSync(folder) || (statSync(folder).isDirectory() && readdirSync(folder).length === 0))
-      return { tables: {} }
-    throw wrong('write', `${quoted(named)} is there, and no folder of such files; name another.`, { value: named })
-  }
-  const damaged = new BadData({ file: path }, 'it is not as bands writes it; name another folder, or remove this one')
-  try {
-    const manifest: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    if (!isMapping(manifest) || manifest.schema !== 'bands.parquet/1' || !isMapping(manifest.tables)) throw damaged
-    return manifest as unknown as Manifest
-  } catch (cause) {
-    throw cause instanceof BadData ? cause : damaged
+async function stageFiles(
+  local: Local,
+  {
+    table,
+    filter,
+    layout,
+    pending,
+    onTicker,
+  }: Pick<Table, 'table' | 'filter' | 'layout'> & Required<Pick<PartitionOptions, 'onTicker'>> & { pending: Job[] },
+  files: StagedFiles,
+): Promise<void> {
+  const tasks = pending.flatMap(job => inTasks(job.tickers).map(tickers => ({ job, tickers })))
+  const grouped = { table, filter, byYear: layout.partition_by === 'year' }
+  let [next, done] = [0, 0]
+  for await (const groups of exportGroups(
+    local,
+    grouped,
+    tasks.map(({ tickers }) => tickers),
+  )) {
+    const { job, tickers } = tasks[next++]!
+    done += tickers.length
+    onTicker(tickers[0]!, done)
+    if (job.path !== null) files.open(job.path, job.source)
+    for (const { year, group } of groups) {
+      const path = job.path ?? `${table}/year=${year}/part.parquet`
+      files.open(path, job.source)
+      files.add(path, group)
+    }
+    if (tasks[next]?.job !== job) files.end()
   }
 }
 
-/** Views with the names of JSON: `returns['5d']` next to the column return_5d. */
-function viewsOf(tables: Manifest['tables']): string {
-  const views = Object.entries(tables).map(([table, { columns }]) => viewOf(table, columns, `'${table}/*.parquet'`))
-  return `-- In this folder: duckdb -init ${VIEWS}\n${views.join('')}`
-}
+/** Files that wait for their places. */
+class StagedFiles {
+  readonly made = new Map<string, ListedFile>()
+  readonly #folder: string
+  readonly #columns: readonly ParquetColumn[]
+  readonly #open = new Map<
+    string,
+    { handle: number; file: ParquetFile; source: string; bytes: number; hash: ReturnType<typeof createHash> }
+  >()
 
-/** @param from the files, as SQL */
-function viewOf(table: string, columns: readonly string[], from: string): string {
-  const structs = structsOf(columns).map(({ name, text }) => `  ${text} AS ${name}`)
-  return `CREATE OR REPLACE VIEW ${table} AS SELECT ${['*', ...structs].join(',\n')}\nFROM read_parquet(${from});\n`
-}
+  constructor(folder: string, columns: readonly ParquetColumn[]) {
+    this.#folder = folder
+    this.#columns = columns
+  }
 
-/** What JSON has by window, made of the columns of a window each. */
-export function structsOf(columns: readonly string[]): { name: string; text: string }[] {
-  return Object.entries(WINDOW_PREFIX).flatMap(([key, prefix]) => {
-    const windows = columns.filter(name => name.startsWith(prefix) && /\d[dw]$/.test(name))
-    const inner = (name: string): string => (key === 'performance' ? `{'performance': "${name}"}` : `"${name}"`)
-    const parts = windows.map(name => `'${name.slice(prefix.length)}': ${inner(name)}`)
-    return parts.length === 0
-      ? []
-      : [{ name: key === 'performance' ? 'aftermath' : key, text: `{${parts.join(', ')}}` }]
-  })
-}
+  /** Does nothing for an open file. */
+  open(path: string, source: string): void {
+    if (this.#open.has(path)) return
+    const place = this.#place(path)
+    try {
+      mkdirSync(dirname(place), { recursive: true })
+      const handle = openSync(place, 'w')
+      this.#open.set(path, {
+        handle,
+        file: new ParquetFile(this.#columns),
+        source,
+        bytes: 0,
+        hash: createHash('sha256'),
+      })
+    } catch (cause) {
+      refuse(place, cause)
+    }
+  }
 
-/** A view in SQL, and the files that it reads. */
-export interface FolderView {
-  table: ExportTable
-  view: string
-  files: readonly string[]
-}
+  add(path: string, group: EncodedGroup): void {
+    this.#write(path, this.#open.get(path)!.file.add(group))
+  }
 
-/** The views of a folder, each over the files that its list names. */
-export function viewsIn(named: string): FolderView[] {
-  const folder = resolve(named)
-  const { tables } = manifestIn(folder, named)
-  return EXPORT_TABLES.flatMap(table => {
-    const { columns = [], tickers = {} } = tables[table] ?? {}
-    const files = Object.keys(tickers).map(ticker => join(folder, fileOf(table, ticker)))
-    return files.length === 0 ? [] : [{ table, view: viewOf(table, columns, sqlList(files)), files }]
-  })
-}
+  /** Completes the open files. */
+  end(): void {
+    for (const [path, open] of this.#open) {
+      this.#write(path, open.file.end())
+      closeSync(open.handle)
+      this.#open.delete(path)
+      const { file, bytes, hash, source } = open
+      this.made.set(path, { rows: file.rows, bytes, sha256: hash.digest('hex'), source })
+    }
+  }
 
-/** A list of texts in SQL. */
-export function sqlList(texts: readonly string[]): string {
-  return `[${texts.map(text => `'${text.replaceAll("'", "''")}'`).join(', ')}]`
+  /** Removes everything that still waits. */
+  drop(): void {
+    for (const { handle } of this.#open.values()) closeSync(handle)
+    for (const path of [...this.#open.keys(), ...this.made.keys()]) rmSync(this.#place(path), { force: true })
+  }
+
+  #place(path: string): string {
+    return join(this.#folder, stagedPath(path))
+  }
+
+  #write(path: string, bytes: Uint8Array): void {
+    const open = this.#open.get(path)!
+    try {
+      for (let at = 0; at < bytes.length; ) at += writeSync(open.handle, bytes, at)
+    } catch (cause) {
+      refuse(this.#place(path), cause)
+    }
+    open.bytes += bytes.length
+    open.hash.update(bytes)
+  }
 }

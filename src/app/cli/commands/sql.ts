@@ -10,8 +10,8 @@ import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import type { SqlAnswer, SqlColumn, SqlSession } from '../duckdb.js'
 import { type Row, writeRows } from '../formats.js'
+import { structsOf } from '../manifest.js'
 import type { Answer } from '../output.js'
-import { structsOf } from '../partitions.js'
 
 const LIMITED = { limit: withDefault(COUNT, 20, 'rows of a table, or all; other outputs have every row') }
 
@@ -57,19 +57,31 @@ async function openViews(
   session: SqlSession,
   tables: readonly ExportTable[],
 ): Promise<void> {
-  const { viewsIn, writePartitions } = await import('../partitions.js')
+  const [{ namedFolder, viewsIn }, { writePartitions }] = await Promise.all([
+    import('../manifest.js'),
+    import('../partitions.js'),
+  ])
   const local = await context.local()
-  const folder = args.text('folder') ?? folderOf(context)
+  const folder = namedFolder(args.text('folder') ?? folderOf(context), 'folder')
   context.endTidily()
   const found = { written: 0, removed: 0 }
   for (const table of tables) {
     const onTicker = (ticker: string, done: number): void =>
       context.step(() => `${table}  ${ticker}  ${count(done, 'ticker')}`)
-    const { written, removed } = await writePartitions(local, table, {}, { folder, onTicker })
+    const { written, removed } = await writePartitions(
+      local,
+      table,
+      {},
+      {
+        folder,
+        ...{ partition_by: 'ticker', partitions: null },
+        onTicker,
+      },
+    )
     found.written += written
     found.removed += removed
   }
-  if (found.written > 0) await context.remark(`wrote ${count(found.written, 'file')} to ${folder}`)
+  if (found.written > 0) await context.remark(`wrote ${count(found.written, 'file')} to ${folder.named}`)
   await session.addViews(viewsIn(folder).filter(({ table }) => tables.includes(table)))
 }
 

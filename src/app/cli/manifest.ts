@@ -1,0 +1,248 @@
+import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join, posix, relative, resolve } from 'node:path'
+import { BadData, Busy, type InvalidParameter, quoted, remedy, wrong } from '../../core/errors.js'
+import { WINDOW_PREFIX } from '../../core/model/event.js'
+import { isMapping } from '../../core/params/arguments.js'
+import { EXPORT_TABLES, type ExportTable } from '../../data/local/export.js'
+
+/**
+ * The list of a folder of Parquet files, and how a run replaces it. New files wait under names that no engine reads.
+ * NEXT names them; from its writing on the new files replace the old ones, and MANIFEST is missing until all did. A run
+ * that was killed before that leaves the old folder; the next run finishes a later one.
+ */
+const MANIFEST = 'manifest.json'
+const NEXT = 'manifest.next.json'
+const VIEWS = 'views.sql'
+const SCHEMA = 'bands.parquet/2'
+
+/** What decides which rows a file has. */
+export interface Layout {
+  partition_by: 'ticker' | 'year'
+  /** The number of files by ticker; null: each ticker has one. */
+  partitions: number | null
+}
+
+/** One file, by its path in the folder. */
+export interface ListedFile {
+  rows: number
+  bytes: number
+  sha256: string
+  /** A hash of everything that its rows are made from. */
+  source: string
+}
+
+/** A table as its last export wrote it. */
+export interface ListedTable extends Layout {
+  /** The version of bands that wrote it. */
+  version: string
+  definitions: string
+  /** The day of the newest bar, or the one that --as-of names. */
+  as_of: string | null
+  /** The hash of the data, as in X-Bands-Data of a server. */
+  data: string
+  columns: string[]
+  rows: number
+  files: Record<string, ListedFile>
+}
+
+export type Tables = Partial<Record<ExportTable, ListedTable>>
+
+/** A folder as a command line names it. */
+export interface NamedFolder {
+  path: string
+  named: string
+  option: 'write' | 'folder'
+}
+
+export function namedFolder(named: string, option: NamedFolder['option']): NamedFolder {
+  return { path: resolve(named), named, option }
+}
+
+/** @param words after the name of the folder; the line to type names another */
+export function otherFolder({ named, option }: NamedFolder, words: string, ending = '2'): InvalidParameter {
+  const other = `${named.replace(/[\\/]+$/, '')}-${ending}`
+  return wrong(
+    option,
+    `${quoted(named)} ${words}; name another folder.`,
+    { value: named },
+    {
+      remedy: remedy('export', [], { [option]: other }, true),
+    },
+  )
+}
+
+/** A change that is being made. */
+interface Next {
+  tables: Tables
+  /** Where new files wait, and their places. */
+  staged: [from: string, to: string][]
+  removed: string[]
+}
+
+/**
+ * The tables of a folder; none for a new folder. Finishes what a killed run had begun, and removes files that it left.
+ * Throws InvalidParameter for a folder of other files, BadData for a damaged list.
+ */
+export function openFolder(named: NamedFolder): Tables {
+  const folder = named.path
+  if (existsSync(join(folder, NEXT))) replaceFiles(folder, JSON.parse(readFileSync(join(folder, NEXT), 'utf8')) as Next)
+  const tables = tablesIn(named)
+  for (const table of EXPORT_TABLES) {
+    for (const path of filesUnder(folder, table)) {
+      const [, pid] = /\.(\d+)\.tmp$/.exec(path) ?? []
+      if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(folder, path), { force: true })
+      if (path.endsWith('.parquet') && tables[table]?.files[path] === undefined)
+        throw otherFolder(named, `has ${path}, which is no file of this export`)
+    }
+  }
+  return tables
+}
+
+/** Paths in the folder. */
+function filesUnder(folder: string, table: ExportTable): string[] {
+  const path = join(folder, table)
+  if (!existsSync(path)) return []
+  const entries = readdirSync(path, { withFileTypes: true, recursive: true })
+  const files = entries.filter(entry => !entry.isDirectory())
+  return files.map(({ parentPath, name }) => relative(folder, join(parentPath, name)).replaceAll('\\', '/'))
+}
+
+/** This process is not: what it left is of an earlier one. */
+function isRunning(pid: number): boolean {
+  try {
+    return pid !== process.pid && process.kill(pid, 0)
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** Where the bytes of a file wait; neither `*.parquet` nor an engine that reads a whole folder finds it. */
+export function stagedPath(path: string): string {
+  return posix.join(posix.dirname(path), `.${posix.basename(path)}.${process.pid}.tmp`)
+}
+
+/** Replaces files, then the list. Throws Busy while another run does. */
+export function changeFolder(folder: string, next: Next): void {
+  if (next.staged.length === 0 && next.removed.length === 0) {
+    writeLists(folder, next.tables)
+    return
+  }
+  if (existsSync(join(folder, NEXT))) throw busy(folder)
+  writeWhole(folder, NEXT, JSON.stringify(next))
+  replaceFiles(folder, next)
+}
+
+function busy(folder: string): Busy {
+  return new Busy(`another export is writing ${folder}; try again when it has ended`)
+}
+
+/** Does nothing twice: a run that was killed may have replaced some files. */
+function replaceFiles(folder: string, { tables, staged, removed }: Next): void {
+  rmSync(join(folder, MANIFEST), { force: true })
+  for (const [from, to] of staged) if (existsSync(join(folder, from))) renameSync(join(folder, from), join(folder, to))
+  for (const path of removed) {
+    rmSync(join(folder, path), { force: true })
+    const year = join(folder, posix.dirname(path))
+    if (path.split('/').length > 2 && existsSync(year) && readdirSync(year).length === 0) rmdirSync(year)
+  }
+  writeLists(folder, tables)
+  rmSync(join(folder, NEXT), { force: true })
+}
+
+/** A list that is the same is not written again. */
+function writeLists(folder: string, tables: Tables): void {
+  writeWhole(folder, VIEWS, viewsOf(tables))
+  writeWhole(folder, MANIFEST, `${JSON.stringify({ schema: SCHEMA, tables }, null, 1)}\n`)
+}
+
+/** A reader finds the old text or the new one. */
+function writeWhole(folder: string, name: string, text: string): void {
+  const path = join(folder, name)
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) return
+  const waiting = join(folder, stagedPath(name))
+  writeFileSync(waiting, text)
+  renameSync(waiting, path)
+}
+
+/** Throws InvalidParameter for a folder of other files, BadData for a damaged list, Busy while another run changes it. */
+export function tablesIn(named: NamedFolder): Tables {
+  const folder = named.path
+  const path = join(folder, MANIFEST)
+  if (!existsSync(path)) {
+    if (existsSync(join(folder, NEXT))) throw busy(folder)
+    if (!existsSync(folder) || (statSync(folder).isDirectory() && readdirSync(folder).length === 0)) return {}
+    throw otherFolder(named, 'is there, and is no folder of such files')
+  }
+  const damaged = new BadData({ file: path }, 'it is not as bands writes it; name another folder, or remove this one')
+  try {
+    const manifest: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    if (!isMapping(manifest) || !isMapping(manifest.tables)) throw damaged
+    if (manifest.schema === SCHEMA) return manifest.tables as Tables
+    if (manifest.schema !== 'bands.parquet/1') throw damaged
+    return olderTables(folder, manifest.tables as Tables)
+  } catch (cause) {
+    throw cause instanceof BadData ? cause : damaged
+  }
+}
+
+/** The list of an older version: all its files are written again. */
+function olderTables(folder: string, tables: Tables): Tables {
+  const unknown = { rows: 0, bytes: -1, sha256: '', source: '' }
+  const layout = { partition_by: 'ticker', partitions: null } as const
+  const head = { version: '', definitions: '', as_of: null, data: '', rows: 0 }
+  const named = Object.keys(tables) as ExportTable[]
+  return Object.fromEntries(
+    named.map(table => {
+      const files = Object.fromEntries(filesUnder(folder, table).map(path => [path, unknown]))
+      return [table, { ...head, ...layout, columns: tables[table]!.columns, files }]
+    }),
+  )
+}
+
+/** Views with the names of JSON: `returns['5d']` next to the column return_5d. */
+function viewsOf(tables: Tables): string {
+  const views = Object.entries(tables).map(([table, { columns, partition_by: by }]) =>
+    viewOf(table, columns, by === 'year' ? `'${table}/*/*.parquet', hive_partitioning = true` : `'${table}/*.parquet'`),
+  )
+  return `-- In this folder: duckdb -init ${VIEWS}\n${views.join('')}`
+}
+
+/** @param from the files, as SQL */
+function viewOf(table: string, columns: readonly string[], from: string): string {
+  const structs = structsOf(columns).map(({ name, text }) => `  ${text} AS ${name}`)
+  return `CREATE OR REPLACE VIEW ${table} AS SELECT ${['*', ...structs].join(',\n')}\nFROM read_parquet(${from});\n`
+}
+
+/** What JSON has by window, made of the columns of a window each. */
+export function structsOf(columns: readonly string[]): { name: string; text: string }[] {
+  return Object.entries(WINDOW_PREFIX).flatMap(([key, prefix]) => {
+    const windows = columns.filter(name => name.startsWith(prefix) && /\d[dw]$/.test(name))
+    const inner = (name: string): string => (key === 'performance' ? `{'performance': "${name}"}` : `"${name}"`)
+    const parts = windows.map(name => `'${name.slice(prefix.length)}': ${inner(name)}`)
+    return parts.length === 0
+      ? []
+      : [{ name: key === 'performance' ? 'aftermath' : key, text: `{${parts.join(', ')}}` }]
+  })
+}
+
+/** A view in SQL, and the files that it reads. */
+export interface FolderView {
+  table: ExportTable
+  view: string
+  files: readonly string[]
+}
+
+/** The views of a folder, each over the files that its list names. */
+export function viewsIn(named: NamedFolder): FolderView[] {
+  const tables = tablesIn(named)
+  return EXPORT_TABLES.flatMap(table => {
+    const { columns = [], files: own = {} } = tables[table] ?? {}
+    const files = Object.keys(own).map(file => join(named.path, file))
+    return files.length === 0 ? [] : [{ table, view: viewOf(table, columns, sqlList(files)), files }]
+  })
+}
+
+/** A list of texts in SQL. */
+export function sqlList(texts: readonly string[]): string {
+  return `[${texts.map(text => `'${text.replaceAll("'", "''")}'`).join(', ')}]`
+}
