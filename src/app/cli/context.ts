@@ -219,7 +219,7 @@ export class Context {
   /** A document of an answer, with the definitions of the user's own fields, by hash, and of the user's conditions. */
   withOwnNames(document: unknown): unknown {
     const isObject = typeof document === 'object' && document !== null && !Array.isArray(document)
-    if (!isObject) return document
+    if (!isObject || this.#own.size + this.#conditions.size === 0) return document
     return {
       ...document,
       ...(this.#own.size > 0 && { own_fields: Object.fromEntries(this.#own) }),

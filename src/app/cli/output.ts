@@ -33,7 +33,7 @@ interface Writing {
 export async function write(answer: Answer, { format, raw, out, screen }: Writing, style: Style = {}) {
   const plain = spelledOut(out)
   if (format === 'json') {
-    for (const text of out.terminal ? [json(answer.document, true)] : inPieces(answer.document)) await plain.write(text)
+    for (const text of out.terminal ? [json(answer.document, true)] : inPieces(answer)) await plain.write(text)
     return
   }
   if (format === 'ndjson' || format === 'csv') {
@@ -54,28 +54,44 @@ export function json(document: unknown, pretty: boolean): string {
 const PIECE = 5_000
 
 /** The compact text of `json` in pieces, so that long lists are never in memory as one text. */
-function* inPieces(document: unknown): Generator<string> {
-  if (typeof document !== 'object' || document === null || !Object.values(document).some(isLong)) {
+function* inPieces({ document, long = [] }: Answer): Generator<string> {
+  if (typeof document !== 'object' || document === null || Array.isArray(document)) {
     yield json(document, false)
     return
   }
   let text = '{'
-  for (const [name, value] of Object.entries(document)) {
+  for (const name of Object.keys(document)) {
+    const value = long.find(({ key }) => key === name)?.each?.() ?? (document as Row)[name]
     const own = isLong(value) ? '[' : JSON.stringify(value)
     if (own === undefined) continue
     text += `${text.endsWith('{') ? '' : ','}${JSON.stringify(name)}:${own}`
     if (!isLong(value)) continue
-    for (let from = 0; from < value.length; from += PIECE) {
-      yield from === 0 ? text : ','
-      yield JSON.stringify(value.slice(from, from + PIECE)).slice(1, -1)
+    for (const piece of piecesOf(value)) {
+      yield text
+      yield JSON.stringify(piece).slice(1, -1)
+      text = ','
     }
-    text = ']'
+    text = text === ',' ? ']' : `${text}]`
   }
   yield `${text}}\n`
 }
 
-function isLong(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value) && value.length > PIECE
+function* piecesOf(items: Iterable<unknown>): Generator<unknown[]> {
+  let piece: unknown[] = []
+  for (const item of items) {
+    if (piece.length === PIECE) {
+      yield piece
+      piece = []
+    }
+    piece.push(item)
+  }
+  if (piece.length > 0) yield piece
+}
+
+/** A list that is made on demand, or has many items. */
+function isLong(value: unknown): value is Iterable<unknown> {
+  if (Array.isArray(value)) return value.length > PIECE
+  return typeof value === 'object' && value !== null && Symbol.iterator in value
 }
 
 /** How an answer is written. */

@@ -131,9 +131,9 @@ export async function writeTable(
 
 /** A result for people: the verdict, the question, the tables, the notes, and how it was computed. */
 export function resultOf(found: Description, records: Records): Described {
-  const { document, heading, assumed, sections, answer, warnings } = found
+  const { document, long, heading, assumed, sections, answer, warnings } = found
   const paragraphs = [{ heading: [answer], parts: [{ phrases: heading }] }, ...sections]
-  return { document, ...records, paragraphs, notes: warnings.filter(one => one !== answer), method: assumed }
+  return { document, long, ...records, paragraphs, notes: warnings.filter(one => one !== answer), method: assumed }
 }
 
 /** Shows a result in the requested detail. */

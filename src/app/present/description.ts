@@ -41,6 +41,8 @@ export interface LongList {
   keep: 'first' | 'last'
   /** The option that writes the full list. */
   whole: string
+  /** The entries one by one, of a list that takes too much memory. */
+  each?(): Iterable<unknown>
 }
 
 /** A result for machines: one object a row, and which of its values are the columns of CSV, nested keys joined by `_`. */
@@ -52,6 +54,7 @@ export interface Records {
 /** An answer of the terminal, described once: as a document and as records for machines, and for people. */
 export interface Described extends Records {
   document: unknown
+  long?: readonly LongList[]
   paragraphs: readonly (Paragraph | Section)[]
   /** Shown in full, the gravest first. */
   warnings?: readonly string[]

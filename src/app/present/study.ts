@@ -1,4 +1,5 @@
 import { count, returnText, whole } from '../../core/numbers.js'
+import { eachOccurrence } from '../../research/study/event-study.js'
 import { type EventStudy, LEAST_UNITS, type StudyWindow } from '../../research/study/result.js'
 import { independentText, studyAnswer } from './answer.js'
 import type { PriceChart } from './chart.js'
@@ -10,6 +11,7 @@ import {
   type Description,
   type Estimates,
   type Fact,
+  type Part,
   pageNote,
   type Section,
   section,
@@ -67,7 +69,7 @@ export function describeStudy(study: EventStudy, prices: readonly PriceChart[] =
     ]),
     // Without an event, a terminal has nothing to show.
     sections: study.events > 0 ? sections : sections.map(section => ({ ...section, on: 'page' })),
-    long: [{ key: 'occurrences', keep: 'last', whole: EVERY.occurrences }],
+    long: [{ key: 'occurrences', keep: 'last', whole: EVERY.occurrences, each: () => eachOccurrence(study) }],
   }
 }
 
@@ -307,14 +309,20 @@ const SPREAD: readonly Column<StudyWindow>[] = [
 ]
 
 function occurrencesSection(study: EventStudy): Section {
+  const head = { id: 'events', folded: true, title: 'The events', short: 'Events', on: 'page' } as const
+  // Made only for a page: the table of a market takes gigabytes.
+  return Object.defineProperty({ ...head, parts: [] }, 'parts', { get: () => occurrenceParts(study), enumerable: true })
+}
+
+function occurrenceParts(study: EventStudy): Part[] {
   const { tickers, occurrences } = study
   const entered = new Set(occurrences.map(({ ticker }) => ticker))
   const without = tickers.filter(ticker => !entered.has(ticker)).length
   const which = `${count(occurrences.length, 'event')} of ${count(tickers.length, 'ticker')}${without > 0 ? `, ${without} of them without any` : ''}`
-  return section({ id: 'events', folded: true, title: 'The events', short: 'Events', on: 'page' }, [
+  return [
     pageNote(
       `${which}. Returns are from the close of the event to the close of the window's last bar; where there is none, the window has not elapsed.`,
     ),
     { table: occurrencesTable(study) },
-  ])
+  ]
 }

@@ -17,6 +17,7 @@ import {
   tickerBars,
   type Workers,
 } from '../../core/source.js'
+import { sum } from '../../core/statistics/moments.js'
 import { judgeAll } from '../../core/statistics/verdict.js'
 import { inOrder } from '../../data/threads.js'
 import { type CellSpec, cellTrial, leastByLog, noteAndCompare, type RunInLog } from '../trials.js'
@@ -29,7 +30,7 @@ import {
   samplingOf,
   type UncorrectedWindow,
 } from './result.js'
-import { forwardReturns } from './signals.js'
+import { returnAfter } from './signals.js'
 import { extremesAfter, type Subject, subjectsOf } from './subject.js'
 import { type Cell, type Material, studyWindow } from './window.js'
 import { assumptionsOf, hintsOf, warningsOf } from './words.js'
@@ -101,14 +102,23 @@ function withVerdicts(
   })
 }
 
+/** The occurrences of each study, one by one. */
+const MADE = new WeakMap<EventStudy, () => Iterable<Occurrence>>()
+
 /** Builds the occurrences on first access: a market has hundreds of thousands, and a table shows none. */
-function withOccurrences(study: EventStudy, occurrences: () => Occurrence[]): EventStudy {
+function withOccurrences(study: EventStudy, occurrences: () => Iterable<Occurrence>): EventStudy {
   const put = (value: Occurrence[]): Occurrence[] => {
     Object.defineProperty(study, 'occurrences', { value, writable: true, enumerable: true, configurable: true })
     return value
   }
-  const made = { get: () => put(occurrences()), set: put, enumerable: true, configurable: true }
+  const made = { get: () => put([...occurrences()]), set: put, enumerable: true, configurable: true }
+  MADE.set(study, occurrences)
   return Object.defineProperty(study, 'occurrences', made)
+}
+
+/** The occurrences of a study one by one: all of a market as objects take gigabytes. */
+export function eachOccurrence(study: EventStudy): Iterable<Occurrence> {
+  return MADE.get(study)?.() ?? study.occurrences
 }
 
 /** Reads everything that the study needs. */
@@ -194,23 +204,26 @@ function trialOf({ tickers, filter }: StudyQuery, range: Range, { window, sharpe
 }
 
 /** Every event with its later returns, by date and then by ticker. */
-function occurrencesOf(subjects: readonly Subject[], horizons: readonly number[]): Occurrence[] {
-  const dated = subjects.flatMap(subject => {
-    const returns = horizons.map(horizon => forwardReturns(subject.prices, horizon))
-    return Array.from(subject.signals.bars, (bar, i) => ({
-      day: subject.prices.series.days[bar]!,
-      occurrence: occurrenceOf(subject, i, horizons, returns),
-    }))
+function* occurrencesOf(subjects: readonly Subject[], horizons: readonly number[]): Generator<Occurrence> {
+  const counts = subjects.map(({ signals }) => signals.bars.length)
+  const total = sum(counts)
+  const [subjectOf, eventOf, order] = [new Int32Array(total), new Int32Array(total), new Float64Array(total)]
+  let n = 0
+  subjects.forEach(({ prices, signals: { bars } }, at) => {
+    for (let i = 0; i < bars.length; i++, n++) {
+      subjectOf[n] = at
+      eventOf[n] = i
+      // Numbers whose order is that of the days, and on one day that of the events.
+      order[n] = prices.series.days[bars[i]!]! * total + n
+    }
   })
-  return dated.sort((a, b) => a.day - b.day).map(({ occurrence }) => occurrence)
+  for (const key of order.sort()) {
+    const event = key - Math.floor(key / total) * total
+    yield occurrenceOf(subjects[subjectOf[event]!]!, eventOf[event]!, horizons)
+  }
 }
 
-function occurrenceOf(
-  subject: Subject,
-  i: number,
-  horizons: readonly number[],
-  returns: readonly Float64Array[],
-): Occurrence {
+function occurrenceOf(subject: Subject, i: number, horizons: readonly number[]): Occurrence {
   const { ticker, prices, states, signals } = subject
   const bar = signals.bars[i]!
   const flips = signals.flips[i]!
@@ -229,7 +242,7 @@ function occurrenceOf(
   }
   horizons.forEach((horizon, h) => {
     const window = windowName(horizon, prices.series.timeframe)
-    const followed = returns[h]![bar]!
+    const followed = returnAfter(prices, bar, horizon)
     const elapsed = !Number.isNaN(followed)
     const { mfe, mae } = extremesAfter(subject, i, h)
     found.returns[window] = elapsed ? followed : null
