@@ -79,7 +79,7 @@ it('writes only the chunks that differ', async () => {
     DEFINITIONS_VERSION,
   )
   // No band changed on that bar.
-  const ends = ['daily,calendar,2', 'daily,outcomes,2', 'daily,prices,2', 'weekly,calendar,0', 'weekly,outcomes,0']
+  const ends = ['daily,calendar,3', 'daily,outcomes,3', 'daily,prices,3', 'weekly,calendar,1', 'weekly,outcomes,1']
   expect(written()).toEqual(ends)
 })
 

@@ -1,7 +1,7 @@
 import { countUpTo, type Day } from '../../core/model/day.js'
 import { type FieldColumns, type FieldRecord, recordIn, recordsIn } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
-import { CHUNK, chunkOf, decodeCalendar, decodeEvents, decodeHeads, decodeOutcomes, HASH } from './codec.js'
+import { chunkOf, decodeCalendar, decodeEvents, decodeHeads, decodeOutcomes, HASH } from './codec.js'
 import {
   BAR_PARTS,
   type ChunkList,
@@ -231,8 +231,8 @@ export function packedEndBefore(
     if (all.length !== count) throw damaged(at, chunkDamage(name, part, all.length > count))
     return all.map((row, i) => checkedChunk(at, name, part, row, { hashes: hashes[part]!, chunk: chunk + i }))
   }
-  const outcomes = since[name.timeframe] % CHUNK === 0 ? null : of('outcomes', own)[0]!
-  return { fields: series.fields, hashes: series.chunks, first, events: of('events', first), outcomes }
+  const { bars, fields, chunks } = series
+  return { bars, fields, hashes: chunks, first, events: of('events', first), outcomes: of('outcomes', own) }
 }
 
 /** The stored rows of a ticker with bars, read on first use. */

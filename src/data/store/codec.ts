@@ -13,29 +13,49 @@ import type { Calendar, FieldHead, PackedEnd } from './store.js'
 /**
  * Columns as blobs, one chunk of bars at a time. A chunk holds the typed arrays of its bars, one after another:
  * little-endian, widest numbers first. The number of bars follows from the blob's length, so no separate count can
- * disagree. New bars change only the last chunk: a return is stored in the chunk where its window ends.
+ * disagree. A return is stored in the chunk where its window ends, so that new bars change only the last chunks.
  */
 
-/** Bars in a chunk. */
+/** Bars in a chunk, except the last ones. */
 export const CHUNK = 256
 
-/** The number of the chunk that a bar is in. */
+/** The most bars in the last chunk: a new bar changes only that one, until it is full. */
+export const LAST = 32
+
+/** The number of the chunk of 256 bars that a bar is in. */
 export function chunkOf(bar: number): number {
   return Math.floor(bar / CHUNK)
 }
 
-export function chunkCount(bars: number): number {
-  return Math.ceil(bars / CHUNK)
+/** The bars at which chunks end: 256 each, then one with some times 32, and the rest. 340 → 256, 320, 340 */
+export function chunkEnds(bars: number): number[] {
+  const ends: number[] = []
+  for (let end = CHUNK; end <= bars; end += CHUNK) ends.push(end)
+  const others = bars % CHUNK
+  if (others > LAST) ends.push(bars - ((others - 1) % LAST) - 1)
+  if (others > 0) ends.push(bars)
+  return ends
+}
+
+/** The same of stored chunks. Up to schema 9 all bars after the chunks of 256 were in one. */
+export function storedEnds(bars: number, chunks: number): number[] {
+  const ends = chunkEnds(bars)
+  return chunks === ends.length ? ends : [...ends.filter(end => end % CHUNK === 0), bars]
 }
 
 type Column = Float64Array | Int32Array | Uint8Array
 
-/** The chunks of columns of one length, from one of them on. */
-function cut(columns: readonly Column[], bars: number, first: number): Buffer[] {
-  const chunks: Buffer[] = []
-  for (let from = first * CHUNK; from < bars; from += CHUNK)
-    chunks.push(joined(columns.map(column => column.subarray(from, from + CHUNK))))
-  return chunks
+/** The first and last bar (not included) of the chunks from one on. */
+function boundsOf(bars: number, first: number): [from: number, to: number][] {
+  const ends = chunkEnds(bars)
+  return ends.slice(first).map((end, i) => [ends[first + i - 1] ?? 0, end])
+}
+
+/** The chunks of columns of one length, from one of them on. @param begin the bar that the columns begin with */
+function cut(columns: readonly Column[], bars: number, first: number, begin = 0): Buffer[] {
+  return boundsOf(bars, first).map(([from, to]) =>
+    joined(columns.map(column => column.subarray(from - begin, to - begin))),
+  )
 }
 
 /** Number of bars in some chunks. @param width bytes per bar */
@@ -92,32 +112,36 @@ export function decodeCalendar(timeframe: Timeframe, chunks: readonly Buffer[]):
   return { days, known }
 }
 
-/** The close of each bar, and the rank of the return over each window that ended on it. */
+/**
+ * The close of each bar, and the rank of the return over each window that ended on it.
+ * @param stored chunks from the same bar on, whose ranks before bar `since` stay
+ */
 export function encodeOutcomes(
   { close }: Series,
   { ranks }: Pick<Outcomes, 'ranks'>,
   timeframe: Timeframe,
   first = 0,
+  stored?: { chunks: readonly Uint8Array[]; since: number },
 ): Buffer[] {
-  const from = first * CHUNK
+  const from = chunkEnds(close.length)[first - 1] ?? 0
+  const before = stored && decodeEnded(timeframe, stored.chunks.map(asBuffer))
   const ended = TIMEFRAMES[timeframe].windows.map((window, w) => {
     const column = new Int32Array(Math.max(0, close.length - from)).fill(-1)
     const begin = Math.max(from, window)
     if (close.length > begin) column.set(ranks[w]!.subarray(begin - window, close.length - window), begin - from)
+    if (before !== undefined) column.set(before[w]!.subarray(0, stored!.since - from))
     return column
   })
-  return cut([close.subarray(from), ...ended], close.length - from, 0)
+  return cut([close.subarray(from), ...ended], close.length, first, from)
 }
 
-/** Copies the ranks of the first bars from the stored chunk at the same index. */
-export function keepRanks(chunk: Buffer, stored: Uint8Array, keep: number, timeframe: Timeframe): void {
+/** The ranks of the returns that ended on each bar, by window. */
+function decodeEnded(timeframe: Timeframe, chunks: readonly Buffer[]): Int32Array[] {
   const { windows } = TIMEFRAMES[timeframe]
-  const width = 8 + 4 * windows.length
-  const [bars, before] = [chunk.length / width, stored.length / width]
-  for (let w = 0; w < windows.length; w++) {
-    const from = 8 * before + 4 * before * w
-    chunk.set(stored.subarray(from, from + 4 * keep), 8 * bars + 4 * bars * w)
-  }
+  const bars = barsIn(chunks, 8 + 4 * windows.length)
+  const ended = windows.map(() => new Int32Array(bars))
+  fill([new Float64Array(bars), ...ended], chunks)
+  return ended
 }
 
 export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]): Outcomes {
@@ -144,8 +168,7 @@ export function encodeEvents(fields: ReadonlyMap<string, FieldRecord>, bars: num
   const chunks: Buffer[] = []
   // Per field: the index of its next event and of its next run.
   const next = { event: new Int32Array(names.length), run: new Int32Array(names.length) }
-  for (let from = first * CHUNK; from < bars; from += CHUNK)
-    chunks.push(encodeChunk(names, records, next, from, Math.min(from + CHUNK, bars)))
+  for (const [from, to] of boundsOf(bars, first)) chunks.push(encodeChunk(names, records, next, from, to))
   return chunks
 }
 
@@ -228,9 +251,13 @@ export function decodeHeads(fields: string, isWanted: (field: string) => boolean
 /** The events of the last chunks, and how many of each field there are before; null where there are more than is said. */
 export function decodeTail({ fields, events }: PackedEnd): Map<string, FieldTail> | null {
   const decoding = new Decoding(decodeHeads(fields))
-  for (const chunk of events)
-    if (!decoding.add(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))) return null
+  for (const chunk of events) if (!decoding.add(asBuffer(chunk))) return null
   return decoding.tails()
+}
+
+/** The same bytes: a chunk that went through another thread is no Buffer any more. */
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 /** Columns that are filled chunk by chunk. */

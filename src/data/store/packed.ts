@@ -10,7 +10,7 @@ import {
 import type { Timeframe } from '../../core/model/terms.js'
 import { type ChunkRow, recordsOf, type StoreLocation } from './checked.js'
 import {
-  CHUNK,
+  chunkEnds,
   chunkOf,
   encodeCalendar,
   encodeEvents,
@@ -18,7 +18,7 @@ import {
   encodePrices,
   encodeUnadjusted,
   HASH,
-  keepRanks,
+  storedEnds,
 } from './codec.js'
 import { chunkHash, hashesIn, hashesOf, marksText, type Part, type SeriesName, type SeriesRow } from './content.js'
 import {
@@ -53,6 +53,8 @@ export interface PackedPart {
   chunks: readonly Buffer[]
   /** The hashes of these chunks and of all earlier ones. */
   hashes: string
+  /** Whether there are stored chunks after these, which will be deleted. */
+  isShorter?: boolean
 }
 
 export function pack({ entry, daily, weekly, stored }: TickerRecord): PackedRecord {
@@ -79,16 +81,28 @@ const NOTHING: Before = { since: 0, end: null }
 
 function barParts(ticker: string, series: Series, stored: PackedTail | undefined): PackedPart[] {
   const name = { ticker, timeframe: 'daily' } as const
+  const bars = series.days.length
   const hashes = hashesIn({ chunks: stored?.hashes ?? '{}' })
-  // If a series has unadjusted prices from now on, it stores them for all bars.
-  const firstOf = (part: Part): number => (hashes[part] === undefined ? 0 : chunkOf(stored!.since.daily))
-  const prices = firstOf('prices')
-  const paid = firstOf('unadjusted')
+  const firstOf = (part: Part): number =>
+    stored === undefined ? 0 : unchangedChunks(bars, stored.since.daily, stored.daily.bars, hashes[part])
+  const [prices, paid] = [firstOf('prices'), firstOf('unadjusted')]
   const unadjusted = encodeUnadjusted(series, paid)
   return [
     packedPart(name, 'prices', prices, encodePrices(series, prices), hashes),
     ...(unadjusted === null ? [] : [packedPart(name, 'unadjusted', paid, unadjusted, hashes)]),
   ]
+}
+
+/**
+ * The number of stored chunks that stay as they are, all before a bar: a new bar may join the last ones.
+ * @param stored how many bars are stored
+ * @param hashes of the chunks of a part; a series that has unadjusted prices from now on stores them for all bars
+ */
+function unchangedChunks(bars: number, since: number, stored: number, hashes = ''): number {
+  const [before, now] = [storedEnds(stored, hashes.length / HASH), chunkEnds(bars)]
+  let same = 0
+  while (hashes.length > same * HASH && now[same]! <= since && now[same] === before[same]) same++
+  return same
 }
 
 function marksTextOf(entry: TickerEntry, series: Series): string {
@@ -105,20 +119,22 @@ function packedSeries(
 ): PackedSeries {
   const { timeframe, days, known } = series
   const name = { ticker, timeframe }
-  const first = chunkOf(since)
   const hashes = hashesIn({ chunks: end?.hashes ?? '{}' })
-  const followed = encodeOutcomes(series, outcomes, timeframe, first)
-  if (end !== null && end.outcomes !== null) keepRanks(followed[0]!, end.outcomes, since % CHUNK, timeframe)
-  const events = encodeEvents(fields, days.length, first)
+  const firstOf = (part: Part): number =>
+    end === null ? 0 : unchangedChunks(days.length, since, end.bars, hashes[part])
+  const [dates, returns, changes] = [firstOf('calendar'), firstOf('outcomes'), firstOf('events')]
+  const stored = end === null ? undefined : { chunks: end.outcomes.slice(returns - chunkOf(since)), since }
+  const events = encodeEvents(fields, days.length, changes)
   // On most bars no band changes.
-  const same = end !== null && isSame(end.events[first - end.first], events[0]!) ? 1 : 0
+  let same = 0
+  while (end !== null && same < events.length && isSame(end.events[changes + same - end.first], events[same]!)) same++
   return {
     timeframe,
     summary: { bars: days.length, final: formatDay(known.at(-1)!), ...countsOf(fields, days.length), marks },
     parts: [
-      packedPart(name, 'calendar', first, encodeCalendar(series, timeframe, first), hashes),
-      packedPart(name, 'outcomes', first, followed, hashes),
-      packedPart(name, 'events', first + same, events.slice(same), hashes),
+      packedPart(name, 'calendar', dates, encodeCalendar(series, timeframe, dates), hashes),
+      packedPart(name, 'outcomes', returns, encodeOutcomes(series, outcomes, timeframe, returns, stored), hashes),
+      packedPart(name, 'events', changes + same, events.slice(same), hashes),
     ],
   }
 }
@@ -138,7 +154,7 @@ function packedPart(
   if (before.length < first * HASH)
     throw new RangeError(`${part}: the hashes of the chunks before ${first} are missing`)
   const hashes = before + chunks.map((columns, i) => chunkHash(name, part, first + i, columns)).join('')
-  return { part, first, chunks, hashes }
+  return { part, first, chunks, hashes, isShorter: (stored[part] ?? '').length > hashes.length }
 }
 
 /** A series with some fields replaced: its row and its events. */

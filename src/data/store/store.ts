@@ -157,16 +157,15 @@ export interface PackedTail extends Record<Timeframe, PackedEnd> {
 }
 
 export interface PackedEnd {
+  /** How many bars are stored. */
+  bars: number
   /** The heads of its fields and the hashes of its chunks, as in its row. */
   fields: string
   hashes: string
-  /**
-   * The last chunks of events, from number `first` on; and the chunk of outcomes with the bar, unless the bar is its
-   * first.
-   */
+  /** The last chunks of events, from number `first` on; and of outcomes, from the chunk of 256 bars with the bar on. */
   first: number
   events: Uint8Array[]
-  outcomes: Uint8Array | null
+  outcomes: Uint8Array[]
 }
 
 /** One ticker's bars with all that was derived from them; written as one. */

@@ -13,7 +13,7 @@ const ROWS: readonly (readonly [name: string, about: string])[] = [
   ],
   [
     'chunks',
-    'Bars, returns and events as binary columns, 256 bars a row: bands sql and bands export show them as rows.',
+    'Bars, returns and events as binary columns, at most 256 bars a row: bands sql and bands export show them as rows.',
   ],
   [
     'tickers',
@@ -28,8 +28,8 @@ const ROWS: readonly (readonly [name: string, about: string])[] = [
   ['about', 'This list.'],
 ]
 
-/** The version of the schema that brought the table. */
-const SINCE = 9
+/** The version of the schema that brought these sentences. */
+const SINCE = 10
 
 export const CREATE_ABOUT = 'CREATE TABLE about (name TEXT PRIMARY KEY, about TEXT NOT NULL) STRICT'
 

@@ -1,6 +1,6 @@
 import { remedy } from '../../../core/errors.js'
 import { parseDay } from '../../../core/model/day.js'
-import { chunkCount, decodePrices, digest, encodePrices, encodeUnadjusted, HASH } from '../codec.js'
+import { chunkEnds, decodePrices, digest, encodePrices, encodeUnadjusted, HASH } from '../codec.js'
 import {
   type BarPart,
   chunkHash,
@@ -207,13 +207,23 @@ export const MIGRATIONS: readonly Step[] = [
     add(db) {
       // What each table has, for a person
       db.exec(CREATE_ABOUT)
-      const run = (sql: string, ...values: string[]) => db.prepare(sql).run(...values)
-      putAbout({ run, all: <Row>(sql: string) => db.prepare(sql).all() as Row[] })
+      describeTables(db)
+    },
+  },
+  {
+    add(db) {
+      // The bars after the chunks of 256 are in smaller ones (codec.ts). Stored chunks stay until a bar is added to them.
+      describeTables(db)
     },
   },
 ]
 
-/** Later steps add only what no question reads, so that a file of this version answers as it is. */
+function describeTables(db: Connection): void {
+  const run = (sql: string, ...values: string[]) => db.prepare(sql).run(...values)
+  putAbout({ run, all: <Row>(sql: string) => db.prepare(sql).all() as Row[] })
+}
+
+/** Later steps change nothing in how a question reads a file of this version. */
 export const OLDEST_READ = 8
 
 /** Bars, facts and events. */
@@ -332,7 +342,7 @@ function chunkTicker(db: Connection, id: number, row: Hashed<BarsRow> | undefine
   const series = row && decodePrices([row.columns], row.unadjusted && [row.unadjusted])
   const unadjusted = series && encodeUnadjusted(series)
   const hashes: Partial<Record<BarPart, string>> = {
-    prices: series === undefined ? UNKNOWN.repeat(chunkCount(entry.bars)) : put('prices', encodePrices(series)),
+    prices: series === undefined ? UNKNOWN.repeat(chunkEnds(entry.bars).length) : put('prices', encodePrices(series)),
     ...(unadjusted && { unadjusted: put('unadjusted', unadjusted) }),
   }
   const chunks = JSON.stringify(hashes)

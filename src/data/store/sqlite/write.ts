@@ -4,6 +4,7 @@ import {
   entryRowOf,
   type Hashed,
   hashesOf,
+  type Part,
   type SeriesRow,
   writtenEntry,
   writtenSeries,
@@ -23,33 +24,56 @@ export function putRecord(db: Session, record: TickerRecord): void {
   const { entry, isTail, bars, daily, weekly } = pack(record)
   const { ticker } = entry
   const { id } = put(db, 'tickers', 'ticker', writtenEntry(entryRowOf(entry, bars)))
-  const putChunksOf = isTail ? putChunks : putPart
-  for (const part of bars) putChunksOf(db, id, 'daily', part)
-  if (!isTail && !bars.some(({ part }) => part === 'unadjusted')) putPart(db, id, 'daily', NO_UNADJUSTED)
-  if (!isTail) list(db, ticker, 'bars')
-  for (const { timeframe, summary, parts } of [daily, weekly]) {
-    for (const part of parts) putChunksOf(db, id, timeframe, part)
-    putSeriesRow(db, { id, ticker }, timeframe, { ...summary, chunks: hashesOf(parts) })
+  const rows: NewChunk[] = []
+  for (const { timeframe, parts } of [{ ...daily, parts: [...bars, ...daily.parts] }, weekly]) {
+    const chunksOf = isTail ? chunksAfter : changedChunks
+    for (const part of parts) rows.push(...chunksOf(db, id, timeframe, part))
   }
+  if (!isTail && !bars.some(({ part }) => part === 'unadjusted')) changedChunks(db, id, 'daily', NO_UNADJUSTED)
+  if (!isTail) list(db, ticker, 'bars')
+  // The last chunk of each part lies next to the others, because a new bar changes all of them.
+  for (const isLast of [false, true]) for (const row of rows) if (row.isLast === isLast) putChunk(db, id, row)
+  for (const { timeframe, summary, parts } of [daily, weekly])
+    putSeriesRow(db, { id, ticker }, timeframe, { ...summary, chunks: hashesOf(parts) })
 }
 
 type Chunks = Omit<PackedPart, 'hashes'>
 
 const NO_UNADJUSTED: Chunks = { part: 'unadjusted', first: 0, chunks: [] }
 
-function putChunks(db: Session, id: number, timeframe: Timeframe, { part, first, chunks }: Chunks): void {
-  for (let i = 0; i < chunks.length; i++) db.run(PUT_CHUNK, id, timeframe, part, first + i, chunks[i]!)
+interface NewChunk {
+  timeframe: Timeframe
+  part: Part
+  chunk: number
+  columns: Buffer
+  isLast: boolean
 }
 
-/** Writes the chunks that differ, and deletes those after them. */
-function putPart(db: Session, id: number, timeframe: Timeframe, { part, first, chunks }: Chunks): void {
-  const there = db.all<{ chunk: number; columns: Buffer }>(TAIL, id, timeframe, part, first)
+/** All chunks of a part. Deletes the stored ones after them. */
+function chunksAfter(
+  db: Session,
+  id: number,
+  timeframe: Timeframe,
+  { part, first, chunks, isShorter }: Chunks,
+): NewChunk[] {
+  if (isShorter) db.run(CUT_CHUNKS, id, timeframe, part, first + chunks.length)
+  return chunks.map((columns, i) => ({ timeframe, part, chunk: first + i, columns, isLast: i === chunks.length - 1 }))
+}
+
+/** The chunks that differ from the stored ones. Deletes those after them. */
+function changedChunks(db: Session, id: number, timeframe: Timeframe, part: Chunks): NewChunk[] {
+  const there = db.all<{ chunk: number; columns: Buffer }>(TAIL, id, timeframe, part.part, part.first)
   const stored = new Map(there.map(({ chunk, columns }) => [chunk, columns]))
+  const end = part.first + part.chunks.length
+  const isShorter = there.some(({ chunk }) => chunk >= end)
   // Compares the bytes and not the hashes, so that damaged chunks are repaired.
-  for (const [i, columns] of chunks.entries())
-    if (stored.get(first + i)?.equals(columns) !== true) db.run(PUT_CHUNK, id, timeframe, part, first + i, columns)
-  const end = first + chunks.length
-  if (there.some(({ chunk }) => chunk >= end)) db.run(CUT_CHUNKS, id, timeframe, part, end)
+  return chunksAfter(db, id, timeframe, { ...part, isShorter }).filter(
+    ({ chunk, columns }) => stored.get(chunk)?.equals(columns) !== true,
+  )
+}
+
+function putChunk(db: Session, id: number, { timeframe, part, chunk, columns }: NewChunk): void {
+  db.run(PUT_CHUNK, id, timeframe, part, chunk, columns)
 }
 
 const OF_PART = 'ticker_id = ? AND timeframe = ? AND part = ? AND chunk >= ?'
@@ -78,7 +102,7 @@ export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendme
   const series = seriesRow(db, entry, timeframe)
   const stored = (): ReturnType<typeof chunkRows> => chunkRows(db, entry, timeframe, 'events')
   const { row, part } = amended(db, { ticker, timeframe, fields }, series, stored)
-  putPart(db, entry.id, timeframe, part)
+  for (const chunk of changedChunks(db, entry.id, timeframe, part)) putChunk(db, entry.id, chunk)
   putSeriesRow(db, entry, timeframe, row)
 }
 
