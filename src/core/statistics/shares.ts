@@ -26,20 +26,36 @@ export interface ShareInterval {
  * is the Newey-West error, lag `window` - 1, of the ratio of two calendar series: the day's sum of (holds - base), and
  * the day's events.
  * With E = 0 or n_eff < 1 the cases are the event dates whose windows share no day.
- * @param days number of days of the calendar
  */
-export function shareInterval(members: readonly ShareMember[], days: number, window: number): ShareInterval {
-  const [excess, events] = [new Float64Array(days), new Float64Array(days)]
-  let held = 0
-  for (const { indices, holds, base } of members) {
-    for (let i = 0; i < indices.length; i++) {
-      const index = indices[i]!
-      events[index]!++
-      excess[index]! += holds[i]! - base
-      held += holds[i]!
-    }
+export class CalendarShare {
+  readonly #excess: Float64Array
+  readonly #events: Float64Array
+  #held = 0
+
+  /** @param days number of days of the calendar */
+  constructor(days: number) {
+    this.#excess = new Float64Array(days)
+    this.#events = new Float64Array(days)
   }
-  return intervalOf(held, excess, events, window)
+
+  /** @param holds 1 where the event counts in the share, 0 where not @param base the same share after any bar */
+  add(index: number, holds: number, base: number): void {
+    this.#events[index]!++
+    this.#excess[index]! += holds - base
+    this.#held += holds
+  }
+
+  interval(window: number): ShareInterval {
+    return intervalOf(this.#held, this.#excess, this.#events, window)
+  }
+}
+
+/** @param days number of days of the calendar */
+export function shareInterval(members: readonly ShareMember[], days: number, window: number): ShareInterval {
+  const share = new CalendarShare(days)
+  for (const { indices, holds, base } of members)
+    for (let i = 0; i < indices.length; i++) share.add(indices[i]!, holds[i]!, base)
+  return share.interval(window)
 }
 
 /**
@@ -51,8 +67,7 @@ export function dailyShare(held: Float64Array, events: Float64Array, window: num
   return intervalOf(sum(held), held, events, window)
 }
 
-/** @param excess of each day: sum of (holds - base), or of what counts in the share */
-export function intervalOf(held: number, excess: Float64Array, events: Float64Array, window: number): ShareInterval {
+function intervalOf(held: number, excess: Float64Array, events: Float64Array, window: number): ShareInterval {
   const n = sum(events)
   if (n === 0) return { share: null, low: null, high: null, independent: 0 }
   const share = held / n

@@ -1,6 +1,6 @@
 import { daysAt, indicesIn, SharedColumns, unionCalendar } from '../../core/model/calendar.js'
 import { overlap } from '../../core/statistics/counts.js'
-import { intervalOf, type ShareInterval } from '../../core/statistics/shares.js'
+import { CalendarShare, type ShareInterval } from '../../core/statistics/shares.js'
 import type { CalendarCell } from '../study/cell.js'
 import { returnAfter } from '../study/signals.js'
 import { type CalendarTime, calendarTime } from '../study/subject.js'
@@ -166,22 +166,20 @@ export function cellOf(pool: EventPool): { cell: CalendarCell; hit: ShareInterva
   const { timeline, tickers, horizon } = base
   const calendar = unionCalendar([...new Set(members.map(i => base.days[i]!))])
   const onCalendar = indicesIn(calendar, timeline.days)
-  const column = (): Float64Array => new Float64Array(calendar.length)
-  const [events, excess, hits] = [column(), column(), column()]
-  let [sum, held] = [0, 0]
+  const [events, excess] = [new Float64Array(calendar.length), new Float64Array(calendar.length)]
+  const hits = new CalendarShare(calendar.length)
+  let sum = 0
   eachEvent(pool, (i, event) => {
     const day = onCalendar[timeline.indices.get(tickers[i]!)![bars[event]!]!]!
     const value = returns[event]!
-    const gained = value > 0 ? 1 : 0
     events[day]! += 1
     excess[day]! += value - base.mean[i]!
-    hits[day]! += gained - base.hit[i]!
+    hits.add(day, Number(value > 0), base.hit[i]!)
     sum += value - base.mean[i]!
-    held += gained
   })
   const n = bars.length
   const cell = { horizon, calendar, series: { events, excess }, n, diff: sum / n }
-  return { cell, hit: intervalOf(held, hits, events, horizon) }
+  return { cell, hit: hits.interval(horizon) }
 }
 
 /** The portfolio that holds each event for the horizon, and the range of days on which it could hold something. */

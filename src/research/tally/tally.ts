@@ -2,16 +2,16 @@
 // In: a question about events, and a source.
 // Out: counts, shares and medians with intervals.
 
-import { InvalidParameter, parameter, sentence, TierRestricted } from '../../core/errors.js'
-import { indicesIn, onCommonCalendar, SharedColumns } from '../../core/model/calendar.js'
-import type { Baseline, Context, EventsQuery, PoolQuery } from '../../core/model/event.js'
-import type { History, WindowOutcomes } from '../../core/model/history.js'
-import { numbersBetween, PERFORMANCES, type Performance, UNDEFINED } from '../../core/model/series.js'
+import { InvalidParameter, parameter, sentence } from '../../core/errors.js'
+import { onCommonCalendar } from '../../core/model/calendar.js'
+import type { Context, EventsQuery, PoolQuery } from '../../core/model/event.js'
+import type { History } from '../../core/model/history.js'
+import { PERFORMANCES, type Performance, UNDEFINED } from '../../core/model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.js'
 import type { Family, TallyGrouping } from '../../core/params/studies.js'
-import type { HistoriesQuery, RunContext, Source } from '../../core/source.js'
+import type { RunContext, Source } from '../../core/source.js'
 import { overlap } from '../../core/statistics/counts.js'
-import { type ShareInterval, type ShareMember, shareInterval } from '../../core/statistics/shares.js'
+import { CalendarShare, type ShareInterval } from '../../core/statistics/shares.js'
 import { type LogComparison, noteAndCompare } from '../trials.js'
 import {
   type Base,
@@ -31,15 +31,8 @@ import {
   topShare,
 } from './base.js'
 import { type Grouping, groupingOf, orderOf, sectorsOf } from './groups.js'
-import {
-  type AnsweredRange,
-  byVocabulary,
-  type PoolInfo,
-  poolInfo,
-  type Scope,
-  scopeOf,
-  tickersInOrder,
-} from './pool.js'
+import { byVocabulary, type PoolInfo, poolInfo, type Scope, scopeOf, tickersInOrder } from './pool.js'
+import { type TickerSource, tickerSources } from './ticker-sources.js'
 import { trialsOf } from './trials.js'
 
 /** The events and tickers to count; each ticker counts once, in any order. */
@@ -146,7 +139,7 @@ interface Group {
 /** One ticker's events of a group: their rows in its columns. */
 interface Member {
   source: TickerSource
-  rows: ArrayLike<number>
+  rows: Int32Array
 }
 
 /**
@@ -162,125 +155,11 @@ function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, or
   const parts = sources.flatMap(source => {
     const { codes, name } = source.grouping
     const own = Map.groupBy(source.rows, row => codes[row]!)
-    return Array.from(own, ([code, rows]) => ({ value: name(code), source, rows }))
+    return Array.from(own, ([code, rows]) => ({ value: name(code), source, rows: Int32Array.from(rows) }))
   })
   const groups = Map.groupBy(parts, ({ value }) => value)
   const compare = byVocabulary(order)
   return Array.from(groups, ([value, members]) => ({ value, members })).sort((a, b) => compare(a.value, b.value))
-}
-
-/** The data of one ticker for a tally: columns with one row a counted event, oldest first. */
-interface TickerSource extends AnsweredRange {
-  ticker: string
-  /** The counted rows. */
-  rows: Int32Array
-  grouping: Grouping
-  /** Index of each row in bars, from the first event. */
-  bars: Int32Array
-  /** By window, in the order of the timeframe. */
-  outcomes: readonly OutcomeColumns[]
-  /** null where prices are unknown. */
-  base: Omit<Baseline, 'days'> | null
-  /** The calendar of the ticker: the days of its base bars, or workdays where prices are unknown. */
-  days: Int32Array
-  /** Index of each row on that calendar. */
-  indices: Int32Array
-}
-
-type OutcomeColumns = Pick<WindowOutcomes, 'ended' | 'performances'> & { returns: Float64Array | null }
-
-/** Ticker by ticker. Throws TierRestricted where the tier shows no aftermath. */
-async function* tickerSources(
-  source: Source,
-  { tickers, field, timeframe, bands, after, before, context, when, lag }: PoolQuery,
-  grouping: (history: History) => Grouping,
-): AsyncGenerator<TickerSource> {
-  const dated = { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
-  // All events of the field: the number of bars between two of them needs the unbroken chain of durations.
-  const all: HistoriesQuery = { tickers, fields: [field], timeframe, lag, ...dated }
-  const beside = { ...(context === undefined ? {} : { context }), ...(when === undefined ? {} : { when }) }
-  const isWhole = context === undefined && when === undefined
-  const narrowed = isWhole || bands === undefined ? beside : { ...beside, bands }
-  const whole = isWhole ? null : source.histories(all)[Symbol.asyncIterator]()
-  const alike = new SharedColumns()
-  try {
-    for await (const history of source.histories({ ...all, ...narrowed, outcomes: 'needed', base: true })) {
-      const { ticker, query_range, after, as_of, outcomes, base } = history
-      if (outcomes === null) throw new TierRestricted('aftermath', 'free', 'plus')
-      // Copied, because the source's column is a view of a larger buffer.
-      const days = alike.of(base?.days ?? workdays(history.days, timeframe), own => own.slice())
-      const bars = barsSinceFirst(history, whole === null ? history : (await whole.next()).value)
-      // The other events have served their purpose, and a whole market has ten times as many.
-      const { rows, at } = wantedRows(history, bands)
-      const { codes, name } = grouping(history)
-      yield {
-        ...{ ticker, query_range, after, as_of },
-        // Only these columns, because the rest of an outcome holds the ranks of all bars in memory.
-        outcomes: outcomes.map(({ ended, performances, unrounded }) => ({
-          ended: at(ended),
-          performances: at(performances),
-          returns: unrounded && at(unrounded.returns),
-        })),
-        ...{ rows, grouping: { codes: at(codes), name } },
-        bars: at(bars),
-        base: base && { bars: base.bars, windows: base.windows },
-        days,
-        indices: indicesIn(days, at(history.days)),
-      }
-    }
-  } finally {
-    await whole?.return?.()
-  }
-}
-
-/** The numbers of the rows that enter one of the bands, all without bands, and a way to take those rows of a column. */
-function wantedRows({ bands: vocabulary, entered }: History, bands: PoolQuery['bands']) {
-  const codes = bands?.map(band => vocabulary.indexOf(band)) ?? null
-  const all = numbersBetween(0, entered.length)
-  const wanted = codes === null ? all : all.filter(row => codes.includes(entered[row]!))
-  const isAll = wanted.length === all.length
-  const at = <Column extends Numbers>(column: Column): Column => (isAll ? column : taken(column, wanted))
-  return { rows: numbersBetween(0, wanted.length), at }
-}
-
-type Numbers = Float64Array | Int32Array | Uint8Array | number[]
-
-function taken<Column extends Numbers>(column: Column, rows: Int32Array): Column {
-  const own = column.slice(0, rows.length) as Column
-  for (let i = 0; i < rows.length; i++) own[i] = column[rows[i]!]!
-  return own
-}
-
-/** How many bars each event comes after the first event of its field. @param whole all events of the field */
-function barsSinceFirst({ days }: History, whole: History): Int32Array {
-  const bars = new Int32Array(days.length)
-  let event = 0
-  let bar = 0
-  for (let row = 0; row < days.length; row++) {
-    for (; whole.days[event]! < days[row]!; event++) bar += Math.max(0, whole.lasted[event]!)
-    bars[row] = bar
-  }
-  return bars
-}
-
-/**
- * A calendar for unknown prices: every weekday from the first event to the last, and every event. Weeks have one day
- * each. Holidays are unknown, so a window may cover slightly fewer days than bars.
- */
-function workdays(events: Int32Array, timeframe: Timeframe): Int32Array {
-  const [first, last] = [events[0], events.at(-1)]
-  if (first === undefined || last === undefined) return events
-  const has = new Set(events)
-  const days: number[] = []
-  // Day 0 is a Thursday.
-  const weekOf = (day: number): number => Math.floor((day + 3) / 7)
-  const weeks = new Set(Array.from(events, weekOf))
-  for (let day = first; day <= last; day++) {
-    const weekday = (((day + 3) % 7) + 7) % 7
-    const fills = timeframe === 'daily' ? weekday < 5 : weekday === 4 && !weeks.has(weekOf(day))
-    if (fills || has.has(day)) days.push(day)
-  }
-  return Int32Array.from(days)
 }
 
 /** Outcomes over one window. events = n + pending. */
@@ -352,32 +231,33 @@ function sharesOf(
   w: number,
   { of }: Bases,
 ): { hit: ShareInterval | null; top: ShareInterval } {
-  const counting = members.flatMap(({ source, rows }) => {
-    const { ended } = source.outcomes[w]!
-    const own = Int32Array.from(rows).filter(row => ended[row] === 1)
-    return own.length === 0 ? [] : [{ source, rows: own, base: of.get(source) }]
-  })
+  const counting = members.filter(({ source, rows }) =>
+    rows.some(row => source.ended[w * source.rows.length + row] === 1),
+  )
+  const bases = counting.map(({ source }) => of.get(source))
   // Only days whose window has ended, as in a study.
   const { calendar, indices } = onCommonCalendar(
-    counting.map(({ source: { days }, base }) => (base === undefined ? days : days.subarray(0, base.returns.length))),
+    counting.map(({ source: { days } }, m) => days.subarray(0, bases[m]?.returns.length)),
   )
-  const [hits, tops]: [ShareMember[], ShareMember[]] = [[], []]
-  counting.forEach(({ source, rows, base }, m) => {
-    const { performances, returns } = source.outcomes[w]!
-    const at = (some: Int32Array): Int32Array => some.map(row => indices[m]![source.indices[row]!]!)
-    const ranked = rows.filter(row => performances[row] !== UNDEFINED)
-    const isTop = ranked.map(row => Number(isAmongTop(performances[row]!)))
-    tops.push({ indices: at(ranked), holds: isTop, base: base === undefined ? TOP_SHARE : topShare(base) })
-    if (returns === null || base === undefined) return
-    const rose = rows.map(row => Number(returns[row]! > 0))
-    hits.push({ indices: at(rows), holds: rose, base: base.rises / base.returns.length })
+  const [hits, tops] = [new CalendarShare(calendar.length), new CalendarShare(calendar.length)]
+  let isPriced = true
+  counting.forEach(({ source, rows }, m) => {
+    const { ended, performances, returns } = source
+    const base = bases[m]
+    const top = base === undefined ? TOP_SHARE : topShare(base)
+    const rises = base === undefined ? 0 : base.rises / base.returns.length
+    const isKnown = returns !== null && base !== undefined
+    isPriced &&= isKnown
+    for (let i = 0; i < rows.length; i++) {
+      const at = w * source.rows.length + rows[i]!
+      if (ended[at] !== 1) continue
+      const day = indices[m]![source.indices[rows[i]!]!]!
+      if (performances[at] !== UNDEFINED) tops.add(day, Number(isAmongTop(performances[at]!)), top)
+      if (isKnown) hits.add(day, Number(returns[at]! > 0), rises)
+    }
   })
   const window = TIMEFRAMES[timeframe].windows[w]!
-  const isPriced = hits.length === counting.length
-  return {
-    hit: isPriced ? shareInterval(hits, calendar.length, window) : null,
-    top: shareInterval(tops, calendar.length, window),
-  }
+  return { hit: isPriced ? hits.interval(window) : null, top: tops.interval(window) }
 }
 
 /** Outcomes of the events of some tickers over one window; `parts` by member. */
@@ -391,18 +271,18 @@ function counted(members: readonly Member[], timeframe: Timeframe, w: number) {
   const parts: Omit<BaseShare, 'base'>[] = []
   let [ended, ranked, returned, overlapping] = [0, 0, 0, 0]
   for (const { source, rows } of members) {
-    const { ended: hasEnded, performances, returns: own } = source.outcomes[w]!
+    const { ended: hasEnded, performances, returns: own } = source
     const part = { ranked: 0, ended: 0 }
     let whole = 0
     for (let i = 0; i < rows.length; i++) {
-      const row = rows[i]!
-      if (hasEnded[row] === 1) bars[whole++] = source.bars[row]!
-      if (performances[row] !== UNDEFINED) {
-        counts[performances[row]!]!++
+      const at = w * source.rows.length + rows[i]!
+      if (hasEnded[at] === 1) bars[whole++] = source.bars[rows[i]!]!
+      if (performances[at] !== UNDEFINED) {
+        counts[performances[at]!]!++
         part.ranked++
       }
-      if (own !== null && !Number.isNaN(own[row]!)) {
-        returns[returned++] = own[row]!
+      if (own !== null && !Number.isNaN(own[at]!)) {
+        returns[returned++] = own[at]!
         part.ended++
       }
     }
