@@ -23,6 +23,7 @@ export const research = [
   }),
   ...Object.entries({
     export: threads => asked('export', 'events', ...threads),
+    parquet: threads => asked('export', 'events', '--output', 'parquet', ...threads),
     sweep: threads => asked('sweep', '--all', '--json', ...threads),
   }).map(([name, sampler]) => shared(name, sampler)),
   row('S3', 'import, beside loading the CSV alone', { ratio: 1.5 }, wholeImport(universe, []), {

@@ -115,6 +115,7 @@ const exportCommand: Command = {
   notes: [
     'The whole history, without the range of a tier; needs Pro if --tier is used. NDJSON is the default.',
     'Facts are a folder of CSV files, one a kind. bands import reads them back.',
+    'manifest.json lists the files of --partition-by; docs/parquet.md has questions about them in SQL.',
   ],
   async run(context, args) {
     const what = wordValue('what', args.argument(0)!, WHATS)
