@@ -241,7 +241,7 @@ describe('a grid', () => {
     const log = { family: 'ledger', questions: 13, windows: 13, expected: 0.65 } as const
     const logged = { ...found.trials, deflated_sharpe: 0.99, reason: null, log, log_q: 0.3 }
     expect(told({ cells: cellsWith(earned), trials: logged })).toMatch(
-      /^Not told from chance: .* on average\. One of 13 questions .*; over all of them q \.300\. Deflated/,
+      /^Not told from chance: .* on average\. One of 13 questions .*; corrected for all of them q \.300\. Deflated/,
     )
     const overfitted = { probability: 0.4, splits: 12, blocks: 16 }
     expect(told({ cells: cellsWith(earned), pbo: overfitted })).toMatch(

@@ -416,7 +416,8 @@ describe('bands trials', () => {
           ? ` with the ${29 * 5} other windows asked of these data (bands trials).`
           : `One of 30 questions (${windows} windows) ${asked} (bands trials)${door === 'tally' ? '.' : `: by chance about ${Math.round(windows * 0.05)} have p < .05; `}`,
       )
-      if (log_q !== undefined) expect(await text(line)).toContain(`; over all of them q ${probability(log_q!)}.`)
+      if (log_q !== undefined)
+        expect(await text(line)).toContain(`; corrected for all of them q ${probability(log_q!)}.`)
       const off = await text(`${line} --family run`)
       expect(off).toContain(
         door === 'sweep'

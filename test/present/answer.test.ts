@@ -68,7 +68,7 @@ describe('the answer of a study', () => {
       return studyAnswer(study)
     }
     expect(inLog(0.41)).toMatch(
-      /p \.003\. One of 30 questions \(140 windows\) asked of these data so far \(bands trials\): by chance about 7 have p < \.05; over all of them q \.410\.$/,
+      /p \.003\. One of 30 questions \(140 windows\) asked of these data so far \(bands trials\): by chance about 7 have p < \.05; corrected for all of them q \.410\.$/,
     )
     expect(inLog(0.41, 'run')).toMatch(
       /p \.003\. One of 30 questions asked of these data so far; the others are not counted \(--family run\)\.$/,
@@ -95,7 +95,7 @@ describe('the answer of a study', () => {
     expect(studyAnswer(studied([CHANCE], { events: 0 }))).toBe('No such event, so there is nothing to compare.')
     expect(studyAnswer(studied([{ ...CHANCE, n: 0, diff: null, p: null }]))).toMatch(/^Nothing can be said yet: of 23/)
     expect(studyAnswer(studied([{ ...CHANCE, p: null, cases: 7 }]))).toBe(
-      'Too few: 7 independent cases among 23 events; on average +3.8 points over 5 days (95%: +0.10 to +8.0).',
+      'Too few: 7 independent cases among 23 events; compared with any day: +3.8 points over 5 days (95%: +0.10 to +8.0).',
     )
   })
 
@@ -167,9 +167,9 @@ describe('the answer of a backtest', () => {
       return backtestAnswer(traded(0.42, 0.095, 0.004, { trials: { ...trials, log: { ...log, family }, log_q } }))
     }
     expect(inLog(0.3)).toMatch(
-      /^Not told from chance: [^.]*\.0%; holding made \+9\.5%\. In the market 21% of the time; the same exposure made \+9\.5%\. One of 31 questions \(151 windows\) asked of these data so far \(bands trials\): by chance about 8 have p < \.05; over all of them q \.300\.$/,
+      /^Not told from chance: [^.]*\.0%; holding made \+9\.5%\. In the market 21% of the time; the same exposure made \+9\.5%\. One of 31 questions \(151 windows\) asked of these data so far \(bands trials\): by chance about 8 have p < \.05; corrected for all of them q \.300\.$/,
     )
-    expect(inLog(0.02)).toMatch(/^Beats chance: .* over all of them q \.020\./)
+    expect(inLog(0.02)).toMatch(/^Beats chance: .* corrected for all of them q \.020\./)
     expect(inLog(0.3, 'run')).toMatch(/^Beats chance: .* the others are not counted \(--family run\)\./)
   })
 
@@ -345,10 +345,10 @@ describe('the answer of a sweep', () => {
       / On the test days the chosen rsi_zone = oversold, 20d \(short\) made \+1\.0%; shorting on any day made \+2\.0% \(difference -1\.0 point\)\.$/,
     )
     expect(answer('a = b, 5d', 'a = c, 5d')).toMatch(
-      / On the test days the 2 chosen made \+1\.0%; any day made \+2\.0% \(difference -1\.0 point\)\.$/,
+      / On the test days the 2 combinations chosen in training made \+1\.0%; any day made \+2\.0% \(difference -1\.0 point\)\.$/,
     )
     expect(answer('a = b, 5d', 'a = c, 5d (short)')).toMatch(
-      / the 2 chosen \(1 short\) made \+1\.0%; the same trades on any day made \+2\.0% /,
+      / the 2 combinations chosen in training \(1 short\) made \+1\.0%; the same trades on any day made \+2\.0% /,
     )
   })
 

@@ -106,7 +106,8 @@ function untestedAnswer(study: EventStudy): string {
   const window = middleOf(ended)
   if (window === undefined)
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended with a price that is known.`
-  const mean = window.diff === null ? '' : `; on average ${comparedText(window, study)}`
+  const mean =
+    window.diff === null ? '' : `; compared with any ${UNITS[study.timeframe]}: ${comparedText(window, study)}`
   return `Too few: ${casesText(window)}${mean}.${inLog(study.log, null)}`
 }
 
@@ -305,7 +306,10 @@ function outsideText({ validation, timeframe }: Sweep): string {
   const chosen = chosenNames(validation)
   const short = chosen.filter(name => name.endsWith(SHORT)).length
   const shorts = short === 0 ? '' : ` (${whole(short)} short)`
-  const who = chosen.length === 1 ? `the chosen ${chosen[0]}` : `the ${whole(chosen.length)} chosen${shorts}`
+  const who =
+    chosen.length === 1
+      ? `the chosen ${chosen[0]}`
+      : `the ${whole(chosen.length)} combinations chosen in training${shorts}`
   const day = `any ${UNITS[timeframe]}`
   const any = short === 0 ? day : short === chosen.length ? `shorting on ${day}` : `the same trades on ${day}`
   return ` On the test days ${who} made ${returnText(mean)}; ${any} made ${returnText(base)} (difference ${pointsText(diff)}).`

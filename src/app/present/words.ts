@@ -43,7 +43,7 @@ export function withFullStop(text: string): string {
 export function logText(
   log: LogComparison | null,
   q: number | 'untested' | null,
-  name = 'over all of them q',
+  name = 'corrected for all of them q',
 ): string | null {
   if (log === null || log.questions < 2) return null
   const { family, questions, windows, expected } = log
@@ -52,7 +52,7 @@ export function logText(
   const counted = `${one} (${whole(windows)} windows) asked of these data so far (bands trials)`
   if (q === 'untested') return `${counted}.`
   const round = Math.round(expected)
-  const byChance = expected < 0.95 ? 'fewer than 1 has' : round === 1 ? 'about 1 has' : `about ${whole(round)} have`
+  const byChance = expected < 0.95 ? 'fewer than one has' : round === 1 ? 'about one has' : `about ${whole(round)} have`
   const over = q === null ? '' : `; ${name} ${probability(q)}`
   return `${counted}: by chance ${byChance} p < .05${over}.`
 }
