@@ -285,8 +285,6 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
     { title: 'Mean', kind: 'return', spare: 3, hint: 'Net return a trade', of: own => own.trade_statistics.mean },
     { title: 'Hit', kind: 'share', spare: 4, of: own => own.trade_statistics.hit_rate },
     { title: 'Return', kind: 'return', spare: 2, of: ({ statistics }) => statistics.total_return },
-    { title: 'A year', kind: 'return', spare: 5, of: ({ statistics }) => statistics.cagr },
-    { title: 'Sharpe', kind: 'ratio', of: ({ statistics }) => statistics.sharpe },
     ...(cells.some(({ draws }) => draws !== null)
       ? [
           {
@@ -296,6 +294,8 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
           } satisfies Column<GridCell>,
         ]
       : []),
+    { title: 'A year', kind: 'return', spare: 5, of: ({ statistics }) => statistics.cagr },
+    { title: 'Sharpe', kind: 'ratio', of: ({ statistics }) => statistics.sharpe },
     { title: 'Worst', kind: 'return', spare: 1, hint: 'Worst drawdown', of: own => own.statistics.max_drawdown },
   ]
   if (!['sharpe', 'total_return', 'cagr', 'max_drawdown', 'mean', 'hit_rate'].includes(statistic))
