@@ -389,7 +389,7 @@ export function candidatesOf(
   const value = holds.join(',')
   throw wrong(
     'hold',
-    sentence`${parameter('hold')} ${quoted(value)} names candidates, and nothing is there to choose one on; give ${ONE_TO_CHOOSE_ON}.`,
+    sentence`${parameter('hold')} ${quoted(value)} names candidates. To compare them give ${parameter('vary', `hold=${value}`)}; to choose one of them give ${ONE_TO_CHOOSE_ON}.`,
     { value },
   )
 }
