@@ -164,7 +164,7 @@ function warningsOf(found: readonly CellSummary[], query: SweepQuery, tried: Swe
     [
       'left_out',
       lost > 0 &&
-        `${formatInteger(lost)} windows of events have not elapsed, or have no final price, and are left out.`,
+        `${formatInteger(lost)} windows of events end after the newest bar, or have no final price, and are left out.`,
     ],
   ]
 }

@@ -51,7 +51,7 @@ const screenCommand: Command = {
     "bands screen 'rsi_zone enters oversold within 5' --as-of 2018-02-09 --tally",
   ],
   notes: [
-    'A ticker is looked at on its last bar that was final on the day, if that was at most seven days before. SINCE is the bar from which the condition holds, or with --since N the newest bar on which it became true; BARS counts from there to the last, both included.',
+    'A ticker is looked at on its last bar that was final on the day, if that was at most seven days before. SINCE is the bar from which the condition holds, or with --since N the newest bar on which it became true; BARS counts from there to the last, both included. AGE is the days from the last bar to the day.',
     'With --remote URL the search of that server answers, a credit for each 100 matches: bands of the last bar, joined by "and". It has no SINCE and no BARS.',
   ],
   async run(context, args) {

@@ -30,7 +30,7 @@ const sweepCommand: Command = {
     'bands sweep AAPL --context GSPC:trend_direction --validate "split 2017-01-01"',
   ],
   notes: [
-    'Every field, band and window makes a cell; all that were looked at count, also those with too few events. Q is P corrected for that many looks; the tests below the table ask whether the best of them is real.',
+    'Every field, band and window makes a combination, and all of them count, also those with too few events. DIFF is the mean return after the events less that after any bar. Q is P corrected for the number of combinations. The smallest Q comes first, not the largest DIFF; --limit and --csv show the others.',
     'json, ndjson, csv and --write cells=FILE have every cell.',
   ],
   async run(context, args) {
