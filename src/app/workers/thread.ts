@@ -17,6 +17,7 @@ import {
 } from '../../data/threads.js'
 import type { CellTask, GridData } from '../../research/backtest/grid.js'
 import type { DrawsData } from '../../research/backtest/tested-run.js'
+import type { StudyTask } from '../../research/study/event-study.js'
 import type { Material } from '../../research/study/window.js'
 import type { SweepData, SweepTask } from '../../research/sweep/validation.js'
 import type { BandsOptions } from '../client.js'
@@ -56,7 +57,7 @@ const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
   },
   study: async (data: Material) => {
     const runPart = (await import('../../research/study/event-study.js')).partRunner(data)
-    return { answer: (task: number) => ({ result: runPart(task) }) }
+    return { answer: (task: StudyTask) => ({ result: runPart(task) }) }
   },
   draws: async (data: DrawsData) => {
     const runDraw = (await import('../../research/backtest/tested-run.js')).drawRunner(data)

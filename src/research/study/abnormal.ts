@@ -246,7 +246,7 @@ function meanBarReturn(close: Float64Array, bars: Int32Array): number {
   return n === 0 ? 0 : sum / n
 }
 
-/** A ticker with events: their indices on the common calendar, and the mean price move by bar of the path. */
+/** A ticker with events: their indices on the common calendar, and the mean price move by bar of a part of the path. */
 interface PathMember {
   prices: StudyPrices
   bars: Int32Array
@@ -254,31 +254,37 @@ interface PathMember {
   moves: Float64Array
 }
 
-/** The average price from some bars before the events to some bars after, compared with any bar of the same tickers. */
+/**
+ * The average price from some bars before the events to some bars after, compared with any bar of the same tickers.
+ * @returns computes a part of the path: its points from one bar to another, counted from the event
+ */
 export function pathOf(
   subjects: readonly Subject[],
   modelled: readonly ModelledEvent[],
   query: Pick<StudyQuery, 'path' | 'resamples' | 'seed'>,
-): PathPoint[] {
+): (from: number, to: number) => PathPoint[] {
   const { before, after } = query.path
   const counting = subjects.filter(({ signals }) => signals.bars.length > 0)
   const calendar = unionCalendar(counting.map(({ prices }) => prices.series.days))
-  const members = counting.map(({ prices, eligible, signals: { bars } }) => {
-    const indices = indicesIn(calendar, daysAt(prices.series.days, bars))
-    return { prices, bars, indices, moves: meanMoves(prices, eligible, query.path) }
-  })
+  const indices = counting.map(({ prices, signals: { bars } }) => indicesIn(calendar, daysAt(prices.series.days, bars)))
   const abnormal = modelled.map(event => abnormalPath(event, before, after))
-  return Array.from({ length: before + after + 1 }, (_, i) => {
-    const known = abnormal.map(path => path[i]!).filter(value => !Number.isNaN(value))
-    return { ...pointOf(members, calendar.length, i - before, query), abnormal: mean(known) }
-  })
+  return (from, to) => {
+    const members = counting.map(({ prices, eligible, signals: { bars } }, i): PathMember => {
+      return { prices, bars, indices: indices[i]!, moves: meanMoves(prices, eligible, from, to) }
+    })
+    return Array.from({ length: to - from + 1 }, (_, i) => {
+      const known = abnormal.map(path => path[before + from + i]!).filter(value => !Number.isNaN(value))
+      return { ...pointOf(members, calendar.length, i, from + i, query), abnormal: mean(known) }
+    })
+  }
 }
 
 function pointOf(
   placed: readonly PathMember[],
   days: number,
+  at: number,
   bar: number,
-  { path, resamples, seed }: Pick<StudyQuery, 'path' | 'resamples' | 'seed'>,
+  { resamples, seed }: Pick<StudyQuery, 'resamples' | 'seed'>,
 ): Omit<PathPoint, 'abnormal'> {
   const series = { events: new Float64Array(days), excess: new Float64Array(days) }
   const values = new Float64Array(placed.reduce((sum, { bars }) => sum + bars.length, 0))
@@ -293,7 +299,7 @@ function pointOf(
       series.excess[indices[i]!]! += moved
     }
     // Each ticker weighs in the base by its number of events that reach this bar.
-    if (n > others) base += (n - others) * moves[path.before + bar]!
+    if (n > others) base += (n - others) * moves[at]!
   }
   const ascending = values.subarray(0, n).sort()
   const units = independentUnits(series, Math.max(1, Math.abs(bar)))
@@ -327,55 +333,55 @@ function ribbon(units: readonly Unit[], resamples: number, seed: number, bar: nu
   return { low: quantile(means, tail), high: quantile(means, 1 - tail) }
 }
 
-/** The average path around the events of the same filter that enter another band of the field. */
-export function bandPathsOf(
+/** The average path around the events of the same filter that enter another band of the field, by its code. */
+export function bandPathOf(
   subjects: readonly Pick<Subject, 'prices' | 'states' | 'byBand'>[],
-  { path, filter }: Pick<StudyQuery, 'path' | 'filter'>,
-): EventStudy['band_paths'] {
-  const bands = subjects[0]?.states.bands ?? []
-  const length = path.before + path.after + 1
-  return bands.flatMap((band, code) => {
-    if (filter.bands?.includes(band)) return []
-    const [sums, counts] = [new Float64Array(length), new Float64Array(length)]
-    for (const { prices, byBand } of subjects) {
-      const own = movesOf(prices, byBand[code]!, path)
-      for (let i = 0; i < length; i++) {
-        sums[i]! += own.sums[i]!
-        counts[i]! += own.counts[i]!
-      }
+  { path: { before, after } }: Pick<StudyQuery, 'path'>,
+  code: number,
+): EventStudy['band_paths'][number] {
+  const length = before + after + 1
+  const [sums, counts] = [new Float64Array(length), new Float64Array(length)]
+  for (const { prices, byBand } of subjects) {
+    const own = movesOf(prices, byBand[code]!, -before, after)
+    for (let i = 0; i < length; i++) {
+      sums[i]! += own.sums[i]!
+      counts[i]! += own.counts[i]!
     }
-    const means = Array.from(sums, (sum, i) => (counts[i] === 0 ? null : sum / counts[i]!))
-    return [{ band, n: subjects.reduce((n, { byBand }) => n + byBand[code]!.length, 0), mean: means }]
-  })
+  }
+  const means = Array.from(sums, (sum, i) => (counts[i] === 0 ? null : sum / counts[i]!))
+  const n = subjects.reduce((n, { byBand }) => n + byBand[code]!.length, 0)
+  return { band: subjects[0]!.states.bands[code]!, n, mean: means }
 }
 
-/** Mean of `movedTo` over some bars, for each bar of the path. */
-function meanMoves(prices: StudyPrices, bars: Int32Array, path: StudyQuery['path']): Float64Array {
-  const { sums, counts } = movesOf(prices, bars, path)
+/** Mean of `movedTo` over some bars, by `from` to `to` bars. */
+function meanMoves(prices: StudyPrices, bars: Int32Array, from: number, to: number): Float64Array {
+  const { sums, counts } = movesOf(prices, bars, from, to)
   return sums.map((sum, i) => sum / counts[i]!)
 }
 
 /**
- * Sum and number of `movedTo` over some bars, for each bar of the path. The inner loop runs over the path: a study
- * passes each bar a hundred times, and sums that do not wait for each other take half as long.
+ * Sum and number of `movedTo` over some bars, by `from` to `to` bars. The inner loop runs over the path: a study passes
+ * each bar a hundred times, and sums that do not wait for each other take half as long.
  */
 function movesOf(
   { series: { close }, delisting }: StudyPrices,
   bars: Int32Array,
-  path: StudyQuery['path'],
+  from: number,
+  to: number,
 ): { sums: Float64Array; counts: Float64Array } {
-  const { before, after } = path
-  const sums = new Float64Array(before + after + 1)
+  const sums = new Float64Array(to - from + 1)
   for (let i = 0; i < bars.length; i++) {
     const bar = bars[i]!
     const own = close[bar]!
-    const inside = Math.min(after, close.length - 1 - bar)
-    for (let by = Math.max(-before, -bar); by <= inside; by++) sums[before + by]! += close[bar + by]! / own - 1
-    if (delisting !== null) for (let by = inside + 1; by <= after; by++) sums[before + by]! += delisting.price / own - 1
+    const inside = Math.min(to, close.length - 1 - bar)
+    for (let by = Math.max(from, -bar); by <= inside; by++) sums[by - from]! += close[bar + by]! / own - 1
+    if (delisting !== null)
+      for (let by = Math.max(from, inside + 1); by <= to; by++) sums[by - from]! += delisting.price / own - 1
   }
   const counts = sums.map((_, i) => {
-    const upTo = delisting === null ? countBelow(bars, close.length - (i - before)) : bars.length
-    return upTo - countBelow(bars, before - i)
+    const by = from + i
+    const upTo = delisting === null ? countBelow(bars, close.length - by) : bars.length
+    return upTo - countBelow(bars, -by)
   })
   return { sums, counts }
 }

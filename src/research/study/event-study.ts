@@ -21,7 +21,7 @@ import { sum } from '../../core/statistics/moments.js'
 import { judgeAll } from '../../core/statistics/verdict.js'
 import { inOrder } from '../../data/threads.js'
 import { type CellSpec, cellTrial, leastByLog, noteAndCompare, type RunInLog } from '../trials.js'
-import { bandPathsOf, modelledEvents, pathOf } from './abnormal.js'
+import { bandPathOf, modelledEvents, pathOf } from './abnormal.js'
 import {
   bySeverity,
   type EventStudy,
@@ -136,46 +136,70 @@ async function materialOf(source: PricedSource, query: StudyQuery, step: Step): 
   return { query, subjects, benchmark: held, contextDays, fromPrices, asOf, sectors }
 }
 
-/** The path, and the cell of each horizon. */
+/** The paths, and the cell of each horizon. */
 type Parts = Pick<EventStudy, 'path' | 'band_paths'> & { cells: Cell[] }
+
+/** A part of a study: points of the path, the path around the events of another band, or a horizon. */
+export type StudyTask = { from: number; to: number } | { band: number } | { horizon: number }
 
 /** Bars whose part of a study takes about a millisecond. */
 const BARS_A_MS = 500
 
+/** Points of the path that a task on a cluster has. */
+const POINTS = 10
+
 /** Threads would copy the data for no more than a few parts: only other machines share them. */
 async function partsOf(material: Material, { cluster }: Workers, step: Step): Promise<Parts> {
-  const { horizons } = material.query
-  // Parts are counted from 0: the path, and then the horizons.
-  const tasks = [0, ...horizons.map((_, i) => i + 1)]
+  const tasks = tasksOf(material, cluster === undefined ? Number.POSITIVE_INFINITY : POINTS)
   const bars = material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)
   const ms = 1 + (tasks.length * bars) / BARS_A_MS
   const isHere = cluster === undefined
-  const name = (task: number): string => (task === 0 ? 'path' : `${horizons[task - 1]} bars`)
-  const note = (task: number): void => step(() => `study  ${name(task)}  ${task + 1}/${tasks.length}`)
+  const note = (at: number): void => step(() => `study  ${nameOf(tasks[at]!, material)}  ${at + 1}/${tasks.length}`)
   const runPart = partRunner(material)
-  const here = (task: number): Partial<Parts> => {
-    note(task)
+  const here = (task: StudyTask): Partial<Parts> => {
+    note(tasks.indexOf(task))
     return runPart(task)
   }
   const found: Parts = { path: [], band_paths: [], cells: [] }
   let done = 0
   const work = { job: 'study' as const, data: () => material, tasks, ms, here }
-  for await (const { cells = [], ...paths } of inOrder(work, { threads: 1, cluster })) {
-    Object.assign(found, paths)
+  for await (const { path = [], band_paths = [], cells = [] } of inOrder(work, { threads: 1, cluster })) {
+    found.path.push(...path)
+    found.band_paths.push(...band_paths)
     found.cells.push(...cells)
     if (!isHere) note(done++)
   }
   return found
 }
 
+/** In the order of the study. @param points the most points of the path in one task */
+function tasksOf({ query: { path, filter, horizons }, subjects }: Material, points: number): StudyTask[] {
+  const length = path.before + path.after + 1
+  const pieces = Array.from({ length: Math.ceil(length / points) || 1 }, (_, i) => {
+    const from = i === 0 ? -path.before : i * points - path.before
+    return { from, to: Math.min(path.after, from + points - 1) }
+  })
+  const bands = subjects[0]?.states.bands ?? []
+  const others = bands.flatMap((band, code) => (filter.bands?.includes(band) ? [] : [{ band: code }]))
+  return [...pieces, ...others, ...horizons.map(horizon => ({ horizon }))]
+}
+
+function nameOf(task: StudyTask, { subjects }: Material): string {
+  if ('horizon' in task) return `${task.horizon} bars`
+  return 'band' in task ? `path of ${subjects[0]!.states.bands[task.band]!}` : 'path'
+}
+
 /** Computes the parts of a study one after the other. */
-export function partRunner(material: Material): (task: number) => Partial<Parts> {
+export function partRunner(material: Material): (task: StudyTask) => Partial<Parts> {
   const { query, subjects, benchmark } = material
   const modelled = query.abnormal === 'none' ? [] : modelledEvents(subjects, query.abnormal, benchmark)
-  return task =>
-    task === 0
-      ? { path: pathOf(subjects, modelled, query), band_paths: bandPathsOf(subjects, query) }
-      : { cells: [studyWindow(material, modelled, query.horizons[task - 1]!)] }
+  let path: ReturnType<typeof pathOf> | undefined
+  return task => {
+    if ('horizon' in task) return { cells: [studyWindow(material, modelled, task.horizon)] }
+    if ('band' in task) return { band_paths: [bandPathOf(subjects, query, task.band)] }
+    path ??= pathOf(subjects, modelled, query)
+    return { path: path(task.from, task.to) }
+  }
 }
 
 function headOf({ query, subjects, asOf }: Material, range: Range) {
