@@ -82,15 +82,15 @@ function showable(key: string, value: unknown): unknown {
 const CONTROL = /\p{Cc}/u
 
 /**
- * Turns an error answer into the error that the local engine throws: by its body, in either shape, otherwise by its
- * status. A fault that no question can cause is Upstream.
- * @param again when to ask again, UTC; null if the server does not say
+ * The error that the local engine would throw. The body of the answer decides, in either of its two shapes, else the
+ * status. An error that no query can cause becomes Upstream.
+ * @param retryAt UTC; null if the server does not say
  */
-export function refusalOf(answer: Answer, again: string | null): BandsError {
+export function errorFromAnswer(answer: Answer, retryAt: string | null): BandsError {
   const { base, url, repeat } = answer
   const body = new Body(answer.document, repeat)
   const message = body.text('message')
-  const said = message || `${base} answered ${statusText(answer.status)}.`
+  const text = message || `${base} answered ${statusText(answer.status)}.`
   const upgradeUrl = body.text('upgrade_url') || null
   switch (kindOf(answer.status, body)) {
     case 'invalid_parameter':
@@ -105,13 +105,13 @@ export function refusalOf(answer: Answer, again: string | null): BandsError {
       return new TierRestricted(feature!, tier!, required!, { message: refused, upgradeUrl })
     }
     case 'rate_limit_exceeded':
-      return new RateLimited(said, moment(body.text('reset')) ?? again, upgradeUrl)
+      return new RateLimited(text, moment(body.text('reset')) ?? retryAt, upgradeUrl)
     case 'data_unavailable':
-      return new Unavailable(later(said, again))
+      return new Unavailable(later(text, retryAt))
     case 'busy':
       return new Busy(message)
     default:
-      return new Upstream(later(repeat(`${base} ${otherAnswer(answer, body)}`), again), url, answer.status)
+      return new Upstream(later(repeat(`${base} ${otherAnswer(answer, body)}`), retryAt), url, answer.status)
   }
 }
 

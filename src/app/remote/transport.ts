@@ -17,10 +17,10 @@ import {
   bodyOf,
   type Credits,
   creditsOf,
+  errorFromAnswer,
   type Headers,
   headerText,
   readDocument,
-  refusalOf,
 } from './answer.js'
 import { type Connections, connectionsTo, type Failure, failureOf, WIDTH } from './dispatcher.js'
 import {
@@ -188,8 +188,8 @@ export class Transport {
     if (answer.status === 200 && answer.fault === null) return answer
     if (answer.status === 304 && etag !== null) return answer
     if (answer.status === 200) throw new Upstream(this.repeat(`${base} ${answer.fault}.`), url, 200)
-    const again = wait?.demanded ? momentAfter(this.#hooks.now(), wait.ms) : null
-    throw refusalOf(answer, again)
+    const retryAt = wait?.demanded ? momentAfter(this.#hooks.now(), wait.ms) : null
+    throw errorFromAnswer(answer, retryAt)
   }
 
   /** A GET, until its answer is whole or the deadline passes. Never throws. */
