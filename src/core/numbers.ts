@@ -18,8 +18,8 @@ export function figure(value: number): string {
   return String(Number(value.toPrecision(6)))
 }
 
-/** A fraction as a percentage with its sign: `+3.4%`; below 1% with two decimals, `-0.35%`. */
-export function signed(fraction: number, decimals = Math.abs(fraction) < 0.00995 ? 2 : 1): string {
+/** `+3.4%`, and with two decimals below 1%: `-0.35%`. */
+export function signedPercent(fraction: number, decimals = Math.abs(fraction) < 0.00995 ? 2 : 1): string {
   if (fraction === 0) return '0%'
   const text = (fraction * 100).toFixed(decimals).replace(/\B(?=(\d{3})+(?:\.|$))/g, ',')
   const isZero = Number.parseFloat(text) === 0
@@ -32,7 +32,7 @@ export function share(fraction: number): string {
 }
 
 export function returnText(value: number | null | undefined): string {
-  return value === null || value === undefined ? UNKNOWN : signed(value)
+  return value === null || value === undefined ? UNKNOWN : signedPercent(value)
 }
 
 export function shareText(value: number | null): string {
@@ -41,12 +41,12 @@ export function shareText(value: number | null): string {
 
 /** `-1.2 to +4.5%` of returns. */
 export function returnRange({ low, high }: { low: number | null; high: number | null }): string {
-  return low === null || high === null ? UNKNOWN : `${signed(low).slice(0, -1)} to ${signed(high)}`
+  return low === null || high === null ? UNKNOWN : `${signedPercent(low).slice(0, -1)} to ${signedPercent(high)}`
 }
 
 /** A class of returns: `-4.0..+0.0%`. */
 export function classLabel(from: number, to: number): string {
-  return `${signed(from, 1).slice(0, -1)}..${signed(to, 1)}`
+  return `${signedPercent(from, 1).slice(0, -1)}..${signedPercent(to, 1)}`
 }
 
 /** `27-65%` of shares. */

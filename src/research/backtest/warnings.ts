@@ -1,7 +1,7 @@
 import { counted, formatInteger, parameter, sentence, wrong } from '../../core/errors.js'
 import { comparesLevels, rankedBy, readRank } from '../../core/language/rank.js'
 import { formatDay, parseDay } from '../../core/model/day.js'
-import { percent, signed } from '../../core/numbers.js'
+import { percent, signedPercent } from '../../core/numbers.js'
 import type { RunOptions, Strategy } from '../../core/params/strategy.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
 import type { Warning } from '../study/result.js'
@@ -173,8 +173,8 @@ function ofMoney({ strategy, equity }: Simulation, { interest, statistics }: Tra
   const { costs, side, portfolio, risk_free } = strategy
   const isFree = costs.bps + costs.slippage_bps + costs.per_share + costs.fixed === 0
   const { total_return: total } = statistics
-  const whole = total === null ? 'the total return' : `the total return of ${signed(total)}`
-  const earned = `${whole} contains ${signed(interest.of_capital)} of the capital that is interest on cash`
+  const whole = total === null ? 'the total return' : `the total return of ${signedPercent(total)}`
+  const earned = `${whole} contains ${signedPercent(interest.of_capital)} of the capital that is interest on cash`
   const aboveRate = `the Sharpe ratio asks for no more than ${percent(risk_free)} a year`
   const rf = `an rf of ${percent(portfolio.cash_rate, '')} counts the excess over it`
   return [
