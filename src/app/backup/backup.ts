@@ -241,7 +241,7 @@ export function manifestOf(folder: string): Manifest {
     if (!isBackup(folder)) throw noManifest(folder)
     const { size } = fileIn(folder, MANIFEST)
     const text = size > MAX_MANIFEST ? '' : readFileSync(join(folder, MANIFEST), 'utf8')
-    const manifest = parsed(text, MANIFEST_SHAPE)
+    const manifest = jsonOfShape(text, MANIFEST_SHAPE)
     if (manifest === null) throw noBackup(folder)
     return manifest
   } catch (cause) {
@@ -295,8 +295,8 @@ export function copyOut(folder: string, { name, bytes, sha256 }: BackedUp, targe
   if (withFile(target, 'wx', write, mode) !== sha256) throw changed(folder, name)
 }
 
-/** JSON of some shape; null for anything else. */
-export function parsed<T>(text: string, shape: z.ZodType<T>): T | null {
+/** null if the text is not JSON, or has another shape. */
+export function jsonOfShape<T>(text: string, shape: z.ZodType<T>): T | null {
   try {
     return shape.parse(JSON.parse(text))
   } catch {

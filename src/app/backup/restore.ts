@@ -35,7 +35,17 @@ import {
 } from '../../data/store/sqlite/files.js'
 import { type Connection, removeDatabase, synced } from '../../data/store/sqlite/migrations.js'
 import { lockOf } from '../../data/store/sqlite/writer-lock.js'
-import { type BackedUp, copyOut, damagesOf, KIND, KINDS, type Manifest, manifestOf, parsed, SHA256 } from './backup.js'
+import {
+  type BackedUp,
+  copyOut,
+  damagesOf,
+  jsonOfShape,
+  KIND,
+  KINDS,
+  type Manifest,
+  manifestOf,
+  SHA256,
+} from './backup.js'
 
 /**
  * A backup replaces the user's databases: all of its files, or none.
@@ -145,7 +155,7 @@ function noteAt(path: string): Note {
   if (!about.isFile() || about.size > MOST_NOTE) throw strangeNote(path, 'it is not what a restore writes')
   const user = process.getuid?.()
   if (user !== undefined && about.uid !== user) throw strangeNote(path, 'it belongs to another user')
-  const note = parsed(readFileSync(path, 'utf8'), NOTE)
+  const note = jsonOfShape(readFileSync(path, 'utf8'), NOTE)
   if (note === null) throw strangeNote(path, 'it is not what a restore writes')
   return note
 }
