@@ -244,7 +244,10 @@ export function questionOf({ lists, fields, when, lag = 0 }: MarkedQuery, all: r
 /** A bar is final at most this number of days after its date: a week may end with a short session. */
 const LATEST = 7
 
-/** Throws TierRestricted, NotFound for an unknown ticker, InvalidParameter for no ticker or field. */
+/**
+ * The events of the query, and the marks for the next query with `last`. Throws TierRestricted, NotFound for an unknown
+ * ticker, InvalidParameter for no ticker or field.
+ */
 export async function changes(local: Local, query: ChangesQuery, { step }: ScreenOptions = {}): Promise<Changed> {
   const { since, marks: earlier = [] } = query
   const tickers = [...new Set(query.tickers)].sort()
@@ -259,22 +262,23 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
     const range = { fields, timeframe, after: Math.min(since - LATEST - 1, progress.earliest) }
     const isBegun = progress.isBegun || leftOut.length === 0
     const begin = isBegun ? null : await lastBarsBy(local, since, { tickers, timeframe, fields: fields.slice(0, 1) })
-    const changed: Changing[] = []
+    const changed: ChangedFields[] = []
     for await (const periods of local.bandPeriods({ ...range, tickers })) {
       step?.(() => `changes  ${periods.ticker}  ${timeframe}`)
       const { ticker, last } = periods
       if (last !== null) {
         marks.push({ ticker, timeframe, day: last.day })
+        // The mark of a field that is left out stays, so that its changes are reported later.
         for (const field of leftOut) {
           const day = progress.of(ticker, field) ?? begin!.get(ticker)!
           marks.push({ ticker, timeframe, day: Math.min(day, last.day), field })
         }
       }
-      const changes = changing(periods, since, progress)
-      if (changes.size > 0) changed.push({ ticker, fields: changes })
+      const fields = changedFields(periods, since, progress)
+      if (fields.size > 0) changed.push({ ticker, fields })
     }
-    const beside = { ...(query.when !== undefined && { when: query.when }), ...(query.lag && { lag: query.lag }) }
-    for (const one of changed) found.push(...(await eventsIn(local, one, { ...range, ...beside })))
+    const condition = { ...(query.when !== undefined && { when: query.when }), ...(query.lag && { lag: query.lag }) }
+    for (const one of changed) found.push(...(await eventsIn(local, one, { ...range, ...condition })))
   }
   const document: Changes = {
     schema: 'bands.changes/1',
@@ -288,7 +292,7 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
 }
 
 /** The days on which fields of a ticker changed. */
-interface Changing {
+interface ChangedFields {
   ticker: string
   fields: ReadonlyMap<string, ReadonlySet<Day>>
 }
@@ -341,7 +345,11 @@ async function lastBarsBy(
   return found
 }
 
-function changing({ ticker, fields, transitions }: BandPeriods, since: Day, progress: Progress): Changing['fields'] {
+function changedFields(
+  { ticker, fields, transitions }: BandPeriods,
+  since: Day,
+  progress: Progress,
+): ChangedFields['fields'] {
   const { first, days, known } = transitions()
   const found = new Map<string, ReadonlySet<Day>>()
   for (const [f, field] of fields.entries()) {
@@ -356,7 +364,7 @@ function changing({ ticker, fields, transitions }: BandPeriods, since: Day, prog
 /** The events as an export has them. */
 async function eventsIn(
   local: Local,
-  { ticker, fields }: Changing,
+  { ticker, fields }: ChangedFields,
   range: { timeframe: Timeframe; after: Day; when?: string; lag?: number },
 ): Promise<ExportedEvent[]> {
   const found: ExportedEvent[] = []
