@@ -268,8 +268,8 @@ export async function newestOf(source: Pick<Source, 'histories'>, query: EventsQ
 }
 
 /**
- * The reason for an empty answer from a source that only knows events and their range. @param seen bands that were
- * entered in it
+ * The reason for an empty answer from a source that only knows events and their range.
+ * @param seen bands that were entered in this range
  */
 export function noEventsKnown(
   { query_range, after, as_of }: Pick<EventHistory, 'query_range' | 'after' | 'as_of'>,

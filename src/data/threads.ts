@@ -318,7 +318,7 @@ function columnsIn(value: unknown, seen: Set<object>): number {
 }
 
 /** A copy that preserves references to the same object. */
-function copyOf(value: unknown, copied: (column: Column) => Column, seen: Map<object, unknown>): unknown {
+function copyOf(value: unknown, copyColumn: (column: Column) => Column, seen: Map<object, unknown>): unknown {
   if (typeof value !== 'object' || value === null) return value
   const known = seen.get(value)
   if (known !== undefined) return known
@@ -326,8 +326,8 @@ function copyOf(value: unknown, copied: (column: Column) => Column, seen: Map<ob
     seen.set(value, copy)
     return copy
   }
-  const again = (part: unknown): unknown => copyOf(part, copied, seen)
-  if (isColumn(value)) return isShared(value) ? value : remembered(copied(value))
+  const again = (part: unknown): unknown => copyOf(part, copyColumn, seen)
+  if (isColumn(value)) return isShared(value) ? value : remembered(copyColumn(value))
   if (value instanceof Map) {
     const copy = remembered(new Map())
     for (const [key, part] of value) copy.set(again(key), again(part))

@@ -43,7 +43,10 @@ function ranksInThePast(close: Float64Array, window: number, minReference: numbe
   return movingRanks(returns, { lag: window, history: returns.length, least: minReference }).rank
 }
 
-/** The rank of one return, without a column of the returns that it is ranked among. */
+/**
+ * The rank of one return, `2 · less + equal` as in core/indicators/rank.ts. For few bars a column of the other returns
+ * would take longer.
+ */
 function rankOfReturn(close: Float64Array, t: number, window: number): number {
   const own = returnOver(close, t, window)
   const from = own - TOLERANCE

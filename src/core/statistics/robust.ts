@@ -22,8 +22,9 @@ export function neweyWest(num: Float64Array, den: Float64Array, lag: number): Es
 }
 
 /**
- * The ratio with full weights for all autocovariances up to `lag`: Hansen & Hodrick, "Forward exchange rates as optimal
- * predictors of future spot rates" (1980). Where their sum is negative, the answer is Newey and West's, marked as such.
+ * The ratio of `neweyWest`, but with full weights for all autocovariances up to `lag`. Source: Hansen & Hodrick, "Forward
+ * exchange rates as optimal predictors of future spot rates" (1980). Their sum can be 0 or less: then the standard error
+ * is that of Newey and West, and `fallback` is true.
  */
 export function hansenHodrick(
   num: Float64Array,

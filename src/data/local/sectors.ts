@@ -110,10 +110,11 @@ export function companyAsOf(
 function factsBy(facts: Facts, basis: SplitBasis, day: Day, last: Day): Facts {
   const found = factsKnownBy(facts, day)
   const splits = found.splits.filter(({ ex_date }) => ex_date <= last)
-  return { ...found, splits, reports: found.reports.map(report => onBasisOf(basis, report, last)) }
+  return { ...found, splits, reports: found.reports.map(report => dividedByLaterSplits(report, basis, last)) }
 }
 
-function onBasisOf(basis: SplitBasis, report: Report, last: Day): Report {
+/** Divides the values per share by the splits after `last` that the bars are adjusted for. */
+function dividedByLaterSplits(report: Report, basis: SplitBasis, last: Day): Report {
   const later = basis.dividing(report, last).filter(({ ex_date }) => ex_date > last)
   const divided = (figure: number | null): number | null =>
     figure === null ? null : later.reduce((value, { ratio }) => value / ratio, figure)

@@ -297,7 +297,10 @@ function matchesEntry({ bars, first, last }: OldEntry, { columns }: BarsRow): bo
   return days.length === bars && days[0] === parseDay(first) && days.at(-1) === parseDay(last)
 }
 
-/** Adds missing hashes to the rows about the whole database. The writer's row gets a new form. */
+/**
+ * Adds the missing hashes to the rows of `meta`, except to damaged JSON. Deletes the writer's row: the next writer
+ * adds it in its new form.
+ */
 function hashMeta(db: Connection): void {
   const put = { run: (sql: string, ...values: string[]) => db.prepare(sql).run(...values).changes }
   db.exec("DELETE FROM meta WHERE key = 'writer'")

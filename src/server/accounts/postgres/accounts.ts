@@ -205,10 +205,10 @@ export class PostgresAccounts implements Accounts {
         return charged
       } catch (error) {
         if (!isOfStorage(error)) throw error
-        const isOver = !(again || error instanceof Busy) || performance.now() >= deadline
-        if (isOver) this.#failed = true
-        if (isOver && again && !(error instanceof Busy)) throw new Busy(error.message, { cause: error })
-        if (isOver) throw error
+        const isLastTry = !(again || error instanceof Busy) || performance.now() >= deadline
+        if (isLastTry) this.#failed = true
+        if (isLastTry && again && !(error instanceof Busy)) throw new Busy(error.message, { cause: error })
+        if (isLastTry) throw error
       }
       await sleep(Math.random() * longest)
     }
