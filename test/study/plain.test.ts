@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { PricedSource } from '../../src/core/source.js'
 import { normalCdf, tCdf, tQuantile } from '../../src/core/statistics/distributions.js'
+import { modelledEvents, pathOf } from '../../src/research/study/abnormal.js'
 import { histogram, streamOf } from '../../src/research/study/cell.js'
 import { eventStudy } from '../../src/research/study/event-study.js'
-import type { EventStudy, StudyWindow } from '../../src/research/study/result.js'
+import type { EventStudy, PathPoint, StudyWindow } from '../../src/research/study/result.js'
+import { subjectsOf } from '../../src/research/study/subject.js'
 import { loadPrices } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { QUICK } from '../support/full.js'
@@ -26,6 +28,24 @@ const POOL: Listing[] = randomWalks(3, { tickers: 3, bars: 420, common: 0.4, hol
   i === 1 ? { ...listing, codes: listing.codes!.map(code => (code === 2 ? 1 : code)) } : listing,
 )
 const ALONE = randomWalks(4, { tickers: 1, bars: 800, chance: 0.04 })
+
+it('the path of a study is the same in parts', async () => {
+  const delisted = POOL.map((listing, i) => (i === 0 ? { ...listing, delisting: { day: 20_000, price: 1 } } : listing))
+  const query = { ...queryOf({ tickers: POOL.map(({ ticker }) => ticker), horizons: [5] }), abnormal: 'mean' as const }
+  const market = marketOf(delisted)
+  const subjects = await subjectsOf(market, query, () => {})
+  const modelled = modelledEvents(subjects, 'mean', null)
+  const part = pathOf(subjects, modelled, query)
+  const { before, after } = query.path
+  const whole = part(-before, after)
+  for (const points of [1, 7, 40]) {
+    const parts: PathPoint[] = []
+    for (let from = -before; from <= after; from += points)
+      parts.push(...part(from, Math.min(after, from + points - 1)))
+    expect(parts).toEqual(whole)
+  }
+  expect(whole.some(({ abnormal }) => abnormal !== null)).toBe(true)
+})
 
 describe.each([
   ['one ticker', ALONE],
