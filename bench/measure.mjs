@@ -11,6 +11,9 @@ const LAUNCHER = fileURLToPath(new URL('./usage.c', import.meta.url))
 const PATIENCE = 20
 const [FEWEST, MOST] = [3, 20]
 
+/** Runs a command and throws its output away. */
+const DRAINED = 'set -o pipefail; "$@" | cat > /dev/null'
+
 let launcher
 
 /** Compiles a program of C, with all that this machine's processor can; null where there is no compiler. */
@@ -37,9 +40,10 @@ export function environment() {
 export function measured(command, { cwd, out, capture = false, ends = [0] } = {}) {
   launcher ??= compiled(LAUNCHER, 'usage')
   const report = join(FOLDER, 'usage.json')
-  const [program, ...words] = launcher === null ? command : [launcher, report, ...command]
+  const watched = launcher === null ? command : [launcher, report, ...command]
   const file = out === undefined ? undefined : openSync(out, 'w')
   // To a pipe, as a script asks: /dev/null is a terminal to node.
+  const [program, ...words] = capture || out !== undefined ? watched : ['bash', '-c', DRAINED, 'bash', ...watched]
   const stdio = ['ignore', file ?? 'pipe', 'pipe']
   const start = performance.now()
   const child = spawnSync(program, words, { cwd, stdio, env: environment(), maxBuffer: 2 ** 30 })
