@@ -135,7 +135,7 @@ describe('docs/parquet.md', () => {
 
 describe('docs/scale-out.md', () => {
   it('has a question about a folder that its lines write', async () => {
-    const [, section] = /^## Questions in SQL\n(.*)/ms.exec(readFileSync('docs/scale-out.md', 'utf8'))!
+    const [, section] = /^## For the data team\n(.*)/ms.exec(readFileSync('docs/scale-out.md', 'utf8'))!
     const [, tables, line] =
       /```sh\nfor table in (.*?); do\n {2}bands (.*?) --write \/srv\/bands\/parquet\ndone\n```/s.exec(section!)!
     const [, sql] = /```sql\n(.*?)```/s.exec(section!)!

@@ -14,7 +14,7 @@ import { NO_RAY, RAY_ENV } from './support/ray.js'
 
 /**
  * Every block of docs/scale-out.md is run here, in the order of the page, from an empty cluster. All its machines are this
- * one, and its folders lie in a temporary one.
+ * one, and its folders lie in a temporary one. parquet-page.test.ts runs the blocks for the data team.
  */
 const PAGE = readFileSync('docs/scale-out.md', 'utf8')
 const LIMIT = 240_000
