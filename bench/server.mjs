@@ -104,14 +104,15 @@ function loaded({ url, pid, stop }, requests) {
   const take = async () => {
     const before = processorOf(pid)
     const times = []
-    const load = autocannon({ ...{ url, requests, connections: CONNECTIONS, duration: SECONDS } })
+    const load = autocannon({ url, requests, connections: CONNECTIONS, duration: SECONDS })
     // Its own percentiles are whole milliseconds.
     load.on('response', (_client, _status, _bytes, took) => times.push(took))
     const { requests: answered, ...counts } = await load
     const refused = counts['4xx'] + counts['5xx'] + counts.errors
     if (refused > 0) throw new Error(`${refused} of ${answered.total} answers were errors`)
     const cpu = processorOf(pid) - before
-    const at = share => times.toSorted((a, b) => a - b)[Math.floor(times.length * share)]
+    times.sort((a, b) => a - b)
+    const at = share => times[Math.floor(times.length * share)]
     return { rate: answered.average, p50: at(0.5), p99: at(0.99), cpu, each: (cpu / answered.total) * 1e6 }
   }
   const first = async () => {
