@@ -175,9 +175,10 @@ async function partsOf(material: Material, { cluster }: Workers, step: Step): Pr
 /** In the order of the study. @param points the most points of the path in one task */
 function tasksOf({ query: { path, filter, horizons }, subjects }: Material, points: number): StudyTask[] {
   const length = path.before + path.after + 1
-  const pieces = Array.from({ length: Math.ceil(length / points) || 1 }, (_, i) => {
-    const from = i === 0 ? -path.before : i * points - path.before
-    return { from, to: Math.min(path.after, from + points - 1) }
+  const most = Math.min(points, length)
+  const pieces = Array.from({ length: Math.ceil(length / most) }, (_, i) => {
+    const from = i * most - path.before
+    return { from, to: Math.min(path.after, from + most - 1) }
   })
   const bands = subjects[0]?.states.bands ?? []
   const others = bands.flatMap((band, code) => (filter.bands?.includes(band) ? [] : [{ band: code }]))
