@@ -186,11 +186,7 @@ function wordsOf({ words }: ColumnBuffer, values: Float64Array | Int32Array): Di
 /** Integers of a narrow range; null for others. */
 function dictionaryOf(values: Float64Array | Int32Array): Dictionary | null {
   if (values instanceof Float64Array || values.length === 0) return null
-  let [min, max] = [values[0]!, values[0]!]
-  for (const value of values) {
-    if (value < min) min = value
-    if (value > max) max = value
-  }
+  const { min, max } = limitsOf(values)
   if (max - min > 1 << 16) return null
   const own = new Int32Array(max - min + 1).fill(-1)
   const numbers: number[] = []
@@ -212,16 +208,22 @@ function textBounds(words: readonly Uint8Array[]): Chunk['bounds'] {
 
 function numberBounds(values: Float64Array | Int32Array): Chunk['bounds'] {
   if (values.length === 0) return null
+  const { min, max } = limitsOf(values)
+  const bytesOf = (value: number): Uint8Array =>
+    new Uint8Array((values instanceof Float64Array ? Float64Array : Int32Array).of(value).buffer)
+  // The format wants -0 as the smaller and 0 as the larger zero.
+  return { min: bytesOf(min === 0 ? -0 : min), max: bytesOf(max === 0 ? 0 : max) }
+}
+
+/** The smallest and the largest of at least one value. */
+function limitsOf(values: Float64Array | Int32Array): { min: number; max: number } {
   let [min, max] = [values[0]!, values[0]!]
   for (let i = 1; i < values.length; i++) {
     const value = values[i]!
     if (value < min) min = value
     if (value > max) max = value
   }
-  const bytesOf = (value: number): Uint8Array =>
-    new Uint8Array((values instanceof Float64Array ? Float64Array : Int32Array).of(value).buffer)
-  // The format wants -0 as the smaller and 0 as the larger zero.
-  return { min: bytesOf(min === 0 ? -0 : min), max: bytesOf(max === 0 ? 0 : max) }
+  return { min, max }
 }
 
 function writeText(word: Uint8Array): void {
