@@ -27,7 +27,7 @@ function blocks(heading: string, language = 'sh'): string[] {
 
 /** Commands that serve until they are stopped, with what they print when they are ready. */
 const SERVERS = [
-  { line: /^bands serve/, more: '--port 0', ready: /http:\S+/ },
+  { line: /^bands serve/, more: '--port 0', ready: /http:\/\/[\d.]+:\d+(?=\D)/ },
   { line: /^ray start/, more: '--block --num-cpus 1', ready: /Ray runtime started/ },
 ]
 
