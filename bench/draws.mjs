@@ -26,7 +26,9 @@ await build({
     platform: 'node',
     target: 'node22',
   },
-  ...{ logLevel: 'error', packages: 'external', define },
+  logLevel: 'error',
+  packages: 'external',
+  define,
 })
 process.env.NODE_PATH = join(root, 'node_modules')
 Module._initPaths()

@@ -15,7 +15,14 @@ export function resultOf(row, samples, floor) {
   const { name, group, what, target, hope } = row
   const figures = Object.fromEntries(['wall', 'cpu', 'peak', 'written', row.of].map(figure => [figure, of(figure)]))
   return {
-    ...{ row: name, group, what, target, hope, of: row.of, floor: floor?.name ?? null, rounds: ours.length },
+    row: name,
+    group,
+    what,
+    target,
+    hope,
+    of: row.of,
+    floor: floor?.name ?? null,
+    rounds: ours.length,
     ...figures,
     ratio: beside && ratio(ours, beside, row.of),
     ratio_cpu: beside && ratio(ours, beside, 'cpu'),

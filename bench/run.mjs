@@ -76,7 +76,10 @@ async function main() {
     const before = rows[i - 1]?.world
     if (before !== undefined && before !== row.world) forget({ name: before })
     const result = await measuredRow(row, {
-      ...{ build, against, rounds: Number(values.rounds) || undefined, mayMiss: values['skip-missing'] },
+      build,
+      against,
+      rounds: Number(values.rounds) || undefined,
+      mayMiss: values['skip-missing'],
     })
     if (result === null) continue
     found.push(result)

@@ -29,8 +29,15 @@ export const STEPS = {
 
 export const scale = Object.entries(SIZES).flatMap(([size, [tickers, bars]]) =>
   Object.entries(STEPS).map(([step, samplerOf]) => ({
-    ...{ name: `${size}-${step}`, group: 'scale', what: `${step} of ${tickers} x ${bars} bars`, target: {} },
-    ...{ of: 'wall', size, step, isLarge: size !== 'T100', floor: BARE_NODE },
+    name: `${size}-${step}`,
+    group: 'scale',
+    what: `${step} of ${tickers} x ${bars} bars`,
+    target: {},
+    of: 'wall',
+    size,
+    step,
+    isLarge: size !== 'T100',
+    floor: BARE_NODE,
     // A database of many tickers is made once.
     rounds: size === 'T100' && step !== 'import' ? undefined : 1,
     world: `simulated-${tickers}x${bars}`,

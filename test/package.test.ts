@@ -178,7 +178,8 @@ describe('the published package', () => {
     const other = join(home, 'other', 'node_modules')
     const ask = (cwd: string) =>
       spawnSync(process.execPath, [join(installed, 'bin/bands.js'), 'sql', 'SELECT 1 AS one', '--csv', '--quiet'], {
-        ...{ cwd, encoding: 'utf8' },
+        cwd,
+        encoding: 'utf8',
         env: { ...process.env, HOME: home },
       })
     const refused = ask(home)

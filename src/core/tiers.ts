@@ -175,7 +175,12 @@ export function eventsPage(
 ): EventsPage {
   const { ticker, field, timeframe, context, when } = query
   return {
-    ...{ ticker, field, timeframe, events, total_occurrences, query_range },
+    ticker,
+    field,
+    timeframe,
+    events,
+    total_occurrences,
+    query_range,
     ...(context === undefined ? {} : { context: { ...context } }),
     ...(when === undefined ? {} : { when }),
   }

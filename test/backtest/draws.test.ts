@@ -21,7 +21,9 @@ function market(names: readonly string[]) {
 }
 
 const DOCUMENT = {
-  ...{ tickers: NAMES, entry: { field: 'rsi_zone', bands: ['neutral'] }, exit: { hold: 5 } },
+  tickers: NAMES,
+  entry: { field: 'rsi_zone', bands: ['neutral'] },
+  exit: { hold: 5 },
   portfolio: { max_positions: 2 },
 }
 

@@ -216,7 +216,9 @@ function rising() {
 describe('the trial log and a verdict', () => {
   const market = rising()
   const strategy = strategyWith({
-    ...{ tickers: ['A'], entry: { field: 'rsi_zone', bands: ['deep_oversold'] }, exit: { hold: 3 } },
+    tickers: ['A'],
+    entry: { field: 'rsi_zone', bands: ['deep_oversold'] },
+    exit: { hold: 3 },
     costs: { bps: 0 },
   })
   const walk_forward = { train: 300, test: 150, step: 150, anchored: false, embargo: 0 }
@@ -264,7 +266,8 @@ describe('the trial log and a verdict', () => {
     const plain = ({ validation, ...found }: Backtest) => ({
       ...found,
       validation: validation && { ...validation, test: { ...validation.test!, verdict: null } },
-      ...{ verdict: null, trials: { ...found.trials, ledger: null, log: null, log_q: null } },
+      verdict: null,
+      trials: { ...found.trials, ledger: null, log: null, log_q: null },
     })
     expect(plain(later)).toEqual(plain(alone))
   })

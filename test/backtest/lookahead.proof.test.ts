@@ -168,7 +168,10 @@ function strategies(): fc.Arbitrary<Record<string, unknown>> {
     entry: fc
       .tuple(banded, some(fc.subarray([...STABILITIES], { minLength: 2 })), some(fc.nat(4)), some(banded), fc.nat(1))
       .map(([{ field, bands }, stability, max_flips, context, lag]) => ({
-        ...{ field, bands: bands.length > 1 ? bands : undefined, stability, max_flips },
+        field,
+        bands: bands.length > 1 ? bands : undefined,
+        stability,
+        max_flips,
         context: context && { ...context, ticker: 'MKT', lag },
       })),
     exit: fc.record({
@@ -232,7 +235,10 @@ function stillUntil(series: Series, t: number): Series {
   const column = (values: Float64Array) => values.map((value, i) => (i < t ? close[t]! : value))
   return {
     ...series,
-    ...{ open: column(open), high: column(high), low: column(low), close: column(close) },
+    open: column(open),
+    high: column(high),
+    low: column(low),
+    close: column(close),
     volume: volume.map((value, i) => (i < t ? 1e6 : value)),
   }
 }

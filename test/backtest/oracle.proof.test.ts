@@ -165,16 +165,22 @@ function randomStrategy(random: Random): Strategy {
     },
     fill,
     exit: {
-      ...{ hold, leave },
+      hold,
+      leave,
       on: maybe(0.25, () => {
         const other = bandField()
         return { field: other.field, bands: [pick(...other.bands)] }
       }),
-      ...{ stop: maybe(0.4, distance), target: maybe(0.4, distance), trailing: maybe(0.3, distance) },
+      stop: maybe(0.4, distance),
+      target: maybe(0.4, distance),
+      trailing: maybe(0.3, distance),
     },
     overlap: pick('skip', 'allow', 'extend'),
     costs: {
-      ...{ bps: pick(0, 5, 30), slippage_bps: pick(0, 2), per_share: pick(0, 0, 0.01), fixed: pick(0, 0, 1) },
+      bps: pick(0, 5, 30),
+      slippage_bps: pick(0, 2),
+      per_share: pick(0, 0, 0.01),
+      fixed: pick(0, 0, 1),
       borrow: pick(0, 0.05),
     },
     portfolio: {

@@ -69,7 +69,11 @@ describe('places', () => {
         ['C', none],
       ])
       expect(found.ranking).toEqual({
-        ...{ by: 'trend_direction', first: 'lowest', contested_days: 1, tied_days: 0, without_rank: 0 },
+        by: 'trend_direction',
+        first: 'lowest',
+        contested_days: 1,
+        tied_days: 0,
+        without_rank: 0,
       })
       expect(found.warnings).toContain(
         '2 of 3 signals found no place; on 1 day the rank chose which: the lowest trend_direction first',

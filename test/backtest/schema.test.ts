@@ -94,7 +94,8 @@ describe('a strategy file', () => {
     expect(entry('{when: rsi_zone = oversold, bands: [false]}')).toMatchObject({ field, bands: ['false'] })
     expect(entry('{field: rsi_zone = oversold, bands: "true"}')).toMatchObject({ field, bands: ['true'] })
     expect(entry('{field: macd_state, when: rsi_zone = oversold}')).toMatchObject({
-      ...{ field: 'macd_state', bands: null },
+      field: 'macd_state',
+      bands: null,
       when: field,
     })
     expect(

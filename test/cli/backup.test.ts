@@ -19,7 +19,9 @@ test('bands backup makes one checked folder, and bands restore puts it back and 
   const made = await typed(`backup ${file} --db ${db} --json`)
   expect([made.code, made.err]).toEqual([0, ''])
   expect(JSON.parse(made.out)).toEqual({
-    ...{ schema: 'bands.backup/2', folder: file, made: '2026-01-01T00:00:00.000Z' },
+    schema: 'bands.backup/2',
+    folder: file,
+    made: '2026-01-01T00:00:00.000Z',
     ...{
       bytes: bytes(`${file}/bands.db`) + bytes(`${file}/bands.accounts.db`),
       files: ['data', 'accounts'],

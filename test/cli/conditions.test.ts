@@ -92,8 +92,11 @@ describe('a condition in place of a field', () => {
     expect(tests).toEqual([
       { test: 'rsi_zone = oversold', subject: 'rsi_zone', date: '2018-02-08', band: 'oversold', holds: true },
       {
-        ...{ test: 'GSPC:trend_direction@weekly = uptrend', subject: 'GSPC:trend_direction@weekly' },
-        ...{ date: '2018-02-02', band: 'strong_uptrend', holds: false },
+        test: 'GSPC:trend_direction@weekly = uptrend',
+        subject: 'GSPC:trend_direction@weekly',
+        date: '2018-02-02',
+        band: 'strong_uptrend',
+        holds: false,
       },
       { test: 'rsi_zone enters any', subject: 'rsi_zone', date: '2018-02-08', band: 'oversold', holds: true },
     ])

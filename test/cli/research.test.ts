@@ -396,7 +396,10 @@ describe('bands trials', () => {
       const other = (question: number, first: number, last: number): Trial[] =>
         [5, 10, 20, 50, 100].map(horizon => ({
           hash: `${1000 * question + horizon}`.padStart(64, '0'),
-          ...{ spec: `question ${question}`, p: 0.5, test: CELL_TEST, sharpe: null },
+          spec: `question ${question}`,
+          p: 0.5,
+          test: CELL_TEST,
+          sharpe: null,
           asked: { question: `${question}`.padStart(64, '0'), timeframe: 'daily', first, last },
         }))
       const [first, last] = [parseDay('2010-01-04')!, parseDay('2017-01-03')!]

@@ -124,7 +124,8 @@ describe('bands watch', () => {
     expect((await json('watch show tech')).tickers).toEqual(['AAPL', 'GSPC'])
     const { checks } = await json('doctor')
     expect(checks.find(({ name }: { name: string }) => name === 'lists')).toMatchObject({
-      ...{ outcome: 'ok', detail: `2 in ${folder.file('bands.lists.db')}` },
+      outcome: 'ok',
+      detail: `2 in ${folder.file('bands.lists.db')}`,
     })
     const { beside } = await json('verify')
     expect(beside).toContainEqual({ kind: 'lists', file: folder.file('bands.lists.db'), rows: 2 })

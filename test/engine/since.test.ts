@@ -23,8 +23,12 @@ function endOf(whole: FieldRecord, from: number): FieldTail {
   const cut = runs.flatMap(([begin, end]) => (end! > from ? [Math.max(begin!, from), end!] : []))
   return {
     ...whole,
-    ...{ bars: whole.bars.slice(earlier), bands: whole.bands.slice(earlier), gaps: Int32Array.from(cut) },
-    ...{ flips: whole.flips.slice(earlier), stability: whole.stability.slice(earlier), earlier },
+    bars: whole.bars.slice(earlier),
+    bands: whole.bands.slice(earlier),
+    gaps: Int32Array.from(cut),
+    flips: whole.flips.slice(earlier),
+    stability: whole.stability.slice(earlier),
+    earlier,
   }
 }
 

@@ -40,8 +40,12 @@ const FULL: Record<FactKind, [row: string, record: Record<string, unknown>]> = {
   securities: [
     'Information Technology,stock,3.4e12,Apple Inc.,2026-03-02,12.5,',
     {
-      ...{ name: 'Apple Inc.', sector: 'Information Technology', asset_class: 'stock', market_cap: 3.4e12 },
-      ...{ delisted: '2026-03-02', delisting_price: 12.5 },
+      name: 'Apple Inc.',
+      sector: 'Information Technology',
+      asset_class: 'stock',
+      market_cap: 3.4e12,
+      delisted: '2026-03-02',
+      delisting_price: 12.5,
     },
   ],
 }

@@ -20,7 +20,12 @@ function drawnRows(random: Random, order: number): Row[] {
     const [ticker, day] = order === 0 ? [Math.floor(i / 90), i % 90] : [i % 12, Math.floor(i / 12)]
     const price = 100 + random.below(1_000) / 100
     return {
-      ...{ ticker: `T${ticker}`, day: 19_000 + day, open: price, high: price + 1, low: price - 1, close: price },
+      ticker: `T${ticker}`,
+      day: 19_000 + day,
+      open: price,
+      high: price + 1,
+      low: price - 1,
+      close: price,
       volume: random.below(10) === 0 ? Number.NaN : random.below(1_000),
       seconds: kinds.hasTimes && random.below(4) === 0 ? 12 * 3600 : 0,
       inUtc: kinds.hasTimes,

@@ -93,7 +93,13 @@ describe('bars of a program', () => {
 
 describe('facts of a program', () => {
   const report = (more: Partial<FactRecords['reports']> = {}) => ({
-    ...{ period_end: 18_950, known: 19_000, session: null, eps: 1, revenue: null, book_value_ps: null, basis: 'bars' },
+    period_end: 18_950,
+    known: 19_000,
+    session: null,
+    eps: 1,
+    revenue: null,
+    book_value_ps: null,
+    basis: 'bars',
     ...more,
   })
   const ratings = { known: 19_000, session: null, strong_buy: 1, buy: 1, hold: 1, sell: 1, strong_sell: 1_001 }

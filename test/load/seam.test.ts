@@ -20,7 +20,11 @@ function scaled(series: Series, ratio: number, { volumes = true } = {}): Series 
 }
 
 const given = (series: Series, more: Partial<SourcedBars> = {}): SourcedBars => ({
-  ...{ ticker: 'ABC', prices: 'raw', source: 'new.csv', format: 'csv', bars: series },
+  ticker: 'ABC',
+  prices: 'raw',
+  source: 'new.csv',
+  format: 'csv',
+  bars: series,
   ...more,
 })
 

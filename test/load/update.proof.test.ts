@@ -37,7 +37,13 @@ function drawnBars(random: Random, bars: Series, from: number, to: number, chang
   const days = Int32Array.from(kept, t => bars.days[t]!)
   const { open, high, low, close, volume } = bars
   const drawn: Series = {
-    ...{ timeframe: 'daily', days, known: days, open: of(open), high: of(high), low: of(low), close: of(close) },
+    timeframe: 'daily',
+    days,
+    known: days,
+    open: of(open),
+    high: of(high),
+    low: of(low),
+    close: of(close),
     volume: of(volume),
   }
   for (let i = 0; i < changes && kept.length > 0; i++) {

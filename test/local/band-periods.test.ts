@@ -160,8 +160,13 @@ function expected(histories: readonly History[], unbounded: readonly History[]):
     present?.initial ? 255 : (left[days.indexOf(since[f]!)] ?? 255),
   )
   return {
-    ...{ ticker, timeframe, query_range, after, as_of },
-    ...{ fields: histories.map(({ field }) => field), bands: histories.map(({ bands }) => bands) },
+    ticker,
+    timeframe,
+    query_range,
+    after,
+    as_of,
+    fields: histories.map(({ field }) => field),
+    bands: histories.map(({ bands }) => bands),
     present: {
       band: Uint8Array.from(present(({ bands }, { band }) => bands.indexOf(band), 255)),
       initial: Uint8Array.from(present((_, { initial }) => Number(initial), 0)),

@@ -88,8 +88,11 @@ export async function marketStore(market: readonly Given[], folder?: string): Pr
   const importer = await emptyImporter(folder)
   await importer.put(
     market.map(({ ticker, bars }) => ({
-      ...{ ticker, bars: seriesOf(bars), prices: 'raw' as const },
-      ...{ source: 'drawn', format: 'drawn' },
+      ticker,
+      bars: seriesOf(bars),
+      prices: 'raw' as const,
+      source: 'drawn',
+      format: 'drawn',
     })),
   )
   // One file says of a report once what it was; a later one may say otherwise.
@@ -122,8 +125,11 @@ export async function oracleOf(store: Store, market: readonly Given[]): Promise<
         const sheets = await store.sheets(ticker)
         const security = securityOf(sheets)
         return {
-          ...{ ticker, bars, facts: factsOf(sheets) },
-          ...{ assetClass: security?.asset_class ?? null, sector: security?.sector ?? null },
+          ticker,
+          bars,
+          facts: factsOf(sheets),
+          assetClass: security?.asset_class ?? null,
+          sector: security?.sector ?? null,
           marketCap: security?.market_cap ?? null,
         }
       }),

@@ -140,7 +140,10 @@ function alone(match: OversoldMatch): Partial<OversoldMatch> & { ticker: string 
 function scaled(one: Given, price: number, volume: number): Given {
   const bar = ({ open, high, low, close, volume: traded, ...rest }: Bar): Bar => ({
     ...rest,
-    ...{ open: open * price, high: high * price, low: low * price, close: close * price },
+    open: open * price,
+    high: high * price,
+    low: low * price,
+    close: close * price,
     volume: traded === null ? null : traded * volume,
   })
   return { ...one, bars: one.bars.map(bar) }

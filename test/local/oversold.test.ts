@@ -85,10 +85,17 @@ describe('which bar is looked at', () => {
 
   it('counts days from the first bar with an RSI on, and knows no rarity of a short history', async () => {
     expect(await matchOf(falling('ABC').bars)).toMatchObject({
-      ...{ rsi_zone: 'deep_oversold', days_in_oversold: 106, condition_rarity: null, oversold_streaks_count: 1 },
-      ...{ rsi_zone_flips_recent: 0, rsi_zone_stability: 'established', stochastic_zone: 'deep_oversold' },
-      ...{ historical_median_oversold_days: null, historical_max_oversold_days: null },
-      ...{ volume_context: 'normal', sector_rsi_zone: null },
+      rsi_zone: 'deep_oversold',
+      days_in_oversold: 106,
+      condition_rarity: null,
+      oversold_streaks_count: 1,
+      rsi_zone_flips_recent: 0,
+      rsi_zone_stability: 'established',
+      stochastic_zone: 'deep_oversold',
+      historical_median_oversold_days: null,
+      historical_max_oversold_days: null,
+      volume_context: 'normal',
+      sector_rsi_zone: null,
     })
   })
 })
@@ -235,7 +242,11 @@ function above(level: number): Bar[] {
   const rise = Array.from({ length: 28 }, (_, t) => 1050 + 5 * Math.max(0, t - 12))
   const fall = Array.from({ length: 10 }, (_, i) => 1125 - 12.5 * (i + 1))
   return [...rise, ...fall].map((close, t) => ({
-    ...{ date: dateOf(t), open: close, high: close, close, volume: 100 },
+    date: dateOf(t),
+    open: close,
+    high: close,
+    close,
+    volume: 100,
     low: t === 12 ? level : close,
   }))
 }

@@ -66,8 +66,10 @@ const rows = fc
   })
   .map(({ text, day, count, value }) =>
     Array.from({ length: Math.max(text.length, count.length) }, (_, i) => ({
-      ...{ text: text[i] ?? null, day: day[i] ?? null },
-      ...{ count: count[i] ?? null, value: value[i] ?? null },
+      text: text[i] ?? null,
+      day: day[i] ?? null,
+      count: count[i] ?? null,
+      value: value[i] ?? null,
     })),
   )
 

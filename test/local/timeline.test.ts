@@ -187,7 +187,9 @@ function simulated(): Promise<Cache> {
 
 function asked({ field = 'rsi_zone', after, before }: Record<string, string>): HistoryQuery {
   return {
-    ...{ ticker: 'SIM0001', field, timeframe: 'daily' },
+    ticker: 'SIM0001',
+    field,
+    timeframe: 'daily',
     ...(after === undefined ? {} : { after: parseDay(after)! }),
     ...(before === undefined ? {} : { before: parseDay(before)! }),
   }

@@ -30,7 +30,9 @@ function studied(seen: readonly Seen[], more: Partial<EventStudy> = {}): EventSt
     const window = made.windows[i]!
     return {
       ...window,
-      ...{ n, diff, n_independent: cases },
+      n,
+      diff,
+      n_independent: cases,
       intervals: [{ ...window.intervals[0]!, low, high }],
       tests: [{ ...window.tests[0]!, p }],
       p_corrected: judged[i]!.corrected,
@@ -139,7 +141,10 @@ function traded(
       { ...hold!, name: 'same exposure', statistics: { ...hold!.statistics, total_return: held } },
     ],
     random_entry: {
-      ...{ draws: 999, mean: 0.006, p, better_than: p === null ? null : 1 - p / 2 },
+      draws: 999,
+      mean: 0.006,
+      p,
+      better_than: p === null ? null : 1 - p / 2,
       reason: p === null ? 'nothing could be drawn' : null,
     },
     trials: {
@@ -201,8 +206,12 @@ describe('the answer of a backtest', () => {
     const points = (p05: number, p95: number) => ({ p05, p50: 0.1, p95 })
     const drawn = (p95: number, above: number): Backtest => {
       const draws = {
-        ...{ n: 200, shown: 44, return: points(-0.05, p95), sharpe: points(0, 1) },
-        ...{ max_drawdown: points(-0.3, -0.2), p: points(0.1, 0.9) },
+        n: 200,
+        shown: 44,
+        return: points(-0.05, p95),
+        sharpe: points(0, 1),
+        max_drawdown: points(-0.3, -0.2),
+        p: points(0.1, 0.9),
       }
       const returns = Array.from({ length: 200 }, (_, i) => (i < above ? 0.3 : 0.1))
       return traded(0.1, 0.2, 0.5, { draws }, returns)

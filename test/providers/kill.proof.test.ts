@@ -43,7 +43,10 @@ describe.each([
   let isLater = true
   let vendor: FakeVendor
   const env = {
-    ...{ HOME: folder.path, XDG_CONFIG_HOME: folder.file('config'), LANG: 'C.UTF-8', PATH: process.env.PATH ?? '' },
+    HOME: folder.path,
+    XDG_CONFIG_HOME: folder.file('config'),
+    LANG: 'C.UTF-8',
+    PATH: process.env.PATH ?? '',
     [`BANDS_${name.toUpperCase()}_KEY`]: KEYS[name]!,
   }
   beforeAll(async () => {

@@ -231,7 +231,10 @@ interface Tellable extends Partial<Pick<EventHistory, 'after' | 'as_of' | 'prese
 /** Someone who tells a history, and answers nothing else. */
 function tells({ events, after = null, as_of = null, present = null }: Tellable): Source {
   const told = events.map(([date, band], i) => ({
-    ...{ date, band, prev_band: events[i - 1]?.[1] ?? 'prior', aftermath: null },
+    date,
+    band,
+    prev_band: events[i - 1]?.[1] ?? 'prior',
+    aftermath: null,
     ...({ stability_at_entry: 'holding', flips_recent_at_entry: 1 } as const),
   }))
   return sourceOf({

@@ -87,7 +87,8 @@ describe('the page of a backtest', () => {
       variance: 0.0004,
       deflated_sharpe: 0.4,
       reason: null,
-      ...{ log: null, log_q: null },
+      log: null,
+      log_q: null,
     } as const
     expect(text(pageOf({ trials }))).toContain('Deflated Sharpe ratio: .400, by the 3 of this run.')
     expect(text(pageOf({ trials: { ...trials, family: 'ledger', n: 12 } }))).toContain('by the 12 of the ledger')

@@ -107,7 +107,8 @@ describe('the part of a chart that is looked at', () => {
 describe('names at the ends of lines', () => {
   const ends = [0.061, 0.06, 0.0605, 0.02, -0.4, -0.401]
   const chart = newChart('paths', 'Paths', {
-    ...{ x: ['bars', [0, 1, 2]] as const, y: 'return' as const },
+    x: ['bars', [0, 1, 2]] as const,
+    y: 'return' as const,
     lines: ends.map((end, i) => line(`band ${i}`, 'accent', [0, end / 2, end], { named: true })),
   })
   const namesOf = (width: number): { name: string; y: number }[] => {

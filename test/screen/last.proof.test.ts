@@ -103,7 +103,8 @@ describe('--since last', () => {
     const newest = new Map(next.map(({ timeframe, day }) => [timeframe, formatDay(day)]))
     const all = await changes(new Local(store, null, null).on(end), {
       ...parsed({}),
-      ...{ tickers: late, since: begin - 30 },
+      tickers: late,
+      since: begin - 30,
     })
     const expected = all.found.changes.filter(({ date, timeframe }) => date > newest.get(timeframe)!)
     expect(expected.length).toBeGreaterThan(5)

@@ -168,8 +168,12 @@ describe('events', () => {
     const pool = parsePool({ tickers: ['SIM0001'], field: 'rsi_zone', band: 'oversold' })
     const { by, groups, warnings, events, query_range } = await tally(server.service.bands('plus'), pool)
     expect(page).toEqual({
-      ...{ ticker: 'SIM0001', field: 'rsi_zone', timeframe: 'daily' },
-      ...{ stats: JSON.parse(JSON.stringify({ by, groups, warnings })), total_occurrences: events, query_range },
+      ticker: 'SIM0001',
+      field: 'rsi_zone',
+      timeframe: 'daily',
+      stats: JSON.parse(JSON.stringify({ by, groups, warnings })),
+      total_occurrences: events,
+      query_range,
     })
   })
 })

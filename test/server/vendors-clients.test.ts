@@ -95,11 +95,15 @@ describe.each(Object.keys(CLIENTS))('the client for %s', client => {
     await change('DELETE', ['SIM0001', 'NONE'])
     const limits = { watchlist_limit: 100 }
     expect(await change('POST', ['sim0001'])).toEqual({
-      ...{ added: ['SIM0001'], already_saved: [], watchlist_count: 1 },
+      added: ['SIM0001'],
+      already_saved: [],
+      watchlist_count: 1,
       ...limits,
     })
     expect(await change('POST', ['SIM0001', 'NONE'])).toEqual({
-      ...{ added: ['NONE'], already_saved: ['SIM0001'], watchlist_count: 2 },
+      added: ['NONE'],
+      already_saved: ['SIM0001'],
+      watchlist_count: 2,
       ...limits,
     })
     const { json: list } = await send('/watchlist?timeframe=daily', client)

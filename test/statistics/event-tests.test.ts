@@ -188,7 +188,10 @@ function scaled(event: DatedEvent, by: number): DatedEvent {
   const { estimation, car, carVariance } = event
   return {
     ...event,
-    ...{ estimation: times(estimation), event: times(event.event), car: by * car, carVariance: by ** 2 * carVariance },
+    estimation: times(estimation),
+    event: times(event.event),
+    car: by * car,
+    carVariance: by ** 2 * carVariance,
   }
 }
 

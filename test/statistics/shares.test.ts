@@ -47,7 +47,9 @@ describe('the interval of a share', () => {
 
   it('is none without events', () => {
     expect(shareInterval([{ indices: [], holds: [], base: 0.5 }], 9, 5)).toEqual({
-      ...{ share: null, low: null, high: null },
+      share: null,
+      low: null,
+      high: null,
       independent: 0,
     })
   })

@@ -21,7 +21,9 @@ describe('the lists of a user', () => {
     const folder = temporaryFolder()
     const lists = listsIn(folder)
     expect(await lists.add('tech', ['MSFT', 'AAPL'])).toEqual({
-      ...{ name: 'tech', condition: null, tickers: ['MSFT', 'AAPL'] },
+      name: 'tech',
+      condition: null,
+      tickers: ['MSFT', 'AAPL'],
     })
     await lists.add('TECH', ['AAPL', 'A'])
     await lists.take('Tech', ['MSFT', 'XYZ'])
@@ -36,7 +38,9 @@ describe('the lists of a user', () => {
     const lists = listsIn(temporaryFolder())
     await lists.addCondition('dips', 'rsi_zone = oversold')
     expect(await lists.addCondition('dips', 'rsi_zone = overbought')).toEqual({
-      ...{ name: 'dips', condition: 'rsi_zone = oversold', tickers: [] },
+      name: 'dips',
+      condition: 'rsi_zone = oversold',
+      tickers: [],
     })
   })
 

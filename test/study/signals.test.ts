@@ -74,7 +74,9 @@ describe('signals', () => {
         const { field, timeframe, context } = filter
         const ticker = pick(random, NAMES)
         const history = await eventHistory(local, {
-          ...{ ticker, field, timeframe },
+          ticker,
+          field,
+          timeframe,
           ...boundsOf(filter),
           ...(context === null ? {} : { context: { ticker: context.ticker, field: context.field } }),
         })
@@ -208,14 +210,22 @@ function randomFilter(random: Random): EventFilter {
   const day = (): string | null => (random.below(3) > 0 ? null : formatDay(FIRST + random.below(1_150)))
   const other = pick(random, GRANTED)
   const context: ContextFilter = {
-    ...{ ticker: pick(random, NAMES), field: other },
-    ...{ bands: some(BUILT_IN.named(other)!.bands), lag: 0 },
+    ticker: pick(random, NAMES),
+    field: other,
+    bands: some(BUILT_IN.named(other)!.bands),
+    lag: 0,
   }
   const { bands } = BUILT_IN.named(field)!
   return {
-    ...{ field, timeframe: pick(random, ['daily', 'weekly'] as const), bands: some(bands), prev_bands: some(bands) },
-    ...{ stability: some(STABILITIES), max_flips: random.below(3) > 0 ? null : random.below(6) },
-    ...{ context: random.below(2) === 0 ? null : context, after: day(), before: day() },
+    field,
+    timeframe: pick(random, ['daily', 'weekly'] as const),
+    bands: some(bands),
+    prev_bands: some(bands),
+    stability: some(STABILITIES),
+    max_flips: random.below(3) > 0 ? null : random.below(6),
+    context: random.below(2) === 0 ? null : context,
+    after: day(),
+    before: day(),
   }
 }
 

@@ -89,9 +89,18 @@ export async function copied(server: Local, key: SeriesKey, given: Given = {}): 
   }
   const { query_range, total_occurrences } = first
   return {
-    ...{ ticker, timeframe, field, url: URL, pulled_at: '2026-11-21T10:00:00.000Z' },
+    ticker,
+    timeframe,
+    field,
+    url: URL,
+    pulled_at: '2026-11-21T10:00:00.000Z',
     as_of: formatDay(await server.today()),
-    ...{ state: 'complete', etag: null, query_range, total_occurrences, events, under_way: null },
+    state: 'complete',
+    etag: null,
+    query_range,
+    total_occurrences,
+    events,
+    under_way: null,
     ...given,
   }
 }

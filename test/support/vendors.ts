@@ -48,7 +48,11 @@ export function walk(
 export function scaled(bars: readonly VendorBar[], factor: number, splits = true): VendorBar[] {
   const price = (value: number): number => Math.round(value * factor * 1e6) / 1e6
   return bars.map(({ date, open, high, low, close, volume }) => ({
-    ...{ date, open: price(open), high: price(high), low: price(low), close: price(close) },
+    date,
+    open: price(open),
+    high: price(high),
+    low: price(low),
+    close: price(close),
     volume: splits ? Math.round(volume / factor) : volume,
   }))
 }
@@ -96,9 +100,19 @@ export const VENDORS: Readonly<Record<string, (asked: Asked, history: History) =
     const bars = symbol.includes('.') ? null : history(symbol)
     if (bars === null) return json(404, { detail: `Error: Ticker '${symbol}' not found` })
     const rows = between(bars, query.get('startDate'), query.get('endDate')).map(bar => ({
-      ...{ date: `${bar.date}T00:00:00.000Z`, close: 2 * bar.close, high: 2 * bar.high, low: 2 * bar.low },
-      ...{ open: 2 * bar.open, volume: bar.volume, adjClose: bar.close, adjHigh: bar.high, adjLow: bar.low },
-      ...{ adjOpen: bar.open, adjVolume: bar.volume, divCash: 0, splitFactor: 1 },
+      date: `${bar.date}T00:00:00.000Z`,
+      close: 2 * bar.close,
+      high: 2 * bar.high,
+      low: 2 * bar.low,
+      open: 2 * bar.open,
+      volume: bar.volume,
+      adjClose: bar.close,
+      adjHigh: bar.high,
+      adjLow: bar.low,
+      adjOpen: bar.open,
+      adjVolume: bar.volume,
+      divCash: 0,
+      splitFactor: 1,
     }))
     return json(200, rows)
   },
@@ -146,9 +160,13 @@ export const VENDORS: Readonly<Record<string, (asked: Asked, history: History) =
     const answer = (results: object[], ticker?: string): VendorAnswer =>
       json(200, {
         ...(ticker && { ticker }),
-        ...{ queryCount: results.length, resultsCount: results.length, adjusted: true },
+        queryCount: results.length,
+        resultsCount: results.length,
+        adjusted: true,
         ...(results.length > 0 && { results }),
-        ...{ status: 'OK', request_id: 'x', count: results.length },
+        status: 'OK',
+        request_id: 'x',
+        count: results.length,
       })
     if (day !== undefined) {
       const all = MARKET.flatMap(symbol => {
@@ -221,19 +239,24 @@ function companyFacts(cik: number, until = '2025-12-31'): object {
   const reports = [1, 2, 3].map(quarter => ({
     start: `2025-0${3 * quarter - 2}-01`,
     end: new Date(Date.UTC(2025, 3 * quarter, 0)).toISOString().slice(0, 10),
-    ...{ accn: `0000000000-25-00000${quarter}`, fy: 2025, fp: `Q${quarter}`, form: '10-Q' },
+    accn: `0000000000-25-00000${quarter}`,
+    fy: 2025,
+    fp: `Q${quarter}`,
+    form: '10-Q',
     filed: `2025-${String(3 * quarter + 2).padStart(2, '0')}-02`,
     frame: `CY2025Q${quarter}`,
   }))
   const quarters = reports.filter(({ filed }) => filed <= until)
   const concept = (unit: string, values: (quarter: number) => number, isInstant = false) => ({
-    ...{ label: 'Label', description: 'What the concept means.' },
+    label: 'Label',
+    description: 'What the concept means.',
     units: {
       [unit]: quarters.map(({ start, ...rest }, i) => ({ ...(!isInstant && { start }), ...rest, val: values(i) })),
     },
   })
   return {
-    ...{ cik, entityName: `COMPANY ${cik}, INC.` },
+    cik,
+    entityName: `COMPANY ${cik}, INC.`,
     facts: {
       dei: { EntityCommonStockSharesOutstanding: concept('shares', () => 1_000_000, true) },
       'us-gaap': {
@@ -300,7 +323,10 @@ export async function fakeVendor(
   await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
   const { port } = server.address() as AddressInfo
   return {
-    ...{ base: `http://127.0.0.1:${port}`, calls, faults, offences },
+    base: `http://127.0.0.1:${port}`,
+    calls,
+    faults,
+    offences,
     close: () =>
       new Promise(done => {
         server.closeAllConnections()

@@ -327,7 +327,12 @@ describe('the test of the best', () => {
     const returns = new Float64Array(days).map(() => random.normal())
     const block = 8
     contest.enter('one', {
-      ...{ low: null, high: null, t: null, sharpe: 0.1, block, returns, span: { from: 0, to: days } },
+      low: null,
+      high: null,
+      sharpe: 0.1,
+      block,
+      returns,
+      span: { from: 0, to: days },
       column: { indices, values },
     })
     const query = { resamples: 499, pbo_blocks: 4, seed: 9 }
@@ -366,7 +371,10 @@ describe('SPA and the deflated Sharpe ratio', () => {
       best_cell: 'a',
       best_sharpe_cell: 'a',
     },
-    ...{ spa: { lower: consistent, consistent, upper: consistent }, best_sharpe: 0.1, pbo: null, reasons: {} },
+    spa: { lower: consistent, consistent, upper: consistent },
+    best_sharpe: 0.1,
+    pbo: null,
+    reasons: {},
   })
 
   it('have a sentence that says which to believe where only the ratio finds something', () => {

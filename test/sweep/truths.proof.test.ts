@@ -33,7 +33,10 @@ describe.each([
       const strategy = strategyOf({
         tickers: market.map(({ ticker }) => ticker).filter(name => name !== 'MKT'),
         entry: { field: 'rsi_zone', bands: ['oversold', 'deep_oversold'] },
-        ...{ exit, costs: { bps: 0 }, portfolio: { max_positions: tickers }, seed: run },
+        exit,
+        costs: { bps: 0 },
+        portfolio: { max_positions: tickers },
+        seed: run,
       })
       const { random_entry, statistics } = await backtest(marketOf(market), strategy, { ...PLAIN, reps: 199 })
       found.add('as good as random entries', random_entry.p)

@@ -213,7 +213,10 @@ describe('a closed cycle', () => {
       for (let i = 0; i < 60; i++) visits.push(names.filter(name => name !== visits.at(-1))[random.below(3)]!)
       visits.push(names.find(name => name !== visits[0] && name !== visits.at(-1))!)
       const events = visits.map((band, i) => ({
-        ...{ date: `bar ${i}`, band, prev_band: visits.at(i - 1)!, aftermath: null },
+        date: `bar ${i}`,
+        band,
+        prev_band: visits.at(i - 1)!,
+        aftermath: null,
         duration_days: 1 + random.below(30),
       }))
       const common = {

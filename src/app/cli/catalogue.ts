@@ -104,7 +104,10 @@ export const GROUPS: Readonly<Record<string, string>> = {
 
 /** The command of a group that a line without its second word means. */
 export const GROUP_FIRST: Readonly<Record<string, string>> = {
-  ...{ watch: 'show', conditions: 'list', accounts: 'list', keys: 'list' },
+  watch: 'show',
+  conditions: 'list',
+  accounts: 'list',
+  keys: 'list',
 }
 
 /** First words of command lines, each once. */

@@ -74,8 +74,14 @@ interface Line {
 async function lineOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Line> {
   const values = new Map<string, string>()
   const line: Line = {
-    ...{ env, plain: [], values, waiting: undefined, command: undefined },
-    ...{ options: GLOBAL_OPTIONS, fields: BUILT_IN, inQuotes: false },
+    env,
+    plain: [],
+    values,
+    waiting: undefined,
+    command: undefined,
+    options: GLOBAL_OPTIONS,
+    fields: BUILT_IN,
+    inQuotes: false,
   }
   for (const word of words) {
     const { waiting } = line

@@ -32,8 +32,14 @@ export interface Found {
  */
 export function sortWords(words: readonly string[], known: Vocabulary, exactly = false): Found {
   const found: Found = {
-    ...{ tickers: [], lists: [], fields: [], bands: [] },
-    ...{ dates: [], conditions: [], files: [], others: [] },
+    tickers: [],
+    lists: [],
+    fields: [],
+    bands: [],
+    dates: [],
+    conditions: [],
+    files: [],
+    others: [],
   }
   const put = (kind: keyof Found, word: string): void => {
     if (!found[kind].includes(word)) found[kind].push(word)

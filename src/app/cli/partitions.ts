@@ -68,7 +68,8 @@ export async function writePartitions(
   const isCurrent = (job: Job): boolean => pathsOf(job).length > 0 && pathsOf(job).every(path => isSame(path, job))
   const { kept = [], pending = [] } = Object.groupBy(jobs, job => (isCurrent(job) ? 'kept' : 'pending'))
   const describe = async () => ({
-    ...{ version: version(), definitions: DEFINITIONS_VERSION },
+    version: version(),
+    definitions: DEFINITIONS_VERSION,
     as_of: await dayOf(local),
     data: await local.store.snapshot(),
     ...layout,

@@ -121,16 +121,25 @@ function bandEstimates(
     if (label === own)
       return {
         ...head,
-        ...{ note: `n ${whole(n)}`, value: mean, median, grey },
-        ...{ low: shifted(interval?.low), high: shifted(interval?.high) },
+        note: `n ${whole(n)}`,
+        value: mean,
+        median,
+        grey,
+        low: shifted(interval?.low),
+        high: shifted(interval?.high),
       }
     const other = other_bands.find(({ band }) => band === label)
     const events = other?.n ?? 0
     const shown = events >= LEAST_UNITS ? other : undefined
     return {
       ...head,
-      ...{ note: `n ${whole(events)}`, value: shown?.mean ?? null, median: shown?.median ?? null, reason: 'too few' },
-      ...{ low: null, high: null, grey: true },
+      note: `n ${whole(events)}`,
+      value: shown?.mean ?? null,
+      median: shown?.median ?? null,
+      reason: 'too few',
+      low: null,
+      high: null,
+      grey: true,
     }
   }
   return {

@@ -192,20 +192,36 @@ function groupRows(
     const [{ counts, shares, intervals }, stays, bars] = [matrix[i]!, dwell[i]!, per_bar[i]!]
     const left = incidence.filter(({ band }) => band === from)
     const more = {
-      ...{ context_ticker: context?.ticker ?? null, context_field: context?.field ?? null, context_band },
+      context_ticker: context?.ticker ?? null,
+      context_field: context?.field ?? null,
+      context_band,
       equal_rows_p: by_context?.tests.equal_rows.rows[i]?.p ?? null,
       log_rank_p: by_context?.tests.log_rank[i]?.p ?? null,
     }
     return bands
       .filter(to => to !== from)
       .map(to => ({
-        ...{ ...oneTicker(tickers), field, timeframe, from, to, count: counts[to], share: shares[to] },
-        ...{ share_low: intervals[to]?.low ?? null, share_high: intervals[to]?.high ?? null },
+        ...oneTicker(tickers),
+        field,
+        timeframe,
+        from,
+        to,
+        count: counts[to],
+        share: shares[to],
+        share_low: intervals[to]?.low ?? null,
+        share_high: intervals[to]?.high ?? null,
         independent: intervals[to]?.independent ?? null,
-        ...{ from_stays: stays.stays, from_completed: stays.completed, from_censored: stays.censored },
-        ...{ from_median: stays.median, from_p90: stays.p90, from_mean: stays.mean, from_longest: stays.longest },
-        ...{ from_median_low: stays.median_low, from_median_high: stays.median_high },
-        ...{ per_bar: bars.shares[to], from_per_bar: bars.shares[from] },
+        from_stays: stays.stays,
+        from_completed: stays.completed,
+        from_censored: stays.censored,
+        from_median: stays.median,
+        from_p90: stays.p90,
+        from_mean: stays.mean,
+        from_longest: stays.longest,
+        from_median_low: stays.median_low,
+        from_median_high: stays.median_high,
+        per_bar: bars.shares[to],
+        from_per_bar: bars.shares[from],
         ...Object.fromEntries(names.map((name, w) => [`incidence_${name}`, left[w]!.to[to]])),
         ...more,
       }))

@@ -271,7 +271,8 @@ export class Fetching {
     const refusals: Put[] = []
     const sourced = tickers.map(({ ticker, bars, prices }) => ({ ticker, bars, prices, source, format }))
     const reports = await this.#importer.put(sourced, {
-      ...{ replace, today: this.#vendor.today },
+      replace,
+      today: this.#vendor.today,
       onRefused: ({ message }, reason) => void refusals.push({ reason, message: message.slice(source.length + 2) }),
     })
     const found = new Map<string, Put>(reports.map(report => [report.ticker, { report }]))
@@ -343,8 +344,15 @@ function callsOf(provider: Provider, part: Part, to: Day): number {
 
 function nothingOf(ticker: string, provider: string): FetchedTicker {
   return {
-    ...{ ticker, provider, outcome: 'unknown', added: 0, bars: null, first: null, last: null },
-    ...{ events_changed: null, note: null },
+    ticker,
+    provider,
+    outcome: 'unknown',
+    added: 0,
+    bars: null,
+    first: null,
+    last: null,
+    events_changed: null,
+    note: null,
   }
 }
 

@@ -179,7 +179,10 @@ function splitContext(own: string, pulled: string, value: string): InvalidParame
 function pulledTicker(entries: readonly PulledEntry[]): PulledTicker {
   const { ticker, url, pulled_at, as_of } = entries.reduce((a, b) => (b.pulled_at < a.pulled_at ? b : a))
   return {
-    ...{ ticker, source: url, pulled_at, as_of },
+    ticker,
+    source: url,
+    pulled_at,
+    as_of,
     events: entries.reduce((sum, entry) => sum + entry.events, 0),
     unfinished: entries.filter(entry => entry.state !== 'complete').length,
     series: entries.map(({ timeframe, field, state, query_range, events, pulled_at, as_of }) => {

@@ -51,8 +51,13 @@ export async function serverScreen(
   } while (page.has_more && page.results.length > 0)
   return {
     schema: 'bands.screen/3',
-    ...{ when, within: null, as_of: page.date, subjects: [...subjects.keys()] },
-    ...{ matches, scanned: page.total_scanned, stale: 0 },
+    when,
+    within: null,
+    as_of: page.date,
+    subjects: [...subjects.keys()],
+    matches,
+    scanned: page.total_scanned,
+    stale: 0,
   }
 }
 
@@ -83,7 +88,11 @@ function matchOf(
 ): ScreenMatch {
   const date = String(result.as_of_date)
   return {
-    ...{ ticker: String(result.ticker), timeframe, date, since: null, bars: null },
+    ticker: String(result.ticker),
+    timeframe,
+    date,
+    since: null,
+    bars: null,
     bands: Object.fromEntries([...subjects].map(([name, column]) => [name, bandIn(result[column])])),
     close: Number(result.close),
     age_days: parseDay(today)! - parseDay(date)!,

@@ -153,7 +153,11 @@ export class Transport {
     const deadline = new Deadline(this.#timeoutMs)
     const question = { ...query, deadline }
     const { tried, attempt, wait } = await patiently(() => this.#try(question), {
-      ...{ attempts: this.#attempts, deadline, ending, sleep: this.#hooks.sleep, first: this.#quiet },
+      attempts: this.#attempts,
+      deadline,
+      ending,
+      sleep: this.#hooks.sleep,
+      first: this.#quiet,
       waitAfter: (tried, attempt) => this.#waitAfter(tried, attempt),
       onDemand: ms => {
         this.#quietUntil = performance.now() + ms

@@ -118,8 +118,11 @@ function changesFrom(codes: Uint8Array, from: number, before: number): Pick<Tran
 
 const NONE = new Int32Array()
 export const NO_TRANSITIONS: Transitions = {
-  ...{ initialBar: -1, initialBand: UNDEFINED },
-  ...{ bars: NONE, bands: new Uint8Array(), gaps: NONE },
+  initialBar: -1,
+  initialBand: UNDEFINED,
+  bars: NONE,
+  bands: new Uint8Array(),
+  gaps: NONE,
 }
 
 /** Labels each event with the data of its entry: flips in the lookback, and how settled the previous band was. */

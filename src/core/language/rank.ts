@@ -91,7 +91,10 @@ export function comparesLevels({ of }: Rank, series: Series, bars: Int32Array): 
   const times = (column: Float64Array, factor: number): Float64Array => column.map(value => value * factor)
   const split = {
     ...series,
-    ...{ open: times(open, 2), high: times(high, 2), low: times(low, 2), close: times(close, 2) },
+    open: times(open, 2),
+    high: times(high, 2),
+    low: times(low, 2),
+    close: times(close, 2),
     volume: times(volume, 1 / 2),
   }
   const [before, after] = [valuesOf(of.expression, series), valuesOf(of.expression, split)]

@@ -199,8 +199,15 @@ export function emptyTransitions(fields: number, rows: number): TransitionColumn
   const bytes = (index: number): Uint8Array => new Uint8Array(buffer, (12 + index) * rows, rows)
   const buffer = new ArrayBuffer(16 * rows)
   return {
-    ...{ first: new Int32Array(fields + 1), days: numbers(0), known: numbers(1), lasted: numbers(2) },
-    ...{ entered: bytes(0), left: bytes(1), stability: bytes(2), flips: bytes(3), contexts: null },
+    first: new Int32Array(fields + 1),
+    days: numbers(0),
+    known: numbers(1),
+    lasted: numbers(2),
+    entered: bytes(0),
+    left: bytes(1),
+    stability: bytes(2),
+    flips: bytes(3),
+    contexts: null,
   }
 }
 
@@ -244,8 +251,14 @@ function bandPeriodsIn(histories: readonly History[]): BandPeriods {
     if (bars !== null) present.bars[f] = bars
   }
   return {
-    ...{ ticker, timeframe, query_range, after, as_of, last: null },
-    ...{ fields: histories.map(({ field }) => field), bands: histories.map(({ bands }) => bands) },
+    ticker,
+    timeframe,
+    query_range,
+    after,
+    as_of,
+    last: null,
+    fields: histories.map(({ field }) => field),
+    bands: histories.map(({ bands }) => bands),
     present: { ...present, onLast: null },
     completed(f) {
       const { entered, lasted } = histories[f]!

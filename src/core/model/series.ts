@@ -31,8 +31,14 @@ export function emptySeries(timeframe: Timeframe, length: number): Series {
   const numbers = (column: number) => new Float64Array(memory, 8 * length * column, length)
   const days = (column: number) => new Int32Array(memory, 5 * 8 * length + 4 * length * column, length)
   return {
-    ...{ timeframe, days: days(0), known: days(1) },
-    ...{ open: numbers(0), high: numbers(1), low: numbers(2), close: numbers(3), volume: numbers(4) },
+    timeframe,
+    days: days(0),
+    known: days(1),
+    open: numbers(0),
+    high: numbers(1),
+    low: numbers(2),
+    close: numbers(3),
+    volume: numbers(4),
   }
 }
 
@@ -189,9 +195,13 @@ export function recordIn(columns: FieldColumns, name: string): FieldRecord | nul
   if (f === -1) return null
   const [from, to] = [columns.first[f], columns.first[f + 1]]
   return {
-    ...{ initialBar: columns.initialBar[f]!, initialBand: columns.initialBand[f]! },
-    ...{ bars: columns.bars.subarray(from, to), bands: columns.bands.subarray(from, to), gaps: columns.gaps[f]! },
-    ...{ flips: columns.flips.subarray(from, to), stability: columns.stability.subarray(from, to) },
+    initialBar: columns.initialBar[f]!,
+    initialBand: columns.initialBand[f]!,
+    bars: columns.bars.subarray(from, to),
+    bands: columns.bands.subarray(from, to),
+    gaps: columns.gaps[f]!,
+    flips: columns.flips.subarray(from, to),
+    stability: columns.stability.subarray(from, to),
   }
 }
 

@@ -232,7 +232,9 @@ class Reading {
     const when = rules.map(({ band, condition }) => [band, condition && printCondition(condition)])
     const known = { names: [], named: (field: string) => BUILT_IN.named(field) ?? this.#made.get(field) }
     return {
-      ...{ name, bands, hash: hashOf({ when, under }) },
+      name,
+      bands,
+      hash: hashOf({ when, under }),
       summary: `your own: ${when.map(([band, text]) => `${band} where ${text ?? OTHERWISE}`).join('; ')}`,
       ...ruled(rules, known),
     }

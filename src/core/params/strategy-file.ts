@@ -89,7 +89,9 @@ export function documentOf(strategy: Strategy, ofAll = false): object {
     exit: {
       hold,
       ...(rules !== undefined && { when: rules }),
-      ...{ stop, target, trailing },
+      stop,
+      target,
+      trailing,
       ...(on !== null && on.field !== entry.field && { on }),
     },
     costs: costsText(costs),

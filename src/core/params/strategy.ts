@@ -133,7 +133,9 @@ function exitOf(read: Readonly<Record<string, unknown>>, at: string): ReadExit {
     leave: leave || rules?.leave === true,
     on: rules?.on ?? on,
     ...(when !== undefined && { when }),
-    ...{ stop, target, trailing },
+    stop,
+    target,
+    trailing,
   }
 }
 

@@ -231,7 +231,15 @@ export function parseStudy(input: object, fields: FieldSet = BUILT_IN): StudyQue
 function filterOf(read: Read<typeof STUDIED>, fields: FieldSet): EventFilter {
   const { field, timeframe, band: bands, prev_band: prev_bands, stability, max_flips, when, after, before } = read
   return {
-    ...{ field, timeframe, bands, prev_bands, stability, max_flips, ...laggedSignals(read, fields), after, before },
+    field,
+    timeframe,
+    bands,
+    prev_bands,
+    stability,
+    max_flips,
+    ...laggedSignals(read, fields),
+    after,
+    before,
     ...(when === null ? {} : { when }),
   }
 }

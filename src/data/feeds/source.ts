@@ -35,7 +35,12 @@ export async function openSource(input: Input, stdin: ReadOptions['stdin']): Pro
   let file: ReadStream | null = null
   const taken = () => (file === null ? (total ?? 0) : file.bytesRead)
   const source: Source = {
-    ...{ file: input.name, encoding: 'UTF-8', compression: 'none', entry: null, total, taken },
+    file: input.name,
+    encoding: 'UTF-8',
+    compression: 'none',
+    entry: null,
+    total,
+    taken,
     chunks: () => text(raw()),
   }
   const text = (stream: Readable, below = stream) => checked(source, stream, below)

@@ -399,7 +399,13 @@ function mergeOne(
   const earlier = stored === null ? [] : originsOf(stored.entry)
   const origins = limitOrigins(originsAfter(earlier, ranges, jumpsNow, own))
   const entry: TickerEntry = {
-    ...{ ticker, assetClass: stored?.entry.assetClass ?? null, prices, bars: series.days.length, first, last, ...own },
+    ticker,
+    assetClass: stored?.entry.assetClass ?? null,
+    prices,
+    bars: series.days.length,
+    first,
+    last,
+    ...own,
     ...(origins.length > 1 && { origins }),
   }
   return { report, entry, series, ranges }

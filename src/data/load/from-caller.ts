@@ -68,8 +68,13 @@ function seriesOf(param: string, value: unknown): Series {
     return refuse(`${param}.${name}`, values, `a Float64Array as long as days (${days.length})`)
   }
   const series: Series = {
-    ...{ timeframe: 'daily', days, known: days },
-    ...{ open: column('open'), high: column('high'), low: column('low'), close: column('close') },
+    timeframe: 'daily',
+    days,
+    known: days,
+    open: column('open'),
+    high: column('high'),
+    low: column('low'),
+    close: column('close'),
     volume: column('volume'),
   }
   return unadjustedClose === undefined ? series : { ...series, unadjustedClose: column('unadjustedClose') }

@@ -50,7 +50,10 @@ function checkChoices(options: Pick<ImportOptions, BarChoice>): void {
 function sourcedOf(bars: TickerBars, { file, format }: Pick<ReadResult, 'file' | 'format'>): SourcedBars {
   const { ticker, prices, waits } = bars
   return {
-    ...{ ticker, prices, source: file, format },
+    ticker,
+    prices,
+    source: file,
+    format,
     ...(waits && { waits }),
     get bars() {
       return bars.bars
@@ -434,7 +437,9 @@ export class Importer {
     // Nothing changed: then the mark of a stopped import is deleted.
     if (groups.length === 0) groups.push([])
     const part = {
-      ...{ file: first.source, of: tickers.length, since: new Date().toISOString() },
+      file: first.source,
+      of: tickers.length,
+      since: new Date().toISOString(),
       content: groups.length > 1 || pending.files.length > 0 ? content() : '',
     }
     const places = new Map(tickers.map(({ ticker }, i) => [ticker, i]))

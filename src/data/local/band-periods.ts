@@ -37,7 +37,11 @@ export async function* bandPeriodsIn(cache: Cache, query: BandPeriodsQuery): Asy
     }
     periods ??= {
       bands: fields.map(field => cache.field(field).bands),
-      ...{ ...query, today, rangeStart: plan.rangeStart(today), range: plan.range, shows: plan.aftermath },
+      ...query,
+      today,
+      rangeStart: plan.rangeStart(today),
+      range: plan.range,
+      shows: plan.aftermath,
       context: other === undefined ? null : await cache.view(other.ticker, timeframe, other.field),
     }
     yield bandPeriodsOn(series, bars, periods)
@@ -60,8 +64,14 @@ function bandPeriodsOn(
   const last = bars - 1
   const present = presentOn(columns, places, rows.ended, days.subarray(0, bars), rangeStart)
   return {
-    ...{ ticker: entry.ticker, timeframe, query_range: range, after: afterOf(rangeStart), as_of: formatDay(today) },
-    ...{ fields, bands, present },
+    ticker: entry.ticker,
+    timeframe,
+    query_range: range,
+    after: afterOf(rangeStart),
+    as_of: formatDay(today),
+    fields,
+    bands,
+    present,
     completed: f => completedIn(columns, rows, f, present.band[f]!),
     transitions: () => transitionsOn(columns, places, rows, calendar, periods),
     last: last < 0 ? null : { day: days[last]!, known: known[last]! },

@@ -22,11 +22,19 @@ export async function barsPage(cache: Cache, query: BarsQuery): Promise<BarsPage
   const hasMore = to - from > rows
   const start = Math.max(query.start ?? earliest, earliest)
   return {
-    ...{ ticker, asset_class: entry.assetClass, currency: null, timeframe: 'daily', data_status: 'eod' },
-    ...{ adjustment: adjustmentOf(entry), order },
+    ticker,
+    asset_class: entry.assetClass,
+    currency: null,
+    timeframe: 'daily',
+    data_status: 'eod',
+    adjustment: adjustmentOf(entry),
+    order,
     start: Number.isFinite(start) ? formatDay(start) : null,
     end: dateOf(query.end),
-    ...{ row_count: rows, has_more: hasMore, next_cursor: hasMore ? bars.at(-1)!.date : null, bars },
+    row_count: rows,
+    has_more: hasMore,
+    next_cursor: hasMore ? bars.at(-1)!.date : null,
+    bars,
     plan_history_days: Number.isFinite(earliest) ? today - earliest + 1 : null,
     plan: cache.tier,
   }

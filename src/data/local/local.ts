@@ -193,7 +193,11 @@ function historyOf(foundEvents: FoundEvents, outcomes: boolean, withBase: boolea
   const { query, view, found, context, today, plan, rangeStart } = foundEvents
   const { ticker, field } = query
   return {
-    ...{ ticker, field, query_range: plan.range, after: afterOf(rangeStart), as_of: formatDay(today) },
+    ticker,
+    field,
+    query_range: plan.range,
+    after: afterOf(rangeStart),
+    as_of: formatDay(today),
     ...columnsOf(view, found, plan.aftermath),
     contexts: context && Array.from(found, i => bandEnteredBy(context, view, view.record!.bars[i]!)),
     outcomes: outcomes ? outcomesAfter(view, found) : null,

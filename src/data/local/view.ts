@@ -104,10 +104,13 @@ export function columnsOf(view: View, found: Int32Array, shows = true) {
   const buffer = new ArrayBuffer(12 * rows)
   const bytes = (place: number): Uint8Array => new Uint8Array(buffer, (8 + place) * rows, rows)
   const columns = {
-    ...{ timeframe, bands },
+    timeframe,
+    bands,
     days: new Int32Array(buffer, 0, rows),
-    ...{ entered: bytes(0), left: bytes(1) },
-    ...{ stability: bytes(2), flips: bytes(3) },
+    entered: bytes(0),
+    left: bytes(1),
+    stability: bytes(2),
+    flips: bytes(3),
     lasted: new Int32Array(buffer, 4 * rows, rows),
   }
   if (record === null) return columns

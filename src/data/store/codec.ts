@@ -279,8 +279,13 @@ class Decoding {
     const bytes = (place: number): Uint8Array => new Uint8Array(buffer, (4 + place) * events, events)
     this.#columns = {
       names,
-      ...{ initialBar: Int32Array.from(all, head => head.initialBar), initialBand: new Uint8Array(all.length) },
-      ...{ first, bars: new Int32Array(buffer, 0, events), bands: bytes(0), flips: bytes(1), stability: bytes(2) },
+      initialBar: Int32Array.from(all, head => head.initialBar),
+      initialBand: new Uint8Array(all.length),
+      first,
+      bars: new Int32Array(buffer, 0, events),
+      bands: bytes(0),
+      flips: bytes(1),
+      stability: bytes(2),
     }
     for (let f = 0; f < all.length; f++) this.#columns.initialBand[f] = all[f]!.initialBand
     this.#gaps = new Array(all.length)
@@ -371,9 +376,13 @@ class Decoding {
       const [from, to] = [first[f]!, this.#next[f]!]
       const gaps = this.#gaps[f]
       tails.set(names[f]!, {
-        ...{ initialBar: initialBar[f]!, initialBand: initialBand[f]!, gaps: gaps ? Int32Array.from(gaps) : NO_GAPS },
-        ...{ bars: bars.subarray(from, to), bands: bands.subarray(from, to) },
-        ...{ flips: flips.subarray(from, to), stability: stability.subarray(from, to) },
+        initialBar: initialBar[f]!,
+        initialBand: initialBand[f]!,
+        gaps: gaps ? Int32Array.from(gaps) : NO_GAPS,
+        bars: bars.subarray(from, to),
+        bands: bands.subarray(from, to),
+        flips: flips.subarray(from, to),
+        stability: stability.subarray(from, to),
         earlier: first[f + 1]! - to,
       })
     }

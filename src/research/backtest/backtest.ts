@@ -87,12 +87,17 @@ export async function backtest(
   const draws = ofDraws && { ...ofDraws, p: pointsOf(Float64Array.from(ranks, rank => rank?.p ?? Number.NaN)) }
   const rows = tradeRows(strategy, trades)
   const deflated = await logAndDeflate(tried, sample, trials, {
-    ...{ family, tests: testsTrial(validated, run) },
+    family,
+    tests: testsTrial(validated, run),
     vocabularies: await vocabulariesOf(source),
   })
   const evidence = validated?.evidence ?? {
-    ...{ trades: rows, random_entry, ranks: ofDraws === null ? [] : ranks, isChoiceOpen: false },
-    ...{ total: statistics.total_return, holding: benchmarks[0]!.statistics.total_return },
+    trades: rows,
+    random_entry,
+    ranks: ofDraws === null ? [] : ranks,
+    isChoiceOpen: false,
+    total: statistics.total_return,
+    holding: benchmarks[0]!.statistics.total_return,
     isRuined: simulation.equity.some(value => value <= 0),
     returns: [...(simulation.draws?.returns ?? [])],
   }

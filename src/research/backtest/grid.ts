@@ -113,7 +113,9 @@ export async function grid(
       best === null || shown === null
         ? null
         : {
-            ...{ cell: best, strategy: strategies[best]!, neighbours: neighboursOf(axes, values, best) },
+            cell: best,
+            strategy: strategies[best]!,
+            neighbours: neighboursOf(axes, values, best),
             deflated_sharpe_p05,
             holding: holdingOf(shown, own.barsAYear),
             equity: Array.from(shown.days, (day, i) => ({ date: formatDay(day), equity: shown.equity[i]! })),

@@ -137,7 +137,14 @@ class Run {
       exposure: new Float64Array(count),
       trades: [],
       skipped: [],
-      ...{ exposed: 0, traded: 0, interest: 0, contested: 0, tied: 0, extended: 0, pending: 0, purged: 0 },
+      exposed: 0,
+      traded: 0,
+      interest: 0,
+      contested: 0,
+      tied: 0,
+      extended: 0,
+      pending: 0,
+      purged: 0,
     }
   }
 

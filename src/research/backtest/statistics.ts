@@ -73,7 +73,10 @@ export function chained(
   const traded = parts.reduce((sum, part) => sum + part.traded / (mean(part.equity) ?? 1), 0)
   // Exposure, time in market and turnover are shares of the parts' own bars and money.
   return equityStatistics({
-    ...{ equity, start: 1, barsAYear, riskFree },
+    equity,
+    start: 1,
+    barsAYear,
+    riskFree,
     exposed: bars === 0 ? 0 : (exposed / bars) * equity.length,
     invested: bars === 0 ? 0 : invested / bars,
     traded: traded * (mean(equity) ?? 0),

@@ -190,8 +190,11 @@ function together(
   const { random_entry, ...chance } = testsAgainstChance(tests, reps)
   const returns = returnsOfDraws(tests)
   const test = {
-    ...{ statistics, trade_statistics: tradeStatistics(costs, closed), holding },
-    ...{ equity: testCurve(tests, curves, held), random_entry },
+    statistics,
+    trade_statistics: tradeStatistics(costs, closed),
+    holding,
+    equity: testCurve(tests, curves, held),
+    random_entry,
     draws: returns.length === 0 ? null : { n: returns.length, return: pointsOf(Float64Array.from(returns)) },
   }
   const [total, other] = [statistics.total_return, holding.total_return]

@@ -267,7 +267,9 @@ export function detailsOf(
   const returns = dailyReturns(holdings)
   return {
     ...(resamples.interval(cell) ?? { low: null, high: null, block: key.horizon }),
-    ...{ returns, span, sharpe: sharpe(returns.subarray(span.from, span.to), 1) },
+    returns,
+    span,
+    sharpe: sharpe(returns.subarray(span.from, span.to), 1),
     column: columnOf(cell, run.timeline.days),
   }
 }

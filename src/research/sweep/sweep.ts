@@ -125,7 +125,9 @@ function headOf({ tickerData, timeline, query }: SweepRun, asOf: number | null) 
     first: dateOf(end === 0 ? null : days[0]),
     last: dateOf(end === 0 ? null : days[end - 1]),
     as_of: dateOf(asOf),
-    ...{ seed, resamples, min_events },
+    seed,
+    resamples,
+    min_events,
     adjust,
     family: family ?? ('run' as const),
   }

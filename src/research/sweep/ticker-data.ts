@@ -278,7 +278,11 @@ export function filterOf({ field, band, prev_band, context }: Condition, query: 
   const bands = vocabulary(query, name)
   const where = context === null ? null : query.contexts[context.which]!
   return {
-    ...{ ...ANY_EVENT, field: name, timeframe, after, before },
+    ...ANY_EVENT,
+    field: name,
+    timeframe,
+    after,
+    before,
     ...(when === undefined ? {} : { when }),
     ...(lag === undefined ? {} : { lag }),
     bands: [bands[band]!],

@@ -137,7 +137,9 @@ function baseReturns(pool: readonly BaseShare[], market: Market): ReturnFigures 
     n: ended.reduce((sum, { base }) => sum + base.returns.length, 0),
     hit_rate: mean(base => base.rises / base.returns.length),
     mean: mean(base => base.mean),
-    ...{ median, p10, p90 },
+    median,
+    p10,
+    p90,
     reason: weights === 0 ? noWeight(pool) : null,
   }
 }

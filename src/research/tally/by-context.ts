@@ -80,7 +80,9 @@ function logRankOf(
   const spells = groups.map(({ stays }) => spellsOf(stays))
   const found = logRank(spells)
   const rows = groups.map(({ context, stays }, g) => ({
-    ...{ context, stays: countOf(stays), ended: countOf(spells[g]!.filter(spell => spell.ended)) },
+    context,
+    stays: countOf(stays),
+    ended: countOf(spells[g]!.filter(spell => spell.ended)),
     expected: 'reason' in found ? null : found.groups[g]!.expected,
   }))
   if ('reason' in found) return { chi2: null, df: null, p: null, reason: found.reason, groups: rows }

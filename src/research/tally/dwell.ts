@@ -209,7 +209,10 @@ export function dwell(band: string, stays: readonly BandPeriod[]): Dwell {
     unknown: all - known,
     ...figures,
     survival: steps.map(({ length, at_risk, ended, survival }, i) => ({
-      ...{ bars: length, at_risk, ended, share: survival },
+      bars: length,
+      at_risk,
+      ended,
+      share: survival,
       ...errors[i]!,
     })),
     reasons: reasonsFor(figures, () => whyNone(all, ended)),

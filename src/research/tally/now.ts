@@ -125,7 +125,13 @@ function stateOf(periods: BandPeriods, fieldIndex: number): FieldState {
   if (code === UNDEFINED) {
     const unseen = 'no band of this field can be seen'
     return {
-      ...{ ticker, field, band: null, since: null, bars: null, initial: null, prev_band: null },
+      ticker,
+      field,
+      band: null,
+      since: null,
+      bars: null,
+      initial: null,
+      prev_band: null,
       completed_stays: { n: 0, median: null, p90: null },
       reasons: {
         band: unseen,
@@ -149,7 +155,13 @@ function stateOf(periods: BandPeriods, fieldIndex: number): FieldState {
   if (prev_band === null) reasons.prev_band = initial ? 'nothing came before it' : before
   if (completed.n === 0) reasons.completed_stays = `no such stay began and ended${after === null ? '' : ' in range'}`
   return {
-    ...{ ticker, field, band: bands[fieldIndex]![code]!, since, bars, initial, prev_band },
+    ticker,
+    field,
+    band: bands[fieldIndex]![code]!,
+    since,
+    bars,
+    initial,
+    prev_band,
     completed_stays: completed,
     reasons,
   }

@@ -48,7 +48,10 @@ export function poolInfo(
   { field, timeframe, bands, context, when }: Omit<PoolQuery, 'tickers'>,
 ): PoolInfo {
   return {
-    ...{ tickers, field, timeframe, band: bands?.join(',') ?? null },
+    tickers,
+    field,
+    timeframe,
+    band: bands?.join(',') ?? null,
     context: context === undefined ? null : { ...context, band: context.band ?? null },
     ...(when === undefined ? {} : { when }),
   }

@@ -371,7 +371,12 @@ export async function statsPage(source: Source, { limit: _limit, ...query }: Eve
   const { ticker, field, timeframe, context } = query
   const { events, groups, query_range, by, warnings } = await tally(source, { ...query, tickers: [ticker] })
   return {
-    ...{ ticker, field, timeframe, stats: { by, groups, warnings } },
-    ...{ total_occurrences: events, query_range, ...(context && { context }) },
+    ticker,
+    field,
+    timeframe,
+    stats: { by, groups, warnings },
+    total_occurrences: events,
+    query_range,
+    ...(context && { context }),
   }
 }

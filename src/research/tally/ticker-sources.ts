@@ -65,7 +65,10 @@ export async function* tickerSources(
       const length = rows.length * outcomes.length
       const returns = outcomes.flatMap(({ unrounded }) => (unrounded === null ? [] : [unrounded.returns]))
       yield {
-        ...{ ticker, query_range, after, as_of },
+        ticker,
+        query_range,
+        after,
+        as_of,
         // Only these columns, because the rest of an outcome holds the ranks of all bars in memory.
         ended: byWindow(
           new Uint8Array(length),
@@ -76,7 +79,8 @@ export async function* tickerSources(
           outcomes.map(({ performances }) => performances),
         ),
         returns: returns.length < outcomes.length ? null : byWindow(new Float64Array(length), returns),
-        ...{ rows: numbersBetween(0, rows.length), grouping: { codes: ints(codes), name } },
+        rows: numbersBetween(0, rows.length),
+        grouping: { codes: ints(codes), name },
         bars: ints(bars),
         base: base && { bars: base.bars, windows: base.windows },
         days,

@@ -64,7 +64,10 @@ export async function transitionsOf(
   const figures = figuresOf(order, timeframe)
   return {
     schema: 'bands.transitions/2',
-    ...{ tickers: names, field, timeframe, context },
+    tickers: names,
+    field,
+    timeframe,
+    context,
     ...scopeOf(answers, query),
     bands: order,
     ...figures(events, stays),
@@ -270,9 +273,12 @@ export function leaving(
     const step = stepAt(steps, bars)
     const share = (cause: number): number | null => (reason === null ? (step?.incidence[cause] ?? 0) : null)
     return {
-      ...{ band, bars, staying: reason === null ? (step?.survival ?? 1) : null },
+      band,
+      bars,
+      staying: reason === null ? (step?.survival ?? 1) : null,
       to: Object.fromEntries(bands.map((to, i) => [to, to === band ? null : share(i)])),
-      ...{ unknown: share(bands.length), reason: reason },
+      unknown: share(bands.length),
+      reason: reason,
     }
   })
 }

@@ -33,7 +33,9 @@ function filterOf(query: PoolQuery, by: TallyGrouping | null, value: string | nu
   const own = value === null ? [] : [value]
   return {
     ...ANY_EVENT,
-    ...{ field, timeframe, bands: by === 'band' ? own : bands },
+    field,
+    timeframe,
+    bands: by === 'band' ? own : bands,
     ...(by === 'prev_band' && { prev_bands: own }),
     ...(by === 'stability' && { stability: own as EventFilter['stability'] }),
     ...(context !== undefined && { context: contextOf(context, by === 'context' ? value : null) }),

@@ -27,8 +27,10 @@ export function watchlist(): Record<'get' | 'post' | 'delete', Operation> {
       'x-codeSamples': [curl('The watch list', WATCHLIST_PATH)],
     },
     post: changed('addToWatchlist', 'Adds tickers to the watch list', 'WatchlistAdded', {
-      ...{ added: ['AAPL'], already_saved: ['GSPC'] },
-      ...{ watchlist_count: 2, watchlist_limit: MOST_WATCHED },
+      added: ['AAPL'],
+      already_saved: ['GSPC'],
+      watchlist_count: 2,
+      watchlist_limit: MOST_WATCHED,
     }),
     delete: changed('removeFromWatchlist', 'Takes tickers off the watch list', 'WatchlistRemoved', {
       removed: ['AAPL', 'GSPC'],

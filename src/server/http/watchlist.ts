@@ -33,7 +33,11 @@ export function watchlistCost(tickers: number): number {
 function questionOf(path: string, query: ListQuery, credits: number, ask: Question['ask']): Question {
   const normal = normalOf(path, query)
   return {
-    ...{ credits, normal, whole: normal, isHeavy: false, ask },
+    credits,
+    normal,
+    whole: normal,
+    isHeavy: false,
+    ask,
     stamp: async () => null,
     part: body => body,
     isAnswerable: async () => true,

@@ -63,7 +63,12 @@ export async function walked(local: Local, shelves: Shelves, { strategy, entry, 
     const first = bands.findIndex(band => band !== null)
     if (first >= 0) start = Math.min(start, days[first]!)
     tickers.push({
-      ...{ ticker, days: [...days], open: [...open], high: [...high], low: [...low], close: [...close] },
+      ticker,
+      days: [...days],
+      open: [...open],
+      high: [...high],
+      low: [...low],
+      close: [...close],
       atr: shelf.dates.map(() => Number.NaN),
       signals: events.filter(isSignal),
       events,
@@ -75,8 +80,11 @@ export async function walked(local: Local, shelves: Shelves, { strategy, entry, 
   const run = oracleBacktest(tickers, strategy, { start, barsAYear: 252 })
   const dateOf = (ticker: string, t: number): string => shelves[ticker]![timeframe].dates[t]!
   const trades = run.trades.map(trade => ({
-    ...{ ticker: trade.ticker, signal_date: dateOf(trade.ticker, trade.signal) },
-    ...{ entry_date: formatDay(trade.entryDay), exit_date: formatDay(trade.exitDay), exit: trade.exit },
+    ticker: trade.ticker,
+    signal_date: dateOf(trade.ticker, trade.signal),
+    entry_date: formatDay(trade.entryDay),
+    exit_date: formatDay(trade.exitDay),
+    exit: trade.exit,
     prices: [trade.entryPrice, trade.exitPrice],
   }))
   return { trades, equity: run.equity.at(-1) }

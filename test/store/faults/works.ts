@@ -286,7 +286,11 @@ async function charging(
 }
 
 const CHARGE = {
-  ...{ account: 1, key: 'Identity', requestId: 'request-1', endpoint: '/v1/events', credits: 1 },
+  account: 1,
+  key: 'Identity',
+  requestId: 'request-1',
+  endpoint: '/v1/events',
+  credits: 1,
   // Named: who is not answered asks again by the same name, and is charged once.
   idempotency: Buffer.alloc(32, 3),
   question: Buffer.alloc(32, 1),

@@ -68,7 +68,9 @@ describePostgres('accounts in PostgreSQL', () => {
       const alice = await accounts.create('alice', 'free', iso(NOON))
       expect(await accounts.charge([chargeOf(alice)])).toMatchObject([{ outcome: 'charged' }])
       expect(JSON.parse((await layout('--json')).out)).toEqual({
-        ...{ schema: 'bands.accounts-layout/1', accounts: place, partitions: 4 },
+        schema: 'bands.accounts-layout/1',
+        accounts: place,
+        partitions: 4,
       })
       const other = await cluster.current.createDatabase()
       await kept(opened(other, { create: true }))
@@ -173,7 +175,11 @@ describePostgres('accounts in PostgreSQL', () => {
       await sql(`SET search_path = bands_accounts; ${statement}`)
       const start = { day: '2026-03-24T00:00:00.000Z', hour: '2026-03-24T12:00:00.000Z' }
       const named = found.map(([period, of, counter, ledger]) => ({
-        ...{ account: 'alice', period, of, counter, ledger },
+        account: 'alice',
+        period,
+        of,
+        counter,
+        ledger,
         start: start[period as 'day' | 'hour'],
       }))
       expect((await accounts.reconcile()).discrepancies).toEqual(named)

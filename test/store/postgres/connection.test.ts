@@ -44,7 +44,11 @@ describe('the address of a database of PostgreSQL', () => {
     expect(location).toBe('postgres://db.example:6432/bands')
     const env = { PGHOST: 'other', PGPORT: '7', PGUSER: 'bob', PGDATABASE: 'x', PGAPPNAME: 'web' }
     expect(addressOf('db', 'postgres://', env).config).toMatchObject({
-      ...{ host: 'other', port: 7, user: 'bob', database: 'x', application_name: 'web' },
+      host: 'other',
+      port: 7,
+      user: 'bob',
+      database: 'x',
+      application_name: 'web',
     })
     expect(addressOf('db', 'postgres://ann@h/d', env).config).toMatchObject({ host: 'h', user: 'ann', database: 'd' })
     expect(addressOf('db', 'postgres://', { USER: 'carl' })).toMatchObject({
@@ -71,7 +75,9 @@ describe('the address of a database of PostgreSQL', () => {
       for (const port of ['', ':5432'].slice(0, host === '' ? 1 : 2)) {
         const url = `postgres://${host}${port}/db?service=a@b`
         expect(addressOf('db', url, { PGSERVICEFILE: file }).config, url).toMatchObject({
-          ...{ port: 5432, database: 'db', user: host === 'me@h' ? 'me' : 'ann' },
+          port: 5432,
+          database: 'db',
+          user: host === 'me@h' ? 'me' : 'ann',
         })
       }
   })

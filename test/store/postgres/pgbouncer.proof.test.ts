@@ -51,7 +51,10 @@ describePgBouncer('through a real PgBouncer', () => {
       )
       for (const owner of owners) expect((await first.used(owner.id, NOON)).day).toBe(6 * rounds)
       expect(await first.reconcile()).toEqual({
-        ...{ rows: 18 * rounds, requests: 18 * rounds, credits: 18 * rounds, discrepancies: [] },
+        rows: 18 * rounds,
+        requests: 18 * rounds,
+        credits: 18 * rounds,
+        discrepancies: [],
       })
     })
   })

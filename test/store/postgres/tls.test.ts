@@ -106,7 +106,10 @@ describePostgres('a database of PostgreSQL with a certificate', () => {
     writeFileSync(join(current.data, 'pg_hba.conf'), 'hostssl all ann all cert\nhost all all all trust\n')
     await current.sql('SELECT pg_reload_conf()')
     const by = (cert: string, key = cert): Record<string, string> => ({
-      ...{ sslmode: 'verify-full', ...root(), sslcert: file(`${cert}.crt`), sslkey: file(`${key}.key`) },
+      sslmode: 'verify-full',
+      ...root(),
+      sslcert: file(`${cert}.crt`),
+      sslkey: file(`${key}.key`),
     })
     expect(await opened(at(by('ann'), { user: 'ann' }))).toEqual({ ssl: true, dn: '/CN=ann' })
     expect(await refused(at({ sslmode: 'require' }, { user: 'ann' }))).toMatch(/^does not let one in: .*certificate/)

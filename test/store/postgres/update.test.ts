@@ -158,7 +158,10 @@ describePostgres('an update of accounts in PostgreSQL', () => {
     const place = url.replace('bands@', '')
     for (let time = 0; time < 2; time++)
       expect(JSON.parse(await plan('--json'))).toEqual({
-        ...{ schema: 'bands.accounts-plan/1', accounts: place, found: 3, known: 5 },
+        schema: 'bands.accounts-plan/1',
+        accounts: place,
+        found: 3,
+        known: 5,
         changes: [
           { step: 4, phase: 'expand', change: expect.stringContaining('adds charge_v2'), servers_from: 3 },
           { step: 5, phase: 'expand', change: expect.stringContaining('adds watched'), servers_from: 3 },

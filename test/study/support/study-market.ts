@@ -93,7 +93,9 @@ export function codesWith(bars: number, events: readonly number[], from = 0): Ui
 /** A complete query with the defaults of the command line; filter and the rest may be named side by side. */
 export function queryOf(given: Partial<StudyQuery> & Partial<EventFilter> = {}): StudyQuery {
   const { field, timeframe, bands, prev_bands, stability, max_flips, context, after, before, ...rest } = {
-    ...{ ...ANY_EVENT, field: 'rsi_zone', timeframe: 'daily' as const },
+    ...ANY_EVENT,
+    field: 'rsi_zone',
+    timeframe: 'daily' as const,
     ...given,
   }
   return {

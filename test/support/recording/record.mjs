@@ -155,7 +155,8 @@ class Recorder {
   async #command({ line, env, reads, stdin, terminal, until }) {
     const words = line === NO_WORDS ? [] : split(this.#filled(line))
     const ran = await run([this.#ground.bin, ...words], {
-      ...{ terminal, until },
+      terminal,
+      until,
       stdin: stdin === undefined ? undefined : this.#filled(stdin),
       cwd: this.#folder,
       env: this.#filledAll({ ...this.#env, ...env }),

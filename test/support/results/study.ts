@@ -151,7 +151,12 @@ function windowOf(
       hit: 0.5 + 0.01 * i,
     })),
     by_sector: ['Energy', 'Financials', 'Information Technology'].map((sector, i) => ({
-      ...{ sector, n: 8 + i, mean: 0.01 * i, median: 0.008 * i, hit: 0.5, base: 0.004 },
+      sector,
+      n: 8 + i,
+      mean: 0.01 * i,
+      median: 0.008 * i,
+      hit: 0.5,
+      base: 0.004,
     })),
     abnormal: {
       model: 'market',

@@ -14,8 +14,15 @@ export function madeTally(groups: readonly string[] = []): Tally {
   return {
     schema: 'bands.tally/2',
     tickers: ['AAPL', 'MSFT'],
-    ...{ field: 'rsi_zone', timeframe: 'daily', band: by === null ? 'oversold' : null, context: null, by },
-    ...{ query_range: 'all', after: null, before: null, as_of: '2018-05-11' },
+    field: 'rsi_zone',
+    timeframe: 'daily',
+    band: by === null ? 'oversold' : null,
+    context: null,
+    by,
+    query_range: 'all',
+    after: null,
+    before: null,
+    as_of: '2018-05-11',
     events: 100 * values.length,
     groups: values.map(groupOf),
     log: null,
@@ -27,11 +34,22 @@ function groupOf(group: string | null): TallyGroup {
   const record = (of: readonly number[]) => Object.fromEntries(PERFORMANCES.map((name, i) => [name, of[i]!]))
   const { low, high } = wilson(43, 100)!
   const windows = ['5d', '10d', '20d', '50d', '100d'].map(window => ({
-    ...{ window, events: 106, n: 102, n_independent: 61, pending: 4, no_history: 2, reason: null, overlapping: 12 },
+    window,
+    events: 106,
+    n: 102,
+    n_independent: 61,
+    pending: 4,
+    no_history: 2,
+    reason: null,
+    overlapping: 12,
     counts: record(COUNTS),
     shares: record(COUNTS.map(n => n / 100)),
     returns: { n: 102, ...FIGURES },
-    ...{ hit_low: 0.42, hit_high: 0.67, top_share: 0.43, top_low: low, top_high: high },
+    hit_low: 0.42,
+    hit_high: 0.67,
+    top_share: 0.43,
+    top_low: low,
+    top_high: high,
     base: { kind: 'measured', n: 2400, shares: record(ANY), returns: { n: 2400, ...FIGURES }, top_share: 0.38 },
   }))
   return { group, events: 106, windows: windows as unknown as TallyGroup['windows'], warnings: [] }

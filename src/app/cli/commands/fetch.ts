@@ -207,7 +207,8 @@ const providers: Command = {
     const [all, own] = [await allProviders(path), (await ownProviders(path)).map(one => one.name)]
     const known = async (one: Provider): Promise<KnownProvider> => ({
       ...one,
-      ...{ has_key: (await keyOf(context, one)) !== null, is_own: own.includes(one.name) },
+      has_key: (await keyOf(context, one)) !== null,
+      is_own: own.includes(one.name),
     })
     if (name !== undefined) return context.show(describeProvider(await known(providerNamed(name, all))))
     await context.show(describeProviders(await Promise.all(all.map(known))))

@@ -129,8 +129,19 @@ function byTicker(a: SeriesReport, b: SeriesReport): number {
 function rowOf({ added, refusal, outcome, ...told }: SeriesReport, source: string) {
   const { ticker, timeframe, field, events, changed, credits, query_range, pulled_at, as_of, note } = told
   return {
-    ...{ ticker, timeframe, field, outcome, events, new: added, changed, credits, query_range },
-    ...{ source, pulled_at, as_of, complete: outcome !== 'unfinished' && outcome !== 'refused' },
+    ticker,
+    timeframe,
+    field,
+    outcome,
+    events,
+    new: added,
+    changed,
+    credits,
+    query_range,
+    source,
+    pulled_at,
+    as_of,
+    complete: outcome !== 'unfinished' && outcome !== 'refused',
     note: refusal?.message ?? note,
   }
 }

@@ -72,7 +72,12 @@ function fieldsAnswer(fields: readonly AnyField[], isWhole: boolean): Answer {
   const rows = fields.map(field => {
     const { name, tier, needs, bands, summary, hash } = field
     return {
-      ...{ field: name, tier, needs, bands, summary, rule: ruleInWords(field) },
+      field: name,
+      tier,
+      needs,
+      bands,
+      summary,
+      rule: ruleInWords(field),
       ...(hash === undefined ? {} : { hash }),
     }
   })

@@ -139,7 +139,13 @@ async function answer(context: Context, { options, tls, log, file }: Serving): P
   try {
     const { host, port, errors, metrics, cors } = options
     const running = await startServer(opened.service, {
-      ...{ host, port, errors, metrics, cors, tls, version: version() },
+      host,
+      port,
+      errors,
+      metrics,
+      cors,
+      tls,
+      version: version(),
       upgradeUrl: options.upgrade_url ?? config.upgrade_url,
       limits: connectionLimits(options, tls !== undefined),
       log: { level: options.log_level, write: line => log.add(line) },

@@ -74,7 +74,8 @@ async function openViews(
       {},
       {
         folder,
-        ...{ partition_by: 'ticker', partitions: null },
+        partition_by: 'ticker',
+        partitions: null,
         onTicker,
       },
     )

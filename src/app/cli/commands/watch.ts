@@ -163,7 +163,12 @@ async function showCondition(context: Context, { name, condition, meaning }: Sho
 }
 
 export const commands = {
-  ...{ 'watch add': add, 'watch list': list, 'watch show': show, 'watch remove': remove },
-  ...{ 'conditions add': addNamed, 'conditions list': listConditions },
-  ...{ 'conditions show': showOne, 'conditions remove': removeNamed },
+  'watch add': add,
+  'watch list': list,
+  'watch show': show,
+  'watch remove': remove,
+  'conditions add': addNamed,
+  'conditions list': listConditions,
+  'conditions show': showOne,
+  'conditions remove': removeNamed,
 }

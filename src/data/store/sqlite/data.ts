@@ -192,7 +192,8 @@ function storeIn(db: Session, unpublished?: { file: NewFile; lock: Connection })
         return entryRows(db).map((row, i) => ({
           entry: entryOf(row),
           ...marksIn(daily[i]!),
-          ...{ daily: summaryOf(daily[i]!), weekly: summaryOf(weekly[i]!) },
+          daily: summaryOf(daily[i]!),
+          weekly: summaryOf(weekly[i]!),
         }))
       })
     },
