@@ -168,7 +168,8 @@ describe.each(CASES)('where %s', (_, given, sentence) => {
   it('a program finds it in the notes, and a caller in a header', async () => {
     const params = await filled(given)
     const bands = await openBands({ db })
-    const [found, history] = [await bands.events(params), given.band === undefined ? null : await bands.history(params)]
+    const found = await bands.events(params)
+    const history = given.band === undefined ? null : await bands.history(params)
     expect(found.notes[0]).toMatch(sentence)
     if (history !== null) expect(history.notes).toEqual(found.notes)
     await bands.close()
@@ -188,7 +189,8 @@ describe.each(CASES)('where %s', (_, given, sentence) => {
 test('of what a tier does not reach nothing is told, not even whether it is there', async () => {
   const { headers } = await server.get('/v1/events?ticker=SIM0009&field=rsi_zone', keys.free)
   expect(headers['x-bands-note']).toBe('no bar of SIM0009 lies in 90d (2024-03-31 to 2024-06-28).')
-  const [whole, free] = [await openBands({ db }), await openBands({ db, tier: 'free' })]
+  const whole = await openBands({ db })
+  const free = await openBands({ db, tier: 'free' })
   const never: string[] = []
   const before: string[] = []
   for (const { name: field, bands } of FIELDS.filter(({ tier }) => tier === 'free')) {

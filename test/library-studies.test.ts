@@ -95,7 +95,8 @@ describe('studies of a program', () => {
 
   it('keep to a tier that is asked for', async () => {
     const question = { tickers: ['ONE'], field: 'rsi_zone', ...FEW }
-    const [all, plus] = [await opened(), await opened({ tier: 'plus' })]
+    const all = await opened()
+    const plus = await opened({ tier: 'plus' })
     expect((await plus.study(question)).first! > (await all.study(question)).first!).toBe(true)
     await expect((await opened({ tier: 'free' })).study(question)).rejects.toMatchObject({ code: 'tier_restricted' })
   })
@@ -137,11 +138,13 @@ describe('studies of a server', () => {
   })
 
   it('take its events on prices of this machine', async () => {
-    const [key, near] = [await server.key('pro'), await opened({ db: origin.db, ledger: false })]
+    const key = await server.key('pro')
+    const near = await opened({ db: origin.db, ledger: false })
     const far = await openRemote({ url: server.url, key, bars: { db: origin.db, ledger: false } })
     onTestFinished(() => far.close())
     const question = { tickers: ['SIM0001'], field: 'rsi_zone', band: 'oversold', after: '2022-06-01', ...FEW }
-    const [there, here] = [await far.study(question), await near.study(question)]
+    const there = await far.study(question)
+    const here = await near.study(question)
     expect(there.occurrences.map(({ date, returns }) => [date, returns])).toEqual(
       here.occurrences.map(({ date, returns }) => [date, returns]),
     )

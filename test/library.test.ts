@@ -93,7 +93,8 @@ describe('the library', () => {
   it('answers what was asked before from what it keeps of the series, up to `cacheBytes`, until the series is another', async () => {
     const db = await filled()
     const asked = { ticker: 'ONE', field: 'rsi_zone', limit: 3 }
-    const [keeping, reading] = [await openBands({ db }), await openBands({ db, cacheBytes: 0 })]
+    const keeping = await openBands({ db })
+    const reading = await openBands({ db, cacheBytes: 0 })
     const before = await keeping.events(asked)
     expect(await reading.events(asked)).toEqual(before)
     written(db, "UPDATE chunks SET columns = zeroblob(length(columns)) WHERE part = 'events'")
@@ -110,10 +111,8 @@ describe('the library', () => {
     const db = await filled()
     const fields = (cut: number) => [{ field: 'mine', of: 'rsi(close, 2)', cuts: [cut], bands: ['low', 'high'] }]
     const asked = { ticker: 'ONE', field: 'rsi_zone = oversold and mine = low', limit: 3 }
-    const [keeping, reading] = [
-      await openBands({ db, fields: fields(90) }),
-      await openBands({ db, cacheBytes: 0, fields: fields(90) }),
-    ]
+    const keeping = await openBands({ db, fields: fields(90) })
+    const reading = await openBands({ db, cacheBytes: 0, fields: fields(90) })
     const before = await keeping.events(asked)
     expect(before.events.length).toBeGreaterThan(0)
     expect(await reading.events(asked)).toEqual(before)

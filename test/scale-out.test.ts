@@ -181,7 +181,8 @@ describe.skipIf(NO_RAY !== '')(`docs/scale-out.md, for the researcher${NO_RAY}`,
   })
 
   it('sweeps on a cluster of two nodes to the same answer', { timeout: LIMIT }, async () => {
-    const [port, client] = [await freePort(), await freePort()]
+    const port = await freePort()
+    const client = await freePort()
     const shell = new Shell(folder.file('two'), RAY_ENV, line =>
       line
         .replaceAll('head.example:6379', `127.0.0.1:${port}`)

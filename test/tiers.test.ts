@@ -122,7 +122,8 @@ describe('21 fields × 3 tiers × 2 timeframes × any context, asked of a store'
   it.each(REQUIRED)('$field needs $required, alone and as a context', async ({ field, required }) => {
     for (const timeframe of TIMEFRAME_NAMES) {
       for (const tier of TIER_NAMES) {
-        const [params, allowed] = [{ ticker: 'SIM0001', field, timeframe }, includesTier(tier, required)]
+        const params = { ticker: 'SIM0001', field, timeframe }
+        const allowed = includesTier(tier, required)
         expect(await isAnswered(tier, params), tier).toBe(allowed)
         for (const other of others) {
           const context_band = BUILT_IN.named(other.field)!.bands[0]!

@@ -133,7 +133,8 @@ const FILES = filesBelow(SRC)
 it('imports from lower floors alone', () => {
   for (const file of FILES) {
     for (const target of relativeImports(file)) {
-      const [from, to] = [roomOf(file), roomOf(target)]
+      const from = roomOf(file)
+      const to = roomOf(target)
       if (from !== to) expect(floorOf(to), `${name(file)} imports ${name(target)}`).toBeLessThan(floorOf(from))
     }
   }

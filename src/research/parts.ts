@@ -15,7 +15,8 @@ export function splitIndex(calendar: Int32Array, date: string, embargo = 0): num
   const day = parseDay(date)
   const index = day === null ? 0 : countBelow(calendar, day)
   if (index - embargo > 0 && index < calendar.length) return index
-  const [first, last] = [calendar[embargo], calendar.at(-1)]
+  const first = calendar[embargo]
+  const last = calendar.at(-1)
   const allowed =
     first === undefined || last === undefined
       ? 'a date with bars on both of its sides, and there are too few bars'

@@ -245,7 +245,8 @@ class FallbackTrials implements Trials {
     } catch (error) {
       this.failure = (error as Error).message
       for (const trial of trials) this.#unwritten.push({ kind, trial })
-      const [cells, strategies] = [await this.of('cell'), await this.of('strategy')]
+      const cells = await this.of('cell')
+      const strategies = await this.of('strategy')
       return { ofKind: (kind === 'cell' ? cells : strategies).length, all: cells.length + strategies.length }
     }
   }

@@ -27,7 +27,9 @@ describe('a key', () => {
   it('is refused with any one character changed, missing, added, or two neighbours swapped', () => {
     for (const key of GOLDEN) {
       for (let i = 0; i < key.length; i++) {
-        const [before, at, after] = [key.slice(0, i), key[i]!, key.slice(i + 1)]
+        const before = key.slice(0, i)
+        const at = key[i]!
+        const after = key.slice(i + 1)
         for (const other of [...DIGITS, '_', '-', ' ', '\0', 'é'])
           if (other !== at) expect(parseKey(before + other + after), `${i} ${other}`).toBeNull()
         expect(parseKey(before + after)).toBeNull()

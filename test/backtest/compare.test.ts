@@ -17,7 +17,9 @@ import { type MadeBar, type MadeTicker, madeMarket, PLAIN, quantileOf } from './
 function market() {
   const random = new Random(8)
   const made = (length: number, start: string) => {
-    let [price, band, letters] = [100, 0, '']
+    let price = 100
+    let band = 0
+    let letters = ''
     const bars = Array.from({ length }, (): MadeBar => {
       const open = price
       price *= 1 + 0.012 * random.normal()

@@ -30,10 +30,8 @@ function livelyClaim(random: Random): Claim {
   const field = pick(random, LIVELY)
   const bands = TECHNICAL[field]!
   const some = bands.filter(() => chance(random, 0.5))
-  const [at, chosen] = [
-    { field, ...(chance(random, 0.3) && { ticker: pick(random, TICKERS) }) },
-    some.length === 0 ? [bands[0]!] : some,
-  ]
+  const at = { field, ...(chance(random, 0.3) && { ticker: pick(random, TICKERS) }) }
+  const chosen = some.length === 0 ? [bands[0]!] : some
   if (chance(random, 0.5)) return { at, into: chosen, outOf: null }
   return { at, in: chosen, isNot: chance(random, 0.3) }
 }
@@ -47,7 +45,8 @@ function anyClaim(random: Random): Claim {
 
 function randomRules(random: Random): Rules {
   const claim = (): Claim => anyClaim(random)
-  const [entry, exit] = [claim(), chance(random, 0.8) ? claim() : null]
+  const entry = claim()
+  const exit = chance(random, 0.8) ? claim() : null
   const field = pick(random, Object.keys(TECHNICAL))
   const bands = TECHNICAL[field]!.filter(() => chance(random, 0.7))
   const beside = chance(random, 0.3) && bands.length > 0 ? { field, bands } : null

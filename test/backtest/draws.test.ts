@@ -81,7 +81,8 @@ describe('equal signals that compete for positions', () => {
   })
 
   it('have the same points of the draws under other names', async () => {
-    const [one, other] = [await run(), await run({}, [...NAMES].reverse())]
+    const one = await run()
+    const other = await run({}, [...NAMES].reverse())
     expect(one.draws!.return).not.toEqual(other.draws!.return)
     const width = one.draws!.return.p95! - one.draws!.return.p05!
     for (const point of ['p05', 'p50', 'p95'] as const)

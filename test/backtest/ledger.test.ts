@@ -185,7 +185,8 @@ describe('the trial ledger', () => {
     const options = { candidates: holds, walk_forward }
     const full = ledger()
     await look(full, { side: 'short' })
-    const [first, later] = [await look(null, {}, options), await look(full, {}, options)]
+    const first = await look(null, {}, options)
+    const later = await look(full, {}, options)
     // The strategy is one of its candidates, and counts once.
     expect(first.trials).toMatchObject({ run: 3, n: 3, ledger: null, family: 'run' })
     expect(first.trials.deflated_sharpe).not.toBeNull()
@@ -201,7 +202,9 @@ describe('the trial ledger', () => {
 /** Falls on most days, and rises for three after each change to the first band. */
 function rising() {
   const random = new Random(3)
-  let [price, letters, rises] = [100, '', 0]
+  let price = 100
+  let letters = ''
+  let rises = 0
   const bars = Array.from({ length: 1200 }, (): MadeBar => {
     const open = price
     price *= 1 + (rises-- > 0 ? 0.012 : -0.004) + 0.006 * random.normal()
@@ -237,7 +240,7 @@ describe('the trial log and a verdict', () => {
     expect(alone.verdict.word).toBe('beats chance')
     expect(alone.trials).toMatchObject({ log: null, log_q: null })
     const trials = ledger()
-    const [first] = [await ran(trials, options)]
+    const first = await ran(trials, options)
     const p = (first.validation?.test ?? first).random_entry.p!
     const noted = [...trials.kept.values()]
     expect(noted.map(trial => trial.p).at(-1)).toBe(p)

@@ -153,7 +153,8 @@ describe('a benchmark', () => {
       exposure: 1,
     })
     const judged = returns.map((_, i) => found.equity[40 + i + 1]!.equity / found.equity[40 + i]!.equity - 1)
-    const [x, y] = [mean(returns)!, mean(judged)!]
+    const x = mean(returns)!
+    const y = mean(judged)!
     const together = returns.reduce((sum, value, i) => sum + (value - x) * (judged[i]! - y), 0)
     const beta = together / returns.reduce((sum, value) => sum + (value - x) ** 2, 0)
     expect(other!.beta).toEqual(near(beta))
@@ -276,8 +277,10 @@ describe('the same exposure', () => {
     const { benchmarks, equity } = await run({ A: own, B: { bars: waves(100, 2), bands: {} } }, { exit: { hold: 30 } })
     const [hold] = benchmarks
     const grown = (values: readonly number[]): number[] => values.slice(1).map((value, i) => value / values[i]! - 1)
-    const [y, x] = [grown(equity.map(point => point.equity)), grown(hold!.equity.map(value => value!))]
-    const [meanX, meanY] = [mean(x)!, mean(y)!]
+    const y = grown(equity.map(point => point.equity))
+    const x = grown(hold!.equity.map(value => value!))
+    const meanX = mean(x)!
+    const meanY = mean(y)!
     const sxx = x.reduce((sum, value) => sum + (value - meanX) ** 2, 0)
     const beta = x.reduce((sum, value, i) => sum + (value - meanX) * (y[i]! - meanY), 0) / sxx
     const alpha = meanY - beta * meanX
@@ -367,7 +370,8 @@ describe('signals that are filled late', () => {
 
 describe('the as-of day that is told', () => {
   it('makes the same run of weekly bars again, also of a ticker that stopped in mid-week', async () => {
-    const [stopped, other] = [fixture(1), fixture(2)]
+    const stopped = fixture(1)
+    const other = fixture(2)
     // Wednesday the 21st; the other one goes on to Wednesday the 28th.
     const series = head(stopped.series, stopped.series.days.length - 5)
     const tickers = [{ ...stopped, series }, other]

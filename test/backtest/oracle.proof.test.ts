@@ -35,7 +35,8 @@ describe('a backtest equals a simulation that walks day by day', () => {
     for (let i = 0; i < RUNS; i++) {
       const strategy = randomStrategy(random)
       const told = `strategy ${i}: ${JSON.stringify(strategy)}`
-      const [engine, oracle] = [await backtest(market, strategy, PLAIN), await simulated(market, strategy)]
+      const engine = await backtest(market, strategy, PLAIN)
+      const oracle = await simulated(market, strategy)
       expectSame(engine, oracle, told)
       trades += oracle.trades.length
     }

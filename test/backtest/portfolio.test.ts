@@ -62,7 +62,9 @@ describe('places', () => {
       expect(await taken(tickers, { rank: 'trend_direction' })).toBe('BC')
       expect(await taken(tickers, { rank: '-trend_direction' })).toBe('AB')
       const found = await run(tickers, { rank: '-trend_direction', portfolio: { max_positions: 1 } })
-      const [strong, plain, none] = ['strong_downtrend', 'downtrend', 'neutral']
+      const strong = 'strong_downtrend'
+      const plain = 'downtrend'
+      const none = 'neutral'
       expect(found.trades.map(({ ticker, rank }) => [ticker, rank])).toEqual([['A', strong]])
       expect(found.skipped.map(({ ticker, rank }) => [ticker, rank])).toEqual([
         ['B', plain],
@@ -347,13 +349,11 @@ describe('dates', () => {
   it('give what the same bars give, cut to what the trades of these signals reach', async () => {
     const dated = { entry: { ...entry, after: '2020-01-05', before: '2020-01-12' }, exit: { hold: 5 } }
     const portfolio = { max_positions: 1, cash_rate: 0.03 }
-    const [whole, cut] = [
-      await run({ A: { bars, bands } }, { ...dated, portfolio }),
-      await run(
-        { A: { bars: bars.slice(0, 16), bands: { rsi_zone: bands.rsi_zone.slice(0, 16) } } },
-        { ...dated, portfolio },
-      ),
-    ]
+    const whole = await run({ A: { bars, bands } }, { ...dated, portfolio })
+    const cut = await run(
+      { A: { bars: bars.slice(0, 16), bands: { rsi_zone: bands.rsi_zone.slice(0, 16) } } },
+      { ...dated, portfolio },
+    )
     expect(whole).toEqual(cut)
   })
 

@@ -87,10 +87,8 @@ describe('B2: costs', () => {
 
   it('of nothing leave net = gross, and long and short of the same trades add up to 0', async () => {
     for (const fill of FILLS) {
-      const [long, short] = [
-        await run({ fill, exit: { hold: 7 } }),
-        await run({ fill, side: 'short', exit: { hold: 7 } }),
-      ]
+      const long = await run({ fill, exit: { hold: 7 } })
+      const short = await run({ fill, side: 'short', exit: { hold: 7 } })
       expect(long.trades.length).toBeGreaterThan(50)
       long.trades.forEach((trade, i) => {
         expect(trade.net).toBeCloseTo(trade.gross, 14)
@@ -151,7 +149,8 @@ describe('B3: equity', () => {
 describe('B4: a signal on every bar, held for one', () => {
   it('makes the product of close / open', async () => {
     const bars = flat(100, 40).map((_, t): [number, number, number, number] => {
-      const [open, close] = [100 + 7 * Math.sin(t), 100 + 5 * Math.cos(3 * t)]
+      const open = 100 + 7 * Math.sin(t)
+      const close = 100 + 5 * Math.cos(3 * t)
       return [open, Math.max(open, close), Math.min(open, close), close]
     })
     const bands = { rsi_zone: 'ab'.repeat(20) }
@@ -174,7 +173,8 @@ describe('B5: what was closed before a day', () => {
     const last = SERIES[TICKERS[0]!]!.days[cut - 1]!
     for (const fill of FILLS)
       for (const exit of Object.values(RULES)) {
-        const [then, now] = [await run({ fill, exit }, earlier), await run({ fill, exit })]
+        const then = await run({ fill, exit }, earlier)
+        const now = await run({ fill, exit })
         const closed = ({ trades }: Backtest): Trade[] =>
           trades.filter(trade => trade.exit !== 'open' && trade.exit_date <= formatDay(last))
         expect(closed(then)).toEqual(closed(now))

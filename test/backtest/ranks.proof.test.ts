@@ -69,7 +69,9 @@ function randomRules(random: Random, shelves: Shelves): Rules & { rank: Ranking[
     const bands = TECHNICAL[field]!.filter(() => chance(random, 0.6))
     return bands.length === 0 ? [...TECHNICAL[field]!] : bands
   }
-  const [first, second, third] = [drawn(), drawn(), drawn()]
+  const first = drawn()
+  const second = drawn()
+  const third = drawn()
   const other = { field: second, ticker: pick(random, TICKERS) }
   const entry: Claim = chance(random, 0.6)
     ? { at: other, into: some(second), outOf: null, within: 1 + random.below(3) }

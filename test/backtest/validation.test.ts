@@ -40,7 +40,8 @@ describe('a split', () => {
 
   it('with an embargo leaves out the signals of so many bars before the date', async () => {
     const whole = await run({})
-    const [date, last] = [whole.equity[300]!.date, whole.equity[279]!.date]
+    const date = whole.equity[300]!.date
+    const last = whole.equity[279]!.date
     const { validation } = await run({ split: date, embargo: 20 })
     const kept = whole.trades.filter(trade => trade.signal_date <= last && trade.exit_date < date)
     expect(validation!.folds[0]!.trades).toBe(kept.length)
@@ -153,7 +154,8 @@ describe('random entries', () => {
   it('rarely do as well where every signal comes before a rise; every move is looked at where they are few', async () => {
     const market = madeMarket({ A: { bars: flat(100, 700, RISES), bands } })
     const of = (seed: number) => backtest(market, strategyWith({ exit: { hold: 1 }, seed }), { ...PLAIN, reps: 199 })
-    const [one, other] = [await of(1), await of(2)]
+    const one = await of(1)
+    const other = await of(2)
     expect(one.trade_statistics).toMatchObject({ n: 3, wins: 3 })
     // No other move has all three before a rise: 700 bars, moved by 1 to 699.
     expect(one.random_entry.draws).toBe(699)

@@ -135,7 +135,8 @@ describe('a backtest', () => {
         expect(rolling_sharpe).toBeNull()
         return
       }
-      let [sum, squares] = [0, 0]
+      let sum = 0
+      let squares = 0
       for (let i = bar - 364; i <= bar; i++) {
         const excess = values[i]! / values[i - 1]! - 1 - free
         sum += excess
@@ -154,7 +155,8 @@ describe('a backtest', () => {
     const own = returnsOf(equity.map(({ equity }) => equity))
     const average = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
     const products = (a: readonly number[], b: readonly number[]): number => {
-      const [meanA, meanB] = [average(a), average(b)]
+      const meanA = average(a)
+      const meanB = average(b)
       return a.reduce((sum, value, i) => sum + (value - meanA) * (b[i]! - meanB), 0)
     }
     for (const { rolling_beta, equity: held } of benchmarks) {
@@ -165,7 +167,8 @@ describe('a backtest', () => {
           expect([rolling_volatility, rolling_beta[bar]]).toEqual([null, null])
           return
         }
-        const [last, other] = [own.slice(bar - 365, bar), market.slice(bar - 365, bar)]
+        const last = own.slice(bar - 365, bar)
+        const other = market.slice(bar - 365, bar)
         expect(rolling_volatility).toBeCloseTo(Math.sqrt((products(last, last) / 364) * 365), 9)
         expect(rolling_beta[bar]).toBeCloseTo(products(last, other) / products(other, other), 7)
       })

@@ -158,7 +158,8 @@ describe('bands accounts', () => {
   })
 
   test('lie in the file of --accounts, otherwise in that of BANDS_ACCOUNTS, and so do their keys', async () => {
-    const [one, two] = [folder.file(`${made}.one`), folder.file(`${made}.two`)]
+    const one = folder.file(`${made}.one`)
+    const two = folder.file(`${made}.two`)
     const env = { BANDS_ACCOUNTS: two }
     await told(`accounts create alice --tier free --accounts ${one}`)
     await ask('accounts create bob --tier free', { env })
@@ -227,7 +228,8 @@ describe('bands accounts usage', () => {
     await told('accounts create alice --tier pro')
     await told('accounts create bob --tier free')
     const accounts = await openAccounts({ db, env: {} })
-    const [alice, bob] = [await accounts.account('alice'), await accounts.account('bob')]
+    const alice = await accounts.account('alice')
+    const bob = await accounts.account('bob')
     const day = 86_400_000
     await accounts.charge([
       chargeOf(alice, { at: NOW - 40 * day }),
@@ -403,11 +405,9 @@ describe('bands keys', () => {
 
   test('list shows which keys are valid', async () => {
     await told('accounts create bob --tier free')
-    const [first, second, third] = [
-      await told('keys create alice'),
-      await told('keys create alice'),
-      await told('keys create bob --expires 2026-02-01'),
-    ]
+    const first = await told('keys create alice')
+    const second = await told('keys create alice')
+    const third = await told('keys create bob --expires 2026-02-01')
     await told(`keys revoke ${first.identity}`)
     expect((await ask('keys list')).out.replaceAll(/^[0-9A-Za-z]{8}(?= .*\d)/gm, 'Identity')).toBe(
       [

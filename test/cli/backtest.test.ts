@@ -121,7 +121,9 @@ describe('bands backtest', () => {
     expect(told.map(([year]) => year)).toEqual([2009, 2010, 2011, 2012, 2013, 2014, 2015, 2016, 2017])
     for (const [year, grown, depth] of told) {
       const before = closes.findLast(one => one.year < year!)!.close
-      let [high, last, deepest] = [before, before, 0]
+      let high = before
+      let last = before
+      let deepest = 0
       for (const { close } of closes.filter(one => one.year === year)) {
         high = Math.max(high, close)
         deepest = Math.min(deepest, close / high - 1)

@@ -345,7 +345,8 @@ describe('a backtest of a condition', () => {
       const { warnings } = JSON.parse(out) as { warnings: string[] }
       return warnings.filter(text => text.startsWith('the combinations '))
     }
-    const [own, other] = ['rsi_zone enters oversold', 'GSPC:rsi_zone enters oversold']
+    const own = 'rsi_zone enters oversold'
+    const other = 'GSPC:rsi_zone enters oversold'
     expect(await warned(own, other)).toEqual([
       expect.stringMatching(/^the combinations begin between \d{4}-\d\d-\d\d and \d{4}-\d\d-\d\d: each is measured/),
     ])

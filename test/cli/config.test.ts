@@ -91,7 +91,8 @@ describe('bands config set', () => {
       upgrade_url: 'https://a.example/plans',
     }
     const { ask, setting, text } = user()
-    const [help, refused] = [(await ask('config --help')).out, (await ask('config set xyz 1 --json')).err]
+    const help = (await ask('config --help')).out
+    const refused = (await ask('config set xyz 1 --json')).err
     expect(JSON.parse(refused).allowed).toEqual(Object.keys(CONFIG_KEYS))
     for (const [name, value] of Object.entries(values)) {
       expect(help).toContain(name)

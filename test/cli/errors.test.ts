@@ -140,7 +140,8 @@ describe('every exit code is met', () => {
 
   test('3: nothing matches, with --fail-empty', async () => {
     const line = 'events AAPL rsi_zone --band deep_oversold --after 2018-05-10 --json'
-    const [quiet, failing] = [await ask(line), await ask(`${line} --fail-empty`)]
+    const quiet = await ask(line)
+    const failing = await ask(`${line} --fail-empty`)
     expect(quiet.code).toBe(0)
     expect(failing.code).toBe(3)
     expect(failing.out).toBe(quiet.out)
@@ -214,7 +215,8 @@ describe('every exit code is met', () => {
       0,
       '1 ticker, the ledger of credits (0 rows), the ledger of trials (5 rows) checked: all as it was written\n',
     ])
-    const [accounts, trials] = [folder.file('three.accounts.db'), folder.file('three.trials.db')]
+    const accounts = folder.file('three.accounts.db')
+    const trials = folder.file('three.trials.db')
     const file = new Database(accounts)
     file.exec("UPDATE accounts SET folded = 'bob'")
     file.close()

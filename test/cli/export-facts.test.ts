@@ -15,7 +15,8 @@ const TICKERS = ['AAPL', 'BRK.B', 'X^Y', '=F']
 
 test('exported facts of every kind are imported again as the same records in the same order', async () => {
   for (let seed = 1; seed <= draws(20); seed++) {
-    const [from, to] = [folder.file(`from-${seed}.db`), folder.file(`to-${seed}.db`)]
+    const from = folder.file(`from-${seed}.db`)
+    const to = folder.file(`to-${seed}.db`)
     // Twice, so that figures are restated.
     for (const round of [0, 1]) await put(from, seed, round)
     const out = folder.file(`facts-${seed}`)
@@ -30,7 +31,8 @@ test('exported facts of every kind are imported again as the same records in the
 test('no text of exported facts is a formula to a spreadsheet, and each is imported as it was', async () => {
   const names = ['=1+1', '+cmd', '-1 A', '@B', "'=2+2", "''@", "'plain", '-1.5', "'", '=HYPERLINK("http://x","a")']
   const rows = names.map((name, i) => ({ ticker: `T${i}`, asset_class: 'stock', sector: null, market_cap: null, name }))
-  const [file, from] = [folder.file('named.json'), folder.file('named.db')]
+  const file = folder.file('named.json')
+  const from = folder.file('named.db')
   const store = openSqlite(from, { readonly: false })
   const importer = await Importer.begin(store, readFile, { pid: process.pid, host: 'here', started: '0' })
   for (const { ticker, ...security } of rows)
@@ -41,7 +43,8 @@ test('no text of exported facts is a formula to a spreadsheet, and each is impor
     )
   await importer.close()
   for (const words of ['', '--csv-raw']) {
-    const [out, to] = [folder.file(`named${words}`), folder.file(`named${words}-to.db`)]
+    const out = folder.file(`named${words}`)
+    const to = folder.file(`named${words}-to.db`)
     await typed(`export facts --write ${out} --db ${from} ${words}`)
     const text = readFileSync(join(out, 'securities.csv'), 'utf8')
     expect(/(^|,)"?[=+@]/m.test(text)).toBe(words !== '')

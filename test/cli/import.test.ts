@@ -81,7 +81,8 @@ describe('bands import', () => {
     const [header, ...rows] = readFileSync(`${BARS}/AAPL.csv`, 'utf8').trimEnd().split('\n')
     const part = (name: string, from: number, to?: number) =>
       write(name, [header, ...rows.slice(from, to)].join('\n').concat('\n'))
-    const [old, more] = [part('old.csv', 0, -5), part('new.csv', -8)]
+    const old = part('old.csv', 0, -5)
+    const more = part('new.csv', -8)
     expect((await ask(`import ${old} --ticker AAPL`)).code).toBe(0)
     expect((await ask(`import ${more} --ticker AAPL`)).code).toBe(0)
     const { tickers } = JSON.parse((await ask('status --json')).out)

@@ -17,8 +17,10 @@ const sh = (line: string): Promise<Ran> => shell(line, { BANDS_DB: folder.file('
 afterAll(folder.remove)
 
 test('finishes with the next import what a killed import of facts has left', async () => {
-  const [bars, facts] = [folder.file('many.csv'), folder.file('many-facts')]
-  const [whole, killed] = [folder.file('whole.db'), folder.file('killed.db')]
+  const bars = folder.file('many.csv')
+  const facts = folder.file('many-facts')
+  const whole = folder.file('whole.db')
+  const killed = folder.file('killed.db')
   await sh(
     `bands simulate ${FULL ? 40 : 10} --bars 500 --facts "${facts}" > "${bars}"; bands import "${bars}" --db "${whole}" -q`,
   )
@@ -65,7 +67,8 @@ test('shown and remaining changes are all changes, wherever an import of facts i
   const whole = (performance.now() - started) / 1000
   const seen = { waiting: 0, left: 0 }
   for (let round = 0; round < rounds; round++) {
-    const [here, db] = [folder.file(`round-${round}`), folder.file(`round-${round}/bands.db`)]
+    const here = folder.file(`round-${round}`)
+    const db = folder.file(`round-${round}/bands.db`)
     const seconds = (whole * (0.1 + (0.9 * round) / rounds)).toFixed(3)
     await sh(`cp -r "${folder.file('lasting')}" "${here}"; ${load(db)} & sleep ${seconds}; kill -9 $!; wait $!`)
     const first = await document(told, db)

@@ -160,7 +160,8 @@ describe('bands login', () => {
   })
 
   test('needs a server, and gives another one a name of its own', async () => {
-    const [first, second] = [await scripted(accepting), await scripted(accepting)]
+    const first = await scripted(accepting)
+    const second = await scripted(accepting)
     const { ask, config } = home()
     expect((await ask('login', { stdin: KEY })).err).toContain('which server is the key for? bands login --remote URL.')
     await ask(`login --remote ${first.url}`, { stdin: KEY })
@@ -199,7 +200,8 @@ describe('bands login', () => {
 
 describe('a stored key', () => {
   test('goes to the origin of its login, and to no other', async () => {
-    const [own, other] = [await scripted(accepting), await scripted(accepting)]
+    const own = await scripted(accepting)
+    const other = await scripted(accepting)
     const { ask, config } = home()
     await ask(`login --remote ${own.url}`, { stdin: KEY })
     expect((await ask(`events AAPL rsi_zone --remote ${own.url}/v9`)).code).toBe(2)

@@ -97,7 +97,8 @@ describe('bands mcp', () => {
   })
 
   test('asks every loaded ticker where none is named', async () => {
-    const [all, named] = [await found('tally', OVERSOLD), await found('tally', { ...OVERSOLD, tickers: ['AAPL'] })]
+    const all = await found('tally', OVERSOLD)
+    const named = await found('tally', { ...OVERSOLD, tickers: ['AAPL'] })
     expect(all.events).toBeGreaterThan(named.events)
   })
 

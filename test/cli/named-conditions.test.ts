@@ -135,10 +135,8 @@ describe('a named condition', () => {
 
   test('is known to the library, as it was when the database was opened', async () => {
     const bands = await openBands({ db, ledger: false })
-    const [named, plain] = [
-      await bands.tally({ tickers: ['AAPL'], when: '@dip' }),
-      await bands.tally({ tickers: ['AAPL'], when: DIP }),
-    ]
+    const named = await bands.tally({ tickers: ['AAPL'], when: '@dip' })
+    const plain = await bands.tally({ tickers: ['AAPL'], when: DIP })
     expect(named.named_conditions).toEqual({ dip: DIP })
     expect({ ...plain, named_conditions: { dip: DIP } }).toEqual(named)
     await expect(bands.screen({ when: '@rising' })).rejects.toMatchObject({ offence: { suggestions: ['rising_dip'] } })

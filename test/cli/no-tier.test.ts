@@ -69,7 +69,8 @@ describe('without a tier', () => {
     expect(page.total_occurrences).toBe(events.length)
     expect(events[0]!.date < '2012-01-01').toBe(true)
     expect((await json('events SIM0001 rsi_zone --tier pro')).total_occurrences).toBe(0)
-    const [tally, now] = [await json('tally SIM0001 rsi_zone'), await json('now SIM0001')]
+    const tally = await json('tally SIM0001 rsi_zone')
+    const now = await json('now SIM0001')
     expect([tally.query_range, tally.after, now.query_range]).toEqual(['all', null, 'all'])
     expect(now.states).toHaveLength(21)
     expect(await json('events SIM0001 insider_activity_zone')).toMatchObject({ query_range: 'all' })
@@ -125,7 +126,8 @@ describe('with a tier', () => {
 })
 
 test('the library has no limits without a tier', async () => {
-  const [whole, pro] = [await openBands({ db }), await openBands({ db, tier: 'pro' })]
+  const whole = await openBands({ db })
+  const pro = await openBands({ db, tier: 'pro' })
   const params = { ticker: 'SIM0001', field: 'rsi_zone' }
   const page = await whole.events({ ...params, limit: 'all' })
   expect(page.events).toHaveLength(page.total_occurrences)

@@ -281,13 +281,15 @@ describe('an export that is killed', () => {
   })
 
   test('while they do has no list, and the next run finishes it', async () => {
-    const [out, whole] = [at('half'), at('half-whole')]
+    const out = at('half')
+    const whole = at('half-whole')
     for (const folder of [out, whole]) await write('bars', folder)
     for (const folder of [out, whole]) await write('bars', folder, '--before 2016-01-01')
     await write('bars', whole, '--tickers AAPL --before 2015-01-01')
     // One file has its place, another waits, and one is to be removed.
     const pid = spawnSync('true').pid
-    const [first, second] = ['bars/ticker=AAPL.parquet', 'bars/ticker=GSPC.parquet']
+    const first = 'bars/ticker=AAPL.parquet'
+    const second = 'bars/ticker=GSPC.parquet'
     copyFileSync(join(whole, first), join(out, first))
     copyFileSync(join(whole, second), join(out, `bars/.ticker=GSPC.parquet.${pid}.tmp`))
     writeFileSync(join(out, 'bars/ticker=GONE.parquet'), 'PAR1')
@@ -302,7 +304,8 @@ describe('an export that is killed', () => {
   })
 
   notInQuick('is old or new by its list, wherever it is killed', async () => {
-    const [out, env] = [at('kills'), { BANDS_DB: at('bands.db') }]
+    const out = at('kills')
+    const env = { BANDS_DB: at('bands.db') }
     const line = (last: string): string => `export series --partition-by ticker --write "${out}" --before ${last}`
     await shell(`bands ${line('2014-01-01')}`, env)
     for (const [i, seconds] of [0.1, 0.2, 0.25, 0.3, 0.35, 0.4].entries()) {

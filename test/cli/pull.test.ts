@@ -105,7 +105,8 @@ describe('bands pull', () => {
   })
 
   it('shows on a terminal a line that the database answers, regardless of the chosen server', async () => {
-    const [db, home] = [newDb(), folder.file('hinted')]
+    const db = newDb()
+    const home = folder.file('hinted')
     const env = { COLUMNS: '200', BANDS_API_KEY: keys.pro, XDG_DATA_HOME: home }
     const typedOnTerminal = (line: string, more: Record<string, string> = {}): Promise<Ran> =>
       typed(line, { terminal: 200, env: { ...env, ...more } })

@@ -50,7 +50,8 @@ describe('at a server', () => {
     async line => {
       for (const terminal of [undefined, 80]) {
         const lent = terminal === undefined ? {} : { terminal }
-        const [far, near] = [await remotely(`${line} --json`, lent), await locally(`${line} --json`, lent)]
+        const far = await remotely(`${line} --json`, lent)
+        const near = await locally(`${line} --json`, lent)
         expect(far.out).toBe(near.out)
         expect([far.code, near.code]).toEqual([0, 0])
       }
@@ -65,7 +66,8 @@ describe('at a server', () => {
     'bands screen %j %s finds what the database here finds, or says what a search cannot decide',
     async (when, more) => {
       const line = `screen '${when}' ${more}`
-      const [far, near] = [await remotely(`${line} --json`), await locally(`${line} --json`)]
+      const far = await remotely(`${line} --json`)
+      const near = await locally(`${line} --json`)
       if (when.includes(' or ')) return expectRefusal(await remotely(line), 2, 'bands of the last bar, joined by "and"')
       const found = ({ out }: Ran) => {
         const { matches, ...rest } = JSON.parse(out) as Screen
@@ -114,7 +116,8 @@ describe('at a server', () => {
 
   test.each(firstInQuick(TABLES))('bands %s is told in rows as the database here is', async line => {
     for (const format of ['--csv', '--ndjson', '']) {
-      const [far, near] = [await remotely(`${line} ${format}`), await locally(`${line} ${format}`)]
+      const far = await remotely(`${line} ${format}`)
+      const near = await locally(`${line} ${format}`)
       // What was too early to rank a return is told by prices alone.
       const bare = (out: string): string => out.replaceAll('no_history', 'pending').replace(/ +/g, ' ')
       if (line.startsWith('events')) expect(bare(far.out)).toBe(bare(near.out))
@@ -147,12 +150,11 @@ describe('at a server', () => {
   })
 
   test('a tally uses events, and has no returns', async () => {
-    const [far, near] = [
-      await remotely('tally SIM0001 rsi_zone --band oversold --json'),
-      await locally('tally SIM0001 rsi_zone --band oversold --json'),
-    ]
+    const far = await remotely('tally SIM0001 rsi_zone --band oversold --json')
+    const near = await locally('tally SIM0001 rsi_zone --band oversold --json')
     expect(far.code).toBe(0)
-    const [found, known] = [JSON.parse(far.out), JSON.parse(near.out)]
+    const found = JSON.parse(far.out)
+    const known = JSON.parse(near.out)
     expect([found.events, found.as_of, found.after]).toEqual([known.events, known.as_of, known.after])
     expect(found.groups[0].windows.map((window: { counts: object }) => window.counts)).toEqual(
       known.groups[0].windows.map((window: { counts: object }) => window.counts),
@@ -309,10 +311,8 @@ describe('what a server does not decide', () => {
 
   test('--remote local uses the local database, regardless of settings', async () => {
     const set = { env: { BANDS_DB: ground.db } }
-    const [here, there] = [
-      await remotely('events SIM0001 rsi_zone --csv --remote local --tier free', set),
-      await locally('events SIM0001 rsi_zone --csv --tier free'),
-    ]
+    const here = await remotely('events SIM0001 rsi_zone --csv --remote local --tier free', set)
+    const there = await locally('events SIM0001 rsi_zone --csv --tier free')
     expect(here.out).toBe(there.out)
     expect(here.code).toBe(0)
   })

@@ -402,7 +402,8 @@ describe('bands trials', () => {
           sharpe: null,
           asked: { question: `${question}`.padStart(64, '0'), timeframe: 'daily', first, last },
         }))
-      const [first, last] = [parseDay('2010-01-04')!, parseDay('2017-01-03')!]
+      const first = parseDay('2010-01-04')!
+      const last = parseDay('2017-01-03')!
       const others = Array.from({ length: 29 }, (_, i) => other(i + 1, first, last))
       await trials.note('cell', [...others.flat(), ...other(30, 0, 100)])
       await trials.close()

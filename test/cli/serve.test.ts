@@ -123,7 +123,8 @@ describe('bands serve', () => {
   })
 
   test('refuses files that are no certificate and key', async () => {
-    const [cert, key] = [folder.file('cert.pem'), folder.file('key.pem')]
+    const cert = folder.file('cert.pem')
+    const key = folder.file('key.pem')
     for (const file of [cert, key]) writeFileSync(file, 'not PEM\n', { mode: 0o600 })
     const ran = await serve(`--tls ${cert},${key}`)
     expect(ran).toMatchObject({ code: 6, out: '' })
@@ -153,7 +154,8 @@ describe('bands serve', () => {
   )
 
   test.skipIf(!hasOpenssl())('listens for other machines with TLS, or when that is allowed without', async () => {
-    const [cert, key] = [folder.file('cert.pem'), folder.file('key.pem')]
+    const cert = folder.file('cert.pem')
+    const key = folder.file('key.pem')
     certify('x', cert, key)
     const secure = await serve(`--json --host 0.0.0.0 --tls ${cert},${key}`)
     expect(JSON.parse(secure.out)).toMatchObject({ tls: true, url: expect.stringMatching(/^https:\/\/0\.0\.0\.0:/) })
@@ -227,7 +229,8 @@ describe('the built program', () => {
   })
 
   notInQuick('opens its log anew at SIGHUP, and goes on serving', async () => {
-    const [path, moved] = [folder.file('serve.log'), folder.file('serve.log.1')]
+    const path = folder.file('serve.log')
+    const moved = folder.file('serve.log.1')
     const { child, url, ended } = await started(`--log "file ${path}"`)
     const asked = async (name: string) => (await fetch(`${url}/healthz?${name}`)).status
     expect(await asked('first')).toBe(200)
@@ -257,7 +260,8 @@ describe('the built program', () => {
   ] as const
 
   test.each(firstInQuick(SHARES))('gives one address %s', async (_, words, share) => {
-    const [cert, key] = [folder.file('share.pem'), folder.file('share.key')]
+    const cert = folder.file('share.pem')
+    const key = folder.file('share.key')
     if (words.includes('CERT') && !hasOpenssl()) return
     if (words.includes('CERT')) certify('share', cert, key)
     const { child, url, ended } = await started(
@@ -274,7 +278,9 @@ describe('the built program', () => {
   test.skipIf(QUICK || !hasOpenssl())(
     'shows another certificate at SIGHUP, and keeps that one if the next is none',
     async () => {
-      const [cert, key, log] = [folder.file('new.pem'), folder.file('new.key'), folder.file('tls.log')]
+      const cert = folder.file('new.pem')
+      const key = folder.file('new.key')
+      const log = folder.file('tls.log')
       certify('one', cert, key)
       const { child, url, ended } = await started(`--tls ${cert},${key} --log "file ${log}"`)
       expect(await nameShown(url)).toBe('one')

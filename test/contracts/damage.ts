@@ -221,7 +221,8 @@ export function damageContract(name: string, database: Edited): void {
         const store = await opened(await edit(`UPDATE tickers SET last_date = '${day}' WHERE ticker = 'SIM0001'`))
         expect(await store.newestDay()).toBe(await sound.newestDay())
         const key = { ...KEY, ticker: 'SIM0002' }
-        const [told, expected] = [new Local(store, 'pro', null), new Local(sound, 'pro', null)]
+        const told = new Local(store, 'pro', null)
+        const expected = new Local(sound, 'pro', null)
         expect(await told.events(key)).toEqual(await expected.events(key))
         await expect(store.tickers()).rejects.toThrow(Damaged)
         expect(await told.tickers()).toEqual(await expected.tickers())

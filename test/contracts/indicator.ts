@@ -59,7 +59,8 @@ export function indicatorContract(indicator: IndicatorCase): void {
 export function expectClose(own: ArrayLike<number>, theirs: ArrayLike<number>, what: string): void {
   expect(own.length, what).toBe(theirs.length)
   for (let t = 0; t < own.length; t++) {
-    const [x, y] = [own[t]!, theirs[t]!]
+    const x = own[t]!
+    const y = theirs[t]!
     const near = Number.isNaN(x) ? Number.isNaN(y) : Math.abs(x - y) <= 1e-9 * Math.max(Math.abs(x), Math.abs(y))
     if (!near) expect.fail(`${what} at bar ${t}: ${x} and ${y}`)
   }

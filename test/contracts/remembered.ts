@@ -41,7 +41,8 @@ export function rememberedContract(name: string, make: () => Promise<(readonly: 
 
     it('decodes once what is asked for again, and what the fields of a series share once', async () => {
       const remembered = cachedStore((await opened()).reader)
-      const [first, again] = [await ask(remembered, 'SIM0001'), await ask(remembered, 'SIM0001')]
+      const first = await ask(remembered, 'SIM0001')
+      const again = await ask(remembered, 'SIM0001')
       expect(again.field).toBe(first.field)
       await ask(remembered, 'SIM0001', 'macd_state')
       const other = await ask(remembered, 'SIM0001', 'macd_state')
@@ -202,7 +203,8 @@ export function rememberedContract(name: string, make: () => Promise<(readonly: 
       const bytes = one.calendar.days.byteLength * 2 + close.byteLength + ranks.length * one.calendar.days.byteLength
       const remembered = cachedStore(reader, 2.5 * bytes)
       const field = async (ticker: string) => (await ask(remembered, ticker)).field
-      const [first, second] = [await field('SIM0001'), await field('SIM0002')]
+      const first = await field('SIM0001')
+      const second = await field('SIM0002')
       expect(await field('SIM0001')).toBe(first)
       await field('SIM0003')
       expect(await field('SIM0001')).toBe(first)

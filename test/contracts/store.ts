@@ -133,7 +133,8 @@ export function storeContract(name: string, open: () => Promise<{ store: Store; 
         const found: SeriesSummary[] = []
         for await (const series of store.series(all)) {
           const { calendar, fields } = series!
-          const [records, bars] = [[...recordsIn(fields).values()], calendar.days.length]
+          const records = [...recordsIn(fields).values()]
+          const bars = calendar.days.length
           const eventsOnLast = records.filter(record => record.bars.at(-1) === bars - 1).length
           const events = sum(records.map(record => record.bars.length))
           found.push({ bars, final: calendar.known.at(-1)!, events, eventsOnLast })

@@ -98,7 +98,9 @@ describe('L6: zero returns among zero returns', () => {
 
 describe('L7: an inner session of a week that holds no extreme', () => {
   it('can be dropped when its volume goes to the day before', () => {
-    const [monday, tuesday, wednesday] = [day('2024-01-01', 10), day('2024-01-02', 10.5), day('2024-01-03', 12)]
+    const monday = day('2024-01-01', 10)
+    const tuesday = day('2024-01-02', 10.5)
+    const wednesday = day('2024-01-03', 12)
     expect(withoutInner([monday, tuesday, wednesday])).toEqual([{ ...monday, volume: 200 }, wednesday])
     const highest = [monday, { ...tuesday, high: 14 }, wednesday]
     expect(withoutInner(highest)).toEqual(highest)

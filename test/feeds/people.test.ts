@@ -282,7 +282,9 @@ describe('tickers side by side', () => {
   const headings = (columns: readonly (readonly [Ticker, Cell])[]) => columns.map(([, role]) => NAMES[role])
   const bareRoles = roles.slice(1)
 
-  const [all, own, grouped] = [byPrice(roles), byPrice(bareRoles), byTicker(bareRoles)]
+  const all = byPrice(roles)
+  const own = byPrice(bareRoles)
+  const grouped = byTicker(bareRoles)
   const yfinance = wide(own, [line('Price', headings(own)), line('Ticker', symbols(own)), blank(own)])
   const named = (name: (role: string, ticker: Ticker) => string, columns = own) =>
     wide(columns, [

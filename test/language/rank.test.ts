@@ -62,7 +62,8 @@ describe('a rank', () => {
       const values = [...rankValues(rank, series, null)]
       return values.map((_, t) => t).sort((a, b) => byRank(rank)(values[a]!, values[b]!))
     }
-    const [up, down] = [order('slope(close, 20)'), order('-slope(close, 20)')]
+    const up = order('slope(close, 20)')
+    const down = order('-slope(close, 20)')
     expect(down.slice(0, 41)).toEqual(up.slice(0, 41).reverse())
     expect([up.slice(41), down.slice(41)]).toEqual([
       Array.from({ length: 19 }, (_, t) => t),

@@ -145,7 +145,8 @@ describe('the bars that count', () => {
 function drawn(seed: number): { ground: ConditionData; random: Random; claim: () => string } {
   const random = new Random(new Random(seed).word())
   const shelves = randomShelves(random, pick(random, [20, 80]))
-  const [ticker, timeframe] = [pick(random, TICKERS), pick(random, TIMEFRAMES)]
+  const ticker = pick(random, TICKERS)
+  const timeframe = pick(random, TIMEFRAMES)
   const of = (subject: Subject): Column =>
     columnOf(
       shelves[subject.ticker ?? ticker]![subject.timeframe ?? timeframe],

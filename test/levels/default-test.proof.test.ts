@@ -81,7 +81,8 @@ async function trialsIn(market: readonly NullTicker[], world: World, tickers: nu
       )
       const events = members.reduce((sum, member) => sum + member.events.length, 0)
       if (tooFew(events, independentWindows(members, horizon), { min_events }) !== null) continue
-      const [test, planted] = [tested(members, horizon), tested(members.map(withEdge), horizon)]
+      const test = tested(members, horizon)
+      const planted = tested(members.map(withEdge), horizon)
       if (test !== null && planted !== null) found.push({ world, tickers, horizon, kind, ...test, planted })
     }
   }

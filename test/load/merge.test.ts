@@ -29,12 +29,15 @@ function rowsOf(series: Series): Map<number, { t: number; values: number[]; paid
 it('merging is what it is day by day: the bar that comes in wins, what was paid stays, and each bar has its origin', () => {
   const random = new Random(7)
   for (let draw = 0; draw < 300; draw++) {
-    const [present, incoming] = [drawn(random, 100, random.below(30)), drawn(random, 90 + random.below(45), 12)]
-    const [mine, theirs] = [rowsOf(present), rowsOf(incoming)]
+    const present = drawn(random, 100, random.below(30))
+    const incoming = drawn(random, 90 + random.below(45), 12)
+    const mine = rowsOf(present)
+    const theirs = rowsOf(incoming)
     const days = [...new Set([...mine.keys(), ...theirs.keys()])].sort((a, b) => a - b)
     const counts = { added: 0, replaced: 0, unchanged: 0 }
     const kept = days.map(day => {
-      const [own, given] = [mine.get(day), theirs.get(day)]
+      const own = mine.get(day)
+      const given = theirs.get(day)
       if (given === undefined) return { from: own!, paid: own!.paid, place: own!.t }
       const paid = Number.isNaN(given.paid) && own !== undefined ? own.paid : given.paid
       const same =
@@ -120,7 +123,8 @@ it('a range of several imports has the first and last in time, regardless of cor
     importedAt: timeOf(day),
     bars,
   })
-  const [CORRECTION, DAYS] = [40, 30]
+  const CORRECTION = 40
+  const DAYS = 30
   // The whole history and the newest four are not joined, and of the others those of the fewest bars are.
   const others = (): Origin[] => Array.from({ length: DAYS }, (_, day) => brought(1 + day, day < 9 ? 1 : 100))
   const corrected = (places: readonly number[]): Origin[] => {
@@ -146,7 +150,8 @@ it('a range of several imports has the first and last in time, regardless of cor
     let joined = 0
     for (const origin of kept) {
       const own = days.slice(from, from + origin.bars)
-      const [first, last] = [Math.min(...own), Math.max(...own)]
+      const first = Math.min(...own)
+      const last = Math.max(...own)
       expect(tell(origin), `corrected at ${places.join()}`).toEqual([timeOf(first), timeOf(last)])
       expect([origin.begun?.source ?? origin.source, origin.source]).toEqual([`${first}`, `${last}`])
       if (origin.begun !== undefined) joined++

@@ -82,8 +82,11 @@ function rounded(series: Series): Series {
 function joined(a: Series, b: Series): Series {
   const both = (one: Float64Array, other: Float64Array): Float64Array => Float64Array.from([...one, ...other])
   const days = Int32Array.from([...a.days, ...b.days])
-  const [open, high, low] = [both(a.open, b.open), both(a.high, b.high), both(a.low, b.low)]
-  const [close, volume] = [both(a.close, b.close), both(a.volume, b.volume)]
+  const open = both(a.open, b.open)
+  const high = both(a.high, b.high)
+  const low = both(a.low, b.low)
+  const close = both(a.close, b.close)
+  const volume = both(a.volume, b.volume)
   return { timeframe: 'daily', days, known: days, open, high, low, close, volume }
 }
 
@@ -254,7 +257,8 @@ describe('pieces of histories in any order, on two scales and mixed with other i
     const random = new Random(seed)
     const all = truths(seed, random)
     const splitAndRaw = all.filter(({ kind }) => kind === 'raw split')
-    const [desk, once] = [new Desk(), new Desk()]
+    const desk = new Desk()
+    const once = new Desk()
     // Where the split is not stored, its jump has to be accepted.
     if (random.below(2) === 0) for (const each of [desk, once]) await each.putSplits(splitAndRaw)
     const holdings = all.map((truth): Holding => {
@@ -286,7 +290,8 @@ describe('pieces of histories in any order, on two scales and mixed with other i
 /** To the bit where the ratio is a power of 2; else the events are the same, and prices but for the last digit. */
 function expectAlike(found: Content, wanted: Content, all: readonly Truth[]): void {
   for (const { ticker, ratio, kind } of all) {
-    const [mine, one] = [found[ticker]!, wanted[ticker]!]
+    const mine = found[ticker]!
+    const one = wanted[ticker]!
     if (kind !== 'split' || Number.isInteger(Math.log2(ratio))) {
       expect(mine, ticker).toEqual(one)
       continue

@@ -54,7 +54,8 @@ function tried(database: Database, series: Series, options = {}, more: Partial<S
 }
 
 const whole = bars(1)
-const [old, recent] = [slice(whole, 0, 100), slice(whole, 100)]
+const old = slice(whole, 0, 100)
+const recent = slice(whole, 100)
 const seam = formatDay(whole.days[100]!)
 
 describe('new bars after a split', () => {

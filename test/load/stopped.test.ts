@@ -19,7 +19,8 @@ import { smallDisk, temporaryFolder } from '../support/store.js'
 /** As many are written as one. */
 const ONCE = 200
 /** For two writes, and for three. */
-const [TWO, THREE] = [ONCE + 10, 2 * ONCE + 10]
+const TWO = ONCE + 10
+const THREE = 2 * ONCE + 10
 
 /** Rows of so many tickers from a day on, their prices so many times what they would be. */
 function file(folder: string, name: string, tickers: number, from: number, days: number, times = 1): string {
@@ -81,7 +82,8 @@ async function statusOf(db: string) {
 describe('an import that is stopped between two writes', () => {
   it('leaves its first tickers whole, and says so until the same import has gone on to its end', async () => {
     const folder = temporaryFolder()
-    const [db, whole] = [join(folder, 'stopped.db'), join(folder, 'whole.db')]
+    const db = join(folder, 'stopped.db')
+    const whole = join(folder, 'whole.db')
     const path = file(folder, 'all.csv', TWO, 0, 20)
     await run(whole, path)
     await run(db, path, {}, 2)
@@ -106,8 +108,10 @@ describe('an import that is stopped between two writes', () => {
     'goes on with %s where it was stopped, and does so to no ticker twice',
     async (_, options, from, times) => {
       const folder = temporaryFolder()
-      const [db, whole] = [join(folder, 'stopped.db'), join(folder, 'whole.db')]
-      const [before, path] = [file(folder, 'before.csv', THREE, 0, 20), file(folder, 'all.csv', THREE, from, 10, times)]
+      const db = join(folder, 'stopped.db')
+      const whole = join(folder, 'whole.db')
+      const before = file(folder, 'before.csv', THREE, 0, 20)
+      const path = file(folder, 'all.csv', THREE, from, 10, times)
       await run(db, before)
       copyFileSync(db, whole)
       await run(whole, path, options)
@@ -122,8 +126,10 @@ describe('an import that is stopped between two writes', () => {
 
   it('begins again where something else has changed bars in the meantime', async () => {
     const folder = temporaryFolder()
-    const [db, whole] = [join(folder, 'stopped.db'), join(folder, 'whole.db')]
-    const [other, path] = [file(folder, 'other.csv', TWO, 20, 10), file(folder, 'all.csv', TWO, 0, 20)]
+    const db = join(folder, 'stopped.db')
+    const whole = join(folder, 'whole.db')
+    const other = file(folder, 'other.csv', TWO, 20, 10)
+    const path = file(folder, 'all.csv', TWO, 0, 20)
     await run(whole, path, { replace: true })
     await run(db, path, { replace: true }, 2)
     await run(db, other)
@@ -152,7 +158,8 @@ describe('an import that is stopped between two writes', () => {
   it('by a full disk says what is loaded, and that the same import goes on after that', async ({ skip }) => {
     const disk = smallDisk('64m')
     if (disk === null) return skip('no disk of its own can be had here')
-    const [db, filler] = [join(disk, 'full.db'), join(disk, 'filler')]
+    const db = join(disk, 'full.db')
+    const filler = join(disk, 'filler')
     const path = file(temporaryFolder(), 'all.csv', TWO, 0, 20)
     const fill = () => expect(() => appendFileSync(filler, Buffer.alloc(64 << 20))).toThrow(/ENOSPC/)
     await expect(run(db, path, {}, 2, fill)).rejects.toThrow(

@@ -52,7 +52,8 @@ describe('a stored bar of a day to come', () => {
   const query = parseEvents({ ticker: 'SIM0001', field: 'rsi_zone', limit: 100 })
 
   it('does not count for today, and empties no other answer', async () => {
-    const [alone, beside] = [await cacheOf([fixture()]), await cacheOf([fixture(), slipped()])]
+    const alone = await cacheOf([fixture()])
+    const beside = await cacheOf([fixture(), slipped()])
     expect(await beside.today()).toBe(day('2018-03-28'))
     expect(await beside.events(query)).toEqual(await alone.events(query))
     expect((await beside.events(query)).total_occurrences).toBeGreaterThan(0)

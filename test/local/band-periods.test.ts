@@ -104,7 +104,8 @@ describe('the stays of many tickers and fields', () => {
     for (const asOf of [END, END - 40, END - 41, END - 42, END - 400]) {
       for (const timeframe of TIMEFRAME_NAMES) {
         const fields = ['rsi_zone', 'volume_ratio_band', 'accumulation_state', 'growth_zone']
-        const [local, whole] = [new Local(store, null, asOf), new Local(store, null, null)]
+        const local = new Local(store, null, asOf)
+        const whole = new Local(store, null, null)
         for (const ticker of NAMES) {
           const [stays] = (await drained(local.bandPeriods({ tickers: [ticker], fields, timeframe }))) as [BandPeriods]
           const { series } = await barsIn(whole, ticker, timeframe)

@@ -144,7 +144,8 @@ describe('the market of a tier', () => {
     const today = parseDay('2024-06-28')!
     for (const tier of ['plus', 'pro'] as const) {
       const start = PLANS[tier].rangeStart(today)
-      const [market, whole] = [marketOf({ tier, emulate: true }), marketOf()]
+      const market = marketOf({ tier, emulate: true })
+      const whole = marketOf()
       for (const ticker of NAMES)
         for (const timeframe of TIMEFRAME_NAMES) {
           const { days, known } = (await barsIn(market, ticker, timeframe)).series

@@ -63,7 +63,9 @@ describe('bars that open or close outside their high and low', () => {
   it('are counted ticker by ticker, by more than rounding, up to the day that is asked about', async () => {
     const folder = temporaryFolder()
     const { series } = three[0]!
-    const [close, open, high] = [series.close.slice(), series.open.slice(), series.high.slice()]
+    const close = series.close.slice()
+    const open = series.open.slice()
+    const high = series.high.slice()
     close[100] = series.high[100]! * 1.02
     open[150] = series.low[150]! * 0.98
     // The close of a bar at its high, which was written with fewer digits.

@@ -97,7 +97,8 @@ export async function marketStore(market: readonly Given[], folder?: string): Pr
   )
   // One file says of a report once what it was; a later one may say otherwise.
   for (let facts = market.flatMap(sheetsOf), file = 1; facts.length > 0; file++) {
-    const [said, restated] = [facts.map(one => once(one)), facts.map(one => once(one, false))]
+    const said = facts.map(one => once(one))
+    const restated = facts.map(one => once(one, false))
     await importer.putFacts(said, { file: `drawn ${file}`, format: 'drawn' })
     facts = restated.filter(({ records }) => records.length > 0)
   }
@@ -199,7 +200,8 @@ function randomTicker(random: Random, i: number, falls: readonly number[], form:
   const bars = randomBars(random.word(), { ...shape, start, length }).map(bar =>
     priced(bar, Math.exp(exposed * (falls[Math.round(daysBetween(START, bar.date) * 0.7)] ?? 0))),
   )
-  const [first, last] = [parseDay(bars[0]!.date)!, parseDay(bars.at(-1)!.date)!]
+  const first = parseDay(bars[0]!.date)!
+  const last = parseDay(bars.at(-1)!.date)!
   const drawn = { price: shape.price, basis: 'bars' as const, round: false, losses: 0.1 }
   const facts = chance(random, form.facts) ? randomFacts(random, first, last, drawn) : NO_FACTS
   const security = {

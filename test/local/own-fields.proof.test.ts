@@ -256,7 +256,8 @@ describe('random own fields', () => {
   })
 
   it('read other tickers as defined, regardless of the lag of another condition', async () => {
-    const [own, other] = [TICKERS[0]!, TICKERS[1]!]
+    const own = TICKERS[0]!
+    const other = TICKERS[1]!
     const text = `- field: quiet\n  when:\n    calm: ${other}:rsi_zone = neutral\n    other: otherwise\n`
     const local = new Local(store, null, null).with(ownFieldSet(text, 'fields.yaml'))
     const when = `${other}:rsi_zone = neutral`
@@ -264,7 +265,8 @@ describe('random own fields', () => {
       const asked = { tickers: [own], timeframe: 'daily' as const, fields: ['quiet', when], lag }
       return (await first(local.states(asked))).states.map(({ codes }) => [...codes])
     }
-    const [now, earlier] = [await of(0), await of(5)]
+    const now = await of(0)
+    const earlier = await of(5)
     expect(earlier[0]).toEqual(now[0])
     expect(earlier[1]).not.toEqual(now[1])
   })

@@ -30,7 +30,8 @@ function groupOf(rows: readonly Row[]): RowGroup {
   for (const row of rows) {
     const at = group.add(1)
     for (const { name } of COLUMNS) {
-      const [column, value] = [group.column(name), row[name]]
+      const column = group.column(name)
+      const value = row[name]
       if (value !== null) column.values[at] = typeof value === 'string' ? column.code(value) : value
     }
   }

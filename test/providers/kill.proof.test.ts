@@ -17,7 +17,9 @@ const SPLIT = ['TA', 'TE', 'TF', 'TL']
 
 const DAY = 86_400_000
 const daysAgo = (days: number): string => new Date(Date.now() - days * DAY).toISOString().slice(0, 10)
-const [FETCHED, SPLIT_ON, NEWEST] = [daysAgo(40), daysAgo(15), daysAgo(3)]
+const FETCHED = daysAgo(40)
+const SPLIT_ON = daysAgo(15)
+const NEWEST = daysAgo(3)
 
 /** The bars of a ticker: those of the first fetch, or those of today after a split of 4:1. */
 function historyOf(symbol: string, isLater: boolean): VendorBar[] | null {
@@ -102,7 +104,8 @@ describe.each([
 
   async function contentOf(db: string): Promise<{ bars: string; events: string }> {
     const bands = await openBands({ db })
-    const [bars, events] = [[] as string[], [] as string[]]
+    const bars = [] as string[]
+    const events = [] as string[]
     for await (const bar of bands.exportBars()) bars.push(JSON.stringify(bar))
     for await (const event of bands.exportEvents()) events.push(JSON.stringify(event))
     await bands.close()
@@ -113,7 +116,8 @@ describe.each([
     query.get('symbols')?.split(',') ?? [path.split('/').at(-2)!]
 
   async function prove(line: string, { from, newest }: { from: string | null; newest: string }): Promise<void> {
-    const [whole, db] = [folder.file('whole.db'), folder.file('killed.db')]
+    const whole = folder.file('whole.db')
+    const db = folder.file('killed.db')
     const begin = (path: string): void => {
       for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })
       if (from !== null) copyFileSync(from, path)
@@ -130,7 +134,8 @@ describe.each([
     const seen = { none: 0, some: 0 }
     for (let round = 0; round < rounds; round++) {
       begin(db)
-      const [at, ms] = [Math.round((calls * (round + 0.5)) / rounds), random.below(40)]
+      const at = Math.round((calls * (round + 0.5)) / rounds)
+      const ms = random.below(40)
       const isKilled = await killed(line, db, at, ms)
       const finished = [...(await storedIn(db))].flatMap(([ticker, last]) => (last === newest ? [ticker] : []))
       const about = `${line}, killed after ${at} calls and ${ms} ms with ${finished.length} finished`

@@ -47,7 +47,8 @@ describe.each(CASES)('a remote with a %s key, before a server with %s errors', (
 
   /** The answers of both, or their refusals with all that these tell; found to be the same. */
   async function same(ask: (source: Source) => Promise<object>, query: object): Promise<Outcome> {
-    const [found, expected] = [await outcome(() => ask(far)), await outcome(() => ask(near))]
+    const found = await outcome(() => ask(far))
+    const expected = await outcome(() => ask(near))
     expect(found, JSON.stringify(query)).toEqual(expected)
     return expected
   }

@@ -62,7 +62,8 @@ describe('bands and events of a real server, on the same bars here', () => {
             // Whose first transition was before the range: of one within, nobody tells that none was before it.
             const context = { ticker: 'SIM0002', field: 'rsi_zone', bands: null, lag: 1 } as const
             for (const filter of [filterOf(name, timeframe), filterOf(name, timeframe, { max_flips: 3, context })]) {
-              const [theirs, ours] = [await signalsFor(told, ticker, filter), await signalsFor(here, ticker, filter)]
+              const theirs = await signalsFor(told, ticker, filter)
+              const ours = await signalsFor(here, ticker, filter)
               expect(theirs.signals, `${tier} ${ticker} ${timeframe} ${name}`).toEqual(ours.signals)
               expect([theirs.states.from, theirs.states.to]).toEqual([ours.states.from, ours.states.to])
               events += theirs.signals.bars.length
@@ -81,10 +82,8 @@ describe('bands and events of a real server, on the same bars here', () => {
     const told = eventsOnBars(await remoteAs('pro'), await pricesHere())
     const here = await localAs('pro')
     for (const field of ['rsi_zone', 'support_status']) {
-      const [theirs, ours] = [
-        await statesIn(told, 'SIM0001', field, 'daily'),
-        await statesIn(here, 'SIM0001', field, 'daily'),
-      ]
+      const theirs = await statesIn(told, 'SIM0001', field, 'daily')
+      const ours = await statesIn(here, 'SIM0001', field, 'daily')
       for (let t = 0; t < ours.codes.length; t++) {
         if (t < ours.from) expect(theirs.codes[t]).toBe(UNDEFINED)
         else if (ours.codes[t] !== UNDEFINED) expect(theirs.codes[t]).toBe(ours.codes[t])
@@ -151,7 +150,8 @@ describe('events on other bars than those they were made of', () => {
   it('have no band outside a known range, and none before the first event of an unknown one', async () => {
     const prices = await pricesHere()
     const { days } = (await barsIn(prices, 'SIM0001', 'daily')).series
-    const [early, late] = [formatDay(days.at(-100)!), formatDay(days.at(-20)!)]
+    const early = formatDay(days.at(-100)!)
+    const late = formatDay(days.at(-20)!)
     const events: Tellable['events'] = [[formatDay(days.at(-50)!), 'oversold']]
     const bounded = await statesIn(
       eventsOnBars(tells({ events, after: early, as_of: late }), prices),

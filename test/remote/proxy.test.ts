@@ -76,7 +76,8 @@ if (!canCertify) it.skip('a certificate cannot be made without openssl', () => {
 
 it.runIf(canCertify)('sends nothing to a server with an untrusted certificate', async () => {
   const folder = temporaryFolder()
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const key = join(folder, 'key.pem')
+  const cert = join(folder, 'cert.pem')
   const form = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1']
   execFileSync('openssl', [...form, '-subj', '/CN=localhost', '-keyout', key, '-out', cert], { stdio: 'ignore' })
   let requests = 0
@@ -158,7 +159,8 @@ async function client(options: Partial<RemoteClientOptions> = {}): Promise<Remot
 
 describe('openRemote', () => {
   notInQuick('asks a server what openBands asks a database', async () => {
-    const [far, near] = [await client(), await openBands({ db: ground.db, tier: 'plus' })]
+    const far = await client()
+    const near = await openBands({ db: ground.db, tier: 'plus' })
     onTestFinished(() => near.close())
     const params = { ticker: 'sim0001', field: 'rsi_zone', limit: '7' }
     expect(await far.events(params)).toEqual(await near.events(params))
@@ -166,11 +168,13 @@ describe('openRemote', () => {
     expect(await far.oversold(scan)).toEqual(await near.oversold(scan))
     const pool = { tickers: ['SIM0001', 'SIM0002'], field: 'macd_state' }
     expect((await far.transitions(pool)).matrix).toEqual((await near.transitions(pool)).matrix)
-    const [counted, known] = [await far.tally(pool), await near.tally(pool)]
+    const counted = await far.tally(pool)
+    const known = await near.tally(pool)
     expect(counted.groups.map(group => [group.group, group.events])).toEqual(
       known.groups.map(group => [group.group, group.events]),
     )
-    const [present, presentHere] = [await far.now({ tickers: ['SIM0002'] }), await near.now({ tickers: ['SIM0002'] })]
+    const present = await far.now({ tickers: ['SIM0002'] })
+    const presentHere = await near.now({ tickers: ['SIM0002'] })
     expect(present.states.map(state => state.field)).toEqual(presentHere.states.map(state => state.field))
     const history = { ticker: 'SIM0001', field: 'rsi_zone', band: 'oversold' }
     expect((await far.history(history)).events).toHaveLength((await near.history(history)).events.length)

@@ -21,7 +21,8 @@ let market: Store
 /** One of the same tickers with other prices. */
 let otherMarket: Store
 beforeAll(async () => {
-  const [one, other] = [await openMarket(2), await openMarket(2, 8)]
+  const one = await openMarket(2)
+  const other = await openMarket(2, 8)
   ;[market, otherMarket] = [one.market, other.market]
   return async () => void (await Promise.all([one.close(), other.close()]))
 })

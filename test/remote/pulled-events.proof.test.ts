@@ -100,7 +100,8 @@ async function compare({ store, key, tier, searches, suits = () => true }: Compa
   const first = tier === 'free' ? parseDay('2024-03-01')! : GROUND.first
   for (let draw = 0; draw < searches; draw++) {
     const query = randomEventsQuery(random, { ...GROUND, first })
-    const [offline, server] = [callerOf(store, tier), serverOf(tier)]
+    const offline = callerOf(store, tier)
+    const server = serverOf(tier)
     if (!suits(query) || (await isHidden(key, query))) continue
     const [mine, theirs] = await Promise.all([told(() => offline.events(query)), told(() => server.events(query))])
     // Where it says what it cannot know, the server may.
@@ -169,7 +170,8 @@ describe('pulled events', () => {
   ])('know no band after the pull of what a condition names, of a server that %s', async (_what, earlier, asOf) => {
     const store = emptyStore()
     const series = { ticker: 'SIM0002', timeframe: 'daily', field: 'trend_direction' } as const
-    const [pulled, now] = ['2024-01-31T10:00:00.000Z', '2024-06-28T10:00:00.000Z']
+    const pulled = '2024-01-31T10:00:00.000Z'
+    const now = '2024-06-28T10:00:00.000Z'
     await pulledIn(store).put(
       await copied(serverOf('pro', '2024-01-31'), series, { as_of: earlier, pulled_at: pulled }),
     )
@@ -240,7 +242,8 @@ describe('pulled events', () => {
   it('have their source in a history, and no figures that servers do not send', async () => {
     const store = emptyStore()
     await copyAll(serverOf(), ['SIM0001'], store)
-    const [own, theirs] = [await eventHistory(callerOf(store), RSI), await eventHistory(serverOf(), RSI)]
+    const own = await eventHistory(callerOf(store), RSI)
+    const theirs = await eventHistory(serverOf(), RSI)
     const resources = theirs.events.map(({ returns, percentiles, missing, ...resource }) => resource)
     const { source, ...rest } = own
     expect(source).toEqual({ url: URL, pulled_at: '2026-11-21T10:00:00.000Z', as_of: '2024-06-28' })
@@ -360,10 +363,8 @@ describe('a series with missing pages', () => {
       const { bands: _bands, ...drawn } = randomEventsQuery(random, GROUND)
       const query: EventsQuery = { ...drawn, ...pick(random, parts) }
       if (await isHidden('pro', query)) continue
-      const [mine, theirs] = [
-        await told(() => callerOf(store).events(query)),
-        await told(() => serverOf().events(query)),
-      ]
+      const mine = await told(() => callerOf(store).events(query))
+      const theirs = await told(() => serverOf().events(query))
       if (mine === 'busy') expect(await isBeyond(store, query), JSON.stringify(query)).toBe(true)
       else expect(mine, JSON.stringify(query)).toBe(theirs)
       const isBegun = (await pulledIn(store).series(query))?.state === 'partial'

@@ -180,7 +180,8 @@ describe('the key', () => {
     ])
   })
 
-  const [LISTS, LATER] = [{ allowed: [KEY], suggestions: [KEY] }, { 'retry-after': '99999' }]
+  const LISTS = { allowed: [KEY], suggestions: [KEY] }
+  const LATER = { 'retry-after': '99999' }
   const TIERS = { tier: KEY, required_tier: KEY }
   const echo = `you sent Bearer ${KEY} as ${encodeURIComponent(KEY)}`
   it.each<[string, Turn]>([

@@ -31,7 +31,8 @@ describe('before a real server', () => {
   }
 
   notInQuick('tells the band of an open context as the local engine does, whatever the band', async () => {
-    const [remote, local] = [await remoteAs('plus'), await localAs('plus')]
+    const remote = await remoteAs('plus')
+    const local = await localAs('plus')
     for (const field of ['rsi_zone', 'macd_state'])
       for (const band of [undefined, 'oversold']) {
         const context = { ticker: 'SIM0003', field }
@@ -61,7 +62,8 @@ describe('before a real server', () => {
     },
     { tickers: ['SIM0002', 'SIM0001'], field: 'ma_alignment', by: 'stability', after: parseDay('2023-06-01')! },
   ] as const)('counts what followed as the local engine does: %j', async query => {
-    const [remote, local] = [await remoteAs('pro'), await localAs('pro')]
+    const remote = await remoteAs('pro')
+    const local = await localAs('pro')
     const counted = ({ groups, events, as_of, query_range, after }: Tally) => ({
       events,
       as_of,
@@ -78,18 +80,18 @@ describe('before a real server', () => {
   })
 
   it('counts transitions and shows the present state like the local engine', async () => {
-    const [remote, local] = [await remoteAs('pro'), await localAs('pro')]
+    const remote = await remoteAs('pro')
+    const local = await localAs('pro')
     const query = { tickers: ['SIM0001', 'SIM0002'], field: 'trend_direction', timeframe: 'daily' } as const
-    const [found, known] = [await transitionsOf(remote, query), await transitionsOf(local, query)]
+    const found = await transitionsOf(remote, query)
+    const known = await transitionsOf(local, query)
     expect(found.matrix).toEqual(known.matrix)
     expect(found.dwell.map(stay => [stay.band, stay.stays, stay.completed, stay.mean])).toEqual(
       known.dwell.map(stay => [stay.band, stay.stays, stay.completed, stay.mean]),
     )
     const context = { ticker: 'SIM0003', field: 'rsi_zone' }
-    const [farther, nearer] = [
-      await transitionsOf(remote, { ...query, context }),
-      await transitionsOf(local, { ...query, context }),
-    ]
+    const farther = await transitionsOf(remote, { ...query, context })
+    const nearer = await transitionsOf(local, { ...query, context })
     expect(farther.by_context!.tests.equal_rows).toEqual(nearer.by_context!.tests.equal_rows)
     const fields = ['rsi_zone', 'macd_state', 'valuation_zone']
     const states = async (bands: Local | Remote) =>

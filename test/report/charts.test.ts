@@ -249,7 +249,8 @@ describe('the prices to draw', () => {
     const states = await statesIn(market, 'AAPL', 'rsi_zone', 'daily')
     const bar = states.bars[3]!
     const mark = { ticker: 'AAPL', date: formatDay(series.days[bar]!), band: states.bands[states.entered[3]!]! }
-    const [first, last] = [formatDay(series.days[bar - 10]!), formatDay(series.days[bar + 10]!)]
+    const first = formatDay(series.days[bar - 10]!)
+    const last = formatDay(series.days[bar + 10]!)
     const [chart] = await priceCharts(market, { ...asked, first, last, marked: [mark] })
     expect(chart!.dates).toHaveLength(21)
     expect([chart!.dates[0], chart!.dates.at(-1)]).toEqual([first, last])
@@ -293,10 +294,8 @@ describe('the hash of the inputs', () => {
   it('knows contexts and benchmarks, whichever is named first', async () => {
     const of = (beside: { ticker: string; field: string | null; lag?: number }[]) =>
       hashOfInputs(market, { tickers: ['AAPL'], fields: ['rsi_zone'], timeframe: 'daily', beside })
-    const [context, benchmark] = [
-      { ticker: 'GSPC', field: 'trend_direction' },
-      { ticker: 'GSPC', field: null },
-    ]
+    const context = { ticker: 'GSPC', field: 'trend_direction' }
+    const benchmark = { ticker: 'GSPC', field: null }
     const hashes = await Promise.all([of([]), of([context]), of([benchmark]), of([context, benchmark])])
     expect(new Set(hashes).size).toBe(4)
     expect(await of([benchmark, context, benchmark])).toBe(hashes[3])
@@ -343,7 +342,8 @@ describe('the hash of the inputs', () => {
         await grid(market, parseGrid({ strategy, vary: ['hold=5,10'], ...lag }, { tier: null })),
       ]
     }
-    const [without, earlier] = [await results({}), await results({ context_lag: 1 })]
+    const without = await results({})
+    const earlier = await results({ context_lag: 1 })
     for (const [i, found] of without.entries())
       expect((await inputsOf(market, found)).inputs).not.toBe((await inputsOf(market, earlier[i]!)).inputs)
   })

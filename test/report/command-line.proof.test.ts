@@ -23,7 +23,8 @@ async function page(line: string, name: string): Promise<string> {
 
 describe.each(firstInQuick(Object.entries(LINES)))('--report of a %s', (kind, line) => {
   it('writes the result that --json prints, and shows the line, the data and their hash', async () => {
-    const [html, json] = [await page(line, kind), await typed(`${line.replace('bands ', '')} --json`)]
+    const html = await page(line, kind)
+    const json = await typed(`${line.replace('bands ', '')} --json`)
     const [, result] = /id="result">([\s\S]*?)<\/script>/.exec(html)!
     expect(JSON.parse(result!)).toEqual(JSON.parse(json.out))
     // As it is pasted into a shell, and escaped for a page.

@@ -65,8 +65,10 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`pages of several strategies${LA
       'answers first, breaks no rule of accessibility, says nothing and asks for nothing, on a %s in %s',
       async (size, colorScheme) => {
         const { page, said, asked, close } = await pages.open(await made(), { viewport: SIZES[size], colorScheme })
-        const [answer, first] = [page.locator('.answer'), page.locator(lead).first()]
-        const [above, below] = [(await answer.boundingBox())!, (await first.boundingBox())!]
+        const answer = page.locator('.answer')
+        const first = page.locator(lead).first()
+        const above = (await answer.boundingBox())!
+        const below = (await first.boundingBox())!
         expect(below.y).toBeGreaterThan(above.y)
         expect(below.y + below.height).toBeLessThanOrEqual(SIZES[size].height)
         // The charts of a page that its script has reached.
@@ -96,10 +98,8 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`pages of several strategies${LA
       async () => {
         for (const colorScheme of ['light', 'dark'] as const) {
           const { page, close } = await pages.open(await made(), { viewport: SIZES.desktop, colorScheme })
-          const [map, main] = [
-            (await page.locator('.map').first().boundingBox())!,
-            (await page.locator('main').boundingBox())!,
-          ]
+          const map = (await page.locator('.map').first().boundingBox())!
+          const main = (await page.locator('main').boundingBox())!
           expect(map.width).toBeGreaterThan(main.width - 50)
           const light = [0, 1, 2, 3, 4].map(heat =>
             page.evaluate<number>(

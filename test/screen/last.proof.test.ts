@@ -97,7 +97,8 @@ describe('--since last', () => {
   it('begins with a ticker that is new to a question where that was last told', async () => {
     const lists = listsHere()
     const [first, ...late] = TICKERS as [string, ...string[]]
-    const [begin, end] = [parseDay('2018-01-10')!, parseDay('2018-02-20')!]
+    const begin = parseDay('2018-01-10')!
+    const end = parseDay('2018-02-20')!
     const { next } = await told(lists, {}, { day: begin, tickers: [first] })
     const { names } = await told(lists, {}, { day: end, tickers: late })
     const newest = new Map(next.map(({ timeframe, day }) => [timeframe, formatDay(day)]))

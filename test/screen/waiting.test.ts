@@ -131,7 +131,8 @@ it('an import of facts that dies at any write is finished by the next writer, an
     for (const name of ['bands.db', 'bands.lists.db']) copyFileSync(join(folder, name), join(here, name))
     const lists = openSqliteLists(join(here, 'bands.lists.db'))
     const marks = await lists.seen('')
-    const [died, waited] = [await importDying(here, dies), dies > 1]
+    const died = await importDying(here, dies)
+    const waited = dies > 1
     const store = openSqlite(join(here, 'bands.db'), { readonly: false })
     const told = [await last(store, lists, { day: END })]
     const importer = await importerOf(store)

@@ -327,7 +327,8 @@ describe.skipIf(!OPENSSL)('over TLS', () => {
   })
 
   function certificate(kind: string): { cert: string; key: string } {
-    const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+    const certFile = join(folder, 'cert.pem')
+    const keyFile = join(folder, 'key.pem')
     const words = `req -x509 -newkey ${kind} -nodes -days 2 -subj /CN=localhost`
     execFileSync('openssl', [...words.split(' '), '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' })
     return { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') }

@@ -56,7 +56,9 @@ describePatroni('three servers on a database of three machines, as docs/scale-ou
 
 /** The longest time without an answer until there are many again, in milliseconds. */
 async function longestSilence(fleet: Fleet): Promise<number> {
-  let [longest, last, size] = [0, performance.now(), fleet.answered.size]
+  let longest = 0
+  let last = performance.now()
+  let size = fleet.answered.size
   // What was under way when the primary died may be answered; all clients together have one request each of that.
   for (const enough = size + 10 * CLIENTS; size < enough; await sleep(5)) {
     if (fleet.answered.size === size) continue

@@ -18,7 +18,8 @@ const { ground } = await serveFile()
 async function slow({ waiting = 100, ...lent }: ServeLent & { waiting?: number } = {}) {
   const begun: string[] = []
   const givenUp: string[] = []
-  const [held, hasBegun] = [latch(), latch()]
+  const held = latch()
+  const hasBegun = latch()
   const around = (service: Service): Service => ({
     ...service,
     scansAtOnce: 1,
@@ -108,7 +109,8 @@ it('refuses with 503 and a time to wait what would wait beyond the bound, and ch
 
 it('lets accounts take turns, and who waits for most gives way', async () => {
   const { server, scan, scans, begun, letGo, hasBegun } = await slow({ waiting: 4 })
-  const [much, little] = [await server.key('pro'), await server.key('pro')]
+  const much = await server.key('pro')
+  const little = await server.key('pro')
   const first = scan(0, much)
   await hasBegun
   const many = await scans([1, 2, 3, 4], much)
@@ -121,7 +123,8 @@ it('lets accounts take turns, and who waits for most gives way', async () => {
 
 it('answers who asks what another waits for in his own turn, and once for both', async () => {
   const { server, scan, scans, begun, letGo, hasBegun } = await slow()
-  const [much, little] = [await server.key('pro'), await server.key('pro')]
+  const much = await server.key('pro')
+  const little = await server.key('pro')
   const first = scan(0, much)
   await hasBegun
   const many = await scans([1, 2, 3], much)
@@ -134,7 +137,8 @@ it('answers who asks what another waits for in his own turn, and once for both',
 
 it('aborts work without waiting callers, whether it has begun or not', async () => {
   const { server, scan, begun, givenUp, letGo, hasBegun } = await slow({ waiting: 2 })
-  const [gone, stays] = [await server.key('pro'), await server.key('pro')]
+  const gone = await server.key('pro')
+  const stays = await server.key('pro')
   const agent = new Agent()
   const hungUp: Promise<void>[] = []
   for (const i of [0, 1, 2]) {

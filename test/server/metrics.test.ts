@@ -101,7 +101,8 @@ describe('labels', () => {
 })
 
 it('has the metrics of the process, once for each server in it, without repetition', async () => {
-  const [one, other] = [made(), made()]
+  const one = made()
+  const other = made()
   one.credits.inc({ tier: 'pro' }, 5)
   expect(one.contentType).toBe('text/plain; version=0.0.4; charset=utf-8')
   for (const [metrics, credits] of [

@@ -328,7 +328,8 @@ describe('a server', () => {
   })
 
   it('answers every kind of request as the document says, headers included', async () => {
-    const [free, pro] = [await server.key('free'), await server.key('pro')]
+    const free = await server.key('free')
+    const pro = await server.key('pro')
     const found = await server.get(events, pro)
     const answers: [string, number, Response][] = [
       ['/v1/events', 200, found],

@@ -28,7 +28,8 @@ describePostgres('accounts in PostgreSQL', () => {
 
   it('let a key ask any of several servers, which charge one account', async () => {
     const url = await cluster.current.createDatabase()
-    const [one, other] = [await server(url), await server(url)]
+    const one = await server(url)
+    const other = await server(url)
     const { id, key, identity } = await one.account('team', 'free')
     const used = async (served: Served) => (await served.get(QUESTION, key)).headers['x-requests-used']
     expect([await used(one), await used(other), await used(one)]).toEqual(['1', '2', '3'])
@@ -41,7 +42,8 @@ describePostgres('accounts in PostgreSQL', () => {
   notInQuick('include the charges of other servers, also in free answers', async () => {
     const url = await cluster.current.createDatabase()
     let now = Date.UTC(2024, 6, 1, 12)
-    const [one, other] = [await server(url, () => now), await server(url, () => now)]
+    const one = await server(url, () => now)
+    const other = await server(url, () => now)
     const { key } = await one.account('team', 'free')
     const first = await other.get(QUESTION, key)
     await one.get(QUESTION, key)

@@ -12,7 +12,8 @@ afterAll(() => ground.remove())
 
 /** A gate before the accounts are charged, shut at first; `waiting` settles when someone stands before it. */
 function gate() {
-  const [opened, arrived] = [latch(), latch()]
+  const opened = latch()
+  const arrived = latch()
   const around = (service: Service): Service =>
     withCharges(service, async charges => {
       arrived.open()
@@ -86,8 +87,11 @@ it('lets what a caller has given up be worked off before it closes what that sta
 })
 
 it('counts as gone, and charges for nothing, what was asked behind another question by a caller who has hung up', async () => {
-  const [opened, arrived, bothGone] = [latch(), latch(), latch()]
-  let [asked, gone] = [0, 0]
+  const opened = latch()
+  const arrived = latch()
+  const bothGone = latch()
+  let asked = 0
+  let gone = 0
   const around = (service: Service): Service => ({
     ...service,
     async today() {

@@ -212,7 +212,8 @@ function kurtosis(values: number[]): number {
 }
 
 function correlation(x: number[], y: number[]): number {
-  const [mx, my] = [mean(x), mean(y)]
+  const mx = mean(x)
+  const my = mean(y)
   const products = x.map((value, i) => (value - mx) * (y[i]! - my))
   return mean(products) / Math.sqrt(variance(x) * variance(y))
 }

@@ -157,7 +157,8 @@ function eventsOf(kind: 'market' | 'mean'): DatedEvent[] {
 
 /** Events of one date, mean-adjusted, whose returns share a part: 0 none, 1 all. */
 function sample(run: number, n: number, shared: number): DatedEvent[] {
-  const [length, h] = [60, 5]
+  const length = 60
+  const h = 5
   const random = Random.stream(new Random(79).word(), run)
   const common = Float64Array.from({ length: length + h }, () => random.normal())
   const days = Int32Array.from(common.keys())

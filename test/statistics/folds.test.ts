@@ -23,7 +23,9 @@ describe('walk-forward folds', () => {
   it('test every bar after the first training part once when they step by the test length', () => {
     const random = new Random(1)
     for (let run = 0; run < 200; run++) {
-      const [train, test, bars] = [1 + random.below(40), 1 + random.below(20), 1 + random.below(300)]
+      const train = 1 + random.below(40)
+      const test = 1 + random.below(20)
+      const bars = 1 + random.below(300)
       const folds = rollingFolds(bars, { train, test, step: test, anchored: run % 2 === 0, embargo: 0 })
       expect(folds.flatMap(fold => barsOf(fold.test))).toEqual(rangeOf(Math.min(train, bars), bars))
       for (const fold of folds) expect(fold.train[0]!.to).toBe(fold.test[0]!.from)
@@ -102,7 +104,8 @@ describe('purging', () => {
   notInQuick('leaves no training window that meets a tested one with its embargo', () => {
     const random = new Random(2)
     for (let run = 0; run < 100; run++) {
-      const [h, embargo] = [random.below(20), random.below(10)]
+      const h = random.below(20)
+      const embargo = random.below(10)
       const events = rangeOf(0, 300).flatMap(start => (random.uniform() < 0.2 ? [{ start, end: start + h }] : []))
       const { splits } = cpcv(300, 6, 1 + random.below(3))
       const { test } = splits[random.below(splits.length)]!

@@ -126,7 +126,8 @@ describe.each<[string, Form]>([
 provenInFull('an edge that is three times its error is found by the Newey-West t in more than half of all runs', () => {
   const random = new Random(7)
   const form = { tickers: 1, bars: 2500, horizon: 20, ratio: 2, share: 0.2, spell: 60, chance: 0.1 }
-  let [n, found] = [0, 0]
+  let n = 0
+  let found = 0
   for (let run = 0; run < draws(60); run++) {
     const [member] = made(random, form)
     const error = neweyWestOf([member!], form)?.se
@@ -141,7 +142,8 @@ provenInFull('an edge that is three times its error is found by the Newey-West t
 })
 
 function neweyWestOf(members: readonly ShiftMember[], { bars, horizon }: Form): ReturnType<typeof neweyWest> {
-  const [num, den] = [new Float64Array(bars), new Float64Array(bars)]
+  const num = new Float64Array(bars)
+  const den = new Float64Array(bars)
   for (const { indices, returns, base, events } of members) {
     for (const event of events) {
       num[indices[event]!]! += returns[event]! - base

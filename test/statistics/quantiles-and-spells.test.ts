@@ -164,7 +164,8 @@ describe('asking at once', () => {
   })
 
   it('asks no more once nobody listens, and waits for what is under way', async () => {
-    let [asked, answered] = [0, 0]
+    let asked = 0
+    let answered = 0
     for await (const _ of ahead(Array.from({ length: 30 }), async () => {
       asked++
       await later(1, null)

@@ -89,7 +89,8 @@ describe('robust standard errors', () => {
   })
 
   it('are null without events, of one block, and where nothing varies', () => {
-    const [none, one] = [new Float64Array(30), new Float64Array(30)]
+    const none = new Float64Array(30)
+    const one = new Float64Array(30)
     one[3] = 2
     const all = new Float64Array(30).fill(1)
     const tenths = new Float64Array(30).fill(0.1)
@@ -125,7 +126,8 @@ function made(): { num: Float64Array; den: Float64Array; x: Float64Array; y: Flo
   const normal = (length: number): Float64Array => Float64Array.from({ length }, () => random.normal())
   const uniform = (): Float64Array => Float64Array.from({ length: 400 }, () => random.uniform())
   const e = normal(420)
-  const [u, v] = [uniform(), uniform()]
+  const u = uniform()
+  const v = uniform()
   const den = u.map((draw, i) => (draw < 0.15 ? 1 + Math.floor(3 * v[i]!) : 0))
   const num = den.map((events, i) => events * (0.2 + e.slice(i, i + 20).reduce((sum, one) => sum + one, 0) / 4))
   const x = normal(400)
@@ -136,7 +138,8 @@ const STATISTICS = new Map(Object.entries({ mean, median, variance }))
 
 describe('the stationary bootstrap', () => {
   it('draws as it is told: one number decides, a second one says where a new block starts', () => {
-    const [random, same] = [new Random(42), new Random(42)]
+    const random = new Random(42)
+    const same = new Random(42)
     const n = 500
     const expected: number[] = []
     for (let i = 0; i < n; i++) {
@@ -147,7 +150,8 @@ describe('the stationary bootstrap', () => {
   })
 
   it('draws every index alone where blocks are of one', () => {
-    const [random, same] = [new Random(3), new Random(3)]
+    const random = new Random(3)
+    const same = new Random(3)
     const indices = stationaryIndices(random, 100, 1, new Int32Array(100))
     const alone = Array.from({ length: 100 }, (_, i) => {
       if (i > 0) same.uniform()

@@ -142,7 +142,8 @@ describe('superior predictive ability', () => {
   it('has the p-values of the package arch, within Monte Carlo error', () => {
     const found = spa(published(), 300, { block: 10, reps: 4000, random: new Random(1) })!
     for (const [name, words] of goldenRows('spa.txt')) {
-      const [value, expected] = [found[name as keyof SuperiorAbility], Number(words)]
+      const value = found[name as keyof SuperiorAbility]
+      const expected = Number(words)
       if (name === 'best') expect(value).toBe(expected)
       else expect(Math.abs(value - expected), name).toBeLessThan(4 * Math.sqrt((expected * (1 - expected)) / 4000))
     }
@@ -169,7 +170,8 @@ describe('superior predictive ability', () => {
     const [column] = drawn(new Random(3), 1, 120)
     const values = dense(column!, 120)
     const total = values.reduce((sum, value) => sum + value, 0)
-    const [sign, reps] = [Math.sign(total), 499]
+    const sign = Math.sign(total)
+    const reps = 499
     const one = { indices: column!.indices, values: column!.values.map(value => sign * value) }
     const random = new Random(7)
     let exceeding = 0

@@ -8,7 +8,8 @@ describe('the interval of a share', () => {
   it('is Wilson’s on s (1 - s) / E², with the Newey-West error E by its definition', () => {
     const random = new Random(3)
     for (let round = 0; round < 20; round++) {
-      const [days, window] = [60 + random.below(60), 1 + random.below(12)]
+      const days = 60 + random.below(60)
+      const window = 1 + random.below(12)
       const pool = Array.from({ length: 1 + random.below(4) }, () => member(random, days))
       const events = Array.from({ length: days }, (_, day) => count(pool, day, () => 1))
       const excess = Array.from({ length: days }, (_, day) => count(pool, day, (holds, base) => holds - base))
@@ -56,8 +57,11 @@ describe('the interval of a share', () => {
 
   provenInFull('of a pool that moves together misses the truth in at most one of ten, plain Wilson in far more', () => {
     const random = new Random(20261127)
-    const [days, tickers, window] = [1000, 20, 20]
-    let [missed, plain] = [0, 0]
+    const days = 1000
+    const tickers = 20
+    const window = 20
+    let missed = 0
+    let plain = 0
     const runs = draws(400)
     for (let run = 0; run < runs; run++) {
       const common = walk(random, days + window)

@@ -99,7 +99,8 @@ describe('the file of the accounts', () => {
 
   it('is not taken for data, nor data for it', async () => {
     const folder = temporaryFolder()
-    const [accounts, data] = [join(folder, 'a.db'), join(folder, 'd.db')]
+    const accounts = join(folder, 'a.db')
+    const data = join(folder, 'd.db')
     await openSqliteAccounts(accounts).close()
     await openSqlite(data, { readonly: false }).close()
     expect(() => openSqlite(accounts, { readonly: true })).toThrow(StorageError)
@@ -218,7 +219,8 @@ describe('the ledger', () => {
 it('that is rolled up says the same after each step, wherever that is stopped', async () => {
   const { accounts } = await withAlice()
   const alice = await accounts.account('alice')
-  const [limits, later] = [{ day: 10_000, hour: 10_000 }, NOON + 4 * DAY_MS]
+  const limits = { day: 10_000, hour: 10_000 }
+  const later = NOON + 4 * DAY_MS
   const numbered = (i: number) => ({ limits, at: NOON + i, requestId: String(i).padStart(6, '0') })
   await accounts.charge(Array.from({ length: 1200 }, (_, i) => chargeOf(alice, numbered(i))))
   const before = [await accounts.reconcile(), await accounts.usage(alice.id, 0)]

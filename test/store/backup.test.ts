@@ -90,7 +90,8 @@ describe('a backup', () => {
     const writer = openSqliteAccounts(files.accounts)
     onTestFinished(() => writer.close())
     await writer.create('bob', 'pro', iso(NOON))
-    const [copy, other] = [join(temporaryFolder(), 'copy.db'), new Database(files.accounts)]
+    const copy = join(temporaryFolder(), 'copy.db')
+    const other = new Database(files.accounts)
     other.exec("BEGIN IMMEDIATE; UPDATE accounts SET tier = 'pro'")
     onTestFinished(() => void other.close())
     copyFileSync(files.accounts, copy)
@@ -147,7 +148,8 @@ describe('a backup', () => {
     ],
   ])('replaces nothing: %s of that name stays, also one that appears meanwhile', async (_what, make) => {
     const files = await world()
-    const [there, meanwhile] = [newFolder(), newFolder()]
+    const there = newFolder()
+    const meanwhile = newFolder()
     make(there)
     await expect(backUp(files, there)).rejects.toThrow(InvalidParameter)
     const late = backUp(files, meanwhile)
@@ -186,7 +188,8 @@ describe('a backup after a restore that was stopped', () => {
 
 describe('backups in a folder', () => {
   it('go by age, but for as many as are to be kept, and for what is no backup of this database', async () => {
-    const [files, others] = [await world(), filesIn(temporaryFolder())]
+    const files = await world()
+    const others = filesIn(temporaryFolder())
     const folder = temporaryFolder()
     const at = (day: number) => new Date(Date.UTC(2026, 10, day))
     await restore((await backUpInto(files, temporaryFolder())).folder, others)
@@ -208,7 +211,8 @@ describe('backups in a folder', () => {
   })
 
   it('stay when they are of another database with the same accounts, and when they were made in the same second', async () => {
-    const [files, others] = [await world(), filesIn(temporaryFolder())]
+    const files = await world()
+    const others = filesIn(temporaryFolder())
     const folder = temporaryFolder()
     await restore((await backUpInto(files, temporaryFolder())).folder, others)
     const at = (ms: number) => new Date(Date.UTC(2026, 10, 1, 0, 0, 0, ms))
@@ -521,7 +525,8 @@ describe('a restore', () => {
 
   it('that was stopped and has lost a file is mended by the same again, and by nothing that has less', async () => {
     const files = await world()
-    const [backup, less] = [newFolder(), newFolder()]
+    const backup = newFolder()
+    const less = newFolder()
     const before = await everything(files)
     await backUp(files, backup)
     await backUp({ ...files, accounts: `${files.accounts}-none` }, less)
@@ -554,7 +559,8 @@ async function stopped(files: Files, backup: string): Promise<{ from: string; to
   const prepared = filesIn(temporaryFolder())
   await restore(backup, prepared)
   const moves = (['data', 'accounts', 'trials'] as const).map(kind => {
-    const [to, from] = [files[kind], `${files[kind]}.${2 ** 22 + 1}-${processTable()}-x.new`]
+    const to = files[kind]
+    const from = `${files[kind]}.${2 ** 22 + 1}-${processTable()}-x.new`
     copyFileSync(prepared[kind], from)
     const sha256 = createHash('sha256').update(readFileSync(from)).digest('hex')
     return { kind, from, to, sha256 }

@@ -129,7 +129,8 @@ describe('chunks', () => {
       fc.property(asked, ({ world, share, from }) => {
         const { length } = world.series.days
         const some = Math.max(1, Math.floor(length * share))
-        const [before, after] = [chunksOf(world, some), chunksOf(world, length)]
+        const before = chunksOf(world, some)
+        const after = chunksOf(world, length)
         const whole = Math.floor(some / codec.CHUNK)
         for (const part of Object.keys(after)) {
           // A field that had no band until then has no record until then.

@@ -404,8 +404,10 @@ describe('the files next to the data', () => {
   })
 
   it('are sound where accounts were copied into them', async () => {
-    const [from, to] = [await filesBeside(), await filesBeside()]
-    const [source, target] = [openSqliteAccounts(from.accounts), openSqliteAccounts(to.accounts)]
+    const from = await filesBeside()
+    const to = await filesBeside()
+    const source = openSqliteAccounts(from.accounts)
+    const target = openSqliteAccounts(to.accounts)
     await target.replaceBooks(put => source.readBooks((book, rows) => put(book, rows)))
     await Promise.all([source.close(), target.close()])
     expect(verifyAccounts(to.accounts)).toMatchObject({ rows: 3, damages: [] })

@@ -16,7 +16,8 @@ describe('a process that is killed at a write, a sync or a truncation', () => {
     const faults = faultsIn(folder)
     if (typeof faults === 'string') return skip(faults)
     const program = await bundled('test/store/faults/once.ts', folder)
-    const [ready, at] = [join(folder, 'ready'), join(faults.below, 'at')]
+    const ready = join(folder, 'ready')
+    const at = join(faults.below, 'at')
     mkdirSync(ready)
     await begin(ready)
     const { fresh, amiss } = await broken(work, ready, at)

@@ -15,7 +15,8 @@ describe('on a disk of 64 to 512 kB', () => {
     await begin(ready)
     const at = join(disk, 'at')
     const { fresh, amiss } = await broken(work, ready, at)
-    let [refused, fitted] = [0, 0]
+    let refused = 0
+    let fitted = 0
     // Where there is room enough three times over, more of it is the same.
     for (let kilobytes = 64; kilobytes <= 512 && fitted < 3; kilobytes += FULL ? 16 : 64) {
       fresh()

@@ -143,8 +143,10 @@ describe('a SQLite file', () => {
   })
 
   it('of an earlier schema is refused by a question, and keeps everything when it is written to', async () => {
-    const [path, folder] = [await filled(), temporaryFolder()]
-    const [current, old] = [openSqlite(path, { readonly: false }), join(folder, 'old.db')]
+    const path = await filled()
+    const folder = temporaryFolder()
+    const current = openSqlite(path, { readonly: false })
+    const old = join(folder, 'old.db')
     await current.write({ sheets: [SHEET], unsettled: ['energy'] }, DEFINITIONS_VERSION)
     const expected = await everything(current)
     await current.close()

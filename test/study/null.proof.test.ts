@@ -84,7 +84,8 @@ describe.each([
 
 describe.each(['mean', 'market'] as const)('abnormal returns of the %s model,', abnormal => {
   const runs = draws(40)
-  const [apart, own] = [new Rejections(), new Rejections()]
+  const apart = new Rejections()
+  const own = new Rejections()
   let warnings: string[] = []
   let assumptions: string[] = []
   beforeAll(async () => {

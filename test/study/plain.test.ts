@@ -109,7 +109,9 @@ describe.each([
       const random = streamOf(1, 'bootstrap', h)
       const ratios: number[] = []
       for (let rep = 0; rep < 199; rep++) {
-        let [place, events, excess] = [0, 0, 0]
+        let place = 0
+        let events = 0
+        let excess = 0
         for (let i = 0; i < n; i++) {
           const begins = i === 0 || random.uniform() < 1 / interval!.block!
           place = begins ? random.below(n) : (place + 1) % n
@@ -121,7 +123,8 @@ describe.each([
       ratios.sort((a, b) => a - b)
       const at = (p: number): number => {
         const place = p * (ratios.length - 1)
-        const [low, high] = [ratios[Math.floor(place)]!, ratios[Math.ceil(place)]!]
+        const low = ratios[Math.floor(place)]!
+        const high = ratios[Math.ceil(place)]!
         return low + (place - Math.floor(place)) * (high - low)
       }
       expect(interval!.block).toBeGreaterThanOrEqual(h)
@@ -240,8 +243,10 @@ function plainCar({ days, close }: PlainTicker, t: number, h: number, model: 'me
   const own = (s: number): number => close[s]! / close[s - 1]! - 1
   const market = (s: number): number => theirs(days[s]!) / theirs(days[s - 1]!) - 1
   const window = Array.from({ length: 120 }, (_, i) => t - 130 + i)
-  const [y, x] = [window.map(own), window.map(market)]
-  const [meanY, meanX] = [average(y), average(x)]
+  const y = window.map(own)
+  const x = window.map(market)
+  const meanY = average(y)
+  const meanX = average(x)
   const sxx = x.reduce((sum, value) => sum + (value - meanX) ** 2, 0)
   const sxy = x.reduce((sum, value, i) => sum + (value - meanX) * (y[i]! - meanY), 0)
   const beta = model === 'mean' ? 0 : sxy / sxx

@@ -15,10 +15,8 @@ import { marketOf, queryOf } from './support/study-market.js'
 const SEED = 20261121
 const RUNS = draws(150)
 const BARS = 20
-const [LOW, OTHERS] = [
-  ['deep_oversold', 'oversold'],
-  ['neutral_low', 'neutral', 'neutral_high', 'overbought', 'deep_overbought'],
-]
+const LOW = ['deep_oversold', 'oversold']
+const OTHERS = ['neutral_low', 'neutral', 'neutral_high', 'overbought', 'deep_overbought']
 
 describe.each([
   { walk: 'iid' as const, perBar: 0.0015 },

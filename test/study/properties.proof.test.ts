@@ -129,7 +129,8 @@ describe('prices', () => {
   it.each(firstInQuick([0.01, 3, 1024, 1 / 7]))('times %f change nothing but the closes', async factor => {
     const scaled = POOL.map(listing => ({ ...listing, series: times(listing.series, factor) }))
     const more = { abnormal: 'market', benchmark: 'W00' }
-    const [study, other] = [await studyOf(POOL, more), await studyOf(scaled, more)]
+    const study = await studyOf(POOL, more)
+    const other = await studyOf(scaled, more)
     const closes = (of: EventStudy): number[] => of.occurrences.map(({ close }) => close)
     for (const [i, close] of closes(other).entries()) expect(close / closes(study)[i]!).toBeCloseTo(factor, 10)
     const rest = (of: EventStudy): unknown => rounded({ ...of, occurrences: of.occurrences.map(bare) })

@@ -117,7 +117,8 @@ function walked(
   const active = new Uint8Array(bars)
   const events: number[] = []
   const oversold = new Oversold()
-  let [price, until] = [100, -1]
+  let price = 100
+  let until = -1
   for (let t = 0; t < bars; t++) {
     active[t] = t <= until ? 1 : 0
     const extra = (walk === 'drift' ? DRIFT : 0) + (edge !== undefined && t <= until ? edge.perBar : 0)
@@ -163,7 +164,10 @@ class Oversold {
 
 /** How many of n fair tests at 5 % find something in all but 1 % of all cases, two-sided: the exact binomial bounds. */
 export function fairRejections(n: number, share = 0.05): { least: number; most: number } {
-  let [chance, below, least, most] = [(1 - share) ** n, 0, -1, n]
+  let chance = (1 - share) ** n
+  let below = 0
+  let least = -1
+  let most = n
   for (let count = 0; count <= n; count++) {
     if (least < 0 && below + chance > 0.005) least = count
     below += chance

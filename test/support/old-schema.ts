@@ -20,13 +20,15 @@ export function toSchema(db: Database, schema: 5 | 6): void {
   const [first] = MIGRATIONS
   const tables = String(first).match(/CREATE TABLE (bars|series|events)[^;]*;/g)!
   const bars = rows('SELECT id, ticker FROM tickers').map(({ id, ticker }) => {
-    const [columns, unadjusted] = [whole(chunks(id, 'prices'), [8, 8, 8, 8, 8, 4]), chunks(id, 'unadjusted')]
+    const columns = whole(chunks(id, 'prices'), [8, 8, 8, 8, 8, 4])
+    const unadjusted = chunks(id, 'unadjusted')
     return { id, ticker, columns, unadjusted: unadjusted.length === 0 ? null : Buffer.concat(unadjusted) }
   })
   db.exec(`DROP TABLE about; DROP TABLE chunks; DROP TABLE series; ALTER TABLE tickers DROP COLUMN chunks; ALTER TABLE meta DROP COLUMN hash; ${tables.join('')}
     ALTER TABLE bars ADD COLUMN unadjusted BLOB; ALTER TABLE series ADD COLUMN fields TEXT NOT NULL DEFAULT '';
     ALTER TABLE events ADD COLUMN hash TEXT NOT NULL DEFAULT ''`)
-  const [none, outcomes] = [Buffer.alloc(0), Buffer.alloc(0)]
+  const none = Buffer.alloc(0)
+  const outcomes = Buffer.alloc(0)
   for (const { id, ticker, columns, unadjusted } of bars) {
     const hash = schema === 5 ? digest(unadjusted === null ? [columns] : [columns, unadjusted]) : null
     const named = { ticker: ticker as string, columns, unadjusted }

@@ -106,7 +106,9 @@ function randomEps(random: Random, before: readonly number[], { price, round, lo
   const usual = 0.0125 * price
   if (chance(random, losses)) return round ? usual * pick(random, [0, 0, 0, 0, -1]) : -usual * random.uniform()
   if (round) return usual * pick(random, [1, 1, 1, 2, 0.5, 0.25, 1.25, 0.8, 4])
-  const [lately, once, earlier] = [before.at(-1), before.at(-4), before.at(-5)]
+  const lately = before.at(-1)
+  const once = before.at(-4)
+  const earlier = before.at(-5)
   if (lately !== undefined && once !== undefined && earlier !== undefined && chance(random, 0.4)) {
     const h = (lately - earlier) / Math.abs(earlier)
     const g = h + pick(random, [0.05, -0.05, 0, -h]) + pick(random, NUDGES)
@@ -125,7 +127,9 @@ function randomRevenue(random: Random, before: readonly number[]): number {
     const revenue = (1 + growth) * trailing - before.slice(-3).reduce((sum, x) => sum + x, 0)
     if (revenue > 0) return revenue
   }
-  const [lately, once, earlier] = [before.at(-1), before.at(-4), before.at(-5)]
+  const lately = before.at(-1)
+  const once = before.at(-4)
+  const earlier = before.at(-5)
   if (earlier !== undefined && earlier > 0 && chance(random, 0.5)) {
     const revenue = once! * (pick(random, [lately! / earlier + 0.02, lately! / earlier - 0.02, 1]) + nudge)
     if (revenue > 0 && revenue < 1e7) return revenue

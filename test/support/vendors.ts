@@ -36,7 +36,8 @@ export function walk(
     if (!everyDay && (weekday === 0 || weekday === 6)) continue
     const open = close * (1 + (random() - 0.5) / 100)
     close = open * (1 + (random() - 0.5) / 25)
-    const [high, low] = [Math.max(open, close) * 1.005, Math.min(open, close) * 0.995]
+    const high = Math.max(open, close) * 1.005
+    const low = Math.min(open, close) * 0.995
     const volume = Math.round(1e6 * (0.5 + random()))
     const date = new Date(time).toISOString().slice(0, 10)
     bars.push({ date, open: cents(open), high: cents(high), low: cents(low), close: cents(close), volume })

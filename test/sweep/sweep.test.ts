@@ -114,7 +114,8 @@ describe('the cells of a sweep', () => {
     const context = { ticker: 'T02', field: 'rsi_zone', lag: 1 } as const
     const query = asked({ tickers: TICKERS, fields: ['macd_state'], prev_band: true, contexts: [context] })
     const { cells } = await sweep(MARKET, query)
-    const [lefts, contexts] = [FIELDS.find(({ name }) => name === 'macd_state')!.bands.length - 1, 7]
+    const lefts = FIELDS.find(({ name }) => name === 'macd_state')!.bands.length - 1
+    const contexts = 7
     expect(cells.length).toBe((lefts + 1) * lefts * contexts * 2)
     const uncovered = [...whole.values()].reduce((sum, { events }) => sum + events, 0)
     const covered = cells.reduce((sum, { events }) => sum + events, 0)
@@ -262,7 +263,8 @@ describe('a sweep', () => {
   })
 
   notInQuick('tells how far it is, and lets the event loop turn', async () => {
-    let [turns, told] = [0, 0]
+    let turns = 0
+    let told = 0
     const timer = setInterval(() => turns++, 1)
     // More work than a turn is long, however fast the machine.
     const query = asked({

@@ -77,7 +77,8 @@ export function figuresOf(returns: number[]) {
   const at = (p: number): number | null => {
     if (n === 0) return null
     const place = (n - 1) * p
-    const [low, high] = [sorted[Math.floor(place)]!, sorted[Math.ceil(place)]!]
+    const low = sorted[Math.floor(place)]!
+    const high = sorted[Math.ceil(place)]!
     return low * (1 - (place % 1)) + high * (place % 1)
   }
   return {

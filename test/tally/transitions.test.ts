@@ -67,7 +67,7 @@ describe('transitions', () => {
   }
 
   it('give each share its interval, on as many cases as there are apart from what moves together', async () => {
-    const [change] = [{ prev_band: 'a', context_band: null }]
+    const change = { prev_band: 'a', context_band: null }
     const days = Array.from({ length: 40 }, (_, i) => i * 45 + (i % 7))
     const events = (copies: number) =>
       ['b', 'c'].map((band, which) => {
@@ -251,7 +251,8 @@ describe('transitions by context', () => {
   it('split events and stays by the band of the context on their day', async () => {
     const bands = await local()
     const query = { ...DAILY, context: CONTEXT }
-    const [found, whole] = [await transitionsOf(bands, query), await transitionsOf(bands, DAILY)]
+    const found = await transitionsOf(bands, query)
+    const whole = await transitionsOf(bands, DAILY)
     const { groups } = found.by_context!
     expect(whole.by_context).toBeNull()
     expect(found).toMatchObject({ context: CONTEXT, matrix: whole.matrix, dwell: whole.dwell, per_bar: whole.per_bar })

@@ -119,7 +119,8 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`the page in a browser${LACKING}
     await settled()
     expect(await days()).not.toBe(last)
     const shared = page.url()
-    const [shown, events] = [await days(), await page.locator('tr.on').textContent()]
+    const shown = await days()
+    const events = await page.locator('tr.on').textContent()
     await page.goto('about:blank')
     await page.goto(shared)
     await settled()

@@ -39,7 +39,8 @@ export async function completions(words: readonly string[], env: NodeJS.ProcessE
  */
 function joined(words: readonly string[]): { whole: string[]; split: number } {
   const whole: string[] = []
-  let [open, split] = [false, 0]
+  let open = false
+  let split = 0
   for (const word of words) {
     const isSign = /^[=:]+$/.test(word)
     split = 0

@@ -417,7 +417,8 @@ export function creditsLeft(credits: Credits | null): string {
 
 /** Describes the bundled sample, and how to load other data. */
 async function sampleNotice({ store }: Local): Promise<string> {
-  const [tickers, newest] = [await store.tickers(), await store.newestDay()]
+  const tickers = await store.tickers()
+  const newest = await store.newestDay()
   const range = newest === null ? '' : ` to ${formatDay(newest)}`
   return `sample data, ${count(tickers.length, 'ticker')}${range}; load your own: bands import FILE.csv`
 }

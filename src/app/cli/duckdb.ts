@@ -29,7 +29,8 @@ export interface SqlAnswer {
  * ConfigError.
  */
 function loadDuckDb(): DuckDb {
-  const [program, folder] = [import.meta.dirname, process.cwd()]
+  const program = import.meta.dirname
+  const folder = process.cwd()
   for (const from of [program, folder]) {
     try {
       return createRequire(join(from, 'x.js'))(PACKAGE) as DuckDb

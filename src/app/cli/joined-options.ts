@@ -81,7 +81,8 @@ export function spread(
 ): Record<string, unknown> {
   const values: Record<string, unknown> = { ...typed }
   for (const spec of specs) {
-    const [option, parameter] = [paramOf(spec).replaceAll('_', '-'), spec[5]]
+    const option = paramOf(spec).replaceAll('_', '-')
+    const parameter = spec[5]
     const value = values[camelCased(option)]
     const part = parameter?.part
     if (value === undefined) continue

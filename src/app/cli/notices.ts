@@ -46,7 +46,8 @@ export async function noticeEmptyStudy(context: Context, source: Source, found: 
   const reason =
     (await whyNoFactsOfAny(source, tickers, field)) ?? (when && (await whyNoFactsOfAny(source, tickers, when)))
   const bounds = { after: parseDay(after ?? '') ?? undefined, before: parseDay(before ?? '') ?? undefined }
-  const [firstBar, lastBar] = [parseDay(first_bar ?? ''), parseDay(last_bar ?? '')]
+  const firstBar = parseDay(first_bar ?? '')
+  const lastBar = parseDay(last_bar ?? '')
   const noBar =
     firstBar === null || lastBar === null ? null : noBarNote(bounds, tickers, { first: firstBar, last: lastBar })
   const why =

@@ -109,7 +109,8 @@ export async function largestLimit(context: Context, total: number): Promise<num
 
 /** The ticker and field of a line; a condition may replace the field. Throws InvalidParameter if both are missing. */
 export function targetOf(args: Args, command: string): Target {
-  const [ticker, field] = [args.argument(0)!, args.argument(1)]
+  const ticker = args.argument(0)!
+  const field = args.argument(1)
   if (field !== undefined) return { ticker, field }
   if (args.text('when') !== undefined) return { ticker }
   const allowed = `bands ${command} TICKER FIELD, or bands ${command} TICKER --when CONDITION`

@@ -181,7 +181,8 @@ async function stageFiles(
 ): Promise<void> {
   const tasks = pending.flatMap(job => inTasks(job.tickers).map(tickers => ({ job, tickers })))
   const grouped = { table, filter, byYear: layout.partition_by === 'year' }
-  let [next, done] = [0, 0]
+  let next = 0
+  let done = 0
   for await (const groups of exportGroups(
     local,
     grouped,

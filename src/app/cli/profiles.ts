@@ -80,7 +80,8 @@ export interface ChosenServer {
  */
 export async function chosenServer(config: Config, env: NodeJS.ProcessEnv): Promise<ChosenServer | null> {
   const { remote, profile: name, from } = config
-  const [typedRemote, typedProfile] = [from.remote === '--remote', from.profile === '--profile']
+  const typedRemote = from.remote === '--remote'
+  const typedProfile = from.profile === '--profile'
   if (typedRemote && remote === LOCAL && typedProfile) {
     const message = '--remote local asks the database here, and --profile a server; leave one of them out.'
     throw wrong('profile', message)

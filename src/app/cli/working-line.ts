@@ -258,7 +258,8 @@ function takeBack(line: Line, found: Found): void {
   for (const option of optionsOf(line)) {
     const { spec, value } = option
     if (value === null || value === '' || problem(line, option) === null) continue
-    const [kind, inValue] = [placeholder(spec), sortWords([value], line.known, true)]
+    const kind = placeholder(spec)
+    const inValue = sortWords([value], line.known, true)
     const takes = (one: string): boolean => kind.startsWith(one) || kind === 'CONDITION' || kind === 'T:F=B'
     for (const [name, list] of [
       ['FIELD', 'fields'],

@@ -92,7 +92,8 @@ export class RayCluster implements Cluster {
   }
 
   async #connect(): Promise<Connected> {
-    const [gateway, host] = [builtPath('workers/gateway.py'), hostPath()]
+    const gateway = builtPath('workers/gateway.py')
+    const host = hostPath()
     if (gateway === undefined || host === undefined)
       throw new StorageError('the program of a cluster is missing next to this one; build or install bands again')
     // In a session of its own: Ctrl-C at the terminal does not reach it; it ends with its input.
@@ -123,7 +124,8 @@ export class RayCluster implements Cluster {
 
   async #read(child: ChildProcess, begun: (cpus: number) => void, lost: (error: Error) => void): Promise<void> {
     for await (const { head, bytes } of framesOf(child.stdout!, HEAD)) {
-      const [kind, task] = [head.toString('latin1', 0, 1), head.readUInt32LE(5)]
+      const kind = head.toString('latin1', 0, 1)
+      const task = head.readUInt32LE(5)
       if (kind === 'C') {
         const { ray, cpus } = JSON.parse(bytes.toString()) as { ray: string; cpus: number }
         if (ray !== TRIED)

@@ -267,7 +267,8 @@ export function sweepAnswer(sweep: Sweep): string {
 /** `2 of 30 tested combinations beat chance and 1 is worse than chance`; null without a finding. */
 function findingsText({ cells, tried }: Sweep): string | null {
   const countOf = (verdict: SweepCell['verdict']): number => cells.filter(cell => cell.verdict === verdict).length
-  const [better, worse] = [countOf('beats chance'), countOf('worse than chance')]
+  const better = countOf('beats chance')
+  const worse = countOf('worse than chance')
   const findings = [
     { n: better, does: better === 1 ? 'beats chance' : 'beat chance' },
     { n: worse, does: worse === 1 ? 'is worse than chance' : 'are worse than chance' },

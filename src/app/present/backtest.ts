@@ -91,7 +91,8 @@ export function describeBacktest(found: Backtest, prices: readonly PriceChart[] 
 function equitySection(found: Backtest): Section {
   const { equity, statistics } = found
   const values = equity.map(point => point.equity)
-  const [first, last] = [values[0], values.at(-1)]
+  const first = values[0]
+  const last = values.at(-1)
   const own: Trend[] =
     first === undefined || last === undefined
       ? []

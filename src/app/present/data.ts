@@ -302,7 +302,8 @@ export function describeTrials(found: TrialLog, { kinds, limit, since }: TrialsS
     cell: trials.filter(({ kind }) => kind === 'cell'),
     strategy: trials.filter(({ kind }) => kind === 'strategy'),
   }
-  const [cells, looks] = [all.cell.length, all.strategy.filter(isStrategy).length]
+  const cells = all.cell.length
+  const looks = all.strategy.filter(isStrategy).length
   const questions = questionsOf(all.cell)
   const counted = {
     cell: `${count(questions, 'question')} about events (${count(cells, 'window')})`,

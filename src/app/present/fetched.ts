@@ -58,7 +58,8 @@ function sumText(found: readonly FetchedTicker[]): string {
   const things = found.some(({ bars, added }) => bars === null && added > 0) ? 'record' : 'bar'
   const named = tickersOf(found)
   const all = good === named ? count(good, 'ticker') : `${whole(good)} of ${count(named, 'ticker')}`
-  const [reloaded, current] = [of('reloaded'), of('current')]
+  const reloaded = of('reloaded')
+  const current = of('current')
   return `${compact([
     `${all} ${good === 1 ? 'is' : 'are'} up to date: ${count(added, things)} added from ${providersOf(found)}`,
     reloaded > 0 && `${whole(reloaded)} loaded again after a split or dividend`,

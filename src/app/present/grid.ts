@@ -205,7 +205,8 @@ function heatTable(
   { down, across, from, caption }: { down: Axis; across: Axis | null; from: number; caption: string },
 ): Table {
   const known = cells.flatMap(({ value }) => value ?? [])
-  const [least, greatest] = [Math.min(...known), Math.max(...known)]
+  const least = Math.min(...known)
+  const greatest = Math.max(...known)
   const columns = across?.values ?? [nameOf(statistic)]
   const cellAt = (row: number, column: number): Cell => {
     const at = from + row * columns.length + column

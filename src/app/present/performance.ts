@@ -346,7 +346,8 @@ export function yearsTable(all: readonly Yearly[]): Table {
 export function yearsTrend({ years }: Pick<Backtest, 'years'>): Trend[] {
   const values = years.flatMap(({ return: value }) => value ?? [])
   if (values.length < 2) return []
-  const [low, high] = [Math.min(...values), Math.max(...values)]
+  const low = Math.min(...values)
+  const high = Math.max(...values)
   return [{ name: 'years', values, text: `${returnRange({ low, high })} a year` }]
 }
 

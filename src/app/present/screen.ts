@@ -144,7 +144,8 @@ function sorted(matches: readonly ScreenMatch[], sort: string, columns: readonly
   const { of } = columnNamed('sort', name!, columns)
   const sign = way === 'desc' ? -1 : 1
   return [...matches].sort((a, b) => {
-    const [x, y] = [of(a), of(b)]
+    const x = of(a)
+    const y = of(b)
     if (x === null || y === null) return Number(x === null) - Number(y === null)
     return sign * (Number(x > y) - Number(x < y))
   })

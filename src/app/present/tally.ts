@@ -131,7 +131,8 @@ function stacksOf({ groups }: Tally): { stacks: Stacks }[] {
   const order = [middle, ...names.keys()].filter((w, i) => i === 0 || w !== middle)
   return order.map(w => {
     const rows = groups.slice(0, MOST_DRAWN).map(({ group, windows }) => ({ ...windows[w]!, label: group ?? '(none)' }))
-    const [id, title] = [`followed-${names[w]}`, `What followed over ${names[w]}`]
+    const id = `followed-${names[w]}`
+    const title = `What followed over ${names[w]}`
     return { stacks: { id, title, names: 'long', of: barsOf(rows) } }
   })
 }

@@ -135,7 +135,8 @@ function contextParagraphs({ bands, context, by_context }: Transitions): Paragra
     const title = context ?? '(none)'
     return { title, verbatim: true, kind: 'bars', spare: g, of: ({ dwell }) => medianText(dwell[g]!) }
   })
-  const [does, by] = [`Does ${which} matter?`, `Median bars, and stays, by ${which}`]
+  const does = `Does ${which} matter?`
+  const by = `Median bars, and stays, by ${which}`
   const note = `NEXT: which band follows (Anderson-Goodman; ${all}); LEAST below 5 makes its p a rough guide. LENGTH: how long it lasts (log-rank).`
   return [
     { heading: [does], parts: [tablePart(does, [bandColumn(bands), ...TESTS], rows), { notes: [note] }] },

@@ -203,7 +203,8 @@ function later(message: string, again: string | null): string {
 
 function invalidValueOf(body: Body): InvalidValue {
   const offence: InvalidValue = { param: body.text('param') || 'request' }
-  const [value, allowed] = [body.value('value'), body.value('allowed')]
+  const value = body.value('value')
+  const allowed = body.value('allowed')
   if (['string', 'number', 'boolean'].includes(typeof value)) offence.value = value
   if (typeof allowed === 'string') offence.allowed = allowed
   else if (Array.isArray(allowed)) offence.allowed = body.texts('allowed')
@@ -230,7 +231,8 @@ export type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 /** From the headers of an answer; null if they have none or are unreadable. */
 export function creditsOf(headers: Headers): Credits | null {
-  const [day, hour] = [allowance(headers, 'X-'), allowance(headers, 'X-Hourly-')]
+  const day = allowance(headers, 'X-')
+  const hour = allowance(headers, 'X-Hourly-')
   return day === null && hour === null ? null : { day, hour }
 }
 

@@ -77,7 +77,8 @@ export function addPage(
 
 /** Whether a page has the as-of day of the pages above it, and the number of events that they left. */
 function continues(above: readonly StoredPage[], { pulled_at, as_of, body }: Omit<StoredPage, 'gapAbove'>): boolean {
-  const [first, last] = [above[0], above.at(-1)]
+  const first = above[0]
+  const last = above.at(-1)
   if (first === undefined || last === undefined) return true
   const sameDay = as_of === null ? pulled_at.slice(0, 10) === first.pulled_at.slice(0, 10) : as_of === first.as_of
   const left = last.body.total_occurrences - last.body.events.length
@@ -90,7 +91,8 @@ function pagesBelow(
   coming: readonly StoredPage[],
   ended: boolean,
 ): { rest: readonly StoredPage[] | null; restartReason: RestartReason | null } {
-  const [known, now] = [chainOf(stored), chainOf(coming)!]
+  const known = chainOf(stored)
+  const now = chainOf(coming)!
   const startAgain = (restartReason: RestartReason | null) => ({ rest: ended ? [] : null, restartReason })
   if (known === null || known.events.length === 0) return startAgain(null)
   if (known.query_range !== now.query_range) return startAgain('range')
@@ -112,7 +114,8 @@ function pagesBelow(
 /** The oldest `count` events as one page, which is never requested again. */
 function oldestOf(pages: readonly StoredPage[], count: number): StoredPage[] {
   const events = pages.flatMap(({ body }) => body.events).slice(-count)
-  const [newest, oldest] = [events[0], pages.at(-1)]
+  const newest = events[0]
+  const oldest = pages.at(-1)
   if (count === 0 || newest === undefined || oldest === undefined) return []
   const before = formatDay(parseDay(newest.date)! + 1)
   return [
@@ -179,7 +182,8 @@ export function startOf({ as_of, query_range }: Pick<Chain, 'as_of' | 'query_ran
 
 /** Throws TierRestricted when a series was pulled with a key of a higher tier than the present one: nothing may get lost. */
 export function checkTier(key: SeriesKey, before: string | undefined, now: string): void {
-  const [had, has] = [before === undefined ? null : tierOfRange(before), tierOfRange(now)]
+  const had = before === undefined ? null : tierOfRange(before)
+  const has = tierOfRange(now)
   if (had === null || has === null || includesTier(has, had)) return
   const keys = `with a ${had} key (${before}), and this one is ${has} (${now})`
   const message = sentence`${named(key)} was pulled ${keys}: it is left as it was; ${parameter('replace')} pulls it again with less.`

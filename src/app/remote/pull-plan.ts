@@ -166,7 +166,8 @@ function distinct(series: readonly SeriesKey[]): SeriesKey[] {
 
 /** The remaining price of a series; before its first page only the minimum is known. */
 export function priceOf(series: StoredPages, { whole }: { whole: boolean }): Price {
-  const [known, now] = [chainOf(series.kept), chainOf(series.coming)]
+  const known = chainOf(series.kept)
+  const now = chainOf(series.coming)
   if (now === null) return { least: whole || pageToRevalidate(series, null) === null ? PAGE_COST : 0, most: null }
   const most = Math.max(1, Math.ceil((now.total_occurrences - now.events.length) / PAGE)) * PAGE_COST
   const isAll = whole || known === null || known.query_range !== now.query_range

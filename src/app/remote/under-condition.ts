@@ -53,7 +53,8 @@ function checkedCondition(query: UnderCondition, who: string): Condition {
 /** The data missing to decide a test on the bars of events; null: none. */
 function missingFor(test: Test, { ticker, field, timeframe, lag = 0 }: HistoryQuery): string | null {
   const { subject } = test
-  const [text, other] = [quoted(printCondition(test)), otherThan(ticker, subject)]
+  const text = quoted(printCondition(test))
+  const other = otherThan(ticker, subject)
   if ((test.is === 'state' ? test.bars : test.within) > 1) return `${text} counts bars`
   if (lag > 0 && subject.ticker !== null) return `a lag counts bars of ${subject.ticker}`
   if (subject.timeframe !== null && subject.timeframe !== timeframe)
@@ -124,8 +125,10 @@ function checkReach(
   refused: (why: Words) => InvalidParameter,
 ): void {
   // Stored pages know nothing after their pull, regardless of the as-of day.
-  const [first, upTo] = [others[0]?.date, source === undefined ? as_of : knownDate(source)]
-  const [from, to] = [events[0]?.date, events.at(-1)?.date]
+  const first = others[0]?.date
+  const upTo = source === undefined ? as_of : knownDate(source)
+  const from = events[0]?.date
+  const to = events.at(-1)?.date
   if (from === undefined || to === undefined) return
   const what = `${ticker} ${field}`
   if (first === undefined) throw refused(`there is no event of ${what}, so its band is not known`)

@@ -68,7 +68,9 @@ export function scalesOf(chart: Chart, across = widthOf(chart)): Scales {
 /** Cuts off parts beyond the visible range, but not half a mark at the edge. */
 function clipped(chart: Chart, what: Html): Html {
   const { left, bottom } = MARGINS
-  const [x, wide, high] = [left - 6, chart.width - left - rightOf(chart) + 12, chart.height - bottom + 2]
+  const x = left - 6
+  const wide = chart.width - left - rightOf(chart) + 12
+  const high = chart.height - bottom + 2
   return html`<svg x="${x}" y="0" width="${wide}" height="${high}" viewBox="${x} 0 ${wide} ${high}" aria-hidden="true">${what}</svg>`
 }
 
@@ -81,7 +83,8 @@ function shades({ shades: all }: Chart, { x, foot }: Scales): Html {
     ({ tone, spans }) =>
       html`<path class="fill shade ${tone}" d="${spans
         .map(({ from, to }) => {
-          const [left, right] = [x.place(from), x.place(to)]
+          const left = x.place(from)
+          const right = x.place(to)
           return `M${tenth(left)} ${top}H${tenth(Math.max(right, left + LEAST_SHADE))}V${foot}H${tenth(left)}z`
         })
         .join('')}"/>`,
@@ -116,7 +119,8 @@ ${chart.marks.map(({ tone, shape, at, values: heights, notes }) =>
 
 function grid(chart: Chart, { x, y, foot }: Scales): Html {
   const { height, width } = chart
-  const [unit, upUnit] = [chart.x.unit, chart.y.unit]
+  const unit = chart.x.unit
+  const upUnit = chart.y.unit
   const { left, top } = MARGINS
   const right = rightOf(chart)
   const steps = stepsUp(height)
@@ -160,7 +164,8 @@ function stripes(bands: Stripes, { x, foot }: Scales): Html {
 }
 
 /** Between two names at the ends of lines, and from a line to its name. */
-const [NAME_HEIGHT, LEADER] = [13, 14]
+const NAME_HEIGHT = 13
+const LEADER = 14
 /** A narrower drawing has no names at the ends of its lines. */
 const WIDE_ENOUGH = 520
 
@@ -255,7 +260,8 @@ function slotOf(left: number, right: number, [index, of]: Bars['slot'] & object 
 
 /** A dot, or a triangle that points at the value. */
 function markPath(shape: Marks['shape'], x: number, y: number): string {
-  const [left, top] = [tenth(x), tenth(y)]
+  const left = tenth(x)
+  const top = tenth(y)
   if (shape === 'up') return `M${left} ${tenth(y + 3)}l4.5 8h-9z`
   if (shape === 'down') return `M${left} ${tenth(y - 3)}l4.5 -8h-9z`
   return `M${tenth(x - 3)} ${top}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z`
@@ -362,7 +368,8 @@ function row(
     html`<g class="line ${tone}"><line x1="${at(from)}" x2="${at(to)}" y1="13" y2="13"/><line x1="${at(from)}" x2="${at(from)}" y1="9" y2="17"/><line x1="${at(to)}" x2="${at(to)}" y1="9" y2="17"/></g>`
   const dot = (to: number): Html => html`<circle class="fill ${tone}" cx="${at(to)}" cy="13" r="4.5"/>`
   const bar = (to: number): Html => {
-    const [left, right] = [x.place(Math.min(0, to)), x.place(Math.max(0, to))]
+    const left = x.place(Math.min(0, to))
+    const right = x.place(Math.max(0, to))
     return html`<rect class="bar ${tone}" x="${percent(left)}" y="7" width="${percent(right - left)}" height="12"/>`
   }
   return html`<li><strong>${label}</strong><span class="note">${note}</span><svg class="strip" aria-hidden="true">

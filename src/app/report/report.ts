@@ -26,10 +26,12 @@ import { factList, table } from './table.js'
 
 /** One self-contained HTML document with style, script and data. Its content policy blocks everything else. */
 export function report(found: Description, about: ReportAbout): string {
-  const [style, script] = [builtText('report.css'), pageScript()]
+  const style = builtText('report.css')
+  const script = pageScript()
   const shown = found.sections.filter(({ on }) => isShown(on))
   const { document, left } = carried(found)
-  const [open, folded] = [shown.filter(({ folded }) => !folded), shown.filter(({ folded }) => folded)]
+  const open = shown.filter(({ folded }) => !folded)
+  const folded = shown.filter(({ folded }) => folded)
   const drawn = html`${opening(found)}${open.map(sectionOf)}<div id="details">${folded.map(foldedSection)}</div>`
   const places = [
     ...open.map(({ id, title, short = title }) => ({ id, name: short })),

@@ -205,7 +205,8 @@ export function thinned(columns: readonly ArrayLike<number | null>[], length: nu
 }
 
 function addExtremes(column: ArrayLike<number | null>, from: number, to: number, indexes: Set<number>): void {
-  let [least, greatest] = [-1, -1]
+  let least = -1
+  let greatest = -1
   for (let i = from; i < to; i++) {
     const value = column[i]
     if (value === null || value === undefined) continue

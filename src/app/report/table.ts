@@ -76,7 +76,8 @@ export function ordered(of: Table, rows: readonly number[], column: number, isDe
   const place = placesOf(of)[column]!
   const keys = new Map(rows.map(r => [r, orderOf(of.rows[r]![place]!)]))
   return [...rows].sort((r, s) => {
-    const [a, b] = [keys.get(r) ?? null, keys.get(s) ?? null]
+    const a = keys.get(r) ?? null
+    const b = keys.get(s) ?? null
     if (a === null || b === null) return Number(a === null) - Number(b === null) || r - s
     const order = a < b ? -1 : a > b ? 1 : 0
     return (isDescending ? -order : order) || r - s

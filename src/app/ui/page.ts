@@ -22,7 +22,8 @@ export interface First {
 
 /** The page of the browser. Its script and style are known by their hashes; it asks this server only. */
 export function uiPage(first: First): Page {
-  const [style, script] = [builtText('ui.css'), builtText('ui.js').replaceAll('</script', '<\\/script')]
+  const style = builtText('ui.css')
+  const script = builtText('ui.js').replaceAll('</script', '<\\/script')
   const policy = [
     "default-src 'none'",
     `script-src '${digest(script)}'`,

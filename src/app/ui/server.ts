@@ -116,7 +116,8 @@ function secret(): string {
 }
 
 function isSame(text: string, known: string): boolean {
-  const [a, b] = [Buffer.from(text), Buffer.from(known)]
+  const a = Buffer.from(text)
+  const b = Buffer.from(known)
   return a.length === b.length && timingSafeEqual(a, b)
 }
 

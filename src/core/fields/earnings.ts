@@ -36,7 +36,10 @@ export const growthZone = factField({
 })
 
 const DIRECTIONS = ['deteriorating', 'decelerating', 'steady', 'accelerating'] as const
-const [DETERIORATING, DECELERATING, STEADY, ACCELERATING] = [0, 1, 2, 3]
+const DETERIORATING = 0
+const DECELERATING = 1
+const STEADY = 2
+const ACCELERATING = 3
 
 export const revenueGrowthDirection = factField({
   name: 'revenue_growth_direction',
@@ -130,7 +133,8 @@ function nextReportNote(known: Fundamentals, t: number): string {
   }
   if (next.guess === null) return `no report is announced, and to guess from ${reports} past reports must be known`
   const { timeline, usable } = known.earnings()
-  const [first, latest] = [timeline.records[usable[t]! - reports]!, timeline.records[usable[t]! - 1]!]
+  const first = timeline.records[usable[t]! - reports]!
+  const latest = timeline.records[usable[t]! - 1]!
   const guess = `${cycle} days after the report of ${formatDay(first.report_date)}: ${formatDay(next.guess)}`
   if (next.date !== null) return `none is announced; ${guess}`
   const late = next.guess > latest.report_date

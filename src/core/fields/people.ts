@@ -36,7 +36,8 @@ export const analystConsensusDirection = factField({
   classify: known => {
     const { now, before } = known.consensus()
     return codes(now.length, 0, t => {
-      const [mean, earlier] = [now[t]?.mean, before[t]?.mean]
+      const mean = now[t]?.mean
+      const earlier = before[t]?.mean
       return mean === undefined || earlier === undefined ? UNDEFINED : zoneBothWays(mean - earlier, [ratings.change])
     })
   },

@@ -155,7 +155,10 @@ export const volatilityRegime: Field = {
 }
 
 const MACD_BANDS = ['expanding_negative', 'contracting_negative', 'contracting_positive', 'expanding_positive'] as const
-const [EXPANDING_NEGATIVE, CONTRACTING_NEGATIVE, CONTRACTING_POSITIVE, EXPANDING_POSITIVE] = [0, 1, 2, 3]
+const EXPANDING_NEGATIVE = 0
+const CONTRACTING_NEGATIVE = 1
+const CONTRACTING_POSITIVE = 2
+const EXPANDING_POSITIVE = 3
 const macdWarmUp = macd.slow + macd.signal - 2
 
 export const macdState: Field = {

@@ -43,7 +43,8 @@ export const valuationZone = factField({
 
 /** 0..100 on every bar, NaN where undefined. */
 function scores(known: Fundamentals): Float64Array {
-  const [yieldRanks, growth] = [known.yieldRanks(), known.growth()]
+  const yieldRanks = known.yieldRanks()
+  const growth = known.growth()
   const scores = undefinedColumn(growth.length)
   const others = [known.peers().ranks, known.bookRanks()]
   for (let t = 0; t < scores.length; t++) {
@@ -120,7 +121,9 @@ export const peVsSector = factField({
     const parts = yieldReadings(known, t)
     if (!areKnown(parts)) return parts
     const { count: counts, median: medians } = known.peers()
-    const [count, own, median] = [counts[t]!, known.yield()[t]!, medians[t]!]
+    const count = counts[t]!
+    const own = known.yield()[t]!
+    const median = medians[t]!
     const reason = known.hasSector ? `of ${count} peers, at least ${peers.least} are needed` : 'it has no sector'
     const found = [
       ...parts,

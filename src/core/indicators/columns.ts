@@ -86,7 +86,8 @@ export function stochastic(high: Float64Array, low: Float64Array, close: Float64
   const bottom = lowest(low, length)
   const places = column(close.length)
   for (let t = 0; t < places.length; t++) {
-    const [from, to] = [bottom[t]!, top[t]!]
+    const from = bottom[t]!
+    const to = top[t]!
     places[t] = Number.isNaN(to) ? to : compare(to, from) === 0 ? 50 : (100 * (close[t]! - from)) / (to - from)
   }
   return places

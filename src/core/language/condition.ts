@@ -248,7 +248,8 @@ class Grammar {
     const reader = this.#reader
     const { kind, text, written } = reader.word
     if (!behindTicker) reader.allows('TICKER:FIELD')
-    const [next, second] = [reader.ahead(1), reader.ahead(2)]
+    const next = reader.ahead(1)
+    const second = reader.ahead(2)
     if (next?.text === ':' && !behindTicker) {
       const what = next.glued ? `${quoted(written)} is no ticker` : 'no blank may stand before the colon of a ticker'
       return reader.fail({ what, meant: [], hint: `A ticker is ${TICKER_SHAPE}.` })

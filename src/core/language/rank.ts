@@ -97,7 +97,8 @@ export function comparesLevels({ of }: Rank, series: Series, bars: Int32Array): 
     close: times(close, 2),
     volume: times(volume, 1 / 2),
   }
-  const [before, after] = [valuesOf(of.expression, series), valuesOf(of.expression, split)]
+  const before = valuesOf(of.expression, series)
+  const after = valuesOf(of.expression, split)
   return bars.some(bar => !isAbout(before[bar]!, after[bar]!))
 }
 

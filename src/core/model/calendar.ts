@@ -10,7 +10,8 @@ export function rangeOf(columns: readonly Int32Array[]): Range {
   const range: Range = { first: null, last: null }
   // A loop: for the fields of a whole market there are more columns than a call takes arguments.
   for (const days of columns) {
-    const [first, last] = [days[0], days.at(-1)]
+    const first = days[0]
+    const last = days.at(-1)
     if (first === undefined || last === undefined) continue
     if (range.first === null || first < range.first) range.first = first
     if (range.last === null || last > range.last) range.last = last

@@ -31,7 +31,8 @@ export function isDay(value: unknown): value is Day {
   return typeof value === 'number' && Number.isInteger(value) && value >= FIRST && value <= LAST
 }
 
-const [FIRST, LAST] = [dayOf(0, 1, 1)!, dayOf(9999, 12, 31)!]
+const FIRST = dayOf(0, 1, 1)!
+const LAST = dayOf(9999, 12, 31)!
 
 /** The UTC day of a moment, in milliseconds since 1970. */
 export function dayAt(moment: number): Day {

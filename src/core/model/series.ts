@@ -193,7 +193,8 @@ export interface FieldColumns extends Entries {
 export function recordIn(columns: FieldColumns, name: string): FieldRecord | null {
   const f = columns.names.indexOf(name)
   if (f === -1) return null
-  const [from, to] = [columns.first[f], columns.first[f + 1]]
+  const from = columns.first[f]
+  const to = columns.first[f + 1]
   return {
     initialBar: columns.initialBar[f]!,
     initialBand: columns.initialBand[f]!,

@@ -95,7 +95,8 @@ const OWN_LAG = 'lag'
  * name tickers. Throws InvalidParameter if the strategy has neither.
  */
 function isLagged(whole: Document, place: string, fields: FieldSet): boolean {
-  const [entry, exit] = [partOf(whole, 'entry'), partOf(whole, 'exit')]
+  const entry = partOf(whole, 'entry')
+  const exit = partOf(whole, 'exit')
   const hasContext = (entry.context ?? null) !== null
   if (place !== OWN_LAG) return hasContext
   const texts = [entry.field, entry.when, exit.when, partOf(exit, 'on').field].filter(text => typeof text === 'string')

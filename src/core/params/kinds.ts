@@ -88,7 +88,8 @@ export const BANDS: Kind<readonly string[], BandName | readonly BandName[]> = {
   example: 'oversold',
   several: 'all',
   parse: (param, written, scope = DEFAULT_SCOPE) => {
-    const [list, field] = [listValue(param, written), fieldOf(param, scope)]
+    const list = listValue(param, written)
+    const field = fieldOf(param, scope)
     if (field === undefined) return list.map(String)
     // YAML has true and false as the bands of a condition.
     const text = (band: unknown): string => (typeof band === 'boolean' ? String(band) : textOf(param, band))

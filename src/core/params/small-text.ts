@@ -8,7 +8,8 @@ export const TOO_LONG = `it has more than ${formatInteger(MOST.bytes)} bytes, wh
 /** The exceeded bound of a text and its offset; null if the text is within bounds. Reads the text once. */
 export function beyondBounds(text: string): { what: string; offset: number } | null {
   if (Buffer.byteLength(text) > MOST.bytes) return { what: TOO_LONG, offset: 0 }
-  let [names, brackets] = [0, 0]
+  let names = 0
+  let brackets = 0
   // Columns at which the blocks of YAML around a line begin, the outermost among them.
   const blocks: number[] = []
   for (const { 0: found, index, groups } of `\n${text}`.matchAll(PARTS)) {

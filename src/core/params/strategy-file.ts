@@ -104,7 +104,9 @@ export function oldKeys(document: unknown, strategy: Strategy, file: string): st
   // The strategy in a result has such keys, too, and is no old file.
   if (JSON.stringify(document) === JSON.stringify(strategy)) return []
   const part = (key: string): Written => (isMapping(document) && isMapping(document[key]) ? document[key] : {})
-  const [portfolio, exit, costs] = [part('portfolio'), part('exit'), part('costs')]
+  const portfolio = part('portfolio')
+  const exit = part('exit')
+  const costs = part('costs')
   const hasOwnBands = 'on' in exit && (exit.on === null || strategy.exit.on?.field === strategy.entry.field)
   const exits = [...('leave' in exit ? ['exit.leave'] : []), ...(hasOwnBands ? ['exit.on'] : [])]
   const rules = exitTexts(strategy.exit, strategy.entry.field)
@@ -180,7 +182,9 @@ function notAPart(at: string, value: unknown, keys: readonly string[]): InvalidP
 const LATER = /duration|aftermath|performance|outcome|forward|future|return|held|after_|next_band/
 
 function unknownKey(path: readonly string[], allowed: readonly string[]): InvalidParameter {
-  const [key, param, above] = [path.at(-1)!, path.join('.'), path.slice(0, -1).join('.')]
+  const key = path.at(-1)!
+  const param = path.join('.')
+  const above = path.slice(0, -1).join('.')
   const suggestions = suggest(key, allowed)
   if (suggestions.length === 0 && LATER.test(key.toLowerCase()))
     return wrong(
@@ -204,12 +208,14 @@ function checkRules({ exit, fill, side, entry, costs }: Strategy): void {
   if (bps >= 10_000) fault('costs', `${bps} basis points a side are the whole price; they must be below 10000`)
   // A price cannot fall below 0.
   for (const rule of side === 'long' ? (['stop', 'trailing'] as const) : (['target'] as const)) {
-    const [name, distance] = [`exit.${rule}`, exit[rule]]
+    const name = `exit.${rule}`
+    const distance = exit[rule]
     if (typeof distance !== 'number' || distance < 1) continue
     const message = `${name} is ${percent(distance)} of the entry price, which leaves no price; it must be below 100 %.`
     throw wrong(name, message, { value: distance, suggestions: [`${distance}%`] })
   }
-  const [after, before] = [parseDay(entry.after ?? ''), parseDay(entry.before ?? '')]
+  const after = parseDay(entry.after ?? '')
+  const before = parseDay(entry.before ?? '')
   if (after !== null && before !== null && after >= before - 1)
     fault('entry.after', 'leaves no day before entry.before; both are exclusive')
 }
@@ -323,7 +329,8 @@ function contentOf(document: Document, file: string): unknown {
 
 /** The node of a path, or of its key; the nearest parent if neither exists. */
 function nodeAt(document: Document, path: readonly PropertyKey[], part: 'key' | 'value'): Node | null {
-  const [above, last] = [path.slice(0, -1), String(path.at(-1))]
+  const above = path.slice(0, -1)
+  const last = String(path.at(-1))
   const parent = document.getIn(above, true)
   const pair = isMap(parent) ? parent.items.find(({ key }) => isScalar(key) && String(key.value) === last) : undefined
   const value = document.getIn(path, true)

@@ -81,7 +81,8 @@ export function without(reason: string): EventTest & { statistic: null } {
 export const NO_EVENT = 'no event has a whole estimation window and a whole event window'
 
 function meanTest(values: readonly number[]): EventTest {
-  const [average, sd] = [mean(values), deviation(values)]
+  const average = mean(values)
+  const sd = deviation(values)
   if (average === null) return without(NO_EVENT)
   if (sd === null) return without('one event has no spread')
   if (sd === 0) return without('the events do not differ')
@@ -189,7 +190,8 @@ function alignedCorrelation(a: Placed, b: Placed): number {
   const first = Math.max(a.indices[0]!, b.indices[0]!)
   const n = Math.min(a.indices.at(-1)!, b.indices.at(-1)!) + 1 - first
   if (n < LEAST_DAYS) return 0
-  const [fromA, fromB] = [first - a.indices[0]!, first - b.indices[0]!]
+  const fromA = first - a.indices[0]!
+  const fromB = first - b.indices[0]!
   let products = 0
   for (let k = 0; k < n; k++) products += a.residuals[fromA + k]! * b.residuals[fromB + k]!
   const between = (sums: Float64Array, from: number): number => sums[from + n]! - sums[from]!
@@ -201,11 +203,17 @@ function alignedCorrelation(a: Placed, b: Placed): number {
 
 /** For tickers without a bar on some days. */
 function mergedCorrelation(a: Placed, b: Placed): number {
-  let [n, sumA, sumB, squaresA, squaresB, products] = [0, 0, 0, 0, 0, 0]
+  let n = 0
+  let sumA = 0
+  let sumB = 0
+  let squaresA = 0
+  let squaresB = 0
+  let products = 0
   for (let i = 0, j = 0; i < a.indices.length && j < b.indices.length; ) {
     const apart = a.indices[i]! - b.indices[j]!
     if (apart === 0) {
-      const [x, y] = [a.residuals[i]!, b.residuals[j]!]
+      const x = a.residuals[i]!
+      const y = b.residuals[j]!
       n++
       sumA += x
       sumB += y
@@ -241,7 +249,8 @@ type Sums = [sum: number, squares: number]
 export function corradoRank(events: readonly AbnormalEvent[]): EventTest {
   const [first] = events
   if (first === undefined) return without(NO_EVENT)
-  const [length, h] = [first.estimation.length, first.event.length]
+  const length = first.estimation.length
+  const h = first.event.length
   if (events.some(({ estimation, event }) => estimation.length !== length || event.length !== h)) {
     return without('the windows of the events differ in length')
   }

@@ -151,8 +151,10 @@ export class Mixtures {
 
   #quantile(p: number): number {
     const [least, most] = this.#bounds(p)
-    let [under, over] = [this.#shared(least), this.#shared(most)]
-    let [low, high] = [this.#mixed(least, under), this.#mixed(most, over)]
+    let under = this.#shared(least)
+    let over = this.#shared(most)
+    let low = this.#mixed(least, under)
+    let high = this.#mixed(most, over)
     if (low.x === high.x || low.share >= p) return low.x
     let halvings = 0
     for (; halvings < SHARED && this.#hasValues(low, high); halvings++) {
@@ -197,7 +199,8 @@ export class Mixtures {
     for (let i = 0; i < length; i++) {
       const column = this.#columns[i]!
       const count = countUpTo(column, x, under?.counts[i], over?.counts[i])
-      const [before, after] = [column[count - 1]!, column[count]!]
+      const before = column[count - 1]!
+      const after = column[count]!
       point.counts[i] = count
       point.before[i] = before
       point.after[i] = after
@@ -217,13 +220,17 @@ export class Mixtures {
 
   /** @param least @param most counts at both ends of the bracket; the previous point is one end */
   #at(x: number, least: Int32Array, most: Int32Array): Point {
-    const [columns, weights, before, after] = [this.#columns, this.#weights, this.#before, this.#after]
+    const columns = this.#columns
+    const weights = this.#weights
+    const before = this.#before
+    const after = this.#after
     const counts = new Int32Array(columns.length)
     let share = 0
     for (let i = 0; i < counts.length; i++) {
       const weight = weights[i]!
       if (weight === 0) continue
-      const [from, to] = [least[i]!, most[i]!]
+      const from = least[i]!
+      const to = most[i]!
       const count = from === to ? from : this.#look(i, x, from, to)
       counts[i] = count
       const { length } = columns[i]!

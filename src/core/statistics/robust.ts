@@ -64,7 +64,8 @@ export function clusterByBlock(num: Float64Array, den: Float64Array, block: numb
  * events.
  */
 export function effectiveBlocks(den: Float64Array, block: number): number {
-  let [squares, fourths] = [0, 0]
+  let squares = 0
+  let fourths = 0
   for (let start = 0; start < den.length; start += block) {
     const square = sum(den.subarray(start, start + block)) ** 2
     squares += square
@@ -75,7 +76,8 @@ export function effectiveBlocks(den: Float64Array, block: number): number {
 
 /** The mean of values, assumed independent; overlapping windows and correlated tickers are not. */
 export function naiveT(x: ArrayLike<number>): Estimate | null {
-  const [estimate, spread] = [mean(x), deviation(x)]
+  const estimate = mean(x)
+  const spread = deviation(x)
   if (estimate === null || !spread) return null
   const se = spread / Math.sqrt(x.length)
   return { estimate, se, t: estimate / se, df: x.length - 1 }
@@ -96,8 +98,11 @@ interface Regression {
 /** @returns null with fewer than three pairs, or where x or y does not vary */
 export function regression(y: Float64Array, x: Float64Array): Regression | null {
   const n = y.length
-  const [meanX, meanY] = [mean(x) ?? 0, mean(y) ?? 0]
-  const [sxx, syy, sxy] = [squares(x, meanX), squares(y, meanY), products(x, meanX, y, meanY)]
+  const meanX = mean(x) ?? 0
+  const meanY = mean(y) ?? 0
+  const sxx = squares(x, meanX)
+  const syy = squares(y, meanY)
+  const sxy = products(x, meanX, y, meanY)
   if (n < 3 || sxx <= NOTHING * squares(x, 0) || syy <= NOTHING * squares(y, 0)) return null
   const beta = sxy / sxx
   const alpha = meanY - beta * meanX
@@ -159,7 +164,8 @@ function bartlett(values: Float64Array, lag: number): number {
  */
 function windowVariance(values: Float64Array, days: number): number {
   const n = values.length
-  let [inside, variance] = [0, 0]
+  let inside = 0
+  let variance = 0
   for (let day = 0; day < n + days - 1; day++) {
     if (day < n) inside += values[day]!
     if (day >= days) inside -= values[day - days]!
@@ -176,7 +182,8 @@ export interface RatioError {
 }
 
 export function ratioError(num: Float64Array, den: Float64Array, days: number): RatioError {
-  let [total, n] = [0, 0]
+  let total = 0
+  let n = 0
   for (let day = 0; day < num.length; day++) {
     total += num[day]!
     n += den[day]!
@@ -210,14 +217,18 @@ export function ratioErrors(
   const means = totals.map((total, pair) => total / counts[pair]!)
   // A missing event counts as one at the mean.
   for (const index of missing) nums[index]! += means[index % pairs]!
-  const [inside, variance] = [new Float64Array(pairs), new Float64Array(pairs)]
+  const inside = new Float64Array(pairs)
+  const variance = new Float64Array(pairs)
   let day = 0
   // A day is inside a window from its own day on, for `days` days.
   for (let enters = 0, leaves = 0; leaves < at.length; ) {
     const isEntry = enters < at.length && at[enters]! <= at[leaves]! + days
     const next = isEntry ? at[enters]! : at[leaves]! + days
     const which = isEntry ? enters++ : leaves++
-    const [from, n, sign, length] = [which * pairs, dens[which]!, isEntry ? 1 : -1, next - day]
+    const from = which * pairs
+    const n = dens[which]!
+    const sign = isEntry ? 1 : -1
+    const length = next - day
     for (let pair = 0; pair < pairs; pair++) {
       const before = inside[pair]!
       variance[pair]! += length * before * before

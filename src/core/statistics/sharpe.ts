@@ -34,7 +34,8 @@ export function sharpe(returns: ArrayLike<number>, barsAYear: number, rf = 0): n
 
 /** The sample for tests of a yearly Sharpe ratio, per bar; null without a ratio. */
 export function sampleOf(yearly: number | null, returns: Float64Array, barsAYear: number): SharpeSample | null {
-  const [lean, tails] = [skewness(returns), kurtosis(returns)]
+  const lean = skewness(returns)
+  const tails = kurtosis(returns)
   if (yearly === null || lean === null || tails === null) return null
   return { sharpe: yearly / Math.sqrt(barsAYear), n: returns.length, skewness: lean, kurtosis: tails }
 }

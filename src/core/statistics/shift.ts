@@ -145,7 +145,10 @@ function lay(values: Float64Array, { indices, returns, base }: ShiftMember, cale
 export function addValues(totals: Float64Array, values: Float64Array, at: Int32Array, shifts: Int32Array): void {
   let event = 0
   for (; event + 3 < at.length; event += 4) {
-    const [a, b, c, d] = [at[event]!, at[event + 1]!, at[event + 2]!, at[event + 3]!]
+    const a = at[event]!
+    const b = at[event + 1]!
+    const c = at[event + 2]!
+    const d = at[event + 3]!
     for (let i = 0; i < shifts.length; i++) {
       const shift = shifts[i]!
       totals[i]! += values[a + shift]! + values[b + shift]! + values[c + shift]! + values[d + shift]!

@@ -131,7 +131,9 @@ interface Top {
 
 function headerOf(file: string, lines: readonly Line[], delimiter: string, hints: FormatHints): Top {
   const fieldsOf = (line: number) => splitLine(lines[line]?.text ?? '', delimiter)
-  const [first, second, third] = [fieldsOf(0), fieldsOf(1), fieldsOf(2)]
+  const first = fieldsOf(0)
+  const second = fieldsOf(1)
+  const third = fieldsOf(2)
   const stacked = stackedHeader(first, second, third)
   if (hints.header !== undefined) {
     const replaced = stacked?.lines ?? (isHeader(first, second) ? 1 : 0)

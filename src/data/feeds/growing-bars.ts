@@ -114,7 +114,8 @@ export class GrowingBars {
     if (this.#columns === null) return
     const columns = cut(this.#columns, this.#held)
     const [days] = columns
-    const [least, most] = [days.reduce((a, b) => Math.min(a, b)), days.reduce((a, b) => Math.max(a, b))]
+    const least = days.reduce((a, b) => Math.min(a, b))
+    const most = days.reduce((a, b) => Math.max(a, b))
     this.#waiting.push({ at: this.#spill.put(columns), count: this.#held, least, most })
     this.#columns = null
     this.#held = 0

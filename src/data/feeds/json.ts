@@ -57,7 +57,8 @@ async function readBarsJson(source: Source, text: JsonText, options: ReadOptions
   const row = new Row()
   return collector.whole(() => {
     const places = ROLES.map(role => table.columns[role] ?? -1)
-    const [dateAt, timeAt] = [ROLES.indexOf('date'), ROLES.indexOf('time')]
+    const dateAt = ROLES.indexOf('date')
+    const timeAt = ROLES.indexOf('time')
     for (let line = 0; line < table.rows.length; line++) {
       const cells = table.rows[line]!
       const fields = places.map(place => asText(cells[place]))

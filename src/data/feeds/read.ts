@@ -73,7 +73,8 @@ async function headWithRows(source: Source): Promise<{ bytes: Buffer; whole: boo
 function checkKnown({ known, today }: ReadOptions): void {
   const latest = latestBar(today)
   if (known === undefined || known <= latest) return
-  const [value, allowed] = [formatDay(known), `a day up to ${formatDay(latest)}`]
+  const value = formatDay(known)
+  const allowed = `a day up to ${formatDay(latest)}`
   throw wrong('known', `known ${value} is yet to come.`, { value, allowed })
 }
 

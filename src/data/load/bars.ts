@@ -309,7 +309,8 @@ export async function cutBars(
   const whole = (await store.bars(ticker))!
   const bars = countUpTo(whole.days, after)
   if (bars === 0) {
-    const [value, allowed] = [formatDay(after), `a day from ${formatDay(first)} on, the first bar of ${ticker}`]
+    const value = formatDay(after)
+    const allowed = `a day from ${formatDay(first)} on, the first bar of ${ticker}`
     const what = `every bar of ${ticker} is after ${value}; without a date the whole ticker is removed.`
     throw new InvalidParameter(what, { param: 'after', value, allowed })
   }
@@ -384,7 +385,8 @@ function mergeOne(
   stored: Stored | null,
 ): { report: TickerReport; entry: TickerEntry; series: Series; ranges: readonly BarRange[] } {
   const { series, ranges, ...counts } = merge(stored?.series ?? emptySeries('daily', 0), bars)
-  const [first, last] = [series.days[0]!, series.days.at(-1)!]
+  const first = series.days[0]!
+  const last = series.days.at(-1)!
   const reach = { first: formatDay(first), last: formatDay(last) }
   const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...reach }
   const unknown = series.unadjustedClose?.filter(Number.isNaN).length ?? 0

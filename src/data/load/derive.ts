@@ -34,7 +34,8 @@ export function deriveRecord(data: TickerData): TickerRecord {
 /** null if more than the last bars are new, or if the stored data do not suffice to continue. */
 function tailOf({ entry, daily, facts, stored }: TickerData, fields: readonly Field[]): ReturnType<typeof recordTail> {
   if (stored === undefined) return null
-  const [days, weeks] = [decodeTail(stored.daily), decodeTail(stored.weekly)]
+  const days = decodeTail(stored.daily)
+  const weeks = decodeTail(stored.weekly)
   if (days === null || weeks === null) return null
   const recorded = { daily: days, weekly: weeks }
   return recordTail(daily, entry.assetClass, facts, { since: stored.since, recorded, fields })

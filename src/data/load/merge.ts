@@ -24,7 +24,8 @@ export interface Merged extends Counts {
 
 /** Merges new daily bars into stored ones; on a common date the new bar wins. */
 export function merge(present: Series, incoming: Series): Merged {
-  const [mine, theirs] = [present.days.length, incoming.days.length]
+  const mine = present.days.length
+  const theirs = incoming.days.length
   const common = incoming.days.reduce((sum, day) => sum + Number(hasDay(present.days, day)), 0)
   const series = emptySeries('daily', mine + theirs - common)
   series.known = series.days
@@ -32,7 +33,9 @@ export function merge(present: Series, incoming: Series): Merged {
   const paid = present.unadjustedClose || incoming.unadjustedClose ? new Float64Array(series.days.length) : null
   const counts = { added: 0, replaced: 0, unchanged: 0 }
   const ranges: BarRange[] = []
-  let [t, i, j] = [0, 0, 0]
+  let t = 0
+  let i = 0
+  let j = 0
   while (i < mine || j < theirs) {
     // Stored bars before the next new bar stay.
     if (j === theirs || present.days[i]! < incoming.days[j]!) {

@@ -73,7 +73,8 @@ export class Run {
     if (this.#held <= MOST_HELD) return () => bars
     this.#held -= bytesOf(bars)
     const at = this.#spill.put(columnsOf(bars))
-    const [length, hasUnadjusted] = [bars.days.length, bars.unadjustedClose !== undefined]
+    const length = bars.days.length
+    const hasUnadjusted = bars.unadjustedClose !== undefined
     return () => {
       const series = emptySeries('daily', length)
       if (hasUnadjusted) series.unadjustedClose = new Float64Array(length)

@@ -145,7 +145,8 @@ function pairsOf(stored: Series, incoming: Series, both: readonly Both[]): Pair[
 }
 
 function ratiosOf(stored: readonly number[], incoming: readonly number[]): Ratio[] {
-  const [fine, fineIncoming] = [finenessOf(stored), finenessOf(incoming)]
+  const fine = finenessOf(stored)
+  const fineIncoming = finenessOf(incoming)
   return stored.map((before, i) => {
     const after = incoming[i]!
     return { before, after, ratio: after / before, slack: NOISE + fine / before / 2 + fineIncoming / after / 2 }
@@ -207,7 +208,8 @@ function factorOf(pairs: readonly Ratio[]): number {
 /** The closes that differ by one factor up to a day from which on they are the same; null where they do not. */
 function stepOf(pairs: readonly Pair[]): { pairs: readonly Pair[]; until: Day } | null {
   const at = pairs.findIndex(isSame)
-  const [leading, rest] = [pairs.slice(0, at), pairs.slice(at)]
+  const leading = pairs.slice(0, at)
+  const rest = pairs.slice(at)
   if (at < 2 || !isMost(rest.filter(isSame).length, rest.length)) return null
   const isOne = leading.every(isTimes(factorOf(leading)))
   return isOne ? { pairs: leading, until: pairs[at]!.day } : null
@@ -302,7 +304,8 @@ function judgeSeams(
     if (isNew) most ??= usualGap(daysOf(stored, incoming))
     const gap = isNew ? gapBetween(a.day, b.day, most!) : null
     if (gap !== null) oddities.push({ kind: 'gap', day: b.day, detail: gap })
-    const [before, after] = [close(a), close(b)]
+    const before = close(a)
+    const after = close(b)
     const jump = jumpBetween(before, after)
     if (jump === null || isAccepted(known.jumps, a, b, after / before)) continue
     const split = known.splits.find(({ ex_date, ratio }) => {

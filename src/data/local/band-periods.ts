@@ -94,7 +94,8 @@ function cut(columns: FieldColumns, places: readonly number[], at: { from: numbe
   for (let f = 0; f < places.length; f++) {
     const place = places[f]!
     if (place === -1) continue
-    const [begin, end] = [first[place]!, first[place + 1]!]
+    const begin = first[place]!
+    const end = first[place + 1]!
     const ended = countUpTo(bars, at.bars - 1, begin, end)
     found.ended[f] = ended
     found.from[f] = countUpTo(bars, at.from - 1, begin, ended)
@@ -168,7 +169,8 @@ function transitionsOn(
   let at = 0
   for (let f = 0; f < places.length; f++) {
     const place = places[f]!
-    const [begin, end] = [first[place], ended[f]!]
+    const begin = first[place]
+    const end = ended[f]!
     for (let row = from[f]!; row < to[f]!; row++, at++) {
       const bar = bars[row]!
       found.days[at] = days[bar]!

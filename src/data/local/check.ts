@@ -126,7 +126,9 @@ class Lookahead {
    */
   compare(views: readonly View[], whole: readonly Uint8Array[], cut: Panel, day: Day): void {
     for (const [f, field] of this.#fields.entries()) {
-      const [view, tally, codes] = [views[f]!, this.fields[f]!, field.classify(cut)]
+      const view = views[f]!
+      const tally = this.fields[f]!
+      const codes = field.classify(cut)
       tally.series++
       tally.bars += view.bars
       tally.events += view.events
@@ -149,7 +151,8 @@ class Lookahead {
     for (const { what, bar, whole, cut_off } of found) {
       tally.differences++
       if (this.differences.length >= MOST_LISTED) continue
-      const [cut, date] = [formatDay(day), formatDay(days[bar]!)]
+      const cut = formatDay(day)
+      const date = formatDay(days[bar]!)
       this.differences.push({ ticker, field, cut, what, date, whole, cut_off })
     }
   }
@@ -173,9 +176,11 @@ function derived(view: View, codes: Uint8Array): View {
 
 /** Differences in the labels of the same event. */
 function* eventDifferences(shown: View, anew: View): Generator<Difference> {
-  const [whole, cut] = [eventsInWords(shown), eventsInWords(anew)]
+  const whole = eventsInWords(shown)
+  const cut = eventsInWords(anew)
   for (const bar of new Set([...whole.keys(), ...cut.keys()])) {
-    const [one, other] = [whole.get(bar), cut.get(bar)]
+    const one = whole.get(bar)
+    const other = cut.get(bar)
     const what = one?.event === other?.event ? 'stability' : 'event'
     if (one?.[what] !== other?.[what]) yield { what, bar, whole: one?.[what] ?? null, cut_off: other?.[what] ?? null }
   }

@@ -102,7 +102,9 @@ export class EventTexts {
     const names = windowNames(view.timeframe).map((name, w) => `${w === 0 ? '' : ','}${JSON.stringify(name)}:`)
     const windows = outcomesAfter(view, unseen)
     for (const [row, event] of unseen.entries()) {
-      let [aftermath, returns, percentiles] = ['"aftermath":{', '},"returns":{', '},"percentiles":{']
+      let aftermath = '"aftermath":{'
+      let returns = '},"returns":{'
+      let percentiles = '},"percentiles":{'
       for (let w = 0; w < names.length; w++) {
         const { ended, performances, unrounded } = windows[w]!
         const code = performances[row]!

@@ -133,7 +133,8 @@ function barOn({ ticker, timeframe, date }: ExplainQuery, { days }: Series, toda
   if (date === undefined) return days.length - 1
   const t = days.findLastIndex(day => day <= date)
   if (t >= 0) return t
-  const [value, allowed] = [formatDay(date), `${formatDay(days[0]!)} to ${formatDay(days.at(-1)!)}`]
+  const value = formatDay(date)
+  const allowed = `${formatDay(days[0]!)} to ${formatDay(days.at(-1)!)}`
   const message = `date ${value} is before the first ${timeframe} bar of ${ticker} (${allowed}).`
   throw new InvalidParameter(message, { param: 'date', value, allowed })
 }

@@ -56,7 +56,8 @@ export async function knownTickers(
 function fromSummary({ entry, marks, stretches, daily, weekly }: TickerSummary, today: Day): BarsAsOf {
   const of = ({ bars, final, events, eventsOnLast }: SeriesSummary): { bars: number; events: number } =>
     final <= today ? { bars, events } : { bars: bars - 1, events: events - eventsOnLast }
-  const [days, weeks] = [of(daily), of(weekly)]
+  const days = of(daily)
+  const weeks = of(weekly)
   const origins = originsOf(entry).map((origin, i) => ({ ...origin, first: stretches[i]![0], last: stretches[i]![1] }))
   return { bars: days.bars, weeks: weeks.bars, events: days.events + weeks.events, marks, origins }
 }

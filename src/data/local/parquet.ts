@@ -217,7 +217,8 @@ function numberBounds(values: Float64Array | Int32Array): Chunk['bounds'] {
 
 /** The smallest and the largest of at least one value. */
 function limitsOf(values: Float64Array | Int32Array): { min: number; max: number } {
-  let [min, max] = [values[0]!, values[0]!]
+  let min = values[0]!
+  let max = values[0]!
   for (let i = 1; i < values.length; i++) {
     const value = values[i]!
     if (value < min) min = value
@@ -272,7 +273,8 @@ function writePacked(values: Int32Array | Uint8Array, from: number, to: number, 
   page.reserve(groups * width + 4)
   const { bytes } = page
   let at = page.length
-  let [buffer, bits] = [0, 0]
+  let buffer = 0
+  let bits = 0
   for (let i = from; i < from + 8 * groups; i++) {
     if (i < to) buffer |= values[i]! << bits
     for (bits += width; bits >= 8; bits -= 8) {

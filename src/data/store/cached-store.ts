@@ -150,11 +150,9 @@ function cachedRecorded(
     const record = series?.fields.get(field)
     if (series === undefined || record === undefined) return null
     if (series.version !== version) {
-      const [stamp, entry, unsettled] = [
-        await store.stamp(ticker, timeframe),
-        await store.ticker(ticker),
-        await store.unsettled(),
-      ]
+      const stamp = await store.stamp(ticker, timeframe)
+      const entry = await store.ticker(ticker)
+      const unsettled = await store.unsettled()
       if (entry === null || stamp !== series.stamp || (await store.version()) !== version) return null
       series.shared = { ...series.shared, entry, unsettled }
       series.version = version

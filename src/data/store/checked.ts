@@ -224,7 +224,8 @@ export function packedEndBefore(
 ): PackedEnd {
   const series = checkedSeries(at, name, found)
   const hashes = hashesIn(series)
-  const [first, own] = [chunkOf(from[name.timeframe]), chunkOf(since[name.timeframe])]
+  const first = chunkOf(from[name.timeframe])
+  const own = chunkOf(since[name.timeframe])
   const of = (part: Part, chunk: number): Buffer[] => {
     const all = rows.filter(row => row.part === part && row.chunk >= chunk)
     const count = Math.max(0, (hashes[part] ?? '').length / HASH - chunk)

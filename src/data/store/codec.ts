@@ -182,7 +182,8 @@ function encodeChunk(
 ): Buffer {
   const there: { record: FieldRecord; event: number; events: number; run: number; runs: number }[] = []
   let text = ''
-  let [allEvents, allRuns] = [0, 0]
+  let allEvents = 0
+  let allRuns = 0
   for (let f = 0; f < records.length; f++) {
     const record = records[f]!
     const event = countUpTo(record.bars, from - 1, next.event[f])
@@ -195,7 +196,8 @@ function encodeChunk(
     while (endOfRuns < record.gaps.length && record.gaps[endOfRuns]! < to) endOfRuns += 2
     // The last may go on in the next chunk.
     next.run[f] = Math.max(run, endOfRuns - 2)
-    const [events, runs] = [end - event, (endOfRuns - run) / 2]
+    const events = end - event
+    const runs = (endOfRuns - run) / 2
     if (events + runs === 0) continue
     there.push({ record, event, events, run, runs })
     text += text === '' ? names[f] : ` ${names[f]}`
@@ -207,7 +209,9 @@ function encodeChunk(
   const chunk = Buffer.from(new ArrayBuffer(ofBytes + 3 * allEvents + Buffer.byteLength(text)))
   const numbers = new Int32Array(chunk.buffer, 0, ofBytes >> 2)
   numbers[0] = there.length
-  let [bar, limit, byte] = [ofBars, ofBars + allEvents, ofBytes]
+  let bar = ofBars
+  let limit = ofBars + allEvents
+  let byte = ofBytes
   for (let i = 0; i < there.length; i++) {
     const { record, event, events, run, runs } = there[i]!
     numbers[1 + 2 * i] = events
@@ -306,7 +310,8 @@ class Decoding {
     const at = { bar: 1 + 2 * fields, run: 1 + 2 * fields + events, byte: 4 * (1 + 2 * fields + events + 2 * runs) }
     const places = this.#placesOf(chunk.toString('latin1', at.byte + 3 * events))
     for (let f = 0; f < fields; f++) {
-      const [own, gaps] = [numbers[1 + 2 * f]!, numbers[2 + 2 * f]!]
+      const own = numbers[1 + 2 * f]!
+      const gaps = numbers[2 + 2 * f]!
       const place = places[f]!
       if (place !== -1) {
         if (this.#next[place]! + own > this.#columns.first[place + 1]!) return false
@@ -373,7 +378,8 @@ class Decoding {
     const { names, first, initialBar, initialBand, bars, bands, flips, stability } = this.#columns
     const tails = new Map<string, FieldTail>()
     for (let f = 0; f < names.length; f++) {
-      const [from, to] = [first[f]!, this.#next[f]!]
+      const from = first[f]!
+      const to = this.#next[f]!
       const gaps = this.#gaps[f]
       tails.set(names[f]!, {
         initialBar: initialBar[f]!,

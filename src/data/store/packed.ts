@@ -85,7 +85,8 @@ function barParts(ticker: string, series: Series, stored: PackedTail | undefined
   const hashes = hashesIn({ chunks: stored?.hashes ?? '{}' })
   const firstOf = (part: Part): number =>
     stored === undefined ? 0 : unchangedChunks(bars, stored.since.daily, stored.daily.bars, hashes[part])
-  const [prices, paid] = [firstOf('prices'), firstOf('unadjusted')]
+  const prices = firstOf('prices')
+  const paid = firstOf('unadjusted')
   const unadjusted = encodeUnadjusted(series, paid)
   return [
     packedPart(name, 'prices', prices, encodePrices(series, prices), hashes),
@@ -99,7 +100,8 @@ function barParts(ticker: string, series: Series, stored: PackedTail | undefined
  * @param hashes of the chunks of a part; a series that has unadjusted prices from now on stores them for all bars
  */
 function unchangedChunks(bars: number, since: number, stored: number, hashes = ''): number {
-  const [before, now] = [storedEnds(stored, hashes.length / HASH), chunkEnds(bars)]
+  const before = storedEnds(stored, hashes.length / HASH)
+  const now = chunkEnds(bars)
   let same = 0
   while (hashes.length > same * HASH && now[same]! <= since && now[same] === before[same]) same++
   return same
@@ -122,7 +124,9 @@ function packedSeries(
   const hashes = hashesIn({ chunks: end?.hashes ?? '{}' })
   const firstOf = (part: Part): number =>
     end === null ? 0 : unchangedChunks(days.length, since, end.bars, hashes[part])
-  const [dates, returns, changes] = [firstOf('calendar'), firstOf('outcomes'), firstOf('events')]
+  const dates = firstOf('calendar')
+  const returns = firstOf('outcomes')
+  const changes = firstOf('events')
   const stored = end === null ? undefined : { chunks: end.outcomes.slice(returns - chunkOf(since)), since }
   const events = encodeEvents(fields, days.length, changes)
   // On most bars no band changes.
@@ -178,7 +182,8 @@ function countsOf(
   bars: number,
 ): Pick<SeriesRow, 'events' | 'eventsOnLast' | 'fields'> {
   const heads: Record<string, [initialBar: number, initialBand: number, events: number]> = {}
-  let [events, eventsOnLast] = [0, 0]
+  let events = 0
+  let eventsOnLast = 0
   for (const name of [...records.keys()].sort()) {
     const record = records.get(name)!
     const own = eventsOf(record)

@@ -128,7 +128,8 @@ function rivalsOf(
   const indices = sharedIndices(calendars, simulations[0]!.strategy.timeframe)
   return simulations.map((simulation, i) => {
     const { days, members } = simulation
-    const [at, barsAYear] = [indices[i]!, barsAYearOf(members, days)]
+    const at = indices[i]!
+    const barsAYear = barsAYearOf(members, days)
     return {
       ...simulation,
       name: names[i]!,
@@ -210,7 +211,8 @@ export function sharpeDifferences(
   return pairs.map(([a, b]) => {
     const figures = { a: names[a]!, b: names[b]!, level: 1 - outside, draws: resamples, block }
     const none = (reason: string) => ({ ...figures, draws: 0, difference: null, low: null, high: null, reason })
-    const [one, other] = [ratios[a]!, ratios[b]!]
+    const one = ratios[a]!
+    const other = ratios[b]!
     if (ratios[a] === null || ratios[b] === null) return none('one of the two has no Sharpe ratio')
     const values = drawn[a]!.map((value, draw) => value - drawn[b]![draw]!)
     const known = values.filter(value => !Number.isNaN(value))
@@ -285,7 +287,8 @@ function signsOfDraws(
       return { own: sharpe(returns, barsAYear, riskFree), resampled }
     })
     return pairs.map(([a, b]) => {
-      const [one, other] = [ratios[a]!, ratios[b]!]
+      const one = ratios[a]!
+      const other = ratios[b]!
       const spread = deviation(one.resampled.map((value, i) => value - other.resampled[i]!))
       if (one.own === null || other.own === null || spread === null) return 0
       const difference = one.own - other.own
@@ -303,7 +306,8 @@ function onCommonDays({ at, strategy }: Rival, equity: Float64Array): Pick<Curve
 
 /** Contribution of each return to the estimate of a Sharpe ratio; it sets the length of the blocks. */
 function influenceOf(returns: Float64Array): Float64Array {
-  const [centre, spread] = [mean(returns)!, deviation(returns)!]
+  const centre = mean(returns)!
+  const spread = deviation(returns)!
   return returns.map(value => {
     const z = (value - centre) / spread
     return z - ((centre / spread) * (z * z - 1)) / 2

@@ -147,7 +147,8 @@ function rollingBeta(
 ): (number | null)[] {
   const found = new Array<number | null>(bars).fill(null)
   for (let end = year; end <= excess.length; end++) {
-    const [own, other] = [excess.subarray(end - year, end), market.subarray(end - year, end)]
+    const own = excess.subarray(end - year, end)
+    const other = market.subarray(end - year, end)
     if (own.every(Number.isFinite) && other.every(Number.isFinite))
       found[shared[end]!] = regression(own, other)?.beta ?? null
   }

@@ -323,9 +323,12 @@ function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], 
 /** Bars of other tickers, or bands of another condition, may begin and end on other days. */
 function ofDays(strategies: readonly Strategy[], found: readonly FullCell[]): Warning {
   const known = found.filter(({ days }) => days.length > 0)
-  const [firsts, lasts] = [known.map(({ days }) => days[0]!), known.map(({ days }) => days.at(-1)!)]
-  const [from, to] = [Math.min(...firsts), Math.max(...firsts)]
-  const [end, last] = [Math.min(...lasts), Math.max(...lasts)]
+  const firsts = known.map(({ days }) => days[0]!)
+  const lasts = known.map(({ days }) => days.at(-1)!)
+  const from = Math.min(...firsts)
+  const to = Math.max(...firsts)
+  const end = Math.min(...lasts)
+  const last = Math.max(...lasts)
   // Where dates end the signals, each run continues until its own trades are closed.
   const isCut = strategies.some(({ entry }) => entry.before !== null)
   const begins = from < to ? [`begin between ${formatDay(from)} and ${formatDay(to)}`] : []

@@ -173,8 +173,10 @@ class Run {
     const waiting = this.#candidates.unfilled.filter(candidate => this.#isFree(candidate)).length
     if (this.#isCut) this.#result.purged += waiting
     else this.#result.pending = waiting
-    const [equity, value] = [this.#result.equity.subarray(0, days), this.#result.value.subarray(0, days)]
-    const [positions, exposure] = [this.#result.positions.subarray(0, days), this.#result.exposure.subarray(0, days)]
+    const equity = this.#result.equity.subarray(0, days)
+    const value = this.#result.value.subarray(0, days)
+    const positions = this.#result.positions.subarray(0, days)
+    const exposure = this.#result.exposure.subarray(0, days)
     return { ...this.#result, days: this.#result.days.subarray(0, days), equity, value, positions, exposure }
   }
 
@@ -215,7 +217,8 @@ class Run {
     const found = this.#signals.subarray(0, n)
     if (this.#order !== null) found.sort(this.#order)
     if (this.#random !== null) shuffleEqual(found, this.#order, this.#random)
-    let [last, first] = [-1, -1]
+    let last = -1
+    let first = -1
     for (let i = 0; i < n; i++) {
       if (this.#isBrief && !this.#isCut && this.#isFull) {
         // Nothing else happens on this day, and nobody counts the signals that are skipped.
@@ -233,7 +236,8 @@ class Run {
 
   #consider(candidate: number): SignalOutcome {
     const { strategy, members } = this.#result
-    const [which, index] = [this.#candidates.memberOf[candidate]!, this.#candidates.signalOf[candidate]!]
+    const which = this.#candidates.memberOf[candidate]!
+    const index = this.#candidates.signalOf[candidate]!
     const ahead = this.#isCut ? this.#follow(candidate) : null
     if (ahead !== null && this.#exitIndex(which, ahead.left) >= this.#part.to) {
       this.#result.purged++
@@ -395,7 +399,8 @@ class Positions {
    * the shares, shorts counted as positive.
    */
   mark(index: number, day: number): { worth: number; gross: number } {
-    let [worth, gross] = [0, 0]
+    let worth = 0
+    let gross = 0
     let remaining = 0
     for (const position of this.#open) {
       if (position.isOver) continue

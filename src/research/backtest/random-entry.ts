@@ -283,7 +283,8 @@ function sharedNets(strategy: Strategy, member: Member, barAt: Int32Array): Floa
 
 /** The trades `shift` days on: those of them that land on a bar that makes a trade. Each counts on the day of its own signal. */
 function spreadOver(drawn: readonly MovableTrades[], days: number, longest: number): (shift: number) => RatioError {
-  const [sums, counts] = [new Float64Array(days), new Float64Array(days)]
+  const sums = new Float64Array(days)
+  const counts = new Float64Array(days)
   return shift => {
     sums.fill(0)
     counts.fill(0)

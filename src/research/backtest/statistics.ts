@@ -190,7 +190,8 @@ export function tradeStatistics(costs: Costs, trades: readonly TradeResult[]): T
   const gains = net.filter(value => value > 0)
   const losses = net.filter(value => value < 0)
   const hit = wilson(gains.length, n)
-  const [average, spread] = [mean(net), deviation(net)]
+  const average = mean(net)
+  const spread = deviation(net)
   const statistics = {
     n,
     wins: gains.length,
@@ -239,7 +240,8 @@ function areEqual(values: readonly number[], average: number): boolean {
 }
 
 function longestRun(net: readonly number[]): number {
-  let [longest, run] = [0, 0]
+  let longest = 0
+  let run = 0
   for (const value of net) {
     run = value < 0 ? run + 1 : 0
     if (run > longest) longest = run
@@ -287,7 +289,8 @@ export function sharedBarsAYear(
 /** Whether a ticker has no bar on many of the days from its first to its last. */
 function isForeign({ prices }: Pick<Member, 'prices'>, days: Int32Array): boolean {
   const own = prices.series.days
-  const [first, last] = [Math.max(own[0]!, days[0]!), Math.min(own.at(-1)!, days.at(-1)!)]
+  const first = Math.max(own[0]!, days[0]!)
+  const last = Math.min(own.at(-1)!, days.at(-1)!)
   const within = (column: Int32Array): number => Math.max(0, countUpTo(column, last) - countBelow(column, first))
   return within(own) < within(days) * (1 - TOLERANCE)
 }
@@ -365,7 +368,8 @@ export function monthlyReturns({ days, equity, strategy }: Simulation): Backtest
   const months: Backtest['months'] = []
   let before = strategy.portfolio.capital
   for (let i = 0; i < days.length; i++) {
-    const [year, month] = [yearOf(days[i]!), monthOf(days[i]!)]
+    const year = yearOf(days[i]!)
+    const month = monthOf(days[i]!)
     const next = i + 1 < days.length ? days[i + 1]! : null
     if (next !== null && yearOf(next) === year && monthOf(next) === month) continue
     months.push({ year, month, return: before > 0 ? equity[i]! / before - 1 : null })

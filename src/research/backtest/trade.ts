@@ -246,7 +246,8 @@ export function takenTrade(
 ): Taken {
   const signal = member.signals.bars[index]!
   const fills = fillsOf(member, strategy, signal, left, bought.shares)
-  const [gross, net] = [grossReturn(fills), netReturn(strategy.costs, fills)]
+  const gross = grossReturn(fills)
+  const net = netReturn(strategy.costs, fills)
   const { side, entry, exit, shares, days } = fills
   const { invested } = bought
   // Property by property, because a spread takes most of the time of a run.

@@ -57,7 +57,8 @@ export function testsTrial(validated: Validated | null, run: RunOptions): TestsT
   const test = validated?.test ?? null
   if (test === null) return null
   const { split, embargo, walk_forward } = run
-  const [first, last] = [test.equity[0]!.date, test.equity.at(-1)!.date]
+  const first = test.equity[0]!.date
+  const last = test.equity.at(-1)!.date
   return { parts: { split, embargo, walk_forward }, first, last, p: test.random_entry.p }
 }
 
@@ -130,7 +131,8 @@ export function trialOf(
   { strategy, days, sharpe, p = null }: StrategyTrial,
   vocabularies: Vocabularies = new Map(),
 ): Trial {
-  const [first, last] = [days[0], days.at(-1)]
+  const first = days[0]
+  const last = days.at(-1)
   const range = first === undefined || last === undefined ? null : [formatDay(first), formatDay(last)]
   const hash = hashOf({ kind: 'strategy', ...tradingRules(strategy, vocabularies), range })
   return {

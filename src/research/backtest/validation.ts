@@ -121,7 +121,8 @@ export function foldsOf(calendar: Int32Array, { split, embargo, walk_forward }: 
   if (walk_forward === null) return null
   refuseOverlap(walk_forward)
   return walkForwardFolds(calendar.length, walk_forward).map((fold, i) => {
-    const [train, test] = [fold.train[0]!, fold.test[0]!]
+    const train = fold.train[0]!
+    const test = fold.test[0]!
     return { name: `${i + 1}`, train: { from: train.from, to: test.from, signalsTo: train.to }, test }
   })
 }
@@ -197,7 +198,8 @@ function together(
     random_entry,
     draws: returns.length === 0 ? null : { n: returns.length, return: pointsOf(Float64Array.from(returns)) },
   }
-  const [total, other] = [statistics.total_return, holding.total_return]
+  const total = statistics.total_return
+  const other = holding.total_return
   const isRuined = curves.some(({ equity }) => equity.some(value => value <= 0))
   return { test, evidence: { ...chance, random_entry, total, holding: other, isRuined, returns } }
 }
@@ -205,7 +207,8 @@ function together(
 /** The days of all tests in one curve; each test continues from the end of the one before. */
 function testCurve(tests: readonly PartRun[], curves: readonly Curve[], held: readonly Curve[]): Tests['equity'] {
   const dates = tests.flatMap(({ simulation }) => Array.from(simulation.days, formatDay))
-  const [equity, holding] = [joined(curves), joined(held)]
+  const equity = joined(curves)
+  const holding = joined(held)
   const { series } = drawdowns(equity)
   return dates.map((date, i) => ({ date, equity: equity[i]!, holding: holding[i]!, drawdown: series[i]! }))
 }
@@ -278,7 +281,8 @@ export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: 
   const returns = returnsOf(curve)
   const why = reasonAgainst(curve, returns)
   if (why !== null) return { draws: 0, block: null, ...NOTHING, fan: [], reason: why }
-  const [n, block] = [returns.length, politisWhite(returns)]
+  const n = returns.length
+  const block = politisWhite(returns)
   const random = Random.stream(new Random(seed).word(), STREAM)
   const dates = Math.min(FAN_DATES, n)
   const bars = Array.from({ length: dates + 1 }, (_, i) => Math.round((i * n) / dates))
@@ -321,7 +325,10 @@ function reasonAgainst({ equity, start }: Curve, returns: Float64Array): string 
 /** Three statistics of a curve of drawn returns that starts at 1, and its values after some bars; the first is 0. */
 function drawnCurve({ barsAYear, riskFree }: Curve, returns: Float64Array, drawn: Int32Array, bars: readonly number[]) {
   const values = new Float64Array(bars.length).fill(1)
-  let [value, high, fall, next] = [1, 1, 0, 1]
+  let value = 1
+  let high = 1
+  let fall = 0
+  let next = 1
   for (let i = 0; i < drawn.length; i++) {
     value *= 1 + returns[drawn[i]!]!
     if (value > high) high = value

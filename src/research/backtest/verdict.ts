@@ -67,7 +67,8 @@ function wordOf(rank: { p: number | null; better_than: number | null } | null): 
 /** Greatest number of closed trades, of any ticker, that do not overlap in time. */
 export function independentTrades(trades: readonly TradeDates[]): number {
   const closed = trades.filter(({ exit }) => exit !== 'open')
-  let [n, end] = [0, '']
+  let n = 0
+  let end = ''
   for (const { entry_date, exit_date } of closed.toSorted((a, b) => (a.exit_date < b.exit_date ? -1 : 1))) {
     if (entry_date < end) continue
     n++

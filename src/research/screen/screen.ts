@@ -86,7 +86,8 @@ export async function screen(local: Local, query: ScreenQuery, { step }: ScreenO
   const tickers = [...new Set(query.tickers)].sort()
   const today = await local.today()
   const found: Onset[] = []
-  let [scanned, stale] = [0, 0]
+  let scanned = 0
+  let stale = 0
   for await (const periods of local.bandPeriods({ tickers, timeframe, fields: [condition], ...(lag && { lag }) })) {
     step?.(() => `screen  ${periods.ticker}  ${scanned} of ${tickers.length} tickers`)
     scanned++

@@ -138,7 +138,8 @@ export function modelledEvents(
 /** The event over the bars 1..h. Null while they have not all elapsed, or where the benchmark has no return. */
 function eventOver({ bar, days, returns, market, model }: ModelledEvent, horizon: number): DatedEvent | null {
   if (model === null || bar + horizon >= days.length) return null
-  const [from, to] = [bar + 1, bar + horizon + 1]
+  const from = bar + 1
+  const to = bar + horizon + 1
   const held = market?.subarray(from, to)
   if (held !== undefined && hasGap(held)) return null
   return {
@@ -288,7 +289,8 @@ function pointOf(
 ): Omit<PathPoint, 'abnormal'> {
   const series = { events: new Float64Array(days), excess: new Float64Array(days) }
   const values = new Float64Array(placed.reduce((sum, { bars }) => sum + bars.length, 0))
-  let [n, base] = [0, 0]
+  let n = 0
+  let base = 0
   for (const { prices, bars, indices, moves } of placed) {
     const others = n
     for (let i = 0; i < bars.length; i++) {
@@ -340,7 +342,8 @@ export function bandPathOf(
   code: number,
 ): EventStudy['band_paths'][number] {
   const length = before + after + 1
-  const [sums, counts] = [new Float64Array(length), new Float64Array(length)]
+  const sums = new Float64Array(length)
+  const counts = new Float64Array(length)
   for (const { prices, byBand } of subjects) {
     const own = movesOf(prices, byBand[code]!, -before, after)
     for (let i = 0; i < length; i++) {

@@ -79,7 +79,10 @@ export function memberBars(
   signals: Int32Array,
   buffer: Float64Array = new Float64Array(eligible.length),
 ): MemberBars {
-  let [n, sum, rises, last] = [0, 0, 0, -1]
+  let n = 0
+  let sum = 0
+  let rises = 0
+  let last = -1
   for (let i = 0; i < eligible.length; i++) {
     const value = forward[eligible[i]!]!
     if (Number.isNaN(value)) continue
@@ -210,7 +213,8 @@ export function ratioOf(units: readonly Unit[], drawn: ArrayLike<number>): numbe
 
 /** Effective number of units of equal size: (Σ n)² / Σ n² (Kish, "Survey sampling", 1965). */
 export function equalUnits(units: readonly Unit[]): number {
-  let [sum, squares] = [0, 0]
+  let sum = 0
+  let squares = 0
   for (const { events } of units) {
     sum += events
     squares += events ** 2
@@ -283,7 +287,8 @@ export function histogram(events: Float64Array, base: readonly Weighted[]): Stud
   const low = columns.reduce((least, column) => Math.min(least, column[0]!), Number.POSITIVE_INFINITY)
   const high = columns.reduce((most, column) => Math.max(most, column.at(-1)!), Number.NEGATIVE_INFINITY)
   if (!(high > low)) return null
-  const [left, right] = [pooledQuantile(base, 0.01) ?? low, pooledQuantile(base, 0.99) ?? high]
+  const left = pooledQuantile(base, 0.01) ?? low
+  const right = pooledQuantile(base, 0.99) ?? high
   const [width, from, to] =
     right > left
       ? [roundUp((right - left) / WANTED), Math.max(low, 2 * left - right), Math.min(high, 2 * right - left)]

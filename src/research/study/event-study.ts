@@ -232,7 +232,9 @@ function trialOf({ tickers, filter }: StudyQuery, range: Range, { window, sharpe
 function* occurrencesOf(subjects: readonly Subject[], horizons: readonly number[]): Generator<Occurrence> {
   const counts = subjects.map(({ signals }) => signals.bars.length)
   const total = sum(counts)
-  const [subjectOf, eventOf, order] = [new Int32Array(total), new Int32Array(total), new Float64Array(total)]
+  const subjectOf = new Int32Array(total)
+  const eventOf = new Int32Array(total)
+  const order = new Float64Array(total)
   let n = 0
   subjects.forEach(({ prices, signals: { bars } }, at) => {
     for (let i = 0; i < bars.length; i++, n++) {

@@ -128,7 +128,8 @@ export function eligibleBars(
   filter: Pick<EventFilter, 'after' | 'before'>,
 ): Int32Array {
   const [first, last] = boundsOf(prices.series.days, filter)
-  const [begin, end] = [Math.max(first, from), Math.min(last, to)]
+  const begin = Math.max(first, from)
+  const end = Math.min(last, to)
   const found = new Int32Array(Math.max(0, end - begin))
   let n = 0
   for (let t = begin; t < end; t++) if (codes[t] !== UNDEFINED) found[n++] = t

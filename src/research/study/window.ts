@@ -276,7 +276,10 @@ function contextBase(
   mean: number | null,
 ): StudyWindow['context_base'] {
   if (mean === null) return null
-  let [n, weights, sum, above] = [0, 0, 0, 0]
+  let n = 0
+  let weights = 0
+  let sum = 0
+  let above = 0
   for (const [i, { bars, returns, events }] of members.entries()) {
     const inContext = subjects[i]!.inContext
     if (inContext === null) return null

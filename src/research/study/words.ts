@@ -234,7 +234,8 @@ function eventsBeyondBars(
   [late, lateMeans]: EventsAndMeaning,
   [early, earlyMeans]: EventsAndMeaning,
 ): string[] {
-  const [first, last] = [days[0], days.at(-1)]
+  const first = days[0]
+  const last = days.at(-1)
   if (first === undefined || last === undefined) return []
   const after = late.filter(day => day > last + CURRENT_DAYS).length
   const before = early.filter(day => day < first).length

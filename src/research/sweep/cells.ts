@@ -160,9 +160,12 @@ export class Resamples {
     const timesOf = (day: number) => drawn.subarray(day * this.#reps, (day + 1) * this.#reps)
     // Two days at a time, because storing the totals takes as long as adding to them.
     for (let i = 0; i < days.length; i += 2) {
-      const [day, next] = [days[i]!, days[i + 1] ?? days[i]!]
-      const [times, more] = [timesOf(day), timesOf(next)]
-      const [num, den] = [excess[day]!, events[day]!]
+      const day = days[i]!
+      const next = days[i + 1] ?? days[i]!
+      const times = timesOf(day)
+      const more = timesOf(next)
+      const num = excess[day]!
+      const den = events[day]!
       const [nextNum, nextDen] = next === day ? [0, 0] : [excess[next]!, events[next]!]
       for (let rep = 0; rep < times.length; rep++) {
         numerators[rep] = numerators[rep]! + times[rep]! * num + more[rep]! * nextNum

@@ -31,15 +31,19 @@ export function baseBarsOf(
   { field, horizon, mask, timeline }: Pick<BaseBars, 'field' | 'horizon' | 'mask' | 'timeline'>,
 ): BaseBars {
   const { length } = tickers
-  const [mean, hit] = [new Float64Array(length), new Float64Array(length)]
-  const [first, last] = [new Int32Array(length), new Int32Array(length)]
+  const mean = new Float64Array(length)
+  const hit = new Float64Array(length)
+  const first = new Int32Array(length)
+  const last = new Int32Array(length)
   const alike = new SharedColumns()
   const days = tickers.map((data, i) => {
     const eligible = eligibleIn(data, field)
     const indices = timeline.indices.get(data)!
     const counts = (bar: number): boolean => mask === null || mask[indices[bar]!] === 1
     const bars = mask === null ? eligible : eligible.filter(counts)
-    let [n, sum, rises] = [0, 0, 0]
+    let n = 0
+    let sum = 0
+    let rises = 0
     for (; n < bars.length; n++) {
       const value = returnAfter(data.prices, bars[n]!, horizon)
       // Windows that have not elapsed come last.
@@ -76,7 +80,8 @@ export function poolOf(base: BaseBars, condition: Condition, from = 0, to = base
   for (let i = from; i < to; i++) most += tickers[i]!.first[field + 1]! - tickers[i]!.first[field]!
   if (most > found.length) found = new Int32Array(2 * most)
   const [members, first]: [number[], number[]] = [[], []]
-  let [n, lost] = [0, 0]
+  let n = 0
+  let lost = 0
   for (let i = from; i < to; i++) {
     const data = tickers[i]!
     const { bars, entered, left, contexts, prices } = data
@@ -166,7 +171,8 @@ export function cellOf(pool: EventPool): { cell: CalendarCell; hit: ShareInterva
   const { timeline, tickers, horizon } = base
   const calendar = unionCalendar([...new Set(members.map(i => base.days[i]!))])
   const onCalendar = indicesIn(calendar, timeline.days)
-  const [events, excess] = [new Float64Array(calendar.length), new Float64Array(calendar.length)]
+  const events = new Float64Array(calendar.length)
+  const excess = new Float64Array(calendar.length)
   const hits = new CalendarShare(calendar.length)
   let sum = 0
   eachEvent(pool, (i, event) => {

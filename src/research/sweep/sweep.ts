@@ -158,7 +158,8 @@ const VALIDATED = `Validation: combinations with a corrected p below ${LEVEL} on
 function warningsOf(found: readonly CellSummary[], query: SweepQuery, tried: Sweep['tried']): Warning[] {
   const lost = found.reduce((sum, { events, sums }) => sum + events - sums.n, 0)
   const grey = tried.tested > 0 ? tried.cells - tried.tested : 0
-  const [cells, isPlain] = [formatInteger(tried.cells), query.adjust === 'none']
+  const cells = formatInteger(tried.cells)
+  const isPlain = query.adjust === 'none'
   return [
     ['nothing', tried.tested === 0 && 'No combination has enough events to be tested.'],
     ['left_out', grey > 0 && `${formatInteger(grey)} of ${cells} combinations have too few events for a p.`],

@@ -206,7 +206,9 @@ function tickerDataOf(
     first[field + 1] = first[field]! + own.bars.length
   })
   const rows = first.at(-1)!
-  const [bars, entered, left] = [new Int32Array(rows), new Uint8Array(rows), new Uint8Array(rows)]
+  const bars = new Int32Array(rows)
+  const entered = new Uint8Array(rows)
+  const left = new Uint8Array(rows)
   signals.forEach((own, field) => {
     bars.set(own.bars, first[field])
     entered.set(own.entered, first[field])

@@ -215,7 +215,8 @@ export async function* runCells(
   }
   const ms = runs.reduce((sum, run) => sum + msOfRun(run), 0)
   const work = { job: 'sweep' as const, data: () => data, tasks, ms, here }
-  let [next, finished] = [0, 0]
+  let next = 0
+  let finished = 0
   for await (const outcomes of inOrder(work, workers)) {
     const { run } = tasks[next++]!
     yield { run, outcomes: outcomes }

@@ -94,7 +94,9 @@ export function tickerBase(
 export function measuredBase(pool: readonly BaseShare[], market: Market): Base {
   const alone = pool.length === 1
   const sums = PERFORMANCES.map(() => 0)
-  let [weights, top, n] = [0, 0, 0]
+  let weights = 0
+  let top = 0
+  let n = 0
   for (const { base, ranked } of pool) {
     const weight = alone ? 1 : ranked
     if (weight === 0 || base.ranked === 0) continue

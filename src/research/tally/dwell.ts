@@ -114,7 +114,8 @@ export class CollectedChanges {
       known.times++
       known.days.push(day)
     } else {
-      const [name, prev_band] = [this.#bands.named(band), this.#bands.named(prev)]
+      const name = this.#bands.named(band)
+      const prev_band = this.#bands.named(prev)
       this.#changes.set(key, {
         band: name!,
         prev_band: prev_band!,
@@ -182,7 +183,9 @@ function barsSoFar({ initial, since, bars }: BandPeriods['present'], day: number
 export function dwell(band: string, stays: readonly BandPeriod[]): Dwell {
   const spells = spellsOf(stays)
   const completed = spells.filter(spell => spell.ended)
-  const [all, known, ended] = [countOf(stays), countOf(spells), countOf(completed)]
+  const all = countOf(stays)
+  const known = countOf(spells)
+  const ended = countOf(completed)
   const steps = kaplanMeier(spells)
   const effects = designEffects(
     stays,
@@ -239,7 +242,8 @@ class Daily {
 
 /** First and last day; null where one has no days. */
 function spanOf(counted: readonly { days?: readonly number[] }[]): { first: number; last: number } | null {
-  let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  let first = Number.POSITIVE_INFINITY
+  let last = Number.NEGATIVE_INFINITY
   for (const { days } of counted) {
     if (days === undefined) return null
     for (const day of days) [first, last] = [Math.min(first, day), Math.max(last, day)]
@@ -251,7 +255,8 @@ function spanOf(counted: readonly { days?: readonly number[] }[]): { first: numb
 function designEffects(stays: readonly BandPeriod[], lengths: readonly number[]): number[] {
   const span = spanOf(stays)
   if (span === null) return lengths.map(() => 1)
-  const [longer, all] = [new Daily(span), new Daily(span)]
+  const longer = new Daily(span)
+  const all = new Daily(span)
   const ascending = stays.filter(({ bars }) => bars !== null).sort((a, b) => a.bars! - b.bars!)
   let n = 0
   for (const { days } of ascending) {
@@ -278,7 +283,8 @@ function designEffects(stays: readonly BandPeriod[], lengths: readonly number[])
 export function shareAmong(changes: readonly Change[], all: readonly Change[]): ShareInterval | null {
   const span = spanOf(all)
   if (span === null) return null
-  const [held, events] = [new Daily(span), new Daily(span)]
+  const held = new Daily(span)
+  const events = new Daily(span)
   for (const { days } of changes) held.add(days!)
   for (const { days } of all) events.add(days!)
   return dailyShare(held.counts, events.counts, MONTH)

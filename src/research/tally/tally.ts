@@ -239,7 +239,8 @@ function sharesOf(
   const { calendar, indices } = onCommonCalendar(
     counting.map(({ source: { days } }, m) => days.subarray(0, bases[m]?.returns.length)),
   )
-  const [hits, tops] = [new CalendarShare(calendar.length), new CalendarShare(calendar.length)]
+  const hits = new CalendarShare(calendar.length)
+  const tops = new CalendarShare(calendar.length)
   let isPriced = true
   counting.forEach(({ source, rows }, m) => {
     const { ended, performances, returns } = source
@@ -267,9 +268,13 @@ function counted(members: readonly Member[], timeframe: Timeframe, w: number) {
   const most = members.reduce((most, { rows }) => Math.max(most, rows.length), 0)
   const counts = PERFORMANCES.map(() => 0)
   // One buffer for the returns of all members and one for the bars of each: a market has thousands of members.
-  const [returns, bars] = [new Float64Array(events), new Int32Array(most)]
+  const returns = new Float64Array(events)
+  const bars = new Int32Array(most)
   const parts: Omit<BaseShare, 'base'>[] = []
-  let [ended, ranked, returned, overlapping] = [0, 0, 0, 0]
+  let ended = 0
+  let ranked = 0
+  let returned = 0
+  let overlapping = 0
   for (const { source, rows } of members) {
     const { ended: hasEnded, performances, returns: own } = source
     const part = { ranked: 0, ended: 0 }

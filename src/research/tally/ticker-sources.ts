@@ -121,7 +121,8 @@ function barsSinceFirst({ days }: History, whole: History): Int32Array {
  * each. Holidays are unknown, so a window may cover slightly fewer days than bars.
  */
 function workdays(events: Int32Array, timeframe: Timeframe): Int32Array {
-  const [first, last] = [events[0], events.at(-1)]
+  const first = events[0]
+  const last = events.at(-1)
   if (first === undefined || last === undefined) return events
   const has = new Set(events)
   const days: number[] = []

@@ -56,7 +56,8 @@ type Bounds = Pick<EventFilter, 'after' | 'before'>
 function datesOf(year: number | null, { after, before }: Bounds): Bounds {
   if (year === null) return { after, before }
   const text = (number: number): string => String(number).padStart(4, '0')
-  const [begin, end] = [`${text(year - 1)}-12-31`, `${text(year + 1)}-01-01`]
+  const begin = `${text(year - 1)}-12-31`
+  const end = `${text(year + 1)}-01-01`
   return {
     after: after !== null && after > begin ? after : begin,
     before: before !== null && before < end ? before : end,

@@ -27,7 +27,8 @@ export async function copyAccounts(from: Accounts, to: Accounts, { replace = fal
       sentence`${location} has accounts; copy to where there are none, or put them in the place of those (${parameter('replace')}).`,
     )
   const rows = await to.replaceBooks(async (put, look) => {
-    const [sent, there] = [new Digest(), new Digest()]
+    const sent = new Digest()
+    const there = new Digest()
     await from.readBooks(async (book, rows) => {
       sent.add(book, rows)
       await put(book, rows)

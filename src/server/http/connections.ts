@@ -88,7 +88,8 @@ export class Connections {
   #add(socket: Socket): void {
     // The caller hung up before it sent anything.
     if (socket.remoteAddress === undefined) return void socket.destroy()
-    const [ends, address] = [endsOf(socket), networkOf(socket.remoteAddress)]
+    const ends = endsOf(socket)
+    const address = networkOf(socket.remoteAddress)
     const connection = { socket, ends, address, working: 0, requests: 0, known: false }
     // The caller hung up and reused the port, and the end of the old connection is reported later.
     const old = this.#all.get(ends)

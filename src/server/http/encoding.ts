@@ -67,7 +67,8 @@ export async function encoded(answer: Outgoing, accepted: string | undefined): P
 /** The coding that an `Accept-Encoding` prefers, the denser of equals; null: none supported. */
 export function codingOf(accepted: string): Coding | null {
   const weights = new Map(accepted.toLowerCase().split(',').map(weighed))
-  const [br, gzip] = [weights.get('br') ?? 0, weights.get('gzip') ?? 0]
+  const br = weights.get('br') ?? 0
+  const gzip = weights.get('gzip') ?? 0
   if (br > 0 && br >= gzip) return 'br'
   return gzip > 0 ? 'gzip' : null
 }

@@ -85,7 +85,10 @@ function barsOf(
   const first = start === undefined ? START : parseDay(start)!
   const days = Int32Array.from(bars, (_, t) => first + t * every)
   const column = (place: 0 | 1 | 2 | 3): Float64Array => Float64Array.from(bars, bar => bar[place])
-  const [open, high, low, close] = [column(0), column(1), column(2), column(3)]
+  const open = column(0)
+  const high = column(1)
+  const low = column(2)
+  const close = column(3)
   const volume = new Float64Array(bars.length).fill(1)
   return pricesFrom(
     ticker,
@@ -108,6 +111,7 @@ function statesOf(ticker: string, field: string, { bars, bands }: MadeTicker): S
 export function quantileOf(values: readonly number[], p: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   const place = p * (sorted.length - 1)
-  const [low, high] = [sorted[Math.floor(place)]!, sorted[Math.ceil(place)]!]
+  const low = sorted[Math.floor(place)]!
+  const high = sorted[Math.ceil(place)]!
   return low + (high - low) * (place - Math.floor(place))
 }

@@ -115,7 +115,8 @@ export async function expectSameOfCutData(
         return { ticker, series: head(series, series.days.filter(one => one <= day).length) }
       }),
     )
-    const [then, alone] = [new Local(store, null, day), new Local(cut, null, day)]
+    const then = new Local(store, null, day)
+    const alone = new Local(cut, null, day)
     for (let seed = 1; seed <= draws(100); seed++) {
       const strategy = randomStrategy(new Random(new Random(seed).word()))
       const found = await backtest(then, strategy, PLAIN)

@@ -38,7 +38,8 @@ const one = <Item>(items: readonly Item[], random: Random): Item => items[Math.f
 /** A word with one letter missing, doubled, changed or exchanged. */
 function misspelt(word: string, random: Random): string {
   const at = 1 + Math.floor(random() * (word.length - 1))
-  const [a, b] = [word.slice(0, at), word.slice(at)]
+  const a = word.slice(0, at)
+  const b = word.slice(at)
   const ways = [
     a + b.slice(1),
     `${a}${b.charAt(0)}${b}`,
@@ -89,7 +90,8 @@ export const SLIPS: Readonly<Record<string, Slip>> = {
     return words.with(at, words[at + 1]!).with(at + 1, words[at]!)
   },
   'ticker and field exchanged': words => {
-    const [ticker, field] = [words.findIndex(isTicker), words.findIndex(isField)]
+    const ticker = words.findIndex(isTicker)
+    const field = words.findIndex(isField)
     return ticker < 0 || field < 0 ? null : words.with(ticker, words[field]!).with(field, words[ticker]!)
   },
   'no ticker': words => (words.some(isTicker) ? words.filter(word => !isTicker(word)) : null),

@@ -168,7 +168,8 @@ describe('single grades', () => {
   })
 
   it('are in order of their dates, whatever order they are given in', () => {
-    const [first, second] = [grade('2018-01-01', 'A', 'Buy'), grade('2018-01-05', 'A', 'Sell')]
+    const first = grade('2018-01-01', 'A', 'Buy')
+    const second = grade('2018-01-05', 'A', 'Sell')
     expect(made(second, first)).toEqual(made(first, second))
   })
 

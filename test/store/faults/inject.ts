@@ -8,7 +8,8 @@ export function faultsIn(folder: string): { below: string; control: string; env:
   const made = spawnSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, 'test/store/faults/faults.c', '-ldl'])
   if (process.platform !== 'linux' || made.status !== 0)
     return `no library can be compiled here that lets calls fail: ${made.error?.message ?? made.stderr}`
-  const [control, below] = [join(folder, 'control'), join(folder, 'files')]
+  const control = join(folder, 'control')
+  const below = join(folder, 'files')
   writeFileSync(control, Buffer.alloc(28))
   mkdirSync(below)
   const env = { ...process.env, LD_PRELOAD: library, FAULTS_CONTROL: control, FAULTS_BELOW: join(below, 'at') }

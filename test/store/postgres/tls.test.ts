@@ -20,7 +20,8 @@ describePostgres('a database of PostgreSQL with a certificate', () => {
 
   /** A key and a certificate of a name that a root has signed, for some names of hosts. */
   const certified = (name: string, root: string, { days = 30, hosts = '' } = {}): void => {
-    const [asked, rules] = [file(`${name}.csr`), file(`${name}.ext`)]
+    const asked = file(`${name}.csr`)
+    const rules = file(`${name}.ext`)
     openssl(...ASKED, ...named(name), '-out', asked)
     writeFileSync(rules, hosts === '' ? '' : `subjectAltName=${hosts}\n`)
     const by = ['-CA', file(`${root}.crt`), '-CAkey', file(`${root}.key`), '-CAcreateserial', '-days', `${days}`]

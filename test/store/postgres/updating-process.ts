@@ -21,7 +21,9 @@ const [url = '', name = '', release = '', first = '', at = ''] = process.argv.sl
 type ChargeAll = (charges: readonly Charge[]) => Promise<Charged[]>
 
 /** The numbers of the accounts: alice, bob and carol. */
-const [ALICE, BOB, CAROL] = [1, 2, 3]
+const ALICE = 1
+const BOB = 2
+const CAROL = 3
 
 async function main(): Promise<void> {
   const charge = functionOf(Number(release) as Release) === CHARGE_FUNCTION ? await ofThis() : await ofAnother()

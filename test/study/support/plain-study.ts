@@ -48,7 +48,8 @@ export function plainShift(tickers: readonly PlainTicker[], h: number): { shifts
       placed.flatMap(({ excess, indices }) => indices.flatMap(place => excess.get(calendar[(place + k) % N]!) ?? [])),
     )
   const own = meanAt(0)
-  let [shifts, exceeding] = [0, 0]
+  let shifts = 0
+  let exceeding = 0
   for (let k = h; k <= N - h; k++) {
     shifts++
     if (Math.abs(meanAt(k)) >= Math.abs(own) - 1e-15) exceeding++

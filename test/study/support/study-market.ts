@@ -52,7 +52,8 @@ function conditionStates(
   states: (ticker: string, field: string, timeframe: Timeframe) => States,
 ): States {
   const columnOf = ({ ticker, timeframe, field }: Subject): Column => {
-    const [whose, when] = [ticker ?? head.ticker, timeframe ?? head.timeframe]
+    const whose = ticker ?? head.ticker
+    const when = timeframe ?? head.timeframe
     const { days, known } = bars(whose, when).series
     const { bands, codes } = states(whose, field, when)
     return { days, known, bands, codes, transitions: transitions(codes) }

@@ -257,7 +257,8 @@ class Simulation {
     while (left.length > 0) {
       let best = 0
       for (let i = 1; i < left.length; i++) {
-        const [mine, yours] = [this.rankAt(left[i]!), this.rankAt(left[best]!)]
+        const mine = this.rankAt(left[i]!)
+        const yours = this.rankAt(left[best]!)
         if (mine !== null && (yours === null || mine > yours)) best = i
       }
       ordered.push(...left.splice(best, 1))
@@ -392,7 +393,8 @@ class Simulation {
     const { costs, side } = this.strategy
     const c = (costs.bps + costs.slippage_bps) / 10_000
     const fixed = costs.fixed / p.shares
-    const [entry, exit] = [p.entryPrice, p.exitPrice]
+    const entry = p.entryPrice
+    const exit = p.exitPrice
     if (side === 'long') {
       p.gross = exit / entry - 1
       p.net = (exit * (1 - c) - costs.per_share - fixed) / (entry * (1 + c) + costs.per_share + fixed) - 1

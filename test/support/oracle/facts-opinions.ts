@@ -109,7 +109,8 @@ export function insiderActivityZone({ insiders }: Facts, date: number): string |
   if (trades.length === 0) return 'no_activity'
   const worth = (side: 'buy' | 'sell'): number =>
     trades.filter(trade => trade.side === side).reduce((sum, trade) => sum + (trade.value ?? 0), 0)
-  const [bought, sold] = [worth('buy'), worth('sell')]
+  const bought = worth('buy')
+  const sold = worth('sell')
   if (bought === 0 && sold === 0) return null
   const r = (bought - sold) / (bought + sold)
   const { buyers, sellers } = netted(trades)

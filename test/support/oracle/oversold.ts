@@ -208,7 +208,8 @@ const ordered = ({ worked, t }: Observed): number => Math.round(worked.rsi[t]! *
 function order(a: Observed, b: Observed, by: string): number {
   if (by === 'days_oversold') return b.days - a.days
   if (by === 'condition_percentile') {
-    const [x, y] = [a.worked.rsiRanks[a.t]!, b.worked.rsiRanks[b.t]!]
+    const x = a.worked.rsiRanks[a.t]!
+    const y = b.worked.rsiRanks[b.t]!
     if (x === null || y === null) return Number(x === null) - Number(y === null)
     return (2 * x.less + x.equal) * y.n - (2 * y.less + y.equal) * x.n
   }

@@ -189,7 +189,8 @@ function equityOf(charts: readonly PriceChart[], trades: readonly Trade[], dates
       positions[i + 1]!++
     }
   }
-  let [value, highest] = [1, 1]
+  let value = 1
+  let highest = 1
   return dates.map((date, i) => {
     value *= 1 + changes[i]!
     highest = Math.max(highest, value)
@@ -227,7 +228,8 @@ function yearsOf(dates: readonly string[], equity: readonly number[]): Year[] {
 function equityStatistics(equity: readonly number[]): EquityStatistics {
   const none = equity.length < 2
   const value = (some: number): number | null => (none ? null : some)
-  let [highest, depth] = [0, 0]
+  let highest = 0
+  let depth = 0
   for (const point of equity) {
     highest = Math.max(highest, point)
     depth = Math.min(depth, point / highest - 1)

@@ -31,7 +31,8 @@ export function madePrices({
 }: MadeOptions = {}): PriceChart {
   const random = new Random(seed)
   const close: number[] = []
-  let [price, average] = [100, 100]
+  let price = 100
+  let average = 100
   const codes: number[] = []
   for (let bar = 0; bar < bars; bar++) {
     price *= Math.exp(0.0005 + 0.014 * random.normal())

@@ -182,7 +182,8 @@ function aftermathOf(returns: readonly number[], base: readonly number[]): NonNu
     for (const value of values) found[cuts.filter(cut => value > cut).length]!++
     return found
   }
-  const [own, any] = [counts(returns), counts(base)]
+  const own = counts(returns)
+  const any = counts(base)
   return {
     counts: own,
     base: any,

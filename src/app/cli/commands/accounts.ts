@@ -308,7 +308,9 @@ async function showUsage(context: Context, args: Args): Promise<void> {
     }),
   )
   const rows = accounts.flatMap(({ account, days }) => days.map(day => ({ account, ...day })))
-  const [total, first, last] = [sums(rows), dateOf(from), dateOf(now)]
+  const total = sums(rows)
+  const first = dateOf(from)
+  const last = dateOf(now)
   const document = { schema: 'bands.usage/1', from: first, to: last, ...total, accounts }
   const shown = [column('account'), column('date'), column('credits', 'count'), column('requests', 'count')]
   const notes = [`${count(total.credits, 'credit')} in ${count(total.requests, 'request')}, ${first} to ${last}`]

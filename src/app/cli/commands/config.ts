@@ -124,7 +124,9 @@ async function set(context: Context, key: ConfigKey, words: readonly string[]): 
 /** The whole path, because runs begin in different folders. Throws InvalidParameter for a path that cannot be a database. */
 async function databaseFile(text: string): Promise<string> {
   const named = fileValue('db', text)
-  const [path, param, allowed] = [resolve(named), 'db', 'the path of a file']
+  const path = resolve(named)
+  const param = 'db'
+  const allowed = 'the path of a file'
   if (text.trim() === '') throw invalid('not_allowed', { param, value: text, allowed })
   const found = await stat(path).catch(() => null)
   if (found?.isDirectory() !== true) return path
@@ -256,7 +258,8 @@ const login: Command = {
     if (provider !== undefined) return providerLogin(context, provider)
     const { credits, ...login } = await loggedIn(context)
     const { profile, url, tier, key } = login
-    const [limit, remaining] = [credits?.day?.limit ?? null, credits?.day?.remaining ?? null]
+    const limit = credits?.day?.limit ?? null
+    const remaining = credits?.day?.remaining ?? null
     const plan = tier === null ? '' : `, tier ${tier}`
     const left = remaining === null ? '' : `, ${whole(remaining)} of ${whole(limit ?? 0)} credits left today`
     const row = { schema: 'bands.login/1', ...login, credits_limit: limit, credits_remaining: remaining }

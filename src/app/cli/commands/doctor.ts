@@ -48,7 +48,8 @@ const doctorCommand: Command = {
 /** `1 of 13 checks failed: database; 2 warnings` */
 function verdictOf(checks: Diagnosis['checks']): string {
   const named = (outcome: string): string[] => checks.filter(check => check.outcome === outcome).map(({ name }) => name)
-  const [failed, warned] = [named('fail'), named('warn')]
+  const failed = named('fail')
+  const warned = named('warn')
   const warnings = warned.length === 0 ? '' : `${count(warned.length, 'warning')}: ${warned.join(', ')}`
   if (failed.length === 0)
     return warnings === '' ? `All ${checks.length} checks passed.` : `No check failed; ${warnings}.`
@@ -123,7 +124,9 @@ async function environmentChecks(context: Context): Promise<Check[]> {
   const { env } = context.world
   // These are about the database here, which is examined as well.
   const { db: _db, tier: _tier, as_of: _asOf, ...from } = config.from
-  const [path, keysPath, listsPath] = [configPath(env), credentialsPath(env), filesOf({ db: config.db, env }).lists]
+  const path = configPath(env)
+  const keysPath = credentialsPath(env)
+  const listsPath = filesOf({ db: config.db, env }).lists
   return [
     await checked('settings', `mend ${path}, or remove it`, async () => {
       const names = [...(await readConfigFile(env)).profiles.keys()]

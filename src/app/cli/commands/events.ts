@@ -90,7 +90,8 @@ async function page(context: Context, query: EventsQuery): Promise<number> {
 }
 
 async function shown(context: Context, args: Args, query: EventsQuery): Promise<number> {
-  const [wide, returns] = [args.flag('wide'), args.flag('returns')]
+  const wide = args.flag('wide')
+  const returns = args.flag('returns')
   const { describeEvents } = await import('../../present/events.js')
   const source = await context.bands()
   const found = await source.newest(query)

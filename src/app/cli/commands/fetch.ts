@@ -199,12 +199,14 @@ const providers: Command = {
     'providers.yaml in the configuration folder (bands config) may have vendors of your own; docs/get-data.md describes its rows.',
   ],
   async run(context, args) {
-    const [name, file] = [args.argument(0), args.argument(1)]
+    const name = args.argument(0)
+    const file = args.argument(1)
     if (name === 'check') return check(context, file ?? providersPath(context.world.env))
     if (file !== undefined)
       throw wrong('name', 'a second word is only for check: bands providers check FILE.', { value: file })
     const path = providersPath(context.world.env)
-    const [all, own] = [await allProviders(path), (await ownProviders(path)).map(one => one.name)]
+    const all = await allProviders(path)
+    const own = (await ownProviders(path)).map(one => one.name)
     const known = async (one: Provider): Promise<KnownProvider> => ({
       ...one,
       has_key: (await keyOf(context, one)) !== null,

@@ -31,7 +31,8 @@ const create: Command = {
     const named = args.text('name')
     const name = named === undefined ? undefined : nameValue('name', named)
     const now = context.world.now()
-    const [created, expires] = [now.toISOString(), expiryValue(args, now)]
+    const created = now.toISOString()
+    const expires = expiryValue(args, now)
     const { key, identity, hash } = makeKey()
     const accounts = await accountsFor(context, args)
     const { id } = await accounts.account(account)
@@ -99,13 +100,15 @@ const roll: Command = {
     const identity = identityValue(args)
     const grace = graceValue(args.text('grace') ?? '1d')
     const now = context.world.now()
-    const [created, wanted] = [now.toISOString(), expiryValue(args, now)]
+    const created = now.toISOString()
+    const wanted = expiryValue(args, now)
     const { key, ...made } = makeKey()
     const accounts = await accountsFor(context, args)
     const { name = '', expires = null } = (await accounts.key(identity)) ?? {}
     const until = new Date(now.getTime() + grace).toISOString()
     await accounts.roll(identity, { ...made, name, created, expires: wanted ?? expires }, until)
-    const [entry, old] = [(await accounts.key(made.identity))!, (await accounts.key(identity))!]
+    const entry = (await accounts.key(made.identity))!
+    const old = (await accounts.key(identity))!
     await showNewKey(context, key, entry, old)
     const left = Date.parse(old.expires!) - now.getTime()
     const end = left <= 0 ? 'counts no more' : `counts until ${minute(old.expires)} UTC, ${duration(left)} from now`
@@ -138,7 +141,8 @@ async function showNewKey(context: Context, key: string, entry: KeyEntry, replac
   const { account, tier, name } = row
   const replaces = replaced === null ? null : { identity: replaced.identity, expires: replaced.expires }
   const until = row.expires === null ? 'counts until it is revoked' : `counts until ${minute(row.expires)}`
-  const [document, columns] = [{ schema: 'bands.key/1', ...row, replaces }, Object.keys(row)]
+  const document = { schema: 'bands.key/1', ...row, replaces }
+  const columns = Object.keys(row)
   await context.show({
     ...describeList(document, [row], [column('key'), column('identity')], { columns }),
     // A key that is cut is no key, so on a terminal it is a line of its own, however narrow that is.

@@ -39,7 +39,8 @@ const INDENT = 4
 /** The text of a page, drawn here because some machines have no man: it has only the requests that the build writes. */
 function drawn(page: string, width: number): string {
   let isLiteral = false
-  let [indent, term] = [INDENT, false]
+  let indent = INDENT
+  let term = false
   const lines = page.split('\n').flatMap(line => {
     const [request = '', ...words] = line.split(' ')
     const rest = plain(words.join(' '))

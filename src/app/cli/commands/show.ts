@@ -150,7 +150,9 @@ const explainCommand: Command = {
 
 /** If a condition replaces the field, the date comes next. */
 function placeAndDate(args: Args): { ticker: string; field?: string; date?: string | undefined } {
-  const [ticker, second, third] = [args.argument(0)!, args.argument(1), args.argument(2)]
+  const ticker = args.argument(0)!
+  const second = args.argument(1)
+  const third = args.argument(2)
   const isDate = args.text('when') !== undefined && third === undefined && /^\d/.test(second ?? '')
   return isDate ? { ticker, date: second } : { ...targetOf(args, 'explain'), date: third }
 }

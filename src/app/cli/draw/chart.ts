@@ -323,7 +323,8 @@ function mark(events: number): string {
 
 /** The first and last date below their columns, and the middle one if there is room. */
 function dates(bars: readonly TimelineBar[], width: number): string {
-  const [first, last] = [bars[0]!.date, bars.at(-1)!.date]
+  const first = bars[0]!.date
+  const last = bars.at(-1)!.date
   if (width < last.length) return ''
   if (bars.length === 1) return first
   if (width < first.length + 2 + last.length) return last.padStart(width)

@@ -194,7 +194,8 @@ const NUMBERS: Readonly<Record<Kind, (value: number) => string>> = {
 
 /** `-1.2 to +4.5%`, `27-65%`, `12 (1.4)`, `+++ +12.0%`, `B oversold`. */
 function pairText(kind: Kind, [first, second]: readonly [Value, Value], style: Drawn): string {
-  const [one, two] = [valueText(kind, first, style), valueText(kind, second, style)]
+  const one = valueText(kind, first, style)
+  const two = valueText(kind, second, style)
   if (kind === 'lettered') return style.words ? two : `${one} ${two}`
   if (kind === 'performance') return `${one} ${two}`
   if (kind === 'lifted') return `${one}${second === null ? '' : ` (${valueText('tenth', second, style)})`}`
@@ -235,7 +236,8 @@ function drawnChart(chart: Chart, screen: Screen): string[] {
 }
 
 function barsBeneath({ x: { values } }: Chart): { at: number; text: string }[] {
-  const [first, last] = [values[0]!, values.at(-1)!]
+  const first = values[0]!
+  const last = values.at(-1)!
   const bars = [...new Set([first, 0, Math.round(last / 2), last])].filter(bar => bar >= first)
   return bars.map(bar => ({ at: (bar - first) / (last - first), text: bar > 0 ? `+${bar}` : String(bar) }))
 }
@@ -254,7 +256,8 @@ function drawnBars({ bars }: Chart, { width, unicode }: Screen): string[] {
   const [{ edges, counts }, ...others] = bars as [Chart['bars'][number], ...Chart['bars']]
   const each = Math.ceil(counts.length / MOST_CLASSES)
   const classes = Array.from({ length: Math.ceil(counts.length / each) }, (_, i) => {
-    const [first, end] = [i * each, Math.min((i + 1) * each, counts.length)]
+    const first = i * each
+    const end = Math.min((i + 1) * each, counts.length)
     const n = sum(counts.slice(first, end))
     const shares = [counts, ...others.map(other => other.counts)].map(all => {
       const total = sum(all)

@@ -43,7 +43,8 @@ export class CaseBox {
 
   /** Shows the case with the nearest end, or else one that holds x. @param distance of a point, null: too far */
   showAt(x: number, distance: (point: readonly [number, number]) => number | null): void {
-    let [nearest, least] = [-1, Number.POSITIVE_INFINITY]
+    let nearest = -1
+    let least = Number.POSITIVE_INFINITY
     this.#cases.of.forEach(({ from, to }, i) => {
       for (const point of [from, to]) {
         const far = distance(point)

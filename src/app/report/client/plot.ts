@@ -112,7 +112,8 @@ export class Plot {
     const { unit } = this.#chart.x
     const isWhole = extent === this.#full
     this.#shown = extent
-    const [from, to] = [valueText(unit, extent.from), valueText(unit, extent.to)]
+    const from = valueText(unit, extent.from)
+    const to = valueText(unit, extent.to)
     // A button that vanishes must not take the focus with it.
     if (isWhole && document.activeElement === this.#reset) this.#place.focus()
     this.#reset.hidden = isWhole
@@ -185,12 +186,14 @@ export class Plot {
     /** The x value under the pointer. */
     const valueAt = (event: MouseEvent): number => {
       const { from, to } = this.#shown
-      const [left, right] = [this.#x.place(from), this.#x.place(to)]
+      const left = this.#x.place(from)
+      const right = this.#x.place(to)
       const inside = Math.min(Math.max(event.clientX - place.getBoundingClientRect().left, left), right)
       return from + ((inside - left) / (right - left)) * (to - from)
     }
     const select = (from: number, to: number): void => {
-      const [left, right] = [this.#x.place(Math.min(from, to)), this.#x.place(Math.max(from, to))]
+      const left = this.#x.place(Math.min(from, to))
+      const right = this.#x.place(Math.max(from, to))
       this.#selection.hidden = right - left < LEAST_DRAG
       Object.assign(this.#selection.style, { left: `${left}px`, width: `${right - left}px` })
     }

@@ -102,7 +102,8 @@ export class PriceChart {
   /** Shows more bars, or fewer for less than 1. */
   zoom(times: number): void {
     const { from, to } = this.#range
-    const [middle, half] = [(from + to) / 2, ((to - from) / 2) * times]
+    const middle = (from + to) / 2
+    const half = ((to - from) / 2) * times
     this.#chart.timeScale().setVisibleLogicalRange({ from: middle - half, to: middle + half })
   }
 

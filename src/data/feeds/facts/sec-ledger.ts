@@ -239,7 +239,8 @@ function contradicted(item: Item, filing: readonly Item[]): boolean {
   if (item.figure !== 'diluted') return false
   const stated = (figure: Figure) =>
     filing.find(other => other.figure === figure && other.term === item.term && other.end === item.end)?.value
-  const [eps, income] = [stated('eps'), stated('income')]
+  const eps = stated('eps')
+  const income = stated('income')
   if (eps === undefined || income === undefined || Math.abs(eps) < 0.01 || income === 0) return item.value <= 0
   const times = item.value / Math.abs(income / eps)
   return times < 0.2 || times > 5
@@ -322,8 +323,10 @@ function ratioOfCounts(then: number, now: number): number | null {
 /** Earnings per share are rounded to cents, so their ratio is a range; a split's ratio is a simple fraction. */
 function ratioOfEarnings(then: number, now: number): number | null {
   if (then * now <= 0) return null
-  const [old, fresh] = [Math.abs(then), Math.abs(now)]
-  const [low, high] = [(old - 0.005) / (fresh + 0.005), (old + 0.005) / (fresh - 0.005)]
+  const old = Math.abs(then)
+  const fresh = Math.abs(now)
+  const low = (old - 0.005) / (fresh + 0.005)
+  const high = (old + 0.005) / (fresh - 0.005)
   if (!(low > 0) || !(high / low < 1.3)) return null
   if (low <= 1 && high >= 1) return 1
   return isSimple(low, high) || isSimple(1 / high, 1 / low) ? old / fresh : null

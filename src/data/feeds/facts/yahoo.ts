@@ -328,7 +328,8 @@ function seriesRefusal(hasBalances: boolean): string {
 }
 
 function tooEarly(known: Day, end: Day): InvalidParameter {
-  const [value, allowed] = [formatDay(known), `a day after ${formatDay(end)}, the end of the latest quarter`]
+  const value = formatDay(known)
+  const allowed = `a day after ${formatDay(end)}, the end of the latest quarter`
   return wrong('known', `known ${value} is before the end of a quarter in the document (${formatDay(end)}).`, {
     value,
     allowed,

@@ -188,7 +188,8 @@ function storeIn(db: Session, unpublished?: { file: NewFile; lock: Connection })
     },
     async summaries() {
       return db.reading(() => {
-        const [daily, weekly] = [allSeries(db, 'daily'), allSeries(db, 'weekly')]
+        const daily = allSeries(db, 'daily')
+        const weekly = allSeries(db, 'weekly')
         return entryRows(db).map((row, i) => ({
           entry: entryOf(row),
           ...marksIn(daily[i]!),

@@ -89,7 +89,8 @@ function putSeriesRow(db: Session, { id, ticker }: Numbered, timeframe: Timefram
 /** Replaces the row with that key. @returns its unchanged number */
 function put(db: Session, table: string, key: string, row: ColumnValues): { id: number } {
   const names = Object.keys(row)
-  const [values, changed] = [names.map(() => '?'), names.map(name => `${name} = excluded.${name}`)]
+  const values = names.map(() => '?')
+  const changed = names.map(name => `${name} = excluded.${name}`)
   const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${values.join(', ')})
     ON CONFLICT (${key}) DO UPDATE SET ${changed.join(', ')} RETURNING rowid AS id`
   return db.get<{ id: number }>(sql, ...Object.values(row))!

@@ -382,7 +382,8 @@ async function insertKey({ query }: Queries, account: number, key: NewKey, besid
   // One at a time an account, so that of two of one name the second finds the first.
   await query('SELECT FROM bands_accounts.accounts WHERE id = $1 FOR UPDATE', [account])
   checkKeyName(await query<KeyRow>(`${KEYS} WHERE a.id = $1 AND k.name = $2`, [account, key.name]), key, besides)
-  const [made, expires] = [Date.parse(key.created), key.expires === null ? null : Date.parse(key.expires)]
+  const made = Date.parse(key.created)
+  const expires = key.expires === null ? null : Date.parse(key.expires)
   await query(INTO_KEYS, [account, key.identity, key.hash.toString('hex'), key.name, made, expires])
 }
 

@@ -22,7 +22,9 @@ export interface Address {
 }
 
 /** One who imports keeps a connection, and reads by another. */
-const [FEWEST, USUAL, MOST] = [2, 4, 100]
+const FEWEST = 2
+const USUAL = 4
+const MOST = 100
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -39,10 +41,8 @@ export function addressOf(param: string, text: string, env: Env = process.env): 
   const settings: Settings = { ...ofEnvironment(env), ...(named && ofService(named, env)), ...inUrl }
   const host = settings.host ?? 'localhost'
   const user = settings.user ?? env.USER ?? userInfo().username
-  const [port, seconds] = [
-    integerSetting(settings, 'port', 5432, 65_535),
-    integerSetting(settings, 'connect_timeout', 5, 3_600),
-  ]
+  const port = integerSetting(settings, 'port', 5432, 65_535)
+  const seconds = integerSetting(settings, 'connect_timeout', 5, 3_600)
   const database = settings.dbname ?? user
   const config = {
     host,

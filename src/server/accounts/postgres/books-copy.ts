@@ -39,7 +39,8 @@ export async function clearBooks({ query }: Queries): Promise<void> {
 }
 
 export async function putBooks({ query }: Queries, book: Book, rows: readonly (readonly BookValue[])[]): Promise<void> {
-  const [columns, types] = [BOOKS[book], TABLES[book].types.split(' ')]
+  const columns = BOOKS[book]
+  const types = TABLES[book].types.split(' ')
   const lists = columns.map((_, i) => rows.map(row => row[i]))
   const arrays = types.map((type, i) => `$${i + 1}::${type}[]`).join(', ')
   const unnested = `unnest(${arrays}) AS l(${columns.join(', ')})`

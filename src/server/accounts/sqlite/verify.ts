@@ -19,10 +19,8 @@ export function verifyAccounts(file: string): Verified {
     const secrets = db.all<{ bytes: number }>("SELECT length(secret) AS bytes FROM secrets WHERE use = 'tags'")
     const strange = db.get<{ rows: number }>(STRANGE_CHARGES)!.rows
     // Each row is named once.
-    const [known, knownKeys] = [
-      new Set(strangeAccounts.map(({ name }) => name)),
-      new Set(misshapen.map(key => key.identity)),
-    ]
+    const known = new Set(strangeAccounts.map(({ name }) => name))
+    const knownKeys = new Set(misshapen.map(key => key.identity))
     const changed = damagedRows<AccountRow>(db, 'accounts').filter(({ name }) => !known.has(name))
     const changedKeys = damagedRows<KeyRow>(db, 'keys').filter(({ identity }) => !knownKeys.has(identity))
     return {
