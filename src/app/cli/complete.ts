@@ -1,7 +1,9 @@
 import { BUILT_IN, type FieldSet } from '../../core/fields/index.js'
 import { allowedAfter, isComplete, type Vocabulary } from '../../core/language/condition.js'
+import type { Day } from '../../core/model/day.js'
 import { TIER_NAMES } from '../../core/model/terms.js'
 import type { OptionSpec } from '../../core/params/row.js'
+import type { Opened } from '../open/database.js'
 import { CATALOGUE, GROUPS, groupOf, kindsOf, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { longName } from './command-line.js'
@@ -222,18 +224,29 @@ async function conditions(line: Line, text: string): Promise<readonly Candidate[
 }
 
 async function loaded({ values, env }: Line): Promise<readonly Candidate[]> {
-  return (await loadedTickers(values.get('--db'), env)).map(name => [name])
+  return (await loadedWords(values.get('--db'), env)).tickers.map(name => [name])
 }
 
-/** Tickers of the database, with bars or pulled; those of the sample if there is none. */
-export async function loadedTickers(typed: string | undefined, env: NodeJS.ProcessEnv): Promise<readonly string[]> {
+/** The words of the database, or of the sample if there is none. */
+export async function loadedWords(typed: string | undefined, env: NodeJS.ProcessEnv): Promise<LoadedWords> {
   const { openLocal } = await import('../open/database.js')
-  const { bands } = await openLocal({ db: typed ?? (await savedDatabase(env)), env })
+  const opened = await openLocal({ db: typed ?? (await savedDatabase(env)), env })
   try {
-    return await bands.tickers()
+    return await openedWords(opened)
   } finally {
-    await bands.close()
+    await opened.bands.close()
   }
+}
+
+interface LoadedWords {
+  /** With bars or pulled. */
+  tickers: readonly string[]
+  /** The day that the data end. */
+  today: Day
+}
+
+export async function openedWords({ bands, local }: Pick<Opened, 'bands' | 'local'>): Promise<LoadedWords> {
+  return { tickers: await bands.tickers(), today: await local.today() }
 }
 
 async function lists({ values, env }: Line): Promise<readonly Candidate[]> {

@@ -1,9 +1,10 @@
 import { InvalidParameter, suggest } from '../../core/errors.js'
 import type { FieldSet } from '../../core/fields/index.js'
 import { isComplete, likelyFields, parseCondition } from '../../core/language/condition.js'
-import { parseDay } from '../../core/model/day.js'
+import type { Day } from '../../core/model/day.js'
 import { parseTicker } from '../../core/model/terms.js'
 import { correctedIn } from './command-line.js'
+import { isDateLike } from './typed-dates.js'
 
 /** What a word of a line may name. */
 export interface Vocabulary {
@@ -12,6 +13,8 @@ export interface Vocabulary {
   tickers: readonly string[]
   /** The watch lists; empty if they are not known. */
   lists: readonly string[]
+  /** The day that the data end; null if it is not known. */
+  today: Day | null
 }
 
 /** The words of a line by what they name, each list in the typed order. */
@@ -85,10 +88,6 @@ function kindOf(word: string, { fields, tickers, lists }: Vocabulary, exactly: b
   for (const [kind, meant] of order) if (meant !== undefined) return [kind, meant]
   const isUnknown = tickers.length === 0 && /^[A-Z]/.test(word) && parseTicker(word) !== null
   return [isUnknown ? 'tickers' : 'others', word]
-}
-
-function isDateLike(word: string): boolean {
-  return parseDay(word) !== null || /^(\d{1,2}[/.-]\d{1,2}[/.-]\d{4}|(19|20)\d\d([-/.]?\d\d?){0,2})$/.test(word)
 }
 
 /** A value with the nearest allowed word in the place of the wrong one; null if there is none. */

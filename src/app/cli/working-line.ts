@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { InvalidParameter, suggest } from '../../core/errors.js'
 import type { FieldSet } from '../../core/fields/index.js'
 import { fieldsWithBand } from '../../core/language/condition.js'
-import { formatDay, parseDay } from '../../core/model/day.js'
 import { exampleOf, type OptionSpec, typedValue } from '../../core/params/row.js'
 import { CATALOGUE, type Entry, GROUP_FIRST, groupOf, kindsOf, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
@@ -12,6 +11,7 @@ import { fieldsUnlessBroken } from './config.js'
 import type { Context } from './context.js'
 import { correctedValue, type Found, mendedCondition, sortWords, type Vocabulary } from './line-words.js'
 import { GLOBAL_OPTIONS } from './options.js'
+import { isoOf } from './typed-dates.js'
 import type { World } from './world.js'
 
 /**
@@ -73,15 +73,16 @@ function isMissingStrategy(word: string, before = ''): boolean {
 /** The words that a line of this user may name. */
 export async function vocabularyOf(argv: readonly string[], world: World, context?: Context): Promise<Vocabulary> {
   const fields = context?.fields ?? (await fieldsUnlessBroken({}, world.env))
-  if (context?.asked != null) return { fields, tickers: [], lists: [] }
+  const unknown = { fields, tickers: [], lists: [], today: null }
+  if (context?.asked != null) return unknown
   try {
-    const { loadedLists, loadedTickers } = await import('./complete.js')
+    const { loadedLists, loadedWords, openedWords } = await import('./complete.js')
     const opened = context?.opened ?? null
-    const tickers = opened === null ? await loadedTickers(databaseIn(argv), world.env) : await opened.bands.tickers()
-    return { fields, tickers, lists: await loadedLists(databaseIn(argv), world.env) }
+    const words = await (opened === null ? loadedWords(databaseIn(argv), world.env) : openedWords(opened))
+    return { fields, ...words, lists: await loadedLists(databaseIn(argv), world.env) }
   } catch {
     // The error at hand is more important than a database that cannot be read.
-    return { fields, tickers: [], lists: [] }
+    return unknown
   }
 }
 
@@ -228,7 +229,7 @@ function arrange(line: Line): void {
     if (!isFile) addTickers(line, found, isPool)
     words.push(...(isFile ? found.files.slice(0, 1) : []), ...(isPool ? found.tickers : found.tickers.slice(0, 1)))
     if (!isFile) words.push(...found.fields.slice(0, 1))
-    if (takes('DATE')) words.push(...found.dates.splice(0, 1).map(text => isoOf(text, line.reading) ?? text))
+    if (takes('DATE')) words.push(...found.dates.splice(0, 1).map(text => isoOf(text, line) ?? text))
   } else {
     if (takes('TICKER')) words.push(...found.tickers)
     else if (found.tickers.length > 0 && pools !== undefined) add(line, pools, found.tickers.join(','))
@@ -353,7 +354,7 @@ function valueFor(line: Line, option: Typed): string | null {
   for (let text = value!, tries = 0; text !== '' && tries < 4; tries++) {
     const fault = problem(line, { spec, value: text })
     if (fault === null) return text
-    const next = correctedValue(text, fault.offence) ?? (kind === 'DATE' ? datesIn(text, line.reading) : null)
+    const next = correctedValue(text, fault.offence) ?? (kind === 'DATE' ? datesIn(text, line) : null)
     if (next === null || next === text) break
     text = next
   }
@@ -369,9 +370,9 @@ function isUseless(line: Line, [, , , , , parameter]: OptionSpec): boolean {
   return onlyWith?.every(name => optionNamed(line, optionOf(name)) === undefined) ?? false
 }
 
-function datesIn(text: string, reading: number): string | null {
-  const dates = text.split(',').map(part => isoOf(part, reading))
-  return dates.includes(null) ? isoOf(text, reading) : dates.join(',')
+function datesIn(text: string, line: Line): string | null {
+  const dates = text.split(',').map(part => isoOf(part, line))
+  return dates.includes(null) ? isoOf(text, line) : dates.join(',')
 }
 
 /** The bands of the typed field; a band of another field brings that field with it. */
@@ -461,38 +462,4 @@ function complete(line: Line): void {
     return
   const spec = specOf(line, needsOneOf[0]!)!
   line.parts.push({ spec, value: takesValue(spec) ? exampleFor(line, spec) : null })
-}
-
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
-const NAMED_MONTH = /^(?:(\d\d?)[. -]+)?([a-z]{3})[a-z]*[. ,-]+(?:(\d\d?), *)?(\d{4})$/i
-
-/** The readings of a date: 2017-01-02 and 2017-02-01 of 01/02/2017; one of Feb 2017 or Feb 1, 2017. */
-export function readingsOf(text: string): string[] {
-  const [named, first, name = '', second, of] = NAMED_MONTH.exec(text) ?? []
-  const month = MONTHS.indexOf(name.toLowerCase()) + 1
-  if (named !== undefined) return month === 0 ? [] : readingsOf(`${of}-${month}-${first ?? second ?? 1}`)
-  const [, a, b, year] = /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})$/.exec(text) ?? []
-  const iso = (y: string, m: string, d: string): string => `${y}-${m.padStart(2, '0')}-${d.padStart(2, '0')}`
-  const [, y, m = '1', d = '1'] = /^(\d{4})(?:[-/.]?(\d{1,2})(?:[-/.]?(\d{1,2}))?)?$/.exec(text) ?? []
-  const readings =
-    year !== undefined
-      ? [...(text.includes('/') ? [iso(year, a!, b!)] : []), iso(year, b!, a!)]
-      : y === undefined
-        ? []
-        : [iso(y, m, d)]
-  return [...new Set(readings.map(withinMonth))].filter(one => parseDay(one) !== null)
-}
-
-/** 2016-02-29 for 2016-02-30 */
-function withinMonth(text: string): string {
-  const [, month, day] = /^(\d{4}-\d\d)-(29|30|31)$/.exec(text) ?? []
-  const days = ['31', '30', '29', '28'].filter(last => day !== undefined && last <= day)
-  return days.map(last => `${month}-${last}`).find(one => parseDay(one) !== null) ?? text
-}
-
-function isoOf(text: string, reading: number): string | null {
-  const day = parseDay(text)
-  if (day !== null) return formatDay(day)
-  const readings = readingsOf(text)
-  return readings[reading] ?? readings[0] ?? null
 }
