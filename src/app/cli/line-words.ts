@@ -91,11 +91,9 @@ function kindOf(word: string, { fields, tickers, lists }: Vocabulary, exactly: b
 }
 
 /** A value with the nearest allowed word in the place of the wrong one; null if there is none. */
-export function correctedValue(
-  text: string,
-  { value, suggestions = [], column }: InvalidParameter['offence'],
-): string | null {
-  const [meant = value === ',' ? ' and' : undefined] = suggestions
+export function correctedValue(text: string, offence: InvalidParameter['offence'], fields: FieldSet): string | null {
+  const { value, suggestions = [], column } = offence
+  const [meant = value === ',' ? ' and' : bandMeant(offence, fields)] = suggestions
   if (meant === undefined) return null
   // `oversold = rsi_zone`: the sides change places.
   const [field, band] = meant.split(' = ')
@@ -108,6 +106,25 @@ export function correctedValue(
     .join(',')
 }
 
+/** Words for the two ends of a scale. */
+const ENDS = [/bull|up|high|above|bought|rising/, /bear|down|low|below|sold|falling/]
+
+/** The allowed band that is nearest to a wrong one: of the same end of the scale, then by common pairs of letters. */
+function bandMeant({ value, allowed = [] }: InvalidParameter['offence'], fields: FieldSet): string | undefined {
+  const typed = String(value).toLowerCase()
+  const known = new Set(fields.all.flatMap(({ bands }) => bands))
+  const bands = (typeof allowed === 'string' ? [] : allowed).filter(word => known.has(word))
+  if (!/^[a-z]\w+$/.test(typed) || bands.length === 0) return undefined
+  const ends = ENDS.filter(end => end.test(typed))
+  const alike = bands.filter(band => ends.length === 1 && ends[0]!.test(band))
+  const pairs = (word: string): string[] => Array.from(word.slice(1), (letter, at) => word[at]! + letter)
+  const likeness = (band: string): number => {
+    const common = pairs(band).filter(pair => pairs(typed).includes(pair)).length
+    return common / (band.length + typed.length)
+  }
+  return (alike.length > 0 ? alike : bands).toSorted((a, b) => likeness(b) - likeness(a) || a.length - b.length)[0]
+}
+
 /** A condition with the nearest words that make it one; a test of its field where none do. */
 export function mendedCondition(written: string, fields: FieldSet): string {
   let text = written
@@ -117,7 +134,7 @@ export function mendedCondition(written: string, fields: FieldSet): string {
       parseCondition(text, fields)
       return text
     } catch (error) {
-      const next = error instanceof InvalidParameter ? correctedValue(text, error.offence) : null
+      const next = error instanceof InvalidParameter ? correctedValue(text, error.offence, fields) : null
       if (next === null || next === text) break
       text = next
     }

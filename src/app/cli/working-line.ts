@@ -354,7 +354,8 @@ function valueFor(line: Line, option: Typed): string | null {
   for (let text = value!, tries = 0; text !== '' && tries < 4; tries++) {
     const fault = problem(line, { spec, value: text })
     if (fault === null) return text
-    const next = correctedValue(text, fault.offence) ?? (kind === 'DATE' ? datesIn(text, line) : null)
+    const next =
+      correctedValue(text, fault.offence, line.known.fields) ?? (kind === 'DATE' ? datesIn(text, line) : null)
     if (next === null || next === text) break
     text = next
   }
