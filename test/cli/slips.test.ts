@@ -57,6 +57,18 @@ const SLIPS = [
   ['changes --since monday', 'changes --since 2018-05-07'],
   ['now AAPL --since "3 months ago"', 'now AAPL --since 2018-02-11'],
   ['events AAPL rsi_zone --after december', 'events AAPL rsi_zone --after 2017-12-01'],
+  [
+    "study AAPL --when 'rsi_zone enters strongly_oversold and volume_ratio_band = verylow'",
+    "study AAPL --when 'rsi_zone enters oversold and volume_ratio_band = low'",
+  ],
+  [
+    "screen 'trend_direction = bullish and rsi_zone = oversold'",
+    "screen 'trend_direction = uptrend and rsi_zone = oversold'",
+  ],
+  [
+    'tally AAPL rsi_zone --context AAPL:trend_direction=bearish',
+    'tally AAPL rsi_zone --context AAPL:trend_direction=downtrend',
+  ],
   ['export event --tickers AAPL --field rsi_zone', 'export events --tickers AAPL --field rsi_zone'],
   ['sweep --all rsi_zone', 'sweep --all --field rsi_zone'],
   ['backtest AAPL rsi_zone --hold 20 --stop 5', 'backtest AAPL rsi_zone --hold 20 --stop 5%'],
@@ -71,7 +83,7 @@ const SLIPS = [
   ['help studdy', 'help study'],
   ['watch AAPL GSPC', 'watch add mine AAPL GSPC'],
   ["screen 'rsi < 30'", "screen 'rsi_zone = oversold'"],
-  ["screen 'support_status = near'", "screen 'support_status = intact'"],
+  ["screen 'support_status = near'", "screen 'support_status = approaching'"],
   ['watch add mine --when rsi_zone=oversold', 'watch add mine AAPL'],
 ] as const
 
@@ -104,6 +116,14 @@ notInQuick(
     }
   },
 )
+
+test('(none) of a table is refused as a context, and the line that remains has every band', async () => {
+  const { code, err } = await ask('tally AAPL rsi_zone --context "GSPC:trend_direction=(none)"')
+  expect([code, lastLine(err)]).toEqual([2, 'bands tally AAPL rsi_zone --context GSPC:trend_direction'])
+  expect(err.split('\n  ')[0]!.replaceAll('\n', ' ')).toBe(
+    'error: --context "GSPC:trend_direction=(none)" has no band: (none) counts the events before the first band of GSPC, which no context can name.',
+  )
+})
 
 test('a date that can be read in two ways ends with both', async () => {
   const { err } = await ask('events AAPL rsi_zone --after 01/02/2017')

@@ -106,23 +106,26 @@ export function correctedValue(text: string, offence: InvalidParameter['offence'
     .join(',')
 }
 
-/** Words for the two ends of a scale. */
-const ENDS = [/bull|up|high|above|bought|rising/, /bear|down|low|below|sold|falling/]
+/** Words of like meaning. */
+const MEANINGS = [/bull|up|high|above|bought|rising/, /bear|down|low|below|sold|falling/, /near|close|approach/]
 
-/** The allowed band that is nearest to a wrong one: of the same end of the scale, then by common pairs of letters. */
+/** The allowed band that is nearest to a wrong one: of like meaning, then by common pairs of letters. */
 function bandMeant({ value, allowed = [] }: InvalidParameter['offence'], fields: FieldSet): string | undefined {
-  const typed = String(value).toLowerCase()
+  const [, before = '', typed = ''] = /^(.*[=,])?(.*)$/.exec(String(value).toLowerCase()) ?? []
   const known = new Set(fields.all.flatMap(({ bands }) => bands))
   const bands = (typeof allowed === 'string' ? [] : allowed).filter(word => known.has(word))
   if (!/^[a-z]\w+$/.test(typed) || bands.length === 0) return undefined
-  const ends = ENDS.filter(end => end.test(typed))
-  const alike = bands.filter(band => ends.length === 1 && ends[0]!.test(band))
+  const meanings = MEANINGS.filter(meaning => meaning.test(typed))
+  const alike = bands.filter(band => meanings.length === 1 && meanings[0]!.test(band))
   const pairs = (word: string): string[] => Array.from(word.slice(1), (letter, at) => word[at]! + letter)
   const likeness = (band: string): number => {
     const common = pairs(band).filter(pair => pairs(typed).includes(pair)).length
     return common / (band.length + typed.length)
   }
-  return (alike.length > 0 ? alike : bands).toSorted((a, b) => likeness(b) - likeness(a) || a.length - b.length)[0]
+  const [nearest] = (alike.length > 0 ? alike : bands).toSorted(
+    (a, b) => likeness(b) - likeness(a) || a.length - b.length,
+  )
+  return String(value).slice(0, before.length) + nearest
 }
 
 /** A condition with the nearest words that make it one; a test of its field where none do. */

@@ -362,7 +362,8 @@ function valueFor(line: Line, option: Typed): string | null {
   // A field says what a condition would say again, and some commands take only one of them.
   const isSaid =
     kind === 'CONDITION' && line.parts.some(part => typeof part === 'string' && line.known.fields.named(part))
-  return isSaid || isUseless(line, spec) ? null : exampleFor(line, spec)
+  if (isSaid || isUseless(line, spec)) return null
+  return kind === 'CONDITION' && value !== '' ? mendedCondition(value!, line.known.fields) : exampleFor(line, spec)
 }
 
 /** Whether the option of a parameter means nothing on this line. */

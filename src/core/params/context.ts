@@ -46,6 +46,11 @@ function parseContext(param: string, text: string, fields: FieldSet): ShortConte
     const allowed = 'TICKER:FIELD or TICKER:FIELD=BAND, such as GSPC:trend_direction=downtrend'
     throw invalid('not_allowed', { param, value: text, allowed })
   }
+  if (bands === '(none)') {
+    const why = `(none) counts the events before the first band of ${ticker}, which no context can name`
+    const offence = { value: text, suggestions: [`${ticker}:${name}`] }
+    throw wrong(param, sentence`${parameter(param)} ${describeValue(text)} has no band: ${why}.`, offence)
+  }
   /** The refusal of a part shows the whole word, which the user typed and can correct. */
   const part = <Value>(word: string, read: () => Value, from = 0): Value => {
     try {
