@@ -25,10 +25,10 @@ export type Priced = EventStudy | Backtest | Sweep | Grid | Comparison
 
 /** Describes a result with the prices around its events, or around its traded signals. */
 export async function describeWithPrices(market: PricedSource, found: Priced): Promise<Description> {
-  if (found.schema === 'bands.sweep/2') return describeSweep(found)
+  if (found.schema === 'bands.sweep/3') return describeSweep(found)
   if (found.schema === 'bands.grid/3') return describeGrid(found)
   if (found.schema === 'bands.comparison/3') return describeComparison(found)
-  if (found.schema === 'bands.study/2')
+  if (found.schema === 'bands.study/3')
     return describeStudy(found, await priceCharts(market, { ...found, marked: found.occurrences }))
   const marked = found.trades.map(({ ticker, signal_date: date, band }) => ({ ticker, date, band }))
   const { entry, lag } = found.strategy
@@ -51,12 +51,12 @@ export async function inputsOf(
 
 function inputsNamed(found: Priced): Inputs {
   const { tickers, timeframe } = found
-  if (found.schema === 'bands.sweep/2') {
+  if (found.schema === 'bands.sweep/3') {
     const { fields, contexts, when, lag = 0 } = found
     return { tickers, timeframe, fields: compact([...fields, when]), lags: [lag], beside: contexts }
   }
   if ('fields' in found) return { tickers, timeframe, fields: found.fields, lags: found.lags, beside: found.contexts }
-  if (found.schema === 'bands.study/2') {
+  if (found.schema === 'bands.study/3') {
     const { field, when, lag = 0, context, benchmark } = found
     return {
       tickers,
