@@ -1,9 +1,17 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describeTrials } from '../src/app/present/data.js'
 import type { Trial, TrialQuestion, Trials } from '../src/core/source.js'
 import { openSqliteTrials } from '../src/data/store/sqlite/lists.js'
 import { openBands } from '../src/index.js'
-import { CELL_TEST, compareWithLog, correctedByLog, withCountedTrials } from '../src/research/trials.js'
+import {
+  CELL_TEST,
+  compareWithLog,
+  correctedByLog,
+  countedTrials,
+  RANDOM_ENTRY,
+  withCountedTrials,
+} from '../src/research/trials.js'
 import { scratch } from './cli/support/run.js'
 import { Database } from './support/database.js'
 import { csv, fileOf, imported, simulatedRows } from './support/imports.js'
@@ -80,6 +88,20 @@ describe('the standing of a result in the log', () => {
     expect(log).toEqual({ family: 'ledger', questions: 10, windows: 20, expected: 1 })
     expect(q.get('trial 1')).toBeCloseTo(0.08, 12)
     expect(q.get('trial 2')).toBe(0.5)
+  })
+
+  it('counts as bands trials does: a strategy without a test does not count', () => {
+    const strategies = [tried(20, 7, 0.2, { test: RANDOM_ENTRY }), tried(21, 8, null, { test: null })]
+    const { log } = compareWithLog(own, countedTrials(own, strategies), 'ledger')
+    const noted = [
+      own.map(one => ({ ...one, kind: 'cell' as const })),
+      strategies.map(one => ({ ...one, kind: 'strategy' as const })),
+    ]
+    const { paragraphs } = describeTrials(noted.flat(), { kinds: ['cell', 'strategy'], limit: 20, since: null })
+    expect(log).toMatchObject({ questions: 2, windows: 3 })
+    expect(paragraphs[0]).toMatchObject({
+      heading: ['tried: 2 questions (3 windows)', '1 about events, 1 about strategies, 1 more without a test'],
+    })
   })
 
   it('takes only the same timeframe and dates that overlap', () => {

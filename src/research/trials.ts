@@ -114,7 +114,7 @@ export async function noteAndCompare(
 ): Promise<RunInLog | null> {
   if (trials === null) return null
   const { ofKind } = await trials.note(kind, own)
-  const known = [...(await trials.of('cell')), ...(await trials.of('strategy')).filter(isTested)]
+  const known = countedTrials(await trials.of('cell'), await trials.of('strategy'))
   return { ...compareWithLog(own, known, family), ofKind }
 }
 
@@ -137,7 +137,7 @@ export function compareWithLog(
   const all = [...mine.values(), ...others]
   const corrected = benjaminiHochberg(all.map(trial => presentP(trial) ?? 1))
   const q = new Map([...mine.values()].map((trial, i) => [trial.hash, presentP(trial) === null ? null : corrected[i]!]))
-  const log = { family, questions: questionsOf(all), windows: all.length, expected: all.length * LEVEL }
+  const log = { family, ...countsOf(all), expected: all.length * LEVEL }
   return { log, q, others: others.map(trial => ({ ...trial, p: presentP(trial) })) }
 }
 
@@ -182,9 +182,15 @@ export function isStrategy({ hash, asked: question }: Trial): boolean {
   return question === undefined || question.question === hash
 }
 
-/** The number of questions behind some trials. An older version only stored the words of the question. */
-export function questionsOf(trials: readonly Trial[]): number {
-  return new Set(trials.map(({ asked: question, spec }) => question?.question ?? spec.replace(/; \d+[dw];/, ';'))).size
+/** The trials that count: all about events, and of strategies those with a p of the present test. */
+export function countedTrials<T extends Trial>(cells: readonly T[], strategies: readonly T[]): readonly T[] {
+  return [...cells, ...strategies.filter(isTested)]
+}
+
+/** The number of questions and windows behind some trials. An older version only stored the words of the question. */
+export function countsOf(trials: readonly Trial[]): Pick<LogComparison, 'questions' | 'windows'> {
+  const questions = trials.map(({ asked: question, spec }) => question?.question ?? spec.replace(/; \d+[dw];/, ';'))
+  return { questions: new Set(questions).size, windows: trials.length }
 }
 
 /**

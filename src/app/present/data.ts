@@ -7,7 +7,7 @@ import type { KnownFact, KnownFacts } from '../../data/local/facts.js'
 import { oddityLines, type StoredOddity } from '../../data/local/known.js'
 import type { Status, TickerStatus } from '../../data/local/status.js'
 import { UNDERIVED } from '../../data/store/store.js'
-import { isStrategy, questionsOf } from '../../research/trials.js'
+import { countedTrials, countsOf, isStrategy } from '../../research/trials.js'
 import type { PulledTicker } from '../remote/database-source.js'
 import {
   type Column,
@@ -302,13 +302,16 @@ export function describeTrials(found: TrialLog, { kinds, limit, since }: TrialsS
     cell: trials.filter(({ kind }) => kind === 'cell'),
     strategy: trials.filter(({ kind }) => kind === 'strategy'),
   }
-  const cells = all.cell.length
   const looks = all.strategy.filter(isStrategy).length
-  const questions = questionsOf(all.cell)
-  const counted = {
-    cell: `${count(questions, 'question')} about events (${count(cells, 'window')})`,
-    strategy: `${count(looks, 'question')} about strategies`,
+  const { questions, windows: cells } = countsOf(all.cell)
+  const tested = countsOf(countedTrials([], all.strategy)).questions
+  const untested = looks > tested ? `, ${whole(looks - tested)} more without a test` : ''
+  const about = {
+    cell: `${whole(questions)} about events`,
+    strategy: `${whole(tested)} about strategies${untested}`,
   }
+  const of = (kind: TrialKind): readonly NotedTrial[] => (kinds.includes(kind) ? all[kind] : [])
+  const counted = countsOf(countedTrials(of('cell'), of('strategy')))
   const isCut = kinds.some(kind => all[kind].length > limit)
   return {
     document: {
@@ -324,7 +327,8 @@ export function describeTrials(found: TrialLog, { kinds, limit, since }: TrialsS
     paragraphs: [
       {
         heading: [
-          `tried: ${kinds.map(kind => counted[kind]).join(', ')}`,
+          `tried: ${count(counted.questions, 'question')} (${count(counted.windows, 'window')})`,
+          kinds.map(kind => about[kind]).join(', '),
           ...(since === null ? [] : [`since ${since}`]),
         ],
         parts: [{ notes: trialLogNotes(found, isCut ? limit : null) }],

@@ -256,7 +256,7 @@ const trials: Command = {
   options: optionsOf(TRIALS),
   examples: ['bands trials', 'bands trials --since today', 'bands trials --kind strategy --json'],
   notes: [
-    'A question is a band of a field (study, tally, sweep) with its windows; a strategy is what backtest trades. Each distinct one is noted once, with the range of the data, in a file next to the database. From the second question on, headlines count all of them (--family run: not). Nothing is noted of the bundled sample.',
+    'A question is a band of a field (study, tally, sweep) with its windows; a strategy is what backtest trades. Each distinct one is noted once, with the range of the data, in a file next to the database. From the second question on, headlines count all with their timeframe and overlapping dates (--family run: not), and of strategies only those with a test. Nothing is noted of the bundled sample.',
   ],
   async run(context, args) {
     const { kind, limit, since } = args.read(TRIALS)
