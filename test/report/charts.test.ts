@@ -215,7 +215,7 @@ describe('tables', () => {
     const rows = fc.array(fc.option(fc.integer({ min: -5, max: 5 })))
     fc.assert(
       fc.property(rows, fc.boolean(), (values, descending) => {
-        const table = tableOf('n', [{ title: 'n', kind: 'count', of: (value: number | null) => value }], values)
+        const table = tableOf('n', [{ title: 'n', kind: 'count', value: (value: number | null) => value }], values)
         const told = ordered(table, [...values.keys()], 0, descending).map(row => values[row])
         const known = values.filter(value => value !== null).sort((a, b) => (descending ? b - a : a - b))
         expect(told).toEqual([...known, ...values.filter(value => value === null)])

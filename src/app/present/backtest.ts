@@ -177,11 +177,11 @@ function drawdownsSection({ drawdowns }: Backtest): Section | null {
 }
 
 const DRAWDOWNS: readonly Column<Backtest['drawdowns'][number]>[] = [
-  { title: 'Depth', kind: 'return', of: ({ depth }) => depth },
-  { title: 'High', kind: 'date', of: ({ from }) => from },
-  { title: 'Low', kind: 'date', of: ({ low }) => low },
-  { title: 'Back', kind: 'date', spare: 1, of: ({ to }) => to ?? 'not yet' },
-  { title: 'Bars', kind: 'count', spare: 0, of: ({ bars }) => bars },
+  { title: 'Depth', kind: 'return', value: ({ depth }) => depth },
+  { title: 'High', kind: 'date', value: ({ from }) => from },
+  { title: 'Low', kind: 'date', value: ({ low }) => low },
+  { title: 'Back', kind: 'date', spare: 1, value: ({ to }) => to ?? 'not yet' },
+  { title: 'Bars', kind: 'count', spare: 0, value: ({ bars }) => bars },
 ]
 
 /** The assumptions, and the settings for a rerun. */

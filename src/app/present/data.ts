@@ -44,11 +44,11 @@ function pulledParagraphs(pulled: readonly PulledTicker[]): Paragraph[] {
 
 const PULLED: readonly Column<PulledTicker>[] = [
   column('ticker'),
-  { title: 'Series', kind: 'count', spare: 2, of: ({ series }) => series.length },
+  { title: 'Series', kind: 'count', spare: 2, value: ({ series }) => series.length },
   column('events', 'count', { spare: 1 }),
-  { title: 'Pulled', kind: 'date', of: ({ pulled_at }) => pulled_at.slice(0, 10) },
+  { title: 'Pulled', kind: 'date', value: ({ pulled_at }) => pulled_at.slice(0, 10) },
   column('as_of', 'date'),
-  { title: 'From', kind: 'text', spare: 3, of: ({ source }) => source },
+  { title: 'From', kind: 'text', spare: 3, value: ({ source }) => source },
 ]
 
 /** How fresh and how whole the loaded data is. */
@@ -156,16 +156,16 @@ function statusRows({ tickers, oddities }: Status): Records['rows'] {
 const FRESH: readonly Column<TickerStatus>[] = [
   column('ticker'),
   column('bars', 'count', { spare: 4 }),
-  { title: 'Weeks', kind: 'count', spare: 7, of: ({ weekly_bars }) => weekly_bars },
+  { title: 'Weeks', kind: 'count', spare: 7, value: ({ weekly_bars }) => weekly_bars },
   column('first', 'date', { spare: 3 }),
   column('last', 'date'),
-  { title: 'Behind', kind: 'count', spare: 1, of: ({ behind }) => `${behind}d` },
-  { title: 'Gaps', kind: 'count', spare: 2, of: ({ gaps }) => gaps.length },
+  { title: 'Behind', kind: 'count', spare: 1, value: ({ behind }) => `${behind}d` },
+  { title: 'Gaps', kind: 'count', spare: 2, value: ({ gaps }) => gaps.length },
   column('events', 'count', { spare: 6 }),
-  { title: 'Facts', kind: 'text', spare: 9, of: ({ facts }) => (facts ? 'yes' : null) },
-  { title: 'Sector', kind: 'text', spare: 10, of: ({ sector }) => sector },
+  { title: 'Facts', kind: 'text', spare: 9, value: ({ facts }) => (facts ? 'yes' : null) },
+  { title: 'Sector', kind: 'text', spare: 10, value: ({ sector }) => sector },
   column('prices', 'text', { spare: 5 }),
-  { title: 'Source', kind: 'text', spare: 8, of: sourcesText },
+  { title: 'Source', kind: 'text', spare: 8, value: sourcesText },
 ]
 
 /** The source file of each range of bars, or only the number of files if there are many. */
@@ -248,13 +248,13 @@ function kindParts({ kinds, security }: KnownFacts): Part[] {
 const KINDS: readonly Column<KnownFacts['kinds'][number]>[] = [
   column('kind'),
   column('records', 'count'),
-  { title: 'First known', kind: 'date', spare: 1, of: ({ first_known }) => first_known ?? '' },
-  { title: 'Last known', kind: 'date', of: ({ last_known }) => last_known ?? '' },
+  { title: 'First known', kind: 'date', spare: 1, value: ({ first_known }) => first_known ?? '' },
+  { title: 'Last known', kind: 'date', value: ({ last_known }) => last_known ?? '' },
   {
     title: 'File',
     kind: 'text',
     spare: 2,
-    of: ({ files }) => (files.length > 2 ? `${files[0]} and ${files.length - 1} more` : files.join(', ')),
+    value: ({ files }) => (files.length > 2 ? `${files[0]} and ${files.length - 1} more` : files.join(', ')),
   },
 ]
 
@@ -263,8 +263,8 @@ function recordParts(records: readonly KnownFact[], kind: FactKind, limit: numbe
   const columns: Column<KnownFact>[] = [
     ...(kind === 'securities' ? [] : [column('known', 'date'), column('usable_from', 'date')]),
     ...shownColumns.map(({ name, holds }, i): Column<KnownFact> => {
-      const of = (record: KnownFact): Value => exact(record[name] ?? null)
-      return { title: words(name), kind: NUMERIC.has(holds) ? 'price' : 'text', ...(i >= 3 && { spare: i }), of }
+      const value = (record: KnownFact): Value => exact(record[name] ?? null)
+      return { title: words(name), kind: NUMERIC.has(holds) ? 'price' : 'text', ...(i >= 3 && { spare: i }), value }
     }),
     column('file', 'text', { spare: shownColumns.length }),
   ]
@@ -356,8 +356,8 @@ function trialsPart(kind: TrialKind, all: readonly NotedTrial[], limit: number):
   const named = ({ spec, hash }: NotedTrial): string => (alike.get(spec)! > 1 ? `${spec}; #${hash.slice(0, 7)}` : spec)
   const columns: Column<NotedTrial>[] = [
     column('p', 'probability'),
-    { title: 'Sharpe a bar', kind: 'ratio', of: ({ sharpe }) => ratio(sharpe, 3) },
-    { title: kind, kind: 'text', wraps: true, of: named },
+    { title: 'Sharpe a bar', kind: 'ratio', value: ({ sharpe }) => ratio(sharpe, 3) },
+    { title: kind, kind: 'text', wraps: true, value: named },
   ]
   return tablePart('Trials', columns, all.slice(-limit).reverse())
 }

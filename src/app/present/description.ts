@@ -203,7 +203,7 @@ export interface Heading {
 
 /** A column: its head and its values. */
 export interface Column<Row> extends Heading {
-  of(row: Row): Content
+  value(row: Row): Content
   /** Its key in rows for machines. */
   key?: string
   /** The tone of the value. */
@@ -255,7 +255,7 @@ export function column<Key extends string>(
   kind: Kind = 'text',
   more: Partial<Heading> = {},
 ): Column<Readonly<Record<Key, Value>>> & { key: Key } {
-  return { key, title: words(key), kind, of: row => row[key], ...more }
+  return { key, title: words(key), kind, value: row => row[key], ...more }
 }
 
 /** Builds a table from its columns and rows, without optional columns that are empty. */
@@ -265,7 +265,7 @@ export function tableOf<Row>(
   rows: readonly Row[],
   more: Partial<Table> = {},
 ): Table {
-  const shown = columns.filter(({ optional, of }) => optional === undefined || rows.some(row => isKnown(of(row))))
+  const shown = columns.filter(({ optional, value }) => !optional || rows.some(row => hasContent(value(row))))
   return {
     caption,
     columns: shown.map(column => ({ ...column, hint: column.hint ?? TERMS[column.title] })),
@@ -295,13 +295,13 @@ export function describeList<Row extends object>(
   }
 }
 
-function cellOf<Row>({ kind, of, tone, mark }: Column<Row>, row: Row): Cell {
-  return { kind, content: of(row), tone: tone?.(row), mark: mark?.(row) }
+function cellOf<Row>({ kind, value, tone, mark }: Column<Row>, row: Row): Cell {
+  return { kind, content: value(row), tone: tone?.(row), mark: mark?.(row) }
 }
 
 /** A cell whose kind differs from that of its column. */
 export function cell(kind: Kind, content: Content): Cell {
-  return cellOf({ title: '', kind, of: () => content }, null)
+  return cellOf({ title: '', kind, value: () => content }, null)
 }
 
 /** Colour says that a figure stands out from chance, never that it is above 0. */
@@ -312,7 +312,7 @@ export function verdictTone(verdict: StrategyVerdict['word']): Tone | undefined 
 
 const BAD: ReadonlySet<string> = new Set(['worse than chance', 'worse than holding', 'ruined'])
 
-function isKnown(content: Content): boolean {
+function hasContent(content: Content): boolean {
   return content !== null && content !== '' && content !== 0
 }
 
@@ -342,7 +342,7 @@ export interface Estimates {
   names: 'short' | 'long' | 'bands'
   /** A dashed line through all rows: the same after any bar. */
   baseline?: number | null
-  of: readonly Estimate[]
+  estimates: readonly Estimate[]
 }
 
 /** Shares of the seven performance bands, one bar per row. */
@@ -351,7 +351,7 @@ export interface Stacks {
   title: string
   /** As of estimates. */
   names: Estimates['names']
-  of: readonly { label: string; note: string; counts: readonly number[]; isBase: boolean }[]
+  rows: readonly { label: string; note: string; counts: readonly number[]; isBase: boolean }[]
 }
 
 /** A sparkline, small enough to be next to words. */

@@ -58,7 +58,7 @@ export function describePoolEvents(found: PoolEvents, query: PoolEventsQuery, wi
   const { tickers, field, timeframe, query_range } = found
   const events = found.events.map(event => specified(event, withReturns))
   const forHeading = { ...found, total: found.total_occurrences, query_range }
-  const ticker: Column<PoolEvent> = { title: 'Ticker', kind: 'text', of: event => event.ticker }
+  const ticker: Column<PoolEvent> = { title: 'Ticker', kind: 'text', value: event => event.ticker }
   const columns = [ticker, ...eventColumns({ ...found, timeframe: query.timeframe }, query, withReturns)]
   return {
     document: { ...found, events },
@@ -111,15 +111,15 @@ function eventColumns(
   // Free has neither the stability of the band nor later returns.
   const isFull = events.some(event => event.aftermath !== null)
   const settled: Column<HistoricEvent>[] = [
-    { title: 'Stability', kind: 'text', spare: 8, of: event => event.stability_at_entry ?? null },
-    { title: 'Flips', kind: 'text', spare: 9, of: flipsText },
+    { title: 'Stability', kind: 'text', spare: 8, value: event => event.stability_at_entry ?? null },
+    { title: 'Flips', kind: 'text', spare: 9, value: flipsText },
   ]
   return [
     column('date', 'date'),
     column('band', 'text', isOne ? { on: 'pipe' } : {}),
-    { title: 'From', kind: 'text', spare: isOne ? 1 : 7, of: event => event.prev_band },
+    { title: 'From', kind: 'text', spare: isOne ? 1 : 7, value: event => event.prev_band },
     ...(isFull ? settled : []),
-    { title: 'Held', kind: 'bars', spare: 0, of: durationText },
+    { title: 'Held', kind: 'bars', spare: 0, value: durationText },
     ...(isFull ? windowNames(timeframe).map((window, w) => outcome(window, 2 + w, withReturns)) : []),
   ]
 }
@@ -140,7 +140,7 @@ function outcome(window: string, spare: number, withReturns: boolean): Column<Hi
     verbatim: true,
     kind: 'performance',
     spare,
-    of: ({ aftermath, missing, returns }) => {
+    value: ({ aftermath, missing, returns }) => {
       const how = aftermath?.[window]?.performance ?? missing?.[window] ?? 'pending'
       const value = withReturns ? (returns?.[window] ?? null) : null
       return value === null ? how : [how, value]
@@ -181,7 +181,7 @@ function oversoldColumns(matches: readonly OversoldMatch[]): Column<OversoldMatc
   return OVERSOLD.flatMap(({ key, ...heading }): Column<OversoldMatch>[] => {
     if (matches.length > 0 && matches.every(match => match[key] === undefined)) return []
     const isKnown = matches.some(match => (match[key] ?? null) !== null)
-    return [{ ...heading, ...(isKnown ? {} : { on: 'pipe' }), of: match => match[key] ?? null }]
+    return [{ ...heading, ...(isKnown ? {} : { on: 'pipe' }), value: match => match[key] ?? null }]
   })
 }
 

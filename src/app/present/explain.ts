@@ -40,16 +40,16 @@ export function describeExplanation(found: Explanation): Described {
 }
 
 const READINGS: readonly Column<Explanation['readings'][number]>[] = [
-  { title: 'Figure', kind: 'text', of: ({ name }) => name },
-  { title: 'Value', kind: 'price', of: ({ value }) => value ?? 'undefined' },
-  { title: 'Note', kind: 'text', spare: 1, wraps: true, of: ({ note }) => note ?? '' },
+  { title: 'Figure', kind: 'text', value: ({ name }) => name },
+  { title: 'Value', kind: 'price', value: ({ value }) => value ?? 'undefined' },
+  { title: 'Note', kind: 'text', spare: 1, wraps: true, value: ({ note }) => note ?? '' },
 ]
 
 const TESTS: readonly Column<ExplainedTest>[] = [
-  { title: 'Test', kind: 'text', wraps: true, of: ({ test }) => test },
-  { title: 'Holds', kind: 'text', of: ({ holds }) => (holds === null ? 'unknown' : holds ? 'yes' : 'no') },
-  { title: 'Band', kind: 'text', of: ({ band }) => band ?? '(none)' },
-  { title: 'On', kind: 'date', spare: 1, of: ({ date }) => date },
+  { title: 'Test', kind: 'text', wraps: true, value: ({ test }) => test },
+  { title: 'Holds', kind: 'text', value: ({ holds }) => (holds === null ? 'unknown' : holds ? 'yes' : 'no') },
+  { title: 'Band', kind: 'text', value: ({ band }) => band ?? '(none)' },
+  { title: 'On', kind: 'date', spare: 1, value: ({ date }) => date },
 ]
 
 function bandShown({ band, date }: Pick<ExplainedTest, 'band' | 'date'>): string {
@@ -112,20 +112,20 @@ function eventParagraphs({ windows, stability, flips, flips_lookback }: Explaine
 type WindowRow = NonNullable<ExplainedEvent['windows']>[string] & { window: string }
 
 const WINDOWS: readonly Column<WindowRow>[] = [
-  { title: 'Ends', kind: 'text', spare: 1, of: ({ ends }) => ends ?? 'open' },
-  { title: 'Return', kind: 'return', of: seen => seen.return ?? '' },
-  { title: 'Percentile', kind: 'tenth', spare: 2, of: ({ percentile }) => percentile ?? '' },
+  { title: 'Ends', kind: 'text', spare: 1, value: ({ ends }) => ends ?? 'open' },
+  { title: 'Return', kind: 'return', value: seen => seen.return ?? '' },
+  { title: 'Percentile', kind: 'tenth', spare: 2, value: ({ percentile }) => percentile ?? '' },
   {
     title: 'Performance',
     sign: 'BAND',
     kind: 'text',
-    of: ({ performance, missing }) => performance ?? missing ?? 'pending',
+    value: ({ performance, missing }) => performance ?? missing ?? 'pending',
     tone: ({ performance }) => performanceTone(performance),
   },
   {
     title: 'Sample',
     kind: 'count',
     spare: 3,
-    of: ({ sample, sample_needed: needed }) => `${whole(sample)}${sample < needed ? ` of ${needed}` : ''}`,
+    value: ({ sample, sample_needed: needed }) => `${whole(sample)}${sample < needed ? ` of ${needed}` : ''}`,
   },
 ]

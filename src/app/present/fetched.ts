@@ -39,11 +39,11 @@ function columnsFor(found: readonly FetchedTicker[]): readonly Column<FetchedTic
     column('ticker'),
     column('outcome'),
     column('added', 'count'),
-    { title: 'Bars', kind: 'count', of: ({ bars }) => bars },
+    { title: 'Bars', kind: 'count', value: ({ bars }) => bars },
     column('first', 'date', { spare: 2 }),
     column('last', 'date', { spare: 1 }),
     ...(isReloaded ? [column('events_changed', 'count')] : []),
-    { title: 'From', kind: 'text', spare: 3, of: ({ provider }) => provider },
+    { title: 'From', kind: 'text', spare: 3, value: ({ provider }) => provider },
   ]
 }
 
@@ -132,10 +132,10 @@ export function describeProviders(found: readonly KnownProvider[]): Described {
     { schema: 'bands.providers/1', providers: found.map(shownOf) },
     found.map(rowOf),
     [
-      { key: 'name', title: 'Name', kind: 'text', of: ({ name }) => name },
-      { key: 'key', title: 'Key', kind: 'text', of: ({ key }) => key },
-      { key: 'pace', title: 'Calls', kind: 'text', of: ({ pace }) => pace },
-      { key: 'about', title: 'Data', kind: 'text', wraps: true, of: ({ about }) => about },
+      { key: 'name', title: 'Name', kind: 'text', value: ({ name }) => name },
+      { key: 'key', title: 'Key', kind: 'text', value: ({ key }) => key },
+      { key: 'pace', title: 'Calls', kind: 'text', value: ({ pace }) => pace },
+      { key: 'about', title: 'Data', kind: 'text', wraps: true, value: ({ about }) => about },
     ],
     { notes: ['one of them, with its terms: bands providers tiingo'] },
   )

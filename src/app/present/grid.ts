@@ -280,27 +280,27 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
   const ranked = cells.toSorted((a, b) => (b.value ?? Number.NEGATIVE_INFINITY) - (a.value ?? Number.NEGATIVE_INFINITY))
   const columns: Column<GridCell>[] = [
     ...axes.map(({ key }, i): Column<GridCell> => {
-      return { title: words(key), kind: 'text', of: ({ values }) => values[i]! }
+      return { title: words(key), kind: 'text', value: ({ values }) => values[i]! }
     }),
-    { title: 'Trades', kind: 'count', of: own => own.trade_statistics.n },
-    { title: 'Mean', kind: 'return', spare: 3, hint: 'Net return a trade', of: own => own.trade_statistics.mean },
-    { title: 'Hit', kind: 'share', spare: 4, of: own => own.trade_statistics.hit_rate },
-    { title: 'Return', kind: 'return', spare: 2, of: ({ statistics }) => statistics.total_return },
+    { title: 'Trades', kind: 'count', value: own => own.trade_statistics.n },
+    { title: 'Mean', kind: 'return', spare: 3, hint: 'Net return a trade', value: own => own.trade_statistics.mean },
+    { title: 'Hit', kind: 'share', spare: 4, value: own => own.trade_statistics.hit_rate },
+    { title: 'Return', kind: 'return', spare: 2, value: ({ statistics }) => statistics.total_return },
     ...(cells.some(({ draws }) => draws !== null)
       ? [
           {
             ...({ title: '5-95%', kind: 'return', spare: 0 } as const),
             hint: `Total return over ${CELL_DRAWS} random choices among equal signals`,
-            of: ({ draws }: GridCell) => (draws === null ? '' : [draws.return.p05, draws.return.p95]),
+            value: ({ draws }: GridCell) => (draws === null ? '' : [draws.return.p05, draws.return.p95]),
           } satisfies Column<GridCell>,
         ]
       : []),
-    { title: 'A year', kind: 'return', spare: 5, of: ({ statistics }) => statistics.cagr },
-    { title: 'Sharpe', kind: 'ratio', of: ({ statistics }) => statistics.sharpe },
-    { title: 'Worst', kind: 'return', spare: 1, hint: 'Worst drawdown', of: own => own.statistics.max_drawdown },
+    { title: 'A year', kind: 'return', spare: 5, value: ({ statistics }) => statistics.cagr },
+    { title: 'Sharpe', kind: 'ratio', value: ({ statistics }) => statistics.sharpe },
+    { title: 'Worst', kind: 'return', spare: 1, hint: 'Worst drawdown', value: own => own.statistics.max_drawdown },
   ]
   if (!['sharpe', 'total_return', 'cagr', 'max_drawdown', 'mean', 'hit_rate'].includes(statistic))
-    columns.push({ title: nameOf(statistic), kind: kindOf(statistic), of: ({ value }) => value })
+    columns.push({ title: nameOf(statistic), kind: kindOf(statistic), value: ({ value }) => value })
   const left = cells.length - MOST_ROWS
   return section({ id: 'cells', title: `By ${nameOf(statistic)}`, short: 'All combinations' }, [
     tablePart('Result of each combination', columns, ranked, { limit: MOST_ROWS }),

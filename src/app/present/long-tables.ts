@@ -3,7 +3,7 @@ import { LEVEL } from '../../core/statistics/verdict.js'
 import type { Backtest, Trade } from '../../research/backtest/result.js'
 import type { EventStudy, Occurrence } from '../../research/study/result.js'
 import type { Sweep, SweepCell } from '../../research/sweep/result.js'
-import { type Column, compact, type Table, tableOf, verdictTone } from './description.js'
+import { type Column, compact, type Table, tableOf, type Value, verdictTone } from './description.js'
 import { bySpelling, stateText } from './words.js'
 
 /** The one table of each result that may be long, and that people sort: its page's script makes it again. */
@@ -27,19 +27,19 @@ export function occurrencesTable({ windows, context, occurrences }: EventStudy):
   const isSettled = occurrences.some(({ stability }) => stability !== null)
   const longest = windows.at(-1)?.window
   const columns = compact<Column<Occurrence>>([
-    { title: 'Date', kind: 'date', of: ({ date }) => date },
-    { title: 'Ticker', kind: 'text', of: ({ ticker }) => ticker },
-    { title: 'From', kind: 'text', of: ({ prev_band }) => prev_band },
-    { title: 'To', kind: 'text', of: ({ band }) => band },
-    isSettled && { title: 'Stability', kind: 'text', of: ({ stability }) => stability },
-    isSettled && { title: 'Flips', kind: 'count', of: ({ flips }) => flips },
-    context && { title: `${context.ticker} was`, kind: 'text', of: ({ context_band }) => context_band },
-    { title: 'Close', kind: 'price', of: ({ close }) => close },
+    { title: 'Date', kind: 'date', value: ({ date }) => date },
+    { title: 'Ticker', kind: 'text', value: ({ ticker }) => ticker },
+    { title: 'From', kind: 'text', value: ({ prev_band }) => prev_band },
+    { title: 'To', kind: 'text', value: ({ band }) => band },
+    isSettled && { title: 'Stability', kind: 'text', value: ({ stability }) => stability },
+    isSettled && { title: 'Flips', kind: 'count', value: ({ flips }) => flips },
+    context && { title: `${context.ticker} was`, kind: 'text', value: ({ context_band }) => context_band },
+    { title: 'Close', kind: 'price', value: ({ close }) => close },
     ...windows.map(({ window }): Column<Occurrence> => {
-      return { title: window, kind: 'return', of: ({ returns }) => returns[window] ?? null }
+      return { title: window, kind: 'return', value: ({ returns }) => returns[window] ?? null }
     }),
-    longest && { title: `MFE ${longest}`, kind: 'return', of: ({ mfe }) => mfe[longest] ?? null },
-    longest && { title: `MAE ${longest}`, kind: 'return', of: ({ mae }) => mae[longest] ?? null },
+    longest && { title: `MFE ${longest}`, kind: 'return', value: ({ mfe }) => mfe[longest] ?? null },
+    longest && { title: `MAE ${longest}`, kind: 'return', value: ({ mae }) => mae[longest] ?? null },
   ])
   return tableOf('Events, newest first', columns, rows, {
     sorted: { cut: 'the newest', whole: EVERY.occurrences },
@@ -59,22 +59,22 @@ export function tradesTable({ trades, ranking }: Backtest): Table {
 function tradeColumns(trades: readonly Trade[], ranking: Backtest['ranking']): Column<Trade>[] {
   const isBeside = trades.some(({ context_band }) => context_band !== null)
   return compact([
-    { title: 'Signal', kind: 'date', of: ({ signal_date }) => signal_date },
-    { title: 'Ticker', kind: 'text', of: ({ ticker }) => ticker },
-    { title: 'Band', kind: 'text', of: changeText },
-    isBeside && { title: 'Context', kind: 'text', of: ({ context_band }) => context_band },
+    { title: 'Signal', kind: 'date', value: ({ signal_date }) => signal_date },
+    { title: 'Ticker', kind: 'text', value: ({ ticker }) => ticker },
+    { title: 'Band', kind: 'text', value: changeText },
+    isBeside && { title: 'Context', kind: 'text', value: ({ context_band }) => context_band },
     ...rankColumn<Trade>(ranking),
-    { title: 'In', kind: 'date', of: ({ entry_date }) => entry_date },
-    { title: 'at', kind: 'price', of: ({ entry_price }) => entry_price },
-    { title: 'Out', kind: 'date', of: ({ exit_date }) => exit_date },
-    { title: 'at', kind: 'price', of: ({ exit_price }) => exit_price },
-    { title: 'Why', kind: 'text', of: ({ exit }) => words(exit) },
-    { title: 'Bars', kind: 'count', of: ({ bars }) => bars },
-    { title: 'Gross', kind: 'return', of: ({ gross }) => gross },
-    { title: 'Net', kind: 'return', of: ({ net }) => net },
-    { title: 'P&L', kind: 'money', of: ({ pnl }) => pnl },
-    { title: 'MFE', kind: 'return', of: ({ mfe }) => mfe },
-    { title: 'MAE', kind: 'return', of: ({ mae }) => mae },
+    { title: 'In', kind: 'date', value: ({ entry_date }) => entry_date },
+    { title: 'at', kind: 'price', value: ({ entry_price }) => entry_price },
+    { title: 'Out', kind: 'date', value: ({ exit_date }) => exit_date },
+    { title: 'at', kind: 'price', value: ({ exit_price }) => exit_price },
+    { title: 'Why', kind: 'text', value: ({ exit }) => words(exit) },
+    { title: 'Bars', kind: 'count', value: ({ bars }) => bars },
+    { title: 'Gross', kind: 'return', value: ({ gross }) => gross },
+    { title: 'Net', kind: 'return', value: ({ net }) => net },
+    { title: 'P&L', kind: 'money', value: ({ pnl }) => pnl },
+    { title: 'MFE', kind: 'return', value: ({ mfe }) => mfe },
+    { title: 'MAE', kind: 'return', value: ({ mae }) => mae },
   ])
 }
 
@@ -86,8 +86,9 @@ export function changeText({ prev_band, band }: Pick<Trade, 'prev_band' | 'band'
 /** The rank of signals: a band, or a number. */
 export function rankColumn<Row extends Pick<Trade, 'rank'>>(ranking: Backtest['ranking']): Column<Row>[] {
   if (ranking === null) return []
-  const of = ({ rank }: Row): number | string | null => (typeof rank === 'number' ? Number(rank.toPrecision(6)) : rank)
-  return [{ title: 'Rank', kind: 'text', hint: `${ranking.by}, the ${ranking.first} first`, of }]
+  const hint = `${ranking.by}, the ${ranking.first} first`
+  const value = ({ rank }: Row): Value => (typeof rank === 'number' ? Number(rank.toPrecision(6)) : rank)
+  return [{ title: 'Rank', kind: 'text', hint, value }]
 }
 
 /** Every combination of a sweep, including those too small for a test, because they count as trials. */
@@ -120,32 +121,32 @@ function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
   const page = { kind: 'text', on: 'page' } as const
   const isLong = by === 'ticker' || prev_band || contexts.length > 0
   return compact<Column<SweepCell>>([
-    { ...page, title: 'Field', of: cell => cell.field, mark: cell => (isFound(cell) ? ' ★' : undefined) },
-    by === 'ticker' && { ...page, title: 'Ticker', of: ({ ticker }) => ticker ?? 'all' },
-    { ...page, title: 'Band', of: ({ band }) => band },
-    prev_band && { ...page, title: 'From', of: ({ prev_band }) => prev_band ?? 'any' },
-    contexts.length > 0 && { ...page, title: 'Context', of: contextText },
-    { title: 'Window', kind: 'window', on: 'page', of: ({ window }) => window },
-    { title: 'q', kind: 'probability', of: ({ q }) => q, tone: cell => (isFound(cell) ? 'strong' : undefined) },
-    { title: 'p', kind: 'probability', spare: 7, hint: 'Newey-West t, effective clusters', of: ({ p }) => p },
-    { title: 'Diff', kind: 'return', of: ({ diff }) => diff, tone: ({ verdict }) => verdictTone(verdict) },
-    { title: '95%', kind: 'return', spare: 8, hint: 'Stationary bootstrap', of: ({ low, high }) => [low, high] },
-    { title: 'n', kind: 'count', spare: 0, of: ({ n }) => n },
-    { title: 'Indep', kind: 'count', spare: 5, of: ({ n_independent }) => n_independent },
-    { title: 'After', kind: 'return', on: 'wide', of: ({ mean }) => mean },
-    { title: 'Any', kind: 'return', on: 'wide', hint: 'Mean after any bar', of: ({ base }) => base },
-    { title: 'Rose', kind: 'share', on: 'wide', of: ({ hit }) => hit },
-    { title: 'Any rose', kind: 'share', on: 'page', of: ({ base_hit }) => base_hit },
+    { ...page, title: 'Field', value: cell => cell.field, mark: cell => (isFound(cell) ? ' ★' : undefined) },
+    by === 'ticker' && { ...page, title: 'Ticker', value: ({ ticker }) => ticker ?? 'all' },
+    { ...page, title: 'Band', value: ({ band }) => band },
+    prev_band && { ...page, title: 'From', value: ({ prev_band }) => prev_band ?? 'any' },
+    contexts.length > 0 && { ...page, title: 'Context', value: contextText },
+    { title: 'Window', kind: 'window', on: 'page', value: ({ window }) => window },
+    { title: 'q', kind: 'probability', value: ({ q }) => q, tone: cell => (isFound(cell) ? 'strong' : undefined) },
+    { title: 'p', kind: 'probability', spare: 7, hint: 'Newey-West t, effective clusters', value: ({ p }) => p },
+    { title: 'Diff', kind: 'return', value: ({ diff }) => diff, tone: ({ verdict }) => verdictTone(verdict) },
+    { title: '95%', kind: 'return', spare: 8, hint: 'Stationary bootstrap', value: ({ low, high }) => [low, high] },
+    { title: 'n', kind: 'count', spare: 0, value: ({ n }) => n },
+    { title: 'Indep', kind: 'count', spare: 5, value: ({ n_independent }) => n_independent },
+    { title: 'After', kind: 'return', on: 'wide', value: ({ mean }) => mean },
+    { title: 'Any', kind: 'return', on: 'wide', hint: 'Mean after any bar', value: ({ base }) => base },
+    { title: 'Rose', kind: 'share', on: 'wide', value: ({ hit }) => hit },
+    { title: 'Any rose', kind: 'share', on: 'page', value: ({ base_hit }) => base_hit },
     {
       title: 't',
       kind: 'ratio',
       on: 'wide',
-      of: ({ t }) => t,
+      value: ({ t }) => t,
       tone: ({ t }) => (Math.abs(t ?? 0) > 3 ? 'strong' : undefined),
     },
-    { title: 'Left out', kind: 'count', on: 'page', of: ({ lost }) => lost },
-    { title: 'What', kind: 'text', ...(isLong && { wraps: true }), on: 'terminal', of: cellText },
-    { ...page, title: 'Remark', optional: true, of: ({ reason }) => reason },
+    { title: 'Left out', kind: 'count', on: 'page', value: ({ lost }) => lost },
+    { title: 'What', kind: 'text', ...(isLong && { wraps: true }), on: 'terminal', value: cellText },
+    { ...page, title: 'Remark', optional: true, value: ({ reason }) => reason },
   ])
 }
 

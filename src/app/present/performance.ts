@@ -270,7 +270,7 @@ type Fold = Omit<Validation['folds'][number], 'role'>
 export function validationSection({ validation }: Pick<Backtest, 'validation'>): Section | null {
   if (validation === null) return null
   const { kind, folds, purged, test, candidates } = validation
-  const chosen: Column<Fold> = { title: 'Chosen', kind: 'text', of: ({ chosen }) => chosen ?? '' }
+  const chosen: Column<Fold> = { title: 'Chosen', kind: 'text', value: ({ chosen }) => chosen ?? '' }
   const rows: readonly Fold[] = compact([
     ...folds.map(fold => ({ ...fold, name: `${fold.name} ${fold.role}` })),
     test && {
@@ -290,14 +290,14 @@ export function validationSection({ validation }: Pick<Backtest, 'validation'>):
 }
 
 const FOLDS: readonly Column<Fold>[] = [
-  { title: 'Part', kind: 'text', of: ({ name }) => name },
-  { title: 'From', kind: 'date', spare: 3, of: ({ from }) => from },
-  { title: 'To', kind: 'date', spare: 4, of: ({ to }) => to },
-  { title: 'Trades', kind: 'count', of: ({ trades }) => trades },
-  { title: 'Mean', kind: 'return', of: ({ trade_statistics: { mean } }) => mean },
-  { title: 'Hit', kind: 'share', spare: 1, of: ({ trade_statistics: own }) => own.hit_rate },
-  { title: 'Return', kind: 'return', spare: 2, of: ({ statistics }) => statistics.total_return },
-  { title: 'Sharpe', kind: 'ratio', spare: 0, of: ({ statistics }) => statistics.sharpe },
+  { title: 'Part', kind: 'text', value: ({ name }) => name },
+  { title: 'From', kind: 'date', spare: 3, value: ({ from }) => from },
+  { title: 'To', kind: 'date', spare: 4, value: ({ to }) => to },
+  { title: 'Trades', kind: 'count', value: ({ trades }) => trades },
+  { title: 'Mean', kind: 'return', value: ({ trade_statistics: { mean } }) => mean },
+  { title: 'Hit', kind: 'share', spare: 1, value: ({ trade_statistics: own }) => own.hit_rate },
+  { title: 'Return', kind: 'return', spare: 2, value: ({ statistics }) => statistics.total_return },
+  { title: 'Sharpe', kind: 'ratio', spare: 0, value: ({ statistics }) => statistics.sharpe },
 ]
 
 /** A name with its years. */

@@ -27,7 +27,7 @@ export function describeScreen(found: Screen, look: ScreenDisplay = {}): Describ
     document: { ...found, matches },
     columns: ['when', 'as_of', ...chosen.map(({ key }) => key)],
     rows: matches.map(match => {
-      return { when, as_of, ...Object.fromEntries(chosen.map(({ key, of }) => [key, of(match)])) }
+      return { when, as_of, ...Object.fromEntries(chosen.map(({ key, value }) => [key, value(match)])) }
     }),
     paragraphs: [
       {
@@ -100,31 +100,37 @@ function columnsOf(subjects: readonly string[], isTallied: boolean): readonly Na
     column('since', 'date'),
     column('bars', 'bars'),
     ...subjects.map((key, i): Named => {
-      return { key, title: key, verbatim: true, kind: 'text', spare: 6 + i, of: ({ bands }) => bands[key] ?? null }
+      return { key, title: key, verbatim: true, kind: 'text', spare: 6 + i, value: ({ bands }) => bands[key] ?? null }
     }),
     column('close', 'price', { spare: 1 }),
-    { key: 'age_days', title: 'Age', kind: 'count', spare: 5, of: ({ age_days }) => age_days },
+    { key: 'age_days', title: 'Age', kind: 'count', spare: 5, value: ({ age_days }) => age_days },
     ...(isTallied ? TALLY_COLUMNS : []),
   ]
 }
 
 /** The returns after the ticker's own onsets over the middle window. */
 const TALLY_COLUMNS: readonly Named[] = [
-  { key: 'onsets', title: 'Onsets', kind: 'count', of: ({ tally }) => tally?.events ?? null },
-  { key: 'window', title: 'Window', kind: 'window', spare: 4, of: match => middleOf(match)?.window ?? null },
-  { key: 'hit_rate', title: 'Rose', kind: 'share', spare: 3, of: match => middleOf(match)?.returns.hit_rate ?? null },
+  { key: 'onsets', title: 'Onsets', kind: 'count', value: ({ tally }) => tally?.events ?? null },
+  { key: 'window', title: 'Window', kind: 'window', spare: 4, value: match => middleOf(match)?.window ?? null },
+  {
+    key: 'hit_rate',
+    title: 'Rose',
+    kind: 'share',
+    spare: 3,
+    value: match => middleOf(match)?.returns.hit_rate ?? null,
+  },
   {
     key: 'top_share',
     title: 'Top 40%',
     kind: 'share',
-    of: match => middleOf(match)?.top_share ?? null,
+    value: match => middleOf(match)?.top_share ?? null,
     tone: match => {
       const middle = middleOf(match)
       return middle && topTone(middle)
     },
   },
-  { key: 'base_top_share', title: 'Any', kind: 'share', of: match => middleOf(match)?.base.top_share ?? null },
-  { key: 'mean', title: 'Mean', kind: 'return', spare: 2, of: match => middleOf(match)?.returns.mean ?? null },
+  { key: 'base_top_share', title: 'Any', kind: 'share', value: match => middleOf(match)?.base.top_share ?? null },
+  { key: 'mean', title: 'Mean', kind: 'return', spare: 2, value: match => middleOf(match)?.returns.mean ?? null },
 ]
 
 function middleOf({ tally }: ScreenMatch) {
@@ -140,12 +146,12 @@ function columnNamed(param: string, name: string, columns: readonly Named[]): Na
 
 /** Ascending, or descending after `:desc`; unknown values are last in both directions. */
 function sorted(matches: readonly ScreenMatch[], sort: string, columns: readonly Named[]): ScreenMatch[] {
-  const [, name, way] = /^(.*?)(?::(asc|desc))?$/.exec(sort)!
-  const { of } = columnNamed('sort', name!, columns)
-  const sign = way === 'desc' ? -1 : 1
+  const [, name, order] = /^(.*?)(?::(asc|desc))?$/.exec(sort)!
+  const { value } = columnNamed('sort', name!, columns)
+  const sign = order === 'desc' ? -1 : 1
   return [...matches].sort((a, b) => {
-    const x = of(a)
-    const y = of(b)
+    const x = value(a)
+    const y = value(b)
     if (x === null || y === null) return Number(x === null) - Number(y === null)
     return sign * (Number(x > y) - Number(x < y))
   })
@@ -230,10 +236,10 @@ function changeColumns(isMixed: boolean): Column<ExportedEvent>[] {
   return [
     column('date', 'date'),
     column('ticker'),
-    { title: 'Bars', kind: 'text', spare: 1, ...(isMixed ? {} : { on: 'pipe' }), of: ({ timeframe }) => timeframe },
+    { title: 'Bars', kind: 'text', spare: 1, ...(isMixed ? {} : { on: 'pipe' }), value: ({ timeframe }) => timeframe },
     column('field'),
-    { title: 'From', kind: 'text', spare: 2, of: ({ prev_band }) => prev_band },
+    { title: 'From', kind: 'text', spare: 2, value: ({ prev_band }) => prev_band },
     column('band'),
-    { title: 'Stability', kind: 'text', spare: 3, of: ({ stability_at_entry: stability }) => stability ?? null },
+    { title: 'Stability', kind: 'text', spare: 3, value: ({ stability_at_entry: stability }) => stability ?? null },
   ]
 }

@@ -16,7 +16,7 @@ import {
 /** The window that a row is of, in days or weeks. */
 export function windowColumn(timeframe: Timeframe): Column<{ window: string }> {
   const title = timeframe === 'weekly' ? 'Weeks' : 'Days'
-  return { key: 'window', title, kind: 'window', of: ({ window }) => String(Number.parseInt(window, 10)) }
+  return { key: 'window', title, kind: 'window', value: ({ window }) => String(Number.parseInt(window, 10)) }
 }
 
 /** Several rows a window. */
@@ -25,11 +25,11 @@ export const BY_WINDOW = { grouped: true, whole: 'json' } as const
 type OtherBand = StudyWindow['other_bands'][number]
 
 /** The columns of returns after events that are not tested: those of other bands, and of sectors. */
-const N: Column<Pick<OtherBand, 'n'>> = { title: 'n', kind: 'count', of: ({ n }) => n }
-const AFTER: Column<Pick<OtherBand, 'mean'>> = { title: 'After', kind: 'return', of: ({ mean }) => mean }
+const N: Column<Pick<OtherBand, 'n'>> = { title: 'n', kind: 'count', value: ({ n }) => n }
+const AFTER: Column<Pick<OtherBand, 'mean'>> = { title: 'After', kind: 'return', value: ({ mean }) => mean }
 const MIDDLE: readonly Column<Pick<OtherBand, 'median' | 'hit'>>[] = [
-  { title: 'Median', kind: 'return', spare: 1, of: ({ median }) => median },
-  { title: 'Rose', kind: 'share', spare: 0, of: ({ hit }) => hit },
+  { title: 'Median', kind: 'return', spare: 1, value: ({ median }) => median },
+  { title: 'Rose', kind: 'share', spare: 0, value: ({ hit }) => hit },
 ]
 
 /** All bands of the field side by side; null for a condition, which only stops being true. */
@@ -40,7 +40,7 @@ export function bandsSection(study: EventStudy, vocabulary: readonly string[] | 
   if (others.length === 0) return null
   const columns: Column<OtherBand & { window: string }>[] = [
     windowColumn(timeframe),
-    { title: 'Band', kind: 'text', of: ({ band }) => band },
+    { title: 'Band', kind: 'text', value: ({ band }) => band },
     N,
     AFTER,
     ...MIDDLE,
@@ -66,10 +66,10 @@ export function sectorsSection({ windows, timeframe }: EventStudy): Section | nu
   if (rows.length === 0) return null
   const columns: Column<(typeof rows)[number]>[] = [
     windowColumn(timeframe),
-    { title: 'Sector', kind: 'text', of: ({ sector }) => sector },
+    { title: 'Sector', kind: 'text', value: ({ sector }) => sector },
     N,
     AFTER,
-    { title: 'Any', kind: 'return', spare: 2, of: ({ base }) => base },
+    { title: 'Any', kind: 'return', spare: 2, value: ({ base }) => base },
     ...MIDDLE,
   ]
   const title = 'Returns after the events, by sector'
@@ -89,7 +89,7 @@ function sectorEstimates({ window, base, by_sector }: StudyWindow): Estimates {
     note: '',
     names: 'bands',
     baseline: base.mean,
-    of: by_sector.map(({ sector, n, mean, median }) => {
+    estimates: by_sector.map(({ sector, n, mean, median }) => {
       const [value, tick] = n < LEAST_UNITS ? [null, null] : [mean, median]
       const head = { label: sector, note: `n ${whole(n)}`, value, median: tick, reason: 'too few' }
       return { ...head, low: null, high: null, grey: true, tone: undefined }
@@ -148,7 +148,7 @@ function bandEstimates(
     note: '',
     names: 'bands',
     baseline: base.mean,
-    of: order.map(estimate),
+    estimates: order.map(estimate),
   }
 }
 

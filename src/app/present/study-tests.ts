@@ -38,22 +38,22 @@ export function testSections({ windows, resamples, timeframe }: EventStudy): Sec
 
 /** The columns that only the page shows. */
 const NOTE_COLUMNS: readonly Column<Pick<Of<'tests'>, 'n' | 'reason'>>[] = [
-  { title: 'n', kind: 'count', on: 'page', of: ({ n }) => n },
-  { title: 'Why there is none', kind: 'text', on: 'page', optional: true, of: ({ reason }) => reason },
+  { title: 'n', kind: 'count', on: 'page', value: ({ n }) => n },
+  { title: 'Why there is none', kind: 'text', on: 'page', optional: true, value: ({ reason }) => reason },
 ]
 
 const TESTS: readonly Column<Of<'tests'>>[] = [
-  { title: 'Statistic', kind: 'statistic', of: ({ statistic }) => statistic },
-  { title: 'df', kind: 'degrees', spare: 1, of: ({ df }) => df },
-  { title: 'p', kind: 'probability', of: ({ p }) => p },
-  { title: 'Test', kind: 'text', of: ({ name }) => name },
+  { title: 'Statistic', kind: 'statistic', value: ({ statistic }) => statistic },
+  { title: 'df', kind: 'degrees', spare: 1, value: ({ df }) => df },
+  { title: 'p', kind: 'probability', value: ({ p }) => p },
+  { title: 'Test', kind: 'text', value: ({ name }) => name },
   ...NOTE_COLUMNS,
 ]
 
 const INTERVALS: readonly Column<Of<'intervals'>>[] = [
-  { title: 'Diff 95%', kind: 'return', of: ({ low, high }) => [low, high] },
-  { title: 'Block', kind: 'tenth', spare: 1, of: ({ block }) => block },
-  { title: 'Method', kind: 'text', of: ({ method }) => method },
+  { title: 'Diff 95%', kind: 'return', value: ({ low, high }) => [low, high] },
+  { title: 'Block', kind: 'tenth', spare: 1, value: ({ block }) => block },
+  { title: 'Method', kind: 'text', value: ({ method }) => method },
   ...NOTE_COLUMNS,
 ]
 
@@ -83,22 +83,22 @@ export function otherSections(study: EventStudy, vocabulary: readonly string[] |
 const RANDOM_CAPTION = 'Entries at random dates in the same tickers; events whose windows overlap move together'
 
 const RANDOM: readonly Column<StudyWindow>[] = [
-  { title: 'Draws', kind: 'count', spare: 1, of: ({ random_entry: random }) => random.draws },
-  { title: 'Mean', kind: 'return', of: ({ random_entry: random }) => random.mean },
+  { title: 'Draws', kind: 'count', spare: 1, value: ({ random_entry: random }) => random.draws },
+  { title: 'Mean', kind: 'return', value: ({ random_entry: random }) => random.mean },
   {
     title: '95%',
     kind: 'return',
     hint: 'Where 95% of draws lie that vary as the events do',
     spare: 0,
-    of: ({ random_entry: random }) => [random.low, random.high],
+    value: ({ random_entry: random }) => [random.low, random.high],
   },
   {
     title: 'p',
     kind: 'probability',
     hint: 'Share of draws that lie as many of their own errors out',
-    of: ({ random_entry: random }) => random.p,
+    value: ({ random_entry: random }) => random.p,
   },
-  { title: 'Same years', kind: 'return', spare: 2, of: ({ random_entry: random }) => random.year_matched },
+  { title: 'Same years', kind: 'return', spare: 2, value: ({ random_entry: random }) => random.year_matched },
 ]
 
 type AftermathWindow = StudyWindow & { aftermath: NonNullable<StudyWindow['aftermath']> }
@@ -120,15 +120,15 @@ function aftermathSection(windows: readonly StudyWindow[], timeframe: Timeframe)
         sign: SIGNS[i]!,
         kind: 'lifted',
         spare: 9 - Math.abs(i - 3),
-        of: ({ aftermath: { counts, lift } }) => [counts[i]!, lift[i] ?? null],
+        value: ({ aftermath: { counts, lift } }) => [counts[i]!, lift[i] ?? null],
       }),
     ),
-    { title: 'G', kind: 'tenth', spare: 10, of: ({ aftermath }) => aftermath.g },
+    { title: 'G', kind: 'tenth', spare: 10, value: ({ aftermath }) => aftermath.g },
     {
       title: 'p',
       kind: 'probability',
       hint: 'By circular shifts; volatile times have other bands without any edge',
-      of: ({ aftermath }) => aftermath.p,
+      value: ({ aftermath }) => aftermath.p,
     },
   ]
   const caption = 'Counts after the events, with the share over that of any bar (lift)'
@@ -141,7 +141,7 @@ function aftermathSection(windows: readonly StudyWindow[], timeframe: Timeframe)
     },
     [
       pageNote("Each return ranked against the ticker's own past: sharp is the worst or best 5%, flat the middle 20%."),
-      { on: 'page', stacks: { id: 'stacked', title: 'Share of each performance band', names: 'short', of: stacks } },
+      { on: 'page', stacks: { id: 'stacked', title: 'Share of each performance band', names: 'short', rows: stacks } },
       { fold: { title: 'The counts', parts: [tablePart(caption, columns, known, { whole: 'json' })] } },
     ],
   )

@@ -117,7 +117,7 @@ function estimatesOf(study: EventStudy): Estimates {
     title: 'Mean return after the events, less that after any bar',
     note: 'with its 95% interval',
     names: 'short',
-    of: study.windows.map(window => {
+    estimates: study.windows.map(window => {
       const { n, n_independent, diff: value, intervals, grey, verdict, reasons } = window
       const { low = null, high = null } = intervals[0] ?? {}
       const note = `${whole(n_independent)} independent of ${whole(n)}`
@@ -136,39 +136,39 @@ function estimatesOf(study: EventStudy): Estimates {
 }
 
 const RETURNS: readonly Column<StudyWindow>[] = [
-  { title: 'n', kind: 'count', of: ({ n }) => n },
-  { title: 'Indep', kind: 'count', spare: 0, of: ({ n_independent }) => n_independent },
-  { title: 'After', kind: 'return', of: ({ mean }) => mean },
+  { title: 'n', kind: 'count', value: ({ n }) => n },
+  { title: 'Indep', kind: 'count', spare: 0, value: ({ n_independent }) => n_independent },
+  { title: 'After', kind: 'return', value: ({ mean }) => mean },
   {
     title: 'Any',
     kind: 'return',
     spare: 2,
     hint: 'Mean after any bar of the same tickers and dates',
-    of: ({ base }) => base.mean,
+    value: ({ base }) => base.mean,
   },
-  { title: 'Diff', kind: 'return', of: ({ diff }) => diff, tone: ({ verdict }) => verdictTone(verdict) },
+  { title: 'Diff', kind: 'return', value: ({ diff }) => diff, tone: ({ verdict }) => verdictTone(verdict) },
   {
     title: '95%',
     kind: 'return',
     spare: 2,
     hint: 'Of the difference: the first interval listed below',
-    of: ({ intervals: [interval] }) => (interval === undefined ? null : [interval.low, interval.high]),
+    value: ({ intervals: [interval] }) => (interval === undefined ? null : [interval.low, interval.high]),
   },
   {
     title: 'p',
     kind: 'probability',
     hint: 'Newey-West t of the difference, effective clusters, two-sided',
-    of: ({ tests }) => tests[0]?.p ?? null,
+    value: ({ tests }) => tests[0]?.p ?? null,
   },
-  { title: 'Rose', kind: 'share', spare: 3, of: ({ hit }) => hit.share },
-  { title: 'Any', kind: 'share', spare: 4, hint: TERMS['Any rose'], of: ({ base }) => base.hit },
-  { title: 'Median', kind: 'return', on: 'wide', spare: 5, of: ({ median }) => median },
+  { title: 'Rose', kind: 'share', spare: 3, value: ({ hit }) => hit.share },
+  { title: 'Any', kind: 'share', spare: 4, hint: TERMS['Any rose'], value: ({ base }) => base.hit },
+  { title: 'Median', kind: 'return', on: 'wide', spare: 5, value: ({ median }) => median },
   {
     title: 'Left out',
     kind: 'count',
     on: 'wide',
     spare: 6,
-    of: ({ lost }) => lost.not_elapsed + lost.too_early + lost.delisted,
+    value: ({ lost }) => lost.not_elapsed + lost.too_early + lost.delisted,
   },
 ]
 
@@ -184,10 +184,15 @@ function contextSection({ context, windows, timeframe }: EventStudy): Section | 
 }
 
 const CONTEXT: readonly Column<NonNullable<StudyWindow['context_base']> & { window: string }>[] = [
-  { title: 'Bars', kind: 'count', hint: 'Bars on which the context ticker was in a band asked for', of: ({ n }) => n },
-  { title: 'Any', kind: 'return', hint: 'Mean after those bars', of: ({ mean }) => mean },
-  { title: 'Rose', kind: 'share', of: ({ hit }) => hit },
-  { title: 'Diff', kind: 'return', hint: 'Mean after the events, less this mean', of: ({ diff }) => diff },
+  {
+    title: 'Bars',
+    kind: 'count',
+    hint: 'Bars on which the context ticker was in a band asked for',
+    value: ({ n }) => n,
+  },
+  { title: 'Any', kind: 'return', hint: 'Mean after those bars', value: ({ mean }) => mean },
+  { title: 'Rose', kind: 'share', value: ({ hit }) => hit },
+  { title: 'Diff', kind: 'return', hint: 'Mean after the events, less this mean', value: ({ diff }) => diff },
 ]
 
 type AbnormalWindow = StudyWindow & { abnormal: NonNullable<StudyWindow['abnormal']> }
@@ -206,10 +211,10 @@ function abnormalSections({ windows, abnormal, benchmark, timeframe }: EventStud
   })
   const columns: Column<(typeof rows)[number]>[] = [
     windowColumn(timeframe),
-    { title: 'Statistic', kind: 'statistic', of: ({ statistic }) => statistic },
-    { title: 'p', kind: 'probability', of: ({ p }) => p },
-    { title: 'Test', kind: 'text', of: ({ name }) => name },
-    { title: 'n', kind: 'count', on: 'page', of: ({ n }) => n },
+    { title: 'Statistic', kind: 'statistic', value: ({ statistic }) => statistic },
+    { title: 'p', kind: 'probability', value: ({ p }) => p },
+    { title: 'Test', kind: 'text', value: ({ name }) => name },
+    { title: 'n', kind: 'count', on: 'page', value: ({ n }) => n },
   ]
   const phrases = ["P: Kolari and Pynnonen's test"]
   const all = 'Tests of the abnormal return'
@@ -224,14 +229,14 @@ function abnormalSections({ windows, abnormal, benchmark, timeframe }: EventStud
 }
 
 const ABNORMAL: readonly Column<AbnormalWindow>[] = [
-  { title: 'n', kind: 'count', of: ({ abnormal }) => abnormal.n },
-  { title: 'CAR', kind: 'return', of: ({ abnormal }) => abnormal.car },
-  { title: 'p', kind: 'probability', of: ({ abnormal }) => abnormal.tests[0]?.p ?? null },
+  { title: 'n', kind: 'count', value: ({ abnormal }) => abnormal.n },
+  { title: 'CAR', kind: 'return', value: ({ abnormal }) => abnormal.car },
+  { title: 'p', kind: 'probability', value: ({ abnormal }) => abnormal.tests[0]?.p ?? null },
   {
     title: 'Left out',
     kind: 'text',
     hint: 'Events without an abnormal return, by why: not in n',
-    of: ({ abnormal: { lost } }) =>
+    value: ({ abnormal: { lost } }) =>
       Object.entries({ 'too early': lost.too_early, open: lost.not_elapsed, unmatched: lost.no_benchmark })
         .filter(([, n]) => n > 0)
         .map(([why, n]) => `${whole(n)} ${why}`)
@@ -291,21 +296,21 @@ function distributionSections({ windows, timeframe }: EventStudy): Section[] {
 }
 
 const SPREAD: readonly Column<StudyWindow>[] = [
-  { title: 'Worst', kind: 'return', spare: 3, of: ({ worst }) => worst },
-  { title: 'p10', kind: 'return', spare: 5, of: ({ p10 }) => p10 },
-  { title: 'p25', kind: 'return', spare: 0, of: ({ p25 }) => p25 },
-  { title: 'p75', kind: 'return', spare: 1, of: ({ p75 }) => p75 },
-  { title: 'p90', kind: 'return', spare: 6, of: ({ p90 }) => p90 },
-  { title: 'Best', kind: 'return', spare: 4, of: ({ best }) => best },
-  { title: 'SD', kind: 'return', spare: 9, of: ({ deviation }) => deviation },
-  { title: 'MFE', kind: 'return', spare: 7, of: ({ mfe }) => mfe },
-  { title: 'MAE', kind: 'return', spare: 8, of: ({ mae }) => mae },
-  { title: 'Rose', kind: 'share', of: ({ hit }) => hit.share },
-  { title: 'Rose 95%', kind: 'share', spare: 12, of: ({ hit, grey }) => (grey ? null : [hit.low, hit.high]) },
-  { title: 'Any rose', kind: 'share', spare: 11, of: ({ base }) => base.hit },
-  { title: 'Lift', kind: 'ratio', spare: 10, of: ({ lift }) => lift },
-  { title: 'Any n', kind: 'count', on: 'page', of: ({ base }) => base.n },
-  { title: 'Any SD', kind: 'return', on: 'page', of: ({ base }) => base.deviation },
+  { title: 'Worst', kind: 'return', spare: 3, value: ({ worst }) => worst },
+  { title: 'p10', kind: 'return', spare: 5, value: ({ p10 }) => p10 },
+  { title: 'p25', kind: 'return', spare: 0, value: ({ p25 }) => p25 },
+  { title: 'p75', kind: 'return', spare: 1, value: ({ p75 }) => p75 },
+  { title: 'p90', kind: 'return', spare: 6, value: ({ p90 }) => p90 },
+  { title: 'Best', kind: 'return', spare: 4, value: ({ best }) => best },
+  { title: 'SD', kind: 'return', spare: 9, value: ({ deviation }) => deviation },
+  { title: 'MFE', kind: 'return', spare: 7, value: ({ mfe }) => mfe },
+  { title: 'MAE', kind: 'return', spare: 8, value: ({ mae }) => mae },
+  { title: 'Rose', kind: 'share', value: ({ hit }) => hit.share },
+  { title: 'Rose 95%', kind: 'share', spare: 12, value: ({ hit, grey }) => (grey ? null : [hit.low, hit.high]) },
+  { title: 'Any rose', kind: 'share', spare: 11, value: ({ base }) => base.hit },
+  { title: 'Lift', kind: 'ratio', spare: 10, value: ({ lift }) => lift },
+  { title: 'Any n', kind: 'count', on: 'page', value: ({ base }) => base.n },
+  { title: 'Any SD', kind: 'return', on: 'page', value: ({ base }) => base.deviation },
 ]
 
 function occurrencesSection(study: EventStudy): Section {

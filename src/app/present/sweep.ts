@@ -138,7 +138,7 @@ function leadingSection({ cells }: Sweep): Section {
     title: 'Difference from any bar',
     note: 'with its 95% interval, which is not corrected for the number of tests, as q is; n: events',
     names: 'long',
-    of: best.map(cell => {
+    estimates: best.map(cell => {
       const { n, q, diff: value, low, high, grey, verdict, reason } = cell
       const note = `n ${whole(n)}, q ${probability(q)}`
       return { label: cellText(cell), note, value, low, high, grey, tone: verdictTone(verdict), reason: reason ?? '' }
@@ -211,16 +211,16 @@ function eventsOf(ranges: Fold['train']): number {
 }
 
 const FOLDS: readonly Column<Fold>[] = [
-  { title: 'Part', kind: 'text', of: ({ name }) => name },
-  { title: 'Chosen on', kind: 'text', on: 'page', of: ({ train }) => datesOf(train) },
-  { title: 'Events', kind: 'count', on: 'page', of: ({ train }) => eventsOf(train) },
-  { title: 'Tested on', kind: 'text', spare: 1, of: ({ test }) => spanOf(test) },
-  { title: 'Events', kind: 'count', on: 'page', of: ({ test }) => eventsOf(test) },
-  { title: 'Purged', kind: 'count', spare: 2, of: ({ purged }) => purged },
-  { title: 'Chosen', kind: 'count', of: ({ chosen }) => chosen.length },
-  { title: 'Train mean', kind: 'return', of: fold => fold.train_mean },
-  { title: 'Test mean', kind: 'return', of: fold => fold.test_mean },
-  { title: 'Combinations chosen', kind: 'text', wraps: true, on: 'page', of: ({ chosen }) => chosen.join(', ') },
+  { title: 'Part', kind: 'text', value: ({ name }) => name },
+  { title: 'Chosen on', kind: 'text', on: 'page', value: ({ train }) => datesOf(train) },
+  { title: 'Events', kind: 'count', on: 'page', value: ({ train }) => eventsOf(train) },
+  { title: 'Tested on', kind: 'text', spare: 1, value: ({ test }) => spanOf(test) },
+  { title: 'Events', kind: 'count', on: 'page', value: ({ test }) => eventsOf(test) },
+  { title: 'Purged', kind: 'count', spare: 2, value: ({ purged }) => purged },
+  { title: 'Chosen', kind: 'count', value: ({ chosen }) => chosen.length },
+  { title: 'Train mean', kind: 'return', value: fold => fold.train_mean },
+  { title: 'Test mean', kind: 'return', value: fold => fold.test_mean },
+  { title: 'Combinations chosen', kind: 'text', wraps: true, on: 'page', value: ({ chosen }) => chosen.join(', ') },
 ]
 
 function settingsSection(sweep: Sweep): Section {

@@ -124,7 +124,7 @@ function stacksOf({ groups }: Tally): { stacks: Stacks }[] {
   if (only === undefined) return []
   if (other === undefined) {
     const rows = only.windows.map(row => ({ ...row, label: row.window }))
-    return [{ stacks: { id: 'followed', title: 'What followed', names: 'short', of: barsOf(rows) } }]
+    return [{ stacks: { id: 'followed', title: 'What followed', names: 'short', rows: barsOf(rows) } }]
   }
   const names = only.windows.map(({ window }) => window)
   const middle = Math.floor((names.length - 1) / 2)
@@ -133,11 +133,11 @@ function stacksOf({ groups }: Tally): { stacks: Stacks }[] {
     const rows = groups.slice(0, MOST_DRAWN).map(({ group, windows }) => ({ ...windows[w]!, label: group ?? '(none)' }))
     const id = `followed-${names[w]}`
     const title = `What followed over ${names[w]}`
-    return { stacks: { id, title, names: 'long', of: barsOf(rows) } }
+    return { stacks: { id, title, names: 'long', rows: barsOf(rows) } }
   })
 }
 
-function barsOf(rows: readonly (TallyWindow & { label: string })[]): Stacks['of'] {
+function barsOf(rows: readonly (TallyWindow & { label: string })[]): Stacks['rows'] {
   return rows
     .filter(({ n }) => n > 0)
     .flatMap(({ label, n, counts, base }) => [
@@ -159,7 +159,7 @@ function linesOf({ groups }: Tally): Line[] {
 function tablesOf(found: Tally): { table: Table }[] {
   const { by } = found
   const lines = linesOf(found)
-  const name: Column<Line>[] = by === null ? [] : [{ title: by, kind: 'text', of: ({ group }) => group ?? '(none)' }]
+  const name: Column<Line>[] = by === null ? [] : [{ title: by, kind: 'text', value: ({ group }) => group ?? '(none)' }]
   const table = (caption: string, columns: readonly Column<Line>[]) =>
     tablePart(
       caption,
@@ -200,25 +200,25 @@ function tallyHeading(found: Tally): string[] {
 
 const COUNTS: readonly Column<Line>[] = [
   column('n', 'count'),
-  { title: 'Indep', kind: 'count', spare: 4, of: ({ n_independent }) => n_independent },
-  { title: 'Open', kind: 'count', on: 'wide', of: ({ pending }) => pending },
-  { title: 'No history', kind: 'count', on: 'wide', of: ({ no_history }) => no_history },
+  { title: 'Indep', kind: 'count', spare: 4, value: ({ n_independent }) => n_independent },
+  { title: 'Open', kind: 'count', on: 'wide', value: ({ pending }) => pending },
+  { title: 'No history', kind: 'count', on: 'wide', value: ({ no_history }) => no_history },
   ...PERFORMANCES.map((name, i): Column<Line> => {
-    const of = ({ counts }: Line): Content => counts[name] || '.'
-    return { title: name, sign: SIGNS[i]!, kind: 'count', spare: 10 - Math.abs(i - 3), of }
+    const value = ({ counts }: Line): Content => counts[name] || '.'
+    return { title: name, sign: SIGNS[i]!, kind: 'count', spare: 10 - Math.abs(i - 3), value }
   }),
 ]
 
 /** The share of rising prices, if prices are known. */
 const ROSE: readonly Column<Line>[] = [
-  { title: 'Rose', kind: 'share', spare: 0, of: ({ returns }) => returns.hit_rate },
-  { title: 'Any', kind: 'share', spare: 2, of: ({ base }) => base.returns.hit_rate },
+  { title: 'Rose', kind: 'share', spare: 0, value: ({ returns }) => returns.hit_rate },
+  { title: 'Any', kind: 'share', spare: 2, value: ({ base }) => base.returns.hit_rate },
 ]
 
 const TOP: readonly Column<Line>[] = [
-  { title: 'Top 40%', kind: 'share', of: ({ top_share }) => top_share, tone: topTone },
-  { title: '95%', kind: 'share', spare: 1, of: ({ top_low, top_high }) => [top_low, top_high] },
-  { title: 'Any', kind: 'share', spare: 0, of: ({ base }) => base.top_share },
+  { title: 'Top 40%', kind: 'share', value: ({ top_share }) => top_share, tone: topTone },
+  { title: '95%', kind: 'share', spare: 1, value: ({ top_low, top_high }) => [top_low, top_high] },
+  { title: 'Any', kind: 'share', spare: 0, value: ({ base }) => base.top_share },
 ]
 
 /** Painted where the share of any bar lies outside the 95% interval. */
@@ -236,7 +236,7 @@ export function topTone({
  * The events, then any bar. Narrow tables drop the tails of any bar first, then those of the events, then the middles.
  */
 const RETURNS: readonly Column<Line>[] = [
-  { title: 'N', kind: 'count', of: ({ returns }) => returns.n },
+  { title: 'N', kind: 'count', value: ({ returns }) => returns.n },
   ...figureColumns('', ({ returns }) => returns, [4, undefined, 6, 7]),
   ...figureColumns('Any ', ({ base }) => base.returns, [2, 5, 9, 8]),
 ]
@@ -251,7 +251,7 @@ function figureColumns(
     title: prefix + name,
     kind: 'return',
     ...(spare[i] === undefined ? {} : { spare: spare[i] }),
-    of: line => figures(line)[name],
+    value: line => figures(line)[name],
   }))
 }
 
@@ -314,17 +314,17 @@ function nowParagraph({ timeframe, as_of, query_range, states }: Now, unknown: b
 const STATE: readonly Column<FieldState>[] = [
   column('field'),
   column('band'),
-  { title: 'Since', kind: 'date', spare: 2, of: ({ since, initial }) => since && `${since}${initial ? '*' : ''}` },
+  { title: 'Since', kind: 'date', spare: 2, value: ({ since, initial }) => since && `${since}${initial ? '*' : ''}` },
   column('bars', 'bars', { spare: 1 }),
-  { title: 'From', kind: 'text', on: 'wide', of: ({ prev_band }) => prev_band },
-  { title: 'Median', kind: 'bars', spare: 3, of: ({ completed_stays }) => completed_stays.median },
-  { title: 'P90', kind: 'bars', spare: 4, of: ({ completed_stays }) => completed_stays.p90 },
+  { title: 'From', kind: 'text', on: 'wide', value: ({ prev_band }) => prev_band },
+  { title: 'Median', kind: 'bars', spare: 3, value: ({ completed_stays }) => completed_stays.median },
+  { title: 'P90', kind: 'bars', spare: 4, value: ({ completed_stays }) => completed_stays.p90 },
 ]
 
 /** A limited range of a tier or a server may hide earlier periods. */
 function durationColumn(range: string | null): Column<FieldState> {
   const isWhole = range === WHOLE_RANGE
-  return { title: 'Stays', kind: 'count', spare: 5, of: ({ completed_stays: { n } }) => (isWhole ? n : n || null) }
+  return { title: 'Stays', kind: 'count', spare: 5, value: ({ completed_stays: { n } }) => (isWhole ? n : n || null) }
 }
 
 /** How often each band of some fields occurred; for machines a row a band. */
@@ -350,14 +350,14 @@ function withoutBand({ bars, undefined: none }: FieldCounts): string {
 
 const BAND_COUNTS: readonly Column<BandCount>[] = [
   column('band'),
-  { title: 'Share', kind: 'share', of: ({ share }) => share },
-  { title: '', kind: 'text', of: ({ share }) => '#'.repeat(Math.round((share ?? 0) * WIDEST)) || null },
+  { title: 'Share', kind: 'share', value: ({ share }) => share },
+  { title: '', kind: 'text', value: ({ share }) => '#'.repeat(Math.round((share ?? 0) * WIDEST)) || null },
   column('bars', 'count', { spare: 2 }),
   column('events', 'count', { spare: 1 }),
   // The tickers with the smallest, the middle and the greatest share.
-  { title: 'Least', kind: 'share', spare: 4, of: ({ by_ticker }) => by_ticker.least },
-  { title: 'Median', kind: 'share', spare: 3, of: ({ by_ticker }) => by_ticker.median },
-  { title: 'Most', kind: 'share', spare: 4, of: ({ by_ticker }) => by_ticker.most },
+  { title: 'Least', kind: 'share', spare: 4, value: ({ by_ticker }) => by_ticker.least },
+  { title: 'Median', kind: 'share', spare: 3, value: ({ by_ticker }) => by_ticker.median },
+  { title: 'Most', kind: 'share', spare: 4, value: ({ by_ticker }) => by_ticker.most },
 ]
 
 /** Signs of a band that every bar has. */

@@ -144,16 +144,16 @@ interface Outcome {
 }
 
 const signalColumns = (ranking: Backtest['ranking']): Column<Outcome>[] => [
-  { title: 'Signal', kind: 'date', of: ({ date }) => date },
-  { title: 'Ticker', kind: 'text', of: ({ ticker }) => ticker },
+  { title: 'Signal', kind: 'date', value: ({ date }) => date },
+  { title: 'Ticker', kind: 'text', value: ({ ticker }) => ticker },
   ...rankColumn<Outcome>(ranking),
-  { title: 'In', kind: 'date', spare: 1, of: ({ trade }) => trade?.entry_date ?? '' },
-  { title: 'In at', kind: 'price', spare: 2, of: ({ trade }) => trade?.entry_price ?? '' },
-  { title: 'Out', kind: 'date', spare: 0, of: ({ trade }) => trade?.exit_date ?? '' },
-  { title: 'Out at', kind: 'price', spare: 3, of: ({ trade }) => trade?.exit_price ?? '' },
-  { title: 'Bars', kind: 'count', spare: 4, of: ({ trade }) => trade?.bars ?? '' },
-  { title: 'Net', kind: 'return', of: ({ trade }) => trade?.net ?? '' },
-  { title: 'Why', kind: 'text', of: ({ why }) => why },
+  { title: 'In', kind: 'date', spare: 1, value: ({ trade }) => trade?.entry_date ?? '' },
+  { title: 'In at', kind: 'price', spare: 2, value: ({ trade }) => trade?.entry_price ?? '' },
+  { title: 'Out', kind: 'date', spare: 0, value: ({ trade }) => trade?.exit_date ?? '' },
+  { title: 'Out at', kind: 'price', spare: 3, value: ({ trade }) => trade?.exit_price ?? '' },
+  { title: 'Bars', kind: 'count', spare: 4, value: ({ trade }) => trade?.bars ?? '' },
+  { title: 'Net', kind: 'return', value: ({ trade }) => trade?.net ?? '' },
+  { title: 'Why', kind: 'text', value: ({ why }) => why },
 ]
 
 /** The outcomes of the signals: a count of each, and in a fold every signal by date. */
@@ -202,9 +202,9 @@ function outcomesTable({ signals: { total, closed, open, pending, skipped, exten
     ...Object.entries(skipped).map(([reason, n]): [string, number] => [`were skipped: ${skippedText(reason)}`, n]),
   ]
   const columns: readonly Column<(typeof all)[number]>[] = [
-    { title: 'Signals that', kind: 'text', of: ([what]) => what },
-    { title: 'How many', kind: 'count', of: ([, n]) => n },
-    { title: 'Of all', kind: 'share', of: ([, n]) => (total === 0 ? null : n / total) },
+    { title: 'Signals that', kind: 'text', value: ([what]) => what },
+    { title: 'How many', kind: 'count', value: ([, n]) => n },
+    { title: 'Of all', kind: 'share', value: ([, n]) => (total === 0 ? null : n / total) },
   ]
   const rows = all.filter(([, n], i) => i === 0 || n > 0)
   return tableOf('How many of each', columns, rows)

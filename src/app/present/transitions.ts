@@ -52,43 +52,50 @@ function captioned(table: Table, on?: 'wide'): Paragraph {
 }
 
 function bandColumn(bands: readonly string[]): Column<{ band: string }> {
-  return lettered('Band', bands, ({ band }) => band)
+  return letterColumn('Band', bands, ({ band }) => band)
 }
 
-/** A column of bands, with the letters that head the columns of the same bands on a screen. */
-function lettered<Row>(title: string, bands: readonly string[], of: (row: Row) => string): Column<Row> {
+/** A column that shows a band of each row, after the letter that heads the band in shareColumns. */
+function letterColumn<Row>(title: string, bands: readonly string[], bandOf: (row: Row) => string): Column<Row> {
   return {
     title,
     sign: `  ${title.toUpperCase()}`,
     kind: 'lettered',
-    of: row => [letter(bands.indexOf(of(row))), of(row)],
+    value: row => [letterAt(bands.indexOf(bandOf(row))), bandOf(row)],
   }
 }
 
-function letter(i: number): string {
-  return String.fromCharCode('A'.charCodeAt(0) + i)
+/** `A` for 0, `B` for 1. */
+function letterAt(index: number): string {
+  return String.fromCharCode('A'.charCodeAt(0) + index)
 }
 
-/** Columns have letters on a screen, because the names of seven bands side by side are wider than it. */
-function shareColumns<Row>(bands: readonly string[], of: (row: Row, to: string) => number | null): Column<Row>[] {
-  return bands.map((to, i) => ({
-    title: to,
+/**
+ * A column of shares for each band. A screen heads it with the band's letter, because the names of seven bands side by
+ * side are too wide.
+ */
+function shareColumns<Row>(
+  bands: readonly string[],
+  shareOf: (row: Row, band: string) => number | null,
+): Column<Row>[] {
+  return bands.map((band, i) => ({
+    title: band,
     verbatim: true,
-    sign: letter(i),
+    sign: letterAt(i),
     kind: 'share',
     spare: i,
-    of: row => dotted(of(row, to)),
+    value: row => dotForZero(shareOf(row, band)),
   }))
 }
 
-/** Zero is a dot, so that other numbers are easy to see. */
-function dotted(share: number | null): number | string | null {
+/** Writes zero as a dot, so that other numbers are easy to see. */
+function dotForZero(share: number | null): number | string | null {
   return share === 0 ? '.' : share
 }
 
 function matrixColumns(bands: readonly string[]): Column<TransitionRow>[] {
   return [
-    lettered('From', bands, ({ from }) => from),
+    letterColumn('From', bands, ({ from }) => from),
     column('n', 'count'),
     ...shareColumns<TransitionRow>(bands, ({ shares }, to) => shares[to] ?? null),
   ]
@@ -97,24 +104,29 @@ function matrixColumns(bands: readonly string[]): Column<TransitionRow>[] {
 function leavingTable({ bands, incidence }: Transitions, window: number): Table {
   const columns: Column<Leaving>[] = [
     bandColumn(bands),
-    { title: 'Still', kind: 'share', of: ({ staying }) => dotted(staying) },
+    { title: 'Still', kind: 'share', value: ({ staying }) => dotForZero(staying) },
     ...shareColumns<Leaving>(bands, ({ to }, band) => to[band] ?? null),
   ]
   const rows = incidence.filter(({ bars }) => bars === window)
   if (rows.some(({ unknown }) => (unknown ?? 0) > 0))
-    columns.push({ title: 'Later', kind: 'share', spare: bands.length, of: ({ unknown }) => dotted(unknown) })
+    columns.push({ title: 'Later', kind: 'share', spare: bands.length, value: ({ unknown }) => dotForZero(unknown) })
   return tableOf(`Where stays have gone by bar ${window}`, columns, rows)
 }
 
 const DWELL: readonly Column<Dwell>[] = [
   column('stays', 'count', { spare: 1 }),
-  { title: 'Ended', kind: 'count', spare: 6, of: ({ completed }) => completed },
-  { title: 'Active', kind: 'count', spare: 7, of: ({ censored }) => censored },
+  { title: 'Ended', kind: 'count', spare: 6, value: ({ completed }) => completed },
+  { title: 'Active', kind: 'count', spare: 7, value: ({ censored }) => censored },
   column('median', 'bars', { spare: 0 }),
-  { title: '95%', kind: 'bars', spare: 3, of: medianRange },
+  { title: '95%', kind: 'bars', spare: 3, value: medianRange },
   column('p90', 'bars', { spare: 2 }),
   column('mean', 'bars', { spare: 5 }),
-  { title: 'Longest', kind: 'bars', spare: 4, of: own => barsText(own.longest) + (own.longest_is_active ? '+' : '') },
+  {
+    title: 'Longest',
+    kind: 'bars',
+    spare: 4,
+    value: own => barsText(own.longest) + (own.longest_is_active ? '+' : ''),
+  },
 ]
 
 function medianRange({ median_low: low, median_high: high }: Dwell): string {
@@ -133,7 +145,7 @@ function contextParagraphs({ bands, context, by_context }: Transitions): Paragra
   const medians = bands.map((band, i) => ({ band, dwell: groups.map(({ dwell }) => dwell[i]!) }))
   const columns = groups.map(({ context }, g): Column<(typeof medians)[number]> => {
     const title = context ?? '(none)'
-    return { title, verbatim: true, kind: 'bars', spare: g, of: ({ dwell }) => medianText(dwell[g]!) }
+    return { title, verbatim: true, kind: 'bars', spare: g, value: ({ dwell }) => medianText(dwell[g]!) }
   })
   const does = `Does ${which} matter?`
   const by = `Median bars, and stays, by ${which}`
@@ -155,13 +167,13 @@ interface Tested {
 }
 
 const TESTS: readonly Column<Tested>[] = [
-  { title: 'Next chi2', kind: 'tenth', spare: 1, of: ({ next }) => next.chi2 },
-  { title: 'df', kind: 'degrees', spare: 3, of: ({ next }) => next.df },
-  { title: 'p', kind: 'probability', of: ({ next }) => next.p },
-  { title: 'Least', kind: 'tenth', spare: 2, of: ({ next }) => next.least_expected },
-  { title: 'Length chi2', kind: 'tenth', spare: 1, of: ({ length }) => length.chi2 },
-  { title: 'df', kind: 'degrees', spare: 3, of: ({ length }) => length.df },
-  { title: 'p', kind: 'probability', of: ({ length }) => length.p },
+  { title: 'Next chi2', kind: 'tenth', spare: 1, value: ({ next }) => next.chi2 },
+  { title: 'df', kind: 'degrees', spare: 3, value: ({ next }) => next.df },
+  { title: 'p', kind: 'probability', value: ({ next }) => next.p },
+  { title: 'Least', kind: 'tenth', spare: 2, value: ({ next }) => next.least_expected },
+  { title: 'Length chi2', kind: 'tenth', spare: 1, value: ({ length }) => length.chi2 },
+  { title: 'df', kind: 'degrees', spare: 3, value: ({ length }) => length.df },
+  { title: 'p', kind: 'probability', value: ({ length }) => length.p },
 ]
 
 function pairRecords(found: Transitions): Records {

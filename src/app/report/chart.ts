@@ -340,7 +340,7 @@ function lineSwatch({ area, dashed }: Line): string {
  * Draws estimates below each other with their intervals and a line at no difference. The words are next to the drawing,
  * or above it on a narrow page. The drawing is in percent of its width, and needs no script.
  */
-export function forest({ id, title, names, baseline = null, of: estimates }: Estimates): Html {
+export function forest({ id, title, names, baseline = null, estimates }: Estimates): Html {
   const known = [
     baseline,
     ...estimates.flatMap(({ value, low, high, median = null }) => [value, low, high, median]),
@@ -403,14 +403,14 @@ function stackLabel(n: number, all: number, isBase: boolean): string {
 }
 
 /** Draws the shares of the seven performance bands, a bar per row, in percent of the page's width. Needs no script. */
-export function stacked({ id, title, names, of: stacks }: Stacks): Html {
+export function stacked({ id, title, names, rows }: Stacks): Html {
   return html`<ul class="forest ${names} stacked" id="${id}" aria-label="${title}">
-${stacks.map(stackedRow)}
+${rows.map(stackedRow)}
 </ul>
 <ul class="legend">${PERFORMANCES.map((name, i) => html`<li><span class="swatch block out-${i}"></span>${words(name)}</li>`)}</ul>`
 }
 
-function stackedRow({ label, note, counts, isBase }: Stacks['of'][number]): Html {
+function stackedRow({ label, note, counts, isBase }: Stacks['rows'][number]): Html {
   const all = counts.reduce((sum, n) => sum + n, 0)
   let x = 0
   const parts = counts.map((n, i) => {

@@ -116,7 +116,7 @@ const list: Command = {
       column('day_limit', 'count', { title: 'of' }),
       column('hour_used', 'count', { title: 'this hour', spare: 1 }),
       column('hour_limit', 'count', { title: 'of', spare: 1 }),
-      { title: 'created', kind: 'date', spare: 2, of: row => row.created.slice(0, 10) },
+      { title: 'created', kind: 'date', spare: 2, value: row => row.created.slice(0, 10) },
     ]
     const columns = ['name', 'tier', 'created', 'day_limit', 'hour_limit', 'keys', 'day_used', 'hour_used']
     await context.show(describeList({ schema: 'bands.accounts/1', accounts: rows }, rows, shown, { columns }))

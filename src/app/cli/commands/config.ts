@@ -96,7 +96,7 @@ async function list(context: Context): Promise<void> {
   const settings = await settingsOf(context)
   const answer = describeList({ schema: 'bands.config/1', settings }, settings, [
     column('setting'),
-    { key: 'value', title: 'value', kind: 'text', of: ({ value }) => (value === null ? null : String(value)) },
+    { key: 'value', title: 'value', kind: 'text', value: ({ value }) => (value === null ? null : String(value)) },
     column('origin', 'text', { wraps: true }),
   ])
   await context.show(answer)

@@ -127,10 +127,10 @@ function damageRow(file: string, { ticker, what, mend }: Damage): DamageRow {
 }
 
 const DAMAGES: readonly Column<DamageRow>[] = [
-  { ...column('file'), of: ({ file }) => basename(file) },
+  { ...column('file'), value: ({ file }) => basename(file) },
   column('ticker'),
   column('what', 'text', { title: 'damage' }),
-  { ...column('try'), of: row => row.try ?? 'put a backup in its place' },
+  { ...column('try'), value: row => row.try ?? 'put a backup in its place' },
 ]
 
 /** A file that SQLite finds damaged is a finding of the verification, not a fault of the machine. */

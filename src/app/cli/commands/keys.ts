@@ -59,9 +59,9 @@ const list: Command = {
     const rows = keys.map(entry => keyRow(entry, context.world.now()))
     const shown: Column<(typeof rows)[number]>[] = [
       ...[column('identity'), column('account'), column('name'), column('state')],
-      { title: 'created', kind: 'date', spare: 2, of: row => minute(row.created) },
-      { title: 'expires', kind: 'date', spare: 1, of: row => minute(row.expires) },
-      { title: 'last used', kind: 'date', spare: 3, of: row => minute(row.last_used) },
+      { title: 'created', kind: 'date', spare: 2, value: row => minute(row.created) },
+      { title: 'expires', kind: 'date', spare: 1, value: row => minute(row.expires) },
+      { title: 'last used', kind: 'date', spare: 3, value: row => minute(row.last_used) },
     ]
     const columns = ['identity', 'account', 'tier', 'name', 'state', 'created', 'expires', 'last_used', 'revoked']
     await context.show(describeList({ schema: 'bands.keys/1', keys: rows }, rows, shown, { columns }))

@@ -200,17 +200,17 @@ const sum = (own: readonly SeriesReport[], key: 'events' | 'added' | 'credits'):
   own.reduce((total, one) => total + one[key], 0)
 
 const SERIES: readonly Column<[string, SeriesReport[]]>[] = [
-  { title: 'ticker', kind: 'text', of: ([ticker]) => ticker },
+  { title: 'ticker', kind: 'text', value: ([ticker]) => ticker },
   {
     title: 'series',
     kind: 'text',
-    of: ([, own]) => (own.length === 1 ? `${own[0]!.timeframe} ${own[0]!.field}` : `${whole(own.length)} series`),
+    value: ([, own]) => (own.length === 1 ? `${own[0]!.timeframe} ${own[0]!.field}` : `${whole(own.length)} series`),
   },
-  { title: 'outcome', kind: 'text', spare: 1, of: ([, own]) => outcomes(own) },
-  { title: 'events', kind: 'count', of: ([, own]) => sum(own, 'events') },
-  { title: 'new', kind: 'count', spare: 2, of: ([, own]) => sum(own, 'added') },
-  { title: 'credits', kind: 'count', spare: 3, of: ([, own]) => sum(own, 'credits') },
-  { title: 'as of', kind: 'date', spare: 4, of: ([, own]) => own.map(({ as_of }) => as_of ?? UNKNOWN).sort()[0]! },
+  { title: 'outcome', kind: 'text', spare: 1, value: ([, own]) => outcomes(own) },
+  { title: 'events', kind: 'count', value: ([, own]) => sum(own, 'events') },
+  { title: 'new', kind: 'count', spare: 2, value: ([, own]) => sum(own, 'added') },
+  { title: 'credits', kind: 'count', spare: 3, value: ([, own]) => sum(own, 'credits') },
+  { title: 'as of', kind: 'date', spare: 4, value: ([, own]) => own.map(({ as_of }) => as_of ?? UNKNOWN).sort()[0]! },
 ]
 
 /** The series of each line: one series, all of a ticker, or all. */

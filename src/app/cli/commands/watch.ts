@@ -46,8 +46,8 @@ const list: Command = {
     const kind = lists.some(({ condition }) => condition === null) ? 'count' : 'text'
     const shown: Column<NamedList>[] = [
       column('name'),
-      { title: 'tickers', kind, of: row => (row.condition === null ? row.tickers.length : null) },
-      { title: 'of', kind: 'text', wraps: true, of: row => row.condition ?? row.tickers.join(' ') },
+      { title: 'tickers', kind, value: row => (row.condition === null ? row.tickers.length : null) },
+      { title: 'of', kind: 'text', wraps: true, value: row => row.condition ?? row.tickers.join(' ') },
     ]
     const columns = ['name', 'condition', 'tickers']
     await context.show(describeList({ schema: 'bands.watch/1', lists }, lists, shown, { columns }))
@@ -120,8 +120,8 @@ const listConditions: Command = {
   async run(context) {
     const conditions = (await allConditions(context)).map(({ name, condition }) => ({ name, condition }))
     const shown: Column<NamedCondition>[] = [
-      { title: 'name', kind: 'text', of: ({ name }) => `@${name}` },
-      { title: 'condition', kind: 'text', wraps: true, of: ({ condition }) => condition },
+      { title: 'name', kind: 'text', value: ({ name }) => `@${name}` },
+      { title: 'condition', kind: 'text', wraps: true, value: ({ condition }) => condition },
     ]
     const columns = ['name', 'condition']
     await context.show(describeList({ schema: 'bands.conditions/1', conditions }, conditions, shown, { columns }))
