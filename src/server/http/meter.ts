@@ -102,10 +102,18 @@ export function limited(limits: CreditLimits, used: Used, cost: number, at: numb
   return new RateLimited(message, reset)
 }
 
-/** 2026-03-24T00:00:00Z */
+/** Such as `2026-03-24T00:00:00Z`. Answers of an hour have the same two, which take 2 µs to write. */
 function utc(at: number): string {
-  return new Date(at).toISOString().replace('.000Z', 'Z')
+  let text = TEXTS.get(at)
+  if (text !== undefined) return text
+  if (TEXTS.size >= MAX_TEXTS) TEXTS.clear()
+  text = new Date(at).toISOString().replace('.000Z', 'Z')
+  TEXTS.set(at, text)
+  return text
 }
+
+const TEXTS = new Map<number, string>()
+const MAX_TEXTS = 8
 
 /** SHA-256 of the name that the caller gave to the request; null without one. Throws InvalidParameter. */
 export function requestName(rawHeaders: readonly string[]): Buffer | null {
