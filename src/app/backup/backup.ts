@@ -36,11 +36,17 @@ import {
   type DatabaseKind,
   differenceOf,
   schemaOf,
-  synced,
+  syncToDisk,
   withFile,
 } from '../../data/store/sqlite/migrations.js'
 import { DATA } from '../../data/store/sqlite/schema.js'
-import { structureOf, type Verified, verifyLists, verifySession, verifyTrials } from '../../data/store/sqlite/verify.js'
+import {
+  structureDamages,
+  type VerifiedFile,
+  verifyLists,
+  verifySession,
+  verifyTrials,
+} from '../../data/store/sqlite/verify.js'
 import type { Damage } from '../../data/store/store.js'
 import { ACCOUNTS } from '../../server/accounts/sqlite/accounts.js'
 import { verifyAccounts } from '../../server/accounts/sqlite/verify.js'
@@ -118,11 +124,11 @@ export async function backUp(files: Files, target: string, now = new Date()): Pr
       files: await copies(files, kinds, partial),
     }
     writeFileSync(join(partial, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flag: 'wx', mode: 0o600 })
-    synced(join(partial, MANIFEST))
-    synced(partial)
+    syncToDisk(join(partial, MANIFEST))
+    syncToDisk(partial)
     const check = writtenFileCheck(target, statSync(partial))
     nameFolder(partial, target)
-    synced(dirname(target))
+    syncToDisk(dirname(target))
     check()
     return manifest
   } catch (cause) {
@@ -216,7 +222,7 @@ async function copied(db: Connection, kind: FileKind, path: string, folder: stri
   }
   // The checks have opened the copy, and SQLite leaves these.
   for (const ending of SQLITE_ENDINGS) rmSync(copy + ending, { force: true })
-  synced(copy)
+  syncToDisk(copy)
   return { kind, name, path, schema: schemaOf(db), bytes: statSync(copy).size, sha256: sha256Of(copy) }
 }
 
@@ -357,7 +363,7 @@ function isOf(files: Files, folder: string): boolean {
 }
 
 /** The files next to the data, and the check of each. */
-export const COMPANION_FILES: readonly (readonly [Verified['kind'], (file: string) => Verified])[] = [
+export const COMPANION_FILES: readonly (readonly [VerifiedFile['kind'], (file: string) => VerifiedFile])[] = [
   ['accounts', verifyAccounts],
   ['trials', verifyTrials],
   ['lists', verifyLists],
@@ -370,7 +376,7 @@ export function damagesOf(kind: FileKind, file: string): Damage[] {
   const db = new Session(file, openForReading(file, DATA), DATA)
   try {
     // Data of an older bands are checked when they are upgraded.
-    return db.schema === DATA.migrations.length ? verifySession(db) : structureOf(db)
+    return db.schema === DATA.migrations.length ? verifySession(db) : structureDamages(db)
   } finally {
     db.close()
   }

@@ -33,8 +33,8 @@ import {
   sha256Of,
   writtenFileCheck,
 } from '../../data/store/sqlite/files.js'
-import { type Connection, removeDatabase, synced } from '../../data/store/sqlite/migrations.js'
-import { lockOf } from '../../data/store/sqlite/writer-lock.js'
+import { type Connection, removeDatabase, syncToDisk } from '../../data/store/sqlite/migrations.js'
+import { tryLock } from '../../data/store/sqlite/writer-lock.js'
 import {
   type BackedUp,
   copyOut,
@@ -201,7 +201,7 @@ function prepared(backup: string, file: BackedUp, target: string): Move {
     if (kind === 'data') clearWriter(from)
     // The checks have opened the copy, and SQLite leaves these.
     for (const ending of ['-wal', '-shm']) rmSync(from + ending, { force: true })
-    synced(from)
+    syncToDisk(from)
     return { kind, note: restoreNote(target), from, to, sha256: sha256Of(from) }
   } catch (cause) {
     removeDatabase(from)
@@ -238,7 +238,7 @@ function replaceAll(moves: readonly Move[], data: string, committed: () => void)
 
 /** Works under the writer lock of existing data. Throws Busy. */
 function underLock<Result>(data: string, work: () => Result): Result {
-  const lock = existsSync(data) ? lockOf(data) : undefined
+  const lock = existsSync(data) ? tryLock(data) : undefined
   if (lock === null) throw new Busy(`${data} is being written by another process; wait for it, then restore`)
   try {
     return work()
@@ -273,10 +273,10 @@ function leaveNotes(moves: readonly Move[], commit: string): void {
     for (const note of notes) {
       rmSync(`${note}.new`, { force: true })
       writeFileSync(`${note}.new`, JSON.stringify(text), { flag: 'wx', mode: 0o600 })
-      synced(`${note}.new`)
+      syncToDisk(`${note}.new`)
       renameSync(`${note}.new`, note)
       written.push(note)
-      synced(dirname(note))
+      syncToDisk(dirname(note))
     }
   } catch (cause) {
     // The one that counts goes first.
@@ -303,7 +303,7 @@ function finish(moves: readonly Move[], commit: string): void {
     // These belong to the file that is replaced.
     for (const ending of ['-wal', '-shm', '-journal']) rmSync(to + ending, { force: true })
     renameSync(from, to)
-    synced(dirname(to))
+    syncToDisk(dirname(to))
   }
   for (const { note } of moves) if (note !== commit) rmSync(note, { force: true })
   rmSync(commit, { force: true })

@@ -3,7 +3,7 @@ import { InvalidParameter, NotFound, type Remedy, remedy } from '../../core/erro
 import { isPostgresUrl } from '../../core/params/postgres-url.js'
 import { accountsValue } from '../../core/params/values.js'
 import type { Files } from '../../data/store/sqlite/files.js'
-import type { Verified } from '../../data/store/sqlite/verify.js'
+import type { VerifiedFile } from '../../data/store/sqlite/verify.js'
 import type { Accounts } from '../../server/accounts/accounts.js'
 import { addressOf } from '../../server/accounts/postgres/address.js'
 import type { UpdatePlan } from '../../server/accounts/postgres/admin.js'
@@ -39,7 +39,7 @@ export function restoredFilesOf(choice: AccountsChoice = {}): Files {
 }
 
 /** Verifies the existing files next to the data. Throws StorageError. */
-export async function verifyOtherFiles(choice: AccountsChoice = {}): Promise<Verified[]> {
+export async function verifyOtherFiles(choice: AccountsChoice = {}): Promise<VerifiedFile[]> {
   const files = restoredFilesOf(choice)
   const { COMPANION_FILES } = await import('../backup/backup.js')
   return COMPANION_FILES.filter(([kind]) => existsSync(files[kind])).map(([kind, verify]) => verify(files[kind]))

@@ -5,7 +5,7 @@ import { Busy, quoted, StorageError } from '../../core/errors.js'
 import { DEFINITIONS_VERSION } from '../../core/model/definitions.js'
 import { openSqlite } from '../../data/store/sqlite/data.js'
 import { type FileNumbers, fileNumbers, isSameFile } from '../../data/store/sqlite/files.js'
-import { removeStale } from '../../data/store/sqlite/replaced.js'
+import { removeStaleCompanions } from '../../data/store/sqlite/replaced.js'
 import { Damaged } from '../../data/store/store.js'
 import type { RefusedFile } from '../../server/http/question.js'
 import { checkRestored } from './database.js'
@@ -116,7 +116,7 @@ export class TakeOver {
   /** The data of the new file, checked. Throws StorageError, Busy. */
   async #checked(seen: FileNumbers): Promise<OpenData> {
     const path = this.#path
-    removeStale(path, this.#data.companions)
+    removeStaleCompanions(path, this.#data.companions)
     const next = openData(openSqlite(path, { readonly: true }), this.#own.view)
     this.#candidate = next
     try {

@@ -7,30 +7,30 @@ import type { Recorded, Store } from './store.js'
 /** The cached data of one series: the columns that all fields share, and the fields queried so far. */
 interface CachedSeries {
   stamp: string
-  /** The store's version for which it was seen to be so. */
+  /** The newest version of the store at which the data were found unchanged. */
   version: string
   shared: Omit<Recorded, 'field'>
   fields: Map<string, FieldRecord | null>
   bytes: number
 }
 
-/** Some 500 tickers of five years, all their fields. */
-const MOST_BYTES = 256 * 1024 * 1024
+/** Enough for all fields of some 500 tickers over five years. */
+const DEFAULT_MAX_BYTES = 256 * 1024 * 1024
 
 /**
  * A store that caches, decoded, the last queried series up to a number of bytes, while they are unchanged. Other common
  * queries stay cached until something is written. Only for reading: the cache does not notice its own writes.
  */
-export function cachedStore(store: Store, most = MOST_BYTES): Store {
-  const recorded = cachedRecorded(store, most)
-  // Finding it may read bars if some have future dates.
+export function cachedStore(store: Store, maxBytes = DEFAULT_MAX_BYTES): Store {
+  const recorded = cachedRecorded(store, maxBytes)
+  // The newest day is cached because finding it may read bars.
   const newestDay = cachedLast(store, (upTo?: Day) => store.newestDay(upTo))
   const tickers = cachedLast(store, () => store.tickers())
   const securities = cachedLast(store, () => store.securities())
   const has = cachedHas(store.pages)
   const readVersion = oncePerQuestion(() => store.version())
   return withOverrides<Store>(store, {
-    recorded: (...of) => recorded(readVersion, ...of),
+    recorded: (...query) => recorded(readVersion, ...query),
     newestDay: upTo => newestDay(readVersion, upTo),
     tickers: () => tickers(readVersion),
     securities: () => securities(readVersion),
@@ -38,80 +38,81 @@ export function cachedStore(store: Store, most = MOST_BYTES): Store {
   })
 }
 
-/** A thing with some of its parts in another way. */
-export function withOverrides<T extends object>(thing: T, own: Partial<T>): T {
+/** A view of `thing` in which some of its properties are replaced. */
+export function withOverrides<T extends object>(thing: T, overrides: Partial<T>): T {
   return new Proxy(thing, {
     get(target, name) {
-      if (Object.hasOwn(own, name)) return Reflect.get(own, name)
+      if (Object.hasOwn(overrides, name)) return Reflect.get(overrides, name)
       const value: unknown = Reflect.get(target, name)
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
 }
 
-/** The version as it was a moment ago at most. */
+/** Reads the store's version, which may be a few microseconds old. */
 type ReadVersion = () => Promise<string>
 
 /**
- * A question reads the version several times within microseconds, and reading it costs more than searching. No commit
- * is as fast.
+ * Reads the version only once within VERSION_LIFE_MS. A question needs it several times within microseconds, and reading
+ * it costs more than searching. No commit is as fast.
  */
 function oncePerQuestion(version: ReadVersion): ReadVersion {
-  let seen = { version: '', at: Number.NEGATIVE_INFINITY }
+  let lastRead = { version: '', at: Number.NEGATIVE_INFINITY }
   return async () => {
-    if (performance.now() - seen.at < VERSION_LIFE_MS) return seen.version
-    const found = await version()
-    seen = { version: found, at: performance.now() }
-    return found
+    if (performance.now() - lastRead.at < VERSION_LIFE_MS) return lastRead.version
+    const read = await version()
+    lastRead = { version: read, at: performance.now() }
+    return read
   }
 }
 
-/** In milliseconds. */
 const VERSION_LIFE_MS = 0.01
 
-/** Which tickers have pages: every question checks that first. */
+/** Caches which tickers have pages: every question checks that first. */
 function cachedHas(pages: PageStore): (readVersion: ReadVersion, ticker: string) => Promise<boolean> {
-  let known = { version: '', tickers: new Map<string, boolean>() }
+  let cached = { version: '', tickers: new Map<string, boolean>() }
   return async (readVersion, ticker) => {
     const version = await readVersion()
-    if (known.version !== version || known.tickers.size >= MOST_NAMES) known = { version, tickers: new Map() }
-    const before = known.tickers.get(ticker)
-    if (before !== undefined) return before
-    const { tickers } = known
-    const found = await pages.has(ticker)
-    tickers.set(ticker, found)
-    return found
+    if (cached.version !== version || cached.tickers.size >= MAX_CACHED_TICKERS)
+      cached = { version, tickers: new Map() }
+    const { tickers } = cached
+    const cachedAnswer = tickers.get(ticker)
+    if (cachedAnswer !== undefined) return cachedAnswer
+    const hasPages = await pages.has(ticker)
+    tickers.set(ticker, hasPages)
+    return hasPages
   }
 }
 
-const MOST_NAMES = 100_000
+const MAX_CACHED_TICKERS = 100_000
 
-/** The last value read, or being read, until something is written or another argument comes. */
-function cachedLast<Asked, Found>(
+/** Caches the result of the last read, finished or not, until something is written or the query changes. */
+function cachedLast<Query, Result>(
   store: Store,
-  read: (query?: Asked) => Promise<Found>,
-): (readVersion: ReadVersion, query?: Asked) => Promise<Found> {
-  let known: { version: string; query: Asked | undefined; found: Promise<Found> } | null = null
+  read: (query?: Query) => Promise<Result>,
+): (readVersion: ReadVersion, query?: Query) => Promise<Result> {
+  let cached: { version: string; query: Query | undefined; result: Promise<Result> } | null = null
   return async (readVersion, query) => {
     const version = await readVersion()
-    if (known?.version === version && known.query === query) return known.found
-    const reading = { version, query, found: read(query) }
-    known = reading
+    if (cached?.version === version && cached.query === query) return cached.result
+    const reading = { version, query, result: read(query) }
+    cached = reading
     let isOfVersion = false
     try {
-      const found = await reading.found
+      const result = await reading.result
       isOfVersion = (await store.version()) === version
-      return found
+      return result
     } finally {
-      if (!isOfVersion && known === reading) known = null
+      // Failed, or read while something was written.
+      if (!isOfVersion && cached === reading) cached = null
     }
   }
 }
 
-/** Reads a series as the store does, from memory where it is unchanged. */
+/** Reads a series as the store does; from memory if it is unchanged. */
 function cachedRecorded(
   store: Store,
-  most: number,
+  maxBytes: number,
 ): (readVersion: ReadVersion, ...query: Parameters<Store['recorded']>) => ReturnType<Store['recorded']> {
   const cache = new Map<string, CachedSeries>()
   let bytes = 0
@@ -121,28 +122,33 @@ function cachedRecorded(
     cache.delete(name)
   }
 
-  /** Shared columns are stored once: outcomes are most of a series, and the same for each field. */
+  /**
+   * Caches one field of a series, and drops the series used longest ago while the cache is too large. Columns that all
+   * fields share are cached once: outcomes are most of a series.
+   */
   const keep = (name: string, field: string, found: Recorded, stamp: string, version: string): void => {
     if (cache.get(name)?.stamp !== stamp) drop(name)
     const { field: record, ...shared } = found
     const series = cache.get(name) ?? { stamp, version, shared, fields: new Map(), bytes: 0 }
-    const before = series.fields.get(field)
+    const earlierRecord = series.fields.get(field)
+    // The columns read first stay; those just read are equal.
     const { calendar, outcomes } = series.shared
     series.shared = { ...shared, calendar, outcomes }
     series.version = version
     series.fields.set(field, record)
-    const more = recordBytes(record) - (before === undefined ? 0 : recordBytes(before))
-    const grown = series.bytes === 0 ? sharedBytes(shared) + more : more
-    series.bytes += grown
-    bytes += grown
+    let addedBytes = recordBytes(record)
+    if (earlierRecord !== undefined) addedBytes -= recordBytes(earlierRecord)
+    if (series.bytes === 0) addedBytes += sharedBytes(shared)
+    series.bytes += addedBytes
+    bytes += addedBytes
     cache.set(name, series)
     for (const oldest of cache.keys()) {
-      if (bytes <= most || oldest === name) break
+      if (bytes <= maxBytes || oldest === name) break
       drop(oldest)
     }
   }
 
-  /** null: not cached, or out of date */
+  /** One field of a series from the cache; null if it is not cached or out of date. */
   const recall = async (version: string, ...query: Parameters<Store['recorded']>): Promise<Recorded | null> => {
     const [ticker, timeframe, field] = query
     const name = nameOf({ ticker, timeframe })

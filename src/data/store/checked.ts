@@ -59,7 +59,7 @@ export function isSoundEntry(row: Hashed<EntryRow>): boolean {
 }
 
 export function checkedSeries(at: StoreLocation, name: SeriesName, row: Hashed<SeriesRow> | undefined): SeriesRow {
-  if (row === undefined) throw damaged(at, DAMAGE.series(name, false))
+  if (row === undefined) throw damaged(at, DAMAGE.series(name, 'missing'))
   if (seriesHash(name, row) !== row.hash) throw damaged(at, DAMAGE.series(name))
   return row
 }
@@ -100,7 +100,7 @@ export function checkedChunks(
   hashes: string,
 ): Buffer[] {
   const count = hashes.length / HASH
-  if (rows.length !== count) throw damaged(at, chunkDamage(name, part, rows.length > count))
+  if (rows.length !== count) throw damaged(at, chunkDamage(name, part, rows.length > count ? 'changed' : 'missing'))
   return rows.map((row, i) => checkedChunk(at, name, part, row, { hashes, chunk: i }))
 }
 
@@ -113,7 +113,7 @@ function checkedChunk(
 ): Buffer {
   const hash = due.hashes.slice(chunk * HASH, (chunk + 1) * HASH)
   if (chunk === due.chunk && chunkHash(name, part, chunk, columns) === hash) return columns
-  throw damaged(at, chunkDamage(name, part, true))
+  throw damaged(at, chunkDamage(name, part, 'changed'))
 }
 
 /** Tickers whose series are read at one moment; decoded one by one. */
@@ -229,7 +229,7 @@ export function packedEndBefore(
   const of = (part: Part, chunk: number): Buffer[] => {
     const all = rows.filter(row => row.part === part && row.chunk >= chunk)
     const count = Math.max(0, (hashes[part] ?? '').length / HASH - chunk)
-    if (all.length !== count) throw damaged(at, chunkDamage(name, part, all.length > count))
+    if (all.length !== count) throw damaged(at, chunkDamage(name, part, all.length > count ? 'changed' : 'missing'))
     return all.map((row, i) => checkedChunk(at, name, part, row, { hashes: hashes[part]!, chunk: chunk + i }))
   }
   const { bars, fields, chunks } = series

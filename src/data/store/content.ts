@@ -40,8 +40,8 @@ export function entryRowOf({ first, last, origins, ...entry }: TickerEntry, bars
   }
 }
 
-/** Only the columns of the row: the caller's object may have more. */
-export function writtenEntry(row: EntryRow): ColumnValues {
+/** The values of a ticker's row by SQL column, with its hash. Other properties of the object are left out. */
+export function entryColumnValues(row: EntryRow): ColumnValues {
   const { ticker, prices, bars, source, format, origins, chunks } = row
   const { assetClass: asset_class, first: first_date, last: last_date, importedAt: imported_at } = row
   const renamedColumns = { asset_class, first_date, last_date, imported_at }
@@ -56,7 +56,7 @@ export function entryOf(row: EntryRow): TickerEntry {
   return entry
 }
 
-/** @param entry without its chunks as it was up to schema 6 */
+/** The hash of a ticker's row. @param entry a row of schema 6 or older has no `chunks` */
 export function entryHash(entry: Omit<EntryRow, 'chunks'> & Partial<ChunkList>): string {
   const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks = null } = entry
   return contentHash({ ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks })
@@ -101,7 +101,7 @@ export interface ChunkList {
   chunks: string
 }
 
-/** The hashes of chunks that a row names, by part; none where it is so damaged that it names nothing. */
+/** The hashes of chunks that a row lists, by part. A list that is damaged and no JSON gives none. */
 export function hashesIn({ chunks }: ChunkList): Partial<Record<Part, string>> {
   try {
     return JSON.parse(chunks)
@@ -110,7 +110,7 @@ export function hashesIn({ chunks }: ChunkList): Partial<Record<Part, string>> {
   }
 }
 
-/** What a row names of its chunks. @param others parts that stay as they were */
+/** The list of chunk hashes for a row, as JSON. @param others the hashes of parts that stay unchanged */
 export function hashesOf(parts: readonly PartHashes[], others: Partial<Record<Part, string>> = {}): string {
   return JSON.stringify({ ...others, ...Object.fromEntries(parts.map(({ part, hashes }) => [part, hashes])) })
 }
@@ -119,7 +119,7 @@ export function chunkHash({ ticker, timeframe }: SeriesName, part: Part, chunk: 
   return digest([`${timeframe} ${part} ${chunk} ${ticker}`, columns])
 }
 
-/** The columns of a series' row, without its chunks. */
+/** The columns of a series' row. */
 export interface SeriesRow extends ChunkList {
   bars: number
   /** The day on which the last bar is final. */
@@ -127,16 +127,16 @@ export interface SeriesRow extends ChunkList {
   /** Of all fields, and of these the ones on the last bar. */
   events: number
   eventsOnLast: number
-  /** JSON: by name of each with data, in order: initial bar, initial band, events. */
+  /** JSON: of each field with data, by name: `[initialBar, initialBand, events]`. */
   fields: string
-  /** JSON, of daily series: pairs of days with a gap between, days of bars outside their range, first and last day by file. */
+  /** JSON (encodeMarks) in the row of a daily series; null in that of a weekly one. */
   marks: string | null
 }
 
 export const SERIES_COLUMNS = `series.bars, final_date AS final, events, events_on_last AS "eventsOnLast", fields, marks,
   series.chunks`
 
-export function writtenSeries(name: SeriesName, row: SeriesRow): ColumnValues {
+export function seriesColumnValues(name: SeriesName, row: SeriesRow): ColumnValues {
   const { bars, final: final_date, events, eventsOnLast: events_on_last, fields, marks, chunks } = row
   const columns = { bars, final_date, events, events_on_last, fields, marks, chunks }
   return { timeframe: name.timeframe, ...columns, hash: seriesHash(name, row) }
@@ -153,17 +153,22 @@ export function seriesHash({ ticker, timeframe }: SeriesName, row: SeriesRow): s
 
 type Marks = Pick<TickerSummary, 'marks' | 'stretches'>
 
-export function marksText({ marks: { gaps, outside }, stretches }: Marks): string {
-  const dates = (days: readonly Day[]): string[] => days.map(formatDay)
-  return JSON.stringify({ gaps: gaps.map(dates), outside: dates(outside), stretches: stretches.map(dates) })
+/** Marks of a daily series as JSON; `stretches`: the first and last day of each file's bars. */
+export function encodeMarks({ marks: { gaps, outside }, stretches }: Marks): string {
+  const formatDays = (days: readonly Day[]): string[] => days.map(formatDay)
+  return JSON.stringify({
+    gaps: gaps.map(formatDays),
+    outside: formatDays(outside),
+    stretches: stretches.map(formatDays),
+  })
 }
 
-export function marksIn({ marks }: Pick<SeriesRow, 'marks'>): Marks {
+export function decodeMarks({ marks }: Pick<SeriesRow, 'marks'>): Marks {
   const { gaps, outside, stretches } = JSON.parse(marks!) as MarksText
-  const pair = ([from, to]: [string, string]) => [parseDay(from)!, parseDay(to)!] as const
+  const parsePair = ([from, to]: [string, string]) => [parseDay(from)!, parseDay(to)!] as const
   return {
-    marks: { gaps: gaps.map(pair), outside: outside.map(day => parseDay(day)!) },
-    stretches: stretches.map(pair),
+    marks: { gaps: gaps.map(parsePair), outside: outside.map(day => parseDay(day)!) },
+    stretches: stretches.map(parsePair),
   }
 }
 
@@ -177,8 +182,11 @@ export function sheetHash({ ticker, kind, records, sheet }: SheetRow): string {
   return contentHash({ ticker, kind, records, sheet })
 }
 
-/** The data that tickers have, as the list names them. @param schema of the tables, with a dot (default: none) */
-export function presentRows(schema = ''): string {
+/**
+ * SQL for the data in the tables, as the list names them.
+ * @param schema the SQL schema of the tables with a dot, such as `bands.`
+ */
+export function presentRowsSql(schema = ''): string {
   return `SELECT ticker, 'bars' AS what FROM ${schema}tickers UNION ALL SELECT ticker, kind FROM ${schema}facts
     UNION ALL SELECT ticker, 'pulled ' || timeframe || ' ' || field FROM ${schema}pulled`
 }
@@ -189,13 +197,14 @@ export interface ListedItem {
   what: string
 }
 
-/** Rows that only the list or only the tables have. */
-export function lostRows(schema = ''): string {
-  return `SELECT ticker, what FROM ${schema}listed EXCEPT SELECT * FROM (${presentRows(schema)}) present ORDER BY ticker, what`
+/** SQL for the items that the list has and the tables do not. */
+export function lostRowsSql(schema = ''): string {
+  return `SELECT ticker, what FROM ${schema}listed EXCEPT SELECT * FROM (${presentRowsSql(schema)}) present ORDER BY ticker, what`
 }
 
-export function strangeRows(schema = ''): string {
-  return `SELECT * FROM (${presentRows(schema)}) present EXCEPT SELECT ticker, what FROM ${schema}listed ORDER BY ticker, what`
+/** SQL for the items that the tables have and the list does not. */
+export function unlistedRowsSql(schema = ''): string {
+  return `SELECT * FROM (${presentRowsSql(schema)}) present EXCEPT SELECT ticker, what FROM ${schema}listed ORDER BY ticker, what`
 }
 
 /** The tickers and sectors that an import still has to derive. */
@@ -203,53 +212,58 @@ export function parseUnsettled(text: string | null | undefined): readonly string
   return text == null ? [] : (JSON.parse(text) as string[])
 }
 
-const AGAIN = remedy('import', ['FILE'], { replace: true })
-const FACTS_AGAIN = remedy('import', ['FACTS.csv'], { replace: true })
+const IMPORT_BARS_AGAIN = remedy('import', ['FILE'], { replace: true })
+const IMPORT_FACTS_AGAIN = remedy('import', ['FACTS.csv'], { replace: true })
 const REBUILD = remedy('rebuild')
 
-/**
- * What is wrong with a ticker, and the command that repairs it. isThere: a row exists, but differs from the written
- * one.
- */
+/** Whether a damaged row exists and differs from the written one, or is gone. */
+export type RowState = 'changed' | 'missing'
+
+/** Makes the damages of a ticker, each with the command that repairs it. */
 export const DAMAGE = {
-  entry: (ticker: string) => damage(ticker, 'what is said of it (dates, prices, source) is', true, AGAIN),
-  bars: (ticker: string, isThere = true) => damage(ticker, 'its bars are', isThere, AGAIN),
-  series: ({ ticker, timeframe }: SeriesName, isThere = true) =>
-    damage(ticker, `its ${timeframe} series is`, isThere, REBUILD),
-  events: ({ ticker, timeframe }: SeriesName, isThere = true) =>
-    damage(ticker, `its ${timeframe} events are`, isThere, REBUILD),
-  sheet: (ticker: string, kind: string, isThere = true) => damage(ticker, `its ${kind} are`, isThere, FACTS_AGAIN),
+  entry: (ticker: string) =>
+    damage(ticker, 'what is said of it (dates, prices, source) is', 'changed', IMPORT_BARS_AGAIN),
+  bars: (ticker: string, state: RowState = 'changed') => damage(ticker, 'its bars are', state, IMPORT_BARS_AGAIN),
+  series: ({ ticker, timeframe }: SeriesName, state: RowState = 'changed') =>
+    damage(ticker, `its ${timeframe} series is`, state, REBUILD),
+  events: ({ ticker, timeframe }: SeriesName, state: RowState = 'changed') =>
+    damage(ticker, `its ${timeframe} events are`, state, REBUILD),
+  sheet: (ticker: string, kind: string, state: RowState = 'changed') =>
+    damage(ticker, `its ${kind} are`, state, IMPORT_FACTS_AGAIN),
   /** @param what as the list names it */
-  pulled: (ticker: string, what: string, isThere = true) =>
-    damage(ticker, `its ${what} events are`, isThere, remedy('remove', [ticker])),
+  pulled: (ticker: string, what: string, state: RowState = 'changed') =>
+    damage(ticker, `its ${what} events are`, state, remedy('remove', [ticker])),
 }
 
-function damage(ticker: string, what: string, isThere: boolean, mend: Remedy): Damage {
-  return { ticker, what: `${what} ${isThere ? 'not what was written' : 'missing'}`, mend }
+function damage(ticker: string, what: string, state: RowState, mend: Remedy): Damage {
+  return { ticker, what: `${what} ${state === 'missing' ? 'missing' : 'not what was written'}`, mend }
 }
 
-/** The damage of a chunk that is missing or differs from the written one. */
-export function chunkDamage(name: SeriesName, part: Part, isThere: boolean): Damage {
-  if (part === 'prices' || part === 'unadjusted') return DAMAGE.bars(name.ticker, isThere)
-  return part === 'events' ? DAMAGE.events(name, isThere) : DAMAGE.series(name, isThere)
+/** The damage of a chunk. */
+export function chunkDamage(name: SeriesName, part: Part, state: RowState): Damage {
+  if (part === 'prices' || part === 'unadjusted') return DAMAGE.bars(name.ticker, state)
+  return part === 'events' ? DAMAGE.events(name, state) : DAMAGE.series(name, state)
 }
 
-/** The list has it, the tables do not. */
+/** The damage of an item that the list has and the tables do not. */
 export function missing(ticker: string, what: string): Damage {
-  if (what === 'bars') return DAMAGE.bars(ticker, false)
-  return what.startsWith('pulled ') ? DAMAGE.pulled(ticker, what, false) : DAMAGE.sheet(ticker, what, false)
+  if (what === 'bars') return DAMAGE.bars(ticker, 'missing')
+  return what.startsWith('pulled ') ? DAMAGE.pulled(ticker, what, 'missing') : DAMAGE.sheet(ticker, what, 'missing')
 }
 
-/** @param lost what the list has and the tables have not @param strange the other way round */
-export function listDamages(lost: readonly ListedItem[], strange: readonly ListedItem[]): Damage[] {
+/**
+ * The damages of items that only the list or only the tables have.
+ * @param lost the list has them, the tables do not
+ * @param unlisted the tables have them, the list does not
+ */
+export function listDamages(lost: readonly ListedItem[], unlisted: readonly ListedItem[]): Damage[] {
   return [
     ...lost.map(({ ticker, what }) => missing(ticker, what)),
-    ...strange.map(({ ticker, what }) => unlisted(ticker, what)),
+    ...unlisted.map(({ ticker, what }) => unlistedDamage(ticker, what)),
   ]
 }
 
-/** The tables have it, the list does not. */
-function unlisted(ticker: string, what: string): Damage {
+function unlistedDamage(ticker: string, what: string): Damage {
   return {
     ticker,
     what: `its ${what} were written under another name, or not at all`,

@@ -20,7 +20,7 @@ import {
   HASH,
   storedEnds,
 } from './codec.js'
-import { chunkHash, hashesIn, hashesOf, marksText, type Part, type SeriesName, type SeriesRow } from './content.js'
+import { chunkHash, encodeMarks, hashesIn, hashesOf, type Part, type SeriesName, type SeriesRow } from './content.js'
 import {
   type Amendment,
   originsOf,
@@ -57,66 +57,68 @@ export interface PackedPart {
   isShorter?: boolean
 }
 
+/** Packs a ticker's bars and derived data into chunks with their hashes. */
 export function pack({ entry, daily, weekly, stored }: TickerRecord): PackedRecord {
   const { ticker } = entry
-  const before = (timeframe: Timeframe): Before => {
-    return stored === undefined ? NOTHING : { since: stored.since[timeframe], end: stored[timeframe] }
-  }
+  const storedBefore = (timeframe: Timeframe): StoredBefore =>
+    stored === undefined ? NOTHING_STORED : { since: stored.since[timeframe], end: stored[timeframe] }
   return {
     entry,
     isTail: stored !== undefined,
-    bars: barParts(ticker, daily.series, stored),
-    daily: packedSeries(ticker, daily, before('daily'), marksTextOf(entry, daily.series)),
-    weekly: packedSeries(ticker, weekly, before('weekly')),
+    bars: packBars(ticker, daily.series, stored),
+    daily: packSeries(ticker, daily, storedBefore('daily'), marksTextOf(entry, daily.series)),
+    weekly: packSeries(ticker, weekly, storedBefore('weekly')),
   }
 }
 
-/** The stored data of a series before a bar; null: none. */
-interface Before {
+/** The stored data of a series before the bar `since`; `end` is null if there are none. */
+interface StoredBefore {
   since: number
   end: PackedEnd | null
 }
 
-const NOTHING: Before = { since: 0, end: null }
+const NOTHING_STORED: StoredBefore = { since: 0, end: null }
 
-function barParts(ticker: string, series: Series, stored: PackedTail | undefined): PackedPart[] {
+function packBars(ticker: string, series: Series, stored: PackedTail | undefined): PackedPart[] {
   const name = { ticker, timeframe: 'daily' } as const
   const bars = series.days.length
   const hashes = hashesIn({ chunks: stored?.hashes ?? '{}' })
   const firstOf = (part: Part): number =>
     stored === undefined ? 0 : unchangedChunks(bars, stored.since.daily, stored.daily.bars, hashes[part])
-  const prices = firstOf('prices')
-  const paid = firstOf('unadjusted')
-  const unadjusted = encodeUnadjusted(series, paid)
-  return [
-    packedPart(name, 'prices', prices, encodePrices(series, prices), hashes),
-    ...(unadjusted === null ? [] : [packedPart(name, 'unadjusted', paid, unadjusted, hashes)]),
-  ]
+  const firstPrices = firstOf('prices')
+  const parts = [packPart(name, 'prices', firstPrices, encodePrices(series, firstPrices), hashes)]
+  const firstUnadjusted = firstOf('unadjusted')
+  const unadjusted = encodeUnadjusted(series, firstUnadjusted)
+  if (unadjusted !== null) parts.push(packPart(name, 'unadjusted', firstUnadjusted, unadjusted, hashes))
+  return parts
 }
 
 /**
- * The number of stored chunks that stay as they are, all before a bar: a new bar may join the last ones.
- * @param stored how many bars are stored
- * @param hashes of the chunks of a part; a series that has unadjusted prices from now on stores them for all bars
+ * The number of stored chunks that stay unchanged: all end before the first changed bar, and new bars move no end.
+ * @param bars the number of bars of the new series
+ * @param since the first changed bar
+ * @param storedBars the number of stored bars
+ * @param hashes the hashes of the part's stored chunks; empty if the part is new
  */
-function unchangedChunks(bars: number, since: number, stored: number, hashes = ''): number {
-  const before = storedEnds(stored, hashes.length / HASH)
+function unchangedChunks(bars: number, since: number, storedBars: number, hashes = ''): number {
+  const before = storedEnds(storedBars, hashes.length / HASH)
   const now = chunkEnds(bars)
-  let same = 0
-  while (hashes.length > same * HASH && now[same]! <= since && now[same] === before[same]) same++
-  return same
+  let unchanged = 0
+  while (hashes.length > unchanged * HASH && now[unchanged]! <= since && now[unchanged] === before[unchanged])
+    unchanged++
+  return unchanged
 }
 
 function marksTextOf(entry: TickerEntry, series: Series): string {
   const { days } = series
   const stretches = originsOf(entry).map(({ from, bars }) => [days[from]!, days[from + bars - 1]!] as const)
-  return marksText({ marks: marksOf(series), stretches })
+  return encodeMarks({ marks: marksOf(series), stretches })
 }
 
-function packedSeries(
+function packSeries(
   ticker: string,
   { series, outcomes, fields }: SeriesRecord | SeriesTail,
-  { since, end }: Before,
+  { since, end }: StoredBefore,
   marks: string | null = null,
 ): PackedSeries {
   const { timeframe, days, known } = series
@@ -124,45 +126,56 @@ function packedSeries(
   const hashes = hashesIn({ chunks: end?.hashes ?? '{}' })
   const firstOf = (part: Part): number =>
     end === null ? 0 : unchangedChunks(days.length, since, end.bars, hashes[part])
-  const dates = firstOf('calendar')
-  const returns = firstOf('outcomes')
-  const changes = firstOf('events')
-  const stored = end === null ? undefined : { chunks: end.outcomes.slice(returns - chunkOf(since)), since }
-  const events = encodeEvents(fields, days.length, changes)
-  // On most bars no band changes.
-  let same = 0
-  while (end !== null && same < events.length && isSame(end.events[changes + same - end.first], events[same]!)) same++
+  const firstCalendar = firstOf('calendar')
+  const firstOutcomes = firstOf('outcomes')
+  const firstEvents = firstOf('events')
+  const stored = end === null ? undefined : { chunks: end.outcomes.slice(firstOutcomes - chunkOf(since)), since }
+  const events = encodeEvents(fields, days.length, firstEvents)
+  // On most bars no band changes, so the first new chunks often equal the stored ones.
+  let unchanged = 0
+  while (
+    end !== null &&
+    unchanged < events.length &&
+    isSameChunk(end.events[firstEvents + unchanged - end.first], events[unchanged]!)
+  )
+    unchanged++
   return {
     timeframe,
     summary: { bars: days.length, final: formatDay(known.at(-1)!), ...countsOf(fields, days.length), marks },
     parts: [
-      packedPart(name, 'calendar', dates, encodeCalendar(series, timeframe, dates), hashes),
-      packedPart(name, 'outcomes', returns, encodeOutcomes(series, outcomes, timeframe, returns, stored), hashes),
-      packedPart(name, 'events', changes + same, events.slice(same), hashes),
+      packPart(name, 'calendar', firstCalendar, encodeCalendar(series, timeframe, firstCalendar), hashes),
+      packPart(
+        name,
+        'outcomes',
+        firstOutcomes,
+        encodeOutcomes(series, outcomes, timeframe, firstOutcomes, stored),
+        hashes,
+      ),
+      packPart(name, 'events', firstEvents + unchanged, events.slice(unchanged), hashes),
     ],
   }
 }
 
 /**
  * New chunks of a part, and the hashes of all its chunks: those before `first` as they are stored.
- * @param stored the hashes of each part
+ * @param storedHashes the hashes of each part
  */
-function packedPart(
+function packPart(
   name: SeriesName,
   part: Part,
   first: number,
   chunks: readonly Buffer[],
-  stored: Partial<Record<Part, string>> = {},
+  storedHashes: Partial<Record<Part, string>> = {},
 ): PackedPart {
-  const before = (stored[part] ?? '').slice(0, first * HASH)
+  const before = (storedHashes[part] ?? '').slice(0, first * HASH)
   if (before.length < first * HASH)
     throw new RangeError(`${part}: the hashes of the chunks before ${first} are missing`)
   const hashes = before + chunks.map((columns, i) => chunkHash(name, part, first + i, columns)).join('')
-  return { part, first, chunks, hashes, isShorter: (stored[part] ?? '').length > hashes.length }
+  return { part, first, chunks, hashes, isShorter: (storedHashes[part] ?? '').length > hashes.length }
 }
 
 /** A series with some fields replaced: its row and its events. */
-export function amended(
+export function amendSeries(
   at: StoreLocation,
   { ticker, timeframe, fields }: Amendment,
   series: SeriesRow,
@@ -171,12 +184,12 @@ export function amended(
   const name = { ticker, timeframe }
   const records = recordsOf(at, name, series, rows, field => !fields.has(field))
   for (const [field, record] of fields) if (record !== null) records.set(field, record)
-  const part = packedPart(name, 'events', 0, encodeEvents(records, series.bars))
+  const part = packPart(name, 'events', 0, encodeEvents(records, series.bars))
   const row = { ...series, ...countsOf(records, series.bars), chunks: hashesOf([part], hashesIn(series)) }
   return { row, part }
 }
 
-/** The number of events, and the fields that have any. */
+/** The columns of a series' row that its events determine. */
 function countsOf(
   records: ReadonlyMap<string, FieldRecord | FieldTail>,
   bars: number,
@@ -186,9 +199,9 @@ function countsOf(
   let eventsOnLast = 0
   for (const name of [...records.keys()].sort()) {
     const record = records.get(name)!
-    const own = eventsOf(record)
-    heads[name] = [record.initialBar, record.initialBand, own]
-    events += own
+    const eventCount = eventsOf(record)
+    heads[name] = [record.initialBar, record.initialBand, eventCount]
+    events += eventCount
     if (record.bars[record.bars.length - 1] === bars - 1) eventsOnLast++
   }
   return { events, eventsOnLast, fields: JSON.stringify(heads) }
@@ -198,6 +211,6 @@ function eventsOf(record: FieldRecord | FieldTail): number {
   return record.bars.length + ('earlier' in record ? record.earlier : 0)
 }
 
-function isSame(stored: Uint8Array | undefined, now: Buffer): boolean {
+function isSameChunk(stored: Uint8Array | undefined, now: Buffer): boolean {
   return stored !== undefined && now.equals(stored)
 }

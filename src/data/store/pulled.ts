@@ -32,16 +32,16 @@ const PULLED_ENTRY_COLUMNS = [
 export const PULLED_COLUMNS = [...PULLED_ENTRY_COLUMNS, 'known', 'hash', 'pages'] as const
 
 /** A database that stores pages. */
-interface Pulled {
-  /** Of its tables, with a dot; '' if none is needed. */
+interface PulledDatabase {
+  /** The SQL schema of its tables with a dot, such as `bands.`; '' if they need none. */
   schema: string
-  place(): StoreLocation
-  /** @param values as $1, $2, … */
+  location(): StoreLocation
+  /** Rows of a query. @param values the values of $1, $2, … */
   rows<Row>(sql: string, ...values: string[]): Promise<Row[]>
 }
 
 /** The reading half, the same SQL for every database. */
-export function pageReader({ schema, place, rows }: Pulled): Omit<PageStore, 'put' | 'setRun'> {
+export function pageReader({ schema, location: place, rows }: PulledDatabase): Omit<PageStore, 'put' | 'setRun'> {
   return {
     async has(ticker) {
       const sql = `SELECT EXISTS (SELECT 1 FROM ${schema}pulled WHERE ticker = $1) AS has`
@@ -81,52 +81,56 @@ export function pageReader({ schema, place, rows }: Pulled): Omit<PageStore, 'pu
   }
 }
 
-/** Its name in the list of written data. */
+/** The name of a pulled series in the list of written data. */
 export function listedName({ timeframe, field }: Pick<SeriesKey, 'timeframe' | 'field'>): string {
   return `pulled ${timeframe} ${field}`
 }
 
+/** The row of a series with its hash. Its dates and totals are those of the newest page. */
 export function pulledRowOf({ kept, coming, ...series }: StoredPages): PulledRow {
   const { pulled_at, as_of, body } = (kept[0] ?? coming[0])!
+  let state: PulledEntry['state'] = 'complete'
+  if (kept.length === 0) state = 'partial'
+  else if (haveGaps(kept)) state = 'mixed'
   const row: PulledRow = {
     ...series,
     pulled_at,
     as_of,
-    state: kept.length === 0 ? 'partial' : haveGaps(kept) ? 'mixed' : 'complete',
+    state,
     query_range: body.query_range,
     total_occurrences: body.total_occurrences,
     events: kept.reduce((sum, page) => sum + page.body.events.length, 0),
     known: knownDate({ as_of, pulled_at }),
     hash: '',
-    pages: packed({ kept, coming }),
+    pages: compressPages({ kept, coming }),
   }
-  row.hash = hashOf(row)
+  row.hash = pulledHash(row)
   return row
 }
 
-/** Throws Damaged. */
-function storedPagesOf(at: StoreLocation, key: SeriesKey, row: PulledRow): StoredPages {
+/** The pages in a row. Throws Damaged if the row differs from the written one. */
+function storedPagesOf(store: StoreLocation, key: SeriesKey, row: PulledRow): StoredPages {
   const [damage] = pulledDamages(row)
-  if (damage !== undefined) throw damaged(at, damage)
-  return { ...key, url: row.url, ...unpacked(row.pages) }
+  if (damage !== undefined) throw damaged(store, damage)
+  return { ...key, url: row.url, ...decompressPages(row.pages) }
 }
 
 export function pulledDamages(row: PulledRow): Damage[] {
-  return hashOf(row) === row.hash ? [] : [DAMAGE.pulled(row.ticker, listedName(row))]
+  return pulledHash(row) === row.hash ? [] : [DAMAGE.pulled(row.ticker, listedName(row))]
 }
 
-/** What its row says that it must be. */
-function hashOf(row: PulledRow): string {
+/** The hash that a row must have: of all its columns except the hash itself. */
+function pulledHash(row: PulledRow): string {
   const values = PULLED_COLUMNS.filter(column => column !== 'hash').map(column => row[column])
   return digest(values.map(value => (Buffer.isBuffer(value) ? value : JSON.stringify(value))))
 }
 
 type Pages = Pick<StoredPages, 'kept' | 'coming'>
 
-function packed(pages: Pages): Buffer {
+function compressPages(pages: Pages): Buffer {
   return process.getBuiltinModule('node:zlib').deflateRawSync(JSON.stringify(pages))
 }
 
-function unpacked(blob: Buffer): Pages {
+function decompressPages(blob: Buffer): Pages {
   return JSON.parse(process.getBuiltinModule('node:zlib').inflateRawSync(blob).toString()) as Pages
 }

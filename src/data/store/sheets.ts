@@ -12,23 +12,27 @@ import {
 import { type EntryRow, entryHash, type Hashed, sheetHash } from './content.js'
 import type { SheetRow, TickerSheet } from './store.js'
 
-/** Facts of a ticker as stored: one text per kind. */
+// Facts of a ticker as stored: one text per kind.
 
+/** The row of one kind of a ticker's facts, with its hash. */
 export function sheetRowOf({ ticker, kind, sheet }: TickerSheet): Hashed<SheetRow> {
   const row = { ticker, kind, records: sheet.rows.length, sheet: encodeSheet(kind, sheet) }
   return { ...row, hash: sheetHash(row) }
 }
 
-export function sheetsOf(rows: readonly SheetRow[]): FactSheets {
+export function decodeSheets(rows: readonly SheetRow[]): FactSheets {
   return Object.fromEntries(rows.map(({ kind, sheet }) => [kind, decodeSheet(kind, sheet)]))
 }
 
-export function securityIn(row: SheetRow): Security {
-  return securityOf(sheetsOf([row]))!
+export function decodeSecurity(row: SheetRow): Security {
+  return securityOf(decodeSheets([row]))!
 }
 
-/** The columns of a ticker's own row that its facts change: a security has the asset class, too. */
-export function entryChange(entry: EntryRow, { sheet }: TickerSheet): Pick<Hashed<EntryRow>, 'assetClass' | 'hash'> {
+/** The columns of a ticker's row that change with its security: the asset class, and the row's hash. */
+export function assetClassChange(
+  entry: EntryRow,
+  { sheet }: TickerSheet,
+): Pick<Hashed<EntryRow>, 'assetClass' | 'hash'> {
   const { asset_class: assetClass } = securityOf({ securities: sheet as FactSheet<'securities'> })!
   return { assetClass, hash: entryHash({ ...entry, assetClass }) }
 }
@@ -46,14 +50,14 @@ function encodeSheet(kind: FactKind, { sources, rows }: FactSheet): string {
   const columns = FACT_COLUMNS[kind]
     .filter(({ name, rare }) => rare !== true || records.some(record => record[name] !== undefined))
     .map(({ name, holds }) => ({ name, isDate: holds === 'date' }))
-  const encoded = (value: string | number | null | undefined, isDate: boolean): string | number | null =>
+  const encodeValue = (value: string | number | null | undefined, isDate: boolean): string | number | null =>
     isDate && value != null ? formatDay(value as number) : (value ?? null)
   const text: SheetText = {
     sources,
     columns: columns.map(({ name }) => name),
     rows: records.map((record, i) => [
       rows[i]!.source,
-      ...columns.map(({ name, isDate }) => encoded(record[name], isDate)),
+      ...columns.map(({ name, isDate }) => encodeValue(record[name], isDate)),
     ]),
   }
   return JSON.stringify(text)
@@ -61,21 +65,26 @@ function encodeSheet(kind: FactKind, { sources, rows }: FactSheet): string {
 
 function decodeSheet(kind: FactKind, json: string): FactSheet {
   const { sources, columns, rows } = JSON.parse(json) as SheetText
-  const named = (test: (column: FactColumn) => boolean): ReadonlySet<string> =>
+  const columnNames = (test: (column: FactColumn) => boolean): ReadonlySet<string> =>
     new Set(FACT_COLUMNS[kind].filter(test).map(({ name }) => name))
-  const dates = named(({ holds }) => holds === 'date')
-  const rare = named(column => column.rare === true)
-  const each = columns.map((name, i) => ({ name, at: i + 1, isDate: dates.has(name), isRare: rare.has(name) }))
+  const dateColumns = columnNames(({ holds }) => holds === 'date')
+  const rareColumns = columnNames(column => column.rare === true)
+  const valueReaders = columns.map((name, i) => ({
+    name,
+    at: i + 1,
+    isDate: dateColumns.has(name),
+    isRare: rareColumns.has(name),
+  }))
   // Value by value into one object: an import reads tens of thousands of records.
   const recordOf = (row: SheetText['rows'][number]): Record<string, string | number | null> => {
     const record: Record<string, string | number | null> = {}
-    for (const { name, at, isDate, isRare } of each) {
+    for (const { name, at, isDate, isRare } of valueReaders) {
       const value = row[at]!
       if (value === null && isRare) continue
       record[name] = isDate && value !== null ? parseDay(value as string) : value
     }
     return record
   }
-  const decoded = rows.map(row => ({ source: row[0] as number, record: recordOf(row) }))
-  return { sources, rows: decoded as unknown as FactSheet['rows'] }
+  const records = rows.map(row => ({ source: row[0] as number, record: recordOf(row) }))
+  return { sources, rows: records as unknown as FactSheet['rows'] }
 }

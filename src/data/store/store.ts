@@ -43,13 +43,13 @@ export type ImportStamp = Pick<TickerEntry, 'source' | 'format' | 'importedAt'>
 /** Bars in a row that one file brought. */
 export interface Origin extends ImportStamp {
   bars: number
-  /** Set if several imports were merged: the earliest of them; the origin itself is the latest. */
+  /** The earliest import, if several were merged into this origin. The origin itself names the latest one. */
   begun?: ImportStamp
-  /** They are this many times the bars before them, which no trading explains and the user has accepted. */
+  /** A price step at the first of these bars that no trading explains and the user has accepted: new over old price. */
   jump?: number
 }
 
-/** With the index of its first bar. */
+/** An origin with the index of its first bar. */
 export interface IndexedOrigin extends Origin {
   from: number
 }
@@ -57,13 +57,13 @@ export interface IndexedOrigin extends Origin {
 /** The origins of the first `bars` bars of a ticker, in order. */
 export function originsOf(entry: TickerEntry, bars = entry.bars): IndexedOrigin[] {
   const { source, format, importedAt, origins = [{ source, format, importedAt, bars }] } = entry
-  const placed: IndexedOrigin[] = []
+  const indexed: IndexedOrigin[] = []
   let from = 0
   for (const origin of origins) {
-    if (from < bars) placed.push({ ...origin, from, bars: Math.min(origin.bars, bars - from) })
+    if (from < bars) indexed.push({ ...origin, from, bars: Math.min(origin.bars, bars - from) })
     from += origin.bars
   }
-  return placed
+  return indexed
 }
 
 /** A series without its columns. */
@@ -71,8 +71,9 @@ export interface SeriesSummary {
   bars: number
   /** The day on which its last bar is final. */
   final: Day
-  /** Of all fields, and of these the ones on the last bar. */
+  /** The number of events of all fields. */
   events: number
+  /** The number of these events that are on the last bar. */
   eventsOnLast: number
 }
 
@@ -80,7 +81,7 @@ export interface SeriesSummary {
 export interface TickerSummary {
   entry: TickerEntry
   marks: BarMarks
-  /** First and last day of what each file brought, in their order. */
+  /** First and last day of the bars that each file brought, in their order. */
   stretches: readonly (readonly [first: Day, last: Day])[]
   daily: SeriesSummary
   weekly: SeriesSummary
@@ -93,9 +94,9 @@ export interface AcceptedJump {
   factor: number
 }
 
-/** The accepted jumps between the bars of a ticker. @param days of all of them */
+/** The accepted jumps between the bars of a ticker. @param days the day of each bar */
 export function jumpsOf(entry: TickerEntry, days: Int32Array): AcceptedJump[] {
-  // Most tickers have none; this check is cheaper.
+  // Most tickers have no jumps; this check is cheap.
   if (!entry.origins?.some(({ jump }) => jump !== undefined)) return []
   return originsOf(entry).flatMap(({ from, jump }) =>
     jump === undefined ? [] : [{ from: days[from - 1]!, day: days[from]!, factor: jump }],
@@ -181,7 +182,7 @@ export interface TickerRecord {
   stored?: PackedTail | undefined
 }
 
-/** Fields of one series of a ticker that is there already, to be replaced; null takes a field's events out. */
+/** New events for some fields of a stored series. null deletes the field's events. */
 export interface Amendment {
   ticker: string
   timeframe: Timeframe
@@ -205,21 +206,21 @@ export interface SheetRow {
 
 /** Everything that one step of an import changes; written as one, or not at all. */
 export interface Batch {
-  /** Tickers that go first, with all that there is of them. */
+  /** Tickers whose data are all deleted, before anything is written. */
   removed?: readonly string[]
-  /** Tickers to be replaced, whole or from a bar on. */
+  /** Tickers to replace, completely or from a bar on. */
   records?: Iterable<TickerRecord>
   amendments?: Iterable<Amendment>
   sheets?: Iterable<TickerSheet>
   /** Tickers whose pulled events are deleted, because bars replace them. */
   unpulled?: readonly string[]
-  /** What is left to derive, in the writer's own words (default: unchanged). */
+  /** The tickers and sectors that the import still has to derive (default: unchanged). */
   unsettled?: readonly string[]
 }
 
 /** Something that is not as it was written. */
 export interface Damage {
-  /** Empty where it is no ticker's. */
+  /** The damaged ticker; empty for damage of the whole file. */
   ticker: string
   what: string
   /** The command that repairs it; null: only a backup does. */
@@ -248,7 +249,7 @@ export interface Writer {
   started: string
 }
 
-/** Schema and size of a database. */
+/** Schema and size of a database file. */
 export interface Footprint {
   /** The number of the schema, and the newest that this version knows. */
   schema: number
@@ -268,7 +269,7 @@ export interface Store {
   version(): Promise<string>
   /** Pages of events from servers, for other tickers. */
   readonly pages: PageStore
-  /** The definitions its derived rows were made with; UNDERIVED where they are yet to be made, '' where there is nothing. */
+  /** The definitions of its derived rows; UNDERIVED if they are not derived yet, '' for an empty store. */
   definitions(): Promise<string>
   /** All tickers, ascending. */
   tickers(): Promise<TickerEntry[]>
@@ -276,9 +277,9 @@ export interface Store {
   /** The date of the newest bar of all tickers, optionally up to a day; null without bars. */
   newestDay(upTo?: Day): Promise<Day | null>
   bars(ticker: string): Promise<Series | null>
-  /** All facts about a ticker, whether or not it has bars; but for kinds that are not to be read. */
-  sheets(ticker: string, but?: readonly FactKind[]): Promise<FactSheets>
-  /** Every ticker that has bars, or any data (bars, facts or pulled events); ascending. Their data are not read. */
+  /** All facts about a ticker, whether or not it has bars. @param except kinds that are not read */
+  sheets(ticker: string, except?: readonly FactKind[]): Promise<FactSheets>
+  /** Every ticker with data (bars, facts or pulled events), or only those with bars; ascending. Their data are not read. */
   names(what?: 'bars'): Promise<string[]>
   /** Every ticker that has facts, with or without bars; ascending. */
   factTickers(): Promise<string[]>
@@ -286,26 +287,27 @@ export interface Store {
   securities(): Promise<Map<string, Security>>
   /** The tickers and sectors that an import still has to derive, as written. */
   unsettled(): Promise<readonly string[]>
-  /** In the order of the tickers, each read at one moment; null: unknown ticker. */
+  /** One series for each ticker of the query, in its order; each is read at one moment. null: unknown ticker. */
   series(query: SeriesQuery): AsyncIterable<RecordedSeries | null>
   /** null: unknown ticker */
   recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null>
   /**
-   * The stored data of a ticker before some bars. @param from the first bar whose events are needed; null: unknown
-   * ticker
+   * The stored data of a ticker before some bars; null: unknown ticker.
+   * @param since the first bar of each series that may change
+   * @param from the first bar of each series whose events are needed
    */
   tail(ticker: string, since: BarBySeries, from: BarBySeries): Promise<PackedTail | null>
   /** All tickers, ascending, with their rows; columns are not read. */
   summaries(): Promise<TickerSummary[]>
-  /** Unchanged while the recorded data of a series are, which are not read; null: unknown ticker. */
+  /** A hash that changes with the recorded data of a series, which are not read. null: unknown ticker. */
   stamp(ticker: string, timeframe: Timeframe): Promise<string | null>
   /** A hash of everything in it, made of the hashes of its rows: equal data have equal hashes, in any file. */
   snapshot(): Promise<string>
-  /** A hash of a ticker's bars and of all that was derived from them, as they are seen on a day; null: unknown ticker. */
+  /** A hash of a ticker's bars and derived data as they are known on a day; null: unknown ticker. */
   content(ticker: string, today: Day): Promise<string | null>
   /** Makes all reads of some work see one state, regardless of writes; one such work at a time. */
   atOneMoment<T>(work: () => Promise<T>): Promise<T>
-  /** All or none; stamps the store with the definitions. */
+  /** Writes the whole batch or nothing, and notes the version of the definitions. */
   write(batch: Batch, definitions: string): Promise<void>
   /** Deletes bars, events, facts and pulled pages; false if there were none. `unsettled` as in a batch. */
   remove(ticker: string, unsettled?: readonly string[]): Promise<boolean>
@@ -323,20 +325,20 @@ export interface Store {
 /** How often a taken writer lock is tried again, in milliseconds. */
 const RETRY_MS = 200
 
-/** Takes a store's writer lock. Throws Busy naming the holder, or with `wait` waits until it is free. */
+/** Takes a store's writer lock. Throws Busy naming the holder; with `wait` it waits until the lock is free. */
 export function lockForWriting(store: Store, writer: Writer, { wait = false } = {}): Promise<void> {
   return retryWhileBusy(() => store.lock(writer), wait)
 }
 
-/** The error for a second writer. @param holder undefined: the holder is unknown */
-export function writerBusy(location: string, holder: Writer | undefined): Busy {
-  const by = holder === undefined ? 'another process' : writerWords(holder)
+/** The error for a second writer. @param holder undefined if the holder is unknown */
+export function writerBusyError(location: string, holder: Writer | undefined): Busy {
+  const by = holder === undefined ? 'another process' : describeWriter(holder)
   return new WriterBusy(
     sentence`${location} is being written by ${by}; try again later, or wait (${parameter('wait')})`,
   )
 }
 
-export function writerWords({ pid, host, started }: Writer): string {
+export function describeWriter({ pid, host, started }: Writer): string {
   return `process ${pid} on ${host} since ${started}`
 }
 

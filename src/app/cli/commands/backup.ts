@@ -5,7 +5,7 @@ import { count } from '../../../core/numbers.js'
 import { integerOf } from '../../../core/params/kinds.js'
 import { optional, optionsOf } from '../../../core/params/row.js'
 import { fileValue } from '../../../core/params/values.js'
-import { megabytes } from '../../../data/store/sqlite/migrations.js'
+import { formatMegabytes } from '../../../data/store/sqlite/migrations.js'
 import { restoredFilesOf } from '../../open/accounts.js'
 import { filesOf } from '../../open/paths.js'
 import type { Command } from '../command.js'
@@ -47,7 +47,7 @@ const backup: Command = {
     const kinds = manifest.files.map(({ kind }) => kind)
     const row = { schema: 'bands.backup/2', folder, made: manifest.made, bytes, files: kinds, removed }
     const gone = removed.length === 0 ? [] : [`removed ${count(removed.length, 'older backup')}`]
-    const line = `backed up and checked: ${kinds.join(', ')} in ${folder} (${megabytes(bytes)})`
+    const line = `backed up and checked: ${kinds.join(', ')} in ${folder} (${formatMegabytes(bytes)})`
     await context.show(oneRow(row, [line, ...gone]))
     if (hasAccountsElsewhere(context, args))
       await context.remark('the accounts in PostgreSQL (BANDS_ACCOUNTS) are not in it; pg_dump copies them.')

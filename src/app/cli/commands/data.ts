@@ -9,7 +9,7 @@ import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
 import { tickerValue } from '../../../core/params/values.js'
 import type { Lists, TrialKind } from '../../../core/source.js'
 import type { Importer } from '../../../data/load/import.js'
-import { faultOf } from '../../../data/store/sqlite/connection.js'
+import { corruptionMessage } from '../../../data/store/sqlite/connection.js'
 import type { Damage } from '../../../data/store/store.js'
 import { verifyOtherFiles } from '../../open/accounts.js'
 import { openLists, openListsForReading, statusOf } from '../../open/database.js'
@@ -141,7 +141,7 @@ async function checked(context: Context, deep: boolean): Promise<{ tickers: numb
     const damages = await verify(local, { deep })
     return { tickers: (await local.store.names()).length, damages }
   } catch (error) {
-    const fault = error instanceof StorageError ? faultOf(error) : null
+    const fault = error instanceof StorageError ? corruptionMessage(error) : null
     if (fault === null) throw error
     const remedy = `${fault}; import the files again into a new database, or put a backup in its place`
     throw new BadData({ file: databasePath(context.choice) }, remedy, { cause: error })

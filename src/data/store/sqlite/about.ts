@@ -6,7 +6,7 @@ import type { Damage } from '../store.js'
  * sentence, another step of the schema has to put the rows again.
  */
 
-const ROWS: readonly (readonly [name: string, about: string])[] = [
+const TABLE_DESCRIPTIONS: readonly (readonly [name: string, about: string])[] = [
   [
     'bands.db',
     'Prices, facts and band events in the packed form of bands: bands sql asks them in SQL, and bands export writes them as rows (CSV, JSON, Parquet); https://github.com/bands-dev/bands/blob/main/docs/sql.md has recipes.',
@@ -28,8 +28,8 @@ const ROWS: readonly (readonly [name: string, about: string])[] = [
   ['about', 'This list.'],
 ]
 
-/** The version of the schema that brought these sentences. */
-const SINCE = 10
+/** The schema from which on the table exists. */
+const SINCE_SCHEMA = 10
 
 export const CREATE_ABOUT = 'CREATE TABLE about (name TEXT PRIMARY KEY, about TEXT NOT NULL) STRICT'
 
@@ -41,20 +41,20 @@ interface Writer extends Reader {
   run(sql: string, ...values: string[]): unknown
 }
 
-function isAsWritten(db: Reader): boolean {
+function isUnchanged(db: Reader): boolean {
   const rows = db.all('SELECT name, about FROM about ORDER BY rowid')
-  return JSON.stringify(rows) === JSON.stringify(ROWS.map(([name, about]) => ({ name, about })))
+  return JSON.stringify(rows) === JSON.stringify(TABLE_DESCRIPTIONS.map(([name, about]) => ({ name, about })))
 }
 
-/** Puts the rows where they are missing or changed. */
+/** Writes the rows again if any is missing or changed. */
 export function putAbout(db: Writer): void {
-  if (isAsWritten(db)) return
+  if (isUnchanged(db)) return
   db.run('DELETE FROM about')
-  for (const row of ROWS) db.run('INSERT INTO about (name, about) VALUES (?, ?)', ...row)
+  for (const row of TABLE_DESCRIPTIONS) db.run('INSERT INTO about (name, about) VALUES (?, ?)', ...row)
 }
 
-/** @param schema a file of an earlier version has no such table */
+/** The damage of a changed table. @param schema the schema of the file: older ones have no such table */
 export function aboutDamages(db: Reader, schema: number): Damage[] {
-  if (schema < SINCE || isAsWritten(db)) return []
+  if (schema < SINCE_SCHEMA || isUnchanged(db)) return []
   return [{ ticker: '', what: 'the table about was changed', mend: remedy('rebuild') }]
 }

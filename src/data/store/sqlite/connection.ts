@@ -22,8 +22,8 @@ import {
   type Connection,
   copyNotice,
   type DatabaseKind,
+  errorMessage,
   migrate,
-  reason,
   removeDatabase,
   schemaOf,
   withFile,
@@ -33,9 +33,9 @@ import {
 export function openForReading(path: string, kind: DatabaseKind): Connection {
   if (!existsSync(path)) throw new StorageError(`there is no database at ${path}`, { remedy: kind.createCommand })
   try {
-    return checked(connect(path, { readonly: true }), path, kind)
+    return refuseForeignDatabase(connect(path, { readonly: true }), path, kind)
   } catch (cause) {
-    return recovered(path, kind, cause)
+    return openAfterFailure(path, kind, cause)
   }
 }
 
@@ -43,53 +43,53 @@ export function openForReading(path: string, kind: DatabaseKind): Connection {
  * Opens a database for writing; creates it if it is missing, and upgrades its schema. Throws StorageError, or Busy if
  * an upgrade waits too long for another process.
  * @param notice gets a sentence about the copy made before an upgrade
- * @param guarded runs the upgrade, skips it, or throws if another process is writing
+ * @param runUpgrade takes the steps of the upgrade, skips them, or throws if another process is writing
  */
 export function openForWriting(
   path: string,
   kind: DatabaseKind,
   notice: Notice = () => {},
-  guarded: Guard = (_db, steps) => steps(),
+  runUpgrade: UpgradeRunner = (_db, steps) => steps(),
 ): Connection {
   if (!existsSync(path)) create(path, kind)
   try {
     removeLeftovers(path)
     const check = writtenFileCheck(path)
-    return closedOnFailure(checked(connect(path, {}), path, kind), db => {
+    return closeOnFailure(refuseForeignDatabase(connect(path, {}), path, kind), db => {
       db.pragma('foreign_keys = ON')
       // better-sqlite3 syncs a WAL only at checkpoints by default: a power cut would lose committed data.
       db.pragma('synchronous = FULL')
       if (db.pragma('synchronous', { simple: true }) !== 2)
         throw new StorageError(`${path}: cannot be set to sync every commit`)
       const isCurrent = schemaOf(db) === kind.migrations.length
-      const copy = isCurrent ? null : guarded(db, () => migrate(db, path, kind, connect))
+      const copy = isCurrent ? null : runUpgrade(db, () => migrate(db, path, kind, connect))
       if (copy !== null) notice(copyNotice(path, copy))
       check()
     })
   } catch (cause) {
-    if (!(cause instanceof StorageError)) checkIsSqlite(path)
-    throw translated(path, cause, kind.mend)
+    if (!(cause instanceof StorageError)) refuseUnlessSqlite(path)
+    throw translateError(path, cause, kind.mend)
   }
 }
 
-/** Runs the steps and returns the path of the copy made before them. */
-type Guard = (db: Connection, steps: () => string | null) => string | null
+/** Returns the path of the copy made before the steps; null if there is none. */
+type UpgradeRunner = (db: Connection, steps: () => string | null) => string | null
 
 /** Receives a sentence about what happened to a file. */
 export type Notice = (sentence: string) => void
 
 /**
- * A half-made database must never appear under its name: it is created under another and then renamed. By then all its
- * data are in that one file: data left in the -wal would not be renamed with it.
+ * Creates an empty database under a temporary name, then renames it: a half-made one must never have the final name. All
+ * data are moved into that one file first, because the -wal would not be renamed with it.
  */
 function create(path: string, kind: DatabaseKind): void {
   const partial = partialName(path)
   try {
     createPartial(path, partial, kind, checkpoint).close()
-    checkComplete(partial, kind)
+    refuseIncomplete(partial, kind)
     linkIfAbsent(partial, path)
   } catch (cause) {
-    throw notMade(path, cause)
+    throw creationError(path, cause)
   } finally {
     removeDatabase(partial)
   }
@@ -105,26 +105,26 @@ export function createPartial(
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   // Created here and not by SQLite, so that no other user can ever read it; its -wal gets the same mode.
   closeSync(openSync(partial, 'wx', kind.mode))
-  return closedOnFailure(connect(partial, {}), db => {
+  return closeOnFailure(connect(partial, {}), db => {
     migrate(db, partial, kind, connect)
     finish(db)
   })
 }
 
-/** The error of a database that cannot be made, unless the cause says so itself. */
-export function notMade(path: string, cause: unknown): BandsError {
+/** The error for a database that cannot be made; the cause itself if it is a BandsError. */
+export function creationError(path: string, cause: unknown): BandsError {
   if (cause instanceof BandsError) return cause
   return new StorageError(`cannot make a database at ${path}: ${failureReason(path, cause)}`, { cause })
 }
 
 /** Moves committed data from the WAL into the file. Throws if some remain. */
 export function checkpoint(db: Connection): void {
-  const [found] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number; log: number }[]
-  if (found?.busy !== 0 || found.log !== 0) throw new Error('what was committed could not be moved into the file')
+  const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number; log: number }[]
+  if (result?.busy !== 0 || result.log !== 0) throw new Error('what was committed could not be moved into the file')
 }
 
 /** Throws if the bytes of the file alone are not the complete database. */
-function checkComplete(partial: string, { migrations }: DatabaseKind): void {
+function refuseIncomplete(partial: string, { migrations }: DatabaseKind): void {
   const image = copyInMemory(partial)
   try {
     const [check] = image.pragma('quick_check(1)') as { quick_check: string }[]
@@ -137,10 +137,11 @@ function checkComplete(partial: string, { migrations }: DatabaseKind): void {
 
 /** Why nothing could be made at a path, in words. */
 export function failureReason(path: string, cause: unknown): string {
-  return isFull(path, cause) ? 'the disk is full' : isErofs(cause) ? `it ${READ_ONLY}` : reason(cause)
+  if (isFull(path, cause)) return 'the disk is full'
+  return isErofs(cause) ? `it ${READ_ONLY}` : errorMessage(cause)
 }
 
-/** SQLite calls a disk without room full at some of its calls, and at others it says no more than that one failed. */
+/** Whether an error came from a full disk. SQLite reports some of them only as a failed call. */
 function isFull(path: string, cause: unknown): boolean {
   const code = (cause as { code?: string }).code ?? ''
   if (code === 'ENOSPC' || code.startsWith('SQLITE_FULL')) return true
@@ -156,12 +157,12 @@ export function isDiskNearlyFull(path: string): boolean {
   return blocks > 0 && free * bsize < LOW_DISK_BYTES
 }
 
-/** The most that creating an empty database needs, and far more than a commit of charges. */
+/** The most bytes that creating an empty database needs; far more than a commit of charges. */
 const LOW_DISK_BYTES = 2 ** 19
 
-/** Refuses databases of other programs and of a later version, so that nothing is read from them or put into them. */
-function checked(db: Connection, path: string, { table, migrations }: DatabaseKind): Connection {
-  return closedOnFailure(db, () => {
+/** Returns the database unless another program or a newer version made it; then closes it and throws StorageError. */
+function refuseForeignDatabase(db: Connection, path: string, { table, migrations }: DatabaseKind): Connection {
+  return closeOnFailure(db, () => {
     const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all()
     if (tables.length > 0 && !tables.includes(table))
       throw new StorageError(`${path} is a database of another program; choose another file`)
@@ -175,21 +176,22 @@ function checked(db: Connection, path: string, { table, migrations }: DatabaseKi
 }
 
 /**
- * A sound file can be unreadable for two reasons. Its folder is read-only, so WAL's shared memory cannot be created:
- * then a copy in memory is read. Or its writer was killed before WAL was on: then opening it once for writing repairs
- * it.
+ * Opens for reading a database that could not be opened at first. A sound file can be unreadable for two reasons. Its
+ * folder is read-only, so WAL's shared memory cannot be created: then a copy in memory is read. Or its writer was killed
+ * before WAL was on: then opening it once for writing repairs it. Throws StorageError for any other cause.
  */
-function recovered(path: string, kind: DatabaseKind, cause: unknown): Connection {
+function openAfterFailure(path: string, kind: DatabaseKind, cause: unknown): Connection {
   const code = (cause as { code?: string }).code ?? ''
   if (cause instanceof StorageError) throw cause
-  checkIsSqlite(path)
-  if (code === 'SQLITE_CANTOPEN' || code === 'SQLITE_READONLY_DIRECTORY') return checked(copyInMemory(path), path, kind)
+  refuseUnlessSqlite(path)
+  if (code === 'SQLITE_CANTOPEN' || code === 'SQLITE_READONLY_DIRECTORY')
+    return refuseForeignDatabase(copyInMemory(path), path, kind)
   if (code === 'SQLITE_READONLY_ROLLBACK' || code === 'SQLITE_READONLY_RECOVERY') {
     connect(path, {}).close()
-    return checked(connect(path, { readonly: true }), path, kind)
+    return refuseForeignDatabase(connect(path, { readonly: true }), path, kind)
   }
-  if (code.startsWith('SQLITE_')) throw translated(path, cause, kind.mend)
-  throw new StorageError(`cannot open ${path}: ${reason(cause)}`, { cause })
+  if (code.startsWith('SQLITE_')) throw translateError(path, cause, kind.mend)
+  throw new StorageError(`cannot open ${path}: ${errorMessage(cause)}`, { cause })
 }
 
 function copyInMemory(path: string): Connection {
@@ -200,16 +202,16 @@ function copyInMemory(path: string): Connection {
   }
   try {
     const image = readFileSync(path)
-    // Bytes 18 and 19 of the header ask for WAL, which memory cannot have (sqlite.org/fileformat2.html, 1.3.3).
+    // Bytes 18 and 19 of the header request WAL, which memory cannot have (sqlite.org/fileformat2.html, 1.3.3).
     image[18] = 1
     image[19] = 1
     return connect(image, { readonly: true })
   } catch (cause) {
-    throw new StorageError(`cannot read ${path}: ${reason(cause)}`, { cause })
+    throw new StorageError(`cannot read ${path}: ${errorMessage(cause)}`, { cause })
   }
 }
 
-/** Or all values of a statement, by their names in it. */
+/** A value of a statement; or one object with all its values, by their names in it. */
 type Value = string | number | Buffer | null | Readonly<Record<string, string>>
 
 /**
@@ -218,20 +220,21 @@ type Value = string | number | Buffer | null | Readonly<Record<string, string>>
  */
 export class Session {
   readonly location: string
-  readonly #mend: string
+  readonly #repair: string
   readonly #prepared = new Map<string, Statement<Value[]>>()
   #db: Connection
   #checkFile: () => void
   #hasFailed = false
 
   /**
-   * @param kind says what to do when the file turns out to be damaged
-   * @param file the name that the file has now
+   * @param location the path for messages
+   * @param kind gives the words on how to repair a damaged file
+   * @param file the name that the file has now, if it is a temporary one
    */
   constructor(location: string, db: Connection, { mend }: Pick<DatabaseKind, 'mend'>, file = location) {
     this.location = location
     this.#db = db
-    this.#mend = mend
+    this.#repair = mend
     this.#checkFile = db.readonly || db.memory ? () => {} : writtenFileCheck(file)
   }
 
@@ -240,7 +243,7 @@ export class Session {
     return this.#hasFailed
   }
 
-  /** Continues with another connection, to a file of its own name. */
+  /** Continues with another connection; the file now has its final name. */
   continueWith(db: Connection): void {
     this.#prepared.clear()
     this.#db = db
@@ -248,34 +251,34 @@ export class Session {
   }
 
   get<Row>(sql: string, ...values: Value[]): Row | undefined {
-    return this.#guard(() => this.#statement(sql).get(...values)) as Row | undefined
+    return this.#runTranslated(() => this.#statement(sql).get(...values)) as Row | undefined
   }
 
   all<Row>(sql: string, ...values: Value[]): Row[] {
-    return this.#guard(() => this.#statement(sql).all(...values)) as Row[]
+    return this.#runTranslated(() => this.#statement(sql).all(...values)) as Row[]
   }
 
-  /** How many rows it changed. */
+  /** Runs a statement and returns the number of rows it changed. */
   run(sql: string, ...values: Value[]): number {
-    const { changes } = this.#guard(() => this.#statement(sql).run(...values))
+    const { changes } = this.#runTranslated(() => this.#statement(sql).run(...values))
     if (!this.#db.inTransaction) this.#checkFile()
     return changes
   }
 
-  /** How many steps of its schema it has taken. */
+  /** The number of schema steps that the file has taken. */
   get schema(): number {
-    return this.#guard(() => schemaOf(this.#db))
+    return this.#runTranslated(() => schemaOf(this.#db))
   }
 
   pragma(text: string): unknown {
-    return this.#guard(() => this.#db.pragma(text))
+    return this.#runTranslated(() => this.#db.pragma(text))
   }
 
-  /** Several reads of one state, regardless of other commits. */
-  reading<T>(work: () => T): T {
-    return this.#guard(() => {
+  /** Runs several reads that all see one state, regardless of other commits. */
+  readAtOneMoment<T>(work: () => T): T {
+    return this.#runTranslated(() => {
       if (this.#db.inTransaction) return work()
-      // By hand: better-sqlite3's transaction wrapper costs more than the reads.
+      // Plain statements: better-sqlite3's transaction wrapper costs more than the reads.
       this.#statement('BEGIN').run()
       try {
         return work()
@@ -287,13 +290,13 @@ export class Session {
   }
 
   /** Runs asynchronous work in one read transaction; no other query may use this connection meanwhile. */
-  readingOn<T>(work: () => Promise<T>): Promise<T> {
+  readAtOneMomentAsync<T>(work: () => Promise<T>): Promise<T> {
     this.run('BEGIN')
-    return this.toEnd(work)
+    return this.finishTransaction(work)
   }
 
-  /** Ends a transaction that was begun as the work in it ends. */
-  async toEnd<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs work in a transaction that has begun; commits it, or rolls back if the work fails. */
+  async finishTransaction<T>(work: () => Promise<T>): Promise<T> {
     try {
       const result = await work()
       this.run('COMMIT')
@@ -304,9 +307,12 @@ export class Session {
     }
   }
 
-  /** All or nothing. Takes the write lock at once: a read transaction that turns into a write fails instead of waiting. */
+  /**
+   * Runs work in a write transaction: all or nothing. It takes the write lock at once, because a read transaction that
+   * turns into a write fails instead of waiting.
+   */
   transaction<T>(work: () => T): T {
-    const result = this.#guard(() => this.#db.transaction(work).immediate())
+    const result = this.#runTranslated(() => this.#db.transaction(work).immediate())
     if (!this.#db.inTransaction) this.#checkFile()
     return result
   }
@@ -324,28 +330,29 @@ export class Session {
     return statement
   }
 
-  #guard<T>(work: () => T): T {
+  /** Runs work; its SQLite errors are translated. */
+  #runTranslated<T>(work: () => T): T {
     try {
       return work()
     } catch (cause) {
       this.#hasFailed = true
-      throw translated(this.location, cause, this.#mend)
+      throw translateError(this.location, cause, this.#repair)
     }
   }
 }
 
 /** Waiting for another process's short commit, in milliseconds. */
-const BUSY_TIMEOUT = 5_000
+const BUSY_TIMEOUT_MS = 5_000
 
-/** A connection to a file, or to the image of one. Throws what SQLite throws; StorageError when it does not load. */
+/** Connects to a file or to the image of one. Throws SQLite's own errors; StorageError if SQLite does not load. */
 export function connect(path: string | Buffer, options: Options): Connection {
   // Reads the file, so that its errors are reported here and not in the middle of a question.
-  return closedOnFailure(opened(path, options), schemaOf)
+  return closeOnFailure(openConnection(path, options), schemaOf)
 }
 
 /** Opens a database exclusively. Throws SQLite's own SQLITE_BUSY if another process has it open. */
 export function openExclusive(path: string): Connection {
-  return closedOnFailure(opened(path, { timeout: LOCK_TIMEOUT_MS }), db => {
+  return closeOnFailure(openConnection(path, { timeout: LOCK_TIMEOUT_MS }), db => {
     // Before the first read: in WAL mode, every reader keeps a lock on the file.
     db.pragma('locking_mode = EXCLUSIVE')
     db.exec('BEGIN EXCLUSIVE')
@@ -355,8 +362,8 @@ export function openExclusive(path: string): Connection {
 /** How long to wait for a lock, in milliseconds: a mere check holds it only briefly. */
 export const LOCK_TIMEOUT_MS = 200
 
-/** Closes the database if the work on it fails. */
-export function closedOnFailure(db: Connection, work: (db: Connection) => void): Connection {
+/** Returns the database after the work on it; closes it if the work fails. */
+export function closeOnFailure(db: Connection, work: (db: Connection) => void): Connection {
   try {
     work(db)
     return db
@@ -370,21 +377,21 @@ export function closedOnFailure(db: Connection, work: (db: Connection) => void):
  * Throws StorageError for a file that is no database; an empty file may become one. Only for a file that could not be
  * opened: closing an open one would release its locks in this process (sqlite.org/howtocorrupt.html, 2.2).
  */
-function checkIsSqlite(path: string): void {
+function refuseUnlessSqlite(path: string): void {
   const head = Buffer.alloc(16)
   let size: number
   try {
     size = withFile(path, 'r', file => readSync(file, head, 0, 16, 0))
   } catch (cause) {
-    throw new StorageError(`cannot read ${path}: ${reason(cause)}`, { cause })
+    throw new StorageError(`cannot read ${path}: ${errorMessage(cause)}`, { cause })
   }
   if (size > 0 && head.toString('latin1') !== 'SQLite format 3\0')
     throw new StorageError(`${path} is not a SQLite database`)
 }
 
-function opened(path: string | Buffer, options: Options): Connection {
+function openConnection(path: string | Buffer, options: Options): Connection {
   try {
-    const db = new (driver())(path, { timeout: BUSY_TIMEOUT, ...options })
+    const db = new (driver())(path, { timeout: BUSY_TIMEOUT_MS, ...options })
     return db.function('row_hash', { varargs: true, deterministic: true }, rowHash)
   } catch (cause) {
     const code = (cause as { code?: string }).code
@@ -393,7 +400,7 @@ function opened(path: string | Buffer, options: Options): Connection {
   }
 }
 
-const load = createRequire(import.meta.url)
+const requireModule = createRequire(import.meta.url)
 let database: typeof Database | undefined
 
 /**
@@ -401,13 +408,13 @@ let database: typeof Database | undefined
  * @internal
  */
 export function driver(): typeof Database {
-  database ??= load(builtPath('better-sqlite3/lib/index.js') ?? 'better-sqlite3') as typeof Database
+  database ??= requireModule(builtPath('better-sqlite3/lib/index.js') ?? 'better-sqlite3') as typeof Database
   return database
 }
 
 function driverFailure(cause: unknown): StorageError {
   const { platform, arch, versions } = process
-  const why = `${reason(cause).split('\n')[0]} (Node ${versions.node}, ${platform} ${arch})`
+  const why = `${errorMessage(cause).split('\n')[0]} (Node ${versions.node}, ${platform} ${arch})`
   return new StorageError(`SQLite does not load: ${why}; install bands again`, { cause })
 }
 
@@ -423,13 +430,13 @@ function rowHash(table: unknown, ...pairs: unknown[]): string {
  *
  * @param mend what to do when the file is damaged
  */
-export function translated(location: string, cause: unknown, mend: string): unknown {
+export function translateError(location: string, cause: unknown, mend: string): unknown {
   const code = (cause as { code?: unknown }).code
   if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return cause
   const message = (cause as Error).message
   if (code.startsWith('SQLITE_BUSY'))
     return new WriterBusy(`${location} is busy: another process is writing; try again`, { cause })
-  if (code.startsWith('SQLITE_FULL')) return new NotWritten(`${location}: the disk is full; ${LEFT_OUT}`, { cause })
+  if (code.startsWith('SQLITE_FULL')) return new NotWritten(`${location}: the disk is full; ${NOT_IN_FILE}`, { cause })
   if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
     return new StorageError(`${location} is damaged (${message}); ${mend}`, { cause })
   if (code.startsWith('SQLITE_IOERR')) return ioFailure(location, code, cause)
@@ -440,23 +447,23 @@ export function translated(location: string, cause: unknown, mend: string): unkn
   return new StorageError(`${location}: ${message} (${code})`, { cause })
 }
 
-/** The damage that SQLite found in a file; null: the error has another cause. */
-export function faultOf(error: unknown): string | null {
+/** SQLite's words on the damage that caused an error; null if the error has another cause. */
+export function corruptionMessage(error: unknown): string | null {
   const { code, message } = ((error as Error).cause ?? {}) as { code?: unknown; message?: string }
-  const isFault = typeof code === 'string' && (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
-  return isFault ? (message ?? code) : null
+  const isCorrupt = typeof code === 'string' && (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
+  return isCorrupt ? (message ?? code) : null
 }
 
-/** Says only what happened to this transaction: earlier ones of the same command may be committed. */
-const LEFT_OUT = 'what was being written is not in it'
+/** Speaks only of this transaction: earlier ones of the same command may be committed. */
+const NOT_IN_FILE = 'what was being written is not in it'
 
-/** A failed read says nothing about the stored data. */
+/** The error for a failed read or write of the disk. */
 function ioFailure(location: string, code: string, cause: unknown): StorageError {
-  const [Failure, what, calm] = /WRITE|FSYNC|TRUNCATE|DELETE|SHM/.test(code)
-    ? [NotWritten, 'written', LEFT_OUT]
-    : [StorageError, 'read', 'this does not mean that it is damaged']
-  const words = `${location} could not be ${what} (${code}): the disk, or the way to it, failed; ${calm}; look into the log of the system, and try again`
-  return new Failure(words, { cause })
+  const isWrite = /WRITE|FSYNC|TRUNCATE|DELETE|SHM/.test(code)
+  const what = isWrite ? 'written' : 'read'
+  const consequence = isWrite ? NOT_IN_FILE : 'this does not mean that it is damaged'
+  const message = `${location} could not be ${what} (${code}): the disk, or the way to it, failed; ${consequence}; look into the log of the system, and try again`
+  return isWrite ? new NotWritten(message, { cause }) : new StorageError(message, { cause })
 }
 
 const READ_ONLY = 'is on a read-only file system'
@@ -473,14 +480,15 @@ export function isOnReadOnlySystem(path: string): boolean {
 
 const isErofs = (cause: unknown): boolean => (cause as { code?: string }).code === 'EROFS'
 
-/**
- * The line of an integrity check for a page that could not be read. SQLITE_IOERR is 10; upper bits hold the details.
- */
-const UNREAD = /unable to get the page\. error code=(\d+)/
+/** The low byte of SQLite's error codes for failed reads and writes; upper bits hold the details. */
+const SQLITE_IOERR = 10
+
+/** The line of an integrity check for a page that could not be read, with the error code. */
+const UNREAD_PAGE = /unable to get the page\. error code=(\d+)/
 
 /** Throws StorageError if a check could not read the file: its findings are then no damage. */
-export function checkWasRead(location: string, lines: readonly string[]): void {
-  const failed = lines.find(line => Number(UNREAD.exec(line)?.[1] ?? 0) % 256 === 10)
-  if (failed === undefined) return
-  throw translated(location, Object.assign(new Error(failed), { code: 'SQLITE_IOERR_READ' }), '')
+export function refuseUnreadPages(location: string, lines: readonly string[]): void {
+  const unread = lines.find(line => Number(UNREAD_PAGE.exec(line)?.[1] ?? 0) % 256 === SQLITE_IOERR)
+  if (unread === undefined) return
+  throw translateError(location, Object.assign(new Error(unread), { code: 'SQLITE_IOERR_READ' }), '')
 }

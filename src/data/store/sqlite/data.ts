@@ -7,17 +7,17 @@ import { remedy, StorageError } from '../../../core/errors.js'
 import { type Day, formatDay, parseDay } from '../../../core/model/day.js'
 import { checkedRecorded, growingBatches, isSoundEntry, newestUpTo, oneField, partsFor } from '../checked.js'
 import { decodePrices } from '../codec.js'
-import { contentHash, entryOf, marksIn, parseUnsettled, summaryOf } from '../content.js'
-import { type SeriesQuery, type Store, type Writer, writerBusy } from '../store.js'
+import { contentHash, decodeMarks, entryOf, parseUnsettled, summaryOf } from '../content.js'
+import { type SeriesQuery, type Store, type Writer, writerBusyError } from '../store.js'
 import { putAbout } from './about.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import { Meta } from './meta.js'
 import { type Connection, schemaOf } from './migrations.js'
 import { NewFile } from './new-file.js'
-import { pagesIn, removePulled } from './pages.js'
+import { removePulled, sqlitePageStore } from './pages.js'
 import { allSeries, barChunks, entryRow, entryRows, findSeries, securityRows, sheetRows, tailOf } from './read.js'
-import { DATA, MIGRATIONS, OLDEST_READ, TICKERS, type TickerRow } from './schema.js'
-import { lockOf, WriterLock, withWriterLock } from './writer-lock.js'
+import { DATA, MIGRATIONS, OLDEST_READABLE_SCHEMA, SELECT_TICKERS, type TickerRow } from './schema.js'
+import { tryLock, WriterLock, withWriterLock } from './writer-lock.js'
 
 // A question loads neither what writes nor what verifies.
 
@@ -35,13 +35,13 @@ interface SqliteOptions {
  * needs an upgrade while another process is writing.
  */
 export function openSqlite(path: string, { readonly, notice, isPublishedLater = false }: SqliteOptions): Store {
-  const created = isPublishedLater && !existsSync(path) ? newStore(path) : null
+  const created = isPublishedLater && !existsSync(path) ? createStore(path) : null
   if (created !== null) return created
   const db = readonly
     ? openForReading(path, DATA)
     : openForWriting(path, DATA, notice, (db, steps) => withWriterLock(path, db, steps))
   const schema = schemaOf(db)
-  if (schema >= OLDEST_READ) return storeIn(new Session(path, db, DATA))
+  if (schema >= OLDEST_READABLE_SCHEMA) return sqliteStore(new Session(path, db, DATA))
   db.close()
   if (schema > 0) {
     const steps = `(schema ${schema}, this one needs ${MIGRATIONS.length})`
@@ -54,14 +54,14 @@ export function openSqlite(path: string, { readonly, notice, isPublishedLater = 
   })
 }
 
-/** A store in a new file. Throws Busy if another process is making it; null: one has just made it. */
-function newStore(path: string): Store | null {
+/** A store in a new file; null if another process has just made the file. Throws Busy if one is making it now. */
+function createStore(path: string): Store | null {
   const file = new NewFile(path, DATA)
   let lock: Connection | null = null
   try {
-    lock = lockOf(path)
-    if (lock === null) throw writerBusy(path, undefined)
-    if (!existsSync(path)) return storeIn(file.session, { file, lock })
+    lock = tryLock(path)
+    if (lock === null) throw writerBusyError(path, undefined)
+    if (!existsSync(path)) return sqliteStore(file.session, { file, lock })
   } catch (error) {
     lock?.close()
     file.discard()
@@ -77,8 +77,8 @@ function newStore(path: string): Store | null {
  * require a rebuild, which needs the lock. Throws Busy while the holder is running.
  */
 export function releaseLock(path: string): Writer | null {
-  const noSteps = (): null => null
-  const db = new Session(path, openForWriting(path, DATA, undefined, noSteps), DATA)
+  const skipUpgrade = (): null => null
+  const db = new Session(path, openForWriting(path, DATA, undefined, skipUpgrade), DATA)
   try {
     return new WriterLock(db).clear()
   } finally {
@@ -86,17 +86,20 @@ export function releaseLock(path: string): Writer | null {
   }
 }
 
-const BYTES = 'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()'
-const STAMP = `SELECT series.hash FROM tickers
+const SELECT_BYTES = 'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()'
+const SELECT_SERIES_HASH = `SELECT series.hash FROM tickers
   JOIN series ON series.ticker_id = tickers.id AND series.timeframe = ? WHERE ticker = ?`
 
-/** When and from where the bars came is no part of it. The last bar of a series is not seen before it is final. */
-const CONTENT = `SELECT chunks, (SELECT group_concat(hash) FROM (
+/**
+ * The hashes of a ticker's bars and series, and whether the last bar of each series is final. Source and time of the
+ * import are left out.
+ */
+const SELECT_CONTENT = `SELECT chunks, (SELECT group_concat(hash) FROM (
     SELECT hash || (final_date <= ?) AS hash FROM series WHERE ticker_id = tickers.id ORDER BY timeframe
   )) AS series FROM tickers WHERE ticker = ?`
 
 /** The rows whose hashes cover all others, in an order that does not depend on the order of writes. */
-const HASHES = [
+const SELECT_HASHES = [
   'SELECT hash FROM tickers ORDER BY ticker',
   'SELECT series.hash FROM series JOIN tickers ON tickers.id = ticker_id ORDER BY ticker, timeframe',
   'SELECT hash FROM facts ORDER BY ticker, kind',
@@ -104,8 +107,8 @@ const HASHES = [
   "SELECT hash FROM meta WHERE key <> 'writer' ORDER BY key",
 ]
 
-/** @param unpublished a file without its name, and the lock of that name */
-function storeIn(db: Session, unpublished?: { file: NewFile; lock: Connection }): Store {
+/** The store on an open database. @param unpublished a new file without its name yet, and the lock of that name */
+function sqliteStore(db: Session, unpublished?: { file: NewFile; lock: Connection }): Store {
   const lock = new WriterLock(db, unpublished?.lock)
   let newFile = unpublished?.file ?? null
   const meta = new Meta(db)
@@ -119,12 +122,15 @@ function storeIn(db: Session, unpublished?: { file: NewFile; lock: Connection })
     const rows = tables.map(table => db.run(`DELETE FROM ${table} WHERE ticker = ?`, ticker))
     return rows.some(deleted => deleted > 0)
   }
-  /** The rows of some tickers, at one moment. */
-  const found = (tickers: readonly string[], query: Omit<SeriesQuery, 'tickers'>) =>
-    db.reading(() => ({ of: findSeries(db, tickers, query.timeframe, partsFor(query)), unsettled: unsettled() }))
+  /** The rows of some tickers as a function by ticker, and the tickers still to derive; all read at one moment. */
+  const readRawSeries = (tickers: readonly string[], query: Omit<SeriesQuery, 'tickers'>) =>
+    db.readAtOneMoment(() => {
+      const rawSeriesOf = findSeries(db, tickers, query.timeframe, partsFor(query))
+      return { rawSeriesOf, unsettled: unsettled() }
+    })
   const store: Store = {
     location: db.location,
-    pages: pagesIn(db, meta),
+    pages: sqlitePageStore(db, meta),
     async version() {
       return String(db.get<{ data_version: number }>('PRAGMA data_version')!.data_version)
     },
@@ -143,27 +149,27 @@ function storeIn(db: Session, unpublished?: { file: NewFile; lock: Connection })
       return day === null || day <= upTo ? day : newestUpTo(store, upTo)
     },
     async bars(ticker) {
-      return db.reading(() => {
+      return db.readAtOneMoment(() => {
         const row = entryRow(db, ticker)
         if (row === undefined) return null
         const { prices, unadjusted } = barChunks(db, row)
         return decodePrices(prices, unadjusted)
       })
     },
-    async sheets(ticker, but) {
-      const rows = sheetRows(db, ticker, but)
-      return rows.length === 0 ? {} : (await import('../sheets.js')).sheetsOf(rows)
+    async sheets(ticker, except) {
+      const rows = sheetRows(db, ticker, except)
+      return rows.length === 0 ? {} : (await import('../sheets.js')).decodeSheets(rows)
     },
     async names(what) {
-      const of = what === undefined ? '' : "WHERE what = 'bars'"
-      return tickersIn(`SELECT DISTINCT ticker FROM listed ${of} ORDER BY ticker`)
+      const where = what === undefined ? '' : "WHERE what = 'bars'"
+      return tickersIn(`SELECT DISTINCT ticker FROM listed ${where} ORDER BY ticker`)
     },
     async factTickers() {
       return tickersIn('SELECT DISTINCT ticker FROM facts ORDER BY ticker')
     },
     async securities() {
       const rows = securityRows(db)
-      const { securityIn } = await import('../sheets.js')
+      const { decodeSecurity: securityIn } = await import('../sheets.js')
       return new Map(rows.map(row => [row.ticker, securityIn(row)]))
     },
     async unsettled() {
@@ -171,45 +177,47 @@ function storeIn(db: Session, unpublished?: { file: NewFile; lock: Connection })
     },
     async *series({ tickers, ...query }) {
       for (const names of growingBatches(tickers)) {
-        const { of, unsettled } = found(names, query)
-        for (const ticker of names) yield checkedRecorded(db, of(ticker), query, unsettled)
+        const { rawSeriesOf, unsettled } = readRawSeries(names, query)
+        for (const ticker of names) yield checkedRecorded(db, rawSeriesOf(ticker), query, unsettled)
       }
     },
     async recorded(ticker, timeframe, field) {
       const query = { timeframe, fields: [field], outcomes: true }
-      const { of, unsettled } = found([ticker], query)
-      return oneField(checkedRecorded(db, of(ticker), query, unsettled), field)
+      const { rawSeriesOf, unsettled } = readRawSeries([ticker], query)
+      return oneField(checkedRecorded(db, rawSeriesOf(ticker), query, unsettled), field)
     },
     async tail(ticker, since, from) {
-      return db.reading(() => {
+      return db.readAtOneMoment(() => {
         const row = entryRow(db, ticker)
         return row === undefined ? null : tailOf(db, row, since, from)
       })
     },
     async summaries() {
-      return db.reading(() => {
+      return db.readAtOneMoment(() => {
         const daily = allSeries(db, 'daily')
         const weekly = allSeries(db, 'weekly')
         return entryRows(db).map((row, i) => ({
           entry: entryOf(row),
-          ...marksIn(daily[i]!),
+          ...decodeMarks(daily[i]!),
           daily: summaryOf(daily[i]!),
           weekly: summaryOf(weekly[i]!),
         }))
       })
     },
     async stamp(ticker, timeframe) {
-      return db.get<{ hash: string }>(STAMP, timeframe, ticker)?.hash ?? null
+      return db.get<{ hash: string }>(SELECT_SERIES_HASH, timeframe, ticker)?.hash ?? null
     },
     async content(ticker, today) {
-      const row = db.get<{ chunks: string; series: string }>(CONTENT, formatDay(today), ticker)
+      const row = db.get<{ chunks: string; series: string }>(SELECT_CONTENT, formatDay(today), ticker)
       return row === undefined ? null : contentHash({ ...row })
     },
     async snapshot() {
-      const hashes = db.reading(() => HASHES.map(sql => db.all<{ hash: string }>(sql).map(({ hash }) => hash)))
+      const hashes = db.readAtOneMoment(() =>
+        SELECT_HASHES.map(sql => db.all<{ hash: string }>(sql).map(({ hash }) => hash)),
+      )
       return contentHash({ hashes: JSON.stringify(hashes) })
     },
-    atOneMoment: work => db.readingOn(work),
+    atOneMoment: work => db.readAtOneMomentAsync(work),
     async write(batch, definitions) {
       const { removed = [], records = [], amendments = [], sheets = [], unpulled = [] } = batch
       const { putAmendment, putRecord, putSheet } = await import('./write.js')
@@ -232,7 +240,7 @@ function storeIn(db: Session, unpublished?: { file: NewFile; lock: Connection })
       })
     },
     async footprint() {
-      const { bytes } = db.get<{ bytes: number }>(BYTES)!
+      const { bytes } = db.get<{ bytes: number }>(SELECT_BYTES)!
       return { schema: db.schema, newestSchema: MIGRATIONS.length, bytes }
     },
     async publish() {
@@ -261,11 +269,11 @@ function storeIn(db: Session, unpublished?: { file: NewFile; lock: Connection })
   return store
 }
 
-/** One ticker's damaged row must not affect all others: then its last day is read from its bars. */
+/** The date of the newest bar of all tickers; null without bars. If a ticker's row is damaged, its bars are read instead. */
 function newestDay(db: Session): Day | null {
   let newest: Day | null = null
   for (let skipped = 0; ; skipped++) {
-    const row = db.get<TickerRow>(`${TICKERS} ORDER BY last_date DESC, id DESC LIMIT 1 OFFSET ?`, skipped)
+    const row = db.get<TickerRow>(`${SELECT_TICKERS} ORDER BY last_date DESC, id DESC LIMIT 1 OFFSET ?`, skipped)
     if (row === undefined) return newest
     const isSound = isSoundEntry(row)
     const last = isSound ? parseDay(row.last)! : decodePrices(barChunks(db, row).prices, null).days.at(-1)!

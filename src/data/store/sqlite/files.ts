@@ -22,16 +22,16 @@ import { isAlive, processTable } from './processes.js'
 export type Files = Readonly<Record<FileKind, string>>
 export type FileKind = 'data' | 'accounts' | 'trials' | 'lists'
 
-/** The check throws FileLost if the name now leads to another file: the open one is no longer what others write. */
+/** A check that throws FileLost if the name now leads to another file: others no longer write the open one. */
 export function fileLostCheck(path: string): () => void {
-  const changeOf = watched(path)
+  const changeOf = watchFile(path)
   return () => {
     const change = changeOf()
     if (change !== null) throw new FileLost(`${path} ${change.what} while it was open; start the server again`)
   }
 }
 
-/** The check throws FileLost if no file has the name any more; another file may have it. */
+/** A check that throws FileLost if no file has the name any more. Another file may have taken it. */
 export function fileGoneCheck(path: string): () => void {
   const check = fileLostCheck(path)
   return () => {
@@ -39,19 +39,22 @@ export function fileGoneCheck(path: string): () => void {
   }
 }
 
-/** The numbers of the file under a name; null if there is none. */
+/** The device and inode of the file under a name; null if there is none. */
 export function fileNumbers(path: string): FileNumbers | null {
   const found = statSync(path, { throwIfNoEntry: false })
   return found === undefined ? null : { dev: found.dev, ino: found.ino }
 }
 
-export function isSameFile(one: FileNumbers | null, other: FileNumbers | null): boolean {
-  return one?.ino === other?.ino && one?.dev === other?.dev
+export function isSameFile(first: FileNumbers | null, second: FileNumbers | null): boolean {
+  return first?.ino === second?.ino && first?.dev === second?.dev
 }
 
-/** A check that a writer's file is still the one it opened. @param file the written file, unless it already has this name */
+/**
+ * A check that throws FileLost if a name no longer leads to the written file.
+ * @param file the written file (default: the one that has the name now)
+ */
 export function writtenFileCheck(path: string, file: FileNumbers = statSync(path)): () => void {
-  const changeOf = watched(path, file)
+  const changeOf = watchFile(path, file)
   return () => {
     const change = changeOf()
     if (change !== null) throw new FileLost(`${path} ${change.what} while it was written; ${change.written}`)
@@ -61,22 +64,22 @@ export function writtenFileCheck(path: string, file: FileNumbers = statSync(path
 /** Identifies a file on this machine, regardless of its name. */
 export type FileNumbers = Pick<Stats, 'ino' | 'dev'>
 
-/** What happened to a file, and where the written bytes are now; null if it is unchanged. */
-function watched(path: string, { ino, dev }: FileNumbers = statSync(path)) {
+/** A function that says what happened to a file and where the written bytes are now; null while it is unchanged. */
+function watchFile(path: string, { ino, dev }: FileNumbers = statSync(path)) {
   return (): { what: string; written: string } | null => {
     const now = statSync(path, { throwIfNoEntry: false })
     if (now?.ino === ino && now.dev === dev) return null
-    const name = nameOf({ ino, dev })
-    const written = name ? `what was written is in ${name}` : 'what was written is lost'
+    const newName = openFileName({ ino, dev })
+    const written = newName ? `what was written is in ${newName}` : 'what was written is lost'
     if (now !== undefined) return { what: 'was replaced by another file', written }
-    if (name) return { what: `was moved to ${name}`, written }
-    if (name === null) return { what: 'was deleted', written }
+    if (newName) return { what: `was moved to ${newName}`, written }
+    if (newName === null) return { what: 'was deleted', written }
     return { what: 'was moved or deleted', written: 'what was written is not in it' }
   }
 }
 
-/** The name of a file that this process has open; null: it was deleted, undefined: the system does not say. */
-function nameOf({ ino, dev }: FileNumbers): string | null | undefined {
+/** The name of a file that this process has open; null if it was deleted, undefined if the system does not say. */
+function openFileName({ ino, dev }: FileNumbers): string | null | undefined {
   const folder = '/proc/self/fd'
   try {
     for (const number of readdirSync(folder)) {
@@ -103,28 +106,28 @@ export function partialName(path: string): string {
 }
 
 /** The part after the name of the database and a dot. Older versions did not name the process table. */
-const PARTIAL = /^(\d+)-(?:([0-9a-f]{12})-)?[a-z\d]+\.new(?:-wal|-shm|-journal)?$/
+const PARTIAL_ENDING = /^(\d+)-(?:([0-9a-f]{12})-)?[a-z\d]+\.new(?:-wal|-shm|-journal)?$/
 
 /** Whether a file has the name of a database that is still being created. */
 export function isPartialName(name: string, path: string): boolean {
-  const own = `${basename(path)}.`
-  return name.startsWith(own) && name.endsWith('.new') && PARTIAL.test(name.slice(own.length))
+  const prefix = `${basename(path)}.`
+  return name.startsWith(prefix) && name.endsWith('.new') && PARTIAL_ENDING.test(name.slice(prefix.length))
 }
 
-/** Creating a database takes a moment: an older file is a leftover. In milliseconds. */
-const LONG_AGO = 600_000
+/** The age, in milliseconds, from which a file is a leftover: creating a database takes only a moment. */
+const LEFTOVER_AGE_MS = 600_000
 
 /** Deletes files left by processes killed while making this file, except those that a pending restore still needs. */
 export function removeLeftovers(path: string): void {
-  const own = `${basename(path)}.`
+  const prefix = `${basename(path)}.`
   try {
     const note = existsSync(restoreNote(path)) ? readFileSync(restoreNote(path), 'utf8') : ''
-    for (const name of readdirSync(dirname(path)).filter(name => name.startsWith(own))) {
+    for (const name of readdirSync(dirname(path)).filter(name => name.startsWith(prefix))) {
       const file = join(dirname(path), name)
       // The note is JSON: a path in it ends with the name and a quote.
       const isNeeded = note.includes(JSON.stringify(name).slice(1))
       if (isNeeded) continue
-      if (isLeftover(file, name.slice(own.length))) rmSync(file, { force: true, recursive: true })
+      if (isLeftover(file, name.slice(prefix.length))) rmSync(file, { force: true, recursive: true })
     }
   } catch {
     // They only take up space.
@@ -132,18 +135,18 @@ export function removeLeftovers(path: string): void {
 }
 
 function isLeftover(file: string, ending: string): boolean {
-  const [, pid, table] = PARTIAL.exec(ending) ?? []
+  const [, pid, table] = PARTIAL_ENDING.exec(ending) ?? []
   if (pid === undefined) return false
-  // To copy a whole market may take longer than any time that is set here.
+  // A living process is still at work, regardless of time: copying a whole market takes long.
   if (table === processTable()) return !isAlive(Number(pid))
   // The process number of another container or machine means nothing here.
   const changed = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
-  return Date.now() - changed > LONG_AGO
+  return Date.now() - changed > LEFTOVER_AGE_MS
 }
 
 /**
- * A hard link and not a rename: a file that another process has just created must not be replaced.
- * @returns false if the name is taken
+ * Gives a file the name `path`; false if the name is taken. It makes a hard link, because a rename would replace a file
+ * that another process has just created.
  */
 export function linkIfAbsent(file: string, path: string): boolean {
   try {
@@ -156,19 +159,19 @@ export function linkIfAbsent(file: string, path: string): boolean {
   return true
 }
 
-/** Bytes that are read at once. */
-const CHUNK = 2 ** 20
+/** The number of bytes to read at once. */
+const READ_BYTES = 2 ** 20
 
-/** Of the bytes of a file. @param each takes them on the way */
-export function sha256Of(path: string, each: (chunk: Buffer) => void = () => {}): string {
+/** The SHA-256 of a file in hexadecimal digits. @param onChunk gets the bytes of the file, chunk by chunk */
+export function sha256Of(path: string, onChunk: (chunk: Buffer) => void = () => {}): string {
   const hash = createHash('sha256')
-  const buffer = Buffer.allocUnsafe(CHUNK)
+  const buffer = Buffer.allocUnsafe(READ_BYTES)
   withFile(path, 'r', file => {
     for (;;) {
-      const chunk = buffer.subarray(0, readSync(file, buffer, 0, CHUNK, null))
+      const chunk = buffer.subarray(0, readSync(file, buffer, 0, READ_BYTES, null))
       if (chunk.length === 0) return
       hash.update(chunk)
-      each(chunk)
+      onChunk(chunk)
     }
   })
   return hash.digest('hex')

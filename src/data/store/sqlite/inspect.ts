@@ -1,11 +1,11 @@
 import { parseUnsettled } from '../content.js'
 import type { Writer } from '../store.js'
-import { checkWasRead, connect, openForReading, Session } from './connection.js'
+import { connect, openForReading, refuseUnreadPages, Session } from './connection.js'
 import { Meta } from './meta.js'
 import { DATA, MIGRATIONS } from './schema.js'
-import { HOLDER, type HolderRow, holderOf, mayStillWrite } from './writer-lock.js'
+import { type HolderRow, holderOf, mayStillWrite, SELECT_HOLDER } from './writer-lock.js'
 
-/** Throws StorageError when the driver does not load. */
+/** The version of SQLite. Throws StorageError if the driver does not load. */
 export function sqliteVersion(): string {
   const db = connect(':memory:', {})
   try {
@@ -25,7 +25,7 @@ export interface Inspection {
   faults: string[]
   /** The definitions of its events; empty before the first import. */
   definitions: string
-  /** With bars, or with pulled events. */
+  /** The number of tickers with bars or pulled events. */
   tickers: number
   /** The tickers and sectors that an import still has to derive. */
   unsettled: readonly string[]
@@ -40,10 +40,10 @@ export function inspect(path: string): Inspection {
     const { schema } = db
     const [{ journal_mode: journal }] = db.pragma('journal_mode') as [{ journal_mode: string }]
     const row = <Row>(sql: string): Row | undefined => (schema === 0 ? undefined : db.get<Row>(sql))
-    const writer = row<HolderRow>(HOLDER)
+    const writer = row<HolderRow>(SELECT_HOLDER)
     const meta = new Meta(db)
-    // Older ones have no hashes.
-    const said = (key: 'definitions' | 'unsettled'): string | undefined =>
+    // Rows of older schemas have no hashes to check.
+    const metaValue = (key: 'definitions' | 'unsettled'): string | undefined =>
       schema === MIGRATIONS.length
         ? meta.get(key)
         : row<{ value: string }>(`SELECT value FROM meta WHERE key = '${key}'`)?.value
@@ -51,15 +51,15 @@ export function inspect(path: string): Inspection {
     const tickers = `(SELECT ticker FROM tickers${pulled})`
     const check = db.pragma('quick_check(5)') as { quick_check: string }[]
     const faults = check.map(line => line.quick_check).filter(line => line !== 'ok')
-    checkWasRead(path, faults)
+    refuseUnreadPages(path, faults)
     return {
       schema,
       newestSchema: MIGRATIONS.length,
       journal,
       faults,
-      definitions: said('definitions') ?? '',
+      definitions: metaValue('definitions') ?? '',
       tickers: row<{ count: number }>(`SELECT count(*) AS count FROM ${tickers}`)?.count ?? 0,
-      unsettled: parseUnsettled(said('unsettled')),
+      unsettled: parseUnsettled(metaValue('unsettled')),
       writer: writer === undefined ? null : writerOf(path, writer),
     }
   } finally {

@@ -5,7 +5,15 @@ import type { Lists, Mark, NamedList, ReadLists, ReadTrials, Trial, Trials } fro
 import { type Damage, Damaged } from '../store.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import type { DatabaseKind } from './migrations.js'
-import { damagedRows, giveHashes, hashOf, marked, type Table, WRITTEN, withHashes } from './row-hash.js'
+import {
+  addHashesSql,
+  damagedRows,
+  hashWrittenRows,
+  JUST_WRITTEN,
+  markWrittenSql,
+  rowHashSql,
+  type Table,
+} from './row-hash.js'
 
 /** The user's watch lists, in a file next to the data: a question never writes to the data. */
 export const LISTS: DatabaseKind = {
@@ -50,17 +58,17 @@ export const LISTS: DatabaseKind = {
       PRIMARY KEY (list, ticker, timeframe, field)
     ) STRICT, WITHOUT ROWID;
     `,
-    withHashes(['lists', 'list_tickers', 'seen', 'seen_fields']),
+    addHashesSql(['lists', 'list_tickers', 'seen', 'seen_fields']),
   ],
 }
 
-/** The lists in one SQLite file, made first if it is missing. Throws StorageError where none can be made or written. */
+/** The lists in one SQLite file, which is made if it is missing. Throws StorageError if it cannot be made or written. */
 export function openSqliteLists(path: string, now: () => number = Date.now, notice?: Notice): Lists {
-  return listsIn(writable(path, LISTS, notice), now)
+  return listsIn(openWritable(path, LISTS, notice), now)
 }
 
-/** A file that cannot be written opens all the same: that is said now, and not when the work is done. */
-function writable(path: string, kind: DatabaseKind, notice: Notice | undefined): Session {
+/** Opens a file for writing, and tries a write: otherwise a file that cannot be written fails only after the work. */
+function openWritable(path: string, kind: DatabaseKind, notice: Notice | undefined): Session {
   const session = new Session(path, openForWriting(path, kind, notice), kind)
   try {
     session.transaction(() => {})
@@ -73,17 +81,17 @@ function writable(path: string, kind: DatabaseKind, notice: Notice | undefined):
   return session
 }
 
-/** Opens the lists for reading; null where there are none yet. Throws StorageError for lists that cannot be read. */
+/** Opens the lists for reading; null if there is no file yet. Throws StorageError for lists that cannot be read. */
 export function openSqliteListsForReading(path: string): ReadLists | null {
   if (!existsSync(path)) return null
   return listsIn(new Session(path, openForReading(path, LISTS), LISTS), Date.now)
 }
 
-/** The conditions of a user by name, in lower case. Throws StorageError for lists that cannot be read. */
+/** A user's conditions by their names in lower case. Throws StorageError for lists that cannot be read. */
 export function readConditions(path: string): Map<string, string> {
   const db = new Session(path, openForReading(path, LISTS), LISTS)
   try {
-    const rows = db.reading(() => db.all<ListRow>(`${ALL} WHERE condition IS NOT NULL ORDER BY name`))
+    const rows = db.readAtOneMoment(() => db.all<ListRow>(`${SELECT_LISTS} WHERE condition IS NOT NULL ORDER BY name`))
     return new Map(rows.map(({ name, condition }) => [name.toLowerCase(), condition!]))
   } finally {
     db.close()
@@ -96,86 +104,90 @@ interface ListRow {
 }
 
 function listsIn(db: Session, now: () => number): Lists {
-  const whole = ({ name, condition }: ListRow): NamedList => {
-    const rows = db.all<{ ticker: string }>(TICKERS_OF, name)
+  const withTickers = ({ name, condition }: ListRow): NamedList => {
+    const rows = db.all<{ ticker: string }>(SELECT_TICKERS, name)
     return { name, condition, tickers: rows.map(({ ticker }) => ticker) }
   }
-  const named = (name: string): NamedList | undefined => {
-    const row = db.get<ListRow>(`${ALL} WHERE name = ?`, name)
-    return row && whole(row)
+  const findList = (name: string): NamedList | undefined => {
+    const row = db.get<ListRow>(`${SELECT_LISTS} WHERE name = ?`, name)
+    return row && withTickers(row)
   }
-  // A file that is only read may have the schema before fields had marks.
+  // A file that is only read keeps its schema, which may have no marks of fields, or no hashes.
   const marksOf = (question: string): Mark[] => {
     // A wrong day would leave out changes. A damaged row of another question may be one of this question.
-    const [damage] = db.schema < WITH_HASHES ? [] : damagedMarks(db)
+    const [damage] = db.schema < SCHEMA_WITH_HASHES ? [] : damagedMarks(db)
     if (damage !== undefined) throw new Damaged(db.location, damage)
-    return [...db.all<Mark>(SEEN, question), ...(db.schema < WITH_FIELDS ? [] : db.all<Mark>(SEEN_FIELDS, question))]
+    return [
+      ...db.all<Mark>(SELECT_MARKS, question),
+      ...(db.schema < SCHEMA_WITH_FIELD_MARKS ? [] : db.all<Mark>(SELECT_FIELD_MARKS, question)),
+    ]
   }
-  const writing = <T>(work: () => T): T =>
+  const writeAndHash = <T>(work: () => T): T =>
     db.transaction(() => {
       const result = work()
-      giveHashes(db, OF_LISTS)
+      hashWrittenRows(db, LIST_TABLES)
       return result
     })
   return {
-    all: async () => db.reading(() => db.all<ListRow>(`${ALL} ORDER BY name`).map(whole)),
-    named: async name => db.reading(() => named(name)),
+    all: async () => db.readAtOneMoment(() => db.all<ListRow>(`${SELECT_LISTS} ORDER BY name`).map(withTickers)),
+    named: async name => db.readAtOneMoment(() => findList(name)),
     add: async (name, tickers) =>
-      writing(() => {
-        db.run(INTO_LISTS, name, null, now())
-        const { places } = db.get<{ places: number }>(PLACES, name)!
-        for (const [i, ticker] of tickers.entries()) db.run(INTO_TICKERS, name, ticker, places + i)
-        return named(name)!
+      writeAndHash(() => {
+        db.run(INSERT_LIST, name, null, now())
+        const { places } = db.get<{ places: number }>(SELECT_NEXT_PLACE, name)!
+        for (const [i, ticker] of tickers.entries()) db.run(INSERT_TICKER, name, ticker, places + i)
+        return findList(name)!
       }),
     addCondition: async (name, condition) =>
-      writing(() => {
-        db.run(INTO_LISTS, name, condition, now())
-        return named(name)!
+      writeAndHash(() => {
+        db.run(INSERT_LIST, name, condition, now())
+        return findList(name)!
       }),
     take: async (name, tickers) =>
-      writing(() => {
+      writeAndHash(() => {
         for (const ticker of tickers) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', name, ticker)
-        return named(name)!
+        return findList(name)!
       }),
     remove: async name =>
-      writing(() => {
+      writeAndHash(() => {
         db.run('DELETE FROM lists WHERE name = ?', name)
         // A later list of that name begins without marks.
-        for (const table of MARKS) db.run(`DELETE FROM ${table} WHERE ${isOf('?')}`, name)
+        for (const table of MARK_TABLES) db.run(`DELETE FROM ${table} WHERE ${isAmongListsSql('?')}`, name)
       }),
     renameTicker: async (ticker, name) =>
-      writing(() => {
-        const lists = db.all<{ list: string }>(LISTS_WITH, ticker).map(({ list }) => list)
+      writeAndHash(() => {
+        const lists = db.all<{ list: string }>(SELECT_LISTS_WITH_TICKER, ticker).map(({ list }) => list)
         // Rows that already have the new name belong to a deleted ticker.
         for (const list of lists) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', list, name)
-        db.run(RENAMED('list_tickers'), name, ticker)
-        for (const table of MARKS) {
+        db.run(renameTickerSql('list_tickers'), name, ticker)
+        for (const table of MARK_TABLES) {
           db.run(`DELETE FROM ${table} WHERE ticker = ?`, name)
-          db.run(RENAMED(table), name, ticker)
+          db.run(renameTickerSql(table), name, ticker)
         }
         return lists
       }),
-    seen: async question => db.reading(() => marksOf(question)),
+    seen: async question => db.readAtOneMoment(() => marksOf(question)),
     see: async (question, marks) =>
-      writing(() => {
-        const before = bySeries(marksOf(question))
-        for (const [series, marksNow] of bySeries(marks)) {
+      writeAndHash(() => {
+        const before = marksBySeries(marksOf(question))
+        for (const [series, marksNow] of marksBySeries(marks)) {
           const [ticker, timeframe] = series.split(' ') as [string, string]
           const changed = changedMarks(before.get(series) ?? new Map(), marksNow)
-          for (const field of changed.gone) db.run(OUT_OF_FIELDS, question, ticker, timeframe, field)
+          for (const field of changed.gone) db.run(DELETE_FIELD_MARK, question, ticker, timeframe, field)
           for (const [field, day] of changed.marks)
-            if (field === null) db.run(INTO_SEEN, question, ticker, timeframe, day)
-            else db.run(INTO_FIELDS, question, ticker, timeframe, field, day)
+            if (field === null) db.run(PUT_MARK, question, ticker, timeframe, day)
+            else db.run(PUT_FIELD_MARK, question, ticker, timeframe, field, day)
         }
       }),
     close: async () => db.close(),
   }
 }
 
-/** Marks of one ticker in one timeframe, by field; null: every field without a mark of its own. */
+/** The days of the marks of one ticker in one timeframe, by field; null: all fields without a mark of their own. */
 type SeriesMarks = ReadonlyMap<string | null, number>
 
-function bySeries(marks: readonly Mark[]): Map<string, Map<string | null, number>> {
+/** Marks by `TICKER timeframe`, and then by field. */
+function marksBySeries(marks: readonly Mark[]): Map<string, Map<string | null, number>> {
   const found = new Map<string, Map<string | null, number>>()
   for (const { ticker, timeframe, field = null, day } of marks) {
     const series = `${ticker} ${timeframe}`
@@ -208,73 +220,76 @@ function changedMarks(
   return { marks, gone }
 }
 
-/** The step of the schema from which on fields have marks. */
-const WITH_FIELDS = 2
+/** The schema from which on fields have marks of their own. */
+const SCHEMA_WITH_FIELD_MARKS = 2
 
-/** The step from which on rows have a hash. */
-const WITH_HASHES = 3
+/** The schema from which on rows have a hash. */
+const SCHEMA_WITH_HASHES = 3
 
-const MARKS = ['seen', 'seen_fields'] as const
-const OF_LISTS = ['lists', 'list_tickers', ...MARKS] as const
+const MARK_TABLES = ['seen', 'seen_fields'] as const
+const LIST_TABLES = ['lists', 'list_tickers', ...MARK_TABLES] as const
 
-/** The lists of a question in `seen`. */
-const LISTS_OF = "substr(list, 1, instr(list || '#', '#') - 1)"
+/** SQL for the names of a question's lists in `seen`, separated by commas. */
+const LIST_NAMES_SQL = "substr(list, 1, instr(list || '#', '#') - 1)"
 
-/** Whether a list is among them. */
-function isOf(name: string): string {
-  return `instr(',' || lower(${LISTS_OF}) || ',', ',' || lower(${name}) || ',') > 0`
+/** SQL for whether a list is among the lists of a question. @param name SQL for the name of the list */
+function isAmongListsSql(name: string): string {
+  return `instr(',' || lower(${LIST_NAMES_SQL}) || ',', ',' || lower(${name}) || ',') > 0`
 }
 
-const ALL = 'SELECT name, condition FROM lists'
-const TICKERS_OF = 'SELECT ticker FROM list_tickers WHERE list = ? ORDER BY place'
-const LISTS_WITH = 'SELECT list FROM list_tickers WHERE ticker = ? ORDER BY list'
-const PLACES = 'SELECT coalesce(max(place) + 1, 0) AS places FROM list_tickers WHERE list = ?'
-const INTO_LISTS = `INSERT INTO lists (name, condition, made, row_hash) VALUES (?, ?, ?, ${WRITTEN}) ON CONFLICT (name) DO NOTHING`
-const INTO_TICKERS = `INSERT INTO list_tickers (list, ticker, place, row_hash) VALUES (?, ?, ?, ${WRITTEN}) ON CONFLICT DO NOTHING`
-const SEEN = 'SELECT ticker, timeframe, day FROM seen WHERE list = ? ORDER BY ticker, timeframe'
-const SEEN_FIELDS =
+const SELECT_LISTS = 'SELECT name, condition FROM lists'
+const SELECT_TICKERS = 'SELECT ticker FROM list_tickers WHERE list = ? ORDER BY place'
+const SELECT_LISTS_WITH_TICKER = 'SELECT list FROM list_tickers WHERE ticker = ? ORDER BY list'
+const SELECT_NEXT_PLACE = 'SELECT coalesce(max(place) + 1, 0) AS places FROM list_tickers WHERE list = ?'
+const INSERT_LIST = `INSERT INTO lists (name, condition, made, row_hash) VALUES (?, ?, ?, ${JUST_WRITTEN}) ON CONFLICT (name) DO NOTHING`
+const INSERT_TICKER = `INSERT INTO list_tickers (list, ticker, place, row_hash) VALUES (?, ?, ?, ${JUST_WRITTEN}) ON CONFLICT DO NOTHING`
+const SELECT_MARKS = 'SELECT ticker, timeframe, day FROM seen WHERE list = ? ORDER BY ticker, timeframe'
+const SELECT_FIELD_MARKS =
   'SELECT ticker, timeframe, day, field FROM seen_fields WHERE list = ? ORDER BY ticker, timeframe, field'
-const INTO_SEEN = `INSERT OR REPLACE INTO seen (list, ticker, timeframe, day, row_hash) VALUES (?, ?, ?, ?, ${WRITTEN})`
-const INTO_FIELDS = `INSERT OR REPLACE INTO seen_fields (list, ticker, timeframe, field, day, row_hash) VALUES (?, ?, ?, ?, ?, ${WRITTEN})`
-const RENAMED = (table: Table): string => `UPDATE ${table} SET ticker = ?, ${marked(table)} WHERE ticker = ?`
-const OUT_OF_FIELDS = 'DELETE FROM seen_fields WHERE list = ? AND ticker = ? AND timeframe = ? AND field = ?'
+const PUT_MARK = `INSERT OR REPLACE INTO seen (list, ticker, timeframe, day, row_hash) VALUES (?, ?, ?, ?, ${JUST_WRITTEN})`
+const PUT_FIELD_MARK = `INSERT OR REPLACE INTO seen_fields (list, ticker, timeframe, field, day, row_hash) VALUES (?, ?, ?, ?, ?, ${JUST_WRITTEN})`
+const renameTickerSql = (table: Table): string =>
+  `UPDATE ${table} SET ticker = ?, ${markWrittenSql(table)} WHERE ticker = ?`
+const DELETE_FIELD_MARK = 'DELETE FROM seen_fields WHERE list = ? AND ticker = ? AND timeframe = ? AND field = ?'
 
-/** Finds rows that belong to no list, for verify. @param schema of the file: an older one has fewer tables */
-export function strangeLists(schema: number): string {
-  const tables = MARKS.slice(0, schema < WITH_FIELDS ? 1 : 2)
+/** SQL that finds rows that belong to no list. @param schema the schema of the file: older ones have fewer tables */
+export function strangeListsSql(schema: number): string {
+  const tables = MARK_TABLES.slice(0, schema < SCHEMA_WITH_FIELD_MARKS ? 1 : 2)
   const marks = `(${tables.map(table => `SELECT list FROM ${table}`).join(' UNION ALL ')})`
   return `
   SELECT 'the list ' || name || ' has a condition and tickers' AS what FROM lists
     WHERE condition IS NOT NULL AND EXISTS (SELECT 1 FROM list_tickers WHERE list = name)
   UNION ALL SELECT 'a list has no name' FROM lists WHERE name = ''
-  UNION ALL SELECT 'what was told of ' || ${LISTS_OF} || ' is of no list' FROM ${marks}
-    WHERE ${LISTS_OF} <> '' AND (SELECT count(*) FROM lists WHERE ${isOf('name')})
-      < 1 + length(${LISTS_OF}) - length(replace(${LISTS_OF}, ',', '')) GROUP BY ${LISTS_OF}`
+  UNION ALL SELECT 'what was told of ' || ${LIST_NAMES_SQL} || ' is of no list' FROM ${marks}
+    WHERE ${LIST_NAMES_SQL} <> '' AND (SELECT count(*) FROM lists WHERE ${isAmongListsSql('name')})
+      < 1 + length(${LIST_NAMES_SQL}) - length(replace(${LIST_NAMES_SQL}, ',', '')) GROUP BY ${LIST_NAMES_SQL}`
 }
 
 /** Damaged rows of lists and marks, each with the command that deletes it. */
 export function damagedLists(db: Session): Damage[] {
   return [
     ...damagedRows<ListRow>(db, 'lists').map(({ name }) =>
-      notAsWritten(`the list ${quoted(name)}`, remedy('watch remove', [name])),
+      changedRowDamage(`the list ${quoted(name)}`, remedy('watch remove', [name])),
     ),
     ...damagedRows<{ list: string; ticker: string }>(db, 'list_tickers').map(({ list, ticker }) =>
-      notAsWritten(`${quoted(ticker)} in the list ${quoted(list)}`, remedy('watch remove', [list, ticker])),
+      changedRowDamage(`${quoted(ticker)} in the list ${quoted(list)}`, remedy('watch remove', [list, ticker])),
     ),
     ...damagedMarks(db),
   ]
 }
 
 function damagedMarks(db: Session): Damage[] {
-  return MARKS.flatMap(table => damagedRows<Mark & { list: string }>(db, table)).map(({ list, ticker, timeframe }) => {
-    const [name = ''] = list.split('#')[0]!.split(',')
-    const of = name === '' ? '' : ` for ${quoted(name)}`
-    const what = `the day up to which changes of ${quoted(ticker)} (${quoted(timeframe)}) were reported${of}`
-    return notAsWritten(what, name === '' ? null : remedy('watch remove', [name]))
-  })
+  return MARK_TABLES.flatMap(table => damagedRows<Mark & { list: string }>(db, table)).map(
+    ({ list, ticker, timeframe }) => {
+      const [name = ''] = list.split('#')[0]!.split(',')
+      const of = name === '' ? '' : ` for ${quoted(name)}`
+      const what = `the day up to which changes of ${quoted(ticker)} (${quoted(timeframe)}) were reported${of}`
+      return changedRowDamage(what, name === '' ? null : remedy('watch remove', [name]))
+    },
+  )
 }
 
-function notAsWritten(what: string, mend: Damage['mend']): Damage {
+function changedRowDamage(what: string, mend: Damage['mend']): Damage {
   return { ticker: '', what: `${what} is not what was written`, mend }
 }
 
@@ -316,13 +331,13 @@ export const TRIALS: DatabaseKind = {
     ALTER TABLE trials ADD COLUMN first INTEGER;
     ALTER TABLE trials ADD COLUMN last INTEGER;
     `,
-    withHashes(['trials'], SOUND_TRIAL),
+    addHashesSql(['trials'], SOUND_TRIAL),
   ],
 }
 
-/** The ledger in one SQLite file, made first if it is missing. Throws StorageError where none can be made or written. */
+/** The trial log in one SQLite file, which is made if it is missing. Throws StorageError if it cannot be made or written. */
 export function openSqliteTrials(path: string, now: () => number = Date.now, notice?: Notice): Trials {
-  return trialsIn(writable(path, TRIALS, notice), now)
+  return trialsIn(openWritable(path, TRIALS, notice), now)
 }
 
 /** The rows of a trial log; the file is only read. Throws StorageError if it is missing or unreadable. */
@@ -338,14 +353,14 @@ function trialsIn(db: Session, now: () => number): Trials {
         for (const { hash, spec, p, test, sharpe, asked } of trials) {
           const { question = null, timeframe = null, first = null, last = null } = asked ?? {}
           const values = [hash, kind, spec, p, test, sharpe, seen, question, timeframe, first, last]
-          if (db.run(INTO_TRIALS, ...values) > 0) db.run(HASH_OF_TRIAL, hash)
+          if (db.run(PUT_TRIAL, ...values) > 0) db.run(HASH_TRIAL, hash)
         }
-        return db.get<{ ofKind: number; all: number }>(COUNTS, kind)!
+        return db.get<{ ofKind: number; all: number }>(COUNT_TRIALS, kind)!
       })
     },
     async of(kind, since = 0) {
       // A file opened for reading keeps its schema: columns of later steps may be missing.
-      const columns = COLUMNS.map(([name, step]) => (db.schema < step ? `NULL AS ${name}` : name)).join(', ')
+      const columns = TRIAL_COLUMNS.map(([name, step]) => (db.schema < step ? `NULL AS ${name}` : name)).join(', ')
       const sql = `SELECT ${columns} FROM trials WHERE kind = ? AND seen >= ? ORDER BY id`
       return db.all<TrialRow>(sql, kind, since).map(trialOf)
     },
@@ -358,7 +373,7 @@ type TrialRow = Pick<Trial, 'hash' | 'spec' | 'p' | 'test' | 'sharpe'> &
   Record<'first' | 'last', number | null>
 
 /** The columns of a trial, each with the step of the schema that adds it. */
-const COLUMNS: readonly (readonly [name: keyof TrialRow, step: number])[] = [
+const TRIAL_COLUMNS: readonly (readonly [name: keyof TrialRow, step: number])[] = [
   ...(['hash', 'spec', 'p', 'sharpe'] as const).map(name => [name, 1] as const),
   ['test', 2],
   ...(['question', 'timeframe', 'first', 'last'] as const).map(name => [name, 3] as const),
@@ -371,20 +386,20 @@ function trialOf({ question, timeframe, first, last, ...trial }: TrialRow): Tria
 
 // A second test of the same trial does not count again. Its p replaces that of another test. The question of a trial
 // that an older version noted is filled in.
-const INTO_TRIALS = `
+const PUT_TRIAL = `
   INSERT INTO trials (hash, kind, spec, p, test, sharpe, seen, question, timeframe, first, last, row_hash)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${WRITTEN})
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${JUST_WRITTEN})
   ON CONFLICT (hash) DO UPDATE SET
     p = iif(excluded.test IS NULL, trials.p, excluded.p),
     test = coalesce(excluded.test, trials.test),
     sharpe = coalesce(trials.sharpe, excluded.sharpe),
     question = excluded.question, timeframe = excluded.timeframe, first = excluded.first, last = excluded.last,
-    ${marked('trials')}
+    ${markWrittenSql('trials')}
   WHERE (excluded.test IS NOT NULL AND excluded.test IS NOT trials.test) OR trials.question IS NOT excluded.question`
-const HASH_OF_TRIAL = `UPDATE trials SET row_hash = ${hashOf('trials')} WHERE hash = ? AND row_hash = ${WRITTEN}`
-const COUNTS = 'SELECT count(*) FILTER (WHERE kind = ?) AS ofKind, count(*) AS "all" FROM trials'
+const HASH_TRIAL = `UPDATE trials SET row_hash = ${rowHashSql('trials')} WHERE hash = ? AND row_hash = ${JUST_WRITTEN}`
+const COUNT_TRIALS = 'SELECT count(*) FILTER (WHERE kind = ?) AS ofKind, count(*) AS "all" FROM trials'
 
 /** Damaged rows of the trial log. Their original content is lost. */
 export function damagedTrials(db: Session): Damage[] {
-  return damagedRows<{ id: number }>(db, 'trials').map(({ id }) => notAsWritten(`the trial ${id}`, null))
+  return damagedRows<{ id: number }>(db, 'trials').map(({ id }) => changedRowDamage(`the trial ${id}`, null))
 }

@@ -20,27 +20,27 @@ interface MetaRow {
   hash: string
 }
 
-const ROWS = 'SELECT key, value, hash FROM meta ORDER BY key'
-const PUT = 'INSERT OR REPLACE INTO meta (key, value, hash) VALUES (?, ?, ?)'
+const SELECT_ROWS = 'SELECT key, value, hash FROM meta ORDER BY key'
+const PUT_ROW = 'INSERT OR REPLACE INTO meta (key, value, hash) VALUES (?, ?, ?)'
 
 export class Meta {
   readonly #db: Session
-  /** The rows as they were when they were found sound: every question reads them, few change them. */
-  #sound = ''
+  /** The text of the rows that were last found sound, so that unchanged rows are not hashed again. */
+  #soundRows = ''
 
   constructor(db: Session) {
     this.#db = db
   }
 
-  /** Throws Damaged, whichever row it is: a damaged key may have been the one that is missing. */
+  /** A value. Throws Damaged if any row is damaged: a damaged key may have been the requested one. */
   get(key: 'definitions' | 'unsettled' | 'pull'): string | undefined {
-    const rows = this.#db.all<MetaRow>(ROWS)
+    const rows = this.#db.all<MetaRow>(SELECT_ROWS)
     const text = JSON.stringify(rows)
-    if (text !== this.#sound) {
+    if (text !== this.#soundRows) {
       // The writer's row only says who was writing.
       const [damage] = damagesIn(rows.filter(row => row.key !== 'writer'))
       if (damage !== undefined) throw new Damaged(this.#db.location, damage)
-      this.#sound = text
+      this.#soundRows = text
     }
     return rows.find(row => row.key === key)?.value
   }
@@ -49,27 +49,27 @@ export class Meta {
     putMeta(this.#db, key, value)
   }
 
-  run(): PullRun | null {
+  pullRun(): PullRun | null {
     const value = this.get('pull')
     return value === undefined ? null : (JSON.parse(value) as PullRun)
   }
 
-  setRun(run: PullRun | null): void {
+  setPullRun(run: PullRun | null): void {
     if (run === null) this.#db.run("DELETE FROM meta WHERE key = 'pull'")
     else this.set('pull', JSON.stringify(run))
   }
 }
 
-/** Runs statements: a session, or a file during a schema step. */
-interface Runs {
+/** A session, or a file during a schema step. */
+interface StatementRunner {
   run(sql: string, ...values: string[]): number
 }
 
-export function putMeta(db: Runs, key: string, value: string): void {
-  db.run(PUT, key, value, hashOf({ key, value }))
+export function putMeta(db: StatementRunner, key: string, value: string): void {
+  db.run(PUT_ROW, key, value, metaHash({ key, value }))
 }
 
-function hashOf({ key, value }: Omit<MetaRow, 'hash'>): string {
+function metaHash({ key, value }: Omit<MetaRow, 'hash'>): string {
   return contentHash({ key, value })
 }
 
@@ -81,16 +81,18 @@ function damagesIn(rows: readonly MetaRow[]): Damage[] {
   }))
 }
 
-const isDamaged = (row: MetaRow): boolean => hashOf(row) !== row.hash
+const isDamaged = (row: MetaRow): boolean => metaHash(row) !== row.hash
 
-/** Damaged rows, and the row of a writer that is not the one of its mark. */
+/** The damages of the rows, and of a writer's row that differs from its mark. */
 export function metaDamages(db: Session): Damage[] {
-  const rows = db.all<MetaRow>(ROWS)
+  const rows = db.all<MetaRow>(SELECT_ROWS)
   const writer = db.get<WriterRow>('SELECT pid, host, started FROM writer')
   const mark = rows.find(({ key }) => key === 'writer')?.value
   const isWriterSound = writer === undefined || mark === markOf(writer, bootIn(mark))
-  const unlock = { ticker: '', what: 'who is writing (writer) is not what was written', mend: remedy('unlock') }
-  return [...damagesIn(rows), ...(isWriterSound ? [] : [unlock])]
+  const damages = damagesIn(rows)
+  if (!isWriterSound)
+    damages.push({ ticker: '', what: 'who is writing (writer) is not what was written', mend: remedy('unlock') })
+  return damages
 }
 
 interface WriterRow {
@@ -104,7 +106,7 @@ export function markOf({ pid, host, started }: WriterRow, boot: string): string 
   return `${started} ${boot} ${pid} ${host}`
 }
 
-/** The boot in a mark. */
+/** The boot in a mark; empty if it names none. */
 export function bootIn(mark = ''): string {
   return mark.split(' ')[1] ?? ''
 }
@@ -114,7 +116,7 @@ export function bootIn(mark = ''): string {
  * underived, so that the writer derives them again.
  */
 export function mendMeta(db: Session): void {
-  for (const { key } of db.all<MetaRow>(ROWS).filter(isDamaged)) {
+  for (const { key } of db.all<MetaRow>(SELECT_ROWS).filter(isDamaged)) {
     db.run('DELETE FROM meta WHERE key = ?', key)
     if (key !== 'pull' && key !== 'writer') putMeta(db, 'definitions', UNDERIVED)
   }

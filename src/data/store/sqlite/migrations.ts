@@ -15,8 +15,7 @@ import { type Remedy, StorageError } from '../../../core/errors.js'
 
 /**
  * Schema steps of any kind of file. A step that removes or repacks a table may lose data stored nowhere else. So the
- * file
- * is copied first, and the copy stays:
+ * file is copied first, and the copy stays:
  * 1. take the write lock: the file cannot change until all steps are done
  * 2. copy the committed file under a temporary name
  * 3. check the copy, row by row, and rename it
@@ -32,11 +31,11 @@ export type Step = string | { add(db: Connection): void } | { repack(db: Connect
 export interface DatabaseKind {
   /** The steps of its schema; `PRAGMA user_version` says how many a file has taken. */
   readonly migrations: readonly Step[]
-  /** A table that each of this kind has from the first step on. */
+  /** A table that each database of this kind has from the first step on. */
   readonly table: string
-  /** What makes one. */
+  /** The command that makes one. */
   readonly createCommand: Remedy
-  /** What to do when one is damaged. */
+  /** What to do with a damaged one, in words. */
   readonly mend: string
   /** File mode of a new file. */
   readonly mode: number
@@ -59,7 +58,7 @@ type Connect = (path: string, options: Database.Options) => Connection
 export function migrate(db: Connection, path: string, { migrations }: DatabaseKind, connect: Connect): string | null {
   // An up-to-date file is not locked: that would wait for a running import.
   if (schemaOf(db) === migrations.length) return null
-  // Lasts, and cannot be switched on inside a transaction.
+  // Stays on in the file, and cannot be switched on inside a transaction.
   if (schemaOf(db) === 0) db.pragma('journal_mode = WAL')
   return db
     .transaction(() => {
@@ -67,7 +66,7 @@ export function migrate(db: Connection, path: string, { migrations }: DatabaseKi
       const steps = migrations.slice(taken)
       const first = steps.findIndex(step => typeof step !== 'string' && 'repack' in step)
       const isCopied = taken > 0 && first >= 0
-      const copy = isCopied ? copied(db, path, `${path}.before-schema-${taken + first + 1}`, connect) : null
+      const copy = isCopied ? copyBeforeUpgrade(db, path, `${path}.before-schema-${taken + first + 1}`, connect) : null
       for (const step of steps) {
         if (typeof step === 'string') db.exec(step)
         else if ('add' in step) step.add(db)
@@ -84,8 +83,11 @@ export function copyNotice(path: string, copy: string): string {
   return `${path} has a new schema; as it was before, it is kept as ${copy}, which may be deleted.`
 }
 
-/** Under the name, or under the next where another copy has it. To be called with the write lock taken. */
-function copied(db: Connection, path: string, name: string, connect: Connect): string {
+/**
+ * Copies the file before its schema changes, and returns the path of the copy. A name that another copy has gets a number.
+ * The caller holds the write lock.
+ */
+function copyBeforeUpgrade(db: Connection, path: string, name: string, connect: Connect): string {
   for (let number = 1; ; number++) {
     const copy = number === 1 ? name : `${name}-${number}`
     if (!existsSync(copy)) {
@@ -99,9 +101,9 @@ function copied(db: Connection, path: string, name: string, connect: Connect): s
 
 function makeCopy(db: Connection, path: string, copy: string, connect: Connect): void {
   const partial = `${copy}.partial`
-  checkRoom(db, path, copy)
+  refuseWithoutRoom(db, path, copy)
   try {
-    // One that a killed run left.
+    // A killed run may have left one.
     removeDatabase(partial)
     // Created here and not by SQLite, so that no other user can ever read it.
     closeSync(openSync(partial, 'wx', 0o600))
@@ -114,12 +116,12 @@ function makeCopy(db: Connection, path: string, copy: string, connect: Connect):
     const difference = differenceOf(db, partial, connect)
     if (difference !== null) throw new Error(`the copy is not the same: ${difference}`)
     chmodSync(partial, statSync(path).mode & 0o777)
-    synced(partial)
+    syncToDisk(partial)
     renameSync(partial, copy)
-    synced(dirname(copy))
+    syncToDisk(dirname(copy))
   } catch (cause) {
     removeDatabase(partial)
-    throw uncopied(db, path, copy, cause)
+    throw copyError(db, path, copy, cause)
   }
 }
 
@@ -128,34 +130,35 @@ export function removeDatabase(path: string): void {
   for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(path + ending, { force: true })
 }
 
-function checkRoom(db: Connection, path: string, copy: string): void {
+function refuseWithoutRoom(db: Connection, path: string, copy: string): void {
   const { bavail, bsize } = statfsSync(dirname(path))
-  if (bavail * bsize < bytesOf(db)) throw uncopied(db, path, copy, new Error(`${megabytes(bavail * bsize)} are free`))
+  if (bavail * bsize < bytesOf(db))
+    throw copyError(db, path, copy, new Error(`${formatMegabytes(bavail * bsize)} are free`))
 }
 
-function uncopied(db: Connection, path: string, copy: string, cause: unknown): StorageError {
-  const needed = `the copy needs ${megabytes(bytesOf(db))} in ${dirname(path)}`
+function copyError(db: Connection, path: string, copy: string, cause: unknown): StorageError {
+  const needed = `the copy needs ${formatMegabytes(bytesOf(db))} in ${dirname(path)}`
   return new StorageError(
-    `${path} has to be copied to ${copy} before its schema changes, and cannot be (${reason(cause)}); ${needed}. Nothing was changed.`,
+    `${path} has to be copied to ${copy} before its schema changes, and cannot be (${errorMessage(cause)}); ${needed}. Nothing was changed.`,
     { cause },
   )
 }
 
-export function reason(cause: unknown): string {
+export function errorMessage(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
 }
 
-/** What the copy takes at most. */
+/** The size of the database, which is the most that its copy takes. */
 function bytesOf(db: Connection): number {
   return (db.pragma('page_count', { simple: true }) as number) * (db.pragma('page_size', { simple: true }) as number)
 }
 
-export function megabytes(bytes: number): string {
+export function formatMegabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`
 }
 
 /** Makes a file survive a power cut. */
-export function synced(path: string): void {
+export function syncToDisk(path: string): void {
   const isFolder = statSync(path).isDirectory()
   try {
     // Windows syncs only files open for writing; other systems open a folder only for reading.
@@ -166,7 +169,7 @@ export function synced(path: string): void {
   }
 }
 
-/** Lends an open file to some work. @param mode of one that is made */
+/** Opens a file for some work, and closes it. @param mode the file mode of a new file */
 export function withFile<T>(path: string, flags: string, work: (file: number) => T, mode?: number): T {
   const file = openSync(path, flags, mode)
   try {
@@ -176,7 +179,7 @@ export function withFile<T>(path: string, flags: string, work: (file: number) =>
   }
 }
 
-/** The first thing in which a file differs from a database; null where it is sound and has the same in it. */
+/** The first difference between a file and a database, in words; null if the file is sound and has the same content. */
 export function differenceOf(db: Connection, file: string, connect: Connect): string | null {
   const other = connect(file, { readonly: true })
   try {
@@ -194,23 +197,23 @@ export function differenceOf(db: Connection, file: string, connect: Connect): st
 }
 
 function isSameResult(db: Connection, other: Connection, sql: string): boolean {
-  const [own, copy] = [db, other].map(
+  const [rows, otherRows] = [db, other].map(
     connection => connection.prepare(sql).raw().iterate() as IterableIterator<Value[]>,
   )
   try {
-    for (const row of own!) {
-      const next = copy!.next()
+    for (const row of rows!) {
+      const next = otherRows!.next()
       if (next.done === true || !row.every((value, i) => isSameValue(value, next.value[i]!))) return false
     }
-    return copy!.next().done === true
+    return otherRows!.next().done === true
   } finally {
-    own!.return?.()
-    copy!.return?.()
+    rows!.return?.()
+    otherRows!.return?.()
   }
 }
 
 type Value = string | number | Buffer | null
 
-function isSameValue(own: Value, copy: Value): boolean {
-  return Buffer.isBuffer(own) ? Buffer.isBuffer(copy) && own.equals(copy) : Object.is(own, copy)
+function isSameValue(value: Value, other: Value): boolean {
+  return Buffer.isBuffer(value) ? Buffer.isBuffer(other) && value.equals(other) : Object.is(value, other)
 }

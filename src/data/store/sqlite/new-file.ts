@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StorageError } from '../../../core/errors.js'
 import type { Damage } from '../store.js'
-import { createPartial, notMade, openForWriting, Session } from './connection.js'
+import { createPartial, creationError, openForWriting, Session } from './connection.js'
 import { linkIfAbsent, partialName, removeLeftovers } from './files.js'
-import { type Connection, type DatabaseKind, removeDatabase, synced } from './migrations.js'
+import { type Connection, type DatabaseKind, removeDatabase, syncToDisk } from './migrations.js'
 
 /**
  * A database that gets its name once its first data are in it. No other process opens it before. So each page is written
@@ -37,7 +37,7 @@ export class NewFile {
       this.session = new Session(path, this.#db, kind, this.#partial)
     } catch (cause) {
       this.discard()
-      throw notMade(path, cause)
+      throw creationError(path, cause)
     }
   }
 
@@ -55,12 +55,12 @@ export class NewFile {
       this.#db.pragma('journal_mode = WAL')
       this.#db.close()
       if (existsSync(`${this.#partial}-wal`)) throw new Error('it was not written whole')
-      synced(this.#partial)
+      syncToDisk(this.#partial)
       if (!linkIfAbsent(this.#partial, this.#path))
         throw new StorageError(`another program has made ${this.#path} meanwhile; the same import again adds to it`)
-      synced(dirname(this.#path))
+      syncToDisk(dirname(this.#path))
     } catch (cause) {
-      throw notMade(this.#path, cause)
+      throw creationError(this.#path, cause)
     } finally {
       this.discard()
     }

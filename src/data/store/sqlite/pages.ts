@@ -7,11 +7,11 @@ import type { Connection } from './migrations.js'
 
 const INTO_PULLED = `INSERT OR REPLACE INTO pulled (${PULLED_COLUMNS.join(', ')}) VALUES (${PULLED_COLUMNS.map(() => '?').join(', ')})`
 
-export function pagesIn(db: Session, meta: Meta): PageStore {
+export function sqlitePageStore(db: Session, meta: Meta): PageStore {
   const rows = async <Row>(sql: string, ...values: string[]): Promise<Row[]> =>
     db.all<Row>(sql, Object.fromEntries(values.map((value, i) => [i + 1, value])))
   return {
-    ...pageReader({ schema: '', place: () => db, rows }),
+    ...pageReader({ schema: '', location: () => db, rows }),
     async put(series) {
       db.transaction(() => {
         const { ticker, url } = series
@@ -20,36 +20,36 @@ export function pagesIn(db: Session, meta: Meta): PageStore {
         putPulled(db, pulledRowOf(series))
       })
     },
-    run: async () => meta.run(),
-    setRun: async run => meta.setRun(run),
+    run: async () => meta.pullRun(),
+    setRun: async run => meta.setPullRun(run),
   }
 }
 
 /** Replaces a row. Must be called inside a transaction. */
 function putPulled(db: Session, row: PulledRow): void {
   db.run(INTO_PULLED, ...valuesOf(row))
-  list(db, row.ticker, listedName(row))
+  addToList(db, row.ticker, listedName(row))
 }
 
-/** Says in the list that there is something of a ticker. */
-export function list(db: Session, ticker: string, what: string): void {
+/** Notes in the list of written data that a ticker has an item. */
+export function addToList(db: Session, ticker: string, what: string): void {
   db.run('INSERT OR IGNORE INTO listed (ticker, what) VALUES (?, ?)', ticker, what)
 }
 
-/** Takes out all that was pulled of a ticker. To be called inside a transaction. */
+/** Deletes everything that was pulled for a ticker. Must be called inside a transaction. */
 export function removePulled(db: Session, ticker: string): void {
   db.run('DELETE FROM pulled WHERE ticker = ?', ticker)
   db.run("DELETE FROM listed WHERE ticker = ? AND what LIKE 'pulled %'", ticker)
 }
 
-/** In the order of PULLED_COLUMNS. */
+/** The values of a row in the order of PULLED_COLUMNS. */
 function valuesOf(row: PulledRow): (string | number | Buffer | null)[] {
   return PULLED_COLUMNS.map(column => row[column])
 }
 
-const OF_SERIES = 'WHERE ticker = ? AND timeframe = ? AND field = ?'
+const WHERE_SERIES = 'WHERE ticker = ? AND timeframe = ? AND field = ?'
 
-/** A row of `pulled` as schema 3 had it: all events of a series together. */
+/** A row of `pulled` in schema 3: all events of a series together. */
 interface OldRow extends SeriesKey, PulledSource {
   state: PulledEntry['state']
   query_range: string
@@ -69,37 +69,37 @@ interface UnfinishedPull extends Pick<OldRow, 'pulled_at' | 'as_of' | 'query_ran
 /** Converts pulls of older versions into pages: they cost credits, so no server is asked again. */
 export function convertOldPulled(db: Connection): void {
   const keys = db.prepare('SELECT ticker, timeframe, field FROM pulled').all() as SeriesKey[]
-  const whole = db.prepare(`SELECT * FROM pulled ${OF_SERIES}`)
+  const select = db.prepare(`SELECT * FROM pulled ${WHERE_SERIES}`)
   const update = db.prepare(
-    `UPDATE pulled SET ${PULLED_COLUMNS.map(column => `${column} = ?`).join(', ')} ${OF_SERIES}`,
+    `UPDATE pulled SET ${PULLED_COLUMNS.map(column => `${column} = ?`).join(', ')} ${WHERE_SERIES}`,
   )
   // One by one: a whole market does not fit into memory.
   for (const { ticker, timeframe, field } of keys) {
-    const series = seriesOf(whole.get(ticker, timeframe, field) as OldRow)
+    const series = convertRow(select.get(ticker, timeframe, field) as OldRow)
     update.run(...valuesOf(pulledRowOf(series)), ticker, timeframe, field)
   }
 }
 
-function seriesOf(row: OldRow): StoredPages {
+function convertRow(row: OldRow): StoredPages {
   const { ticker, timeframe, field, url } = row
   const key = { ticker, timeframe, field }
-  const under = row.under_way === null ? null : (JSON.parse(row.under_way) as UnfinishedPull)
-  const told = { ...row, events: JSON.parse(row.told) as BandEvent[], mixed: row.state === 'mixed' }
-  const kept = row.state === 'partial' ? [] : pagesOf(key, told)
-  return { ...key, url, kept, coming: under === null ? [] : pagesOf(key, under) }
+  const finished = { ...row, events: JSON.parse(row.told) as BandEvent[], mixed: row.state === 'mixed' }
+  const kept = row.state === 'partial' ? [] : pagesOf(key, finished)
+  const coming = row.under_way === null ? [] : pagesOf(key, JSON.parse(row.under_way) as UnfinishedPull)
+  return { ...key, url, kept, coming }
 }
 
-/** Maximum number of events of the newest page. */
-const PAGE = 100
+/** The most events in the newest page. */
+const NEWEST_PAGE_EVENTS = 100
 
-/** The newest page, which is the one that the server named, and all older events as another. */
-function pagesOf(key: SeriesKey, { events, etag, mixed, ...told }: UnfinishedPull): StoredPage[] {
-  const { pulled_at, as_of, query_range, total_occurrences: total } = told
+/** The events of a pull as pages: the newest, which has the server's ETag, and one with all older events. */
+function pagesOf(key: SeriesKey, { events, etag, mixed, ...pull }: UnfinishedPull): StoredPage[] {
+  const { pulled_at, as_of, query_range, total_occurrences: total } = pull
   const newest = events.toReversed()
   const page = (from: number, to: number): StoredPage => {
     const body = { ...key, events: newest.slice(from, to), total_occurrences: Math.max(0, total - from), query_range }
     return { before: newest[from - 1]?.date ?? null, pulled_at, as_of, etag: null, gapAbove: false, body }
   }
-  const first = { ...page(0, PAGE), etag, gapAbove: mixed }
-  return events.length > PAGE ? [first, page(PAGE, events.length)] : [first]
+  const first = { ...page(0, NEWEST_PAGE_EVENTS), etag, gapAbove: mixed }
+  return events.length > NEWEST_PAGE_EVENTS ? [first, page(NEWEST_PAGE_EVENTS, events.length)] : [first]
 }

@@ -18,12 +18,12 @@ let table: string | undefined
  * number 1.
  */
 export function processTable(): string {
-  table ??= createHash('sha256').update(`${thisBoot()} ${namespace()}`).digest('hex').slice(0, 12)
+  table ??= createHash('sha256').update(`${thisBoot()} ${processNamespace()}`).digest('hex').slice(0, 12)
   return table
 }
 
-/** Only Linux has several. */
-function namespace(): string {
+/** The name of the process namespace. Only Linux has several; elsewhere it is the host. */
+function processNamespace(): string {
   try {
     return readlinkSync('/proc/self/ns/pid')
   } catch {
@@ -31,13 +31,13 @@ function namespace(): string {
   }
 }
 
-/** Whether a process of this table runs. */
+/** Whether a process of this process table runs. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true
   } catch (cause) {
-    // It is another user's.
+    // EPERM: the process runs for another user.
     return (cause as { code?: string }).code === 'EPERM'
   }
 }

@@ -27,7 +27,7 @@ import {
 } from '../content.js'
 import type { BarBySeries, PackedEnd, PackedTail, SheetRow } from '../store.js'
 import type { Session } from './connection.js'
-import { TICKERS, type TickerRow } from './schema.js'
+import { SELECT_TICKERS, type TickerRow } from './schema.js'
 
 /**
  * Rows for questions, changes and verification. Each function throws Damaged for a missing or changed row, unless it
@@ -36,7 +36,7 @@ import { TICKERS, type TickerRow } from './schema.js'
 
 /** undefined: unknown ticker */
 export function entryRow(db: Session, ticker: string): TickerRow | undefined {
-  const row = db.get<TickerRow>(`${TICKERS} WHERE ticker = ?`, ticker)
+  const row = db.get<TickerRow>(`${SELECT_TICKERS} WHERE ticker = ?`, ticker)
   if (row !== undefined) return checkedEntry(db, row)
   if (db.get(IS_LISTED, ticker, 'bars') !== undefined) throw damaged(db, missing(ticker, 'bars'))
   return undefined
@@ -46,7 +46,7 @@ export function entryRow(db: Session, ticker: string): TickerRow | undefined {
 export function entryRows(db: Session): TickerRow[] {
   const lost = db.get<{ ticker: string }>(LOST)
   if (lost !== undefined) throw damaged(db, missing(lost.ticker, 'bars'))
-  return db.all<TickerRow>(`${TICKERS} ORDER BY ticker`).map(row => checkedEntry(db, row))
+  return db.all<TickerRow>(`${SELECT_TICKERS} ORDER BY ticker`).map(row => checkedEntry(db, row))
 }
 
 const LOST = "SELECT ticker FROM listed WHERE what = 'bars' EXCEPT SELECT ticker FROM tickers ORDER BY ticker"
@@ -96,7 +96,7 @@ export function findSeries(
   timeframe: Timeframe,
   parts: readonly DerivedPart[],
 ): (ticker: string) => RawSeries {
-  const rows = db.all<TickerRow>(`${TICKERS} WHERE ticker IN (${placeholders(tickers)})`, ...tickers)
+  const rows = db.all<TickerRow>(`${SELECT_TICKERS} WHERE ticker IN (${placeholders(tickers)})`, ...tickers)
   const ids = rows.map(({ id }) => id)
   const these = `ticker_id IN (${placeholders(ids)}) AND timeframe = ?`
   const seriesSql = `SELECT ticker_id AS id, ${SERIES_COLUMNS}, hash FROM series WHERE ${these}`
@@ -153,7 +153,7 @@ const END = `SELECT part, chunk, columns FROM chunks
 export function allSeries(db: Session, timeframe: Timeframe): SeriesRow[] {
   return db.all<Numbered & (Hashed<SeriesRow> | { hash: null })>(ALL_SERIES, timeframe).map(row => {
     const name = { ticker: row.ticker, timeframe }
-    if (row.hash === null) throw damaged(db, DAMAGE.series(name, false))
+    if (row.hash === null) throw damaged(db, DAMAGE.series(name, 'missing'))
     return checkedSeries(db, name, row)
   })
 }

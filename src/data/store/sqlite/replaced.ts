@@ -16,7 +16,7 @@ export interface Companions {
   numbers: readonly (FileNumbers | null)[]
 }
 
-/** To be called while the database is open. SQLite names companions after the real path. */
+/** The companions of a database, which must be open. SQLite names them after the real path. */
 export function companionsOf(name: string): Companions {
   const path = realpathSync(name)
   return { path, numbers: ENDINGS.map(ending => fileNumbers(path + ending)) }
@@ -26,17 +26,17 @@ export function companionsOf(name: string): Companions {
  * Removes the companions that a replaced database left. Processes that have it open keep reading it. Throws
  * StorageError if they were written after the new file came: their commits may be of either file.
  */
-export function removeStale(name: string, { path, numbers }: Companions): void {
+export function removeStaleCompanions(name: string, { path, numbers }: Companions): void {
   if (realpathSync(name) !== path) return
   const stale = ENDINGS.filter(
     (ending, i) => numbers[i] !== null && isSameFile(numbers[i]!, fileNumbers(path + ending)),
   )
-  if (stale.includes('-wal')) checkUntouched(path)
+  if (stale.includes('-wal')) refuseLaterWrites(path)
   for (const ending of stale) rmSync(path + ending, { force: true })
 }
 
-/** A rename sets the change time of the file that it moves. */
-function checkUntouched(path: string): void {
+/** Throws StorageError if the -wal was written after the database was replaced: a rename sets a file's change time. */
+function refuseLaterWrites(path: string): void {
   const { size, mtimeMs } = statSync(`${path}-wal`)
   if (size === 0 || mtimeMs <= statSync(path).ctimeMs) return
   throw new StorageError(

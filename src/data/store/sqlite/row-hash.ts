@@ -1,7 +1,7 @@
 import type { Session } from './connection.js'
 
 /** The columns covered by `row_hash` in the files next to the data. NULL values are skipped. */
-const COVERED = {
+const HASHED_COLUMNS = {
   lists: ['name', 'condition', 'made'],
   list_tickers: ['list', 'ticker', 'place'],
   seen: ['list', 'ticker', 'timeframe', 'day'],
@@ -12,35 +12,40 @@ const COVERED = {
   trials: ['hash', 'kind', 'spec', 'p', 'test', 'sharpe', 'seen', 'question', 'timeframe', 'first', 'last'],
 } as const
 
-export type Table = keyof typeof COVERED
+export type Table = keyof typeof HASHED_COLUMNS
 
 /** The hash that a row should have, in SQL. */
-export function hashOf(table: Table): string {
-  return `row_hash('${table}', ${COVERED[table].map(column => `'${column}', ${table}.${column}`).join(', ')})`
+export function rowHashSql(table: Table): string {
+  return `row_hash('${table}', ${HASHED_COLUMNS[table].map(column => `'${column}', ${table}.${column}`).join(', ')})`
 }
 
-/** A step of the schema that gives the rows of tables a hash. @param sound rows of an older version that are as it wrote them */
-export function withHashes(tables: readonly Table[], sound = 'TRUE'): string {
+/**
+ * A schema step that adds hashes to the rows of tables.
+ * @param soundRows SQL condition of the rows that get one: the others are damaged
+ */
+export function addHashesSql(tables: readonly Table[], soundRows = 'TRUE'): string {
   return tables
     .map(
       table => `ALTER TABLE ${table} ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
-      UPDATE ${table} SET row_hash = ${hashOf(table)} WHERE ${sound};`,
+      UPDATE ${table} SET row_hash = ${rowHashSql(table)} WHERE ${soundRows};`,
     )
     .join('\n')
 }
 
-/** The mark of a row that a statement has written. It gets its hash before the transaction ends. */
-export const WRITTEN = "'written'"
+/** The `row_hash` of a row that was just written. The row gets its real hash before the transaction ends. */
+export const JUST_WRITTEN = "'written'"
 
-/** An update marks a row only if its hash was right: no update hides damage. */
-export const marked = (table: Table): string =>
-  `row_hash = iif(${table}.row_hash = ${hashOf(table)}, ${WRITTEN}, ${table}.row_hash)`
+/** SQL for an update: marks the row as just written only if its hash was right, so that no update hides damage. */
+export const markWrittenSql = (table: Table): string =>
+  `row_hash = iif(${table}.row_hash = ${rowHashSql(table)}, ${JUST_WRITTEN}, ${table}.row_hash)`
 
-export function giveHashes(db: Session, tables: readonly Table[]): void {
-  for (const table of tables) db.run(`UPDATE ${table} SET row_hash = ${hashOf(table)} WHERE row_hash = ${WRITTEN}`)
+/** Gives rows that were just written their hashes. */
+export function hashWrittenRows(db: Session, tables: readonly Table[]): void {
+  for (const table of tables)
+    db.run(`UPDATE ${table} SET row_hash = ${rowHashSql(table)} WHERE row_hash = ${JUST_WRITTEN}`)
 }
 
 /** Rows of a table that differ from the written ones. */
 export function damagedRows<Row>(db: Session, table: Table): Row[] {
-  return db.all<Row>(`SELECT * FROM ${table} WHERE row_hash <> ${hashOf(table)}`)
+  return db.all<Row>(`SELECT * FROM ${table} WHERE row_hash <> ${rowHashSql(table)}`)
 }

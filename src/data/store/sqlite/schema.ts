@@ -9,7 +9,7 @@ import {
   type EntryRow,
   entryHash,
   type Hashed,
-  presentRows,
+  presentRowsSql,
   sheetHash,
 } from '../content.js'
 import { type SheetRow, UNDERIVED } from '../store.js'
@@ -223,8 +223,8 @@ function describeTables(db: Connection): void {
   putAbout({ run, all: <Row>(sql: string) => db.prepare(sql).all() as Row[] })
 }
 
-/** Later steps change nothing in how a question reads a file of this version. */
-export const OLDEST_READ = 8
+/** The oldest schema that questions can read: later steps changed nothing for them. */
+export const OLDEST_READABLE_SCHEMA = 8
 
 /** Bars, facts and events. */
 export const DATA: DatabaseKind = {
@@ -236,7 +236,7 @@ export const DATA: DatabaseKind = {
 }
 
 /** The rows of all tickers. */
-export const TICKERS = `SELECT id, hash, chunks, ${ENTRY_COLUMNS} FROM tickers`
+export const SELECT_TICKERS = `SELECT id, hash, chunks, ${ENTRY_COLUMNS} FROM tickers`
 
 export interface TickerRow extends EntryRow {
   id: number
@@ -250,19 +250,19 @@ export interface TickerRow extends EntryRow {
 
 /** Adds missing hashes, except to tables that the next step removes. */
 function hashContent(db: Connection): void {
-  db.exec(`INSERT INTO listed (ticker, what) ${presentRows()}`)
+  db.exec(`INSERT INTO listed (ticker, what) ${presentRowsSql()}`)
   // One by one: a whole market does not fit into memory.
   for (const id of db.prepare('SELECT id FROM tickers').pluck().all() as number[]) hashTicker(db, id)
   const sheet = db.prepare('SELECT ticker, kind, records, sheet, hash FROM facts WHERE rowid = ?')
   const update = db.prepare('UPDATE facts SET hash = ? WHERE rowid = ?')
   for (const id of db.prepare('SELECT rowid FROM facts').pluck().all() as number[]) {
     const row = sheet.get(id) as Hashed<SheetRow>
-    update.run(row.hash === digest([Buffer.from(row.sheet)]) ? sheetHash(row) : NONE, id)
+    update.run(row.hash === digest([Buffer.from(row.sheet)]) ? sheetHash(row) : NO_HASH, id)
   }
 }
 
-/** That of nothing. */
-const NONE = ''
+/** The hash of a damaged row, which no content has. */
+const NO_HASH = ''
 
 /** A ticker's row before it had a list of chunks. */
 type OldEntry = Omit<EntryRow, 'chunks'>
@@ -279,16 +279,16 @@ function barsHash(ticker: string, { columns, unadjusted }: BarsRow): string {
 function hashTicker(db: Connection, id: number): void {
   const entry = db.prepare(`SELECT ${ENTRY_COLUMNS} FROM tickers WHERE id = ?`).get(id) as OldEntry
   const bars = db.prepare('SELECT hash, columns, unadjusted FROM bars WHERE ticker_id = ?').get(id)
-  const isSound = bars !== undefined && areAsWritten(bars as Hashed<BarsRow>)
+  const isSound = bars !== undefined && areBarsAsWritten(bars as Hashed<BarsRow>)
   if (isSound) {
     const hash = barsHash(entry.ticker, bars as BarsRow)
     db.prepare('UPDATE bars SET hash = ? WHERE ticker_id = ?').run(hash, id)
   }
-  const isTrue = isSound && matchesEntry(entry, bars as BarsRow)
-  db.prepare('UPDATE tickers SET hash = ? WHERE id = ?').run(isTrue ? entryHash(entry) : NONE, id)
+  const isConsistent = isSound && matchesEntry(entry, bars as BarsRow)
+  db.prepare('UPDATE tickers SET hash = ? WHERE id = ?').run(isConsistent ? entryHash(entry) : NO_HASH, id)
 }
 
-function areAsWritten({ hash, columns, unadjusted }: Hashed<BarsRow>): boolean {
+function areBarsAsWritten({ hash, columns, unadjusted }: Hashed<BarsRow>): boolean {
   return hash === digest(unadjusted === null ? [columns] : [columns, unadjusted])
 }
 
@@ -321,11 +321,12 @@ function isJson(text: string): boolean {
 function chunkBars(db: Connection): void {
   const ids = db.prepare('SELECT id FROM tickers ORDER BY id').pluck().all() as number[]
   const take = db.prepare('DELETE FROM bars WHERE ticker_id = ? RETURNING hash, columns, unadjusted')
-  // One by one, in the room that the one before has left.
+  // One by one: each ticker reuses the space of the one before.
   for (const id of ids) chunkTicker(db, id, take.get(id) as Hashed<BarsRow> | undefined)
   if (ids.length > 0) db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('definitions', ?)").run(UNDERIVED)
 }
 
+/** Writes a ticker's bars as chunks, and the hashes of the chunks into its row. @param row undefined if its bars are lost */
 function chunkTicker(db: Connection, id: number, row: Hashed<BarsRow> | undefined): void {
   const { hash, ...entry } = db
     .prepare(`SELECT hash, ${ENTRY_COLUMNS} FROM tickers WHERE id = ?`)
@@ -335,23 +336,25 @@ function chunkTicker(db: Connection, id: number, row: Hashed<BarsRow> | undefine
     "INSERT INTO chunks (ticker_id, timeframe, part, chunk, columns) VALUES (?, 'daily', ?, ?, ?)",
   )
   const isSound = row !== undefined && row.hash === barsHash(entry.ticker, row)
-  const put = (part: BarPart, chunks: readonly Buffer[]): string =>
-    chunks
-      .map((columns, i) => {
-        insert.run(id, part, i, columns)
-        return isSound ? chunkHash(name, part, i, columns) : UNKNOWN
-      })
-      .join('')
-  const series = row && decodePrices([row.columns], row.unadjusted && [row.unadjusted])
-  const unadjusted = series && encodeUnadjusted(series)
-  const hashes: Partial<Record<BarPart, string>> = {
-    prices: series === undefined ? UNKNOWN.repeat(chunkEnds(entry.bars).length) : put('prices', encodePrices(series)),
-    ...(unadjusted && { unadjusted: put('unadjusted', unadjusted) }),
+  const put = (part: BarPart, chunks: readonly Buffer[]): string => {
+    const hashes = chunks.map((columns, i) => {
+      insert.run(id, part, i, columns)
+      return isSound ? chunkHash(name, part, i, columns) : UNKNOWN_HASH
+    })
+    return hashes.join('')
+  }
+  const hashes: Partial<Record<BarPart, string>> = {}
+  if (row === undefined) hashes.prices = UNKNOWN_HASH.repeat(chunkEnds(entry.bars).length)
+  else {
+    const series = decodePrices([row.columns], row.unadjusted === null ? null : [row.unadjusted])
+    const unadjusted = encodeUnadjusted(series)
+    hashes.prices = put('prices', encodePrices(series))
+    if (unadjusted !== null) hashes.unadjusted = put('unadjusted', unadjusted)
   }
   const chunks = JSON.stringify(hashes)
-  const now = hash === entryHash(entry) ? entryHash({ ...entry, chunks }) : NONE
-  db.prepare('UPDATE tickers SET chunks = ?, hash = ? WHERE id = ?').run(chunks, now, id)
+  const newHash = hash === entryHash(entry) ? entryHash({ ...entry, chunks }) : NO_HASH
+  db.prepare('UPDATE tickers SET chunks = ?, hash = ? WHERE id = ?').run(chunks, newHash, id)
 }
 
 /** The hash of a chunk whose original content is unknown. */
-const UNKNOWN = '0'.repeat(HASH)
+const UNKNOWN_HASH = '0'.repeat(HASH)

@@ -1,24 +1,24 @@
 import { TIMEFRAME_NAMES } from '../../../core/model/terms.js'
 import { checkedSheet, damagesIn, tickerDamages } from '../checked.js'
-import { type Hashed, type ListedItem, listDamages, lostRows, strangeRows } from '../content.js'
+import { type Hashed, type ListedItem, listDamages, lostRowsSql, unlistedRowsSql } from '../content.js'
 import type { PulledRow } from '../pages.js'
 import { pulledDamages } from '../pulled.js'
 import { type Damage, type SheetRow, UNDERIVED } from '../store.js'
 import { aboutDamages } from './about.js'
-import { checkWasRead, faultOf, openForReading, Session } from './connection.js'
-import { damagedLists, damagedTrials, LISTS, strangeLists, TRIALS } from './lists.js'
+import { corruptionMessage, openForReading, refuseUnreadPages, Session } from './connection.js'
+import { damagedLists, damagedTrials, LISTS, strangeListsSql, TRIALS } from './lists.js'
 import { metaDamages } from './meta.js'
 import type { DatabaseKind } from './migrations.js'
 import { rawTicker, SHEETS } from './read.js'
-import { TICKERS, type TickerRow } from './schema.js'
+import { SELECT_TICKERS, type TickerRow } from './schema.js'
 
-/** Reads all data as questions do, and checks that nothing is missing. */
+/** All damages of a database: reads all data as questions do, and checks that nothing is missing. */
 export function verifySession(db: Session): Damage[] {
-  const damages = structureOf(db)
+  const damages = structureDamages(db)
   damages.push(...metaDamages(db), ...aboutDamages(db, db.schema))
-  damages.push(...listDamages(db.all<ListedItem>(lostRows()), db.all<ListedItem>(strangeRows())))
-  const derived = db.get<{ value: string }>(DEFINITIONS)?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
-  for (const entry of db.all<TickerRow>(`${TICKERS} ORDER BY ticker`))
+  damages.push(...listDamages(db.all<ListedItem>(lostRowsSql()), db.all<ListedItem>(unlistedRowsSql())))
+  const derived = db.get<{ value: string }>(SELECT_DEFINITIONS)?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
+  for (const entry of db.all<TickerRow>(`${SELECT_TICKERS} ORDER BY ticker`))
     damages.push(...tickerDamages(db, rawTicker(db, entry), derived))
   for (const row of db.all<Hashed<SheetRow>>(`${SHEETS} ORDER BY ticker, kind`))
     damages.push(...damagesIn(() => checkedSheet(db, row)))
@@ -28,55 +28,55 @@ export function verifySession(db: Session): Damage[] {
   return damages
 }
 
-const DEFINITIONS = "SELECT value FROM meta WHERE key = 'definitions'"
+const SELECT_DEFINITIONS = "SELECT value FROM meta WHERE key = 'definitions'"
 
-/** Faults that SQLite itself finds, and rows that refer to missing rows. */
-export function structureOf(db: Session): Damage[] {
+/** Damages that SQLite itself finds, and rows that refer to missing rows. */
+export function structureDamages(db: Session): Damage[] {
   const lines = (db.pragma('integrity_check(10)') as { integrity_check: string }[]).map(line => line.integrity_check)
   const faults = lines.filter(line => line !== 'ok')
-  checkWasRead(db.location, faults)
+  refuseUnreadPages(db.location, faults)
   const strays = db.pragma('foreign_key_check') as { table: string; parent: string }[]
   const kinds = new Set(strays.map(({ table, parent }) => `rows of ${table} belong to none of ${parent}`))
   return [...faults, ...kinds].map(fileDamage)
 }
 
 /** The checked rows of a file next to the data, and their damages. */
-export interface Verified {
+export interface VerifiedFile {
   kind: 'accounts' | 'trials' | 'lists'
   file: string
-  /** Rows that are stored nowhere else: ledger of credits, trials, or lists. */
+  /** The number of rows that are stored nowhere else: of the ledger of credits, trials, or lists. */
   rows: number
   damages: Damage[]
 }
 
-/** Checks every row of the trial log. Nothing says how many there were. */
-export function verifyTrials(file: string): Verified {
-  return verified('trials', file, TRIALS, db => {
+/** Checks every row of the trial log. A deleted row is not noticed. */
+export function verifyTrials(file: string): VerifiedFile {
+  return verifyFile('trials', file, TRIALS, db => {
     const { rows } = db.get<{ rows: number }>('SELECT count(*) AS rows FROM trials')!
     return { rows, damages: damagedTrials(db) }
   })
 }
 
-/** Checks every row of a user's lists, and that each list is one. */
-export function verifyLists(file: string): Verified {
-  return verified('lists', file, LISTS, db => {
+/** Checks every row of a user's lists, and that each belongs to a list. */
+export function verifyLists(file: string): VerifiedFile {
+  return verifyFile('lists', file, LISTS, db => {
     const { rows } = db.get<{ rows: number }>('SELECT count(*) AS rows FROM lists')!
-    const strange = db.all<{ what: string }>(strangeLists(db.schema)).map(({ what }) => fileDamage(what))
+    const strange = db.all<{ what: string }>(strangeListsSql(db.schema)).map(({ what }) => fileDamage(what))
     return { rows, damages: [...damagedLists(db), ...strange] }
   })
 }
 
-/** Checks the structure of a file, and then its rows. */
-export function verified(
-  kind: Verified['kind'],
+/** Checks the structure of a file; if that is sound, `examine` checks its rows. */
+export function verifyFile(
+  kind: VerifiedFile['kind'],
   file: string,
   database: DatabaseKind,
-  examine: (db: Session) => Pick<Verified, 'rows' | 'damages'>,
-): Verified {
+  examine: (db: Session) => Pick<VerifiedFile, 'rows' | 'damages'>,
+): VerifiedFile {
   try {
     const db = new Session(file, openForReading(file, database), database)
     try {
-      const damages = structureOf(db)
+      const damages = structureDamages(db)
       // An older schema lacks some checked columns, and a torn file cannot be queried.
       if (damages.length > 0 || db.schema < database.migrations.length) return { kind, file, rows: 0, damages }
       return { kind, file, ...examine(db) }
@@ -84,13 +84,13 @@ export function verified(
       db.close()
     }
   } catch (error) {
-    const fault = faultOf(error)
+    const fault = corruptionMessage(error)
     if (fault === null) throw error
     return { kind, file, rows: 0, damages: [fileDamage(fault)] }
   }
 }
 
-/** Only a backup mends it. */
+/** Damage of a file that only a backup repairs. */
 export function fileDamage(what: string): Damage {
   return { ticker: '', what, mend: null }
 }

@@ -1,19 +1,19 @@
 import type { Timeframe } from '../../../core/model/terms.js'
 import {
   type ColumnValues,
+  entryColumnValues,
   entryRowOf,
   type Hashed,
   hashesOf,
   type Part,
   type SeriesRow,
-  writtenEntry,
-  writtenSeries,
+  seriesColumnValues,
 } from '../content.js'
-import { amended, type PackedPart, pack } from '../packed.js'
-import { entryChange, sheetRowOf } from '../sheets.js'
+import { amendSeries, type PackedPart, pack } from '../packed.js'
+import { assetClassChange, sheetRowOf } from '../sheets.js'
 import type { Amendment, SheetRow, TickerRecord, TickerSheet } from '../store.js'
 import type { Session } from './connection.js'
-import { list } from './pages.js'
+import { addToList } from './pages.js'
 import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
 
 /**
@@ -23,15 +23,15 @@ import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
 export function putRecord(db: Session, record: TickerRecord): void {
   const { entry, isTail, bars, daily, weekly } = pack(record)
   const { ticker } = entry
-  const { id } = put(db, 'tickers', 'ticker', writtenEntry(entryRowOf(entry, bars)))
+  const { id } = upsert(db, 'tickers', 'ticker', entryColumnValues(entryRowOf(entry, bars)))
   const rows: NewChunk[] = []
   for (const { timeframe, parts } of [{ ...daily, parts: [...bars, ...daily.parts] }, weekly]) {
     const chunksOf = isTail ? chunksAfter : changedChunks
     for (const part of parts) rows.push(...chunksOf(db, id, timeframe, part))
   }
   if (!isTail && !bars.some(({ part }) => part === 'unadjusted')) changedChunks(db, id, 'daily', NO_UNADJUSTED)
-  if (!isTail) list(db, ticker, 'bars')
-  // The last chunk of each part lies next to the others, because a new bar changes all of them.
+  if (!isTail) addToList(db, ticker, 'bars')
+  // The last chunks of all parts are written next to each other, because a new bar changes all of them.
   for (const isLast of [false, true]) for (const row of rows) if (row.isLast === isLast) putChunk(db, id, row)
   for (const { timeframe, summary, parts } of [daily, weekly])
     putSeriesRow(db, { id, ticker }, timeframe, { ...summary, chunks: hashesOf(parts) })
@@ -49,23 +49,29 @@ interface NewChunk {
   isLast: boolean
 }
 
-/** All chunks of a part. Deletes the stored ones after them. */
+/** All new chunks of a part. Deletes the stored chunks after them. */
 function chunksAfter(
   db: Session,
   id: number,
   timeframe: Timeframe,
   { part, first, chunks, isShorter }: Chunks,
 ): NewChunk[] {
-  if (isShorter) db.run(CUT_CHUNKS, id, timeframe, part, first + chunks.length)
+  if (isShorter) db.run(DELETE_CHUNKS_FROM, id, timeframe, part, first + chunks.length)
   return chunks.map((columns, i) => ({ timeframe, part, chunk: first + i, columns, isLast: i === chunks.length - 1 }))
 }
 
-/** The chunks that differ from the stored ones. Deletes those after them. */
+/** The new chunks of a part that differ from the stored ones. Deletes the stored chunks after them. */
 function changedChunks(db: Session, id: number, timeframe: Timeframe, part: Chunks): NewChunk[] {
-  const there = db.all<{ chunk: number; columns: Buffer }>(TAIL, id, timeframe, part.part, part.first)
-  const stored = new Map(there.map(({ chunk, columns }) => [chunk, columns]))
+  const storedRows = db.all<{ chunk: number; columns: Buffer }>(
+    SELECT_CHUNKS_FROM,
+    id,
+    timeframe,
+    part.part,
+    part.first,
+  )
+  const stored = new Map(storedRows.map(({ chunk, columns }) => [chunk, columns]))
   const end = part.first + part.chunks.length
-  const isShorter = there.some(({ chunk }) => chunk >= end)
+  const isShorter = storedRows.some(({ chunk }) => chunk >= end)
   // Compares the bytes and not the hashes, so that damaged chunks are repaired.
   return chunksAfter(db, id, timeframe, { ...part, isShorter }).filter(
     ({ chunk, columns }) => stored.get(chunk)?.equals(columns) !== true,
@@ -76,18 +82,18 @@ function putChunk(db: Session, id: number, { timeframe, part, chunk, columns }: 
   db.run(PUT_CHUNK, id, timeframe, part, chunk, columns)
 }
 
-const OF_PART = 'ticker_id = ? AND timeframe = ? AND part = ? AND chunk >= ?'
-const TAIL = `SELECT chunk, columns FROM chunks WHERE ${OF_PART}`
-const CUT_CHUNKS = `DELETE FROM chunks WHERE ${OF_PART}`
+const WHERE_PART_FROM = 'ticker_id = ? AND timeframe = ? AND part = ? AND chunk >= ?'
+const SELECT_CHUNKS_FROM = `SELECT chunk, columns FROM chunks WHERE ${WHERE_PART_FROM}`
+const DELETE_CHUNKS_FROM = `DELETE FROM chunks WHERE ${WHERE_PART_FROM}`
 const PUT_CHUNK = `INSERT INTO chunks (ticker_id, timeframe, part, chunk, columns) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET columns = excluded.columns`
 
 function putSeriesRow(db: Session, { id, ticker }: Numbered, timeframe: Timeframe, row: SeriesRow): void {
-  put(db, 'series', 'ticker_id, timeframe', { ticker_id: id, ...writtenSeries({ ticker, timeframe }, row) })
+  upsert(db, 'series', 'ticker_id, timeframe', { ticker_id: id, ...seriesColumnValues({ ticker, timeframe }, row) })
 }
 
-/** Replaces the row with that key. @returns its unchanged number */
-function put(db: Session, table: string, key: string, row: ColumnValues): { id: number } {
+/** Inserts or replaces the row with a key, and returns its row number, which stays the same. */
+function upsert(db: Session, table: string, key: string, row: ColumnValues): { id: number } {
   const names = Object.keys(row)
   const values = names.map(() => '?')
   const changed = names.map(name => `${name} = excluded.${name}`)
@@ -102,7 +108,7 @@ export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendme
   if (entry === undefined) return
   const series = seriesRow(db, entry, timeframe)
   const stored = (): ReturnType<typeof chunkRows> => chunkRows(db, entry, timeframe, 'events')
-  const { row, part } = amended(db, { ticker, timeframe, fields }, series, stored)
+  const { row, part } = amendSeries(db, { ticker, timeframe, fields }, series, stored)
   for (const chunk of changedChunks(db, entry.id, timeframe, part)) putChunk(db, entry.id, chunk)
   putSeriesRow(db, entry, timeframe, row)
 }
@@ -118,12 +124,12 @@ export function putSheet(db: Session, { ticker, kind, sheet }: TickerSheet): voi
   if (kind !== 'securities') return
   const entry = entryRow(db, ticker)
   if (entry === undefined) return
-  const { assetClass, hash } = entryChange(entry, { ticker, kind, sheet })
+  const { assetClass, hash } = assetClassChange(entry, { ticker, kind, sheet })
   db.run('UPDATE tickers SET asset_class = ?, hash = ? WHERE id = ?', assetClass, hash, entry.id)
 }
 
 function insertSheet(db: Session, { ticker, kind, records, hash, sheet }: Hashed<SheetRow>): void {
   const values = [ticker, kind, records, hash, sheet]
   db.run('INSERT INTO facts (ticker, kind, records, hash, sheet) VALUES (?, ?, ?, ?, ?)', ...values)
-  list(db, ticker, kind)
+  addToList(db, ticker, kind)
 }

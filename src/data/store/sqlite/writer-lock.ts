@@ -12,8 +12,8 @@ import {
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { parameter, remedy, StorageError, sentence, WriterBusy } from '../../../core/errors.js'
-import { type Writer, writerBusy, writerWords } from '../store.js'
-import { connect, LOCK_TIMEOUT_MS, type Session, translated } from './connection.js'
+import { describeWriter, type Writer, writerBusyError } from '../store.js'
+import { connect, LOCK_TIMEOUT_MS, type Session, translateError } from './connection.js'
 import { bootIn, markOf, mendMeta, putMeta } from './meta.js'
 import { type Connection, schemaOf } from './migrations.js'
 import { isAlive, thisBoot } from './processes.js'
@@ -37,10 +37,10 @@ export class WriterLock {
     this.#lock = lock
   }
 
-  /** Throws Busy naming the holder, StorageError where no lock can be had. */
+  /** Takes the lock. Throws Busy naming the holder, StorageError if the file cannot be locked. */
   take(writer: Writer): void {
-    this.#locked(() => {
-      checkFree(this.#db.location, this.#holder())
+    this.#changeUnderLock(() => {
+      refuseIfHeld(this.#db.location, this.#holder())
       const { pid, host, started } = writer
       this.#db.run('INSERT OR REPLACE INTO writer (place, pid, host, started) VALUES (1, ?, ?, ?)', pid, host, started)
       mendMeta(this.#db)
@@ -48,6 +48,7 @@ export class WriterLock {
     })
   }
 
+  /** Deletes the row of the writer, and releases the lock. */
   leave({ pid, host, started }: Writer): void {
     try {
       this.#db.run('DELETE FROM writer WHERE pid = ? AND host = ? AND started = ?', pid, host, started)
@@ -61,7 +62,7 @@ export class WriterLock {
    * took no lock; so only the caller knows whether such a process, or one on another machine, is gone.
    */
   clear(): Writer | null {
-    const holder = this.#locked(() => {
+    const holder = this.#changeUnderLock(() => {
       const found = this.#holder()
       this.#db.run('DELETE FROM writer')
       return found
@@ -72,27 +73,27 @@ export class WriterLock {
     return { pid, host, started }
   }
 
-  /** Gives the lock back, as the end of the process does. */
+  /** Releases the lock, as the end of the process does. */
   close(): void {
     this.#lock?.close()
     this.#lock = null
   }
 
   /** Changes the row under the lock, and keeps the lock unless the work fails. */
-  #locked<T>(work: () => T): T {
-    const held = this.#lock !== null
-    this.#lock ??= lockOf(this.#db.location)
-    if (this.#lock === null) throw writerBusy(this.#db.location, this.#holder())
+  #changeUnderLock<T>(work: () => T): T {
+    const wasHeld = this.#lock !== null
+    this.#lock ??= tryLock(this.#db.location)
+    if (this.#lock === null) throw writerBusyError(this.#db.location, this.#holder())
     try {
       return this.#db.transaction(work)
     } catch (error) {
-      if (!held) this.close()
+      if (!wasHeld) this.close()
       throw error
     }
   }
 
   #holder(): Holder | undefined {
-    const row = this.#db.get<HolderRow>(HOLDER)
+    const row = this.#db.get<HolderRow>(SELECT_HOLDER)
     return row === undefined ? undefined : holderOf(row)
   }
 }
@@ -102,23 +103,23 @@ export class WriterLock {
  * the additions of the steps. But it holds the lock, and refuses the file afterwards. Throws like take().
  */
 export function withWriterLock<T>(path: string, db: Connection, steps: () => T): T {
-  const lock = lockOf(path)
+  const lock = tryLock(path)
   try {
-    const row = schemaOf(db) === 0 ? undefined : db.prepare<[], HolderRow>(HOLDER).get()
+    const row = schemaOf(db) === 0 ? undefined : db.prepare<[], HolderRow>(SELECT_HOLDER).get()
     const holder = row === undefined ? undefined : holderOf(row)
-    if (lock === null) throw writerBusy(path, holder)
-    checkFree(path, holder)
+    if (lock === null) throw writerBusyError(path, holder)
+    refuseIfHeld(path, holder)
     return steps()
   } finally {
     lock?.close()
   }
 }
 
-/** Throws Busy where a holder may be at work although its lock is free: on another machine, or a bands that took no lock. */
-function checkFree(path: string, holder: Holder | undefined): void {
+/** Throws Busy if a holder may still write although its lock is free: on another machine, or an older bands without locks. */
+function refuseIfHeld(path: string, holder: Holder | undefined): void {
   if (holder === undefined || isGone(holder)) return
   throw new WriterBusy(
-    sentence`${path} is being written by ${writerWords(holder)}; try again later, wait (${parameter('wait')}), or free it if that process is gone for good`,
+    sentence`${path} is being written by ${describeWriter(holder)}; try again later, wait (${parameter('wait')}), or free it if that process is gone for good`,
     { remedy: remedy('unlock', [], { db: path }) },
   )
 }
@@ -130,8 +131,9 @@ interface Holder extends Writer {
 
 export type HolderRow = Writer & { mark: string | null }
 
-/** With the mark of the same row. */
-export const HOLDER = "SELECT pid, host, started, (SELECT value FROM meta WHERE key = 'writer') AS mark FROM writer"
+/** The writer's row and its mark. */
+export const SELECT_HOLDER =
+  "SELECT pid, host, started, (SELECT value FROM meta WHERE key = 'writer') AS mark FROM writer"
 
 export function holderOf({ mark, ...writer }: HolderRow): Holder {
   return { ...writer, boot: mark?.startsWith(`${writer.started} `) ? bootIn(mark) : null }
@@ -149,21 +151,21 @@ function isGone({ pid, host, boot }: Holder): boolean {
   return host === hostname() && (pid === process.pid || !isAlive(pid))
 }
 
-/** null: another has it. Throws StorageError where this user, or the file system, cannot lock the file. */
-export function lockOf(path: string): Connection | null {
+/** Takes the lock of a database; null if another process has it. Throws StorageError if the file cannot be locked. */
+export function tryLock(path: string): Connection | null {
   const file = lockFile(path)
   makeLockFile(path, file)
-  checkAccess(path, file)
+  refuseWithoutAccess(path, file)
   try {
-    return locked(file)
+    return openLocked(file)
   } catch (cause) {
-    if (!isBusy(cause)) throw translated(path, cause, DATA.mend)
-    checkLocks(path, file)
+    if (!isBusy(cause)) throw translateError(path, cause, DATA.mend)
+    refuseWithoutLockSupport(path, file)
     return null
   }
 }
 
-function locked(file: string): Connection {
+function openLocked(file: string): Connection {
   const lock = connect(file, { timeout: LOCK_TIMEOUT_MS })
   try {
     // Neither this file nor a companion file is ever written.
@@ -177,8 +179,8 @@ function locked(file: string): Connection {
 }
 
 /**
- * Only for users who may write the database, and only if the file is missing: closing it would release a lock of this
- * process.
+ * Creates the lock file with the mode of the database. An existing one is not opened: closing it would release a lock of
+ * this process.
  */
 function makeLockFile(path: string, file: string): void {
   if (existsSync(file)) return
@@ -194,8 +196,8 @@ function makeLockFile(path: string, file: string): void {
   }
 }
 
-/** SQLite opens a file that it may not write for reading, and then locks nothing. */
-function checkAccess(path: string, file: string): void {
+/** Throws StorageError if this user may not write the file: SQLite would open it for reading, and lock nothing. */
+function refuseWithoutAccess(path: string, file: string): void {
   try {
     accessSync(file, constants.R_OK | constants.W_OK)
   } catch (cause) {
@@ -205,11 +207,14 @@ function checkAccess(path: string, file: string): void {
   }
 }
 
-/** SQLite reports a file system without locks (ENOLCK) as busy. There, even a lock of a new file fails. */
-function checkLocks(path: string, file: string): void {
+/**
+ * Throws StorageError if the file system has no locks (ENOLCK), which SQLite reports as busy. There, even a lock of a new
+ * file fails.
+ */
+function refuseWithoutLockSupport(path: string, file: string): void {
   const trial = `${file}.${process.pid}.trial`
   try {
-    locked(trial).close()
+    openLocked(trial).close()
   } catch (cause) {
     if (!isBusy(cause)) return
     const words = `the file system of ${file}, the lock of ${path}, has no locks (ENOLCK); move the database to a local disk, or start the lock service of the file system`

@@ -7,7 +7,7 @@ import { Busy, remedy, StorageError } from '../../../core/errors.js'
 import { isDiskNearlyFull, type Notice, openForWriting, Session } from '../../../data/store/sqlite/connection.js'
 import { fileLostCheck } from '../../../data/store/sqlite/files.js'
 import type { DatabaseKind } from '../../../data/store/sqlite/migrations.js'
-import { giveHashes, marked, WRITTEN, withHashes } from '../../../data/store/sqlite/row-hash.js'
+import { addHashesSql, hashWrittenRows, JUST_WRITTEN, markWrittenSql } from '../../../data/store/sqlite/row-hash.js'
 import {
   type Accounts,
   BOOK_NAMES,
@@ -97,7 +97,7 @@ function accountsIn(db: Session): Accounts {
     patiently(() => {
       const result = transaction(() => {
         const done = work()
-        giveHashes(db, HASHED)
+        hashWrittenRows(db, HASHED)
         return done
       })
       changes += 1
@@ -155,16 +155,16 @@ function accountsIn(db: Session): Accounts {
     usage: (account, from) => patiently(() => db.all<DayUsage>(USAGE, account, dayStart(from))),
     reconcile: account => patiently(() => reconciled(db, account ?? null)),
     rollUp: at => patiently(() => transaction(() => rollUp(db, at))),
-    readBooks: each => db.readingOn(() => readBooks(db, each)),
+    readBooks: each => db.readAtOneMomentAsync(() => readBooks(db, each)),
     async replaceBooks(work) {
       await patiently(() => db.run('BEGIN IMMEDIATE'))
-      const result = await db.toEnd(async () => {
+      const result = await db.finishTransaction(async () => {
         clearBooks(db)
         const done = await work(
           (book, rows) => putBooks(db, book, rows),
           each => readBooks(db, each),
         )
-        giveHashes(db, HASHED)
+        hashWrittenRows(db, HASHED)
         return done
       })
       changes += 1
@@ -315,7 +315,7 @@ export const ACCOUNTS: DatabaseKind = {
       PRIMARY KEY (account, start)
     ) STRICT, WITHOUT ROWID;
     `,
-    withHashes(HASHED),
+    addHashesSql(HASHED),
     `
     -- The watch list of each account, in the order of place
     CREATE TABLE watched (
@@ -347,12 +347,12 @@ const SECRET = "SELECT secret FROM secrets WHERE use = 'tags'"
 /** Runs at every request, so its text is put together once. */
 const KEY_BY_IDENTITY = `${KEYS} WHERE k.identity = ?`
 const KEYS_OF = `${KEYS} WHERE ? IS NULL OR k.account = ? ORDER BY k.id`
-const INTO_ACCOUNTS = `INSERT INTO accounts (name, folded, tier, created, row_hash) VALUES (?, ?, ?, ?, ${WRITTEN})`
+const INTO_ACCOUNTS = `INSERT INTO accounts (name, folded, tier, created, row_hash) VALUES (?, ?, ?, ?, ${JUST_WRITTEN})`
 const INTO_KEYS = `INSERT INTO keys (identity, hash, account, name, created, expires, row_hash)
-  VALUES (?, ?, ?, ?, ?, ?, ${WRITTEN})`
-const SET_TIER = `UPDATE accounts SET tier = ?, ${marked('accounts')} WHERE id = ?`
-const REVOKE = `UPDATE keys SET revoked = ?, ${marked('keys')} WHERE identity = ? AND revoked IS NULL`
-const SET_END = `UPDATE keys SET expires = ?, ${marked('keys')} WHERE identity = ?`
+  VALUES (?, ?, ?, ?, ?, ?, ${JUST_WRITTEN})`
+const SET_TIER = `UPDATE accounts SET tier = ?, ${markWrittenSql('accounts')} WHERE id = ?`
+const REVOKE = `UPDATE keys SET revoked = ?, ${markWrittenSql('keys')} WHERE identity = ? AND revoked IS NULL`
+const SET_END = `UPDATE keys SET expires = ?, ${markWrittenSql('keys')} WHERE identity = ?`
 const KEYS_NAMED = `${KEYS} WHERE k.account = ? AND k.name = ?`
 
 /** The key for reading a table in batches. Here an account has a number; elsewhere its name identifies it. */
@@ -395,7 +395,7 @@ function putBooks(db: Session, book: Book, rows: readonly (readonly BookValue[])
   )
   if (HASHED.some(table => table === book)) {
     columns.push('row_hash')
-    values.push(WRITTEN)
+    values.push(JUST_WRITTEN)
   }
   const sql = `INSERT INTO ${book} (${columns.join(', ')}) VALUES (${values.join(', ')})`
   for (const row of rows) db.run(sql, ...row)

@@ -181,7 +181,7 @@ const FORGET_HOURS = "DELETE FROM counters WHERE account = ? AND period = 'hour'
 /** Adds the whole ledger up; a ledger of millions of rows takes seconds. */
 export function reconciled(db: Session, account: number | null): Reconciliation {
   // Reads one consistent state.
-  return db.reading(() => {
+  return db.readAtOneMoment(() => {
     const total = db.get<Omit<Reconciliation, 'discrepancies'>>(TOTAL, ...Array(4).fill(account))!
     const found = db.all<ComparedRow>(DISCREPANCIES, ...Array(8).fill(account))
     return { ...total, discrepancies: found.flatMap(discrepanciesIn) }

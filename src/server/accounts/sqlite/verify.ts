@@ -1,6 +1,6 @@
 import { TIER_NAMES } from '../../../core/model/terms.js'
 import { damagedRows } from '../../../data/store/sqlite/row-hash.js'
-import { fileDamage, type Verified, verified } from '../../../data/store/sqlite/verify.js'
+import { fileDamage, type VerifiedFile, verifyFile } from '../../../data/store/sqlite/verify.js'
 import type { Discrepancy } from '../accounts.js'
 import { parseIdentity } from '../key.js'
 import { type AccountRow, folded, isTime, type KeyRow } from '../rows.js'
@@ -8,8 +8,8 @@ import { ACCOUNTS } from './accounts.js'
 import { reconciled } from './charging.js'
 
 /** Checks accounts, keys and credits, and that the counters are the sums of the ledger. */
-export function verifyAccounts(file: string): Verified {
-  return verified('accounts', file, ACCOUNTS, db => {
+export function verifyAccounts(file: string): VerifiedFile {
+  return verifyFile('accounts', file, ACCOUNTS, db => {
     const { rows, discrepancies } = reconciled(db, null)
     const keys = db.all<Pick<KeyRow, 'identity' | 'hash'>>('SELECT identity, hash FROM keys ORDER BY id')
     const misshapen = keys.filter(({ identity, hash }) => parseIdentity(identity) !== identity || !SHA256.test(hash))
