@@ -91,7 +91,10 @@ describe('the standing of a result in the log', () => {
   })
 
   it('counts as bands trials does: a strategy without a test does not count', () => {
-    const strategies = [tried(20, 7, 0.2, { test: RANDOM_ENTRY }), tried(21, 8, null, { test: null })]
+    const strategies = [RANDOM_ENTRY, null].map((test, i) => {
+      const asked = { ...own[0]!.asked!, question: `trial ${20 + i}` }
+      return tried(20 + i, 0, 0.2, { test, asked })
+    })
     const { log } = compareWithLog(own, countedTrials(own, strategies), 'ledger')
     const noted = [
       own.map(one => ({ ...one, kind: 'cell' as const })),
