@@ -37,9 +37,23 @@ describe('bands backtest', () => {
   test('has a row per trade for machines, and shows every signal on request', async () => {
     const found = await json<Backtest>(BACKTEST)
     expect((await ask(`${BACKTEST} --csv`)).out.trimEnd().split('\n')).toHaveLength(found.trades.length + 1)
-    const text = await table(`${BACKTEST} --explain`, 120)
+    const text = await table(`${BACKTEST} --explain all`, 120)
     for (const { signal_date } of found.trades) expect(text).toMatch(new RegExp(`^${signal_date} `, 'm'))
     for (const { date } of found.skipped) expect(text).toMatch(new RegExp(`^${date} .*skipped: `, 'm'))
+  })
+
+  test('shows the signals of a ticker and a day, and where there is none the nearest', async () => {
+    const { trades, skipped } = await json<Backtest>(BACKTEST)
+    const dates = [...trades.map(({ signal_date }) => signal_date), ...skipped.map(({ date }) => date)].toSorted()
+    const shown = async (which: string): Promise<string[]> =>
+      (await table(`${BACKTEST} --explain ${which}`, 120)).match(/^\d{4}-\d\d-\d\d(?= {2}AAPL)/gm) ?? []
+    expect(await shown('AAPL')).toEqual(dates)
+    expect(await shown(`AAPL,${dates[1]}`)).toEqual([dates[1]])
+    expect(await table(`${BACKTEST} --explain 2013-06-01`, 120)).toContain(
+      `No signal on 2013-06-01. The nearest: ${dates.find(date => date > '2013-06-01')}.`,
+    )
+    const { code, err } = await ask(`${BACKTEST} --explain AAPL,GSPC`)
+    expect([code, err.split('\n').at(-2)]).toEqual([2, `  try:   bands ${BACKTEST.replaceAll('"', "'")} --explain all`])
   })
 
   notInQuick('writes all tickers as one word, which means those that are loaded', async () => {

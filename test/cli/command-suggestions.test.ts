@@ -130,7 +130,7 @@ describe('a slip in a condition', () => {
   }
 
   test.each([
-    ['rsi = 30', '--when, column 1: there is no field "rsi";', "bands events AAPL --when 'rsi_zone = deep_oversold'"],
+    ['rsi = 30', '--when, column 1: there is no field "rsi";', "bands events AAPL --when 'rsi_zone = oversold'"],
     [
       'rsi_zone = oversold && macd_state = expanding_positive',
       '--when, column 21: "&&" cannot stand here; allowed here: for, and, or.',
@@ -169,9 +169,9 @@ describe('a slip in a condition', () => {
   })
 
   test('keeps to what was named: tickers or all of them, a watch list, and the group of an option', async () => {
-    const slip = 'backtest --all rsi_zone --band oversold --hold 20 --explain AAPL'
+    const slip = 'backtest --all rsi_zone --band oversold --hold 20 --wide AAPL'
     const [, next] = await refusedWords(...slip.split(' '))
-    expect(next).toBe('bands backtest AAPL --band oversold --hold 20 --explain rsi_zone')
+    expect(next).toBe('bands backtest AAPL --band oversold --hold 20 --wide rsi_zone')
     const [, five] = await refusedWords('events', 'AAPL', 'rsi_zone', '5')
     expect(five).toBe('bands events AAPL rsi_zone')
     await typed('watch add mine AAPL', { env })

@@ -63,7 +63,7 @@ const LINES = [
 /** These take seconds. */
 const SLOW_LINES = [
   `demo --report ${folder.file('demo.html')}`,
-  'backtest AAPL,GSPC rsi_zone --band oversold --hold 5,20 --validate "walk-forward train=504,test=252" --wide --explain --tests "draws 99"',
+  'backtest AAPL,GSPC rsi_zone --band oversold --hold 5,20 --validate "walk-forward train=504,test=252" --wide --explain all --tests "draws 99"',
   'backtest GSPC rsi_zone --band oversold --hold 20 --tests "monte-carlo 99, draws 99"',
   'backtest GSPC rsi_zone --vary hold=5,10,20,40 --vary stop=none,2%,4%,8% --vary side=long,short --validate "split 2014-01-01" --wide',
   'sweep AAPL GSPC --by ticker --field rsi_zone --prev-band --horizon 5 --tests "bootstrap 99" --validate "split 2015-01-01"',

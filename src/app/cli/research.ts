@@ -138,7 +138,10 @@ export function resultOf(found: Description, records: Records): Described {
 
 /** Shows a result in the requested detail. */
 export async function showResult(context: Context, args: Args, found: Description, records: Records): Promise<void> {
-  await context.show(resultOf(found, records), { wide: args.flag('wide'), explain: args.flag('explain') })
+  await context.show(resultOf(found, records), {
+    wide: args.flag('wide'),
+    explain: args.value('explain') !== undefined,
+  })
 }
 
 /** Writes the report of a result as one page. @param market null: opened if the page has prices */

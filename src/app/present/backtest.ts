@@ -1,4 +1,5 @@
 import { count, money, percent, probability, returnText, shareRange, shareText, whole } from '../../core/numbers.js'
+import type { SignalChoice } from '../../core/params/figures.js'
 import type { Backtest, Interval, MonteCarlo } from '../../research/backtest/result.js'
 import { independentTrades } from '../../research/backtest/verdict.js'
 import { backtestAnswer, deflatedText, entryText } from './answer.js'
@@ -46,7 +47,11 @@ import {
 import { blocksText, originFacts, pageTitle, readingSection, strategies, triedText, withFullStop } from './words.js'
 
 /** The result of following the rules, compared with holding. */
-export function describeBacktest(found: Backtest, prices: readonly PriceChart[] = []): Description {
+export function describeBacktest(
+  found: Backtest,
+  prices: readonly PriceChart[] = [],
+  signals?: SignalChoice,
+): Description {
   const tests = found.validation?.test ?? null
   // The answer of tests is about the days of the tests; a page folds what is about all days.
   const secondary = (one: Section): Section => (tests === null ? one : { ...one, folded: true })
@@ -76,7 +81,7 @@ export function describeBacktest(found: Backtest, prices: readonly PriceChart[] 
       ofAllData(tradesSection(found)),
       ofAllData(drawdownsSection(found)),
       ofAllData(pricesSection(prices, found.tickers, (chart, id) => tradedPrice(chart, found.trades, id))),
-      signalsSection(found),
+      signalsSection(found, signals),
       settingsSection(found),
       readingSection('backtest'),
     ]),

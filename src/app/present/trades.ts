@@ -1,7 +1,7 @@
 import { title } from '../../core/errors.js'
 import { isCondition, lagInWords } from '../../core/language/as-field.js'
 import { count, either, listed, percent, ratio, returnText, UNKNOWN, whole, words } from '../../core/numbers.js'
-import type { Distance } from '../../core/params/figures.js'
+import type { Distance, SignalChoice } from '../../core/params/figures.js'
 import type { Strategy } from '../../core/params/strategy.js'
 import type { Backtest, Trade } from '../../research/backtest/result.js'
 import { costsInWords, positionsInWords, rankInWords } from '../../research/backtest/words.js'
@@ -156,20 +156,34 @@ const signalColumns = (ranking: Backtest['ranking']): Column<Outcome>[] => [
   { title: 'Why', kind: 'text', value: ({ why }) => why },
 ]
 
-/** The outcomes of the signals: a count of each, and in a fold every signal by date. */
-export function signalsSection(found: Backtest): Section {
+/** The outcomes of the signals: a count of each, and in a fold every chosen signal by date. */
+export function signalsSection(found: Backtest, { ticker, date }: SignalChoice = EVERY_SIGNAL): Section {
   const { trades, skipped, ranking } = found
-  const rows = [
+  const all = [
     ...trades.map((trade): Outcome => ({ ...trade, date: trade.signal_date, trade, why: trade.exit })),
     ...skipped.map((signal): Outcome => ({ ...signal, trade: null, why: `skipped: ${words(signal.reason)}` })),
   ].sort((a, b) => bySpelling(a.date, b.date) || bySpelling(a.ticker, b.ticker))
+  const ofTicker = all.filter(row => ticker === null || row.ticker === ticker)
+  const rows = ofTicker.filter(row => date === null || row.date === date)
+  const none = rows.length > 0 || all.length === 0 ? [] : [noSignalText(ofTicker, { ticker, date })]
   const title = 'Outcome of each signal'
   const each = tablePart(title, signalColumns(ranking), rows, { whole: 'json' })
   return section({ id: 'signals', folded: true, title, short: 'Signals', on: 'explain' }, [
     { on: 'page', table: outcomesTable(found) },
-    { on: 'terminal', notes: [signalsSentence(found)] },
+    { on: 'terminal', notes: [signalsSentence(found), ...none] },
     rows.length > 0 && { fold: { title: `Each of ${count(rows.length, 'signal')}`, parts: [each], long: true } },
   ])
+}
+
+const EVERY_SIGNAL: SignalChoice = { ticker: null, date: null }
+
+/** `No signal of AAPL on 2016-01-06. The nearest: 2016-01-05, 2016-04-27.` */
+function noSignalText(ofTicker: readonly Outcome[], { ticker, date }: SignalChoice): string {
+  const before = ofTicker.findLast(row => date !== null && row.date < date)
+  const after = ofTicker.find(row => date !== null && row.date > date)
+  const near = compact([before, after]).map(row => row.date)
+  const nearest = near.length === 0 ? '' : ` The nearest: ${near.join(', ')}.`
+  return `No signal${ticker === null ? '' : ` of ${ticker}`}${date === null ? '' : ` on ${date}`}.${nearest}`
 }
 
 /** `12 signals: 8 closed trades, 1 still open, 3 skipped (in a trade).` */

@@ -2,7 +2,7 @@ import { InvalidParameter, invalid } from '../errors.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { DAY, FIELD, integerOf, listSchema } from './kinds.js'
 import { DEFAULT_SCOPE, type JsonSchema, type Kind, type Scope, type Text, type Texts } from './row.js'
-import { flagValue, integerValue, listValue, refuse, textOf } from './values.js'
+import { flagValue, integerValue, listValue, refuse, textOf, tickerValue } from './values.js'
 
 /** Kinds of values for studies, backtests and sweeps. Those of event questions are in kinds.ts. */
 
@@ -43,6 +43,27 @@ export const MOMENT: Kind<{ day: string; time: number }, string> = {
 export const DATE: Kind<string, string> = {
   ...DAY,
   parse: (param, written) => formatDay(DAY.parse(param, written)),
+}
+
+/** Which signals: null takes every ticker, or every day. */
+export interface SignalChoice {
+  ticker: string | null
+  date: string | null
+}
+
+export const SIGNALS: Kind<SignalChoice, string> = {
+  schema: { type: 'string' },
+  takes: 'WHICH',
+  example: 'all',
+  parse: (param, written) => {
+    const text = textOf(param, written)
+    const parts = text === 'all' ? [] : text.split(',')
+    const [date, ...dates] = parts.filter(part => parseDay(part) !== null)
+    const [ticker, ...tickers] = parts.filter(part => parseDay(part) === null)
+    if (dates.length > 0 || tickers.length > 0)
+      return refuse(param, text, 'all, a ticker, a day, or both with a comma between them')
+    return { ticker: ticker === undefined ? null : tickerValue(param, ticker), date: date ?? null }
+  },
 }
 
 /** A list of distinct values, in the written order unless the kind has an order of its own. */

@@ -150,8 +150,8 @@ export const CLASSES = {
       ${BACKTEST}
       ${BACKTEST} | 80 120
       ${BACKTEST} | formats
-      ${BACKTEST} --wide --explain | 100
-      ${BACKTEST} --explain --json
+      ${BACKTEST} --wide --explain all | 100
+      ${BACKTEST} --explain all --json
       ${BACKTEST} --stop 2atr --target 8% --trailing 6% --json
       ${BACKTEST} --exit leave --portfolio "overlap extend, risk-free 1%" --benchmark GSPC
       ${BACKTEST} --exit neutral_high,overbought --portfolio "overlap allow"
@@ -161,7 +161,7 @@ export const CLASSES = {
       ${BACKTEST} --size 'vol 10% max 0.5' --portfolio "shuffle" --seed 3
       backtest rsi_zone --all --band oversold --hold 10 --max-positions 2 --tests "draws 99" | both
       backtest AAPL macd_state --timeframe weekly --band expanding_positive --hold 4 --tests "draws 99"
-      ${BACKTEST} ${DOWN} --context-lag 1 --explain
+      ${BACKTEST} ${DOWN} --context-lag 1 --explain all
       ${BACKTEST} --validate "split 2016-01-04, embargo 5"
       ${CHOOSING} --validate "split 2014-01-02"
       ${CHOOSING} --validate "walk-forward train=504,test=252" | both

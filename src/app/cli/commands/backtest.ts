@@ -2,8 +2,9 @@ import { type InvalidParameter, parameter, sentence, wrong } from '../../../core
 import type { FieldSet } from '../../../core/fields/index.js'
 import { whole } from '../../../core/numbers.js'
 import { type BacktestContext, parseBacktest } from '../../../core/params/backtest.js'
+import { SIGNALS } from '../../../core/params/figures.js'
 import { COMPARE, GRID, type GridQuery, parseCompare, parseGrid, SHARED } from '../../../core/params/grid.js'
-import { optionsOf, type Written } from '../../../core/params/row.js'
+import { optional, optionsOf, type Written } from '../../../core/params/row.js'
 import { BACKTEST, type RunOptions, type Strategy } from '../../../core/params/strategy.js'
 import { documentOf, printStrategy } from '../../../core/params/strategy-file.js'
 import type { PricedSource } from '../../../core/source.js'
@@ -24,6 +25,11 @@ import { otherOptions, POOLED, signalOptions, tickersAndField, under } from '../
 import { fileOptions, filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 import { allNamed, isPooled } from '../tickers.js'
 
+/** For a trade that is missing. */
+const EXPLAIN = {
+  explain: optional(SIGNALS, 'the outcome of all signals, or of those of a ticker, a day, or both: AAPL,2016-01-05'),
+}
+
 /** What --write can write of one strategy, and of a grid. */
 const TABLES = ['trades', 'equity', 'years'] as const
 const GRID_TABLES = ['cells'] as const
@@ -42,7 +48,7 @@ const backtestCommand: Command = {
     ...otherOptions(BACKTEST),
     ...optionsOf(GRID),
     ['--wide', 'every statistic, the equity as a curve, the trades as a histogram', 'once', 'Output'],
-    ['--explain', 'what became of every signal'],
+    ...optionsOf(EXPLAIN),
     ['--print-config', 'print the strategy file that makes this run, and run nothing'],
     ...fileOptions([...TABLES, ...GRID_TABLES]),
   ],
@@ -53,7 +59,7 @@ const backtestCommand: Command = {
   needsOneOf: ['--hold', '--exit', '--stop', '--target', '--trailing', '--vary'],
   examples: [
     'bands backtest AAPL rsi_zone --band oversold --hold 20',
-    'bands backtest AAPL rsi_zone --band oversold --exit leave --stop 5% --explain',
+    'bands backtest AAPL rsi_zone --band oversold --exit leave --stop 5% --explain all',
     'bands backtest AAPL rsi_zone --hold 5,20 --validate "split 2017-01-01"',
     'bands backtest AAPL rsi_zone --vary hold=5,10,20 --vary stop=none,2atr',
     "bands backtest AAPL rsi_zone --band oversold --exit 'rsi_zone = neutral'",
@@ -80,7 +86,7 @@ const backtestCommand: Command = {
     for (const note of notes) await context.notice(note)
     if (args.flag('print-config')) return printConfig(context, strategy, run, args.flag('all'))
     const found = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
-    await showResult(context, args, describeBacktest(found), tradeRecords(found))
+    await showResult(context, args, describeBacktest(found, [], args.read(EXPLAIN).explain), tradeRecords(found))
     if (files.trades !== undefined) {
       const { open } = found.signals
       const ofThem = open === 0 ? '' : `, ${whole(open)} of them still open,`
