@@ -78,7 +78,7 @@ function parseContext(param: string, text: string, fields: FieldSet): ShortConte
 export const EVENTS_CONTEXT = {
   context_ticker: optional(
     TICKER,
-    'a second ticker, with its field and band on the date of the event; on Plus and Pro',
+    'a second ticker, with its field and band on the date of the event; not in the Free tier',
   ),
   context_field: optional(FIELD, 'the field that is looked at there'),
   context_band: optional(BAND, 'the band it was in on the date of the event'),

@@ -101,7 +101,7 @@ export const OVERSOLD = {
   ),
   limit: withDefault(LIMIT, DEFAULT_MATCHES, `how many matches at most, 1 to ${MAX_LIMIT}`),
   timeframe: TIMEFRAME_ROW,
-  date: optional(DAY, 'as of that day, on Plus and Pro (default the latest)'),
+  date: optional(DAY, 'as of that day (default the latest); not in the Free tier'),
 } as const satisfies Table
 
 /** The events parameters of the command line and programs, which also take several bands, and conditions. */

@@ -95,8 +95,8 @@ const OF_EVENTS = {
 } as const satisfies Table
 
 const OF_ROWS = {
-  date: optional(DAY, 'as of that day, on Plus and Pro (default the latest)'),
-  start: optional(DAY, 'each bar from this day on, on Plus and Pro'),
+  date: optional(DAY, 'as of that day (default the latest); not in the Free tier'),
+  start: optional(DAY, 'each bar from this day on; not in the Free tier'),
   end: optional(DAY, 'with start: up to this day (default the latest)'),
   sample: optional(
     wordOf(['even'], 'HOW', 'Sample'),
@@ -107,7 +107,7 @@ const OF_ROWS = {
     namesIn(CHOICES, 'Places'),
     'only these sections or places, such as ["trend", "momentum.rsi_zone", "trend.direction_meta"]',
   ),
-  meta: optional(SWITCH, 'with the stability of each band, on Plus and Pro'),
+  meta: optional(SWITCH, 'with the stability of each band; not in the Free tier'),
 } as const satisfies Table
 
 export const SUMMARY = {
