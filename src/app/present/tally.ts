@@ -60,7 +60,7 @@ export function describeTally(found: Tally): Described {
 function baseText({ context, groups }: Tally): string | null {
   if (context === null || groups.some(({ windows }) => windows.some(({ base }) => base.kind === 'theoretical')))
     return null
-  return `ANY: after any bar, also while ${context.ticker} was in another band, because ranks count the whole past; bands study compares with bars in the same band.`
+  return `ANY: after any bar, also while ${context.ticker} was in another band, as ranks count the whole past. bands study compares with bars in the same band.`
 }
 
 /** What the columns of performance bands mean, and how many events have none. */
@@ -70,7 +70,7 @@ function rankedText({ groups }: Tally): string {
     unranked === 0
       ? ''
       : ` ${count(unranked, 'event')} ${unranked === 1 ? 'has' : 'have'} too little past to be ranked.`
-  return `Ranks in the ticker's own past: --- (sharp_decline) the worst 5%, -- the next 15%, - the next 20%, = (flat) the middle 20%, and the same upwards to +++ (sharp_gain).${few}`
+  return `Ranks in the ticker's own past: --- (sharp_decline) worst 5%, -- next 15%, - next 20%, = (flat) middle 20%, likewise up to +++ (sharp_gain).${few}`
 }
 
 /** The page of a tally: a picture of later returns compared with any bar, and the tables of the terminal. */

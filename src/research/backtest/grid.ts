@@ -306,7 +306,7 @@ function holdingOf(best: DrawnRun, barsAYear: number): EquityStatistics {
   return equityStatistics({ ...buyAndHold(prices, best.days, barsAYear), start: 1, riskFree })
 }
 
-const FEWER_DRAWS = `to save time, each combination has ${CELL_DRAWS} random choices among equal signals; run alone, the best has ${DRAWS}, and its result differs a little`
+const FEWER_DRAWS = `each combination has ${CELL_DRAWS} random choices among equal signals, to save time; a single backtest has ${DRAWS}, so its results differ a little`
 
 function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], best: number | null): Warning[] {
   const idle = cells.filter(({ trade_statistics: { n } }) => n === 0).length
