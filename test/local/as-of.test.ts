@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { formatDay, parseDay, weekdayOf } from '../../src/core/model/day.js'
+import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import { head, type Series } from '../../src/core/model/series.js'
 import { eventHistory, first } from '../../src/core/source.js'
 import { Local } from '../../src/data/local/local.js'
 import { status } from '../../src/data/local/status.js'
 import { signalsOf } from '../../src/research/study/signals.js'
 import { now } from '../../src/research/tally/now.js'
-import { cacheOf, fixture } from '../support/store.js'
+import { drained } from '../support/drain.js'
+import { cacheOf, fixture, recordOf } from '../support/store.js'
 
 const WEEKLY = 'weekly' as const
 const FIELDS = ['rsi_zone', 'trend_direction', 'macd_state']
@@ -40,6 +42,28 @@ describe('a ticker that stopped in mid-week, next to a newer one', () => {
       const asked = { ticker: 'OLD', field, timeframe: WEEKLY }
       expect(await eventHistory(then, asked)).toEqual(await eventHistory(cache, asked))
     }
+  })
+})
+
+describe('a read of many tickers while another import comes', () => {
+  it('refuses bars and bands of two imports, and has those of the last one when it is repeated', async () => {
+    const [first, second, third] = [1, 2, 3].map(index => fixture(index, 400))
+    const cache = await cacheOf([first!, second!, third!])
+    const query = {
+      tickers: [first!, second!, third!].map(({ ticker }) => ticker),
+      fields: FIELDS,
+      timeframe: 'daily' as const,
+    }
+    const reading = cache.states(query)
+    await reading.next()
+    await reading.next()
+    const series = fixture(4, 400).series
+    const record = recordOf({ ticker: third!.ticker, series, importedAt: '2026-01-03T00:00:00.000Z' })
+    await cache.store.write({ records: [record] }, DEFINITIONS_VERSION)
+    await expect(reading.next()).rejects.toMatchObject({ code: 'busy' })
+    const again = await drained(cache.states(query))
+    expect(again[2]!.prices.series.close).toEqual(series.close)
+    expect(again[2]!.states[0]!.bars).toEqual(record.daily.fields.get('rsi_zone')!.bars)
   })
 })
 

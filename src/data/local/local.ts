@@ -144,9 +144,8 @@ export class Local extends Cache implements Source, PricedSource {
     for (const ticker of tickers) yield prices.bars(ticker, timeframe)
   }
 
-  async *states({ tickers, ...query }: StatesQuery): AsyncGenerator<BarStates> {
-    const prices = await this.#priced()
-    for (const ticker of tickers) yield prices.states(ticker, query)
+  async *states(query: StatesQuery): AsyncGenerator<BarStates> {
+    yield* (await this.#priced()).states(query)
   }
 
   tickers(): Promise<readonly string[]> {

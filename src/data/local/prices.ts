@@ -1,21 +1,29 @@
 import { Busy } from '../../core/errors.js'
-import { once } from '../../core/fields/fundamentals.js'
-import { isRuled } from '../../core/language/as-field.js'
 import { countBelow, countUpTo, type Day, formatDay, isWeekend } from '../../core/model/day.js'
 import type { Security } from '../../core/model/facts.js'
-import { type AssetClass, bandsByBar, barsKnownBy, head, type Series } from '../../core/model/series.js'
+import {
+  type AssetClass,
+  bandsByBar,
+  barsKnownBy,
+  type FieldRecord,
+  head,
+  type Series,
+  UNDEFINED,
+} from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import type { BarStates, MarketBars, States, StatesQuery } from '../../core/source.js'
 import { entitle, entitleAftermath, planOf } from '../../core/tiers.js'
 import type { Cache } from './cache.js'
-import { Sectors } from './sectors.js'
-import { columnsOf, eventNumbers, type View } from './view.js'
-
-/** The cached data of one ticker and timeframe, by name. */
-type Once = ReturnType<typeof once>
+import type { View } from './view.js'
 
 /** A pass over the universe reads one ticker after the other, and a few of them repeatedly. */
 const MOST_CACHED = 32
+
+/** Bars, and the time of their import. */
+interface ImportedBars {
+  prices: MarketBars
+  importedAt: string
+}
 
 /**
  * Bars and bands for studies: all bars and fields, or the range and fields of a tier, which must show later returns.
@@ -23,114 +31,110 @@ const MOST_CACHED = 32
 export class Prices {
   readonly #cache: Cache
   /** By series, in the order of last use. */
-  readonly #byName = new Map<string, Once>()
-  readonly #sectors: Sectors
+  readonly #bars = new Map<string, Promise<ImportedBars>>()
   readonly #delistings: Delistings
 
   constructor(cache: Cache) {
     this.#cache = cache
-    this.#sectors = new Sectors(cache.store)
     this.#delistings = new Delistings(cache)
   }
 
   async bars(ticker: string, timeframe: Timeframe): Promise<MarketBars> {
     entitleAftermath(this.#cache.tier)
-    return this.#cached(ticker, timeframe, (cached, today) => this.#prices(cached, ticker, timeframe, today))
+    return (await this.#cached(ticker, timeframe, await this.#cache.today())).prices
   }
 
-  async states(ticker: string, { fields, timeframe, lag }: Omit<StatesQuery, 'tickers'>): Promise<BarStates> {
-    for (const field of fields) entitle({ field }, this.#cache.tier, this.#cache.fieldSet)
-    entitleAftermath(this.#cache.tier)
-    return this.#cached(ticker, timeframe, async (cached, today) => {
-      const prices = await this.#prices(cached, ticker, timeframe, today)
+  /** The bands of all tickers are those of their records, in one read. */
+  async *states({ tickers, fields, timeframe, lag }: StatesQuery): AsyncGenerator<BarStates> {
+    const cache = this.#cache
+    for (const field of fields) entitle({ field }, cache.tier, cache.fieldSet)
+    entitleAftermath(cache.tier)
+    const today = await cache.today()
+    const rangeStart = planOf(cache.tier).rangeStart(today)
+    let read = 0
+    for await (const viewOn of cache.views({ tickers, timeframe, fields, outcomes: false, lag })) {
+      const { prices, importedAt } = await this.#cached(tickers[read++]!, timeframe, today)
       const states: States[] = []
-      for (const name of fields)
-        states.push(await cached(`states ${name} ${lag}`, () => this.#readStates(cached, prices, { name, lag, today })))
-      return { prices, states }
-    })
+      for (const field of fields) {
+        const view = await viewOn(field)
+        // An import may have come between the two.
+        if (view.importedAt !== importedAt) {
+          this.#bars.clear()
+          throw new Busy(`${prices.ticker} was imported anew while it was being read; try again`)
+        }
+        states.push(statesOf(view, field, Math.min(countUpTo(view.days, rangeStart), view.bars)))
+      }
+      yield { prices, states }
+    }
   }
 
   get remarks(): readonly string[] {
     return this.#delistings.remarks
   }
 
-  /**
-   * Errors are not cached: another query may succeed. The day is read once per ticker, because finding it takes a read.
-   */
-  async #cached<Found>(
-    ticker: string,
-    timeframe: Timeframe,
-    read: (cached: Once, today: Day) => Promise<Found>,
-  ): Promise<Found> {
-    const today = await this.#cache.today()
+  /** Errors are not cached: another query may succeed. */
+  #cached(ticker: string, timeframe: Timeframe, today: Day): Promise<ImportedBars> {
     const name = `${timeframe} ${ticker} ${today}`
-    const cached = this.#byName.get(name) ?? once()
-    this.#byName.delete(name)
-    this.#byName.set(name, cached)
-    const [oldest] = this.#byName.keys()
-    if (this.#byName.size > MOST_CACHED) this.#byName.delete(oldest!)
-    try {
-      return await read(cached, today)
-    } catch (error) {
-      this.#byName.delete(name)
-      throw error
-    }
+    const cached = this.#bars.get(name) ?? this.#read(ticker, timeframe, today)
+    this.#bars.delete(name)
+    this.#bars.set(name, cached)
+    const [oldest] = this.#bars.keys()
+    if (this.#bars.size > MOST_CACHED) this.#bars.delete(oldest!)
+    cached.catch(() => this.#bars.delete(name))
+    return cached
   }
 
-  #prices(once: Once, ticker: string, timeframe: Timeframe, today: Day): Promise<MarketBars> {
-    return once('prices', async () => {
-      const cache = this.#cache
-      const entry = await cache.entry(ticker)
-      const cutToKnown = (series: Series): Series => head(series, barsKnownBy(series, today))
-      const daily = await cache.storedSeries(entry, 'daily')
-      return {
-        ticker,
-        assetClass: entry.assetClass,
-        adjustment: entry.prices,
-        series: cutToKnown(timeframe === 'daily' ? daily : await cache.storedSeries(entry, timeframe)),
-        barsAYear: barsAYear(timeframe, cutToKnown(daily), entry.assetClass),
-        // Cut to the known bars there.
-        delisting: await this.#delistings.of(ticker, daily, today),
-      }
-    })
-  }
-
-  async #readStates(
-    cached: Once,
-    { ticker, series }: MarketBars,
-    { name, lag, today }: { name: string; lag?: number | undefined; today: Day },
-  ): Promise<States> {
-    const { timeframe } = series
-    const field = this.#cache.field(name)
-    const view = await this.#cache.view(ticker, timeframe, name, lag)
-    const codes = isRuled(field)
-      ? bandsByBar(view.record!, view.days.length)
-      : field.classify(
-          await cached(`panel ${field.needs}`, () => this.#cache.panel(ticker, timeframe, [field], this.#sectors)),
-        )
-    // An import may have begun between the two.
-    if (field.needs !== 'bars') {
-      const unsettled = await this.#cache.store.unsettled()
-      await this.#cache.checkSettled({ entry: { ticker }, unsettled }, name)
+  async #read(ticker: string, timeframe: Timeframe, today: Day): Promise<ImportedBars> {
+    const cache = this.#cache
+    const entry = await cache.entry(ticker)
+    const cutToKnown = (series: Series): Series => head(series, barsKnownBy(series, today))
+    const daily = await cache.storedSeries(entry, 'daily')
+    const prices = {
+      ticker,
+      assetClass: entry.assetClass,
+      adjustment: entry.prices,
+      series: cutToKnown(timeframe === 'daily' ? daily : await cache.storedSeries(entry, timeframe)),
+      barsAYear: barsAYear(timeframe, cutToKnown(daily), entry.assetClass),
+      // Cut to the known bars there.
+      delisting: await this.#delistings.of(ticker, daily, today),
     }
-    if (view.bars !== series.days.length || view.days.length !== codes.length)
-      throw new Busy(`${ticker} was imported anew while it was being read; try again`)
-    const from = countUpTo(view.days, planOf(this.#cache.tier).rangeStart(today))
-    return statesOf(view, name, codes.subarray(0, view.bars), Math.min(from, view.bars))
+    return { prices, importedAt: entry.importedAt }
   }
 }
 
 /** Bands by bar together with the recorded events; bands before `from` are those of the last earlier event. */
-function statesOf(view: View, field: string, codes: Uint8Array, from: number): States {
-  const { ticker, timeframe, record, events, days, known, bars: to } = view
-  const first = record === null ? 0 : countBelow(record.bars, from, events)
-  const found = eventNumbers(view, first)
-  const { bands, entered, left, stability, flips } = columnsOf(view, found)
-  const bars = Int32Array.from(found, i => record!.bars[i]!)
-  const states = { ticker, field, timeframe, bands, codes, from, to, bars, entered, left, stability, flips }
+function statesOf(
+  { ticker, timeframe, bands, record, events, days, known, bars: to }: View,
+  field: string,
+  from: number,
+): States {
+  const { bars, bands: entered, stability, flips, initialBand } = record ?? NO_EVENTS
+  const first = countBelow(bars, from, events)
+  const left = new Uint8Array(events - first)
+  if (first > 0) left.set(entered.subarray(first - 1, events - 1))
+  else if (events > 0) {
+    left[0] = initialBand
+    left.set(entered.subarray(0, events - 1), 1)
+  }
+  const states = {
+    ...{ ticker, field, timeframe, bands, from, to, left },
+    codes: bandsByBar(record ?? NO_EVENTS, to),
+    bars: bars.subarray(first, events),
+    entered: entered.subarray(first, events),
+    stability: stability.subarray(first, events),
+    flips: flips.subarray(first, events),
+  }
   if (first === 0) return states
-  const entry = record!.bars[first - 1]!
-  return { ...states, earlier: { band: record!.bands[first - 1]!, since: days[entry]!, known: known[entry]! } }
+  const entry = bars[first - 1]!
+  return { ...states, earlier: { band: entered[first - 1]!, since: days[entry]!, known: known[entry]! } }
+}
+
+const NONE = new Uint8Array()
+
+/** The record of a field without data of the ticker. */
+const NO_EVENTS: FieldRecord = {
+  ...{ initialBar: -1, initialBand: UNDEFINED, bars: new Int32Array(), bands: NONE, gaps: new Int32Array() },
+  ...{ stability: NONE, flips: NONE },
 }
 
 /** Sessions of an exchange in a year; of a ticker that trades at weekends every day. */

@@ -23,6 +23,8 @@ import type { Recorded, RecordedSeries } from '../store/store.js'
  */
 export interface View {
   ticker: string
+  /** Another after each import that changes the ticker. */
+  importedAt: string
   timeframe: Timeframe
   bands: readonly string[]
   /** Final bars, and the date of each of them. */
@@ -43,13 +45,13 @@ type RecordedParts = Pick<Recorded, 'entry' | 'calendar' | 'field'> & Pick<View,
  * @param bars how many were final on the day: a finished week counts, also if the ticker stopped within it
  */
 export function viewOf(
-  { entry: { ticker }, calendar: { days, known }, outcomes, field: record }: RecordedParts,
+  { entry: { ticker, importedAt }, calendar: { days, known }, outcomes, field: record }: RecordedParts,
   timeframe: Timeframe,
   bands: readonly string[],
   bars: number,
 ): View {
   const events = record === null ? 0 : countBelow(record.bars, bars)
-  return { ticker, timeframe, bands, bars, days, known, events, record, outcomes }
+  return { ticker, importedAt, timeframe, bands, bars, days, known, events, record, outcomes }
 }
 
 /** How many events of the view were on or before a day. */
