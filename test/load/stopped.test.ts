@@ -148,7 +148,7 @@ describe('an import that is stopped between two writes', () => {
     const store = openSqlite(db, { readonly: true })
     const source = new Local(store, 'pro', null)
     expect(await source.granted()).toEqual({ fields: FIELDS, omitted: [] })
-    const stamp = () => source.stamp([{ ticker: 'T000', timeframe: 'daily', field: 'growth_zone' }])
+    const stamp = () => source.answerStamp([{ ticker: 'T000', timeframe: 'daily', field: 'growth_zone' }])
     const before = await stamp()
     await run(db, path)
     expect(await stamp()).toBe(before)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { DerivedMemory } from '../../src/data/local/derived.js'
+import { DerivedCache } from '../../src/data/local/derived.js'
 import { Local } from '../../src/data/local/local.js'
 import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { withOverrides } from '../../src/data/store/cached-store.js'
@@ -20,7 +20,7 @@ async function keeping(bytes: number) {
       return store.series(query)
     },
   })
-  const local = new Local(counted, null, null, { derived: new DerivedMemory(bytes) })
+  const local = new Local(counted, null, null, { derived: new DerivedCache(bytes) })
   const ask = (ticker: string, lag?: number) => local.recorded(ticker, 'daily', CONDITION, lag)
   return { read, ask, close: () => store.close() }
 }

@@ -17,7 +17,7 @@ import {
   exportTable,
   seriesColumns,
 } from '../../src/data/local/export.js'
-import { groupsOf, type TableGroup } from '../../src/data/local/export-columns.js'
+import { type TableGroup, tableGroups } from '../../src/data/local/export-columns.js'
 import { type ParquetColumn, ParquetFile } from '../../src/data/local/parquet.js'
 import { simulatedTicker } from '../../src/data/simulate/simulate.js'
 import { expectSame, type Shown } from '../engine/drawn.js'
@@ -172,10 +172,10 @@ describe('every export', () => {
       const expected = (await drained(rows)).map(row =>
         Object.fromEntries(columns.map(({ name, kind, of }) => [name, kind === 'date' ? new Date(of(row)!) : of(row)])),
       )
-      const groups = await groupsOf(cache, { table, filter, byYear: false }, ['SIM0001', 'SIM0002'])
+      const groups = await tableGroups(cache, { table, filter, byYear: false }, ['SIM0001', 'SIM0002'])
       expect(groups.map(({ year }) => year)).toEqual([null])
       expect(await read(groups, columns)).toEqual(expected)
-      const byYear = await groupsOf(cache, { table, filter, byYear: true }, ['SIM0001', 'SIM0002'])
+      const byYear = await tableGroups(cache, { table, filter, byYear: true }, ['SIM0001', 'SIM0002'])
       for (const [year, own] of Map.groupBy(byYear, group => group.year!)) {
         const isOwn = ({ date }: Record<string, unknown>): boolean => (date as Date).getUTCFullYear() === Number(year)
         expect(await read(own, columns), year).toEqual(expected.filter(isOwn))

@@ -16,7 +16,7 @@ import { parseOversold } from '../../src/core/params/questions.js'
 import { Random } from '../../src/core/statistics/random.js'
 import type { TickerFacts } from '../../src/data/feeds/feed.js'
 import { Cache } from '../../src/data/local/cache.js'
-import { oversold } from '../../src/data/local/oversold.js'
+import { scanOversold } from '../../src/data/local/oversold.js'
 import type { Store } from '../../src/data/store/store.js'
 import { type Bar, randomBars, SHAPES } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
@@ -146,7 +146,7 @@ export interface Question {
 }
 
 export function ask(store: Store, { params, tier, asOf }: Question): Promise<OversoldPage> {
-  return oversold(new Cache(store, tier, asOf === null ? null : parseDay(asOf)), parseOversold(params))
+  return scanOversold(new Cache(store, tier, asOf === null ? null : parseDay(asOf)), parseOversold(params))
 }
 
 /** @param dates of bars, near which scans are asked for; the last of them is today */

@@ -10,7 +10,7 @@ import type { OversoldParams } from '../../src/core/params/questions.js'
 import { parseOversold } from '../../src/core/params/questions.js'
 import { OVERSOLD_KEYS } from '../../src/core/tiers.js'
 import { Cache } from '../../src/data/local/cache.js'
-import { oversold } from '../../src/data/local/oversold.js'
+import { scanOversold } from '../../src/data/local/oversold.js'
 import { RecentScans } from '../../src/data/local/scan-states.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import type { Store } from '../../src/data/store/store.js'
@@ -36,7 +36,7 @@ function ask(
   params: OversoldParams = {},
   { tier = 'pro', asOf = null }: { tier?: Tier; asOf?: string | null } = {},
 ): Promise<OversoldPage> {
-  return oversold(new Cache(store, tier, asOf === null ? null : parseDay(asOf)), parseOversold(params))
+  return scanOversold(new Cache(store, tier, asOf === null ? null : parseDay(asOf)), parseOversold(params))
 }
 
 async function refused(store: Store, params: OversoldParams, tier: Tier = 'pro'): Promise<BandsError> {
@@ -284,12 +284,12 @@ describe('a date', () => {
     const store = await marketStore([falling('ABC')])
     const query = parseOversold({ date: '2018-06-01' })
     const asOf = (text: string): Cache => new Cache(store, 'plus', parseDay(text))
-    await expect(oversold(asOf('2018-05-31'), query)).rejects.toBeInstanceOf(InvalidParameter)
-    expect((await oversold(asOf('2018-06-01'), query)).match_count).toBe(1)
+    await expect(scanOversold(asOf('2018-05-31'), query)).rejects.toBeInstanceOf(InvalidParameter)
+    expect((await scanOversold(asOf('2018-06-01'), query)).match_count).toBe(1)
     const clock = (text: string): Cache => new Cache(store, 'plus', null, { clock: () => parseDay(text)! })
-    await expect(oversold(clock('2020-06-01'), query)).rejects.toBeInstanceOf(TierRestricted)
-    expect((await oversold(clock('2018-06-22'), parseOversold({}))).total_scanned).toBe(1)
-    expect((await oversold(clock('2018-06-23'), parseOversold({}))).total_scanned).toBe(0)
+    await expect(scanOversold(clock('2020-06-01'), query)).rejects.toBeInstanceOf(TierRestricted)
+    expect((await scanOversold(clock('2018-06-22'), parseOversold({}))).total_scanned).toBe(1)
+    expect((await scanOversold(clock('2018-06-23'), parseOversold({}))).total_scanned).toBe(0)
   })
 })
 
@@ -321,7 +321,7 @@ describe('scans that follow each other', () => {
     const store: Store = Object.assign(openSqlite(writer.location, { readonly: true }), { bars })
     const recent = new RecentScans()
     const scan = (params: OversoldParams): Promise<OversoldPage> =>
-      oversold(new Cache(store, 'pro', null), parseOversold(params), { recent })
+      scanOversold(new Cache(store, 'pro', null), parseOversold(params), { recent })
     for (const params of [{}, { sort_by: 'days_oversold' }, { sector: 'Energy' }, { limit: 1 }] as const)
       expect(await scan(params)).toEqual(await ask(reader, params))
     expect(looked).toEqual(['ABC', 'DEF'])
@@ -336,6 +336,6 @@ describe('scans that follow each other', () => {
     const store = await marketStore([falling('ABC')])
     const signal = AbortSignal.abort(new Error('nobody waits'))
     const query = parseOversold({})
-    await expect(oversold(new Cache(store, 'pro', null), query, { signal })).rejects.toThrow('nobody waits')
+    await expect(scanOversold(new Cache(store, 'pro', null), query, { signal })).rejects.toThrow('nobody waits')
   })
 })

@@ -82,7 +82,7 @@ ${average(20)}${average(50)}${average(200)}- field: own_slope
 
   async function expectTwins(store: Store, seen: Map<string, number>): Promise<void> {
     for (const timeframe of TIMEFRAME_NAMES) {
-      const local = new Local(store, null, null).with(twins(timeframe))
+      const local = new Local(store, null, null).withFields(twins(timeframe))
       for (const ticker of await local.tickers()) {
         const own = TWINS.map(name => `own_${name}`)
         const bands = await bandsOf(local, ticker, timeframe, [...TWINS, ...own])
@@ -236,7 +236,7 @@ describe('random own fields', () => {
       const random = new Random(new Random(seed).word())
       const fields = randomFields(random)
       const text = fileOf(fields, random)
-      const own = local.with(ownFieldSet(text, 'fields.yaml'))
+      const own = local.withFields(ownFieldSet(text, 'fields.yaml'))
       const expected = withFields(shelves, fields)
       const names = fields.map(({ name }) => name)
       for (const ticker of TICKERS) {
@@ -259,7 +259,7 @@ describe('random own fields', () => {
     const own = TICKERS[0]!
     const other = TICKERS[1]!
     const text = `- field: quiet\n  when:\n    calm: ${other}:rsi_zone = neutral\n    other: otherwise\n`
-    const local = new Local(store, null, null).with(ownFieldSet(text, 'fields.yaml'))
+    const local = new Local(store, null, null).withFields(ownFieldSet(text, 'fields.yaml'))
     const when = `${other}:rsi_zone = neutral`
     const of = async (lag: number) => {
       const asked = { tickers: [own], timeframe: 'daily' as const, fields: ['quiet', when], lag }
@@ -284,9 +284,9 @@ describe('random own fields', () => {
         for (const ticker of TICKERS) {
           for (const timeframe of TIMEFRAME_NAMES) {
             const what = `${date}, seed ${seed}, ${ticker}, ${timeframe}: ${text}`
-            const then = await bandsOf(earlier.with(set), ticker, timeframe, names)
-            expect(then, what).toEqual(await bandsOf(alone.with(set), ticker, timeframe, names))
-            const now = await bandsOf(whole.with(set), ticker, timeframe, names)
+            const then = await bandsOf(earlier.withFields(set), ticker, timeframe, names)
+            expect(then, what).toEqual(await bandsOf(alone.withFields(set), ticker, timeframe, names))
+            const now = await bandsOf(whole.withFields(set), ticker, timeframe, names)
             for (const [f, bands] of then.entries()) expect(now[f]!.slice(0, bands.length), what).toEqual(bands)
           }
         }

@@ -33,7 +33,7 @@ import { entitle, grantedFields, OVERSOLD_KEYS, PLANS } from '../../src/core/tie
 import { barsPage } from '../../src/data/local/bars-page.js'
 import { Local } from '../../src/data/local/local.js'
 import { search } from '../../src/data/local/search.js'
-import { summary } from '../../src/data/local/summary.js'
+import { tickerSummary } from '../../src/data/local/summary.js'
 import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import type { Store } from '../../src/data/store/store.js'
@@ -269,9 +269,12 @@ describe.skipIf(!BUILT)(`examples${BUILT ? '' : ' (nothing is built: no dist/sam
       await Promise.all(scans.map(tier => local(tier).oversold(parseOversold({})))),
     )
     const summaries = await Promise.all([
-      summary(local('free'), snapshotOf({ ticker: 'AAPL' })),
-      summary(local('pro'), snapshotOf({ ticker: 'AAPL', fields: 'momentum.rsi_zone', meta: 'true' })),
-      summary(local('pro'), snapshotOf({ ticker: 'AAPL', fields: 'trend.direction,ohlcv.close', start: '2018-05-10' })),
+      tickerSummary(local('free'), snapshotOf({ ticker: 'AAPL' })),
+      tickerSummary(local('pro'), snapshotOf({ ticker: 'AAPL', fields: 'momentum.rsi_zone', meta: 'true' })),
+      tickerSummary(
+        local('pro'),
+        snapshotOf({ ticker: 'AAPL', fields: 'trend.direction,ohlcv.close', start: '2018-05-10' }),
+      ),
     ])
     expect(examplesOf('/v1/summary/{ticker}')).toEqual([...summaries, examplesOf('/v1/events')[0]])
     const filters = [{ field: 'momentum_rsi_zone', op: 'eq', value: 'overbought' }]

@@ -167,7 +167,7 @@ async function writeParquet<Row>(rows: AsyncIterable<Row>, columns: readonly Col
   const groups = async function* (): AsyncGenerator<EncodedGroup> {
     let group = new RowGroup(columns)
     for await (const row of rows) {
-      const at = group.add(1)
+      const at = group.addNulls(1)
       for (const { name, kind, of } of columns) {
         const value = of(row)
         if (value === null) continue
@@ -176,10 +176,10 @@ async function writeParquet<Row>(rows: AsyncIterable<Row>, columns: readonly Col
         else column.values[at] = kind === 'date' ? parseDay(value)! : column.code(value)
       }
       if (group.rows < GROUP_ROWS) continue
-      yield group.encoded()
+      yield group.encode()
       group = new RowGroup(columns)
     }
-    if (group.rows > 0) yield group.encoded()
+    if (group.rows > 0) yield group.encode()
   }
   await writeGroups(groups(), columns, sink)
 }

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { version } from '../../core/built.js'
 import { formatDay } from '../../core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../core/model/definitions.js'
-import { checkTable, type ExportFilter, type ExportTable, tableColumns } from '../../data/local/export.js'
-import { exportGroups, inTasks } from '../../data/local/export-columns.js'
+import { type ExportFilter, type ExportTable, readTableFilter, tableColumns } from '../../data/local/export.js'
+import { exportGroups, splitIntoTasks } from '../../data/local/export-columns.js'
 import type { Local } from '../../data/local/local.js'
 import { type EncodedGroup, type ParquetColumn, ParquetFile } from '../../data/local/parquet.js'
 import { refuse } from './formats.js'
@@ -58,7 +58,7 @@ export async function writePartitions(
   const { [table]: before } = tables
   if (before !== undefined && wordsOf(before) !== wordsOf(layout))
     throw otherFolder(named, `has ${table} by ${wordsOf(before)}, not by ${wordsOf(layout)}`, layout.partition_by)
-  const { tickers } = await checkTable(local, table, filter)
+  const { tickers } = await readTableFilter(local, table, filter)
   const columns = tableColumns(table, filter, local.fieldSet)
   const jobs = await jobsOf(local, { table, columns, filter, layout, tickers })
   const listed = before?.files ?? {}
@@ -179,7 +179,7 @@ async function stageFiles(
   }: Pick<Table, 'table' | 'filter' | 'layout'> & Required<Pick<PartitionOptions, 'onTicker'>> & { pending: Job[] },
   files: StagedFiles,
 ): Promise<void> {
-  const tasks = pending.flatMap(job => inTasks(job.tickers).map(tickers => ({ job, tickers })))
+  const tasks = pending.flatMap(job => splitIntoTasks(job.tickers).map(tickers => ({ job, tickers })))
   const grouped = { table, filter, byYear: layout.partition_by === 'year' }
   let next = 0
   let done = 0

@@ -41,7 +41,7 @@ export function pagesOf(local: Local): TickerAnswers {
   return {
     async summary(params) {
       const read = parseSummary(params)
-      if (read.of === 'snapshot') return (await import('../../data/local/summary.js')).summary(local, read.query)
+      if (read.of === 'snapshot') return (await import('../../data/local/summary.js')).tickerSummary(local, read.query)
       if (!read.stats) return local.events(read.query)
       return (await import('../../research/tally/tally.js')).statsPage(local, read.query)
     },

@@ -10,7 +10,7 @@ import type { NamedConditions } from '../../core/language/condition.js'
 import { type Day, dayAt } from '../../core/model/day.js'
 import type { Tier } from '../../core/model/terms.js'
 import type { Cluster, Lists, ReadLists, ReadTrials, Trials } from '../../core/source.js'
-import type { DerivedMemory } from '../../data/local/derived.js'
+import type { DerivedCache } from '../../data/local/derived.js'
 import { Local } from '../../data/local/local.js'
 import type { Status } from '../../data/local/status.js'
 import { sourceWords } from '../../data/store/pages.js'
@@ -96,11 +96,11 @@ export const CACHE_BYTES = 64 * 1024 * 1024
 /** A command asks one question. Derived records get a quarter of the memory of the decoded series. */
 async function memoryFor(bytes: number): Promise<Pick<StoreView, 'remembered' | 'derived'>> {
   if (bytes === 0) return {}
-  const [{ cachedStore }, { DerivedMemory }] = await Promise.all([
+  const [{ cachedStore }, { DerivedCache }] = await Promise.all([
     import('../../data/store/cached-store.js'),
     import('../../data/local/derived.js'),
   ])
-  return { remembered: store => cachedStore(store, bytes), derived: new DerivedMemory(bytes / 4) }
+  return { remembered: store => cachedStore(store, bytes), derived: new DerivedCache(bytes / 4) }
 }
 
 /** The Ray cluster of an address, which is reached with the first task; undefined without one. */
@@ -129,7 +129,7 @@ interface StoreView extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields'
   /** Wraps a store in a cache. */
   remembered?: ((store: Store) => Store) | undefined
   /** The cache of derived records. */
-  derived?: DerivedMemory | undefined
+  derived?: DerivedCache | undefined
 }
 
 /**
@@ -161,7 +161,7 @@ export function composed(
   const otherData = {
     newestDay: () => pages.newestDay(),
     tickers: async () => (await pages.entries()).map(({ ticker }) => ticker),
-    async of(ticker: string): Promise<string | null> {
+    async dataWords(ticker: string): Promise<string | null> {
       const [first] = await pages.entries(ticker)
       return first === undefined ? null : sourceWords(first)
     },
@@ -169,7 +169,7 @@ export function composed(
   const local = new Local(store, tier, asOf, { otherData, now: dayBy(now), fields, threads, cluster, derived })
   const pulled = async () => {
     const { PulledEvents } = await import('../remote/pulled-events.js')
-    return new PulledEvents(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })
+    return new PulledEvents(pages, { tier, asOf, unknown: ticker => local.unknownTicker(ticker) })
   }
   const hasBars = async (ticker: string): Promise<boolean> => (await store.ticker(ticker)) !== null
   return { local, bands: new DatabaseSource({ own: local, hasBars, pages, pulled }) }

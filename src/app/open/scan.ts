@@ -5,7 +5,7 @@ import type { OversoldQuery } from '../../core/model/event.js'
 import type { SearchQuery } from '../../core/model/pages.js'
 import type { Tier } from '../../core/model/terms.js'
 import { Local } from '../../data/local/local.js'
-import { oversold } from '../../data/local/oversold.js'
+import { scanOversold } from '../../data/local/oversold.js'
 import { RecentScans } from '../../data/local/scan-states.js'
 import { search } from '../../data/local/search.js'
 import { cachedStore } from '../../data/store/cached-store.js'
@@ -67,7 +67,9 @@ export function begin({ path, numbers }: ScanData): Handler {
         const { tier, today, ...asked } = task
         const local = new Local(store, tier, null, { clock: () => today })
         const find = (): Promise<object> =>
-          'search' in asked ? search(local, asked.search, { signal }) : oversold(local, asked.query, { recent, signal })
+          'search' in asked
+            ? search(local, asked.search, { signal })
+            : scanOversold(local, asked.query, { recent, signal })
         const found = await store.atOneMoment(find)
         return { result: JSON.stringify(found) }
       } catch (error) {

@@ -52,7 +52,7 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
       return threads.run({ tier, query, today: await today() }, signal)
     },
     async summary(tier, query) {
-      return (await import('../../data/local/summary.js')).summary(bands(tier), query)
+      return (await import('../../data/local/summary.js')).tickerSummary(bands(tier), query)
     },
     async barsPage(tier, query) {
       return (await import('../../data/local/bars-page.js')).barsPage(bands(tier), query)
@@ -73,7 +73,7 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
       if (snapshot?.version !== version) snapshot = { version, hash: store.snapshot() }
       return snapshot.hash
     },
-    stamp: series => bands('pro').stamp(series),
+    stamp: series => bands('pro').answerStamp(series),
     today,
     newestDay: () => derived.newestDay(),
     waiting: () => bands('pro').waiting(),

@@ -28,7 +28,7 @@ const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
   scan: async (data: ScanData) => (await import('../open/scan.js')).begin(data),
   // The events of a ticker as text, or tables of tickers as row groups.
   export: async ({ path, tier, today, filter, rows }: ExportData) => {
-    const [{ Cache }, { eventBlock }, { groupsOf }, { openSqlite }] = await Promise.all([
+    const [{ Cache }, { eventBlock }, { tableGroups: groupsOf }, { openSqlite }] = await Promise.all([
       import('../../data/local/cache.js'),
       import('../../data/local/export.js'),
       import('../../data/local/export-columns.js'),

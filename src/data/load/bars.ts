@@ -70,7 +70,7 @@ export async function mergeBars(
   tickers: readonly SourcedBars[],
   choicesFor: (ticker: string) => Choices,
 ): Promise<MergedBars> {
-  const pending = await Pending.in(store)
+  const pending = await Pending.read(store)
   const taken: MergedBars = { reports: [], refused: [], oddities: [], changes: [], unpulled: [], pending }
   const pulled = await pulledOf(store, tickers)
   const importedAt = new Date().toISOString()
@@ -314,9 +314,9 @@ export async function cutBars(
     const what = `every bar of ${ticker} is after ${value}; without a date the whole ticker is removed.`
     throw new InvalidParameter(what, { param: 'after', value, allowed })
   }
-  const pending = await Pending.in(store)
+  const pending = await Pending.read(store)
   const cut = { ...entry, bars, last: whole.days[bars - 1]! }
-  pending.written(null)
+  pending.noteWritten(null)
   const changed = dataOf(cut, head(whole, bars), await store.sheets(ticker))
   if (changed.sector != null) pending.sectors.add(changed.sector)
   return { changed, removed: whole.days.length - bars, pending }
@@ -328,8 +328,8 @@ export async function renamed(
   ticker: string,
   name: string,
 ): Promise<{ records: TickerData[]; sheets: TickerSheet[]; pending: Pending }> {
-  const pending = await Pending.in(store)
-  pending.written(null)
+  const pending = await Pending.read(store)
+  pending.noteWritten(null)
   const facts = await store.sheets(ticker)
   pending.addSectorOf(securityOf(facts))
   if (pending.tickers.delete(ticker)) pending.tickers.add(name)

@@ -179,7 +179,7 @@ async function amendedBySector(store: Store, key: string, fresh: ReadonlySet<str
   const members = await sectors.members(key)
   const found: Amendment[] = []
   for (const timeframe of TIMEFRAME_NAMES) {
-    const sector = await sectors.of(key, timeframe)
+    const sector = await sectors.sectorOf(key, timeframe)
     for (const member of members) {
       const { ticker } = member.entry
       found.push(amendment(member, timeframe, sector.seenFrom(ticker), fresh.has(ticker) ? BY_FACTS : BY_SECTOR))

@@ -49,7 +49,7 @@ export async function takeFacts(
   source: FactSource,
   replaces: (ticker: string, kind: FactKind) => boolean,
 ): Promise<MergedFacts> {
-  const pending = await Pending.in(store)
+  const pending = await Pending.read(store)
   const taken: MergedFacts = { reports: [], barless: 0, doubts: [], sheets: [], changed: [], pending }
   for (const [ticker, incoming] of Map.groupBy(facts, ({ ticker }) => ticker)) {
     const begun = incoming.map(({ kind }) => kind).filter(kind => replaces(ticker, kind))

@@ -141,8 +141,8 @@ export class Importer {
     await lockForWriting(store, writer, { wait })
     const importer = new Importer({ open: async () => store, read, writer })
     importer.#store = store
-    const { none, tickers, sectors, since } = await Pending.in(store)
-    if (!none) importer.#left = { tickers: tickers.size, sectors: sectors.size, since }
+    const { isEmpty, tickers, sectors, since } = await Pending.read(store)
+    if (!isEmpty) importer.#left = { tickers: tickers.size, sectors: sectors.size, since }
     return importer
   }
 
@@ -228,7 +228,7 @@ export class Importer {
   async rebuild(onProgress?: ImportOptions['onProgress'], cluster?: Cluster): Promise<number> {
     checkFunction('onProgress', onProgress)
     if (this.#store === null) return 0
-    const pending = await Pending.in(this.store)
+    const pending = await Pending.read(this.store)
     pending.forgetFiles()
     return this.#rebuild(pending, onProgress, cluster)
   }
@@ -255,8 +255,8 @@ export class Importer {
     textOf('ticker', ticker)
     if (this.#store === null) return false
     await this.#refresh({})
-    const pending = await Pending.in(this.store)
-    pending.written(null)
+    const pending = await Pending.read(this.store)
+    pending.noteWritten(null)
     pending.addSectorOf(securityOf(await soundSheets(this.store, ticker, FACT_KINDS, pending)))
     const removed = await this.store.remove(ticker, pending.keys)
     await this.#settle({})
@@ -351,7 +351,7 @@ export class Importer {
   async #refresh({ onProgress }: ImportOptions): Promise<void> {
     this.#store ??= await this.#with.open()
     const made = await this.store.definitions()
-    if (made !== '' && made !== DEFINITIONS_VERSION) await this.#rebuild(await Pending.in(this.store), onProgress)
+    if (made !== '' && made !== DEFINITIONS_VERSION) await this.#rebuild(await Pending.read(this.store), onProgress)
   }
 
   /** null for a refused file, if onRefused handles it. */
@@ -397,8 +397,8 @@ export class Importer {
     for (const incoming of tickers) this.#run.check(incoming)
     const scale = rescale ? 'rescale' : acceptJump ? 'accept_jump' : undefined
     const content = (): string => digest(partsOf(tickers, JSON.stringify({ replace, scale })))
-    const stopped = await Pending.in(this.store)
-    const resumed = stopped.files.length === 0 ? 0 : stopped.through(content())
+    const stopped = await Pending.read(this.store)
+    const resumed = stopped.files.length === 0 ? 0 : stopped.tickersDone(content())
     const through = new Set(tickers.slice(0, resumed).map(({ ticker }) => ticker))
     // The second file of a run continues where the first one has replaced data, and a stopped import where it stopped.
     const choicesFor = (ticker: string): Choices => {
@@ -446,10 +446,10 @@ export class Importer {
     const onTicker = progressOf(part.file, of, onProgress)
     // Not at one moment: some are read while others are written.
     const found = deriveGroups(groups, change => change.data(), onTicker)
-    let loaded = pending.through(part.content)
+    let loaded = pending.tickersDone(part.content)
     for await (const { group, records, isLast } of found) {
       const through = isLast ? part.of : places.get(group.at(-1)!.ticker)! + 1
-      pending.written({ ...part, tickers: through })
+      pending.noteWritten({ ...part, tickers: through })
       const names = new Set(group.map(({ ticker }) => ticker))
       const batch = { unpulled: unpulled.filter(ticker => names.has(ticker)), unsettled: pending.keys }
       await this.store.write({ ...batch, records }, DEFINITIONS_VERSION).catch(error => {
@@ -489,7 +489,7 @@ export class Importer {
     const left = this.#left
     // After an abort, do not try again at the end.
     this.#left = null
-    const pending = await Pending.in(this.store)
+    const pending = await Pending.read(this.store)
     for await (const { amendments, what, done, of } of pendingSteps(this.store, pending)) {
       onProgress?.({ file: what, stage: 'settling', done, of, rows: 0 })
       await this.store.write({ amendments, unsettled: pending.keys }, DEFINITIONS_VERSION)

@@ -13,7 +13,7 @@ export interface BandCounts {
 
 export interface FieldCounts {
   field: string
-  /** Of its definition; null of a specified one. */
+  /** The hash of its definition; null for a specified field. */
   hash: string | null
   /** Final bars of all tickers, and those without a band: warm-up, or undefined. */
   bars: number
@@ -33,23 +33,26 @@ export interface BandCount {
   events: number
 }
 
-/** Throws NotFound for a ticker that is not there, TierRestricted for a field above the tier. */
+/**
+ * Counts how often each band of some fields occurred. Throws NotFound for an unknown ticker, TierRestricted for a field
+ * above the tier.
+ */
 export async function bandCounts(
   cache: Cache,
   query: { fields: readonly string[]; tickers: readonly string[]; timeframe: Timeframe },
   step?: (text: () => string) => void,
 ): Promise<BandCounts> {
   const { fields, tickers, timeframe } = query
-  const sums = fields.map(name => new Sums(cache.field(name).bands.length))
-  let read = 0
+  const sums = fields.map(name => new CountSums(cache.field(name).bands.length))
+  let done = 0
   for await (const viewOn of cache.views({ tickers, timeframe, fields, outcomes: false })) {
-    step?.(() => `fields check  ${tickers[read]}  ${read + 1} of ${tickers.length}`)
+    step?.(() => `fields check  ${tickers[done]}  ${done + 1} of ${tickers.length}`)
     for (const [f, name] of fields.entries()) {
       const { record, bars, events } = await viewOn(name)
       sums[f]!.add(record === null ? new Uint8Array(bars).fill(UNDEFINED) : bandsByBar(record, bars))
       for (let i = 0; i < events; i++) sums[f]!.events[record!.bands[i]!]!++
     }
-    read++
+    done++
   }
   const counts = fields.map((name, f): FieldCounts => {
     const field = cache.field(name)
@@ -58,7 +61,7 @@ export async function bandCounts(
   return { schema: 'bands.fields-check/1', timeframe, tickers: tickers.length, fields: counts }
 }
 
-class Sums {
+class CountSums {
   readonly events: Int32Array
   readonly #counts: Int32Array
   readonly #shares: number[][]
@@ -71,7 +74,7 @@ class Sums {
     this.#shares = Array.from({ length: bands }, () => [])
   }
 
-  /** Bands by bar of one ticker. */
+  /** Adds the bands by bar of one ticker. */
   add(codes: Uint8Array): void {
     const counts = new Int32Array(this.#counts.length)
     let defined = 0

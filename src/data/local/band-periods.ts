@@ -8,32 +8,32 @@ import type { Cache } from './cache.js'
 import { bandEnteredBy, type View } from './view.js'
 
 /** The query for each ticker. */
-interface PeriodQuery extends Pick<BandPeriodsQuery, 'fields' | 'timeframe' | 'after' | 'before'> {
+interface TickerQuery extends Pick<BandPeriodsQuery, 'fields' | 'timeframe' | 'after' | 'before'> {
   bands: BandPeriods['bands']
   today: Day
   /** The tier's range: events lie after this day. */
   rangeStart: Day
   range: string
   /** Whether the tier shows the stability of the band left. */
-  shows: boolean
+  showsStability: boolean
   /** null: no context */
   context: View | null
 }
 
-/** Stays of many tickers, read and cut as views of them are, without one. Throws TierRestricted, NotFound, Busy. */
-export async function* bandPeriodsIn(cache: Cache, query: BandPeriodsQuery): AsyncGenerator<BandPeriods> {
+/** The band periods of many tickers, as of the day, one ticker after the other. Throws TierRestricted, NotFound, Busy. */
+export async function* readBandPeriods(cache: Cache, query: BandPeriodsQuery): AsyncGenerator<BandPeriods> {
   const { tickers, fields, timeframe, context: other, lag } = query
   const [first] = fields
   if (tickers.length === 0 || first === undefined) return
   const entitled = (field: string): void => entitle({ ...query, field }, cache.tier, cache.fieldSet)
-  // Refused before anything is read; every other field in its turn.
+  // The first field is refused before anything is read, the others once the first ticker is read.
   entitled(first)
   const plan = planOf(cache.tier)
-  let periods: PeriodQuery | null = null
-  for await (const { series, bars, today } of cache.each({ tickers, timeframe, fields, outcomes: false, lag })) {
+  let periods: TickerQuery | null = null
+  for await (const { series, bars, today } of cache.eachSeries({ tickers, timeframe, fields, outcomes: false, lag })) {
     for (const field of fields) {
       if (periods === null) entitled(field)
-      if (series.unsettled.length > 0) await cache.checkSettled(series, field)
+      if (series.unsettled.length > 0) await cache.refuseUnsettled(series, field)
     }
     periods ??= {
       bands: fields.map(field => cache.field(field).bands),
@@ -41,28 +41,28 @@ export async function* bandPeriodsIn(cache: Cache, query: BandPeriodsQuery): Asy
       today,
       rangeStart: plan.rangeStart(today),
       range: plan.range,
-      shows: plan.aftermath,
+      showsStability: plan.aftermath,
       context: other === undefined ? null : await cache.view(other.ticker, timeframe, other.field),
     }
-    yield bandPeriodsOn(series, bars, periods)
+    yield bandPeriodsOfTicker(series, bars, periods)
   }
 }
 
-/** @param bars of the series that were final on the day */
-function bandPeriodsOn(
+/** The band periods of one ticker. @param bars the number of its bars that were final on the day */
+function bandPeriodsOfTicker(
   { entry, calendar, fields: columns }: RecordedSeries,
   bars: number,
-  periods: PeriodQuery,
+  periods: TickerQuery,
 ): BandPeriods {
   const { fields, timeframe, today, rangeStart, range, after, before, bands } = periods
   const { days, known } = calendar
-  const places = fields.map(field => columns.names.indexOf(field))
+  const fieldPositions = fields.map(field => columns.names.indexOf(field))
   // Bars that may have reported transitions: from the first up to, but not including, the last.
   const from = countUpTo(days, Math.max(rangeStart, after ?? rangeStart))
   const to = before === undefined ? bars : Math.min(bars, countUpTo(days, before - 1))
-  const rows = cut(columns, places, { from, to, bars })
-  const last = bars - 1
-  const present = presentOn(columns, places, rows.ended, days.subarray(0, bars), rangeStart)
+  const rows = rowRanges(columns, fieldPositions, { from, to, bars })
+  const lastBar = bars - 1
+  const present = presentBands(columns, fieldPositions, rows.ended, days.subarray(0, bars), rangeStart)
   return {
     ticker: entry.ticker,
     timeframe,
@@ -72,60 +72,65 @@ function bandPeriodsOn(
     fields,
     bands,
     present,
-    completed: f => completedIn(columns, rows, f, present.band[f]!),
-    transitions: () => transitionsOn(columns, places, rows, calendar, periods),
-    last: last < 0 ? null : { day: days[last]!, known: known[last]! },
+    completed: f => completedLengths(columns, rows, f, present.band[f]!),
+    transitions: () => transitionColumns(columns, fieldPositions, rows, calendar, periods),
+    last: lastBar < 0 ? null : { day: days[lastBar]!, known: known[lastBar]! },
   }
 }
 
 /**
- * Rows of the shared columns by field: those of the view end before `ended`, the reported ones lie between the others.
+ * Rows of each field in the columns that all fields share. The reported ones are from `from` up to `to`. `ended` is the end
+ * of all rows up to the as-of day. Ends are not included.
  */
-interface Cut {
+interface RowRanges {
   from: Int32Array
   to: Int32Array
   ended: Int32Array
 }
 
-function cut(columns: FieldColumns, places: readonly number[], at: { from: number; to: number; bars: number }): Cut {
+function rowRanges(
+  columns: FieldColumns,
+  fieldPositions: readonly number[],
+  limits: { from: number; to: number; bars: number },
+): RowRanges {
   const { first, bars } = columns
-  const rows = (): Int32Array => new Int32Array(places.length)
-  const found = { from: rows(), to: rows(), ended: rows() }
-  for (let f = 0; f < places.length; f++) {
-    const place = places[f]!
+  const rows = (): Int32Array => new Int32Array(fieldPositions.length)
+  const ranges = { from: rows(), to: rows(), ended: rows() }
+  for (let f = 0; f < fieldPositions.length; f++) {
+    const place = fieldPositions[f]!
     if (place === -1) continue
     const begin = first[place]!
     const end = first[place + 1]!
-    const ended = countUpTo(bars, at.bars - 1, begin, end)
-    found.ended[f] = ended
-    found.from[f] = countUpTo(bars, at.from - 1, begin, ended)
-    found.to[f] = Math.max(found.from[f]!, countUpTo(bars, at.to - 1, begin, ended))
+    const ended = countUpTo(bars, limits.bars - 1, begin, end)
+    ranges.ended[f] = ended
+    ranges.from[f] = countUpTo(bars, limits.from - 1, begin, ended)
+    ranges.to[f] = Math.max(ranges.from[f]!, countUpTo(bars, limits.to - 1, begin, ended))
   }
-  return found
+  return ranges
 }
 
-/** The band period in force on the last of some bars. @param days of those bars */
-function presentOn(
+/** The band periods in force on the last of some bars. @param days the days of those bars */
+function presentBands(
   columns: FieldColumns,
-  places: readonly number[],
+  fieldPositions: readonly number[],
   ended: Int32Array,
   days: Int32Array,
   rangeStart: Day,
 ): BandPeriods['present'] {
-  const present = emptyPresent(places.length)
+  const present = emptyPresent(fieldPositions.length)
   const last = days.length - 1
-  for (let f = 0; f < places.length; f++) {
-    const place = places[f]!
+  for (let f = 0; f < fieldPositions.length; f++) {
+    const place = fieldPositions[f]!
     if (place === -1) continue
-    const begun = columns.initialBar[place]!
-    if (begun < 0 || begun > last) continue
+    const initialBar = columns.initialBar[place]!
+    if (initialBar < 0 || initialBar > last) continue
     const row = ended[f]! - 1
     const isInitial = row < columns.first[place]!
     const band = isInitial ? columns.initialBand[place]! : columns.bands[row]!
-    const since = isInitial ? begun : columns.bars[row]!
+    const since = isInitial ? initialBar : columns.bars[row]!
     present.band[f] = band
     present.initial[f] = Number(isInitial)
-    present.onLast[f] = isGap(columns.gaps[place]!, last) ? UNDEFINED : band
+    present.onLast[f] = isInGap(columns.gaps[place]!, last) ? UNDEFINED : band
     // The day of entry is reported only within the range.
     if (days[since]! <= rangeStart) continue
     if (!isInitial)
@@ -136,39 +141,45 @@ function presentOn(
   return present
 }
 
-function isGap(gaps: Int32Array, bar: number): boolean {
+function isInGap(gaps: Int32Array, bar: number): boolean {
   for (let g = 0; g < gaps.length; g += 2) if (gaps[g]! <= bar && bar < gaps[g + 1]!) return true
   return false
 }
 
-/** A buffer for the lengths, because a whole market has ten thousands of lists. */
-let lengths = new Int32Array(256)
+/** A buffer that all lists of lengths share, because a whole market has tens of thousands of them. */
+let lengthBuffer = new Int32Array(256)
 
 /** The lengths in bars of the completed periods in a band. @param f index of the field */
-function completedIn({ bars, bands }: FieldColumns, { from, to, ended }: Cut, f: number, band: number): Int32Array {
-  if (to[f]! - from[f]! > lengths.length) lengths = new Int32Array(2 * (to[f]! - from[f]!))
+function completedLengths(
+  { bars, bands }: FieldColumns,
+  { from, to, ended }: RowRanges,
+  f: number,
+  band: number,
+): Int32Array {
+  if (to[f]! - from[f]! > lengthBuffer.length) lengthBuffer = new Int32Array(2 * (to[f]! - from[f]!))
   const upTo = Math.min(to[f]!, ended[f]! - 1)
-  let n = 0
-  for (let row = from[f]!; row < upTo; row++) if (bands[row] === band) lengths[n++] = bars[row + 1]! - bars[row]!
-  return lengths.slice(0, n)
+  let count = 0
+  for (let row = from[f]!; row < upTo; row++)
+    if (bands[row] === band) lengthBuffer[count++] = bars[row + 1]! - bars[row]!
+  return lengthBuffer.slice(0, count)
 }
 
-function transitionsOn(
+function transitionColumns(
   columns: FieldColumns,
-  places: readonly number[],
-  { from, to, ended }: Cut,
+  fieldPositions: readonly number[],
+  { from, to, ended }: RowRanges,
   calendar: RecordedSeries['calendar'],
-  { shows, context }: PeriodQuery,
+  { showsStability, context }: TickerQuery,
 ): TransitionColumns {
   let rows = 0
-  for (let f = 0; f < places.length; f++) rows += to[f]! - from[f]!
-  const found = emptyTransitions(places.length, rows)
+  for (let f = 0; f < fieldPositions.length; f++) rows += to[f]! - from[f]!
+  const found = emptyTransitions(fieldPositions.length, rows)
   const contexts: (string | null)[] = []
   const { first, bars, bands, stability, flips, initialBand } = columns
   const { days, known } = calendar
   let at = 0
-  for (let f = 0; f < places.length; f++) {
-    const place = places[f]!
+  for (let f = 0; f < fieldPositions.length; f++) {
+    const place = fieldPositions[f]!
     const begin = first[place]
     const end = ended[f]!
     for (let row = from[f]!; row < to[f]!; row++, at++) {
@@ -177,8 +188,8 @@ function transitionsOn(
       found.known[at] = known[bar]!
       found.entered[at] = bands[row]!
       found.left[at] = row === begin ? initialBand[place]! : bands[row - 1]!
-      found.stability[at] = shows ? stability[row]! : UNDEFINED
-      found.flips[at] = shows ? flips[row]! : UNDEFINED
+      found.stability[at] = showsStability ? stability[row]! : UNDEFINED
+      found.flips[at] = showsStability ? flips[row]! : UNDEFINED
       found.lasted[at] = row + 1 < end ? bars[row + 1]! - bar : -1
       if (context !== null) contexts.push(bandEnteredBy(context, calendar, bar))
     }

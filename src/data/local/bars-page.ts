@@ -15,10 +15,10 @@ export async function barsPage(cache: Cache, query: BarsQuery): Promise<BarsPage
   const series = await cache.series(ticker, 'daily')
   const today = await cache.today()
   const earliest = planOf(cache.tier).rangeStart(today) + 1
-  const { from, to } = rangeOf(series.days, query, earliest)
+  const { from, to } = barRange(series.days, query, earliest)
   const rows = Math.min(limit, to - from)
-  const numbers = Array.from({ length: rows }, (_, i) => (order === 'asc' ? from + i : to - 1 - i))
-  const bars = numbers.map(t => ({ date: formatDay(series.days[t]!), ...barOf(series, t) }))
+  const indexes = Array.from({ length: rows }, (_, i) => (order === 'asc' ? from + i : to - 1 - i))
+  const bars = indexes.map(t => ({ date: formatDay(series.days[t]!), ...barOf(series, t) }))
   const hasMore = to - from > rows
   const start = Math.max(query.start ?? earliest, earliest)
   return {
@@ -40,8 +40,8 @@ export async function barsPage(cache: Cache, query: BarsQuery): Promise<BarsPage
   }
 }
 
-/** The numbers of the bars that a query may have, from the first up to but not including the last. */
-function rangeOf(
+/** The bars that a query may have, by number; `to` is not included. */
+function barRange(
   days: Int32Array,
   { start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY, cursor, order }: BarsQuery,
   earliest: Day,
@@ -53,7 +53,7 @@ function rangeOf(
   return { from, to: Math.max(from, to) }
 }
 
-/** Coins are neither split nor do they pay dividends. */
+/** How the bars are adjusted. Coins are neither split nor do they pay dividends. */
 function adjustmentOf({ prices, assetClass }: { prices: TickerEntry['prices']; assetClass: AssetClass | null }) {
   if (prices === 'adjusted') return 'split_and_dividend_adjusted'
   return assetClass === 'crypto' ? 'none' : 'split_adjusted'

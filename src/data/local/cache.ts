@@ -12,21 +12,21 @@ import type { Tier, Timeframe } from '../../core/model/terms.js'
 import { type Cluster, first, type HistoriesQuery, type Workers } from '../../core/source.js'
 import { entitle, type Plan, planOf } from '../../core/tiers.js'
 import { type Recorded, type RecordedSeries, type Store, type TickerEntry, UNDERIVED } from '../store/store.js'
-import type { DerivedMemory, DerivedQuery } from './derived.js'
+import type { DerivedCache, DerivedQuery } from './derived.js'
 import type { Sectors } from './sectors.js'
-import { type ExtraViews, search, sectorKey, type View, viewOf } from './view.js'
+import { type ExtraViews, matchingEvents, sectorKey, type View, viewOf } from './view.js'
 
 /** Data of tickers without bars, to explain why a question about one cannot be answered. */
 export interface OtherData {
   tickers(): Promise<readonly string[]>
-  /** The data of one ticker, as the end of a sentence; null: none. */
-  of(ticker: string): Promise<string | null>
-  /** The newest day of it. */
+  /** A ticker's data in words, as the end of a sentence; null: none. */
+  dataWords(ticker: string): Promise<string | null>
+  /** The newest day of all these data. */
   newestDay(): Promise<Day | null>
 }
 
 export interface CacheOptions extends Workers {
-  /** Which day it is, for a server that counts ranges back from there and not from the newest bar. */
+  /** The day that a server counts ranges back from; null: from the newest bar. */
   clock?: (() => Day) | null
   /** Today's date (default: the UTC day of this machine's clock): bars after tomorrow do not count. */
   now?: (() => Day) | undefined
@@ -34,22 +34,22 @@ export interface CacheOptions extends Workers {
   /** The available fields (default: the specified ones). */
   fields?: FieldSet | undefined
   /** Caches records of derived fields (default: no cache). */
-  derived?: DerivedMemory | undefined
+  derived?: DerivedCache | undefined
 }
 
 /** The data of a question and its matching events. */
 export interface FoundEvents {
   query: HistoryQuery
   view: View
-  /** Of the second ticker; null without a context. */
+  /** The view of the second ticker; null without a context. */
   context: View | null
-  /** Of the condition next to a field; null without one. */
+  /** The view of the condition next to a field; null without one. */
   when: View | null
   today: Day
   plan: Plan
   /** The tier's range: events lie after this day. */
   rangeStart: Day
-  /** By number, oldest first. */
+  /** The matching events by number, oldest first. */
   found: Int32Array
 }
 
@@ -64,8 +64,8 @@ export class Cache {
   readonly fieldSet: FieldSet
   readonly threads: number | undefined
   readonly cluster: Cluster | undefined
-  protected readonly ways: CacheOptions
-  #sound = false
+  protected readonly options: CacheOptions
+  #hasCheckedDefinitions = false
 
   constructor(store: Store, tier: Tier | null, asOf: Day | null, ways: CacheOptions = {}) {
     this.store = store
@@ -74,7 +74,7 @@ export class Cache {
     this.fieldSet = ways.fields ?? BUILT_IN
     this.threads = ways.threads
     this.cluster = ways.cluster
-    this.ways = ways
+    this.options = ways
   }
 
   /**
@@ -82,15 +82,15 @@ export class Cache {
    * is the newest day of other data.
    */
   async today(): Promise<Day> {
-    const { clock, otherData } = this.ways
-    // Bars of days to come, which an older version let in, are the newest of nothing.
+    const { clock, otherData } = this.options
+    // Bars after tomorrow, which an older version accepted, do not count.
     const newest = async () => (await this.store.newestDay(this.lastDay)) ?? (await otherData?.newestDay())
     return this.asOf ?? clock?.() ?? (await newest()) ?? 0
   }
 
   /** The last day that can have a bar: tomorrow has begun somewhere. */
   get lastDay(): Day {
-    return (this.ways.now ?? utcToday)() + 1
+    return (this.options.now ?? utcToday)() + 1
   }
 
   /** The events that match a question, by number. Throws TierRestricted, NotFound, Busy. */
@@ -100,7 +100,7 @@ export class Cache {
     const view = await this.view(ticker, timeframe, field, lag)
     const context = other === undefined ? null : await this.view(other.ticker, timeframe, other.field)
     const condition = when === undefined ? null : await this.view(ticker, timeframe, when, lag)
-    return this.#found(view, query, await this.today(), { context, when: condition })
+    return this.#searchView(view, query, await this.today(), { context, when: condition })
   }
 
   /**
@@ -113,7 +113,7 @@ export class Cache {
   ): AsyncGenerator<FoundEvents> {
     const [first] = fields
     if (tickers.length === 0 || first === undefined) return
-    // Refused before anything is read; every other field in its turn.
+    // The first field is refused before anything is read, the others once the first ticker is read.
     entitle({ ...query, field: first }, this.tier, this.fieldSet)
     const { timeframe, context: other, when, lag } = query
     const read = { tickers, timeframe, fields: when === undefined ? fields : [...fields, when], outcomes, lag }
@@ -125,26 +125,26 @@ export class Cache {
       today ??= await this.today()
       for (const field of fields) {
         if (done === 1) entitle({ ...query, field }, this.tier, this.fieldSet)
-        const coming = viewOn(field)
-        // A field of a whole market is looked at ten thousand times: to wait for nothing would be a part of that.
-        const view = coming instanceof Promise ? await coming : coming
+        const viewOrPromise = viewOn(field)
+        // A whole market has ten thousand views per field: an `await` without need would take a part of the time.
+        const view = viewOrPromise instanceof Promise ? await viewOrPromise : viewOrPromise
         if (other !== undefined) context ??= await this.view(other.ticker, timeframe, other.field)
         const condition = when === undefined ? null : await viewOn(when)
-        yield this.#found(view, { ...query, ticker, field }, today, { context, when: condition })
+        yield this.#searchView(view, { ...query, ticker, field }, today, { context, when: condition })
       }
     }
   }
 
   /** Some fields of many tickers as of the day, in one read, ticker by ticker. Throws NotFound, Busy. */
   async *views(query: DerivedQuery): AsyncGenerator<(field: string) => View | Promise<View>> {
-    for await (const { series, bars } of this.each(query)) {
+    for await (const { series, bars } of this.eachSeries(query)) {
       const { entry, calendar, outcomes, unsettled } = series
       const viewOn = (field: string): View => {
         const record = recordIn(series.fields, field)
         return viewOf({ entry, calendar, outcomes, field: record }, query.timeframe, this.field(field).bands, bars)
       }
       yield field =>
-        unsettled.length === 0 ? viewOn(field) : this.checkSettled(series, field).then(() => viewOn(field))
+        unsettled.length === 0 ? viewOn(field) : this.refuseUnsettled(series, field).then(() => viewOn(field))
     }
   }
 
@@ -152,13 +152,13 @@ export class Cache {
    * Series of many tickers in one read, each with the number of its bars that were final on the day. The caller must
    * check whether fields wait for an import. Throws NotFound.
    */
-  async *each(query: DerivedQuery): AsyncGenerator<{ series: RecordedSeries; bars: number; today: Day }> {
-    await this.#checkDefinitions()
+  async *eachSeries(query: DerivedQuery): AsyncGenerator<{ series: RecordedSeries; bars: number; today: Day }> {
+    await this.#refuseOtherDefinitions()
     let today: Day | null = null
     let read = 0
     for await (const series of this.#series(query)) {
       const ticker = query.tickers[read++]!
-      if (series === null) throw await this.unknown(ticker)
+      if (series === null) throw await this.unknownTicker(ticker)
       today ??= await this.today()
       yield { series, bars: barsKnownBy(series.calendar, today), today }
     }
@@ -167,15 +167,15 @@ export class Cache {
   /** Stored series; if a field is a condition, its records are derived. */
   async *#series(query: DerivedQuery): AsyncGenerator<RecordedSeries | null> {
     if (query.fields.every(name => this.isRecorded(name))) return yield* this.store.series(query)
-    // Most questions have no condition; they are not to load what makes its events.
+    // Most questions have no condition, and need not load the code for them.
     const { derivedSeries } = await import('./derived.js')
     yield* derivedSeries(this, query)
   }
 
-  #found(view: View, query: HistoryQuery, today: Day, extra: ExtraViews): FoundEvents {
+  #searchView(view: View, query: HistoryQuery, today: Day, extra: ExtraViews): FoundEvents {
     const plan = planOf(this.tier)
     const rangeStart = plan.rangeStart(today)
-    return { query, view, ...extra, today, plan, rangeStart, found: search(view, query, rangeStart, extra) }
+    return { query, view, ...extra, today, plan, rangeStart, found: matchingEvents(view, query, rangeStart, extra) }
   }
 
   /** One field of one ticker as of the day. Throws NotFound with the nearest tickers. */
@@ -187,12 +187,12 @@ export class Cache {
 
   /** One field of one ticker with all its bars, regardless of the day. */
   async recorded(ticker: string, timeframe: Timeframe, field: string, lag?: number): Promise<Recorded> {
-    await this.#checkDefinitions()
+    await this.#refuseOtherDefinitions()
     const recorded = this.isRecorded(field)
       ? await this.store.recorded(ticker, timeframe, field)
       : await this.#derived({ tickers: [ticker], timeframe, fields: [field], outcomes: true, lag })
-    if (recorded === null) throw await this.unknown(ticker)
-    await this.checkSettled(recorded, field)
+    if (recorded === null) throw await this.unknownTicker(ticker)
+    await this.refuseUnsettled(recorded, field)
     return recorded
   }
 
@@ -204,14 +204,14 @@ export class Cache {
       const { outcomes, fields, ...series } = found
       return { ...series, outcomes: outcomes!, field: recordIn(fields, query.fields[0]!) }
     }
-    return this.ways.derived?.of(this.store, this.fieldSet, name, make) ?? make()
+    return this.options.derived?.getOrMake(this.store, this.fieldSet, name, make) ?? make()
   }
 
-  /** Unchanged while answers about the events of some series are, regardless of other writes. */
-  async stamp(series: readonly SeriesKey[]): Promise<string> {
+  /** A text that changes whenever answers about the events of some series may change; other writes do not change it. */
+  async answerStamp(series: readonly SeriesKey[]): Promise<string> {
     const { store } = this
     const onFacts = series.some(({ field }) => this.field(field).needs !== 'bars')
-    const waiting = onFacts ? (await Pending.in(store)).waiting : []
+    const waiting = onFacts ? (await Pending.read(store)).waiting : []
     const stamps = await Promise.all(series.map(({ ticker, timeframe }) => store.stamp(ticker, timeframe)))
     return JSON.stringify([await this.today(), await store.definitions(), waiting, stamps])
   }
@@ -228,7 +228,7 @@ export class Cache {
   /** A ticker's row. Throws NotFound with the nearest tickers. */
   async entry(ticker: string): Promise<TickerEntry> {
     const entry = await this.store.ticker(ticker)
-    if (entry === null) throw await this.unknown(ticker)
+    if (entry === null) throw await this.unknownTicker(ticker)
     return entry
   }
 
@@ -245,20 +245,20 @@ export class Cache {
    * @param sectors cache for one run; without it every sector is read again, as an import may have changed it
    */
   async panel(ticker: string, timeframe: Timeframe, fields: readonly Field[], sectors?: Sectors): Promise<Panel> {
-    // A question about events computes nothing; it is not to load what would.
+    // A question about events computes no panel, and need not load the code for it.
     const { companyOf, panelOf, Sectors } = await import('./sectors.js')
     const company = await companyOf(this.store, await this.entry(ticker), fields)
     return panelOf(company, timeframe, fields, sectors ?? new Sectors(this.store))
   }
 
-  /** Throws Busy when some of the fields wait anywhere for an import to be finished: before anything is handed out. */
-  async checkFinished(fields: readonly AnyField[]): Promise<void> {
+  /** Throws Busy if some of the fields wait for an import to be finished, for any ticker. */
+  async refuseWaitingFields(fields: readonly AnyField[]): Promise<void> {
     if (fields.every(field => field.needs === 'bars')) return
-    const pending = await Pending.in(this.store)
+    const pending = await Pending.read(this.store)
     const names = fields.filter(field => pending.waits(field)).map(({ name }) => name)
     if (names.length === 0) return
     const subject = names.length === 1 ? `${names[0]} ${pending.why}` : `${names.length} fields: each ${pending.why}`
-    throw new Busy(`${subject}; ${WHEN}`, { remedy: remedy('rebuild') })
+    throw new Busy(`${subject}; ${RETRY_HINT}`, { remedy: remedy('rebuild') })
   }
 
   /** All stored bars. */
@@ -271,15 +271,15 @@ export class Cache {
 
   /**
    * The error for a ticker without bars.
-   * @param reason such as `no bars`
-   * @param others tickers that have such data, besides those with bars
+   * @param reason the data that are missing, such as `no bars`
+   * @param others further tickers that have such data, for suggestions
    */
-  async unknown(ticker: string, reason = 'no bars', others: readonly string[] = []): Promise<NotFound> {
-    const { otherData } = this.ways
+  async unknownTicker(ticker: string, reason = 'no bars', others: readonly string[] = []): Promise<NotFound> {
+    const { otherData } = this.options
     const about = { missing: { kind: 'ticker', name: ticker } } as const
-    const there = (await otherData?.of(ticker)) ?? null
-    if (there !== null) {
-      const what = `there are no bars of ${ticker}, and this needs them: only events are here, ${there}.`
+    const otherWords = (await otherData?.dataWords(ticker)) ?? null
+    if (otherWords !== null) {
+      const what = `there are no bars of ${ticker}, and this needs them: only events are here, ${otherWords}.`
       return new NotFound(what, [], about)
     }
     const here = await this.store.names('bars')
@@ -288,47 +288,47 @@ export class Cache {
     return new NotFound(`${reason} for "${ticker}".${didYouMean(suggestions)}`, suggestions, about)
   }
 
-  /** Throws Busy while an import runs: facts may be new while the fields that use them are still old. */
-  async checkSettled(
+  /** Throws Busy if a field of a ticker waits for an import: its facts are new while its events are still old. */
+  async refuseUnsettled(
     { entry: { ticker }, unsettled }: { entry: Pick<TickerEntry, 'ticker'>; unsettled: readonly string[] },
     field: string,
   ): Promise<void> {
-    const wanted = this.field(field)
-    if (isConditionField(wanted)) {
-      for (const subject of wanted.subjects)
-        await this.checkSettled({ entry: { ticker: subject.ticker ?? ticker }, unsettled }, subject.field)
+    const queriedField = this.field(field)
+    if (isConditionField(queriedField)) {
+      for (const subject of queriedField.subjects)
+        await this.refuseUnsettled({ entry: { ticker: subject.ticker ?? ticker }, unsettled }, subject.field)
       return
     }
-    const { needs } = wanted
+    const { needs } = queriedField
     if (needs === 'bars' || unsettled.length === 0) return
     const pending = new Pending(unsettled)
     const isCompared = needs === 'sector'
     const sector = isCompared ? sectorKey(securityOf(await this.store.sheets(ticker))) : null
     const waits = pending.tickers.has(ticker) || (sector !== null && pending.sectors.has(sector))
     if (!waits) return
-    throw new Busy(`${field} of ${ticker} ${pending.why}; ${WHEN}`, { remedy: remedy('rebuild') })
+    throw new Busy(`${field} of ${ticker} ${pending.why}; ${RETRY_HINT}`, { remedy: remedy('rebuild') })
   }
 
-  /** Events of other definitions are never shown as current. */
-  async #checkDefinitions(): Promise<void> {
-    if (this.#sound) return
-    const made = await this.store.definitions()
+  /** Throws StorageError if the events were made with other definitions than those of this version. */
+  async #refuseOtherDefinitions(): Promise<void> {
+    if (this.#hasCheckedDefinitions) return
+    const stored = await this.store.definitions()
     const what =
-      made === UNDERIVED
+      stored === UNDERIVED
         ? 'has bars whose events are not made yet; a rebuild makes them'
-        : `was derived with definitions ${made}, and this bands uses ${DEFINITIONS_VERSION}; a rebuild derives it again`
-    if (made !== DEFINITIONS_VERSION && made !== '')
+        : `was derived with definitions ${stored}, and this bands uses ${DEFINITIONS_VERSION}; a rebuild derives it again`
+    if (stored !== DEFINITIONS_VERSION && stored !== '')
       throw new StorageError(`${this.store.location} ${what}`, { remedy: remedy('rebuild') })
-    this.#sound = true
+    this.#hasCheckedDefinitions = true
   }
 }
 
-const WHEN = 'try again later; if no import is running, a rebuild finishes it'
+const RETRY_HINT = 'try again later; if no import is running, a rebuild finishes it'
 
 /** A file of which only the first tickers are written: its import is running or was stopped. */
 export interface PartlyLoadedFile {
   file: string
-  /** How many of its tickers, in their order, are through, and how many it has. */
+  /** How many of its first tickers are loaded, and how many it has. */
   tickers: number
   of: number
   /** When the import began (ISO time, UTC). */
@@ -348,20 +348,20 @@ export class Pending {
   #since: string | null
 
   constructor(keys: readonly string[] = []) {
-    const named = (kind: string): Set<string> =>
+    const namesOfKind = (kind: string): Set<string> =>
       new Set(keys.filter(key => key.startsWith(kind)).map(key => key.slice(kind.length)))
-    this.tickers = named(TICKER)
-    this.sectors = named(SECTOR)
-    this.#files = [...named(FILE)].map(text => JSON.parse(text) as PartlyLoadedFile)
-    this.#since = [...named(SINCE)][0] ?? null
+    this.tickers = namesOfKind(TICKER_PREFIX)
+    this.sectors = namesOfKind(SECTOR_PREFIX)
+    this.#files = [...namesOfKind(FILE_PREFIX)].map(text => JSON.parse(text) as PartlyLoadedFile)
+    this.#since = [...namesOfKind(SINCE_PREFIX)][0] ?? null
   }
 
-  static async in(store: Store): Promise<Pending> {
+  static async read(store: Store): Promise<Pending> {
     return new Pending(await store.unsettled())
   }
 
-  /** Whether everything that is written is recorded. */
-  get none(): boolean {
+  /** Whether no ticker and no sector waits. */
+  get isEmpty(): boolean {
     return this.steps === 0
   }
 
@@ -370,9 +370,9 @@ export class Pending {
     return this.tickers.size + this.sectors.size
   }
 
-  /** When fields began to wait (ISO time, UTC). null: none waits, or an older version wrote the database. */
+  /** When fields began to wait (ISO time, UTC); null if none waits, or an older version wrote the database. */
   get since(): string | null {
-    return this.none ? null : this.#since
+    return this.isEmpty ? null : this.#since
   }
 
   /** Whether a field waits for some ticker. */
@@ -386,7 +386,7 @@ export class Pending {
     return `waits for an import to be finished${this.since === null ? '' : ` since ${this.since}`}`
   }
 
-  /** In the order in which their imports began. */
+  /** Partly loaded files, in the order in which their imports began. */
   get files(): readonly PartlyLoadedFile[] {
     return this.#files
   }
@@ -397,13 +397,16 @@ export class Pending {
     if (sector !== null) this.sectors.add(sector)
   }
 
-  /** How many tickers of a file of that content are through, where the import of just that was stopped. */
-  through(content: string): number {
+  /** How many tickers of a file are loaded already. @param content digest of the file and of the import's options */
+  tickersDone(content: string): number {
     return this.#files.find(part => part.content === content)?.tickers ?? 0
   }
 
-  /** Records written bars: of a part of a file, or of other data, after which no stopped import continues. */
-  written(part: PartlyLoadedFile | null): void {
+  /**
+   * Notes that bars were written. After that, a stopped import of another file starts again from its first ticker.
+   * @param part the file of the bars, as far as it is loaded; null: other data
+   */
+  noteWritten(part: PartlyLoadedFile | null): void {
     const others = this.#files.filter(({ file, content }) => file !== part?.file && content !== part?.content)
     this.#files = others.map(other => ({ ...other, content: '' }))
     if (part !== null && part.tickers < part.of) this.#files.push(part)
@@ -414,20 +417,23 @@ export class Pending {
     this.#files = []
   }
 
-  /** As the store keeps it. */
+  /** The pending work as the store keeps it. */
   get keys(): string[] {
-    this.#since = this.none ? null : (this.#since ?? new Date().toISOString())
-    const since = this.#since === null ? [] : [SINCE + this.#since]
-    return [...this.waiting, ...since, ...this.#files.map(part => FILE + JSON.stringify(part))]
+    this.#since = this.isEmpty ? null : (this.#since ?? new Date().toISOString())
+    const since = this.#since === null ? [] : [SINCE_PREFIX + this.#since]
+    return [...this.waiting, ...since, ...this.#files.map(part => FILE_PREFIX + JSON.stringify(part))]
   }
 
   /** Names of pending tickers and sectors. */
   get waiting(): string[] {
-    return [...[...this.tickers].map(ticker => TICKER + ticker), ...[...this.sectors].map(key => SECTOR + key)].sort()
+    return [
+      ...[...this.tickers].map(ticker => TICKER_PREFIX + ticker),
+      ...[...this.sectors].map(key => SECTOR_PREFIX + key),
+    ].sort()
   }
 }
 
-const TICKER = 'ticker '
-const SECTOR = 'sector '
-const SINCE = 'since '
-const FILE = 'file '
+const TICKER_PREFIX = 'ticker '
+const SECTOR_PREFIX = 'sector '
+const SINCE_PREFIX = 'since '
+const FILE_PREFIX = 'file '

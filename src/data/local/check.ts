@@ -11,11 +11,11 @@ import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.
 import { Random } from '../../core/statistics/random.js'
 import type { Cache } from './cache.js'
 import { companyOf, panelOf, Sectors } from './sectors.js'
-import { columnsOf, eventNumbers, type View, viewOf } from './view.js'
+import { eventColumnsOf, eventIndexes, type View, viewOf } from './view.js'
 
 interface CheckQuery {
   tickers: readonly string[]
-  /** Names. */
+  /** The names of the fields. */
   fields: readonly string[]
   timeframe: Timeframe
   /** Number of days to cut at, drawn from the days of the tickers' bars. */
@@ -37,34 +37,36 @@ interface CheckOptions {
  */
 export async function checkLookahead(
   cache: Cache,
-  { tickers: named, fields: names, timeframe, cuts, seed }: CheckQuery,
+  { tickers: requested, fields: fieldNames, timeframe, cuts, seed }: CheckQuery,
   { step, field = name => recordedField(cache.fieldSet, name) }: CheckOptions = {},
 ): Promise<CheckLookahead> {
   const allowed = 'a whole number from 1 on'
   if (!Number.isInteger(cuts) || cuts < 1)
     throw new InvalidParameter(`cuts ${cuts} is not ${allowed}.`, { param: 'cuts', value: cuts, allowed })
-  const fields = names.map(field)
-  await cache.checkFinished(fields)
-  const tickers = [...new Set(named)].sort()
-  const days = sample(await daysOf(cache, tickers), cuts, new Random(seed))
+  const fields = fieldNames.map(field)
+  await cache.refuseWaitingFields(fields)
+  const tickers = [...new Set(requested)].sort()
+  const days = drawDays(await daysWithBars(cache, tickers), cuts, new Random(seed))
   const sectors = new Sectors(cache.store)
-  const found = new Lookahead(fields)
+  const lookahead = new Comparison(fields)
   const skipped: Skipped[] = []
   for (const [done, ticker] of tickers.entries()) {
     step?.(() => `${ticker}: ${done} of ${tickers.length} tickers`)
     const company = await companyOf(cache.store, await cache.entry(ticker), fields)
     const panel = (day?: Day): Promise<Panel> => panelOf(company, timeframe, fields, sectors, day)
-    const whole = await panel()
-    const codes = fields.map(field => field.classify(whole))
+    const fullPanel = await panel()
+    const codes = fields.map(field => field.classify(fullPanel))
     const recorded = await Promise.all(fields.map(({ name }) => cache.recorded(ticker, timeframe, name)))
-    const there = days.filter(day => day >= company.entry.first)
-    if (there.length === 0) skipped.push({ ticker, reason: 'its bars begin after every cut' })
-    for (const day of there) {
-      const views = recorded.map((one, f) => viewOf(one, timeframe, fields[f]!.bands, barsKnownBy(one.calendar, day)))
-      found.compare(views, codes, await panel(day), day)
+    const cutDays = days.filter(day => day >= company.entry.first)
+    if (cutDays.length === 0) skipped.push({ ticker, reason: 'its bars begin after every cut' })
+    for (const day of cutDays) {
+      const views = recorded.map((record, f) =>
+        viewOf(record, timeframe, fields[f]!.bands, barsKnownBy(record.calendar, day)),
+      )
+      lookahead.compare(views, codes, await panel(day), day)
     }
   }
-  const { differences, aftermath } = found
+  const { differences, aftermath } = lookahead
   return {
     schema: 'bands.check-lookahead/1',
     tickers,
@@ -72,15 +74,15 @@ export async function checkLookahead(
     as_of: dateOf(cache.asOf),
     seed,
     cuts: days.map(formatDay),
-    fields: found.fields,
+    fields: lookahead.fields,
     aftermath,
-    passed: differences.length === 0 && found.fields.some(({ bars }) => bars > 0),
+    passed: differences.length === 0 && lookahead.fields.some(({ bars }) => bars > 0),
     differences,
     skipped,
   }
 }
 
-/** Only fields based on bars and facts are checked; fields based on other fields are checked through those. */
+/** The field of a name. Throws InvalidParameter for a field that uses other fields: it is checked through those. */
 function recordedField(fields: FieldSet, name: string): Field {
   const field = fields.named(name)!
   if (!isRuled(field)) return field
@@ -88,27 +90,27 @@ function recordedField(fields: FieldSet, name: string): Field {
 }
 
 /** All days with a bar of one of the tickers, ascending. */
-async function daysOf(cache: Cache, tickers: readonly string[]): Promise<Day[]> {
-  const seen = new Set<Day>()
-  for (const ticker of tickers) for (const day of (await cache.series(ticker, 'daily')).days) seen.add(day)
-  return [...seen].sort((a, b) => a - b)
+async function daysWithBars(cache: Cache, tickers: readonly string[]): Promise<Day[]> {
+  const days = new Set<Day>()
+  for (const ticker of tickers) for (const day of (await cache.series(ticker, 'daily')).days) days.add(day)
+  return [...days].sort((a, b) => a - b)
 }
 
 /** `count` random days, ascending, without repetition; all days if there are no more. */
-function sample(days: Day[], count: number, random: Random): Day[] {
-  const most = Math.min(count, days.length)
-  for (let i = 0; i < most; i++) {
+function drawDays(days: Day[], count: number, random: Random): Day[] {
+  const drawn = Math.min(count, days.length)
+  for (let i = 0; i < drawn; i++) {
     const j = i + random.below(days.length - i)
     ;[days[i], days[j]] = [days[j]!, days[i]!]
   }
-  return days.slice(0, most).sort((a, b) => a - b)
+  return days.slice(0, drawn).sort((a, b) => a - b)
 }
 
 /** Maximum number of differences listed one by one. */
-const MOST_LISTED = 100
+const MAX_LISTED = 100
 
 /** Compares the store's values for a day with those derived from the data up to that day. */
-class Lookahead {
+class Comparison {
   readonly fields: FieldLookahead[]
   readonly aftermath = { compared: 0, differences: 0 }
   readonly differences: LookaheadDifference[] = []
@@ -121,36 +123,36 @@ class Lookahead {
 
   /**
    * @param views the store's values of each field on the day
-   * @param whole bands by bar of each field, from all data
+   * @param fullCodes bands by bar of each field, from all data
    * @param cut the data up to the day
    */
-  compare(views: readonly View[], whole: readonly Uint8Array[], cut: Panel, day: Day): void {
+  compare(views: readonly View[], fullCodes: readonly Uint8Array[], cut: Panel, day: Day): void {
     for (const [f, field] of this.#fields.entries()) {
       const view = views[f]!
-      const tally = this.fields[f]!
+      const counts = this.fields[f]!
       const codes = field.classify(cut)
-      tally.series++
-      tally.bars += view.bars
-      tally.events += view.events
-      this.#count(tally, bandDifferences(view, whole[f]!, codes), view, day, field.name)
-      this.#count(tally, eventDifferences(view, derived(view, codes)), view, day, field.name)
+      counts.series++
+      counts.bars += view.bars
+      counts.events += view.events
+      this.#addDifferences(counts, bandDifferences(view, fullCodes[f]!, codes), view, day, field.name)
+      this.#addDifferences(counts, eventDifferences(view, viewOfCodes(view, codes)), view, day, field.name)
     }
     const [view] = views
     if (view === undefined) return
     for (const window of TIMEFRAMES[view.timeframe].windows) this.aftermath.compared += Math.max(0, view.bars - window)
-    this.#count(this.aftermath, outcomeDifferences(view, outcomes(cut.series)), view, day, null)
+    this.#addDifferences(this.aftermath, outcomeDifferences(view, outcomes(cut.series)), view, day, null)
   }
 
-  #count(
-    tally: { differences: number },
+  #addDifferences(
+    counts: { differences: number },
     found: Iterable<Difference>,
     { ticker, days }: View,
     day: Day,
     field: string | null,
   ): void {
     for (const { what, bar, whole, cut_off } of found) {
-      tally.differences++
-      if (this.differences.length >= MOST_LISTED) continue
+      counts.differences++
+      if (this.differences.length >= MAX_LISTED) continue
       const cut = formatDay(day)
       const date = formatDay(days[bar]!)
       this.differences.push({ ticker, field, cut, what, date, whole, cut_off })
@@ -168,27 +170,28 @@ function* bandDifferences({ bars, bands }: View, whole: Uint8Array, cut: Uint8Ar
     if (whole[bar] !== cut[bar]) yield { what: 'band', bar, whole: band(whole[bar]), cut_off: band(cut[bar]) }
 }
 
-/** The view with the events that bands by bar give. */
-function derived(view: View, codes: Uint8Array): View {
+/** The view with the events that follow from bands by bar. */
+function viewOfCodes(view: View, codes: Uint8Array): View {
   const record = recordOf(codes, view.timeframe)
   return { ...view, record, events: record.bars.length }
 }
 
 /** Differences in the labels of the same event. */
-function* eventDifferences(shown: View, anew: View): Generator<Difference> {
-  const whole = eventsInWords(shown)
-  const cut = eventsInWords(anew)
-  for (const bar of new Set([...whole.keys(), ...cut.keys()])) {
-    const one = whole.get(bar)
-    const other = cut.get(bar)
-    const what = one?.event === other?.event ? 'stability' : 'event'
-    if (one?.[what] !== other?.[what]) yield { what, bar, whole: one?.[what] ?? null, cut_off: other?.[what] ?? null }
+function* eventDifferences(storedView: View, derivedView: View): Generator<Difference> {
+  const stored = eventWordsByBar(storedView)
+  const derived = eventWordsByBar(derivedView)
+  for (const bar of new Set([...stored.keys(), ...derived.keys()])) {
+    const storedEvent = stored.get(bar)
+    const derivedEvent = derived.get(bar)
+    const what = storedEvent?.event === derivedEvent?.event ? 'stability' : 'event'
+    if (storedEvent?.[what] !== derivedEvent?.[what])
+      yield { what, bar, whole: storedEvent?.[what] ?? null, cut_off: derivedEvent?.[what] ?? null }
   }
 }
 
-/** By bar. */
-function eventsInWords(view: View): Map<number, { event: string; stability: string }> {
-  const { bands, left, entered, stability, flips } = columnsOf(view, eventNumbers(view))
+/** The events of a view in words, by bar. */
+function eventWordsByBar(view: View): Map<number, { event: string; stability: string }> {
+  const { bands, left, entered, stability, flips } = eventColumnsOf(view, eventIndexes(view))
   const words = (band: number, i: number) => ({
     event: `${bands[left[i]!]} → ${bands[band]}`,
     stability: `${STABILITIES[stability[i]!]}, flips ${flips[i]}`,
@@ -196,16 +199,16 @@ function eventsInWords(view: View): Map<number, { event: string; stability: stri
   return new Map(Array.from(entered, (band, i) => [view.record!.bars[i]!, words(band, i)]))
 }
 
-/** Windows that end by the last bar of the view, and how they rank in their past. */
+/** Differences in returns and ranks of windows that end by the last bar of the view. @param cut outcomes from cut data */
 function* outcomeDifferences({ timeframe, bars, outcomes }: View, cut: Outcomes): Generator<Difference> {
   const whole = outcomes!
   for (const [w, name] of windowNames(timeframe).entries()) {
     const window = TIMEFRAMES[timeframe].windows[w]!
-    const returned = ({ close }: Outcomes, t: number): number => returnOver(close, t, window)
+    const returnAt = ({ close }: Outcomes, t: number): number => returnOver(close, t, window)
     const words = (found: Outcomes, t: number): string =>
-      `${name}: return ${returned(found, t)}, rank ${found.ranks[w]![t]}`
+      `${name}: return ${returnAt(found, t)}, rank ${found.ranks[w]![t]}`
     for (let bar = 0; bar + window < bars; bar++)
-      if (!Object.is(returned(whole, bar), returned(cut, bar)) || whole.ranks[w]![bar] !== cut.ranks[w]![bar])
+      if (!Object.is(returnAt(whole, bar), returnAt(cut, bar)) || whole.ranks[w]![bar] !== cut.ranks[w]![bar])
         yield { what: 'aftermath', bar, whole: words(whole, bar), cut_off: words(cut, bar) }
   }
 }

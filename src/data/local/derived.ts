@@ -10,17 +10,17 @@ import type { Timeframe } from '../../core/model/terms.js'
 import { first } from '../../core/source.js'
 import type { Recorded, RecordedSeries, SeriesQuery, Store } from '../store/store.js'
 
-/** What knows the fields, and reads. */
+/** A store with the definitions of its fields. */
 interface FieldSource {
   readonly store: Store
   field(name: string): AnyField
   /** The error for a ticker without bars. */
-  unknown(ticker: string): Promise<NotFound>
+  unknownTicker(ticker: string): Promise<NotFound>
 }
 
 /** A query of series that includes derived fields: conditions, and the user's own fields. */
 export interface DerivedQuery extends SeriesQuery {
-  /** How many bars earlier conditions read the tickers that they name (default 0). */
+  /** How many bars before its own bar a condition reads the other tickers that it names (default 0). */
   lag?: number | undefined
 }
 
@@ -31,29 +31,28 @@ export interface DerivedQuery extends SeriesQuery {
  */
 export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): AsyncGenerator<RecordedSeries | null> {
   const { tickers, timeframe, outcomes, lag = 0 } = query
-  const wanted = query.fields.map(name => cache.field(name))
-  const needs = needsOf(cache, wanted, timeframe)
-  const named = await readNamed(cache, needs)
-  const own = needs.get(dataKey(null, timeframe))!
-  const otherTimeframe = needs.get(dataKey(null, otherThan(timeframe)))
-  const series = cache.store.series({ tickers, timeframe, fields: [...own.fields], outcomes })
-  // Both walk through the same tickers in the same order.
-  const others =
-    otherTimeframe && seriesAt(cache, tickers, otherThan(timeframe), otherTimeframe)[Symbol.asyncIterator]()
+  const fields = query.fields.map(name => cache.field(name))
+  const needs = neededData(cache, fields, timeframe)
+  const namedData = await readNamedTickers(cache, needs)
+  const need = needs.get(dataKey(null, timeframe))!
+  const otherNeed = needs.get(dataKey(null, otherThan(timeframe)))
+  const series = cache.store.series({ tickers, timeframe, fields: [...need.fields], outcomes })
+  // Both series have the same tickers in the same order.
+  const otherSeries = otherNeed && readNeeded(cache, tickers, otherThan(timeframe), otherNeed)[Symbol.asyncIterator]()
   try {
     for await (const found of series) {
-      const otherwise = (await others?.next())?.value ?? null
+      const otherFound = (await otherSeries?.next())?.value ?? null
       if (found === null) {
         yield null
         continue
       }
-      const daily = own.bars || otherTimeframe?.bars ? await cache.store.bars(found.entry.ticker) : null
-      const places = new Map(named)
-        .set(dataKey(null, timeframe), dataIn(found, daily, timeframe))
-        .set(dataKey(null, otherThan(timeframe)), dataIn(otherwise, daily, otherThan(timeframe)))
-      const derivation = new Derivation(cache, places)
+      const daily = need.bars || otherNeed?.bars ? await cache.store.bars(found.entry.ticker) : null
+      const data = new Map(namedData)
+        .set(dataKey(null, timeframe), seriesData(found, daily, timeframe))
+        .set(dataKey(null, otherThan(timeframe)), seriesData(otherFound, daily, otherThan(timeframe)))
+      const derivation = new Derivation(cache, data)
       const records = recordsIn(found.fields)
-      for (const field of wanted) {
+      for (const field of fields) {
         if (isRecorded(field)) continue
         const codes = derivation.codes(field, null, timeframe, isConditionField(field) ? lag : 0)
         records.set(field.name, recordOf(codes, timeframe))
@@ -61,7 +60,7 @@ export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): A
       yield { ...found, fields: columnsOf(records) }
     }
   } finally {
-    await others?.return?.()
+    await otherSeries?.return?.()
   }
 }
 
@@ -69,65 +68,65 @@ export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): A
  * Caches records of derived fields with their series, up to a number of bytes and until any write: a condition may name
  * any ticker. A query with other fields is derived again, because the user's own names may differ there.
  */
-export class DerivedMemory {
-  readonly #most: number
+export class DerivedCache {
+  readonly #maxBytes: number
   /** By name, in the order of last use. */
   readonly #cache = new Map<string, { found: Recorded; bytes: number }>()
-  #of: { version: string; fields: FieldSet } | null = null
+  #validFor: { version: string; fields: FieldSet } | null = null
   #bytes = 0
 
   constructor(most: number) {
-    this.#most = most
+    this.#maxBytes = most
   }
 
   /** @param make derives the record; it is not cached if a write happens meanwhile */
-  async of(
+  async getOrMake(
     store: Store,
     fields: FieldSet,
     name: string,
     make: () => Promise<Recorded | null>,
   ): Promise<Recorded | null> {
     const version = await store.version()
-    if (this.#of?.version !== version || this.#of.fields !== fields) this.#forget({ version, fields })
+    if (this.#validFor?.version !== version || this.#validFor.fields !== fields) this.#startAgain({ version, fields })
     const known = this.#cache.get(name)
     if (known !== undefined) {
       this.#cache.delete(name)
       this.#cache.set(name, known)
       return { ...known.found }
     }
-    const of = this.#of
+    const of = this.#validFor
     const found = await make()
-    if (found !== null && (await store.version()) === version && this.#of === of) this.#keep(name, found)
+    if (found !== null && (await store.version()) === version && this.#validFor === of) this.#keep(name, found)
     return found
   }
 
-  #forget(of: { version: string; fields: FieldSet }): void {
-    this.#of = of
+  #startAgain(of: { version: string; fields: FieldSet }): void {
+    this.#validFor = of
     this.#cache.clear()
     this.#bytes = 0
   }
 
   #keep(name: string, found: Recorded): void {
-    const bytes = bytesOf(found)
-    if (bytes > this.#most || this.#cache.has(name)) return
+    const bytes = approximateBytes(found)
+    if (bytes > this.#maxBytes || this.#cache.has(name)) return
     this.#cache.set(name, { found: { ...found }, bytes })
     this.#bytes += bytes
     for (const [oldest, { bytes }] of this.#cache) {
-      if (this.#bytes <= this.#most) break
+      if (this.#bytes <= this.#maxBytes) break
       this.#cache.delete(oldest)
       this.#bytes -= bytes
     }
   }
 }
 
-/** Of all columns, about. */
-function bytesOf({ calendar, outcomes, field }: Recorded): number {
+/** The bytes of all columns of a series, about. */
+function approximateBytes({ calendar, outcomes, field }: Recorded): number {
   const columns = [calendar.days, calendar.known, outcomes.close, ...outcomes.ranks]
   const record = field === null ? 0 : field.bars.byteLength + field.gaps.byteLength + 3 * field.bands.byteLength
   return columns.reduce((sum, { byteLength }) => sum + byteLength, record + 1_500)
 }
 
-function seriesAt(cache: FieldSource, tickers: readonly string[], timeframe: Timeframe, { fields }: Need) {
+function readNeeded(cache: FieldSource, tickers: readonly string[], timeframe: Timeframe, { fields }: Need) {
   return cache.store.series({ tickers, timeframe, fields: [...fields], outcomes: false })
 }
 
@@ -135,37 +134,45 @@ function otherThan(timeframe: Timeframe): Timeframe {
   return timeframe === 'daily' ? 'weekly' : 'daily'
 }
 
-/** For one ticker and timeframe: the recorded fields needed, and whether bars are. */
+/** The data needed of one ticker and timeframe: recorded fields, and whether bars are needed. */
 interface Need {
+  /** null: the ticker of the query */
   ticker: string | null
   timeframe: Timeframe
   fields: Set<string>
   bars: boolean
 }
 
-/** By ticker and timeframe; null is the ticker of the query. */
+/** Needs by dataKey(). */
 type Needs = ReadonlyMap<string, Need>
 
+/** A key for a ticker's data. @param ticker null: the ticker of the query */
 function dataKey(ticker: string | null, timeframe: Timeframe): string {
   return `${timeframe} ${ticker ?? ''}`
 }
 
-function needsOf(cache: FieldSource, wanted: readonly AnyField[], timeframe: Timeframe): Needs {
+/** The data that some fields need, followed through all fields and tickers that conditions name. */
+function neededData(cache: FieldSource, fields: readonly AnyField[], timeframe: Timeframe): Needs {
   const needs = new Map<string, Need>()
-  const seen = new Set<string>()
-  const add = (field: AnyField, ticker: string | null, timeframe: Timeframe): void => {
-    const place = dataKey(ticker, timeframe)
-    const need = needs.get(place) ?? { ticker, timeframe, fields: new Set(), bars: false }
-    needs.set(place, need)
-    if (seen.has(`${place} ${field.name}`)) return
-    seen.add(`${place} ${field.name}`)
-    if (isRecorded(field)) need.fields.add(field.name)
-    else if (!isRuled(field)) need.bars = true
-    else
-      for (const subject of field.subjects)
-        add(cache.field(subject.field), subject.ticker ?? ticker, subject.timeframe ?? timeframe)
+  const visited = new Set<string>()
+  const addNeeds = (field: AnyField, ticker: string | null, timeframe: Timeframe): void => {
+    const key = dataKey(ticker, timeframe)
+    const need = needs.get(key) ?? { ticker, timeframe, fields: new Set(), bars: false }
+    needs.set(key, need)
+    if (visited.has(`${key} ${field.name}`)) return
+    visited.add(`${key} ${field.name}`)
+    if (isRecorded(field)) {
+      need.fields.add(field.name)
+      return
+    }
+    if (!isRuled(field)) {
+      need.bars = true
+      return
+    }
+    for (const subject of field.subjects)
+      addNeeds(cache.field(subject.field), subject.ticker ?? ticker, subject.timeframe ?? timeframe)
   }
-  for (const field of wanted) add(field, null, timeframe)
+  for (const field of fields) addNeeds(field, null, timeframe)
   return needs
 }
 
@@ -178,23 +185,25 @@ interface SeriesData {
 /** The data of the tickers that conditions name, shared by all tickers of a query. */
 export type NamedData = ReadonlyMap<string, SeriesData>
 
-/** Throws NotFound for one that is not there. */
-async function readNamed(cache: FieldSource, needs: Needs): Promise<NamedData> {
-  const places = new Map<string, SeriesData>()
-  for (const [place, need] of needs)
-    if (need.ticker !== null) places.set(place, await readData(cache, need.ticker, need))
-  return places
+/** Reads the data of the tickers that conditions name. Throws NotFound for a ticker without bars. */
+async function readNamedTickers(cache: FieldSource, needs: Needs): Promise<NamedData> {
+  const data = new Map<string, SeriesData>()
+  for (const [place, need] of needs) if (need.ticker !== null) data.set(place, await readData(cache, need.ticker, need))
+  return data
 }
 
 async function readData(cache: FieldSource, ticker: string, need: Need): Promise<SeriesData> {
-  const series = await first(seriesAt(cache, [ticker], need.timeframe, need))
-  if (series === null) throw await cache.unknown(ticker)
+  const series = await first(readNeeded(cache, [ticker], need.timeframe, need))
+  if (series === null) throw await cache.unknownTicker(ticker)
   const daily = need.bars ? await cache.store.bars(ticker) : null
-  return dataIn(series, daily, need.timeframe)
+  return seriesData(series, daily, need.timeframe)
 }
 
-/** A series that was read, with all of its bars where they are needed. Throws Busy where others have come meanwhile. */
-function dataIn(series: RecordedSeries | null, daily: Series | null, timeframe: Timeframe): SeriesData {
+/**
+ * A series with the bars of its timeframe. Throws Busy if an import has replaced the bars since the series was read.
+ * @param daily all daily bars; null if no bars are needed
+ */
+function seriesData(series: RecordedSeries | null, daily: Series | null, timeframe: Timeframe): SeriesData {
   if (series === null || daily === null) return { series, bars: null }
   const bars = barsAt(timeframe, daily, series.entry.assetClass)
   if (bars.days.length === series.calendar.days.length) return { series, bars }
@@ -202,64 +211,67 @@ function dataIn(series: RecordedSeries | null, daily: Series | null, timeframe: 
 }
 
 /** The data of the tickers that a condition names, for queries about many tickers. */
-export function dataOfNamed(cache: FieldSource, field: RuledField, timeframe: Timeframe): Promise<NamedData> {
-  return readNamed(cache, needsOf(cache, [field], timeframe))
+export function dataOfNamedTickers(cache: FieldSource, field: RuledField, timeframe: Timeframe): Promise<NamedData> {
+  return readNamedTickers(cache, neededData(cache, [field], timeframe))
 }
 
 /**
  * The columns of a condition's subjects on one ticker, by their printed names.
- * @param named places of the tickers that it names, where they were read
+ * @param named data of the tickers that it names, if they were read before
  */
-export async function subjectsOn(
+export async function subjectColumns(
   cache: FieldSource,
   field: RuledField,
   ticker: string,
   timeframe: Timeframe,
   named?: NamedData,
 ): Promise<ReadonlyMap<string, Column>> {
-  const needs = needsOf(cache, [field], timeframe)
-  const places = new Map(named ?? (await readNamed(cache, needs)))
+  const needs = neededData(cache, [field], timeframe)
+  const places = new Map(named ?? (await readNamedTickers(cache, needs)))
   for (const [place, need] of needs) if (need.ticker === null) places.set(place, await readData(cache, ticker, need))
   const derivation = new Derivation(cache, places)
   const column = ({ ticker, timeframe: own, field }: Subject) => derivation.column(ticker, own ?? timeframe, field)
   return new Map(field.subjects.map(subject => [printSubject(subject), column(subject)]))
 }
 
-/** Bands by bar of fields that depend on each other, each computed once. */
+/** Computes the bands by bar of fields that depend on each other, each once. */
 class Derivation {
   readonly #cache: FieldSource
-  readonly #places: NamedData
+  readonly #data: NamedData
   readonly #columns = new Map<string, Column>()
 
   constructor(cache: FieldSource, places: NamedData) {
     this.#cache = cache
-    this.#places = places
+    this.#data = places
   }
 
-  /** @param ticker null: the ticker of the query */
+  /** The bands of a field, computed on first use. @param ticker null: the ticker of the query */
   column(ticker: string | null, timeframe: Timeframe, name: string): Column {
     const key = `${dataKey(ticker, timeframe)} ${name}`
-    const column = this.#columns.get(key) ?? this.#made(ticker, timeframe, this.#cache.field(name))
+    const column = this.#columns.get(key) ?? this.#makeColumn(ticker, timeframe, this.#cache.field(name))
     this.#columns.set(key, column)
     return column
   }
 
-  #made(ticker: string | null, timeframe: Timeframe, field: AnyField): Column {
-    const { series } = this.#at(ticker, timeframe)
+  #makeColumn(ticker: string | null, timeframe: Timeframe, field: AnyField): Column {
+    const { series } = this.#dataOf(ticker, timeframe)
     const calendar = series?.calendar ?? NO_BARS
     const { bands } = field
     if (!isRecorded(field)) {
       const codes = this.codes(field, ticker, timeframe, 0)
       return { ...calendar, bands, codes, transitions: transitions(codes) }
     }
-    // A ticker without data for it has none.
+    // A ticker without data for the field has no bands.
     const record = (series && recordIn(series.fields, field.name)) ?? NO_TRANSITIONS
     return { ...calendar, bands, codes: bandsByBar(record, calendar.days.length), transitions: record }
   }
 
-  /** @param lag how many bars earlier a condition reads the tickers that it names */
+  /**
+   * The codes of a derived field's bands by bar.
+   * @param lag how many bars earlier a condition reads the tickers that it names
+   */
   codes(field: AnyField, ticker: string | null, timeframe: Timeframe, lag: number): Uint8Array {
-    const { series, bars } = this.#at(ticker, timeframe)
+    const { series, bars } = this.#dataOf(ticker, timeframe)
     const on = series?.calendar ?? NO_BARS
     if (!isRuled(field)) return bars === null ? new Uint8Array() : field.classify(new Panel(bars))
     const columnOf = (subject: Subject): Column =>
@@ -267,10 +279,10 @@ class Derivation {
     return codesByRules(field, on.days.length, condition => truthOf(condition, { on, columnOf, lag }))
   }
 
-  #at(ticker: string | null, timeframe: Timeframe): SeriesData {
-    return this.#places.get(dataKey(ticker, timeframe)) ?? { series: null, bars: null }
+  #dataOf(ticker: string | null, timeframe: Timeframe): SeriesData {
+    return this.#data.get(dataKey(ticker, timeframe)) ?? { series: null, bars: null }
   }
 }
 
-const NONE = new Int32Array()
-const NO_BARS = { days: NONE, known: NONE }
+const EMPTY = new Int32Array()
+const NO_BARS = { days: EMPTY, known: EMPTY }

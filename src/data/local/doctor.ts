@@ -8,7 +8,7 @@ import { openSqlite } from '../store/sqlite/data.js'
 import { type Inspection, inspect, sqliteVersion } from '../store/sqlite/inspect.js'
 import { Damaged, UNDERIVED } from '../store/store.js'
 import { Pending } from './cache.js'
-import { knownTickers, odditiesOf, oddityLines } from './known.js'
+import { oddityLines, storedOddities, tickersAsOf } from './known.js'
 
 export interface Check {
   name: string
@@ -18,46 +18,46 @@ export interface Check {
   remedy: Words | null
 }
 
-export function ok(name: string, detail: Words): Check {
+export function okCheck(name: string, detail: Words): Check {
   return { name, outcome: 'ok', detail, remedy: null }
 }
 
-export function warn(name: string, detail: string, remedy: Words): Check {
+export function warningCheck(name: string, detail: string, remedy: Words): Check {
   return { name, outcome: 'warn', detail, remedy }
 }
 
-export function fail(name: string, detail: string, remedy: Words): Check {
+export function failedCheck(name: string, detail: string, remedy: Words): Check {
   return { name, outcome: 'fail', detail, remedy }
 }
 
-/** What a thrown value says, in one line. */
-export function messageOf(thrown: unknown): string {
+/** The first line of a thrown value's message. */
+export function firstLineOf(thrown: unknown): string {
   return (thrown instanceof Error ? thrown.message : String(thrown)).split('\n')[0]!
 }
 
 export interface Diagnosis {
   schema: 'bands.doctor/1'
-  /** The worst of all. */
+  /** The worst outcome of all checks. */
   outcome: Check['outcome']
   checks: Check[]
 }
 
 /** The facts to examine; nothing else is looked up, so that it works even if nothing else does. */
 export interface DoctorFacts {
-  /** The database file, whether or not it is there. */
+  /** The path of the database file, which may not exist. */
   database: string
   /** `process.versions.node` and `process.versions.modules` */
   node: string
   abi: string
   /** Today's date (default: by this machine's clock). */
   today?: Day
-  /** What the door has examined by itself. */
+  /** Checks that the caller has made. */
   extraChecks?: readonly Check[]
   /** Settings chosen by the caller, and why: colour, width. Shown unchanged. */
   terminal?: readonly { name: string; detail: string }[]
 }
 
-/** Examines this machine and the database from the ground up. Its findings never throw. */
+/** Examines this machine and the database. Faults become checks, and are not thrown. */
 export async function doctor({
   database,
   node,
@@ -74,7 +74,7 @@ export async function doctor({
     ...stored,
     ...(stored.length === 0 ? [] : await barsChecks(database, today + 1, stored)),
     ...extraChecks,
-    ...terminal.map(({ name, detail }) => ok(name, detail)),
+    ...terminal.map(({ name, detail }) => okCheck(name, detail)),
   ]
   const worst = (['fail', 'warn'] as const).find(outcome => checks.some(check => check.outcome === outcome))
   return { schema: 'bands.doctor/1', outcome: worst ?? 'ok', checks }
@@ -84,22 +84,24 @@ function nodeCheck(version: string, abi: string): Check {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const detail = `${version}, ABI ${abi}`
   const works = (major === 22 && minor >= 14) || major >= 24
-  return works ? ok('node', detail) : fail('node', `${detail}; bands needs 22.14, 24 or newer`, 'install Node 24')
+  return works
+    ? okCheck('node', detail)
+    : failedCheck('node', `${detail}; bands needs 22.14, 24 or newer`, 'install Node 24')
 }
 
 function sqliteCheck(): Check {
   try {
-    return ok('sqlite', `${sqliteVersion()}, its compiled module loads`)
+    return okCheck('sqlite', `${sqliteVersion()}, its compiled module loads`)
   } catch (thrown) {
-    return fail('sqlite', messageOf(thrown), 'install bands again on Linux or macOS, x64 or arm64')
+    return failedCheck('sqlite', firstLineOf(thrown), 'install bands again on Linux or macOS, x64 or arm64')
   }
 }
 
-/** Room that an import of a few hundred tickers takes; less than this or than the database's own size is little. */
+/** Free disk space that an import of a few hundred tickers needs. */
 const ENOUGH_BYTES = 200 * 2 ** 20
 
 /** The statfs(2) types of file systems whose locks and shared memory are unsafe for SQLite. */
-const NETWORKED: Readonly<Record<number, string>> = {
+const NETWORK_FILE_SYSTEMS: Readonly<Record<number, string>> = {
   26985: 'NFS',
   20859: 'SMB',
   4283649346: 'CIFS',
@@ -108,20 +110,20 @@ const NETWORKED: Readonly<Record<number, string>> = {
   12805120: 'Ceph',
 }
 
-/** From the folder inwards; what needs a file that can be opened is left out when there is none. */
+/** Checks the folder of a database, then the file. Without a file that can be opened, checks of its content are left out. */
 export function databaseChecks(path: string): Check[] {
   const folder = existingFolder(path)
   const size = existsSync(path) ? statSync(path).size : 0
   const place = [permissionsCheck(path, folder), spaceCheck(folder, size), fileSystemCheck(folder)]
   if (!existsSync(path))
     return [
-      warn('database', `there is none at ${path}; the bundled sample answers`, [remedy('import', ['FILE'])]),
+      warningCheck('database', `there is none at ${path}; the bundled sample answers`, [remedy('import', ['FILE'])]),
       ...place,
     ]
   try {
     const found = inspect(path)
     return [
-      ok('database', `${path}, ${inUnits(size)}, tickers: ${found.tickers}`),
+      okCheck('database', `${path}, ${formatBytes(size)}, tickers: ${found.tickers}`),
       ...place,
       ...contentChecks(found, path),
     ]
@@ -129,31 +131,34 @@ export function databaseChecks(path: string): Check[] {
     const known = thrown instanceof Damaged && thrown.remedy
     const mend: Words = known
       ? [known]
-      : isDamage(thrown)
+      : saysFileIsDamaged(thrown)
         ? sentence`move ${path} away and import again, or choose another with ${parameter('db')}`
         : sentence`keep ${path} as it is; look into the log of the system, and try again`
-    return [fail('database', messageOf(thrown), mend), ...place]
+    return [failedCheck('database', firstLineOf(thrown), mend), ...place]
   }
 }
 
-/** Oddities of stored bars; for an unreadable database other checks report why. */
-async function barsChecks(path: string, lastDay: Day, found: readonly Check[]): Promise<Check[]> {
-  if (!found.some(({ name, outcome }) => name === 'schema' && outcome === 'ok')) return []
+/**
+ * Checks the stored bars for oddities; none if the database cannot be read, which other checks report.
+ * @param databaseResults the checks of the file
+ */
+async function barsChecks(path: string, lastDay: Day, databaseResults: readonly Check[]): Promise<Check[]> {
+  if (!databaseResults.some(({ name, outcome }) => name === 'schema' && outcome === 'ok')) return []
   const store = openSqlite(path, { readonly: true })
   try {
     const today = (await store.newestDay(lastDay)) ?? lastDay
-    const lines = oddityLines(odditiesOf(await knownTickers(store, today), await store.securities(), lastDay))
-    if (lines.length === 0) return [ok('bars', 'on one scale, and up to days that lie close together')]
-    return lines.map(({ what, mend }) => warn('bars', what, mend))
+    const lines = oddityLines(storedOddities(await tickersAsOf(store, today), await store.securities(), lastDay))
+    if (lines.length === 0) return [okCheck('bars', 'on one scale, and up to days that lie close together')]
+    return lines.map(({ what, mend }) => warningCheck('bars', what, mend))
   } catch (thrown) {
-    return [fail('bars', messageOf(thrown), [remedy('verify')])]
+    return [failedCheck('bars', firstLineOf(thrown), [remedy('verify')])]
   } finally {
     await store.close()
   }
 }
 
-/** A system failure says nothing about the stored data. */
-function isDamage(thrown: unknown): boolean {
+/** Whether an error means damaged data; a failure of the system does not. */
+function saysFileIsDamaged(thrown: unknown): boolean {
   const { code } = ((thrown as Error).cause ?? {}) as { code?: unknown }
   return typeof code !== 'string' || /^SQLITE_(CORRUPT|NOTADB)/.test(code)
 }
@@ -162,11 +167,11 @@ function contentChecks(found: Inspection, path: string): Check[] {
   const { faults, journal, schema, newestSchema, definitions } = found
   return [
     faults.length === 0
-      ? ok('structure', sentence`quick_check finds nothing; ${remedy('verify')} looks at the content`)
-      : fail('structure', faults.join('; '), 'import the files again into a new database'),
+      ? okCheck('structure', sentence`quick_check finds nothing; ${remedy('verify')} looks at the content`)
+      : failedCheck('structure', faults.join('; '), 'import the files again into a new database'),
     schema === newestSchema
-      ? ok('schema', `${schema}, the newest`)
-      : warn('schema', `${schema}, the newest is ${newestSchema}`, 'the next import brings it up to date'),
+      ? okCheck('schema', `${schema}, the newest`)
+      : warningCheck('schema', `${schema}, the newest is ${newestSchema}`, 'the next import brings it up to date'),
     definitionsCheck(definitions),
     journalCheck(journal, path),
     importsCheck(new Pending(found.unsettled)),
@@ -180,74 +185,80 @@ function importsCheck({ steps, files, since }: Pending): Check {
   if (steps > 0) {
     const mend = sentence`wait for it; if none is running: ${remedy('rebuild')}`
     const from = since === null ? '' : ` since ${since}`
-    return warn('imports', `one is not finished (${steps} steps): fields wait${from}`, mend)
+    return warningCheck('imports', `one is not finished (${steps} steps): fields wait${from}`, mend)
   }
-  if (part === undefined) return ok('imports', 'finished')
+  if (part === undefined) return okCheck('imports', 'finished')
   const what = `${part.tickers} of the ${part.of} tickers of ${part.file} are loaded`
   const mend = sentence`wait for it; if none is running, the same import again goes on; ${remedy('rebuild')} leaves it at that`
-  return warn('imports', what, mend)
+  return warningCheck('imports', what, mend)
 }
 
 function definitionsCheck(definitions: string): Check {
   if (definitions === DEFINITIONS_VERSION || definitions === '')
-    return ok('definitions', definitions || 'nothing derived yet')
+    return okCheck('definitions', definitions || 'nothing derived yet')
   const isMade = definitions !== UNDERIVED
   const what = isMade
     ? `made with ${definitions}, this bands uses ${DEFINITIONS_VERSION}`
     : 'the events of its bars are not made yet'
-  return fail('definitions', what, [remedy('rebuild')])
+  return failedCheck('definitions', what, [remedy('rebuild')])
 }
 
 /** A copy in memory, which answers where the folder is read-only, has no WAL. */
 function journalCheck(journal: string, path: string): Check {
-  if (journal === 'wal' || journal === 'memory') return ok('journal', journal)
+  if (journal === 'wal' || journal === 'memory') return okCheck('journal', journal)
   const detail = `${journal} instead of wal: questions wait while an import runs`
-  return warn('journal', detail, `sqlite3 ${path} "PRAGMA journal_mode = WAL"`)
+  return warningCheck('journal', detail, `sqlite3 ${path} "PRAGMA journal_mode = WAL"`)
 }
 
 function writerCheck({ writer }: Inspection): Check {
-  if (writer === null) return ok('writer', 'none')
+  if (writer === null) return okCheck('writer', 'none')
   const who = `process ${writer.pid} on ${writer.host} since ${writer.started}`
-  if (!writer.alive) return warn('writer', `${who} has died at work`, 'nothing: the next import takes its place')
-  return warn('writer', `${who} is importing`, sentence`wait for it; if it is gone for good: ${remedy('unlock')}`)
+  if (!writer.alive)
+    return warningCheck('writer', `${who} has died at work`, 'nothing: the next import takes its place')
+  return warningCheck(
+    'writer',
+    `${who} is importing`,
+    sentence`wait for it; if it is gone for good: ${remedy('unlock')}`,
+  )
 }
 
 function permissionsCheck(path: string, folder: string): Check {
   const name = 'permissions'
-  const there = existsSync(path)
-  if (there && !may(path, constants.R_OK)) return fail(name, `${path} cannot be read`, `chmod u+r ${path}`)
-  if (there && process.platform !== 'win32' && (statSync(path).mode & 0o022) !== 0)
-    return warn(name, `others may write ${path}`, `chmod go-w ${path}`)
-  const writable = may(folder, constants.W_OK) && (!there || may(path, constants.W_OK))
-  if (writable) return ok(name, 'can be read and written')
+  const exists = existsSync(path)
+  if (exists && !hasAccess(path, constants.R_OK))
+    return failedCheck(name, `${path} cannot be read`, `chmod u+r ${path}`)
+  if (exists && process.platform !== 'win32' && (statSync(path).mode & 0o022) !== 0)
+    return warningCheck(name, `others may write ${path}`, `chmod go-w ${path}`)
+  const writable = hasAccess(folder, constants.W_OK) && (!exists || hasAccess(path, constants.W_OK))
+  if (writable) return okCheck(name, 'can be read and written')
   const state = isOnReadOnlySystem(path) ? 'is on a read-only file system' : 'is read-only'
   const detail = `${folder} ${state}: questions work, imports do not`
-  return warn(name, detail, sentence`choose another with ${parameter('db')}`)
+  return warningCheck(name, detail, sentence`choose another with ${parameter('db')}`)
 }
 
 function spaceCheck(folder: string, size: number): Check {
   const { bavail, bsize } = statfsSync(folder)
   const free = bavail * bsize
-  const detail = `${inUnits(free)} free in ${folder}`
-  if (free >= Math.max(ENOUGH_BYTES, 2 * size)) return ok('space', detail)
+  const detail = `${formatBytes(free)} free in ${folder}`
+  if (free >= Math.max(ENOUGH_BYTES, 2 * size)) return okCheck('space', detail)
   const mend = sentence`make room, or choose another disk with ${parameter('db')}`
-  return warn('space', `${detail}, little for an import`, mend)
+  return warningCheck('space', `${detail}, little for an import`, mend)
 }
 
 function fileSystemCheck(folder: string): Check {
-  const kind = process.platform === 'linux' ? NETWORKED[statfsSync(folder).type >>> 0] : undefined
-  if (kind === undefined) return ok('file system', 'local')
+  const kind = process.platform === 'linux' ? NETWORK_FILE_SYSTEMS[statfsSync(folder).type >>> 0] : undefined
+  if (kind === undefined) return okCheck('file system', 'local')
   const detail = `${folder} is on ${kind}, where SQLite's locks may fail`
-  return warn('file system', detail, 'keep the database on a local disk')
+  return warningCheck('file system', detail, 'keep the database on a local disk')
 }
 
-/** The nearest folder above the file that is there already. */
+/** The nearest folder above a file that exists. */
 function existingFolder(path: string): string {
   const folder = dirname(path)
   return existsSync(folder) || folder === dirname(folder) ? folder : existingFolder(folder)
 }
 
-function may(path: string, mode: number): boolean {
+function hasAccess(path: string, mode: number): boolean {
   try {
     accessSync(path, mode)
     return true
@@ -256,6 +267,6 @@ function may(path: string, mode: number): boolean {
   }
 }
 
-function inUnits(bytes: number): string {
+function formatBytes(bytes: number): string {
   return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
 }

@@ -1,11 +1,11 @@
 import { type Day, formatDay } from '../../core/model/day.js'
 import { PERFORMANCES, STABILITIES, UNDEFINED } from '../../core/model/series.js'
 import { TIMEFRAMES, windowNames } from '../../core/model/terms.js'
-import { columnsOf, eventNumbers, outcomesAfter, type View } from './view.js'
+import { eventColumnsOf, eventIndexes, outcomesAfter, type View } from './view.js'
 
 /** Text as bytes, which grows at its end. */
 export class TextBytes {
-  // Enough for a ticker: a buffer that grows step by step leaves as much garbage as it holds.
+  // Enough bytes for a ticker: a buffer that grows step by step leaves as much garbage as it holds.
   #bytes = Buffer.allocUnsafeSlow(1 << 21)
   length = 0
 
@@ -21,7 +21,7 @@ export class TextBytes {
   }
 
   /** The written bytes; ends all writing. */
-  taken(): Uint8Array<ArrayBuffer> {
+  writtenBytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.length)
   }
 
@@ -39,69 +39,69 @@ export class TextBytes {
  * bands and stabilities are few.
  */
 export class EventTexts {
-  readonly #between: string
+  readonly #separator: string
   /** The days of the series. */
   #days: Int32Array | null = null
-  /** Returns as text, bar by bar; and where each bar's text begins and ends. */
-  readonly #followed = new TextBytes()
+  /** The returns after each bar as JSON; `#starts` and `#ends` say where a bar's text begins and ends. */
+  readonly #returnTexts = new TextBytes()
   #dates: string[] = []
   #starts: number[] = []
   #ends: number[] = []
 
-  /** @param between separator of two events */
-  constructor(between: string) {
-    this.#between = between
+  /** @param separator separator of two events */
+  constructor(separator: string) {
+    this.#separator = separator
   }
 
   /**
-   * @param view of a field; views of one series are consecutive and from one moment
-   * @param all its events, by number
-   * @returns their number
+   * Writes the events of a field, and returns their number.
+   * @param view the view of the field; views of one series are consecutive and from one moment
+   * @param events the events to write, by number
    */
-  add(bytes: TextBytes, field: string, view: View, all: Int32Array = eventNumbers(view)): number {
+  add(bytes: TextBytes, field: string, view: View, events: Int32Array = eventIndexes(view)): number {
     const { ticker, timeframe, bands, record } = view
-    if (record === null || all.length === 0) return 0
-    if (view.days !== this.#days) this.#begin(view)
-    const { days, entered, left, stability, flips, lasted } = columnsOf(view, all)
-    this.#follow(view, all)
+    if (record === null || events.length === 0) return 0
+    if (view.days !== this.#days) this.#beginSeries(view)
+    const { days, entered, left, stability, flips, lasted } = eventColumnsOf(view, events)
+    this.#formatReturns(view, events)
     const { duration, flipsLookback, unit } = TIMEFRAMES[timeframe]
     const head = `${JSON.stringify({ ticker, field, timeframe }).slice(0, -1)},"date":"`
     const entering = bands.map(band => `","band":${JSON.stringify(band)},"prev_band":`)
     const leaving = bands.map(band => `${JSON.stringify(band)},"stability_at_entry":`)
     const settled = STABILITIES.map(word => `${JSON.stringify(word)},"flips_recent_at_entry":`)
     const lasting = `,"flips_lookback":"${flipsLookback}${unit}","${duration}":`
-    for (const [row, i] of all.entries()) {
+    for (const [row, i] of events.entries()) {
       const bar = record.bars[i]!
-      const date = this.#date(bar, days[row]!)
+      const date = this.#dateText(bar, days[row]!)
       const bars = lasted[row] === -1 ? 'null' : lasted[row]
-      const before = `${bytes.length === 0 ? '' : this.#between}${head}${date}${entering[entered[row]!]!}`
+      const before = `${bytes.length === 0 ? '' : this.#separator}${head}${date}${entering[entered[row]!]!}`
       bytes.write(`${before}${leaving[left[row]!]!}${settled[stability[row]!]!}${flips[row]}${lasting}${bars},`)
-      bytes.copy(this.#followed, this.#starts[bar]!, this.#ends[bar]!)
+      bytes.copy(this.#returnTexts, this.#starts[bar]!, this.#ends[bar]!)
     }
-    return all.length
+    return events.length
   }
 
-  #begin({ days }: View): void {
+  #beginSeries({ days }: View): void {
     this.#days = days
-    this.#followed.length = 0
+    this.#returnTexts.length = 0
     this.#dates = []
     this.#starts = []
     this.#ends = []
   }
 
-  #date(bar: number, day: Day): string {
+  #dateText(bar: number, day: Day): string {
     this.#dates[bar] ??= formatDay(day)
     return this.#dates[bar]!
   }
 
   /** Formats the returns of some events' bars, unless already done. */
-  #follow(view: View, all: Int32Array): void {
+  #formatReturns(view: View, events: Int32Array): void {
     const { bars } = view.record!
-    const unseen = all.filter(i => this.#starts[bars[i]!] === undefined)
+    const unformatted = events.filter(i => this.#starts[bars[i]!] === undefined)
     // The name of each window, after a comma but for the first.
     const names = windowNames(view.timeframe).map((name, w) => `${w === 0 ? '' : ','}${JSON.stringify(name)}:`)
-    const windows = outcomesAfter(view, unseen)
-    for (const [row, event] of unseen.entries()) {
+    const windows = outcomesAfter(view, unformatted)
+    for (const [row, event] of unformatted.entries()) {
       let aftermath = '"aftermath":{'
       let returns = '},"returns":{'
       let percentiles = '},"percentiles":{'
@@ -113,9 +113,9 @@ export class EventTexts {
         percentiles += names[w]! + (code === UNDEFINED ? 'null' : numberText(unrounded.percentiles[row]!))
       }
       const bar = bars[event]!
-      this.#starts[bar] = this.#followed.length
-      this.#followed.write(`${aftermath}${returns}${percentiles}}}`)
-      this.#ends[bar] = this.#followed.length
+      this.#starts[bar] = this.#returnTexts.length
+      this.#returnTexts.write(`${aftermath}${returns}${percentiles}}}`)
+      this.#ends[bar] = this.#returnTexts.length
     }
   }
 }

@@ -14,7 +14,7 @@ import { TIER_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '
 import { entitle, PLANS, planOf } from '../../core/tiers.js'
 import type { TickerEntry } from '../store/store.js'
 import type { Cache } from './cache.js'
-import { begunBy, originsIn, type SourceFile } from './known.js'
+import { datedOrigins, firstImport, type SourceFile } from './known.js'
 import { eventsUpTo, historicEvents, missingFactsOf, periodAt, periodBefore, type View } from './view.js'
 
 export interface ExplainQuery {
@@ -27,7 +27,7 @@ export interface ExplainQuery {
   lag?: number | undefined
 }
 
-/** Why a bar has the band that it has; everything that a figure seen elsewhere may differ in. */
+/** Why a bar has its band, with everything in which a figure from another source may differ. */
 export interface Explanation extends Bar, Pick<SourceFile, 'source' | 'imported_at'> {
   schema: 'bands.explain/1'
   ticker: string
@@ -40,20 +40,20 @@ export interface Explanation extends Bar, Pick<SourceFile, 'source' | 'imported_
   prices: Adjustment
   /** The first of several imports that brought the bars; absent if there was one. */
   begun?: SourceFile
-  /** Which of the ticker's daily bars the file brought that brought this one. */
+  /** The daily bars that this bar's file brought: their range and number, and the number of all daily bars. */
   source_bars: { first: string; last: string; bars: number; of: number }
-  /** For a field that uses facts: why its close is not the unadjusted one; null if it is. */
+  /** For a field that uses facts: why it does not use the unadjusted close; null if it does. */
   price_note: string | null
-  /** Bars of history before this one, and the first of them: recursive averages remember where they began. */
+  /** The number of earlier bars, and the first date: recursive averages depend on where they began. */
   bars_before: number
   history_from: string
-  /** Bars that must lie before the first one with a band, as far as bars decide, and that bar's date. */
+  /** The number of bars before the first one that can have a band, and that bar's date. */
   warm_up: { bars: number; first_date: string | null }
   rule: string
   readings: { name: string; value: number | null; note: string | null }[]
   /** For a condition: each test with its band, and whether it is true; null: unknown. */
   tests?: ExplainedTest[]
-  /** The band on this very bar; null where undefined, and then why. */
+  /** The band on this very bar; null if undefined, and then the reason. */
   band: string | null
   undefined_because: string | null
   /** The band in force: that of the last defined bar, the date it was entered, the bars since. */
@@ -87,13 +87,13 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
   const view = await cache.view(ticker, timeframe, query.field, query.lag)
   const series = await cache.series(ticker, timeframe)
   const today = await cache.today()
-  const t = barOn(query, series, today)
-  checkRange(series.days[t]!, cache.tier, today)
+  const t = barOnDate(query, series, today)
+  refuseOutOfRange(series.days[t]!, cache.tier, today)
   const entry = await cache.entry(ticker)
   const field = cache.field(query.field)
   const judgement = isRuled(field)
-    ? await judgedTests(cache, field, query, view, t)
-    : await judgedBand(cache, field, query, view, t)
+    ? await judgeByTests(cache, field, query, view, t)
+    : await judgeByBars(cache, field, query, view, t)
   return {
     schema: 'bands.explain/1',
     ticker,
@@ -103,32 +103,35 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
     date: formatDay(series.days[t]!),
     date_note: dateNote(query, series, t),
     prices: entry.prices,
-    ...sourceOn(series.days[t]!, entry, (await cache.series(ticker, 'daily')).days),
+    ...sourceOfBar(series.days[t]!, entry, (await cache.series(ticker, 'daily')).days),
     ...barOf(series, t),
     bars_before: t,
     history_from: formatDay(series.days[0]!),
     ...judgement,
-    ...inForce(view, t),
-    event: explainedEvent(view, t, cache.tier),
+    ...bandInForce(view, t),
+    event: explainEvent(view, t, cache.tier),
   }
 }
 
-function sourceOn(day: Day, entry: TickerEntry, days: Int32Array) {
-  const { source, importedAt, begun, first, last, bars } = originsIn(entry, days).findLast(
+/** The import that brought the bar of a day. @param days the dates of all daily bars */
+function sourceOfBar(day: Day, entry: TickerEntry, days: Int32Array) {
+  const { source, importedAt, begun, first, last, bars } = datedOrigins(entry, days).findLast(
     origin => origin.first <= day,
   )!
   const range = { first: formatDay(first), last: formatDay(last) }
-  const shown = { source, imported_at: importedAt, ...begunBy(begun) }
+  const shown = { source, imported_at: importedAt, ...firstImport(begun) }
   return { ...shown, source_bars: { ...range, bars, of: days.length } }
 }
 
-function paidNote({ series: { unadjustedClose } }: Panel, t: number): string | null {
+/** Why the unadjusted close of bar `t` is not used; null if it is known. */
+function unadjustedCloseNote({ series: { unadjustedClose } }: Panel, t: number): string | null {
   if (unadjustedClose === undefined)
     return 'prices are adjusted and no other close is known, so earnings are compared with an adjusted one'
   return Number.isNaN(unadjustedClose[t]!) ? 'the close before adjustment is unknown on this bar' : null
 }
 
-function barOn({ ticker, timeframe, date }: ExplainQuery, { days }: Series, today: Day): number {
+/** The number of the last bar on or before the query's date; without a date, of the newest final bar. */
+function barOnDate({ ticker, timeframe, date }: ExplainQuery, { days }: Series, today: Day): number {
   if (days.length === 0) throw new NotFound(`${ticker} has no final ${timeframe} bar as of ${formatDay(today)}.`)
   if (date === undefined) return days.length - 1
   const t = days.findLastIndex(day => day <= date)
@@ -140,24 +143,25 @@ function barOn({ ticker, timeframe, date }: ExplainQuery, { days }: Series, toda
 }
 
 /**
- * The highest tier, and callers without a tier, can explain any bar of their own store; the others those of their
- * range.
+ * Throws TierRestricted for a bar before the range of the tier. The highest tier, and callers without a tier, can explain
+ * any bar.
  */
-function checkRange(day: Day, tier: Tier | null, today: Day): void {
+function refuseOutOfRange(day: Day, tier: Tier | null, today: Day): void {
   const highest = TIER_NAMES.at(-1)!
   if (tier === null || tier === highest || day > PLANS[tier].rangeStart(today)) return
   const required = TIER_NAMES.find(name => name !== tier && day > PLANS[name].rangeStart(today)) ?? highest
   throw new TierRestricted(`a bar outside of the last ${PLANS[tier].range}`, tier, required)
 }
 
+/** Why bar `t` is not on the requested date; null if it is, or if no date was requested. */
 function dateNote({ date, timeframe }: ExplainQuery, { days }: Series, t: number): string | null {
   if (date === undefined || days[t] === date) return null
   const which = t === days.length - 1 ? `the newest final ${timeframe} bar` : `the last ${timeframe} bar before it`
   return `there is no final ${timeframe} bar of ${formatDay(date)}; this is ${which}`
 }
 
-/** The rule applied to the bar, from the same indicators that the events were made with. */
-async function judgedBand(cache: Cache, field: Field, { ticker, timeframe }: ExplainQuery, view: View, t: number) {
+/** The band of bar `t` by a field's rule, from the indicators that the events were made with. */
+async function judgeByBars(cache: Cache, field: Field, { ticker, timeframe }: ExplainQuery, view: View, t: number) {
   const panel = await cache.panel(ticker, timeframe, [field])
   const needsFacts = field.needs !== 'bars'
   const hasNoFacts = needsFacts && panel.fundamentals === null
@@ -174,26 +178,23 @@ async function judgedBand(cache: Cache, field: Field, { ticker, timeframe }: Exp
     readings: readings.map(({ name, value, note }) => ({ name, value, note: note ?? null })),
     band,
     undefined_because: band === null ? (missing ?? whyUndefined(t, bars, first, readings)) : null,
-    price_note: needsFacts && prices === 'adjusted' ? paidNote(panel, t) : null,
+    price_note: needsFacts && prices === 'adjusted' ? unadjustedCloseNote(panel, t) : null,
   }
 }
 
-/** Each test of a condition on the bar. */
-async function judgedTests(
+/** The band of bar `t` by a condition's tests, each with its result. */
+async function judgeByTests(
   cache: Cache,
   field: RuledField,
   { ticker, timeframe, lag = 0 }: ExplainQuery,
   view: View,
   t: number,
 ) {
-  const { subjectsOn } = await import('./derived.js')
-  const columns = await subjectsOn(cache, field, ticker, timeframe)
-  const ground = { on: view, columnOf: (subject: Subject) => columns.get(printSubject(subject))!, lag }
-  const tests = readingsOf(
-    field.rules.flatMap(({ condition }) => (condition === null ? [] : testsOf(condition))),
-    ground,
-    t,
-  ).map(({ test, day, band, holds }): ExplainedTest => {
+  const { subjectColumns } = await import('./derived.js')
+  const columns = await subjectColumns(cache, field, ticker, timeframe)
+  const data = { on: view, columnOf: (subject: Subject) => columns.get(printSubject(subject))!, lag }
+  const testsOfRules = field.rules.flatMap(({ condition }) => (condition === null ? [] : testsOf(condition)))
+  const tests = readingsOf(testsOfRules, data, t).map(({ test, day, band, holds }): ExplainedTest => {
     const date = day === null ? null : formatDay(day)
     return { test: printCondition(test), subject: printSubject(test.subject), date, band, holds }
   })
@@ -212,6 +213,7 @@ async function judgedTests(
   }
 }
 
+/** Why bar `t` has no band. @param first the date of the first bar that can have one; null: not reached yet */
 function whyUndefined(t: number, warmUp: number, first: string | null, readings: readonly Reading[]): string {
   if (t < warmUp) {
     const when = first === null ? 'which is yet to come' : `on ${first}`
@@ -223,24 +225,25 @@ function whyUndefined(t: number, warmUp: number, first: string | null, readings:
   return `undefined on this bar: ${named.join(', ')}`
 }
 
-function inForce(view: View, t: number) {
+/** The band in force on bar `t`, as columns of the answer. */
+function bandInForce(view: View, t: number) {
   const period = periodAt(view, t)
   if (period === null) return { in_force: null, entered: null, bars_in_force: null, initial: false }
   const { band, since, initial } = period
   return { in_force: band, entered: formatDay(view.days[since]!), bars_in_force: t - since, initial }
 }
 
-/** What an event's labels were worked out from. Keys above the tier are left out, as in the response. */
+/** An event with the figures that its labels were made from. Keys above the tier are left out. */
 export interface ExplainedEvent extends Omit<BandEvent, 'date' | 'band' | 'aftermath'> {
   /** Dates of the flips that were counted, this one included. */
   flips?: string[]
-  stability?: StabilitySum
+  stability?: ExplainedStability
   /** Window → returns; null below the tier that shows them. */
   windows: Record<string, ExplainedWindow> | null
 }
 
 /** `volatile` from this number of flips on; otherwise judged by the duration of the previous band. */
-interface StabilitySum {
+interface ExplainedStability {
   left_band_entered: string
   left_band_bars: number
   volatile_from_flips: number
@@ -254,7 +257,7 @@ interface ExplainedWindow {
   ends: string | null
   return: number | null
   percentile: number | null
-  /** Returns over as many bars that had ended by the event, and how many are needed. */
+  /** The number of earlier returns over the same window that had ended by the event, and how many a rank needs. */
   sample: number
   sample_needed: number
   performance: Performance | null
@@ -264,7 +267,7 @@ interface ExplainedWindow {
 }
 
 /** The event on bar `t` of the view, or null when there is none. */
-function explainedEvent(view: View, t: number, tier: Tier | null): ExplainedEvent | null {
+function explainEvent(view: View, t: number, tier: Tier | null): ExplainedEvent | null {
   const { record, days } = view
   const i = eventsUpTo(view, days[t]!) - 1
   if (record === null || i < 0 || record.bars[i] !== t) return null
@@ -278,15 +281,15 @@ function explainedEvent(view: View, t: number, tier: Tier | null): ExplainedEven
     flips_recent_at_entry: flips_recent_at_entry!,
     flips_lookback: flips_lookback!,
     flips: Array.from(record.bars.subarray(i + 1 - record.flips[i]!, i + 1), bar => formatDay(days[bar]!)),
-    stability: stabilitySum(view, i),
+    stability: explainStability(view, i),
     [duration]: lasted,
     windows: Object.fromEntries(
-      windowNames(view.timeframe).map((name, w) => [name, explainedWindow(view, t, event, name, w)]),
+      windowNames(view.timeframe).map((name, w) => [name, explainWindow(view, t, event, name, w)]),
     ),
   }
 }
 
-function stabilitySum(view: View, i: number): StabilitySum {
+function explainStability(view: View, i: number): ExplainedStability {
   const { record, days, timeframe } = view
   const { volatileFlips, holdingFrom, establishedFrom } = DEFINITIONS.stability
   const { since: entered } = periodBefore(view, i)
@@ -301,39 +304,42 @@ function stabilitySum(view: View, i: number): StabilitySum {
   }
 }
 
+/** Why a stability has its name. @param lasted the number of bars that the previous band lasted */
 function stabilityWords(flips: number, lasted: number, timeframe: Timeframe): string {
   const { volatileFlips, holdingFrom, establishedFrom } = DEFINITIONS.stability
-  const seen = `${count(flips, 'flip')} in ${TIMEFRAMES[timeframe].flipsLookback} bars`
-  if (flips >= volatileFlips) return `${seen}, ${volatileFlips} or more: volatile`
-  const left = `${seen}, fewer than ${volatileFlips}; the band left behind lasted ${count(lasted, 'bar')}`
-  if (lasted < holdingFrom) return `${left}, fewer than ${holdingFrom}: fresh`
-  if (lasted < establishedFrom) return `${left}, ${holdingFrom} to ${establishedFrom - 1}: holding`
-  return `${left}, ${establishedFrom} or more: established`
+  const flipWords = `${countWords(flips, 'flip')} in ${TIMEFRAMES[timeframe].flipsLookback} bars`
+  if (flips >= volatileFlips) return `${flipWords}, ${volatileFlips} or more: volatile`
+  const words = `${flipWords}, fewer than ${volatileFlips}; the band left behind lasted ${countWords(lasted, 'bar')}`
+  if (lasted < holdingFrom) return `${words}, fewer than ${holdingFrom}: fresh`
+  if (lasted < establishedFrom) return `${words}, ${holdingFrom} to ${establishedFrom - 1}: holding`
+  return `${words}, ${establishedFrom} or more: established`
 }
 
-function explainedWindow(view: View, t: number, event: HistoricEvent, name: string, w: number): ExplainedWindow {
+function explainWindow(view: View, t: number, event: HistoricEvent, name: string, w: number): ExplainedWindow {
   const { windows, minReference: sample_needed } = TIMEFRAMES[view.timeframe]
   const sample = referenceSize(t, windows[w]!)
-  const left = t + windows[w]! - (view.bars - 1)
+  const end = t + windows[w]!
+  const barsToCome = end - (view.bars - 1)
   const missing = event.missing![name] ?? null
   return {
-    ends: left > 0 ? null : formatDay(view.days[t + windows[w]!]!),
+    ends: barsToCome > 0 ? null : formatDay(view.days[end]!),
     return: event.returns![name]!,
     percentile: event.percentiles![name]!,
     sample,
     sample_needed,
     performance: event.aftermath![name]?.performance ?? null,
     missing,
-    because: because(missing, left, sample, sample_needed),
+    because: missingBecause(missing, barsToCome, sample, sample_needed),
   }
 }
 
-function because(missing: Missing | null, left: number, sample: number, needed: number): string | null {
-  if (missing === 'pending') return `pending: ${count(left, 'more bar')} to come`
+function missingBecause(missing: Missing | null, barsToCome: number, sample: number, needed: number): string | null {
+  if (missing === 'pending') return `pending: ${countWords(barsToCome, 'more bar')} to come`
   if (missing === 'no_history') return `no history: ${sample} of the ${needed} earlier returns that a rank needs`
   return null
 }
 
-function count(many: number, what: string): string {
-  return `${many} ${what}${many === 1 ? '' : 's'}`
+/** `1 bar`, `2 bars` */
+function countWords(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

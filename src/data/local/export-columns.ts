@@ -5,17 +5,17 @@ import { TIMEFRAMES, windowNames } from '../../core/model/terms.js'
 import { inOrder } from '../threads.js'
 import type { Cache } from './cache.js'
 import {
-  checkTable,
   type ExportData,
   type ExportFilter,
   type ExportTable,
-  exportedBars,
-  exportedEvents,
-  exportedSeries,
+  filteredBars,
+  filteredEvents,
+  filteredSeries,
+  readTableFilter,
   tableColumns,
 } from './export.js'
 import { type EncodedGroup, GROUP_ROWS, NULL_INTEGER, type ParquetColumn, RowGroup } from './parquet.js'
-import { columnsOf, outcomesAfterBars, type View } from './view.js'
+import { eventColumnsOf, outcomesAfterBars, type View } from './view.js'
 
 /** The rows of an export as row groups of Parquet: column by column, without an object a row. */
 
@@ -32,8 +32,8 @@ export interface GroupedTable {
   byYear: boolean
 }
 
-/** Tickers in lists that are read together: the row groups depend on these, and not on the number of threads. */
-export function inTasks(tickers: readonly string[], size = 64): string[][] {
+/** Splits tickers into lists that one task reads, so that row groups do not depend on the number of threads. */
+export function splitIntoTasks(tickers: readonly string[], size = 64): string[][] {
   return Array.from({ length: Math.ceil(tickers.length / size) }, (_, i) => tickers.slice(i * size, (i + 1) * size))
 }
 
@@ -43,7 +43,7 @@ export async function* exportGroups(
   { table, filter, byYear }: GroupedTable,
   tasks: readonly (readonly string[])[],
 ): AsyncGenerator<TableGroup[]> {
-  const { isForThreads, today } = await checkTable(cache, table, filter)
+  const { isForThreads, today } = await readTableFilter(cache, table, filter)
   const tickers = tasks.reduce((sum, task) => sum + task.length, 0)
   const rows = { table, byYear }
   yield* inOrder(
@@ -51,39 +51,40 @@ export async function* exportGroups(
       job: 'export',
       data: (): ExportData => ({ path: cache.store.location, tier: cache.tier, today, filter, rows }),
       tasks,
-      ms: isForThreads ? tickers * MS_A_TICKER : 0,
-      here: task => groupsOf(cache, { table, filter, byYear }, task),
+      ms: isForThreads ? tickers * MS_PER_TICKER : 0,
+      here: task => tableGroups(cache, { table, filter, byYear }, task),
     },
     { threads: cache.threads },
   )
 }
 
-/** For five years of bars and all fields. */
-const MS_A_TICKER = 5
+/** About how long a ticker with five years of bars takes, in milliseconds, with all fields. */
+const MS_PER_TICKER = 5
 
 /** All row groups of some tickers. */
-export async function groupsOf(
+export async function tableGroups(
   cache: Cache,
   { table, filter, byYear }: GroupedTable,
   tickers: readonly string[],
 ): Promise<TableGroup[]> {
-  const groups = new Groups(tableColumns(table, filter, cache.fieldSet), byYear)
-  const chosen = { ...filter, tickers }
+  const groups = new GroupBuilder(tableColumns(table, filter, cache.fieldSet), byYear)
+  const tickerFilter = { ...filter, tickers }
   if (table === 'events') {
-    const figures = new Figures()
-    for await (const { field, view, found } of exportedEvents(cache, chosen)) {
-      const columns = columnsOf(view, found)
-      for (const { group, from, to } of groups.parts(columns.days))
+    const figures = new OutcomeCache()
+    for await (const { field, view, found } of filteredEvents(cache, tickerFilter)) {
+      const columns = eventColumnsOf(view, found)
+      for (const { group, from, to } of groups.assignRows(columns.days))
         addEvents(group, { field, view, columns, figures: figures.of(view) }, found, [from, to])
     }
   } else if (table === 'series') {
-    for await (const { ticker, series, numbers, bands, rows } of exportedSeries(cache, chosen)) {
+    for await (const { ticker, series, numbers, bands, rows } of filteredSeries(cache, tickerFilter)) {
       const days = rows.map(t => series.days[t]!)
-      for (const { group, from, to } of groups.parts(days)) {
-        const start = group.add(to - from)
+      for (const { group, from, to } of groups.assignRows(days)) {
+        const start = group.addNulls(to - from)
         fillSame(group, start, { ticker, timeframe: series.timeframe })
         group.column('date').values.set(days.subarray(from, to), start)
-        for (const [name, values] of numbers) gather(group.column(name).values, start, values, rows.subarray(from, to))
+        for (const [name, values] of numbers)
+          copyRows(group.column(name).values, start, values, rows.subarray(from, to))
         for (const { field, codes } of bands) {
           const column = group.column(field.name)
           fillCoded(column, start, { words: field.bands, codes, rows: rows.subarray(from, to) })
@@ -91,67 +92,68 @@ export async function groupsOf(
       }
     }
   } else {
-    for await (const { ticker, series, rows } of exportedBars(cache, chosen)) {
+    for await (const { ticker, series, rows } of filteredBars(cache, tickerFilter)) {
       const days = rows.map(t => series.days[t]!)
-      for (const { group, from, to } of groups.parts(days)) {
-        const start = group.add(to - from)
+      for (const { group, from, to } of groups.assignRows(days)) {
+        const start = group.addNulls(to - from)
         fillSame(group, start, { ticker })
         group.column('date').values.set(days.subarray(from, to), start)
-        for (const name of BAR_FIGURES) gather(group.column(name).values, start, series[name], rows.subarray(from, to))
+        for (const name of BAR_FIGURES)
+          copyRows(group.column(name).values, start, series[name], rows.subarray(from, to))
       }
     }
   }
-  return groups.ended()
+  return groups.finish()
 }
 
-/** Row groups in the making: one, or one a year. */
-class Groups {
+/** Builds row groups: for all rows together, or for each year. */
+class GroupBuilder {
   readonly #columns: readonly ParquetColumn[]
   readonly #byYear: boolean
-  readonly #open = new Map<string | null, RowGroup>()
-  readonly #ended: TableGroup[] = []
+  readonly #openGroups = new Map<string | null, RowGroup>()
+  readonly #finished: TableGroup[] = []
 
   constructor(columns: readonly ParquetColumn[], byYear: boolean) {
     this.#columns = columns
     this.#byYear = byYear
   }
 
-  /** Where rows go, given their days, ascending: a run of rows for each group. */
-  *parts(days: Int32Array): Generator<{ group: RowGroup; from: number; to: number }> {
+  /** Divides rows among groups: each group takes the rows from `from` up to `to`. @param days the days of the rows, ascending */
+  *assignRows(days: Int32Array): Generator<{ group: RowGroup; from: number; to: number }> {
     for (let from = 0; from < days.length; ) {
-      const year = this.#byYear ? yearOf(days[from]!) : null
+      const year = this.#byYear ? yearText(days[from]!) : null
       let to = days.length
-      if (year !== null) for (to = from + 1; to < days.length && yearOf(days[to]!) === year; to++);
-      yield { group: this.#group(year), from, to }
+      if (year !== null) for (to = from + 1; to < days.length && yearText(days[to]!) === year; to++);
+      yield { group: this.#groupWithRoom(year), from, to }
       from = to
     }
   }
 
-  ended(): TableGroup[] {
-    for (const year of this.#open.keys()) this.#end(year)
-    return this.#ended
+  finish(): TableGroup[] {
+    for (const year of this.#openGroups.keys()) this.#finishGroup(year)
+    return this.#finished
   }
 
-  #group(year: string | null): RowGroup {
-    if ((this.#open.get(year)?.rows ?? 0) >= GROUP_ROWS) this.#end(year)
-    let group = this.#open.get(year)
+  #groupWithRoom(year: string | null): RowGroup {
+    if ((this.#openGroups.get(year)?.rows ?? 0) >= GROUP_ROWS) this.#finishGroup(year)
+    let group = this.#openGroups.get(year)
     if (group === undefined) {
       group = new RowGroup(this.#columns)
-      this.#open.set(year, group)
+      this.#openGroups.set(year, group)
     }
     return group
   }
 
-  #end(year: string | null): void {
-    const group = this.#open.get(year)!
-    if (group.rows > 0) this.#ended.push({ year, group: group.encoded() })
-    this.#open.delete(year)
+  #finishGroup(year: string | null): void {
+    const group = this.#openGroups.get(year)!
+    if (group.rows > 0) this.#finished.push({ year, group: group.encode() })
+    this.#openGroups.delete(year)
   }
 }
 
 const years = new Map<Day, string>()
 
-function yearOf(day: Day): string {
+function yearText(day: Day): string {
   let year = years.get(day)
   if (year === undefined) {
     year = formatDay(day).slice(0, 4)
@@ -160,10 +162,10 @@ function yearOf(day: Day): string {
   return year
 }
 
-type EventColumns = ReturnType<typeof columnsOf>
+type EventColumns = ReturnType<typeof eventColumnsOf>
 
 /** The returns after each bar of a series, computed once for all its fields. */
-class Figures {
+class OutcomeCache {
   #days: Int32Array | null = null
   #windows: ReturnType<typeof outcomesAfterBars> = []
 
@@ -178,7 +180,7 @@ class Figures {
   }
 }
 
-/** @param found the events by number, of which those from `from` up to `to` go into the group */
+/** Adds the events from `from` up to `to` among `found` to a group. */
 function addEvents(
   group: RowGroup,
   of: { field: string; view: View; columns: EventColumns; figures: ReturnType<typeof outcomesAfterBars> },
@@ -188,7 +190,7 @@ function addEvents(
   const { field, view, columns, figures } = of
   const { ticker, timeframe, bands } = view
   const { duration, flipsLookback, unit } = TIMEFRAMES[timeframe]
-  const start = group.add(to - from)
+  const start = group.addNulls(to - from)
   const rows = Int32Array.from({ length: to - from }, (_, i) => from + i)
   fillSame(group, start, { ticker, field, timeframe, [EVENT_COLUMNS.texts[0]]: `${flipsLookback}${unit}` })
   group.column('date').values.set(columns.days.subarray(from, to), start)
@@ -196,7 +198,7 @@ function addEvents(
   fillCoded(entered!, start, { words: bands, codes: columns.entered, rows })
   fillCoded(left!, start, { words: bands, codes: columns.left, rows })
   fillCoded(stability!, start, { words: STABILITIES, codes: columns.stability, rows })
-  gather(group.column(EVENT_COLUMNS.counts[0]).values, start, columns.flips, rows)
+  copyRows(group.column(EVENT_COLUMNS.counts[0]).values, start, columns.flips, rows)
   const lasted = group.column(duration).values
   for (let i = from; i < to; i++)
     lasted[start + i - from] = columns.lasted[i] === -1 ? NULL_INTEGER : columns.lasted[i]!
@@ -205,14 +207,14 @@ function addEvents(
     const { performances, unrounded } = figures[w]!
     const outcome = group.column(WINDOW_PREFIX.performance + name)
     fillCoded(outcome, start, { words: PERFORMANCES, codes: performances, rows: bars })
-    gather(group.column(WINDOW_PREFIX.returns + name).values, start, unrounded.returns, bars)
-    gather(group.column(WINDOW_PREFIX.percentiles + name).values, start, unrounded.percentiles, bars)
+    copyRows(group.column(WINDOW_PREFIX.returns + name).values, start, unrounded.returns, bars)
+    copyRows(group.column(WINDOW_PREFIX.percentiles + name).values, start, unrounded.percentiles, bars)
   }
 }
 
-type Target = ReturnType<RowGroup['column']>
+type ColumnBuffer = ReturnType<RowGroup['column']>
 
-/** Texts that are equal in all rows from `start` on. */
+/** Fills columns from row `start` on, each with one text. */
 function fillSame(group: RowGroup, start: number, texts: Readonly<Record<string, string>>): void {
   for (const [name, text] of Object.entries(texts)) {
     const column = group.column(name)
@@ -220,18 +222,18 @@ function fillSame(group: RowGroup, start: number, texts: Readonly<Record<string,
   }
 }
 
-/** Texts by their number among `words`; others are null. */
+/** Fills a column with words by their codes. A code that is not among `words` becomes null. */
 function fillCoded(
-  column: Target,
+  column: ColumnBuffer,
   start: number,
   { words, codes, rows }: { words: readonly string[]; codes: Uint8Array; rows: Int32Array },
 ): void {
-  const own = words.map(word => column.code(word))
+  const codesInColumn = words.map(word => column.code(word))
   const { values } = column
-  for (let i = 0; i < rows.length; i++) values[start + i] = own[codes[rows[i]!]!] ?? -1
+  for (let i = 0; i < rows.length; i++) values[start + i] = codesInColumn[codes[rows[i]!]!] ?? -1
 }
 
-function gather(
+function copyRows(
   into: Float64Array | Int32Array,
   start: number,
   values: Float64Array | Uint8Array,

@@ -29,20 +29,20 @@ import { inOrder } from '../threads.js'
 import type { Cache } from './cache.js'
 import { EventTexts, TextBytes } from './event-texts.js'
 import { Sectors } from './sectors.js'
-import { historicEvents, NO_EXTRA_VIEWS, search, type View } from './view.js'
+import { historicEvents, matchingEvents, NO_EXTRA_VIEWS, type View } from './view.js'
 
 /** The filter of an export; a missing or empty list means all. */
 export interface ExportFilter {
   tickers?: readonly string[]
   fields?: readonly string[]
   timeframes?: readonly Timeframe[]
-  /** Events that enter one of them; of series the bars on which a field is in one. */
+  /** Only events that enter one of these bands; of series, only bars on which a field is in one. */
   bands?: readonly string[]
   /** The events of a condition; with fields, and for series, only rows on bars where it is true. */
   when?: string
-  /** How many bars earlier it reads the tickers that it names. */
+  /** How many bars earlier the condition reads the tickers that it names. */
   context_lag?: number
-  /** Both exclusive. */
+  /** Both days are excluded. */
   after?: Day
   before?: Day
 }
@@ -54,7 +54,7 @@ export interface ExportFilter {
  * an unknown ticker, Busy during an import of facts; all before the first row.
  */
 export async function* exportEvents(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedEvent> {
-  for await (const { field, view, found } of exportedEvents(cache, filter)) {
+  for await (const { field, view, found } of filteredEvents(cache, filter)) {
     const { ticker, timeframe } = view
     for (const { returns, percentiles, missing: _missing, ...event } of historicEvents(view, found))
       yield { ticker, field, timeframe, ...event, returns: returns!, percentiles: percentiles! }
@@ -73,90 +73,99 @@ export interface ExportData {
   tier: Tier | null
   today: Day
   filter: ExportFilter
-  /** How the rows come: as JSON with this text between two rows, or as row groups of a table. */
+  /** The form of the rows: JSON with this text between two rows, or row groups of a table. */
   rows: { between: string } | { table: ExportTable; byYear: boolean }
 }
 
 /**
  * The events as JSON, in blocks of many rows, never empty; large exports use threads.
- * @param between separator of two rows
+ * @param separator separator of two rows
  */
 export async function* exportEventBlocks(
   cache: Cache,
   filter: ExportFilter,
-  between: string,
+  separator: string,
 ): AsyncGenerator<TextBlock> {
-  const { tickers, today, isForThreads } = await checkTable(cache, 'events', filter)
+  const { tickers, today, isForThreads } = await readTableFilter(cache, 'events', filter)
   const blocks = inOrder(
     {
       job: 'export',
-      data: (): ExportData => ({ path: cache.store.location, tier: cache.tier, today, filter, rows: { between } }),
+      data: (): ExportData => ({
+        path: cache.store.location,
+        tier: cache.tier,
+        today,
+        filter,
+        rows: { between: separator },
+      }),
       tasks: tickers,
-      ms: isForThreads ? tickers.length * MS_A_TICKER : 0,
-      here: ticker => eventBlock(cache, { ...filter, tickers: [ticker] }, between),
+      ms: isForThreads ? tickers.length * MS_PER_TICKER : 0,
+      here: ticker => eventBlock(cache, { ...filter, tickers: [ticker] }, separator),
     },
     { threads: cache.threads },
   )
   for await (const block of blocks) if (block.rows > 0) yield block
 }
 
-/** For five years of bars and all fields. */
-const MS_A_TICKER = 10
+/** About how long a ticker with five years of bars takes, in milliseconds, with all fields. */
+const MS_PER_TICKER = 10
 
 /** All events of a filter at once, as JSON. */
-export async function eventBlock(cache: Cache, filter: ExportFilter, between: string): Promise<TextBlock> {
+export async function eventBlock(cache: Cache, filter: ExportFilter, separator: string): Promise<TextBlock> {
   const bytes = new TextBytes()
-  const texts = new EventTexts(between)
+  const texts = new EventTexts(separator)
   let rows = 0
-  for await (const { field, view, found } of exportedEvents(cache, filter)) rows += texts.add(bytes, field, view, found)
-  return { text: bytes.taken(), rows }
+  for await (const { field, view, found } of filteredEvents(cache, filter)) rows += texts.add(bytes, field, view, found)
+  return { text: bytes.writtenBytes(), rows }
 }
 
-/** The events that a filter lets through, by number: in the order of an export, each series read once. */
-export async function* exportedEvents(
+/** The events that pass a filter, by number, in the order of an export. Each series is read once. */
+export async function* filteredEvents(
   cache: Cache,
   filter: ExportFilter,
 ): AsyncGenerator<{ field: string; view: View; found: Int32Array }> {
-  const { fields, bands, when, lag } = await checkExport(cache, filter, 'events')
+  const { fields, bands, when, lag } = await readExportFilter(cache, filter, 'events')
   const { after, before } = filter
   const names = fields.map(({ name }) => name)
   const read = { fields: when === null ? names : [...names, when], outcomes: true, lag }
-  const wanted = { ...(bands.length > 0 && { bands }), ...withoutNulls({ after, before }) }
+  const eventFilter = withoutNulls({ bands: bands.length > 0 ? bands : undefined, after, before })
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
       const viewOn = await first(cache.views({ ...read, tickers: [ticker], timeframe }))
-      const asides = when === null ? NO_EXTRA_VIEWS : { ...NO_EXTRA_VIEWS, when: await viewOn(when) }
+      const extraViews = when === null ? NO_EXTRA_VIEWS : { ...NO_EXTRA_VIEWS, when: await viewOn(when) }
       for (const field of names) {
         const view = await viewOn(field)
-        const query = { ticker, field, timeframe, ...wanted }
-        yield { field, view, found: search(view, query, Number.NEGATIVE_INFINITY, asides) }
+        const query = { ticker, field, timeframe, ...eventFilter }
+        yield { field, view, found: matchingEvents(view, query, Number.NEGATIVE_INFINITY, extraViews) }
       }
     }
   }
 }
 
-/** Throws any refusal of an export before its first row; returns its fields, with their bands, and the condition. */
-async function checkExport(cache: Cache, filter: ExportFilter, what: 'events' | 'series') {
+/**
+ * Reads the filter of an export: fields, bands and condition. Throws TierRestricted, InvalidParameter and Busy here, before
+ * the first row.
+ */
+async function readExportFilter(cache: Cache, filter: ExportFilter, what: 'events' | 'series') {
   const { tier, fieldSet } = cache
   objectOf('filter', filter)
-  const read = readParams(WHEN, withoutNulls({ when: filter.when, context_lag: filter.context_lag }), fieldSet)
-  lagged({ field: '', ...read }, fieldSet)
-  const { when: condition = null, context_lag: lag = 0 } = read
+  const params = readParams(WHEN, withoutNulls({ when: filter.when, context_lag: filter.context_lag }), fieldSet)
+  lagged({ field: '', ...params }, fieldSet)
+  const { when: condition = null, context_lag: lag = 0 } = params
   // A condition without fields is itself exported as a field.
-  const isAlone = what === 'events' && condition !== null && chosen(filter, 'fields').length === 0
+  const isAlone = what === 'events' && condition !== null && listIn(filter, 'fields').length === 0
   entitleExport(tier)
   const fields = isAlone ? [conditionValue('when', condition, fieldSet)] : chosenFields(filter, fieldSet)
   const when = isAlone ? null : condition
-  const named = chosen(filter, 'bands')
-  const bands = bandsValue('band', isAlone && named.length === 0 ? [TRUTHS[TRUE]!] : named, fields)
-  await cache.checkFinished(when === null ? fields : [...fields, cache.field(when)])
+  const namedBands = listIn(filter, 'bands')
+  const bands = bandsValue('band', isAlone && namedBands.length === 0 ? [TRUTHS[TRUE]!] : namedBands, fields)
+  await cache.refuseWaitingFields(when === null ? fields : [...fields, cache.field(when)])
   return { fields, bands, when, lag }
 }
 
-/** Throws any refusal of an exported table, as its first row would. @returns its tickers, and if threads can read it */
-export async function checkTable(cache: Cache, table: ExportTable, filter: ExportFilter) {
+/** Reads the filter of a table: its tickers, the day, and whether threads can read it. Throws like readExportFilter. */
+export async function readTableFilter(cache: Cache, table: ExportTable, filter: ExportFilter) {
   if (table === 'bars') entitleExport(cache.tier)
-  const { fields, when } = table === 'bars' ? NO_FIELDS : await checkExport(cache, filter, table)
+  const { fields, when } = table === 'bars' ? NO_FIELDS : await readExportFilter(cache, filter, table)
   // A thread knows only the specified fields.
   const isForThreads = when === null && fields.every(isRecorded)
   return { tickers: await chosenTickers(cache, filter), today: await cache.today(), isForThreads }
@@ -164,8 +173,8 @@ export async function checkTable(cache: Cache, table: ExportTable, filter: Expor
 
 const NO_FIELDS = { fields: [], when: null }
 
-/** A filter of days between the bounds. */
-function daysOf({ after = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INFINITY }: ExportFilter) {
+/** A test for days between two bounds, both excluded. */
+function dayFilter({ after = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INFINITY }: ExportFilter) {
   return (day: Day): boolean => after < day && day < before
 }
 
@@ -174,22 +183,22 @@ export async function* exportBars(
   cache: Cache,
   filter: Pick<ExportFilter, 'tickers' | 'after' | 'before'> = {},
 ): AsyncGenerator<ExportedBar> {
-  for await (const { ticker, series, rows } of exportedBars(cache, filter))
+  for await (const { ticker, series, rows } of filteredBars(cache, filter))
     for (const t of rows) yield { ticker, date: formatDay(series.days[t]!), ...barOf(series, t) }
 }
 
-/** The bars that a filter lets through, by number. */
-export async function* exportedBars(
+/** The bars that pass a filter, by number. */
+export async function* filteredBars(
   cache: Cache,
   filter: Pick<ExportFilter, 'tickers' | 'after' | 'before'>,
 ): AsyncGenerator<{ ticker: string; series: Series; rows: Int32Array }> {
   entitleExport(cache.tier)
   // First, because it refuses an invalid filter.
   const tickers = await chosenTickers(cache, filter)
-  const isDay = daysOf(filter)
+  const isWantedDay = dayFilter(filter)
   for (const ticker of tickers) {
     const series = await cache.series(ticker, 'daily')
-    yield { ticker, series, rows: rowsWhere(series.days.length, t => isDay(series.days[t]!)) }
+    yield { ticker, series, rows: rowsWhere(series.days.length, t => isWantedDay(series.days[t]!)) }
   }
 }
 
@@ -202,34 +211,34 @@ function rowsWhere(bars: number, isWanted: (t: number) => boolean): Int32Array {
 
 const LISTS = ['tickers', 'fields', 'timeframes', 'bands'] as const
 
-/** The texts of one list; empty means all. Throws InvalidParameter for a value that is no list, or for a wrong name. */
-function chosen(filter: ExportFilter, name: (typeof LISTS)[number]): string[] {
+/** The texts of one list of a filter; empty means all. Throws InvalidParameter for a value of another type, or an unknown key. */
+function listIn(filter: ExportFilter, name: (typeof LISTS)[number]): string[] {
   const names: (keyof ExportFilter)[] = [...LISTS, 'when', 'context_lag', 'after', 'before']
   const lists = checkedNames(filter, names)
   for (const bound of ['after', 'before'] as const) if (bound in lists) checkDay(bound, lists[bound])
   return listOf(name, lists[name] ?? []).map(value => textOf(name, value))
 }
 
-/** Ascending, each once. Throws NotFound with the nearest tickers. */
+/** The tickers of a filter, ascending, each once. Throws NotFound with the nearest tickers. */
 async function chosenTickers(cache: Cache, filter: ExportFilter): Promise<string[]> {
-  const tickers = chosen(filter, 'tickers')
+  const tickers = listIn(filter, 'tickers')
   if (tickers.length === 0) return cache.store.names('bars')
   const wanted = [...new Set(tickers.map(text => tickerValue('ticker', text)))].sort()
   for (const ticker of wanted) await cache.entry(ticker)
   return wanted
 }
 
-/** In the order of the specification. Throws InvalidParameter. */
+/** The fields of a filter, in the order of the specification. Throws InvalidParameter. */
 function chosenFields(filter: ExportFilter, known: FieldSet): readonly AnyField[] {
-  const fields = chosen(filter, 'fields')
+  const fields = listIn(filter, 'fields')
   if (fields.length === 0) return known.all
   const wanted = new Set(fields.map(name => fieldValue('field', name, known)))
   return known.all.filter(field => wanted.has(field))
 }
 
-/** Daily before weekly. Throws InvalidParameter. */
+/** The timeframes of a filter, daily first. Throws InvalidParameter. */
 function chosenTimeframes(filter: ExportFilter): readonly Timeframe[] {
-  const timeframes = chosen(filter, 'timeframes')
+  const timeframes = listIn(filter, 'timeframes')
   if (timeframes.length === 0) return TIMEFRAME_NAMES
   const wanted = new Set(timeframes.map(name => timeframeValue('timeframe', name)))
   return TIMEFRAME_NAMES.filter(name => wanted.has(name))
@@ -240,7 +249,7 @@ function chosenTimeframes(filter: ExportFilter): readonly Timeframe[] {
  * band is null if undefined; it is not the band in force. `fields` selects the bands. Throws like `exportEvents`.
  */
 export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
-  for await (const { ticker, series, numbers, bands, rows } of exportedSeries(cache, filter)) {
+  for await (const { ticker, series, numbers, bands, rows } of filteredSeries(cache, filter)) {
     for (const t of rows) {
       const date = formatDay(series.days[t]!)
       const row: Record<string, string | number | null> = { ticker, timeframe: series.timeframe, date }
@@ -269,17 +278,17 @@ interface BandsByBar {
 }
 
 /** The series of an export, each with the bars that a filter lets through. */
-export async function* exportedSeries(cache: Cache, filter: ExportFilter): AsyncGenerator<ExportedColumns> {
-  const { fields, bands: wanted, when, lag } = await checkExport(cache, filter, 'series')
+export async function* filteredSeries(cache: Cache, filter: ExportFilter): AsyncGenerator<ExportedColumns> {
+  const { fields, bands: wantedBands, when, lag } = await readExportFilter(cache, filter, 'series')
   const sectors = new Sectors(cache.store)
-  const made = fields.flatMap(field => (isRuled(field) ? [] : [field]))
-  const isDay = daysOf(filter)
+  const computedFields = fields.flatMap(field => (isRuled(field) ? [] : [field]))
+  const isWantedDay = dayFilter(filter)
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
       const { days } = await cache.series(ticker, timeframe)
-      const panel = await cache.panel(ticker, timeframe, made, sectors)
+      const panel = await cache.panel(ticker, timeframe, computedFields, sectors)
       // An import may have begun since the first row.
-      await cache.checkFinished(made)
+      await cache.refuseWaitingFields(computedFields)
       const codesOf = async (name: string, lag?: number): Promise<Uint8Array> => {
         const { record, bars } = await cache.view(ticker, timeframe, name, lag)
         return bandsByBar(record!, bars)
@@ -294,32 +303,32 @@ export async function* exportedSeries(cache: Cache, filter: ExportFilter): Async
         ...INDICATORS.map(([name, column]) => [name, column(panel)] as const),
       ]
       const hasWantedBand = (t: number): boolean =>
-        wanted.length === 0 || bands.some(({ field, codes }) => wanted.includes(field.bands[codes[t]!] ?? ''))
+        wantedBands.length === 0 || bands.some(({ field, codes }) => wantedBands.includes(field.bands[codes[t]!] ?? ''))
       const isWanted = (t: number): boolean =>
-        isDay(series.days[t]!) && hasWantedBand(t) && (truths === null || truths[t] === TRUE)
+        isWantedDay(series.days[t]!) && hasWantedBand(t) && (truths === null || truths[t] === TRUE)
       yield { ticker, series, numbers, bands, rows: rowsWhere(days.length, isWanted) }
     }
   }
 }
 
-/** Flat columns of exported events: what differs by window has a column a window (`returns_5d`). */
+/** Flat columns of exported events, with one column for each figure and window, such as `returns_5d`. */
 export function eventColumns(filter: ExportFilter = {}): Column<ExportedEvent>[] {
   const timeframes = chosenTimeframes(filter)
   const windows = timeframes.flatMap(windowNames)
   const durations = timeframes.map(name => TIMEFRAMES[name].duration)
-  type Own = Exclude<keyof ExportedEvent, 'aftermath' | 'returns' | 'percentiles'>
-  const own = (event: ExportedEvent, name: Own) => event[name]
+  type PlainName = Exclude<keyof ExportedEvent, 'aftermath' | 'returns' | 'percentiles'>
+  const plainValue = (event: ExportedEvent, name: PlainName) => event[name]
   const performance = (event: ExportedEvent, name: string) => event.aftermath?.[name]?.performance
   return [
-    ...columns('text', EVENT_COLUMNS.series, own),
-    ...columns('date', ['date'], own),
-    ...columns('text', EVENT_COLUMNS.bands, own),
-    ...columns('integer', EVENT_COLUMNS.counts, own),
-    ...columns('text', EVENT_COLUMNS.texts, own),
-    ...columns('integer', durations, own),
-    ...columns('text', windows, performance, WINDOW_PREFIX.performance),
-    ...columns('number', windows, ({ returns }: ExportedEvent, name) => returns[name], WINDOW_PREFIX.returns),
-    ...columns(
+    ...columnsOfKind('text', EVENT_COLUMNS.series, plainValue),
+    ...columnsOfKind('date', ['date'], plainValue),
+    ...columnsOfKind('text', EVENT_COLUMNS.bands, plainValue),
+    ...columnsOfKind('integer', EVENT_COLUMNS.counts, plainValue),
+    ...columnsOfKind('text', EVENT_COLUMNS.texts, plainValue),
+    ...columnsOfKind('integer', durations, plainValue),
+    ...columnsOfKind('text', windows, performance, WINDOW_PREFIX.performance),
+    ...columnsOfKind('number', windows, ({ returns }: ExportedEvent, name) => returns[name], WINDOW_PREFIX.returns),
+    ...columnsOfKind(
       'number',
       windows,
       ({ percentiles }: ExportedEvent, name) => percentiles[name],
@@ -333,39 +342,40 @@ export function eventColumns(filter: ExportFilter = {}): Column<ExportedEvent>[]
  * @param fields the available fields
  */
 export function seriesColumns(filter: ExportFilter, fields: FieldSet): Column<ExportedSeriesBar>[] {
-  const of = (row: ExportedSeriesBar, name: string) => row[name]
+  const figureOf = (row: ExportedSeriesBar, name: string) => row[name]
   const bands = chosenFields(filter, fields).map(field => field.name)
   return [
-    ...columns('text', ['ticker', 'timeframe'], of),
-    ...columns('date', ['date'], of),
-    ...columns('number', [...BAR_FIGURES, ...INDICATORS.map(([name]) => name)], of),
-    ...columns('text', bands, of),
+    ...columnsOfKind('text', ['ticker', 'timeframe'], figureOf),
+    ...columnsOfKind('date', ['date'], figureOf),
+    ...columnsOfKind('number', [...BAR_FIGURES, ...INDICATORS.map(([name]) => name)], figureOf),
+    ...columnsOfKind('text', bands, figureOf),
   ]
 }
 
 export const BAR_COLUMNS: readonly Column<ExportedBar>[] = [
-  ...columns('text', ['ticker'], ({ ticker }: ExportedBar) => ticker),
-  ...columns('date', ['date'], ({ date }: ExportedBar) => date),
-  ...columns('number', BAR_FIGURES, (bar: ExportedBar, name) => bar[name]),
+  ...columnsOfKind('text', ['ticker'], ({ ticker }: ExportedBar) => ticker),
+  ...columnsOfKind('date', ['date'], ({ date }: ExportedBar) => date),
+  ...columnsOfKind('number', BAR_FIGURES, (bar: ExportedBar, name) => bar[name]),
 ]
 
 /** The tables that are exported row by row. */
 export const EXPORT_TABLES = ['events', 'series', 'bars'] as const
 export type ExportTable = (typeof EXPORT_TABLES)[number]
 
-/** The rows of a table, which come as they are read, and its columns. */
-export interface Exported {
+/** The rows of a table, read on demand, and its columns. */
+export interface ExportedTable {
   rows: AsyncIterable<object>
   columns: readonly Column<object>[]
 }
 
-export function exportTable(cache: Cache, table: ExportTable, filter: ExportFilter): Exported {
-  const rows = table === 'events' ? exportEvents : table === 'series' ? exportSeries : exportBars
-  return { rows: rows(cache, filter), columns: tableColumns(table, filter, cache.fieldSet) }
+export function exportTable(cache: Cache, table: ExportTable, filter: ExportFilter): ExportedTable {
+  const columns = tableColumns(table, filter, cache.fieldSet)
+  if (table === 'events') return { rows: exportEvents(cache, filter), columns }
+  return { rows: table === 'series' ? exportSeries(cache, filter) : exportBars(cache, filter), columns }
 }
 
 /**
- * The columns of a table: they read its rows, and no others.
+ * The columns of a table, which read only rows of this table.
  * @param fields the available fields
  */
 export function tableColumns(table: ExportTable, filter: ExportFilter, fields: FieldSet): readonly Column<object>[] {
@@ -375,11 +385,11 @@ export function tableColumns(table: ExportTable, filter: ExportFilter, fields: F
 }
 
 /** Columns of one kind; a missing value is null. */
-function columns<Row, const Name extends string>(
+function columnsOfKind<Row, const Name extends string>(
   kind: Column<Row>['kind'],
   names: readonly Name[],
-  of: (row: Row, name: Name) => string | number | null | undefined,
+  figureOf: (row: Row, name: Name) => string | number | null | undefined,
   prefix = '',
 ): Column<Row>[] {
-  return names.map(name => ({ name: prefix + name, kind, of: row => of(row, name) ?? null }))
+  return names.map(name => ({ name: prefix + name, kind, of: row => figureOf(row, name) ?? null }))
 }

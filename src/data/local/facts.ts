@@ -17,7 +17,7 @@ import { countedFacts } from './view.js'
 
 /** The facts of a ticker, since when they are known, and their files. */
 export interface KnownFacts {
-  schema: 'bands.facts/1'
+  schema: 'knownFacts'
   ticker: string
   /** null: everything that is loaded, also what bears a later date than the newest bar. */
   as_of: string | null
@@ -38,7 +38,7 @@ interface KindSummary {
   files: string[]
 }
 
-/** A record with its columns, and where it came from. Splits count from their date on, securities are undated. */
+/** A record with its columns and its file. Splits count from their date on, securities are undated. */
 export interface KnownFact extends Readonly<Record<string, string | number | null>> {
   kind: FactKind
   known: string | null
@@ -49,68 +49,73 @@ export interface KnownFact extends Readonly<Record<string, string | number | nul
   imported_at: string
 }
 
-/** Facts known by the cache's as-of day. `kind` chooses one kind. Throws NotFound for a ticker without bars and facts. */
+/** Facts known by the cache's as-of day, of all kinds or of one. Throws NotFound for a ticker without bars and facts. */
 export async function facts(cache: Cache, { ticker, kind }: { ticker: string; kind?: FactKind }): Promise<KnownFacts> {
   const sheets = await cache.store.sheets(ticker)
   if (Object.keys(sheets).length === 0 && (await cache.store.ticker(ticker)) === null)
-    throw await cache.unknown(ticker, 'no bars and no facts', await cache.store.factTickers())
+    throw await cache.unknownTicker(ticker, 'no bars and no facts', await cache.store.factTickers())
   const kinds = FACT_KINDS.filter(name => kind === undefined || name === kind)
-  const records = kinds.flatMap(name => recordsOf(name, sheets, cache.asOf))
+  const records = kinds.flatMap(name => knownRecords(name, sheets, cache.asOf))
   return {
-    schema: 'bands.facts/1',
+    schema: 'knownFacts',
     ticker,
     as_of: dateOf(cache.asOf),
     security: knownSecurity(securityOf(sheets), cache.asOf),
     counted: countedFacts(sheets) !== null,
-    kinds: kinds.map(name => summary(name, records)).filter(({ records: count }) => count > 0),
+    kinds: kinds.map(name => summarizeKind(name, records)).filter(({ records: count }) => count > 0),
     records,
   }
 }
 
-function recordsOf(kind: FactKind, sheets: FactSheets, asOf: Day | null): KnownFact[] {
+/** The records of one kind that were known by a day; null: all of them. */
+function knownRecords(kind: FactKind, sheets: FactSheets, asOf: Day | null): KnownFact[] {
   const sheet = sheets[kind] as FactSheet | undefined
   if (sheet === undefined) return []
-  return sheet.rows
-    .map(({ source, record }) => ({ record, from: sheet.sources[source]!, known: knownOn(kind, record) }))
-    .filter(({ known }) => asOf === null || known === null || known <= asOf)
-    .map(({ record, from, known }) => ({
+  const records: KnownFact[] = []
+  for (const { source, record } of sheet.rows) {
+    const known = knownOn(kind, record)
+    if (asOf !== null && known !== null && known > asOf) continue
+    records.push({
       kind,
-      ...columnsOf(kind, kind === 'securities' ? knownBy(record as Security, asOf) : record),
+      ...columnValues(kind, kind === 'securities' ? securityKnownOn(record as Security, asOf) : record),
       known: dateOf(known),
-      usable_from: known === null ? null : formatDay(usableOn(kind, record, known)),
-      ...from,
-    }))
+      usable_from: known === null ? null : formatDay(usableFromDay(kind, record, known)),
+      ...sheet.sources[source]!,
+    })
+  }
+  return records
 }
 
-/** The end of its trading is known on that day. */
-function knownBy(security: Security, asOf: Day | null): Security {
+/** A security as known on a day: without a delisting that is later. */
+function securityKnownOn(security: Security, asOf: Day | null): Security {
   if (asOf === null || security.delisted === undefined || security.delisted <= asOf) return security
-  const { delisted, delisting_price, delisting_return, ...what } = security
-  return what
+  const { delisted, delisting_price, delisting_return, ...others } = security
+  return others
 }
 
 function knownSecurity(security: Security | null, asOf: Day | null): KnownFacts['security'] {
   if (security === null) return null
-  const { delisted, ...what } = knownBy(security, asOf)
-  return { ...what, ...(delisted !== undefined && { delisted: formatDay(delisted) }) }
+  const { delisted, ...others } = securityKnownOn(security, asOf)
+  return delisted === undefined ? others : { ...others, delisted: formatDay(delisted) }
 }
 
-function usableOn(kind: FactKind, record: FactRecord, known: Day): Day {
+/** The first day on which a record counts. @param known the day on which it became known */
+function usableFromDay(kind: FactKind, record: FactRecord, known: Day): Day {
   return kind === 'splits' ? known : usableFrom({ ...(record as object), known })
 }
 
-function columnsOf(kind: FactKind, record: FactRecord): Record<string, string | number | null> {
-  const values = record as unknown as Record<string, string | number | null>
-  return Object.fromEntries(
-    FACT_COLUMNS[kind].map(({ name, holds }) => [
-      name,
-      holds === 'date' && values[name] != null ? formatDay(values[name] as number) : (values[name] ?? null),
-    ]),
-  )
+function columnValues(kind: FactKind, record: FactRecord): Record<string, string | number | null> {
+  const stored = record as unknown as Record<string, string | number | null>
+  const values: Record<string, string | number | null> = {}
+  for (const { name, holds } of FACT_COLUMNS[kind]) {
+    const value = stored[name] ?? null
+    values[name] = holds === 'date' && value !== null ? formatDay(value as number) : value
+  }
+  return values
 }
 
-function summary(kind: FactKind, all: readonly KnownFact[]): KindSummary {
-  const records = all.filter(record => record.kind === kind)
+function summarizeKind(kind: FactKind, allRecords: readonly KnownFact[]): KindSummary {
+  const records = allRecords.filter(record => record.kind === kind)
   const dates = records.flatMap(({ known }) => known ?? []).sort()
   return {
     kind,
@@ -137,38 +142,42 @@ export interface FactLine {
  */
 export async function* exportFacts(cache: Cache, tickers: readonly string[] = []): AsyncGenerator<FactLine> {
   entitleExport(cache.tier)
-  const all = await cache.store.factTickers()
-  for (const ticker of tickers) if (!all.includes(ticker)) throw await cache.unknown(ticker, 'no facts', all)
-  for (const ticker of tickers.length === 0 ? all : [...new Set(tickers)].sort()) {
+  const tickersWithFacts = await cache.store.factTickers()
+  for (const ticker of tickers)
+    if (!tickersWithFacts.includes(ticker)) throw await cache.unknownTicker(ticker, 'no facts', tickersWithFacts)
+  for (const ticker of tickers.length === 0 ? tickersWithFacts : [...new Set(tickers)].sort()) {
     const sheets = await cache.store.sheets(ticker)
     for (const kind of FACT_KINDS) {
-      const stated = new Map<string, StatedFigures>()
-      for (const record of recordsOf(kind, sheets, cache.asOf)) {
+      const filesByReport = new Map<string, ReportFile>()
+      for (const record of knownRecords(kind, sheets, cache.asOf)) {
         const values = FACT_COLUMNS[kind].map(({ name }) => record[name] ?? null)
-        const number = kind === 'reports' ? fileOf(record, JSON.stringify(values), stated) : 1
+        const number = kind === 'reports' ? fileNumber(record, JSON.stringify(values), filesByReport) : 1
         yield { file: number === 1 ? kind : `${kind}_${number}`, kind, values: [ticker, ...values] }
       }
     }
   }
 }
 
-/** The figures of a report in the present file, by session. */
-interface StatedFigures {
+/** The file that the figures of a report go into, and the figures in it by session. */
+interface ReportFile {
   number: number
   figures: Map<string | number | null, string>
 }
 
-/** The file number for some figures of a report; later figures never get an earlier file. */
-function fileOf(
+/**
+ * The number of the file that a report's figures go into, which `filesByReport` notes. One session has the same figures
+ * in one file: others go into the next.
+ */
+function fileNumber(
   { period_end, known, usable_from, session }: KnownFact,
   figures: string,
-  stated: Map<string, StatedFigures>,
+  filesByReport: Map<string, ReportFile>,
 ): number {
   const report = `${period_end} ${known} ${usable_from}`
-  let at = stated.get(report) ?? { number: 1, figures: new Map() }
-  const said = at.figures.get(session!)
-  if (said !== undefined && said !== figures) at = { number: at.number + 1, figures: new Map() }
-  at.figures.set(session!, figures)
-  stated.set(report, at)
-  return at.number
+  let file = filesByReport.get(report) ?? { number: 1, figures: new Map() }
+  const earlierFigures = file.figures.get(session!)
+  if (earlierFigures !== undefined && earlierFigures !== figures) file = { number: file.number + 1, figures: new Map() }
+  file.figures.set(session!, figures)
+  filesByReport.set(report, file)
+  return file.number
 }

@@ -19,16 +19,16 @@ import {
 
 /** A ticker's data on a day. */
 export interface BarsAsOf {
-  /** Daily bars, weeks that were final, and events of all fields on both. */
+  /** The numbers of daily bars, of final weekly bars, and of events of all fields on both. */
   bars: number
   weeks: number
   events: number
   marks: BarMarks
-  /** Which file brought which of them, in their order. */
+  /** The files that brought the daily bars, in the order of the bars. */
   origins: readonly DatedOrigin[]
 }
 
-/** With the days of its first and its last bar. */
+/** An origin with the days of its first and last bar. */
 export interface DatedOrigin extends IndexedOrigin {
   first: Day
   last: Day
@@ -37,38 +37,46 @@ export interface DatedOrigin extends IndexedOrigin {
 /**
  * All tickers, ascending, with their data on a day; null: no bar yet. Only tickers with later bars need their columns.
  */
-export async function knownTickers(
-  store: Store,
-  today: Day,
-): Promise<{ entry: TickerEntry; known: BarsAsOf | null }[]> {
+export async function tickersAsOf(store: Store, today: Day): Promise<{ entry: TickerEntry; known: BarsAsOf | null }[]> {
   const isDerived = (await store.definitions()) !== UNDERIVED
-  const knownOf = async (entry: TickerEntry, summary?: TickerSummary) => {
+  const readTicker = async (entry: TickerEntry, summary?: TickerSummary) => {
     const isInSummary = summary !== undefined && entry.last <= today
-    return { entry, known: isInSummary ? fromSummary(summary, today) : await lookedUp(store, entry, today, isDerived) }
+    return {
+      entry,
+      known: isInSummary ? barsFromSummary(summary, today) : await barsFromColumns(store, entry, today, isDerived),
+    }
   }
   const found = []
-  if (isDerived) for (const summary of await store.summaries()) found.push(await knownOf(summary.entry, summary))
-  else for (const entry of await store.tickers()) found.push(await knownOf(entry))
+  if (isDerived) for (const summary of await store.summaries()) found.push(await readTicker(summary.entry, summary))
+  else for (const entry of await store.tickers()) found.push(await readTicker(entry))
   return found
 }
 
-/** All daily bars were known: then so were all weeks but the last, and that too once it was final. */
-function fromSummary({ entry, marks, stretches, daily, weekly }: TickerSummary, today: Day): BarsAsOf {
-  const of = ({ bars, final, events, eventsOnLast }: SeriesSummary): { bars: number; events: number } =>
+/** A ticker's data on a day from its summary, when all daily bars were known. Its last week may not be final yet. */
+function barsFromSummary({ entry, marks, stretches, daily, weekly }: TickerSummary, today: Day): BarsAsOf {
+  const finalPart = ({ bars, final, events, eventsOnLast }: SeriesSummary): { bars: number; events: number } =>
     final <= today ? { bars, events } : { bars: bars - 1, events: events - eventsOnLast }
-  const days = of(daily)
-  const weeks = of(weekly)
-  const origins = originsOf(entry).map((origin, i) => ({ ...origin, first: stretches[i]![0], last: stretches[i]![1] }))
+  const days = finalPart(daily)
+  const weeks = finalPart(weekly)
+  const origins = originsOf(entry).map((origin, i) => {
+    const [first, last] = stretches[i]!
+    return { ...origin, first, last }
+  })
   return { bars: days.bars, weeks: weeks.bars, events: days.events + weeks.events, marks, origins }
 }
 
-/** @param isDerived whether there are weeks and events */
-async function lookedUp(store: Store, entry: TickerEntry, today: Day, isDerived: boolean): Promise<BarsAsOf | null> {
+/** A ticker's data on a day from its columns; null before its first bar. @param isDerived whether weeks and events exist */
+async function barsFromColumns(
+  store: Store,
+  entry: TickerEntry,
+  today: Day,
+  isDerived: boolean,
+): Promise<BarsAsOf | null> {
   if (entry.first > today) return null
   const series = (await store.bars(entry.ticker))!
   const { days } = series
   const bars = countUpTo(days, today)
-  const origins = originsIn(entry, days.subarray(0, bars))
+  const origins = datedOrigins(entry, days.subarray(0, bars))
   const counted = { weeks: 0, events: 0 }
   for (const timeframe of isDerived ? TIMEFRAME_NAMES : []) {
     const query = { tickers: [entry.ticker], timeframe, fields: BUILT_IN.names, outcomes: false }
@@ -81,8 +89,8 @@ async function lookedUp(store: Store, entry: TickerEntry, today: Day, isDerived:
   return { bars, ...counted, marks: marksOf(head(series, bars)), origins }
 }
 
-/** Which file brought which bars. @param days dates of the daily bars that are known */
-export function originsIn(entry: TickerEntry, days: Int32Array): DatedOrigin[] {
+/** The files that brought a ticker's bars, with dates. @param days the dates of the daily bars that are known */
+export function datedOrigins(entry: TickerEntry, days: Int32Array): DatedOrigin[] {
   return originsOf(entry, days.length).map(origin => {
     return { ...origin, first: days[origin.from]!, last: days[origin.from + origin.bars - 1]! }
   })
@@ -99,14 +107,14 @@ export function sourceFile({ source, format, importedAt }: ImportStamp): SourceF
   return { source, format, imported_at: importedAt }
 }
 
-/** The first of several imports, shown with the last. */
-export function begunBy(begun: ImportStamp | undefined): { begun?: SourceFile } {
+/** The key `begun` of an answer: the earliest of several imports; no key if there was one import. */
+export function firstImport(begun: ImportStamp | undefined): { begun?: SourceFile } {
   return begun === undefined ? {} : { begun: sourceFile(begun) }
 }
 
 /** Oddities of stored bars; shown until the user fixes them. */
 
-const KINDS = ['accepted_jump', 'outside_range', 'to_come', 'far_behind', 'far_beyond'] as const
+const ODDITY_KINDS = ['accepted_jump', 'outside_range', 'to_come', 'far_behind', 'far_beyond'] as const
 
 export interface StoredOddity {
   /**
@@ -114,9 +122,9 @@ export interface StoredOddity {
    * than tomorrow, which do not count. `far_behind`, `far_beyond`: the last bar is more than 30 days before or after
    * the median last bar of all tickers. A delisted ticker is never `far_behind`.
    */
-  kind: (typeof KINDS)[number]
+  kind: (typeof ODDITY_KINDS)[number]
   ticker: string
-  /** Of the jump, or of the last such bar. */
+  /** The date of the jump, or of the last such bar. */
   date: string
   /** Factor of the bars from the jump on; null for other kinds. */
   factor: number | null
@@ -124,73 +132,80 @@ export interface StoredOddity {
   bars: number | null
 }
 
-/** Days between a ticker's last bar and the median one before it counts as far. */
-const FAR = 30
+/** A last bar is far from the median one if it is more than this number of days away. */
+const FAR_DAYS = 30
 
 /**
- * @param tickers with their data on the as-of day
+ * The oddities of all tickers, by kind.
+ * @param tickers all tickers with their data on the as-of day
  * @param lastDay the last day that can have a bar; null to hide later bars
  */
-export function odditiesOf(
-  tickers: Awaited<ReturnType<typeof knownTickers>>,
+export function storedOddities(
+  tickers: Awaited<ReturnType<typeof tickersAsOf>>,
   securities: ReadonlyMap<string, Security>,
   lastDay: Day | null,
 ): StoredOddity[] {
   const lasts = Int32Array.from(tickers.flatMap(({ known }) => known?.origins.at(-1)?.last ?? [])).sort()
-  const middle = lasts[lasts.length >> 1] ?? 0
+  const medianLast = lasts[lasts.length >> 1] ?? 0
   const found = tickers.flatMap(({ entry, known }): StoredOddity[] => {
     const { ticker, last } = entry
     const toCome = lastDay !== null && last > lastDay ? [oddity('to_come', ticker, last)] : []
     const isDelisted = securities.get(ticker)?.delisted !== undefined
-    return known === null ? toCome : [...toCome, ...odditiesIn(ticker, known, middle, isDelisted)]
+    return known === null ? toCome : [...toCome, ...tickerOddities(ticker, known, medianLast, isDelisted)]
   })
-  return KINDS.flatMap(kind => found.filter(oddity => oddity.kind === kind))
+  return ODDITY_KINDS.flatMap(kind => found.filter(makeOddity => makeOddity.kind === kind))
 }
 
-/** @param middle the last bar of the middle one of all tickers */
-function* odditiesIn(ticker: string, { origins, marks }: BarsAsOf, middle: Day, isDelisted: boolean) {
+/** The oddities of one ticker. @param medianLast the median of the last bars of all tickers */
+function* tickerOddities(ticker: string, { origins, marks }: BarsAsOf, medianLast: Day, isDelisted: boolean) {
   for (const { first, jump } of origins)
     if (jump !== undefined) yield oddity('accepted_jump', ticker, first, { factor: jump })
   const bars = marks.outside.length
   if (bars > 0) yield oddity('outside_range', ticker, marks.outside.at(-1)!, { bars })
   const { last } = origins.at(-1)!
-  if (last > middle + FAR) yield oddity('far_beyond', ticker, last)
-  if (last < middle - FAR && !isDelisted) yield oddity('far_behind', ticker, last)
+  if (last > medianLast + FAR_DAYS) yield oddity('far_beyond', ticker, last)
+  if (last < medianLast - FAR_DAYS && !isDelisted) yield oddity('far_behind', ticker, last)
 }
 
 function oddity(kind: StoredOddity['kind'], ticker: string, day: Day, more: Partial<StoredOddity> = {}): StoredOddity {
   return { kind, ticker, date: formatDay(day), factor: null, bars: null, ...more }
 }
 
-/** Oddities as text, one line per kind: what is odd, and the remedy. */
+/** One line of text for each kind of oddity that occurs, with the remedy. */
 export function oddityLines(
   oddities: readonly StoredOddity[],
 ): { kind: StoredOddity['kind']; what: string; mend: Sentence }[] {
-  return KINDS.flatMap(kind => {
+  return ODDITY_KINDS.flatMap(kind => {
     const found = oddities.filter(oddity => oddity.kind === kind)
     const [first] = found
     if (first === undefined) return []
-    return [{ kind, what: `${TITLES[kind]}: ${firstOf(found.map(shown), NAMED)}`, mend: MENDS[kind](first) }]
+    return [
+      {
+        kind,
+        what: `${ODDITY_TITLES[kind]}: ${firstOf(found.map(oddityWords), MAX_LISTED)}`,
+        mend: ODDITY_REMEDIES[kind](first),
+      },
+    ]
   })
 }
 
-const NAMED = 3
+const MAX_LISTED = 3
 
-const TITLES: Readonly<Record<StoredOddity['kind'], string>> = {
+const ODDITY_TITLES: Readonly<Record<StoredOddity['kind'], string>> = {
   accepted_jump: 'accepted jumps',
   outside_range: 'bars that open or close outside their high and low',
   to_come: 'bars to come, which do not count',
-  far_behind: `last bars more than ${FAR} days before those of most tickers`,
-  far_beyond: `last bars more than ${FAR} days after those of most tickers`,
+  far_behind: `last bars more than ${FAR_DAYS} days before those of most tickers`,
+  far_beyond: `last bars more than ${FAR_DAYS} days after those of most tickers`,
 }
 
-function shown({ kind, ticker, date, factor, bars }: StoredOddity): string {
+function oddityWords({ kind, ticker, date, factor, bars }: StoredOddity): string {
   if (bars !== null) return `${ticker} ${bars === 1 ? 'one' : bars}, ${bars === 1 ? 'on' : 'the last on'} ${date}`
   if (factor !== null) return `${ticker} times ${Number(factor.toPrecision(6))} on ${date}`
   return kind === 'to_come' ? `${ticker} up to ${date}` : `${ticker} ${date}`
 }
 
-const MENDS: Readonly<Record<StoredOddity['kind'], (first: StoredOddity) => Sentence>> = {
+const ODDITY_REMEDIES: Readonly<Record<StoredOddity['kind'], (first: StoredOddity) => Sentence>> = {
   accepted_jump: () => sentence`import the whole history of each in one file`,
   outside_range: () => sentence`compare them with another source; an import of other values replaces them`,
   to_come: ({ ticker }) => sentence`${remedy('remove', [ticker], { after: 'DATE' })} takes them out`,

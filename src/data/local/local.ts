@@ -39,8 +39,8 @@ import type { Prices } from './prices.js'
 import {
   bandEnteredBy,
   barsBetween,
-  columnsOf,
   countedFacts,
+  eventColumnsOf,
   missingFactsOf,
   outcomesAfter,
   performanceCounts,
@@ -56,28 +56,28 @@ export class Local extends Cache implements Source, PricedSource {
   readonly server = null
   #prices: Prices | null = null
 
-  /** This database as of a day; closing either closes both. */
+  /** The same database as of a day. Closing one of the two closes both. */
   on(day: Day): Local {
-    return new Local(this.store, this.tier, day, this.ways)
+    return new Local(this.store, this.tier, day, this.options)
   }
 
-  /** This database with other fields. */
-  with(fields: FieldSet): Local {
-    return new Local(this.store, this.tier, this.asOf, { ...this.ways, fields })
+  /** The same database with other fields. */
+  withFields(fields: FieldSet): Local {
+    return new Local(this.store, this.tier, this.asOf, { ...this.options, fields })
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
     const { view, found, plan } = await this.find(query)
     const newest = found.slice(-query.limit).reverse()
-    // Exact figures are not of the specification.
+    // The specification has no unrounded figures.
     const outcomes = plan.aftermath ? performancesAfter(view, newest) : null
-    const events = eventsOf({ ...columnsOf(view, newest, plan.aftermath), contexts: null, outcomes })
+    const events = eventsOf({ ...eventColumnsOf(view, newest, plan.aftermath), contexts: null, outcomes })
     return eventsPage(query, events, found.length, plan.range)
   }
 
   async oversold(query: OversoldQuery): Promise<OversoldPage> {
-    const { oversold } = await import('./oversold.js')
-    return oversold(this, query)
+    const { scanOversold } = await import('./oversold.js')
+    return scanOversold(this, query)
   }
 
   async fields(names: readonly string[] = []): Promise<readonly FieldInfo[]> {
@@ -90,7 +90,7 @@ export class Local extends Cache implements Source, PricedSource {
 
   async granted(): Promise<GrantedFields> {
     const granted = grantedFields(this.tier, this.fieldSet)
-    const pending = await Pending.in(this.store)
+    const pending = await Pending.read(this.store)
     const waiting = granted.filter(field => pending.waits(field))
     return {
       fields: granted.filter(field => !pending.waits(field)),
@@ -100,7 +100,7 @@ export class Local extends Cache implements Source, PricedSource {
 
   /** null: no field waits for an import. */
   async waiting(): Promise<WaitingFields | null> {
-    const pending = await Pending.in(this.store)
+    const pending = await Pending.read(this.store)
     const fields = this.fieldSet.all.filter(field => pending.waits(field)).length
     return fields === 0 ? null : { fields, since: pending.since }
   }
@@ -135,17 +135,17 @@ export class Local extends Cache implements Source, PricedSource {
   }
 
   async *bandPeriods(query: BandPeriodsQuery): AsyncGenerator<BandPeriods> {
-    const { bandPeriodsIn } = await import('./band-periods.js')
-    yield* bandPeriodsIn(this, query)
+    const { readBandPeriods } = await import('./band-periods.js')
+    yield* readBandPeriods(this, query)
   }
 
   async *bars({ tickers, timeframe }: Pick<StatesQuery, 'tickers' | 'timeframe'>): AsyncGenerator<MarketBars> {
-    const prices = await this.#priced()
+    const prices = await this.#loadPrices()
     for (const ticker of tickers) yield prices.bars(ticker, timeframe)
   }
 
   async *states(query: StatesQuery): AsyncGenerator<BarStates> {
-    yield* (await this.#priced()).states(query)
+    yield* (await this.#loadPrices()).states(query)
   }
 
   tickers(): Promise<readonly string[]> {
@@ -165,9 +165,12 @@ export class Local extends Cache implements Source, PricedSource {
     const members = Map.groupBy(securities, ([, security]) => sectorKey(security))
     members.delete(null)
     // Of spellings that differ by case, the first one names the sector.
-    return new Map(
-      [...members.values()].flatMap(own => own.map(([ticker]) => [ticker, own[0]![1].sector!.trim()] as const)),
-    )
+    const sectorByTicker = new Map<string, string>()
+    for (const tickersOfSector of members.values()) {
+      const [, firstSecurity] = tickersOfSector[0]!
+      for (const [ticker] of tickersOfSector) sectorByTicker.set(ticker, firstSecurity.sector!.trim())
+    }
+    return sectorByTicker
   }
 
   remarks(): readonly string[] {
@@ -178,9 +181,9 @@ export class Local extends Cache implements Source, PricedSource {
     await Promise.all([this.store.close(), this.cluster?.close()])
   }
 
-  async #priced(): Promise<Prices> {
+  async #loadPrices(): Promise<Prices> {
     if (this.#prices === null) {
-      // A question about events needs no prices; it is not to load what reads them.
+      // A question about events needs no prices, and need not load the code for them.
       const { Prices } = await import('./prices.js')
       this.#prices ??= new Prices(this)
     }
@@ -197,26 +200,27 @@ function historyOf(foundEvents: FoundEvents, outcomes: boolean, withBase: boolea
     query_range: plan.range,
     after: afterOf(rangeStart),
     as_of: formatDay(today),
-    ...columnsOf(view, found, plan.aftermath),
+    ...eventColumnsOf(view, found, plan.aftermath),
     contexts: context && Array.from(found, i => bandEnteredBy(context, view, view.record!.bars[i]!)),
     outcomes: outcomes ? outcomesAfter(view, found) : null,
-    base: withBase ? baseOf(view, query, rangeStart) : null,
+    base: withBase ? readBaseline(view, query, rangeStart) : null,
     present: presentBand(view, rangeStart),
   }
 }
 
-function baseOf(view: View, query: HistoryQuery, rangeStart: Day): Baseline {
+function readBaseline(view: View, query: HistoryQuery, rangeStart: Day): Baseline {
   if (view.record === null) return baselineOf(view, new Int32Array())
-  return baselineOf(view, definedAmong(barsBetween(view, query, rangeStart), view.record, view.bars))
+  return baselineOf(view, barsWithBand(barsBetween(view, query, rangeStart), view.record, view.bars))
 }
 
-/** Those of consecutive bars that have a band. @param bars of the view */
-function definedAmong(among: Int32Array, record: FieldRecord, bars: number): Int32Array {
+/** The bars with a band among consecutive ones. @param bars the number of bars of the view */
+function barsWithBand(consecutiveBars: Int32Array, record: FieldRecord, bars: number): Int32Array {
   const { initialBar, gaps } = record
-  // True of nearly all fields after their first band.
-  if (initialBar >= 0 && gaps.length === 0) return among.subarray(Math.max(0, initialBar - (among[0] ?? 0)))
+  // Nearly all fields have a band on every bar after their first one.
+  if (initialBar >= 0 && gaps.length === 0)
+    return consecutiveBars.subarray(Math.max(0, initialBar - (consecutiveBars[0] ?? 0)))
   const codes = bandsByBar(record, bars)
-  return among.filter(t => codes[t] !== UNDEFINED)
+  return consecutiveBars.filter(t => codes[t] !== UNDEFINED)
 }
 
 /**
@@ -229,13 +233,13 @@ function baselineOf(view: View, bars: Int32Array): Baseline {
   const found: Baseline = { bars: bars.length, days: daysAt(view.days, bars), windows: {} }
   windowNames(view.timeframe).forEach((name, w) => {
     const ended = bars.subarray(0, countBelow(bars, view.bars - windows[w]!))
-    found.windows[name] = baseOver(close, windows[w]!, ended, performanceCounts(view, w, ended))
+    found.windows[name] = windowBaseline(close, windows[w]!, ended, performanceCounts(view, w, ended))
   })
   return found
 }
 
-/** A separate function: a closure next to the view would keep it in memory. */
-function baseOver(close: Float64Array, window: number, ended: Int32Array, performances: number[]) {
+/** The baseline over one window. A function of its own, because a closure next to the view would keep it in memory. */
+function windowBaseline(close: Float64Array, window: number, ended: Int32Array, performances: number[]) {
   return {
     performances,
     // Made on demand: for a whole market all windows together take hundreds of megabytes.

@@ -26,18 +26,18 @@ import { entitleDate, type OversoldFigures, presentOversold } from '../../core/t
 import { Cache } from './cache.js'
 import {
   assetClassOf,
-  checkSector,
   isOversold,
   type ListedTicker,
-  type Low,
-  lengthOf,
   marketCapTierOf,
   matchesFilters,
   OVERSOLD_RULES,
+  type OversoldDetails,
   RecentScans,
+  refuseUnknownSector,
   type ScanStates,
   type Streak,
   sectorOf,
+  streakLength,
 } from './scan-states.js'
 import { periodAt } from './view.js'
 
@@ -75,22 +75,22 @@ import { periodAt } from './view.js'
  *
  * @param recent the states of earlier scans
  */
-export async function oversold(
+export async function scanOversold(
   cache: Cache,
   query: OversoldQuery,
-  { recent = new RecentScans(), signal }: { recent?: RecentScans; signal?: AbortSignal } = {},
+  { recent: countedStreaks = new RecentScans(), signal }: { recent?: RecentScans; signal?: AbortSignal } = {},
 ): Promise<OversoldPage> {
   const { store, tier } = cache
   const { date, securities } = await checkOversold(cache, query)
-  const states = await recent.of(store, query.timeframe, date, async () =>
+  const states = await countedStreaks.statesOn(store, query.timeframe, date, async () =>
     (await store.tickers()).map(entry => ({ entry, security: securities.get(entry.ticker) ?? null })),
   )
-  const { scanned, matches } = await matching(states, query, signal)
-  const shown = inOrder(matches, query.sort_by).slice(0, query.limit)
-  const then = new Cache(store, tier, date)
+  const { scanned, matches } = await findMatches(states, query, signal)
+  const shown = sortMatches(matches, query.sort_by).slice(0, query.limit)
+  const datedCache = new Cache(store, tier, date)
   const page: OversoldPage = { matches: [], total_scanned: scanned, match_count: matches.length, data_status: 'eod' }
   for (const match of shown) {
-    page.matches.push(await presentOversold(await figuresOf(match, states, then), tier))
+    page.matches.push(await presentOversold(await matchFigures(match, states, datedCache), tier))
     // A match costs milliseconds, and this process may have others to answer.
     await setImmediate()
     signal?.throwIfAborted()
@@ -107,18 +107,18 @@ export async function checkOversold(
   { sector, date }: OversoldQuery,
 ): Promise<{ date: Day; securities: Map<string, Security> }> {
   const securities = await cache.store.securities()
-  if (sector !== undefined) checkSector(sector, securities.values())
+  if (sector !== undefined) refuseUnknownSector(sector, securities.values())
   const today = await cache.today()
   if (date !== undefined) entitleDate(date, cache.tier, today)
   return { date: date ?? today, securities }
 }
 
-async function matching(
+async function findMatches(
   states: ScanStates,
   query: OversoldQuery,
   signal?: AbortSignal,
 ): Promise<{ scanned: number; matches: Match[] }> {
-  const least = SEVERITIES.indexOf(query.min_severity)
+  const leastSeverity = SEVERITIES.indexOf(query.min_severity)
   const matches: Match[] = []
   let scanned = 0
   for (const listed of states.tickers) {
@@ -127,14 +127,14 @@ async function matching(
     signal?.throwIfAborted()
     if (state === null) continue
     scanned++
-    const { low, rsi } = state
-    if (low !== null && SEVERITIES.indexOf(low.zone) >= least) matches.push({ listed, rsi, low })
+    const { oversold: low, rsi } = state
+    if (low !== null && SEVERITIES.indexOf(low.zone) >= leastSeverity) matches.push({ listed, rsi, low })
   }
   return { scanned, matches }
 }
 
-/** All that can be said of a match. @param then the cache as of the scan's date */
-async function figuresOf({ listed, low }: Match, states: ScanStates, then: Cache): Promise<OversoldFigures> {
+/** All figures of a match. @param then the cache as of the scan's date */
+async function matchFigures({ listed, low }: Match, states: ScanStates, then: Cache): Promise<OversoldFigures> {
   const { entry } = listed
   const assetClass = await assetClassOf(listed, states.store, states.date)
   const inForce = bandsInForce(then, entry.ticker, states.timeframe)
@@ -149,24 +149,24 @@ async function figuresOf({ listed, low }: Match, states: ScanStates, then: Cache
     volume_ratio_band: () => inForce('volume_ratio_band'),
     trend_context: () => inForce('trend_direction'),
     accumulation_state: () => inForce('accumulation_state'),
-    // Coins and funds have none, which is not the same as one that is not known.
+    // Coins and funds have no such keys; for a stock, an unknown band is null.
     ...(assetClass === 'crypto' || assetClass === 'etf'
       ? {}
-      : Object.fromEntries(FUNDAMENTAL.map(field => [field, () => inForce(field)]))),
+      : Object.fromEntries(FUNDAMENTAL_FIELDS.map(field => [field, () => inForce(field)]))),
   }
 }
 
-const FUNDAMENTAL = ['valuation_zone', 'earnings_proximity', 'growth_zone', 'analyst_consensus'] as const
+const FUNDAMENTAL_FIELDS = ['valuation_zone', 'earnings_proximity', 'growth_zone', 'analyst_consensus'] as const
 
 /** Fields whose band in force is reported. */
-const IN_FORCE = ['volume_ratio_band', 'trend_direction', 'accumulation_state', ...FUNDAMENTAL]
+const FIELDS_IN_FORCE = ['volume_ratio_band', 'trend_direction', 'accumulation_state', ...FUNDAMENTAL_FIELDS]
 
 /**
  * The recorded band of a field, as in `bands now`; all are read together on first use. Busy while an import still has
  * to derive it.
  */
 function bandsInForce(then: Cache, ticker: string, timeframe: Timeframe): (field: string) => Promise<string | null> {
-  const read = () => first(then.views({ tickers: [ticker], timeframe, fields: IN_FORCE, outcomes: false }))
+  const read = () => first(then.views({ tickers: [ticker], timeframe, fields: FIELDS_IN_FORCE, outcomes: false }))
   let reading: ReturnType<typeof read> | undefined
   return async field => {
     reading ??= read()
@@ -189,17 +189,17 @@ function sectorFigures(listed: ListedTicker, states: ScanStates) {
 }
 
 /** The figures of a match from its bars, each computed on demand. */
-function chartFigures(low: Low) {
+function chartFigures(low: OversoldDetails) {
   const { panel, streaks } = low
   return {
     condition_rarity: () => rarityOf(low),
     stochastic_zone: () => stochasticZone(panel),
-    days_in_oversold: () => lengthOf(streaks.at(-1)!),
+    days_in_oversold: () => streakLength(streaks.at(-1)!),
     oversold_streaks_count: () => recent(low).length,
     volume_context: () => volumeContext(panel.volumeRatio().at(-1)!),
-    nearest_support_distance: () => distance(panel.series.close.at(-1)!, panel.support().level.at(-1)!),
-    rsi_zone_stability: () => stability(low),
-    rsi_zone_flips_recent: () => flips(low),
+    nearest_support_distance: () => supportDistance(panel.series.close.at(-1)!, panel.support().level.at(-1)!),
+    rsi_zone_stability: () => stabilitySoFar(low),
+    rsi_zone_flips_recent: () => recentFlips(low),
     historical_median_oversold_days: () => median(endedLengths(low)),
     historical_max_oversold_days: () => {
       const lengths = endedLengths(low)
@@ -208,7 +208,7 @@ function chartFigures(low: Low) {
   } satisfies Partial<OversoldFigures>
 }
 
-function rarityOf({ rarity: { rank, size } }: Low): Rarity | null {
+function rarityOf({ rarity: { rank, size } }: OversoldDetails): Rarity | null {
   return rank < 0 ? null : RARITIES[zoneOfRank(rank, size, OVERSOLD_RULES.rarityCuts)]!
 }
 
@@ -227,46 +227,46 @@ function volumeContext(ratio: number): VolumeContext | null {
  * From the support level up to the close. A level that is broken only as far as "reached" still counts as reached; once
  * it is broken further, no level below is known.
  */
-function distance(close: number, level: number): Distance | null {
-  const away = (close - level) / close
+function supportDistance(close: number, level: number): Distance | null {
+  const distanceShare = (close - level) / close
   const { distanceCuts } = OVERSOLD_RULES
-  if (Number.isNaN(away) || compare(away, -distanceCuts[0], 1) < 0) return null
-  return DISTANCES[distanceCuts.filter(cut => compare(away, cut, 1) > 0).length]!
+  if (Number.isNaN(distanceShare) || compare(distanceShare, -distanceCuts[0], 1) < 0) return null
+  return DISTANCES[distanceCuts.filter(cut => compare(distanceShare, cut, 1) > 0).length]!
 }
 
-/** Streaks that touch the bars of rolling percentiles. */
-function recent({ panel, streaks }: Low): Streak[] {
+/** The streaks that count: those that touch the bars of rolling percentiles. */
+function recent({ panel, streaks }: OversoldDetails): Streak[] {
   const { days, timeframe } = panel.series
   const first = days.length - TIMEFRAMES[timeframe].history
   return streaks.filter(({ to }) => to > first)
 }
 
-function endedLengths(low: Low): number[] {
-  return recent(low).slice(0, -1).map(lengthOf)
+function endedLengths(low: OversoldDetails): number[] {
+  return recent(low).slice(0, -1).map(streakLength)
 }
 
 /** Changes of the zone within the lookback. */
-function flips({ panel, changes }: Low): number {
+function recentFlips({ panel, changes }: OversoldDetails): number {
   const { days, timeframe } = panel.series
   return changes.bars.length - countUpTo(changes.bars, days.length - 1 - TIMEFRAMES[timeframe].flipsLookback)
 }
 
-/** The words of the stability at an entry, for the band that is in force and the bars it has lasted so far. */
-function stability(low: Low): Stability {
+/** The stability of the band in force, by the rule for an entry and the bars it has lasted so far. */
+function stabilitySoFar(low: OversoldDetails): Stability {
   const { panel, changes } = low
-  return stabilityOf(flips(low), panel.series.days.length - (changes.bars.at(-1) ?? changes.initialBar))
+  return stabilityOf(recentFlips(low), panel.series.days.length - (changes.bars.at(-1) ?? changes.initialBar))
 }
 
 /** A ticker that matches. */
 interface Match {
   listed: ListedTicker
   rsi: number
-  low: Low
+  low: OversoldDetails
 }
 
-/** Equal matches are in order of severity, days and percentile. The ticker decides only where all three are equal. */
-function inOrder(matches: readonly Match[], sortBy: OversoldQuery['sort_by']): Match[] {
-  const orders = [ORDERS[sortBy], ...Object.values(ORDERS)]
+/** Sorts matches by one order. Ties are ordered by severity, days and percentile, then by ticker. */
+function sortMatches(matches: readonly Match[], sortBy: OversoldQuery['sort_by']): Match[] {
+  const orders = [MATCH_ORDERS[sortBy], ...Object.values(MATCH_ORDERS)]
   return matches.toSorted((a, b) => {
     const different = orders.find(order => order(a, b) !== 0)
     if (different !== undefined) return different(a, b)
@@ -274,23 +274,23 @@ function inOrder(matches: readonly Match[], sortBy: OversoldQuery['sort_by']): M
   })
 }
 
-const ORDERS: Readonly<Record<OversoldQuery['sort_by'], (a: Match, b: Match) => number>> = {
+const MATCH_ORDERS: Readonly<Record<OversoldQuery['sort_by'], (a: Match, b: Match) => number>> = {
   // The deeper band has the lower RSI.
-  severity: (a, b) => inSteps(a.rsi) - inSteps(b.rsi),
+  severity: (a, b) => roundRsi(a.rsi) - roundRsi(b.rsi),
   days_oversold: (a, b) => daysOversold(b) - daysOversold(a),
   condition_percentile: byPercentile,
 }
 
-/** To eight decimals: values that differ only by rounding are equal. */
-function inSteps(rsi: number): number {
+/** An RSI in steps of 1e-8, so that values that differ only by rounding are equal. */
+function roundRsi(rsi: number): number {
   return Math.round(rsi * 1e8)
 }
 
 function daysOversold({ low }: Match): number {
-  return lengthOf(low.streaks.at(-1)!)
+  return streakLength(low.streaks.at(-1)!)
 }
 
-/** Lowest first, compared in integers; without one last. */
+/** Orders by percentile, lowest first; matches without one come last. Compared as integers. */
 function byPercentile({ low: { rarity: a } }: Match, { low: { rarity: b } }: Match): number {
   if (a.rank < 0 || b.rank < 0) return Number(a.rank < 0) - Number(b.rank < 0)
   return a.rank * b.size - b.rank * a.size

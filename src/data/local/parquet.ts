@@ -1,5 +1,5 @@
 import type { Column } from '../../core/model/event.js'
-import { snappyBound, snappyInto } from './snappy.js'
+import { compressInto, maxCompressedSize } from './snappy.js'
 import { Bytes, Thrift } from './thrift.js'
 
 /**
@@ -9,10 +9,10 @@ import { Bytes, Thrift } from './thrift.js'
 
 export type ParquetColumn = Pick<Column<never>, 'name' | 'kind'>
 
-/** Rows of a row group, about: it limits the memory of writers and readers. */
+/** About the number of rows in a row group. It limits the memory of writers and readers. */
 export const GROUP_ROWS = 50_000
 
-/** The null of integers and dates; that of numbers is NaN, and that of texts -1. */
+/** The value for a null integer or date. A null number is NaN, a null text has the code -1. */
 export const NULL_INTEGER = -(2 ** 31)
 
 /** The values of a column: numbers, or for a text the number of its word. */
@@ -33,7 +33,7 @@ class ColumnBuffer {
     return this.isNumber ? Number.NaN : this.isText ? -1 : NULL_INTEGER
   }
 
-  /** The number of a text. */
+  /** The code of a text, which is its index in `words`. */
   code(word: string): number {
     let code = this.#codes.get(word)
     if (code === undefined) {
@@ -50,37 +50,37 @@ class ColumnBuffer {
   }
 }
 
-/** Rows as columns, to which more are added until it is encoded. */
+/** A row group in the making: columns that grow until they are encoded. */
 export class RowGroup {
   rows = 0
-  readonly #names: Map<string, ColumnBuffer>
-  #room = 0
+  readonly #columnsByName: Map<string, ColumnBuffer>
+  #capacity = 0
 
   constructor(columns: readonly ParquetColumn[]) {
-    this.#names = new Map(columns.map(column => [column.name, new ColumnBuffer(column)]))
+    this.#columnsByName = new Map(columns.map(column => [column.name, new ColumnBuffer(column)]))
   }
 
   /** Adds rows of nulls. @returns the number of the first */
-  add(rows: number): number {
+  addNulls(rows: number): number {
     const start = this.rows
     this.rows += rows
-    const isSmall = this.rows > this.#room
-    if (isSmall) this.#room = Math.max(this.rows, 2 * this.#room, 4096)
-    for (const column of this.#names.values()) {
-      if (isSmall) column.grow(this.#room)
+    const isSmall = this.rows > this.#capacity
+    if (isSmall) this.#capacity = Math.max(this.rows, 2 * this.#capacity, 4096)
+    for (const column of this.#columnsByName.values()) {
+      if (isSmall) column.grow(this.#capacity)
       column.values.fill(column.null, start, this.rows)
     }
     return start
   }
 
   column(name: string): ColumnBuffer {
-    return this.#names.get(name)!
+    return this.#columnsByName.get(name)!
   }
 
-  encoded(): EncodedGroup {
+  encode(): EncodedGroup {
     const out = new Bytes(1 << 16)
-    const chunks = [...this.#names.values()].map(column => writeChunk(out, column, this.rows))
-    return { rows: this.rows, bytes: out.taken(), chunks }
+    const chunks = [...this.#columnsByName.values()].map(column => writeColumn(out, column, this.rows))
+    return { rows: this.rows, bytes: out.writtenBytes(), chunks }
   }
 }
 
@@ -94,17 +94,17 @@ export interface EncodedGroup {
 /** A column of a row group. */
 interface Chunk {
   start: number
-  /** Where the values begin, after the dictionary; the start without one. */
+  /** Where the values begin: after the dictionary, or at `start` if there is none. */
   data: number
   size: number
-  /** Before compression. */
+  /** The size before compression. */
   plainSize: number
   nulls: number
-  /** As PLAIN bytes; null without values. */
+  /** The smallest and largest value as PLAIN bytes; null without values. */
   bounds: { min: Uint8Array; max: Uint8Array } | null
 }
 
-/** Memory of one page, used again for the next one. */
+/** Buffers that all pages share, one page at a time: its content, and the compressed content. */
 const page = new Bytes(1 << 19)
 const compressed = new Bytes(1 << 19)
 
@@ -114,12 +114,12 @@ const RLE_DICTIONARY = 8
 const DATA_PAGE = 0
 const DICTIONARY_PAGE = 2
 
-function writeChunk(out: Bytes, column: ColumnBuffer, rows: number): Chunk {
+function writeColumn(out: Bytes, column: ColumnBuffer, rows: number): Chunk {
   const chunk: Chunk = { start: out.length, data: out.length, size: 0, plainSize: 0, nulls: 0, bounds: null }
-  const levels = levelsOf(column, rows)
+  const levels = presenceLevels(column, rows)
   const values = presentValues(column, levels)
   chunk.nulls = rows - values.length
-  const dictionary = column.isText ? wordsOf(column, values) : dictionaryOf(values)
+  const dictionary = column.isText ? textDictionary(column, values) : integerDictionary(values)
   chunk.bounds = column.isText ? textBounds(dictionary!.words!) : numberBounds(values)
   // A text that hardly comes twice is written as it is.
   const isDictionary = dictionary !== null && dictionary.size > 0 && 2 * dictionary.size <= values.length
@@ -146,8 +146,8 @@ function writeChunk(out: Bytes, column: ColumnBuffer, rows: number): Chunk {
   return chunk
 }
 
-/** 1 for each row that has a value. */
-function levelsOf({ values, isNumber, null: nothing }: ColumnBuffer, rows: number): Uint8Array {
+/** 1 for each row that has a value, 0 for a null. */
+function presenceLevels({ values, isNumber, null: nothing }: ColumnBuffer, rows: number): Uint8Array {
   const levels = new Uint8Array(rows)
   if (isNumber) for (let row = 0; row < rows; row++) levels[row] = Number.isNaN(values[row]!) ? 0 : 1
   else for (let row = 0; row < rows; row++) levels[row] = values[row] === nothing ? 0 : 1
@@ -170,31 +170,31 @@ interface Dictionary {
   numbers: number[] | null
 }
 
-/** The words that are used. */
-function wordsOf({ words }: ColumnBuffer, values: Float64Array | Int32Array): Dictionary {
-  const own = new Int32Array(words.length).fill(-1)
+/** The words that occur among the values, with new codes. */
+function textDictionary({ words }: ColumnBuffer, values: Float64Array | Int32Array): Dictionary {
+  const newCodes = new Int32Array(words.length).fill(-1)
   const used: Uint8Array[] = []
   const codes = new Int32Array(values.length)
   for (let i = 0; i < values.length; i++) {
     const word = values[i]!
-    if (own[word] === -1) own[word] = used.push(Buffer.from(words[word]!)) - 1
-    codes[i] = own[word]!
+    if (newCodes[word] === -1) newCodes[word] = used.push(Buffer.from(words[word]!)) - 1
+    codes[i] = newCodes[word]!
   }
   return { size: used.length, codes, words: used, numbers: null }
 }
 
-/** Integers of a narrow range; null for others. */
-function dictionaryOf(values: Float64Array | Int32Array): Dictionary | null {
+/** The different integers among the values; null for numbers, and for integers of a wide range. */
+function integerDictionary(values: Float64Array | Int32Array): Dictionary | null {
   if (values instanceof Float64Array || values.length === 0) return null
-  const { min, max } = limitsOf(values)
+  const { min, max } = minAndMax(values)
   if (max - min > 1 << 16) return null
-  const own = new Int32Array(max - min + 1).fill(-1)
+  const codeOf = new Int32Array(max - min + 1).fill(-1)
   const numbers: number[] = []
   const codes = new Int32Array(values.length)
   for (let i = 0; i < values.length; i++) {
     const place = values[i]! - min
-    if (own[place] === -1) own[place] = numbers.push(values[i]!) - 1
-    codes[i] = own[place]!
+    if (codeOf[place] === -1) codeOf[place] = numbers.push(values[i]!) - 1
+    codes[i] = codeOf[place]!
   }
   return { size: numbers.length, codes, words: null, numbers }
 }
@@ -208,7 +208,7 @@ function textBounds(words: readonly Uint8Array[]): Chunk['bounds'] {
 
 function numberBounds(values: Float64Array | Int32Array): Chunk['bounds'] {
   if (values.length === 0) return null
-  const { min, max } = limitsOf(values)
+  const { min, max } = minAndMax(values)
   const bytesOf = (value: number): Uint8Array =>
     new Uint8Array((values instanceof Float64Array ? Float64Array : Int32Array).of(value).buffer)
   // The format wants -0 as the smaller and 0 as the larger zero.
@@ -216,7 +216,7 @@ function numberBounds(values: Float64Array | Int32Array): Chunk['bounds'] {
 }
 
 /** The smallest and the largest of at least one value. */
-function limitsOf(values: Float64Array | Int32Array): { min: number; max: number } {
+function minAndMax(values: Float64Array | Int32Array): { min: number; max: number } {
   let min = values[0]!
   let max = values[0]!
   for (let i = 1; i < values.length; i++) {
@@ -243,7 +243,10 @@ function writeLevels(levels: Uint8Array): void {
   page.view.setInt32(start, page.length - start - 4, true)
 }
 
-/** Runs of eight equal values or more as a run, others as groups of eight in `width` bits each. */
+/**
+ * Writes values in the RLE/bit-packing hybrid: eight or more equal values as a run, others in groups of eight.
+ * @param width bits of a value
+ */
 function writeHybrid(values: Int32Array | Uint8Array, length: number, width: number): void {
   page.reserve(16 + 5 * length)
   const valueBytes = (width + 7) >> 3
@@ -266,7 +269,7 @@ function writeHybrid(values: Int32Array | Uint8Array, length: number, width: num
   if (packedFrom !== -1) writePacked(values, packedFrom, length, width)
 }
 
-/** The last group is filled up with zeros. */
+/** Writes values in groups of eight, `width` bits each. The last group is filled up with zeros. */
 function writePacked(values: Int32Array | Uint8Array, from: number, to: number, width: number): void {
   const groups = (to - from + 7) >> 3
   page.varint(groups * 2 + 1)
@@ -285,11 +288,11 @@ function writePacked(values: Int32Array | Uint8Array, from: number, to: number, 
   page.length = at
 }
 
-/** Writes the page of the memory. @returns its size before compression, with its head */
+/** Compresses and writes the content of `page`. @returns its size before compression, with its header */
 function writePage(out: Bytes, type: number, values: number, encoding: number): number {
   compressed.length = 0
-  compressed.reserve(snappyBound(page.length))
-  const size = snappyInto(page.bytes, page.length, compressed.bytes)
+  compressed.reserve(maxCompressedSize(page.length))
+  const size = compressInto(page.bytes, page.length, compressed.bytes)
   const start = out.length
   const head = new Thrift(out)
   head.integer(1, type)
@@ -309,8 +312,8 @@ function writePage(out: Bytes, type: number, values: number, encoding: number): 
 }
 
 const MAGIC = Buffer.from('PAR1')
-const TYPES = { text: 6, date: 1, integer: 1, number: 5 } as const
-const CONVERTED = { text: 0, date: 6, integer: null, number: null } as const
+const PHYSICAL_TYPES = { text: 6, date: 1, integer: 1, number: 5 } as const
+const CONVERTED_TYPES = { text: 0, date: 6, integer: null, number: null } as const
 const SNAPPY = 1
 
 /** A file in the making: its parts are written one after another. */
@@ -326,7 +329,7 @@ export class ParquetFile {
 
   /** @returns the next bytes of the file */
   add({ bytes, ...group }: EncodedGroup): Uint8Array {
-    const begun = this.#begin(bytes)
+    const begun = this.#withMagic(bytes)
     this.#groups.push({ start: this.#length - bytes.length, group })
     this.rows += group.rows
     return begun
@@ -334,10 +337,10 @@ export class ParquetFile {
 
   /** @returns the last bytes of the file */
   end(): Uint8Array {
-    return this.#begin(this.#footer())
+    return this.#withMagic(this.#footer())
   }
 
-  #begin(bytes: Uint8Array): Uint8Array {
+  #withMagic(bytes: Uint8Array): Uint8Array {
     const next = this.#length === 0 ? Buffer.concat([MAGIC, bytes]) : bytes
     this.#length += next.length
     return next
@@ -353,10 +356,10 @@ export class ParquetFile {
         meta.text(4, 'root')
         return meta.integer(5, columns.length)
       }
-      meta.integer(1, TYPES[column.kind])
+      meta.integer(1, PHYSICAL_TYPES[column.kind])
       meta.integer(3, 1)
       meta.text(4, column.name)
-      const converted = CONVERTED[column.kind]
+      const converted = CONVERTED_TYPES[column.kind]
       if (converted !== null) meta.integer(6, converted)
     })
     meta.long(3, this.rows)
@@ -372,12 +375,12 @@ export class ParquetFile {
       meta.long(3, rows)
     })
     meta.text(6, 'bands')
-    // Bounds are compared as the type of each column is.
+    // Each column's bounds are in the order of its type.
     meta.structs(7, columns, () => meta.struct(1, () => {}))
     meta.end()
     out.int32(out.length)
     out.append(MAGIC)
-    return out.taken()
+    return out.writtenBytes()
   }
 }
 
@@ -388,7 +391,7 @@ function writeChunkMeta(
 ): void {
   const { bounds, nulls } = chunk
   const hasDictionary = chunk.data !== chunk.start
-  meta.integer(1, TYPES[kind])
+  meta.integer(1, PHYSICAL_TYPES[kind])
   meta.integers(2, hasDictionary ? [PLAIN, RLE, RLE_DICTIONARY] : [PLAIN, RLE])
   meta.texts(3, [name])
   meta.integer(4, SNAPPY)

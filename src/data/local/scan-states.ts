@@ -30,8 +30,8 @@ interface SectorState {
   zone: string
 }
 
-/** Number of tickers read before other work of this process may run. */
-const TURN = 16
+/** The number of tickers to read before other work of this process may run. */
+const TICKERS_PER_TURN = 16
 
 /** All tickers on one date; each is computed on first use, once. */
 export class ScanStates {
@@ -40,7 +40,7 @@ export class ScanStates {
   readonly date: Day
   readonly tickers: readonly ListedTicker[]
   readonly #once = once()
-  #looked = 0
+  #readTickers = 0
 
   constructor(store: Store, timeframe: Timeframe, date: Day, tickers: readonly ListedTicker[]) {
     this.store = store
@@ -51,12 +51,12 @@ export class ScanStates {
 
   state({ entry }: ListedTicker): Promise<TickerState | null> {
     return this.#once(`ticker ${entry.ticker}`, async () => {
-      if (++this.#looked % TURN === 0) await setImmediate()
-      return stateOn(this.store, entry, this.timeframe, this.date)
+      if (++this.#readTickers % TICKERS_PER_TURN === 0) await setImmediate()
+      return stateOfTicker(this.store, entry, this.timeframe, this.date)
     })
   }
 
-  /** The sector of a stock, under no filter; null where there is none. */
+  /** The state of a stock's sector, regardless of filters; null for a ticker without a sector. */
   async sector({ security }: ListedTicker): Promise<SectorState | null> {
     const key = sectorKey(security)
     return key === null ? null : this.#once(`sector ${key}`, () => this.#sectorState(key))
@@ -84,7 +84,7 @@ export class RecentScans {
   #version = ''
 
   /** The states of a date; computed for all tickers if they are not cached or something was written since. */
-  async of(
+  async statesOn(
     store: Store,
     timeframe: Timeframe,
     date: Day,
@@ -98,7 +98,7 @@ export class RecentScans {
     // The map's order is the order of last use.
     this.#cache.delete(name)
     this.#cache.set(name, states)
-    for (const oldest of [...this.#cache.keys()].slice(0, -MOST_SCANS)) this.#cache.delete(oldest)
+    for (const oldest of [...this.#cache.keys()].slice(0, -MAX_SCANS)) this.#cache.delete(oldest)
     return states
   }
 
@@ -108,20 +108,20 @@ export class RecentScans {
   }
 }
 
-/** Of a whole market a few MiB each. */
-const MOST_SCANS = 4
+/** The most scans in the cache; one of a whole market takes a few MiB. */
+const MAX_SCANS = 4
 
-/** A ticker at the bar that is looked at. */
+/** A ticker's state on its judged bar. */
 interface TickerState {
   rsi: number
   /** The band in force. */
   zone: string
   /** Only if oversold or deep_oversold: details of a whole market would fill the memory. */
-  low: Low | null
+  oversold: OversoldDetails | null
 }
 
 /** The data that order and describe an oversold ticker. */
-export interface Low {
+export interface OversoldDetails {
   zone: Severity
   /** The bars up to the judged one, which is the last. */
   panel: Panel
@@ -130,7 +130,7 @@ export interface Low {
   rarity: Rank
 }
 
-/** `2 · less + equal` of a value among `size`; -1 where these are too few. */
+/** The rank of a value among `size` values: `2 · less + equal`. -1 if there are too few values. */
 interface Rank {
   rank: number
   size: number
@@ -141,7 +141,7 @@ interface Rank {
  * band. It is computed from the bars with the rule of recorded events. Every ticker's RSI is needed anyway, and bars
  * are read faster than events with returns.
  */
-async function stateOn(
+async function stateOfTicker(
   store: Store,
   { ticker, assetClass }: TickerEntry,
   timeframe: Timeframe,
@@ -149,8 +149,8 @@ async function stateOn(
 ): Promise<TickerState | null> {
   const daily = await store.bars(ticker)
   if (daily === null) return null
-  const whole = barsAt(timeframe, daily, assetClass)
-  const series = head(whole, barsKnownBy(whole, date))
+  const allBars = barsAt(timeframe, daily, assetClass)
+  const series = head(allBars, barsKnownBy(allBars, date))
   return hasStopped(series, date) ? null : stateAtEnd(new Panel(series))
 }
 
@@ -162,52 +162,56 @@ export function hasStopped({ days, timeframe }: Pick<Series, 'days' | 'timeframe
   return date - end > OVERSOLD_RULES.maxAge
 }
 
-/** An RSI, once there is one, is there on every bar: the band of the last bar is the one in force. */
+/**
+ * The state on the last bar of a panel; null before the first RSI. From then on every bar has one, so the band of the last
+ * bar is the band in force.
+ */
 function stateAtEnd(panel: Panel): TickerState | null {
   const rsi = panel.rsi().at(-1)!
   if (Number.isNaN(rsi)) return null
   const zone = zoneOfRsi(rsi)
-  if (!isOversold(zone)) return { rsi, zone, low: null }
+  if (!isOversold(zone)) return { rsi, zone, oversold: null }
   const changes = transitions(rsiZone.classify(panel))
   const streaks = streaksOf(changes, rsiZone.bands, panel.rsi().length)
-  return { rsi, zone, low: { zone, panel, changes, streaks, rarity: rankOfLast(panel) } }
+  return { rsi, zone, oversold: { zone, panel, changes, streaks, rarity: rankOfLast(panel) } }
 }
 
 function zoneOfRsi(rsi: number): string {
   return rsiZone.bands[zoneOf(rsi, DEFINITIONS.rsi.cuts, 100)]!
 }
 
-/** The rolling rank of fields, of one bar only. */
+/** The rank of the last bar's RSI, as fields rank it. */
 function rankOfLast({ rsi, series }: Panel): Rank {
   const { history, minHistory } = TIMEFRAMES[series.timeframe]
   const { rank, size } = rollingRanks(rsi().subarray(-history), history, minHistory)
   return { rank: rank.at(-1)!, size: size.at(-1)! }
 }
 
-/** Bars in force oversold or deeply so, without leaving both. */
+/** Bars in a row on which the band in force is oversold or deep_oversold. */
 export interface Streak {
   from: number
-  /** The bar on which it was left; where it lasts still, the number of bars. */
+  /** The bar on which both bands were left; for a streak that still lasts, the number of bars. */
   to: number
 }
 
-/** Oldest first. */
+/** The streaks of a series, oldest first. @param vocabulary the bands by code @param bars the number of bars */
 function streaksOf(changes: Transitions, vocabulary: readonly string[], bars: number): Streak[] {
   const streaks: Streak[] = []
-  const see = (code: number, from: number, to: number): void => {
+  const addPeriod = (code: number, from: number, to: number): void => {
     if (!isOversold(vocabulary[code]!)) return
     const last = streaks.at(-1)
     if (last?.to === from) last.to = to
     else streaks.push({ from, to })
   }
   const { initialBar, initialBand } = changes
-  see(initialBand, initialBar, changes.bars[0] ?? bars)
-  for (let i = 0; i < changes.bars.length; i++) see(changes.bands[i]!, changes.bars[i]!, changes.bars[i + 1] ?? bars)
+  addPeriod(initialBand, initialBar, changes.bars[0] ?? bars)
+  for (let i = 0; i < changes.bars.length; i++)
+    addPeriod(changes.bands[i]!, changes.bars[i]!, changes.bars[i + 1] ?? bars)
   return streaks
 }
 
-/** In bars. */
-export function lengthOf({ from, to }: Streak): number {
+/** The length of a streak in bars. */
+export function streakLength({ from, to }: Streak): number {
   return to - from
 }
 
@@ -255,7 +259,7 @@ export async function matchesFilters(
 }
 
 /** Throws InvalidParameter for a sector that no ticker of the store has, naming the nearest. */
-export function checkSector(sector: string, securities: Iterable<Security>, param = 'sector'): void {
+export function refuseUnknownSector(sector: string, securities: Iterable<Security>, param = 'sector'): void {
   const spelled = new Map<string, string>()
   for (const security of securities) {
     const name = sectorOf({ security })
@@ -295,7 +299,7 @@ async function hasFacts(ticker: string, store: Store, date: Day): Promise<boolea
   return Object.values(known).some(records => records.length > 0)
 }
 
-/** Below all where it is unknown. */
+/** The place of a tier among all; an unknown one is below all. */
 function tierRank(tier: MarketCapTier | null): number {
   return tier === null ? -1 : MARKET_CAP_TIERS.indexOf(tier)
 }

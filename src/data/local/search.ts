@@ -7,7 +7,14 @@ import { ALL_COLUMNS, OWN_COLUMNS, USUAL_COLUMNS } from '../../core/params/searc
 import type { Omitted } from '../../core/source.js'
 import { entitle, entitleDate } from '../../core/tiers.js'
 import type { Local } from './local.js'
-import { assetClassOf, checkSector, hasStopped, type ListedTicker, marketCapTierOf, sectorOf } from './scan-states.js'
+import {
+  assetClassOf,
+  hasStopped,
+  type ListedTicker,
+  marketCapTierOf,
+  refuseUnknownSector,
+  sectorOf,
+} from './scan-states.js'
 import { periodAt, type View } from './view.js'
 
 /**
@@ -22,13 +29,13 @@ export async function search(
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<SearchPage> {
   const day = await checkSearch(local, query)
-  const then = query.date === undefined ? local : local.on(query.date)
-  const { columns, omitted } = await columnsOf(then, query)
-  const rows = new Rows(then, query, { columns, day, signal })
-  const { found, scanned } = await rows.matching()
-  const shown = await rows.inOrder(found)
+  const datedLocal = query.date === undefined ? local : local.on(query.date)
+  const { columns, omitted } = await answerColumns(datedLocal, query)
+  const rows = new Rows(datedLocal, query, { columns, day, signal })
+  const { found, scanned } = await rows.findMatches()
+  const sorted = await rows.sort(found)
   const results: SearchPage['results'] = []
-  for (const row of shown.slice(query.offset, query.offset + query.limit)) {
+  for (const row of sorted.slice(query.offset, query.offset + query.limit)) {
     const result: SearchPage['results'][number] = {}
     for (const column of columns) result[column.name] = await rows.value(row, column)
     results.push(result)
@@ -56,7 +63,7 @@ export async function checkSearch(local: Local, { filters, sort, columns = [], d
   const sectors = filters.filter(({ name }) => name === 'sector').flatMap(({ values }) => values)
   if (sectors.length > 0) {
     const securities = await store.securities()
-    for (const sector of sectors) checkSector(String(sector), securities.values(), 'filters')
+    for (const sector of sectors) refuseUnknownSector(String(sector), securities.values(), 'filters')
   }
   for (const { field } of [...filters, ...(sort === undefined ? [] : [sort]), ...columns])
     if (field !== null) entitle({ field }, tier, fieldSet)
@@ -65,8 +72,8 @@ export async function checkSearch(local: Local, { filters, sort, columns = [], d
   return date ?? today
 }
 
-/** The named columns, or those of the tier without the fields that wait for an import. */
-async function columnsOf(
+/** The columns of the answer: the named ones, or those of the tier without fields that wait for an import. */
+async function answerColumns(
   local: Local,
   { columns, all }: SearchQuery,
 ): Promise<{ columns: readonly SearchColumn[]; omitted: Omitted[] }> {
@@ -74,8 +81,8 @@ async function columnsOf(
   const { fields, omitted } = await local.granted()
   const wanted = all ? ALL_COLUMNS : USUAL_COLUMNS
   const isReadable = ({ field }: SearchColumn): boolean => field === null || fields.some(({ name }) => name === field)
-  const left = omitted.filter(one => wanted.some(({ field }) => field === one.field))
-  return { columns: wanted.filter(isReadable), omitted: left }
+  const omittedOfWanted = omitted.filter(waiting => wanted.some(({ field }) => field === waiting.field))
+  return { columns: wanted.filter(isReadable), omitted: omittedOfWanted }
 }
 
 /** A ticker with a recent bar. */
@@ -89,7 +96,7 @@ interface Row {
 
 type Value = string | number | null
 
-interface Asked {
+interface RowOptions {
   /** The columns of the answer. */
   columns: readonly SearchColumn[]
   day: Day
@@ -104,7 +111,7 @@ class Rows {
   readonly #day: Day
   readonly #signal: AbortSignal | undefined
 
-  constructor(local: Local, query: SearchQuery, { columns, day, signal }: Asked) {
+  constructor(local: Local, query: SearchQuery, { columns, day, signal }: RowOptions) {
     this.#local = local
     this.#query = query
     this.#columns = columns
@@ -112,55 +119,60 @@ class Rows {
     this.#signal = signal
   }
 
-  /** The rows that meet all filters, and the number of tickers with a recent bar among those of the right identity. */
-  async matching(): Promise<{ found: Row[]; scanned: number }> {
+  /** The rows that meet all filters; `scanned` counts the tickers with a recent bar whose identity meets its filters. */
+  async findMatches(): Promise<{ found: Row[]; scanned: number }> {
     const { filters, sort } = this.#query
-    const ofBands = filters.filter(({ field }) => field !== null)
-    const ofPrices = filters.filter(({ name }) => isPrice(name))
-    const fields = [...ofBands, ...(sort === undefined ? [] : [sort])].flatMap(({ field }) => field ?? [])
+    const bandFilters = filters.filter(({ field }) => field !== null)
+    const priceFilters = filters.filter(({ name }) => isPrice(name))
+    const fields = [...bandFilters, ...(sort === undefined ? [] : [sort])].flatMap(({ field }) => field ?? [])
     let scanned = 0
     const found: Row[] = []
-    for await (const row of this.#read(await this.#listed(), fields)) {
+    for await (const row of this.#readRows(await this.#tickersByIdentity(), fields)) {
       scanned++
-      if ((await this.#meets(row, ofBands)) && (await this.#meets(row, ofPrices))) found.push(row)
+      if ((await this.#meetsAll(row, bandFilters)) && (await this.#meetsAll(row, priceFilters))) found.push(row)
     }
     return { found, scanned }
   }
 
   /** The tickers whose identity meets the filters. */
-  async #listed(): Promise<ListedTicker[]> {
+  async #tickersByIdentity(): Promise<ListedTicker[]> {
     const { store } = this.#local
     const securities = await store.securities()
     const filters = this.#query.filters.filter(({ name, field }) => field === null && !isPrice(name))
     const found: ListedTicker[] = []
     for (const entry of await store.tickers()) {
       const listed = { entry, security: securities.get(entry.ticker) ?? null }
-      if (await this.#meets({ listed, last: entry.last, bands: new Map() }, filters)) found.push(listed)
+      if (await this.#meetsAll({ listed, last: entry.last, bands: new Map() }, filters)) found.push(listed)
     }
     return found
   }
 
-  /** Those of some tickers that have a recent bar, with the bands of some fields. */
-  async *#read(listed: readonly ListedTicker[], fields: readonly string[]): AsyncGenerator<Row> {
+  /** A row for each ticker with a recent bar, with the bands of some fields. */
+  async *#readRows(listed: readonly ListedTicker[], fields: readonly string[]): AsyncGenerator<Row> {
     const { timeframe } = this.#query
     const tickers = listed.map(({ entry }) => entry.ticker)
     if (tickers.length === 0) return
-    const read = { tickers, timeframe, fields: fields.length > 0 ? [...new Set(fields)] : [ANY_FIELD], outcomes: false }
+    const read = {
+      tickers,
+      timeframe,
+      fields: fields.length > 0 ? [...new Set(fields)] : [FIELD_FOR_DATES],
+      outcomes: false,
+    }
     let i = 0
     for await (const viewOn of this.#local.views(read)) {
       const { days, bars } = await viewOn(read.fields[0]!)
-      const own = listed[i++]!
+      const listedTicker = listed[i++]!
       // This thread may have others to answer.
-      if (i % TOGETHER === 0) await setImmediate()
+      if (i % TICKERS_PER_TURN === 0) await setImmediate()
       this.#signal?.throwIfAborted()
       if (hasStopped({ days: days.subarray(0, bars), timeframe }, this.#day)) continue
-      const row: Row = { listed: own, last: days[bars - 1]!, bands: new Map() }
-      for (const field of fields) row.bands.set(field, bandOn(await viewOn(field)))
+      const row: Row = { listed: listedTicker, last: days[bars - 1]!, bands: new Map() }
+      for (const field of fields) row.bands.set(field, bandInForce(await viewOn(field)))
       yield row
     }
   }
 
-  async #meets(row: Row, filters: readonly SearchFilter[]): Promise<boolean> {
+  async #meetsAll(row: Row, filters: readonly SearchFilter[]): Promise<boolean> {
     for (const filter of filters) if (!meets(await this.value(row, filter), filter)) return false
     return true
   }
@@ -183,20 +195,20 @@ class Rows {
     return columns[name]!()
   }
 
-  /** Coins and funds have no fundamentals. */
+  /** Whether a ticker can have a band of a field: coins and funds have no fundamentals. */
   async #hasBand(listed: ListedTicker, field: string): Promise<boolean> {
     if (this.#local.field(field).needs === 'bars') return true
     const assetClass = await assetClassOf(listed, this.#local.store, this.#day)
     return assetClass !== 'crypto' && assetClass !== 'etf'
   }
 
-  /** The bands of all columns of the answer at once. */
+  /** Reads the bands of all columns of the answer at once. */
   async #readBands({ listed, bands }: Row): Promise<void> {
     const { timeframe } = this.#query
     const fields = this.#columns.flatMap(({ field }) => (field === null || bands.has(field) ? [] : [field]))
     const read = { tickers: [listed.entry.ticker], timeframe, fields, outcomes: false }
     for await (const viewOn of this.#local.views(read))
-      for (const field of fields) bands.set(field, bandOn(await viewOn(field)))
+      for (const field of fields) bands.set(field, bandInForce(await viewOn(field)))
     // A result costs a millisecond, and this thread may have others to answer.
     await setImmediate()
     this.#signal?.throwIfAborted()
@@ -207,8 +219,8 @@ class Rows {
     return barOf(series, series.days.length - 1)[name as (typeof BAR_FIGURES)[number]]
   }
 
-  /** Sorted, those without a value last; ties by ticker. */
-  async inOrder(rows: readonly Row[]): Promise<Row[]> {
+  /** Sorts rows by the query's column; rows without a value come last, ties are ordered by ticker. */
+  async sort(rows: readonly Row[]): Promise<Row[]> {
     const { sort = { name: 'ticker', field: null }, order } = this.#query
     const sign = order === 'asc' ? 1 : -1
     const ranked: { row: Row; rank: Value }[] = []
@@ -217,24 +229,24 @@ class Rows {
     return ranked.map(({ row }) => row)
   }
 
-  /** A word of a vocabulary counts by its place there. */
+  /** The value to sort by: for a word of a vocabulary its place there. */
   #rank(value: Value, { name, field }: SearchColumn): Value {
     const words = field === null ? OWN_COLUMNS[name]!.values : this.#local.field(field).bands
     return value === null || words === undefined ? value : words.indexOf(String(value))
   }
 }
 
-/** Every ticker has its bars with it. */
-const ANY_FIELD = 'rsi_zone'
+/** A field to read if only the dates of bars are needed: every ticker has it. */
+const FIELD_FOR_DATES = 'rsi_zone'
 
-/** Tickers that are read without a pause. */
-const TOGETHER = 64
+/** The number of tickers to read before other work of this process may run. */
+const TICKERS_PER_TURN = 64
 
 function isPrice(name: string): boolean {
   return OWN_COLUMNS[name]?.category === PRICES
 }
 
-function bandOn(view: View): string | null {
+function bandInForce(view: View): string | null {
   return periodAt(view, view.bars - 1)?.band ?? null
 }
 

@@ -10,17 +10,17 @@ import type { Timeframe } from '../../core/model/terms.js'
 import type { Store, TickerEntry } from '../store/store.js'
 import { countedFacts, sectorKey } from './view.js'
 
-/** A ticker with bars, and the facts of it that count. */
+/** A ticker with its bars and the facts that fields may use; null: none. */
 export interface Company {
   entry: TickerEntry
   daily: Series
   facts: Facts | null
 }
 
-/** One that has such facts. */
+/** A company that has such facts. */
 type Member = Company & { facts: Facts }
 
-/** The tickers of a store, sector by sector, now or as of a day. It caches its reads, so use it for one run only. */
+/** Reads the sectors of a store, now or as of a day. It caches its reads, so use it for one run only. */
 export class Sectors {
   readonly #store: Store
   readonly #once = once()
@@ -30,30 +30,31 @@ export class Sectors {
   }
 
   /** A ticker's view of its sector; null if it has none. */
-  async seenFrom(ticker: string, timeframe: Timeframe, day: Day | null = null): Promise<SectorView | null> {
+  async viewOf(ticker: string, timeframe: Timeframe, day: Day | null = null): Promise<SectorView | null> {
     const key = sectorKey((await this.#securities()).get(ticker))
-    return key === null ? null : (await this.of(key, timeframe, day)).seenFrom(ticker)
+    return key === null ? null : (await this.sectorOf(key, timeframe, day)).seenFrom(ticker)
   }
 
-  of(key: string, timeframe: Timeframe, day: Day | null = null): Promise<Sector> {
+  /** A sector by its key. @param day null: with all data */
+  sectorOf(key: string, timeframe: Timeframe, day: Day | null = null): Promise<Sector> {
     return this.#once(`sector ${timeframe} ${day} ${key}`, async () => {
-      const members = await this.members(key)
-      return new Sector(
-        members.map(member => ({ ticker: member.entry.ticker, ...companyAsOf(member, timeframe, day) })),
-      )
+      const members = (await this.members(key)).map(member => {
+        return { ticker: member.entry.ticker, ...companyAsOf(member, timeframe, day) }
+      })
+      return new Sector(members)
     })
   }
 
-  /** In the order of their tickers. */
+  /** The companies of a sector that have facts, in the order of their tickers. */
   members(key: string): Promise<Member[]> {
-    return this.#once(`members ${key}`, () => this.#read(key))
+    return this.#once(`members ${key}`, () => this.#readMembers(key))
   }
 
   #securities(): ReturnType<Store['securities']> {
     return this.#once('securities', () => this.#store.securities())
   }
 
-  async #read(key: string): Promise<Member[]> {
+  async #readMembers(key: string): Promise<Member[]> {
     const members: Member[] = []
     const securities = await this.#securities()
     for (const ticker of [...securities.keys()].sort()) {
@@ -83,40 +84,40 @@ export async function panelOf(
 ): Promise<Panel> {
   const { series, facts } = companyAsOf(company, timeframe, day)
   const isCompared = facts !== null && fields.some(({ needs }) => needs === 'sector')
-  const sector = isCompared ? await sectors.seenFrom(company.entry.ticker, timeframe, day) : null
+  const sector = isCompared ? await sectors.viewOf(company.entry.ticker, timeframe, day) : null
   return new Panel(series, facts, sector)
 }
 
-/** A company's bars that were final by a day, and the facts known by it, as if nothing later had been loaded. */
+/** A company's final bars and known facts as of a day, as if nothing later had been loaded; null: all data. */
 export function companyAsOf(
   { entry, daily, facts }: Company,
   timeframe: Timeframe,
   day: Day | null = null,
 ): { series: Series; facts: Facts | null } {
-  const whole = barsAt(timeframe, daily, entry.assetClass)
-  if (day === null) return { series: whole, facts }
+  const allBars = barsAt(timeframe, daily, entry.assetClass)
+  if (day === null) return { series: allBars, facts }
   const upTo = barsAt(timeframe, head(daily, countUpTo(daily.days, day)), entry.assetClass)
   const series = head(upTo, barsKnownBy(upTo, day))
   if (facts === null) return { series, facts }
-  return { series, facts: factsBy(facts, new SplitBasis(whole, facts.splits), day, series.days.at(-1) ?? day) }
+  return { series, facts: factsAsOf(facts, new SplitBasis(allBars, facts.splits), day, series.days.at(-1) ?? day) }
 }
 
 /**
- * The facts known by a day. If bars are adjusted for a later split, all their prices are. This is a unit and no
- * knowledge of the future, so filed figures are converted to it, as they were with all bars.
+ * The facts known by a day. If bars are adjusted for a later split, all their prices are. That is only a unit of the
+ * prices and reveals nothing of the future, so filed figures are converted to the same unit.
  *
  * @param last date of the last bar: splits count up to it
  */
-function factsBy(facts: Facts, basis: SplitBasis, day: Day, last: Day): Facts {
-  const found = factsKnownBy(facts, day)
-  const splits = found.splits.filter(({ ex_date }) => ex_date <= last)
-  return { ...found, splits, reports: found.reports.map(report => dividedByLaterSplits(report, basis, last)) }
+function factsAsOf(facts: Facts, basis: SplitBasis, day: Day, last: Day): Facts {
+  const known = factsKnownBy(facts, day)
+  const splits = known.splits.filter(({ ex_date }) => ex_date <= last)
+  return { ...known, splits, reports: known.reports.map(report => divideByLaterSplits(report, basis, last)) }
 }
 
 /** Divides the values per share by the splits after `last` that the bars are adjusted for. */
-function dividedByLaterSplits(report: Report, basis: SplitBasis, last: Day): Report {
+function divideByLaterSplits(report: Report, basis: SplitBasis, last: Day): Report {
   const later = basis.dividing(report, last).filter(({ ex_date }) => ex_date > last)
-  const divided = (figure: number | null): number | null =>
+  const divide = (figure: number | null): number | null =>
     figure === null ? null : later.reduce((value, { ratio }) => value / ratio, figure)
-  return { ...report, eps: divided(report.eps), book_value_ps: divided(report.book_value_ps) }
+  return { ...report, eps: divide(report.eps), book_value_ps: divide(report.book_value_ps) }
 }

@@ -1,56 +1,56 @@
 /** Snappy in its raw format, which Parquet uses: literals, and copies of up to 64 bytes from the 64 KB before. */
 
-const TABLE_BITS = 14
+const HASH_TABLE_BITS = 14
 const MAX_OFFSET = 0xffff
-/** The last bytes are always a literal, so that four bytes can be read at any place before. */
-const MARGIN = 15
-const table = new Int32Array(1 << TABLE_BITS)
+/** The last bytes of an input are always a literal, so that four bytes can be read at any position before. */
+const LITERAL_END_BYTES = 15
+const lastPositions = new Int32Array(1 << HASH_TABLE_BITS)
 
-/** The most bytes that an input can take. */
-export function snappyBound(length: number): number {
+/** The most bytes that a compressed input can take. */
+export function maxCompressedSize(length: number): number {
   return 32 + length + Math.ceil(length / 6)
 }
 
 /** Compresses the first bytes of an input into `out`. @param out of the size of snappyBound @returns the bytes written */
-export function snappyInto(input: Uint8Array, length: number, out: Uint8Array): number {
+export function compressInto(input: Uint8Array, length: number, out: Uint8Array): number {
   let at = 0
   let rest = length
   for (; rest > 0x7f; rest >>>= 7) out[at++] = (rest & 0x7f) | 0x80
   out[at++] = rest
   // A small input needs a small table, which is quicker to clear.
-  const bits = Math.min(TABLE_BITS, Math.max(8, 32 - Math.clz32(length)))
+  const bits = Math.min(HASH_TABLE_BITS, Math.max(8, 32 - Math.clz32(length)))
   const shift = 32 - bits
-  table.fill(-1 - MAX_OFFSET, 0, 1 << bits)
-  const limit = length - MARGIN
+  lastPositions.fill(-1 - MAX_OFFSET, 0, 1 << bits)
+  const limit = length - LITERAL_END_BYTES
   let emitted = 0
-  let place = 0
-  // After each miss the steps grow: what cannot be compressed is passed quickly.
+  let position = 0
+  // After each miss the steps grow, so that data that cannot be compressed are passed quickly.
   let skip = 32
-  while (place < limit) {
-    const word = load(input, place)
+  while (position < limit) {
+    const word = readWord(input, position)
     const slot = Math.imul(word, 0x1e35a7bd) >>> shift
-    const before = table[slot]!
-    table[slot] = place
-    if (place - before > MAX_OFFSET || load(input, before) !== word) {
-      place += skip++ >>> 5
+    const earlier = lastPositions[slot]!
+    lastPositions[slot] = position
+    if (position - earlier > MAX_OFFSET || readWord(input, earlier) !== word) {
+      position += skip++ >>> 5
       continue
     }
-    at = literal(input, emitted, place, out, at)
-    let end = place + 4
-    for (let from = before + 4; end < length && input[end] === input[from]; from++) end++
-    at = copy(place - before, end - place, out, at)
-    place = end
+    at = writeLiteral(input, emitted, position, out, at)
+    let end = position + 4
+    for (let from = earlier + 4; end < length && input[end] === input[from]; from++) end++
+    at = writeCopy(position - earlier, end - position, out, at)
+    position = end
     emitted = end
     skip = 32
   }
-  return literal(input, emitted, length, out, at)
+  return writeLiteral(input, emitted, length, out, at)
 }
 
-function load(bytes: Uint8Array, at: number): number {
+function readWord(bytes: Uint8Array, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
 }
 
-function literal(input: Uint8Array, from: number, to: number, out: Uint8Array, start: number): number {
+function writeLiteral(input: Uint8Array, from: number, to: number, out: Uint8Array, start: number): number {
   let at = start
   const last = to - from - 1
   if (last < 0) return at
@@ -69,7 +69,7 @@ function literal(input: Uint8Array, from: number, to: number, out: Uint8Array, s
   return at
 }
 
-function copy(offset: number, length: number, out: Uint8Array, start: number): number {
+function writeCopy(offset: number, length: number, out: Uint8Array, start: number): number {
   let at = start
   let rest = length
   while (rest > 0) {

@@ -5,13 +5,13 @@ import type { TickerEntry } from '../store/store.js'
 import { type Cache, Pending } from './cache.js'
 import {
   type BarsAsOf,
-  begunBy,
   type DatedOrigin,
-  knownTickers,
-  odditiesOf,
+  firstImport,
   type SourceFile,
   type StoredOddity,
   sourceFile,
+  storedOddities,
+  tickersAsOf,
 } from './known.js'
 
 /** The loaded data and their age. */
@@ -62,7 +62,7 @@ export interface TickerStatus extends SourceFile {
   events: number
   /** Two neighbouring bars and the calendar days between them. */
   gaps: { after: string; before: string; days: number }[]
-  /** Which file brought which bars, in their order; the one above changed it last. */
+  /** The files that brought the bars, in the order of the bars. `source` above is the file that changed the ticker last. */
   sources: SourceRange[]
 }
 
@@ -84,18 +84,18 @@ export async function status(cache: Cache, only?: readonly string[]): Promise<St
   const today = await cache.today()
   const { bytes, schema } = await store.footprint()
   const definitions = await store.definitions()
-  const pending = await Pending.in(store)
-  const found = await knownTickers(store, today)
+  const pending = await Pending.read(store)
+  const found = await tickersAsOf(store, today)
   const securities = await store.securities()
   const withFacts = new Set(await store.factTickers())
-  const isAsked = ({ ticker }: { ticker: string }): boolean => only?.includes(ticker) ?? true
+  const isRequested = ({ ticker }: { ticker: string }): boolean => only?.includes(ticker) ?? true
   const tickers = found.flatMap(({ entry, known }) => {
-    if (known === null || !isAsked(entry)) return []
+    if (known === null || !isRequested(entry)) return []
     const { ticker } = entry
-    const own = { sector: securities.get(ticker)?.sector ?? null, facts: withFacts.has(ticker) }
-    return [{ ...tickerStatus(entry, known), ...own }]
+    const companyColumns = { sector: securities.get(ticker)?.sector ?? null, facts: withFacts.has(ticker) }
+    return [{ ...tickerStatus(entry, known), ...companyColumns }]
   })
-  const oddities = odditiesOf(found, securities, asOf === null ? cache.lastDay : null).filter(isAsked)
+  const oddities = storedOddities(found, securities, asOf === null ? cache.lastDay : null).filter(isRequested)
   const last = tickers.reduce((latest, ticker) => (ticker.last > latest ? ticker.last : latest), '')
   // The age of a ticker's last bar is relative to all others.
   const newest = found.reduce((day, { known }) => Math.max(day, known?.origins.at(-1)?.last ?? day), -Infinity)
@@ -140,5 +140,5 @@ function tickerStatus(
 }
 
 function sourceRange({ bars, first, last, begun, ...origin }: DatedOrigin): SourceRange {
-  return { ...sourceFile(origin), ...begunBy(begun), bars, first: formatDay(first), last: formatDay(last) }
+  return { ...sourceFile(origin), ...firstImport(begun), bars, first: formatDay(first), last: formatDay(last) }
 }

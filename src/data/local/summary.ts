@@ -23,26 +23,26 @@ import { periodAt, type View } from './view.js'
  * now` has it. A bar has the bands that were known when it was final. Throws NotFound, Busy and InvalidParameter for a day after
  * today or before every tier's range. Throws TierRestricted for a field or a day of a higher tier.
  */
-export async function summary(local: Local, query: SnapshotQuery): Promise<SnapshotPage | SnapshotsPage> {
+export async function tickerSummary(local: Local, query: SnapshotQuery): Promise<SnapshotPage | SnapshotsPage> {
   const { date, range, ticker, timeframe } = query
   const { fields: chosen, tier } = chosenFields(local, query)
   const today = await local.today()
   if (date !== undefined) entitleDate(date, tier, today)
   if (range !== undefined) entitleDate(range.start, tier, today, 'start')
-  const then = date === undefined ? local : local.on(date)
-  const identity = await identityOf(then, query, date ?? today)
-  const { fields, omitted } = await readable(then, chosen, identity.asset_class)
-  const series = await then.series(ticker, timeframe)
-  const views = await viewsOf(then, query, fields)
+  const datedLocal = date === undefined ? local : local.on(date)
+  const identity = await identityOf(datedLocal, query, date ?? today)
+  const { fields, omitted } = await readableFields(datedLocal, chosen, identity.asset_class)
+  const series = await datedLocal.series(ticker, timeframe)
+  const views = await readViews(datedLocal, query, fields)
   const at = (t: number): Snapshot => snapshotAt(t, { query, series, views, showsMeta: planOf(tier).aftermath })
   const leftOut = omitted.length > 0 ? { omitted } : {}
   if (range === undefined) return { ...identity, ...at(series.days.length - 1), ...leftOut }
-  return { ...identity, ...rowsOf(series, range, at), ...leftOut }
+  return { ...identity, ...snapshotRange(series, range, at), ...leftOut }
 }
 
 /** The chosen fields of the tier. A named field above the tier is refused; a section leaves it out. */
 function chosenFields({ tier, fieldSet }: Local, { fields: places }: SnapshotQuery) {
-  const wanted = fieldSet.all.filter(({ name }) => isChosen(placeOf(name), places) || placesMeta(name, places))
+  const wanted = fieldSet.all.filter(({ name }) => isChosen(placeOf(name), places) || wantsMetaOf(name, places))
   const granted = wanted.filter(field => {
     try {
       entitle({ field: field.name }, tier, fieldSet)
@@ -60,7 +60,8 @@ function chosenFields({ tier, fieldSet }: Local, { fields: places }: SnapshotQue
   return { fields: granted.map(({ name }) => name), tier }
 }
 
-function placesMeta(field: string, places: readonly string[] | undefined): boolean {
+/** Whether a query names the place of a field's meta values. */
+function wantsMetaOf(field: string, places: readonly string[] | undefined): boolean {
   return places?.includes(placeOf(field) + META) ?? false
 }
 
@@ -78,8 +79,8 @@ async function identityOf(local: Local, { ticker, timeframe }: SnapshotQuery, da
   }
 }
 
-/** Without the fields that wait for an import, and without the fundamentals that coins and funds do not have. */
-async function readable(
+/** The chosen fields that can be read: no field that waits for an import, and no fundamentals for coins and funds. */
+async function readableFields(
   local: Local,
   chosen: readonly string[],
   assetClass: AssetClass | null,
@@ -93,7 +94,7 @@ async function readable(
   return { fields, omitted }
 }
 
-async function viewsOf(
+async function readViews(
   local: Local,
   { ticker, timeframe }: SnapshotQuery,
   fields: readonly string[],
@@ -105,16 +106,16 @@ async function viewsOf(
   return found
 }
 
-interface Found {
+interface SnapshotData {
   query: SnapshotQuery
   series: Series
   views: ReadonlyMap<string, View>
-  /** Whether the tier has the stability of bands. */
+  /** Whether the tier shows the stability of bands. */
   showsMeta: boolean
 }
 
-/** @param t the number of the bar; -1 without bars */
-function snapshotAt(t: number, { query: { fields: places, meta }, series, views, showsMeta }: Found): Snapshot {
+/** The state on bar `t`; -1: there are no bars. */
+function snapshotAt(t: number, { query: { fields: places, meta }, series, views, showsMeta }: SnapshotData): Snapshot {
   const found: Snapshot = { as_of_date: t < 0 ? null : formatDay(series.days[t]!) }
   const figures = BAR_FIGURES.filter(name => isChosen(`${PRICES}.${name}`, places))
   if (figures.length > 0) {
@@ -123,15 +124,15 @@ function snapshotAt(t: number, { query: { fields: places, meta }, series, views,
   }
   for (const [field, view] of views) {
     const place = placeOf(field)
-    if (isChosen(place, places)) put(found, place, t < 0 ? null : (periodAt(view, t)?.band ?? null))
-    const wantsMeta = (meta && isChosen(place, places)) || placesMeta(field, places)
-    if (wantsMeta && showsMeta) put(found, place + META, t < 0 ? null : metaAt(view, t))
+    if (isChosen(place, places)) setAtPlace(found, place, t < 0 ? null : (periodAt(view, t)?.band ?? null))
+    const wantsMeta = (meta && isChosen(place, places)) || wantsMetaOf(field, places)
+    if (wantsMeta && showsMeta) setAtPlace(found, place + META, t < 0 ? null : metaAt(view, t))
   }
   return found
 }
 
-/** Puts a value at its place: `trend.direction` is the key direction of trend. */
-function put(found: Snapshot, place: string, value: unknown): void {
+/** Sets a value at a place: `trend.direction` is the key `direction` of the object `trend`. */
+function setAtPlace(found: Snapshot, place: string, value: unknown): void {
   const parts = place.split('.')
   let section: Record<string, unknown> = found
   for (const part of parts.slice(0, -1)) {
@@ -141,7 +142,7 @@ function put(found: Snapshot, place: string, value: unknown): void {
   section[parts.at(-1)!] = value
 }
 
-/** How settled the band in force is, in the words of an entry, by the bars it has lasted and its recent changes. */
+/** The stability of the band in force on bar `t`, by the rule for an entry; null without a band. */
 function metaAt(view: View, t: number): BandMeta | null {
   const period = periodAt(view, t)
   if (period === null) return null
@@ -158,20 +159,24 @@ function metaAt(view: View, t: number): BandMeta | null {
   }
 }
 
-function rowsOf({ days }: Series, { start, end, limit, offset, even }: SnapshotRange, at: (t: number) => Snapshot) {
+function snapshotRange(
+  { days }: Series,
+  { start, end, limit, offset, even }: SnapshotRange,
+  at: (t: number) => Snapshot,
+) {
   const from = countBelow(days, start)
   const total = Math.max(0, (end === undefined ? days.length : countUpTo(days, end)) - from)
   const left = Math.max(0, total - offset)
   const rows = Math.min(limit, left)
   // The first and the last bar are among those that are spread evenly.
   const step = even && rows > 1 ? (total - 1) / (rows - 1) : 1
-  const numbers = Array.from({ length: rows }, (_, i) => from + offset + Math.round(i * step))
+  const indexes = Array.from({ length: rows }, (_, i) => from + offset + Math.round(i * step))
   return {
     start: formatDay(start),
     end: dateOf(end),
     row_count: rows,
     total_rows: total,
     has_more: !even && left > rows,
-    snapshots: numbers.map(at),
+    snapshots: indexes.map(at),
   }
 }

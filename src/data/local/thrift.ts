@@ -44,12 +44,12 @@ export class Bytes {
     this.length += bytes.length
   }
 
-  taken(): Uint8Array<ArrayBuffer> {
+  writtenBytes(): Uint8Array<ArrayBuffer> {
     return this.bytes.slice(0, this.length)
   }
 }
 
-/** The numbers of the types. */
+/** The type numbers of the protocol. */
 const I32 = 5
 const I64 = 6
 const BINARY = 8
@@ -66,7 +66,7 @@ export class Thrift {
   }
 
   integer(field: number, value: number, type = I32): void {
-    this.#head(field, type)
+    this.#startField(field, type)
     this.#out.varint(value * 2)
   }
 
@@ -75,8 +75,8 @@ export class Thrift {
   }
 
   binary(field: number, value: Uint8Array): void {
-    this.#head(field, BINARY)
-    this.#bytes(value)
+    this.#startField(field, BINARY)
+    this.#writeBytes(value)
   }
 
   text(field: number, value: string): void {
@@ -84,30 +84,30 @@ export class Thrift {
   }
 
   integers(field: number, values: readonly number[]): void {
-    this.#list(field, I32, values.length)
+    this.#startList(field, I32, values.length)
     for (const value of values) this.#out.varint(value * 2)
   }
 
   texts(field: number, values: readonly string[]): void {
-    this.#list(field, BINARY, values.length)
-    for (const value of values) this.#bytes(Buffer.from(value))
+    this.#startList(field, BINARY, values.length)
+    for (const value of values) this.#writeBytes(Buffer.from(value))
   }
 
   struct(field: number, write: () => void): void {
-    this.#head(field, STRUCT)
-    this.#inner(write)
+    this.#startField(field, STRUCT)
+    this.#writeStruct(write)
   }
 
   structs<Item>(field: number, items: readonly Item[], write: (item: Item, index: number) => void): void {
-    this.#list(field, STRUCT, items.length)
-    for (const [i, item] of items.entries()) this.#inner(() => write(item, i))
+    this.#startList(field, STRUCT, items.length)
+    for (const [i, item] of items.entries()) this.#writeStruct(() => write(item, i))
   }
 
   end(): void {
     this.#out.byte(0)
   }
 
-  #inner(write: () => void): void {
+  #writeStruct(write: () => void): void {
     const field = this.#field
     this.#field = 0
     write()
@@ -115,18 +115,18 @@ export class Thrift {
     this.#field = field
   }
 
-  #bytes(value: Uint8Array): void {
+  #writeBytes(value: Uint8Array): void {
     this.#out.varint(value.length)
     this.#out.append(value)
   }
 
-  #list(field: number, type: number, length: number): void {
-    this.#head(field, LIST)
+  #startList(field: number, type: number, length: number): void {
+    this.#startField(field, LIST)
     this.#out.byte((Math.min(length, 15) << 4) | type)
     if (length > 14) this.#out.varint(length)
   }
 
-  #head(field: number, type: number): void {
+  #startField(field: number, type: number): void {
     this.#out.byte(((field - this.#field) << 4) | type)
     this.#field = field
   }

@@ -5,7 +5,7 @@ import type { Timeframe } from '../../core/model/terms.js'
 import type { Cache } from './cache.js'
 import { barsBetween } from './view.js'
 
-/** Prices and bands side by side, bar by bar: what `bands show` draws. */
+/** Prices and bands bar by bar, as `bands show` draws them. */
 export interface Timeline {
   schema: 'bands.show/1'
   ticker: string
@@ -36,7 +36,7 @@ export const SHOWN_BARS = 250
  * The final bars after `after` and before `before`; without `after` the last 250 of them (or `most`). The tier's range
  * applies. `band` and `context` select the marked events. Throws TierRestricted, NotFound.
  */
-export async function timeline(cache: Cache, query: HistoryQuery, most = SHOWN_BARS): Promise<Timeline> {
+export async function timeline(cache: Cache, query: HistoryQuery, maxBars = SHOWN_BARS): Promise<Timeline> {
   const { ticker, field, timeframe } = query
   const { view, found, today, plan, rangeStart } = await cache.find(query)
   const { close } = await cache.series(ticker, timeframe)
@@ -53,7 +53,7 @@ export async function timeline(cache: Cache, query: HistoryQuery, most = SHOWN_B
     as_of: formatDay(today),
     prices: (await cache.entry(ticker)).prices,
     bands: view.bands,
-    bars: Array.from(query.after === undefined ? between.slice(-most) : between, t => ({
+    bars: Array.from(query.after === undefined ? between.slice(-maxBars) : between, t => ({
       date: formatDay(view.days[t]!),
       close: close[t]!,
       band: (inForce && view.bands[inForce[t]!]) ?? null,

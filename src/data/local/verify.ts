@@ -21,7 +21,7 @@ export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } =
   if (definitions === UNDERIVED)
     damages.push({ ticker: '', what: 'its events are not made yet; a rebuild makes them', mend: remedy('rebuild') })
   if (!deep || damages.length > 0) return damages
-  const unfinished = (await Pending.in(store)).steps
+  const unfinished = (await Pending.read(store)).steps
   if (unfinished > 0) {
     const what = `an import is not finished (${unfinished} steps), so nothing can be compared; a rebuild finishes it`
     return [{ ticker: '', what, mend: remedy('rebuild') }]
@@ -38,7 +38,7 @@ export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } =
 async function differences(store: Store, company: Company, timeframe: Timeframe, sectors: Sectors): Promise<Damage[]> {
   const { ticker } = company.entry
   const { series, facts } = companyAsOf(company, timeframe)
-  const sector = facts === null ? null : await sectors.seenFrom(ticker, timeframe)
+  const sector = facts === null ? null : await sectors.viewOf(ticker, timeframe)
   const { fields, outcomes } = recordSeries(series, facts, sector)
   const damages: Damage[] = []
   for (const { name: field } of BUILT_IN.all) {

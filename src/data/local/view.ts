@@ -41,8 +41,9 @@ export interface View {
 type RecordedParts = Pick<Recorded, 'entry' | 'calendar' | 'field'> & Pick<View, 'outcomes'>
 
 /**
+ * A field's record as of a day.
  * @param bands the vocabulary of the field
- * @param bars how many were final on the day: a finished week counts, also if the ticker stopped within it
+ * @param bars the number of bars that were final on the day: a finished week counts, even if the ticker stopped within it
  */
 export function viewOf(
   { entry: { ticker, importedAt }, calendar: { days, known }, outcomes, field: record }: RecordedParts,
@@ -67,39 +68,41 @@ export function bandEnteredBy(context: View, other: Pick<View, 'days' | 'known'>
   return upTo === 0 ? null : bands[record!.bands[upTo - 1]!]!
 }
 
-/** One stay in a band: which, from which bar on, and whether it is the first, which no event entered. */
+/** A period in a band. */
 interface BandPeriod {
   band: string
+  /** Its first bar. */
   since: number
+  /** Whether it is the first period, which no event entered. */
   initial: boolean
 }
 
-/** The stay that event `i` ends. */
+/** The period that event `i` ends. */
 export function periodBefore({ record, bands }: View, i: number): BandPeriod {
   const initial = i === 0
   const code = initial ? record!.initialBand : record!.bands[i - 1]!
   return { band: bands[code]!, since: initial ? record!.initialBar : record!.bars[i - 1]!, initial }
 }
 
-/** The stay in force on bar `t`; null before the first defined bar. */
+/** The period in force on bar `t`; null before the first defined bar. */
 export function periodAt(view: View, t: number): BandPeriod | null {
   const { record, events } = view
   if (record === null || record.initialBar < 0 || record.initialBar > t) return null
   return periodBefore(view, countUpTo(record.bars, t, 0, events))
 }
 
-/** All events of the view, or some, oldest first, as the specification spells them, with all that is known of them. */
-export function historicEvents(view: View, found: Int32Array = eventNumbers(view)): HistoricEvent[] {
-  return eventsOf({ ...columnsOf(view, found), contexts: null, outcomes: outcomesAfter(view, found) })
+/** Events of the view as the specification spells them, with all figures, oldest first. @param found by number (default: all) */
+export function historicEvents(view: View, found: Int32Array = eventIndexes(view)): HistoricEvent[] {
+  return eventsOf({ ...eventColumnsOf(view, found), contexts: null, outcomes: outcomesAfter(view, found) })
 }
 
-/** The events of the view, from one of them on, by number. */
-export function eventNumbers({ events }: View, from = 0): Int32Array {
+/** The numbers of the view's events, from `from` on. */
+export function eventIndexes({ events }: View, from = 0): Int32Array {
   return numbersBetween(from, events)
 }
 
-/** @param shows whether the tier shows how settled the band left was */
-export function columnsOf(view: View, found: Int32Array, shows = true) {
+/** Columns of some events. @param showsStability whether the tier shows stability and flips */
+export function eventColumnsOf(view: View, found: Int32Array, showsStability = true) {
   const { timeframe, record, days, bands, events } = view
   const rows = found.length
   // One buffer for all: a whole market has tens of thousands of columns, each costing more than its content.
@@ -117,15 +120,15 @@ export function columnsOf(view: View, found: Int32Array, shows = true) {
   }
   if (record === null) return columns
   const { bars, bands: entered, stability, flips } = record
-  // A loop over rows: `from` takes ten times as long, which of a whole market is most of a question.
+  // A loop, because `Int32Array.from` takes ten times as long, which is most of a question about a whole market.
   for (let row = 0; row < rows; row++) {
     const i = found[row]!
     const bar = bars[i]!
     columns.days[row] = days[bar]!
     columns.entered[row] = entered[i]!
     columns.left[row] = i === 0 ? record.initialBand : entered[i - 1]!
-    columns.stability[row] = shows ? stability[i]! : UNDEFINED
-    columns.flips[row] = shows ? flips[i]! : UNDEFINED
+    columns.stability[row] = showsStability ? stability[i]! : UNDEFINED
+    columns.flips[row] = showsStability ? flips[i]! : UNDEFINED
     columns.lasted[row] = i + 1 < events ? bars[i + 1]! - bar : -1
   }
   return columns
@@ -152,7 +155,7 @@ export function performancesAfter(view: View, found: Int32Array): WindowOutcomes
 
 type UnroundedOutcomes = WindowOutcomes & { unrounded: NonNullable<WindowOutcomes['unrounded']> }
 
-/** The returns from bars over a window, which has ended after each of them. */
+/** The returns after some bars over a window, which has ended for each of them. */
 export function returnsAt(close: Float64Array, window: number, at: Int32Array): Float64Array {
   const returns = new Float64Array(at.length)
   // A loop, as above: it runs for the returns of every bar.
@@ -166,13 +169,13 @@ function outcomesAt(view: View, w: number, at: Int32Array): UnroundedOutcomes {
   const { close, ranks } = view.outcomes!
   // Both columns share one buffer: a whole market has hundreds of thousands of them.
   const memory = new ArrayBuffer(10 * at.length)
-  const own = new Float64Array(memory, 0, at.length)
+  const returns = new Float64Array(memory, 0, at.length)
   const found = performancesAt(view, w, at, new Uint8Array(memory, 8 * at.length))
   for (let row = 0; row < at.length; row++)
-    own[row] = found.ended[row] === 1 ? returnOver(close, at[row]!, window) : Number.NaN
+    returns[row] = found.ended[row] === 1 ? returnOver(close, at[row]!, window) : Number.NaN
   let percentiles: Float64Array | undefined
   const unrounded = {
-    returns: own,
+    returns,
     // Made on demand: callers that count returns do not need them.
     get percentiles(): Float64Array {
       if (percentiles !== undefined) return percentiles
@@ -188,17 +191,17 @@ function outcomesAt(view: View, w: number, at: Int32Array): UnroundedOutcomes {
   return { ...found, unrounded }
 }
 
-/** Which windows had ended, and how their returns ranked. @param room for two columns */
+/** Which windows had ended, and the performance bands of their returns. @param buffer memory for both columns */
 function performancesAt(
   { timeframe, bars, outcomes }: View,
   w: number,
   at: Int32Array,
-  room = new Uint8Array(2 * at.length),
+  buffer = new Uint8Array(2 * at.length),
 ) {
   const window = TIMEFRAMES[timeframe].windows[w]!
   const { [w]: ranks } = outcomes!.ranks
-  const ended = room.subarray(0, at.length)
-  const performances = room.subarray(at.length).fill(UNDEFINED)
+  const ended = buffer.subarray(0, at.length)
+  const performances = buffer.subarray(at.length).fill(UNDEFINED)
   for (let row = 0; row < at.length; row++) {
     const bar = at[row]!
     if (bar + window >= bars) continue
@@ -209,14 +212,14 @@ function performancesAt(
   return { ended, performances }
 }
 
-/** How many of bars had each performance band over one window, which has ended after each of them. */
+/** The number of bars with each performance band over one window, which has ended for each of them. */
 export function performanceCounts(view: View, w: number, at: Int32Array): number[] {
   const counts = PERFORMANCES.map(() => 0)
   for (const code of performancesAt(view, w, at).performances) if (code !== UNDEFINED) counts[code]!++
   return counts
 }
 
-/** The band in force at the end of the view; its day of entry is reported only within the range. */
+/** The band in force at the end of the view, or null. Its day of entry is reported only within the tier's range. */
 export function presentBand(view: View, rangeStart: Day): EventHistory['present'] {
   const last = view.bars - 1
   const period = periodAt(view, last)
@@ -239,9 +242,14 @@ export const NO_EXTRA_VIEWS: ExtraViews = { context: null, when: null }
 /**
  * Numbers of the matching events, oldest first. All bounds are exclusive except the end of the view itself.
  * @param rangeStart the tier's range: events lie after this day
- * @param views of the second ticker, for a query with a context, and of the condition
+ * @param extraViews the views of the second ticker and of the condition, if the query has them
  */
-export function search(view: View, query: HistoryQuery, rangeStart: Day, { context, when }: ExtraViews): Int32Array {
+export function matchingEvents(
+  view: View,
+  query: HistoryQuery,
+  rangeStart: Day,
+  { context, when }: ExtraViews,
+): Int32Array {
   const { record } = view
   if (record === null) return new Int32Array()
   const from = eventsUpTo(view, Math.max(rangeStart, query.after ?? rangeStart))
@@ -260,7 +268,7 @@ export function search(view: View, query: HistoryQuery, rangeStart: Day, { conte
   return Int32Array.from(found)
 }
 
-/** The bars of the view within the bounds, which are exclusive. @param rangeStart as of a search */
+/** The bars of the view between the query's dates, which are excluded. @param rangeStart bars lie after this day */
 export function barsBetween({ days, bars }: View, { after, before }: HistoryQuery, rangeStart: Day): Int32Array {
   const from = countUpTo(days, Math.max(rangeStart, after ?? rangeStart))
   return numbersBetween(from, Math.min(bars, before === undefined ? bars : countBelow(days, before)))
@@ -288,7 +296,7 @@ function isStock(security: Security | null): boolean {
   return security?.asset_class == null || security.asset_class === 'stock'
 }
 
-/** The sector as tickers are compared by it: case and outer blanks aside; null where it is unknown or does not count. */
+/** The key of a stock's sector, regardless of case and outer blanks; null if it is unknown, or for crypto and funds. */
 export function sectorKey(security: Security | null | undefined): string | null {
   if (security?.sector == null || !isStock(security)) return null
   return security.sector.trim().toLowerCase()

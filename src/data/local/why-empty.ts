@@ -5,7 +5,15 @@ import type { HistoryQuery } from '../../core/model/event.js'
 import { bandsByBar, UNDEFINED } from '../../core/model/series.js'
 import type { WhyEmpty } from '../../core/source.js'
 import type { Cache, FoundEvents } from './cache.js'
-import { bandEnteredBy, countedFacts, missingFactsOf, NO_EXTRA_VIEWS, periodAt, search, type View } from './view.js'
+import {
+  bandEnteredBy,
+  countedFacts,
+  matchingEvents,
+  missingFactsOf,
+  NO_EXTRA_VIEWS,
+  periodAt,
+  type View,
+} from './view.js'
 
 /**
  * Why a query found no event: the first cause that applies among data, dates, bands and context. It reveals nothing
@@ -38,7 +46,7 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
   if (range !== null && end < range.from) return { code: 'ended_before', last: end, range }
   if (end < from) return { code: 'bars_end', last: end }
   if (first > to) return { code: 'bars_begin', firstOf: first }
-  return ofEvents(cache, query, { view, context, when, rangeStart, from, to, range, band: current.band })
+  return whyNoEvents(cache, query, { view, context, when, rangeStart, from, to, range, band: current.band })
 }
 
 /** The data of a query whose dates have bars. */
@@ -46,22 +54,23 @@ interface DatedQuery extends Pick<FoundEvents, 'view' | 'context' | 'when' | 'ra
   from: Day
   to: Day
   range: Extract<WhyEmpty, { code: 'no_day' }>['range']
-  /** In force at the end. */
+  /** The band in force at the end of the view. */
   band: string
 }
 
-async function ofEvents(cache: Cache, query: HistoryQuery, parts: DatedQuery): Promise<WhyEmpty> {
+/** Why no event matches although the query's dates have bars: band, dates, condition or context. */
+async function whyNoEvents(cache: Cache, query: HistoryQuery, parts: DatedQuery): Promise<WhyEmpty> {
   const { view, context, when, rangeStart, from, to, range, band } = parts
   const { after: _after, before: _before, context: other, ...anytime } = query
-  const inRange = search(view, anytime, rangeStart, NO_EXTRA_VIEWS)
+  const inRange = matchingEvents(view, anytime, rangeStart, NO_EXTRA_VIEWS)
   if (inRange.length === 0) {
     const { bands: _bands, ...anything } = anytime
-    const seen = bandsEntered(view, search(view, anything, rangeStart, NO_EXTRA_VIEWS))
+    const seen = bandsEntered(view, matchingEvents(view, anything, rangeStart, NO_EXTRA_VIEWS))
     if (range !== null) return { code: 'not_in_range', range, seen }
     return query.bands === undefined ? { code: 'never_changed', band } : { code: 'never_entered', seen }
   }
   const { context: _context, ...dated } = query
-  const inDates = search(view, dated, rangeStart, NO_EXTRA_VIEWS)
+  const inDates = matchingEvents(view, dated, rangeStart, NO_EXTRA_VIEWS)
   if (inDates.length === 0 || (context === null && when === null)) {
     const days = Array.from(inRange, i => view.days[view.record!.bars[i]!]!)
     return { code: 'outside_dates', events: days.length, nearest: nearestTo(days, from, to) }
@@ -97,7 +106,7 @@ async function missingForBand(cache: Cache, { ticker, timeframe, field: name }: 
   return isOnVolume && !panel.series.volume.subarray(0, bars).some(volume => volume > 0) ? 'volumes' : null
 }
 
-/** For a condition, its first subject that can have no band. */
+/** Why a field can have no band for lack of facts; for a condition, why its first such subject cannot. null: it can. */
 async function missingFacts(cache: Cache, ticker: string, field: string): Promise<Words | null> {
   const wanted = cache.field(field)
   if (wanted.needs === 'bars') return null

@@ -145,12 +145,12 @@ function recentOnset({ ticker, present, transitions }: BandPeriods, within: numb
 /** Reads the bands of a match on its bar; the tickers that the condition names are read once. */
 async function matchReader(local: Local, { condition, timeframe, lag = 0 }: ScreenQuery) {
   const field = conditionOf(local, condition)
-  const { dataOfNamed: placesNamed, subjectsOn } = await import('../../data/local/derived.js')
+  const { dataOfNamedTickers, subjectColumns } = await import('../../data/local/derived.js')
   const tests = testsOf(field.condition)
-  const elsewhere = await placesNamed(local, field, timeframe)
+  const elsewhere = await dataOfNamedTickers(local, field, timeframe)
   return async ({ ticker, since, bars }: Onset, today: Day): Promise<ScreenMatch> => {
     const series = await local.series(ticker, timeframe)
-    const columns = await subjectsOn(local, field, ticker, timeframe, elsewhere)
+    const columns = await subjectColumns(local, field, ticker, timeframe, elsewhere)
     const columnOf = (subject: Subject): Column => columns.get(printSubject(subject))!
     const t = series.days.length - 1
     const bands: ScreenMatch['bands'] = {}
@@ -337,7 +337,7 @@ async function lastBarsBy(
   series: { tickers: readonly string[]; timeframe: Timeframe; fields: readonly string[] },
 ): Promise<ReadonlyMap<string, Day>> {
   const found = new Map<string, Day>()
-  for await (const { series: stored } of local.each({ ...series, outcomes: false })) {
+  for await (const { series: stored } of local.eachSeries({ ...series, outcomes: false })) {
     const { days } = stored.calendar
     const bars = barsKnownBy(stored.calendar, day)
     const before = days.length > 0 ? days[0]! - 1 : day

@@ -44,7 +44,7 @@ const status: Command = {
     const found = await statusOf(opened, typed.length === 0 ? undefined : typed)
     const there = new Set([...found.tickers, ...found.pulled].map(({ ticker }) => ticker))
     const missing = typed.find(ticker => !there.has(ticker))
-    if (missing !== undefined) throw await opened.local.unknown(missing)
+    if (missing !== undefined) throw await opened.local.unknownTicker(missing)
     await context.show(describeStatus(found, dayAt(context.world.now().getTime())), { wide: args.flag('wide') })
   },
 }

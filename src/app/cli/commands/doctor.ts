@@ -2,7 +2,15 @@ import { existsSync } from 'node:fs'
 import { printable, RateLimited, Unauthorized } from '../../../core/errors.js'
 import { dayAt } from '../../../core/model/day.js'
 import { count } from '../../../core/numbers.js'
-import { type Check, type Diagnosis, doctor, fail, messageOf, ok, warn } from '../../../data/local/doctor.js'
+import {
+  type Check,
+  type Diagnosis,
+  doctor,
+  failedCheck,
+  firstLineOf,
+  okCheck,
+  warningCheck,
+} from '../../../data/local/doctor.js'
 import { LISTS } from '../../../data/store/sqlite/lists.js'
 import { verifyLists } from '../../../data/store/sqlite/verify.js'
 import { databasePath, filesOf } from '../../open/paths.js'
@@ -140,7 +148,9 @@ async function environmentChecks(context: Context): Promise<Check[]> {
       if (!existsSync(listsPath)) return `none kept in ${listsPath}`
       const { damages, rows } = verifyLists(listsPath)
       const [first] = damages
-      return first === undefined ? `${rows} in ${listsPath}` : fail('lists', `${listsPath}: ${first.what}`, LISTS.mend)
+      return first === undefined
+        ? `${rows} in ${listsPath}`
+        : failedCheck('lists', `${listsPath}: ${first.what}`, LISTS.mend)
     }),
     await checked('fields', 'mend the file of your own fields; no question is answered until then', async () => {
       const own = (await fieldsIn(config, env)).all.filter(({ hash }) => hash !== undefined)
@@ -154,9 +164,9 @@ async function environmentChecks(context: Context): Promise<Check[]> {
 async function checked(name: string, mend: Check['detail'], check: () => Promise<string | Check>): Promise<Check> {
   try {
     const found = await check()
-    return typeof found === 'string' ? ok(name, found) : found
+    return typeof found === 'string' ? okCheck(name, found) : found
   } catch (thrown) {
-    return fail(name, messageOf(thrown), mend)
+    return failedCheck(name, firstLineOf(thrown), mend)
   }
 }
 
@@ -166,7 +176,7 @@ async function serverChecks(context: Context, config: Config): Promise<Check[]> 
     const server = context.closing(await openChosen(config, env))
     return server === null ? [] : await answerChecks(server, (await keySource(config, env))!)
   } catch (thrown) {
-    return [fail('server', messageOf(thrown), 'bands config shows which server is chosen, and what chose it')]
+    return [failedCheck('server', firstLineOf(thrown), 'bands config shows which server is chosen, and what chose it')]
   }
 }
 
@@ -175,15 +185,15 @@ async function answerChecks(server: Remote, key: Omit<FoundKey, 'key'>): Promise
   const began = performance.now()
   const refusal: unknown = await server.checkKey().catch((error: unknown) => error)
   if (refusal !== undefined && !(refusal instanceof Unauthorized || refusal instanceof RateLimited)) throw refusal
-  const answers = ok('server', `${server.url} answers in ${Math.ceil(performance.now() - began)} ms`)
+  const answers = okCheck('server', `${server.url} answers in ${Math.ceil(performance.now() - began)} ms`)
   return [
     answers,
     tlsCheck(server.url),
     ...(refusal instanceof Unauthorized
-      ? [fail('key', `it is refused; it is from ${key.from}`, key.login ?? `put another one there`)]
+      ? [failedCheck('key', `it is refused; it is from ${key.from}`, key.login ?? `put another one there`)]
       : [
-          ok('key', `it is accepted; it is from ${key.from}`),
-          ok('plan', server.tier ?? 'not given'),
+          okCheck('key', `it is accepted; it is from ${key.from}`),
+          okCheck('plan', server.tier ?? 'not given'),
           creditsCheck(server),
         ]),
     clockCheck(server.ahead),
@@ -191,27 +201,27 @@ async function answerChecks(server: Remote, key: Omit<FoundKey, 'key'>): Promise
 }
 
 function tlsCheck(url: string): Check {
-  if (url.startsWith('https:')) return ok('TLS', 'the certificate is trusted')
+  if (url.startsWith('https:')) return okCheck('TLS', 'the certificate is trusted')
   if (addressOf(url, { allowPlainHttp: true }).loopback)
-    return ok('TLS', 'none, and to this machine itself none is needed')
-  return warn('TLS', 'none: everyone on the way can read the key', 'ask it by https')
+    return okCheck('TLS', 'none, and to this machine itself none is needed')
+  return warningCheck('TLS', 'none: everyone on the way can read the key', 'ask it by https')
 }
 
 function creditsCheck({ credits }: Remote): Check {
   const left = creditsLeft(credits)
   const spent = [credits?.day, credits?.hour].find(allowance => allowance?.remaining === 0)
-  if (spent == null) return ok('credits', left === '' ? 'not given' : left)
-  return warn('credits', left, spent.reset === null ? 'wait for new ones' : `wait until ${spent.reset}`)
+  if (spent == null) return okCheck('credits', left === '' ? 'not given' : left)
+  return warningCheck('credits', left, spent.reset === null ? 'wait for new ones' : `wait until ${spent.reset}`)
 }
 
 /** In milliseconds: more than rounding and network delay can explain. */
 const FAR_APART = 30_000
 
 function clockCheck(ahead: number | null): Check {
-  if (ahead === null) return ok('clock', 'the server does not send its time')
-  if (Math.abs(ahead) < FAR_APART) return ok('clock', 'within seconds of that of the server')
+  if (ahead === null) return okCheck('clock', 'the server does not send its time')
+  if (Math.abs(ahead) < FAR_APART) return okCheck('clock', 'within seconds of that of the server')
   const apart = `${Math.round(Math.abs(ahead) / 1000)} s ${ahead > 0 ? 'behind' : 'ahead of'} that of the server`
-  return warn('clock', apart, 'set the clock of this machine')
+  return warningCheck('clock', apart, 'set the clock of this machine')
 }
 
 export const commands = { doctor: doctorCommand }

@@ -22,12 +22,12 @@ import { timeframeValue, wordValue } from '../../../core/params/values.js'
 import { WHEN } from '../../../core/params/when.js'
 import {
   BAR_COLUMNS,
-  checkTable,
-  type Exported,
+  type ExportedTable,
   type ExportFilter,
   type ExportTable,
   exportEventBlocks,
   exportTable,
+  readTableFilter,
   tableColumns,
 } from '../../../data/local/export.js'
 import { exportFacts, type FactLine } from '../../../data/local/facts.js'
@@ -300,8 +300,8 @@ async function runExport(
     return sent(context, { out, write, both })
   }
   if (format !== 'parquet') return sentRows(context, exportTable(cache, what, filter), { format, out, both })
-  const { exportGroups, inTasks } = await import('../../../data/local/export-columns.js')
-  const { tickers } = await checkTable(cache, what, filter)
+  const { exportGroups, splitIntoTasks: inTasks } = await import('../../../data/local/export-columns.js')
+  const { tickers } = await readTableFilter(cache, what, filter)
   const groups = async function* (counted: (rows: number) => void) {
     for await (const found of exportGroups(cache, { table: what, filter, byYear: false }, inTasks(tickers))) {
       for (const { group } of found) {
@@ -326,12 +326,16 @@ async function exportOfServer(
   const rows = async function* (): AsyncGenerator<ExportedBar> {
     for (const ticker of tickers) yield* remote.pages.bars(ticker, { after, before })
   }
-  await sentRows(context, { rows: rows(), columns: BAR_COLUMNS as Exported['columns'] }, { format, out, both: false })
+  await sentRows(
+    context,
+    { rows: rows(), columns: BAR_COLUMNS as ExportedTable['columns'] },
+    { format, out, both: false },
+  )
 }
 
 function sentRows(
   context: Context,
-  { rows, columns }: Exported,
+  { rows, columns }: ExportedTable,
   { format, ...sending }: Omit<Sending, 'write'> & { format: ExportOutput },
 ): Promise<void> {
   const raw = context.config.csv_raw

@@ -62,7 +62,7 @@ async function checkFields(context: Context, args: Args, file: string): Promise<
   const all = () => everyTicker(context, 'bands fields check FILE --tickers A,B')
   const tickers = isPooled(args) ? await allNamed(context, args, [], all) : await all()
   const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
-  const local = (await context.local()).with(set)
+  const local = (await context.local()).withFields(set)
   const found = await bandCounts(local, { fields: own, tickers, timeframe }, context.step)
   await context.show(describeBandCounts(found))
 }

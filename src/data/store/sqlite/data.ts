@@ -169,8 +169,8 @@ function sqliteStore(db: Session, unpublished?: { file: NewFile; lock: Connectio
     },
     async securities() {
       const rows = securityRows(db)
-      const { decodeSecurity: securityIn } = await import('../sheets.js')
-      return new Map(rows.map(row => [row.ticker, securityIn(row)]))
+      const { decodeSecurity } = await import('../sheets.js')
+      return new Map(rows.map(row => [row.ticker, decodeSecurity(row)]))
     },
     async unsettled() {
       return unsettled()
