@@ -16,8 +16,8 @@ import { entitle, entitleAftermath, planOf } from '../../core/tiers.js'
 import type { Cache } from './cache.js'
 import type { View } from './view.js'
 
-/** A pass over the universe reads one ticker after the other, and a few of them repeatedly. */
-const MOST_CACHED = 32
+/** The most series in the cache: a pass over the universe reads each ticker once, and only a few repeatedly. */
+const MAX_CACHED = 32
 
 /** Bars, and the time of their import. */
 interface ImportedBars {
@@ -41,10 +41,10 @@ export class Prices {
 
   async bars(ticker: string, timeframe: Timeframe): Promise<MarketBars> {
     entitleAftermath(this.#cache.tier)
-    return (await this.#cached(ticker, timeframe, await this.#cache.today())).prices
+    return (await this.#barsFromCache(ticker, timeframe, await this.#cache.today())).prices
   }
 
-  /** The bands of all tickers are those of their records, in one read. */
+  /** The bands of each ticker from its records, with its bars; all tickers are read in one pass. */
   async *states({ tickers, fields, timeframe, lag }: StatesQuery): AsyncGenerator<BarStates> {
     const cache = this.#cache
     for (const field of fields) entitle({ field }, cache.tier, cache.fieldSet)
@@ -53,11 +53,11 @@ export class Prices {
     const rangeStart = planOf(cache.tier).rangeStart(today)
     let read = 0
     for await (const viewOn of cache.views({ tickers, timeframe, fields, outcomes: false, lag })) {
-      const { prices, importedAt } = await this.#cached(tickers[read++]!, timeframe, today)
+      const { prices, importedAt } = await this.#barsFromCache(tickers[read++]!, timeframe, today)
       const states: States[] = []
       for (const field of fields) {
         const view = await viewOn(field)
-        // An import may have come between the two.
+        // An import may have replaced the bars between the two reads.
         if (view.importedAt !== importedAt) {
           this.#bars.clear()
           throw new Busy(`${prices.ticker} was imported anew while it was being read; try again`)
@@ -72,19 +72,19 @@ export class Prices {
     return this.#delistings.remarks
   }
 
-  /** Errors are not cached: another query may succeed. */
-  #cached(ticker: string, timeframe: Timeframe, today: Day): Promise<ImportedBars> {
+  /** The bars of a series from the cache, or read. Errors are not cached: another query may succeed. */
+  #barsFromCache(ticker: string, timeframe: Timeframe, today: Day): Promise<ImportedBars> {
     const name = `${timeframe} ${ticker} ${today}`
-    const cached = this.#bars.get(name) ?? this.#read(ticker, timeframe, today)
+    const cached = this.#bars.get(name) ?? this.#readBars(ticker, timeframe, today)
     this.#bars.delete(name)
     this.#bars.set(name, cached)
     const [oldest] = this.#bars.keys()
-    if (this.#bars.size > MOST_CACHED) this.#bars.delete(oldest!)
+    if (this.#bars.size > MAX_CACHED) this.#bars.delete(oldest!)
     cached.catch(() => this.#bars.delete(name))
     return cached
   }
 
-  async #read(ticker: string, timeframe: Timeframe, today: Day): Promise<ImportedBars> {
+  async #readBars(ticker: string, timeframe: Timeframe, today: Day): Promise<ImportedBars> {
     const cache = this.#cache
     const entry = await cache.entry(ticker)
     const cutToKnown = (series: Series): Series => head(series, barsKnownBy(series, today))
@@ -94,9 +94,9 @@ export class Prices {
       assetClass: entry.assetClass,
       adjustment: entry.prices,
       series: cutToKnown(timeframe === 'daily' ? daily : await cache.storedSeries(entry, timeframe)),
-      barsAYear: barsAYear(timeframe, cutToKnown(daily), entry.assetClass),
-      // Cut to the known bars there.
-      delisting: await this.#delistings.of(ticker, daily, today),
+      barsAYear: barsPerYear(timeframe, cutToKnown(daily), entry.assetClass),
+      // Takes all daily bars, and uses only those known today.
+      delisting: await this.#delistings.finalPrice(ticker, daily, today),
     }
     return { prices, importedAt: entry.importedAt }
   }
@@ -129,21 +129,21 @@ function statesOf(
   return { ...states, earlier: { band: entered[first - 1]!, since: days[entry]!, known: known[entry]! } }
 }
 
-const NONE = new Uint8Array()
+const NO_BYTES = new Uint8Array()
 
 /** The record of a field without data of the ticker. */
 const NO_EVENTS: FieldRecord = {
-  ...{ initialBar: -1, initialBand: UNDEFINED, bars: new Int32Array(), bands: NONE, gaps: new Int32Array() },
-  ...{ stability: NONE, flips: NONE },
+  ...{ initialBar: -1, initialBand: UNDEFINED, bars: new Int32Array(), bands: NO_BYTES, gaps: new Int32Array() },
+  ...{ stability: NO_BYTES, flips: NO_BYTES },
 }
 
-/** Sessions of an exchange in a year; of a ticker that trades at weekends every day. */
-function barsAYear(timeframe: Timeframe, daily: Series, assetClass: AssetClass | null): number {
+/** The number of bars in a year: sessions of an exchange, or every day for a ticker that trades at weekends. */
+function barsPerYear(timeframe: Timeframe, daily: Series, assetClass: AssetClass | null): number {
   if (timeframe === 'weekly') return 52
   return assetClass === 'crypto' || daily.days.some(isWeekend) ? 365 : 252
 }
 
-/** How trading of tickers ended, as far as the cache's day knows, and what of it could not be used. */
+/** How trading of tickers ended, as known on the cache's day, with remarks on records that cannot be used. */
 class Delistings {
   readonly #cache: Cache
   readonly #remarks = new Map<string, string>()
@@ -153,7 +153,7 @@ class Delistings {
     this.#cache = cache
   }
 
-  /** A sentence for each ticker whose record says too little, or not the same as its bars. */
+  /** A sentence for each ticker whose record is incomplete, or contradicts its bars. */
   get remarks(): readonly string[] {
     return [...this.#remarks.keys()].sort().map(ticker => this.#remarks.get(ticker)!)
   }
@@ -164,18 +164,22 @@ class Delistings {
    *
    * @param daily all stored bars
    */
-  async of(ticker: string, daily: Pick<Series, 'days' | 'close'>, today: Day): Promise<MarketBars['delisting']> {
+  async finalPrice(
+    ticker: string,
+    daily: Pick<Series, 'days' | 'close'>,
+    today: Day,
+  ): Promise<MarketBars['delisting']> {
     this.#securities ??= this.#cache.store.securities()
     const { delisted, delisting_price, delisting_return } = (await this.#securities).get(ticker) ?? {}
     if (delisted === undefined || delisted > today) return null
-    const doubt = doubtOf(delisted, daily.days.at(-1)!)
-    if (doubt !== null) return this.#refused(ticker, delisted, doubt)
+    const doubt = recordDoubt(delisted, daily.days.at(-1)!)
+    if (doubt !== null) return this.#addRemark(ticker, delisted, doubt)
     if (delisting_price !== undefined) return { day: delisted, price: delisting_price }
     if (delisting_return !== undefined) return { day: delisted, price: daily.close.at(-1)! * (1 + delisting_return) }
-    return this.#refused(ticker, delisted, 'neither delisting_price nor delisting_return is known')
+    return this.#addRemark(ticker, delisted, 'neither delisting_price nor delisting_return is known')
   }
 
-  #refused(ticker: string, delisted: Day, why: string): null {
+  #addRemark(ticker: string, delisted: Day, why: string): null {
     this.#remarks.set(
       ticker,
       `${ticker} was delisted on ${formatDay(delisted)}, but ${why}: windows that reach beyond its bars have no return.`,
@@ -184,10 +188,11 @@ class Delistings {
   }
 }
 
-/** Days between the last bar and the end of trading that a suspension or an over-the-counter spell explains. */
-const LONGEST_GAP = 31
+/** The most days between the last bar and the delisting: a suspension or over-the-counter trading explains no more. */
+const MAX_GAP_DAYS = 31
 
-function doubtOf(delisted: Day, last: Day): string | null {
+/** Why a delisting cannot be right, given the last bar; null if it can. */
+function recordDoubt(delisted: Day, last: Day): string | null {
   if (last > delisted) return `it has bars up to ${formatDay(last)}`
-  return delisted - last > LONGEST_GAP ? `its bars end with ${formatDay(last)} already` : null
+  return delisted - last > MAX_GAP_DAYS ? `its bars end with ${formatDay(last)} already` : null
 }
