@@ -11,7 +11,8 @@ import { Missing } from './worlds.mjs'
 
 const OWN = fileURLToPath(import.meta.url)
 const ACCOUNTS = 80
-const [ROUNDS, SECONDS] = [5, 2]
+const ROUNDS = 5
+const SECONDS = 2
 const NODES = 3
 let bundles = 0
 
@@ -79,7 +80,8 @@ export async function bundled(root, contents) {
   const outfile = join(FOLDER, `bundled-${process.pid}-${++bundles}.cjs`)
   // As if it lay beside what the build made.
   const define = { 'import.meta.url': 'bandsFileUrl', 'import.meta.dirname': 'bandsFolder' }
-  const [folder, url] = [join(root, 'dist'), pathToFileURL(join(root, 'dist', 'charges.js')).href]
+  const folder = join(root, 'dist')
+  const url = pathToFileURL(join(root, 'dist', 'charges.js')).href
   const banner = { js: `const [bandsFolder, bandsFileUrl] = ${JSON.stringify([folder, url])}` }
   const form = { bundle: true, format: 'cjs', platform: 'node', target: 'node22', mainFields: ['module', 'main'] }
   await build({ ...form, stdin: { contents, resolveDir: root }, outfile, define, banner, logLevel: 'error' })
@@ -98,7 +100,8 @@ async function ownerOf(accounts, name) {
 }
 
 async function during(accounts, owners, batch, seconds) {
-  const [limits, hash] = [{ day: 1e12, hour: 1e12 }, Buffer.alloc(32)]
+  const limits = { day: 1e12, hour: 1e12 }
+  const hash = Buffer.alloc(32)
   const start = performance.now()
   let count = 0
   while (performance.now() - start < seconds * 1000) {

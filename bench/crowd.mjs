@@ -168,18 +168,21 @@ function halves({ file }, tickers) {
 /** The customer asks every 5 ms, another question each time, and /healthz is asked as often. */
 async function measured(house, work) {
   const { ask } = house
-  const [small, health] = [[], []]
+  const small = []
+  const health = []
   let isOver = false
   const over = work(house).finally(() => {
     isOver = true
   })
   for (let i = 0; !isOver; i++) {
-    const [ticker, field] = [house.tickers[(i * 37) % house.tickers.length], FIELDS[i % FIELDS.length]]
+    const ticker = house.tickers[(i * 37) % house.tickers.length]
+    const field = FIELDS[i % FIELDS.length]
     small.push(ask(`/v1/events?ticker=${ticker}&field=${field}&limit=${1 + (i % 3)}`, house.keys[i % CUSTOMERS]))
     health.push(ask('/healthz'))
     await sleep(5)
   }
-  const [asked, alive] = [await Promise.all(small), await Promise.all(health)]
+  const asked = await Promise.all(small)
+  const alive = await Promise.all(health)
   const bad = asked.filter(({ status }) => status !== 200).length
   const note = [await over, bad === 0 ? '' : `${bad} of the customer's ${asked.length} were not answered`]
   const figures = { p50: within(0.5, asked), p99: within(0.99, asked), healthz: within(0.99, alive) }

@@ -10,7 +10,8 @@ import { FOLDER } from './folder.mjs'
 
 const [root, what, place] = process.argv.slice(2)
 /** Long enough that the functions are compiled. */
-const [WARM, SECONDS] = [1, 2]
+const WARM = 1
+const SECONDS = 2
 /** What lends columns their memory while a ticker is derived; older builds have none. */
 const COLUMNS = 'src/core/indicators/columns.ts'
 
@@ -130,7 +131,8 @@ function ofTradingSignals({ RSI, SMA, EMA, MACD, ATR, AD }) {
       new SMA(200),
       new MACD(new EMA(12), new EMA(26), new EMA(9)),
     ]
-    const [ofBar, ofVolume] = [[new ATR(14), new AD()], new SMA(50)]
+    const ofBar = [new ATR(14), new AD()]
+    const ofVolume = new SMA(50)
     for (let t = 0; t < close.length; t++) {
       const bar = { open: close[t], high: high[t], low: low[t], close: close[t], volume: volume[t] }
       for (const one of ofClose) one.update(close[t], false)

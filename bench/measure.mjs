@@ -9,7 +9,8 @@ import { FOLDER } from './folder.mjs'
 const LAUNCHER = fileURLToPath(new URL('./usage.c', import.meta.url))
 /** Rounds of a row fill about so many seconds, and are neither fewer nor more than this. */
 const PATIENCE = 20
-const [FEWEST, MOST] = [3, 20]
+const FEWEST = 3
+const MOST = 20
 
 /** Runs a command and throws its output away. */
 const DRAINED = 'set -o pipefail; "$@" | cat > /dev/null'

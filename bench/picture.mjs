@@ -26,7 +26,12 @@ const COLOURS = [
   '#7d8597',
   '#b5179e',
 ]
-const [WIDTH, HEIGHT, LEFT, TOP, RIGHT, GAP] = [330, 250, 60, 34, 130, 64]
+const WIDTH = 330
+const HEIGHT = 250
+const LEFT = 60
+const TOP = 34
+const RIGHT = 130
+const GAP = 64
 
 let isKept = false
 
@@ -67,17 +72,16 @@ function growth(all, axis, step) {
   })
   if (points.length < 2) return null
   const mean = i => points.reduce((sum, point) => sum + point[i], 0) / points.length
-  const [x, y] = [mean(0), mean(1)]
+  const x = mean(0)
+  const y = mean(1)
   const sum = of => points.reduce((total, point) => total + of(point), 0)
   return sum(([a, b]) => (a - x) * (b - y)) / sum(([a]) => (a - x) ** 2)
 }
 
 function table(all) {
   const sizes = Object.keys(SIZES).filter(size => size in all)
-  const [head, rule] = [
-    sizes.map(size => SIZES[size].map(n => n.toLocaleString('en')).join(' x ')),
-    sizes.map(() => '---'),
-  ]
+  const head = sizes.map(size => SIZES[size].map(n => n.toLocaleString('en')).join(' x '))
+  const rule = sizes.map(() => '---')
   const rows = Object.keys(STEPS).map(step => {
     const cells = sizes.map(size => cellOf(all[size][step]))
     const powers = AXES.map(axis => growth(all, axis, step)?.toFixed(2) ?? '')
@@ -106,11 +110,13 @@ function cellOf(figures) {
 function picture(all) {
   const panels = FIGURES.flatMap((figure, row) =>
     AXES.map((axis, column) => {
-      const [x, y] = [LEFT + column * (WIDTH + RIGHT), TOP + row * (HEIGHT + GAP)]
+      const x = LEFT + column * (WIDTH + RIGHT)
+      const y = TOP + row * (HEIGHT + GAP)
       return `<g transform="translate(${x} ${y})">${panel(all, figure, axis)}</g>`
     }),
   )
-  const [width, height] = [LEFT + 2 * (WIDTH + RIGHT), TOP + 2 * (HEIGHT + GAP)]
+  const width = LEFT + 2 * (WIDTH + RIGHT)
+  const height = TOP + 2 * (HEIGHT + GAP)
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="11">
 <title>Seconds of processor and peak memory by tickers and by bars</title>
 <rect width="${width}" height="${height}" fill="#fff"/>
@@ -123,7 +129,8 @@ ${panels.join('\n')}
 function panel(all, figure, axis) {
   const points = axis.sizes.map(axis.at)
   const along = value => (Math.log(value / points[0]) / Math.log(points.at(-1) / points[0])) * WIDTH
-  const [low, high] = [figure.ticks[0] / 2, figure.ticks.at(-1) * 2]
+  const low = figure.ticks[0] / 2
+  const high = figure.ticks.at(-1) * 2
   const up = value => HEIGHT - (Math.log(value / low) / Math.log(high / low)) * HEIGHT
   const shades = points.map(
     n =>

@@ -10,7 +10,8 @@ const MOVED = 0.1
 
 /** The figures of a row; `floor` is null where nothing was measured beside it. */
 export function resultOf(row, samples, floor) {
-  const [ours, beside] = [samples.ours, floor === null ? null : samples.floor]
+  const ours = samples.ours
+  const beside = floor === null ? null : samples.floor
   const of = figure => (ours.every(sample => Number.isFinite(sample[figure])) ? summed(ours.map(s => s[figure])) : null)
   const { name, group, what, target, hope } = row
   const figures = Object.fromEntries(['wall', 'cpu', 'peak', 'written', row.of].map(figure => [figure, of(figure)]))
@@ -133,7 +134,8 @@ function percent(share) {
 
 /** Two builds by the rounds that they share: new by old, of wall clock, processor and memory. */
 export function pairOf(row, samples) {
-  const [ours, other] = [samples.ours, samples.other]
+  const ours = samples.ours
+  const other = samples.other
   const figures = [row.of, 'cpu', 'peak', 'written'].map(figure => [figure, ratio(ours, other, figure)])
   const medians = Object.fromEntries(
     ['ours', 'other'].map(name => [name, summed(samples[name].map(sample => sample[row.of])).median]),

@@ -7,7 +7,8 @@ import { rowsOf } from './rows-of-events.cjs'
 
 const [root, db, kind, events] = process.argv.slice(2)
 /** Long enough that the functions are compiled. */
-const [WARM, SECONDS] = [1, 2]
+const WARM = 1
+const SECONDS = 2
 
 const bands = await open()
 const tickers = (await bands.tickers()).map(({ ticker }) => ticker)

@@ -79,7 +79,8 @@ export function wholeImport(worldOf, words = []) {
 export function oneMoreBar(worldOf) {
   return async build => {
     const world = worldOf(build)
-    const [db, next] = [databaseOf(build, world), await nextDay(world)]
+    const db = databaseOf(build, world)
+    const next = await nextDay(world)
     return () => {
       const copy = copyOf(db)
       return measured(build.bands(...importing(next, copy)))

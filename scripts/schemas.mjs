@@ -28,7 +28,9 @@ function writeSchemas(folder) {
 
 /** Types that name their schema: what the command line writes before a declared type, that before other objects. */
 function answersIn(program, checker) {
-  const [written, declared, printed] = [new Map(), new Map(), new Map()]
+  const written = new Map()
+  const declared = new Map()
+  const printed = new Map()
   const visit = node => {
     const id = schemaNamedBy(node, checker)
     if (id !== undefined) {
