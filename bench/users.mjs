@@ -5,12 +5,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { FOLDER } from './folder.mjs'
 import { measured, printed } from './measure.mjs'
+import { python } from './peers.mjs'
 import { copyOf, databaseOf, emptyPlace, importing, nextDay, simulated, universe } from './worlds.mjs'
 
+const FIRST = fileURLToPath(new URL('./peers/first.py', import.meta.url))
 const SEARCHES = fileURLToPath(new URL('./searches.mjs', import.meta.url))
 
 export const BARE_NODE = { name: 'node -e 0', sampler: () => () => measured([process.execPath, '-e', '0']) }
-const QUESTION = ['AAPL', 'rsi_zone', '--band', 'oversold']
+const OVERSOLD = ['rsi_zone', '--band', 'oversold']
+const QUESTION = ['AAPL', ...OVERSOLD]
 const MARKET = (build, count) => simulated(build, count, 1250)
 
 /** Rows by name; `sampler` prepares what a build needs, and gives what takes one sample. */
@@ -40,6 +43,10 @@ export const users = [
   {
     ...large('U14', 'npm ci && npm run demo in a clone', [{ seconds: 30 }, 15], build => fromClone(build, true)),
     floor: { name: 'npm ci, no script', sampler: build => fromClone(build, false) },
+  },
+  {
+    ...row('U16', 'the first answer from a raw file: import, tally --all', [{ seconds: 1.5 }, 0.9], firstAnswer),
+    floor: { name: 'pandas, that answer alone', sampler: firstInPandas },
   },
   packed('U15', 'files of the package', [{}], 'files'),
   packed('U15-bytes', 'bytes of the package, unpacked', [{}], 'bytes'),
@@ -74,6 +81,26 @@ export function wholeImport(worldOf, words = []) {
     const world = worldOf(build)
     return () => measured(build.bands(...importing(world, emptyPlace()), ...words))
   }
+}
+
+function firstAnswer(build) {
+  const world = universe()
+  return () => {
+    const db = emptyPlace()
+    const load = build.bands(...importing(world, db))
+    const ask = build.bands('tally', ...OVERSOLD, '--all', '--json', '--db', db)
+    return measured(['sh', '-c', `${shellWords(load)} && ${shellWords(ask)}`])
+  }
+}
+
+function shellWords(words) {
+  return words.map(word => `'${word}'`).join(' ')
+}
+
+function firstInPandas() {
+  const { file } = universe()
+  const program = python('pandas')
+  return () => measured([program, FIRST, file])
 }
 
 export function oneMoreBar(worldOf) {
