@@ -31,7 +31,7 @@ import { dayValue, fileValue, flagValue, integerValue, textOf, tierValue } from 
 import type { PricedSource, Trials } from '../core/source.js'
 import { type Explanation, explain } from '../data/local/explain.js'
 import { type ExportFilter, exportBars, exportEvents, exportSeries } from '../data/local/export.js'
-import { facts, type KnownFacts } from '../data/local/facts.js'
+import { type KnownFacts, knownFacts } from '../data/local/facts.js'
 import type { TickerEntry } from '../data/store/store.js'
 import type { Backtest, Comparison, Grid } from '../research/backtest/result.js'
 import { type Changes, changes, type Screen, screen } from '../research/screen/screen.js'
@@ -472,7 +472,7 @@ export class BandsClient extends Studies {
 
   /** Lists the known facts of a ticker, with their dates and source files (default: all kinds). */
   async facts(params: { ticker: string; kind?: FactKind }): Promise<KnownFacts> {
-    return facts(this.#local, readParams(FACTS, params))
+    return knownFacts(this.#local, readParams(FACTS, params))
   }
 
   async #tickersOrAll(tickers: unknown): Promise<readonly string[]> {

@@ -3,7 +3,7 @@ import { formatDay, parseDay } from '../../src/core/model/day.js'
 import type { MarketBars } from '../../src/core/source.js'
 import type { Importer } from '../../src/data/load/import.js'
 import { Cache } from '../../src/data/local/cache.js'
-import { facts } from '../../src/data/local/facts.js'
+import { knownFacts } from '../../src/data/local/facts.js'
 import { Local } from '../../src/data/local/local.js'
 import { verify } from '../../src/data/local/verify.js'
 import { forwardReturns, lostWindowsOf } from '../../src/research/study/signals.js'
@@ -78,7 +78,7 @@ describe('a delisting', () => {
     expect(told((await barsOf(importer, '2018-02-12')).bars)).toEqual({ day: '2018-02-12', price: 35.5 })
     const shown = async (asOf: string | null) => {
       const day = asOf === null ? null : parseDay(asOf)
-      return facts(new Cache(importer.store, 'pro', day), { ticker: 'GONE' })
+      return knownFacts(new Cache(importer.store, 'pro', day), { ticker: 'GONE' })
     }
     for (const asOf of [null, '2018-02-12']) {
       const { security, records } = await shown(asOf)

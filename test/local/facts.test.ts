@@ -4,7 +4,7 @@ import { formatDay, parseDay } from '../../src/core/model/day.js'
 import { FACT_KINDS, type FactKind } from '../../src/core/model/facts.js'
 import type { TickerFacts } from '../../src/data/feeds/feed.js'
 import { Cache } from '../../src/data/local/cache.js'
-import { facts, type KnownFact, type KnownFacts } from '../../src/data/local/facts.js'
+import { type KnownFact, type KnownFacts, knownFacts } from '../../src/data/local/facts.js'
 import { type SimulatedTicker, simulatedTickers } from '../../src/data/simulate/simulate.js'
 import type { Store } from '../../src/data/store/store.js'
 import { emptyImporter, loadedStore, openedForAll, sourced } from '../support/store.js'
@@ -155,5 +155,5 @@ function asked(
   { ticker = FIRST.ticker, kind, asOf }: { ticker?: string; kind?: FactKind; asOf?: string } = {},
 ): Promise<KnownFacts> {
   const cache = new Cache(from, 'pro', asOf === undefined ? null : day(asOf))
-  return facts(cache, kind === undefined ? { ticker } : { ticker, kind })
+  return knownFacts(cache, kind === undefined ? { ticker } : { ticker, kind })
 }

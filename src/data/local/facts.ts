@@ -17,7 +17,7 @@ import { countedFacts } from './view.js'
 
 /** The facts of a ticker, since when they are known, and their files. */
 export interface KnownFacts {
-  schema: 'knownFacts'
+  schema: 'bands.facts/1'
   ticker: string
   /** null: everything that is loaded, also what bears a later date than the newest bar. */
   as_of: string | null
@@ -50,14 +50,17 @@ export interface KnownFact extends Readonly<Record<string, string | number | nul
 }
 
 /** Facts known by the cache's as-of day, of all kinds or of one. Throws NotFound for a ticker without bars and facts. */
-export async function facts(cache: Cache, { ticker, kind }: { ticker: string; kind?: FactKind }): Promise<KnownFacts> {
+export async function knownFacts(
+  cache: Cache,
+  { ticker, kind }: { ticker: string; kind?: FactKind },
+): Promise<KnownFacts> {
   const sheets = await cache.store.sheets(ticker)
   if (Object.keys(sheets).length === 0 && (await cache.store.ticker(ticker)) === null)
     throw await cache.unknownTicker(ticker, 'no bars and no facts', await cache.store.factTickers())
   const kinds = FACT_KINDS.filter(name => kind === undefined || name === kind)
   const records = kinds.flatMap(name => knownRecords(name, sheets, cache.asOf))
   return {
-    schema: 'knownFacts',
+    schema: 'bands.facts/1',
     ticker,
     as_of: dateOf(cache.asOf),
     security: knownSecurity(securityOf(sheets), cache.asOf),
