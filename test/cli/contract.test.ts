@@ -101,7 +101,7 @@ const LINES: Readonly<Record<string, string>> = {
   'scan oversold': 'scan oversold --date 2018-02-08',
   explain: 'explain AAPL rsi_zone 2018-02-08',
   show: 'show AAPL rsi_zone',
-  export: 'export events --ticker AAPL --field rsi_zone --timeframe weekly',
+  export: 'export events --tickers AAPL --field rsi_zone --timeframe weekly',
   sql: 'sql "SELECT ticker, count(*) AS n FROM bars GROUP BY ticker ORDER BY ticker"',
   import: `import ${BARS} ${FACTS}`,
   facts: 'facts ABC',

@@ -100,7 +100,7 @@ describe('every exit code is met', () => {
 
   test('2: export writes no file whose ending it does not know, unless --output says what is in it', async () => {
     const file = folder.file('bars.xlsx')
-    const ran = await ask(`export bars --ticker AAPL --write ${file}`)
+    const ran = await ask(`export bars --tickers AAPL --write ${file}`)
     expect(ran).toMatchObject({ code: 2, out: '' })
     // The length of the folder's name decides where lines break.
     expect(ran.err.replace(/\s+/g, ' ')).toContain(
@@ -108,7 +108,7 @@ describe('every exit code is met', () => {
     )
     expect(existsSync(file)).toBe(false)
     for (const more of [`--write ${file} --output csv`, `--write ${folder.file('bars')}`])
-      expect(await ask(`export bars --ticker AAPL ${more}`)).toMatchObject({ code: 0, out: '' })
+      expect(await ask(`export bars --tickers AAPL ${more}`)).toMatchObject({ code: 0, out: '' })
   })
 
   test.each(URLS)(
@@ -133,7 +133,7 @@ describe('every exit code is met', () => {
     },
   )
 
-  test.each(['events ZZZZ rsi_zone', 'import nothing-here.csv', 'remove ZZZZ', 'export bars --ticker @nothing-here'])(
+  test.each(['events ZZZZ rsi_zone', 'import nothing-here.csv', 'remove ZZZZ', 'export bars --tickers @nothing-here'])(
     '3: bands %s',
     async line => expect(await ask(line)).toMatchObject({ code: 3, out: '' }),
   )

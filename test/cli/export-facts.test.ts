@@ -59,7 +59,7 @@ test('a folder of exported facts is whole or not there, and never mixed with ano
   await typed(`simulate 2 --bars 300 --load --db ${db}`)
   const out = folder.file('whole')
   mkdirSync(out)
-  const ran = await typed(`export facts --ticker SIM0002 --write ${out} --db ${db}`)
+  const ran = await typed(`export facts --tickers SIM0002 --write ${out} --db ${db}`)
   expect([ran.code, ran.out]).toEqual([0, ''])
   expect(ran.err).toMatch(/^wrote [\d,]+ records in \d files to /)
   expect(readdirSync(out)).toContain('reports.csv')
@@ -73,7 +73,7 @@ test('a folder of exported facts is whole or not there, and never mixed with ano
   )
   expectRefusal(await typed(`export facts --write ${folder.file('x')} --json --db ${db}`), 2, 'are written as CSV')
   expectRefusal(
-    await typed(`export facts --write ${folder.file('x')} --ticker NONE --db ${db}`),
+    await typed(`export facts --write ${folder.file('x')} --tickers NONE --db ${db}`),
     3,
     'no facts for "NONE"',
   )

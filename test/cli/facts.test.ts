@@ -144,12 +144,12 @@ describe('bands import of facts', () => {
     ])
   })
 
-  test('takes the ticker and the day missing in a file from --ticker and --known', async () => {
+  test('takes the ticker and the day missing in a file from --ticker and --layout', async () => {
     const file = write('counts.csv', 'strong_buy,buy,hold,sell,strong_sell\n1,2,3,4,5\n')
     expect((await ask(`import ${file}`)).code).toBe(5)
     expect((await ask(`import ${file} --ticker abc`)).code).toBe(5)
-    expect((await ask(`import ${file} --ticker abc --known 2018-02-30`)).code).toBe(2)
-    expect((await ask(`import ${file} --ticker abc --known 2018-02-28`)).code).toBe(0)
+    expect((await ask(`import ${file} --ticker abc --layout "known 2018-02-30"`)).code).toBe(2)
+    expect((await ask(`import ${file} --ticker abc --layout "known 2018-02-28"`)).code).toBe(0)
     expect((await document('facts ABC')).records).toMatchObject([{ known: '2018-02-28', usable_from: '2018-03-01' }])
   })
 
@@ -171,7 +171,7 @@ describe('a file of facts', () => {
       expect(code).toBe(5)
       return err.replaceAll(/\s+/g, ' ')
     }
-    expect(await refusal('ticker,period_end,eps')).toMatch(/lacking\.csv:1: no column known .*--known DATE/)
+    expect(await refusal('ticker,period_end,eps')).toMatch(/lacking\.csv:1: no column known .*--layout "known DATE"/)
     expect(await refusal('ticker,period_end,knwon')).toContain('no column known; did you mean "knwon"?')
     expect(await refusal('ticker,eps_actual,eps_estimate')).toContain('no column report_date; earnings need')
   })
@@ -393,7 +393,7 @@ describe('a simulated sector', () => {
     }
     const fields = new Set(csvRows((await world('export events --csv')).out).map(row => row.field))
     for (const name of FUNDAMENTAL) expect(fields, name).toContain(name)
-    const bars = csvRows((await world('export series --ticker SIM0001 --timeframe daily --csv')).out)
+    const bars = csvRows((await world('export series --tickers SIM0001 --timeframe daily --csv')).out)
     expect(bars).toHaveLength(420)
     for (const name of FUNDAMENTAL) {
       const state = states.find(({ field }: { field: string }) => field === name)
@@ -412,7 +412,7 @@ describe('a simulated sector', () => {
   })
 
   test('is a context for technical events, from its first event on', async () => {
-    const whole = csvRows((await world('export events --ticker SIM0001,SIM0002 --timeframe daily --csv')).out)
+    const whole = csvRows((await world('export events --tickers SIM0001,SIM0002 --timeframe daily --csv')).out)
     const dates = (ticker: string, field: string): string[] =>
       whole.flatMap(row => (row.ticker === ticker && row.field === field ? row.date! : [])).sort()
     const [first] = dates('SIM0002', 'pe_vs_sector')

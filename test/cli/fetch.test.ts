@@ -44,7 +44,7 @@ async function home({ pace = '[1000, 1]' } = {}): Promise<Home> {
 /** The same, after `bands login`. */
 async function loggedIn(options: { pace?: string } = {}): Promise<Home> {
   const found = await home(options)
-  expect((await found.ask('login --provider tiingo', { stdin: `${KEY}\n` })).code).toBe(0)
+  expect((await found.ask('login --from tiingo', { stdin: `${KEY}\n` })).code).toBe(0)
   return found
 }
 
@@ -76,7 +76,7 @@ describe('the key of a vendor', () => {
       return providers.find(({ name }: { name: string }) => name === 'tiingo')
     }
     expect(await keyShown()).toMatchObject({ has_key: false, is_own: true })
-    const ran = await ask('login --provider tiingo', { stdin: `${KEY}\n` })
+    const ran = await ask('login --from tiingo', { stdin: `${KEY}\n` })
     expect([ran.code, ran.err]).toEqual([0, ''])
     expect(ran.out).toContain(`only for ${vendor.base}`)
     expect(ran.out).not.toContain(KEY)
@@ -88,7 +88,7 @@ describe('the key of a vendor', () => {
     expect(vendor.calls).toEqual([])
     expect((await ask('fetch AAPL --from tiingo -q')).code).toBe(0)
     expect(vendor.offences).toEqual([])
-    expect((await ask('logout --provider tiingo')).code).toBe(0)
+    expect((await ask('logout --from tiingo')).code).toBe(0)
     expect(await keyShown()).toMatchObject({ has_key: false })
   })
 
@@ -165,9 +165,9 @@ describe('bands fetch', () => {
   test('takes the vendor of the ticker the last time, or the only one with a key', async () => {
     const { vendor, ask } = await home()
     expectRefusal(await ask('fetch AAPL'), 2, 'from')
-    await ask('login --provider tiingo', { stdin: KEY })
+    await ask('login --from tiingo', { stdin: KEY })
     expect((await ask('fetch AAPL')).code).toBe(0)
-    await ask('login --provider eodhd', { stdin: 'eodhd-secret' })
+    await ask('login --from eodhd', { stdin: 'eodhd-secret' })
     expect((await ask('fetch AAPL')).code).toBe(0)
     expect((await ask('update AAPL')).code).toBe(0)
     expect(new Set(vendor.calls.map(({ path }) => path))).toEqual(new Set(['/tiingo/daily/AAPL/prices']))
@@ -216,7 +216,7 @@ describe('bands providers', () => {
   test('shows the terms of one, with the first steps', async () => {
     const { ask } = await home()
     const { out } = await ask('providers alpaca')
-    for (const words of ['redistribution is not allowed', 'https://alpaca.markets', 'bands login --provider alpaca'])
+    for (const words of ['redistribution is not allowed', 'https://alpaca.markets', 'bands login --from alpaca'])
       expect(out.replaceAll('\n', ' ')).toContain(words)
   })
 })

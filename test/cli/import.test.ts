@@ -346,7 +346,7 @@ describe('the data commands', () => {
     expectEnd(await ask(`import ${late}`), 5, 'date 2026-01-03 is yet to come')
     expect((await ask('remove t --after 2025-12-30')).out).toBe('2 bars of T removed\n')
     expect((await ask('remove T --after 2025-12-30')).out).toBe('T has no bars after 2025-12-30\n')
-    expect((await ask('export bars --ticker T --csv')).out.split('\n')).toHaveLength(3)
+    expect((await ask('export bars --tickers T --csv')).out.split('\n')).toHaveLength(3)
     expectEnd(await ask('remove T --after 2025-12-29'), 2, 'every bar of T is after 2025-12-29')
     expectEnd(await ask('remove U --after 2025-12-29'), 3, 'no bars are loaded for "U"')
   })
@@ -387,11 +387,11 @@ describe('the data commands', () => {
           .slice(1)
           .map(row => row.split(',')[0]!),
       )
-    expect(lines((await ask('export bars --csv --ticker SIM0001,SIM0004')).out)).toEqual(
+    expect(lines((await ask('export bars --csv --tickers SIM0001,SIM0004')).out)).toEqual(
       new Set(['SIM0001', 'SIM0004']),
     )
-    expect(lines((await ask(`export bars --csv --ticker @${list}`)).out)).toEqual(new Set(['SIM0002', 'SIM0003']))
-    expect(lines((await ask('export bars --csv --ticker -', { stdin: 'sim0001' })).out)).toEqual(new Set(['SIM0001']))
+    expect(lines((await ask(`export bars --csv --tickers @${list}`)).out)).toEqual(new Set(['SIM0002', 'SIM0003']))
+    expect(lines((await ask('export bars --csv --tickers -', { stdin: 'sim0001' })).out)).toEqual(new Set(['SIM0001']))
     const pooled = async (words: string, stdin = ''): Promise<string[]> =>
       JSON.parse((await ask(`tally ${words} --json`, { stdin })).out).tickers
     expect(await pooled('SIM0001 rsi_zone')).toEqual(['SIM0001'])

@@ -32,7 +32,7 @@ describe('which tickers a line is about', () => {
     expect(states.map(({ ticker }: { ticker: string }) => ticker)).toEqual(['AAPL', 'GSPC'])
   })
 
-  test.each(['', '--watch mine', '--tickers AAPL,GSPC', '--ticker AAPL --ticker GSPC', '--all'])(
+  test.each(['', '--watch mine', '--tickers AAPL,GSPC', '--tickers AAPL --tickers GSPC', '--all'])(
     'bands export events %s',
     async tickers => {
       const rows = await rowsOf(`export events --field rsi_zone --timeframe weekly ${tickers}`)
@@ -64,7 +64,7 @@ describe('bands now', () => {
     const states = await all()
     const recent = await all('--since 2018-02-08')
     expect(recent).toEqual(states.filter(({ since }) => since !== null && since >= '2018-02-08'))
-    const changed = await all('--changed')
+    const changed = await all('--since 1')
     expect(changed).toEqual(states.filter(({ bars, initial }) => bars === 1 && initial === false))
     expect(changed.length).toBeGreaterThan(0)
     // Each of them is an event of that very bar.
@@ -112,11 +112,11 @@ describe('bands export with filters', () => {
   })
 
   test('of series writes the bars of such a band, of bars those between the days', async () => {
-    const whole = await rowsOf('export series --ticker AAPL --timeframe daily --field rsi_zone')
-    const found = await rowsOf('export series --ticker AAPL --timeframe daily --field rsi_zone --band oversold')
+    const whole = await rowsOf('export series --tickers AAPL --timeframe daily --field rsi_zone')
+    const found = await rowsOf('export series --tickers AAPL --timeframe daily --field rsi_zone --band oversold')
     expect(found).toEqual(whole.filter(row => row.rsi_zone === 'oversold'))
     expect(found.length).toBeGreaterThan(3)
-    const bars = await rowsOf('export bars --ticker AAPL --after 2018-01-02 --before 2018-01-05')
+    const bars = await rowsOf('export bars --tickers AAPL --after 2018-01-02 --before 2018-01-05')
     expect(bars.map(({ date }) => date)).toEqual(['2018-01-03', '2018-01-04'])
   })
 

@@ -80,9 +80,9 @@ describe('an own field with the lengths of a specified one', () => {
   })
 
   it('is exported as that one: events, and a column of series', async () => {
-    const events = async (field: string) => (await ask(`export events --ticker AAPL --field ${field} --ndjson`)).out
+    const events = async (field: string) => (await ask(`export events --tickers AAPL --field ${field} --ndjson`)).out
     expect(await events('my_rsi')).toBe((await events('rsi_zone')).replaceAll('rsi_zone', 'my_rsi'))
-    const { out } = await ask('export series --ticker AAPL --ndjson')
+    const { out } = await ask('export series --tickers AAPL --ndjson')
     const rows = out
       .trim()
       .split('\n')

@@ -90,7 +90,7 @@ describe('bands export --partition-by ticker', () => {
   })
 
   test('has views with the names of JSON', async () => {
-    const [first] = await lines('export events --ticker AAPL --field rsi_zone --timeframe daily --band oversold')
+    const [first] = await lines('export events --tickers AAPL --field rsi_zone --timeframe daily --band oversold')
     const [row] = await sql(
       `SELECT date, band, prev_band, returns['5d'] AS after, percentiles['5d'] AS percentile,
          aftermath['5d'].performance AS performance FROM events

@@ -18,7 +18,7 @@ afterAll(folder.remove)
 // The script command of other systems takes other options.
 const PSEUDO_TERMINAL = process.platform === 'linux' && existsSync('/usr/bin/script')
 
-const some = FULL ? 'export series' : 'export series --ticker AAPL'
+const some = FULL ? 'export series' : 'export series --tickers AAPL'
 
 describe('the built program in a shell', () => {
   test('answers into a pipe without colour, hints or signs, and names omitted columns', async () => {
@@ -60,7 +60,7 @@ describe('the built program in a shell', () => {
 
   notInQuick('writes into a device or through a link without taking its place', async () => {
     const link = folder.file('link.csv')
-    const bars = 'bands export bars --ticker AAPL --csv --write'
+    const bars = 'bands export bars --tickers AAPL --csv --write'
     const through = await sh(`ln -s linked.csv "${link}"; ${bars} "${link}"; test -L "${link}"`)
     expect(through).toMatchObject({ code: 0, err: `wrote 1,260 rows to ${link}\n` })
     expect(readFileSync(folder.file('linked.csv'), 'utf8')).toMatch(/^ticker,date,/)

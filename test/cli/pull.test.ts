@@ -268,7 +268,7 @@ describe('pulled data', () => {
     await pull(db, 'SIM0001 rsi_zone')
     const other = await ask(db, 'events SIM0001 macd_state --timeframe weekly')
     expectEnd(other, 3, 'bands pull SIM0001 macd_state --timeframe weekly')
-    for (const line of ['explain SIM0001 rsi_zone', 'show SIM0001 rsi_zone', 'export events --ticker SIM0001']) {
+    for (const line of ['explain SIM0001 rsi_zone', 'show SIM0001 rsi_zone', 'export events --tickers SIM0001']) {
       const ran = await ask(db, line)
       expect([line, ran.code, ran.err]).toEqual([line, 3, expect.stringMatching(/only .*events/)])
     }

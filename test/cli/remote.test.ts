@@ -98,7 +98,7 @@ describe('at a server', () => {
   })
 
   test('bands export bars has the bars of the database here, and says what a server does not hand out', async () => {
-    const line = 'export bars --ticker SIM0001,SIM0002 --after 2022-01-31 --before 2024-06-01'
+    const line = 'export bars --tickers SIM0001,SIM0002 --after 2022-01-31 --before 2024-06-01'
     for (const format of ['', '--csv']) {
       const far = await remotely(`${line} ${format} --remote ${server.url}`)
       const near = await locally(`${line} ${format}`)

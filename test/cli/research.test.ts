@@ -161,7 +161,7 @@ describe('the windows of a study', () => {
     const text = await wide(asked)
     expect(text).toContain("Cumulative abnormal return, market model on GSPC   P: Kolari and Pynnonen's test")
     expect((await wide(`${asked} --wide`)).match(/Cumulative abnormal return/g)).toHaveLength(1)
-    expect(await wide(`${asked} --abnormal none`)).not.toContain('Cumulative abnormal return')
+    expect(await wide(`${asked} --tests "abnormal none"`)).not.toContain('Cumulative abnormal return')
   })
 
   test('say too few for too few events', async () => {
@@ -485,8 +485,8 @@ test.each([
   ],
   ['study AAPL rsi_zone --duration 5', 'study would look ahead'],
   ['study AAPL rsi_zone --path 5', '--path "5" is not bars from'],
-  ['study AAPL rsi_zone --abnormal markt', 'Did you mean "market"?'],
-  ['study AAPL rsi_zone --abnormal market', 'needs a benchmark'],
+  ['study AAPL rsi_zone --tests "abnormal markt"', 'Did you mean "market"?'],
+  ['study AAPL rsi_zone --tests "abnormal market"', 'needs a benchmark'],
   ['study AAPL rsi_zon', 'Did you mean "rsi_zone"?'],
   ['study AAPL', 'FIELD is missing.'],
   ['study rsi_zone', 'TICKER is missing.'],

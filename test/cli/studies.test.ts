@@ -271,7 +271,7 @@ describe('bands explain', () => {
 
 describe('bands show', () => {
   test('has every bar in CSV and in NDJSON, and says on standard error what another pipe leaves out', async () => {
-    const bars = (await ask('export bars --ticker AAPL --csv')).out.trimEnd().split('\n').length - 1
+    const bars = (await ask('export bars --tickers AAPL --csv')).out.trimEnd().split('\n').length - 1
     const csv = await ask('show AAPL rsi_zone --csv')
     expect([csv.out.trimEnd().split('\n').length - 1, csv.err]).toEqual([bars, ''])
     expect((await ask('show AAPL rsi_zone --ndjson')).out.trimEnd().split('\n')).toHaveLength(bars)

@@ -44,6 +44,9 @@ const TABLE: readonly Replaced[] = [
   { old: ['--account'], argument: '[ACCOUNT]', now: ({ '--account': name = 'NAME' }) => [name] },
   { old: ['--all-fields'], flags: ['--all-fields'], argument: '[NAME...]', now: () => ['all'] },
   { old: ['--fields'], now: ({ '--fields': fields = '' }) => ['--field', fields] },
+  { old: ['--ticker'], now: ({ '--ticker': ticker = '' }) => ['--tickers', ticker] },
+  { old: ['--provider'], now: ({ '--provider': name = '' }) => ['--from', name] },
+  { old: ['--changed'], flags: ['--changed'], now: () => ['--since', '1'] },
   { old: ['--date'], now: ({ '--date': day = '' }) => ['--as-of', day] },
 ]
 

@@ -166,7 +166,7 @@ export function describeProvider(found: KnownProvider): Described {
     `key: ${has_key && needs !== 'nothing' ? `there (${key} is needed)` : key}${key_url === undefined ? '' : `; get one at ${key_url}`}`,
     `${holds === 'facts' ? 'facts' : `${prices} prices`} since ${first} from ${base}, at most ${callsText(found.pace)}`,
     is_own && 'a row of your own (providers.yaml)',
-    ...(needs === 'nothing' || has_key ? [] : [`first: bands login --provider ${name}`]),
+    ...(needs === 'nothing' || has_key ? [] : [`first: bands login --from ${name}`]),
     `then: bands fetch ${holds === 'bars' && needs === 'nothing' ? 'BTC-USD' : 'AAPL'} --from ${name}`,
   ])
   return {

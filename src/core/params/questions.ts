@@ -39,6 +39,7 @@ import {
   readParams,
   required,
   type Table,
+  type Text,
   unknownParameter,
   type Written,
   withDefault,
@@ -124,6 +125,13 @@ export const UNLIMITED_OVERSOLD = {
   limit: withDefault(COUNT, DEFAULT_MATCHES, 'how many matches at most, or all'),
 } as const satisfies Table
 
+/** A number of the newest bars. */
+const BARS = integerOf(1, 2000, 'N')
+
+export interface LastBars {
+  last: number
+}
+
 /** Overrides for the detection of the layout of an imported file. */
 export const HINTS = {
   date_format: optional({ ...WORDS, example: 'DD/MM/YYYY' }, 'YYYY-MM-DD, DD/MM/YYYY, MM/DD/YYYY and others', {
@@ -144,9 +152,23 @@ export const HINTS = {
     part: 'layout columns',
   }),
   format: optional(WORDS, 'the layout by its name', { takes: 'NAME', part: 'layout format' }),
+  known: optional(DAY, 'the day on which facts without a date became known, such as that of a download', {
+    part: 'layout known',
+  }),
 } as const satisfies Table
 
 export const TICKERS = several(TICKER, 'TICKERS')
+
+/** From a day on, or in the last bars. */
+const SINCE_OR_BARS: Kind<Day | LastBars, Text> = {
+  schema: { anyOf: [{ type: 'string', format: 'date' }, BARS.schema] },
+  takes: 'DATE',
+  parse: (param, written) => {
+    const text = String(written)
+    if (/^\d{1,4}$/.test(text)) return { last: BARS.parse(param, written) }
+    return parseDay(text) ?? refuse(param, written, 'a calendar date as YYYY-MM-DD, or a number of bars')
+  },
+}
 
 /** The parameters of questions about the present, one bar, and the facts of a ticker. */
 export const NOW = {
@@ -154,8 +176,7 @@ export const NOW = {
   field: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields, in this order (default all that have a band)'),
   timeframe: TIMEFRAME_ROW,
   band: optional(several(TEXT, 'BANDS'), 'only fields that are in this band, or in one of several'),
-  since: optional(DAY, 'only bands that were entered on that day or later'),
-  changed: withDefault(FLAG, false, 'only bands that were entered on the newest bar'),
+  since: optional(SINCE_OR_BARS, 'only bands that were entered on that day or later, or on one of the last N bars'),
 } as const satisfies Table
 
 export const EXPLAIN = {
@@ -346,7 +367,7 @@ function decoded(text: string, param: string | null): string {
 export const SCREEN = {
   when: required(CONDITION, 'what must hold, in the language of conditions'),
   timeframe: TIMEFRAME_ROW,
-  since: optional(integerOf(1, 2000, 'N'), 'what became true on one of the last N bars, whether or not it still holds'),
+  since: optional(BARS, 'what became true on one of the last N bars, whether or not it still holds'),
   as_of: optional(DAY, 'as of that day (default the latest)'),
   ...LAGGED,
   tally: withDefault(FLAG, false, 'with the returns after such onsets in the past, and after any bar'),

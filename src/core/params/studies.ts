@@ -172,6 +172,7 @@ const MEASURES = {
   abnormal: nullable(
     oneOf(ABNORMALS, 'MODEL'),
     `abnormal returns by ${ABNORMALS.join(', ')}; market with a benchmark, else none`,
+    { part: 'tests abnormal' },
   ),
   min_events: { ...MIN_EVENTS, under: 'Tests and intervals' },
   reps: withDefault(REPS, DEFAULT_REPS, 'draws of the plain shift and of random entry (--wide), or all', {

@@ -3,6 +3,7 @@ import { type Day, parseDay } from '../../core/model/day.js'
 import { type BandPeriods, dateIn, NO_NUMBER } from '../../core/model/history.js'
 import { UNDEFINED } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
+import type { LastBars } from '../../core/params/questions.js'
 import { type Omitted, type RunContext, type Source, vocabulariesOf } from '../../core/source.js'
 import { quantile } from '../../core/statistics/moments.js'
 import { type AnsweredRange, scopeOf, tickersInOrder } from './pool.js'
@@ -15,10 +16,9 @@ export interface NowQuery {
   timeframe: Timeframe
   /** Fields to leave out of a ticker; ignored where it would leave out all of them. */
   skip?: ((key: { ticker: string; field: string; timeframe: Timeframe }) => boolean) | undefined
-  /** Only fields whose current band is one of these, was entered on that day or later, or on the newest bar. */
+  /** Only fields whose current band is one of these, and was entered on that day or later, or in the last bars. */
   band?: readonly string[]
-  since?: Day
-  changed?: boolean
+  since?: Day | LastBars
   /** Fields that the query leaves out. */
   omitted?: readonly Omitted[]
 }
@@ -88,8 +88,8 @@ export async function now(source: Source, query: NowQuery, { step }: RunContext 
 /** Unknown bands do not count as changed. */
 function isWanted({ band, since, bars, initial }: FieldState, query: NowQuery): boolean {
   if (query.band !== undefined && (band === null || !query.band.includes(band))) return false
-  if (query.since !== undefined && (since === null || parseDay(since)! < query.since)) return false
-  return !query.changed || (bars === 1 && initial === false)
+  if (typeof query.since === 'number') return since !== null && parseDay(since)! >= query.since
+  return query.since === undefined || (initial === false && bars !== null && bars <= query.since.last)
 }
 
 /** Throws InvalidParameter for a band that none of the fields has. */

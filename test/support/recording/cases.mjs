@@ -68,7 +68,7 @@ const WRONG = list`
   export bars --field rsi_zone
   export bars --tier free
   export bars --write no/such/folder.csv
-  export bars --ticker @nothing-here
+  export bars --tickers @nothing-here
   study GSPC rsi_zone trend_direction
   study AAPL rsi_zone --horizon 0
   study AAPL rsi_zone --min-n 1
@@ -354,21 +354,21 @@ export const CLASSES = {
     db: 'own',
     files: ['tickers.txt'],
     cases: list`
-      export events --ticker AAPL --field rsi_zone --timeframe weekly
-      export events --ticker AAPL --field rsi_zone,macd_state --timeframe daily --csv
-      export events --ticker SIM0001 --field pe_vs_sector --json
-      export series --ticker SIM0001 --timeframe weekly --csv
-      export series --ticker SIM0002 --timeframe weekly --field rsi_zone,growth_zone --ndjson
-      export series --ticker AAPL --timeframe weekly --as-of 2014-01-02 --json
-      export bars --ticker SIM0003 --csv
-      export bars --ticker @tickers.txt --as-of 2013-06-28 --ndjson
+      export events --tickers AAPL --field rsi_zone --timeframe weekly
+      export events --tickers AAPL --field rsi_zone,macd_state --timeframe daily --csv
+      export events --tickers SIM0001 --field pe_vs_sector --json
+      export series --tickers SIM0001 --timeframe weekly --csv
+      export series --tickers SIM0002 --timeframe weekly --field rsi_zone,growth_zone --ndjson
+      export series --tickers AAPL --timeframe weekly --as-of 2014-01-02 --json
+      export bars --tickers SIM0003 --csv
+      export bars --tickers @tickers.txt --as-of 2013-06-28 --ndjson
       export bars --output parquet --write bars.parquet | reads bars.parquet
       export events --field rsi_zone --write events.parquet | reads events.parquet
-      export series --ticker SIM0001 --write series.parquet | reads series.parquet
-      export events --ticker AAPL --field rsi_zone --timeframe weekly --write events.csv | reads events.csv
-      export bars --ticker AAPL --as-of 2013-06-28 --write bars.ndjson | reads bars.ndjson
+      export series --tickers SIM0001 --write series.parquet | reads series.parquet
+      export events --tickers AAPL --field rsi_zone --timeframe weekly --write events.csv | reads events.csv
+      export bars --tickers AAPL --as-of 2013-06-28 --write bars.ndjson | reads bars.ndjson
       export events --output parquet
-      export bars --ticker SIM0001 --as-of 2016-01-29 | tty 80`,
+      export bars --tickers SIM0001 --as-of 2016-01-29 | tty 80`,
   },
 
   sample: {
@@ -490,10 +490,10 @@ export const CLASSES = {
       import ${VENDOR}/{polygon-financials,tiingo-fundamentals-daily_googl,tiingo-statements_googl}.json
       import ${VENDOR}/{lean_aapl.zip,lean_coinbase_btcusd_trade.zip,lean_aapl_factor_file.csv,lean_coarse_20140331.csv}
       import ${VENDOR}/{quandl-wiki_multi-ticker,quantmod-prefixed_apple}.csv --prices raw
-      import ${VENDOR}/yahoo-quoteSummary_{earningsHistory,earningsTrend,earnings}_aapl.json --ticker AAPL --known 2021-02-21
+      import ${VENDOR}/yahoo-quoteSummary_{earningsHistory,earningsTrend,earnings}_aapl.json --ticker AAPL --layout "known 2021-02-21"
       import ${VENDOR}/yahoo-quoteSummary_{insiderTransactions,upgradeDowngradeHistory}_aapl.json --ticker AAPL
-      import ${VENDOR}/yahoo-quoteSummary_recommendationTrend_aapl.json --ticker AAPL{, --known 2021-02-21}
-      import ${VENDOR}/yahoo-fundamentalsTimeSeries_aapl_financials_quarterly.json --ticker AAPL{, --known 2021-02-21}
+      import ${VENDOR}/yahoo-quoteSummary_recommendationTrend_aapl.json --ticker AAPL{, --layout "known 2021-02-21"}
+      import ${VENDOR}/yahoo-fundamentalsTimeSeries_aapl_financials_quarterly.json --ticker AAPL{, --layout "known 2021-02-21"}
       import ${VENDOR}/sec-companyfacts_snow.json.gz --ticker SNOW --json
       import ${VENDOR}/sec-form4_snow.xml ${VENDOR}/sec-form4_374water.xml
       import ../fundamentals/{annual,earnings_history_yahoo,pe_daily_GOOGL,snapshot_2024-11-22}.csv
@@ -527,7 +527,7 @@ export const CLASSES = {
       study earnings_surprise --all --band big_beat --horizon 5,20 ${FEW} --json
       backtest rsi_zone --all --band oversold --hold 10 --stop 2atr --max-positions 4 --tests "draws 99"
       sweep AAPL MSFT INTC --field rsi_zone,earnings_surprise --horizon 10 --tests "bootstrap 99"
-      export series --ticker GOOGL --timeframe weekly --csv
+      export series --tickers GOOGL --timeframe weekly --csv
       export events --write events.parquet | reads events.parquet
       facts GOOGL
       check lookahead INTC --cuts 2

@@ -240,13 +240,13 @@ async function keyShown(chosen: ChosenServer | null, config: Config, env: NodeJS
   }
 }
 
-const PROVIDER = ['--provider <NAME>', 'the key of a vendor of prices (bands providers)'] as const
+const VENDOR = ['--from <PROVIDER>', 'the key of a vendor of prices (bands providers)'] as const
 
 const login: Command = {
-  options: [PROVIDER],
+  options: [VENDOR],
   examples: [
     'bands login --remote https://api.example.com',
-    'bands login --provider tiingo',
+    'bands login --from tiingo',
     'cat key.txt | bands login --profile work --remote https://api.example.com',
   ],
   notes: [
@@ -254,7 +254,7 @@ const login: Command = {
     'Queries still use the database here until --profile, BANDS_PROFILE or "profile" in config.json names the profile; --remote local returns to it.',
   ],
   async run(context, args) {
-    const provider = args.text('provider')
+    const provider = args.text('from')
     if (provider !== undefined) return providerLogin(context, provider)
     const { credits, ...login } = await loggedIn(context)
     const { profile, url, tier, key } = login
@@ -275,13 +275,13 @@ const login: Command = {
 }
 
 const logout: Command = {
-  options: [PROVIDER],
-  examples: ['bands logout', 'bands logout --profile work', 'bands logout --provider tiingo'],
+  options: [VENDOR],
+  examples: ['bands logout', 'bands logout --profile work', 'bands logout --from tiingo'],
   notes: [
     'Forgets the key of a profile; the profile stays in config.json. Revoking a key is the business of its server.',
   ],
   async run(context, args) {
-    const { profile, origin } = await forgottenKey(context, args.text('provider'))
+    const { profile, origin } = await forgottenKey(context, args.text('from'))
     const notes = [
       `the key of ${profile.startsWith('provider ') ? '' : 'profile '}${profile} for ${origin} is forgotten`,
     ]

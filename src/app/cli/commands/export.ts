@@ -82,7 +82,6 @@ const exportCommand: Command = {
     ],
   ],
   options: [
-    ['--ticker <TICKERS>', 'the same as --tickers', 'repeatable'],
     ...POOLED,
     ['--field <FIELDS>', 'only these fields', 'repeatable'],
     [
@@ -100,12 +99,12 @@ const exportCommand: Command = {
     ...optionsOf(PARTITIONS),
   ],
   examples: [
-    'bands export events --ticker AAPL --field rsi_zone',
-    'bands export series --ticker AAPL --timeframe daily --csv',
+    'bands export events --tickers AAPL --field rsi_zone',
+    'bands export series --tickers AAPL --timeframe daily --csv',
     'bands export events --all --field rsi_zone --band oversold --csv',
     "bands export events --all --when 'rsi_zone enters oversold'",
     'bands export bars --output parquet --write bars.parquet',
-    'bands export bars --ticker AAPL --remote https://api.example.com',
+    'bands export bars --tickers AAPL --remote https://api.example.com',
     'bands export events --partition-by ticker --write parquet/',
     'bands export series --partition-by year --write parquet/',
     'bands export bars --partition-by ticker --partitions 16 --write parquet/',
@@ -148,7 +147,7 @@ async function filterOf(context: Context, args: Args, what: string): Promise<Exp
 /** The tickers of the words and options; empty means all. */
 async function tickersOf(context: Context, args: Args): Promise<string[]> {
   if (args.flag('all')) return []
-  return allNamed(context, args, args.list('ticker'), async () => [])
+  return allNamed(context, args, [], async () => [])
 }
 
 /** null: one file, or standard output. */

@@ -51,7 +51,7 @@ const fetchCommand: Command = {
     'bands fetch AAPL --from sec',
   ],
   notes: [
-    'Loads the daily bars of a vendor with your own key (bands login --provider NAME), at the pace that it allows. Each ticker is loaded whole; after Ctrl-C the same line goes on.',
+    'Loads the daily bars of a vendor with your own key (bands login --from NAME), at the pace that it allows. Each ticker is loaded whole; after Ctrl-C the same line goes on.',
     'Bars of a day that is not over are left out. A ticker that the vendor does not know is named at the end, and the exit code is 5.',
     'Without --from: the vendor of the ticker the last time, or the only one with a key.',
   ],

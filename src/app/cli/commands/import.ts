@@ -9,7 +9,7 @@ import { dayAt } from '../../../core/model/day.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../../core/model/facts.js'
 import type { Adjustment } from '../../../core/model/series.js'
 import { count, whole } from '../../../core/numbers.js'
-import { DAY, FILE, oneOf, WORDS } from '../../../core/params/kinds.js'
+import { FILE, oneOf, WORDS } from '../../../core/params/kinds.js'
 import { HINTS } from '../../../core/params/questions.js'
 import { optional, optionsOf } from '../../../core/params/row.js'
 import type { Input } from '../../../data/feeds/feed.js'
@@ -39,7 +39,6 @@ const CONTENT = {
   ticker: optional(WORDS, 'the ticker of a file without one; otherwise its column, or of prices the name of the file', {
     takes: 'SYMBOL',
   }),
-  known: optional(DAY, 'the day on which facts without a date became known, such as that of a download'),
 }
 
 /** The signs by their names; a sign is one, too. */
@@ -77,7 +76,7 @@ const importCommand: Command = {
     'zcat all.csv.gz | bands import - --bad-rows bad.csv',
     'bands import tonight.csv --rescale',
     'bands import earnings.csv CIK0000320193.json',
-    'bands import recommendations.json --ticker AAPL --known 2025-02-21',
+    'bands import ratings.json --ticker AAPL --layout "known 2025-02-21"',
   ],
   notes: [
     'A ticker is refused if its prices do not fit the stored ones: a split, closes of the same days that differ by one factor, or another instrument. --rescale, --accept-jump or --replace say what to do. The other tickers are loaded; the exit code is 5.',
@@ -157,9 +156,10 @@ function refusalsOf(done: readonly Imported[], refusedFiles: number, files: numb
 
 /** The typed import options and the progress callback. */
 function importOptions(context: Context, args: Args): ImportOptions {
-  const { date_format: dateFormat, time_zone: timeZone, decimal, ...hints } = args.read(HINTS)
+  const { date_format: dateFormat, time_zone: timeZone, decimal, known, ...hints } = args.read(HINTS)
   return {
     ...args.read(CONTENT),
+    ...(known !== undefined && { known }),
     skipBadRows: args.text('bad-rows') !== undefined,
     replace: args.flag('replace'),
     rescale: args.flag('rescale'),

@@ -66,7 +66,7 @@ function tallyHints({ field, timeframe, tickers, band, when }: Tally): string[] 
 }
 
 /** The filter for the present bands. */
-const FILTER = { band: NOW.band, since: NOW.since, changed: NOW.changed }
+const FILTER = { band: NOW.band, since: NOW.since }
 
 const nowCommand: Command = {
   arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input (default all that are loaded)']],
@@ -82,7 +82,7 @@ const nowCommand: Command = {
     'bands now --field rsi_zone --timeframe weekly',
     'bands now AAPL GSPC --as-of 2018-02-08 --csv',
     'bands now --field rsi_zone --band oversold,deep_oversold',
-    'bands now --changed',
+    'bands now --since 1',
   ],
   async run(context, args) {
     const fields = args.list('field').map(name => fieldValue('field', name, context.fields).name)
@@ -116,8 +116,7 @@ const nowCommand: Command = {
       return
     }
     // A filtered answer omits rows for another reason.
-    if (filter.band === undefined && filter.since === undefined && !filter.changed)
-      await noticeMissingFacts(context, bands, fields, found)
+    if (filter.band === undefined && filter.since === undefined) await noticeMissingFacts(context, bands, fields, found)
     await noticeOldBands(context, bands, found)
   },
 }
