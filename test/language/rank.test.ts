@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { InvalidParameter } from '../../src/core/errors.js'
 import { BUILT_IN } from '../../src/core/fields/index.js'
 import {
-  byRank,
-  comparesLevels,
+  dependsOnLevels,
   parseRank,
   printRank,
-  rankedBy,
+  rankedText,
+  rankOrder,
   rankValues,
   readRank,
 } from '../../src/core/language/rank.js'
@@ -17,7 +17,7 @@ import { randomFormula, spelledOut } from '../support/random-formulas.js'
 
 const read = (text: string): [by: string, first: 'lowest' | 'highest'] => {
   const rank = parseRank('rank', text, BUILT_IN)
-  return [rankedBy(rank), rank.isLowestFirst ? 'lowest' : 'highest']
+  return [rankedText(rank), rank.isLowestFirst ? 'lowest' : 'highest']
 }
 
 const refused = (text: string): InvalidParameter => {
@@ -60,7 +60,7 @@ describe('a rank', () => {
     const order = (text: string): number[] => {
       const rank = readRank(text)
       const values = [...rankValues(rank, series, null)]
-      return values.map((_, t) => t).sort((a, b) => byRank(rank)(values[a]!, values[b]!))
+      return values.map((_, t) => t).sort((a, b) => rankOrder(rank)(values[a]!, values[b]!))
     }
     const up = order('slope(close, 20)')
     const down = order('-slope(close, 20)')
@@ -84,9 +84,9 @@ describe('a rank', () => {
     ['rsi_zone', false],
   ])('by %s compares levels that a later split changes: %s', (text, expected) => {
     const series = seriesOf(randomBars(3, { ...SHAPES.plain!, length: 60 }))
-    expect(comparesLevels(readRank(text), series, Int32Array.of(40, 50, 59))).toBe(expected)
+    expect(dependsOnLevels(readRank(text), series, Int32Array.of(40, 50, 59))).toBe(expected)
     // Bars on which it has no value yet differ in nothing.
-    if (text === 'close - sma(close, 20)') expect(comparesLevels(readRank(text), series, Int32Array.of(5))).toBe(false)
+    if (text === 'close - sma(close, 20)') expect(dependsOnLevels(readRank(text), series, Int32Array.of(5))).toBe(false)
   })
 
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { transitions } from '../../src/core/engine/record.js'
 import { type Condition, parseCondition, type Subject, testsOf } from '../../src/core/language/condition.js'
-import { type Bars, type Column, type ConditionData, readingsOf, truthOf } from '../../src/core/language/truth.js'
+import { type Bars, type Column, type ConditionData, testReadings, truthOf } from '../../src/core/language/truth.js'
 import { formatDay, parseDay, weekFinalOn } from '../../src/core/model/day.js'
 import { barsCountingOn, UNDEFINED } from '../../src/core/model/series.js'
 import { Random } from '../../src/core/statistics/random.js'
@@ -134,7 +134,7 @@ describe('the bars that count', () => {
       const other = column('CL=F', pick(random, TIMEFRAMES))
       const tests = testsOf(parseCondition('CL=F:mood = glad', MADE))
       for (let t = 0; t < own.days.length; t++) {
-        const [reading] = readingsOf(tests, { on: own, columnOf: () => other }, t)
+        const [reading] = testReadings(tests, { on: own, columnOf: () => other }, t)
         expect(reading!.bar).toBe(barsCountingOn(other, own, t) - 1)
       }
     }
@@ -226,7 +226,7 @@ describe('a truth', () => {
     const mood: Column = { ...AAA, bands: MADE_FIELDS.mood!, codes: Uint8Array.of(0, UNDEFINED) }
     const columnOf = ({ ticker, field }: Subject): Column => (field === 'mood' ? mood : ticker === null ? own : AAA)
     const told = (t: number): unknown[] =>
-      readingsOf(testsOf(condition), { on: own, columnOf }, t).map(({ day, band, holds }) => [
+      testReadings(testsOf(condition), { on: own, columnOf }, t).map(({ day, band, holds }) => [
         day === null ? null : formatDay(day),
         band,
         holds,

@@ -10,7 +10,7 @@ import {
   wrong,
 } from '../../core/errors.js'
 import { BUILT_IN } from '../../core/fields/index.js'
-import { fieldsWithBand, isComplete, likelyFields } from '../../core/language/condition.js'
+import { fieldsWithBand, isCompleteCondition, likelyFields } from '../../core/language/condition.js'
 import { parseTicker } from '../../core/model/terms.js'
 import { CATALOGUE, type Entry, TOP_WORDS } from './catalogue.js'
 import { longName } from './command-line.js'
@@ -193,7 +193,7 @@ export function joinedCondition(argv: readonly string[]): string[] | null {
   if (start < 0) return null
   for (let end = argv.length; end > start + 1; end--) {
     const text = argv.slice(start, end).join(' ')
-    if (isComplete(text, BUILT_IN)) return argv.toSpliced(start, end - start, text)
+    if (isCompleteCondition(text, BUILT_IN)) return argv.toSpliced(start, end - start, text)
   }
   return null
 }

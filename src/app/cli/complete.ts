@@ -1,5 +1,5 @@
 import { BUILT_IN, type FieldSet } from '../../core/fields/index.js'
-import { allowedAfter, isComplete, type Vocabulary } from '../../core/language/condition.js'
+import { allowedAfter, isCompleteCondition, type Vocabulary } from '../../core/language/condition.js'
 import type { Day } from '../../core/model/day.js'
 import { TIER_NAMES } from '../../core/model/terms.js'
 import type { OptionSpec } from '../../core/params/row.js'
@@ -321,7 +321,7 @@ export async function textsAfter(
   const isTicker = found.words.length === 0 && found.ticker && found.typed !== ''
   const words = isTicker ? (await tickersLike(found.typed)).map(ticker => `${ticker}:`) : found.words
   let texts = words.map(found.with)
-  while (texts.length === 1 && !isComplete(texts[0]!, vocabulary)) {
+  while (texts.length === 1 && !isCompleteCondition(texts[0]!, vocabulary)) {
     const [only] = texts
     const next = allowedAfter(only!, vocabulary).filter(word => word !== '@')
     if (next.length === 0) break

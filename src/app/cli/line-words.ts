@@ -1,6 +1,6 @@
 import { InvalidParameter, suggest } from '../../core/errors.js'
 import type { FieldSet } from '../../core/fields/index.js'
-import { isComplete, likelyFields, parseCondition } from '../../core/language/condition.js'
+import { isCompleteCondition, likelyFields, parseCondition } from '../../core/language/condition.js'
 import type { Day } from '../../core/model/day.js'
 import { parseTicker } from '../../core/model/terms.js'
 import { correctedIn } from './command-line.js'
@@ -51,7 +51,7 @@ export function sortWords(words: readonly string[], known: Vocabulary, exactly =
     const condition = conditionMeant(text, known.fields)
     if (condition !== undefined) put('conditions', condition)
     else if (text === '-' || text.startsWith('@')) put('tickers', text)
-    else if (isComplete(text, known.fields)) put('conditions', text)
+    else if (isCompleteCondition(text, known.fields)) put('conditions', text)
     else
       for (const word of text.includes(' ') ? [text] : text.split(',').filter(part => part !== ''))
         put(...kindOf(word, known, exactly))

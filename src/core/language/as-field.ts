@@ -25,7 +25,7 @@ export interface KnownFields extends Vocabulary {
   named(name: string): KnownField | undefined
 }
 
-/** A band with its condition; null: otherwise. */
+/** A band with its condition; null: `otherwise`. */
 export interface Rule {
   band: string
   condition: Condition | null
@@ -57,8 +57,10 @@ export function rulesInWords(field: RuledField): string {
 }
 
 /**
- * A band by bar: the first rule, in order, that is not false. No band where its truth is unknown, and where all are
- * false.
+ * The codes of a ruled field's bands by bar. The first rule that is not false decides: a true one sets its band. A bar
+ * has no band (UNDEFINED) if that rule is unknown, or if all rules are false.
+ * @param bars the number of bars
+ * @param truth the truth of a condition by bar: TRUE, FALSE, or UNDEFINED for unknown
  */
 export function codesByRules(
   { rules, bands }: Pick<RuledField, 'rules' | 'bands'>,
@@ -66,14 +68,14 @@ export function codesByRules(
   truth: (condition: Condition) => Uint8Array,
 ): Uint8Array {
   const codes = new Uint8Array(bars).fill(UNDEFINED)
-  const open = new Uint8Array(bars).fill(1)
+  const isDecided = new Uint8Array(bars)
   for (const { band, condition } of rules) {
     const code = bands.indexOf(band)
-    const truths = condition === null ? null : truth(condition)
+    const truths = condition === null ? new Uint8Array(bars).fill(TRUE) : truth(condition)
     for (let t = 0; t < bars; t++) {
-      if (open[t] === 0 || truths?.[t] === 0) continue
-      open[t] = 0
-      if (truths === null || truths[t] === 1) codes[t] = code
+      if (isDecided[t] === 1 || truths[t] === FALSE) continue
+      isDecided[t] = 1
+      if (truths[t] === TRUE) codes[t] = code
     }
   }
   return codes
@@ -81,13 +83,14 @@ export function codesByRules(
 
 /** The bands of a condition, by code. */
 export const TRUTHS: readonly string[] = ['false', 'true']
+const FALSE = TRUTHS.indexOf('false')
 export const TRUE = TRUTHS.indexOf('true')
 
 export function isConditionField(field: KnownField): field is ConditionField {
   return 'condition' in field
 }
 
-/** Whether a name can be that of a condition: names of fields are one word. */
+/** Whether a name has the form of a condition: names of fields are one word. */
 export function isCondition(name: string): boolean {
   return /[\s=()@]/.test(name)
 }
@@ -97,46 +100,46 @@ export function lagInWords(lag: number | undefined): string[] {
   return lag === undefined ? [] : [`other tickers ${lag === 1 ? 'a bar' : `${lag} bars`} before`]
 }
 
-/** Cache of parsed conditions: every ticker needs them again. */
-const parsed = new WeakMap<KnownFields, Map<string, ConditionField>>()
-const MOST_PARSED = 100
+/** Parsed conditions by their text, because every ticker needs them again. */
+const parsedConditions = new WeakMap<KnownFields, Map<string, ConditionField>>()
+const MAX_PARSED = 100
 
-/** Throws InvalidParameter with the column of the error where the text is no condition. */
+/** The field of a condition. Throws InvalidParameter with the column of the error if the text is no condition. */
 export function conditionField(text: string, fields: KnownFields, origin?: Origin): ConditionField {
-  const known = parsed.get(fields) ?? new Map<string, ConditionField>()
-  parsed.set(fields, known)
-  const found = known.get(text) ?? fieldOf(parseCondition(text, fields, origin), fields)
-  if (known.size >= MOST_PARSED) known.clear()
-  known.set(found.name, found)
-  // What a name means may change.
-  if (conditionsIn(text).length === 0) known.set(text, found)
-  return found
+  const cache = parsedConditions.get(fields) ?? new Map<string, ConditionField>()
+  parsedConditions.set(fields, cache)
+  const field = cache.get(text) ?? fieldOfCondition(parseCondition(text, fields, origin), fields)
+  if (cache.size >= MAX_PARSED) cache.clear()
+  cache.set(field.name, field)
+  // A text that names conditions is not cached: the names may get another meaning.
+  if (conditionsIn(text).length === 0) cache.set(text, field)
+  return field
 }
 
-const NEEDS: readonly KnownField['needs'][] = ['bars', 'facts', 'sector']
+const NEEDS_ASCENDING: readonly KnownField['needs'][] = ['bars', 'facts', 'sector']
 
-function fieldOf(condition: Condition, fields: KnownFields): ConditionField {
+function fieldOfCondition(condition: Condition, fields: KnownFields): ConditionField {
   const name = printCondition(condition)
   const rules = [
     { band: TRUTHS[TRUE]!, condition },
     { band: TRUTHS[1 - TRUE]!, condition: null },
   ]
-  return { name, bands: TRUTHS, summary: `where ${name}`, condition, ...ruled(rules, fields) }
+  return { name, bands: TRUTHS, summary: `where ${name}`, condition, ...ruleProperties(rules, fields) }
 }
 
-/** Rules need the data of the fields that they name, and the highest of their tiers. */
-export function ruled(
+/** The properties of a ruled field that follow from the fields in its rules: it has the highest of their tiers and needs. */
+export function ruleProperties(
   rules: readonly Rule[],
   fields: KnownFields,
 ): Pick<RuledField, 'rules' | 'subjects' | 'tier' | 'needs'> {
   const subjects = rules.flatMap(({ condition }) => (condition === null ? [] : subjectsOf(condition)))
-  const named = subjects.map(({ field }) => fields.named(field)!)
+  const namedFields = subjects.map(({ field }) => fields.named(field)!)
+  let highestTier: Tier = 'free'
+  for (const { tier } of namedFields) if (!includesTier(highestTier, tier)) highestTier = tier
   return {
     rules,
     subjects,
-    tier: named
-      .map(({ tier }) => tier)
-      .reduce((highest, tier) => (includesTier(highest, tier) ? highest : tier), 'free'),
-    needs: NEEDS.findLast(need => named.some(({ needs }) => needs === need)) ?? 'bars',
+    tier: highestTier,
+    needs: NEEDS_ASCENDING.findLast(need => namedFields.some(({ needs }) => needs === need)) ?? 'bars',
   }
 }

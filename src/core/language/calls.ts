@@ -5,9 +5,8 @@ import { volumeRatio } from '../indicators/volume.js'
 import type { Series } from '../model/series.js'
 
 /**
- * The functions of expressions, one row each. Columns in, column out, NaN where undefined; a value of bar t uses bars
- * up to t.
- * A window is undefined when one of its values is. Running values skip undefined bars.
+ * The functions of expressions, one row each. They make a column of columns, NaN where undefined. A value of bar t uses
+ * bars up to t. A window is undefined if one of its values is. Running values skip undefined bars.
  */
 export interface Call {
   /** The first arguments: expressions, by the names that the page shows. */
@@ -21,10 +20,10 @@ export interface Call {
   values: (columns: readonly Float64Array[], lengths: readonly number[], series: Series) => Float64Array
 }
 
-type Columnwise = (x: Float64Array, n: number) => Float64Array
+type ColumnFunction = (x: Float64Array, n: number) => Float64Array
 
 /** A function of one column and one length. */
-const over = (values: Columnwise, warmUp = (n: number): number => n - 1): Call => ({
+const columnCall = (values: ColumnFunction, warmUp = (n: number): number => n - 1): Call => ({
   columns: ['x'],
   lengths: ['n'],
   warmUp: n => warmUp(n!),
@@ -32,15 +31,15 @@ const over = (values: Columnwise, warmUp = (n: number): number => n - 1): Call =
 })
 
 /** A function of the bars themselves. */
-const ofBars = (values: (series: Series, n: number) => Float64Array): Call => ({
+const barsCall = (values: (series: Series, n: number) => Float64Array): Call => ({
   columns: [],
   lengths: ['n'],
   warmUp: n => n!,
   values: (_, [n], series) => values(series, n!),
 })
 
-/** Bar by bar. */
-const each = (columns: readonly string[], value: (x: number, y: number) => number): Call => ({
+/** A function of the values on one bar. */
+const barByBarCall = (columns: readonly string[], value: (x: number, y: number) => number): Call => ({
   columns,
   lengths: [],
   warmUp: () => 0,
@@ -48,25 +47,26 @@ const each = (columns: readonly string[], value: (x: number, y: number) => numbe
 })
 
 const CALLS = {
-  sma: over((x, n) => inRuns(x, run => means(run, n))),
-  ema: over((x, n) => ofDefined(x, known => ema(known, n))),
-  wilder: over((x, n) => ofDefined(x, known => wilder(known, n))),
-  rsi: over(
+  sma: columnCall((x, n) => applyToRuns(x, run => movingAverages(run, n))),
+  ema: columnCall((x, n) => applyToDefined(x, known => ema(known, n))),
+  wilder: columnCall((x, n) => applyToDefined(x, known => wilder(known, n))),
+  rsi: columnCall(
     (x, n) => (x.includes(Number.NaN) ? rsiWithGaps(x, n) : rsi(x, n)),
     n => n,
   ),
-  atr: ofBars(({ high, low, close }, n) => atr(high, low, close, n)),
-  natr: ofBars(({ high, low, close }, n) => natr(atr(high, low, close, n), close)),
+  atr: barsCall(({ high, low, close }, n) => atr(high, low, close, n)),
+  natr: barsCall(({ high, low, close }, n) => natr(atr(high, low, close, n), close)),
   macd: {
     columns: ['x'],
     lengths: ['fast', 'slow'],
     warmUp: (fast, slow) => Math.max(fast!, slow!) - 1,
-    values: ([x], [fast, slow]) => ofDefined(x!, known => byBar(ema(known, fast!), ema(known, slow!), (a, b) => a - b)),
+    values: ([x], [fast, slow]) =>
+      applyToDefined(x!, known => byBar(ema(known, fast!), ema(known, slow!), (a, b) => a - b)),
   },
-  highest: over((x, n) => inRuns(x, run => highest(run, n))),
-  lowest: over((x, n) => inRuns(x, run => lowest(run, n))),
-  volume_ratio: ofBars(({ volume }, n) => volumeRatio(volume, { length: n, minPositive: Math.ceil(n / 2) })),
-  slope: over(
+  highest: columnCall((x, n) => applyToRuns(x, run => highest(run, n))),
+  lowest: columnCall((x, n) => applyToRuns(x, run => lowest(run, n))),
+  volume_ratio: barsCall(({ volume }, n) => volumeRatio(volume, { length: n, minPositive: Math.ceil(n / 2) })),
+  slope: columnCall(
     (x, n) => slope(x, n),
     // One bar has no slope.
     n => (n === 1 ? Number.POSITIVE_INFINITY : n - 1),
@@ -75,9 +75,10 @@ const CALLS = {
     columns: [],
     lengths: ['n', 'k'],
     warmUp: (n, k) => n! + k! - 2,
-    values: (_, [n, k], { high, low, close }) => inRuns(stochastic(high, low, close, n!), run => means(run, k!)),
+    values: (_, [n, k], { high, low, close }) =>
+      applyToRuns(stochastic(high, low, close, n!), run => movingAverages(run, k!)),
   },
-  ago: over(ago, n => n),
+  ago: columnCall(ago, n => n),
   percentile: {
     columns: ['x'],
     lengths: ['n'],
@@ -88,18 +89,18 @@ const CALLS = {
       return Float64Array.from(rank, (of, t) => percentile(of, size[t]!))
     },
   },
-  ln: each(['x'], x => Math.log(x)),
-  abs: each(['x'], x => Math.abs(x)),
-  min: each(['x', 'y'], (x, y) => Math.min(x, y)),
-  max: each(['x', 'y'], (x, y) => Math.max(x, y)),
+  ln: barByBarCall(['x'], x => Math.log(x)),
+  abs: barByBarCall(['x'], x => Math.abs(x)),
+  min: barByBarCall(['x', 'y'], (x, y) => Math.min(x, y)),
+  max: barByBarCall(['x', 'y'], (x, y) => Math.max(x, y)),
 } satisfies Readonly<Record<string, Call>>
 
-const ROWS: ReadonlyMap<string, Call> = new Map(Object.entries(CALLS))
+const CALLS_BY_NAME: ReadonlyMap<string, Call> = new Map(Object.entries(CALLS))
 
-export const CALL_NAMES: readonly string[] = [...ROWS.keys()]
+export const CALL_NAMES: readonly string[] = [...CALLS_BY_NAME.keys()]
 
 export function callNamed(name: string): Call | undefined {
-  return ROWS.get(name)
+  return CALLS_BY_NAME.get(name)
 }
 
 /** `percentile(x, n, min)`, with optional arguments in brackets. */
@@ -114,30 +115,30 @@ export function byBar(x: Float64Array, y: Float64Array, value: (x: number, y: nu
   return values
 }
 
-/** Applied to each run of defined values: a window that contains an undefined value is undefined. */
-function inRuns(x: Float64Array, of: (run: Float64Array) => Float64Array): Float64Array {
-  if (!x.includes(Number.NaN)) return of(x)
+/** Computes each run of defined values by itself, so that a window with an undefined value is undefined. */
+function applyToRuns(x: Float64Array, compute: (run: Float64Array) => Float64Array): Float64Array {
+  if (!x.includes(Number.NaN)) return compute(x)
   const values = undefinedColumn(x.length)
   for (let from = 0; from < x.length; ) {
     let to = from
     while (to < x.length && !Number.isNaN(x[to]!)) to++
-    if (to > from) values.set(of(x.subarray(from, to)), from)
+    if (to > from) values.set(compute(x.subarray(from, to)), from)
     from = to + 1
   }
   return values
 }
 
-/** Applied to the defined values in sequence: undefined where they are, and continued from the last one. */
-function ofDefined(x: Float64Array, of: (known: Float64Array) => Float64Array): Float64Array {
-  if (!x.includes(Number.NaN)) return of(x)
-  const known = of(x.filter(value => !Number.isNaN(value)))
+/** Computes the defined values as one sequence; undefined values stay undefined. */
+function applyToDefined(x: Float64Array, compute: (known: Float64Array) => Float64Array): Float64Array {
+  if (!x.includes(Number.NaN)) return compute(x)
+  const known = compute(x.filter(value => !Number.isNaN(value)))
   const values = undefinedColumn(x.length)
   for (let t = 0, i = 0; t < x.length; t++) if (!Number.isNaN(x[t]!)) values[t] = known[i++]!
   return values
 }
 
 /** Simple moving averages; an overflowing sum does not affect the windows after it. */
-function means(run: Float64Array, n: number): Float64Array {
+function movingAverages(run: Float64Array, n: number): Float64Array {
   const values = sma(run, n)
   for (let t = n - 1; t < run.length; t++) {
     if (Number.isFinite(values[t]!)) continue
@@ -151,7 +152,7 @@ function means(run: Float64Array, n: number): Float64Array {
 /** Relative strength index with missing changes: the known changes are smoothed in sequence. */
 function rsiWithGaps(x: Float64Array, n: number): Float64Array {
   const changes = byBar(x, ago(x, 1), (now, before) => now - before)
-  return ofDefined(changes, known => {
+  return applyToDefined(changes, known => {
     const gains = known.map(change => Math.max(change, 0))
     const losses = known.map(change => Math.max(-change, 0))
     const strength = (gain: number, loss: number): number => (gain + loss === 0 ? 50 : (100 * gain) / (gain + loss))

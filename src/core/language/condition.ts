@@ -62,7 +62,7 @@ export const KEYWORDS = 'and or not in for bars enters leaves from to within any
 
 /** Parses a condition. An error reports its column, the allowed words, and the nearest of them. */
 export function parseCondition(text: string, vocabulary: Vocabulary, origin: Origin = { param: 'when' }): Condition {
-  return new Grammar(text, vocabulary, origin).complete()
+  return new Grammar(text, vocabulary, origin).parse()
 }
 
 /** The words allowed after the beginning of a condition; empty where the text is none. */
@@ -74,8 +74,8 @@ export function allowedAfter(text: string, vocabulary: Vocabulary): string[] {
   }
 }
 
-/** Whether a text is a complete condition. */
-export function isComplete(text: string, vocabulary: Vocabulary): boolean {
+/** Whether a text can be parsed as a condition. */
+export function isCompleteCondition(text: string, vocabulary: Vocabulary): boolean {
   try {
     parseCondition(text, vocabulary)
     return true
@@ -86,27 +86,33 @@ export function isComplete(text: string, vocabulary: Vocabulary): boolean {
 
 type NamedField = NonNullable<ReturnType<Vocabulary['named']>>
 
+interface FieldPosition {
+  /** Whether the field follows the colon of a ticker. */
+  isBehindTicker: boolean
+}
+
+/** A parser by recursive descent. Each method reads one part of the grammar, and refuses a word that is not allowed. */
 class Grammar {
   readonly #reader: Reader
   readonly #vocabulary: Vocabulary
   /** The field of the previous test, for a next test without a field. */
-  #before: NamedField | null = null
+  #previousField: NamedField | null = null
 
   constructor(text: string, vocabulary: Vocabulary, origin: Origin) {
-    this.#reader = new Reader(text, origin, true)
+    this.#reader = new Reader(text, origin, { hasTickers: true })
     this.#vocabulary = vocabulary
   }
 
-  complete(): Condition {
+  parse(): Condition {
     const condition = this.#condition()
-    this.#reader.end(printCondition(condition))
+    this.#reader.expectEnd(printCondition(condition))
     return condition
   }
 
   /** The words allowed at the end of the text, whether or not a condition may end there. */
   allowedAtEnd(): string[] {
     try {
-      this.complete()
+      this.parse()
     } catch (error) {
       if (this.#reader.word.kind !== 'end') throw error
     }
@@ -117,42 +123,44 @@ class Grammar {
     return this.#joined('or', () => this.#joined('and', () => this.#negation()))
   }
 
-  #joined(word: 'and' | 'or', part: () => Condition): Condition {
-    const parts = [part()]
-    while (this.#reader.takes(word)) parts.push(part())
-    return parts.length === 1
-      ? parts[0]!
-      : { is: word, parts: parts.flatMap(one => (one.is === word ? one.parts : [one])) }
+  /** Parts joined by a word; a single part is returned as it is. */
+  #joined(word: 'and' | 'or', readPart: () => Condition): Condition {
+    const first = readPart()
+    const parts = [first]
+    while (this.#reader.accept(word)) parts.push(readPart())
+    if (parts.length === 1) return first
+    return { is: word, parts: parts.flatMap(part => (part.is === word ? part.parts : [part])) }
   }
 
   #negation(): Condition {
     const { word } = this.#reader
-    if (!this.#reader.takes('not')) return this.#atom()
-    return { is: 'not', part: this.#reader.nested(() => this.#negation(), word) }
+    if (!this.#reader.accept('not')) return this.#atom()
+    return { is: 'not', part: this.#reader.readNested(() => this.#negation(), word) }
   }
 
   #atom(): Condition {
     const { word } = this.#reader
     const { conditions } = this.#vocabulary
-    if (word.text === '@' && word.kind === 'sign' && conditions !== undefined) return this.#named(conditions)
-    if (!this.#reader.takes('(')) return this.#test()
-    const inner = this.#reader.nested(() => this.#condition(), word)
-    this.#reader.needs(')')
+    if (word.text === '@' && word.kind === 'sign' && conditions !== undefined) return this.#namedCondition(conditions)
+    if (!this.#reader.accept('(')) return this.#test()
+    const inner = this.#reader.readNested(() => this.#condition(), word)
+    this.#reader.expect(')')
     return inner
   }
 
   /** `@cheap`: the condition of that name. */
-  #named(conditions: NamedConditions): Condition {
+  #namedCondition(conditions: NamedConditions): Condition {
     const reader = this.#reader
-    reader.step()
+    reader.advance()
     const { kind, text: name, glued } = reader.word
-    reader.allows('the name of a condition', conditions.names)
+    reader.allow('the name of a condition', conditions.names)
     if (kind !== 'word' || !glued) return reader.fail({ what: 'the name of a condition follows "@", without a blank' })
     const text = conditions.named(name)
-    const hint = 'No condition has a name yet.'
-    if (text === undefined)
-      return reader.fail({ what: `there is no condition @${name}`, ...(conditions.names.length === 0 && { hint }) })
-    const circle = circleFrom(name, conditions)
+    if (text === undefined) {
+      const what = `there is no condition @${name}`
+      return reader.fail(conditions.names.length > 0 ? { what } : { what, hint: 'No condition has a name yet.' })
+    }
+    const circle = circularNames(name, conditions)
     if (circle !== null)
       return reader.fail({
         what: `@${name} uses itself, by way of ${circle.join(', ')}`,
@@ -160,8 +168,8 @@ class Grammar {
         isWordFine: true,
       })
     try {
-      const condition = new Grammar(text, this.#vocabulary, { param: `@${name}` }).complete()
-      reader.step()
+      const condition = new Grammar(text, this.#vocabulary, { param: `@${name}` }).parse()
+      reader.advance()
       return condition
     } catch (error) {
       if (!(error instanceof InvalidParameter)) throw error
@@ -170,121 +178,127 @@ class Grammar {
     }
   }
 
+  /** A subject, an operator, and bands: `rsi_zone = oversold`. */
   #test(): Test {
     const reader = this.#reader
     const { subject, field } = this.#subject()
-    this.#before = field
-    if (reader.takes('=')) return this.#state(subject, false, [this.#band(field)])
-    if (reader.takes('!=')) return this.#state(subject, true, [this.#band(field)])
-    if (reader.takes('in')) return this.#state(subject, false, this.#list(field))
-    if (reader.takes('not')) {
+    this.#previousField = field
+    if (reader.accept('=')) return this.#stateTest(subject, [this.#band(field)])
+    if (reader.accept('!=')) return this.#stateTest(subject, [this.#band(field)], { negated: true })
+    if (reader.accept('in')) return this.#stateTest(subject, this.#bandList(field))
+    if (reader.accept('not')) {
       const { text } = reader.word
-      reader.needs('in', field.bands.includes(text) ? { meant: [`!= ${text}`] } : {})
-      return this.#state(subject, true, this.#list(field))
+      reader.expect('in', field.bands.includes(text) ? { meant: [`!= ${text}`] } : {})
+      return this.#stateTest(subject, this.#bandList(field), { negated: true })
     }
-    if (reader.takes('enters')) return this.#change(subject, field, 'enters')
-    if (reader.takes('leaves')) return this.#change(subject, field, 'leaves')
-    return this.#failOperator(field)
+    if (reader.accept('enters')) return this.#changeTest(subject, field, 'enters')
+    if (reader.accept('leaves')) return this.#changeTest(subject, field, 'leaves')
+    return this.#refuseOperator(field)
   }
 
-  #failOperator(field: NamedField): never {
+  #refuseOperator(field: NamedField): never {
     const { word } = this.#reader
     if (/^[<>]=?$/.test(word.text)) return this.#reader.fail({ hint: NO_NUMBERS, meant: ['='] })
-    if (word.text === 'is' && this.#reader.ahead(1)?.text === 'not') return this.#reader.fail({ meant: ['!='] })
+    if (word.text === 'is' && this.#reader.peek(1)?.text === 'not') return this.#reader.fail({ meant: ['!='] })
     if (field.bands.includes(word.text)) return this.#reader.fail({ meant: [`= ${word.text}`] })
     if (word.kind === 'end') return this.#reader.fail({ hint: 'Quote the whole condition if it has blanks.' })
     return this.#reader.fail()
   }
 
-  #state(subject: Subject, negated: boolean, bands: readonly string[]): StateTest {
-    return { is: 'state', subject, negated, bands, bars: this.#bars('for') }
+  #stateTest(subject: Subject, bands: readonly string[], { negated = false } = {}): StateTest {
+    return { is: 'state', subject, negated, bands, bars: this.#barCount('for') }
   }
 
-  #change(subject: Subject, field: NamedField, word: 'enters' | 'leaves'): ChangeTest {
-    const own = this.#bands(field)
-    const other = this.#reader.takes(word === 'enters' ? 'from' : 'to') ? this.#bands(field) : null
-    const [entered, left] = word === 'enters' ? [own, other] : [other, own]
-    return { is: 'change', subject, word, entered, left, within: this.#bars('within') }
+  /** The rest of `enters A from B`, or of `leaves B to A`. */
+  #changeTest(subject: Subject, field: NamedField, word: 'enters' | 'leaves'): ChangeTest {
+    const firstBands = this.#bandsOrAny(field)
+    const secondBands = this.#reader.accept(word === 'enters' ? 'from' : 'to') ? this.#bandsOrAny(field) : null
+    const [entered, left] = word === 'enters' ? [firstBands, secondBands] : [secondBands, firstBands]
+    return { is: 'change', subject, word, entered, left, within: this.#barCount('within') }
   }
 
-  /** `for 5 bars`, `within 5`; 1 without. */
-  #bars(word: 'for' | 'within'): number {
-    if (!this.#reader.takes(word)) return 1
-    const bars = this.#reader.count()
-    this.#reader.takes('bars')
+  /** The number in `for 5 bars` or `within 5`; 1 without the word. */
+  #barCount(word: 'for' | 'within'): number {
+    if (!this.#reader.accept(word)) return 1
+    const bars = this.#reader.readCount()
+    this.#reader.accept('bars')
     return bars
   }
 
+  /** `rsi_zone`, `GSPC:rsi_zone`, `rsi_zone@weekly` */
   #subject(): { subject: Subject; field: NamedField } {
-    const reader = this.#reader
-    const ticker = reader.word.kind === 'ticker' ? this.#ticker() : null
-    const field = this.#field(ticker !== null)
+    const ticker = this.#reader.word.kind === 'ticker' ? this.#ticker() : null
+    const field = this.#field({ isBehindTicker: ticker !== null })
     return { subject: { ticker, field: field.name, timeframe: this.#timeframe() }, field }
   }
 
+  /** The current word as a ticker, in upper case. */
   #ticker(): string {
     const reader = this.#reader
     const ticker = parseTicker(reader.word.text)
     if (ticker === null) {
-      reader.allows(`a ticker of ${TICKER_SHAPE}`)
+      reader.allow(`a ticker of ${TICKER_SHAPE}`)
       return reader.fail({ what: `${quoted(reader.word.text)} is no ticker` })
     }
-    reader.step()
+    reader.advance()
     return ticker
   }
 
-  #field(behindTicker: boolean): NamedField {
+  #field({ isBehindTicker }: FieldPosition): NamedField {
     const reader = this.#reader
     const { kind, text, glued } = reader.word
-    reader.allows('a field', this.#vocabulary.names)
-    if (behindTicker && !glued) return reader.fail({ what: 'no blank may stand behind the colon of a ticker' })
+    reader.allow('a field', this.#vocabulary.names)
+    if (isBehindTicker && !glued) return reader.fail({ what: 'no blank may stand behind the colon of a ticker' })
     const field = kind === 'word' ? this.#vocabulary.named(text) : undefined
-    if (field === undefined) return this.#failField(behindTicker)
-    reader.step()
+    if (field === undefined) return this.#refuseField({ isBehindTicker })
+    reader.advance()
     return field
   }
 
-  #failField(behindTicker: boolean): never {
+  #refuseField({ isBehindTicker }: FieldPosition): never {
     const reader = this.#reader
     const { kind, text, written } = reader.word
-    if (!behindTicker) reader.allows('TICKER:FIELD')
-    const next = reader.ahead(1)
-    const second = reader.ahead(2)
-    if (next?.text === ':' && !behindTicker) {
+    if (!isBehindTicker) reader.allow('TICKER:FIELD')
+    const next = reader.peek(1)
+    const second = reader.peek(2)
+    if (next?.text === ':' && !isBehindTicker) {
       const what = next.glued ? `${quoted(written)} is no ticker` : 'no blank may stand before the colon of a ticker'
       return reader.fail({ what, meant: [], hint: `A ticker is ${TICKER_SHAPE}.` })
     }
     if (kind !== 'word' || KEYWORDS.includes(text)) return reader.fail()
     const what = `there is no field ${quoted(written)}`
-    const [owner] = this.#before?.bands.includes(text) ? [this.#before.name] : fieldsWithBand(text, this.#vocabulary)
+    const [owner] = this.#previousField?.bands.includes(text)
+      ? [this.#previousField.name]
+      : fieldsWithBand(text, this.#vocabulary)
     if (owner !== undefined)
       return reader.fail({ what: `${text} is a band and no field`, meant: [`${owner} = ${text}`] })
     const isNumeric = /^[<>]/.test(next?.text ?? '') || second?.kind === 'number'
     const meant = likelyFields(text, this.#vocabulary).slice(0, 3)
-    return reader.fail({ what, meant, ...(isNumeric ? { hint: NO_NUMBERS } : {}) })
+    return reader.fail(isNumeric ? { what, meant, hint: NO_NUMBERS } : { what, meant })
   }
 
+  /** The timeframe in `@weekly`; null without one. */
   #timeframe(): Timeframe | null {
     const reader = this.#reader
-    const { glued: last, text: sign } = reader.word
-    if (!last && sign !== '@') return null
-    if (!reader.sees('@')) return null
-    if (!last) return reader.fail({ what: 'no blank may stand before "@"', meant: [] })
-    reader.step()
-    const { kind, text, glued: next } = reader.word
-    reader.allows('a timeframe', TIMEFRAME_NAMES)
-    if (!next && kind !== 'end') return reader.fail({ what: 'no blank may stand behind "@"' })
+    const { glued: isSignGlued, text: sign } = reader.word
+    if (!isSignGlued && sign !== '@') return null
+    if (!reader.isNext('@')) return null
+    if (!isSignGlued) return reader.fail({ what: 'no blank may stand before "@"', meant: [] })
+    reader.advance()
+    const { kind, text, glued: isNameGlued } = reader.word
+    reader.allow('a timeframe', TIMEFRAME_NAMES)
+    if (!isNameGlued && kind !== 'end') return reader.fail({ what: 'no blank may stand behind "@"' })
     const timeframe = TIMEFRAME_NAMES.find(name => name === text)
     if (timeframe === undefined) return reader.fail()
-    reader.step()
+    reader.advance()
     return timeframe
   }
 
   #band(field: NamedField): string {
     const reader = this.#reader
     const { kind, text, written } = reader.word
-    reader.allows(`a band of ${field.name}`, field.bands)
-    if (kind === 'word' && field.bands.includes(text)) return reader.step().text
+    reader.allow(`a band of ${field.name}`, field.bands)
+    if (kind === 'word' && field.bands.includes(text)) return reader.advance().text
     if (text === '(' && kind === 'sign')
       return reader.fail({ what: 'one band stands here', hint: 'Of several: in (A, B).' })
     if (kind === 'number') return reader.fail({ what: `${written} is no band of ${field.name}`, hint: NO_NUMBERS })
@@ -292,21 +306,21 @@ class Grammar {
   }
 
   /** `(A, B)` */
-  #list(field: NamedField): readonly string[] {
+  #bandList(field: NamedField): readonly string[] {
     const reader = this.#reader
     const { text } = reader.word
-    reader.needs('(', field.bands.includes(text) ? { meant: [`(${text})`] } : {})
+    reader.expect('(', field.bands.includes(text) ? { meant: [`(${text})`] } : {})
     const bands = [this.#band(field)]
-    while (reader.takes(',')) bands.push(this.#band(field))
-    reader.needs(')')
+    while (reader.accept(',')) bands.push(this.#band(field))
+    reader.expect(')')
     return [...new Set(bands)]
   }
 
   /** `A`, `(A, B)`, or `any`: null */
-  #bands(field: NamedField): readonly string[] | null {
+  #bandsOrAny(field: NamedField): readonly string[] | null {
     const reader = this.#reader
-    if (reader.takes('any')) return null
-    return reader.sees('(') ? this.#list(field) : [this.#band(field)]
+    if (reader.accept('any')) return null
+    return reader.isNext('(') ? this.#bandList(field) : [this.#band(field)]
   }
 }
 
@@ -321,10 +335,11 @@ export function printCondition(condition: Condition): string {
       return condition.parts
         .map(part => (part.is === 'or' ? `(${printCondition(part)})` : printCondition(part)))
         .join(' and ')
-    case 'not':
-      return condition.part.is === 'and' || condition.part.is === 'or'
-        ? `not (${printCondition(condition.part)})`
-        : `not ${printCondition(condition.part)}`
+    case 'not': {
+      const { part } = condition
+      const text = printCondition(part)
+      return part.is === 'and' || part.is === 'or' ? `not (${text})` : `not ${text}`
+    }
     default:
       return printTest(condition)
   }
@@ -334,14 +349,14 @@ function printTest(test: Test): string {
   const subject = printSubject(test.subject)
   if (test.is === 'state') {
     const { negated, bands, bars } = test
-    const how =
-      bands.length === 1 ? `${negated ? '!=' : '='} ${bands[0]}` : `${negated ? 'not in' : 'in'} (${bands.join(', ')})`
-    return `${subject} ${how}${bars === 1 ? '' : ` for ${bars}`}`
+    let operator = bands.length === 1 ? '=' : 'in'
+    if (negated) operator = bands.length === 1 ? '!=' : 'not in'
+    return `${subject} ${operator} ${printBands(bands)}${bars === 1 ? '' : ` for ${bars}`}`
   }
   const { word, entered, left, within } = test
-  const [own, other, joint] = word === 'enters' ? [entered, left, 'from'] : [left, entered, 'to']
-  const rest = other === null ? '' : ` ${joint} ${printBands(other)}`
-  return `${subject} ${word} ${printBands(own)}${rest}${within === 1 ? '' : ` within ${within}`}`
+  const [firstBands, secondBands, joint] = word === 'enters' ? [entered, left, 'from'] : [left, entered, 'to']
+  const second = secondBands === null ? '' : ` ${joint} ${printBands(secondBands)}`
+  return `${subject} ${word} ${printBands(firstBands)}${second}${within === 1 ? '' : ` within ${within}`}`
 }
 
 function printBands(bands: readonly string[] | null): string {
@@ -391,20 +406,20 @@ export interface NamedConditions {
   named(name: string): string | undefined
 }
 
-/** The names from a condition back to itself, `@b, @a`; null where it does not use itself. */
-function circleFrom(name: string, conditions: NamedConditions): string[] | null {
-  const seen = new Set<string>()
-  const search = (at: string): string[] | null => {
+/** The names that lead from a condition back to itself, `@b, @a`; null if it does not use itself. */
+function circularNames(name: string, conditions: NamedConditions): string[] | null {
+  const visited = new Set<string>()
+  const followNames = (at: string): string[] | null => {
     for (const other of conditionsIn(conditions.named(at) ?? '')) {
       if (other === name) return [`@${other}`]
-      if (seen.has(other)) continue
-      seen.add(other)
-      const rest = search(other)
+      if (visited.has(other)) continue
+      visited.add(other)
+      const rest = followNames(other)
       if (rest !== null) return [`@${other}`, ...rest]
     }
     return null
   }
-  return search(name)
+  return followNames(name)
 }
 
 /** The named conditions in a text: `@cheap`, but not the timeframe of `rsi_zone@weekly`. */
@@ -412,7 +427,7 @@ export function conditionsIn(text: string): string[] {
   return Array.from(text.matchAll(/(?<!\w)@([a-z]\w*)/gi), ([, name]) => name!.toLowerCase())
 }
 
-/** Common names of fields that are no part of the real name. */
+/** Common names of fields, which are no part of the real names. */
 const COMMON_NAMES: Readonly<Record<string, string>> = {
   rsi_zone: 'momentum',
   macd_state: 'momentum',
@@ -432,14 +447,15 @@ const COMMON_NAMES: Readonly<Record<string, string>> = {
  * as a common name.
  */
 export function likelyFields(word: string, { names }: Vocabulary): readonly string[] {
-  const typed = word.toLowerCase().replaceAll('-', '_')
-  const exact = names.filter(name => name === typed)
+  const normalized = word.toLowerCase().replaceAll('-', '_')
+  const exact = names.filter(name => name === normalized)
   if (exact.length > 0) return exact
   // A short word is more likely a part than a typo: "eps" is not "pe".
-  const part = names.filter(name => `_${name}_`.includes(`_${typed}_`))
-  if (part.length > 0) return part.toSorted((a, b) => Number(b.startsWith(typed)) - Number(a.startsWith(typed)))
-  const called = Object.keys(COMMON_NAMES).filter(name => COMMON_NAMES[name]!.split(' ').includes(typed))
-  return called.length > 0 ? called.filter(name => names.includes(name)) : suggest(typed, names)
+  const byPart = names.filter(name => `_${name}_`.includes(`_${normalized}_`))
+  if (byPart.length > 0)
+    return byPart.toSorted((a, b) => Number(b.startsWith(normalized)) - Number(a.startsWith(normalized)))
+  const byCommonName = Object.keys(COMMON_NAMES).filter(name => COMMON_NAMES[name]!.split(' ').includes(normalized))
+  return byCommonName.length > 0 ? byCommonName.filter(name => names.includes(name)) : suggest(normalized, names)
 }
 
 /** The fields with a band of that name, in the order of the specification. */

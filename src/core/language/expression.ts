@@ -28,7 +28,7 @@ export type Price = (typeof PRICES)[number]
 
 /** Parses an expression. An error reports its column, the allowed words, and the nearest of them. */
 export function parseExpression(text: string, origin: Origin = { param: 'of' }): Expression {
-  return new Grammar(new Reader(text, origin, false)).whole()
+  return new Grammar(new Reader(text, origin, { hasTickers: false })).parse()
 }
 
 class Grammar {
@@ -40,9 +40,9 @@ class Grammar {
     this.#reader = reader
   }
 
-  whole(): Expression {
+  parse(): Expression {
     const expression = this.#sum()
-    this.#reader.end(printExpression(expression))
+    this.#reader.expectEnd(printExpression(expression))
     return expression
   }
 
@@ -53,34 +53,35 @@ class Grammar {
   #chain(is: Chain['is'], signs: readonly ('+' | '-' | '*' | '/')[], term: () => Expression): Expression {
     const first = term()
     const rest: Chain['rest'][number][] = []
-    for (let sign = this.#sign(signs); sign !== undefined; sign = this.#sign(signs)) rest.push({ sign, of: term() })
+    for (let sign = this.#acceptSign(signs); sign !== undefined; sign = this.#acceptSign(signs))
+      rest.push({ sign, of: term() })
     if (rest.length === 0) return first
     return first.is === is ? { is, first: first.first, rest: [...first.rest, ...rest] } : { is, first, rest }
   }
 
-  #sign<Sign extends string>(signs: readonly Sign[]): Sign | undefined {
-    // All of them are searched, so that an error names all.
-    const seen = signs.filter(sign => this.#reader.sees(sign))[0]
-    if (seen !== undefined) this.#reader.step()
-    return seen
+  #acceptSign<Sign extends string>(signs: readonly Sign[]): Sign | undefined {
+    // All signs are checked, so that an error names all of them.
+    const [sign] = signs.filter(candidate => this.#reader.isNext(candidate))
+    if (sign !== undefined) this.#reader.advance()
+    return sign
   }
 
   #factor(): Expression {
-    return this.#reader.takes('-') ? { is: 'negative', of: this.#atom() } : this.#atom()
+    return this.#reader.accept('-') ? { is: 'negative', of: this.#atom() } : this.#atom()
   }
 
   #atom(): Expression {
     const reader = this.#reader
     const { word } = reader
     const { kind, text, written } = word
-    reader.allows('a number')
-    reader.allows('a price', PRICES)
-    reader.allows('a call', CALL_NAMES)
-    if (reader.takes('(')) {
+    reader.allow('a number')
+    reader.allow('a price', PRICES)
+    reader.allow('a call', CALL_NAMES)
+    if (reader.accept('(')) {
       const outer = this.#call
       this.#call = null
-      const inner = reader.nested(() => this.#sum(), word)
-      reader.needs(')')
+      const inner = reader.readNested(() => this.#sum(), word)
+      reader.expect(')')
       this.#call = outer
       return inner
     }
@@ -88,7 +89,7 @@ class Grammar {
     const price = PRICES.find(name => name === text)
     const call = kind === 'word' ? callNamed(text) : undefined
     if (kind === 'word' && price !== undefined) {
-      reader.step()
+      reader.advance()
       return { is: 'price', price }
     }
     if (call === undefined) {
@@ -96,15 +97,15 @@ class Grammar {
         kind === 'word' ? { what: `there is no price and no call ${quoted(written)}`, ...this.#hint() } : this.#hint(),
       )
     }
-    reader.step()
-    return reader.nested(() => this.#arguments(text, call), word)
+    reader.advance()
+    return reader.readNested(() => this.#arguments(text, call), word)
   }
 
   #number(): Expression {
     const value = Number(this.#reader.word.text)
     if (!Number.isFinite(value))
       return this.#reader.fail({ what: `${quoted(this.#reader.word.written)} is too great a number` })
-    this.#reader.step()
+    this.#reader.advance()
     return { is: 'number', value }
   }
 
@@ -112,21 +113,20 @@ class Grammar {
     const reader = this.#reader
     const outer = this.#call
     this.#call = signatureOf(name, call)
-    reader.needs('(', this.#hint())
+    reader.expect('(', this.#hint())
     const of: Expression[] = []
     const lengths: number[] = []
     for (let i = 0; i < call.columns.length + call.lengths.length; i++) {
-      if (i > 0) reader.needs(',', this.#hint())
+      if (i > 0) reader.expect(',', this.#hint())
       if (i < call.columns.length) of.push(this.#sum())
-      else lengths.push(reader.count({ remarks: this.#hint() }))
+      else lengths.push(reader.readCount({ remarks: this.#hint() }))
     }
     if (call.optional !== undefined) {
-      const least = call.optional.of(...lengths)
-      lengths.push(
-        reader.takes(',') ? reader.count({ most: call.optional.most(...lengths), remarks: this.#hint() }) : least,
-      )
+      const byDefault = call.optional.of(...lengths)
+      const most = call.optional.most(...lengths)
+      lengths.push(reader.accept(',') ? reader.readCount({ most, remarks: this.#hint() }) : byDefault)
     }
-    reader.needs(')', this.#hint())
+    reader.expect(')', this.#hint())
     this.#call = outer
     return { is: 'call', name, of, lengths }
   }
@@ -146,27 +146,29 @@ export function printExpression(expression: Expression): string {
     case 'call':
       return printCall(expression)
     case 'negative':
-      return `-${inBrackets(expression.of, ['negative', 'sum', 'product'])}`
+      return `-${printAsPart(expression.of, ['negative', 'sum', 'product'])}`
     default: {
       const { is, first, rest } = expression
       // After a sign, a nested sum or product stays in brackets, so that the order of additions remains.
       const kinds: readonly Expression['is'][] = is === 'sum' ? ['sum'] : ['sum', 'product']
-      const others = rest.map(({ sign, of }) => ` ${sign} ${inBrackets(of, kinds)}`)
-      return `${inBrackets(first, kinds)}${others.join('')}`
+      const others = rest.map(({ sign, of }) => ` ${sign} ${printAsPart(of, kinds)}`)
+      return `${printAsPart(first, kinds)}${others.join('')}`
     }
   }
 }
 
-function inBrackets(expression: Expression, kinds: readonly Expression['is'][]): string {
+/** The text of a part, in brackets if it is of one of some kinds. */
+function printAsPart(expression: Expression, kinds: readonly Expression['is'][]): string {
   const text = printExpression(expression)
   return kinds.includes(expression.is) ? `(${text})` : text
 }
 
 function printCall({ name, of, lengths }: Extract<Expression, { is: 'call' }>): string {
   const { optional } = callNamed(name)!
-  const own = optional === undefined ? lengths : lengths.slice(0, -1)
-  const last = optional === undefined || optional.of(...own) === lengths.at(-1) ? [] : [lengths.at(-1)!]
-  return `${name}(${[...of.map(printExpression), ...own, ...last].join(', ')})`
+  // A last number that equals its default is left out.
+  const required = optional === undefined ? lengths : lengths.slice(0, -1)
+  const hasOptional = optional !== undefined && optional.of(...required) !== lengths.at(-1)
+  return `${name}(${[...of.map(printExpression), ...(hasOptional ? lengths : required)].join(', ')})`
 }
 
 /** The parts of an expression, itself first, in the order of the text. */
@@ -191,13 +193,13 @@ function directPartsOf(expression: Expression): readonly Expression[] {
 
 /** The first bar, from 0, on which an expression can have a value. */
 export function warmUpOf(expression: Expression): number {
-  const own = expression.is === 'call' ? callNamed(expression.name)!.warmUp(...expression.lengths) : 0
-  return own + Math.max(0, ...directPartsOf(expression).map(warmUpOf))
+  const ownWarmUp = expression.is === 'call' ? callNamed(expression.name)!.warmUp(...expression.lengths) : 0
+  return ownWarmUp + Math.max(0, ...directPartsOf(expression).map(warmUpOf))
 }
 
 /** The value of an expression on each bar, NaN where undefined; a value of bar t uses bars up to t. */
 export function valuesOf(expression: Expression, series: Series): Float64Array {
-  return new Evaluation(series).of(expression)
+  return new Evaluation(series).evaluate(expression)
 }
 
 /**
@@ -207,7 +209,7 @@ export function valuesOf(expression: Expression, series: Series): Float64Array {
 export function termReadings(expression: Expression, series: Series, t: number): Map<string, number> {
   const evaluation = new Evaluation(series)
   const terms = [...partsOf(expression)].filter(({ is }) => is === 'call' || is === 'price')
-  return new Map(terms.map(term => [printExpression(term), evaluation.of(term)[t]!]))
+  return new Map(terms.map(term => [printExpression(term), evaluation.evaluate(term)[t]!]))
 }
 
 const OPERATIONS: Readonly<Record<Chain['rest'][number]['sign'], (x: number, y: number) => number>> = {
@@ -226,42 +228,42 @@ class Evaluation {
     this.#series = series
   }
 
-  /** A read-only column. */
-  of(expression: Expression): Float64Array {
+  /** The value of an expression on each bar. The caller must not change the array. */
+  evaluate(expression: Expression): Float64Array {
     switch (expression.is) {
       case 'number':
         return column(this.#series.close.length).fill(expression.value)
       case 'price':
         return this.#series[expression.price]
       case 'call':
-        return this.#call(expression)
+        return this.#evaluateCall(expression)
       case 'negative':
-        return this.of(expression.of).map(value => -value)
+        return this.evaluate(expression.of).map(value => -value)
       default:
-        return this.#chain(expression)
+        return this.#evaluateChain(expression)
     }
   }
 
-  #chain({ first, rest }: Chain): Float64Array {
-    let values = this.of(first)
-    for (const { sign, of } of rest) values = finite(byBar(values, this.of(of), OPERATIONS[sign]))
+  #evaluateChain({ first, rest }: Chain): Float64Array {
+    let values = this.evaluate(first)
+    for (const { sign, of } of rest) values = undefineNonFinite(byBar(values, this.evaluate(of), OPERATIONS[sign]))
     return values
   }
 
-  #call(call: Extract<Expression, { is: 'call' }>): Float64Array {
+  #evaluateCall(call: Extract<Expression, { is: 'call' }>): Float64Array {
     const text = printExpression(call)
     let values = this.#calls.get(text)
     if (values === undefined) {
-      const columns = call.of.map(one => this.of(one))
-      values = finite(callNamed(call.name)!.values(columns, call.lengths, this.#series))
+      const columns = call.of.map(one => this.evaluate(one))
+      values = undefineNonFinite(callNamed(call.name)!.values(columns, call.lengths, this.#series))
       this.#calls.set(text, values)
     }
     return values
   }
 }
 
-/** Works in place: a result that is not finite becomes undefined. */
-function finite(values: Float64Array): Float64Array {
+/** Sets every value that is not finite to NaN, in place. */
+function undefineNonFinite(values: Float64Array): Float64Array {
   for (let t = 0; t < values.length; t++) if (!Number.isFinite(values[t]!)) values[t] = Number.NaN
   return values
 }

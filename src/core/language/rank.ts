@@ -1,6 +1,6 @@
 import { describeValue, invalid, parameter, sentence, suggest, wrong } from '../errors.js'
 import { type Series, UNDEFINED } from '../model/series.js'
-import { isComplete, likelyFields, type Vocabulary } from './condition.js'
+import { isCompleteCondition, likelyFields, type Vocabulary } from './condition.js'
 import { type Expression, PRICES, parseExpression, partsOf, printExpression, valuesOf } from './expression.js'
 
 /**
@@ -15,16 +15,16 @@ export interface Rank {
 
 const ALLOWED = 'a field, a price, or an expression such as rsi(close, 14)'
 
-/** Throws InvalidParameter for any other text, with the column of the error. */
+/** Parses a rank. Throws InvalidParameter with the column of the error for any other text. */
 export function parseRank(param: string, text: string, fields: Vocabulary): Rank {
-  const word = wordIn(text)
+  const word = singleWord(text)
   if (word !== null) {
     if (fields.named(word.name) !== undefined || isPrice(word.name)) return readRank(text)
     const near = [...likelyFields(word.name, fields), ...suggest(word.name, PRICES)].slice(0, 3)
     const suggestions = near.map(name => `${word.minus}${name}`)
     throw invalid('not_allowed', { param, value: text, allowed: ALLOWED, suggestions })
   }
-  if (isComplete(text, fields)) {
+  if (isCompleteCondition(text, fields)) {
     const words = sentence`${parameter(param)} ${describeValue(text)} is a condition, and ranks nothing by itself: define a field of your own by it, and name that.`
     throw wrong(param, words, { value: text, allowed: ALLOWED })
   }
@@ -40,8 +40,8 @@ export function parseRank(param: string, text: string, fields: Vocabulary): Rank
   throw wrong(param, words, { value: text, allowed: ALLOWED })
 }
 
-/** The only word of a rank, and the minus before it. */
-function wordIn(text: string): { minus: '' | '-'; name: string } | null {
+/** The only word of a text, and the minus before it; null for a longer text. */
+function singleWord(text: string): { minus: '' | '-'; name: string } | null {
   const [, minus, name] = /^\s*(-?)\s*([a-z]\w*)\s*$/i.exec(text) ?? []
   return name === undefined ? null : { minus: minus === '-' ? '-' : '', name }
 }
@@ -52,7 +52,7 @@ function isPrice(word: string): boolean {
 
 /** Reads a rank from a text that was checked before. The name of a price is never a field. */
 export function readRank(text: string, param = 'rank'): Rank {
-  const word = wordIn(text)
+  const word = singleWord(text)
   if (word !== null && !isPrice(word.name))
     return { isLowestFirst: word.minus === '-', of: { is: 'field', field: word.name } }
   const expression = parseExpression(text, { param })
@@ -67,14 +67,14 @@ export function printRank({ isLowestFirst, of }: Rank): string {
   return printExpression(isLowestFirst ? { is: 'negative', of: expression } : expression)
 }
 
-/** Without its minus, which `isLowestFirst` holds. */
-export function rankedBy({ of }: Rank): string {
+/** The text of a rank without its minus, which `isLowestFirst` has. */
+export function rankedText({ of }: Rank): string {
   return of.is === 'field' ? of.field : printExpression(of.expression)
 }
 
 /**
- * Value by bar, NaN where it has none; for a field the index of its band. @param codes of that field; null for an
- * expression
+ * The ranking value of each bar, NaN if it has none; for a field the index of its band.
+ * @param codes the band codes of that field; null for an expression
  */
 export function rankValues({ of }: Rank, series: Series, codes: Uint8Array | null): Float64Array {
   if (of.is === 'expression') return valuesOf(of.expression, series)
@@ -85,30 +85,30 @@ export function rankValues({ of }: Rank, series: Series, codes: Uint8Array | nul
  * Whether a later split changes the values of an expression on some bars. It then depends on the level of prices or of
  * volume, and cannot compare tickers as known at the time.
  */
-export function comparesLevels({ of }: Rank, series: Series, bars: Int32Array): boolean {
+export function dependsOnLevels({ of }: Rank, series: Series, bars: Int32Array): boolean {
   if (of.is === 'field') return false
   const { open, high, low, close, volume } = series
-  const times = (column: Float64Array, factor: number): Float64Array => column.map(value => value * factor)
+  const scale = (column: Float64Array, factor: number): Float64Array => column.map(value => value * factor)
   const split = {
     ...series,
-    open: times(open, 2),
-    high: times(high, 2),
-    low: times(low, 2),
-    close: times(close, 2),
-    volume: times(volume, 1 / 2),
+    open: scale(open, 2),
+    high: scale(high, 2),
+    low: scale(low, 2),
+    close: scale(close, 2),
+    volume: scale(volume, 1 / 2),
   }
   const before = valuesOf(of.expression, series)
   const after = valuesOf(of.expression, split)
-  return bars.some(bar => !isAbout(before[bar]!, after[bar]!))
+  return bars.some(bar => !isNearlyEqual(before[bar]!, after[bar]!))
 }
 
-/** Equal up to rounding. */
-function isAbout(a: number, b: number): boolean {
+/** Whether two values are equal up to rounding. */
+function isNearlyEqual(a: number, b: number): boolean {
   return Object.is(a, b) || Math.abs(a - b) <= 1e-12 + 1e-9 * Math.max(Math.abs(a), Math.abs(b))
 }
 
-/** Compares two values: the one that comes first before, a missing one last. */
-export function byRank({ isLowestFirst }: Rank): (a: number, b: number) => number {
+/** The order of two values by a rank; NaN comes last. */
+export function rankOrder({ isLowestFirst }: Rank): (a: number, b: number) => number {
   return (a, b) => {
     if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b))
     return isLowestFirst ? a - b : b - a

@@ -12,21 +12,21 @@ import {
 
 /** The origin of a text, for error messages. */
 export interface Origin {
-  /** The parameter that it is the value of. */
+  /** The parameter whose value the text is. */
   param: string
   /** In a file: comments are allowed, and errors report the file with line and column from 1. */
   place?: (line: number, column: number) => FilePosition
 }
 
 /** Limits on the length and the nesting of a text. */
-const LONGEST = 10_000
-const DEEPEST = 100
+const MAX_CHARACTERS = 10_000
+const MAX_DEPTH = 100
 /** A limit on a number of bars. */
-const MOST_BARS = 2_000
+const MAX_BARS = 2_000
 
 /** Allowed words of one kind at one position, such as all fields. */
 interface Group {
-  /** Their kind: `a field`. Without words: something that cannot be listed. */
+  /** The kind of the words, such as `a field`; `words` is empty if they cannot be listed. */
   name: string
   words: readonly string[]
 }
@@ -39,11 +39,11 @@ interface Remarks {
   hint?: string
   /** Replaces the nearest allowed word. */
   meant?: readonly string[]
-  /** No other word would help, so that none is listed. */
+  /** Whether the word itself is allowed, so that the message lists no other words. */
   isWordFine?: boolean
 }
 
-/** The words of a text one by one, and the words allowed at the current position. */
+/** Reads a text word by word, and collects the words that are allowed at the current position. */
 export class Reader {
   readonly #text: string
   readonly #words: readonly Word[]
@@ -54,24 +54,28 @@ export class Reader {
   #groups: Group[] = []
 
   /** @param hasTickers whether a word followed by a colon is a ticker */
-  constructor(text: string, origin: Origin, hasTickers: boolean) {
+  constructor(text: string, origin: Origin, { hasTickers }: { hasTickers: boolean }) {
     this.#text = text
     this.#origin = origin
     if (isLong(text))
-      this.#refuse(beyond(text), `at most ${formatInteger(LONGEST)} characters are read, and the text has more`)
-    this.#words = scan(text, hasTickers, origin.place !== undefined)
+      this.#refuse(
+        characterBeyondLimit(text),
+        `at most ${formatInteger(MAX_CHARACTERS)} characters are read, and the text has more`,
+      )
+    this.#words = splitIntoWords(text, hasTickers, origin.place !== undefined)
   }
 
   get word(): Word {
     return this.#words[this.#next]!
   }
 
-  /** A word after the current one. */
-  ahead(words: number): Word | undefined {
+  /** The word that is `words` positions after the current one. */
+  peek(words: number): Word | undefined {
     return this.#words[this.#next + words]
   }
 
-  step(): Word {
+  /** Goes to the next word, and returns the one before. */
+  advance(): Word {
     const { word } = this
     if (word.kind !== 'end') this.#next++
     this.#signs.clear()
@@ -80,48 +84,50 @@ export class Reader {
   }
 
   /** Whether the current word is this one; it becomes an allowed word. */
-  sees(text: string): boolean {
+  isNext(text: string): boolean {
     this.#signs.add(text)
     return this.word.text === text && (this.word.kind === 'word' || this.word.kind === 'sign')
   }
 
-  takes(text: string): boolean {
-    const seen = this.sees(text)
-    if (seen) this.step()
-    return seen
+  /** Passes the current word if it is this one; otherwise returns false. */
+  accept(text: string): boolean {
+    const isAccepted = this.isNext(text)
+    if (isAccepted) this.advance()
+    return isAccepted
   }
 
-  needs(text: string, remarks: Remarks = {}): void {
-    if (!this.takes(text)) this.fail(remarks)
+  /** Passes the current word, which must be this one. */
+  expect(text: string, remarks: Remarks = {}): void {
+    if (!this.accept(text)) this.fail(remarks)
   }
 
   /** Adds allowed words. */
-  allows(name: string, words: readonly string[] = []): void {
+  allow(name: string, words: readonly string[] = []): void {
     this.#groups.push({ name, words })
   }
 
   /** Requires the end of the text. Refuses a text that would be too long as `printed`. */
-  end(printed: string): void {
+  expectEnd(printed: string): void {
     const { kind, text } = this.word
     if (kind !== 'end') this.fail(text === ')' ? { what: 'no "(" is open that ")" could close' } : {})
     if (isLong(printed))
-      this.#refuse(this.#words[0]!, `written out, the text has more than ${formatInteger(LONGEST)} characters`)
+      this.#refuse(this.#words[0]!, `written out, the text has more than ${formatInteger(MAX_CHARACTERS)} characters`)
   }
 
-  /** Reads a nested part with `inner`. */
-  nested<Inner>(inner: () => Inner, opening: Word): Inner {
-    if (++this.#depth > DEEPEST) this.#refuse(opening, `it is nested more than ${DEEPEST} deep here`)
-    const read = inner()
+  /** Reads a nested part with `inner`. Refuses too deep nesting. @param opening the word that the message points to */
+  readNested<Inner>(inner: () => Inner, opening: Word): Inner {
+    if (++this.#depth > MAX_DEPTH) this.#refuse(opening, `it is nested more than ${MAX_DEPTH} deep here`)
+    const part = inner()
     this.#depth--
-    return read
+    return part
   }
 
-  /** An integer number of bars. */
-  count({ most = MOST_BARS, remarks }: { most?: number; remarks?: Remarks } = {}): number {
+  /** Reads an integer number of bars, from 1 on. */
+  readCount({ most = MAX_BARS, remarks }: { most?: number; remarks?: Remarks } = {}): number {
     const { kind, text } = this.word
-    this.allows(`a whole number from 1 to ${formatInteger(most)}`)
+    this.allow(`a whole number from 1 to ${formatInteger(most)}`)
     const isCount = kind === 'number' && /^\d{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= most
-    return isCount ? Number(this.step().text) : this.fail(remarks)
+    return isCount ? Number(this.advance().text) : this.fail(remarks)
   }
 
   /** The allowed words at this position. */
@@ -133,11 +139,10 @@ export class Reader {
   fail({ what, hint, meant, isWordFine = false }: Remarks = {}): never {
     const { word } = this
     const allowed = isWordFine ? [] : this.allowed
-    const near = meant ?? nearest(word, allowed)
-    const wrong = word.kind === 'quoted' ? `${quoted(word.text)} is in quotes` : what
-    const end = hint === undefined ? '' : ` ${hint}`
-    const list = isWordFine ? '' : `; allowed here: ${this.#listed()}`
-    this.#refuse(word, `${wrong ?? notAllowed(word)}${list}`, allowed, near, end)
+    const near = meant ?? nearestAllowed(word, allowed)
+    const error = word.kind === 'quoted' ? `${quoted(word.text)} is in quotes` : (what ?? notAllowedWords(word))
+    const list = isWordFine ? '' : `; allowed here: ${this.#allowedText()}`
+    this.#refuse(word, error + list, allowed, near, hint === undefined ? '' : ` ${hint}`)
   }
 
   /** Reports an error at the current word, or at the beginning of a part. */
@@ -149,35 +154,35 @@ export class Reader {
     hint = '',
   ): never {
     const { param, place } = this.#origin
-    const { line, column } = positionIn(this.#text, word.at)
+    const { line, column } = lineAndColumn(this.#text, word.at)
     const words = `${why}.${didYouMean(near)}${hint}`
     if (place !== undefined) throw new BadData(place(line, column), words)
-    const where = hasLines(this.#text) ? `line ${line}, column ${column}` : `column ${column}`
+    const where = isMultiline(this.#text) ? `line ${line}, column ${column}` : `column ${column}`
     const offence = { param, value: word.written, allowed, suggestions: near, line, column }
     throw new InvalidParameter(sentence`${parameter(param)}, ${where}: ${words}`, offence)
   }
 
-  #listed(): string {
-    const groups = this.#groups.map(({ name, words }) => (words.length === 0 ? name : `${name} (${some(words)})`))
+  #allowedText(): string {
+    const groups = this.#groups.map(({ name, words }) => (words.length === 0 ? name : `${name} (${firstWords(words)})`))
     const signs = [...this.#signs]
     return [...groups, ...signs].join(', ') || 'nothing more'
   }
 }
 
-/** The first character beyond the limit. */
-function beyond(text: string): Pick<Word, 'at' | 'written'> {
-  const most = [...text.slice(0, 2 * LONGEST)].slice(0, LONGEST)
+/** The position of the first character beyond the limit. */
+function characterBeyondLimit(text: string): Pick<Word, 'at' | 'written'> {
+  const most = [...text.slice(0, 2 * MAX_CHARACTERS)].slice(0, MAX_CHARACTERS)
   return { at: most.join('').length, written: '' }
 }
 
-const isLong = (text: string): boolean => text.length > LONGEST && [...text].length > LONGEST
+const isLong = (text: string): boolean => text.length > MAX_CHARACTERS && [...text].length > MAX_CHARACTERS
 
-function notAllowed({ kind, written }: Word): string {
+function notAllowedWords({ kind, written }: Word): string {
   return kind === 'end' ? 'the text ends here' : `${quoted(written)} cannot stand here`
 }
 
-/** The words, or the first of very many. */
-function some(words: readonly string[]): string {
+/** Words as a list; only the first and the number if there are many. */
+function firstWords(words: readonly string[]): string {
   return words.length <= 9 ? words.join(', ') : `${words.slice(0, 4).join(', ')} … ${words.length} in all`
 }
 
@@ -217,11 +222,11 @@ const TYPOS: Readonly<Record<string, string>> = {
 }
 
 /** The nearest allowed words, best first: a common typo, the same beginning or end, or a near spelling. */
-function nearest({ kind, text }: Word, allowed: readonly string[]): string[] {
+function nearestAllowed({ kind, text }: Word, allowed: readonly string[]): string[] {
   if (kind === 'end' || text === '') return []
   if (kind === 'quoted' && allowed.includes(text)) return [text]
-  const slips = Object.keys(TYPOS).filter(word => allowed.includes(word) && TYPOS[word]!.split(' ').includes(text))
-  if (slips.length > 0) return slips
+  const typos = Object.keys(TYPOS).filter(word => allowed.includes(word) && TYPOS[word]!.split(' ').includes(text))
+  if (typos.length > 0) return typos
   // Signs have no letters that could be mistyped.
   if (kind === 'sign' || kind === 'number') return []
   const mistyped = suggest(
@@ -229,22 +234,19 @@ function nearest({ kind, text }: Word, allowed: readonly string[]): string[] {
     allowed.filter(word => /^[a-z]/.test(word)),
   )
   if (mistyped.length > 0) return mistyped
-  const parts = allowed.filter(word => word.startsWith(`${text}_`) || (text.length > 2 && word.startsWith(text)))
-  return (parts.length > 0 ? parts : allowed.filter(word => text.length > 2 && word.split('_').includes(text))).slice(
-    0,
-    3,
-  )
+  const byBeginning = allowed.filter(word => word.startsWith(`${text}_`) || (text.length > 2 && word.startsWith(text)))
+  if (byBeginning.length > 0) return byBeginning.slice(0, 3)
+  return allowed.filter(word => text.length > 2 && word.split('_').includes(text)).slice(0, 3)
 }
 
-/** A text of the language, split into words. */
-
+/** A word of a text. */
 export interface Word {
   kind: 'word' | 'number' | 'ticker' | 'quoted' | 'sign' | 'end'
   /** Lower case; tickers in upper case without their colon; quoted text without its quotes. */
   text: string
   /** As written. */
   written: string
-  /** Its first index, in UTF-16 units from 0. */
+  /** The index of its first character, in UTF-16 units from 0. */
   at: number
   /** Whether no blank precedes it. */
   glued: boolean
@@ -253,8 +255,8 @@ export interface Word {
 /** Each form ends without looking far ahead, so that any text is split in one pass. */
 const BLANK = /\s+/uy
 const COMMENT = /#[^\n\r]*/uy
-/** The forms of words; the first match counts. The last function returns the normalised text. */
-const FORMS: readonly (readonly [kind: Word['kind'], form: RegExp, meant: (written: string) => string])[] = [
+/** The forms of words; the first match counts. `normalize` makes the text of a word from its written form. */
+const FORMS: readonly (readonly [kind: Word['kind'], form: RegExp, normalize: (written: string) => string])[] = [
   // One character more than a ticker may have, so that a too long ticker is still recognised.
   ['ticker', /[A-Za-z0-9.^=-]{1,17}:/uy, written => upperCase(written.slice(0, -1))],
   ['word', /[A-Za-z_][A-Za-z0-9_]*/uy, written => lowerCase(written)],
@@ -264,28 +266,28 @@ const FORMS: readonly (readonly [kind: Word['kind'], form: RegExp, meant: (writt
 ]
 
 /** The words of a text in order, then its end. In files `#` begins a comment up to the end of the line. */
-function scan(text: string, hasTickers: boolean, hasComments: boolean): Word[] {
+function splitIntoWords(text: string, hasTickers: boolean, hasComments: boolean): Word[] {
   const words: Word[] = []
   const forms = FORMS.filter(([kind]) => hasTickers || kind !== 'ticker')
   let at = 0
-  let blank = 0
-  const take = (form: RegExp): string | null => {
+  let previousEnd = 0
+  const match = (form: RegExp): string | null => {
     form.lastIndex = at
     return form.exec(text)?.[0] ?? null
   }
   while (at < text.length) {
-    const skipped = take(BLANK) ?? (hasComments ? take(COMMENT) : null)
+    const skipped = match(BLANK) ?? (hasComments ? match(COMMENT) : null)
     if (skipped !== null) {
       at += skipped.length
-      blank = -1
+      previousEnd = -1
       continue
     }
-    for (const [kind, form, meant] of forms) {
-      const written = take(form)
+    for (const [kind, form, normalize] of forms) {
+      const written = match(form)
       if (written === null) continue
-      words.push({ kind, text: meant(written), written, at, glued: at === blank })
+      words.push({ kind, text: normalize(written), written, at, glued: at === previousEnd })
       at += written.length
-      blank = at
+      previousEnd = at
       break
     }
   }
@@ -302,11 +304,11 @@ const lowerCase = (text: string): string => text.replace(/[A-Z]+/g, letters => l
 const upperCase = (text: string): string => text.replace(/[a-z]+/g, letters => letters.toUpperCase())
 
 /** Line and column of an index in a text, both from 1. A column is a character, regardless of its units. */
-function positionIn(text: string, at: number): { line: number; column: number } {
+function lineAndColumn(text: string, at: number): { line: number; column: number } {
   const lines = text.slice(0, at).split(LINE_END)
   return { line: lines.length, column: [...lines.at(-1)!].length + 1 }
 }
 
 const LINE_END = /\r\n|\n|\r/
 
-const hasLines = (text: string): boolean => LINE_END.test(text.trimEnd())
+const isMultiline = (text: string): boolean => LINE_END.test(text.trimEnd())

@@ -19,9 +19,9 @@ export interface Column extends Bars {
 export interface ConditionData {
   /** The bars of the query. */
   on: Bars
-  /** A subject without ticker and timeframe has the bars of the query. */
+  /** The bands of a subject. Without ticker and timeframe it has the bars of the query. */
   columnOf: (subject: Subject) => Column
-  /** Lag in bars of subjects with a ticker. */
+  /** How many of their bars earlier subjects with a ticker are read (default 0). */
   lag?: number
 }
 
@@ -30,14 +30,14 @@ const FALSE = 0b00
 const UNKNOWN = 0b01
 const TRUE = 0b11
 
-const NOT = Uint8Array.of(TRUE, UNKNOWN, 0, FALSE)
+const NEGATED = Uint8Array.of(TRUE, UNKNOWN, 0, FALSE)
 
 /** The code of the band `false` or `true` for each of these values. */
-const CODES = Uint8Array.of(0, UNDEFINED, 0, 1)
+const CODE_OF_TRUTH = Uint8Array.of(0, UNDEFINED, 0, 1)
 
 /** The truth of a condition on each bar: 1, 0, or UNDEFINED where unknown. A bar never uses later ones. */
-export function truthOf(condition: Condition, ground: ConditionData): Uint8Array {
-  return new Evaluation(ground).codesOf(condition)
+export function truthOf(condition: Condition, data: ConditionData): Uint8Array {
+  return new Evaluation(data).codesOf(condition)
 }
 
 /** The truth of a test on one bar, for explanations. */
@@ -54,10 +54,10 @@ export interface TestReading {
 }
 
 /** Each test of a condition with its band and its truth on bar `t`, in the order of `tests`. */
-export function readingsOf(tests: readonly Test[], ground: ConditionData, t: number): TestReading[] {
-  const evaluation = new Evaluation(ground)
+export function testReadings(tests: readonly Test[], data: ConditionData, t: number): TestReading[] {
+  const evaluation = new Evaluation(data)
   return tests.map(test => {
-    const { column, bars } = evaluation.sight(test.subject)
+    const { column, bars } = evaluation.viewOf(test.subject)
     const bar = bars === null ? t : bars[t]!
     const code = bar < 0 ? UNDEFINED : column.codes[bar]!
     const truth = evaluation.codesOf(test)[t]!
@@ -71,81 +71,82 @@ export function readingsOf(tests: readonly Test[], ground: ConditionData, t: num
   })
 }
 
-/** A subject from the view of the query's bars. */
-interface Sight {
+/** A subject as seen from the bars of the query. */
+interface SubjectView {
   column: Column
-  /** The subject's last counting bar on each bar, -1 without one; null: the bar itself. */
+  /** For each bar of the query, the subject's last bar that counts; -1 without one. null: the same bars. */
   bars: Int32Array | null
 }
 
 class Evaluation {
-  readonly #ground: ConditionData
+  readonly #data: ConditionData
   readonly #length: number
-  readonly #sights = new Map<string, Sight>()
+  readonly #views = new Map<string, SubjectView>()
 
   constructor(ground: ConditionData) {
-    this.#ground = ground
+    this.#data = ground
     this.#length = ground.on.days.length
   }
 
   codesOf(condition: Condition): Uint8Array {
-    const truth = this.#truth(condition)
-    for (let t = 0; t < truth.length; t++) truth[t] = CODES[truth[t]!]!
+    const truth = this.#evaluate(condition)
+    for (let t = 0; t < truth.length; t++) truth[t] = CODE_OF_TRUTH[truth[t]!]!
     return truth
   }
 
-  sight(subject: Subject): Sight {
+  viewOf(subject: Subject): SubjectView {
     const name = printSubject(subject)
-    let sight = this.#sights.get(name)
-    if (sight === undefined) {
-      const { on, columnOf, lag = 0 } = this.#ground
+    let view = this.#views.get(name)
+    if (view === undefined) {
+      const { on, columnOf, lag = 0 } = this.#data
       const column = columnOf(subject)
-      const isOwn = subject.ticker === null && subject.timeframe === null
-      sight = { column, bars: isOwn ? null : lastCounting(column, on, subject.ticker === null ? 0 : lag) }
-      this.#sights.set(name, sight)
+      const hasBarsOfQuery = subject.ticker === null && subject.timeframe === null
+      const subjectLag = subject.ticker === null ? 0 : lag
+      view = { column, bars: hasBarsOfQuery ? null : lastCountingBars(column, on, subjectLag) }
+      this.#views.set(name, view)
     }
-    return sight
+    return view
   }
 
-  /** A copy that the caller may change. */
-  #truth(condition: Condition): Uint8Array {
+  /** The truth on each bar of the query, in bits. The caller may change the array. */
+  #evaluate(condition: Condition): Uint8Array {
     switch (condition.is) {
       case 'state':
-        return this.#state(condition)
+        return this.#evaluateState(condition)
       case 'change':
-        return this.#change(condition)
+        return this.#evaluateChange(condition)
       case 'not': {
-        const truth = this.#truth(condition.part)
-        for (let t = 0; t < truth.length; t++) truth[t] = NOT[truth[t]!]!
+        const truth = this.#evaluate(condition.part)
+        for (let t = 0; t < truth.length; t++) truth[t] = NEGATED[truth[t]!]!
         return truth
       }
       default: {
         const [first, ...others] = condition.parts
-        const truth = this.#truth(first!)
-        const join = condition.is === 'and' ? and : or
-        for (const part of others) join(truth, this.#truth(part))
+        const truth = this.#evaluate(first!)
+        const join = condition.is === 'and' ? andInto : orInto
+        for (const part of others) join(truth, this.#evaluate(part))
         return truth
       }
     }
   }
 
-  #state({ subject, negated, bands, bars }: StateTest): Uint8Array {
-    const sight = this.sight(subject)
-    const { column } = sight
+  #evaluateState({ subject, negated, bands, bars }: StateTest): Uint8Array {
+    const view = this.viewOf(subject)
+    const { column } = view
     const truthOfCode = new Uint8Array(256).fill(negated ? TRUE : FALSE)
     for (const band of bands) truthOfCode[codeOf(column, band)] = negated ? FALSE : TRUE
     truthOfCode[UNDEFINED] = UNKNOWN
-    const length = sight.bars === null ? this.#length : column.codes.length
+    const length = view.bars === null ? this.#length : column.codes.length
     const truth = new Uint8Array(length)
     for (let t = 0; t < length; t++) truth[t] = truthOfCode[column.codes[t]!]!
-    const lasting = bars === 1 ? truth : overBars(truth, bars, FALSE)
-    return sight.bars === null ? lasting : alignedTo(sight.bars, lasting)
+    const lasting = bars === 1 ? truth : combineOverBars(truth, bars, FALSE)
+    return view.bars === null ? lasting : alignToQuery(view.bars, lasting)
   }
 
-  #change(test: ChangeTest): Uint8Array {
-    const { column, bars } = this.sight(test.subject)
+  #evaluateChange(test: ChangeTest): Uint8Array {
+    const { column, bars } = this.viewOf(test.subject)
     const { initialBar } = column.transitions
-    const changes = changesUpTo(test, column)
+    const changes = countChangesBefore(test, column)
     const truth = new Uint8Array(this.#length).fill(UNKNOWN)
     // On the first bar only the subject's last bar is new.
     let before = bars === null ? -1 : Math.max(-1, (bars[0] ?? 0) - 1)
@@ -154,47 +155,49 @@ class Evaluation {
       if (last >= initialBar) truth[t] = changes[last + 1]! > changes[before + 1]! ? TRUE : FALSE
       before = last
     }
-    return test.within === 1 ? truth : overBars(truth, test.within, TRUE)
+    return test.within === 1 ? truth : combineOverBars(truth, test.within, TRUE)
   }
 }
 
-function and(truth: Uint8Array, other: Uint8Array): void {
+function andInto(truth: Uint8Array, other: Uint8Array): void {
   for (let t = 0; t < truth.length; t++) truth[t]! &= other[t]!
 }
 
-function or(truth: Uint8Array, other: Uint8Array): void {
+function orInto(truth: Uint8Array, other: Uint8Array): void {
   for (let t = 0; t < truth.length; t++) truth[t]! |= other[t]!
 }
 
 /**
- * Joins each bar with the ones before it, `count` in all: `and` where FALSE decides, `or` where TRUE does. A
- * non-deciding result needs all bars known; bars before the first are unknown.
+ * Combines the truth of the last `count` bars, for each bar: by `and` if FALSE is the deciding value, by `or` if TRUE is.
+ * The other value needs all bars known; bars before the first are unknown.
  */
-function overBars(truth: Uint8Array, count: number, deciding: typeof FALSE | typeof TRUE): Uint8Array {
-  const joint = new Uint8Array(truth.length)
-  let decided = Number.NEGATIVE_INFINITY
-  let unknown = -1
+function combineOverBars(truth: Uint8Array, count: number, deciding: typeof FALSE | typeof TRUE): Uint8Array {
+  const combined = new Uint8Array(truth.length)
+  let lastDeciding = Number.NEGATIVE_INFINITY
+  let lastUnknown = -1
   for (let t = 0; t < truth.length; t++) {
-    const own = truth[t]!
-    if (own === deciding) decided = t
-    else if (own === UNKNOWN) unknown = t
-    joint[t] = t - decided < count ? deciding : t - unknown < count ? UNKNOWN : TRUE - deciding
+    const truthHere = truth[t]!
+    if (truthHere === deciding) lastDeciding = t
+    else if (truthHere === UNKNOWN) lastUnknown = t
+    if (t - lastDeciding < count) combined[t] = deciding
+    else if (t - lastUnknown < count) combined[t] = UNKNOWN
+    else combined[t] = TRUE - deciding
   }
-  return joint
+  return combined
 }
 
-/** The value of the last counting bar, for each bar of the query; unknown without one. */
-function alignedTo(bars: Int32Array, truth: Uint8Array): Uint8Array {
-  const seen = new Uint8Array(bars.length)
-  for (let t = 0; t < seen.length; t++) seen[t] = bars[t]! < 0 ? UNKNOWN : truth[bars[t]!]!
-  return seen
+/** The truth on the subject's last counting bar, for each bar of the query; UNKNOWN without one. */
+function alignToQuery(bars: Int32Array, truth: Uint8Array): Uint8Array {
+  const aligned = new Uint8Array(bars.length)
+  for (let t = 0; t < aligned.length; t++) aligned[t] = bars[t]! < 0 ? UNKNOWN : truth[bars[t]!]!
+  return aligned
 }
 
 /**
- * The last counting bar of a column on each bar, `lag` bars earlier. It is dated not after the bar, and final by the
- * day on which the bar is (`barsCountingOn`, here for all bars in one pass); -1 without one.
+ * For each bar of the query, the last bar of a column that counts, `lag` bars earlier; -1 without one. It is dated not
+ * after the query's bar, and final by the day on which that bar is. `barsCountingOn` does the same for one bar.
  */
-function lastCounting({ days, known }: Bars, on: Bars, lag: number): Int32Array {
+function lastCountingBars({ days, known }: Bars, on: Bars, lag: number): Int32Array {
   const last = new Int32Array(on.days.length)
   let count = 0
   for (let t = 0; t < last.length; t++) {
@@ -204,11 +207,11 @@ function lastCounting({ days, known }: Bars, on: Bars, lag: number): Int32Array 
   return last
 }
 
-/** Number of matching changes on the bars before each bar, and at last on all bars. */
-function changesUpTo({ entered, left }: ChangeTest, column: Column): Int32Array {
+/** The number of matching changes before each bar, and at the end of all of them. */
+function countChangesBefore({ entered, left }: ChangeTest, column: Column): Int32Array {
   const { bars, bands, initialBand } = column.transitions
-  const isEntered = isAmong(entered, column)
-  const isLeft = isAmong(left, column)
+  const isEntered = maskOfBands(entered, column)
+  const isLeft = maskOfBands(left, column)
   const changes = new Int32Array(column.codes.length + 1)
   let before = initialBand
   for (let i = 0; i < bars.length; i++) {
@@ -220,14 +223,14 @@ function changesUpTo({ entered, left }: ChangeTest, column: Column): Int32Array 
   return changes
 }
 
-/** 1 for the code of each of these bands. */
-function isAmong(bands: readonly string[] | null, column: Column): Uint8Array {
-  const among = new Uint8Array(256).fill(bands === null ? 1 : 0)
-  for (const band of bands ?? []) among[codeOf(column, band)] = 1
-  return among
+/** By code, 1 for each of these bands; null: for every code. */
+function maskOfBands(bands: readonly string[] | null, column: Column): Uint8Array {
+  const mask = new Uint8Array(256).fill(bands === null ? 1 : 0)
+  for (const band of bands ?? []) mask[codeOf(column, band)] = 1
+  return mask
 }
 
-/** A band that the column does not know is on none of its bars. */
+/** The code of a band; UNDEFINED for a band that the column does not have. */
 function codeOf({ bands }: Column, band: string): number {
   const code = bands.indexOf(band)
   return code < 0 ? UNDEFINED : code

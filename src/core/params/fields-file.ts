@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { BadData, describeValue, didYouMean, quoted, suggest } from '../errors.js'
 import { expressionField } from '../fields/field.js'
 import { type AnyField, BUILT_IN, type FieldSet, fieldSet } from '../fields/index.js'
-import { type Rule, type RuledField, ruled } from '../language/as-field.js'
+import { type Rule, type RuledField, ruleProperties } from '../language/as-field.js'
 import { KEYWORDS, parseCondition, printCondition, subjectsOf, type Vocabulary } from '../language/condition.js'
 import { parseExpression, printExpression } from '../language/expression.js'
 import { isMapping } from './arguments.js'
@@ -236,7 +236,7 @@ class Reading {
       bands,
       hash: hashOf({ when, under }),
       summary: `your own: ${when.map(([band, text]) => `${band} where ${text ?? OTHERWISE}`).join('; ')}`,
-      ...ruled(rules, known),
+      ...ruleProperties(rules, known),
     }
   }
 

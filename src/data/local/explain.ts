@@ -5,7 +5,7 @@ import { ruleInWords } from '../../core/fields/index.js'
 import type { Panel } from '../../core/fields/panel.js'
 import { isRuled, type RuledField } from '../../core/language/as-field.js'
 import { printCondition, printSubject, type Subject, testsOf } from '../../core/language/condition.js'
-import { readingsOf } from '../../core/language/truth.js'
+import { testReadings } from '../../core/language/truth.js'
 import { type Day, formatDay } from '../../core/model/day.js'
 import { DEFINITIONS } from '../../core/model/definitions.js'
 import type { BandEvent, HistoricEvent, Missing } from '../../core/model/event.js'
@@ -194,7 +194,7 @@ async function judgeByTests(
   const columns = await subjectColumns(cache, field, ticker, timeframe)
   const data = { on: view, columnOf: (subject: Subject) => columns.get(printSubject(subject))!, lag }
   const testsOfRules = field.rules.flatMap(({ condition }) => (condition === null ? [] : testsOf(condition)))
-  const tests = readingsOf(testsOfRules, data, t).map(({ test, day, band, holds }): ExplainedTest => {
+  const tests = testReadings(testsOfRules, data, t).map(({ test, day, band, holds }): ExplainedTest => {
     const date = day === null ? null : formatDay(day)
     return { test: printCondition(test), subject: printSubject(test.subject), date, band, holds }
   })

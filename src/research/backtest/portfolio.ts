@@ -1,4 +1,4 @@
-import { byRank, readRank } from '../../core/language/rank.js'
+import { rankOrder, readRank } from '../../core/language/rank.js'
 import { daysAt, indicesIn, rangeOf, unionCalendar } from '../../core/model/calendar.js'
 import { countBelow, parseDay } from '../../core/model/day.js'
 import type { Strategy } from '../../core/params/strategy.js'
@@ -313,7 +313,7 @@ type SignalOutcome = SkipReason | 'taken' | 'purged'
 type Order = (a: number, b: number) => number
 
 function candidatesByRank(members: readonly Member[], { memberOf, signalOf }: Candidates, rank: string): Order {
-  const order = byRank(readRank(rank))
+  const order = rankOrder(readRank(rank))
   const ranks = Float64Array.from(memberOf, (member, i) => members[member]!.ranks![signalOf[i]!]!)
   return (a, b) => order(ranks[a]!, ranks[b]!)
 }

@@ -1,5 +1,5 @@
 import { counted, formatInteger, parameter, sentence, wrong } from '../../core/errors.js'
-import { comparesLevels, rankedBy, readRank } from '../../core/language/rank.js'
+import { dependsOnLevels, rankedText, readRank } from '../../core/language/rank.js'
 import { formatDay, parseDay } from '../../core/model/day.js'
 import { percent, signedPercent } from '../../core/numbers.js'
 import type { RunOptions, Strategy } from '../../core/params/strategy.js'
@@ -143,7 +143,7 @@ function ofRanks({ strategy, members, draws }: DrawnRun, ranking: Traded['rankin
   const ties = portfolio.shuffle ? `seed ${seed}` : draws === null ? 'the order of tickers' : 'a random choice'
   const equal = `on ${formatInteger(tied)} of ${counted(contested, 'day')} signals of equal rank competed for a place: ${ties} decided`
   const none = `${counted(without, 'signal')} had no ${by} on ${without === 1 ? 'its' : 'their'} bar yet, and came last`
-  const isOfLevels = members.some(({ prices, signals }) => comparesLevels(read, prices.series, signals.bars))
+  const isOfLevels = members.some(({ prices, signals }) => dependsOnLevels(read, prices.series, signals.bars))
   return [
     ['settings', contested === 0 && IDLE_RANK],
     ['flattering', isOfLevels && LEVELS],
@@ -256,7 +256,7 @@ function rankingOf({ strategy: { rank }, members, contested, tied }: Simulation)
   const all = members.map(({ ranks }) => ranks?.reduce((n, value) => n + Number(Number.isNaN(value)), 0) ?? 0)
   const read = readRank(rank)
   return {
-    by: rankedBy(read),
+    by: rankedText(read),
     first: read.isLowestFirst ? 'lowest' : 'highest',
     contested_days: contested,
     tied_days: tied,

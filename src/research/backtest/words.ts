@@ -1,6 +1,6 @@
 import { counted } from '../../core/errors.js'
 import { lagInWords } from '../../core/language/as-field.js'
-import { rankedBy, readRank } from '../../core/language/rank.js'
+import { rankedText, readRank } from '../../core/language/rank.js'
 import { percent, plain } from '../../core/numbers.js'
 import type { Distance } from '../../core/params/figures.js'
 import {
@@ -68,7 +68,7 @@ export function rankInWords({ rank, portfolio, seed }: Pick<Strategy, 'rank' | '
   if (rank === undefined) return ties
   const read = readRank(rank)
   const which = read.isLowestFirst ? 'lowest' : 'highest'
-  return `of a day's signals those with the ${which} ${rankedBy(read)} on their own bar come first, those without one last, equal ones ${ties}`
+  return `of a day's signals those with the ${which} ${rankedText(read)} on their own bar come first, those without one last, equal ones ${ties}`
 }
 
 /** Whether returns depend on the amount of money. */

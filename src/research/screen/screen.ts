@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { InvalidParameter } from '../../core/errors.js'
 import { type ConditionField, isConditionField, isRuled, TRUE } from '../../core/language/as-field.js'
 import { printSubject, type Subject, testsOf } from '../../core/language/condition.js'
-import { type Column, readingsOf } from '../../core/language/truth.js'
+import { type Column, testReadings } from '../../core/language/truth.js'
 import { type Day, formatDay, parseDay } from '../../core/model/day.js'
 import type { ExportedEvent } from '../../core/model/event.js'
 import { type BandPeriods, dateIn, eventsOf } from '../../core/model/history.js'
@@ -154,7 +154,7 @@ async function matchReader(local: Local, { condition, timeframe, lag = 0 }: Scre
     const columnOf = (subject: Subject): Column => columns.get(printSubject(subject))!
     const t = series.days.length - 1
     const bands: ScreenMatch['bands'] = {}
-    for (const { test, band } of readingsOf(tests, { on: series, columnOf, lag }, t))
+    for (const { test, band } of testReadings(tests, { on: series, columnOf, lag }, t))
       bands[printSubject(test.subject)] = band
     const day = series.days[t]!
     const placed = { ticker, timeframe, date: formatDay(day), since, bars }

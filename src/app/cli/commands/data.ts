@@ -71,8 +71,8 @@ const facts: Command = {
   async run(context, args) {
     const ticker = tickerValue('ticker', args.argument(0)!)
     const { kind, limit } = args.read(FACTS)
-    const { knownFacts: facts } = await import('../../../data/local/facts.js')
-    const found = await facts(await context.local(), kind === undefined ? { ticker } : { ticker, kind })
+    const { knownFacts } = await import('../../../data/local/facts.js')
+    const found = await knownFacts(await context.local(), kind === undefined ? { ticker } : { ticker, kind })
     await context.show(describeFacts(found, kind, limit))
     const [first] = found.kinds
     const by = found.as_of === null ? '' : ` by ${found.as_of}`
