@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { formatDay } from '../../src/core/model/day.js'
-import { strategyOf } from '../../src/core/params/strategy-file.js'
+import { parseStrategyDocument } from '../../src/core/params/strategy-file.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { Local } from '../../src/data/local/local.js'
 import type { Store } from '../../src/data/store/store.js'
@@ -51,7 +51,7 @@ function randomRules(random: Random): Rules {
   const bands = TECHNICAL[field]!.filter(() => chance(random, 0.7))
   const beside = chance(random, 0.3) && bands.length > 0 ? { field, bands } : null
   const lag = [entry, exit].some(claim => claim !== null && namesTicker(claim)) ? pick(random, [0, 0, 1, 2, 7]) : 0
-  const strategy = strategyOf({
+  const strategy = parseStrategyDocument({
     tickers: TICKERS.filter((_, i) => i === 0 || chance(random, 0.6)),
     timeframe: chance(random, 0.25) ? 'weekly' : 'daily',
     side: pick(random, ['long', 'short']),

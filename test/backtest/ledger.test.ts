@@ -3,7 +3,7 @@ import { describeBacktest } from '../../src/app/present/backtest.js'
 import { describeComparison } from '../../src/app/present/comparison.js'
 import { parseCompare, parseGrid } from '../../src/core/params/grid.js'
 import type { RunOptions } from '../../src/core/params/strategy.js'
-import { strategyOf } from '../../src/core/params/strategy-file.js'
+import { parseStrategyDocument } from '../../src/core/params/strategy-file.js'
 import type { Trial, Trials } from '../../src/core/source.js'
 import { variance } from '../../src/core/statistics/moments.js'
 import { Random } from '../../src/core/statistics/random.js'
@@ -126,7 +126,7 @@ describe('the trial ledger', () => {
       },
     ],
   ])('keeps in words what a strategy was given: %s', (words, document) => {
-    const strategy = strategyOf({ ...LEAST, tickers: ['T2', 'T1'], ...document })
+    const strategy = parseStrategyDocument({ ...LEAST, tickers: ['T2', 'T1'], ...document })
     expect(trialOf({ strategy, days: Int32Array.of(0, 1), sharpe: null }).spec).toBe(
       `${words}; 1970-01-01 to 1970-01-02`,
     )

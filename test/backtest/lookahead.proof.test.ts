@@ -4,7 +4,7 @@ import { InvalidParameter } from '../../src/core/errors.js'
 import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
 import { type Day, formatDay, weekdayOf } from '../../src/core/model/day.js'
 import { head, type Series, STABILITIES } from '../../src/core/model/series.js'
-import { strategyOf } from '../../src/core/params/strategy-file.js'
+import { parseStrategyDocument } from '../../src/core/params/strategy-file.js'
 import type { PricedSource, States } from '../../src/core/source.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { checkLookahead } from '../../src/data/local/check.js'
@@ -35,7 +35,10 @@ describe('a strategy of any rules', () => {
     await fc.assert(
       fc.asyncProperty(strategies(), last(), future(), async (document, bar, kind) => {
         // Which of many draws is shown hangs on the end of all of them: here each strategy makes one.
-        const strategy = strategyOf({ ...document, portfolio: { ...(document.portfolio as object), shuffle: true } })
+        const strategy = parseStrategyDocument({
+          ...document,
+          portfolio: { ...(document.portfolio as object), shuffle: true },
+        })
         const t = strategy.timeframe === 'weekly' ? endOfWeek(bar) : bar
         const changedBars = LISTINGS.map(listing => ({ ...listing, series: FUTURES[kind](listing.series, t + 1) }))
         const [now, other] = await Promise.all(
@@ -55,7 +58,7 @@ describe('a strategy of any rules', () => {
   it('enters only after the close of its signal, at a price of the bar that it waits for', async () => {
     await fc.assert(
       fc.asyncProperty(strategies(), async document => {
-        const strategy = strategyOf({ ...document, timeframe: 'daily' })
+        const strategy = parseStrategyDocument({ ...document, timeframe: 'daily' })
         const { trades } = await backtest(marketOf(LISTINGS), strategy, PLAIN)
         for (const { ticker, signal_date, entry_date, entry_price, exit_date } of trades) {
           const { days, open, close } = LISTINGS.find(listing => listing.ticker === ticker)!.series
@@ -76,7 +79,7 @@ describe('a strategy of any rules', () => {
     for (const { name, bands } of TECHNICAL_FIELDS) {
       const exit = { hold: 3 }
       const document = { tickers: NAMES, entry: { field: name, bands: [...bands] }, exit, costs: { bps: 0 } }
-      const { trades, skipped } = await backtest(marketOf(still), strategyOf(document), PLAIN)
+      const { trades, skipped } = await backtest(marketOf(still), parseStrategyDocument(document), PLAIN)
       const dates = [...trades.map(({ signal_date }) => signal_date), ...skipped.map(({ date }) => date)]
       expect(
         dates.filter(date => date < formatDay(DAYS[t]!)),
@@ -96,7 +99,9 @@ describe('a strategy of any rules', () => {
     for (let t = 100; t < 400; t += QUICK ? 30 : 10) {
       const cut = LISTINGS.map(listing => ({ ...listing, series: head(listing.series, t + 1) }))
       const [whole, known] = await Promise.all(
-        [LISTINGS, cut].map(listings => backtest(peeking(listings), strategyOf({ ...document, fill: 'close' }), PLAIN)),
+        [LISTINGS, cut].map(listings =>
+          backtest(peeking(listings), parseStrategyDocument({ ...document, fill: 'close' }), PLAIN),
+        ),
       )
       if (JSON.stringify(doneBy(whole!, DAYS[t]!)) !== JSON.stringify(doneBy(known!, DAYS[t]!))) differences.push(t)
     }
@@ -107,16 +112,20 @@ describe('a strategy of any rules', () => {
 describe('what is not known at the event', () => {
   it('is not in the context: a lag of it goes back in time alone', () => {
     const context = { ticker: 'MKT', field: 'rsi_zone', lag: -1 }
-    expect(() => strategyOf(withEntry({ context }))).toThrow(InvalidParameter)
-    expect(() => strategyOf(withEntry({ context }))).toThrow('entry.context.lag -1 is not an integer from 0 to 1')
+    expect(() => parseStrategyDocument(withEntry({ context }))).toThrow(InvalidParameter)
+    expect(() => parseStrategyDocument(withEntry({ context }))).toThrow(
+      'entry.context.lag -1 is not an integer from 0 to 1',
+    )
   })
 
   it('is not in the fill or the hold: both begin with the signal', () => {
     const document = { tickers: ['A'], entry: { field: 'rsi_zone' } }
-    expect(() => strategyOf({ ...document, exit: { hold: 5 }, fill: 'open' })).toThrow(
+    expect(() => parseStrategyDocument({ ...document, exit: { hold: 5 }, fill: 'open' })).toThrow(
       'fill "open" is not one of next-open, next-close, close.',
     )
-    expect(() => strategyOf({ ...document, exit: { hold: -1 } })).toThrow('exit.hold -1 is not an integer from 1')
+    expect(() => parseStrategyDocument({ ...document, exit: { hold: -1 } })).toThrow(
+      'exit.hold -1 is not an integer from 1',
+    )
   })
 })
 

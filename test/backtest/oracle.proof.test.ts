@@ -5,7 +5,7 @@ import { formatDay } from '../../src/core/model/day.js'
 import { head, type Series, UNDEFINED } from '../../src/core/model/series.js'
 import type { Distance } from '../../src/core/params/figures.js'
 import { eventsFilter, type Strategy } from '../../src/core/params/strategy.js'
-import { strategyOf } from '../../src/core/params/strategy-file.js'
+import { parseStrategyDocument } from '../../src/core/params/strategy-file.js'
 import type { PricedSource } from '../../src/core/source.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { simulatedTickers } from '../../src/data/simulate/simulate.js'
@@ -155,7 +155,7 @@ function randomStrategy(random: Random): Strategy {
   const hold = maybe(0.75, () => pick(2, 3, 5, 10, 20, 50))
   const leave = random.uniform() < 0.3 || hold === null
   const chosen = bands.filter(() => random.uniform() < 0.5)
-  return strategyOf({
+  return parseStrategyDocument({
     tickers: NAMES.slice(0, 1 + random.below(NAMES.length)),
     side: pick('long', 'short'),
     entry: {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { strategyOf } from '../../src/core/params/strategy-file.js'
+import { parseStrategyDocument } from '../../src/core/params/strategy-file.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { Local } from '../../src/data/local/local.js'
 import type { Store } from '../../src/data/store/store.js'
@@ -80,7 +80,7 @@ function randomRules(random: Random, shelves: Shelves): Rules & { rank: Ranking[
   const exit: Claim = { at: { field: third }, into: some(third), outOf: null }
   const { text, values } = randomRank(random, shelves)
   const left = pick(random, TICKERS)
-  const strategy = strategyOf({
+  const strategy = parseStrategyDocument({
     tickers: chance(random, 0.7) ? TICKERS : TICKERS.filter(ticker => ticker !== left),
     timeframe: chance(random, 0.2) ? 'weekly' : 'daily',
     side: pick(random, ['long', 'short']),

@@ -8,14 +8,14 @@ import { STABILITIES } from '../../src/core/model/series.js'
 import { parseBacktest } from '../../src/core/params/backtest.js'
 import type { Distance } from '../../src/core/params/figures.js'
 import type { Strategy } from '../../src/core/params/strategy.js'
-import { printStrategy, readYaml, strategyOf } from '../../src/core/params/strategy-file.js'
+import { parseStrategyDocument, printStrategy, readYaml } from '../../src/core/params/strategy-file.js'
 import { notInQuick } from '../support/full.js'
 
 const LEAST = 'tickers: [SPY]\nentry: {field: rsi_zone, bands: [oversold]}\nexit: {hold: 20}\n'
 
 function readStrategy(text: string, file: string): Strategy {
   const { value, ...places } = readYaml(text, file)
-  return strategyOf(value, places)
+  return parseStrategyDocument(value, places)
 }
 
 describe('a strategy file', () => {
@@ -55,7 +55,8 @@ describe('a strategy file', () => {
 
   it('has a position for each ticker, but 10 at most, and 10 where they may overlap', () => {
     const places = (tickers: readonly string[], more: object = {}): number =>
-      strategyOf({ tickers, entry: { field: 'rsi_zone' }, exit: { hold: 20 }, ...more }).portfolio.max_positions
+      parseStrategyDocument({ tickers, entry: { field: 'rsi_zone' }, exit: { hold: 20 }, ...more }).portfolio
+        .max_positions
     const many = Array.from({ length: 12 }, (_, i) => `T${i}`)
     expect([places(['SPY']), places(['A', 'B', 'C']), places(many)]).toEqual([1, 3, 10])
     expect(places(['SPY'], { overlap: 'allow' })).toBe(10)
@@ -71,7 +72,7 @@ describe('a strategy file', () => {
     fc.assert(
       fc.property(strategies(), strategy => {
         expect(readStrategy(printStrategy(strategy), 'printed.yaml')).toEqual(strategy)
-        expect(strategyOf(JSON.parse(JSON.stringify(strategy)))).toEqual(strategy)
+        expect(parseStrategyDocument(JSON.parse(JSON.stringify(strategy)))).toEqual(strategy)
       }),
       { numRuns: 200 },
     )
@@ -216,9 +217,9 @@ describe('what is known later', () => {
 describe('flags', () => {
   it('are refused by the same rules, by name and without a file', () => {
     const flags = { tickers: ['SPY'], entry: { field: 'rsi_zone' }, exit: { hold: '0' } }
-    expect(() => strategyOf(flags)).toThrow(InvalidParameter)
-    expect(() => strategyOf(flags)).toThrow('exit.hold "0" is not an integer from 1 to 10000.')
-    expect(strategyOf({ ...flags, exit: { hold: '7', stop: '5%' } }).exit).toMatchObject({
+    expect(() => parseStrategyDocument(flags)).toThrow(InvalidParameter)
+    expect(() => parseStrategyDocument(flags)).toThrow('exit.hold "0" is not an integer from 1 to 10000.')
+    expect(parseStrategyDocument({ ...flags, exit: { hold: '7', stop: '5%' } }).exit).toMatchObject({
       hold: 7,
       stop: 0.05,
     })

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { describeStudy } from '../../src/app/present/study.js'
 import { countUpTo } from '../../src/core/model/day.js'
-import { strategyOf } from '../../src/core/params/strategy-file.js'
+import { parseStrategyDocument } from '../../src/core/params/strategy-file.js'
 import type { States } from '../../src/core/source.js'
 import { twoSidedNormal } from '../../src/core/statistics/distributions.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
@@ -153,7 +153,7 @@ function ofWindow(levels: Levels, column: string, window: StudyWindow, { path }:
 
 async function traded(levels: Levels, market: readonly NullTicker[], seed: number): Promise<void> {
   const document = { tickers: ['N00'], entry: RSI, exit: { hold: 20 }, costs: { bps: 0 }, seed }
-  const found = await backtest(marketOf(market), strategyOf(document), { ...PLAIN, reps: 199 })
+  const found = await backtest(marketOf(market), parseStrategyDocument(document), { ...PLAIN, reps: 199 })
   const { random_entry, statistics, benchmarks, trade_statistics: trades } = found
   const above = statistics.probabilistic_sharpe
   levels.add('backtest random entry', '', random_entry.p)

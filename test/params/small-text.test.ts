@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ownFieldSet } from '../../src/core/params/fields-file.js'
-import { beyondBounds, smallText } from '../../src/core/params/small-text.js'
+import { exceededBound, readSmallText } from '../../src/core/params/small-text.js'
 import { readYaml } from '../../src/core/params/strategy-file.js'
 import { type Ran, run, scratch } from '../cli/support/run.js'
 import { notInQuick, QUICK } from '../support/full.js'
@@ -22,7 +22,7 @@ describe('a text that is small by nature', () => {
     ['blocks', repeat(102, at => `${' '.repeat(at)}a:`), 5353],
     ['blocks with blank lines and remarks', repeat(102, at => `${' '.repeat(at)}a:\n\n# x`), 5858],
   ])('is at most 100 deep: %s', (_what, text, offset) => {
-    expect(beyondBounds(text)).toEqual({ what: 'it is nested more than 100 deep here', offset })
+    expect(exceededBound(text)).toEqual({ what: 'it is nested more than 100 deep here', offset })
   })
 
   it.each([
@@ -31,16 +31,16 @@ describe('a text that is small by nature', () => {
     ['steps up and down', repeat(1_000, at => `${' '.repeat(at % 50)}a:`)],
     ['100 brackets', '['.repeat(100)],
     ['JSON of 90 levels', JSON.stringify(JSON.parse('['.repeat(90) + ']'.repeat(90)), null, 2)],
-  ])('has no bound to its length below that: %s', (_what, text) => expect(beyondBounds(text)).toBeNull())
+  ])('has no bound to its length below that: %s', (_what, text) => expect(exceededBound(text)).toBeNull())
 
   it('has at most 100,000 names and a megabyte', () => {
-    expect(beyondBounds(repeat(100_000, () => 'A'))).toBeNull()
-    expect(beyondBounds(repeat(100_001, () => 'A'))).toEqual({
+    expect(exceededBound(repeat(100_000, () => 'A'))).toBeNull()
+    expect(exceededBound(repeat(100_001, () => 'A'))).toEqual({
       what: 'there are more than 100,000 names',
       offset: 200_000,
     })
-    expect(beyondBounds(' '.repeat(1_000_000))).toBeNull()
-    expect(beyondBounds(' '.repeat(1_000_001))?.what).toContain('more than 1,000,000 bytes')
+    expect(exceededBound(' '.repeat(1_000_000))).toBeNull()
+    expect(exceededBound(' '.repeat(1_000_001))?.what).toContain('more than 1,000,000 bytes')
   })
 
   it('is read no further than its bound', async () => {
@@ -50,7 +50,7 @@ describe('a text that is small by nature', () => {
         for (; ; taken++) yield Buffer.alloc(100_000)
       })(),
     )
-    expect(await smallText(endless)).toBeNull()
+    expect(await readSmallText(endless)).toBeNull()
     expect(taken).toBeLessThan(100)
   })
 })

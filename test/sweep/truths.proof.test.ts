@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { strategyOf } from '../../src/core/params/strategy-file.js'
+import { parseStrategyDocument } from '../../src/core/params/strategy-file.js'
 import { mean } from '../../src/core/statistics/moments.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
 import { sweep } from '../../src/research/sweep/sweep.js'
@@ -30,7 +30,7 @@ describe.each([
   beforeAll(async () => {
     for (let run = 0; run < runs; run++) {
       const market = nullMarket(SEED + run, { walk: walks[run % walks.length]!, tickers, bars })
-      const strategy = strategyOf({
+      const strategy = parseStrategyDocument({
         tickers: market.map(({ ticker }) => ticker).filter(name => name !== 'MKT'),
         entry: { field: 'rsi_zone', bands: ['oversold', 'deep_oversold'] },
         exit,

@@ -177,10 +177,10 @@ async function ofOption(line: Line, spec: OptionSpec, word: string): Promise<rea
 /** Completes the key of `vary`; its values are free. */
 async function varied(word: string): Promise<readonly Candidate[]> {
   if (word.includes('=')) return []
-  const { VARIED } = await import('../../core/params/grid.js')
+  const { VARIABLE_KEYS } = await import('../../core/params/grid.js')
   return startingWith(
     word,
-    VARIED.map(key => [`${key.replaceAll('_', '-')}=`] as const),
+    VARIABLE_KEYS.map(key => [`${key.replaceAll('_', '-')}=`] as const),
   )
 }
 

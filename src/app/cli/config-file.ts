@@ -16,7 +16,7 @@ import {
   type Text,
 } from '../../core/params/row.js'
 import { COSTS_TEXT } from '../../core/params/short-forms.js'
-import { beyondBounds, smallText, TOO_LONG } from '../../core/params/small-text.js'
+import { exceededBound, readSmallText, TOO_LONG } from '../../core/params/small-text.js'
 import { COSTS } from '../../core/params/strategy.js'
 import { refuse, textOf as textValueOf, tierValue } from '../../core/params/values.js'
 import { addressOf } from '../remote/address.js'
@@ -200,7 +200,7 @@ class Source {
   }
 
   tree(): Node {
-    const beyond = beyondBounds(this.#text)
+    const beyond = exceededBound(this.#text)
     if (beyond !== null) throw this.fault(beyond, `${beyond.what}.`)
     const errors: ParseError[] = []
     const root = parseTree(this.#text, errors, { allowTrailingComma: true })
@@ -262,7 +262,7 @@ class Source {
 export async function textOf(path: string): Promise<string | null> {
   try {
     // Editors of Windows begin a file with a mark of its byte order.
-    const text = await smallText(createReadStream(path))
+    const text = await readSmallText(createReadStream(path))
     if (text !== null) return text.replace(/^\ufeff/, '')
     throw new ConfigError(`${path}: ${TOO_LONG}.`)
   } catch (cause) {

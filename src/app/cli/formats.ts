@@ -4,7 +4,7 @@ import { basename, dirname, extname, join } from 'node:path'
 import { BadData, NotFound, quoted, StorageError, suggest, wrong } from '../../core/errors.js'
 import { parseDay } from '../../core/model/day.js'
 import type { Column } from '../../core/model/event.js'
-import { smallText, TOO_LONG } from '../../core/params/small-text.js'
+import { readSmallText, TOO_LONG } from '../../core/params/small-text.js'
 import { withMark } from '../../data/feeds/row.js'
 import type { EncodedGroup, ParquetColumn } from '../../data/local/parquet.js'
 
@@ -222,7 +222,7 @@ export async function intoFile(named: string, write: (sink: Sink) => Promise<voi
  */
 export async function textOf(file: string): Promise<string> {
   try {
-    const text = await smallText(createReadStream(file))
+    const text = await readSmallText(createReadStream(file))
     if (text !== null) return text
     throw new BadData({ file }, TOO_LONG)
   } catch (cause) {

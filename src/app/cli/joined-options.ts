@@ -1,4 +1,4 @@
-import { partsOf } from '../../core/params/parts.js'
+import { partsKind } from '../../core/params/parts.js'
 import { exampleOf, type OptionSpec, type Parameter } from '../../core/params/row.js'
 
 /** Where the command line has a parameter that says so: the option, and its word in it if there are several. */
@@ -62,7 +62,7 @@ function joinedSpec(option: string, parts: readonly OptionSpec[]): OptionSpec {
     return value === null ? [] : [`${wordOf(spec)} ${value}`.trim()]
   })
   const example = examples[0] ?? Object.keys(words)[0]!
-  const kind = { ...partsOf('PARTS', words, table, example), repeats: true as const }
+  const kind = { ...partsKind('PARTS', words, table, example), repeats: true as const }
   const described = parts.map(spec => {
     const [, takes = ''] = /<(.*)>/.exec(spec[0]) ?? []
     return `${`${wordOf(spec)} ${takes}`.trim()}: ${spec[1]}`

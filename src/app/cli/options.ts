@@ -3,7 +3,7 @@ import type { FieldSet } from '../../core/fields/index.js'
 import { isCondition } from '../../core/language/as-field.js'
 import type { EventsQuery, HistoryQuery, PoolQuery } from '../../core/model/event.js'
 import { parseTicker } from '../../core/model/terms.js'
-import { withOneBand } from '../../core/params/context.js'
+import { splitContextWithOneBand } from '../../core/params/context.js'
 import {
   EVENTS,
   EVENTS_OR_CONDITIONS,
@@ -121,7 +121,7 @@ const FILTER_NAMES = Object.keys(FILTERS)
 
 /** The filters as typed, a context in the three parameters that the specification has for it. */
 function filtersOf(args: Args, fields: FieldSet): Written {
-  return withOneBand(args.params(FILTER_NAMES), fields)
+  return splitContextWithOneBand(args.params(FILTER_NAMES), fields)
 }
 
 /** Options that select the events of a study or a backtest; the field is an argument. */

@@ -161,10 +161,10 @@ export function splitAtCommas(word: string): string[] {
 /** An empty file is refused: the question would otherwise be about all tickers, or remove a whole list. */
 async function symbols(word: string, world: World): Promise<string[]> {
   if (word !== '-' && !word.startsWith('@')) return [word]
-  const { beyondBounds } = await import('../../core/params/small-text.js')
+  const { exceededBound } = await import('../../core/params/small-text.js')
   const text = await listed(word, world)
   const origin = word === '-' ? 'standard input' : word.slice(1)
-  const beyond = beyondBounds(text)
+  const beyond = exceededBound(text)
   if (beyond !== null) throw wrong('ticker', `${origin}: ${beyond.what}.`, { value: word })
   const found = split(text)
   if (found.length > 0) return found
@@ -173,8 +173,8 @@ async function symbols(word: string, world: World): Promise<string[]> {
 
 async function listed(word: string, world: World): Promise<string> {
   if (word === '-') {
-    const { smallText, TOO_LONG } = await import('../../core/params/small-text.js')
-    const text = await smallText(world.stdin() as AsyncIterable<Uint8Array | string>)
+    const { readSmallText, TOO_LONG } = await import('../../core/params/small-text.js')
+    const text = await readSmallText(world.stdin() as AsyncIterable<Uint8Array | string>)
     if (text === null) throw wrong('ticker', `standard input: ${TOO_LONG}.`, { value: word })
     return text
   }

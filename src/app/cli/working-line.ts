@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { InvalidParameter, suggest } from '../../core/errors.js'
 import type { FieldSet } from '../../core/fields/index.js'
 import { fieldsWithBand } from '../../core/language/condition.js'
-import { exampleOf, type OptionSpec, typedValue } from '../../core/params/row.js'
+import { exampleOf, type OptionSpec, valueForKind } from '../../core/params/row.js'
 import { CATALOGUE, type Entry, GROUP_FIRST, groupOf, kindsOf, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { longName, optionOf, remedyWords } from './command-line.js'
@@ -428,7 +428,7 @@ function problem(line: Line, { spec, value }: Typed): InvalidParameter | null {
   try {
     const scope = { fields, earlier }
     const { kind } = parameter
-    const typed = kind.several !== undefined && kind.object ? [value] : typedValue(param, kind, value, scope)
+    const typed = kind.several !== undefined && kind.object ? [value] : valueForKind(param, kind, value, scope)
     if (typed !== undefined && typed !== null && value !== 'none') kind.parse(param, typed, scope)
     return null
   } catch (error) {

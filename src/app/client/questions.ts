@@ -29,7 +29,7 @@ import {
   UNLIMITED_EVENTS,
   UNLIMITED_OVERSOLD,
 } from '../../core/params/questions.js'
-import { type ParamsOf, readParams, withoutPart } from '../../core/params/row.js'
+import { type ParamsOf, paramsNotInTable, readParams } from '../../core/params/row.js'
 import { TALLY, tallyOptions } from '../../core/params/studies.js'
 import { fieldByName } from '../../core/params/values.js'
 import { eventHistory, fieldsFor, type Source, type Trials } from '../../core/source.js'
@@ -102,7 +102,7 @@ export abstract class Questions {
    */
   async tally(params: PoolParams & ParamsOf<typeof TALLY>): Promise<Tally & Noted> {
     const written = objectOf('params', params)
-    const pool = parsePool(withoutPart(TALLY, written), this.known)
+    const pool = parsePool(paramsNotInTable(TALLY, written), this.known)
     const query = { ...pool, ...tallyOptions(written, pool.timeframe) }
     const found = await this.withTrialLog(trials => tally(this.#bands, query, { trials }))
     return this.withDefinitions(params, await this.#noted(pool, found))

@@ -7,7 +7,7 @@ import type { SearchPage } from '../../core/model/pages.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { longNameOf } from '../../core/params/places.js'
 import { MAX_LIMIT } from '../../core/params/questions.js'
-import { MOST_VALUES } from '../../core/params/search.js'
+import { MAX_VALUES } from '../../core/params/search.js'
 import type { Screen, ScreenMatch } from '../../research/screen/screen.js'
 import type { TickerPages } from './ticker-pages.js'
 
@@ -36,8 +36,8 @@ export async function serverScreen(
 ): Promise<Screen> {
   const { condition } = conditionField(when, BUILT_IN)
   const tests = testsJoined(condition, timeframe)
-  if ((tickers?.length ?? 0) > MOST_VALUES)
-    throw wrong('tickers', `a search of a server takes at most ${MOST_VALUES} tickers.`, {
+  if ((tickers?.length ?? 0) > MAX_VALUES)
+    throw wrong('tickers', `a search of a server takes at most ${MAX_VALUES} tickers.`, {
       value: String(tickers!.length),
     })
   const filters = [...tests.flatMap(filtersOf), ...(tickers ? [{ field: 'ticker', op: 'in', value: tickers }] : [])]

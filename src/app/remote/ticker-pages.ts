@@ -2,8 +2,8 @@ import { Upstream } from '../../core/errors.js'
 import { type Day, formatDay } from '../../core/model/day.js'
 import type { EventsPage, ExportedBar } from '../../core/model/event.js'
 import type { AccountPage, BarsPage, SearchPage, SnapshotPage, SnapshotsPage } from '../../core/model/pages.js'
-import { BARS, MOST_BARS, parseBars } from '../../core/params/pages.js'
-import { checkedNames, type Table, type Written } from '../../core/params/row.js'
+import { BARS, MAX_BARS, parseBars } from '../../core/params/pages.js'
+import { refuseUnknownNames, type Table, type Written } from '../../core/params/row.js'
 import { parseSearch, SEARCH } from '../../core/params/search.js'
 import { parseSummary, SUMMARY } from '../../core/params/summary.js'
 import type { StatsPage } from '../../research/tally/tally.js'
@@ -56,7 +56,7 @@ export class TickerPages {
     }
     let cursor: string | null = null
     do {
-      const asked = { ticker, ...days, order: 'asc', limit: MOST_BARS, ...(cursor !== null && { cursor }) }
+      const asked = { ticker, ...days, order: 'asc', limit: MAX_BARS, ...(cursor !== null && { cursor }) }
       const page: BarsPage = await this.barsPage(asked)
       for (const bar of page.bars) yield { ticker: page.ticker, ...bar }
       if (page.has_more && (page.next_cursor ?? '') <= (cursor ?? ''))
@@ -73,7 +73,7 @@ export class TickerPages {
     schema: Parameters<typeof checkedPage>[1],
     what: string,
   ): Promise<Page> {
-    const written = checkedNames(params, Object.keys(table))
+    const written = refuseUnknownNames(params, Object.keys(table))
     const search = new URLSearchParams()
     let at = path
     for (const [name, value] of Object.entries(written)) {

@@ -1,4 +1,4 @@
-import { COMPARE, GRID, SHARED } from '../../core/params/grid.js'
+import { COMPARE, GRID, SHARED_SETTINGS } from '../../core/params/grid.js'
 import { optionsOf, type Table } from '../../core/params/row.js'
 import { BACKTEST } from '../../core/params/strategy.js'
 import { STUDY, SWEEP } from '../../core/params/studies.js'
@@ -56,7 +56,7 @@ const FORMS: Readonly<Record<string, FormTable>> = {
   compare: {
     title: 'Compare',
     about: 'Strategies side by side over the same days.',
-    table: { ...SHARED, ...COMPARE },
+    table: { ...SHARED_SETTINGS, ...COMPARE },
     first: ['after', 'before'],
   },
   sweep: {

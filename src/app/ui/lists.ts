@@ -1,6 +1,6 @@
 import type { FieldSet } from '../../core/fields/index.js'
 import { tickersOf } from '../../core/params/arguments.js'
-import { checkedNames, type Written } from '../../core/params/row.js'
+import { refuseUnknownNames, type Written } from '../../core/params/row.js'
 import { textOf } from '../../core/params/values.js'
 import { addCondition, addToList, allLists, removeCondition, removeFromList } from '../open/lists.js'
 import type { DatabaseChoice } from '../open/paths.js'
@@ -16,23 +16,23 @@ type Action = (lists: ListsChoice, params: Written) => Promise<unknown>
 /** What the page does with watch lists and named conditions, as the commands do. */
 const ACTIONS: Readonly<Record<string, Action>> = {
   all: async ({ choice }, params) => {
-    checkedNames(params, [])
+    refuseUnknownNames(params, [])
     return allLists(choice)
   },
   add: async ({ choice }, params) => {
-    const { name, tickers } = checkedNames(params, ['name', 'tickers'])
+    const { name, tickers } = refuseUnknownNames(params, ['name', 'tickers'])
     return addToList(choice, textOf('name', name), tickersOf(tickers))
   },
   remove: async ({ choice }, params) => {
-    const { name, tickers = [] } = checkedNames(params, ['name', 'tickers'])
+    const { name, tickers = [] } = refuseUnknownNames(params, ['name', 'tickers'])
     return removeFromList(choice, textOf('name', name), tickersOf(tickers))
   },
   add_condition: async ({ choice, fields }, params) => {
-    const { name, condition } = checkedNames(params, ['name', 'condition'])
+    const { name, condition } = refuseUnknownNames(params, ['name', 'condition'])
     return addCondition(choice, fields, textOf('name', name), textOf('condition', condition))
   },
   remove_condition: async ({ choice }, params) => {
-    const { name } = checkedNames(params, ['name'])
+    const { name } = refuseUnknownNames(params, ['name'])
     return removeCondition(choice, textOf('name', name))
   },
 }

@@ -168,8 +168,8 @@ function orInto(truth: Uint8Array, other: Uint8Array): void {
 }
 
 /**
- * Combines the truth of the last `count` bars, for each bar: by `and` if FALSE is the deciding value, by `or` if TRUE is.
- * The other value needs all bars known; bars before the first are unknown.
+ * Combines the truth of the last `count` bars, for each bar: by `and` if FALSE is the deciding value, by `or` if TRUE
+ * is. The other value needs all bars known; bars before the first are unknown.
  */
 function combineOverBars(truth: Uint8Array, count: number, deciding: typeof FALSE | typeof TRUE): Uint8Array {
   const combined = new Uint8Array(truth.length)

@@ -3,12 +3,20 @@ import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Tier } from '../model/terms.js'
 import { isMapping, objectOf, tickersOf, withoutNulls } from './arguments.js'
 import { CONDITIONS_LAG, LAGGED_PARTS } from './context.js'
-import { checkedNames, itemsOf, type Parameter, typedValue, type Written } from './row.js'
+import { listItems, type Parameter, refuseUnknownNames, valueForKind, type Written } from './row.js'
 import { COSTS_TEXT } from './short-forms.js'
-import { BACKTEST, candidatesOf, LEAVES, type Leaf, type RunOptions, runOf, type Strategy } from './strategy.js'
-import { EVERY_TICKER, oldKeys, type PlaceFinder, readYaml, strategyOf } from './strategy-file.js'
+import {
+  BACKTEST,
+  LEAVES,
+  type Leaf,
+  type RunOptions,
+  readCandidates,
+  readRunOptions,
+  type Strategy,
+} from './strategy.js'
+import { EVERY_TICKER, oldKeysNotes, type PlaceFinder, parseStrategyDocument, readYaml } from './strategy-file.js'
 import { refuse } from './values.js'
-import { namesTicker, uselessLag } from './when.js'
+import { someNameTickers, uselessLagError } from './when.js'
 
 export interface BacktestContext {
   /** The tier of the caller; null: all loaded data. */
@@ -20,98 +28,105 @@ export interface BacktestContext {
   loaded?: readonly string[]
 }
 
-/** Throws InvalidParameter for the first fault; BadData with its position for a fault in a file. */
+/**
+ * Parses a backtest: a strategy document, with the values that parameters set in it, and the options of the run. Throws
+ * InvalidParameter for the first fault, BadData with its position for a fault in a file.
+ */
 export function parseBacktest(
   input: object,
   { tier, file = 'strategy', fields = BUILT_IN, loaded }: BacktestContext,
 ): { strategy: Strategy; run: RunOptions; notes: string[] } {
   const { strategy: written = {}, tickers, ...rest } = objectOf('params', input)
-  const { document, places } = located(written, file, fields)
-  const params = checkedNames(withoutNulls(rest), Object.keys(BACKTEST))
-  const all = document.tickers === EVERY_TICKER && loaded !== undefined ? { tickers: [...loaded] } : {}
-  const named = tickers === undefined ? all : { tickers: tickersOf(tickers) }
-  const whole = withParams({ ...document, ...named }, params, fields)
+  const { document, places } = readDocument(written, file, fields)
+  const params = refuseUnknownNames(withoutNulls(rest), Object.keys(BACKTEST))
+  const withTickers = { ...document }
+  if (tickers !== undefined) withTickers.tickers = tickersOf(tickers)
+  else if (document.tickers === EVERY_TICKER && loaded !== undefined) withTickers.tickers = [...loaded]
+  const fullDocument = setParams(withTickers, params, fields)
   const read = (hold?: string): Strategy => {
-    const withOneHold = hold === undefined ? whole : { ...whole, exit: { ...partOf(whole, 'exit'), hold } }
+    const withOneHold =
+      hold === undefined ? fullDocument : { ...fullDocument, exit: { ...sectionOf(fullDocument, 'exit'), hold } }
     try {
-      return strategyOf(withOneHold, { fields })
+      return parseStrategyDocument(withOneHold, { fields })
     } catch (refusal) {
       if (!(refusal instanceof InvalidParameter)) throw refusal
       const spelled = asParameterError(params, refusal) ?? (places === undefined ? noExitError(refusal) : null)
       if (spelled !== null) throw spelled
-      return strategyOf(withOneHold, { fields, ...places })
+      return parseStrategyDocument(withOneHold, { fields, ...places })
     }
   }
   const strategy = read()
-  const run: RunOptions = { tier, ...runOf(params) }
-  const holds = params.hold === undefined ? [] : itemsOf('hold', params.hold)
-  if (holds.length > 1) run.candidates = candidatesOf(holds, run, read)
-  return { strategy, run, notes: places === undefined ? [] : oldKeys(document, strategy, file) }
+  const run: RunOptions = { tier, ...readRunOptions(params) }
+  const holds = params.hold === undefined ? [] : listItems('hold', params.hold)
+  if (holds.length > 1) run.candidates = readCandidates(holds, run, read)
+  return { strategy, run, notes: places === undefined ? [] : oldKeysNotes(document, strategy, file) }
 }
 
 type Document = Record<string, unknown>
 
-function located(written: unknown, file: string, fields: FieldSet): { document: Document; places?: PlaceFinder } {
+/**
+ * A strategy as a document; a text also gives the positions of its values. Throws BadData for a text that is no YAML.
+ */
+function readDocument(written: unknown, file: string, fields: FieldSet): { document: Document; places?: PlaceFinder } {
   if (typeof written !== 'string') return { document: { ...objectOf('strategy', written ?? {}) } }
   const { value, ...places } = readYaml(written, file)
   // A value that is no mapping is refused with its position.
-  return { document: isMapping(value) ? value : { ...strategyOf(value, { fields, ...places }) }, places }
+  return { document: isMapping(value) ? value : { ...parseStrategyDocument(value, { fields, ...places }) }, places }
 }
 
-/** Sets parameters in a document; other values stay. Throws InvalidParameter. */
-function withParams(document: Document, params: Written, fields: FieldSet): Document {
-  const whole = copied(document)
-  whole.exit ??= {}
-  for (const { param, place, node } of LEAVES)
-    if (
-      param in params &&
-      'kind' in node &&
-      node.kind !== undefined &&
-      (param !== LAG || isLagged(whole, place, fields))
-    )
-      setPath(whole, place, placedValue(param, { ...node, kind: node.kind }, params[param], fields))
-  if ('costs' in params) whole.costs = mergedCosts(document.costs, whole.costs)
+/** A copy of a document in which parameters set their values. Throws InvalidParameter. */
+function setParams(document: Document, params: Written, fields: FieldSet): Document {
+  const result = copyDocument(document)
+  result.exit ??= {}
+  for (const { param, place, node } of LEAVES) {
+    if (!(param in params) || !('kind' in node) || node.kind === undefined) continue
+    if (param === LAG_PARAM && !lagSetsKey(result, place, fields)) continue
+    setAtPath(result, place, valueForKey(param, { ...node, kind: node.kind }, params[param], fields))
+  }
+  if ('costs' in params) result.costs = mergeCosts(document.costs, result.costs)
   // A rule of a parameter replaces all rules of the file.
-  if ('exit' in params) for (const key of ['leave', 'on']) delete partOf(whole, 'exit')[key]
-  return whole
+  if ('exit' in params) for (const key of ['leave', 'on']) delete sectionOf(result, 'exit')[key]
+  return result
 }
 
-/** The costs of a file, with the parts that a parameter names. A faulty text of the file is reported later. */
-function mergedCosts(before: unknown, named: unknown): unknown {
+/** The costs of a file with the parts that a parameter sets. A faulty text in the file is reported later. */
+function mergeCosts(costsOfFile: unknown, costsOfParams: unknown): unknown {
   try {
-    const base = typeof before === 'string' ? COSTS_TEXT.parse('costs', before) : before
-    return isMapping(base) && isMapping(named) ? { ...base, ...named } : named
+    const base = typeof costsOfFile === 'string' ? COSTS_TEXT.parse('costs', costsOfFile) : costsOfFile
+    return isMapping(base) && isMapping(costsOfParams) ? { ...base, ...costsOfParams } : costsOfParams
   } catch {
-    return before
+    return costsOfFile
   }
 }
 
-const LAG = CONDITIONS_LAG.param
-/** The key of the conditions' lag. */
-const OWN_LAG = 'lag'
+const LAG_PARAM = CONDITIONS_LAG.param
+/** The key of the conditions' lag in a strategy file. */
+const LAG_KEY = 'lag'
 
 /**
- * Whether the parameter of the lag sets the key at this path. It sets the lag of a context, and that of conditions which
- * name tickers. Throws InvalidParameter if the strategy has neither.
+ * Whether the parameter of the lag sets the key at this path. It sets the lag of a context, and that of conditions
+ * which name tickers. Throws InvalidParameter if the strategy has neither.
  */
-function isLagged(whole: Document, place: string, fields: FieldSet): boolean {
-  const entry = partOf(whole, 'entry')
-  const exit = partOf(whole, 'exit')
+function lagSetsKey(document: Document, place: string, fields: FieldSet): boolean {
+  const entry = sectionOf(document, 'entry')
+  const exit = sectionOf(document, 'exit')
   const hasContext = (entry.context ?? null) !== null
-  if (place !== OWN_LAG) return hasContext
-  const texts = [entry.field, entry.when, exit.when, partOf(exit, 'on').field].filter(text => typeof text === 'string')
+  if (place !== LAG_KEY) return hasContext
+  const texts = [entry.field, entry.when, exit.when, sectionOf(exit, 'on').field].filter(
+    text => typeof text === 'string',
+  )
   try {
-    if (namesTicker(texts, fields)) return true
+    if (someNameTickers(texts, fields)) return true
   } catch {
     // A faulty condition is reported later, with its position.
     return false
   }
   if (hasContext) return false
-  throw uselessLag(LAGGED_PARTS)
+  throw uselessLagError(LAGGED_PARTS)
 }
 
-/** Programs may pass anything, such as functions, which no file could hold. */
-function copied(document: Document): Document {
+/** A deep copy of a document. Throws InvalidParameter for values that no file can have, such as functions. */
+function copyDocument(document: Document): Document {
   try {
     return structuredClone(document)
   } catch {
@@ -119,15 +134,16 @@ function copied(document: Document): Document {
   }
 }
 
-function placedValue(
+/** The value of a parameter as the key of a strategy file has it. */
+function valueForKey(
   param: string,
   row: Pick<Parameter, 'kind' | 'none'>,
   written: unknown,
   fields: FieldSet,
 ): unknown {
-  // A whole part, spelled in one word.
+  // `none` removes the value of a file.
   if (row.none && written === 'none') return null
-  const value = typedValue(param, row.kind, written, { fields, earlier: {} })
+  const value = valueForKind(param, row.kind, written, { fields, earlier: {} })
   // The strategy itself uses the first of several holds.
   return param === 'hold' && Array.isArray(value) ? value[0] : value
 }
@@ -147,8 +163,11 @@ function noExitError({ offence }: InvalidParameter): InvalidParameter | null {
   return new InvalidParameter(sentence`${parameter('exit')}: nothing ends a trade; give one of ${names}.`, offence)
 }
 
-/** Missing parents are made on the way. */
-function setPath(document: Document, place: string, value: unknown): void {
+/**
+ * Sets a value at a path such as `exit.hold`, and makes missing parents. Throws InvalidParameter if a parent is no
+ * mapping.
+ */
+function setAtPath(document: Document, place: string, value: unknown): void {
   const [first = '', ...rest] = place.split('.')
   if (rest.length === 0) {
     document[first] = value
@@ -157,10 +176,11 @@ function setPath(document: Document, place: string, value: unknown): void {
   const part = document[first] ?? {}
   if (!isMapping(part)) throw wrong(first, `${first} is not a section of a strategy.`)
   document[first] = part
-  setPath(part, rest.join('.'), value)
+  setAtPath(part, rest.join('.'), value)
 }
 
-function partOf(document: Document, key: string): Document {
+/** A section of a document; empty if it has none. */
+function sectionOf(document: Document, key: string): Document {
   const part = document[key]
   return isMapping(part) ? part : {}
 }

@@ -18,7 +18,7 @@ import {
   withDefault,
 } from './row.js'
 import { bandValue, fieldValue, textOf, tickerValue } from './values.js'
-import { LAGGED_SIGNALS, namesTicker, uselessLag } from './when.js'
+import { LAGGED_SIGNALS, someNameTickers, uselessLagError } from './when.js'
 
 /** The context of events: a second ticker, as three parameters or as one word. */
 
@@ -37,8 +37,8 @@ const CONTEXT_WORD: Kind<ShortContext, string> = {
 }
 
 /**
- * `T:F` or `T:F=B,B` in its parts, cut at the first `:` and at the first `=` after it: a ticker may have `=` in it. Throws
- * InvalidParameter, which names the whole word and the part that is wrong.
+ * `T:F` or `T:F=B,B` in its parts, cut at the first `:` and at the first `=` after it: a ticker may have `=` in it.
+ * Throws InvalidParameter, which names the whole word and the part that is wrong.
  */
 function parseContext(param: string, text: string, fields: FieldSet): ShortContext {
   const [, ticker, name, bands] = /^([^:]+):([^:=]+)(?:=([^:=]+))?$/.exec(text) ?? []
@@ -51,27 +51,31 @@ function parseContext(param: string, text: string, fields: FieldSet): ShortConte
     const offence = { value: text, suggestions: [`${ticker}:${name}`] }
     throw wrong(param, sentence`${parameter(param)} ${describeValue(text)} has no band: ${why}.`, offence)
   }
-  /** The refusal of a part shows the whole word, which the user typed and can correct. */
-  const part = <Value>(word: string, read: () => Value, from = 0): Value => {
+  /**
+   * Reads a part. Its refusal shows the whole word, which the user typed and can correct.
+   * @param from where to search it
+   */
+  const readPart = <Value>(word: string, read: () => Value, from = 0): Value => {
     try {
       return read()
     } catch (refusal) {
       if (!(refusal instanceof InvalidParameter)) throw refusal
       const { suggestions = [], ...offence } = refusal.offence
-      // The position of the part: an earlier part may have the same text.
+      // Searched from `from` on, because an earlier part may have the same text.
       const at = text.indexOf(word, from)
       const meant = suggestions.map(one => text.slice(0, at) + one + text.slice(at + word.length))
       throw invalid('in_part', { ...offence, param, value: text, suggestions: meant }, { part: refusal })
     }
   }
-  const field = part(name, () => fieldValue('field', name, fields), ticker.length)
-  const chosen =
-    bands?.split(',').map(band => part(band, () => bandValue('band', band, field), text.length - bands.length)) ?? null
-  return {
-    ticker: part(ticker, () => tickerValue('ticker', ticker)),
-    field: field.name,
-    bands: chosen && field.bands.filter(band => chosen.includes(band)),
+  const field = readPart(name, () => fieldValue('field', name, fields), ticker.length)
+  let chosenBands: string[] | null = null
+  if (bands !== undefined) {
+    const named = bands.split(',')
+    const from = text.length - bands.length
+    for (const band of named) readPart(band, () => bandValue('band', band, field), from)
+    chosenBands = field.bands.filter(band => named.includes(band))
   }
+  return { ticker: readPart(ticker, () => tickerValue('ticker', ticker)), field: field.name, bands: chosenBands }
 }
 
 /** The parameters of `GET /v1/events`. */
@@ -93,7 +97,7 @@ export const CONTEXT = optional(
 /** The context parameters of studies and backtests. */
 export const SIGNALS_CONTEXT = { context: CONTEXT, ...LAGGED_SIGNALS } as const satisfies Table
 
-/** Its text becomes the mapping that a file may have, too. */
+/** The context of a strategy file: one word, or the same as a mapping. */
 const TYPED_CONTEXT: typeof CONTEXT_WORD = {
   ...CONTEXT_WORD,
   parse: (param, written, scope) =>
@@ -101,7 +105,7 @@ const TYPED_CONTEXT: typeof CONTEXT_WORD = {
   typed: CONTEXT_WORD.parse,
 }
 
-/** The part of a strategy that they make. */
+/** The context as a part of a strategy file. */
 export const CONTEXT_PART = sectionSetBy(
   'context',
   { ...CONTEXT, kind: TYPED_CONTEXT },
@@ -113,7 +117,7 @@ export const CONTEXT_PART = sectionSetBy(
   }),
 )
 
-/** In one word, or with its lag as a mapping. */
+/** A context as a file has it: in one word, or as a mapping if it has a lag. */
 export function contextForFile<Found extends ShortContextOf & { lag: number }>(
   context: Found | null,
 ): Found | string | null {
@@ -149,27 +153,27 @@ export const SWEEP_CONTEXT = {
   ...LAGGED_SIGNALS,
 } as const satisfies Table
 
-const PARTS = ['context_ticker', 'context_field', 'context_band'] as const
+const CONTEXT_PARAMS = ['context_ticker', 'context_field', 'context_band'] as const
 
 /** Replaces `context` by its three parameters; others stay. Throws InvalidParameter if both forms are used. */
-function withContext({ context, ...others }: Written, fields: FieldSet = BUILT_IN): Written {
+function splitContextWord({ context, ...others }: Written, fields: FieldSet = BUILT_IN): Written {
   if (context === undefined || context === null) return others
-  checkContext({ context, ...others })
+  refuseBothForms({ context, ...others })
   const { ticker, field, bands } = parseContext('context', textOf('context', context), fields)
   const parts = { ...others, context_ticker: ticker, context_field: field }
   return bands === null ? parts : { ...parts, context_band: bands }
 }
 
 /** Throws InvalidParameter if `context` and one of its three parameters are both set. */
-function checkContext(params: Written): void {
-  const present = PARTS.filter(name => params[name] !== undefined)
+function refuseBothForms(params: Written): void {
+  const present = CONTEXT_PARAMS.filter(name => params[name] !== undefined)
   if (params.context === undefined || present.length === 0) return
   throw wrong(present[0]!, sentence`${parameter('context')} says it all; leave ${listed(present)} out.`)
 }
 
 /** Splits the context of a question that takes one band. Throws InvalidParameter if the text names several. */
-export function withOneBand(params: Written, fields: FieldSet = BUILT_IN): Written {
-  const parts = withContext(params, fields)
+export function splitContextWithOneBand(params: Written, fields: FieldSet = BUILT_IN): Written {
+  const parts = splitContextWord(params, fields)
   const { context_band: bands } = parts
   if (!Array.isArray(bands)) return parts
   if (bands.length === 1) return { ...parts, context_band: bands[0] }
@@ -189,38 +193,39 @@ interface ReadParts<Bands> {
  * Joins the three parameters; null if all are missing. Throws InvalidParameter for an incomplete set; only the band may
  * be missing.
  */
-function contextOf<Bands>(read: ReadParts<Bands>): { ticker: string; field: string; bands: Bands | null } | null {
+function joinParts<Bands>(read: ReadParts<Bands>): { ticker: string; field: string; bands: Bands | null } | null {
   const { context_ticker: ticker = null, context_field: field = null, context_band: bands = null } = read
   if (ticker !== null && field !== null) return { ticker, field, bands }
   if (ticker === null && field === null && bands === null) return null
-  throw incomplete(read)
+  throw incompleteContextError(read)
 }
 
-/** The missing ones of the three parameters. */
-function incomplete(read: ReadParts<unknown>): InvalidParameter {
-  const missing = PARTS.filter(name => (read[name] ?? null) === null)
-  return wrong(missing[0]!, sentence`${listed(PARTS)} go together; missing: ${listed(missing, ', ')}.`)
+/** The error for an incomplete set of the three parameters. */
+function incompleteContextError(read: ReadParts<unknown>): InvalidParameter {
+  const missing = CONTEXT_PARAMS.filter(name => (read[name] ?? null) === null)
+  return wrong(missing[0]!, sentence`${listed(CONTEXT_PARAMS)} go together; missing: ${listed(missing, ', ')}.`)
 }
 
 /** Joins the three parameters of a search into one value; the band may be missing. */
-export function joinedContext<Query extends ReadParts<string> & { context?: unknown }>(
+export function joinContext<Query extends ReadParts<string> & { context?: unknown }>(
   read: Query,
-): Omit<Query, (typeof PARTS)[number] | 'context'> & { context?: Context } {
+): Omit<Query, (typeof CONTEXT_PARAMS)[number] | 'context'> & { context?: Context } {
   const { context_ticker: _1, context_field: _2, context_band: _3, context: _4, ...query } = read
-  const context = contextOf(read)
+  const context = joinParts(read)
   if (context === null) return query
   const { bands, ...where } = context
   return { ...query, context: bands === null ? where : { ...where, band: bands } }
 }
 
-export function joinedContextWithBand<Query extends ReadParts<string> & { context?: unknown }>(read: Query) {
-  const { context, ...query } = joinedContext(read)
+/** Joins the three parameters of a search into one value. Throws InvalidParameter if the band is missing, too. */
+export function joinContextWithBand<Query extends ReadParts<string> & { context?: unknown }>(read: Query) {
+  const { context, ...query } = joinContext(read)
   if (context === undefined) return query
-  if (context.band === undefined) throw incomplete(read)
+  if (context.band === undefined) throw incompleteContextError(read)
   return { ...query, context: { ...context, band: context.band } }
 }
 
-/** The one value as the three again. */
+/** A context as its three parameters. */
 export function splitContext({ ticker, field, band }: Partial<Context> = {}): Written {
   return { context_ticker: ticker, context_field: field, context_band: band }
 }
@@ -237,22 +242,24 @@ interface ReadLagged {
  * Reads the lag of signals: of their context, at or before the event's date, and of conditions on other tickers. Throws
  * InvalidParameter for a lag that applies to neither.
  */
-export function laggedSignals({ field, context, when, context_lag: lag }: ReadLagged, fields: FieldSet) {
-  const { contexts, ...own } = laggedCells(context === undefined ? [] : [context], lag, [field, when], fields)
+export function readSignalLag({ field, context, when, context_lag: lag }: ReadLagged, fields: FieldSet) {
+  const { contexts, ...own } = readCellLag(context === undefined ? [] : [context], lag, [field, when], fields)
   return { context: contexts[0] ?? null, ...own }
 }
 
 export const LAGGED_PARTS = 'a context, or a condition that names another ticker'
 
-/** Reads the lag of a sweep's combinations. */
-export function laggedCells<One extends object>(
+/**
+ * Reads the lag of a sweep's combinations, of their contexts and conditions. Throws InvalidParameter for a useless lag.
+ */
+export function readCellLag<One extends object>(
   contexts: readonly One[],
   lag: number | undefined,
   conditions: readonly (string | null | undefined)[],
   fields: FieldSet,
 ) {
-  const isNamed = namesTicker(conditions, fields)
-  if (lag !== undefined && contexts.length === 0 && !isNamed) throw uselessLag(LAGGED_PARTS)
+  const isNamed = someNameTickers(conditions, fields)
+  if (lag !== undefined && contexts.length === 0 && !isNamed) throw uselessLagError(LAGGED_PARTS)
   const contextLag = contexts.length === 0 ? 0 : LAG.parse('context_lag', lag ?? 0)
   return {
     contexts: contexts.map(one => ({ ...one, lag: contextLag })),

@@ -23,11 +23,11 @@ export interface OwnField {
   when?: Readonly<Record<string, string>>
 }
 
-const KEYS = ['field', 'of', 'cuts', 'bands', 'when'] as const
-const NAME = /^[a-z][a-z0-9_]{0,39}$/
-const MOST_FIELDS = 200
+const FIELD_KEYS = ['field', 'of', 'cuts', 'bands', 'when'] as const
+const ALLOWED_NAME = /^[a-z][a-z0-9_]{0,39}$/
+const MAX_FIELDS = 200
 /** A band is stored as one byte. */
-const MOST_BANDS = 250
+const MAX_BANDS = 250
 const OTHERWISE = 'otherwise'
 
 /**
@@ -35,189 +35,200 @@ const OTHERWISE = 'otherwise'
  * @param file the name of the text in refusals, which are BadData at file:line:column
  */
 export function ownFieldSet(text: string, file: string): FieldSet {
-  const found = readYaml(text, file)
-  if (found.value == null) return BUILT_IN
-  return new Reading(found).set()
+  const document = readYaml(text, file)
+  // An empty file defines no field.
+  if (document.value == null) return BUILT_IN
+  return new FieldsReader(document).readFieldSet()
 }
 
 /** A well-formed definition whose conditions are not read yet. */
 interface Sketch {
+  /** Its index in the list of the file. */
   place: number
   name: string
   bands: readonly string[]
   entry: Readonly<Record<string, unknown>>
 }
 
-class Reading {
-  readonly #found: LocatedDocument
+/** Reads the definitions of a file in two passes: first all names and bands, then conditions and expressions. */
+class FieldsReader {
+  readonly #document: LocatedDocument
   readonly #sketches: readonly Sketch[]
   /** The finished fields, each after the fields that it uses. */
-  readonly #made = new Map<string, AnyField>()
+  readonly #finished = new Map<string, AnyField>()
   readonly #rules = new Map<string, readonly Rule[]>()
 
   constructor(found: LocatedDocument) {
-    this.#found = found
+    this.#document = found
     const { value } = found
-    if (!Array.isArray(value)) throw this.#fault([], 'own fields are a list, each entry beginning with "- field: NAME"')
-    if (value.length > MOST_FIELDS)
-      throw this.#fault([], `there are ${value.length} fields, and at most ${MOST_FIELDS} are read`)
+    if (!Array.isArray(value))
+      throw this.#faultAt([], 'own fields are a list, each entry beginning with "- field: NAME"')
+    if (value.length > MAX_FIELDS)
+      throw this.#faultAt([], `there are ${value.length} fields, and at most ${MAX_FIELDS} are read`)
     const sketches: Sketch[] = []
-    for (const [place, entry] of value.entries()) sketches.push(this.#sketch(place, entry, sketches))
+    for (const [place, entry] of value.entries()) sketches.push(this.#readSketch(place, entry, sketches))
     this.#sketches = sketches
   }
 
-  set(): FieldSet {
+  readFieldSet(): FieldSet {
     const byName = new Map(this.#sketches.map(sketch => [sketch.name, sketch]))
     const vocabulary: Vocabulary = {
       names: [...BUILT_IN.names, ...byName.keys()],
       named: name => BUILT_IN.named(name) ?? byName.get(name),
     }
     for (const sketch of this.#sketches)
-      if ('when' in sketch.entry) this.#rules.set(sketch.name, this.#rulesOf(sketch, vocabulary))
-    for (const sketch of this.#sketches) this.#make(sketch, byName, [])
-    return fieldSet([...BUILT_IN.all, ...this.#sketches.map(({ name }) => this.#made.get(name)!)])
+      if ('when' in sketch.entry) this.#rules.set(sketch.name, this.#readRules(sketch, vocabulary))
+    for (const sketch of this.#sketches) this.#makeField(sketch, byName, [])
+    return fieldSet([...BUILT_IN.all, ...this.#sketches.map(({ name }) => this.#finished.get(name)!)])
   }
 
-  #sketch(place: number, entry: unknown, before: readonly Sketch[]): Sketch {
-    if (!isMapping(entry)) throw this.#fault([place], 'an own field is a mapping that begins with field: NAME')
-    const unknown = Object.keys(entry).find(key => !KEYS.some(known => known === key))
+  #readSketch(place: number, entry: unknown, before: readonly Sketch[]): Sketch {
+    if (!isMapping(entry)) throw this.#faultAt([place], 'an own field is a mapping that begins with field: NAME')
+    const unknown = Object.keys(entry).find(key => !FIELD_KEYS.some(known => known === key))
     if (unknown !== undefined) {
-      const meant = didYouMean(suggest(unknown, KEYS))
-      throw this.#fault(
+      const meant = didYouMean(suggest(unknown, FIELD_KEYS))
+      throw this.#faultAt(
         [place, unknown],
-        `there is no key ${quoted(unknown)} in an own field.${meant} It may have ${KEYS.join(', ')}`,
+        `there is no key ${quoted(unknown)} in an own field.${meant} It may have ${FIELD_KEYS.join(', ')}`,
         'key',
       )
     }
-    const name = this.#name(place, entry.field, before)
+    const name = this.#readName(place, entry.field, before)
     if ('of' in entry === 'when' in entry)
-      throw this.#fault(
+      throw this.#faultAt(
         [place, 'field'],
         `${name} has to have either of (an expression, with cuts and bands) or when (conditions)`,
       )
     const conflict = ['cuts', 'bands'].find(key => key in entry && 'when' in entry)
     if (conflict !== undefined)
-      throw this.#fault([place, conflict], `${name} has when, whose keys are its bands; ${conflict} is for of`, 'key')
-    const bands = 'when' in entry ? this.#bandsOf(place, name, entry.when) : this.#bands(place, name, entry.bands)
+      throw this.#faultAt([place, conflict], `${name} has when, whose keys are its bands; ${conflict} is for of`, 'key')
+    const bands =
+      'when' in entry ? this.#readBandsOfConditions(place, name, entry.when) : this.#readBands(place, name, entry.bands)
     return { place, name, bands, entry }
   }
 
-  #name(place: number, name: unknown, before: readonly Sketch[]): string {
+  #readName(place: number, name: unknown, before: readonly Sketch[]): string {
     const at = [place, 'field']
     if (name == null)
-      throw this.#fault(name === undefined ? [place] : at, 'field is missing: each own field needs a name')
-    const text = this.#checkedName(at, 'name', name)
-    if (before.some(other => other.name === text)) throw this.#fault(at, `${text} is defined twice`)
+      throw this.#faultAt(name === undefined ? [place] : at, 'field is missing: each own field needs a name')
+    const text = this.#readAllowedName(at, 'name', name)
+    if (before.some(other => other.name === text)) throw this.#faultAt(at, `${text} is defined twice`)
     return text
   }
 
-  /** The name of a field or of a band, if it is allowed. @param written as YAML reads it: also a boolean or a number */
-  #checkedName(
+  /**
+   * The name of a field or a band. Throws BadData if it is not allowed.
+   * @param written the YAML value: also a boolean or a number
+   */
+  #readAllowedName(
     at: readonly (string | number)[],
     what: 'name' | 'band',
     written: unknown,
     part: 'key' | 'value' = 'value',
   ): string {
-    if (written === null) throw this.#fault(at, `a ${what} is missing here; write the name null in quotes`)
+    if (written === null) throw this.#faultAt(at, `a ${what} is missing here; write the name null in quotes`)
     const text = String(written)
-    if (typeof written === 'object' || !NAME.test(text))
-      throw this.#fault(
+    if (typeof written === 'object' || !ALLOWED_NAME.test(text))
+      throw this.#faultAt(
         at,
         `${describeValue(written)} is no ${what}: small letters, digits and _, a letter first, at most 40`,
         part,
       )
     if (KEYWORDS.includes(text))
-      throw this.#fault(at, `${quoted(text)} is a word of the language of conditions, and cannot be a ${what}`, part)
+      throw this.#faultAt(at, `${quoted(text)} is a word of the language of conditions, and cannot be a ${what}`, part)
     const taken = what === 'band' ? whyBandReserved(text) : whyFieldReserved(text)
-    if (taken !== undefined) throw this.#fault(at, `${text} ${taken}; choose another name`, part)
+    if (taken !== undefined) throw this.#faultAt(at, `${text} ${taken}; choose another name`, part)
     return text
   }
 
-  #bands(place: number, name: string, bands: unknown): readonly string[] {
+  #readBands(place: number, name: string, bands: unknown): readonly string[] {
     const at = [place, 'bands']
     if (!Array.isArray(bands) || bands.length === 0)
-      throw this.#fault(
+      throw this.#faultAt(
         bands === undefined ? [place, 'of'] : at,
         `${name} needs bands: a list of one more name than there are cuts`,
       )
-    this.#checkCount(at, name, bands.length)
-    const names = bands.map((band, i) => this.#checkedName([...at, i], 'band', band))
+    this.#refuseTooManyBands(at, name, bands.length)
+    const names = bands.map((band, i) => this.#readAllowedName([...at, i], 'band', band))
     const twice = names.findIndex((band, i) => names.indexOf(band) < i)
-    if (twice >= 0) throw this.#fault([...at, twice], `the band ${names[twice]} of ${name} stands twice`)
+    if (twice >= 0) throw this.#faultAt([...at, twice], `the band ${names[twice]} of ${name} stands twice`)
     return names
   }
 
-  #checkCount(at: readonly (string | number)[], name: string, bands: number): void {
-    if (bands > MOST_BANDS) throw this.#fault(at, `${name} has ${bands} bands, and at most ${MOST_BANDS} are read`)
+  #refuseTooManyBands(at: readonly (string | number)[], name: string, bands: number): void {
+    if (bands > MAX_BANDS) throw this.#faultAt(at, `${name} has ${bands} bands, and at most ${MAX_BANDS} are read`)
   }
 
-  /** Keys of `when`. */
-  #bandsOf(place: number, name: string, when: unknown): readonly string[] {
+  /** The bands of a field by conditions: the keys of `when`. */
+  #readBandsOfConditions(place: number, name: string, when: unknown): readonly string[] {
     if (!isMapping(when) || Object.keys(when).length === 0)
-      throw this.#fault([place, 'when'], `when of ${name} is a mapping of bands, each with its condition`)
-    this.#checkCount([place, 'when'], name, Object.keys(when).length)
-    return Object.keys(when).map(band => this.#checkedName([place, 'when', band], 'band', band, 'key'))
+      throw this.#faultAt([place, 'when'], `when of ${name} is a mapping of bands, each with its condition`)
+    this.#refuseTooManyBands([place, 'when'], name, Object.keys(when).length)
+    return Object.keys(when).map(band => this.#readAllowedName([place, 'when', band], 'band', band, 'key'))
   }
 
-  #rulesOf({ place, name, entry }: Sketch, vocabulary: Vocabulary): readonly Rule[] {
+  #readRules({ place, name, entry }: Sketch, vocabulary: Vocabulary): readonly Rule[] {
     const when = entry.when as Readonly<Record<string, unknown>>
     const bands = Object.keys(when)
     return bands.map((band, i) => {
       const at = [place, 'when', band]
       const text = when[band]
       if (typeof text !== 'string')
-        throw this.#fault(at, `the band ${band} of ${name} needs a condition, or ${OTHERWISE}`)
+        throw this.#faultAt(at, `the band ${band} of ${name} needs a condition, or ${OTHERWISE}`)
       if (text.replaceAll(/#.*/g, '').trim().toLowerCase() !== OTHERWISE) {
-        const origin = { param: `${name}.${band}`, place: this.#found.inText(at) }
+        const origin = { param: `${name}.${band}`, place: this.#document.inText(at) }
         return { band, condition: parseCondition(text, vocabulary, origin) }
       }
       if (i < bands.length - 1)
-        throw this.#fault(at, `${OTHERWISE} is for bars that no rule before it decided, and comes last`)
+        throw this.#faultAt(at, `${OTHERWISE} is for bars that no rule before it decided, and comes last`)
       return { band, condition: null }
     })
   }
 
-  #cuts({ place, name, bands, entry }: Sketch): readonly number[] {
+  #readCuts({ place, name, bands, entry }: Sketch): readonly number[] {
     const at = [place, 'cuts']
     const { cuts = [] } = entry
-    if (!Array.isArray(cuts)) throw this.#fault(at, `cuts of ${name} are a list of numbers`)
+    if (!Array.isArray(cuts)) throw this.#faultAt(at, `cuts of ${name} are a list of numbers`)
     for (const [i, cut] of cuts.entries()) {
       if (typeof cut !== 'number' || !Number.isFinite(cut))
-        throw this.#fault([...at, i], `${quoted(String(cut))} is no number`)
-      if (i > 0 && cut <= cuts[i - 1]) throw this.#fault([...at, i], `cuts ascend, and ${cut} follows ${cuts[i - 1]}`)
+        throw this.#faultAt([...at, i], `${quoted(String(cut))} is no number`)
+      if (i > 0 && cut <= cuts[i - 1]) throw this.#faultAt([...at, i], `cuts ascend, and ${cut} follows ${cuts[i - 1]}`)
     }
     if (cuts.length === bands.length - 1) return cuts as number[]
     const wanted = `${bands.length} bands need ${bands.length - 1} cuts between them`
-    throw this.#fault('cuts' in entry ? at : [place, 'bands'], `${name}: ${wanted}, and there are ${cuts.length}`)
+    throw this.#faultAt('cuts' in entry ? at : [place, 'bands'], `${name}: ${wanted}, and there are ${cuts.length}`)
   }
 
-  /** Makes a field after the fields that it uses. @param path the fields on the way here */
-  #make(sketch: Sketch, byName: ReadonlyMap<string, Sketch>, path: readonly string[]): AnyField {
+  /** Makes a field after the fields that it uses. @param path the fields that use it, to find circles */
+  #makeField(sketch: Sketch, byName: ReadonlyMap<string, Sketch>, path: readonly string[]): AnyField {
     const { name } = sketch
-    const made = this.#made.get(name)
+    const made = this.#finished.get(name)
     if (made !== undefined) return made
     if (path.includes(name)) {
       const circle = [...path.slice(path.indexOf(name)), name].join(' → ')
-      throw this.#fault([sketch.place, 'field'], `own fields refer to each other in a circle: ${circle}`)
+      throw this.#faultAt([sketch.place, 'field'], `own fields refer to each other in a circle: ${circle}`)
     }
     const rules = this.#rules.get(name)
-    const field = rules === undefined ? this.#expression(sketch) : this.#ruled(sketch, rules, byName, [...path, name])
-    this.#made.set(name, field)
+    const field =
+      rules === undefined
+        ? this.#makeExpressionField(sketch)
+        : this.#makeRuledField(sketch, rules, byName, [...path, name])
+    this.#finished.set(name, field)
     return field
   }
 
-  #expression(sketch: Sketch): AnyField {
+  #makeExpressionField(sketch: Sketch): AnyField {
     const { place, name, bands, entry } = sketch
     const at = [place, 'of']
-    const cuts = this.#cuts(sketch)
+    const cuts = this.#readCuts(sketch)
     // A number is also an expression.
     const text = typeof entry.of === 'number' ? String(entry.of) : entry.of
-    if (typeof text !== 'string') throw this.#fault(at, `of is an expression such as rsi(close, 14)`)
-    const of = parseExpression(text, { param: `${name}.of`, place: this.#found.inText(at) })
+    if (typeof text !== 'string') throw this.#faultAt(at, `of is an expression such as rsi(close, 14)`)
+    const of = parseExpression(text, { param: `${name}.of`, place: this.#document.inText(at) })
     return expressionField({ name, of, cuts, bands, hash: hashOf({ of: printExpression(of), cuts, bands }) })
   }
 
-  #ruled(
+  #makeRuledField(
     { name, bands }: Sketch,
     rules: readonly Rule[],
     byName: ReadonlyMap<string, Sketch>,
@@ -227,10 +238,10 @@ class Reading {
     for (const { condition } of rules)
       for (const { field } of condition === null ? [] : subjectsOf(condition)) {
         const sketch = byName.get(field)
-        if (sketch !== undefined) under[field] = this.#make(sketch, byName, path).hash!
+        if (sketch !== undefined) under[field] = this.#makeField(sketch, byName, path).hash!
       }
     const when = rules.map(({ band, condition }) => [band, condition && printCondition(condition)])
-    const known = { names: [], named: (field: string) => BUILT_IN.named(field) ?? this.#made.get(field) }
+    const known = { names: [], named: (field: string) => BUILT_IN.named(field) ?? this.#finished.get(field) }
     return {
       name,
       bands,
@@ -240,8 +251,8 @@ class Reading {
     }
   }
 
-  #fault(path: readonly (string | number)[], what: string, part: 'key' | 'value' = 'value'): BadData {
-    return new BadData(this.#found.placeOf(path, part), what)
+  #faultAt(path: readonly (string | number)[], what: string, part: 'key' | 'value' = 'value'): BadData {
+    return new BadData(this.#document.placeOf(path, part), what)
   }
 }
 

@@ -109,7 +109,7 @@ interface Bounds {
 }
 
 export function numberOf(bounds: Bounds, takes: string): Kind<number, Text> {
-  return boundedBy(bounds, takes, { type: 'number', ...bounds }, plainNumber, () => `a number ${inWords(bounds)}`)
+  return boundedKind(bounds, takes, { type: 'number', ...bounds }, readNumber, () => `a number ${inWords(bounds)}`)
 }
 
 const PERCENTAGE = { type: 'string', pattern: '^-?\\d+(\\.\\d+)?%?$' }
@@ -117,11 +117,11 @@ const PERCENTAGE = { type: 'string', pattern: '^-?\\d+(\\.\\d+)?%?$' }
 /** A fraction: 0.05, or `5%`. */
 export function shareOf(bounds: Bounds, takes: string): Kind<number, Text> {
   const schema = { anyOf: [{ type: 'number', ...bounds }, PERCENTAGE] }
-  const kind = boundedBy(bounds, takes, schema, plainShare, () => `a fraction ${inWords(bounds)}, such as 0.05 or 5%`)
+  const kind = boundedKind(bounds, takes, schema, readShare, () => `a fraction ${inWords(bounds)}, such as 0.05 or 5%`)
   return { ...kind, example: '5%' }
 }
 
-function boundedBy(
+function boundedKind(
   bounds: Bounds,
   takes: string,
   schema: JsonSchema,
@@ -130,7 +130,7 @@ function boundedBy(
 ): Kind<number, Text> {
   const parse = (param: string, written: unknown): number => {
     const number = read(written)
-    return number !== null && within(number, bounds) ? number : refuse(param, written, allowed())
+    return number !== null && isWithin(number, bounds) ? number : refuse(param, written, allowed())
   }
   return { schema, takes, parse }
 }
@@ -138,7 +138,7 @@ function boundedBy(
 /** A rate a year that is not a percentage by mistake. */
 export const RATE = shareOf({ exclusiveMinimum: -1, exclusiveMaximum: 1 }, 'RATE')
 
-/** From the entry price: a fraction of it, or a multiple of the ATR at the signal's bar. */
+/** A distance from the entry price: a fraction of it, or a multiple of the ATR at the signal's bar. */
 export type Distance = number | { readonly atr: number }
 
 /** 0.05 or `5%` of the entry price; `2atr` or `{ atr: 2 }`: a multiple of the average true range. */
@@ -153,23 +153,25 @@ export const DISTANCE: Kind<Distance, Text> = {
   takes: 'DISTANCE',
   example: '5%',
   parse: (param, written) => {
-    const fraction = plainShare(written)
+    const fraction = readShare(written)
     if (fraction !== null && fraction > 0) return fraction
-    const multiple = plainNumber(multipleIn(written))
+    const multiple = readNumber(atrMultipleIn(written))
     if (multiple !== null && multiple > 0) return { atr: multiple }
     return refuse(param, written, 'a fraction of the entry price (0.05 or 5%) or a multiple of the ATR (2atr) above 0')
   },
 }
 
-/** Whole numbers by name, and single words: `train=756,test=252,anchored`, or the same as an object. */
+/** The form of a text such as `train=756,test=252,anchored`: whole numbers by name, and words without a value. */
 export interface Pairs {
-  /** Least value of each number. */
+  /** The least value of each number. */
   least: Readonly<Record<string, number>>
+  /** The required numbers. */
   needed: readonly string[]
   /** The words without a value. */
   words?: readonly string[]
+  /** The form in words, for messages. */
   usage: string
-  /** One that is allowed. */
+  /** A text that is allowed. */
   example: string
 }
 
@@ -183,21 +185,21 @@ export function pairsOf<Value, Written = Partial<Value>>(
     takes,
     example: shape.example,
     object: true,
-    parse: (param, written) => finish(pairsIn(param, pairText(written), shape)),
+    parse: (param, written) => finish(readPairs(param, pairsAsText(written), shape)),
   }
 }
 
-const MOST = 1_000_000
+const MAX_PAIR_NUMBER = 1_000_000
 
-/** Throws InvalidParameter for an unknown, repeated or missing name. */
-function pairsIn(param: string, value: string, { least, needed, words = [], usage }: Pairs): Record<string, number> {
+/** The numbers of a text by name, 1 for a word. Throws InvalidParameter for an unknown, repeated or missing name. */
+function readPairs(param: string, value: string, { least, needed, words = [], usage }: Pairs): Record<string, number> {
   const offence = { param, value, allowed: usage }
   const found: Record<string, number> = {}
   for (const item of value.split(',')) {
     const [key = '', text, more] = item.split('=')
     const isShaped = words.includes(key) ? text === undefined : Object.hasOwn(least, key)
     if (more !== undefined || found[key] !== undefined || !isShaped) throw invalid('not_allowed', offence)
-    found[key] = words.includes(key) ? 1 : integerValue(`${param} ${key}`, text ?? '', least[key]!, MOST)
+    found[key] = words.includes(key) ? 1 : integerValue(`${param} ${key}`, text ?? '', least[key]!, MAX_PAIR_NUMBER)
   }
   const missing = needed.filter(key => found[key] === undefined)
   if (missing.length > 0)
@@ -205,30 +207,33 @@ function pairsIn(param: string, value: string, { least, needed, words = [], usag
   return found
 }
 
-function pairText(value: unknown): string {
+function pairsAsText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
   const parts = Object.entries(value).filter(([, item]) => item !== false && item !== undefined)
   return parts.map(([key, item]) => (item === true ? key : `${key}=${item}`)).join(',')
 }
 
-function plainNumber(value: unknown): number | null {
+/** A number, or a text of plain digits; null for anything else. */
+function readNumber(value: unknown): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
   return typeof value === 'string' && /^-?\d{1,15}(\.\d{1,15})?$/.test(value) ? Number(value) : null
 }
 
-function plainShare(value: unknown): number | null {
-  if (typeof value !== 'string' || !value.endsWith('%')) return plainNumber(value)
-  const percents = plainNumber(value.slice(0, -1))
+/** A fraction from a number or from a percentage such as `5%`; null for anything else. */
+function readShare(value: unknown): number | null {
+  if (typeof value !== 'string' || !value.endsWith('%')) return readNumber(value)
+  const percents = readNumber(value.slice(0, -1))
   return percents === null ? null : percents / 100
 }
 
-function multipleIn(value: unknown): unknown {
+/** The multiple in `2atr` or `{ atr: 2 }`, not checked yet; null for anything else. */
+function atrMultipleIn(value: unknown): unknown {
   if (typeof value === 'string') return value.endsWith('atr') ? value.slice(0, -3) : null
   const isAtr = typeof value === 'object' && value !== null && 'atr' in value && Object.keys(value).length === 1
   return isAtr ? value.atr : null
 }
 
-function within(number: number, bounds: Bounds): boolean {
+function isWithin(number: number, bounds: Bounds): boolean {
   const { minimum = -Infinity, exclusiveMinimum = -Infinity, maximum = Infinity, exclusiveMaximum = Infinity } = bounds
   return number >= minimum && number > exclusiveMinimum && number <= maximum && number < exclusiveMaximum
 }

@@ -15,9 +15,9 @@ import { listOf, objectOf, withoutNulls } from './arguments.js'
 import { type BacktestContext, parseBacktest } from './backtest.js'
 import { integerOf, oneOf } from './kinds.js'
 import {
-  itemsOf,
   type JsonSchema,
   type Kind,
+  listItems,
   nullable,
   type ParamsOf,
   type Read,
@@ -60,7 +60,7 @@ const VARY: Kind<readonly Axis[], string | readonly string[] | Varied> = {
   takes: 'KEY=VALUES',
   several: 'some',
   object: true,
-  parse: (_, written) => axesIn(written),
+  parse: (_, written) => readAxes(written),
 }
 
 /** The parameters of a grid in addition to those of a backtest. */
@@ -91,40 +91,46 @@ export interface GridQuery {
   notes: readonly string[]
 }
 
-/** As many strategies are tried at once. */
-const MOST_CELLS = 1000
+/** The most combinations of a grid. */
+const MAX_COMBINATIONS = 1000
 
-/** Throws as parseBacktest does. Throws InvalidParameter for a key that cannot vary, and for too many combinations. */
+/**
+ * Parses a grid: a backtest for each combination of values. Throws as parseBacktest does, and InvalidParameter for a
+ * key that cannot vary or too many combinations.
+ */
 export function parseGrid(input: object, context: BacktestContext): GridQuery {
   const { vary, statistic, ...params } = objectOf('params', input)
-  const axes = axesIn(vary)
-  checkCount(axes)
-  const by = STATISTIC.parse('statistic', statistic ?? 'sharpe')
-  checkHold(params)
+  const axes = readAxes(vary)
+  refuseWrongCount(axes)
+  const rankedBy = STATISTIC.parse('statistic', statistic ?? 'sharpe')
+  refuseSeveralHolds(params)
   let first: ReturnType<typeof parseBacktest> | null = null
   const strategies = combinations(axes).map(values => {
     const cell = Object.fromEntries(axes.map(({ key }, i) => [key, optionValue(key, values[i]!)]))
-    const parsed = spelled(axes, () => parseBacktest({ ...params, ...cell }, context))
+    const parsed = renameRefusals(axes, () => parseBacktest({ ...params, ...cell }, context))
     first ??= parsed
     return parsed.strategy
   })
   const { run, notes } = first!
-  return { ...distinct(axes, strategies), statistic: by, run, notes }
+  return { ...dropEqualCombinations(axes, strategies), statistic: rankedBy, run, notes }
 }
 
-/** Equal values such as 2% and 0.02 make one combination, under the first spelling. */
-function distinct(axes: readonly Axis[], strategies: readonly Strategy[]): Pick<GridQuery, 'axes' | 'strategies'> {
+/** Drops combinations of equal values: of 2% and 0.02 only the first spelling stays. */
+function dropEqualCombinations(
+  axes: readonly Axis[],
+  strategies: readonly Strategy[],
+): Pick<GridQuery, 'axes' | 'strategies'> {
   const cells = combinations(axes)
   const texts = strategies.map(strategy => JSON.stringify(strategy))
   const distinctAxes = axes.map(({ key, values }, axis) => {
-    const made = new Map<string, string>()
+    const valueByStrategies = new Map<string, string>()
     for (const value of values) {
-      const all = texts.filter((_, cell) => cells[cell]![axis] === value).join()
-      if (!made.has(all)) made.set(all, value)
+      const strategiesText = texts.filter((_, cell) => cells[cell]![axis] === value).join()
+      if (!valueByStrategies.has(strategiesText)) valueByStrategies.set(strategiesText, value)
     }
-    return { key, values: [...made.values()] }
+    return { key, values: [...valueByStrategies.values()] }
   })
-  checkCount(distinctAxes)
+  refuseWrongCount(distinctAxes)
   const isKept = (_: Strategy, cell: number): boolean =>
     cells[cell]!.every((value, axis) => distinctAxes[axis]!.values.includes(value))
   return { axes: distinctAxes, strategies: strategies.filter(isKept) }
@@ -132,24 +138,26 @@ function distinct(axes: readonly Axis[], strategies: readonly Strategy[]): Pick<
 
 /** The values of each axis in every combination, the last axis changing fastest. */
 export function combinations(axes: readonly Pick<Axis, 'values'>[]): string[][] {
-  return axes.reduce<string[][]>((all, { values }) => all.flatMap(one => values.map(value => [...one, value])), [[]])
+  let found: string[][] = [[]]
+  for (const { values } of axes) found = found.flatMap(earlier => values.map(value => [...earlier, value]))
+  return found
 }
 
-function checkCount(axes: readonly Axis[]): void {
+function refuseWrongCount(axes: readonly Axis[]): void {
   const cells = axes.reduce((product, { values }) => product * values.length, 1)
   const which = axes.map(({ key, values }) => `${key} ${values.length}`).join(', ')
-  if (cells > MOST_CELLS) {
-    const allowed = `at most ${formatInteger(MOST_CELLS)} combinations`
+  if (cells > MAX_COMBINATIONS) {
+    const allowed = `at most ${formatInteger(MAX_COMBINATIONS)} combinations`
     const words = ` makes ${formatInteger(cells)} combinations (${which}), and a grid has ${allowed}: give fewer values.`
-    throw unvaried(cells, words, { allowed })
+    throw varyError(cells, words, { allowed })
   }
   if (cells > 1) return
   const words = sentence` makes ${counted(cells, 'combination')}, and a grid needs several: give a key two values or more, such as ${parameter('vary', 'hold=5,10,20')}.`
-  throw unvaried(cells, words, { allowed: 'at least two combinations' })
+  throw varyError(cells, words, { allowed: 'at least two combinations' })
 }
 
-/** @param words the fault in `vary` */
-function unvaried(
+/** The error for `vary`. @param words the rest of its sentence, beginning with a blank */
+function varyError(
   value: unknown,
   words: Words,
   more: Pick<InvalidValue, 'allowed' | 'suggestions'> = {},
@@ -157,9 +165,9 @@ function unvaried(
   return wrong('vary', sentence`${parameter('vary')}${words}`, { value, ...more })
 }
 
-/** Several holds are candidates of one backtest. */
-function checkHold({ hold }: Readonly<Record<string, unknown>>): void {
-  const holds = hold === undefined || hold === null ? [] : itemsOf('hold', hold)
+/** Throws InvalidParameter for several holds, which are candidates of one backtest. */
+function refuseSeveralHolds({ hold }: Readonly<Record<string, unknown>>): void {
+  const holds = hold === undefined || hold === null ? [] : listItems('hold', hold)
   if (holds.length < 2) return
   const value = holds.join(',')
   throw wrong(
@@ -173,43 +181,48 @@ function checkHold({ hold }: Readonly<Record<string, unknown>>): void {
  * Keys that change no trade, or that would compare other bars or days. The bands of each field begin on a day of their
  * own.
  */
-const FIXED = ['name', 'timeframe', 'benchmark', 'rf', 'before', 'after', 'field']
+const FIXED_KEYS = ['name', 'timeframe', 'benchmark', 'rf', 'before', 'after', 'field']
 
-const KEYS: readonly Leaf[] = LEAVES.filter(({ param }) => !FIXED.includes(param))
+const VARIABLE_LEAVES: readonly Leaf[] = LEAVES.filter(({ param }) => !FIXED_KEYS.includes(param))
 
 /** The keys that can vary, by the names of the options. */
-export const VARIED: readonly string[] = KEYS.flatMap(({ param, node }) => ('kind' in node ? [param] : []))
+export const VARIABLE_KEYS: readonly string[] = VARIABLE_LEAVES.flatMap(({ param, node }) =>
+  'kind' in node ? [param] : [],
+)
 
-/** A strategy file uses the last part of a path as its key; an option has its own name. */
-function keyOf(written: string): string {
+/**
+ * The parameter of a key as people write it: the name of the option, the path in a strategy file, or the last part of
+ * the path. Throws InvalidParameter for any other, and for keys that cannot vary.
+ */
+function parameterOfKey(written: string): string {
   const name = written.trim().replaceAll('-', '_')
-  if (FIXED.includes(name) || LEAVES.some(({ place, param }) => place === name && FIXED.includes(param)))
-    throw unvaried(
+  if (FIXED_KEYS.includes(name) || LEAVES.some(({ place, param }) => place === name && FIXED_KEYS.includes(param)))
+    throw varyError(
       name,
       ` ${quoted(name)}: no trade becomes another by it, or it changes the bars or days, which cannot be compared; vary other keys.`,
     )
-  const others = KEYS.filter(({ place }) => place.endsWith(`.${name}`))
+  const others = VARIABLE_LEAVES.filter(({ place }) => place.endsWith(`.${name}`))
   const found =
-    KEYS.find(({ param, node }) => param === name && 'kind' in node) ??
-    KEYS.find(({ place }) => place === name) ??
+    VARIABLE_LEAVES.find(({ param, node }) => param === name && 'kind' in node) ??
+    VARIABLE_LEAVES.find(({ place }) => place === name) ??
     (others.length === 1 ? others[0] : undefined)
   if (found !== undefined) return found.param
-  const names = [...new Set(KEYS.flatMap(({ param, place }) => [param, place]))]
+  const names = [...new Set(VARIABLE_LEAVES.flatMap(({ param, place }) => [param, place]))]
   const suggestions = suggest(name, names)
   const near = didYouMean(suggestions.slice(0, 1))
-  const allowed = [...new Set(KEYS.map(({ param }) => param))]
+  const allowed = [...new Set(VARIABLE_LEAVES.map(({ param }) => param))]
   const words = ` ${quoted(name)} is no key of a strategy that can be varied.${near} They are ${allowed.join(', ')}.`
-  throw unvaried(name, words, { allowed, suggestions })
+  throw varyError(name, words, { allowed, suggestions })
 }
 
-function axesIn(written: unknown): Axis[] {
-  const pairs = pairsIn(written)
+function readAxes(written: unknown): Axis[] {
+  const pairs = readPairs(written)
   const axes: Axis[] = []
   for (const [name, values] of pairs) {
-    const key = keyOf(name)
+    const key = parameterOfKey(name)
     if (axes.some(axis => axis.key === key))
-      throw unvaried(key, ` ${quoted(key)} is given twice; put its values together.`)
-    if (values.length === 0) throw unvaried(name, ` ${quoted(name)} has no values: ${USAGE}.`, { allowed: USAGE })
+      throw varyError(key, ` ${quoted(key)} is given twice; put its values together.`)
+    if (values.length === 0) throw varyError(name, ` ${quoted(name)} has no values: ${USAGE}.`, { allowed: USAGE })
     axes.push({ key, values: [...new Set(values)] })
   }
   return axes
@@ -217,20 +230,20 @@ function axesIn(written: unknown): Axis[] {
 
 const USAGE = 'a key of the strategy and its values, such as hold=5,10,20 or stop=none,2atr'
 
-function pairsIn(written: unknown): [name: string, values: string[]][] {
-  if (typeof written === 'string') return pairsIn([written])
+function readPairs(written: unknown): [name: string, values: string[]][] {
+  if (typeof written === 'string') return readPairs([written])
   if (Array.isArray(written))
     return written.map(item => {
       const text = typeof item === 'string' ? item : ''
       const at = text.indexOf('=')
-      return at < 1 ? refuse('vary', item, USAGE) : [text.slice(0, at), itemsIn(text.slice(at + 1))]
+      return at < 1 ? refuse('vary', item, USAGE) : [text.slice(0, at), splitOutsideBrackets(text.slice(at + 1))]
     })
   const entries = Object.entries(objectOf('vary', written ?? {}))
   return entries.map(([name, values]) => [name, [values].flat().map(value => String(value ?? 'none'))])
 }
 
-/** Commas within parentheses part no values. */
-function itemsIn(text: string): string[] {
+/** The items of a text with commas; commas within parentheses separate nothing. */
+function splitOutsideBrackets(text: string): string[] {
   let depth = 0
   const items = ['']
   for (const letter of text) {
@@ -243,15 +256,17 @@ function itemsIn(text: string): string[] {
 
 /** The value of one combination as its option would take it: a list is written `a+b`, a switch `true` or `false`. */
 function optionValue(key: string, text: string): unknown {
-  const { node } = KEYS.find(({ param }) => param === key)!
+  const { node } = VARIABLE_LEAVES.find(({ param }) => param === key)!
   if (!('kind' in node)) return text
   const { kind } = node
-  if (kind.schema.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
+  if (kind.schema.type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  if (kind.schema.type === 'boolean') return text
   // A plus is only a separator in lists.
   return kind.several === undefined && kind.typed === undefined ? text : text.replaceAll('+', ',')
 }
 
-function spelled<Done>(axes: readonly Axis[], work: () => Done): Done {
+/** Does some work; refusals of a varied key name it as `vary KEY`. */
+function renameRefusals<Done>(axes: readonly Axis[], work: () => Done): Done {
   try {
     return work()
   } catch (refusal) {
@@ -272,7 +287,7 @@ export const COMPARE = {
 } as const satisfies Table
 
 /** The settings shared by all strategies. */
-export const SHARED = {
+export const SHARED_SETTINGS = {
   after: { ...SIGNALS.after, under: 'In all strategies' },
   before: SIGNALS.before,
   rf: STRATEGY.risk_free,
@@ -280,7 +295,7 @@ export const SHARED = {
 
 /** A comparison as people write it: `bands compare`, and `compare()` of the library. */
 export type CompareParams = ParamsOf<typeof COMPARE> &
-  ParamsOf<typeof SHARED> & {
+  ParamsOf<typeof SHARED_SETTINGS> & {
     /** Two or more contents of strategy files, as text or as objects. */
     strategies: readonly (Readonly<Record<string, unknown>> | Strategy | string)[]
     /** The name of each strategy (default: the name in its file). */
@@ -290,25 +305,28 @@ export type CompareParams = ParamsOf<typeof COMPARE> &
 
 /** The parsed query of a comparison. */
 export interface CompareQuery extends Read<typeof COMPARE> {
-  /** Each once. */
+  /** The display name of each strategy, all different. */
   names: readonly string[]
   strategies: readonly Strategy[]
   notes: readonly string[]
 }
 
 /** A page can show this number of distinguishable curves. */
-const MOST_STRATEGIES = 12
+const MAX_STRATEGIES = 12
 
-/** Throws as parseBacktest does, and InvalidParameter for fewer than two strategies, too many, and other bars. */
+/**
+ * Parses a comparison of strategies. Throws as parseBacktest does, and InvalidParameter for fewer than two strategies,
+ * for too many, and for different timeframes.
+ */
 export function parseCompare(input: object, context: BacktestContext): CompareQuery {
   const { strategies: written, names, tickers, after, before, rf, ...rest } = objectOf('params', input)
   const documents = listOf('strategies', written ?? [])
-  checkStrategies(documents.length)
+  refuseWrongStrategyCount(documents.length)
   const files = names === undefined ? [] : listOf('names', names).map(name => textOf('names', name))
-  const alike = withoutNulls({ after, before, rf, ...(tickers === undefined ? {} : { tickers }) })
+  const sharedParams = withoutNulls({ after, before, rf, ...(tickers === undefined ? {} : { tickers }) })
   const parsed = documents.map((strategy, i) => {
     const file = files[i]
-    return parseBacktest({ ...alike, strategy }, { ...context, ...(file === undefined ? {} : { file }) })
+    return parseBacktest({ ...sharedParams, strategy }, { ...context, ...(file === undefined ? {} : { file }) })
   })
   const strategies = parsed.map(({ strategy }) => strategy)
   const [first] = strategies
@@ -320,20 +338,23 @@ export function parseCompare(input: object, context: BacktestContext): CompareQu
       { value: other.timeframe, allowed: first!.timeframe },
     )
   const notes = parsed.flatMap(one => one.notes)
-  return { ...readParams(COMPARE, withoutNulls(rest)), names: namesOf(strategies, files), strategies, notes }
+  return { ...readParams(COMPARE, withoutNulls(rest)), names: displayNames(strategies, files), strategies, notes }
 }
 
-function checkStrategies(n: number): void {
-  if (n >= 2 && n <= MOST_STRATEGIES) return
-  const allowed = `2 to ${MOST_STRATEGIES} strategy files`
-  const words = sentence`${parameter('strategies')}: ${n === 1 ? 'one has nothing to be compared with' : n === 0 ? 'there are none' : `${n} are too many`}; it takes ${allowed}.`
+function refuseWrongStrategyCount(n: number): void {
+  if (n >= 2 && n <= MAX_STRATEGIES) return
+  const allowed = `2 to ${MAX_STRATEGIES} strategy files`
+  let fault = `${n} are too many`
+  if (n === 0) fault = 'there are none'
+  if (n === 1) fault = 'one has nothing to be compared with'
+  const words = sentence`${parameter('strategies')}: ${fault}; it takes ${allowed}.`
   throw wrong('strategies', words, { value: n, allowed })
 }
 
-/** The name in the file, or of the file; two equal names get a number. */
-function namesOf(strategies: readonly Strategy[], files: readonly string[]): string[] {
-  const called = strategies.map(
+/** The name of each strategy: the one in its file, or the file's own name. Equal names get a number. */
+function displayNames(strategies: readonly Strategy[], files: readonly string[]): string[] {
+  const names = strategies.map(
     ({ name }, i) => name ?? files[i]?.replace(/^.*[\\/]|\.(ya?ml|json)$/gi, '') ?? `strategy ${i + 1}`,
   )
-  return called.map((name, i) => (called.indexOf(name) === called.lastIndexOf(name) ? name : `${name} (${i + 1})`))
+  return names.map((name, i) => (names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} (${i + 1})`))
 }

@@ -16,8 +16,8 @@ import {
   fieldValue,
   fileValue,
   integerValue,
-  LONGEST_TEXT,
   listValue,
+  MAX_TEXT_LENGTH,
   textOf,
   textValue,
   tickerValue,
@@ -26,7 +26,7 @@ import {
 
 /** Kinds of values for event questions; those of studies and backtests are in figures.ts. */
 
-function inText<Value, Written = string>(
+function textKind<Value, Written = string>(
   schema: JsonSchema,
   takes: string,
   read: (param: string, text: string, scope: Scope) => Value,
@@ -39,12 +39,12 @@ function inText<Value, Written = string>(
 }
 
 export const TICKER: Kind<string, string> = {
-  ...inText({ pattern: '^[A-Za-z0-9.^=-]{1,16}$', examples: ['AAPL'] }, 'TICKER', tickerValue),
+  ...textKind({ pattern: '^[A-Za-z0-9.^=-]{1,16}$', examples: ['AAPL'] }, 'TICKER', tickerValue),
   name: 'Ticker',
 }
 
 export const FIELD: Kind<string, FieldName> = {
-  ...inText({ enum: BUILT_IN.names }, 'FIELD', (param, text, { fields }) => fieldValue(param, text, fields).name),
+  ...textKind({ enum: BUILT_IN.names }, 'FIELD', (param, text, { fields }) => fieldValue(param, text, fields).name),
   name: 'Field',
 }
 
@@ -56,14 +56,14 @@ export const FIELD_OR_CONDITION: typeof FIELD = {
 }
 
 /** A condition, as it is printed. */
-export const CONDITION: Kind<string, string> = inText(
+export const CONDITION: Kind<string, string> = textKind(
   { examples: ['rsi_zone = oversold'] },
   'CONDITION',
   (param, text, { fields }) => conditionValue(param, text, fields).name,
 )
 
 /** The ranking of signals in its printed form: an expression such as a price, an indicator or a field. */
-export const RANK: Kind<string, string> = inText(
+export const RANK: Kind<string, string> = textKind(
   { examples: ['rsi(close, 14)', '-rsi_zone'] },
   'RANK',
   (param, text, { fields }) => printRank(parseRank(param, text, fields)),
@@ -71,9 +71,9 @@ export const RANK: Kind<string, string> = inText(
 
 const BAND_NAMES = [...new Set(BUILT_IN.all.flatMap(field => field.bands))]
 
-/** A band of the field that was read before: of that of the context for one of the context. */
+/** A band of the field that was read before; for a parameter of the context, of the context's field. */
 export const BAND: Kind<string, BandName> = {
-  ...inText({ enum: BAND_NAMES }, 'BAND', (param, text, scope) => {
+  ...textKind({ enum: BAND_NAMES }, 'BAND', (param, text, scope) => {
     const field = fieldOf(param, scope)
     return field === undefined ? text : bandValue(param, text, field)
   }),
@@ -81,7 +81,7 @@ export const BAND: Kind<string, BandName> = {
   example: 'oversold',
 }
 
-/** Several bands of that field, in the order of its vocabulary; of a program also in one text, with commas between. */
+/** Several bands of that field, in the order of its vocabulary: a list, or one text with commas. */
 export const BANDS: Kind<readonly string[], BandName | readonly BandName[]> = {
   schema: listSchema(BAND.schema),
   takes: 'BANDS',
@@ -108,7 +108,7 @@ export function listSchema(schema: JsonSchema): JsonSchema {
   return { anyOf: [schema, { type: 'array', items: schema, minItems: 1 }] }
 }
 
-/** undefined if the field is missing, which is refused elsewhere. */
+/** The field whose bands a parameter takes; undefined if it is missing, which is refused elsewhere. */
 export function fieldOf(param: string, { fields, earlier }: Scope): AnyField | undefined {
   const [, prefix = ''] = /(?:^|\.)(context_)[^.]*$/.exec(param) ?? []
   return fieldByName(String(earlier[`${prefix}field`]), fields)
@@ -117,7 +117,7 @@ export function fieldOf(param: string, { fields, earlier }: Scope): AnyField | u
 export const TIMEFRAME: Kind<Timeframe, TimeframeName> = wordOf(TIMEFRAME_NAMES, 'NAME', 'Timeframe')
 
 export const DAY: Kind<Day, string> = {
-  ...inText({ format: 'date' }, 'DATE', dayValue),
+  ...textKind({ format: 'date' }, 'DATE', dayValue),
   name: 'Date',
   text: day => formatDay(Number(day)),
 }
@@ -125,7 +125,7 @@ export const DAY: Kind<Day, string> = {
 /** Not blank, and without control characters. */
 const TEXT_PATTERN = '^(?!\\s*$)[^\\u0000-\\u001F\\u007F-\\u009F]+$'
 
-export const TEXT = inText({ minLength: 1, maxLength: LONGEST_TEXT, pattern: TEXT_PATTERN }, 'NAME', textValue)
+export const TEXT = textKind({ minLength: 1, maxLength: MAX_TEXT_LENGTH, pattern: TEXT_PATTERN }, 'NAME', textValue)
 
 /** A path on this machine; a URL is refused. */
 export const FILE: Kind<string, string> = { schema: { type: 'string' }, takes: 'FILE', parse: fileValue }
@@ -167,5 +167,5 @@ export function wordOf<Word extends string>(words: readonly Word[], takes: strin
 
 /** One of some words; the library's type lists them. */
 export function oneOf<Word extends string, Written = Word>(words: readonly Word[], takes: string): Kind<Word, Written> {
-  return inText({ enum: words }, takes, (param, text) => wordValue(param, text, words))
+  return textKind({ enum: words }, takes, (param, text) => wordValue(param, text, words))
 }

@@ -7,7 +7,7 @@ import { DEFAULT_SCOPE, type Kind, plainText, readParams, type Scope, type Table
  * part only before such a word, so that a value may have commas. A program may write an object by the words.
  * @param words the word of each parameter; the word of a flag has no value
  */
-export function partsOf(
+export function partsKind(
   takes: string,
   words: Readonly<Record<string, string>>,
   table: Table,
@@ -16,26 +16,26 @@ export function partsOf(
   const names = Object.keys(words)
   const isFlag = (word: string): boolean => table[words[word]!]!.kind.takes === ''
   const allowed = `made of parts such as ${example}; the words are ${names.join(', ')}`
-  // The longest first, because a word may begin with another.
+  // The longest word first, because a word may begin with another.
   const shapes = names
     .toSorted((a, b) => b.length - a.length)
     .map(name => (isFlag(name) ? `${name}(?=\\s*(?:,|$))` : `${name}(?=\\s)`))
   const anyPart = new RegExp(`^(?:${shapes.join('|')})`)
-  const between = new RegExp(`,\\s*(?=${shapes.join('|')})`)
+  const partSeparator = new RegExp(`,\\s*(?=${shapes.join('|')})`)
 
   const read = (param: string, text: string, scope: Scope): Written => {
     const found: Record<string, unknown> = {}
-    for (const part of text.trim().split(between)) {
+    for (const part of text.trim().split(partSeparator)) {
       const [word] = anyPart.exec(part) ?? []
-      if (word === undefined || words[word]! in found) throw notParts(param, text, part)
+      if (word === undefined || words[word]! in found) throw notPartsError(param, text, part)
       const key = words[word]!
       const value = isFlag(word) ? true : part.slice(word.length).trim()
-      found[key] = checked(param, { text, word, key, value }, scope)
+      found[key] = checkPart(param, { text, word, key, value }, scope)
     }
     return found
   }
 
-  const notParts = (param: string, text: string, part: string): InvalidParameter => {
+  const notPartsError = (param: string, text: string, part: string): InvalidParameter => {
     const [word = ''] = part.trim().split(/\s/)
     const [near] = suggest(word, names)
     const suggestions = near === undefined || near === word ? [] : [text.replace(word, near)]
@@ -47,8 +47,8 @@ export function partsOf(
     })
   }
 
-  /** The value as written, once it is known that it can be read. */
-  const checked = (
+  /** Returns the value as written. Throws InvalidParameter, naming the part, if it cannot be read. */
+  const checkPart = (
     param: string,
     { text, word, key, value }: { text: string; word: string; key: string; value: unknown },
     { fields }: Scope,
@@ -58,12 +58,16 @@ export function partsOf(
       return value
     } catch (error) {
       if (!(error instanceof InvalidParameter)) throw error
-      const { value: odd = value, suggestions = [] } = error.offence
-      const whole = suggestions.map(one => text.replace(String(odd), one))
-      const own = (item: string | Mention): string | Mention =>
+      const { value: faultyValue = value, suggestions = [] } = error.offence
+      const fullSuggestions = suggestions.map(one => text.replace(String(faultyValue), one))
+      const asPart = (item: string | Mention): string | Mention =>
         typeof item !== 'string' && 'param' in item && item.param === key ? { param: `${param} ${word}` } : item
-      const said = typeof error.words === 'string' ? error.words : error.words.map(own)
-      throw wrong(param, said, { value: text, allowed: error.offence.allowed ?? allowed, suggestions: whole })
+      const partWords = typeof error.words === 'string' ? error.words : error.words.map(asPart)
+      throw wrong(param, partWords, {
+        value: text,
+        allowed: error.offence.allowed ?? allowed,
+        suggestions: fullSuggestions,
+      })
     }
   }
 

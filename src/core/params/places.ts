@@ -5,8 +5,8 @@ import type { Kind } from './row.js'
 import { fieldValue } from './values.js'
 
 /**
- * Where a summary of a ticker has each field: a section, and the names below it. Joined with underscores, these are the vendor's
- * name of the field.
+ * Where a summary of a ticker has each field: a section, and the names below it. Joined with underscores, these are the
+ * vendor's name of the field.
  */
 const PLACES: Readonly<Record<string, string>> = {
   rsi_zone: 'momentum.rsi_zone',
@@ -37,7 +37,7 @@ export function placeOf(field: string): string {
   return PLACES[field] ?? field
 }
 
-/** The place in one word, as `momentum_rsi_zone`. */
+/** The place of a field in one word, such as `momentum_rsi_zone`: the long name of the field. */
 export function longNameOf(field: string): string {
   return placeOf(field).replaceAll('.', '_')
 }
@@ -48,7 +48,7 @@ export const PRICES = 'ohlcv'
 /** The ending of a place that has the stability of a band. */
 export const META = '_meta'
 
-/** Whether a chosen place, or a section around it, has a place. */
+/** Whether a place is chosen, by its own name or by a section that contains it. @param chosen undefined: all */
 export function isChosen(place: string, chosen: readonly string[] | undefined): boolean {
   return chosen === undefined || chosen.some(name => place === name || place.startsWith(`${name}.`))
 }

@@ -1,6 +1,6 @@
 import { InvalidParameter, parameter, sentence } from '../errors.js'
 
-/** Whether a text is meant as the URL of such a database; checkPostgresUrl reports its mistakes. */
+/** Whether a text is meant as the URL of a PostgreSQL database, right or wrong. */
 export function isPostgresUrl(text: string): boolean {
   return /^\s*postgres(ql)?:\/?\/?/i.test(text)
 }
@@ -29,7 +29,9 @@ export const isSetting = (name: string): name is Setting => Object.hasOwn(SETTIN
 /** Settings allowed in the query string of a URL. */
 export const IN_URL = Object.keys(SETTINGS).filter(name => name !== 'password')
 
-/** A sign of user and password before one of user and host. A password may have further signs that should be escaped. */
+/**
+ * A sign of user and password before one of user and host. A password may have further signs that should be escaped.
+ */
 const WITH_PASSWORD = /^[^/?]*\/\/[^/?]*(:|%3a)[^@]*@/i
 
 /** A URL whose @ comes after the question mark, so that the text before the question mark looks like a port. */
@@ -39,39 +41,42 @@ const FORM = 'a URL such as postgres://user@host:5432/database'
 
 /** The settings in a URL. Throws InvalidParameter, which repeats no part of it: any part may be a mistyped password. */
 export function settingsIn(param: string, text: string): Settings {
-  // Looked for first, and in the text: a password with a sign that should be escaped makes a URL that cannot be read.
-  const isHeld = WITH_PASSWORD.test(text) && !WITH_SETTINGS.test(text)
-  if (isHeld || /[?&](ssl)?password=/i.test(text)) throw withPassword(param)
-  if (!/^postgres(ql)?:\/\//i.test(text)) throw notOneOf(param)
+  // Checked first, in the text: a password with a sign that should be escaped makes a URL that cannot be parsed.
+  const hasPassword = WITH_PASSWORD.test(text) && !WITH_SETTINGS.test(text)
+  if (hasPassword || /[?&](ssl)?password=/i.test(text)) throw passwordError(param)
+  if (!/^postgres(ql)?:\/\//i.test(text)) throw unreadableUrlError(param)
   let url: URL
   try {
     url = new URL(text)
   } catch {
-    throw notOneOf(param)
+    throw unreadableUrlError(param)
   }
-  // However it was read: what would go unheeded here stays in the list of processes all the same.
-  if (url.password !== '') throw withPassword(param)
-  if (url.hash !== '') throw notOneOf(param)
-  const found: Settings = {}
-  const put = (name: Setting, value: string): void => {
-    if (value !== '') found[name] = value
+  // A password that was overlooked above would also be visible in the list of processes.
+  if (url.password !== '') throw passwordError(param)
+  if (url.hash !== '') throw unreadableUrlError(param)
+  const settings: Settings = {}
+  const setUnlessEmpty = (name: Setting, value: string): void => {
+    if (value !== '') settings[name] = value
   }
   try {
     // Brackets belong to the URL and not to an IPv6 address.
-    put('host', decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, '$1'))
-    put('port', url.port)
-    put('user', decodeURIComponent(url.username))
-    put('dbname', decodeURIComponent(url.pathname.slice(1)))
+    setUnlessEmpty('host', decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, '$1'))
+    setUnlessEmpty('port', url.port)
+    setUnlessEmpty('user', decodeURIComponent(url.username))
+    setUnlessEmpty('dbname', decodeURIComponent(url.pathname.slice(1)))
   } catch {
-    throw notOneOf(param)
+    throw unreadableUrlError(param)
   }
   for (const [name, value] of url.searchParams) {
-    if (!isSetting(name)) throw refused(param, `sets something that is not known; it may set ${IN_URL.join(', ')}`)
-    put(name, value)
+    if (!isSetting(name)) throw urlError(param, `sets something that is not known; it may set ${IN_URL.join(', ')}`)
+    setUnlessEmpty(name, value)
   }
-  if (found.host?.includes(','))
-    throw refused(param, 'names several hosts; give the one address behind which the primary is found, such as a proxy')
-  return found
+  if (settings.host?.includes(','))
+    throw urlError(
+      param,
+      'names several hosts; give the one address behind which the primary is found, such as a proxy',
+    )
+  return settings
 }
 
 /** Throws InvalidParameter for a URL that cannot be used, or not without showing a password. */
@@ -79,16 +84,16 @@ export function checkPostgresUrl(param: string, text: string): void {
   settingsIn(param, text.trim())
 }
 
-function withPassword(param: string): InvalidParameter {
+function passwordError(param: string): InvalidParameter {
   const why = 'holds a password, which every list of processes would show'
-  return refused(param, `${why}; give it as PGPASSWORD, in a service file (PGSERVICE) or in .pgpass`)
+  return urlError(param, `${why}; give it as PGPASSWORD, in a service file (PGSERVICE) or in .pgpass`)
 }
 
-function notOneOf(param: string): InvalidParameter {
-  return refused(param, `cannot be read as ${FORM}`)
+function unreadableUrlError(param: string): InvalidParameter {
+  return urlError(param, `cannot be read as ${FORM}`)
 }
 
-/** Without the value. */
-function refused(param: string, what: string): InvalidParameter {
+/** The error for a URL. It does not repeat the URL, which may hold a password. */
+function urlError(param: string, what: string): InvalidParameter {
   return new InvalidParameter(sentence`${parameter(param)} ${what}.`, { param, allowed: FORM })
 }

@@ -14,7 +14,14 @@ import {
 import { FACT_KINDS } from '../model/facts.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import { objectOf, tickersOf } from './arguments.js'
-import { CONTEXT, EVENTS_CONTEXT, joinedContext, joinedContextWithBand, splitContext, withOneBand } from './context.js'
+import {
+  CONTEXT,
+  EVENTS_CONTEXT,
+  joinContext,
+  joinContextWithBand,
+  splitContext,
+  splitContextWithOneBand,
+} from './context.js'
 import { FLAG, ONE_OF_FIELDS, several } from './figures.js'
 import {
   BAND,
@@ -40,12 +47,12 @@ import {
   required,
   type Table,
   type Text,
-  unknownParameter,
+  unknownParameterError,
   type Written,
   withDefault,
 } from './row.js'
 import { refuse, textOf } from './values.js'
-import { conditionAsField, LAGGED, lagged, type ReadWhen, WHEN, withField } from './when.js'
+import { conditionAsField, conditionForField, LAGGED, type ReadWhen, readLag, WHEN } from './when.js'
 
 /** The parameters of every question about a ticker, several tickers or a market, and their parsers. */
 
@@ -203,19 +210,19 @@ export type FieldOrCondition<Params extends { field: unknown }> =
   | (Omit<Params, 'field' | 'when'> & { field?: undefined; when: string })
 
 /** The parameters of all events of a ticker. */
-export type HistoryParams = Distributed<EventsParams, 'limit'>
+export type HistoryParams = OmitFromEach<EventsParams, 'limit'>
 
-/** Without some, each kind by itself. */
-type Distributed<Params, Names extends string> = Params extends unknown ? Omit<Params, Names> : never
+/** Omits keys from each member of a union. */
+type OmitFromEach<Params, Names extends string> = Params extends unknown ? Omit<Params, Names> : never
 
 /** The parameters of the events of several tickers, counted together. */
-export type PoolParams = Distributed<HistoryParams, 'ticker'> & { tickers: readonly string[] }
+export type PoolParams = OmitFromEach<HistoryParams, 'ticker'> & { tickers: readonly string[] }
 
-/** The newest of several tickers. */
-export type PoolEventsParams = Distributed<EventsParams, 'ticker'> & { tickers: readonly string[] }
+/** The parameters of the newest events of several tickers. */
+export type PoolEventsParams = OmitFromEach<EventsParams, 'ticker'> & { tickers: readonly string[] }
 
-/** Transitions are of every band. */
-export type TransitionsParams = Distributed<PoolParams, 'band' | 'context_band'>
+/** The parameters of transitions, which count every band. */
+export type TransitionsParams = OmitFromEach<PoolParams, 'band' | 'context_band'>
 
 export type ExplainParams = FieldOrCondition<ParamsOf<typeof EXPLAIN>>
 
@@ -237,7 +244,10 @@ export const FILTERS = {
 const { limit: _limit, ...HISTORY } = EVENTS_OR_CONDITIONS
 const { ticker: _ticker, ...POOL } = HISTORY
 
-/** The parameters of a search: as the specification has them, of several bands, and without a most of the limit. */
+/**
+ * A table of a search: the specified one, the one with several bands and conditions, or the one without a maximum
+ * limit.
+ */
 type EventsTable = typeof EVENTS | typeof EVENTS_OR_CONDITIONS | typeof UNLIMITED_EVENTS
 
 /**
@@ -245,34 +255,40 @@ type EventsTable = typeof EVENTS | typeof EVENTS_OR_CONDITIONS | typeof UNLIMITE
  * @param fields the known fields, here as below
  */
 export function parseEvents(params: object, table: EventsTable = EVENTS, fields: FieldSet = BUILT_IN): EventsQuery {
-  return entering(
-    joinedContextWithBand(readParams(table, 'when' in table ? ofProgram(params, fields) : params, fields)),
+  return withBandList(
+    joinContextWithBand(readParams(table, 'when' in table ? programParams(params, fields) : params, fields)),
     fields,
   )
 }
 
-/** The parameters of a program: a condition in place of the field, and the context in one word. */
-function ofProgram(params: object, fields: FieldSet): object {
-  const named = withField(objectOf('params', params), fields)
-  return 'context' in named ? withOneBand({ ...named }, fields) : named
+/**
+ * The parameters of a program in the form of the specification: a condition becomes the field, the context three
+ * parameters.
+ */
+function programParams(params: object, fields: FieldSet): object {
+  const named = conditionForField(objectOf('params', params), fields)
+  return 'context' in named ? splitContextWithOneBand({ ...named }, fields) : named
 }
 
 /** Parses a search without a limit; its context may have no band. */
 export function parseHistory(params: object, fields: FieldSet = BUILT_IN): HistoryQuery {
-  return entering(joinedContext(readParams(HISTORY, ofProgram(params, fields), fields)), fields)
+  return withBandList(joinContext(readParams(HISTORY, programParams(params, fields), fields)), fields)
 }
 
 /** Parses a search over several tickers; the question checks whether there are any. */
 export function parsePool(written: object, fields: FieldSet = BUILT_IN): PoolQuery {
   const { tickers, ...params } = objectOf('params', written)
   const names = tickersOf(tickers)
-  return { tickers: names, ...entering(joinedContext(readParams(POOL, ofProgram(params, fields), fields)), fields) }
+  return {
+    tickers: names,
+    ...withBandList(joinContext(readParams(POOL, programParams(params, fields), fields)), fields),
+  }
 }
 
 /** The newest events of several tickers. @param table as for one of them */
 export function parsePoolEvents(written: object, table: EventsTable, fields: FieldSet = BUILT_IN) {
   const { tickers, ...params } = objectOf('params', written)
-  if ('ticker' in params) throw unknownParameter('ticker', ['tickers'])
+  if ('ticker' in params) throw unknownParameterError('ticker', ['tickers'])
   const names = tickersOf(tickers)
   const { ticker: _first, ...query } = parseEvents({ ...params, ticker: names[0] }, table, fields)
   return { ...query, tickers: names }
@@ -292,16 +308,16 @@ export function parseExplain(params: object, fields: FieldSet = BUILT_IN) {
     'a bar is explained of a field or of a condition',
     fields,
   )
-  return lagged(readParams(EXPLAIN, written, fields), fields)
+  return readLag(readParams(EXPLAIN, written, fields), fields)
 }
 
 interface ReadEvents extends ReadWhen {
   band?: string | readonly string[]
 }
 
-/** A query of the bands that were read, one or several. */
-function entering<Query extends ReadEvents>(read: Query, fields: FieldSet) {
-  const { band, ...query } = lagged(read, fields)
+/** A query with its bands as a list, and with the lag of its conditions. */
+function withBandList<Query extends ReadEvents>(read: Query, fields: FieldSet) {
+  const { band, ...query } = readLag(read, fields)
   return band === undefined ? query : { ...query, bands: typeof band === 'string' ? [band] : band }
 }
 
@@ -316,14 +332,15 @@ export function parseOversold(
  * The query string of a search, in the order of the specification, which has one band. Every default is written out.
  */
 export function eventsSearch({ context, bands: [band] = [], ...query }: EventsQuery): URLSearchParams {
-  return searchOf(EVENTS, { ...query, band, ...splitContext(context) })
+  return toSearchParams(EVENTS, { ...query, band, ...splitContext(context) })
 }
 
 export function oversoldSearch(query: OversoldQuery): URLSearchParams {
-  return searchOf(OVERSOLD, { ...query })
+  return toSearchParams(OVERSOLD, { ...query })
 }
 
-function searchOf(table: Table, query: Written): URLSearchParams {
+/** A query string with the values of a query that a table has. */
+function toSearchParams(table: Table, query: Written): URLSearchParams {
   const search = new URLSearchParams()
   for (const [name, { kind }] of Object.entries(table)) {
     const value = query[name]
@@ -342,15 +359,16 @@ export function parametersOf(search: string): Record<string, string> {
   for (const part of search.split('&')) {
     if (part === '') continue
     const at = part.indexOf('=')
-    const name = decoded(at < 0 ? part : part.slice(0, at), null)
-    const value = at < 0 ? '' : decoded(part.slice(at + 1), name)
+    const name = decodePart(at < 0 ? part : part.slice(0, at), null)
+    const value = at < 0 ? '' : decodePart(part.slice(at + 1), name)
     if (name in found) throw wrong(name, `${quoted(name)} is given twice.`, { value })
     found[name] = value
   }
   return found
 }
 
-function decoded(text: string, param: string | null): string {
+/** Decodes a name or a value of a query string. @param param the parameter of a value; null for a name */
+function decodePart(text: string, param: string | null): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
@@ -377,7 +395,7 @@ export type ScreenParams = ParamsOf<typeof SCREEN> & { tickers?: readonly string
 
 export function parseScreen(params: object, fields: FieldSet) {
   const { when, since = null, ...read } = readParams(SCREEN, params, fields)
-  const { field, ...query } = lagged({ field: when, ...read }, fields)
+  const { field, ...query } = readLag({ field: when, ...read }, fields)
   return { condition: field, since, ...query }
 }
 
@@ -405,7 +423,7 @@ export type ChangesParams = ParamsOf<typeof CHANGES> & { tickers?: readonly stri
 
 export function parseChanges(params: object, fields: FieldSet) {
   const { field: names, timeframe, since, ...read } = readParams(CHANGES, params, fields)
-  const { field: _field, ...query } = lagged({ field: '', ...read }, fields)
+  const { field: _field, ...query } = readLag({ field: '', ...read }, fields)
   const timeframes: readonly Timeframe[] = timeframe === undefined ? TIMEFRAME_NAMES : [timeframe]
   return { ...query, ...(names && { fields: names }), timeframes, ...(since !== undefined && { since }) }
 }

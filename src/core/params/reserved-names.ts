@@ -39,16 +39,17 @@ const COLUMNS: ReadonlySet<string> = new Set([
 
 type Answer = readonly [name: string, keys: ReadonlySet<string>]
 
-let found: readonly Answer[] | undefined
+/** The result of answers(), made on first use. */
+let answersCache: readonly Answer[] | undefined
 
 /** The answers with all their keys, from the schemas that the build makes from their types. */
 function answers(): readonly Answer[] {
-  found ??= Object.entries(JSON.parse(builtText('schemas.json')) as object).map(([name, schema]): Answer => {
+  answersCache ??= Object.entries(JSON.parse(builtText('schemas.json')) as object).map(([name, schema]): Answer => {
     const keys = new Set<string>()
     addKeys(schema, keys)
     return [name, keys]
   })
-  return found
+  return answersCache
 }
 
 function addKeys(part: unknown, keys: Set<string>): void {

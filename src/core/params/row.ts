@@ -34,11 +34,11 @@ export interface Kind<Value, Written = Text> {
   readonly example?: string
   /** The name of its schema in documents, if it has one. */
   readonly name?: string
-  /** A list; with `all`, the word `all` means any value. */
+  /** Set if the value is a list. `all`: the word `all` means any value. */
   readonly several?: 'all' | 'some'
-  /** It may be written as an object, too. */
+  /** Set if the value may also be written as an object. */
   readonly object?: true
-  /** An option of it repeats, and each text is whole. */
+  /** Set if the option may repeat; commas in its text separate nothing. */
   readonly repeats?: true
   /** Throws InvalidParameter naming the parameter, the value and the valid forms. */
   parse(param: string, written: unknown, scope?: Scope): Value
@@ -68,9 +68,9 @@ export interface Parameter<Parsed = unknown, Written = unknown> {
   readonly under?: string
   /** The word `none` removes the value of a file. */
   readonly none?: true
-  /** It needs one of these parameters: alone it means nothing. */
+  /** It needs at least one of these parameters. */
   readonly onlyWith?: readonly string[]
-  /** The option of the command line that it is a part of, and its word there: `validate split`; or another name. */
+  /** Its option on the command line if that is not its own name, and its word there: `validate split`. */
   readonly part?: string
   /** Only for the type: no object has this key. */
   readonly kept?: Parsed
@@ -85,7 +85,7 @@ export type Table = Readonly<Record<string, Parameter>>
 type HelpOptions = Pick<Parameter, 'takes' | 'under' | 'none' | 'onlyWith' | 'part'>
 
 export function required<V, W>(kind: Kind<V, W>, help: string, helpOptions?: HelpOptions): RequiredParameter<V, W> {
-  return { kind, help, about: sentenceOf(help), required: true, ...helpOptions }
+  return { kind, help, about: asSentence(help), required: true, ...helpOptions }
 }
 
 export function withDefault<V, W>(
@@ -94,20 +94,20 @@ export function withDefault<V, W>(
   help: string,
   helpOptions?: HelpOptions,
 ): Parameter<V, W> {
-  return { kind, help, about: sentenceOf(help), fallback, ...helpOptions }
+  return { kind, help, about: asSentence(help), fallback, ...helpOptions }
 }
 
 /** A parameter that is null by default. */
 export function nullable<V, W>(kind: Kind<V, W>, help: string, helpOptions?: HelpOptions): Parameter<V | null, W> {
-  return { kind, help, about: sentenceOf(help), fallback: null, ...helpOptions }
+  return { kind, help, about: asSentence(help), fallback: null, ...helpOptions }
 }
 
 /** A parameter that is absent by default. */
 export function optional<V, W>(kind: Kind<V, W>, help: string, helpOptions?: HelpOptions): Parameter<V | undefined, W> {
-  return { kind, help, about: sentenceOf(help), ...helpOptions }
+  return { kind, help, about: asSentence(help), ...helpOptions }
 }
 
-function sentenceOf(help: string): string {
+function asSentence(help: string): string {
   return `${help.charAt(0).toUpperCase()}${help.slice(1)}.`
 }
 
@@ -124,7 +124,7 @@ export type ParamsOf<T> = { [Name in RequiredNames<T>]: WrittenOf<T[Name]> } & {
   [Name in Exclude<keyof T, RequiredNames<T>>]?: WrittenOf<T[Name]>
 }
 
-/** The values that they are read as. */
+/** The parsed values of a table. */
 export type Read<T> = { -readonly [Name in Exclude<keyof T, OptionalNames<T>>]: ParsedOf<T[Name]> } & {
   -readonly [Name in OptionalNames<T>]?: Exclude<ParsedOf<T[Name]>, undefined>
 }
@@ -135,11 +135,11 @@ export type Read<T> = { -readonly [Name in Exclude<keyof T, OptionalNames<T>>]: 
  * @param fields the known fields
  */
 export function readParams<T extends Table>(table: T, params: object, fields: FieldSet = BUILT_IN): Read<T> {
-  const written = checkedNames(params, Object.keys(table))
+  const written = refuseUnknownNames(params, Object.keys(table))
   const read: Record<string, unknown> = {}
   for (const [name, parameter] of Object.entries(table)) {
     const scope = { fields, earlier: read }
-    const value = name in written ? typedValue(name, parameter.kind, written[name], scope) : undefined
+    const value = name in written ? valueForKind(name, parameter.kind, written[name], scope) : undefined
     if (value === undefined && parameter.required) throw invalid('missing', { param: name })
     const parsed = value === undefined ? parameter.fallback : parameter.kind.parse(name, value, scope)
     if (parsed !== undefined) read[name] = parsed
@@ -147,25 +147,25 @@ export function readParams<T extends Table>(table: T, params: object, fields: Fi
   return read as Read<T>
 }
 
-/** Checks that every name is known and no value is empty. */
-export function checkedNames(params: object, allowed: readonly string[]): Record<string, unknown> {
+/** The parameters that are set. Throws InvalidParameter for an unknown name and for an empty value. */
+export function refuseUnknownNames(params: object, allowed: readonly string[]): Record<string, unknown> {
   if (typeof params !== 'object' || params === null || Array.isArray(params))
     throw invalid('not_allowed', { param: 'params', value: params, allowed: 'an object' })
   const entries = Object.entries(params).filter(([, value]) => value !== undefined)
   for (const [param, value] of entries) {
-    if (!allowed.includes(param)) throw unknownParameter(param, allowed)
+    if (!allowed.includes(param)) throw unknownParameterError(param, allowed)
     if (value === '') throw invalid('empty', { param, value })
   }
   return Object.fromEntries(entries)
 }
 
-/** The parameters that a table has. */
-export function partOf(table: Table, written: Written): Written {
+/** The parameters whose names are in a table. */
+export function paramsInTable(table: Table, written: Written): Written {
   return Object.fromEntries(Object.entries(written).filter(([name]) => name in table))
 }
 
-/** The parameters that a table does not have. */
-export function withoutPart(table: Table, written: Written): Written {
+/** The parameters whose names are not in a table. */
+export function paramsNotInTable(table: Table, written: Written): Written {
   return Object.fromEntries(Object.entries(written).filter(([name]) => !(name in table)))
 }
 
@@ -173,49 +173,54 @@ export function withoutPart(table: Table, written: Written): Written {
  * Converts a value of a command line, URL or program to the form that its kind parses: a list, or text for a number.
  * undefined means any value.
  */
-export function typedValue(
+export function valueForKind(
   param: string,
   { takes, several, object, typed }: Kind<unknown, unknown>,
   value: unknown,
   scope: Scope = DEFAULT_SCOPE,
 ): unknown {
   if (several !== undefined) {
-    const items = itemsOf(param, value)
-    return several === 'all' && items.length === 1 && items[0] === 'all' ? undefined : items
+    const items = listItems(param, value)
+    const meansAny = several === 'all' && items.length === 1 && items[0] === 'all'
+    return meansAny ? undefined : items
   }
   if (takes === '' || object) return value
   const text = plainText(param, value)
   return typed === undefined ? text : typed(param, text, scope)
 }
 
-/** The distinct values in the written order. */
-export function itemsOf(param: string, value: unknown): string[] {
+/**
+ * The distinct items of a list, or of texts with commas, in the written order. Throws InvalidParameter if there are
+ * none.
+ */
+export function listItems(param: string, value: unknown): string[] {
   const texts = (Array.isArray(value) ? value : [value]).flatMap(item => plainText(param, item).split(','))
   const items = texts.map(text => text.trim()).filter(text => text !== '')
   if (items.length === 0) throw invalid('empty', { param, value: [] })
   return [...new Set(items)]
 }
 
+/** A text or a number as text. Throws InvalidParameter for anything else. */
 export function plainText(param: string, value: unknown): string {
   if (typeof value === 'string') return value
-  if (typeof value === 'number') return digits(value)
+  if (typeof value === 'number') return digitsOf(value)
   throw invalid('not_text', { param })
 }
 
-/** Digits without an exponent, which a text would not be allowed either. */
-function digits(value: number): string {
+/** A number as text without an exponent, which kinds do not read. */
+function digitsOf(value: number): string {
   const text = String(value)
   return text.includes('e-') ? value.toFixed(20).replace(/0+$/, '') : text
 }
 
-/** A name that no question has, and the nearest that this one has. */
-export function unknownParameter(param: string, allowed: readonly string[]): InvalidParameter {
+/** The error for an unknown parameter, with the nearest allowed names. */
+export function unknownParameterError(param: string, allowed: readonly string[]): InvalidParameter {
   return invalid('unknown', { param, allowed, suggestions: suggest(param, allowed) })
 }
 
 /**
- * An option of the command line: flags (`--limit <N>`), help, whether it repeats, heading, the allowed words, and the
- * parameter. The last two may be missing.
+ * An option of the command line: flags (`--limit <N>`), help, whether it may repeat, the heading in help, the allowed
+ * words, and its parameter.
  */
 export type OptionSpec = readonly [
   flags: string,
@@ -226,7 +231,7 @@ export type OptionSpec = readonly [
   parameter?: Parameter,
 ]
 
-/** Some parameters of a table as options. */
+/** Some parameters of a table (default: all) as options. */
 export function optionsOf(table: Table, names: readonly string[] = Object.keys(table)): OptionSpec[] {
   return names.map(name => optionOf(name, table[name]!))
 }
@@ -237,15 +242,15 @@ function optionOf(name: string, parameter: Parameter): OptionSpec {
   const saysDefault = (typeof fallback !== 'string' && typeof fallback !== 'number') || help.includes('(default')
   const about = saysDefault ? help : `${help} (default ${fallback})`
   const times = kind.several === undefined && !kind.repeats ? 'once' : 'repeatable'
-  return [flags, about, times, under, wordsOf(kind.schema), parameter]
+  return [flags, about, times, under, wordsInSchema(kind.schema), parameter]
 }
 
 /** An option that takes one of some words. */
-export function choice(flags: string, help: string, values: readonly string[]): OptionSpec {
+export function choiceOption(flags: string, help: string, values: readonly string[]): OptionSpec {
   return [flags, help, 'once', undefined, values]
 }
 
-/** A value that an option takes; null if none is known, such as the name of a file. */
+/** An example of a value for an option; null if none is known. */
 export function exampleOf([flags, help, , , words = [], parameter]: OptionSpec): string | null {
   const [, name] = /--([\w-]+)/.exec(flags)!
   // The help of an option that writes a file lists the endings.
@@ -254,24 +259,24 @@ export function exampleOf([flags, help, , , words = [], parameter]: OptionSpec):
   if (parameter === undefined) return words[0] ?? null
   const { kind, fallback } = parameter
   const isPlain = typeof fallback === 'string' || typeof fallback === 'number'
-  return kind.example ?? (isPlain ? String(fallback) : inSchema(kind.schema))
+  return kind.example ?? (isPlain ? String(fallback) : exampleInSchema(kind.schema))
 }
 
 /** A value that a schema allows. */
-function inSchema({ enum: words, examples, anyOf, minimum, format }: JsonSchema): string | null {
+function exampleInSchema({ enum: words, examples, anyOf, minimum, format }: JsonSchema): string | null {
   if (format === 'date') return '2017-01-03'
   for (const list of [words, examples]) if (Array.isArray(list)) return String(list[0])
   if (typeof minimum === 'number') return String(Math.max(minimum, 1))
-  return Array.isArray(anyOf) ? inSchema(anyOf[0] as JsonSchema) : null
+  return Array.isArray(anyOf) ? exampleInSchema(anyOf[0] as JsonSchema) : null
 }
 
 /** The words that a schema allows, for a single value or a list; empty if it lists none. */
-function wordsOf({ enum: words, anyOf }: JsonSchema): readonly string[] {
+function wordsInSchema({ enum: words, anyOf }: JsonSchema): readonly string[] {
   if (Array.isArray(words)) return words.map(String)
-  return Array.isArray(anyOf) ? anyOf.flatMap((schema: JsonSchema) => wordsOf(schema)) : []
+  return Array.isArray(anyOf) ? anyOf.flatMap((schema: JsonSchema) => wordsInSchema(schema)) : []
 }
 
-/** A part of a document: a mapping of values and of parts. */
+/** A part of a document: a mapping of values, or of parts in it. */
 export interface Section<Rows = Nodes, Parsed = unknown> {
   readonly rows: Rows
   /** null if a file does not have it. */
@@ -290,7 +295,7 @@ export interface Section<Rows = Nodes, Parsed = unknown> {
   readonly kept?: Parsed
 }
 
-/** The parameter that gives a value, or a part as a whole. */
+/** The parameter that sets a value, or a part as a whole. */
 export interface Named<Name> {
   readonly param: Name
 }
@@ -302,7 +307,7 @@ export type Values<Rows> = { readonly [Key in Exclude<keyof Rows, OptionalNames<
   readonly [Key in OptionalNames<Rows>]?: Exclude<ValueOf<Rows[Key]>, undefined>
 }
 
-/** A part; without `finish` it is its values as they are. */
+/** A part of a document. `finish` converts its values; without it they stay as they are. */
 export function section<Rows extends Nodes, Parsed = Values<Rows>>(
   rows: Rows,
   finish?: NonNullable<Section<Rows, Parsed>['finish']>,
@@ -310,12 +315,12 @@ export function section<Rows extends Nodes, Parsed = Values<Rows>>(
   return finish === undefined ? { rows } : { rows, finish }
 }
 
-/** A value of a document by the name of the parameter that gives it. */
+/** A value of a document, with the name of the parameter that sets it. */
 export function setBy<Name extends string, P extends Parameter>(param: Name, row: P): P & Named<Name> {
   return { ...row, param }
 }
 
-/** A part that may be missing, and that a parameter gives as a whole. */
+/** A part that may be missing, and that a parameter sets as a whole. */
 export function sectionSetBy<Name extends string, Rows extends Nodes, Parsed, Written extends Text>(
   param: Name,
   row: Parameter<unknown, Written>,
@@ -326,7 +331,7 @@ export function sectionSetBy<Name extends string, Rows extends Nodes, Parsed, Wr
 
 type Spelled<Written> = Pick<Parameter<unknown, Written>, 'kind' | 'help' | 'about' | 'under'>
 
-/** A part that a parameter gives as one text, and a file as a text or as a mapping. */
+/** A part that a parameter sets as one text; a file has it as a text or as a mapping. */
 export function textSetBy<Name extends string, Rows extends Nodes, Parsed, Written extends Text>(
   param: Name,
   { kind, help, about, under }: Parameter<unknown, Written>,
@@ -335,7 +340,11 @@ export function textSetBy<Name extends string, Rows extends Nodes, Parsed, Writt
   return { help, about, ...(under !== undefined && { under }), ...part, kind, param }
 }
 
-/** The JSON Schema of a document. @param needed the required parts @param either keys, one of them required */
+/**
+ * The JSON Schema of a document.
+ * @param needed the required parts
+ * @param either keys; at least one of them is required
+ */
 export function schemaOf(rows: Nodes, needed: readonly string[] = [], either: readonly string[] = []): JsonSchema {
   const entries = Object.entries(rows)
   const isNeeded = ([key, node]: [string, Node]): boolean =>

@@ -8,7 +8,7 @@ import { PAGE_ORDER } from './pages.js'
 import { fieldByAnyName, longNameOf, PRICES } from './places.js'
 import { LIMIT, MAX_LIMIT, OVERSOLD, TIMEFRAME_ROW } from './questions.js'
 import { type Kind, optional, type ParamsOf, readParams, type Table, withDefault } from './row.js'
-import { namesIn, OFFSET } from './summary.js'
+import { namesKind, OFFSET } from './summary.js'
 import { bandValue, refuse, wordValue } from './values.js'
 
 /** The parameters of `GET /v1/search`: which tickers meet filters, with some columns of each. */
@@ -18,11 +18,11 @@ export interface OwnColumn {
   type: 'text' | 'numeric'
   category: string
   about: string
-  /** The words that it has, where these are few. */
+  /** Its possible words, if they are few. */
   values?: readonly string[]
 }
 
-/** Columns besides those of band fields, in the order of an answer. */
+/** The columns that are no band fields, in the order of an answer. */
 export const OWN_COLUMNS: Readonly<Record<string, OwnColumn>> = {
   ticker: { type: 'text', category: 'identity', about: 'The ticker.' },
   asset_class: {
@@ -40,7 +40,7 @@ export const OWN_COLUMNS: Readonly<Record<string, OwnColumn>> = {
   ),
 }
 
-/** The columns of bands, by both names. */
+/** The field of each band column, by its short and its long name. */
 const BAND_COLUMNS = new Map(
   BUILT_IN.names.flatMap(field => [field, longNameOf(field)].map(name => [name, field] as const)),
 )
@@ -77,12 +77,12 @@ const COLUMN: Kind<SearchColumn, string> = {
   parse: (param, written) => columnOf(param, String(written)),
 }
 
-export const MOST_FILTERS = 20
+export const MAX_FILTERS = 20
 /** The most values of a filter. */
-export const MOST_VALUES = 100
+export const MAX_VALUES = 100
 const FILTER_FORM = 'a JSON array of objects with field, op and value'
 
-/** Filters: of a program as a list, in a URL as JSON. */
+/** Filters: a list from a program, JSON in a URL. */
 const FILTERS: Kind<readonly SearchFilter[], string | readonly object[]> = {
   schema: {
     type: 'string',
@@ -93,14 +93,14 @@ const FILTERS: Kind<readonly SearchFilter[], string | readonly object[]> = {
   name: 'Filters',
   object: true,
   parse: (param, written) => {
-    const list = typeof written === 'string' ? jsonIn(written) : written
+    const list = typeof written === 'string' ? parseJsonOrNull(written) : written
     if (!Array.isArray(list)) return refuse(param, written, FILTER_FORM)
-    if (list.length > MOST_FILTERS) return refuse(param, list.length, `at most ${MOST_FILTERS} filters`)
-    return list.map(filter => filterOf(param, filter))
+    if (list.length > MAX_FILTERS) return refuse(param, list.length, `at most ${MAX_FILTERS} filters`)
+    return list.map(filter => readFilter(param, filter))
   },
 }
 
-function jsonIn(text: string): unknown {
+function parseJsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -108,7 +108,7 @@ function jsonIn(text: string): unknown {
   }
 }
 
-function filterOf(param: string, written: unknown): SearchFilter {
+function readFilter(param: string, written: unknown): SearchFilter {
   if (typeof written !== 'object' || written === null || Array.isArray(written))
     return refuse(param, JSON.stringify(written), FILTER_FORM)
   const { field: name, op, value, ...more } = written as Record<string, unknown>
@@ -118,30 +118,30 @@ function filterOf(param: string, written: unknown): SearchFilter {
   const column = columnOf(param, typeof name === 'string' ? name : '')
   const operator = wordValue(param, typeof op === 'string' ? op : '', OPERATORS)
   const isNumber = OWN_COLUMNS[column.name]?.type === 'numeric'
-  if (!isNumber && COMPARING.has(operator))
+  if (!isNumber && NUMERIC_OPERATORS.has(operator))
     throw new InvalidParameter(`${quoted(operator)} compares numbers, and ${column.name} is text.`, {
       param,
       value: operator,
       allowed: ['eq', 'neq', 'in'],
     })
   const list = operator === 'in' ? value : [value]
-  if (!Array.isArray(list) || list.length === 0 || list.length > MOST_VALUES)
-    return refuse(param, JSON.stringify(value), `a list of 1 to ${MOST_VALUES} values for ${quoted('in')}`)
+  if (!Array.isArray(list) || list.length === 0 || list.length > MAX_VALUES)
+    return refuse(param, JSON.stringify(value), `a list of 1 to ${MAX_VALUES} values for ${quoted('in')}`)
   return {
     ...column,
     op: operator,
-    values: list.map(one => (isNumber ? numberOf(param, one) : wordIn(param, column, one))),
+    values: list.map(one => (isNumber ? readNumber(param, one) : readWord(param, column, one))),
   }
 }
 
-const COMPARING: ReadonlySet<Operator> = new Set(['gt', 'gte', 'lt', 'lte'])
+const NUMERIC_OPERATORS: ReadonlySet<Operator> = new Set(['gt', 'gte', 'lt', 'lte'])
 
-function numberOf(param: string, value: unknown): number {
+function readNumber(param: string, value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : refuse(param, JSON.stringify(value), 'a number')
 }
 
-/** A band of the field, or one of the words of a column. */
-function wordIn(param: string, { name, field }: SearchColumn, value: unknown): string {
+/** Reads a text to compare with: a band of the field, or one of the words of a column. */
+function readWord(param: string, { name, field }: SearchColumn, value: unknown): string {
   if (typeof value !== 'string') return refuse(param, JSON.stringify(value), 'text')
   if (field !== null) return bandValue(param, value, fieldByAnyName(param, field, BUILT_IN))
   const { values } = OWN_COLUMNS[name]!
@@ -150,7 +150,7 @@ function wordIn(param: string, { name, field }: SearchColumn, value: unknown): s
 }
 
 /** Names of columns, or `*` for all. */
-const COLUMNS: Kind<readonly string[], string | readonly string[]> = namesIn(['*', ...COLUMN_NAMES], 'Columns')
+const COLUMNS: Kind<readonly string[], string | readonly string[]> = namesKind(['*', ...COLUMN_NAMES], 'Columns')
 
 export const SEARCH = {
   filters: optional(FILTERS, 'only tickers that meet all of them: a JSON array of objects with field, op and value'),

@@ -11,7 +11,7 @@ import { refuse, textOf } from './values.js'
 export const MONEY = numberOf({ minimum: 0 }, 'MONEY')
 export const BASIS_POINTS = numberOf({ minimum: 0, exclusiveMaximum: 10_000 }, 'BP')
 export const BORROW = shareOf({ minimum: 0, exclusiveMaximum: 10 }, 'RATE')
-export const UP_TO_ALL = shareOf({ exclusiveMinimum: 0, maximum: 1 }, 'SHARE')
+export const SHARE_UP_TO_1 = shareOf({ exclusiveMinimum: 0, maximum: 1 }, 'SHARE')
 export const TARGET = shareOf({ exclusiveMinimum: 0, maximum: 10 }, 'RATE')
 
 /** A text that is read as a mapping of keys. */
@@ -52,14 +52,14 @@ function basisPoints(word: string): string {
   return share === undefined ? word.replace(/bps?$/, '') : String(Number((100 * Number(share)).toPrecision(12)))
 }
 
-/** Costs as a text; commas and spaces part it. A part that is not named keeps its value. */
+/** Costs as a text of parts, separated by commas or spaces. A missing part keeps its value. */
 export const COSTS_TEXT = textForm('COSTS', COSTS_EXAMPLE, (param, text) => {
   if (text.trim() === 'none') return { ...NO_COSTS }
   const words = text.split(/[\s,]+/).filter(word => word !== '')
   const found: Record<string, number> = {}
   const add = (key: string, kind: Kind<number>, word: string | undefined): void => {
     if (word === undefined || key in found) refuse(param, text, `parts such as ${COSTS_EXAMPLE}, each once`)
-    found[key] = kind.parse(param, plainOf(kind === BASIS_POINTS ? basisPoints(word) : word))
+    found[key] = kind.parse(param, exactNumber(kind === BASIS_POINTS ? basisPoints(word) : word))
   }
   for (let at = 0; at < words.length; at++) {
     const word = words[at]!
@@ -79,38 +79,41 @@ export function costsText({ bps, slippage_bps, per_share, fixed, borrow }: CostV
     slippage_bps === 0 ? '' : `slip ${slippage_bps}bp`,
     per_share === 0 ? '' : `share ${per_share}`,
     fixed === 0 ? '' : `fixed ${fixed}`,
-    borrow === 0 ? '' : `borrow ${typedShare(borrow)}`,
+    borrow === 0 ? '' : `borrow ${shareText(borrow)}`,
   ]
     .filter(part => part !== '')
     .join(',')
 }
 
-/** equal: 1 / max_positions; vol-target: target / (NATR at the signal · √bars a year), at most `cap`. Of equity. */
+/**
+ * The size of a position as a share of equity. equal: 1 / max_positions. vol-target: target / (NATR at the signal ·
+ * √bars a year), at most `cap`.
+ */
 export type Size =
   | { method: 'equal' }
   | { method: 'fixed-fraction'; fraction: number }
   | { method: 'vol-target'; target: number; cap: number }
 
-const SIZES = 'equal, a share of the equity such as 10%, or a volatility a year such as vol 15% or vol 15% max 50%'
+const SIZES_TEXT = 'equal, a share of the equity such as 10%, or a volatility a year such as vol 15% or vol 15% max 50%'
 
 export const SIZE_TEXT = textForm('SIZE', 'vol 15% max 50%', (param, text) => {
   const [word = '', target, max, cap, more] = text.trim().split(/[\s,]+/)
   if (word === 'equal' && target === undefined) return { method: 'equal' }
   if (/^-?\d/.test(word) && target === undefined)
-    return { method: 'fixed-fraction', fraction: UP_TO_ALL.parse(param, plainOf(word)) }
+    return { method: 'fixed-fraction', fraction: SHARE_UP_TO_1.parse(param, exactNumber(word)) }
   const isCapped = max === 'max' && cap !== undefined && more === undefined
-  if (word !== 'vol' || target === undefined || (max !== undefined && !isCapped)) return refuse(param, text, SIZES)
+  if (word !== 'vol' || target === undefined || (max !== undefined && !isCapped)) return refuse(param, text, SIZES_TEXT)
   return {
     method: 'vol-target',
-    target: TARGET.parse(param, plainOf(target)),
-    cap: cap === undefined ? 1 : UP_TO_ALL.parse(param, plainOf(cap)),
+    target: TARGET.parse(param, exactNumber(target)),
+    cap: cap === undefined ? 1 : SHARE_UP_TO_1.parse(param, exactNumber(cap)),
   }
 })
 
 export function sizeText(size: Size): string {
   if (size.method === 'equal') return 'equal'
-  if (size.method === 'fixed-fraction') return typedShare(size.fraction)
-  return `vol ${typedShare(size.target)}${size.cap === 1 ? '' : ` max ${typedShare(size.cap)}`}`
+  if (size.method === 'fixed-fraction') return shareText(size.fraction)
+  return `vol ${shareText(size.target)}${size.cap === 1 ? '' : ` max ${shareText(size.cap)}`}`
 }
 
 /** The exits of a strategy by bands and conditions. */
@@ -134,11 +137,11 @@ export const EXITS: Kind<RuleExits, string | readonly string[]> = {
     for (const item of [written].flat()) {
       const text = typeof item === 'boolean' ? String(item) : textOf(param, item)
       if (text.trim() === 'leave') found.leave = true
-      else if (isBands(text, scope)) {
-        if (found.on !== null) throw twice(param, text)
-        found.on = bandsOfEntry(param, text, scope)
+      else if (looksLikeBands(text, scope)) {
+        if (found.on !== null) throw secondRuleError(param, text)
+        found.on = readBandsOfEntry(param, text, scope)
       } else {
-        if (found.when !== undefined) throw twice(param, text)
+        if (found.when !== undefined) throw secondRuleError(param, text)
         found.when = CONDITION.parse(param, text, scope)
       }
     }
@@ -146,11 +149,12 @@ export const EXITS: Kind<RuleExits, string | readonly string[]> = {
   },
 }
 
-function isBands(text: string, { earlier }: Scope): boolean {
+/** Whether a rule is a list of words, which are then bands of the entry's field. */
+function looksLikeBands(text: string, { earlier }: Scope): boolean {
   return /^\s*\w+(\s*[,+]\s*\w+)*\s*$/.test(text) && 'field' in earlier
 }
 
-function bandsOfEntry(param: string, text: string, scope: Scope): RuleExits['on'] {
+function readBandsOfEntry(param: string, text: string, scope: Scope): RuleExits['on'] {
   const words = text.split(/[,+]/).map(word => word.trim())
   try {
     return { field: String(scope.earlier.field), bands: CONDITION_BANDS.parse(param, words, scope) }
@@ -171,29 +175,30 @@ function bandsOfEntry(param: string, text: string, scope: Scope): RuleExits['on'
   }
 }
 
-function twice(param: string, text: string): InvalidParameter {
+function secondRuleError(param: string, text: string): InvalidParameter {
   return wrong(param, sentence`${{ param }} ${text}: there is one such rule already; join them by or, or by a comma.`, {
     value: text,
   })
 }
 
-/** The rules as a file has them; undefined if there are none. @param entered the field of the entry */
+/** The exit rules as a file has them; undefined if there are none. @param entered the field of the entry */
 export function exitTexts({ leave, on, when }: RuleExits, entered: string): string | string[] | undefined {
-  const texts = [
-    ...(leave ? ['leave'] : []),
-    ...(on === null || on.field !== entered ? [] : [on.bands.join(',')]),
-    ...(when === undefined ? [] : [when]),
-  ]
+  const texts: string[] = []
+  if (leave) texts.push('leave')
+  if (on !== null && on.field === entered) texts.push(on.bands.join(','))
+  if (when !== undefined) texts.push(when)
   return texts.length > 1 ? texts : texts[0]
 }
 
 /** `15%`, or the plain number if the percentage would be read as another number. */
-function typedShare(share: number): string {
+function shareText(share: number): string {
   const text = percent(share, '')
   return Number.parseFloat(text) / 100 === share && !text.includes('e') ? text : String(share)
 }
 
-/** A number with an exponent or many digits as a number, so that a printed text is read again. */
-function plainOf(word: string): string | number {
+/**
+ * A text with an exponent or many digits as a number, so that every printed number is read again; other text unchanged.
+ */
+function exactNumber(word: string): string | number {
   return /^\d+(\.\d+)?e[+-]?\d+$|^\d+\.\d{16,}$/.test(word) ? Number(word) : word
 }

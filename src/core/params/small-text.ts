@@ -1,35 +1,40 @@
 import { formatInteger } from '../errors.js'
 
-/** Texts that are small by nature: settings, own fields, strategies, lists of names. They have bounds before they are parsed. */
-const MOST = { bytes: 1_000_000, names: 100_000, depth: 100 } as const
+/**
+ * Texts that are small by nature: settings, own fields, strategies, lists of names. They have bounds before they are
+ * parsed.
+ */
+const BOUNDS = { bytes: 1_000_000, names: 100_000, depth: 100 } as const
 
-export const TOO_LONG = `it has more than ${formatInteger(MOST.bytes)} bytes, which is the most that is read`
+export const TOO_LONG = `it has more than ${formatInteger(BOUNDS.bytes)} bytes, which is the most that is read`
 
 /** The exceeded bound of a text and its offset; null if the text is within bounds. Reads the text once. */
-export function beyondBounds(text: string): { what: string; offset: number } | null {
-  if (Buffer.byteLength(text) > MOST.bytes) return { what: TOO_LONG, offset: 0 }
+export function exceededBound(text: string): { what: string; offset: number } | null {
+  if (Buffer.byteLength(text) > BOUNDS.bytes) return { what: TOO_LONG, offset: 0 }
   let names = 0
   let brackets = 0
   // Columns at which the blocks of YAML around a line begin, the outermost among them.
   const blocks: number[] = []
-  for (const { 0: found, index, groups } of `\n${text}`.matchAll(PARTS)) {
+  for (const { 0: found, index, groups } of `\n${text}`.matchAll(TOKENS)) {
     const offset = groups?.blank === undefined ? index - 1 : index
     if (groups?.blank !== undefined) {
-      if (brackets === 0) enter(blocks, groups.blank.length, groups.marks ?? '')
+      if (brackets === 0) enterLine(blocks, groups.blank.length, groups.marks ?? '')
     } else if (found === '[' || found === '{') brackets++
     else if (found === ']' || found === '}') brackets = Math.max(0, brackets - 1)
-    else if (++names > MOST.names) return { what: `there are more than ${formatInteger(MOST.names)} names`, offset }
-    if (brackets + blocks.length - 1 > MOST.depth)
-      return { what: `it is nested more than ${MOST.depth} deep here`, offset }
+    else if (++names > BOUNDS.names) return { what: `there are more than ${formatInteger(BOUNDS.names)} names`, offset }
+    if (brackets + blocks.length - 1 > BOUNDS.depth)
+      return { what: `it is nested more than ${BOUNDS.depth} deep here`, offset }
   }
   return null
 }
 
-/** The begin of a line that is neither empty nor a comment, with its marks of entries; a bracket; a name. */
-const PARTS = /\n(?<blank> *)(?<marks>(?:[-?] +)*)(?=[^\s#])|[[\]{}]|[^\s,:[\]{}]+/g
+/**
+ * Matches the beginning of a line (neither empty nor a comment) with its marks of list entries, a bracket, or a name.
+ */
+const TOKENS = /\n(?<blank> *)(?<marks>(?:[-?] +)*)(?=[^\s#])|[[\]{}]|[^\s,:[\]{}]+/g
 
-/** Closes the blocks that end before a line, and opens those that it begins. */
-function enter(blocks: number[], blank: number, marks: string): void {
+/** Closes the blocks that end before a line, and opens those that it begins. @param blank the blanks before the line */
+function enterLine(blocks: number[], blank: number, marks: string): void {
   let column = blank
   for (const mark of [...(marks.match(/[-?] +/g) ?? []), '']) {
     while (blocks.length > 0 && blocks.at(-1)! >= column) blocks.pop()
@@ -39,13 +44,13 @@ function enter(blocks: number[], blank: number, marks: string): void {
 }
 
 /** The text of a stream, read up to its bound; null if it is longer. */
-export async function smallText(stream: AsyncIterable<Uint8Array | string>): Promise<string | null> {
+export async function readSmallText(stream: AsyncIterable<Uint8Array | string>): Promise<string | null> {
   const parts: Uint8Array[] = []
   let bytes = 0
   for await (const part of stream) {
     const chunk = Buffer.from(part as Uint8Array)
     bytes += chunk.length
-    if (bytes > MOST.bytes) return null
+    if (bytes > BOUNDS.bytes) return null
     parts.push(chunk)
   }
   return Buffer.concat(parts).toString()

@@ -27,20 +27,20 @@ import { isMapping, withoutNulls } from './arguments.js'
 import { contextForFile } from './context.js'
 import type { Nodes, Section, Written } from './row.js'
 import { costsText, exitTexts, sizeText } from './short-forms.js'
-import { beyondBounds } from './small-text.js'
-import { completed, conditionsOf, type Fill, STRATEGY, type Strategy } from './strategy.js'
-import { entryForFile, namesTicker } from './when.js'
+import { exceededBound } from './small-text.js'
+import { completeStrategy, conditionsOf, type Fill, STRATEGY, type Strategy } from './strategy.js'
+import { entryForFile, someNameTickers } from './when.js'
 
 /**
  * Parses a strategy of a file or of options. Throws InvalidParameter for the first fault, named by its path
  * (`exit.hold`). With positions in a file it throws BadData at file:line:column instead.
  * @param fields the known fields
  */
-export function strategyOf(
+export function parseStrategyDocument(
   document: unknown,
   { fields = BUILT_IN, placeOf, inText }: { fields?: FieldSet } & Partial<PlaceFinder> = {},
 ): Strategy {
-  const located = <Done>(part: 'key' | 'value', work: () => Done): Done => {
+  const withPosition = <Done>(part: 'key' | 'value', work: () => Done): Done => {
     try {
       return work()
     } catch (refusal) {
@@ -57,34 +57,39 @@ export function strategyOf(
       })
     }
   }
-  // Misspelt keys are reported first, because the intended key is then missing.
-  located('key', () => checkKeys({ rows: STRATEGY }, document, []))
-  return located('value', () => {
-    const strategy = completed(
-      readPart({ rows: STRATEGY }, document, { at: '', field: '', fields }) as Parameters<typeof completed>[0],
+  // Misspelt keys are reported first: the intended key would be reported as missing.
+  withPosition('key', () => refuseUnknownKeys({ rows: STRATEGY }, document, []))
+  return withPosition('value', () => {
+    const strategy = completeStrategy(
+      readPart({ rows: STRATEGY }, document, { at: '', field: '', fields }) as Parameters<typeof completeStrategy>[0],
     )
-    checkRules(strategy)
-    checkLag(strategy, fields)
+    refuseConflictingRules(strategy)
+    refuseUselessLag(strategy, fields)
     return strategy
   })
 }
 
-/** The text of a strategy file that is read as the same strategy again. @param ofAll its tickers are all that are loaded */
-export function printStrategy(strategy: Strategy, ofAll = false): string {
-  return stringify(documentOf(strategy, ofAll), { lineWidth: 0, aliasDuplicateObjects: false })
+interface DocumentOptions {
+  /** Whether the tickers of the strategy are all that are loaded: the file then says so. */
+  ofAllTickers?: boolean
 }
 
-/** Means every loaded ticker in a strategy file; the ticker ALL is in capitals. */
+/** The text of a strategy file that is read as the same strategy again. */
+export function printStrategy(strategy: Strategy, options?: DocumentOptions): string {
+  return stringify(strategyDocument(strategy, options), { lineWidth: 0, aliasDuplicateObjects: false })
+}
+
+/** The word for every loaded ticker in a strategy file. The ticker ALL is in capitals. */
 export const EVERY_TICKER = 'all'
 
-/** A strategy as a file spells it. @param ofAll its tickers are all that are loaded */
-export function documentOf(strategy: Strategy, ofAll = false): object {
-  const { entry, exit, costs, portfolio } = strategy
+/** A strategy as a file spells it. */
+export function strategyDocument(strategy: Strategy, { ofAllTickers = false }: DocumentOptions = {}): object {
+  const { tickers, entry, exit, costs, portfolio } = strategy
   const { hold, stop, target, trailing, on } = exit
   const rules = exitTexts(exit, entry.field)
   return {
     ...strategy,
-    ...(ofAll && { tickers: EVERY_TICKER }),
+    tickers: ofAllTickers ? EVERY_TICKER : tickers,
     entry: { ...entryForFile(entry), context: contextForFile(entry.context) },
     exit: {
       hold,
@@ -100,7 +105,7 @@ export function documentOf(strategy: Strategy, ofAll = false): object {
 }
 
 /** One sentence about the old keys of a strategy file, and what to write instead; empty if it has none. */
-export function oldKeys(document: unknown, strategy: Strategy, file: string): string[] {
+export function oldKeysNotes(document: unknown, strategy: Strategy, file: string): string[] {
   // The strategy in a result has such keys, too, and is no old file.
   if (JSON.stringify(document) === JSON.stringify(strategy)) return []
   const part = (key: string): Written => (isMapping(document) && isMapping(document[key]) ? document[key] : {})
@@ -108,31 +113,30 @@ export function oldKeys(document: unknown, strategy: Strategy, file: string): st
   const exit = part('exit')
   const costs = part('costs')
   const hasOwnBands = 'on' in exit && (exit.on === null || strategy.exit.on?.field === strategy.entry.field)
-  const exits = [...('leave' in exit ? ['exit.leave'] : []), ...(hasOwnBands ? ['exit.on'] : [])]
+  const oldExits: string[] = []
+  if ('leave' in exit) oldExits.push('exit.leave')
+  if (hasOwnBands) oldExits.push('exit.on')
   const rules = exitTexts(strategy.exit, strategy.entry.field)
-  const old = [
-    ...(Object.keys(costs).length > 0 ? [`costs: ${costsText(strategy.costs)}`] : []),
-    ...('sizing' in portfolio || isMapping(portfolio.size)
-      ? [`portfolio: { size: ${sizeText(strategy.portfolio.size)} }`]
-      : []),
-    ...(exits.length === 0
-      ? []
-      : rules === undefined
-        ? [`no ${exits.join(' and ')}`]
-        : [`exit: { when: ${JSON.stringify(rules)} }`]),
-  ]
-  return old.length === 0 ? [] : [`${file} has old keys; write ${old.join(', ')}`]
+  const replacements: string[] = []
+  if (Object.keys(costs).length > 0) replacements.push(`costs: ${costsText(strategy.costs)}`)
+  if ('sizing' in portfolio || isMapping(portfolio.size))
+    replacements.push(`portfolio: { size: ${sizeText(strategy.portfolio.size)} }`)
+  if (oldExits.length > 0)
+    replacements.push(rules === undefined ? `no ${oldExits.join(' and ')}` : `exit: { when: ${JSON.stringify(rules)} }`)
+  return replacements.length === 0 ? [] : [`${file} has old keys; write ${replacements.join(', ')}`]
 }
 
-function checkKeys({ rows, renamed = {} }: Section<Nodes>, value: unknown, path: readonly string[]): void {
+function refuseUnknownKeys({ rows, renamed = {} }: Section<Nodes>, value: unknown, path: readonly string[]): void {
   if (!isMapping(value)) return
-  for (const [key, node] of Object.entries(rows)) if ('rows' in node) checkKeys(node, value[key], [...path, key])
+  for (const [key, node] of Object.entries(rows))
+    if ('rows' in node) refuseUnknownKeys(node, value[key], [...path, key])
   const unknown = Object.keys(value).find(key => !Object.hasOwn(rows, key) && !Object.hasOwn(renamed, key))
-  if (unknown !== undefined) throw unknownKey([...path, unknown], Object.keys(rows))
+  if (unknown !== undefined) throw unknownKeyError([...path, unknown], Object.keys(rows))
 }
 
-/** The path of a part. */
+/** Where a part is, and the data to read it with. */
 interface PartLocation {
+  /** The path of the part, such as `exit.on`; empty for the whole document. */
   at: string
   /** The field of the entry, which an exit's bands use unless it names another. */
   field: string
@@ -145,48 +149,45 @@ function readPart(part: Section, value: unknown, { at, field, fields }: PartLoca
   const scope = { fields, earlier: { field } }
   const isText = typeof value === 'string' || typeof value === 'number'
   const mapping = isText && kind?.typed !== undefined ? kind.typed(at, String(value), scope) : (value ?? {})
-  if (!isMapping(mapping) || (at === '' && value == null)) throw notAPart(at, value, Object.keys(rows))
-  const now = Object.fromEntries(Object.entries(mapping).map(([key, own]) => [renamed[key] ?? key, own]))
-  const written = part.meant?.(now, at, fields) ?? now
+  if (!isMapping(mapping) || (at === '' && value == null)) throw notAMappingError(at, value, Object.keys(rows))
+  const withPresentKeys = Object.fromEntries(Object.entries(mapping).map(([key, own]) => [renamed[key] ?? key, own]))
+  const written = part.meant?.(withPresentKeys, at, fields) ?? withPresentKeys
   const read: Record<string, unknown> = {}
   for (const [key, node] of Object.entries(rows)) {
     const place = at === '' ? key : `${at}.${key}`
-    const entered = field || fieldIn(read)
+    const entered = field || entryField(read)
     if (!('rows' in node)) {
       // Without absent values, so that the field of the entry applies.
       const earlier = { field: entered, ...withoutNulls(read) }
-      const isOpen = written[key] == null && !node.required
-      const parsed = isOpen ? node.fallback : node.kind.parse(place, written[key], { fields, earlier })
+      const usesDefault = written[key] == null && !node.required
+      const parsed = usesDefault ? node.fallback : node.kind.parse(place, written[key], { fields, earlier })
       if (parsed !== undefined) read[key] = parsed
-    } else
-      read[key] =
-        node.optional && written[key] == null
-          ? null
-          : readPart(node, written[key], { at: place, field: entered, fields })
+    } else if (node.optional && written[key] == null) read[key] = null
+    else read[key] = readPart(node, written[key], { at: place, field: entered, fields })
   }
   return finish === undefined ? read : finish(read, at, field)
 }
 
-function fieldIn({ entry }: Readonly<Record<string, unknown>>): string {
+function entryField({ entry }: Readonly<Record<string, unknown>>): string {
   return isMapping(entry) ? String(entry.field) : ''
 }
 
-function notAPart(at: string, value: unknown, keys: readonly string[]): InvalidParameter {
+function notAMappingError(at: string, value: unknown, keys: readonly string[]): InvalidParameter {
   const param = at || 'the strategy'
   const allowed = `a mapping of ${keys.join(', ')}`
   const what = value === undefined || value === null ? 'is missing; it is' : `${describeValue(value)} is not`
   return wrong(param, `${param} ${what} ${allowed}.`, { value, allowed })
 }
 
-/** Names of later returns or durations, as results spell them and as users may call them. */
-const LATER = /duration|aftermath|performance|outcome|forward|future|return|held|after_|next_band/
+/** Matches names of later returns or durations, which no rule can use. */
+const LATER_OUTCOMES = /duration|aftermath|performance|outcome|forward|future|return|held|after_|next_band/
 
-function unknownKey(path: readonly string[], allowed: readonly string[]): InvalidParameter {
+function unknownKeyError(path: readonly string[], allowed: readonly string[]): InvalidParameter {
   const key = path.at(-1)!
   const param = path.join('.')
   const above = path.slice(0, -1).join('.')
   const suggestions = suggest(key, allowed)
-  if (suggestions.length === 0 && LATER.test(key.toLowerCase()))
+  if (suggestions.length === 0 && LATER_OUTCOMES.test(key.toLowerCase()))
     return wrong(
       param,
       `${param} cannot be a rule: how long a band lasts and what follows it are not known when the event happens, so a ` +
@@ -197,15 +198,15 @@ function unknownKey(path: readonly string[], allowed: readonly string[]): Invali
   return wrong(param, `${message} It may have ${allowed.join(', ')}.`, { allowed, suggestions })
 }
 
-/** Checks the rules between the parts of a strategy. */
-function checkRules({ exit, fill, side, entry, costs }: Strategy): void {
+/** Throws InvalidParameter if parts of a strategy contradict each other, or nothing ends a trade. */
+function refuseConflictingRules({ exit, fill, side, entry, costs }: Strategy): void {
   const rules = [exit.hold, exit.on, exit.when ?? null, exit.stop, exit.target, exit.trailing]
   const ends = rules.some(rule => rule !== null) || exit.leave
-  if (!ends) fault('exit', 'nothing ends a trade; give one of hold, when, stop, target, trailing')
+  if (!ends) throwFault('exit', 'nothing ends a trade; give one of hold, when, stop, target, trailing')
   if (exit.hold !== null && exit.hold < LEAST_HOLD[fill])
-    fault('exit.hold', `${exit.hold} is not a whole number from ${LEAST_HOLD[fill]}, which entry at ${fill} needs`)
+    throwFault('exit.hold', `${exit.hold} is not a whole number from ${LEAST_HOLD[fill]}, which entry at ${fill} needs`)
   const bps = costs.bps + costs.slippage_bps
-  if (bps >= 10_000) fault('costs', `${bps} basis points a side are the whole price; they must be below 10000`)
+  if (bps >= 10_000) throwFault('costs', `${bps} basis points a side are the whole price; they must be below 10000`)
   // A price cannot fall below 0.
   for (const rule of side === 'long' ? (['stop', 'trailing'] as const) : (['target'] as const)) {
     const name = `exit.${rule}`
@@ -214,18 +215,17 @@ function checkRules({ exit, fill, side, entry, costs }: Strategy): void {
     const message = `${name} is ${percent(distance)} of the entry price, which leaves no price; it must be below 100 %.`
     throw wrong(name, message, { value: distance, suggestions: [`${distance}%`] })
   }
-  const after = parseDay(entry.after ?? '')
-  const before = parseDay(entry.before ?? '')
-  if (after !== null && before !== null && after >= before - 1)
-    fault('entry.after', 'leaves no day before entry.before; both are exclusive')
+  const { after, before } = entry
+  if (after !== null && before !== null && parseDay(after)! >= parseDay(before)! - 1)
+    throwFault('entry.after', 'leaves no day before entry.before; both are exclusive')
 }
 
-function checkLag(strategy: Strategy, fields: FieldSet): void {
-  if (strategy.lag === undefined || namesTicker(conditionsOf(strategy), fields)) return
-  fault('lag', 'no condition names another ticker, so there is no bar to read earlier')
+function refuseUselessLag(strategy: Strategy, fields: FieldSet): void {
+  if (strategy.lag === undefined || someNameTickers(conditionsOf(strategy), fields)) return
+  throwFault('lag', 'no condition names another ticker, so there is no bar to read earlier')
 }
 
-function fault(param: string, what: string): never {
+function throwFault(param: string, what: string): never {
   throw wrong(param, `${param}: ${what}.`)
 }
 
@@ -249,7 +249,7 @@ export interface LocatedDocument {
 
 /** Reads YAML 1.2, which includes JSON. Throws BadData at file:line:column for other text. */
 export function readYaml(text: string, file: string): LocatedDocument {
-  const beyond = beyondBounds(text)
+  const beyond = exceededBound(text)
   if (beyond !== null) {
     const before = text.slice(0, beyond.offset).split('\n')
     throw new BadData({ file, line: before.length, column: before.at(-1)!.length + 1 }, beyond.what)
@@ -271,7 +271,7 @@ export function readYaml(text: string, file: string): LocatedDocument {
   }
   const fault = document.errors[0] ?? document.warnings[0]
   if (fault !== undefined)
-    throw new BadData(at(fault.pos[0]), `this is neither YAML nor JSON: ${inWords(fault.message)}`)
+    throw new BadData(at(fault.pos[0]), `this is neither YAML nor JSON: ${firstLineOf(fault.message)}`)
   const repeated = repeatedKey(document)
   if (repeated !== null) throw new BadData(at(repeated), 'this is neither YAML nor JSON: Map keys must be unique')
   return {
@@ -323,7 +323,7 @@ function contentOf(document: Document, file: string): unknown {
     return document.toJS({ maxAliasCount: 100 })
   } catch (cause) {
     // Aliases that unfold into millions of values.
-    throw new BadData({ file }, `this cannot be read: ${inWords((cause as Error).message)}`, { cause })
+    throw new BadData({ file }, `this cannot be read: ${firstLineOf((cause as Error).message)}`, { cause })
   }
 }
 
@@ -343,6 +343,6 @@ function itemIn(node: Node | null, item: unknown): Node | null {
   return node.items.filter(isScalar).find(({ value }) => value === item) ?? node
 }
 
-function inWords(message: string): string {
+function firstLineOf(message: string): string {
   return message.split('\n')[0]!.replace(/[.:]$/, '')
 }

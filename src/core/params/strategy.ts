@@ -13,7 +13,7 @@ import {
   nullable,
   optional,
   type ParamsOf,
-  partOf,
+  paramsInTable,
   type Read,
   readParams,
   required,
@@ -34,21 +34,32 @@ import {
   EXITS,
   MONEY,
   type RuleExits,
+  SHARE_UP_TO_1,
   SIZE_TEXT,
   type Size,
   TARGET,
-  UP_TO_ALL,
 } from './short-forms.js'
-import { DEFAULT_REPS, ENTRY, type EventFilter, FAMILY, MOST_DRAWS, onlyOne, SEED, WALK_FORWARD } from './studies.js'
+import {
+  DEFAULT_REPS,
+  ENTRY,
+  type EventFilter,
+  FAMILY,
+  MAX_DRAWS,
+  refuseSeveral,
+  SEED,
+  WALK_FORWARD,
+} from './studies.js'
 import { integerValue } from './values.js'
 import { entryWithField } from './when.js'
 
 export type Side = 'long' | 'short'
 
-/** The fill of a signal at bar t: the open of t + 1, the close of t + 1, or the close of t (not tradable on daily data). */
+/**
+ * The fill of a signal at bar t: the open of t + 1, the close of t + 1, or the close of t (not tradable on daily data).
+ */
 export type Fill = 'next-open' | 'next-close' | 'close'
 
-const LONGEST_HOLD = 10_000
+const MAX_HOLD = 10_000
 const ENTRY_AND_EXIT = { under: 'Entry and exit' }
 const METHODS = ['equal', 'fixed-fraction', 'vol-target'] as const
 
@@ -57,13 +68,13 @@ const ONE_TO_CHOOSE_ON = sentence`a ${parameter('split')} or a ${parameter('walk
 
 /** Candidates are not part of a strategy: a file names the one that it trades. */
 const HOLD: Kind<number, Texts> = {
-  schema: { type: 'integer', minimum: 1, maximum: LONGEST_HOLD },
+  schema: { type: 'integer', minimum: 1, maximum: MAX_HOLD },
   takes: 'BARS',
   example: '20',
   several: 'some',
   parse: (param, value) => {
-    if (!Array.isArray(value) || value.length === 1) return integerValue(param, [value].flat()[0], 1, LONGEST_HOLD)
-    const allowed = `an integer from 1 to ${LONGEST_HOLD}`
+    if (!Array.isArray(value) || value.length === 1) return integerValue(param, [value].flat()[0], 1, MAX_HOLD)
+    const allowed = `an integer from 1 to ${MAX_HOLD}`
     const advice = sentence`several to choose from are given separately, as ${parameter('hold', value.join(','))} with ${ONE_TO_CHOOSE_ON}`
     throw wrong(
       param,
@@ -73,10 +84,10 @@ const HOLD: Kind<number, Texts> = {
   },
 }
 
-/** In one order, so that it does not matter in which they are named. */
+/** Sorted, so that the order in which they are named does not matter. */
 const TICKERS = several(TICKER, 'TICKERS', { ordered: tickers => tickers.toSorted() })
 
-/** Whichever comes first; null: not used. */
+/** The exits of a trade: the first one counts. null: not used. */
 const EXIT = {
   hold: setBy(
     'hold',
@@ -97,7 +108,7 @@ const EXIT = {
   stop: setBy('stop', nullable(DISTANCE, 'from the entry price: 5%, 0.05, or 2atr', { none: true })),
   target: setBy('target', nullable(DISTANCE, 'the same on the other side', { none: true })),
   trailing: setBy('trailing', nullable(DISTANCE, 'from the best price since', { none: true })),
-  // As a result has them, and files of before.
+  // Keys of results, and of older files.
   leave: withDefault(FLAG, false, 'out when the field leaves the band that was entered'),
   on: {
     ...section(
@@ -123,8 +134,8 @@ interface ReadExit {
   readonly trailing: Distance | null
 }
 
-/** Throws InvalidParameter for two rules of one kind. */
-function exitOf(read: Readonly<Record<string, unknown>>, at: string): ReadExit {
+/** The exits from the values of a file. Throws InvalidParameter if `on` and `when` both name bands. */
+function readExit(read: Readonly<Record<string, unknown>>, at: string): ReadExit {
   const { hold, leave, on, when: rules, stop, target, trailing } = read as unknown as ReadExit & { when?: RuleExits }
   if (on !== null && rules?.on != null) throw wrong(`${at}.on`, `${at}.on and ${at}.when both name bands; keep one.`)
   const { when } = rules ?? {}
@@ -139,7 +150,7 @@ function exitOf(read: Readonly<Record<string, unknown>>, at: string): ReadExit {
   }
 }
 
-/** All a side unless said otherwise. */
+/** Costs; each applies to one side of a trade if its help says nothing else. */
 const COST_ROWS = {
   bps: withDefault(BASIS_POINTS, 5, 'commission and half the spread a side'),
   slippage_bps: withDefault(BASIS_POINTS, 0, 'slippage a side'),
@@ -167,23 +178,25 @@ const SIZE = textSetBy(
   section(
     {
       method: withDefault(oneOf(METHODS, 'HOW'), 'equal', 'equal (default), fixed-fraction or vol-target'),
-      fraction: nullable(UP_TO_ALL, 'of equity in each position'),
+      fraction: nullable(SHARE_UP_TO_1, 'of equity in each position'),
       target: nullable(TARGET, 'volatility a year, of each position'),
-      cap: nullable(UP_TO_ALL, 'of equity, with a target volatility (default 1)'),
+      cap: nullable(SHARE_UP_TO_1, 'of equity, with a target volatility (default 1)'),
     },
-    sizeOf,
+    readSize,
   ),
 )
 
-/** Throws InvalidParameter for options of another method, and for missing ones. */
-function sizeOf({ method, ...rest }: Readonly<Record<string, unknown>>, at: string): Size {
-  const wanted = method === 'equal' ? [] : method === 'fixed-fraction' ? ['fraction'] : ['target', 'cap']
-  const odd = Object.keys(rest).find(key => rest[key] !== null && !wanted.includes(key))
-  if (odd !== undefined) throw wrong(`${at}.${odd}`, `${at}.${odd} is not for ${method}.`)
+/** The size from the values of a file. Throws InvalidParameter for options of another method, and for missing ones. */
+function readSize({ method, ...rest }: Readonly<Record<string, unknown>>, at: string): Size {
+  let wanted: readonly string[] = ['target', 'cap']
+  if (method === 'equal') wanted = []
+  if (method === 'fixed-fraction') wanted = ['fraction']
+  const unwanted = Object.keys(rest).find(key => rest[key] !== null && !wanted.includes(key))
+  if (unwanted !== undefined) throw wrong(`${at}.${unwanted}`, `${at}.${unwanted} is not for ${method}.`)
   if (method === 'equal') return { method }
-  if (method === 'fixed-fraction') return { method, fraction: UP_TO_ALL.parse(`${at}.fraction`, rest.fraction) }
+  if (method === 'fixed-fraction') return { method, fraction: SHARE_UP_TO_1.parse(`${at}.fraction`, rest.fraction) }
   const target = TARGET.parse(`${at}.target`, rest.target)
-  return { method: 'vol-target', target, cap: UP_TO_ALL.parse(`${at}.cap`, rest.cap ?? 1) }
+  return { method: 'vol-target', target, cap: SHARE_UP_TO_1.parse(`${at}.cap`, rest.cap ?? 1) }
 }
 
 const PORTFOLIO = {
@@ -223,7 +236,7 @@ const PORTFOLIO = {
 }
 
 /** Throws InvalidParameter if two parameters order equal signals. */
-function oneOrder(portfolio: Values<typeof PORTFOLIO>, at: string): Values<typeof PORTFOLIO> {
+function refuseTwoOrders(portfolio: Values<typeof PORTFOLIO>, at: string): Values<typeof PORTFOLIO> {
   if (!portfolio.shuffle || portfolio.order === undefined) return portfolio
   throw wrong(
     `${at}.order`,
@@ -250,7 +263,7 @@ export const STRATEGY = {
       ENTRY_AND_EXIT,
     ),
   ),
-  exit: section(EXIT, exitOf),
+  exit: section(EXIT, readExit),
   lag: CONDITIONS_LAG,
   overlap: setBy(
     'overlap',
@@ -262,7 +275,7 @@ export const STRATEGY = {
     ),
   ),
   costs: COSTS,
-  portfolio: { ...section(PORTFOLIO, oneOrder), renamed: { sizing: 'size' } },
+  portfolio: { ...section(PORTFOLIO, refuseTwoOrders), renamed: { sizing: 'size' } },
   rank: setBy(
     'rank',
     optional(
@@ -292,19 +305,21 @@ export type Strategy = Omit<Draft, 'portfolio'> & {
   readonly portfolio: Omit<Draft['portfolio'], 'max_positions'> & { readonly max_positions: number }
 }
 export type Costs = Strategy['costs']
-/** Whichever comes first; null: not used. */
+/** The exits of a trade: the first one counts. null: not used. */
 export type Exit = Strategy['exit']
 
 const MAX_POSITIONS = 10
 
 /**
- * One position per ticker, so that a single ticker uses all of the equity; several per ticker if positions may overlap.
+ * One position for each ticker, at most 10, so that a single ticker uses all of the equity; 10 if positions may
+ * overlap.
  */
 export function defaultMaxPositions({ tickers, overlap }: Pick<Strategy, 'tickers' | 'overlap'>): number {
   return overlap === 'allow' ? MAX_POSITIONS : Math.min(MAX_POSITIONS, tickers.length)
 }
 
-export function completed(draft: Draft): Strategy {
+/** A strategy with its number of positions. A lag of 0 is left out. */
+export function completeStrategy(draft: Draft): Strategy {
   const max_positions = draft.portfolio.max_positions ?? defaultMaxPositions(draft)
   const { lag, ...unlagged } = draft
   return { ...(lag === 0 ? unlagged : draft), portfolio: { ...draft.portfolio, max_positions } }
@@ -330,8 +345,8 @@ type NamedParams = {
     : never
 }
 
-/** Each keeps its equity at some dates. */
-const MOST_RESAMPLES = 100_000
+/** The most redraws of the returns, because each keeps its equity at some dates. */
+const MAX_RESAMPLES = 100_000
 
 /** The options of a run that are not part of the strategy. */
 export const RUN = {
@@ -342,13 +357,13 @@ export const RUN = {
   embargo: nullable(integerOf(0, 1000, 'BARS'), 'left out before the split', { part: 'validate embargo' }),
   walk_forward: WALK_FORWARD,
   reps: withDefault(
-    integerOf(0, MOST_DRAWS),
+    integerOf(0, MAX_DRAWS),
     DEFAULT_REPS,
     'draws of random entry, where more than 2,000 moves are possible',
     { under: 'Tests', part: 'tests draws' },
   ),
   monte_carlo: nullable(
-    integerOf(99, MOST_RESAMPLES),
+    integerOf(99, MAX_RESAMPLES),
     'redraw the returns N times in blocks: intervals of CAGR, Sharpe ratio and worst drawdown',
     { part: 'tests monte-carlo' },
   ),
@@ -356,11 +371,11 @@ export const RUN = {
     FAMILY,
     'ledger deflates the Sharpe ratio by all of the trial log; run leaves the log out of the headline (default: the headline only)',
   ),
-  min_trades: withDefault(integerOf(1, MOST_DRAWS), 20, 'fewer are warned of', { part: 'min-n' }),
+  min_trades: withDefault(integerOf(1, MAX_DRAWS), 20, 'fewer are warned of', { part: 'min-n' }),
 } as const satisfies Table
 
 export interface RunOptions extends Read<typeof RUN> {
-  /** As which the data are seen; null: all that is loaded. */
+  /** The tier of the caller; null: all loaded data. */
   tier: Tier | null
   /**
    * The training part of each fold chooses one of these strategies by the t statistic of the mean net return per trade.
@@ -370,9 +385,9 @@ export interface RunOptions extends Read<typeof RUN> {
 }
 
 /** The run options among the parameters. Throws InvalidParameter. */
-export function runOf(params: Written): Omit<RunOptions, 'tier'> {
-  onlyOne(params, ['split', 'walk_forward'])
-  const run = readParams(RUN, partOf(RUN, params))
+export function readRunOptions(params: Written): Omit<RunOptions, 'tier'> {
+  refuseSeveral(params, ['split', 'walk_forward'])
+  const run = readParams(RUN, paramsInTable(RUN, params))
   if (run.embargo !== null && run.split === null)
     throw wrong(
       'embargo',
@@ -381,8 +396,11 @@ export function runOf(params: Written): Omit<RunOptions, 'tier'> {
   return run
 }
 
-/** One strategy per hold. The choice needs data apart from those that judge it. */
-export function candidatesOf(
+/**
+ * One strategy for each hold. Throws InvalidParameter without a split or walk-forward: the choice needs data of its
+ * own.
+ */
+export function readCandidates(
   holds: readonly string[],
   { split, walk_forward }: RunOptions,
   read: (hold: string) => Strategy,

@@ -4,19 +4,19 @@ import { TRUE, TRUTHS } from '../language/as-field.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { objectOf, tickersOf, withoutNulls } from './arguments.js'
-import { CONTEXT_PART, laggedCells, laggedSignals, SIGNALS_CONTEXT, SWEEP_CONTEXT } from './context.js'
+import { CONTEXT_PART, readCellLag, readSignalLag, SIGNALS_CONTEXT, SWEEP_CONTEXT } from './context.js'
 import { DATE, FLAG, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
 import { BANDS, CONDITION, CONDITION_BANDS, FIELD, FIELD_OR_CONDITION, integerOf, oneOf, TICKER } from './kinds.js'
 import { type FieldOrCondition, TIMEFRAME_ROW } from './questions.js'
 import {
-  checkedNames,
   type Kind,
   nullable,
   optional,
   type ParamsOf,
-  partOf,
+  paramsInTable,
   type Read,
   readParams,
+  refuseUnknownNames,
   required,
   setBy,
   type Table,
@@ -26,7 +26,7 @@ import {
   withDefault,
 } from './row.js'
 import { bandsValue, conditionValue, integerValue, refuse, textOf } from './values.js'
-import { WHEN, withField } from './when.js'
+import { conditionForField, WHEN } from './when.js'
 
 export type Abnormal = 'none' | 'mean' | 'market'
 const ABNORMALS: readonly Abnormal[] = ['none', 'mean', 'market']
@@ -35,7 +35,7 @@ const ADJUSTMENTS: readonly Adjustment[] = ['bh', 'by', 'holm', 'none']
 export type Family = 'run' | 'ledger'
 export const FAMILY = oneOf<Family>(['run', 'ledger'], 'WHAT')
 
-/** Which trials a result is corrected for. */
+/** The parameter for the trials that a result is corrected for. */
 const LOG = {
   family: optional(
     FAMILY,
@@ -43,13 +43,13 @@ const LOG = {
   ),
 } as const satisfies Table
 
-const MOST_BARS = 1000
-export const MOST_DRAWS = 1_000_000
+const MAX_BARS = 1000
+export const MAX_DRAWS = 1_000_000
 export const DEFAULT_REPS = 999
 
 const STABILITY = oneOf<(typeof STABILITIES)[number], Text>(STABILITIES, 'WORD')
 
-/** Which events count, as studies and backtests have it. */
+/** The parameters that select events, for studies and backtests. */
 export const SIGNALS = {
   field: required(FIELD, 'a band field (bands fields)'),
   timeframe: TIMEFRAME_ROW,
@@ -65,7 +65,7 @@ export const SIGNALS = {
   before: nullable(DATE, 'only events before this day'),
 } as const satisfies Table
 
-/** A condition may replace it. */
+/** The field of a study; a condition may replace it. */
 const STUDIED_FIELD = required(FIELD_OR_CONDITION, SIGNALS.field.help)
 
 /** The entry of a strategy, with its own keys. */
@@ -112,9 +112,9 @@ export const ANY_EVENT: Omit<EventFilter, 'field' | 'timeframe'> = {
 }
 
 export const SEED = withDefault(integerOf(0, LARGEST_SEED), 1, 'other draws for another number')
-const MIN_EVENTS = withDefault(integerOf(1, MOST_DRAWS), 20, 'fewer get no p-value', { part: 'min-n' })
+const MIN_EVENTS = withDefault(integerOf(1, MAX_DRAWS), 20, 'fewer get no p-value', { part: 'min-n' })
 const WINDOWS = {
-  ...several(integerOf(1, MOST_BARS), 'BARS', { ordered: bars => bars.toSorted((a, b) => a - b) }),
+  ...several(integerOf(1, MAX_BARS), 'BARS', { ordered: bars => bars.toSorted((a, b) => a - b) }),
   example: '5,20',
 }
 const HORIZON = nullable(WINDOWS, 'windows in bars, such as 5,10,20 (default those of the aftermath)')
@@ -132,16 +132,17 @@ export const TALLY = {
 
 /**
  * The options of a tally among the parameters. Throws InvalidParameter, also for a window that the aftermath lacks.
- * @param timeframe of the events
+ * @param timeframe the timeframe of the events
  */
 export function tallyOptions(params: Written, timeframe: Timeframe): Read<typeof TALLY> {
-  const read = readParams(TALLY, partOf(TALLY, params))
+  const read = readParams(TALLY, paramsInTable(TALLY, params))
   const windows: readonly number[] = TIMEFRAMES[timeframe].windows
-  const odd = read.horizon?.find(bars => !windows.includes(bars))
-  if (odd === undefined) return read
+  const unknownWindow = read.horizon?.find(bars => !windows.includes(bars))
+  if (unknownWindow === undefined) return read
   const allowed = `${windows.join(', ')}, the windows of the aftermath; a study takes any number of bars`
-  const nearest = windows.toSorted((a, b) => Math.abs(a - odd) - Math.abs(b - odd)).slice(0, 1)
-  throw invalid('not_allowed', { param: 'horizon', value: odd, allowed, suggestions: nearest.map(String) })
+  const distance = (window: number): number => Math.abs(window - unknownWindow)
+  const nearest = windows.toSorted((a, b) => distance(a) - distance(b)).slice(0, 1)
+  throw invalid('not_allowed', { param: 'horizon', value: unknownWindow, allowed, suggestions: nearest.map(String) })
 }
 
 /** Bars of the average path before and after the event. */
@@ -153,15 +154,15 @@ const PATH: Kind<{ before: number; after: number }, string> = {
     const text = textOf(param, written)
     const [, before, after] = /^(-\d{1,3}|0)\.\.\+?(\d{1,4})$/.exec(text) ?? []
     const path = { before: -Number(before ?? 1) + 0, after: Number(after ?? -1) }
-    if (path.before >= 0 && path.before <= 250 && path.after >= 1 && path.after <= MOST_BARS) return path
-    return refuse(param, text, `bars from -250..0 to 1..${MOST_BARS}, such as -20..100`)
+    if (path.before >= 0 && path.before <= 250 && path.after >= 1 && path.after <= MAX_BARS) return path
+    return refuse(param, text, `bars from -250..0 to 1..${MAX_BARS}, such as -20..100`)
   },
 }
 
 const REPS: Kind<number | 'all', Text> = {
-  schema: { anyOf: [{ type: 'integer', minimum: 99, maximum: MOST_DRAWS }, { const: 'all' }] },
+  schema: { anyOf: [{ type: 'integer', minimum: 99, maximum: MAX_DRAWS }, { const: 'all' }] },
   takes: 'N',
-  parse: (param, written) => (written === 'all' ? 'all' : integerValue(param, written, 99, MOST_DRAWS)),
+  parse: (param, written) => (written === 'all' ? 'all' : integerValue(param, written, 99, MAX_DRAWS)),
 }
 
 /** The measurements of an event study and their options. */
@@ -178,7 +179,7 @@ const MEASURES = {
   reps: withDefault(REPS, DEFAULT_REPS, 'draws of the plain shift and of random entry (--wide), or all', {
     part: 'tests draws',
   }),
-  resamples: withDefault(integerOf(99, MOST_DRAWS), 1999, 'draws of every bootstrap', { part: 'tests bootstrap' }),
+  resamples: withDefault(integerOf(99, MAX_DRAWS), 1999, 'draws of every bootstrap', { part: 'tests bootstrap' }),
   seed: SEED,
   ...LOG,
   naive: withDefault(FLAG, false, 'add the t test that takes overlapping windows for independent, as a warning', {
@@ -216,20 +217,20 @@ export interface StudyQuery extends Omit<Read<typeof MEASURES>, 'horizon' | 'abn
  */
 export function parseStudy(input: object, fields: FieldSet = BUILT_IN): StudyQuery {
   const { tickers, ...params } = objectOf('params', input)
-  const named = withField(withoutNulls(params), fields)
-  const written = checkedNames(named, Object.keys(STUDY))
-  const filter = filterOf(readParams(STUDIED, partOf(STUDIED, written), fields), fields)
-  const { horizon, abnormal, ...asked } = readParams(MEASURES, partOf(MEASURES, written))
+  const named = conditionForField(withoutNulls(params), fields)
+  const written = refuseUnknownNames(named, Object.keys(STUDY))
+  const filter = readFilter(readParams(STUDIED, paramsInTable(STUDIED, written), fields), fields)
+  const { horizon, abnormal, ...asked } = readParams(MEASURES, paramsInTable(MEASURES, written))
   return {
     ...asked,
-    tickers: tickersValue(tickers),
+    tickers: readTickers(tickers),
     filter,
     horizons: horizon ?? [...TIMEFRAMES[filter.timeframe].windows],
     abnormal: abnormal ?? (asked.benchmark === null ? 'none' : 'market'),
   }
 }
 
-function filterOf(read: Read<typeof STUDIED>, fields: FieldSet): EventFilter {
+function readFilter(read: Read<typeof STUDIED>, fields: FieldSet): EventFilter {
   const { field, timeframe, band: bands, prev_band: prev_bands, stability, max_flips, when, after, before } = read
   return {
     field,
@@ -238,15 +239,18 @@ function filterOf(read: Read<typeof STUDIED>, fields: FieldSet): EventFilter {
     prev_bands,
     stability,
     max_flips,
-    ...laggedSignals(read, fields),
+    ...readSignalLag(read, fields),
     after,
     before,
     ...(when === null ? {} : { when }),
   }
 }
 
-/** Distinct and ascending, so that the written order does not matter. Throws InvalidParameter for an empty list. */
-function tickersValue(tickers: unknown): string[] {
+/**
+ * The tickers, distinct and ascending, so that their written order does not matter. Throws InvalidParameter without
+ * any.
+ */
+function readTickers(tickers: unknown): string[] {
   const names = new Set(tickersOf(tickers ?? []))
   if (names.size === 0) throw wrong('ticker', 'ticker is missing: name at least one.')
   return [...names].sort()
@@ -255,16 +259,18 @@ function tickersValue(tickers: unknown): string[] {
 /** How a choice on some dates is checked on others. */
 export type ValidationKind = 'split' | 'walk_forward' | 'cv' | 'cpcv'
 
-/** Bars of training, of testing, from one fold to the next; anchored: training always begins with the first bar. */
+/** A walk-forward; numbers are in bars. */
 export interface WalkForward {
   train: number
   test: number
+  /** From the beginning of one fold to that of the next. */
   step: number
+  /** Whether training always begins with the first bar. */
   anchored: boolean
   embargo: number
 }
 
-/** Test windows do not overlap: `step` defaults to the length of the test. */
+/** The parameter of a walk-forward. `step` defaults to the length of the test, so that test windows do not overlap. */
 export const WALK_FORWARD = nullable(
   pairsOf<WalkForward>(
     'BARS',
@@ -335,7 +341,7 @@ export const SWEEP = {
     FAMILY,
     'ledger corrects Q for all of the trial log, too; run leaves the log out of the headline (default: the headline only)',
   ),
-  resamples: withDefault(integerOf(99, MOST_DRAWS), 1000, 'draws of every bootstrap', { part: 'tests bootstrap' }),
+  resamples: withDefault(integerOf(99, MAX_DRAWS), 1000, 'draws of every bootstrap', { part: 'tests bootstrap' }),
   pbo_blocks: withDefault(BLOCKS, 16, 'blocks of the overfitting test', { part: 'tests pbo' }),
   split: nullable(DATE, 'choose before this day, check from it on', {
     under: 'Choose on some dates, check on others (one of four)',
@@ -371,44 +377,51 @@ export interface SweepContext {
   lag: 0 | 1
 }
 
-/** Throws InvalidParameter for the first thing wrong. */
+/** Parses a sweep. Throws InvalidParameter for the first fault. */
 export function parseSweep(input: object, known: FieldSet = BUILT_IN): SweepQuery {
   const { tickers, ...params } = objectOf('params', input)
   const written = withoutNulls(params)
-  onlyOne(written, ['split', 'walk_forward', 'cv', 'cpcv'])
+  refuseSeveral(written, ['split', 'walk_forward', 'cv', 'cpcv'])
   const { horizon, context, context_lag: lag, ...read } = readParams(SWEEP, written, known)
-  const cells = cellSelection(read, 'field' in written, known)
+  const cells = selectFieldsAndBands(read, 'field' in written, known)
   return {
     ...cells,
-    tickers: tickersValue(tickers),
+    tickers: readTickers(tickers),
     horizons: horizon ?? [...TIMEFRAMES[read.timeframe].windows],
-    ...laggedCells(context, lag, [...cells.fields, read.when], known),
+    ...readCellLag(context, lag, [...cells.fields, read.when], known),
   }
 }
 
 /**
  * The fields and bands of the combinations; a condition alone is the field.
- * @param named whether fields are named: `all` also counts
+ * @param isFieldNamed whether fields are named: `all` also counts
  */
-function cellSelection<Others>(
+function selectFieldsAndBands<Others>(
   { field: fields, band, when, ...read }: Others & Pick<Read<typeof SWEEP>, 'field' | 'band' | 'when'>,
-  named: boolean,
+  isFieldNamed: boolean,
   known: FieldSet,
 ) {
-  if (when !== undefined && !named) {
+  if (when !== undefined && !isFieldNamed) {
     const field = conditionValue('when', when, known)
     return { ...read, fields: [field.name], bands: bandsValue('band', band ?? [TRUTHS[TRUE]!], [field]) }
   }
-  const all = known.all.filter(field =>
-    fields === null ? named || field.needs === 'bars' : fields.includes(field.name),
+  const chosenFields = known.all.filter(field =>
+    fields === null ? isFieldNamed || field.needs === 'bars' : fields.includes(field.name),
   )
-  const bands = band === undefined ? {} : { bands: bandsValue('band', band, all) }
-  const some = all.filter(field => band === undefined || field.bands.some(name => band.includes(name)))
-  return { ...read, ...(when === undefined ? {} : { when }), ...bands, fields: some.map(field => field.name) }
+  const bands = band === undefined ? {} : { bands: bandsValue('band', band, chosenFields) }
+  const fieldsWithBands = chosenFields.filter(
+    field => band === undefined || field.bands.some(name => band.includes(name)),
+  )
+  return {
+    ...read,
+    ...(when === undefined ? {} : { when }),
+    ...bands,
+    fields: fieldsWithBands.map(field => field.name),
+  }
 }
 
-/** Only one kind of validation is allowed, because each would answer the same question differently. */
-export function onlyOne(params: object, names: readonly string[]): void {
+/** Throws InvalidParameter if several kinds of validation are set: each would answer the same question differently. */
+export function refuseSeveral(params: object, names: readonly string[]): void {
   const both = names.filter(name => name in params)
   if (both.length < 2) return
   throw wrong(both[1]!, sentence`${listed(both)} are two ways to the same end; choose one.`)

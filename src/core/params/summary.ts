@@ -11,7 +11,7 @@ import {
   optional,
   type Parameter,
   type ParamsOf,
-  partOf,
+  paramsInTable,
   readParams,
   type Table,
   type Written,
@@ -33,18 +33,21 @@ export const SWITCH: Kind<boolean, string | boolean> = {
   },
 }
 
-/** How many rows to leave out. */
+/** The number of rows to leave out first. */
 export const OFFSET = { ...integerOf(0, 100_000), name: 'Offset' }
 
-/** A list: of a program as it is, in a URL as JSON or with commas between. */
-export function namesIn(allowed: readonly string[], name: string): Kind<readonly string[], string | readonly string[]> {
+/** A kind for a list of names: a list from a program, in a URL JSON or a text with commas. */
+export function namesKind(
+  allowed: readonly string[],
+  name: string,
+): Kind<readonly string[], string | readonly string[]> {
   return {
     schema: { type: 'string', contentMediaType: 'application/json', examples: [JSON.stringify(allowed.slice(0, 2))] },
     takes: 'NAMES',
     name,
     object: true,
     parse: (param, written) => {
-      const names = listIn(param, written)
+      const names = readList(param, written)
       const value = names.find(one => !allowed.includes(one))
       if (value === undefined) return [...new Set(names)]
       const suggestions = suggest(value, allowed)
@@ -58,15 +61,15 @@ export function namesIn(allowed: readonly string[], name: string): Kind<readonly
   }
 }
 
-function listIn(param: string, written: unknown): string[] {
+function readList(param: string, written: unknown): string[] {
   const words = 'a JSON array of names, or names with commas between'
-  const list = typeof written === 'string' ? textsIn(written) : written
+  const list = typeof written === 'string' ? parseList(written) : written
   if (!Array.isArray(list) || list.length === 0 || !list.every(one => typeof one === 'string'))
     return refuse(param, written, words)
   return list
 }
 
-function textsIn(text: string): unknown {
+function parseList(text: string): unknown {
   if (!text.trimStart().startsWith('[')) return text.split(',').map(name => name.trim())
   try {
     return JSON.parse(text)
@@ -85,7 +88,7 @@ const CONTEXT_ROWS = Object.fromEntries(
   ]),
 ) as unknown as typeof EVENTS_CONTEXT
 
-const OF_EVENTS = {
+const EVENTS_ROWS = {
   field: optional(LONG_FIELD, 'the events of this band field, instead of its state'),
   band: optional(BAND, EVENTS.band.help),
   before: EVENTS.before,
@@ -94,7 +97,7 @@ const OF_EVENTS = {
   ...CONTEXT_ROWS,
 } as const satisfies Table
 
-const OF_ROWS = {
+const SNAPSHOT_ROWS = {
   date: optional(DAY, 'as of that day (default the latest); not in the Free tier'),
   start: optional(DAY, 'each bar from this day on; not in the Free tier'),
   end: optional(DAY, 'with start: up to this day (default the latest)'),
@@ -104,7 +107,7 @@ const OF_ROWS = {
   ),
   offset: optional(OFFSET, 'with start: how many bars to leave out first'),
   fields: optional(
-    namesIn(CHOICES, 'Places'),
+    namesKind(CHOICES, 'Places'),
     'only these sections or places, such as ["trend", "momentum.rsi_zone", "trend.direction_meta"]',
   ),
   meta: optional(SWITCH, 'with the stability of each band; not in the Free tier'),
@@ -113,8 +116,8 @@ const OF_ROWS = {
 export const SUMMARY = {
   ticker: EVENTS.ticker,
   timeframe: TIMEFRAME_ROW,
-  ...OF_ROWS,
-  ...OF_EVENTS,
+  ...SNAPSHOT_ROWS,
+  ...EVENTS_ROWS,
   limit: optional(LIMIT, `how many events (default ${DEFAULT_LIMIT}) or bars (default ${MAX_LIMIT})`),
 } as const satisfies Table
 
@@ -128,11 +131,15 @@ export function parseSummary(params: object): SummaryQuery {
   const written = objectOf('params', params)
   const read = readParams(SUMMARY, written)
   if (read.field !== undefined) {
-    refuseTogether(written, Object.keys(OF_ROWS), 'field')
-    const query = parseEvents({ limit: DEFAULT_LIMIT, ...partOf(EVENTS, read as Written), ...days(written) })
+    refuseTogether(written, Object.keys(SNAPSHOT_ROWS), 'field')
+    const query = parseEvents({
+      limit: DEFAULT_LIMIT,
+      ...paramsInTable(EVENTS, read as Written),
+      ...writtenDays(written),
+    })
     return { of: 'events', query, stats: read.stats }
   }
-  refuseWithout(written, Object.keys(OF_EVENTS), 'field')
+  refuseWithout(written, Object.keys(EVENTS_ROWS), 'field')
   const { ticker, timeframe, date, start, end, sample, offset = 0, fields, meta = false, limit = MAX_LIMIT } = read
   const asked = { ticker, timeframe, ...(fields && { fields }), meta }
   if (start === undefined) {
@@ -145,8 +152,8 @@ export function parseSummary(params: object): SummaryQuery {
   return { of: 'snapshot', query: { ...asked, range } }
 }
 
-/** The days of an events question as they were written: they were read, and are read again. */
-function days({ before, after }: Written): Written {
+/** The days of an events question as they were written, because parseEvents reads them again. */
+function writtenDays({ before, after }: Written): Written {
   return { ...(before !== undefined && { before }), ...(after !== undefined && { after }) }
 }
 

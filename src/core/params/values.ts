@@ -25,7 +25,7 @@ export function fieldValue(param: string, text: string, fields: FieldSet): AnyFi
   return fields.named(text) ?? refuseField(param, text, fields)
 }
 
-/** A band field, or a condition instead. */
+/** A band field, or the field of a condition. Throws InvalidParameter for any other text. */
 export function fieldOrConditionValue(param: string, text: string, fields: FieldSet): AnyField {
   if (fields.named(text) === undefined && isCondition(text)) return conditionField(text, fields, { param })
   return fieldValue(param, text, fields)
@@ -70,16 +70,16 @@ export function dayValue(param: string, text: string): Day {
 /** Only plain decimal digits: `0x10`, `1e1` and `+5` are refused as a number of results. */
 export function integerValue(param: string, value: unknown, least: number, most: number, why = ''): number {
   const allowed = `an integer from ${least} to ${most}${why}`
-  return integerFrom(value, least, most) ?? refuseNumber(param, value, allowed, least, most)
+  return readInteger(value, least, most) ?? refuseNumber(param, value, allowed, least, most)
 }
 
-/** Additions to a number that change nothing: `20d`, `20 bars`, `1,000`. */
-const SUPERFLUOUS = /^(\d{1,3}(?:[,_']\d{3})+(?= ?[a-z]*$)|\d+(?= ?[a-z])) ?(?:d|days?|b|bars?|s|seconds?)?$/i
+/** Matches a number with an addition that changes nothing: `20d`, `20 bars`, `1,000`. */
+const SUPERFLUOUS_UNIT = /^(\d{1,3}(?:[,_']\d{3})+(?= ?[a-z]*$)|\d+(?= ?[a-z])) ?(?:d|days?|b|bars?|s|seconds?)?$/i
 
-/** The refusal shows the plain number if that is allowed. */
+/** Refuses a number; the message shows the plain number if that is allowed. */
 function refuseNumber(param: string, value: unknown, allowed: string, least: number, most: number): never {
-  const [, digits] = typeof value === 'string' ? (SUPERFLUOUS.exec(value) ?? []) : []
-  const number = digits === undefined ? null : integerFrom(digits.replace(/\D/g, ''), least, most)
+  const [, digits] = typeof value === 'string' ? (SUPERFLUOUS_UNIT.exec(value) ?? []) : []
+  const number = digits === undefined ? null : readInteger(digits.replace(/\D/g, ''), least, most)
   if (number === null) return refuse(param, value, allowed)
   const suggestions = [String(number)]
   throw new InvalidParameter(
@@ -92,28 +92,28 @@ function refuseNumber(param: string, value: unknown, allowed: string, least: num
 
 export function countValue(param: string, value: unknown): number {
   if (value === 'all') return Number.POSITIVE_INFINITY
-  return integerFrom(value, 1, Number.POSITIVE_INFINITY) ?? refuse(param, value, 'an integer from 1, or all')
+  return readInteger(value, 1, Number.POSITIVE_INFINITY) ?? refuse(param, value, 'an integer from 1, or all')
 }
 
-function integerFrom(value: unknown, least: number, most: number): number | null {
+function readInteger(value: unknown, least: number, most: number): number | null {
   const number = typeof value === 'string' && /^(0|[1-9]\d{0,9})$/.test(value) ? Number(value) : value
   const isAllowed = typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most
   return isAllowed ? number : null
 }
 
-export const LONGEST_TEXT = 64
+export const MAX_TEXT_LENGTH = 64
 
 /** Free text of some length without control characters. */
 export function textValue(param: string, text: string): string {
-  if ([...text].length <= LONGEST_TEXT && text.trim() !== '' && !/\p{Cc}/u.test(text)) return text
-  return refuse(param, text, `text of 1 to ${LONGEST_TEXT} characters`)
+  if ([...text].length <= MAX_TEXT_LENGTH && text.trim() !== '' && !/\p{Cc}/u.test(text)) return text
+  return refuse(param, text, `text of 1 to ${MAX_TEXT_LENGTH} characters`)
 }
 
 export function wordValue<Word extends string>(param: string, text: string, words: readonly Word[]): Word {
   return words.find(word => word === text) ?? refuseWord(param, text, words)
 }
 
-/** Refuses anything but text from a program or a file. */
+/** The value if it is text. Throws InvalidParameter for anything else. */
 export function textOf(param: string, value: unknown): string {
   return typeof value === 'string' ? value : refuse(param, value, 'text')
 }
@@ -149,18 +149,24 @@ export function flagValue(param: string, value: unknown): boolean {
   return typeof value === 'boolean' ? value : refuse(param, value, 'true or false')
 }
 
-/** A list that is not empty; a single value is also a list. */
+/**
+ * A list of at least one item; a single value becomes a list. Throws InvalidParameter for an empty list, or no value.
+ */
 export function listValue(param: string, value: unknown): unknown[] {
-  const list = Array.isArray(value) ? value : value == null ? [] : [value]
-  return list.length > 0 ? list : refuse(param, value, 'a list of at least one')
+  if (!Array.isArray(value) && value != null) return [value]
+  return Array.isArray(value) && value.length > 0 ? value : refuse(param, value, 'a list of at least one')
 }
 
+/**
+ * Throws the InvalidParameter for a value that is missing or not allowed.
+ * @param allowed the valid forms, as a phrase
+ */
 export function refuse(param: string, value: unknown, allowed: string): never {
   if (value === undefined || value === null) throw wrong(param, `${param} is missing; it is ${allowed}.`, { allowed })
   throw invalid('not_allowed', { param, value, allowed })
 }
 
-/** The refusal lists the fields with that name, or with a band of that name. */
+/** Refuses a field; suggests fields of a similar name, or with a band of that name. */
 function refuseField(param: string, value: string, fields: FieldSet): never {
   const meant = likelyFields(value, fields)
   const suggestions = (meant.length > 0 ? meant : fieldsWithBand(value, fields)).slice(0, 3)

@@ -34,18 +34,21 @@ export const WHEN = {
   ...LAGGED,
 } as const satisfies Table
 
-/** Replaces a missing field by the condition; its band is `true` by default. */
-export function withField(params: object, fields: FieldSet): object {
+/** Puts the condition `when` in place of a missing field; the band is `true` by default. */
+export function conditionForField(params: object, fields: FieldSet): object {
   // Other values are refused by the parser.
   if (!isMapping(params) || params.when == null || params.field != null) return params
   const { when, band = TRUTHS[TRUE], ...others } = params
-  return { ...others, field: nameOf(when, fields), band }
+  return { ...others, field: conditionName(when, fields), band }
 }
 
-/** Puts the condition in place of the field. Throws InvalidParameter for both. @param why they exclude each other */
+/**
+ * Puts the condition `when` in place of the field. Throws InvalidParameter if both are set.
+ * @param why the reason why both cannot be set, as a clause
+ */
 export function conditionAsField({ when, ...others }: Written, why: string, fields: FieldSet): Written {
   if (when == null) return others
-  if (others.field == null) return { ...others, field: nameOf(when, fields) }
+  if (others.field == null) return { ...others, field: conditionName(when, fields) }
   const field = quoted(String(others.field))
   const message = sentence`${why}: ${parameter('when')} replaces a field, so leave out ${field}.`
   throw wrong('when', message)
@@ -55,7 +58,7 @@ export function conditionAsField({ when, ...others }: Written, why: string, fiel
 export function entryWithField(written: Written, at: string, fields: FieldSet): Written {
   if (written.when == null || written.field != null) return written
   const { when, bands, ...others } = written
-  return { ...others, field: nameOf(when, fields, `${at}.when`), bands: bands ?? [TRUTHS[TRUE]] }
+  return { ...others, field: conditionName(when, fields, `${at}.when`), bands: bands ?? [TRUTHS[TRUE]] }
 }
 
 /** The entry in its best written form: a condition instead of a field gets its own key. */
@@ -67,7 +70,7 @@ export function entryForFile<Entry extends { field: string; bands: readonly stri
   return when === undefined && isCondition(field) && entry.bands !== null ? { when: field, ...others } : entry
 }
 
-function nameOf(when: unknown, fields: FieldSet, param = 'when'): string {
+function conditionName(when: unknown, fields: FieldSet, param = 'when'): string {
   return conditionValue(param, textOf(param, when), fields).name
 }
 
@@ -78,21 +81,22 @@ export interface ReadWhen {
   context_lag?: number
 }
 
-/** With the lag as a query has it. Throws InvalidParameter for one without a condition that names a ticker. */
-export function lagged<Query extends ReadWhen>({ context_lag: lag, ...query }: Query, fields: FieldSet) {
+/** Renames `context_lag` to `lag`. Throws InvalidParameter for a lag without a condition that names a ticker. */
+export function readLag<Query extends ReadWhen>({ context_lag: lag, ...query }: Query, fields: FieldSet) {
   if (lag === undefined) return query
-  if (!namesTicker([query.field, query.when], fields)) throw uselessLag('a condition that names another ticker')
+  if (!someNameTickers([query.field, query.when], fields))
+    throw uselessLagError('a condition that names another ticker')
   return { ...query, lag }
 }
 
-/** @param what the parts that could look back */
-export function uselessLag(what: string): InvalidParameter {
+/** The error for a lag without a use. @param what the parts that a lag is for */
+export function uselessLagError(what: string): InvalidParameter {
   const param = 'context_lag'
   return wrong(param, sentence`${parameter(param)} is for ${what}, and none is given.`)
 }
 
-/** Whether one of some names is that of a condition that names a ticker. */
-export function namesTicker(names: readonly (string | null | undefined)[], fields: FieldSet): boolean {
+/** Whether some of these names are conditions that name a ticker. Names of fields are ignored. */
+export function someNameTickers(names: readonly (string | null | undefined)[], fields: FieldSet): boolean {
   const conditions = names.filter(name => name != null).filter(isCondition)
   return conditions.some(name => conditionField(name, fields).subjects.some(({ ticker }) => ticker !== null))
 }

@@ -20,7 +20,9 @@ interface TickerQuery extends Pick<BandPeriodsQuery, 'fields' | 'timeframe' | 'a
   context: View | null
 }
 
-/** The band periods of many tickers, as of the day, one ticker after the other. Throws TierRestricted, NotFound, Busy. */
+/**
+ * The band periods of many tickers, as of the day, one ticker after the other. Throws TierRestricted, NotFound, Busy.
+ */
 export async function* readBandPeriods(cache: Cache, query: BandPeriodsQuery): AsyncGenerator<BandPeriods> {
   const { tickers, fields, timeframe, context: other, lag } = query
   const [first] = fields
@@ -79,8 +81,8 @@ function bandPeriodsOfTicker(
 }
 
 /**
- * Rows of each field in the columns that all fields share. The reported ones are from `from` up to `to`. `ended` is the end
- * of all rows up to the as-of day. Ends are not included.
+ * Rows of each field in the columns that all fields share. The reported ones are from `from` up to `to`. `ended` is the
+ * end of all rows up to the as-of day. Ends are not included.
  */
 interface RowRanges {
   from: Int32Array

@@ -199,7 +199,10 @@ function eventWordsByBar(view: View): Map<number, { event: string; stability: st
   return new Map(Array.from(entered, (band, i) => [view.record!.bars[i]!, words(band, i)]))
 }
 
-/** Differences in returns and ranks of windows that end by the last bar of the view. @param cut outcomes from cut data */
+/**
+ * Differences in returns and ranks of windows that end by the last bar of the view.
+ * @param cut outcomes from cut data
+ */
 function* outcomeDifferences({ timeframe, bars, outcomes }: View, cut: Outcomes): Generator<Difference> {
   const whole = outcomes!
   for (const [w, name] of windowNames(timeframe).entries()) {

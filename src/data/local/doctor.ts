@@ -110,7 +110,10 @@ const NETWORK_FILE_SYSTEMS: Readonly<Record<number, string>> = {
   12805120: 'Ceph',
 }
 
-/** Checks the folder of a database, then the file. Without a file that can be opened, checks of its content are left out. */
+/**
+ * Checks the folder of a database, then the file. Without a file that can be opened, checks of its content are left
+ * out.
+ */
 export function databaseChecks(path: string): Check[] {
   const folder = existingFolder(path)
   const size = existsSync(path) ? statSync(path).size : 0

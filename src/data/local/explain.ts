@@ -143,8 +143,8 @@ function barOnDate({ ticker, timeframe, date }: ExplainQuery, { days }: Series, 
 }
 
 /**
- * Throws TierRestricted for a bar before the range of the tier. The highest tier, and callers without a tier, can explain
- * any bar.
+ * Throws TierRestricted for a bar before the range of the tier. The highest tier, and callers without a tier, can
+ * explain any bar.
  */
 function refuseOutOfRange(day: Day, tier: Tier | null, today: Day): void {
   const highest = TIER_NAMES.at(-1)!

@@ -118,7 +118,10 @@ class GroupBuilder {
     this.#byYear = byYear
   }
 
-  /** Divides rows among groups: each group takes the rows from `from` up to `to`. @param days the days of the rows, ascending */
+  /**
+   * Divides rows among groups: each group takes the rows from `from` up to `to`.
+   * @param days the days of the rows, ascending
+   */
   *assignRows(days: Int32Array): Generator<{ group: RowGroup; from: number; to: number }> {
     for (let from = 0; from < days.length; ) {
       const year = this.#byYear ? yearText(days[from]!) : null

@@ -13,7 +13,7 @@ import {
 import { BAR_FIGURES, bandsByBar, barOf, type Series } from '../../core/model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../../core/model/terms.js'
 import { checkDay, listOf, objectOf, withoutNulls } from '../../core/params/arguments.js'
-import { checkedNames, readParams } from '../../core/params/row.js'
+import { readParams, refuseUnknownNames } from '../../core/params/row.js'
 import {
   bandsValue,
   conditionValue,
@@ -22,7 +22,7 @@ import {
   tickerValue,
   timeframeValue,
 } from '../../core/params/values.js'
-import { lagged, WHEN } from '../../core/params/when.js'
+import { readLag, WHEN } from '../../core/params/when.js'
 import { first } from '../../core/source.js'
 import { entitleExport } from '../../core/tiers.js'
 import { inOrder } from '../threads.js'
@@ -142,14 +142,14 @@ export async function* filteredEvents(
 }
 
 /**
- * Reads the filter of an export: fields, bands and condition. Throws TierRestricted, InvalidParameter and Busy here, before
- * the first row.
+ * Reads the filter of an export: fields, bands and condition. Throws TierRestricted, InvalidParameter and Busy here,
+ * before the first row.
  */
 async function readExportFilter(cache: Cache, filter: ExportFilter, what: 'events' | 'series') {
   const { tier, fieldSet } = cache
   objectOf('filter', filter)
   const params = readParams(WHEN, withoutNulls({ when: filter.when, context_lag: filter.context_lag }), fieldSet)
-  lagged({ field: '', ...params }, fieldSet)
+  readLag({ field: '', ...params }, fieldSet)
   const { when: condition = null, context_lag: lag = 0 } = params
   // A condition without fields is itself exported as a field.
   const isAlone = what === 'events' && condition !== null && listIn(filter, 'fields').length === 0
@@ -211,10 +211,13 @@ function rowsWhere(bars: number, isWanted: (t: number) => boolean): Int32Array {
 
 const LISTS = ['tickers', 'fields', 'timeframes', 'bands'] as const
 
-/** The texts of one list of a filter; empty means all. Throws InvalidParameter for a value of another type, or an unknown key. */
+/**
+ * The texts of one list of a filter; empty means all. Throws InvalidParameter for a value of another type, or an
+ * unknown key.
+ */
 function listIn(filter: ExportFilter, name: (typeof LISTS)[number]): string[] {
   const names: (keyof ExportFilter)[] = [...LISTS, 'when', 'context_lag', 'after', 'before']
-  const lists = checkedNames(filter, names)
+  const lists = refuseUnknownNames(filter, names)
   for (const bound of ['after', 'before'] as const) if (bound in lists) checkDay(bound, lists[bound])
   return listOf(name, lists[name] ?? []).map(value => textOf(name, value))
 }

@@ -49,7 +49,9 @@ export interface KnownFact extends Readonly<Record<string, string | number | nul
   imported_at: string
 }
 
-/** Facts known by the cache's as-of day, of all kinds or of one. Throws NotFound for a ticker without bars and facts. */
+/**
+ * Facts known by the cache's as-of day, of all kinds or of one. Throws NotFound for a ticker without bars and facts.
+ */
 export async function knownFacts(
   cache: Cache,
   { ticker, kind }: { ticker: string; kind?: FactKind },

@@ -65,7 +65,10 @@ function barsFromSummary({ entry, marks, stretches, daily, weekly }: TickerSumma
   return { bars: days.bars, weeks: weeks.bars, events: days.events + weeks.events, marks, origins }
 }
 
-/** A ticker's data on a day from its columns; null before its first bar. @param isDerived whether weeks and events exist */
+/**
+ * A ticker's data on a day from its columns; null before its first bar.
+ * @param isDerived whether weeks and events exist
+ */
 async function barsFromColumns(
   store: Store,
   entry: TickerEntry,

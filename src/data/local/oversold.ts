@@ -56,8 +56,8 @@ import { periodAt } from './view.js'
  *   below 1 extremely_rare, 3 very_rare, 7 rare, 15 uncommon, 30 occasional, otherwise common.
  * - stochastic_zone: slow %K of 14 bars, mean of 3, with the words of rsi_zone cut at 10, 20, 35, 65, 80, 90.
  * - A streak is an unbroken period in oversold or deep_oversold. days_in_oversold: bars of the present streak so far.
- *   oversold_streaks_count: streaks that touch the last 1260 (260) bars, the present one included. historical_median_ and
- *   historical_max_oversold_days: lengths in bars of the ended ones among them.
+ *   oversold_streaks_count: streaks that touch the last 1260 (260) bars, the present one included. historical_median_
+ *   and historical_max_oversold_days: lengths in bars of the ended ones among them.
  * - volume_context: by the volume ratio of this very bar: from 2.5 spike, 1.5 above_average, 0.7 normal, else
  *   below_average.
  * - nearest_support_distance: from the level of support_status to the close, in percent of the close: up to 0.5

@@ -3,8 +3,9 @@ import { compressInto, maxCompressedSize } from './snappy.js'
 import { Bytes, Thrift } from './thrift.js'
 
 /**
- * Parquet of flat tables. A row group does not depend on its place in a file: threads encode row groups, and the footer,
- * written last, names their places. Texts are UTF-8, dates DATE, integers INT32, numbers DOUBLE, and all may be null.
+ * Parquet of flat tables. A row group does not depend on its place in a file: threads encode row groups, and the
+ * footer, written last, names their places. Texts are UTF-8, dates DATE, integers INT32, numbers DOUBLE, and all may be
+ * null.
  */
 
 export type ParquetColumn = Pick<Column<never>, 'name' | 'kind'>

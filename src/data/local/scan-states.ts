@@ -163,8 +163,8 @@ export function hasStopped({ days, timeframe }: Pick<Series, 'days' | 'timeframe
 }
 
 /**
- * The state on the last bar of a panel; null before the first RSI. From then on every bar has one, so the band of the last
- * bar is the band in force.
+ * The state on the last bar of a panel; null before the first RSI. From then on every bar has one, so the band of the
+ * last bar is the band in force.
  */
 function stateAtEnd(panel: Panel): TickerState | null {
   const rsi = panel.rsi().at(-1)!

@@ -18,10 +18,11 @@ import {
 import { periodAt, type View } from './view.js'
 
 /**
- * The tickers that meet all filters on a day, with some columns of each: `GET /v1/search`. A ticker is judged on its last
- * bar that is final on the day. As in a scan, that bar is at most seven days older; other tickers are not counted. A band
- * is the one in force. A missing value meets no filter. Class, sector and market capitalisation are the present ones. Throws as
- * checkSearch does, Busy for a named field that waits for an import, and the signal's reason after an abort.
+ * The tickers that meet all filters on a day, with some columns of each: `GET /v1/search`. A ticker is judged on its
+ * last bar that is final on the day. As in a scan, that bar is at most seven days older; other tickers are not counted.
+ * A band is the one in force. A missing value meets no filter. Class, sector and market capitalisation are the present
+ * ones. Throws as checkSearch does, Busy for a named field that waits for an import, and the signal's reason after an
+ * abort.
  */
 export async function search(
   local: Local,
@@ -55,8 +56,8 @@ export async function search(
 }
 
 /**
- * Checks a search before any ticker is read; returns its day. Throws TierRestricted for a field or a day of a higher tier.
- * Throws InvalidParameter for a day that no tier has, and for a sector without tickers.
+ * Checks a search before any ticker is read; returns its day. Throws TierRestricted for a field or a day of a higher
+ * tier. Throws InvalidParameter for a day that no tier has, and for a sector without tickers.
  */
 export async function checkSearch(local: Local, { filters, sort, columns = [], date }: SearchQuery): Promise<Day> {
   const { store, tier, fieldSet } = local
@@ -119,7 +120,9 @@ class Rows {
     this.#signal = signal
   }
 
-  /** The rows that meet all filters; `scanned` counts the tickers with a recent bar whose identity meets its filters. */
+  /**
+   * The rows that meet all filters; `scanned` counts the tickers with a recent bar whose identity meets its filters.
+   */
   async findMatches(): Promise<{ found: Row[]; scanned: number }> {
     const { filters, sort } = this.#query
     const bandFilters = filters.filter(({ field }) => field !== null)

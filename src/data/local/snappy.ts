@@ -11,7 +11,11 @@ export function maxCompressedSize(length: number): number {
   return 32 + length + Math.ceil(length / 6)
 }
 
-/** Compresses the first bytes of an input into `out`. @param out of the size of snappyBound @returns the bytes written */
+/**
+ * Compresses the first bytes of an input into `out`.
+ * @param out of the size of snappyBound
+ * @returns the bytes written
+ */
 export function compressInto(input: Uint8Array, length: number, out: Uint8Array): number {
   let at = 0
   let rest = length

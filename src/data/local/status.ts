@@ -62,7 +62,9 @@ export interface TickerStatus extends SourceFile {
   events: number
   /** Two neighbouring bars and the calendar days between them. */
   gaps: { after: string; before: string; days: number }[]
-  /** The files that brought the bars, in the order of the bars. `source` above is the file that changed the ticker last. */
+  /**
+   * The files that brought the bars, in the order of the bars. `source` above is the file that changed the ticker last.
+   */
   sources: SourceRange[]
 }
 

@@ -20,8 +20,8 @@ import { periodAt, type View } from './view.js'
 
 /**
  * The state of a ticker on one day, or on each bar of several. It has prices, and each field's band in force, as `bands
- * now` has it. A bar has the bands that were known when it was final. Throws NotFound, Busy and InvalidParameter for a day after
- * today or before every tier's range. Throws TierRestricted for a field or a day of a higher tier.
+ * now` has it. A bar has the bands that were known when it was final. Throws NotFound, Busy and InvalidParameter for a
+ * day after today or before every tier's range. Throws TierRestricted for a field or a day of a higher tier.
  */
 export async function tickerSummary(local: Local, query: SnapshotQuery): Promise<SnapshotPage | SnapshotsPage> {
   const { date, range, ticker, timeframe } = query

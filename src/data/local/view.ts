@@ -43,7 +43,8 @@ type RecordedParts = Pick<Recorded, 'entry' | 'calendar' | 'field'> & Pick<View,
 /**
  * A field's record as of a day.
  * @param bands the vocabulary of the field
- * @param bars the number of bars that were final on the day: a finished week counts, even if the ticker stopped within it
+ * @param bars the number of bars that were final on the day: a finished week counts, even if the ticker stopped within
+ * it
  */
 export function viewOf(
   { entry: { ticker, importedAt }, calendar: { days, known }, outcomes, field: record }: RecordedParts,
@@ -91,7 +92,10 @@ export function periodAt(view: View, t: number): BandPeriod | null {
   return periodBefore(view, countUpTo(record.bars, t, 0, events))
 }
 
-/** Events of the view as the specification spells them, with all figures, oldest first. @param found by number (default: all) */
+/**
+ * Events of the view as the specification spells them, with all figures, oldest first.
+ * @param found by number (default: all)
+ */
 export function historicEvents(view: View, found: Int32Array = eventIndexes(view)): HistoricEvent[] {
   return eventsOf({ ...eventColumnsOf(view, found), contexts: null, outcomes: outcomesAfter(view, found) })
 }

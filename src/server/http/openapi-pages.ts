@@ -1,6 +1,6 @@
 import { counted } from '../../core/errors.js'
 import type { BarsPage, SearchPage, SnapshotPage, SnapshotsPage } from '../../core/model/pages.js'
-import { BARS, BARS_A_CREDIT } from '../../core/params/pages.js'
+import { BARS, BARS_PER_CREDIT } from '../../core/params/pages.js'
 import { SEARCH } from '../../core/params/search.js'
 import { SUMMARY } from '../../core/params/summary.js'
 import { eventsCost, PLANS, SEARCH_COST, SUMMARY_COST } from '../../core/tiers.js'
@@ -70,7 +70,7 @@ export function bars(): Operation {
     operationId: 'listBars',
     tags: ['tickers'],
     summary: 'Daily bars of one ticker, in pages',
-    description: `The stored daily bars within the range of the tier. A page that is not the last one has a \`next_cursor\`: the same question with it as \`cursor\` gives the next page, and all pages together have each bar once. Costs a credit for each ${counted(BARS_A_CREDIT, 'bar')}, and at least one.`,
+    description: `The stored daily bars within the range of the tier. A page that is not the last one has a \`next_cursor\`: the same question with it as \`cursor\` gives the next page, and all pages together have each bar once. Costs a credit for each ${counted(BARS_PER_CREDIT, 'bar')}, and at least one.`,
     security: [{ bearer: [] }],
     parameters: [...query(BARS, BARS_PATH), ...REQUEST_HEADERS],
     responses: {

@@ -1,6 +1,6 @@
 import { counted } from '../../core/errors.js'
 import type { WatchlistChangesPage, WatchlistPage } from '../../core/model/pages.js'
-import { MOST_WATCHED, WATCHLIST } from '../../core/params/pages.js'
+import { MAX_WATCHED, WATCHLIST } from '../../core/params/pages.js'
 import { SUMMARY_COST } from '../../core/tiers.js'
 import { WATCHLIST_CHANGES_PATH, WATCHLIST_PATH } from '../wire/format.js'
 import { found, headersOf, KNOWN_KEY, refused, schemaRef, UNCHANGED } from './openapi-answers.js'
@@ -30,7 +30,7 @@ export function watchlist(): Record<'get' | 'post' | 'delete', Operation> {
       added: ['AAPL'],
       already_saved: ['GSPC'],
       watchlist_count: 2,
-      watchlist_limit: MOST_WATCHED,
+      watchlist_limit: MAX_WATCHED,
     }),
     delete: changed('removeFromWatchlist', 'Takes tickers off the watch list', 'WatchlistRemoved', {
       removed: ['AAPL', 'GSPC'],
@@ -63,7 +63,7 @@ function changed(operationId: string, summary: string, schema: string, example: 
     operationId,
     tags: ['watchlist'],
     summary,
-    description: `A list has at most ${MOST_WATCHED} tickers. A ticker may be without data here. Free.`,
+    description: `A list has at most ${MAX_WATCHED} tickers. A ticker may be without data here. Free.`,
     security: [{ bearer: [] }],
     parameters: REQUEST_HEADERS,
     requestBody: {
@@ -100,7 +100,7 @@ const NONE: WatchlistPage = {
   watchlist: [],
   tickers_saved: 0,
   tickers_found: 0,
-  watchlist_limit: MOST_WATCHED,
+  watchlist_limit: MAX_WATCHED,
   data_status: 'eod',
   as_of_date: null,
 }

@@ -2,7 +2,7 @@ import { counted } from '../../core/errors.js'
 import { FIELDS } from '../../core/fields/index.js'
 import { OPERATORS, type SearchPage } from '../../core/model/pages.js'
 import type { Tier } from '../../core/model/terms.js'
-import { BARS, BARS_A_CREDIT, inPath, parseBars } from '../../core/params/pages.js'
+import { BARS, BARS_PER_CREDIT, parseBars, withPathTicker } from '../../core/params/pages.js'
 import { longNameOf, placeOf } from '../../core/params/places.js'
 import { parametersOf } from '../../core/params/questions.js'
 import { readParams } from '../../core/params/row.js'
@@ -44,11 +44,11 @@ function decoded(text: string, decode: (text: string) => string): string {
 
 /** A credit for each hundred bars, and at least one. */
 export function barsCost(rows: number): number {
-  return Math.max(1, Math.ceil(rows / BARS_A_CREDIT))
+  return Math.max(1, Math.ceil(rows / BARS_PER_CREDIT))
 }
 
 export function readBars(search: string, ticker: string): Question {
-  const query = parseBars(inPath(ticker, parametersOf(search), BARS))
+  const query = parseBars(withPathTicker(ticker, parametersOf(search), BARS))
   const normal = normalOf(BARS_PATH, query)
   return {
     credits: barsCost(0),

@@ -3,7 +3,7 @@ import { BUILT_IN } from '../../core/fields/index.js'
 import type { EventsQuery } from '../../core/model/event.js'
 import type { SnapshotQuery } from '../../core/model/pages.js'
 import type { Tier } from '../../core/model/terms.js'
-import { inPath } from '../../core/params/pages.js'
+import { withPathTicker } from '../../core/params/pages.js'
 import { parametersOf } from '../../core/params/questions.js'
 import { parseSummary, SUMMARY } from '../../core/params/summary.js'
 import { entitle, entitleAftermath, eventsCost, SUMMARY_COST } from '../../core/tiers.js'
@@ -12,7 +12,7 @@ import { eventsQuestion, normalOf, type Question, type Service } from './questio
 
 /** A summary of a ticker: its state on one day or several, the events of a field, or their statistics. */
 export function readSummary(search: string, ticker: string): Question {
-  const read = parseSummary(inPath(ticker, parametersOf(search), SUMMARY))
+  const read = parseSummary(withPathTicker(ticker, parametersOf(search), SUMMARY))
   if (read.of === 'snapshot') return snapshotQuestion(read.query)
   return read.stats ? statsQuestion(read.query) : eventsQuestion(SUMMARY_PATH, read.query)
 }

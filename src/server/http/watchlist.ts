@@ -2,7 +2,7 @@ import { NotFound } from '../../core/errors.js'
 import { formatDay } from '../../core/model/day.js'
 import type { SnapshotPage, WatchlistChange, WatchlistChangesPage, WatchlistPage } from '../../core/model/pages.js'
 import type { Tier, Timeframe } from '../../core/model/terms.js'
-import { MOST_WATCHED, WATCHED, WATCHLIST } from '../../core/params/pages.js'
+import { MAX_WATCHED, WATCHED, WATCHLIST } from '../../core/params/pages.js'
 import { longNameOf } from '../../core/params/places.js'
 import { parametersOf } from '../../core/params/questions.js'
 import { readParams } from '../../core/params/row.js'
@@ -71,7 +71,7 @@ async function watchlistPage(service: Service, tier: Tier, { tickers, timeframe 
     watchlist,
     tickers_saved: tickers.length,
     tickers_found: watchlist.length,
-    watchlist_limit: MOST_WATCHED,
+    watchlist_limit: MAX_WATCHED,
     data_status: 'eod',
     as_of_date: days.sort().at(-1) ?? null,
   }
@@ -137,14 +137,14 @@ export const CHANGES: Readonly<Record<'POST' | 'DELETE', ChangeList>> = {
   async POST(accounts, account, written) {
     const { tickers } = readParams(WATCHED, written)
     const before = await accounts.watched(account)
-    const list = await accounts.watch(account, { add: tickers, remove: [], most: MOST_WATCHED })
+    const list = await accounts.watch(account, { add: tickers, remove: [], most: MAX_WATCHED })
     const [already_saved, added] = [true, false].map(known => tickers.filter(one => before.includes(one) === known))
-    return { added, already_saved, watchlist_count: list.length, watchlist_limit: MOST_WATCHED }
+    return { added, already_saved, watchlist_count: list.length, watchlist_limit: MAX_WATCHED }
   },
   async DELETE(accounts, account, written) {
     const { tickers } = readParams(WATCHED, written)
     const before = await accounts.watched(account)
-    const list = await accounts.watch(account, { add: [], remove: tickers, most: MOST_WATCHED })
+    const list = await accounts.watch(account, { add: [], remove: tickers, most: MAX_WATCHED })
     return { removed: tickers.filter(one => before.includes(one)), watchlist_count: list.length }
   },
 }

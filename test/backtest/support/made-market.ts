@@ -2,7 +2,7 @@ import { BUILT_IN } from '../../../src/core/fields/index.js'
 import { type Day, parseDay } from '../../../src/core/model/day.js'
 import { head, type Series, UNDEFINED } from '../../../src/core/model/series.js'
 import type { RunOptions, Strategy } from '../../../src/core/params/strategy.js'
-import { strategyOf } from '../../../src/core/params/strategy-file.js'
+import { parseStrategyDocument } from '../../../src/core/params/strategy-file.js'
 import type { MarketBars, PricedSource, States } from '../../../src/core/source.js'
 import { fieldStates, marketFrom, pricesFrom, statesFrom } from '../../support/source.js'
 
@@ -61,7 +61,7 @@ export const PLAIN: RunOptions = {
 
 /** A strategy on rsi_zone = deep_oversold (`a`), without costs, all of the equity in one position, unless told otherwise. */
 export function strategyWith(document: Record<string, unknown> = {}): Strategy {
-  return strategyOf({
+  return parseStrategyDocument({
     tickers: ['A'],
     entry: { field: 'rsi_zone', bands: ['deep_oversold'] },
     exit: { hold: 2 },

@@ -3,10 +3,10 @@ import type { FieldSet } from '../../../core/fields/index.js'
 import { whole } from '../../../core/numbers.js'
 import { type BacktestContext, parseBacktest } from '../../../core/params/backtest.js'
 import { SIGNALS } from '../../../core/params/figures.js'
-import { COMPARE, GRID, type GridQuery, parseCompare, parseGrid, SHARED } from '../../../core/params/grid.js'
+import { COMPARE, GRID, type GridQuery, parseCompare, parseGrid, SHARED_SETTINGS } from '../../../core/params/grid.js'
 import { optional, optionsOf, type Written } from '../../../core/params/row.js'
 import { BACKTEST, type RunOptions, type Strategy } from '../../../core/params/strategy.js'
-import { documentOf, printStrategy } from '../../../core/params/strategy-file.js'
+import { printStrategy, strategyDocument } from '../../../core/params/strategy-file.js'
 import type { PricedSource } from '../../../core/source.js'
 import { backtest } from '../../../research/backtest/backtest.js'
 import { compare } from '../../../research/backtest/compare.js'
@@ -84,7 +84,7 @@ const backtestCommand: Command = {
     for (const option of OF_GRIDS) if (args.value(option) !== undefined) throw ofGrid(option)
     const { strategy, run, notes } = parseBacktest(params, ways)
     for (const note of notes) await context.notice(note)
-    if (args.flag('print-config')) return printConfig(context, strategy, run, args.flag('all'))
+    if (args.flag('print-config')) return printConfig(context, strategy, run, { ofAllTickers: args.flag('all') })
     const found = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
     await showResult(context, args, describeBacktest(found, [], args.read(EXPLAIN).explain), tradeRecords(found))
     if (files.trades !== undefined) {
@@ -188,14 +188,19 @@ const USAGE =
 /**
  * Prints YAML for a file, or a document with --json. Run options that the file cannot hold are noted on standard error.
  */
-async function printConfig(context: Context, strategy: Strategy, run: RunOptions, ofAll: boolean): Promise<void> {
+async function printConfig(
+  context: Context,
+  strategy: Strategy,
+  run: RunOptions,
+  options: { ofAllTickers: boolean },
+): Promise<void> {
   const { format } = context
   const runText = describeRunOptions(run)
   const missing = runText === null ? null : `not in this file, to be given with it again: ${runText}`
   if (format === null || format === 'table')
-    return context.out.write(`${missing === null ? '' : `# ${missing}\n`}${printStrategy(strategy, ofAll)}`)
+    return context.out.write(`${missing === null ? '' : `# ${missing}\n`}${printStrategy(strategy, options)}`)
   if (missing !== null) await context.remark(missing)
-  if (format === 'json') return context.out.write(`${JSON.stringify(documentOf(strategy, ofAll), null, 2)}\n`)
+  if (format === 'json') return context.out.write(`${JSON.stringify(strategyDocument(strategy, options), null, 2)}\n`)
   throw wrong('output', `output "${format}" has no form for a strategy; it is YAML, or JSON with --json.`, {
     value: format,
   })
@@ -210,7 +215,7 @@ const compareCommand: Command = {
   madeBy: ['backtest', '--print-config'],
   options: [
     ...under('In all strategies, instead of the values in their files', POOLED),
-    ...optionsOf(SHARED),
+    ...optionsOf(SHARED_SETTINGS),
     ...optionsOf(COMPARE),
     ['--wide', 'every statistic, of the trades, too', 'once', 'Output'],
     ...fileOptions(['years']),
@@ -230,7 +235,7 @@ const compareCommand: Command = {
     const market = await studyMarket(context)
     const strategies = await Promise.all(names.map(textOf))
     const tickers = isPooled(args) ? { tickers: await allNamed(context, args, [], () => market.withBars()) } : {}
-    const options = args.params([...Object.keys(SHARED), ...Object.keys(COMPARE)])
+    const options = args.params([...Object.keys(SHARED_SETTINGS), ...Object.keys(COMPARE)])
     const query = parseCompare(
       { ...options, ...tickers, strategies, names },
       { tier: context.config.tier, fields: context.fields, loaded: await market.withBars() },

@@ -17,7 +17,7 @@ import { TIMEFRAME_NAMES } from '../../../core/model/terms.js'
 import { count, whole } from '../../../core/numbers.js'
 import { integerOf } from '../../../core/params/kinds.js'
 import { FILTERS } from '../../../core/params/questions.js'
-import { choice, optional, optionsOf, readParams } from '../../../core/params/row.js'
+import { choiceOption, optional, optionsOf, readParams } from '../../../core/params/row.js'
 import { timeframeValue, wordValue } from '../../../core/params/values.js'
 import { WHEN } from '../../../core/params/when.js'
 import {
@@ -90,12 +90,13 @@ const exportCommand: Command = {
       'repeatable',
     ],
     ...optionsOf(NARROWED),
-    choice('--timeframe <NAME>', 'daily or weekly (default both)', TIMEFRAME_NAMES),
+    choiceOption('--timeframe <NAME>', 'daily or weekly (default both)', TIMEFRAME_NAMES),
     ['--write <FILE>', 'write to a file; its ending sets the format (default of --output)'],
-    choice('--partition-by <WHAT>', 'a folder of Parquet files, one a ticker or year; writes those that changed', [
-      'ticker',
-      'year',
-    ]),
+    choiceOption(
+      '--partition-by <WHAT>',
+      'a folder of Parquet files, one a ticker or year; writes those that changed',
+      ['ticker', 'year'],
+    ),
     ...optionsOf(PARTITIONS),
   ],
   examples: [

@@ -31,8 +31,8 @@ interface SqliteOptions {
 }
 
 /**
- * The store as one SQLite file. Throws StorageError if it cannot be opened, has no tables or is too old. Throws Busy if its schema
- * needs an upgrade while another process is writing.
+ * The store as one SQLite file. Throws StorageError if it cannot be opened, has no tables or is too old. Throws Busy if
+ * its schema needs an upgrade while another process is writing.
  */
 export function openSqlite(path: string, { readonly, notice, isPublishedLater = false }: SqliteOptions): Store {
   const created = isPublishedLater && !existsSync(path) ? createStore(path) : null
@@ -269,7 +269,10 @@ function sqliteStore(db: Session, unpublished?: { file: NewFile; lock: Connectio
   return store
 }
 
-/** The date of the newest bar of all tickers; null without bars. If a ticker's row is damaged, its bars are read instead. */
+/**
+ * The date of the newest bar of all tickers; null without bars. If a ticker's row is damaged, its bars are read
+ * instead.
+ */
 function newestDay(db: Session): Day | null {
   let newest: Day | null = null
   for (let skipped = 0; ; skipped++) {
