@@ -52,7 +52,7 @@ import {
 } from './open/database.js'
 import type { FetchOptions, UpdateOptions } from './open/fetching.js'
 import { type DatabaseChoice, databasePath } from './open/paths.js'
-import type { Reported } from './present/prices.js'
+import type { PagedResult } from './present/prices.js'
 import type { Credits, Remote, TransportOptions } from './remote/remote.js'
 
 /** `step` reports the progress of long work. It is called often, and its text is only made on demand. */
@@ -111,7 +111,7 @@ abstract class Studies extends Pages {
   }
 
   /** Makes the same HTML page as `--report`. The page needs no other file. */
-  async report(found: Reported, options: { command?: string } = {}): Promise<string> {
+  async report(found: PagedResult, options: { command?: string } = {}): Promise<string> {
     checkOptions('options', options, { command: textOf })
     objectOf('found', found)
     const { reportOf } = await import('./report/report.js')

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { describeBacktest } from '../../src/app/present/backtest.js'
-import { yearly, yearRecords, yearsTable } from '../../src/app/present/performance.js'
+import { yearRecords, yearsByName, yearsTable } from '../../src/app/present/performance.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { expectedShortfall, valueAtRisk } from '../../src/core/statistics/sharpe.js'
@@ -122,7 +122,7 @@ describe('a backtest', () => {
       ...['Year', 'Strategy', 'Buy & hold', 'Same exposure'],
       ...['Strategy, drawdown', 'Buy & hold, drawdown', 'Same exposure, drawdown'],
     ])
-    expect(yearRecords(yearly({ years, benchmarks })).rows).toHaveLength(12)
+    expect(yearRecords(yearsByName({ years, benchmarks })).rows).toHaveLength(12)
   })
 
   it('tells the Sharpe ratio of each year of bars, as the sums of its returns give it', async () => {
@@ -187,7 +187,7 @@ describe('a backtest', () => {
         found.drawdowns.map(({ from }) => from),
       )
     expect(chart('years-chart').bars.map(({ label, values }) => [label, values])).toEqual(
-      yearly(found).map(({ name, years }) => [name, years.map(year => year.return)]),
+      yearsByName(found).map(({ name, years }) => [name, years.map(year => year.return)]),
     )
     const rolling = ['exposure', 'rolling-sharpe', 'rolling-volatility', 'rolling-beta']
     expect(rolling.map(id => chart(id).lines.length)).toEqual([1, 1, 1, 1])

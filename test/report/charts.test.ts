@@ -2,11 +2,17 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openSample } from '../../src/app/open/database.js'
 import { line, newChart, roundSteps } from '../../src/app/present/chart.js'
-import { eventPrice } from '../../src/app/present/charts.js'
+import { priceWithEvents } from '../../src/app/present/charts.js'
 import { tableOf } from '../../src/app/present/description.js'
 import { cellsTable } from '../../src/app/present/long-tables.js'
-import { CHARTED_TICKERS, chartedTickers, hashOfInputs, inputsOf, priceCharts } from '../../src/app/present/prices.js'
-import { tradedPrice } from '../../src/app/present/strategy-charts.js'
+import {
+  describeInputs,
+  hashOfInputs,
+  MOST_PRICE_CHARTS,
+  readChartPrices,
+  tickersToChart,
+} from '../../src/app/present/prices.js'
+import { priceWithTrades } from '../../src/app/present/strategy-charts.js'
 import { drawing } from '../../src/app/report/chart.js'
 import {
   airy,
@@ -63,11 +69,11 @@ describe('thinning', () => {
 
   it('draws at most 2,000 points of a price, each of them a real one, its marks and bands whole', () => {
     const prices = madePrices({ bars: 12_000 })
-    const { x, lines, marks, stripes } = lightened(eventPrice(prices, 'price'))
+    const { x, lines, marks, stripes } = lightened(priceWithEvents(prices, 'price'))
     expect(x.values.length).toBeLessThanOrEqual(2000)
     expect(x.values.length).toBe(lines[0]!.values.length)
     const highest = Math.max(...prices.close)
-    expect(heights(eventPrice(prices, 'p'))!.greatest).toBeCloseTo(highest, -Math.floor(Math.log10(highest)) + 4)
+    expect(heights(priceWithEvents(prices, 'p'))!.greatest).toBeCloseTo(highest, -Math.floor(Math.log10(highest)) + 4)
     expect(marks[0]!.at).toHaveLength(prices.events.length)
     expect(stripes!.codes.length).toBe(prices.codes.filter((code, i) => i === 0 || code !== prices.codes[i - 1]).length)
   })
@@ -75,10 +81,10 @@ describe('thinning', () => {
   it('marks every entry and every exit of a closed trade', () => {
     const prices = madePrices()
     const { trades } = madeBacktest([prices])
-    const [entries, gains, losses] = tradedPrice(prices, trades, 'price').marks.map(({ at }) => at.length)
+    const [entries, gains, losses] = priceWithTrades(prices, trades, 'price').marks.map(({ at }) => at.length)
     expect(entries).toBe(trades.length)
     expect(gains! + losses!).toBe(trades.filter(({ exit }) => exit !== 'open').length)
-    const { of } = tradedPrice(prices, trades, 'price').cases!
+    const { of } = priceWithTrades(prices, trades, 'price').cases!
     expect(of.map(({ from: [, price] }) => price)).toEqual(trades.map(trade => trade.entry_price))
     expect(of[0]!.facts.map(([term]) => term)).toEqual([
       ...['Signal', 'Entry', 'Exit', 'Reason of the exit', 'Bars held', 'Return', 'On the way'],
@@ -87,7 +93,7 @@ describe('thinning', () => {
 })
 
 describe('the part of a chart that is looked at', () => {
-  const chart = eventPrice(madePrices({ bars: 500 }), 'price')
+  const chart = priceWithEvents(madePrices({ bars: 500 }), 'price')
 
   it('holds all values inside and one beyond each end, so that lines leave it at its edges', () => {
     const { values } = chart.x
@@ -251,7 +257,7 @@ describe('the prices to draw', () => {
     const mark = { ticker: 'AAPL', date: formatDay(series.days[bar]!), band: states.bands[states.entered[3]!]! }
     const first = formatDay(series.days[bar - 10]!)
     const last = formatDay(series.days[bar + 10]!)
-    const [chart] = await priceCharts(market, { ...asked, first, last, marked: [mark] })
+    const [chart] = await readChartPrices(market, { ...asked, first, last, marked: [mark] })
     expect(chart!.dates).toHaveLength(21)
     expect([chart!.dates[0], chart!.dates.at(-1)]).toEqual([first, last])
     expect(chart!.close).toEqual(Array.from(series.close.subarray(bar - 10, bar + 11)))
@@ -263,9 +269,9 @@ describe('the prices to draw', () => {
   })
 
   it('are all there are without dates, and none beyond them', async () => {
-    const [whole] = await priceCharts(market, { ...asked, marked: [] })
+    const [whole] = await readChartPrices(market, { ...asked, marked: [] })
     expect(whole!.dates).toHaveLength((await barsIn(market, 'AAPL', 'daily')).series.days.length)
-    const [none] = await priceCharts(market, { ...asked, first: '2030-01-01', marked: [] })
+    const [none] = await readChartPrices(market, { ...asked, first: '2030-01-01', marked: [] })
     expect(none!.dates).toEqual([])
   })
 
@@ -274,10 +280,10 @@ describe('the prices to draw', () => {
     const marked = tickers.flatMap((ticker, i) =>
       Array.from({ length: i }, () => ({ ticker, date: '2020-01-02', band: 'x' })),
     )
-    expect(chartedTickers({ tickers, marked })).toEqual(['C', 'D', 'E', 'F', 'G', 'H'])
-    expect(chartedTickers({ tickers: ['B', 'A'], marked: [] })).toEqual(['A'])
-    expect(chartedTickers({ tickers, marked: marked.slice(0, 1) })).toEqual(['B'])
-    expect(CHARTED_TICKERS).toBe(6)
+    expect(tickersToChart({ tickers, marked })).toEqual(['C', 'D', 'E', 'F', 'G', 'H'])
+    expect(tickersToChart({ tickers: ['B', 'A'], marked: [] })).toEqual(['A'])
+    expect(tickersToChart({ tickers, marked: marked.slice(0, 1) })).toEqual(['B'])
+    expect(MOST_PRICE_CHARTS).toBe(6)
   })
 })
 
@@ -292,8 +298,8 @@ describe('the hash of the inputs', () => {
   })
 
   it('knows contexts and benchmarks, whichever is named first', async () => {
-    const of = (beside: { ticker: string; field: string | null; lag?: number }[]) =>
-      hashOfInputs(market, { tickers: ['AAPL'], fields: ['rsi_zone'], timeframe: 'daily', beside })
+    const of = (companions: { ticker: string; field: string | null; lag?: number }[]) =>
+      hashOfInputs(market, { tickers: ['AAPL'], fields: ['rsi_zone'], timeframe: 'daily', companions })
     const context = { ticker: 'GSPC', field: 'trend_direction' }
     const benchmark = { ticker: 'GSPC', field: null }
     const hashes = await Promise.all([of([]), of([context]), of([benchmark]), of([context, benchmark])])
@@ -322,7 +328,7 @@ describe('the hash of the inputs', () => {
     expect(await of(series.volume)).not.toBe(await of(series.volume.map(value => value + 1)))
     const study = async (more: object) => {
       const asked = { tickers: ['AAPL'], field: 'rsi_zone', reps: 99, resamples: 99, ...more }
-      return (await inputsOf(market, await eventStudy(market, parseStudy(asked)))).inputs
+      return (await describeInputs(market, await eventStudy(market, parseStudy(asked)))).inputs
     }
     expect(await study({ when: 'GSPC:rsi_zone = oversold' })).not.toBe(await study({}))
   })
@@ -345,7 +351,7 @@ describe('the hash of the inputs', () => {
     const without = await results({})
     const earlier = await results({ context_lag: 1 })
     for (const [i, found] of without.entries())
-      expect((await inputsOf(market, found)).inputs).not.toBe((await inputsOf(market, earlier[i]!)).inputs)
+      expect((await describeInputs(market, found)).inputs).not.toBe((await describeInputs(market, earlier[i]!)).inputs)
   })
 
   it('differs with tickers, fields and the data known by the as-of day', async () => {

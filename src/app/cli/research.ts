@@ -7,7 +7,7 @@ import type { PricedSource, TrialKind, Trials } from '../../core/source.js'
 import { redacted } from '../../server/accounts/key.js'
 import type { NotedTrial, TrialLog } from '../present/data.js'
 import type { Described, Description, Records } from '../present/description.js'
-import type { Reported } from '../present/prices.js'
+import type { PagedResult } from '../present/prices.js'
 import type { ReportAbout } from '../report/report.js'
 import type { Args } from './command.js'
 import { pasted } from './command-line.js'
@@ -149,7 +149,7 @@ export async function writeReport(
   context: Context,
   file: string,
   market: PricedSource | null,
-  found: Reported,
+  found: PagedResult,
 ): Promise<void> {
   const { reportOf } = await import('../report/report.js')
   const page = await reportOf(async () => market ?? studyMarket(context), found, aboutOf(context, found))
@@ -158,7 +158,7 @@ export async function writeReport(
 }
 
 /** How a result came about, so that it can be made again and checked. */
-function aboutOf(context: Context, found: Reported): Omit<ReportAbout, 'adjustment' | 'inputs'> {
+function aboutOf(context: Context, found: PagedResult): Omit<ReportAbout, 'adjustment' | 'inputs'> {
   const { config } = context
   return {
     command: redacted(pasted(context.argv)),

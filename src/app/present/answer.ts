@@ -7,7 +7,7 @@ import type { EventStudy, StudyWindow } from '../../research/study/result.js'
 import { SHORT, type Sweep, type SweepCell } from '../../research/sweep/result.js'
 import type { Tally } from '../../research/tally/tally.js'
 import type { LogComparison } from '../../research/trials.js'
-import { logText, strategies } from './words.js'
+import { logText, strategiesText } from './words.js'
 
 /**
  * The finding, its certainty, and the number of independent cases: first on a page, last on a terminal. If tests
@@ -18,10 +18,10 @@ import { logText, strategies } from './words.js'
 export function studyAnswer(study: EventStudy): string {
   if (study.events === 0) return study.warnings[0] ?? 'No such event, so there is nothing to compare.'
   const tested = study.windows.filter(isTested)
-  const middle = middleOf(tested)
+  const middle = middleItem(tested)
   if (middle === undefined) return untestedAnswer(study)
   const decided = tested.filter(({ verdict }) => isFinding(verdict))
-  const headline = decided.length === 0 || decided.includes(middle) ? middle : middleOf(decided)!
+  const headline = decided.length === 0 || decided.includes(middle) ? middle : middleItem(decided)!
   const compared = `${title(headline.verdict)}: ${comparedText(headline, study)}; ${pText(headline, tested.length)}.`
   const first = `${compared}${contextText(headline)}`
   const more = decided
@@ -30,7 +30,7 @@ export function studyAnswer(study: EventStudy): string {
       one =>
         ` ${title(overText(one.horizon, study))} ${one.verdict}: ${pointsText(one.diff)}; ${pText(one, tested.length)}.`,
     )
-  return [first, inLog(study.log, headline.log_q), ...more].join('')
+  return [first, logSentence(study.log, headline.log_q), ...more].join('')
 }
 
 /** A context has usual returns of its own, and the p is not about those. */
@@ -41,16 +41,16 @@ function contextText({ context_base: base }: StudyWindow): string {
 
 /** `118 events, about 88 independent cases`: of the window that the answer is about. */
 export function independentText({ events, windows }: EventStudy): string {
-  return casesAmong(events, middleOf(windows.filter(({ n }) => n > 0))?.n_independent ?? events)
+  return eventsAndCases(events, middleItem(windows.filter(({ n }) => n > 0))?.n_independent ?? events)
 }
 
-function casesAmong(events: number, cases: number): string {
+function eventsAndCases(events: number, cases: number): string {
   const all = count(events, 'event')
-  return cases >= events ? all : `${all}, about ${independent(cases)}`
+  return cases >= events ? all : `${all}, about ${independentCases(cases)}`
 }
 
 /** The sentence of the trial log, which follows the verdict. */
-export function inLog(log: LogComparison | null, q: number | 'untested' | null, name?: string): string {
+export function logSentence(log: LogComparison | null, q: number | 'untested' | null, name?: string): string {
   const text = logText(log, q, name)
   return text === null ? '' : ` ${text}`
 }
@@ -75,18 +75,18 @@ export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   const [only, other] = groups
   if (other !== undefined)
     return `${count(events, 'event')} in ${count(groups.length, 'group')}; a tally makes no test: bands study does.`
-  const window = middleOf(only!.windows.filter(({ n }) => n > 0))
+  const window = middleItem(only!.windows.filter(({ n }) => n > 0))
   if (window === undefined)
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended and been ranked.`
   const { n_independent, top_share, returns, base } = window
   const any = (value: number | null): string =>
-    value === null ? '' : ` (any ${UNITS[timeframe]}: ${shareText(value)})`
+    value === null ? '' : ` (any ${BAR_NAMES[timeframe]}: ${shareText(value)})`
   const later = `${overText(Number.parseInt(window.window, 10), { timeframe }).replace('over ', '')} later`
   const rose = returns.hit_rate === null ? '' : ` up in ${shareText(returns.hit_rate)}${any(base.returns.hit_rate)},`
   const top = ` among the best 40% of its own past in ${shareText(top_share)}${any(base.top_share)}`
   const few = n_independent < LEAST_CASES ? 'Too few: ' : ''
   const text = `${later}${rose}${top}`
-  return `${few}${few === '' ? title(text) : text}.${inLog(log, 'untested')}`
+  return `${few}${few === '' ? title(text) : text}.${logSentence(log, 'untested')}`
 }
 
 /** With fewer independent cases a study has no p-value, either. */
@@ -95,32 +95,32 @@ const LEAST_CASES = 10
 /** `10 events, about 8 independent cases`: of the window that the answer of a tally is about. */
 export function tallyCases({ groups, events }: Tally): string {
   const [only, other] = groups
-  const window = other === undefined ? middleOf((only?.windows ?? []).filter(({ n }) => n > 0)) : undefined
-  return casesAmong(events, window?.n_independent ?? events)
+  const window = other === undefined ? middleItem((only?.windows ?? []).filter(({ n }) => n > 0)) : undefined
+  return eventsAndCases(events, window?.n_independent ?? events)
 }
 
 /** The answer for events that could not be tested. */
 function untestedAnswer(study: EventStudy): string {
   const { events, windows } = study
   const ended = windows.filter(({ n }) => n > 0)
-  const window = middleOf(ended)
+  const window = middleItem(ended)
   if (window === undefined)
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended with a price that is known.`
   const mean =
-    window.diff === null ? '' : `; compared with any ${UNITS[study.timeframe]}: ${comparedText(window, study)}`
-  return `Too few: ${casesText(window)}${mean}.${inLog(study.log, null)}`
+    window.diff === null ? '' : `; compared with any ${BAR_NAMES[study.timeframe]}: ${comparedText(window, study)}`
+  return `Too few: ${casesText(window)}${mean}.${logSentence(study.log, null)}`
 }
 
 function casesText({ n, n_independent }: StudyWindow): string {
-  return among(n_independent, n)
+  return casesAmongText(n_independent, n)
 }
 
 /** `7 independent cases among 12 events` */
-function among(cases: number, events: number): string {
-  return `${independent(cases)}${cases === events ? '' : ` among ${count(events, 'event')}`}`
+function casesAmongText(cases: number, events: number): string {
+  return `${independentCases(cases)}${cases === events ? '' : ` among ${count(events, 'event')}`}`
 }
 
-function independent(cases: number): string {
+function independentCases(cases: number): string {
   return count(cases, 'independent case')
 }
 
@@ -138,10 +138,10 @@ function comparedText(
   return `${pointsText(diff ?? 0)} ${overText(horizon, { timeframe })}${range}`
 }
 
-const UNITS: Readonly<Record<Timeframe, string>> = { daily: 'day', weekly: 'week' }
+const BAR_NAMES: Readonly<Record<Timeframe, string>> = { daily: 'day', weekly: 'week' }
 
 function overText(horizon: number, { timeframe }: { timeframe: Timeframe }): string {
-  return `over ${count(horizon, UNITS[timeframe])}`
+  return `over ${count(horizon, BAR_NAMES[timeframe])}`
 }
 
 /** `+3.8 points`: percentage points, with a second decimal below 1. */
@@ -157,28 +157,28 @@ function signedPoints(difference: number): string {
 }
 
 /** The middle item, a choice that does not depend on the results; undefined for an empty list. */
-export function middleOf<One>(all: readonly One[]): One | undefined {
+export function middleItem<One>(all: readonly One[]): One | undefined {
   return all[Math.floor((all.length - 1) / 2)]
 }
 
 /** The answer of a backtest is about the days of its tests, or about all days if there are none. */
-export function backtestAnswer(found: Backtest): string {
-  const { equity, signals, trade_statistics: trades, statistics } = found
+export function backtestAnswer(backtest: Backtest): string {
+  const { equity, signals, trade_statistics: trades, statistics } = backtest
   if (equity.length === 0) return 'No bar to trade on, so nothing came of it.'
   if (signals.total === 0) return 'No signal, so no trade.'
-  const tests = found.validation?.test ?? null
-  if (tests !== null) return testedAnswer(found, tests)
+  const tests = backtest.validation?.test ?? null
+  if (tests !== null) return testedAnswer(backtest, tests)
   const ruin = equity.find(point => point.equity <= 0)
   if (ruin !== undefined)
     return `Ruined: on ${ruin.date} the equity was gone, after ${count(trades.n, 'closed trade')}.`
   if (trades.n === 0)
     return `No closed trade of ${count(signals.total, 'signal')}, so nothing can be said of the rules.`
-  const { log, log_q } = found.trials
-  const holdingReturn = benchmarkReturn(found, 'buy and hold')
+  const { log, log_q } = backtest.trials
+  const holdingReturn = benchmarkReturn(backtest, 'buy and hold')
   const total = statistics.total_return
-  const head = title(found.verdict.word)
+  const head = title(backtest.verdict.word)
   const holding = holdingReturn === null ? '' : `; holding made ${returnText(holdingReturn)}`
-  return `${head}: ${returnText(total)}${drawsText(found)}${holding}.${seldomText(found)}${inLog(log, log_q)}${deflatedDoubt(found)}`
+  return `${head}: ${returnText(total)}${drawsText(backtest)}${holding}.${sameExposureText(backtest)}${logSentence(log, log_q)}${deflatedDoubt(backtest)}`
 }
 
 function benchmarkReturn({ benchmarks }: Pick<Backtest, 'benchmarks'>, wanted: string): number | null {
@@ -186,9 +186,9 @@ function benchmarkReturn({ benchmarks }: Pick<Backtest, 'benchmarks'>, wanted: s
 }
 
 /** The fair comparison of a strategy that is seldom in the market. */
-function seldomText(found: Pick<Backtest, 'benchmarks' | 'statistics'>): string {
-  const { invested } = found.statistics
-  const same = benchmarkReturn(found, SAME_EXPOSURE)
+function sameExposureText(backtest: Pick<Backtest, 'benchmarks' | 'statistics'>): string {
+  const { invested } = backtest.statistics
+  const same = benchmarkReturn(backtest, SAME_EXPOSURE)
   if (invested === null || same === null || invested >= 0.5) return ''
   return ` In the market ${shareText(invested)} of the time; the same exposure made ${returnText(same)}.`
 }
@@ -205,18 +205,18 @@ export function entryText({
 /** The doubt about a finding after the number of tried strategies. */
 function deflatedDoubt({ trials: { deflated_sharpe: deflated, n }, verdict }: Backtest): string {
   if (verdict.word !== 'beats chance' || deflated === null || 1 - deflated < LEVEL) return ''
-  return ` Of ${strategies(n)} tried the deflated Sharpe ratio is ${probability(deflated)}.`
+  return ` Of ${strategiesText(n)} tried the deflated Sharpe ratio is ${probability(deflated)}.`
 }
 
 /** The answer of a walk-forward or a split is only about the days of its tests. */
-export function testedAnswer(found: Pick<Backtest, 'validation' | 'trials'>, tests: Tests): string {
+export function testedAnswer(backtest: Pick<Backtest, 'validation' | 'trials'>, tests: Tests): string {
   const { statistics, trade_statistics: trades, holding, draws, verdict } = tests
-  const { log, log_q } = found.trials
-  const [first, last] = testedRange(found)
+  const { log, log_q } = backtest.trials
+  const [first, last] = testedRange(backtest)
   const range = draws === null ? '' : ` (5-95% of ${draws.n} draws: ${drawRange(draws.return)})`
   const holdingText = `holding over the same days made ${returnText(holding.total_return)}`
   const fall = `worst drawdown ${returnText(statistics.max_drawdown)}`
-  return `${title(verdict.word)}: ${returnText(statistics.total_return)}${range} on the days of the tests (${first} to ${last}); ${holdingText}.${inLog(log, log_q)} ${title(entryText(tests))}; ${count(trades.n, 'trade')}, ${fall}.`
+  return `${title(verdict.word)}: ${returnText(statistics.total_return)}${range} on the days of the tests (${first} to ${last}); ${holdingText}.${logSentence(log, log_q)} ${title(entryText(tests))}; ${count(trades.n, 'trade')}, ${fall}.`
 }
 
 function testedRange({ validation }: Pick<Backtest, 'validation'>): [first: string, last: string] {
@@ -241,8 +241,8 @@ export function deflatedText({ deflated_sharpe: deflated, reason, n, family }: B
 }
 
 /**
- * The answer of a sweep: the number of combinations that stand out by q, then the other questions about the same data,
- * then SPA over all.
+ * The answer of a sweep: the number of combinations that stand out by q, then the other questions about the same data.
+ * Last is SPA over all combinations.
  */
 export function sweepAnswer(sweep: Sweep): string {
   const { tried, cells, adjust, best } = sweep
@@ -260,8 +260,8 @@ export function sweepAnswer(sweep: Sweep): string {
   const isLost = findings === null && lead.q! < LEVEL && adjust !== 'none'
   const decided = ` (${rule}${isLost ? ' over all questions' : ''})`
   const ability = best.spa?.consistent ?? null
-  const together = ability === null ? '' : ` ${togetherText(ability, findings !== null)}`
-  return `${opening}${decided}${withOthersText(sweep, lead)}${together}${outsideText(sweep)}`
+  const together = ability === null ? '' : ` ${spaText(ability, findings !== null)}`
+  return `${opening}${decided}${otherWindowsText(sweep, lead)}${together}${testDaysText(sweep)}`
 }
 
 /** `2 of 30 tested combinations beat chance and 1 is worse than chance`; null without a finding. */
@@ -278,7 +278,7 @@ function findingsText({ cells, tried }: Sweep): string | null {
   return texts.length === 0 ? null : listed(texts)
 }
 
-function togetherText(p: number, hasOne: boolean): string {
+function spaText(p: number, hasOne: boolean): string {
   const shown = `(SPA p ${probability(p)})`
   if (p >= LEVEL) return `Tested together they are not told from chance ${shown}.`
   const differ = `Tested together they differ from chance ${shown}`
@@ -286,7 +286,7 @@ function togetherText(p: number, hasOne: boolean): string {
 }
 
 /** `. The smallest q is .305 in this table, and .992 with the 911 other windows …` Only a full stop without others. */
-function withOthersText({ log, tried, adjust }: Sweep, { q, log_q }: SweepCell): string {
+function otherWindowsText({ log, tried, adjust }: Sweep, { q, log_q }: SweepCell): string {
   const others = log === null ? 0 : log.windows - tried.cells
   if (log === null || others <= 0) return '.'
   const asked = `${count(others, 'other window')} asked of these data`
@@ -301,7 +301,7 @@ export function chosenNames({ folds }: NonNullable<Sweep['validation']>): string
 }
 
 /** The chosen combinations on the test days: a short one gains where prices fall, and is compared with shorting. */
-function outsideText({ validation, timeframe }: Sweep): string {
+function testDaysText({ validation, timeframe }: Sweep): string {
   if (validation === null || validation.test.diff === null) return ''
   const { mean, base, diff } = validation.test
   const chosen = chosenNames(validation)
@@ -311,7 +311,7 @@ function outsideText({ validation, timeframe }: Sweep): string {
     chosen.length === 1
       ? `the chosen ${chosen[0]}`
       : `the ${whole(chosen.length)} combinations chosen in training${shorts}`
-  const day = `any ${UNITS[timeframe]}`
+  const day = `any ${BAR_NAMES[timeframe]}`
   const any = short === 0 ? day : short === chosen.length ? `shorting on ${day}` : `the same trades on ${day}`
   return ` On the test days ${who} made ${returnText(mean)}; ${any} made ${returnText(base)} (difference ${pointsText(diff)}).`
 }

@@ -3,8 +3,8 @@ import type { SignalChoice } from '../../core/params/figures.js'
 import type { Backtest, Interval, MonteCarlo } from '../../research/backtest/result.js'
 import { independentTrades } from '../../research/backtest/verdict.js'
 import { backtestAnswer, deflatedText, entryText } from './answer.js'
-import { type Chart, line, newChart, type PriceChart } from './chart.js'
-import { dayOf, isPositive, pricesSection } from './charts.js'
+import { type Chart, type ChartPrices, line, newChart } from './chart.js'
+import { canBeLogarithmic, dayOf, pricesSection } from './charts.js'
 import {
   assumedSection,
   type Column,
@@ -19,82 +19,84 @@ import {
   type Trend,
   tablePart,
 } from './description.js'
-import { EVERY } from './long-tables.js'
+import { FULL_LIST_OPTIONS } from './long-tables.js'
 import {
   allDataText,
+  type ComparedRow,
+  comparisonTable,
   outOfSampleSection,
-  type SideBySide,
-  sideBySide,
   statisticsSection,
   validationSection,
   validationText,
   wideIfTested,
-  yearly,
+  yearsByName,
   yearsSection,
   yearsTrend,
 } from './performance.js'
-import { drawdownChart, equityChart, rollingCharts, testsChart, tradedPrice } from './strategy-charts.js'
+import { drawdownChart, equityChart, priceWithTrades, rollingCharts, testsEquityChart } from './strategy-charts.js'
 import {
   assumedText,
-  headingOf,
-  questionOf,
+  rulesHeading,
+  rulesSentence,
   shortRules,
   signalsSection,
   signalsSentence,
-  titleOf,
+  strategyTitle,
   tradesSection,
 } from './trades.js'
-import { blocksText, originFacts, pageTitle, readingSection, strategies, triedText, withFullStop } from './words.js'
+import { blocksText, originFacts, pageTitle, readingSection, strategiesText, triedText, withFullStop } from './words.js'
 
 /** The result of following the rules, compared with holding. */
 export function describeBacktest(
-  found: Backtest,
-  prices: readonly PriceChart[] = [],
+  backtest: Backtest,
+  prices: readonly ChartPrices[] = [],
   signals?: SignalChoice,
 ): Description {
-  const tests = found.validation?.test ?? null
+  const tests = backtest.validation?.test ?? null
   // The answer of tests is about the days of the tests; a page folds what is about all days.
   const secondary = (one: Section): Section => (tests === null ? one : { ...one, folded: true })
   const ofAllData = (one: Section | null): Section | null =>
     one && tests !== null ? secondary({ ...one, title: `${one.title}, all data` }) : one
   return {
-    document: found,
+    document: backtest,
     kind: 'Backtest',
-    title: pageTitle(titleOf(found), found),
-    answer: backtestAnswer(found),
-    heading: headingOf(found),
-    assumed: [shortRules(found)],
+    title: pageTitle(strategyTitle(backtest), backtest),
+    answer: backtestAnswer(backtest),
+    heading: rulesHeading(backtest),
+    assumed: [shortRules(backtest)],
     lead: [
-      tests === null ? { chart: equityChart(found), note: allDataText(found) ?? '' } : { chart: testsChart(tests) },
+      tests === null
+        ? { chart: equityChart(backtest), note: allDataText(backtest) ?? '' }
+        : { chart: testsEquityChart(tests) },
     ],
-    warnings: found.warnings,
-    facts: [['Rules', `${questionOf(found)}.`], ...originFacts(found)],
+    warnings: backtest.warnings,
+    facts: [['Rules', `${rulesSentence(backtest)}.`], ...originFacts(backtest)],
     sections: compact([
-      outOfSampleSection(found, [withFullStop(triedText(found.trials, strategies))]),
-      ...(tests === null ? [] : [validationSection(found)]),
-      secondary(statisticsSection(found)),
-      equitySection(found),
-      ...(tests === null ? [validationSection(found)] : []),
-      ofAllData(curveSection(found)),
-      ofAllData(yearsSection(yearly(found))),
-      resampledSection(found),
-      ofAllData(tradesSection(found)),
-      ofAllData(drawdownsSection(found)),
-      ofAllData(pricesSection(prices, found.tickers, (chart, id) => tradedPrice(chart, found.trades, id))),
-      signalsSection(found, signals),
-      settingsSection(found),
+      outOfSampleSection(backtest, [withFullStop(triedText(backtest.trials, strategiesText))]),
+      ...(tests === null ? [] : [validationSection(backtest)]),
+      secondary(statisticsSection(backtest)),
+      equitySection(backtest),
+      ...(tests === null ? [validationSection(backtest)] : []),
+      ofAllData(curveSection(backtest)),
+      ofAllData(yearsSection(yearsByName(backtest))),
+      monteCarloSection(backtest),
+      ofAllData(tradesSection(backtest)),
+      ofAllData(drawdownsSection(backtest)),
+      ofAllData(pricesSection(prices, backtest.tickers, (chart, id) => priceWithTrades(chart, backtest.trades, id))),
+      signalsSection(backtest, signals),
+      settingsSection(backtest),
       readingSection('backtest'),
     ]),
     long: [
-      { key: 'skipped', keep: 'last', whole: EVERY.skipped },
-      { key: 'trades', keep: 'last', whole: EVERY.trades },
+      { key: 'skipped', keep: 'last', whole: FULL_LIST_OPTIONS.skipped },
+      { key: 'trades', keep: 'last', whole: FULL_LIST_OPTIONS.trades },
     ],
   }
 }
 
 /** A sparkline of the equity and a line about the trades; in full with --wide. */
-function equitySection(found: Backtest): Section {
-  const { equity, statistics } = found
+function equitySection(backtest: Backtest): Section {
+  const { equity, statistics } = backtest
   const values = equity.map(point => point.equity)
   const first = values[0]
   const last = values.at(-1)
@@ -108,12 +110,12 @@ function equitySection(found: Backtest): Section {
     text: `worst ${returnText(statistics.max_drawdown)}`,
   }
   return section(
-    { id: 'chance', title: 'Trades, signals and chance', folded: true, untitled: true, ...wideIfTested(found) },
+    { id: 'chance', title: 'Trades, signals and chance', folded: true, untitled: true, ...wideIfTested(backtest) },
     [
       { on: 'short', trend: own },
-      { on: 'short', notes: compact([choiceText(found), tradesInShort(found)]) },
-      { on: 'wide', trend: own.length === 0 ? [] : [...own, drawdown, ...yearsTrend(found)] },
-      { on: 'wide', notes: [tradesSentence(found), signalsSentence(found), ...chanceSentences(found)] },
+      { on: 'short', notes: compact([randomChoiceText(backtest), tradesInShort(backtest)]) },
+      { on: 'wide', trend: own.length === 0 ? [] : [...own, drawdown, ...yearsTrend(backtest)] },
+      { on: 'wide', notes: [tradesSentence(backtest), signalsSentence(backtest), ...chanceSentences(backtest)] },
       pageNote(
         'Random entry: the signals of all trades are moved to other dates together and traded by the same rules. p is two-sided: the share of moves that are at least as far from the mean of all moves as the trades are, each in its own Newey-West errors. The more strategies were tried, the better the best of them looks by chance. The deflated Sharpe ratio is the probability that the true one is above the best that chance would reach (Bailey and López de Prado 2014).',
       ),
@@ -122,19 +124,19 @@ function equitySection(found: Backtest): Section {
 }
 
 /** Where signals competed for positions: how many of them, and which of the random choices is shown. */
-function choiceText({ draws, signals, strategy }: Backtest): string | null {
+function randomChoiceText({ draws, signals, strategy }: Backtest): string | null {
   if (draws === null) return null
   const positions = count(strategy.portfolio.max_positions, 'position')
   return `${positions} for ${count(signals.total, 'signal')}: ${draws.n} random choices; shown is the middle one by return, draw ${draws.shown} of ${draws.n}.`
 }
 
 /** `71 trades (about 39 independent), 58% won, mean +1.2%; better than 62% of random entries (p .760)` */
-function tradesInShort(found: Backtest): string {
-  const { n, hit_rate, mean } = found.trade_statistics
+function tradesInShort(backtest: Backtest): string {
+  const { n, hit_rate, mean } = backtest.trade_statistics
   if (n === 0) return 'No closed trade.'
-  const cases = independentTrades(found.trades)
+  const cases = independentTrades(backtest.trades)
   const among = cases === n ? '' : ` (about ${whole(cases)} independent)`
-  return `${count(n, 'trade')}${among}, ${shareText(hit_rate)} won, mean ${returnText(mean)}; ${entryText(found)}`
+  return `${count(n, 'trade')}${among}, ${shareText(hit_rate)} won, mean ${returnText(mean)}; ${entryText(backtest)}`
 }
 
 function tradesSentence({ trade_statistics: trades }: Backtest): string {
@@ -158,19 +160,19 @@ function chanceSentences({ random_entry: random, trials, seed, draws }: Backtest
       : `Random entry, all signals moved to other dates together: two-sided p ${probability(random.p)}${range} (${count(random.draws, 'move')}, seed ${seed}), mean ${returnText(random.mean)} a trade.`
   return compact([
     entry && withFullStop(entry),
-    withFullStop(`${triedText(trials, strategies)} Deflated Sharpe ratio: ${deflatedText(trials)}`),
+    withFullStop(`${triedText(trials, strategiesText)} Deflated Sharpe ratio: ${deflatedText(trials)}`),
   ])
 }
 
-function curveSection(found: Backtest): Section {
-  const { equity, months } = found
-  const ofAll = allDataText(found)
+function curveSection(backtest: Backtest): Section {
+  const { equity, months } = backtest
+  const ofAll = allDataText(backtest)
   return section({ id: 'equity', title: 'Equity', on: 'wide' }, [
     ofAll !== null && pageNote(`Here and below: ${ofAll}.`),
-    (found.validation?.test ?? null) !== null && { on: 'page', chart: equityChart(found) },
-    equity.length > 0 && { on: 'terminal', chart: equityChart(found) },
-    { on: 'page', chart: drawdownChart(found) },
-    { on: 'page', charts: rollingCharts(found) },
+    (backtest.validation?.test ?? null) !== null && { on: 'page', chart: equityChart(backtest) },
+    equity.length > 0 && { on: 'terminal', chart: equityChart(backtest) },
+    { on: 'page', chart: drawdownChart(backtest) },
+    { on: 'page', charts: rollingCharts(backtest) },
     { on: 'page', months },
   ])
 }
@@ -178,10 +180,10 @@ function curveSection(found: Backtest): Section {
 function drawdownsSection({ drawdowns }: Backtest): Section | null {
   const title = 'Deepest falls from a high'
   const head = { id: 'drawdowns', title, short: 'Drawdowns', on: 'wide' } as const
-  return drawdowns.length === 0 ? null : section(head, [tablePart(title, DRAWDOWNS, drawdowns)])
+  return drawdowns.length === 0 ? null : section(head, [tablePart(title, DRAWDOWN_COLUMNS, drawdowns)])
 }
 
-const DRAWDOWNS: readonly Column<Backtest['drawdowns'][number]>[] = [
+const DRAWDOWN_COLUMNS: readonly Column<Backtest['drawdowns'][number]>[] = [
   { title: 'Depth', kind: 'return', value: ({ depth }) => depth },
   { title: 'High', kind: 'date', value: ({ from }) => from },
   { title: 'Low', kind: 'date', value: ({ low }) => low },
@@ -190,13 +192,13 @@ const DRAWDOWNS: readonly Column<Backtest['drawdowns'][number]>[] = [
 ]
 
 /** The assumptions, and the settings for a rerun. */
-function settingsSection(found: Backtest): Section {
-  const { assumptions, strategy, validation } = found
+function settingsSection(backtest: Backtest): Section {
+  const { assumptions, strategy, validation } = backtest
   const parts = validation === null ? '' : validationText(validation)
   const candidates = validation?.candidates ?? []
   const withHolding = candidates.length === 0 ? parts : `the candidates (${candidates.join('; ')}) and ${parts}`
   return assumedSection(assumptions, [
-    { notes: [assumedText(found)] },
+    { notes: [assumedText(backtest)] },
     pageNote(
       withHolding === ''
         ? 'This is the strategy file of the run, complete; kept in a file, it makes the run again.'
@@ -207,24 +209,24 @@ function settingsSection(found: Backtest): Section {
 }
 
 /** Other possible paths of the same returns; null if they were not requested. */
-function resampledSection(found: Backtest): Section | null {
-  const { monte_carlo: drawn, seed } = found
+function monteCarloSection(backtest: Backtest): Section | null {
+  const { monte_carlo: drawn, seed } = backtest
   if (drawn === null) return null
   const head = { id: 'resampled', title: 'The same returns in other orders', short: 'Monte Carlo' }
   if (drawn.reason !== null) return section(head, [{ notes: [`No draw was made: ${drawn.reason}.`] }])
   const phrases = [count(drawn.draws, 'draw'), blocksText(drawn.block), `seed ${seed}`]
   return section({ ...head, phrases }, [
-    { table: intervalsTable(found, drawn) },
+    { table: intervalsTable(backtest, drawn) },
     { notes: [`${shareText(drawn.lost)} of ${count(drawn.draws, 'draw')} end below where they began.`] },
     pageNote(
       'The returns of the bars were redrawn in blocks, so that neighbouring days stay together (stationary bootstrap, Politis and Romano 1994; mean block by Politis and White). The intervals are expanded percentiles of the draws (Hesterberg 2015). What never happened on these days is in no draw, and neither is that the strategy was chosen because it did well.',
     ),
-    { on: 'page', chart: fanChart(found, drawn) },
+    { on: 'page', chart: fanChart(backtest, drawn) },
   ])
 }
 
 function intervalsTable({ statistics, strategy }: Backtest, { cagr, sharpe, max_drawdown }: MonteCarlo): Table {
-  const row = (name: string, kind: Kind, own: number | null, { low, median, high }: Interval): SideBySide => {
+  const row = (name: string, kind: Kind, own: number | null, { low, median, high }: Interval): ComparedRow => {
     return [name, kind, [own, median, [low, high]]]
   }
   const heads: readonly Heading[] = [
@@ -237,7 +239,7 @@ function intervalsTable({ statistics, strategy }: Backtest, { cagr, sharpe, max_
     row(`Sharpe, rf ${percent(strategy.risk_free, '')}`, 'ratio', statistics.sharpe, sharpe),
     row('worst drawdown', 'return', statistics.max_drawdown, max_drawdown),
   ]
-  return sideBySide('What the draws have where the strategy has one number', heads, rows, { tone: undefined })
+  return comparisonTable('What the draws have where the strategy has one number', heads, rows, { tone: undefined })
 }
 
 /** The equity among other possible paths of its returns. */
@@ -257,7 +259,7 @@ function fanChart({ equity, statistics }: Backtest, { fan }: MonteCarlo): Chart 
     y: 'money',
     height: 300,
     group: 'dates',
-    log: isPositive([...column('p5'), ...column('p95'), ...own]),
+    log: canBeLogarithmic([...column('p5'), ...column('p95'), ...own]),
     ribbons: [
       { label: 'nine of ten draws', tone: 'accent', strength: 0.14, low: column('p5'), high: column('p95') },
       { label: 'half of the draws', tone: 'accent', strength: 0.24, low: column('p25'), high: column('p75') },

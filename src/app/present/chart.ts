@@ -5,7 +5,7 @@ export interface Chart {
   title: string
   /** For readers who cannot see the chart: its content in a sentence or two. */
   description: string
-  /** CSS pixels, of the drawing its units. */
+  /** CSS pixels, which are also the units of the drawing. */
   height: number
   /** Units of the drawing, which the page scales to its width: the fewer, the larger its letters. */
   width: number
@@ -34,11 +34,13 @@ export type YUnit = 'price' | 'return' | 'money' | 'share' | 'count' | 'ratio'
 /** A colour by its meaning; light and dark pages have their own. */
 export type Tone = 'accent' | 'second' | 'third' | 'quiet' | 'gain' | 'loss' | BandTone
 
-/** The bands of a field lie on one range of seven colours, from its first band to its last. */
+/** One of seven colours for the bands of a field: 0 for its first band, 6 for its last. */
 export type BandTone = `band-${0 | 1 | 2 | 3 | 4 | 5 | 6}`
 
+/** The colour of a band. @param code index of the band in its field @param bands number of bands of the field */
 export function bandTone(code: number, bands: number): BandTone {
-  return `band-${bands < 2 ? 3 : Math.round((code * 6) / (bands - 1))}` as BandTone
+  const step = bands < 2 ? 3 : Math.round((code * 6) / (bands - 1))
+  return `band-${step}` as BandTone
 }
 
 export interface Line {
@@ -55,7 +57,7 @@ export interface Line {
   terminal?: 'whole' | 'dotted'
 }
 
-/** Between two lines. */
+/** The area between two lines. */
 interface Ribbon {
   label: string
   tone: Tone
@@ -84,11 +86,11 @@ export interface Bars {
   counts: number[]
   /** Drawn as a stepped line rather than filled. */
   outline: boolean
-  /** Its place among several bars that share each bin. */
+  /** Position among several histograms that are drawn side by side in each bin. */
   slot?: readonly [index: number, of: number]
 }
 
-/** The band at each time: runs, each from its x to the next one's. */
+/** A strip of the band on each bar. A stripe extends from its start to the start of the next one. */
 export interface Stripes {
   label: string
   bands: string[]
@@ -123,7 +125,7 @@ export interface Case {
   facts: (readonly [term: string, text: string])[]
 }
 
-/** The parts of a chart apart from its name. */
+/** The properties of a chart apart from its id and title. */
 interface ChartParts extends Partial<Omit<Chart, 'x' | 'y'>> {
   x: readonly [unit: XUnit, values: number[]]
   y: YUnit
@@ -132,6 +134,7 @@ interface ChartParts extends Partial<Omit<Chart, 'x' | 'y'>> {
   zero?: boolean
 }
 
+/** A chart with the given parts, and defaults for all others. */
 export function newChart(id: string, title: string, { x, y, log = false, zero = false, ...parts }: ChartParts): Chart {
   const [unit, values] = x
   return {
@@ -156,24 +159,28 @@ export function newChart(id: string, title: string, { x, y, log = false, zero = 
   }
 }
 
-export function line(label: string, tone: Line['tone'], values: Line['values'], more: Partial<Line> = {}): Line {
-  return { label, tone, values, width: 1.6, dashed: false, area: false, ...more }
+/** A line of a chart, solid and 1.6 units wide unless the style differs. */
+export function line(label: string, tone: Line['tone'], values: Line['values'], style: Partial<Line> = {}): Line {
+  return { label, tone, values, width: 1.6, dashed: false, area: false, ...style }
 }
 
-/** About `wanted` round numbers from `least` to `greatest`: steps of 1, 2 or 5 times a power of ten. */
+/**
+ * About `wanted` round numbers between `least` and `greatest`. Their step is 1, 2 or 5 times a power of ten. Only
+ * `least` if both are equal.
+ */
 export function roundSteps(least: number, greatest: number, wanted: number): number[] {
   const span = greatest - least
   if (!(span > 0)) return [least]
-  const rough = span / wanted
-  const power = 10 ** Math.floor(Math.log10(rough))
-  const step = [1, 2, 5, 10].map(times => times * power).find(size => size >= rough * 0.72)!
+  const exactStep = span / wanted
+  const power = 10 ** Math.floor(Math.log10(exactStep))
+  const step = [1, 2, 5, 10].map(factor => factor * power).find(size => size >= exactStep * 0.72)!
   const first = Math.ceil(least / step - 1e-9)
   const last = Math.floor(greatest / step + 1e-9)
   return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)))
 }
 
 /** The data of a ticker's price chart. */
-export interface PriceChart {
+export interface ChartPrices {
   ticker: string
   field: string
   dates: string[]

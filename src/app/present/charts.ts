@@ -6,59 +6,63 @@ import type { SweepCell } from '../../research/sweep/result.js'
 import {
   type Bars,
   type Chart,
+  type ChartPrices,
   line,
   type Marks,
   newChart,
-  type PriceChart,
   roundSteps,
   type Stripes,
   type Tone,
 } from './chart.js'
-import { type Part, pageNote, type Section, section } from './description.js'
-import { bySpelling } from './words.js'
+import { compact, type Part, pageNote, type Section, section } from './description.js'
+import { compareTexts } from './words.js'
 
-/** The prices with the marked events. */
+/**
+ * A section with a price chart of each ticker; all but the first are folded.
+ * @param tickers all tickers of the question, also those without a chart
+ */
 export function pricesSection(
-  prices: readonly PriceChart[],
+  prices: readonly ChartPrices[],
   tickers: readonly string[],
-  chartOf: (prices: PriceChart, id: string) => Chart,
+  chartOf: (prices: ChartPrices, id: string) => Chart,
 ): Section {
-  const left = tickers.length - prices.length
-  const charts = prices.map((chart, i) => chartOf(chart, `price-${i}`))
-  const drawn = charts.map((chart): Part => ({ chart }))
-  const hasStrip = charts.some(({ stripes }) => stripes !== null)
-  const others =
-    left > 0 ? ` The tickers with most events are drawn; ${count(left, 'other')} are only in the numbers.` : ''
-  const names = prices.length === 1 ? { title: 'The price', short: 'Price' } : { title: 'The prices', short: 'Prices' }
-  return section({ id: 'prices', ...names, on: 'page' }, [
-    pageNote(
-      prices.length === 0
-        ? 'There are no prices to draw.'
-        : `${hasStrip ? 'The strip under the line shows the band on each bar.' : ''}${others}`.trim(),
-    ),
-    ...drawn.slice(0, 1),
-    drawn.length > 1 && {
-      fold: { title: `The prices of ${listed(prices.slice(1).map(({ ticker }) => ticker))}`, parts: drawn.slice(1) },
-    },
+  const charts = prices.map((tickerPrices, i) => chartOf(tickerPrices, `price-${i}`))
+  const [firstPart, ...otherParts] = charts.map((chart): Part => ({ chart }))
+  const otherTickers = prices.slice(1).map(({ ticker }) => ticker)
+  const titles = prices.length === 1 ? { title: 'The price', short: 'Price' } : { title: 'The prices', short: 'Prices' }
+  return section({ id: 'prices', ...titles, on: 'page' }, [
+    pageNote(pricesNote(charts, tickers.length - charts.length)),
+    firstPart,
+    otherParts.length > 0 && { fold: { title: `The prices of ${listed(otherTickers)}`, parts: otherParts } },
   ])
 }
 
-/** The price of one ticker with the band on each bar and the events that the study is about. */
-export function eventPrice(prices: PriceChart, id: string): Chart {
-  const { events, dates, close } = prices
-  const marked = events.map(({ at, band }) => ({ date: dates[at]!, price: close[at]!, note: `enters ${band}` }))
-  return closes(prices, id, count(events.length, 'event'), [marksOf('event', 'second', 'dot', marked)])
+/** The note above price charts. @param undrawn number of tickers without a chart */
+function pricesNote(charts: readonly Chart[], undrawn: number): string {
+  if (charts.length === 0) return 'There are no prices to draw.'
+  const hasStrip = charts.some(({ stripes }) => stripes !== null)
+  return compact([
+    hasStrip && 'The strip under the line shows the band on each bar.',
+    undrawn > 0 && `The tickers with most events are drawn; ${count(undrawn, 'other')} are only in the numbers.`,
+  ]).join(' ')
 }
 
-/** The closes of a ticker with marks on them. */
-export function closes(prices: PriceChart, id: string, marked: string, marks: Marks[]): Chart {
+/** The price of one ticker with the band on each bar and the events that the study is about. */
+export function priceWithEvents(prices: ChartPrices, id: string): Chart {
+  const { events, dates, close } = prices
+  const marks = events.map(({ at, band }) => ({ date: dates[at]!, price: close[at]!, note: `enters ${band}` }))
+  return priceChart(prices, id, count(events.length, 'event'), [newMarks('event', 'second', 'dot', marks)])
+}
+
+/** A chart of a ticker's closes with marks on them. @param markedText such as `3 events` */
+export function priceChart(prices: ChartPrices, id: string, markedText: string, marks: Marks[]): Chart {
   const { ticker, field, close, dates } = prices
   const days = dates.map(dayOf)
   return newChart(id, `${ticker}, close and ${field}`, {
-    description: `Close of ${ticker} with ${marked} marked, and the band on each bar.`,
+    description: `Close of ${ticker} with ${markedText} marked, and the band on each bar.`,
     x: ['date', days],
     y: 'price',
-    log: isPositive(close),
+    log: canBeLogarithmic(close),
     height: 300,
     group: 'dates',
     lines: [line('close', 'accent', close, { width: 1.4 })],
@@ -68,12 +72,13 @@ export function closes(prices: PriceChart, id: string, marked: string, marks: Ma
   })
 }
 
-/** Whether a logarithmic scale is possible: it has no place for zero or negative values. */
-export function isPositive(values: readonly (number | null)[]): boolean {
+/** Whether a logarithmic scale can show the values: all known ones are above 0. */
+export function canBeLogarithmic(values: readonly (number | null)[]): boolean {
   return values.every(value => value === null || value > 0)
 }
 
-function stripesOf({ codes, bands, field }: PriceChart, days: readonly number[]): Stripes | null {
+/** The strip of bands below the closes; null for a condition, and if no bar has a band. */
+function stripesOf({ codes, bands, field }: ChartPrices, days: readonly number[]): Stripes | null {
   // A condition is true on few bars, and the marks show where it turns true.
   if (codes.every(code => code < 0) || bands.every(band => TRUTHS.includes(band))) return null
   const starts = codes.flatMap((code, i) => (i === 0 || code !== codes[i - 1] ? [i] : []))
@@ -92,29 +97,40 @@ export interface Mark {
   note: string
 }
 
-export function marksOf(label: string, tone: Tone, shape: Marks['shape'], all: readonly Mark[]): Marks {
-  const marks = all.toSorted((a, b) => bySpelling(a.date, b.date))
+/** Marks of one shape and colour for a chart, sorted by date. */
+export function newMarks(label: string, tone: Tone, shape: Marks['shape'], marks: readonly Mark[]): Marks {
+  const ordered = marks.toSorted((a, b) => compareTexts(a.date, b.date))
   return {
     label,
     tone,
     shape,
-    at: marks.map(({ date }) => dayOf(date)),
-    values: marks.map(mark => mark.price),
-    notes: marks.map(({ date, note }) => `${date} ${note}`),
+    at: ordered.map(({ date }) => dayOf(date)),
+    values: ordered.map(({ price }) => price),
+    notes: ordered.map(({ date, note }) => `${date} ${note}`),
   }
 }
 
+/** The days from 1970-01-01 to a date, for the x of a chart. */
 export function dayOf(date: string): number {
   return parseDay(date) ?? 0
 }
 
-/** The average price around the events, with how sure that average is and how far single events lie from it. */
+/** The average price around the events, with its interval and the middle half of the events. */
 export function pathChart({ path, benchmark }: EventStudy): Chart {
   const column = (key: Exclude<keyof PathPoint, 'bar' | 'n'>): (number | null)[] => path.map(point => point[key])
+  const lines = [
+    line('mean', 'accent', column('mean'), { width: 2.2, terminal: 'whole' }),
+    line('median', 'second', column('median'), { width: 1.3 }),
+    line('from any bar', 'quiet', column('base'), { width: 1.4, dashed: true, terminal: 'dotted' }),
+  ]
   const abnormal = column('abnormal')
-  const most = path.reduce((n, point) => Math.max(n, point.n), 0)
+  if (abnormal.some(value => value !== null)) {
+    const label = benchmark === null ? 'abnormal' : `abnormal, against ${benchmark}`
+    lines.push(line(label, 'third', abnormal, { dashed: true }))
+  }
+  const maxEvents = path.reduce((n, point) => Math.max(n, point.n), 0)
   return newChart('path-mean', 'The price around the event', {
-    description: `The average change of the price from the close of the event, over ${count(most, 'event')}, with its 95% interval and the middle half of the events.`,
+    description: `The average change of the price from the close of the event, over ${count(maxEvents, 'event')}, with its 95% interval and the middle half of the events.`,
     x: ['bars', path.map(({ bar }) => bar)],
     y: 'return',
     height: 320,
@@ -122,14 +138,7 @@ export function pathChart({ path, benchmark }: EventStudy): Chart {
       { label: 'middle half of the events', tone: 'quiet', strength: 0.16, low: column('p25'), high: column('p75') },
       { label: '95% interval of the mean', tone: 'accent', strength: 0.24, low: column('low'), high: column('high') },
     ],
-    lines: [
-      line('mean', 'accent', column('mean'), { width: 2.2, terminal: 'whole' }),
-      line('median', 'second', column('median'), { width: 1.3 }),
-      line('from any bar', 'quiet', column('base'), { width: 1.4, dashed: true, terminal: 'dotted' }),
-      ...(abnormal.some(value => value !== null)
-        ? [line(`abnormal${benchmark === null ? '' : `, against ${benchmark}`}`, 'third', abnormal, { dashed: true })]
-        : []),
-    ],
+    lines,
     rules: { x: [0], y: [0] },
     empty: 'No event has bars around it to be averaged.',
   })
@@ -150,16 +159,30 @@ export function pathCountChart({ path }: EventStudy): Chart {
   })
 }
 
-/** Returns over one window after the events, in front of those after any bar; both as shares of their own number. */
+/** A histogram of the returns after the events, and one of those after any bar. Each adds up to 1. */
 export function windowHistogram({ window, histogram, n, mean, base }: StudyWindow): Chart {
-  const { edges, events, base: any } = n === 0 || histogram === null ? NO_BINS : histogram
+  const { edges, events, base: anyBar } = n === 0 || histogram === null ? NO_BINS : histogram
   const bars: Bars[] = [
-    { label: `after events, n ${n}`, tone: 'accent', edges, values: shares(events), counts: events, outline: false },
-    { label: `after any bar, n ${base.n}`, tone: 'quiet', edges, values: shares(any), counts: any, outline: true },
+    {
+      label: `after events, n ${n}`,
+      tone: 'accent',
+      edges,
+      values: sharesOfTotal(events),
+      counts: events,
+      outline: false,
+    },
+    {
+      label: `after any bar, n ${base.n}`,
+      tone: 'quiet',
+      edges,
+      values: sharesOfTotal(anyBar),
+      counts: anyBar,
+      outline: true,
+    },
   ]
   return newChart(`histogram-${window}`, `Returns over ${window}`, {
     description: `${count(n, 'return')} after events, mean ${returnText(mean)}, and ${count(base.n, 'return')} after any bar, mean ${returnText(base.mean)}.`,
-    x: ['return', middles(edges)],
+    x: ['return', binMiddles(edges)],
     y: 'share',
     zero: true,
     height: 190,
@@ -176,7 +199,7 @@ const NO_BINS = { edges: [], events: [], base: [] }
 export function pValueHistogram(cells: readonly SweepCell[]): Chart {
   const p = cells.flatMap(cell => cell.p ?? [])
   const edges = Array.from({ length: 21 }, (_, i) => i / 20)
-  const values = counts(p, edges)
+  const values = countInBins(p, edges)
   const byChance = values.map(() => p.length / 20)
   const bars: Bars[] = [
     { label: 'combinations', tone: 'accent', edges, values, counts: values, outline: false },
@@ -184,7 +207,7 @@ export function pValueHistogram(cells: readonly SweepCell[]): Chart {
   ]
   return newChart('p-values', 'p-values of all tested combinations', {
     description: `p-values of ${count(p.length, 'tested cell')}: ${share((values[0] ?? 0) / (p.length || 1))} are below 0.05, where chance puts 5%.`,
-    x: ['p', middles(edges)],
+    x: ['p', binMiddles(edges)],
     y: 'count',
     zero: true,
     height: 230,
@@ -193,16 +216,19 @@ export function pValueHistogram(cells: readonly SweepCell[]): Chart {
   })
 }
 
-function shares(counts: readonly number[]): number[] {
-  const all = counts.reduce((sum, n) => sum + n, 0)
-  return counts.map(n => (all === 0 ? 0 : Number((n / all).toPrecision(5))))
+/** Each count divided by the sum of all, rounded to five digits. */
+function sharesOfTotal(counts: readonly number[]): number[] {
+  const total = counts.reduce((sum, n) => sum + n, 0)
+  return counts.map(n => (total === 0 ? 0 : Number((n / total).toPrecision(5))))
 }
 
-export function middles(edges: readonly number[]): number[] {
+/** The middle of each bin. */
+export function binMiddles(edges: readonly number[]): number[] {
   return edges.slice(1).map((edge, i) => Number(((edge + edges[i]!) / 2).toPrecision(6)))
 }
 
-export function roundEdges(values: readonly number[], bins: number): number[] {
+/** Edges of about `bins` bins that contain all values, at round numbers; a single bin if all values are equal. */
+export function roundBinEdges(values: readonly number[], bins: number): number[] {
   const least = values.reduce((a, b) => Math.min(a, b))
   const greatest = values.reduce((a, b) => Math.max(a, b))
   if (least === greatest) return [least - 0.005, least + 0.005]
@@ -214,11 +240,12 @@ export function roundEdges(values: readonly number[], bins: number): number[] {
 }
 
 /** The number of values in each bin; a value on an edge belongs to the upper bin. The last bin includes both edges. */
-export function counts(values: readonly number[], edges: readonly number[]): number[] {
-  const found = edges.slice(1).map(() => 0)
+export function countInBins(values: readonly number[], edges: readonly number[]): number[] {
+  const counts = edges.slice(1).map(() => 0)
   for (const value of values) {
-    const above = edges.findIndex(edge => edge > value)
-    found[above < 0 ? found.length - 1 : Math.max(0, above - 1)]!++
+    const upperEdge = edges.findIndex(edge => edge > value)
+    const bin = upperEdge < 0 ? counts.length - 1 : Math.max(0, upperEdge - 1)
+    counts[bin]!++
   }
-  return found
+  return counts
 }

@@ -2,9 +2,9 @@ import { title } from '../../core/errors.js'
 import { count, listed, percent, ratio, returnText } from '../../core/numbers.js'
 import type { Comparison, TradeStatistics } from '../../research/backtest/result.js'
 import { exitsInWords, inWords } from '../../research/backtest/words.js'
-import { deflatedText, inLog } from './answer.js'
+import { deflatedText, logSentence } from './answer.js'
 import { type Chart, line, newChart, type Tone } from './chart.js'
-import { dayOf, isPositive } from './charts.js'
+import { canBeLogarithmic, dayOf } from './charts.js'
 import {
   assumedSection,
   cell,
@@ -17,7 +17,13 @@ import {
   section,
   type Table,
 } from './description.js'
-import { type Row, type SideBySide, sideBySide, statisticsOf, yearsSection } from './performance.js'
+import {
+  type ComparedRow,
+  comparisonTable,
+  equityStatisticRows,
+  type StatisticRow,
+  yearsSection,
+} from './performance.js'
 import { statisticsRow } from './records.js'
 
 import {
@@ -32,29 +38,36 @@ import {
 } from './words.js'
 
 /** Strategies side by side. */
-export function describeComparison(found: Comparison): Description {
-  const { strategies, sharpe_differences: differences } = found
+export function describeComparison(comparison: Comparison): Description {
+  const { strategies, sharpe_differences: differences } = comparison
   const names = strategies.map(({ name }) => name)
   return {
-    document: found,
+    document: comparison,
     kind: 'Comparison of strategies',
-    title: pageTitle(`${listed(names, 2, 'strategies')} compared`, found),
-    answer: answerOf(found),
-    heading: [`${names.join(', ')}  ${found.timeframe}`, tickersText(found.tickers), ...rangeTexts(found)],
+    title: pageTitle(`${listed(names, 2, 'strategies')} compared`, comparison),
+    answer: answerOf(comparison),
+    heading: [
+      `${names.join(', ')}  ${comparison.timeframe}`,
+      tickersText(comparison.tickers),
+      ...rangeTexts(comparison),
+    ],
     assumed: ['Over the days that all of them have.'],
-    lead: [{ chart: curvesChart(found) }],
-    warnings: found.warnings,
-    facts: [...strategies.map(({ name, strategy }) => [name, `${inWords(strategy)}.`] as const), ...originFacts(found)],
+    lead: [{ chart: equityCurvesChart(comparison) }],
+    warnings: comparison.warnings,
+    facts: [
+      ...strategies.map(({ name, strategy }) => [name, `${inWords(strategy)}.`] as const),
+      ...originFacts(comparison),
+    ],
     sections: [
-      statisticsSection(found),
+      statisticsSection(comparison),
       differencesSection(differences),
       section(
         { id: 'correlations', folded: true, title: 'Correlation of the returns', short: 'Correlations', on: 'wide' },
-        [{ table: correlationsTable(found) }],
+        [{ table: correlationsTable(comparison) }],
       ),
-      yearsSection(strategies, TONES),
-      chanceSection(found),
-      assumedSection(found.assumptions),
+      yearsSection(strategies, STRATEGY_TONES),
+      chanceSection(comparison),
+      assumedSection(comparison.assumptions),
       readingSection('comparison'),
     ],
     long: [],
@@ -79,7 +92,7 @@ function answerOf({ strategies, best, dates, sharpe_differences: all, verdict, t
     const [from, to] = a === best ? [low, high] : [-high, -low]
     return [{ other, from, to, difference: Math.abs(difference ?? 0), level, verdict }]
   })
-  const lost = `${inLog(trials.log, trials.log_q, `over all of them the q of ${best} against random entry`)}${lossesText(strategies)}`
+  const lost = `${logSentence(trials.log, trials.log_q, `over all of them the q of ${best} against random entry`)}${lossesText(strategies)}`
   const [first] = sentences
   if (first === undefined) return `Not tested: ${head}; there is no difference to test.${lost}`
   const interval = ({ other, difference, from, to, level }: (typeof sentences)[number]): string =>
@@ -99,7 +112,7 @@ function lossesText(strategies: Comparison['strategies']): string {
   return !isLost ? '' : strategies.length === 2 ? ' Both lost money.' : ' All of them lost money.'
 }
 
-const TRADES: readonly Row<TradeStatistics>[] = [
+const TRADE_ROWS: readonly StatisticRow<TradeStatistics>[] = [
   ['trades', 'count', 'n', ''],
   ['won', 'share', 'hit_rate', ''],
   ['mean a trade, net', 'return', 'mean', ''],
@@ -117,17 +130,17 @@ const TRADES: readonly Row<TradeStatistics>[] = [
   ['break-even cost', 'deviation', 'break_even_cost', '', 'wide'],
 ]
 
-function statisticsSection(found: Comparison): Section {
-  const reasons = found.strategies.flatMap(({ name, statistics, trade_statistics }) => [
+function statisticsSection(comparison: Comparison): Section {
+  const reasons = comparison.strategies.flatMap(({ name, statistics, trade_statistics }) => [
     { where: name, reasons: statistics.reasons },
     { where: `trades of ${name}`, reasons: trade_statistics.reasons },
   ])
   return section({ id: 'performance', title: 'Performance', untitled: true }, [
-    { on: 'short', table: statisticsTable(found, false) },
-    { on: 'page', table: statisticsTable(found, false) },
+    { on: 'short', table: statisticsTable(comparison, false) },
+    { on: 'page', table: statisticsTable(comparison, false) },
     {
       on: 'wide',
-      fold: { title: 'Every statistic, and how it is computed', parts: [{ table: statisticsTable(found, true) }] },
+      fold: { title: 'Every statistic, and how it is computed', parts: [{ table: statisticsTable(comparison, true) }] },
     },
     reasonsPart(reasons, 'page'),
   ])
@@ -135,18 +148,18 @@ function statisticsSection(found: Comparison): Section {
 
 function statisticsTable({ strategies, bars_a_year }: Comparison, isWhole: boolean): Table {
   const [first] = strategies
-  const rows = statisticsOf({ bars_a_year, strategy: first!.strategy })
+  const rows = equityStatisticRows({ bars_a_year, strategy: first!.strategy })
   const isAlike = strategies.every(({ strategy }) => strategy.risk_free === first!.strategy.risk_free)
-  const shown = <Of>(all: readonly Row<Of>[]) => all.filter(([, , , , on]) => isWhole || on === undefined)
+  const shown = <Of>(all: readonly StatisticRow<Of>[]) => all.filter(([, , , , on]) => isWhole || on === undefined)
   const named = (name: string): string => (isAlike ? name : name.replace(/, rf .*$/, ', own rf'))
-  return sideBySide(
+  return comparisonTable(
     `${isWhole ? 'All statistics' : 'Statistics'} of the equity over ${count(first!.statistics.bars, 'bar')} that all have`,
-    byName(strategies, 'return'),
+    strategyHeadings(strategies, 'return'),
     [
-      ...shown(rows).map(([name, kind, key, formula]): SideBySide => {
+      ...shown(rows).map(([name, kind, key, formula]): ComparedRow => {
         return [named(name), kind, strategies.map(({ statistics }) => statistics[key]), isWhole ? formula : undefined]
       }),
-      ...shown(TRADES).map(([name, kind, key, formula]): SideBySide => {
+      ...shown(TRADE_ROWS).map(([name, kind, key, formula]): ComparedRow => {
         return [
           name,
           kind,
@@ -159,7 +172,7 @@ function statisticsTable({ strategies, bars_a_year }: Comparison, isWhole: boole
 }
 
 /** A column of each strategy, under its name; the last are left out first. */
-function byName(strategies: Comparison['strategies'], kind: Kind): Heading[] {
+function strategyHeadings(strategies: Comparison['strategies'], kind: Kind): Heading[] {
   return strategies.map(({ name }, i) => ({ title: name, verbatim: true, kind, ...(i > 0 && { spare: i }) }))
 }
 
@@ -196,18 +209,18 @@ function verdictText({ a, b, verdict }: Pick<Comparison['sharpe_differences'][nu
 }
 
 function correlationsTable({ strategies, correlations }: Comparison): Table {
-  const rows = strategies.map(({ name }, row): SideBySide => [name, 'ratio', correlations[row]!])
-  return sideBySide('Correlation of the returns of each bar', byName(strategies, 'ratio'), rows)
+  const rows = strategies.map(({ name }, row): ComparedRow => [name, 'ratio', correlations[row]!])
+  return comparisonTable('Correlation of the returns of each bar', strategyHeadings(strategies, 'ratio'), rows)
 }
 
-const TONES: readonly Tone[] = ['accent', 'second', 'third', 'quiet', 'gain', 'loss']
+const STRATEGY_TONES: readonly Tone[] = ['accent', 'second', 'third', 'quiet', 'gain', 'loss']
 
 /** The equity of all, from the same 1. */
-function curvesChart({ strategies, dates }: Comparison): Chart {
+function equityCurvesChart({ strategies, dates }: Comparison): Chart {
   const lines = strategies.map(({ name, equity }, i) =>
-    line(name, TONES[i % TONES.length]!, equity, {
+    line(name, STRATEGY_TONES[i % STRATEGY_TONES.length]!, equity, {
       width: i === 0 ? 2 : 1.6,
-      dashed: i >= TONES.length,
+      dashed: i >= STRATEGY_TONES.length,
       ...(i === 0 ? { terminal: 'whole' as const } : i === 1 ? { terminal: 'dotted' as const } : {}),
     }),
   )
@@ -217,7 +230,7 @@ function curvesChart({ strategies, dates }: Comparison): Chart {
     x: ['date', dates.map(dayOf)],
     y: 'money',
     height: 320,
-    log: isPositive(strategies.flatMap(({ equity }) => equity)),
+    log: canBeLogarithmic(strategies.flatMap(({ equity }) => equity)),
     lines,
     rules: { x: [], y: [1] },
     empty: 'The strategies have no day in common.',

@@ -39,10 +39,10 @@ function pulledParagraphs(pulled: readonly PulledTicker[]): Paragraph[] {
         `${ticker}: ${whole(unfinished)} of ${whole(series.length)} series not pulled to the end; bands pull goes on`,
     )
   const heading = [`pulled from servers: ${count(pulled.length, 'ticker')}`]
-  return [{ heading, parts: [tablePart('Pulled', PULLED, pulled), { notes }] }]
+  return [{ heading, parts: [tablePart('Pulled', PULLED_COLUMNS, pulled), { notes }] }]
 }
 
-const PULLED: readonly Column<PulledTicker>[] = [
+const PULLED_COLUMNS: readonly Column<PulledTicker>[] = [
   column('ticker'),
   { title: 'Series', kind: 'count', spare: 2, value: ({ series }) => series.length },
   column('events', 'count', { spare: 1 }),
@@ -52,18 +52,18 @@ const PULLED: readonly Column<PulledTicker>[] = [
 ]
 
 /** How fresh and how whole the loaded data is. */
-export function describeStatus(found: Status & { pulled: readonly PulledTicker[] }, today: Day): Described {
-  const { database, tickers, bars, events, first, last, pulled } = found
+export function describeStatus(status: Status & { pulled: readonly PulledTicker[] }, today: Day): Described {
+  const { database, tickers, bars, events, first, last, pulled } = status
   const isShort = tickers.length > MOST_TICKERS
   return {
-    document: found,
+    document: status,
     columns: [
       ...['ticker', 'asset_class', 'sector', 'facts', 'prices', 'bars', 'weekly_bars', 'first', 'last', 'behind'],
       ...['events', 'gaps'],
       ...['source', 'format', 'imported_at', 'oddities', 'outside_range'],
     ],
     get rows() {
-      return [...statusRows(found), ...pulled.map(pulledRow)]
+      return [...statusRows(status), ...pulled.map(pulledRow)]
     },
     get paragraphs() {
       const heading = [
@@ -71,14 +71,14 @@ export function describeStatus(found: Status & { pulled: readonly PulledTicker[]
         ...[count(tickers.length, 'ticker'), count(bars, 'bar'), count(events, 'event')],
         first === null ? 'no bars' : `${first} to ${last}`,
       ]
-      const table = tablePart('Tickers', FRESH, tickers)
+      const table = tablePart('Tickers', TICKER_COLUMNS, tickers)
       const parts: Part[] = isShort
         ? [
-            { on: 'short', notes: [freshness(tickers), EVERY_TICKER] },
+            { on: 'short', notes: [freshnessText(tickers), EVERY_TICKER] },
             { on: 'wide', ...table },
           ]
         : [table]
-      const notes = compact([ageNote(found, today), ...statusNotes(found)])
+      const notes = compact([ageNote(status, today), ...statusNotes(status)])
       return [{ heading, parts: [...parts, { notes }] }, ...pulledParagraphs(pulled)]
     },
   }
@@ -106,11 +106,11 @@ export function describeAccount(page: AccountPage, url: string): Described {
     document: page,
     columns: ['period', 'used', 'left', 'limit'],
     rows,
-    paragraphs: [{ heading, parts: [tablePart('Credits', CREDITS, rows)] }],
+    paragraphs: [{ heading, parts: [tablePart('Credits', CREDIT_COLUMNS, rows)] }],
   }
 }
 
-const CREDITS: readonly Column<{ period: string; used: number; left: number; limit: number }>[] = [
+const CREDIT_COLUMNS: readonly Column<{ period: string; used: number; left: number; limit: number }>[] = [
   column('period', 'text', { title: 'Credits of the' }),
   column('used', 'count'),
   column('left', 'count'),
@@ -131,7 +131,7 @@ const MOST_NAMED = 5
 const EVERY_TICKER = 'one ticker: bands status AAPL; every ticker: --wide or --csv'
 
 /** `all end on the same day; 2 have gaps: DHR, O` */
-function freshness(tickers: readonly TickerStatus[]): string {
+function freshnessText(tickers: readonly TickerStatus[]): string {
   const behind = tickers.filter(({ behind }) => behind > 0)
   const gaps = tickers.filter(({ gaps }) => gaps.length > 0).map(({ ticker }) => ticker)
   const oldest = behind.toSorted((a, b) => b.behind - a.behind).slice(0, 3)
@@ -153,7 +153,7 @@ function statusRows({ tickers, oddities }: Status): Records['rows'] {
   })
 }
 
-const FRESH: readonly Column<TickerStatus>[] = [
+const TICKER_COLUMNS: readonly Column<TickerStatus>[] = [
   column('ticker'),
   column('bars', 'count', { spare: 4 }),
   { title: 'Weeks', kind: 'count', spare: 7, value: ({ weekly_bars }) => weekly_bars },
@@ -190,13 +190,13 @@ function sourceText(source: string, from: number, bars: number, of: number): str
   return `${source}, ${which}${whole(bars)} of ${whole(of)} bars`
 }
 
-function statusNotes(found: Status): string[] {
-  const { bytes, schema_version, as_of, unfinished, unfinished_since: since, part_loaded = [], tickers } = found
+function statusNotes(status: Status): string[] {
+  const { bytes, schema_version, as_of, unfinished, unfinished_since: since, part_loaded = [], tickers } = status
   const [gap] = tickers
     .flatMap(({ ticker, gaps }) => gaps.map(found => ({ ticker, ...found })))
     .sort((a, b) => b.days - a.days)
   return compact([
-    compact([`${(bytes / 1e6).toFixed(1)} MB`, `schema ${schema_version}`, definitionsText(found)]).join(', '),
+    compact([`${(bytes / 1e6).toFixed(1)} MB`, `schema ${schema_version}`, definitionsText(status)]).join(', '),
     unfinished > 0 &&
       `an import is not finished (${count(unfinished, 'step')}), fields wait${since === undefined ? '' : ` since ${since}`}; if none is running, the next write or bands rebuild finishes it`,
     ...part_loaded.map(
@@ -204,7 +204,7 @@ function statusNotes(found: Status): string[] {
         `${whole(tickers)} of ${count(of, 'ticker')} of ${file} are loaded; if no import is running, the same again goes on, and bands rebuild leaves it at that`,
     ),
     as_of !== null && `as of ${as_of}: what came later is not counted`,
-    ...oddityLines(found.oddities).map(({ what }) => `warning: ${what}; bands doctor shows the remedy`),
+    ...oddityLines(status.oddities).map(({ what }) => `warning: ${what}; bands doctor shows the remedy`),
     gap && `longest gap: ${gap.ticker}, ${gap.days} days between ${gap.after} and ${gap.before} (--json has all)`,
   ])
 }
@@ -217,13 +217,13 @@ function definitionsText({ definitions, definitions_current: isCurrent }: Status
 }
 
 /** The facts of a ticker: an overview of kinds, or the newest records of one kind. */
-export function describeFacts(found: KnownFacts, kind: FactKind | undefined, limit: number): Described {
-  const { ticker, security, records } = found
+export function describeFacts(facts: KnownFacts, kind: FactKind | undefined, limit: number): Described {
+  const { ticker, security, records } = facts
   const columns = (kind === undefined ? FACT_KINDS : [kind]).flatMap(kind => FACT_COLUMNS[kind])
   const names = new Set(columns.map(({ name }) => name).filter(name => name !== 'known'))
   const { name, sector, asset_class, market_cap: cap } = security ?? {}
   return {
-    document: found,
+    document: facts,
     columns: ['ticker', 'kind', 'known', 'usable_from', ...names, 'file', 'format', 'imported_at'],
     rows: records.map(record => ({ ticker, ...record })),
     paragraphs: [
@@ -231,9 +231,9 @@ export function describeFacts(found: KnownFacts, kind: FactKind | undefined, lim
         heading: compact([
           ...[ticker, name, sector, asset_class],
           cap != null && `market capitalisation ${whole(cap)}`,
-          ...asOfText(found),
+          ...asOfText(facts),
         ]),
-        parts: kind === undefined ? kindParts(found) : recordParts(records, kind, limit),
+        parts: kind === undefined ? kindParts(facts) : recordParts(records, kind, limit),
       },
     ],
   }
@@ -242,10 +242,10 @@ export function describeFacts(found: KnownFacts, kind: FactKind | undefined, lim
 function kindParts({ kinds, security }: KnownFacts): Part[] {
   const assetClass = security?.asset_class ?? 'stock'
   const idle = `No field uses these: only stocks have fundamentals, not ${assetClass}.`
-  return [tablePart('Kinds', KINDS, kinds), { notes: assetClass === 'stock' ? [] : [idle] }]
+  return [tablePart('Kinds', KIND_COLUMNS, kinds), { notes: assetClass === 'stock' ? [] : [idle] }]
 }
 
-const KINDS: readonly Column<KnownFacts['kinds'][number]>[] = [
+const KIND_COLUMNS: readonly Column<KnownFacts['kinds'][number]>[] = [
   column('kind'),
   column('records', 'count'),
   { title: 'First known', kind: 'date', spare: 1, value: ({ first_known }) => first_known ?? '' },
@@ -263,8 +263,13 @@ function recordParts(records: readonly KnownFact[], kind: FactKind, limit: numbe
   const columns: Column<KnownFact>[] = [
     ...(kind === 'securities' ? [] : [column('known', 'date'), column('usable_from', 'date')]),
     ...shownColumns.map(({ name, holds }, i): Column<KnownFact> => {
-      const value = (record: KnownFact): Value => exact(record[name] ?? null)
-      return { title: words(name), kind: NUMERIC.has(holds) ? 'price' : 'text', ...(i >= 3 && { spare: i }), value }
+      const value = (record: KnownFact): Value => withAllDigits(record[name] ?? null)
+      return {
+        title: words(name),
+        kind: NUMERIC_COLUMNS.has(holds) ? 'price' : 'text',
+        ...(i >= 3 && { spare: i }),
+        value,
+      }
     }),
     column('file', 'text', { spare: shownColumns.length }),
   ]
@@ -275,10 +280,10 @@ function recordParts(records: readonly KnownFact[], kind: FactKind, limit: numbe
   ]
 }
 
-const NUMERIC: ReadonlySet<string> = new Set(['number', 'amount', 'count', 'positive', 'return'])
+const NUMERIC_COLUMNS: ReadonlySet<string> = new Set(['number', 'amount', 'count', 'positive', 'return'])
 
 /** A whole number keeps all its digits. */
-function exact(value: string | number | null): string | number | null {
+function withAllDigits(value: string | number | null): string | number | null {
   return typeof value === 'number' && Number.isInteger(value) ? whole(value) : value
 }
 
@@ -296,8 +301,8 @@ interface TrialsShown {
 }
 
 /** The trial log: people see the newest of it. */
-export function describeTrials(found: TrialLog, { kinds, limit, since }: TrialsShown): Described {
-  const trials = found === 'none' || found === null ? [] : found
+export function describeTrials(log: TrialLog, { kinds, limit, since }: TrialsShown): Described {
+  const trials = log === 'none' || log === null ? [] : log
   const all: Readonly<Record<TrialKind, NotedTrial[]>> = {
     cell: trials.filter(({ kind }) => kind === 'cell'),
     strategy: trials.filter(({ kind }) => kind === 'strategy'),
@@ -331,7 +336,7 @@ export function describeTrials(found: TrialLog, { kinds, limit, since }: TrialsS
           kinds.map(kind => about[kind]).join(', '),
           ...(since === null ? [] : [`since ${since}`]),
         ],
-        parts: [{ notes: trialLogNotes(found, isCut ? limit : null) }],
+        parts: [{ notes: trialLogNotes(log, isCut ? limit : null) }],
       },
       ...kinds
         .filter(kind => all[kind].length > 0)
@@ -341,11 +346,11 @@ export function describeTrials(found: TrialLog, { kinds, limit, since }: TrialsS
 }
 
 /** @param limit null: all are shown */
-function trialLogNotes(found: TrialLog, limit: number | null): string[] {
+function trialLogNotes(log: TrialLog, limit: number | null): string[] {
   const noted = 'bands study, tally, sweep and backtest note what they try.'
-  if (found === null) return ['Nothing is noted of the bundled sample.']
-  if (found === 'none') return [`This database has no trial log yet: ${noted}`]
-  if (found.length === 0) return [`The trial log has no such trial: ${noted}`]
+  if (log === null) return ['Nothing is noted of the bundled sample.']
+  if (log === 'none') return [`This database has no trial log yet: ${noted}`]
+  if (log.length === 0) return [`The trial log has no such trial: ${noted}`]
   return limit === null ? [] : [`The newest ${whole(limit)} of each kind; --limit N shows more, --json has all.`]
 }
 

@@ -31,7 +31,7 @@ export interface Description {
   /** The question, its data and its method, term by term. */
   facts: readonly Fact[]
   sections: readonly Section[]
-  /** Lists of the document that a page shortens to its room; the first one is shortened first. */
+  /** Lists of the document that a page may shorten; the first one is shortened first. */
   long: readonly LongList[]
 }
 
@@ -117,17 +117,17 @@ export type Part = { on?: Medium | undefined } & (
   | { fold: Fold }
 )
 
-/** A section of the parts that exist. */
-export function section(head: Omit<Section, 'parts'>, parts: readonly (Part | Absent)[]): Section {
+/** A section from its head and its parts, without the parts whose condition is false. */
+export function section(head: Omit<Section, 'parts'>, parts: readonly (Part | Falsy)[]): Section {
   return { ...head, parts: compact(parts) }
 }
 
-/** The value of a false condition in a list. */
-type Absent = false | null | undefined | ''
+/** An item whose condition is false. */
+type Falsy = false | null | undefined | ''
 
-/** The existing items of a list. */
-export function compact<One>(all: readonly (One | Absent)[]): One[] {
-  return all.filter((one): one is One => one !== false && one !== null && one !== undefined && one !== '')
+/** The items of a list without `false`, `null`, `undefined` and `''`. */
+export function compact<Item>(items: readonly (Item | Falsy)[]): Item[] {
+  return items.filter((item): item is Item => item !== false && item !== null && item !== undefined && item !== '')
 }
 
 /** A note that only the page shows. */
@@ -135,9 +135,9 @@ export function pageNote(text: string): Part {
   return { on: 'page', notes: [text] }
 }
 
-/** A part that is a table, as tableOf makes it. */
-export function tablePart<Row>(...of: Parameters<typeof tableOf<Row>>): { table: Table } {
-  return { table: tableOf(...of) }
+/** A part with the table that tableOf builds from the same arguments. */
+export function tablePart<Row>(...args: Parameters<typeof tableOf<Row>>): { table: Table } {
+  return { table: tableOf(...args) }
 }
 
 /** Hidden in a page until it is opened; always shown on a terminal. */
@@ -194,14 +194,14 @@ export interface Heading {
   kind: Kind
   /** The meaning of the term, shown under the pointer. */
   hint?: string | undefined
-  /** May be left out on a narrow terminal: the highest first. */
+  /** Columns with this number may be left out on a narrow terminal, the highest number first. */
   spare?: number
   /** Text that does not fit wraps; only for a last column. */
   wraps?: true
   on?: Medium
 }
 
-/** A column: its head and its values. */
+/** A column: its head, and how the content of its cells follows from a row. */
 export interface Column<Row> extends Heading {
   value(row: Row): Content
   /** Its key in rows for machines. */
@@ -217,7 +217,7 @@ export interface Table {
   caption: string
   columns: readonly Heading[]
   rows: readonly (readonly Cell[])[]
-  /** Rows of too little to be read as a finding. */
+  /** For each row, whether it is grey: too few events for a finding. */
   grey?: readonly boolean[]
   /** Equal values of the first column are shown once. */
   grouped?: true
@@ -242,23 +242,26 @@ export interface CellNames {
   isFound: boolean
 }
 
-/** Whether values of a kind are numbers, which are set right. */
-export function isNumber(kind: Kind): boolean {
-  return !WORDS.has(kind)
+/** Whether values of a kind are numbers, which are aligned right. */
+export function isNumeric(kind: Kind): boolean {
+  return !TEXT_KINDS.has(kind)
 }
 
-const WORDS: ReadonlySet<Kind> = new Set(['text', 'date', 'window', 'performance', 'lettered'])
+const TEXT_KINDS: ReadonlySet<Kind> = new Set(['text', 'date', 'window', 'performance', 'lettered'])
 
-/** A column that is a value of its rows, under its name. */
+/** A column with the value that each row has under `key`; its title is the key in words. */
 export function column<Key extends string>(
   key: Key,
   kind: Kind = 'text',
-  more: Partial<Heading> = {},
+  heading: Partial<Heading> = {},
 ): Column<Readonly<Record<Key, Value>>> & { key: Key } {
-  return { key, title: words(key), kind, value: row => row[key], ...more }
+  return { key, title: words(key), kind, value: row => row[key], ...heading }
 }
 
-/** Builds a table from its columns and rows, without optional columns that are empty. */
+/**
+ * Builds a table from its columns and rows, without optional columns that are empty in every row.
+ * @param more properties of the table apart from its caption, columns and rows
+ */
 export function tableOf<Row>(
   caption: string,
   columns: readonly Column<Row>[],
@@ -275,15 +278,16 @@ export function tableOf<Row>(
 }
 
 /**
- * A list of one kind: a row each for machines (default: the columns of the table), and a table and sentences for
- * people.
+ * Describes a list of rows as one table without a heading, and the rows as records.
+ * @param columns keys of the records (default: the keys of the table's columns)
+ * @param notes sentences below the table
  */
 export function describeList<Row extends object>(
   document: unknown,
   rows: readonly Row[],
-  shown: readonly Column<NoInfer<Row>>[],
+  tableColumns: readonly Column<NoInfer<Row>>[],
   {
-    columns = shown.flatMap(({ key }) => key ?? []),
+    columns = tableColumns.flatMap(({ key }) => key ?? []),
     notes = [],
   }: { columns?: readonly string[]; notes?: readonly string[] } = {},
 ): Described {
@@ -291,27 +295,29 @@ export function describeList<Row extends object>(
     document,
     columns,
     rows,
-    paragraphs: [{ heading: [], parts: [{ table: tableOf('', shown, rows) }, { notes }] }],
+    paragraphs: [{ heading: [], parts: [tablePart('', tableColumns, rows), { notes }] }],
   }
 }
 
+/** The cell of a row in a column. */
 function cellOf<Row>({ kind, value, tone, mark }: Column<Row>, row: Row): Cell {
   return { kind, content: value(row), tone: tone?.(row), mark: mark?.(row) }
 }
 
-/** A cell whose kind differs from that of its column. */
+/** A cell of a table that is built without tableOf, such as one whose rows have different kinds. */
 export function cell(kind: Kind, content: Content): Cell {
-  return cellOf({ title: '', kind, value: () => content }, null)
+  return { kind, content, tone: undefined, mark: undefined }
 }
 
-/** Colour says that a figure stands out from chance, never that it is above 0. */
+/** The tone of a figure that stands out from chance; undefined for other figures, even if they are above 0. */
 export function verdictTone(verdict: StrategyVerdict['word']): Tone | undefined {
   if (verdict === 'beats chance') return 'good'
-  return BAD.has(verdict) ? 'bad' : undefined
+  return BAD_VERDICTS.has(verdict) ? 'bad' : undefined
 }
 
-const BAD: ReadonlySet<string> = new Set(['worse than chance', 'worse than holding', 'ruined'])
+const BAD_VERDICTS: ReadonlySet<string> = new Set(['worse than chance', 'worse than holding', 'ruined'])
 
+/** Whether a cell shows something: null, an empty text and 0 count as empty. */
 function hasContent(content: Content): boolean {
   return content !== null && content !== '' && content !== 0
 }
@@ -367,24 +373,28 @@ export interface Month {
   return: number | null
 }
 
-/** Each reason for a missing number once, with its subject; null if no number is missing. */
+/**
+ * A list of the reasons for missing numbers, as `too few events: 20d diff, 60d diff`; null if no number is missing.
+ * @param results each with its name `where`, and its reasons by statistic
+ * @param on where the list is shown (default everywhere)
+ */
 export function reasonsPart(
-  told: readonly { where: string; reasons: Readonly<Record<string, string>> }[],
+  results: readonly { where: string; reasons: Readonly<Record<string, string>> }[],
   on?: Medium,
 ): Part | null {
-  const about = new Map<string, string[]>()
-  for (const { where, reasons } of told)
-    for (const [statistic, reason] of Object.entries(reasons))
-      about.set(reason, [
-        ...(about.get(reason) ?? []),
-        [where, statistic.replace(/[_.]/g, ' ')].filter(Boolean).join(' '),
-      ])
-  const lines = [...about].map(([reason, what]) => `${reason}: ${what.join(', ')}`)
+  const statisticsByReason = new Map<string, string[]>()
+  for (const { where, reasons } of results) {
+    for (const [key, reason] of Object.entries(reasons)) {
+      const statistic = compact([where, key.replace(/[_.]/g, ' ')]).join(' ')
+      statisticsByReason.set(reason, [...(statisticsByReason.get(reason) ?? []), statistic])
+    }
+  }
+  const lines = [...statisticsByReason].map(([reason, statistics]) => `${reason}: ${statistics.join(', ')}`)
   return lines.length === 0 ? null : { on, list: lines }
 }
 
-/** The assumptions, and the page's notes about the question. */
-export function assumedSection(assumptions: readonly string[], parts: readonly (Part | Absent)[] = []): Section {
+/** A folded section with the list of assumptions, and further parts below it. */
+export function assumedSection(assumptions: readonly string[], parts: readonly (Part | Falsy)[] = []): Section {
   return section({ id: 'settings', title: 'Assumed', short: 'Settings', on: 'wide', folded: true }, [
     { list: assumptions },
     ...parts,

@@ -17,9 +17,9 @@ import { type Column, column, type Described, type Tone, tablePart } from './des
 import { asOfText, boundsText, stateText, tickersText } from './words.js'
 
 /** The newest events of one ticker and field, newest first, cut at the limit: in any form but the plain specified page. */
-export function describeEvents(found: NewestEvents, query: EventsQuery, withReturns: boolean): Described {
-  const { ticker, field, timeframe, total } = found
-  const events = found.events.map(event => specified(event, withReturns))
+export function describeEvents(page: NewestEvents, query: EventsQuery, withReturns: boolean): Described {
+  const { ticker, field, timeframe, total } = page
+  const events = page.events.map(event => withoutExtras(event, withReturns))
   return {
     document: {
       ticker,
@@ -27,7 +27,7 @@ export function describeEvents(found: NewestEvents, query: EventsQuery, withRetu
       timeframe,
       events,
       total_occurrences: total,
-      query_range: found.query_range,
+      query_range: page.query_range,
       ...(query.context === undefined ? {} : { context: query.context }),
       ...(query.when === undefined ? {} : { when: query.when }),
     },
@@ -35,8 +35,8 @@ export function describeEvents(found: NewestEvents, query: EventsQuery, withRetu
     rows: events.map(event => ({ ticker, field, timeframe, ...event })),
     paragraphs: [
       {
-        heading: eventsHeading(found, query),
-        parts: [tablePart('Events, newest first', eventColumns(found, query, withReturns), found.events)],
+        heading: eventsHeading(page, query),
+        parts: [tablePart('Events, newest first', eventColumns(page, query, withReturns), page.events)],
       },
     ],
   }
@@ -54,27 +54,27 @@ function recordColumns(timeframe: Timeframe, withReturns: boolean): string[] {
 }
 
 /** Describes events of several tickers, as describeEvents does for one, with a column of tickers. */
-export function describePoolEvents(found: PoolEvents, query: PoolEventsQuery, withReturns: boolean): Described {
-  const { tickers, field, timeframe, query_range } = found
-  const events = found.events.map(event => specified(event, withReturns))
-  const forHeading = { ...found, total: found.total_occurrences, query_range }
+export function describePoolEvents(page: PoolEvents, query: PoolEventsQuery, withReturns: boolean): Described {
+  const { tickers, field, timeframe, query_range } = page
+  const events = page.events.map(event => withoutExtras(event, withReturns))
+  const forHeading = { ...page, total: page.total_occurrences, query_range }
   const ticker: Column<PoolEvent> = { title: 'Ticker', kind: 'text', value: event => event.ticker }
-  const columns = [ticker, ...eventColumns({ ...found, timeframe: query.timeframe }, query, withReturns)]
+  const columns = [ticker, ...eventColumns({ ...page, timeframe: query.timeframe }, query, withReturns)]
   return {
-    document: { ...found, events },
+    document: { ...page, events },
     columns: recordColumns(query.timeframe, withReturns),
     rows: events.map(({ ticker, ...event }) => ({ ticker, field, timeframe, ...event })),
     paragraphs: [
       {
         heading: eventsHeading(forHeading, { ...query, ticker: tickersText(tickers) }),
-        parts: [tablePart('Events, newest first', columns, found.events)],
+        parts: [tablePart('Events, newest first', columns, page.events)],
       },
     ],
   }
 }
 
 /** The specified event, with the returns if they were requested and are known. */
-function specified<Event extends HistoricEvent>(event: Event, withReturns: boolean) {
+function withoutExtras<Event extends HistoricEvent>(event: Event, withReturns: boolean) {
   const { returns, percentiles: _percentiles, missing: _missing, context_band: _context, ...known } = event
   return withReturns && returns !== undefined ? { ...known, returns } : known
 }
@@ -120,7 +120,7 @@ function eventColumns(
     { title: 'From', kind: 'text', spare: isOne ? 1 : 7, value: event => event.prev_band },
     ...(isFull ? settled : []),
     { title: 'Held', kind: 'bars', spare: 0, value: durationText },
-    ...(isFull ? windowNames(timeframe).map((window, w) => outcome(window, 2 + w, withReturns)) : []),
+    ...(isFull ? windowNames(timeframe).map((window, w) => outcomeColumn(window, 2 + w, withReturns)) : []),
   ]
 }
 
@@ -134,7 +134,7 @@ function durationText({ duration_days: days, duration_weeks: weeks }: HistoricEv
 }
 
 /** The outcome of a window; without a band, the reason. */
-function outcome(window: string, spare: number, withReturns: boolean): Column<HistoricEvent> {
+function outcomeColumn(window: string, spare: number, withReturns: boolean): Column<HistoricEvent> {
   return {
     title: window,
     verbatim: true,
@@ -178,14 +178,14 @@ export function describeOversold(query: OversoldQuery, page: OversoldPage, date:
 
 /** A column without any known value is omitted for people; a pipe always gets the columns of its tier. */
 function oversoldColumns(matches: readonly OversoldMatch[]): Column<OversoldMatch>[] {
-  return OVERSOLD.flatMap(({ key, ...heading }): Column<OversoldMatch>[] => {
+  return OVERSOLD_COLUMNS.flatMap(({ key, ...heading }): Column<OversoldMatch>[] => {
     if (matches.length > 0 && matches.every(match => match[key] === undefined)) return []
     const isKnown = matches.some(match => (match[key] ?? null) !== null)
     return [{ ...heading, ...(isKnown ? {} : { on: 'pipe' }), value: match => match[key] ?? null }]
   })
 }
 
-const OVERSOLD = [
+const OVERSOLD_COLUMNS = [
   { key: 'ticker', title: 'Ticker', kind: 'text' },
   { key: 'rsi_zone', title: 'Zone', kind: 'text' },
   { key: 'days_in_oversold', title: 'Days', kind: 'count', spare: 1 },

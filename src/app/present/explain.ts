@@ -8,8 +8,8 @@ import { fileText } from './words.js'
  * The bar, the rule, its figures or tests, and the history; for an event also flips, stability and later returns. CSV has
  * a row for each figure or test, or one row without a figure if there are none.
  */
-export function describeExplanation(found: Explanation): Described {
-  const { ticker, field, timeframe, date, as_of, band, in_force, entered, readings, tests, rule, event } = found
+export function describeExplanation(explanation: Explanation): Described {
+  const { ticker, field, timeframe, date, as_of, band, in_force, entered, readings, tests, rule, event } = explanation
   const bar = { ticker, field, timeframe, date, band, in_force, entered }
   const figures = [
     ...readings.map(({ name, value, note }) => ({ ...bar, reading: name, value, note })),
@@ -17,21 +17,26 @@ export function describeExplanation(found: Explanation): Described {
       ...bar,
       reading: test,
       value: holds,
-      note: bandShown(tested),
+      note: bandOnText(tested),
     })),
   ]
   return {
-    document: found,
+    document: explanation,
     columns: ['ticker', 'field', 'timeframe', 'date', 'band', 'in_force', 'entered', 'reading', 'value', 'note'],
     rows: figures.length > 0 ? figures : [{ ...bar, reading: null, value: null, note: null }],
     paragraphs: [
-      { heading: [`${ticker}  ${field}  ${timeframe}`, date, `as of ${as_of}`], parts: [{ notes: barLines(found) }] },
+      {
+        heading: [`${ticker}  ${field}  ${timeframe}`, date, `as of ${as_of}`],
+        parts: [{ notes: barLines(explanation) }],
+      },
       { heading: ['Rule'], parts: [{ notes: [rule] }] },
       {
         heading: [],
         parts: [
-          tests === undefined ? tablePart('Figures', READINGS, readings) : tablePart('Tests', TESTS, tests),
-          { notes: historyLines(found) },
+          tests === undefined
+            ? tablePart('Figures', READING_COLUMNS, readings)
+            : tablePart('Tests', TEST_COLUMNS, tests),
+          { notes: historyLines(explanation) },
         ],
       },
       ...(event === null ? [] : eventParagraphs(event)),
@@ -39,38 +44,38 @@ export function describeExplanation(found: Explanation): Described {
   }
 }
 
-const READINGS: readonly Column<Explanation['readings'][number]>[] = [
+const READING_COLUMNS: readonly Column<Explanation['readings'][number]>[] = [
   { title: 'Figure', kind: 'text', value: ({ name }) => name },
   { title: 'Value', kind: 'price', value: ({ value }) => value ?? 'undefined' },
   { title: 'Note', kind: 'text', spare: 1, wraps: true, value: ({ note }) => note ?? '' },
 ]
 
-const TESTS: readonly Column<ExplainedTest>[] = [
+const TEST_COLUMNS: readonly Column<ExplainedTest>[] = [
   { title: 'Test', kind: 'text', wraps: true, value: ({ test }) => test },
   { title: 'Holds', kind: 'text', value: ({ holds }) => (holds === null ? 'unknown' : holds ? 'yes' : 'no') },
   { title: 'Band', kind: 'text', value: ({ band }) => band ?? '(none)' },
   { title: 'On', kind: 'date', spare: 1, value: ({ date }) => date },
 ]
 
-function bandShown({ band, date }: Pick<ExplainedTest, 'band' | 'date'>): string {
+function bandOnText({ band, date }: Pick<ExplainedTest, 'band' | 'date'>): string {
   return date === null ? 'no bar counts' : `${band ?? 'no band'} on ${date}`
 }
 
-function barLines(found: Explanation): string[] {
-  const { open, high, low, close, volume, prices, imported_at, begun } = found
+function barLines(explanation: Explanation): string[] {
+  const { open, high, low, close, volume, prices, imported_at, begun } = explanation
   const day = imported_at.slice(0, 10)
   const imported = begun === undefined ? day : `${begun.imported_at.slice(0, 10)} to ${day}`
   const traded = volume === null ? 'unknown' : whole(volume)
   return compact([
-    found.date_note !== null && `note: ${found.date_note}`,
-    bandLine(found),
+    explanation.date_note !== null && `note: ${explanation.date_note}`,
+    bandLine(explanation),
     `open ${figure(open)}  high ${figure(high)}  low ${figure(low)}  close ${figure(close)}  volume ${traded}`,
-    `${prices} prices from ${sourceOf(found)}, imported ${imported}`,
-    found.price_note !== null && `note: ${found.price_note}`,
+    `${prices} prices from ${sourceText(explanation)}, imported ${imported}`,
+    explanation.price_note !== null && `note: ${explanation.price_note}`,
   ])
 }
 
-function sourceOf({ source_bars: { first, last, bars, of }, ...found }: Explanation): string {
+function sourceText({ source_bars: { first, last, bars, of }, ...found }: Explanation): string {
   const source = fileText(found)
   return bars === of ? source : `${source} (${whole(bars)} of ${whole(of)} daily bars, ${first} to ${last})`
 }
@@ -104,14 +109,14 @@ function eventParagraphs({ windows, stability, flips, flips_lookback }: Explaine
     { heading: ['Event'], parts: [{ notes }] },
     {
       heading: [],
-      parts: [tablePart('What followed', [column('window', 'window'), ...WINDOWS], rows), { notes: [ranked] }],
+      parts: [tablePart('What followed', [column('window', 'window'), ...WINDOW_COLUMNS], rows), { notes: [ranked] }],
     },
   ]
 }
 
 type WindowRow = NonNullable<ExplainedEvent['windows']>[string] & { window: string }
 
-const WINDOWS: readonly Column<WindowRow>[] = [
+const WINDOW_COLUMNS: readonly Column<WindowRow>[] = [
   { title: 'Ends', kind: 'text', spare: 1, value: ({ ends }) => ends ?? 'open' },
   { title: 'Return', kind: 'return', value: seen => seen.return ?? '' },
   { title: 'Percentile', kind: 'tenth', spare: 2, value: ({ percentile }) => percentile ?? '' },

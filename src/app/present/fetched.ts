@@ -4,20 +4,20 @@ import { type Provider, WANTS } from '../providers/provider.js'
 import { type Column, column, compact, type Described, describeList, tablePart } from './description.js'
 
 /** What a fetch or an update has brought: the sum first, then a line for each ticker. */
-export function describeFetched(found: readonly FetchedTicker[]): Described {
-  const isListed = found.length <= MOST_LISTED
-  const shown = isListed ? found : found.filter(({ outcome }) => !QUIET.has(outcome))
+export function describeFetched(fetched: readonly FetchedTicker[]): Described {
+  const isListed = fetched.length <= MOST_LISTED
+  const shown = isListed ? fetched : fetched.filter(({ outcome }) => !QUIET_OUTCOMES.has(outcome))
   const notes = shown.flatMap(({ ticker, note }) => (note === null ? [] : [`${ticker}: ${note}`]))
   return {
-    document: { schema: 'bands.fetch/1', tickers: found },
+    document: { schema: 'bands.fetch/1', tickers: fetched },
     columns: ['ticker', 'provider', 'outcome', 'added', 'bars', 'first', 'last', 'events_changed', 'note'],
-    rows: found,
+    rows: fetched,
     paragraphs: [
       {
         heading: [],
         parts: compact([
-          { notes: [sumText(found)] },
-          shown.length > 0 && tablePart('Tickers', columnsFor(found), shown.slice(0, MOST_LISTED)),
+          { notes: [summaryText(fetched)] },
+          shown.length > 0 && tablePart('Tickers', fetchedColumns(fetched), shown.slice(0, MOST_LISTED)),
         ]),
       },
     ],
@@ -31,10 +31,10 @@ export function describeFetched(found: readonly FetchedTicker[]): Described {
 /** More tickers are summed up; only those with a note are listed. */
 const MOST_LISTED = 30
 
-const QUIET: ReadonlySet<FetchedTicker['outcome']> = new Set(['loaded', 'current'])
+const QUIET_OUTCOMES: ReadonlySet<FetchedTicker['outcome']> = new Set(['loaded', 'current'])
 
-function columnsFor(found: readonly FetchedTicker[]): readonly Column<FetchedTicker>[] {
-  const isReloaded = found.some(({ events_changed }) => events_changed !== null)
+function fetchedColumns(fetched: readonly FetchedTicker[]): readonly Column<FetchedTicker>[] {
+  const isReloaded = fetched.some(({ events_changed }) => events_changed !== null)
   return [
     column('ticker'),
     column('outcome'),
@@ -48,46 +48,46 @@ function columnsFor(found: readonly FetchedTicker[]): readonly Column<FetchedTic
 }
 
 /** `3 of 4 tickers are up to date: 5,400 bars added from tiingo; 1 had nothing new.` */
-function sumText(found: readonly FetchedTicker[]): string {
+function summaryText(fetched: readonly FetchedTicker[]): string {
   // Bars and facts of a ticker may come from two vendors.
   const tickersOf = (some: readonly FetchedTicker[]): number => new Set(some.map(({ ticker }) => ticker)).size
   const of = (...outcomes: FetchedTicker['outcome'][]): number =>
-    tickersOf(found.filter(({ outcome }) => outcomes.includes(outcome)))
+    tickersOf(fetched.filter(({ outcome }) => outcomes.includes(outcome)))
   const good = of('loaded', 'reloaded', 'current')
-  const added = found.reduce((sum, one) => sum + one.added, 0)
-  const things = found.some(({ bars, added }) => bars === null && added > 0) ? 'record' : 'bar'
-  const named = tickersOf(found)
+  const added = fetched.reduce((sum, one) => sum + one.added, 0)
+  const things = fetched.some(({ bars, added }) => bars === null && added > 0) ? 'record' : 'bar'
+  const named = tickersOf(fetched)
   const all = good === named ? count(good, 'ticker') : `${whole(good)} of ${count(named, 'ticker')}`
   const reloaded = of('reloaded')
   const current = of('current')
   return `${compact([
-    `${all} ${good === 1 ? 'is' : 'are'} up to date: ${count(added, things)} added from ${providersOf(found)}`,
+    `${all} ${good === 1 ? 'is' : 'are'} up to date: ${count(added, things)} added from ${providersOf(fetched)}`,
     reloaded > 0 && `${whole(reloaded)} loaded again after a split or dividend`,
     current > 0 && `${whole(current)} had nothing new`,
   ]).join('; ')}.`
 }
 
-function providersOf(found: readonly FetchedTicker[]): string {
-  return [...new Set(found.map(({ provider }) => provider))].join(', ')
+function providersOf(fetched: readonly FetchedTicker[]): string {
+  return [...new Set(fetched.map(({ provider }) => provider))].join(', ')
 }
 
 /** Why tickers are not there, for the error at the end; empty if all are. */
-export function failureText(found: readonly FetchedTicker[]): string {
-  const unknown = found.filter(({ outcome }) => outcome === 'unknown')
-  const refused = found.filter(({ outcome }) => outcome === 'refused')
+export function failureText(fetched: readonly FetchedTicker[]): string {
+  const unknown = fetched.filter(({ outcome }) => outcome === 'unknown')
+  const refused = fetched.filter(({ outcome }) => outcome === 'refused')
   return compact([
-    unknown.length > 0 && `${providersOf(unknown)} has nothing of ${namesOf(unknown)}`,
+    unknown.length > 0 && `${providersOf(unknown)} has nothing of ${tickerNames(unknown)}`,
     refused.length === 1 && `${refused[0]!.ticker} is not loaded: ${refused[0]!.note}`,
-    refused.length > 1 && `not loaded, for the reasons above: ${namesOf(refused)}`,
+    refused.length > 1 && `not loaded, for the reasons above: ${tickerNames(refused)}`,
   ]).join('; ')
 }
 
 /** As many tickers as a sentence names. */
 const MOST_NAMED = 8
 
-function namesOf(found: readonly FetchedTicker[]): string {
+function tickerNames(fetched: readonly FetchedTicker[]): string {
   return firstOf(
-    found.map(({ ticker }) => ticker),
+    fetched.map(({ ticker }) => ticker),
     MOST_NAMED,
   )
 }
@@ -120,17 +120,17 @@ export function describePlans(plans: readonly FetchPlan[]): Described {
 export type KnownProvider = Provider & { has_key: boolean; is_own: boolean }
 
 /** What an answer says of a vendor; how it is asked is in the row of its file. */
-function shownOf(found: KnownProvider) {
-  const { name, about, terms, terms_url, needs, key_url = null, base, pace, first, holds, prices } = found
+function providerFacts(provider: KnownProvider) {
+  const { name, about, terms, terms_url, needs, key_url = null, base, pace, first, holds, prices } = provider
   const [calls, seconds] = pace
-  const { has_key, is_own } = found
+  const { has_key, is_own } = provider
   return { name, about, terms, terms_url, needs, key_url, base, calls, seconds, first, holds, prices, has_key, is_own }
 }
 
-export function describeProviders(found: readonly KnownProvider[]): Described {
+export function describeProviders(providers: readonly KnownProvider[]): Described {
   return describeList(
-    { schema: 'bands.providers/1', providers: found.map(shownOf) },
-    found.map(rowOf),
+    { schema: 'bands.providers/1', providers: providers.map(providerFacts) },
+    providers.map(providerRow),
     [
       { key: 'name', title: 'Name', kind: 'text', value: ({ name }) => name },
       { key: 'key', title: 'Key', kind: 'text', value: ({ key }) => key },
@@ -141,38 +141,38 @@ export function describeProviders(found: readonly KnownProvider[]): Described {
   )
 }
 
-function rowOf({ name, about, needs, has_key, pace: [calls, seconds] }: KnownProvider) {
+function providerRow({ name, about, needs, has_key, pace: [calls, seconds] }: KnownProvider) {
   const key = needs === 'nothing' ? 'not needed' : has_key ? 'there' : 'missing'
-  return { name, key, pace: `${whole(calls)} ${everyText(seconds)}`, about }
+  return { name, key, pace: `${whole(calls)} ${periodText(seconds)}`, about }
 }
 
 /** `200 calls a minute` */
 function callsText([calls, seconds]: Provider['pace']): string {
-  return `${count(calls, 'call')} ${everyText(seconds)}`
+  return `${count(calls, 'call')} ${periodText(seconds)}`
 }
 
-function everyText(seconds: number): string {
+function periodText(seconds: number): string {
   const names: Readonly<Record<number, string>> = { 1: 'a second', 60: 'a minute', 3600: 'an hour', 86400: 'a day' }
   return names[seconds] ?? `in ${whole(seconds)} s`
 }
 
 /** Everything about one vendor, and how to begin. */
-export function describeProvider(found: KnownProvider): Described {
-  const { name, about, terms, terms_url, needs, key_url, base, first, holds, prices, has_key, is_own } = found
+export function describeProvider(provider: KnownProvider): Described {
+  const { name, about, terms, terms_url, needs, key_url, base, first, holds, prices, has_key, is_own } = provider
   const key = WANTS[needs]
   const notes = compact([
     about,
     `terms: ${terms}${terms_url === '' ? '' : ` ${terms_url}`}`,
     `key: ${has_key && needs !== 'nothing' ? `there (${key} is needed)` : key}${key_url === undefined ? '' : `; get one at ${key_url}`}`,
-    `${holds === 'facts' ? 'facts' : `${prices} prices`} since ${first} from ${base}, at most ${callsText(found.pace)}`,
+    `${holds === 'facts' ? 'facts' : `${prices} prices`} since ${first} from ${base}, at most ${callsText(provider.pace)}`,
     is_own && 'a row of your own (providers.yaml)',
     ...(needs === 'nothing' || has_key ? [] : [`first: bands login --from ${name}`]),
     `then: bands fetch ${holds === 'bars' && needs === 'nothing' ? 'BTC-USD' : 'AAPL'} --from ${name}`,
   ])
   return {
-    document: { schema: 'bands.provider/1', ...shownOf(found) },
-    columns: Object.keys(shownOf(found)),
-    rows: [shownOf(found)],
+    document: { schema: 'bands.provider/1', ...providerFacts(provider) },
+    columns: Object.keys(providerFacts(provider)),
+    rows: [providerFacts(provider)],
     paragraphs: [{ heading: [name], parts: [{ notes }] }],
   }
 }

@@ -6,7 +6,7 @@ import { CELL_DRAWS } from '../../research/backtest/draws.js'
 import type { Grid, GridCell } from '../../research/backtest/result.js'
 import { inWords } from '../../research/backtest/words.js'
 import { LEAST_UNITS } from '../../research/study/result.js'
-import { inLog, testedAnswer } from './answer.js'
+import { logSentence, testedAnswer } from './answer.js'
 import {
   assumedSection,
   type Cell,
@@ -23,10 +23,10 @@ import {
   type Table,
   tablePart,
 } from './description.js'
-import { EVERY } from './long-tables.js'
+import { FULL_LIST_OPTIONS } from './long-tables.js'
 import { outOfSampleSection, validationSection } from './performance.js'
 import { statisticsRow } from './records.js'
-import { bestEquity, testsChart } from './strategy-charts.js'
+import { bestEquityChart, testsEquityChart } from './strategy-charts.js'
 
 import {
   originFacts,
@@ -34,7 +34,7 @@ import {
   pageTitle,
   rangeTexts,
   readingSection,
-  strategies,
+  strategiesText,
   tickersText,
   triedText,
   withFullStop,
@@ -54,53 +54,53 @@ const STATISTICS: Readonly<Record<GridStatistic, readonly [kind: Kind, name: str
   sqn: ['ratio', 'SQN'],
 }
 
-const kindOf = (statistic: GridStatistic): Kind => STATISTICS[statistic][0]
-const nameOf = (statistic: GridStatistic): string => STATISTICS[statistic][1]
+const statisticKind = (statistic: GridStatistic): Kind => STATISTICS[statistic][0]
+const statisticName = (statistic: GridStatistic): string => STATISTICS[statistic][1]
 
 /** The result of each combination, and whether the best of them beats chance. */
-export function describeGrid(found: Grid): Description {
-  const { axes, cells, statistic, best } = found
+export function describeGrid(grid: Grid): Description {
+  const { axes, cells, statistic, best } = grid
   const keys = axes.map(({ key }) => words(key))
-  const tests = found.validation?.test ?? null
+  const tests = grid.validation?.test ?? null
   return {
-    document: found,
+    document: grid,
     kind: 'Grid of strategies',
-    title: pageTitle(`The best of ${strategies(cells.length)} by ${listed(keys, 3, 'settings')}`, found),
-    answer: answerOf(found),
+    title: pageTitle(`The best of ${strategiesText(cells.length)} by ${listed(keys, 3, 'settings')}`, grid),
+    answer: answerOf(grid),
     heading: [
-      `${tickersText(found.tickers)}  ${count(cells.length, 'combination')} of ${axes.map(({ key }) => key).join(', ')}  ${found.timeframe}`,
-      ...rangeTexts(found),
+      `${tickersText(grid.tickers)}  ${count(cells.length, 'combination')} of ${axes.map(({ key }) => key).join(', ')}  ${grid.timeframe}`,
+      ...rangeTexts(grid),
     ],
-    assumed: [`Each combination is traded over the same data and compared by its ${nameOf(statistic)}.`],
+    assumed: [`Each combination is traded over the same data and compared by its ${statisticName(statistic)}.`],
     lead:
       tests === null
-        ? [{ table: mapsOf(found)[0]!.table }, { notes: [legendOf(found)] }]
-        : [{ chart: testsChart(tests) }],
-    warnings: found.warnings,
+        ? [{ table: heatMaps(grid)[0]!.table }, { notes: [mapLegend(grid)] }]
+        : [{ chart: testsEquityChart(tests) }],
+    warnings: grid.warnings,
     facts: compact([
       best && (['Rules of the best', `${inWords(best.strategy)}.`] as const),
       ...axes.map(({ key, values }) => [words(key), values.join(', ')] as const),
-      ...originFacts(found),
+      ...originFacts(grid),
     ]),
     sections: compact([
-      best && outOfSampleSection({ ...found, strategy: best.strategy }),
-      mapSection(found),
-      bestSection(found),
-      validationSection(found),
-      cellsSection(found),
-      assumedSection(found.assumptions, [
+      best && outOfSampleSection({ ...grid, strategy: best.strategy }),
+      mapSection(grid),
+      bestSection(grid),
+      validationSection(grid),
+      cellsSection(grid),
+      assumedSection(grid.assumptions, [
         best && pageNote('This is the strategy file of the best combination; kept in a file, it makes it again.'),
         best && { on: 'page', code: JSON.stringify(best.strategy, null, 2) },
       ]),
       readingSection('grid'),
     ]),
-    long: [{ key: 'cells', keep: 'first', whole: EVERY.cells }],
+    long: [{ key: 'cells', keep: 'first', whole: FULL_LIST_OPTIONS.cells }],
   }
 }
 
 function valueText(statistic: GridStatistic, value: number | null): string {
   if (value === null) return UNKNOWN
-  const kind = kindOf(statistic)
+  const kind = statisticKind(statistic)
   return kind === 'return' ? returnText(value) : kind === 'share' ? shareText(value) : ratio(value)
 }
 
@@ -108,30 +108,30 @@ function settingText({ axes }: Grid, { values }: Pick<GridCell, 'values'>): stri
   return values.map((value, i) => `${words(axes[i]!.key)} ${value}`).join(', ')
 }
 
-function answerOf(found: Grid): string {
-  const { best, cells, statistic, trials, pbo, validation } = found
-  if (best === null) return `None of ${count(cells.length, 'combination')} has a ${nameOf(statistic)}.`
+function answerOf(grid: Grid): string {
+  const { best, cells, statistic, trials, pbo, validation } = grid
+  if (best === null) return `None of ${count(cells.length, 'combination')} has a ${statisticName(statistic)}.`
   const top = cells[best.cell]!
-  const value = `${valueText(statistic, top.value)}${holdingText(found, best)}`
-  const head = `the best of ${whole(cells.length)} has a ${nameOf(statistic)} of ${value} with ${settingText(found, top)}`
+  const value = `${valueText(statistic, top.value)}${holdingText(grid, best)}`
+  const head = `the best of ${whole(cells.length)} has a ${statisticName(statistic)} of ${value} with ${settingText(grid, top)}`
   const around =
     best.neighbours.mean === null ? '' : `, its neighbours ${valueText(statistic, best.neighbours.mean)} on average`
-  if (isOne(cells))
-    return `All ${whole(cells.length)} came to the same: ${nameOf(statistic)} ${valueText(statistic, top.value)}. The varied keys change no trade, so there is no best.`
+  if (areAllAlike(cells))
+    return `All ${whole(cells.length)} came to the same: ${statisticName(statistic)} ${valueText(statistic, top.value)}. The varied keys change no trade, so there is no best.`
   const tests = validation?.test ?? null
-  if (tests !== null) return testedAnswer(found, tests)
+  if (tests !== null) return testedAnswer(grid, tests)
   const deflated = trials.deflated_sharpe
   const doubts = [
     deflated === null
       ? (trials.reason ?? 'there is no Sharpe ratio')
       : `deflated Sharpe ratio ${probability(deflated)}`,
-    ...doubtsOf(found, top),
+    ...doubtTexts(grid, top),
   ]
   const choice =
     pbo === null || pbo.probability >= LEVEL
       ? ''
       : `. The best of one half of the days was not above the median in the other in ${shareText(pbo.probability)} of splits`
-  return `${title(found.verdict.word)}: ${head}${around}.${inLog(trials.log, trials.log_q)} ${title(doubts.join('; ').replace(/\.$/, ''))}${choice}.`
+  return `${title(grid.verdict.word)}: ${head}${around}.${logSentence(trials.log, trials.log_q)} ${title(doubts.join('; ').replace(/\.$/, ''))}${choice}.`
 }
 
 /** ` (holding 1.12)`; empty for a statistic of trades. */
@@ -141,13 +141,13 @@ function holdingText({ statistic }: Grid, { holding }: Grid['best'] & {}): strin
 }
 
 /** Whether all settings gave the same combination. */
-function isOne([first, ...others]: readonly GridCell[]): boolean {
+function areAllAlike([first, ...others]: readonly GridCell[]): boolean {
   const text = ({ statistics, trade_statistics }: GridCell): string => JSON.stringify([statistics, trade_statistics])
   return others.every(other => text(other) === text(first!))
 }
 
 /** The doubts about the best combination, apart from its deflated ratio. */
-function doubtsOf({ pbo }: Grid, { statistics, trade_statistics: trades }: GridCell): string[] {
+function doubtTexts({ pbo }: Grid, { statistics, trade_statistics: trades }: GridCell): string[] {
   const overfit = pbo?.probability ?? 0
   return compact([
     (statistics.total_return ?? 0) <= 0 && 'nothing was earned',
@@ -161,28 +161,28 @@ function doubtsOf({ pbo }: Grid, { statistics, trade_statistics: trades }: GridC
 const MOST_MAPS = 6
 
 /** A map of the last two keys for each combination of the others; that of the best first. */
-function mapsOf(found: Grid): { named: string; table: Table }[] {
-  const { axes, best, statistic } = found
+function heatMaps(grid: Grid): { named: string; table: Table }[] {
+  const { axes, best, statistic } = grid
   const [down, across] = axes.length === 1 ? [axes[0]!, null] : [axes.at(-2)!, axes.at(-1)!]
   const size = down.values.length * (across?.values.length ?? 1)
   const outer = combinations(axes.slice(0, Math.max(0, axes.length - 2)))
   const ofBest = best === null ? 0 : Math.floor(best.cell / size)
   const order = [ofBest, ...outer.keys()].filter((map, i) => i === 0 || map !== ofBest)
   return order.map(map => {
-    const named = settingText(found, { values: outer[map]! })
-    const caption = `${nameOf(statistic)}${named === '' ? '' : `, ${named}`}`
-    return { named, table: heatTable(found, { down, across, from: map * size, caption }) }
+    const named = settingText(grid, { values: outer[map]! })
+    const caption = `${statisticName(statistic)}${named === '' ? '' : `, ${named}`}`
+    return { named, table: heatTable(grid, { down, across, from: map * size, caption }) }
   })
 }
 
-function legendOf({ statistic, axes }: Grid): string {
-  return `${nameOf(statistic)} of each combination; darker is better, * is the best${axes.length > 2 ? ' of all' : ''}.`
+function mapLegend({ statistic, axes }: Grid): string {
+  return `${statisticName(statistic)} of each combination; darker is better, * is the best${axes.length > 2 ? ' of all' : ''}.`
 }
 
 /** The first map leads a page. */
-function mapSection(found: Grid): Section {
-  const isTested = (found.validation?.test ?? null) !== null
-  const maps = mapsOf(found)
+function mapSection(grid: Grid): Section {
+  const isTested = (grid.validation?.test ?? null) !== null
+  const maps = heatMaps(grid)
   const left = maps.length - MOST_MAPS
   return section(
     { id: 'map', title: 'Other maps', untitled: true, ...(maps.length === 1 && !isTested && { on: 'terminal' }) },
@@ -191,7 +191,7 @@ function mapSection(found: Grid): Section {
         const on = i === 0 && !isTested ? 'terminal' : undefined
         return compact([named !== '' && { on, notes: [`With ${named}:`] }, { on, table }])
       }),
-      { on: 'terminal', notes: [legendOf(found)] },
+      { on: 'terminal', notes: [mapLegend(grid)] },
       left > 0 && { notes: [`${count(left, 'more map')} in --json and --csv.`] },
     ],
   )
@@ -207,12 +207,12 @@ function heatTable(
   const known = cells.flatMap(({ value }) => value ?? [])
   const least = Math.min(...known)
   const greatest = Math.max(...known)
-  const columns = across?.values ?? [nameOf(statistic)]
+  const columns = across?.values ?? [statisticName(statistic)]
   const cellAt = (row: number, column: number): Cell => {
     const at = from + row * columns.length + column
     const { value } = cells[at]!
     return {
-      kind: kindOf(statistic),
+      kind: statisticKind(statistic),
       content: value,
       ...(value === null
         ? {}
@@ -227,7 +227,7 @@ function heatTable(
       ...columns.map((title, i) => ({
         title,
         ...(across === null ? {} : { verbatim: true as const }),
-        kind: kindOf(statistic),
+        kind: statisticKind(statistic),
         ...(i === 0 ? {} : { spare: i }),
       })),
     ],
@@ -236,8 +236,8 @@ function heatTable(
   }
 }
 
-function bestSection(found: Grid): Section {
-  const { best, cells, statistic, smoothness, trials, pbo, reasons } = found
+function bestSection(grid: Grid): Section {
+  const { best, cells, statistic, smoothness, trials, pbo, reasons } = grid
   if (best === null)
     return section({ id: 'best', title: 'Is the best real?' }, [
       { notes: ['There is no best: no combination has a value.'] },
@@ -262,13 +262,13 @@ function bestSection(found: Grid): Section {
     [
       {
         notes: [
-          `Best: ${settingText(found, top)}, ${nameOf(statistic)} ${value(top.value)}, ${count(top.trade_statistics.n, 'trade')}.`,
+          `Best: ${settingText(grid, top)}, ${statisticName(statistic)} ${value(top.value)}, ${count(top.trade_statistics.n, 'trade')}.`,
           `${around} ${smooth}`,
           withFullStop(`${triedText(trials)} Deflated Sharpe ratio: ${deflated}`),
           overfittingText(pbo, reasons.pbo ?? UNKNOWN),
         ],
       },
-      { on: 'page', chart: bestEquity(best) },
+      { on: 'page', chart: bestEquityChart(best) },
     ],
   )
 }
@@ -300,9 +300,9 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
     { title: 'Worst', kind: 'return', spare: 1, hint: 'Worst drawdown', value: own => own.statistics.max_drawdown },
   ]
   if (!['sharpe', 'total_return', 'cagr', 'max_drawdown', 'mean', 'hit_rate'].includes(statistic))
-    columns.push({ title: nameOf(statistic), kind: kindOf(statistic), value: ({ value }) => value })
+    columns.push({ title: statisticName(statistic), kind: statisticKind(statistic), value: ({ value }) => value })
   const left = cells.length - MOST_ROWS
-  return section({ id: 'cells', title: `By ${nameOf(statistic)}`, short: 'All combinations' }, [
+  return section({ id: 'cells', title: `By ${statisticName(statistic)}`, short: 'All combinations' }, [
     tablePart('Result of each combination', columns, ranked, { limit: MOST_ROWS }),
     left > 0 && { on: 'terminal', notes: [`${count(left, 'more combination')} in --json and --csv.`] },
   ])

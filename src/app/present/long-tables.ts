@@ -4,7 +4,7 @@ import type { Backtest, Trade } from '../../research/backtest/result.js'
 import type { EventStudy, Occurrence } from '../../research/study/result.js'
 import type { Sweep, SweepCell } from '../../research/sweep/result.js'
 import { type Column, compact, type Table, tableOf, type Value, verdictTone } from './description.js'
-import { bySpelling, stateText } from './words.js'
+import { compareTexts, stateText } from './words.js'
 
 /** The one table of each result that may be long, and that people sort: its page's script makes it again. */
 export function longTable(result: EventStudy | Backtest | Sweep): Table {
@@ -13,7 +13,7 @@ export function longTable(result: EventStudy | Backtest | Sweep): Table {
 }
 
 /** The options that write every row of a long list. */
-export const EVERY = {
+export const FULL_LIST_OPTIONS = {
   occurrences: '--write occurrences=FILE',
   trades: '--write trades=FILE',
   skipped: '--json',
@@ -23,7 +23,7 @@ export const EVERY = {
 /** Each event of a study, with its later returns. */
 export function occurrencesTable({ windows, context, occurrences }: EventStudy): Table {
   // Newest first; of one date by ticker.
-  const rows = [...occurrences].sort((a, b) => bySpelling(b.date, a.date) || bySpelling(a.ticker, b.ticker))
+  const rows = [...occurrences].sort((a, b) => compareTexts(b.date, a.date) || compareTexts(a.ticker, b.ticker))
   const isSettled = occurrences.some(({ stability }) => stability !== null)
   const longest = windows.at(-1)?.window
   const columns = compact<Column<Occurrence>>([
@@ -42,16 +42,16 @@ export function occurrencesTable({ windows, context, occurrences }: EventStudy):
     longest && { title: `MAE ${longest}`, kind: 'return', value: ({ mae }) => mae[longest] ?? null },
   ])
   return tableOf('Events, newest first', columns, rows, {
-    sorted: { cut: 'the newest', whole: EVERY.occurrences },
+    sorted: { cut: 'the newest', whole: FULL_LIST_OPTIONS.occurrences },
     empty: 'There is no such event.',
   })
 }
 
 export function tradesTable({ trades, ranking }: Backtest): Table {
   // Newest entry first; of one date by ticker.
-  const rows = [...trades].sort((a, b) => bySpelling(b.entry_date, a.entry_date) || bySpelling(a.ticker, b.ticker))
+  const rows = [...trades].sort((a, b) => compareTexts(b.entry_date, a.entry_date) || compareTexts(a.ticker, b.ticker))
   return tableOf('Trades, newest first', tradeColumns(trades, ranking), rows, {
-    sorted: { cut: 'the newest', whole: EVERY.trades },
+    sorted: { cut: 'the newest', whole: FULL_LIST_OPTIONS.trades },
     empty: 'There was no trade.',
   })
 }
@@ -97,7 +97,7 @@ export function cellsTable(sweep: Sweep, limit = 20): Table {
   return tableOf('Combinations by corrected p, smallest first', cellColumns(sweep), cells, {
     grey: cells.map(({ grey }) => grey),
     limit,
-    sorted: { cut: 'the first', whole: EVERY.cells },
+    sorted: { cut: 'the first', whole: FULL_LIST_OPTIONS.cells },
     filter: cells.map(cell => ({
       text: cellText(cell).toLowerCase(),
       field: cell.field,

@@ -26,10 +26,10 @@ import {
   type Trend,
   tablePart,
 } from './description.js'
-import { testsDrawdown, yearsChart } from './strategy-charts.js'
+import { testsDrawdownChart, yearsChart } from './strategy-charts.js'
 
 /** A row: its name, kind, key in a result, and formula; `wide` rows are omitted in short. */
-export type Row<Of> = readonly [
+export type StatisticRow<Of> = readonly [
   name: string,
   kind: Kind,
   key: Exclude<keyof Of, 'reasons'>,
@@ -37,7 +37,7 @@ export type Row<Of> = readonly [
   on?: 'wide',
 ]
 
-export function statisticsOf({ bars_a_year, strategy }: Annualised): Row<EquityStatistics>[] {
+export function equityStatisticRows({ bars_a_year, strategy }: AnnualisedBy): StatisticRow<EquityStatistics>[] {
   const m = Number(bars_a_year.toFixed(1))
   const rf = percent(strategy.risk_free, '')
   return [
@@ -66,13 +66,13 @@ export function statisticsOf({ bars_a_year, strategy }: Annualised): Row<EquityS
 }
 
 /** A row of several results: its name, kind, values and formula. */
-export type SideBySide = readonly [name: string, kind: Kind, values: readonly Content[], formula?: string | undefined]
+export type ComparedRow = readonly [name: string, kind: Kind, values: readonly Content[], formula?: string | undefined]
 
 /** A row for each kind of number. @param more of every cell */
-export function sideBySide(
+export function comparisonTable(
   caption: string,
   heads: readonly Heading[],
-  rows: readonly SideBySide[],
+  rows: readonly ComparedRow[],
   more: Partial<Cell> = {},
 ): Table {
   const isMade = rows.some(([, , , formula]) => formula !== undefined)
@@ -90,10 +90,10 @@ export function sideBySide(
 }
 
 /** The data for the names and formulas of statistics. */
-type Annualised = Pick<Backtest, 'bars_a_year'> & { strategy: Pick<Backtest['strategy'], 'risk_free'> }
+type AnnualisedBy = Pick<Backtest, 'bars_a_year'> & { strategy: Pick<Backtest['strategy'], 'risk_free'> }
 
 /** The strategy compared with each benchmark. */
-const AGAINST: readonly Row<Omit<Benchmark, 'statistics' | 'equity' | 'rolling_beta' | 'years'>>[] = [
+const BENCHMARK_ROWS: readonly StatisticRow<Omit<Benchmark, 'statistics' | 'equity' | 'rolling_beta' | 'years'>>[] = [
   ['alpha a year', 'return', 'alpha', 'of the strategy, on bars that both have'],
   ['t of alpha', 'ratio', 'alpha_t', 'by its Newey-West error'],
   ['beta', 'ratio', 'beta', ''],
@@ -104,8 +104,8 @@ const AGAINST: readonly Row<Omit<Benchmark, 'statistics' | 'equity' | 'rolling_b
 ]
 
 /** The strategy compared with holding for the same money. */
-export function statisticsSection(found: Backtest): Section {
-  const { statistics, benchmarks } = found
+export function statisticsSection(backtest: Backtest): Section {
+  const { statistics, benchmarks } = backtest
   const reasons = [
     { where: 'strategy', reasons: statistics.reasons },
     ...benchmarks.flatMap(({ name, statistics, reasons }) => [
@@ -113,13 +113,13 @@ export function statisticsSection(found: Backtest): Section {
       { where: `against ${name}`, reasons },
     ]),
   ]
-  const all = statisticsOf(found)
-  const short = all.flatMap(([name, kind, key, , on]): Row<EquityStatistics>[] =>
+  const all = equityStatisticRows(backtest)
+  const short = all.flatMap(([name, kind, key, , on]): StatisticRow<EquityStatistics>[] =>
     on === undefined ? [[name, kind, key]] : [],
   )
-  const inShort = compareBenchmarks('Statistics', found, short, [])
-  const every = compareBenchmarks('All statistics', found, all, benchmarks.length === 0 ? [] : AGAINST)
-  return section({ id: 'performance', short: 'Performance', ...allDataTitle(found), ...wideIfTested(found) }, [
+  const inShort = benchmarksTable('Statistics', backtest, short, [])
+  const every = benchmarksTable('All statistics', backtest, all, benchmarks.length === 0 ? [] : BENCHMARK_ROWS)
+  return section({ id: 'performance', short: 'Performance', ...allDataTitle(backtest), ...wideIfTested(backtest) }, [
     { on: 'short', table: inShort },
     { on: 'page', table: inShort },
     {
@@ -133,33 +133,33 @@ export function statisticsSection(found: Backtest): Section {
 }
 
 /** The statistics that every draw has, and their points. */
-const OF_DRAWS = { total_return: 'return', sharpe: 'sharpe', max_drawdown: 'max_drawdown' } as const
+const DRAW_POINTS = { total_return: 'return', sharpe: 'sharpe', max_drawdown: 'max_drawdown' } as const
 
-function compareBenchmarks(
+function benchmarksTable(
   name: string,
   { statistics, benchmarks, draws }: Backtest,
-  rows: readonly Row<EquityStatistics>[],
-  against: typeof AGAINST,
+  rows: readonly StatisticRow<EquityStatistics>[],
+  against: typeof BENCHMARK_ROWS,
 ): Table {
   const heads = benchmarks.map(({ name }, i): Heading => {
     return { title: name.replace(' and ', ' & '), kind: 'return', ...(i > 0 && { spare: i }) }
   })
   const ofDraws = (key: string): Content => {
-    const name = OF_DRAWS[key as keyof typeof OF_DRAWS]
+    const name = DRAW_POINTS[key as keyof typeof DRAW_POINTS]
     return draws === null || name === undefined ? '' : [draws[name].p05, draws[name].p95]
   }
   const ifDrawn = (content: Content): Content[] => (draws === null ? [] : [content])
   const spread: Heading[] =
     draws === null ? [] : [{ title: '5-95%', kind: 'return', hint: `Of ${draws.n} random choices among equal signals` }]
-  return sideBySide(
+  return comparisonTable(
     `${name} of the equity over ${count(statistics.bars, 'bar')}`,
     [{ title: 'Strategy', kind: 'return' }, ...spread, ...heads],
     [
-      ...rows.map(([name, kind, key, formula]): SideBySide => {
+      ...rows.map(([name, kind, key, formula]): ComparedRow => {
         const benchmarkValues = benchmarks.map(({ statistics }) => statistics[key])
         return [name, kind, [statistics[key], ...ifDrawn(ofDraws(key)), ...benchmarkValues], formula]
       }),
-      ...against.map(([name, kind, key, formula]): SideBySide => {
+      ...against.map(([name, kind, key, formula]): ComparedRow => {
         return [name, kind, ['', ...ifDrawn(''), ...benchmarks.map(benchmark => benchmark[key])], formula]
       }),
     ],
@@ -167,21 +167,29 @@ function compareBenchmarks(
 }
 
 /** The equity statistics that are also shown for the tests. */
-const TESTED = ['total_return', 'cagr', 'sharpe', 'probabilistic_sharpe', 'max_drawdown', 'invested', 'exposure']
+const TESTED_STATISTICS = [
+  'total_return',
+  'cagr',
+  'sharpe',
+  'probabilistic_sharpe',
+  'max_drawdown',
+  'invested',
+  'exposure',
+]
 
 /** The out-of-sample results come first, because the other data were seen by the choice. */
 export function outOfSampleSection(
-  found: Annualised & Pick<Backtest, 'validation'>,
+  result: AnnualisedBy & Pick<Backtest, 'validation'>,
   notes: readonly string[] = [],
 ): Section | null {
-  const { validation } = found
+  const { validation } = result
   if (validation === null || validation.test === null) return null
   const { statistics: equity, trade_statistics: trades, holding, random_entry: entry } = validation.test
-  const tests = testsOf(validation)
-  const rows: SideBySide[] = [
-    ...statisticsOf(found)
-      .filter(([, , key]) => TESTED.includes(key))
-      .map(([name, kind, key]): SideBySide => [name, kind, [equity[key], holding[key]]]),
+  const tests = testFolds(validation)
+  const rows: ComparedRow[] = [
+    ...equityStatisticRows(result)
+      .filter(([, , key]) => TESTED_STATISTICS.includes(key))
+      .map(([name, kind, key]): ComparedRow => [name, kind, [equity[key], holding[key]]]),
     ['trades', 'count', [trades.n, '']],
     ['mean a trade, net', 'return', [trades.mean, '']],
     ['won', 'text', [wonText(trades, ''), '']],
@@ -189,14 +197,14 @@ export function outOfSampleSection(
   ]
   const caption = 'Result on the days that were not used for the choice'
   const phrases = compact([
-    partsText(validation.kind, tests.length),
+    testPartsText(validation.kind, tests.length),
     tests.length > 0 && `${tests[0]!.from} to ${tests.at(-1)!.to}`,
   ])
-  const table = sideBySide(caption, [{ title: 'Tests', kind: 'return' }, HOLDING], rows)
+  const table = comparisonTable(caption, [{ title: 'Tests', kind: 'return' }, HOLDING_HEADING], rows)
   return section({ id: 'out-of-sample', title: 'Out of sample', phrases }, [
     { table },
     { on: 'terminal', trend: testsTrend(validation.test) },
-    { on: 'page', chart: testsDrawdown(validation.test) },
+    { on: 'page', chart: testsDrawdownChart(validation.test) },
     notes.length > 0 && { notes },
   ])
 }
@@ -215,18 +223,18 @@ function testsTrend({ equity, statistics }: Tests): Trend[] {
   ]
 }
 
-const HOLDING: Heading = { title: 'Holding', kind: 'return', spare: 0, hint: 'Buy and hold over the same days' }
+const HOLDING_HEADING: Heading = { title: 'Holding', kind: 'return', spare: 0, hint: 'Buy and hold over the same days' }
 
 /** `76% won (95% 58-88%)` */
 function wonText({ hit_rate, hit_low, hit_high }: TradeStatistics, won = ' won'): string {
   return `${shareText(hit_rate)}${won} (95% ${shareRange({ low: hit_low, high: hit_high })})`
 }
 
-function testsOf({ folds }: Validation): Validation['folds'] {
+function testFolds({ folds }: Validation): Validation['folds'] {
   return folds.filter(({ role }) => role === 'test')
 }
 
-function partsText(kind: Validation['kind'], tests: number): string {
+function testPartsText(kind: Validation['kind'], tests: number): string {
   if (kind === 'split') return 'the part after the split'
   return tests === 1 ? 'the only test' : `all ${whole(tests)} tests, one after the other`
 }
@@ -283,13 +291,13 @@ export function validationSection({ validation }: Pick<Backtest, 'validation'>):
       agreement: null,
     },
   ])
-  const columns = candidates.length > 0 ? [...FOLDS, chosen] : FOLDS
+  const columns = candidates.length > 0 ? [...FOLD_COLUMNS, chosen] : FOLD_COLUMNS
   const phrases = [`${count(purged, 'trade')} left out between the parts`]
   const table = tablePart('Parts of the data', columns, rows, { whole: 'json' })
   return section({ id: 'validation', title: VALIDATION_TITLES[kind], phrases }, [table])
 }
 
-const FOLDS: readonly Column<Fold>[] = [
+const FOLD_COLUMNS: readonly Column<Fold>[] = [
   { title: 'Part', kind: 'text', value: ({ name }) => name },
   { title: 'From', kind: 'date', spare: 3, value: ({ from }) => from },
   { title: 'To', kind: 'date', spare: 4, value: ({ to }) => to },
@@ -360,6 +368,6 @@ export function yearRecords(all: readonly Yearly[]): Records {
 }
 
 /** The strategy and its benchmarks, by name. */
-export function yearly({ years, benchmarks }: Pick<Backtest, 'years' | 'benchmarks'>): Yearly[] {
+export function yearsByName({ years, benchmarks }: Pick<Backtest, 'years' | 'benchmarks'>): Yearly[] {
   return [{ name: 'strategy', years }, ...benchmarks]
 }

@@ -9,69 +9,68 @@ import type { EventStudy } from '../../research/study/result.js'
 import type { Sweep } from '../../research/sweep/result.js'
 import type { Tally } from '../../research/tally/tally.js'
 import { describeBacktest } from './backtest.js'
-import type { PriceChart } from './chart.js'
+import type { ChartPrices } from './chart.js'
 import { describeComparison } from './comparison.js'
 import { compact, type Description } from './description.js'
 import { describeGrid } from './grid.js'
 import { describeStudy } from './study.js'
 import { describeSweep } from './sweep.js'
-import { bySpelling } from './words.js'
+import { compareTexts } from './words.js'
 
 /** The results that have a page. */
-export type Reported = Priced | Tally
+export type PagedResult = PricedResult | Tally
 
 /** The results that need prices; a tally only needs stored ranks. */
-export type Priced = EventStudy | Backtest | Sweep | Grid | Comparison
+export type PricedResult = EventStudy | Backtest | Sweep | Grid | Comparison
 
-/** Describes a result with the prices around its events, or around its traded signals. */
-export async function describeWithPrices(market: PricedSource, found: Priced): Promise<Description> {
-  if (found.schema === 'bands.sweep/3') return describeSweep(found)
-  if (found.schema === 'bands.grid/3') return describeGrid(found)
-  if (found.schema === 'bands.comparison/3') return describeComparison(found)
-  if (found.schema === 'bands.study/3')
-    return describeStudy(found, await priceCharts(market, { ...found, marked: found.occurrences }))
-  const marked = found.trades.map(({ ticker, signal_date: date, band }) => ({ ticker, date, band }))
-  const { entry, lag } = found.strategy
-  return describeBacktest(found, await priceCharts(market, { ...found, field: entry.field, lag, marked }))
+/** Describes a result for its page; a study or a backtest with charts of the prices around its events or signals. */
+export async function describeWithPrices(market: PricedSource, result: PricedResult): Promise<Description> {
+  if (result.schema === 'bands.sweep/3') return describeSweep(result)
+  if (result.schema === 'bands.grid/3') return describeGrid(result)
+  if (result.schema === 'bands.comparison/3') return describeComparison(result)
+  if (result.schema === 'bands.study/3')
+    return describeStudy(result, await readChartPrices(market, { ...result, marked: result.occurrences }))
+  const marked = result.trades.map(({ ticker, signal_date: date, band }) => ({ ticker, date, band }))
+  const { entry, lag } = result.strategy
+  return describeBacktest(result, await readChartPrices(market, { ...result, field: entry.field, lag, marked }))
 }
 
 /**
- * The prices and bands of an answer: the adjustment of its tickers (null if they differ), and a hash of all, with
- * contexts and benchmarks.
+ * Describes the data behind a result. `adjustment` says how the prices of its tickers are adjusted, null if they differ.
+ * `inputs` is a hash of all bars and bands, those of contexts and benchmarks included.
  */
-export async function inputsOf(
+export async function describeInputs(
   source: PricedSource,
-  found: Priced,
+  result: PricedResult,
 ): Promise<{ adjustment: string | null; inputs: string }> {
-  const kinds = new Set<Adjustment>()
-  const inputs = await hashOfInputs(source, inputsNamed(found), kinds)
-  const [only, other] = kinds
-  return { adjustment: only === undefined || other !== undefined ? null : ADJUSTMENTS[only], inputs }
+  const adjustments = new Set<Adjustment>()
+  const inputs = await hashOfInputs(source, inputsOfResult(result), adjustments)
+  const [adjustment] = adjustments
+  const isUniform = adjustment !== undefined && adjustments.size === 1
+  return { adjustment: isUniform ? ADJUSTMENTS[adjustment] : null, inputs }
 }
 
-function inputsNamed(found: Priced): Inputs {
-  const { tickers, timeframe } = found
-  if (found.schema === 'bands.sweep/3') {
-    const { fields, contexts, when, lag = 0 } = found
-    return { tickers, timeframe, fields: compact([...fields, when]), lags: [lag], beside: contexts }
+/** The tickers, fields, lags, contexts and benchmarks that a result depends on. */
+function inputsOfResult(result: PricedResult): Inputs {
+  const { tickers, timeframe } = result
+  if (result.schema === 'bands.sweep/3') {
+    const { fields, contexts, when, lag = 0 } = result
+    return { tickers, timeframe, fields: compact([...fields, when]), lags: [lag], companions: contexts }
   }
-  if ('fields' in found) return { tickers, timeframe, fields: found.fields, lags: found.lags, beside: found.contexts }
-  if (found.schema === 'bands.study/3') {
-    const { field, when, lag = 0, context, benchmark } = found
-    return {
-      tickers,
-      timeframe,
-      fields: compact([field, when]),
-      lags: [lag],
-      beside: comparedTickers(context, benchmark),
-    }
+  if ('fields' in result)
+    return { tickers, timeframe, fields: result.fields, lags: result.lags, companions: result.contexts }
+  if (result.schema === 'bands.study/3') {
+    const { field, when, lag = 0, context, benchmark } = result
+    const companions = contextAndBenchmark(context, benchmark)
+    return { tickers, timeframe, fields: compact([field, when]), lags: [lag], companions }
   }
-  const { entry, benchmark, lag = 0 } = found.strategy
-  const compared = comparedTickers(entry.context, benchmark)
-  return { tickers, timeframe, fields: fieldsOf(found.strategy), lags: [lag], beside: compared }
+  const { entry, benchmark, lag = 0 } = result.strategy
+  const companions = contextAndBenchmark(entry.context, benchmark)
+  return { tickers, timeframe, fields: fieldsOf(result.strategy), lags: [lag], companions }
 }
 
-function comparedTickers(context: { ticker: string; field: string; lag?: number } | null, benchmark: string | null) {
+/** The companions of a question: its context, and its benchmark without a field, each if there is one. */
+function contextAndBenchmark(context: Companion | null, benchmark: string | null): Companion[] {
   return compact([context, benchmark !== null && { ticker: benchmark, field: null }])
 }
 
@@ -94,41 +93,48 @@ interface ChartQuestion {
 }
 
 /** The largest number of price charts in a report. */
-export const CHARTED_TICKERS = 6
+export const MOST_PRICE_CHARTS = 6
 
-/** The prices of the tickers with the most marks, then by name, sorted by name. */
-export async function priceCharts(source: PricedSource, question: ChartQuestion): Promise<PriceChart[]> {
-  const charts: PriceChart[] = []
+/** Reads the prices and bands of the tickers that tickersToChart chooses. */
+export async function readChartPrices(source: PricedSource, question: ChartQuestion): Promise<ChartPrices[]> {
+  const charts: ChartPrices[] = []
   const { field, timeframe, lag } = question
-  const tickers = chartedTickers(question)
+  const tickers = tickersToChart(question)
   for await (const { prices, states } of source.states({ tickers, fields: [field], timeframe, lag }))
-    charts.push(priceChart(prices, states[0]!, question))
+    charts.push(chartPricesOf(prices, states[0]!, question))
   return charts
 }
 
-export function chartedTickers({ tickers, marked }: Pick<ChartQuestion, 'tickers' | 'marked'>): string[] {
-  const marks = new Map(tickers.map(ticker => [ticker, 0]))
-  for (const { ticker } of marked) marks.set(ticker, (marks.get(ticker) ?? 0) + 1)
-  const ranked = [...marks].sort(([a, m], [b, n]) => n - m || bySpelling(a, b))
-  const withMarks = ranked.filter(([, n]) => n > 0)
-  const chosen = withMarks.length > 0 ? withMarks.slice(0, CHARTED_TICKERS) : ranked.slice(0, 1)
+/**
+ * The tickers that get a price chart, sorted: the MOST_PRICE_CHARTS with the most marks, or the first by name if no
+ * ticker has a mark.
+ */
+export function tickersToChart({ tickers, marked }: Pick<ChartQuestion, 'tickers' | 'marked'>): string[] {
+  const marksByTicker = new Map(tickers.map(ticker => [ticker, 0]))
+  for (const { ticker } of marked) marksByTicker.set(ticker, (marksByTicker.get(ticker) ?? 0) + 1)
+  const ranked = [...marksByTicker].sort(([a, marksOfA], [b, marksOfB]) => marksOfB - marksOfA || compareTexts(a, b))
+  const withMarks = ranked.filter(([, marks]) => marks > 0)
+  const chosen = withMarks.length > 0 ? withMarks.slice(0, MOST_PRICE_CHARTS) : ranked.slice(0, 1)
   return chosen.map(([ticker]) => ticker).sort()
 }
 
-function priceChart({ ticker, series }: MarketBars, states: States, question: ChartQuestion): PriceChart {
-  const [first, last] = [question.first, question.last].map(date => (date === null ? null : parseDay(date)))
-  const from = first == null ? 0 : series.days.findIndex(day => day >= first)
-  const beyond = last == null ? -1 : series.days.findIndex(day => day > last)
-  const bars = from < 0 ? [] : Array.from(series.days.subarray(from, beyond < 0 ? undefined : beyond))
-  const dates = bars.map(formatDay)
+/** The bars, bands and marks of one ticker from the first to the last drawn bar. */
+function chartPricesOf({ ticker, series }: MarketBars, states: States, question: ChartQuestion): ChartPrices {
+  const firstDay = question.first === null ? null : parseDay(question.first)
+  const lastDay = question.last === null ? null : parseDay(question.last)
+  const from = firstDay === null ? 0 : series.days.findIndex(day => day >= firstDay)
+  const afterLast = lastDay === null ? -1 : series.days.findIndex(day => day > lastDay)
+  const to = afterLast < 0 ? series.days.length : afterLast
+  const days = from < 0 ? [] : Array.from(series.days.subarray(from, to))
+  const dates = days.map(formatDay)
   const indexByDate = new Map(dates.map((date, i) => [date, i]))
   return {
     ticker,
     field: question.field,
     dates,
-    close: Array.from(series.close.subarray(from, from + bars.length)),
+    close: Array.from(series.close.subarray(from, from + days.length)),
     bands: [...states.bands],
-    codes: bars.map((_, i) => (states.codes[from + i] === UNDEFINED ? -1 : states.codes[from + i]!)),
+    codes: days.map((_, i) => (states.codes[from + i] === UNDEFINED ? -1 : states.codes[from + i]!)),
     events: question.marked
       .filter(mark => mark.ticker === ticker && indexByDate.has(mark.date))
       .map(({ date, band }) => ({ at: indexByDate.get(date)!, band }))
@@ -136,61 +142,70 @@ function priceChart({ ticker, series }: MarketBars, states: States, question: Ch
   }
 }
 
-/** The prices and bands of an answer. */
+/** Another ticker that a question compares with: a context with its field and lag, or a benchmark (field null). */
+interface Companion {
+  ticker: string
+  field: string | null
+  lag?: number
+}
+
+/** The data that an answer depends on. */
 interface Inputs {
   tickers: readonly string[]
   fields: readonly string[]
   timeframe: Timeframe
   /** The numbers of bars that conditions among the fields look back at other tickers (default only 0). */
   lags?: readonly number[] | undefined
-  /** Contexts with their lags, and benchmarks: other tickers with a field, or null for prices only. */
-  beside?: readonly { ticker: string; field: string | null; lag?: number }[]
+  companions?: readonly Companion[]
 }
 
 /**
  * SHA-256 of the bars of the tickers and the bands of the fields on them, as known on the as-of day. Two answers with
  * the same hash and command line are equal.
- * @param kinds receives the adjustments of the tickers' bars, which are only read once
+ * @param adjustments the adjustments of the tickers' bars are added to this set, so that no bar is read twice
  */
 export async function hashOfInputs(
   source: PricedSource,
-  { tickers, fields, timeframe, lags = [0], beside: compared = [] }: Inputs,
-  kinds = new Set<Adjustment>(),
+  { tickers, fields, timeframe, lags = [0], companions = [] }: Inputs,
+  adjustments = new Set<Adjustment>(),
 ): Promise<string> {
   const hash = createHash('sha256')
   const ordered = { tickers: [...tickers].sort(), fields: [...fields].sort(), timeframe }
   for (const lag of lags) {
     if (lag > 0) hash.update(`lag ${lag}`)
     for await (const { prices, states } of source.states({ ...ordered, lag })) {
-      kinds.add(prices.adjustment)
+      adjustments.add(prices.adjustment)
       hash.update(barBytes(prices))
-      for (const one of states) hash.update(stateBytes(one))
+      for (const fieldStates of states) hash.update(stateBytes(fieldStates))
     }
   }
-  const named = new Map(
-    compared.map(({ ticker, field, lag = 0 }) => [
+  const queriesByName = new Map(
+    companions.map(({ ticker, field, lag = 0 }) => [
       `${ticker} ${field}${lag > 0 ? ` lag ${lag}` : ''}`,
       { tickers: [ticker], fields: field === null ? [] : [field], timeframe },
     ]),
   )
-  for (const [name, asked] of [...named].sort(([a], [b]) => bySpelling(a, b))) {
-    const { prices, states } = await first(source.states(asked))
+  for (const [name, query] of [...queriesByName].sort(([a], [b]) => compareTexts(a, b))) {
+    const { prices, states } = await first(source.states(query))
     hash.update(`beside ${name}`).update(barBytes(prices))
-    for (const one of states) hash.update(stateBytes(one))
+    for (const fieldStates of states) hash.update(stateBytes(fieldStates))
   }
   return hash.digest('hex')
 }
 
+/** The bars of a ticker as bytes for a hash: its properties as JSON, then its columns. */
 function barBytes({ ticker, series, adjustment, delisting }: MarketBars): Buffer {
   const head = JSON.stringify([ticker, series.timeframe, adjustment, delisting, series.days.length])
   const columns = [series.days, series.open, series.high, series.low, series.close, series.volume]
-  return Buffer.concat([Buffer.from(head), ...columns.map(bytes)])
+  return Buffer.concat([Buffer.from(head), ...columns.map(bytesOf)])
 }
 
+/** The bands of a field as bytes for a hash: its name, bands and range as JSON, then the columns of each bar. */
 function stateBytes({ field, bands, codes, from, to, stability, flips }: States): Buffer {
   return Buffer.concat([Buffer.from(JSON.stringify([field, bands, from, to])), codes, stability, flips])
 }
 
-function bytes(column: Int32Array | Float64Array): Uint8Array {
+/** A view of the same memory as bytes. */
+function bytesOf(column: Int32Array | Float64Array): Uint8Array {
   return new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 }

@@ -2,11 +2,11 @@ import type { Backtest } from '../../research/backtest/result.js'
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
 import type { Sweep } from '../../research/sweep/result.js'
 import type { Records } from './description.js'
-import { oneTicker } from './words.js'
+import { tickerColumns } from './words.js'
 
 /** A row a window; tests and intervals by their names, so that each has a column of its own. */
 export function windowRecords(study: EventStudy): Records {
-  return { columns: WINDOW, rows: study.windows.map(window => windowRecord(study, window)) }
+  return { columns: WINDOW_COLUMNS, rows: study.windows.map(window => windowRecord(study, window)) }
 }
 
 function windowRecord(
@@ -14,7 +14,7 @@ function windowRecord(
   { tests, intervals, abnormal, histogram: _histogram, ...rest }: StudyWindow,
 ): Records['rows'][number] {
   return {
-    ...oneTicker(tickers),
+    ...tickerColumns(tickers),
     field,
     timeframe,
     band: bands?.join(' ') ?? null,
@@ -30,9 +30,9 @@ function windowRecord(
   }
 }
 
-const TESTS = ['newey_west', 'shift', 'hansen_hodrick', 'cluster', 'calendar_time', 'naive']
+const TEST_NAMES = ['newey_west', 'shift', 'hansen_hodrick', 'cluster', 'calendar_time', 'naive']
 
-const WINDOW = [
+const WINDOW_COLUMNS = [
   ...[
     'ticker',
     'tickers',
@@ -52,7 +52,7 @@ const WINDOW = [
   ...['base_n', 'base_mean', 'base_median', 'base_hit', 'base_deviation', 'diff', 'lift', 'p_corrected', 'verdict'],
   ...['context_base_n', 'context_base_mean', 'context_base_hit', 'context_base_diff'],
   ...['stationary_bootstrap', 'bca'].flatMap(method => [`interval_${method}_low`, `interval_${method}_high`]),
-  ...TESTS.flatMap(test => [`test_${test}_statistic`, `test_${test}_p`]),
+  ...TEST_NAMES.flatMap(test => [`test_${test}_statistic`, `test_${test}_p`]),
   'log_q',
   ...['random_entry_draws', 'random_entry_mean', 'random_entry_p'],
   ...['abnormal_model', 'abnormal_n', 'abnormal_car', 'abnormal_p', 'aftermath_g', 'aftermath_p', 'grey'],
@@ -71,10 +71,10 @@ export function occurrenceRecords({ windows, occurrences }: EventStudy): Records
 }
 
 export function tradeRecords({ trades }: Backtest): Records {
-  return { columns: TRADE, rows: trades }
+  return { columns: TRADE_COLUMNS, rows: trades }
 }
 
-const TRADE = [
+const TRADE_COLUMNS = [
   ...['ticker', 'side', 'signal_date', 'band', 'prev_band', 'context_band', 'rank'],
   ...['entry_date', 'entry_price', 'exit_date', 'exit_price', 'exit', 'bars'],
   ...['shares', 'invested', 'gross', 'net', 'pnl', 'mfe', 'mae'],
@@ -96,10 +96,10 @@ export function statisticsRow({ statistics, trade_statistics }: Pick<Backtest, '
 }
 
 export function cellRecords({ cells, timeframe }: Sweep): Records {
-  return { columns: CELL, rows: cells.map(cell => ({ timeframe, ...cell })) }
+  return { columns: CELL_COLUMNS, rows: cells.map(cell => ({ timeframe, ...cell })) }
 }
 
-const CELL = [
+const CELL_COLUMNS = [
   ...['ticker', 'field', 'timeframe', 'band', 'prev_band', 'context_ticker', 'context_field', 'context_band'],
   ...['window', 'horizon', 'events', 'n', 'n_separate', 'n_independent', 'lost', 'mean', 'base', 'diff'],
   ...['hit', 'hit_low', 'hit_high', 'base_hit'],

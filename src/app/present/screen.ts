@@ -18,36 +18,36 @@ interface ScreenDisplay {
 }
 
 /** Which tickers a condition holds of, or became true of; for machines a row a match. */
-export function describeScreen(found: Screen, look: ScreenDisplay = {}): Described {
-  const { when, as_of, tally } = found
-  const columns = columnsOf(found.subjects, tally !== undefined)
+export function describeScreen(screen: Screen, look: ScreenDisplay = {}): Described {
+  const { when, as_of, tally } = screen
+  const columns = columnsOf(screen.subjects, tally !== undefined)
   const chosen = look.columns?.map(name => columnNamed('columns', name, columns)) ?? columns
-  const matches = look.sort === undefined ? found.matches : sorted(found.matches, look.sort, columns)
+  const matches = look.sort === undefined ? screen.matches : sortMatches(screen.matches, look.sort, columns)
   return {
-    document: { ...found, matches },
+    document: { ...screen, matches },
     columns: ['when', 'as_of', ...chosen.map(({ key }) => key)],
     rows: matches.map(match => {
       return { when, as_of, ...Object.fromEntries(chosen.map(({ key, value }) => [key, value(match)])) }
     }),
     paragraphs: [
       {
-        heading: headingOf(found),
-        parts: compact([...matchParts(chosen, matches), trendPart(matches, look.closes), { notes: notesOf(found) }]),
+        heading: headingOf(screen),
+        parts: compact([...matchParts(chosen, matches), trendPart(matches, look.closes), { notes: notesOf(screen) }]),
       },
-      ...(tally === undefined ? [] : pooled(tally)),
+      ...(tally === undefined ? [] : tallyParagraphs(tally)),
     ],
   }
 }
 
 /** Throws InvalidParameter for a column that will not exist. */
-export function checkDisplay(
+export function refuseUnknownColumns(
   { columns = [], sort }: ScreenDisplay,
   subjects: readonly string[],
   isTallied: boolean,
 ): void {
   const known = columnsOf(subjects, isTallied)
   for (const name of columns) columnNamed('columns', name, known)
-  if (sort !== undefined) sorted([], sort, known)
+  if (sort !== undefined) sortMatches([], sort, known)
 }
 
 function headingOf({ when: condition, within, matches, scanned, as_of }: Screen): string[] {
@@ -61,7 +61,7 @@ function notesOf({ stale, scanned }: Screen): string[] {
 }
 
 /** The returns after the onsets of all queried tickers, in the form of a tally. */
-function pooled(tally: NonNullable<Screen['tally']>): Paragraph[] {
+function tallyParagraphs(tally: NonNullable<Screen['tally']>): Paragraph[] {
   const title = `returns after its onsets, ${count(tally.tickers.length, 'ticker')} together`
   return describeTally(tally)
     .paragraphs.filter(part => 'heading' in part)
@@ -72,7 +72,7 @@ function pooled(tally: NonNullable<Screen['tally']>): Paragraph[] {
 export const MOST_LISTED = 10
 const MOST_DRAWN = 8
 
-function matchParts(columns: readonly Named[], matches: readonly ScreenMatch[]): Part[] {
+function matchParts(columns: readonly KeyedColumn[], matches: readonly ScreenMatch[]): Part[] {
   if (matches.length <= MOST_LISTED) return [tablePart('Matches', columns, matches)]
   return [
     { on: 'wide', ...tablePart('Matches', columns, matches) },
@@ -90,16 +90,16 @@ function trendPart(matches: readonly ScreenMatch[], closes: ScreenDisplay['close
 }
 
 /** A column with the name that it has in CSV. */
-type Named = Column<ScreenMatch> & { key: string }
+type KeyedColumn = Column<ScreenMatch> & { key: string }
 
-function columnsOf(subjects: readonly string[], isTallied: boolean): readonly Named[] {
+function columnsOf(subjects: readonly string[], isTallied: boolean): readonly KeyedColumn[] {
   return [
     column('ticker'),
     column('timeframe', 'text', { on: 'pipe' }),
     column('date', 'date', { spare: 3 }),
     column('since', 'date'),
     column('bars', 'bars'),
-    ...subjects.map((key, i): Named => {
+    ...subjects.map((key, i): KeyedColumn => {
       return { key, title: key, verbatim: true, kind: 'text', spare: 6 + i, value: ({ bands }) => bands[key] ?? null }
     }),
     column('close', 'price', { spare: 1 }),
@@ -109,35 +109,35 @@ function columnsOf(subjects: readonly string[], isTallied: boolean): readonly Na
 }
 
 /** The returns after the ticker's own onsets over the middle window. */
-const TALLY_COLUMNS: readonly Named[] = [
+const TALLY_COLUMNS: readonly KeyedColumn[] = [
   { key: 'onsets', title: 'Onsets', kind: 'count', value: ({ tally }) => tally?.events ?? null },
-  { key: 'window', title: 'Window', kind: 'window', spare: 4, value: match => middleOf(match)?.window ?? null },
+  { key: 'window', title: 'Window', kind: 'window', spare: 4, value: match => middleWindow(match)?.window ?? null },
   {
     key: 'hit_rate',
     title: 'Rose',
     kind: 'share',
     spare: 3,
-    value: match => middleOf(match)?.returns.hit_rate ?? null,
+    value: match => middleWindow(match)?.returns.hit_rate ?? null,
   },
   {
     key: 'top_share',
     title: 'Top 40%',
     kind: 'share',
-    value: match => middleOf(match)?.top_share ?? null,
+    value: match => middleWindow(match)?.top_share ?? null,
     tone: match => {
-      const middle = middleOf(match)
+      const middle = middleWindow(match)
       return middle && topTone(middle)
     },
   },
-  { key: 'base_top_share', title: 'Any', kind: 'share', value: match => middleOf(match)?.base.top_share ?? null },
-  { key: 'mean', title: 'Mean', kind: 'return', spare: 2, value: match => middleOf(match)?.returns.mean ?? null },
+  { key: 'base_top_share', title: 'Any', kind: 'share', value: match => middleWindow(match)?.base.top_share ?? null },
+  { key: 'mean', title: 'Mean', kind: 'return', spare: 2, value: match => middleWindow(match)?.returns.mean ?? null },
 ]
 
-function middleOf({ tally }: ScreenMatch) {
+function middleWindow({ tally }: ScreenMatch) {
   return tally?.windows[Math.floor(tally.windows.length / 2)]
 }
 
-function columnNamed(param: string, name: string, columns: readonly Named[]): Named {
+function columnNamed(param: string, name: string, columns: readonly KeyedColumn[]): KeyedColumn {
   const found = columns.findLast(({ key }) => key === name)
   if (found !== undefined) return found
   const allowed = columns.map(({ key }) => key)
@@ -145,7 +145,7 @@ function columnNamed(param: string, name: string, columns: readonly Named[]): Na
 }
 
 /** Ascending, or descending after `:desc`; unknown values are last in both directions. */
-function sorted(matches: readonly ScreenMatch[], sort: string, columns: readonly Named[]): ScreenMatch[] {
+function sortMatches(matches: readonly ScreenMatch[], sort: string, columns: readonly KeyedColumn[]): ScreenMatch[] {
   const [, name, order] = /^(.*?)(?::(asc|desc))?$/.exec(sort)!
   const { value } = columnNamed('sort', name!, columns)
   const sign = order === 'desc' ? -1 : 1
@@ -162,8 +162,8 @@ function sorted(matches: readonly ScreenMatch[], sort: string, columns: readonly
  * --wide. For machines a row an event, as an export has it.
  * @param watched the tickers of the user's lists
  */
-export function describeChanges(found: Changes, tickers: number, watched: ReadonlySet<string>): Described {
-  const { since, as_of, changes, omitted } = found
+export function describeChanges(page: Changes, tickers: number, watched: ReadonlySet<string>): Described {
+  const { since, as_of, changes, omitted } = page
   const after = since === 'last' ? 'since it was last asked' : `after ${since}`
   const isMixed = new Set(changes.map(({ timeframe }) => timeframe)).size > 1
   const table = (caption: string, rows: readonly ExportedEvent[]) =>
@@ -174,7 +174,7 @@ export function describeChanges(found: Changes, tickers: number, watched: Readon
   const more =
     own.length > listed.length ? [`${whole(own.length - listed.length)} more changes on your lists: --wide`] : []
   return {
-    document: found,
+    document: page,
     columns: CHANGE_COLUMNS,
     rows: changes,
     paragraphs: [
@@ -194,7 +194,7 @@ export function describeChanges(found: Changes, tickers: number, watched: Readon
       ...(isShort
         ? [
             {
-              heading: [`most frequent: ${frequent(changes).join(', ')}`],
+              heading: [`most frequent: ${mostEnteredBands(changes).join(', ')}`],
               on: 'short' as const,
               parts: [{ notes: [EVERY_CHANGE] }],
             },
@@ -210,7 +210,7 @@ const MOST_OF_LISTS = 10
 const EVERY_CHANGE = 'every change: --wide or --csv; one field: --field rsi_zone'
 
 /** `236 volume_ratio_band = normal`: the five bands that most tickers entered. */
-function frequent(changes: readonly ExportedEvent[]): string[] {
+function mostEnteredBands(changes: readonly ExportedEvent[]): string[] {
   const counts = new Map<string, number>()
   for (const { field, band } of changes) {
     const state = `${field} = ${band}`

@@ -12,17 +12,26 @@ import {
   type Bars,
   type Case,
   type Chart,
+  type ChartPrices,
   type Line,
   line,
   newChart,
-  type PriceChart,
   type Shades,
   type Tone,
 } from './chart.js'
-import { closes, counts, dayOf, isPositive, type Mark, marksOf, middles, roundEdges } from './charts.js'
+import {
+  binMiddles,
+  canBeLogarithmic,
+  countInBins,
+  dayOf,
+  type Mark,
+  newMarks,
+  priceChart,
+  roundBinEdges,
+} from './charts.js'
 import { changeText } from './long-tables.js'
 
-const TONES: readonly Tone[] = ['quiet', 'third', 'second']
+const BENCHMARK_TONES: readonly Tone[] = ['quiet', 'third', 'second']
 
 /** The equity compared with holding for the same money. */
 export function equityChart({ equity, benchmarks, drawdowns }: Backtest): Chart {
@@ -33,11 +42,11 @@ export function equityChart({ equity, benchmarks, drawdowns }: Backtest): Chart 
   const total = (name: string, values: readonly (number | null)[]): string =>
     `${name} ${returnText((values.findLast(value => value !== null) ?? start) / start - 1)}`
   const totals = [total('strategy', own), ...others.map(({ name, values }) => total(name, values))]
-  return over(equity, 'equity-curve', 'Equity', {
+  return equityDatesChart(equity, 'equity-curve', 'Equity', {
     description: `What became of the capital over ${count(equity.length, 'bar')}: ${totals.join(', ')}.`,
     height: 300,
     y: 'money',
-    log: isPositive([own, ...others.map(({ values }) => values)].flat()),
+    log: canBeLogarithmic([own, ...others.map(({ values }) => values)].flat()),
     shades: fallShades(drawdowns, equity),
     lines: [
       ...others.map(({ name, values }, i) => holdingLine(name, values, i)),
@@ -48,13 +57,13 @@ export function equityChart({ equity, benchmarks, drawdowns }: Backtest): Chart 
 }
 
 /** The tests one after the other, next to holding over the same days. */
-export function testsChart({ equity, statistics, holding }: Tests): Chart {
+export function testsEquityChart({ equity, statistics, holding }: Tests): Chart {
   const column = (key: 'equity' | 'holding'): number[] => equity.map(point => point[key])
-  return over(equity, 'tests-curve', 'Equity on the days of the tests', {
+  return equityDatesChart(equity, 'tests-curve', 'Equity on the days of the tests', {
     description: `The tests made ${returnText(statistics.total_return)}, holding over the same days ${returnText(holding.total_return)}.`,
     height: 300,
     y: 'money',
-    log: isPositive([...column('equity'), ...column('holding')]),
+    log: canBeLogarithmic([...column('equity'), ...column('holding')]),
     lines: [
       holdingLine('holding', column('holding'), 0),
       line('strategy', 'accent', column('equity'), { width: 2, terminal: 'whole' }),
@@ -64,21 +73,21 @@ export function testsChart({ equity, statistics, holding }: Tests): Chart {
 }
 
 /** The equity of the best combination of a grid. */
-export function bestEquity({ equity }: NonNullable<Grid['best']>): Chart {
+export function bestEquityChart({ equity }: NonNullable<Grid['best']>): Chart {
   const own = equity.map(point => point.equity)
   const start = own[0] ?? 1
-  return over(equity, 'best-equity', 'Equity of the best combination', {
+  return equityDatesChart(equity, 'best-equity', 'Equity of the best combination', {
     description: `The best combination made ${returnText((own.at(-1) ?? start) / start - 1)}, chosen with these data in view.`,
     height: 300,
     y: 'money',
-    log: isPositive(own),
+    log: canBeLogarithmic(own),
     lines: [line('the best', 'accent', own, { width: 2, terminal: 'whole' })],
     rules: { x: [], y: [start] },
   })
 }
 
-export function testsDrawdown({ equity, statistics }: Tests): Chart {
-  return over(equity, 'tests-drawdown', 'Drawdown on the days of the tests', {
+export function testsDrawdownChart({ equity, statistics }: Tests): Chart {
+  return equityDatesChart(equity, 'tests-drawdown', 'Drawdown on the days of the tests', {
     description: `How far the tests were below their high; at worst ${returnText(statistics.max_drawdown)}.`,
     height: 150,
     y: 'return',
@@ -109,7 +118,7 @@ function fallShades(drawdowns: Backtest['drawdowns'], equity: Backtest['equity']
 /** How far the equity was below its high. */
 export function drawdownChart({ equity, statistics, drawdowns }: Backtest): Chart {
   const fall = equity.map(({ drawdown }) => drawdown)
-  return over(equity, 'drawdown', 'Drawdown', {
+  return equityDatesChart(equity, 'drawdown', 'Drawdown', {
     description: `How far the equity lay below its highest value so far; at worst ${returnText(statistics.max_drawdown)}.`,
     height: 150,
     y: 'return',
@@ -125,17 +134,17 @@ export function rollingCharts({ equity, benchmarks }: Backtest): Chart[] {
   const column = (key: 'gross' | 'rolling_sharpe' | 'rolling_volatility'): Line['values'] =>
     equity.map(point => point[key])
   const market = benchmarks.filter(({ name }) => name !== SAME_EXPOSURE)
-  const betas = market.map(({ name, rolling_beta }, i) => ({ name, values: rolling_beta, tone: TONES[i]! }))
+  const betas = market.map(({ name, rolling_beta }, i) => ({ name, values: rolling_beta, tone: BENCHMARK_TONES[i]! }))
   const empty = 'Fewer bars than a year has.'
   return [
-    over(equity, 'exposure', 'In positions', {
+    equityDatesChart(equity, 'exposure', 'In positions', {
       description: 'The value of all positions as a share of the equity.',
       ...small,
       y: 'share',
       zero: true,
       lines: [line('share of the equity', 'third', column('gross'), { width: 1, area: true })],
     }),
-    over(equity, 'rolling-sharpe', 'Sharpe ratio of the last year', {
+    equityDatesChart(equity, 'rolling-sharpe', 'Sharpe ratio of the last year', {
       description: 'The Sharpe ratio of as many bars as make a year, up to each bar.',
       ...small,
       y: 'ratio',
@@ -143,7 +152,7 @@ export function rollingCharts({ equity, benchmarks }: Backtest): Chart[] {
       rules: { x: [], y: [0] },
       empty,
     }),
-    over(equity, 'rolling-volatility', 'Volatility of the last year', {
+    equityDatesChart(equity, 'rolling-volatility', 'Volatility of the last year', {
       description: 'The volatility a year of the returns of as many bars as make a year, up to each bar.',
       ...small,
       y: 'share',
@@ -151,7 +160,7 @@ export function rollingCharts({ equity, benchmarks }: Backtest): Chart[] {
       lines: [line('strategy', 'accent', column('rolling_volatility'), { width: 1.2 })],
       empty,
     }),
-    over(equity, 'rolling-beta', 'Beta of the last year', {
+    equityDatesChart(equity, 'rolling-beta', 'Beta of the last year', {
       description: `How much the strategy moved when ${market.map(({ name }) => name).join(' or ')} moved by one, over as many bars as make a year, up to each bar.`,
       ...small,
       y: 'ratio',
@@ -166,7 +175,7 @@ export function rollingCharts({ equity, benchmarks }: Backtest): Chart[] {
 /** The return of each calendar year, side by side. @param tones of the names, in their order */
 export function yearsChart(
   all: readonly { name: string; years: readonly Year[] }[],
-  tones: readonly Tone[] = ['accent', ...TONES],
+  tones: readonly Tone[] = ['accent', ...BENCHMARK_TONES],
 ): Chart {
   const years = [...new Set(all.flatMap(({ years }) => years.map(({ year }) => year)))].sort((a, b) => a - b)
   const edges = [...years, (years.at(-1) ?? 0) + 1].map(year => year - 0.5)
@@ -195,7 +204,7 @@ export function yearsChart(
   })
 }
 
-function over(
+function equityDatesChart(
   equity: readonly { date: string }[],
   id: string,
   title: string,
@@ -211,14 +220,18 @@ function over(
 
 function holdingLine(name: string, values: Line['values'], place: number): Line {
   const first: Partial<Line> = place === 0 ? { terminal: 'dotted' } : {}
-  return line(name, TONES[place % TONES.length]!, values, { width: 1.2, dashed: place > 0, ...first })
+  return line(name, BENCHMARK_TONES[place % BENCHMARK_TONES.length]!, values, {
+    width: 1.2,
+    dashed: place > 0,
+    ...first,
+  })
 }
 
 /** The price of one ticker with the entries and exits of its trades. */
-export function tradedPrice(prices: PriceChart, trades: readonly Trade[], id: string): Chart {
+export function priceWithTrades(prices: ChartPrices, trades: readonly Trade[], id: string): Chart {
   const own = trades.filter(({ ticker }) => ticker === prices.ticker)
   const closed = own.filter(trade => trade.exit !== 'open')
-  const [buys, entry, leave] = own[0]?.side === 'short' ? SHORT : LONG
+  const [buys, entry, leave] = own[0]?.side === 'short' ? SHORT_MARKS : LONG_MARKS
   const entered = own.map(({ entry_date: date, entry_price: price, band }): Mark => {
     return { date, price, note: `in at ${price} after ${band}` }
   })
@@ -226,10 +239,10 @@ export function tradedPrice(prices: PriceChart, trades: readonly Trade[], id: st
     some.map(({ exit_date: date, exit_price: price, exit, net }) => {
       return { date, price, note: `out at ${price}, ${exit}, ${returnText(net)} net` }
     })
-  const chart = closes(prices, id, count(own.length, 'trade'), [
-    marksOf(buys, 'accent', entry, entered),
-    marksOf('leave with a gain', 'gain', leave, left(closed.filter(({ net }) => net > 0))),
-    marksOf('leave with a loss', 'loss', leave, left(closed.filter(({ net }) => net <= 0))),
+  const chart = priceChart(prices, id, count(own.length, 'trade'), [
+    newMarks(buys, 'accent', entry, entered),
+    newMarks('leave with a gain', 'gain', leave, left(closed.filter(({ net }) => net > 0))),
+    newMarks('leave with a loss', 'loss', leave, left(closed.filter(({ net }) => net <= 0))),
   ])
   return { ...chart, cases: own.length === 0 ? null : { name: 'trade', of: own.map(tradeCase) } }
 }
@@ -269,19 +282,19 @@ const EXIT_REASONS: Readonly<Record<string, string>> = {
 }
 
 /** The word for an entry, and the directions of the entry and exit marks. */
-const LONG = ['buy', 'up', 'down'] as const
-const SHORT = ['sell short', 'down', 'up'] as const
+const LONG_MARKS = ['buy', 'up', 'down'] as const
+const SHORT_MARKS = ['sell short', 'down', 'up'] as const
 
 /** Net returns of closed trades. */
 export function tradeHistogram(trades: readonly Trade[]): Chart {
   const net = trades.filter(({ exit }) => exit !== 'open').map(trade => trade.net)
   const bins = Math.min(30, Math.max(6, Math.ceil(Math.sqrt(net.length) * 1.5)))
-  const edges = net.length === 0 ? [] : roundEdges(net, bins)
-  const values = counts(net, edges)
+  const edges = net.length === 0 ? [] : roundBinEdges(net, bins)
+  const values = countInBins(net, edges)
   const ascending = net.toSorted((a, b) => a - b)
   return newChart('trade-returns', 'Net returns of the trades', {
     description: `Net returns of ${count(net.length, 'closed trade')}, from ${returnText(ascending[0])} to ${returnText(ascending.at(-1))}.`,
-    x: ['return', middles(edges)],
+    x: ['return', binMiddles(edges)],
     y: 'count',
     zero: true,
     height: 200,

@@ -13,64 +13,68 @@ import {
   tablePart,
 } from './description.js'
 
-/** The window that a row is of, in days or weeks. */
+/** A column with the window of each row, as a number of days or weeks. */
 export function windowColumn(timeframe: Timeframe): Column<{ window: string }> {
   const title = timeframe === 'weekly' ? 'Weeks' : 'Days'
   return { key: 'window', title, kind: 'window', value: ({ window }) => String(Number.parseInt(window, 10)) }
 }
 
-/** Several rows a window. */
-export const BY_WINDOW = { grouped: true, whole: 'json' } as const
+/** For a table with several rows for each window. */
+export const GROUPED_BY_WINDOW = { grouped: true, whole: 'json' } as const
 
 type OtherBand = StudyWindow['other_bands'][number]
 
 /** The columns of returns after events that are not tested: those of other bands, and of sectors. */
-const N: Column<Pick<OtherBand, 'n'>> = { title: 'n', kind: 'count', value: ({ n }) => n }
-const AFTER: Column<Pick<OtherBand, 'mean'>> = { title: 'After', kind: 'return', value: ({ mean }) => mean }
-const MIDDLE: readonly Column<Pick<OtherBand, 'median' | 'hit'>>[] = [
+const EVENT_COUNT_COLUMN: Column<Pick<OtherBand, 'n'>> = { title: 'n', kind: 'count', value: ({ n }) => n }
+const MEAN_COLUMN: Column<Pick<OtherBand, 'mean'>> = { title: 'After', kind: 'return', value: ({ mean }) => mean }
+const MEDIAN_AND_HIT_COLUMNS: readonly Column<Pick<OtherBand, 'median' | 'hit'>>[] = [
   { title: 'Median', kind: 'return', spare: 1, value: ({ median }) => median },
   { title: 'Rose', kind: 'share', spare: 0, value: ({ hit }) => hit },
 ]
 
-/** All bands of the field side by side; null for a condition, which only stops being true. */
+/**
+ * Returns after each band of the field: figures with all bands, and a table of the other bands. Null for a condition,
+ * whose only other band is false.
+ * @param vocabulary all bands of the field, in their order; undefined if they are not known
+ */
 export function bandsSection(study: EventStudy, vocabulary: readonly string[] | undefined): Section | null {
   const { field, windows, timeframe } = study
   if (isCondition(field)) return null
-  const others = windows.flatMap(({ window, other_bands }) => other_bands.map(other => ({ ...other, window })))
-  if (others.length === 0) return null
+  const rows = windows.flatMap(({ window, other_bands }) => other_bands.map(other => ({ ...other, window })))
+  if (rows.length === 0) return null
   const columns: Column<OtherBand & { window: string }>[] = [
     windowColumn(timeframe),
     { title: 'Band', kind: 'text', value: ({ band }) => band },
-    N,
-    AFTER,
-    ...MIDDLE,
+    EVENT_COUNT_COLUMN,
+    MEAN_COLUMN,
+    ...MEDIAN_AND_HIT_COLUMNS,
   ]
   return section({ id: 'bands', title: `All bands of ${field}`, short: 'All bands', on: 'wide' }, [
     pageNote(
       'If the returns after every band are alike, the band of the question says little. Bar: mean. Tick: median. Dashed: mean after any bar. Only the band of the question is tested here and has an interval; bands sweep tests every band. A band of fewer than 10 events is not drawn.',
     ),
     { on: 'page', forests: windows.map(window => bandEstimates(study, window, vocabulary)) },
-    { on: 'page', chart: bandPaths(study, vocabulary) },
+    { on: 'page', chart: bandPathsChart(study, vocabulary) },
     {
       fold: {
         title: 'The numbers of the other bands',
-        parts: [tablePart('Returns after the other bands of the field', columns, others, BY_WINDOW)],
+        parts: [tablePart('Returns after the other bands of the field', columns, rows, GROUPED_BY_WINDOW)],
       },
     },
   ])
 }
 
-/** The events by sector of their tickers; null with fewer than two sectors. */
+/** Returns after the events by sector of the ticker, as figures and a table; null with fewer than two sectors. */
 export function sectorsSection({ windows, timeframe }: EventStudy): Section | null {
-  const rows = windows.flatMap(({ window, by_sector }) => by_sector.map(one => ({ ...one, window })))
+  const rows = windows.flatMap(({ window, by_sector }) => by_sector.map(sector => ({ ...sector, window })))
   if (rows.length === 0) return null
   const columns: Column<(typeof rows)[number]>[] = [
     windowColumn(timeframe),
     { title: 'Sector', kind: 'text', value: ({ sector }) => sector },
-    N,
-    AFTER,
+    EVENT_COUNT_COLUMN,
+    MEAN_COLUMN,
     { title: 'Any', kind: 'return', spare: 2, value: ({ base }) => base },
-    ...MIDDLE,
+    ...MEDIAN_AND_HIT_COLUMNS,
   ]
   const title = 'Returns after the events, by sector'
   return section({ id: 'sectors', folded: true, title, short: 'Sectors', on: 'wide' }, [
@@ -78,10 +82,11 @@ export function sectorsSection({ windows, timeframe }: EventStudy): Section | nu
       'Bar: mean. Tick: median. Dashed: mean after any bar of all tickers. No sector is tested on its own, and one of many looks good by chance. A sector with fewer than 10 events is not drawn.',
     ),
     { on: 'page', forests: windows.map(sectorEstimates) },
-    { fold: { title: 'The numbers of the sectors', parts: [tablePart(title, columns, rows, BY_WINDOW)] } },
+    { fold: { title: 'The numbers of the sectors', parts: [tablePart(title, columns, rows, GROUPED_BY_WINDOW)] } },
   ])
 }
 
+/** A figure of the sectors over one window. A sector with too few events has no value. */
 function sectorEstimates({ window, base, by_sector }: StudyWindow): Estimates {
   return {
     id: `sectors-${window}`,
@@ -90,56 +95,58 @@ function sectorEstimates({ window, base, by_sector }: StudyWindow): Estimates {
     names: 'bands',
     baseline: base.mean,
     estimates: by_sector.map(({ sector, n, mean, median }) => {
-      const [value, tick] = n < LEAST_UNITS ? [null, null] : [mean, median]
-      const head = { label: sector, note: `n ${whole(n)}`, value, median: tick, reason: 'too few' }
-      return { ...head, low: null, high: null, grey: true, tone: undefined }
+      const shown = n < LEAST_UNITS ? { value: null, median: null } : { value: mean, median }
+      const note = `n ${whole(n)}`
+      return { label: sector, note, ...shown, reason: 'too few', low: null, high: null, grey: true, tone: undefined }
     }),
   }
 }
 
-/** The name of the bands of the question, and the order of all bands with it in place of its first. */
-function orderOf({ bands, band_paths }: EventStudy, vocabulary: readonly string[] | undefined) {
-  const own = bands === null ? 'any of them' : bands.join(' or ')
-  const first = bands?.[0]
-  const all = vocabulary ?? [...(bands ?? []), ...band_paths.map(({ band }) => band)]
-  const ordered = all.filter(band => band === first || !bands?.includes(band))
-  return { own, all, order: bands === null ? [own, ...ordered] : ordered.map(band => (band === first ? own : band)) }
+/**
+ * The labels of a figure with all bands. The bands of the question share one label, `oversold or deep_oversold`. It has
+ * the position of the first of them; for a question about any band it is the first label.
+ */
+function labelsOfBands({ bands, band_paths }: EventStudy, vocabulary: readonly string[] | undefined) {
+  const questionLabel = bands === null ? 'any of them' : bands.join(' or ')
+  const firstBand = bands?.[0]
+  const allBands = vocabulary ?? [...(bands ?? []), ...band_paths.map(({ band }) => band)]
+  const labels: string[] = bands === null ? [questionLabel] : []
+  for (const band of allBands) {
+    if (band === firstBand) labels.push(questionLabel)
+    else if (!bands?.includes(band)) labels.push(band)
+  }
+  return { questionLabel, allBands, labels }
 }
 
-/** The bands over one window: mean and median, and of the question the interval. */
+/** A figure of all bands over one window: the mean and median of each, and the interval of the question's bands. */
 function bandEstimates(
   study: EventStudy,
   { window, n, mean, median, base, intervals, grey, other_bands }: StudyWindow,
   vocabulary: readonly string[] | undefined,
 ): Estimates {
-  const { own, order } = orderOf(study, vocabulary)
-  const [interval] = intervals
-  // The interval is of the difference from any bar, which is added again.
-  const shifted = (of: number | null | undefined): number | null => (of == null ? null : of + (base.mean ?? 0))
+  const { questionLabel, labels } = labelsOfBands(study, vocabulary)
+  const interval = intervals[0] ?? { low: null, high: null }
+  // The interval is of the difference from any bar; adding the mean after any bar makes it one of the mean.
+  const plusBase = (difference: number | null): number | null =>
+    difference === null ? null : difference + (base.mean ?? 0)
   const estimate = (label: string): Estimate => {
-    const head = { label, tone: undefined, reason: 'none' }
-    if (label === own)
-      return {
-        ...head,
-        note: `n ${whole(n)}`,
-        value: mean,
-        median,
-        grey,
-        low: shifted(interval?.low),
-        high: shifted(interval?.high),
-      }
-    const other = other_bands.find(({ band }) => band === label)
-    const events = other?.n ?? 0
-    const shown = events >= LEAST_UNITS ? other : undefined
+    if (label === questionLabel) {
+      const [low, high] = [plusBase(interval.low), plusBase(interval.high)]
+      return { label, note: `n ${whole(n)}`, value: mean, median, low, high, grey, tone: undefined, reason: 'none' }
+    }
+    const band = other_bands.find(other => other.band === label)
+    const events = band?.n ?? 0
+    const shown = events >= LEAST_UNITS ? band : undefined
     return {
-      ...head,
+      label,
       note: `n ${whole(events)}`,
       value: shown?.mean ?? null,
       median: shown?.median ?? null,
-      reason: 'too few',
       low: null,
       high: null,
       grey: true,
+      tone: undefined,
+      reason: 'too few',
     }
   }
   return {
@@ -148,39 +155,36 @@ function bandEstimates(
     note: '',
     names: 'bands',
     baseline: base.mean,
-    estimates: order.map(estimate),
+    estimates: labels.map(estimate),
   }
 }
 
-/** The average path after each band, and after any bar. The way to the event would hide the differences after it. */
-function bandPaths(study: EventStudy, vocabulary: readonly string[] | undefined): Chart {
-  const { band_paths } = study
-  const { own, all, order } = orderOf(study, vocabulary)
-  const first = study.bands?.[0]
-  const from = Math.max(
+/** A chart of the average path after each band, and after any bar. It begins at the event. */
+function bandPathsChart(study: EventStudy, vocabulary: readonly string[] | undefined): Chart {
+  const { questionLabel, allBands, labels } = labelsOfBands(study, vocabulary)
+  const firstBand = study.bands?.[0]
+  const eventIndex = Math.max(
     0,
     study.path.findIndex(({ bar }) => bar >= 0),
   )
-  const path = study.path.slice(from)
-  const toneOf = (band: string): BandTone => bandTone(all.indexOf(band), all.length)
-  const drawn = order.filter(
-    label => label === own || (band_paths.find(({ band }) => band === label)?.n ?? 0) >= LEAST_UNITS,
-  )
-  const lines = drawn.map(label => {
-    if (label === own) {
+  const path = study.path.slice(eventIndex)
+  const toneOf = (band: string): BandTone => bandTone(allBands.indexOf(band), allBands.length)
+  const lines = labels.flatMap(label => {
+    if (label === questionLabel) {
       const means = path.map(({ mean }) => mean)
-      return line(own, first === undefined ? 'accent' : toneOf(first), means, { width: 2.6, named: true })
+      return line(label, firstBand === undefined ? 'accent' : toneOf(firstBand), means, { width: 2.6, named: true })
     }
-    const other = band_paths.find(({ band }) => band === label)?.mean.slice(from)
-    return line(label, toneOf(label), other ?? path.map(() => null), { width: 1.4, named: true })
+    const bandPath = study.band_paths.find(({ band }) => band === label)
+    if (bandPath === undefined || bandPath.n < LEAST_UNITS) return []
+    return line(label, toneOf(label), bandPath.mean.slice(eventIndex), { width: 1.4, named: true })
   })
-  const any = path.map(({ base }) => base)
+  const anyBar = path.map(({ base }) => base)
   return newChart('band-paths', 'Average path by band', {
-    description: `The average change of the price after the entry into each band: ${drawn.join(', ')}.`,
+    description: `The average change of the price after the entry into each band: ${lines.map(({ label }) => label).join(', ')}.`,
     x: ['bars', path.map(({ bar }) => bar)],
     y: 'return',
     height: 280,
-    lines: [...lines, line('any bar', 'quiet', any, { width: 1.4, dashed: true, named: true })],
+    lines: [...lines, line('any bar', 'quiet', anyBar, { width: 1.4, dashed: true, named: true })],
     rules: { x: [0], y: [0] },
     empty: 'No event has bars after it to be averaged.',
   })

@@ -3,16 +3,19 @@ import type { Timeframe } from '../../core/model/terms.js'
 import { whole, words } from '../../core/numbers.js'
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
 import { type Column, compact, pageNote, reasonsPart, type Section, section, tablePart } from './description.js'
-import { BY_WINDOW, bandsSection, sectorsSection, windowColumn } from './study-bands.js'
+import { bandsSection, GROUPED_BY_WINDOW, sectorsSection, windowColumn } from './study-bands.js'
 import { SIGNS } from './words.js'
 
-type Of<Key extends 'tests' | 'intervals'> = StudyWindow[Key][number] & { window: string; n: number }
+/** A test or an interval, with the window it belongs to. */
+type OfWindow<Key extends 'tests' | 'intervals'> = StudyWindow[Key][number] & { window: string; n: number }
 
-/** Every test and interval, so that the chosen one can be compared. */
+/** A folded section with every test of the difference, and one with every interval. */
 export function testSections({ windows, resamples, timeframe }: EventStudy): Section[] {
-  const tests = windows.flatMap(({ window, n, tests }) => tests.map((test): Of<'tests'> => ({ ...test, window, n })))
+  const tests = windows.flatMap(({ window, n, tests }) =>
+    tests.map((test): OfWindow<'tests'> => ({ ...test, window, n })),
+  )
   const intervals = windows.flatMap(({ window, n, intervals }) =>
-    intervals.map((interval): Of<'intervals'> => ({ ...interval, window, n })),
+    intervals.map((interval): OfWindow<'intervals'> => ({ ...interval, window, n })),
   )
   return [
     section(
@@ -21,14 +24,14 @@ export function testSections({ windows, resamples, timeframe }: EventStudy): Sec
         pageNote(
           `All tests are two-sided and ask whether the difference from any bar is 0. P is the first test of each window: it allows for windows that overlap, for tickers that move together and for events in volatile times. The plain shift treats the days of the events like other days. With few clusters of events the other tests find less than they should. ${whole(resamples)} resamples.`,
         ),
-        tablePart('Tests of the difference', [windowColumn(timeframe), ...TESTS], tests, BY_WINDOW),
+        tablePart('Tests of the difference', [windowColumn(timeframe), ...TEST_COLUMNS], tests, GROUPED_BY_WINDOW),
       ],
     ),
     section(
       { id: 'intervals', folded: true, title: 'Intervals of the difference, 95%', short: 'Intervals', on: 'wide' },
       [
-        tablePart('95% intervals of the difference', [windowColumn(timeframe), ...INTERVALS], intervals, {
-          ...BY_WINDOW,
+        tablePart('95% intervals of the difference', [windowColumn(timeframe), ...INTERVAL_COLUMNS], intervals, {
+          ...GROUPED_BY_WINDOW,
           empty: 'No interval was asked for.',
         }),
       ],
@@ -37,12 +40,12 @@ export function testSections({ windows, resamples, timeframe }: EventStudy): Sec
 }
 
 /** The columns that only the page shows. */
-const NOTE_COLUMNS: readonly Column<Pick<Of<'tests'>, 'n' | 'reason'>>[] = [
+const NOTE_COLUMNS: readonly Column<Pick<OfWindow<'tests'>, 'n' | 'reason'>>[] = [
   { title: 'n', kind: 'count', on: 'page', value: ({ n }) => n },
   { title: 'Why there is none', kind: 'text', on: 'page', optional: true, value: ({ reason }) => reason },
 ]
 
-const TESTS: readonly Column<Of<'tests'>>[] = [
+const TEST_COLUMNS: readonly Column<OfWindow<'tests'>>[] = [
   { title: 'Statistic', kind: 'statistic', value: ({ statistic }) => statistic },
   { title: 'df', kind: 'degrees', spare: 1, value: ({ df }) => df },
   { title: 'p', kind: 'probability', value: ({ p }) => p },
@@ -50,15 +53,19 @@ const TESTS: readonly Column<Of<'tests'>>[] = [
   ...NOTE_COLUMNS,
 ]
 
-const INTERVALS: readonly Column<Of<'intervals'>>[] = [
+const INTERVAL_COLUMNS: readonly Column<OfWindow<'intervals'>>[] = [
   { title: 'Diff 95%', kind: 'return', value: ({ low, high }) => [low, high] },
   { title: 'Block', kind: 'tenth', spare: 1, value: ({ block }) => block },
   { title: 'Method', kind: 'text', value: ({ method }) => method },
   ...NOTE_COLUMNS,
 ]
 
-/** Other comparisons for the events. @param vocabulary all bands of the field, in their order */
-export function otherSections(study: EventStudy, vocabulary: readonly string[] | undefined): Section[] {
+/**
+ * Folded sections that compare the events with random entries, with other bands, by sector and by performance band, and
+ * the reasons for missing numbers.
+ * @param vocabulary all bands of the field, in their order; undefined if they are not known
+ */
+export function comparisonSections(study: EventStudy, vocabulary: readonly string[] | undefined): Section[] {
   const { windows, timeframe } = study
   const missing = reasonsPart(windows.map(({ window, reasons }) => ({ where: window, reasons })))
   return compact([
@@ -70,7 +77,7 @@ export function otherSections(study: EventStudy, vocabulary: readonly string[] |
         short: 'Random entry',
         on: 'wide',
       },
-      [tablePart(RANDOM_CAPTION, [windowColumn(timeframe), ...RANDOM], windows)],
+      [tablePart(RANDOM_CAPTION, [windowColumn(timeframe), ...RANDOM_COLUMNS], windows)],
     ),
     bandsSection(study, vocabulary),
     sectorsSection(study),
@@ -82,7 +89,7 @@ export function otherSections(study: EventStudy, vocabulary: readonly string[] |
 
 const RANDOM_CAPTION = 'Entries at random dates in the same tickers; events whose windows overlap move together'
 
-const RANDOM: readonly Column<StudyWindow>[] = [
+const RANDOM_COLUMNS: readonly Column<StudyWindow>[] = [
   { title: 'Draws', kind: 'count', spare: 1, value: ({ random_entry: random }) => random.draws },
   { title: 'Mean', kind: 'return', value: ({ random_entry: random }) => random.mean },
   {
@@ -103,15 +110,17 @@ const RANDOM: readonly Column<StudyWindow>[] = [
 
 type AftermathWindow = StudyWindow & { aftermath: NonNullable<StudyWindow['aftermath']> }
 
-/** The performance bands after the events, compared with those after any bar. */
+/** The performance bands after the events, compared with those after any bar; null if no window has any. */
 function aftermathSection(windows: readonly StudyWindow[], timeframe: Timeframe): Section | null {
-  const known = windows.filter((window): window is AftermathWindow => window.aftermath !== null)
-  if (known.length === 0) return null
-  const sum = (counts: readonly number[]): number => counts.reduce((all, n) => all + n, 0)
-  const stacks = known.flatMap(({ window, aftermath: { counts, base } }) => [
-    { label: window, note: `events, n ${sum(counts)}`, counts, isBase: false },
-    { label: '', note: 'any bar', counts: base, isBase: true },
-  ])
+  const ranked = windows.filter((window): window is AftermathWindow => window.aftermath !== null)
+  if (ranked.length === 0) return null
+  const stackRows = ranked.flatMap(({ window, aftermath: { counts, base } }) => {
+    const n = counts.reduce((sum, events) => sum + events, 0)
+    return [
+      { label: window, note: `events, n ${n}`, counts, isBase: false },
+      { label: '', note: 'any bar', counts: base, isBase: true },
+    ]
+  })
   const columns: Column<AftermathWindow>[] = [
     windowColumn(timeframe),
     ...PERFORMANCES.map(
@@ -141,8 +150,11 @@ function aftermathSection(windows: readonly StudyWindow[], timeframe: Timeframe)
     },
     [
       pageNote("Each return ranked against the ticker's own past: sharp is the worst or best 5%, flat the middle 20%."),
-      { on: 'page', stacks: { id: 'stacked', title: 'Share of each performance band', names: 'short', rows: stacks } },
-      { fold: { title: 'The counts', parts: [tablePart(caption, columns, known, { whole: 'json' })] } },
+      {
+        on: 'page',
+        stacks: { id: 'stacked', title: 'Share of each performance band', names: 'short', rows: stackRows },
+      },
+      { fold: { title: 'The counts', parts: [tablePart(caption, columns, ranked, { whole: 'json' })] } },
     ],
   )
 }

@@ -2,8 +2,8 @@ import { count, returnText, whole } from '../../core/numbers.js'
 import { eachOccurrence } from '../../research/study/event-study.js'
 import { type EventStudy, LEAST_UNITS, type StudyWindow } from '../../research/study/result.js'
 import { independentText, studyAnswer } from './answer.js'
-import type { PriceChart } from './chart.js'
-import { eventPrice, pathChart, pathCountChart, pricesSection, windowHistogram } from './charts.js'
+import type { ChartPrices } from './chart.js'
+import { pathChart, pathCountChart, pricesSection, priceWithEvents, windowHistogram } from './charts.js'
 import {
   assumedSection,
   type Column,
@@ -20,14 +20,14 @@ import {
   verdictTone,
 } from './description.js'
 import { TERMS } from './glossary.js'
-import { EVERY, occurrencesTable } from './long-tables.js'
-import { BY_WINDOW, windowColumn } from './study-bands.js'
-import { otherSections, testSections } from './study-tests.js'
+import { FULL_LIST_OPTIONS, occurrencesTable } from './long-tables.js'
+import { GROUPED_BY_WINDOW, windowColumn } from './study-bands.js'
+import { comparisonSections, testSections } from './study-tests.js'
 import {
   conditionTexts,
   eventTitle,
-  fewestFact,
   fromText,
+  minEventsFact,
   originFacts,
   pageTitle,
   rangeTexts,
@@ -36,21 +36,21 @@ import {
   tickersText,
 } from './words.js'
 
-/** Returns after the events, compared with usual returns. */
-export function describeStudy(study: EventStudy, prices: readonly PriceChart[] = []): Description {
-  const lastBar = endsEarly(study)
+/** Describes a study: returns after its events, compared with those after any bar. @param prices for its price charts */
+export function describeStudy(study: EventStudy, prices: readonly ChartPrices[] = []): Description {
+  const lastBar = lastBarIfEarly(study)
   const hints = study.hints.map((hint): Fact => ['Left out', hint])
   const sections = compact([
     windowsSection(study),
     contextSection(study),
     ...abnormalSections(study),
     pathSection(study),
-    pricesSection(prices, study.tickers, eventPrice),
+    pricesSection(prices, study.tickers, priceWithEvents),
     ...distributionSections(study),
     ...testSections(study),
-    ...otherSections(study, prices[0]?.bands),
+    ...comparisonSections(study, prices[0]?.bands),
     occurrencesSection(study),
-    assumedSection(study.assumptions, [{ on: 'page', facts: [fewestFact(study), ...hints] }]),
+    assumedSection(study.assumptions, [{ on: 'page', facts: [minEventsFact(study), ...hints] }]),
     readingSection('study'),
   ])
   return {
@@ -69,48 +69,54 @@ export function describeStudy(study: EventStudy, prices: readonly PriceChart[] =
     ]),
     // Without an event, a terminal has nothing to show.
     sections: study.events > 0 ? sections : sections.map(section => ({ ...section, on: 'page' })),
-    long: [{ key: 'occurrences', keep: 'last', whole: EVERY.occurrences, each: () => eachOccurrence(study) }],
+    long: [
+      { key: 'occurrences', keep: 'last', whole: FULL_LIST_OPTIONS.occurrences, each: () => eachOccurrence(study) },
+    ],
   }
 }
 
+/** The question in phrases: tickers, event, conditions, number of cases and range. */
 function headingOf(study: EventStudy): string[] {
   const { tickers, field, bands, timeframe } = study
-  const entered = stateText(field, bands)
-  const lastBar = endsEarly(study)
-  const endText = lastBar === null ? '' : `, last bar ${lastBar}`
-  const ranges = rangeTexts(study)
-  return [
-    `${tickersText(tickers)}  ${entered}${fromText(study)}  ${timeframe}`,
+  const event = `${stateText(field, bands)}${fromText(study)}`
+  const phrases = [
+    `${tickersText(tickers)}  ${event}  ${timeframe}`,
     ...conditionTexts(study),
     independentText(study),
-    ...ranges.slice(0, -1),
-    ...ranges.slice(-1).map(text => text + endText),
+    ...rangeTexts(study),
   ]
+  const lastBar = lastBarIfEarly(study)
+  // Such a study has an as-of day, which is the last phrase.
+  if (lastBar !== null) phrases.push(`${phrases.pop()}, last bar ${lastBar}`)
+  return phrases
 }
 
-/** The short form; the document, the report and --wide have the long one. */
+/** The assumptions in short; the document, the report and --wide have the long form. */
 const assumedText = ({ resamples }: EventStudy): string =>
   `Close to close, no costs. P: Newey-West t. 95%: ${whole(resamples)} bootstrap draws.`
 
+/** `3 cells in this run, 40 cells ever tried on this database` */
 function testsCountText({ trials: { run, ledger } }: EventStudy): string {
-  return `${count(run, 'cell')} in this run${ledger === null ? '' : `, ${count(ledger, 'cell')} ever tried on this database`}`
+  const ever = ledger === null ? '' : `, ${count(ledger, 'cell')} ever tried on this database`
+  return `${count(run, 'cell')} in this run${ever}`
 }
 
-/** The last bar, if the tickers end before the as-of day. */
-function endsEarly({ last_bar, as_of }: EventStudy): string | null {
+/** The date of the last bar if it is before the as-of day, otherwise null. */
+function lastBarIfEarly({ last_bar, as_of }: EventStudy): string | null {
   return last_bar === null || as_of === null || last_bar >= as_of ? null : last_bar
 }
 
-/** The windows, without the columns of options that were not used. */
+/** The main table: a row for each window. */
 function windowsSection(study: EventStudy): Section {
   const { windows } = study
   const grey = windows.map(window => window.grey)
-  const columns = [windowColumn(study.timeframe), ...RETURNS]
+  const columns = [windowColumn(study.timeframe), ...RETURN_COLUMNS]
   return section({ id: 'windows', title: 'What followed', untitled: true }, [
     tablePart('Returns from the close of the event', columns, windows, { grey }),
   ])
 }
 
+/** The figure that leads a page: the difference of each window with its interval. */
 function estimatesOf(study: EventStudy): Estimates {
   return {
     id: 'forest',
@@ -135,7 +141,7 @@ function estimatesOf(study: EventStudy): Estimates {
   }
 }
 
-const RETURNS: readonly Column<StudyWindow>[] = [
+const RETURN_COLUMNS: readonly Column<StudyWindow>[] = [
   { title: 'n', kind: 'count', value: ({ n }) => n },
   { title: 'Indep', kind: 'count', spare: 0, value: ({ n_independent }) => n_independent },
   { title: 'After', kind: 'return', value: ({ mean }) => mean },
@@ -172,18 +178,18 @@ const RETURNS: readonly Column<StudyWindow>[] = [
   },
 ]
 
-/** The usual returns in the same context. */
+/** Returns after any bar in the same context, compared with those after the events; null without a context. */
 function contextSection({ context, windows, timeframe }: EventStudy): Section | null {
-  const known = windows.flatMap(({ window, context_base: base }) => (base === null ? [] : [{ window, ...base }]))
-  if (known.length === 0) return null
-  const [state = 'of the same context'] = conditionTexts({ context, stability: null, max_flips: null })
-  const title = `Against any bar ${state}`
+  const rows = windows.flatMap(({ window, context_base: base }) => (base === null ? [] : [{ window, ...base }]))
+  if (rows.length === 0) return null
+  const [contextText = 'of the same context'] = conditionTexts({ context, stability: null, max_flips: null })
+  const title = `Against any bar ${contextText}`
   return section({ id: 'context', folded: true, title, short: 'Same context' }, [
-    tablePart(title, [windowColumn(timeframe), ...CONTEXT], known),
+    tablePart(title, [windowColumn(timeframe), ...CONTEXT_COLUMNS], rows),
   ])
 }
 
-const CONTEXT: readonly Column<NonNullable<StudyWindow['context_base']> & { window: string }>[] = [
+const CONTEXT_COLUMNS: readonly Column<NonNullable<StudyWindow['context_base']> & { window: string }>[] = [
   {
     title: 'Bars',
     kind: 'count',
@@ -197,38 +203,48 @@ const CONTEXT: readonly Column<NonNullable<StudyWindow['context_base']> & { wind
 
 type AbnormalWindow = StudyWindow & { abnormal: NonNullable<StudyWindow['abnormal']> }
 
-/** The abnormal returns, and every test of them. */
+/** The abnormal returns by window, and a folded section with every test of them; empty if none were computed. */
 function abnormalSections({ windows, abnormal, benchmark, timeframe }: EventStudy): Section[] {
-  const known = windows.filter((window): window is AbnormalWindow => window.abnormal !== null)
-  if (known.length === 0) return []
+  const rows = windows.filter((window): window is AbnormalWindow => window.abnormal !== null)
+  if (rows.length === 0) return []
   const model = abnormal === 'market' ? `market model on ${benchmark}` : 'less the mean before'
   const title = `Cumulative abnormal return, ${model}`
-  const rows = known.flatMap(window => {
-    const { tests, reason } = window.abnormal
-    const made = tests.filter(({ statistic }) => statistic !== null)
-    const none = { statistic: null, p: null, name: reason ?? tests[0]?.reason ?? '' }
-    return (made.length === 0 ? [none] : made).map(test => ({ ...test, window: window.window, n: window.abnormal.n }))
-  })
-  const columns: Column<(typeof rows)[number]>[] = [
-    windowColumn(timeframe),
-    { title: 'Statistic', kind: 'statistic', value: ({ statistic }) => statistic },
-    { title: 'p', kind: 'probability', value: ({ p }) => p },
-    { title: 'Test', kind: 'text', value: ({ name }) => name },
-    { title: 'n', kind: 'count', on: 'page', value: ({ n }) => n },
-  ]
   const phrases = ["P: Kolari and Pynnonen's test"]
-  const all = 'Tests of the abnormal return'
+  const testsTitle = 'Tests of the abnormal return'
+  const testRows = rows.flatMap(abnormalTestRows)
   return [
     section({ id: 'abnormal', title, short: 'Abnormal', phrases }, [
-      tablePart('Mean cumulative abnormal return', [windowColumn(timeframe), ...ABNORMAL], known),
+      tablePart('Mean cumulative abnormal return', [windowColumn(timeframe), ...ABNORMAL_COLUMNS], rows),
     ]),
-    section({ id: 'abnormal-tests', folded: true, title: all, short: 'Its tests', on: 'wide' }, [
-      tablePart(all, columns, rows, BY_WINDOW),
+    section({ id: 'abnormal-tests', folded: true, title: testsTitle, short: 'Its tests', on: 'wide' }, [
+      tablePart(testsTitle, [windowColumn(timeframe), ...ABNORMAL_TEST_COLUMNS], testRows, GROUPED_BY_WINDOW),
     ]),
   ]
 }
 
-const ABNORMAL: readonly Column<AbnormalWindow>[] = [
+interface AbnormalTestRow {
+  window: string
+  n: number
+  statistic: number | null
+  p: number | null
+  name: string
+}
+
+/** A row for each test of a window that has a statistic; a single row with the reason if none has. */
+function abnormalTestRows({ window, abnormal: { n, tests, reason } }: AbnormalWindow): AbnormalTestRow[] {
+  const known = tests.filter(({ statistic }) => statistic !== null)
+  if (known.length > 0) return known.map(test => ({ ...test, window, n }))
+  return [{ statistic: null, p: null, name: reason ?? tests[0]?.reason ?? '', window, n }]
+}
+
+const ABNORMAL_TEST_COLUMNS: readonly Column<AbnormalTestRow>[] = [
+  { title: 'Statistic', kind: 'statistic', value: ({ statistic }) => statistic },
+  { title: 'p', kind: 'probability', value: ({ p }) => p },
+  { title: 'Test', kind: 'text', value: ({ name }) => name },
+  { title: 'n', kind: 'count', on: 'page', value: ({ n }) => n },
+]
+
+const ABNORMAL_COLUMNS: readonly Column<AbnormalWindow>[] = [
   { title: 'n', kind: 'count', value: ({ abnormal }) => abnormal.n },
   { title: 'CAR', kind: 'return', value: ({ abnormal }) => abnormal.car },
   { title: 'p', kind: 'probability', value: ({ abnormal }) => abnormal.tests[0]?.p ?? null },
@@ -244,7 +260,7 @@ const ABNORMAL: readonly Column<AbnormalWindow>[] = [
   },
 ]
 
-/** The price around the event, on average. */
+/** The average price around the event: sparklines, and charts on a page. Null for a path of fewer than two bars. */
 function pathSection(study: EventStudy): Section | null {
   if (study.path.length < 2) return null
   return section(
@@ -254,32 +270,37 @@ function pathSection(study: EventStudy): Section | null {
         'Bar 0 is the event and its close is 0%. What lies left of it was known when the event happened, and made it happen; only what lies right of it followed.',
       ),
       { on: 'short', trend: pathTrend(study) },
-      { on: 'wide', chart: pathChart(study), note: ribbonEnd(study) },
+      { on: 'wide', chart: pathChart(study), note: intervalEndNote(study) },
       { on: 'page', chart: pathCountChart(study), note: 'The fewer, the less the average right of it means.' },
     ],
   )
 }
 
-/** Why the interval of the path ends before the path. */
-function ribbonEnd({ path }: EventStudy): string {
+/** A note that the interval of the path ends before the path; empty if it does not. */
+function intervalEndNote({ path }: EventStudy): string {
   const last = path.findLast(({ low }) => low !== null)
   if (last === undefined || last === path.at(-1)) return ''
   return `The interval ends at bar ${last.bar}: after it fewer than ${LEAST_UNITS} groups of events share no day.`
 }
 
-/** The path after the event, to the end of the longest window, as two sparklines, both from the same zero. */
+/** Two sparklines from the event to the end of the longest window: after the events, and after any bar. */
 function pathTrend({ path, windows }: EventStudy): Trend[] {
-  const longest = Math.max(...windows.map(({ horizon }) => horizon))
-  const after = path.filter(({ bar }) => bar >= 0 && bar <= longest)
-  return (['mean', 'base'] as const).flatMap(key => {
-    const values = after.map(point => point[key]).filter(value => value !== null)
-    const last = values.at(-1)
-    if (last === undefined) return []
-    return [{ name: key === 'mean' ? 'after' : 'any', values, text: `${returnText(last)} at bar ${values.length - 1}` }]
-  })
+  const longestHorizon = Math.max(...windows.map(({ horizon }) => horizon))
+  const pathAfter = path.filter(({ bar }) => bar >= 0 && bar <= longestHorizon)
+  const trends = [
+    { name: 'after', values: pathAfter.flatMap(({ mean }) => mean ?? []) },
+    { name: 'any', values: pathAfter.flatMap(({ base }) => base ?? []) },
+  ]
+  return trends
+    .filter(({ values }) => values.length > 0)
+    .map(({ name, values }) => ({
+      name,
+      values,
+      text: `${returnText(values.at(-1)!)} at bar ${values.length - 1}`,
+    }))
 }
 
-/** How the returns are spread. */
+/** The distribution of the returns: a histogram of each window for a page, and a table of quantiles. */
 function distributionSections({ windows, timeframe }: EventStudy): Section[] {
   const title = 'How the returns are spread'
   return compact([
@@ -290,12 +311,12 @@ function distributionSections({ windows, timeframe }: EventStudy): Section[] {
       { charts: windows.map(windowHistogram) },
     ]),
     section({ id: 'spread', folded: true, title: 'Distribution', on: 'wide' }, [
-      tablePart(title, [windowColumn(timeframe), ...SPREAD], windows),
+      tablePart(title, [windowColumn(timeframe), ...DISTRIBUTION_COLUMNS], windows),
     ]),
   ])
 }
 
-const SPREAD: readonly Column<StudyWindow>[] = [
+const DISTRIBUTION_COLUMNS: readonly Column<StudyWindow>[] = [
   { title: 'Worst', kind: 'return', spare: 3, value: ({ worst }) => worst },
   { title: 'p10', kind: 'return', spare: 5, value: ({ p10 }) => p10 },
   { title: 'p25', kind: 'return', spare: 0, value: ({ p25 }) => p25 },
@@ -313,20 +334,31 @@ const SPREAD: readonly Column<StudyWindow>[] = [
   { title: 'Any SD', kind: 'return', on: 'page', value: ({ base }) => base.deviation },
 ]
 
+/** A folded section with a table of all events, which is built when a page asks for it. */
 function occurrencesSection(study: EventStudy): Section {
-  const head = { id: 'events', folded: true, title: 'The events', short: 'Events', on: 'page' } as const
-  // Made only for a page: the table of a market takes gigabytes.
-  return Object.defineProperty({ ...head, parts: [] }, 'parts', { get: () => occurrenceParts(study), enumerable: true })
+  return {
+    id: 'events',
+    folded: true,
+    title: 'The events',
+    short: 'Events',
+    on: 'page',
+    // A terminal never reads the parts: the table of a market takes gigabytes.
+    get parts() {
+      return occurrenceParts(study)
+    },
+  }
 }
 
+/** A note about the number of events, and the table of them. */
 function occurrenceParts(study: EventStudy): Part[] {
   const { tickers, occurrences } = study
-  const entered = new Set(occurrences.map(({ ticker }) => ticker))
-  const without = tickers.filter(ticker => !entered.has(ticker)).length
-  const which = `${count(occurrences.length, 'event')} of ${count(tickers.length, 'ticker')}${without > 0 ? `, ${without} of them without any` : ''}`
+  const tickersWithEvents = new Set(occurrences.map(({ ticker }) => ticker))
+  const without = tickers.filter(ticker => !tickersWithEvents.has(ticker)).length
+  const withoutText = without > 0 ? `, ${without} of them without any` : ''
+  const numbers = `${count(occurrences.length, 'event')} of ${count(tickers.length, 'ticker')}${withoutText}`
   return [
     pageNote(
-      `${which}. Returns are from the close of the event to the close of the window's last bar; where there is none, the window has not elapsed.`,
+      `${numbers}. Returns are from the close of the event to the close of the window's last bar; where there is none, the window has not elapsed.`,
     ),
     { table: occurrencesTable(study) },
   ]

@@ -17,11 +17,11 @@ import {
   tablePart,
   verdictTone,
 } from './description.js'
-import { cellsTable, cellText, EVERY } from './long-tables.js'
+import { cellsTable, cellText, FULL_LIST_OPTIONS } from './long-tables.js'
 import { VALIDATION_TITLES } from './performance.js'
 import {
   blocksText,
-  fewestFact,
+  minEventsFact,
   originFacts,
   overfittingText,
   pageTitle,
@@ -48,7 +48,7 @@ export function describeSweep(sweep: Sweep, { limit = 10 }: { limit?: number } =
     title: pageTitle(`${count(sweep.tried.cells, 'combination')} of ${fieldsText(sweep)}`, sweep),
     answer: sweepAnswer(sweep),
     heading: headingOf(sweep),
-    assumed: [nothing ? nothingText(sweep) : shortMethod(sweep)],
+    assumed: [nothing ? noEventsText(sweep) : shortMethod(sweep)],
     lead: [
       {
         chart: pValueHistogram(sweep.cells),
@@ -63,7 +63,7 @@ export function describeSweep(sweep: Sweep, { limit = 10 }: { limit?: number } =
     ],
     // Without an event there is no combination to show.
     sections: nothing ? sections.map(section => ({ ...section, on: 'page' })) : sections,
-    long: [{ key: 'cells', keep: 'first', whole: EVERY.cells }],
+    long: [{ key: 'cells', keep: 'first', whole: FULL_LIST_OPTIONS.cells }],
   }
 }
 
@@ -85,7 +85,7 @@ function headingOf(sweep: Sweep): string[] {
   ]
 }
 
-function nothingText({ tickers, tried: { cells } }: Sweep): string {
+function noEventsText({ tickers, tried: { cells } }: Sweep): string {
   const who = tickers.length === 1 ? tickers[0]! : `none of ${whole(tickers.length)} tickers`
   const what = tickers.length === 1 ? 'did not enter any band' : 'entered any band'
   return `No event: ${who} ${what} as it was asked for; ${count(cells, 'combination')} had nothing to show.`
@@ -192,30 +192,30 @@ function validationSection({ validation: found }: Sweep): Section | null {
   const all = `Chosen: ${[...names.slice(0, 3), ...more].join('; ')}. On the days that were not used for the choice: n ${whole(test.n)}, mean ${returnText(test.mean)}, any bar in the same direction ${returnText(test.base)}, difference ${returnText(test.diff)}, hit ${shareText(test.hit)}.`
   const ofPaths = paths === null ? [] : [`Mean of each path: ${paths.map(returnText).join(', ')}.`]
   return section({ id: 'validation', title: VALIDATION_TITLES[kind], short: 'Validation' }, [
-    tablePart('Folds', FOLDS, folds, { whole: 'json' }),
+    tablePart('Folds', FOLD_COLUMNS, folds, { whole: 'json' }),
     { notes: [all, ...ofPaths] },
   ])
 }
 
-function datesOf(ranges: Fold['train']): string {
+function datesText(ranges: Fold['train']): string {
   return ranges.map(({ from, to }) => `${from} to ${to}`).join(', ')
 }
 
 /** From the first of its days to the last. */
-function spanOf(ranges: Fold['test']): string {
+function spanText(ranges: Fold['test']): string {
   return `${ranges[0]?.from ?? UNKNOWN} to ${ranges.at(-1)?.to ?? UNKNOWN}`
 }
 
-function eventsOf(ranges: Fold['train']): number {
+function totalEvents(ranges: Fold['train']): number {
   return ranges.reduce((all, range) => all + range.events, 0)
 }
 
-const FOLDS: readonly Column<Fold>[] = [
+const FOLD_COLUMNS: readonly Column<Fold>[] = [
   { title: 'Part', kind: 'text', value: ({ name }) => name },
-  { title: 'Chosen on', kind: 'text', on: 'page', value: ({ train }) => datesOf(train) },
-  { title: 'Events', kind: 'count', on: 'page', value: ({ train }) => eventsOf(train) },
-  { title: 'Tested on', kind: 'text', spare: 1, value: ({ test }) => spanOf(test) },
-  { title: 'Events', kind: 'count', on: 'page', value: ({ test }) => eventsOf(test) },
+  { title: 'Chosen on', kind: 'text', on: 'page', value: ({ train }) => datesText(train) },
+  { title: 'Events', kind: 'count', on: 'page', value: ({ train }) => totalEvents(train) },
+  { title: 'Tested on', kind: 'text', spare: 1, value: ({ test }) => spanText(test) },
+  { title: 'Events', kind: 'count', on: 'page', value: ({ test }) => totalEvents(test) },
   { title: 'Purged', kind: 'count', spare: 2, value: ({ purged }) => purged },
   { title: 'Chosen', kind: 'count', value: ({ chosen }) => chosen.length },
   { title: 'Train mean', kind: 'return', value: fold => fold.train_mean },
@@ -226,6 +226,6 @@ const FOLDS: readonly Column<Fold>[] = [
 function settingsSection(sweep: Sweep): Section {
   const { assumptions, adjust, family } = sweep
   const looks = family === 'run' ? 'this run' : 'all combinations ever tried on this database'
-  const facts: Fact[] = [fewestFact(sweep), ['Correction', `${ADJUSTMENTS[adjust]}, over ${looks}`]]
+  const facts: Fact[] = [minEventsFact(sweep), ['Correction', `${ADJUSTMENTS[adjust]}, over ${looks}`]]
   return assumedSection(assumptions, [{ on: 'page', facts }])
 }

@@ -26,33 +26,33 @@ import {
   boundsText,
   eventTitle,
   omittedNotes,
-  oneTicker,
   pageTitle,
   rangeInWords,
   readingSection,
   SIGNS,
   stateText,
+  tickerColumns,
   tickersText,
 } from './words.js'
 
 /** Counts of later returns: two tables, and a row per group and window for machines. */
-export function describeTally(found: Tally): Described {
-  const { tickers, field, timeframe, band, by, groups } = found
-  const about = { ...oneTicker(tickers), field, timeframe, band, by }
-  const [counts, ...returns] = tablesOf(found)
+export function describeTally(tally: Tally): Described {
+  const { tickers, field, timeframe, band, by, groups } = tally
+  const about = { ...tickerColumns(tickers), field, timeframe, band, by }
+  const [counts, ...returns] = tableParts(tally)
   return {
-    document: found,
-    columns: COLUMNS,
-    rows: linesOf(found).map(line => ({ ...about, ...line })),
+    document: tally,
+    columns: RECORD_COLUMNS,
+    rows: groupWindows(tally).map(line => ({ ...about, ...line })),
     paragraphs: [
       // Why there is no event is said apart.
-      found.events === 0
-        ? { heading: tallyHeading(found), parts: [] }
-        : { heading: [tallyAnswer(found)], parts: [{ phrases: tallyHeading(found) }, counts!] },
+      tally.events === 0
+        ? { heading: tallyHeading(tally), parts: [] }
+        : { heading: [tallyAnswer(tally)], parts: [{ phrases: tallyHeading(tally) }, counts!] },
       ...returns.map((part): Paragraph => ({ heading: [part.table.caption], on: 'wide', parts: [part] })),
     ],
-    notes: groups.length === 0 ? [] : notesOf(found),
-    method: groups.length === 0 ? [] : compact([rankedText(found), baseText(found)]),
+    notes: groups.length === 0 ? [] : tallyNotes(tally),
+    method: groups.length === 0 ? [] : compact([rankedText(tally), baseText(tally)]),
   }
 }
 
@@ -74,23 +74,23 @@ function rankedText({ groups }: Tally): string {
 }
 
 /** The page of a tally: a picture of later returns compared with any bar, and the tables of the terminal. */
-export function describeTallyPage(found: Tally): Description {
-  const { tickers, field, band, timeframe, when, events, query_range } = found
-  const [counts, ...returns] = tablesOf(found)
-  const pictures = stacksOf(found)
+export function describeTallyPage(tally: Tally): Description {
+  const { tickers, field, band, timeframe, when, events, query_range } = tally
+  const [counts, ...returns] = tableParts(tally)
+  const pictures = stackParts(tally)
   return {
-    document: found,
+    document: tally,
     kind: 'Tally',
     title: pageTitle(`After ${eventTitle(field, band?.split(',') ?? null)}`, { tickers, first: null, last: null }),
-    answer: tallyAnswer(found),
-    heading: tallyHeading(found),
+    answer: tallyAnswer(tally),
+    heading: tallyHeading(tally),
     assumed: [],
     lead: pictures.slice(0, 1),
-    warnings: notesOf(found),
+    warnings: tallyNotes(tally),
     facts: [
       ['Tickers', listed(tickers)],
       ['Asked', compact([field, when !== undefined && `when ${when}`, timeframe]).join(', ')],
-      ['Range', `${boundsText(found) ?? query_range ?? 'none'}, ${count(events, 'event')}`],
+      ['Range', `${boundsText(tally) ?? query_range ?? 'none'}, ${count(events, 'event')}`],
     ],
     sections: compact([
       section({ id: 'counts', title: 'Counts' }, [counts]),
@@ -109,7 +109,7 @@ function bandText({ field, band }: { field: string; band: string | null }): stri
 }
 
 /** The conditions of the events. */
-function narrowedTexts({ context, when }: Tally): string[] {
+function eventConditions({ context, when }: Tally): string[] {
   return compact([
     context && `${context.band === null ? 'beside' : 'while'} ${context.ticker} ${bandText(context)}`,
     when !== undefined && `when ${when}`,
@@ -119,12 +119,12 @@ function narrowedTexts({ context, when }: Tally): string[] {
 /**
  * A bar of shares per row, each above that of any bar. Several groups have a picture per window, the middle one first.
  */
-function stacksOf({ groups }: Tally): { stacks: Stacks }[] {
+function stackParts({ groups }: Tally): { stacks: Stacks }[] {
   const [only, other] = groups
   if (only === undefined) return []
   if (other === undefined) {
     const rows = only.windows.map(row => ({ ...row, label: row.window }))
-    return [{ stacks: { id: 'followed', title: 'What followed', names: 'short', rows: barsOf(rows) } }]
+    return [{ stacks: { id: 'followed', title: 'What followed', names: 'short', rows: stackRows(rows) } }]
   }
   const names = only.windows.map(({ window }) => window)
   const middle = Math.floor((names.length - 1) / 2)
@@ -133,11 +133,11 @@ function stacksOf({ groups }: Tally): { stacks: Stacks }[] {
     const rows = groups.slice(0, MOST_DRAWN).map(({ group, windows }) => ({ ...windows[w]!, label: group ?? '(none)' }))
     const id = `followed-${names[w]}`
     const title = `What followed over ${names[w]}`
-    return { stacks: { id, title, names: 'long', rows: barsOf(rows) } }
+    return { stacks: { id, title, names: 'long', rows: stackRows(rows) } }
   })
 }
 
-function barsOf(rows: readonly (TallyWindow & { label: string })[]): Stacks['rows'] {
+function stackRows(rows: readonly (TallyWindow & { label: string })[]): Stacks['rows'] {
   return rows
     .filter(({ n }) => n > 0)
     .flatMap(({ label, n, counts, base }) => [
@@ -149,73 +149,77 @@ function barsOf(rows: readonly (TallyWindow & { label: string })[]): Stacks['row
 /** The largest number of groups in a picture; the tables have all. */
 const MOST_DRAWN = 30
 
-type Line = TallyWindow & { group: string | null }
+type GroupWindow = TallyWindow & { group: string | null }
 
-function linesOf({ groups }: Tally): Line[] {
+function groupWindows({ groups }: Tally): GroupWindow[] {
   return groups.flatMap(({ group, windows }) => windows.map(window => ({ group, ...window })))
 }
 
 /** The shares of each band; and the returns, except for a server, which has none. */
-function tablesOf(found: Tally): { table: Table }[] {
-  const { by } = found
-  const lines = linesOf(found)
-  const name: Column<Line>[] = by === null ? [] : [{ title: by, kind: 'text', value: ({ group }) => group ?? '(none)' }]
-  const table = (caption: string, columns: readonly Column<Line>[]) =>
+function tableParts(tally: Tally): { table: Table }[] {
+  const { by } = tally
+  const lines = groupWindows(tally)
+  const name: Column<GroupWindow>[] =
+    by === null ? [] : [{ title: by, kind: 'text', value: ({ group }) => group ?? '(none)' }]
+  const table = (caption: string, columns: readonly Column<GroupWindow>[]) =>
     tablePart(
       caption,
-      [...name, windowColumn(found.timeframe), ...columns],
+      [...name, windowColumn(tally.timeframe), ...columns],
       lines,
       by === null ? {} : { grouped: true },
     )
   const caption = 'How often each performance band followed'
   const isPriced = lines.some(({ base }) => base.kind !== 'theoretical')
-  if (!isPriced) return [table(caption, [...COUNTS, ...TOP])]
-  return [table(caption, [...COUNTS, ...ROSE, ...TOP]), table('Returns, compared with those after any bar', RETURNS)]
+  if (!isPriced) return [table(caption, [...COUNT_COLUMNS, ...TOP_COLUMNS])]
+  return [
+    table(caption, [...COUNT_COLUMNS, ...ROSE_COLUMNS, ...TOP_COLUMNS]),
+    table('Returns, compared with those after any bar', RETURN_COLUMNS),
+  ]
 }
 
-const FIGURES = ['n', 'hit_rate', 'mean', 'median', 'p10', 'p90']
+const RETURN_KEYS = ['n', 'hit_rate', 'mean', 'median', 'p10', 'p90']
 
-const COLUMNS = [
+const RECORD_COLUMNS = [
   ...['ticker', 'tickers', 'field', 'timeframe', 'band', 'by', 'group'],
   ...['window', 'events', 'n', 'n_independent', 'pending', 'no_history'],
   ...PERFORMANCES.map(name => `counts_${name}`),
   ...PERFORMANCES.map(name => `shares_${name}`),
-  ...FIGURES.map(name => `returns_${name}`),
+  ...RETURN_KEYS.map(name => `returns_${name}`),
   ...['hit_low', 'hit_high', 'top_share', 'top_low', 'top_high'],
   ...['overlapping', 'base_kind', 'base_n'],
   ...PERFORMANCES.map(name => `base_shares_${name}`),
-  ...FIGURES.map(name => `base_returns_${name}`),
+  ...RETURN_KEYS.map(name => `base_returns_${name}`),
   'base_top_share',
 ]
 
-function tallyHeading(found: Tally): string[] {
+function tallyHeading(tally: Tally): string[] {
   return [
-    `${tickersText(found.tickers)}  ${bandText(found)}  ${found.timeframe}`,
-    ...narrowedTexts(found),
-    tallyCases(found),
-    boundsText(found) ?? rangeInWords(found.query_range),
-    ...asOfText(found),
+    `${tickersText(tally.tickers)}  ${bandText(tally)}  ${tally.timeframe}`,
+    ...eventConditions(tally),
+    tallyCases(tally),
+    boundsText(tally) ?? rangeInWords(tally.query_range),
+    ...asOfText(tally),
   ]
 }
 
-const COUNTS: readonly Column<Line>[] = [
+const COUNT_COLUMNS: readonly Column<GroupWindow>[] = [
   column('n', 'count'),
   { title: 'Indep', kind: 'count', spare: 4, value: ({ n_independent }) => n_independent },
   { title: 'Open', kind: 'count', on: 'wide', value: ({ pending }) => pending },
   { title: 'No history', kind: 'count', on: 'wide', value: ({ no_history }) => no_history },
-  ...PERFORMANCES.map((name, i): Column<Line> => {
-    const value = ({ counts }: Line): Content => counts[name] || '.'
+  ...PERFORMANCES.map((name, i): Column<GroupWindow> => {
+    const value = ({ counts }: GroupWindow): Content => counts[name] || '.'
     return { title: name, sign: SIGNS[i]!, kind: 'count', spare: 10 - Math.abs(i - 3), value }
   }),
 ]
 
 /** The share of rising prices, if prices are known. */
-const ROSE: readonly Column<Line>[] = [
+const ROSE_COLUMNS: readonly Column<GroupWindow>[] = [
   { title: 'Rose', kind: 'share', spare: 0, value: ({ returns }) => returns.hit_rate },
   { title: 'Any', kind: 'share', spare: 2, value: ({ base }) => base.returns.hit_rate },
 ]
 
-const TOP: readonly Column<Line>[] = [
+const TOP_COLUMNS: readonly Column<GroupWindow>[] = [
   { title: 'Top 40%', kind: 'share', value: ({ top_share }) => top_share, tone: topTone },
   { title: '95%', kind: 'share', spare: 1, value: ({ top_low, top_high }) => [top_low, top_high] },
   { title: 'Any', kind: 'share', spare: 0, value: ({ base }) => base.top_share },
@@ -235,7 +239,7 @@ export function topTone({
 /**
  * The events, then any bar. Narrow tables drop the tails of any bar first, then those of the events, then the middles.
  */
-const RETURNS: readonly Column<Line>[] = [
+const RETURN_COLUMNS: readonly Column<GroupWindow>[] = [
   { title: 'N', kind: 'count', value: ({ returns }) => returns.n },
   ...figureColumns('', ({ returns }) => returns, [4, undefined, 6, 7]),
   ...figureColumns('Any ', ({ base }) => base.returns, [2, 5, 9, 8]),
@@ -243,9 +247,9 @@ const RETURNS: readonly Column<Line>[] = [
 
 function figureColumns(
   prefix: string,
-  figures: (line: Line) => ReturnFigures,
+  figures: (line: GroupWindow) => ReturnFigures,
   spare: readonly (number | undefined)[],
-): Column<Line>[] {
+): Column<GroupWindow>[] {
   const names = ['mean', 'median', 'p10', 'p90'] as const
   return names.map((name, i) => ({
     title: prefix + name,
@@ -256,7 +260,7 @@ function figureColumns(
 }
 
 /** Cautions about the figures; many groups only show the common ones. */
-function notesOf({ groups, warnings, events }: Tally): string[] {
+function tallyNotes({ groups, warnings, events }: Tally): string[] {
   const few = groups.filter(group => group.warnings.length > 0).length
   return compact([
     ...(groups.length === 1 ? groups[0]!.warnings : []),
@@ -272,10 +276,10 @@ function notesOf({ groups, warnings, events }: Tally): string[] {
  * The current band of every field, its start, and the usual duration.
  * @param unknown shows people also fields without a band
  */
-export function describeNow(found: Now, { unknown }: { unknown: boolean }): Described {
-  const { timeframe, as_of, query_range, states, omitted } = found
+export function describeNow(now: Now, { unknown }: { unknown: boolean }): Described {
+  const { timeframe, as_of, query_range, states, omitted } = now
   return {
-    document: found,
+    document: now,
     columns: [
       ...['ticker', 'field', 'timeframe', 'as_of', 'band', 'since', 'bars', 'initial', 'prev_band'],
       ...['completed_stays_n', 'completed_stays_median', 'completed_stays_p90'],
@@ -285,7 +289,7 @@ export function describeNow(found: Now, { unknown }: { unknown: boolean }): Desc
       return states.map(({ ticker, field, ...state }) => ({ ticker, field, timeframe, as_of, ...state }))
     },
     get paragraphs() {
-      return states.length === 0 ? [] : [nowParagraph(found, unknown)]
+      return states.length === 0 ? [] : [nowParagraph(now, unknown)]
     },
     warnings: omittedNotes(omitted),
     method:
@@ -300,7 +304,11 @@ function nowParagraph({ timeframe, as_of, query_range, states }: Now, unknown: b
   const shown = unknown || known.length === 0 ? states : known
   const names = [...new Set(shown.map(state => state.ticker))]
   const several = names.length > 1
-  const columns = [column('ticker', 'text', several ? {} : { on: 'pipe' }), ...STATE, durationColumn(query_range)]
+  const columns = [
+    column('ticker', 'text', several ? {} : { on: 'pipe' }),
+    ...STATE_COLUMNS,
+    durationColumn(query_range),
+  ]
   const note = '* since the beginning of the data: no event entered it'
   return {
     heading: [`${tickersText(names)}  ${timeframe}`, ...asOfText({ as_of })],
@@ -311,7 +319,7 @@ function nowParagraph({ timeframe, as_of, query_range, states }: Now, unknown: b
   }
 }
 
-const STATE: readonly Column<FieldState>[] = [
+const STATE_COLUMNS: readonly Column<FieldState>[] = [
   column('field'),
   column('band'),
   { title: 'Since', kind: 'date', spare: 2, value: ({ since, initial }) => since && `${since}${initial ? '*' : ''}` },
@@ -328,30 +336,30 @@ function durationColumn(range: string | null): Column<FieldState> {
 }
 
 /** How often each band of some fields occurred; for machines a row a band. */
-export function describeBandCounts(found: BandCounts): Described {
-  const { timeframe, tickers, fields } = found
+export function describeBandCounts(counts: BandCounts): Described {
+  const { timeframe, tickers, fields } = counts
   return {
-    document: found,
+    document: counts,
     columns: [
       ...['field', 'hash', 'timeframe', 'tickers', 'band', 'bars', 'share', 'events'],
       ...['by_ticker_least', 'by_ticker_median', 'by_ticker_most'],
     ],
     rows: fields.flatMap(({ field, hash, bands }) => bands.map(band => ({ field, hash, timeframe, tickers, ...band }))),
     paragraphs: fields.map(field => ({
-      heading: [field.field, timeframe, count(tickers, 'ticker'), withoutBand(field)],
-      parts: [tablePart(field.field, BAND_COUNTS, field.bands)],
+      heading: [field.field, timeframe, count(tickers, 'ticker'), withoutBandText(field)],
+      parts: [tablePart(field.field, BAND_COUNT_COLUMNS, field.bands)],
     })),
   }
 }
 
-function withoutBand({ bars, undefined: none }: FieldCounts): string {
+function withoutBandText({ bars, undefined: none }: FieldCounts): string {
   return bars === 0 ? 'no bars' : `${share(none / bars)} of ${count(bars, 'bar')} without a band`
 }
 
-const BAND_COUNTS: readonly Column<BandCount>[] = [
+const BAND_COUNT_COLUMNS: readonly Column<BandCount>[] = [
   column('band'),
   { title: 'Share', kind: 'share', value: ({ share }) => share },
-  { title: '', kind: 'text', value: ({ share }) => '#'.repeat(Math.round((share ?? 0) * WIDEST)) || null },
+  { title: '', kind: 'text', value: ({ share }) => '#'.repeat(Math.round((share ?? 0) * BAR_CHARACTERS)) || null },
   column('bars', 'count', { spare: 2 }),
   column('events', 'count', { spare: 1 }),
   // The tickers with the smallest, the middle and the greatest share.
@@ -361,4 +369,4 @@ const BAND_COUNTS: readonly Column<BandCount>[] = [
 ]
 
 /** Signs of a band that every bar has. */
-const WIDEST = 30
+const BAR_CHARACTERS = 30

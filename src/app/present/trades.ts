@@ -17,34 +17,42 @@ import {
 } from './description.js'
 import { rankColumn, tradesTable } from './long-tables.js'
 import { tradeHistogram } from './strategy-charts.js'
-import { bySpelling, conditionsSuffix, conditionTexts, eventTitle, fromText, rangeTexts, tickersText } from './words.js'
+import {
+  compareTexts,
+  conditionsSuffix,
+  conditionTexts,
+  eventTitle,
+  fromText,
+  rangeTexts,
+  tickersText,
+} from './words.js'
 
 /** The rules of a strategy as a sentence. */
-export function questionOf(found: Backtest): string {
-  const { side, entry, exit, lag } = found.strategy
+export function rulesSentence(backtest: Backtest): string {
+  const { side, entry, exit, lag } = backtest.strategy
   const verb = side === 'long' ? 'Buying' : 'Selling short'
-  const weekly = found.timeframe === 'weekly' ? ', on weekly bars' : ''
+  const weekly = backtest.timeframe === 'weekly' ? ', on weekly bars' : ''
   const entered = becomesText(entry, 'changes band', either)
   const ends = exitTexts(exit)
   const left = ends.length === 0 ? 'at the last bar' : either(ends)
-  return `${verb} ${listed(found.tickers)} when ${entered}${conditionsSuffix(entry)}; out ${[left + weekly, ...lagInWords(lag)].join('; ')}`
+  return `${verb} ${listed(backtest.tickers)} when ${entered}${conditionsSuffix(entry)}; out ${[left + weekly, ...lagInWords(lag)].join('; ')}`
 }
 
 /** `Buying when rsi_zone turned oversold`, or the strategy's own name. */
-export function titleOf({ strategy: { name, side, entry } }: Backtest): string {
+export function strategyTitle({ strategy: { name, side, entry } }: Backtest): string {
   return name ?? `${side === 'long' ? 'Buying' : 'Selling short'} when ${eventTitle(entry.field, entry.bands)}`
 }
 
 /** The rules of a strategy as phrases below the title. */
-export function headingOf(found: Backtest): string[] {
-  const { name, side, entry, lag } = found.strategy
+export function rulesHeading(backtest: Backtest): string[] {
+  const { name, side, entry, lag } = backtest.strategy
   const event = becomesText(entry, 'changes', bands => bands.join(' or '))
   return [
     ...(typeof name === 'string' ? [name] : []),
-    `${tickersText(found.tickers)}  ${side} when ${event}${fromText(entry)}  ${found.timeframe}`,
+    `${tickersText(backtest.tickers)}  ${side} when ${event}${fromText(entry)}  ${backtest.timeframe}`,
     ...conditionTexts(entry),
     ...lagInWords(lag),
-    ...rangeTexts(found),
+    ...rangeTexts(backtest),
   ]
 }
 
@@ -59,14 +67,14 @@ function becomesText(
 }
 
 /** The short form; the document, the report and --wide have the long one. */
-export function assumedText(found: Backtest): string {
-  const { side, fill, exit, costs, portfolio, rank, overlap } = found.strategy
+export function assumedText(backtest: Backtest): string {
+  const { side, fill, exit, costs, portfolio, rank, overlap } = backtest.strategy
   const cash = portfolio.cash_rate === 0 ? '' : ` Cash earns ${percent(portfolio.cash_rate, '')} a year.`
   const text = [
-    `${FILLS[fill] ?? fill}, ${costsInWords(costs, side)}; out ${exitTexts(exit).join(', or ')}${ofFirst(found)}.`,
-    `At most ${positionsInWords(portfolio)}${portfolio.whole_shares ? ', whole shares' : ''}; ${OVERLAPS[overlap] ?? overlap}.${cash}`,
-    ...(rank === undefined ? [] : [`${title(rankInWords(found.strategy))}.`]),
-    `${Number(found.bars_a_year.toFixed(1))} bars a year, seed ${found.seed}. Buy and hold: the same tickers, without costs. Same exposure: throughout as much of it as the strategy held on average.`,
+    `${FILL_TEXTS[fill] ?? fill}, ${costsInWords(costs, side)}; out ${exitTexts(exit).join(', or ')}${firstCandidateText(backtest)}.`,
+    `At most ${positionsInWords(portfolio)}${portfolio.whole_shares ? ', whole shares' : ''}; ${OVERLAP_TEXTS[overlap] ?? overlap}.${cash}`,
+    ...(rank === undefined ? [] : [`${title(rankInWords(backtest.strategy))}.`]),
+    `${Number(backtest.bars_a_year.toFixed(1))} bars a year, seed ${backtest.seed}. Buy and hold: the same tickers, without costs. Same exposure: throughout as much of it as the strategy held on average.`,
     'The tickers are those that were asked for (survivorship).',
   ].join(' ')
   // Percentages are written as in the other texts.
@@ -74,24 +82,24 @@ export function assumedText(found: Backtest): string {
 }
 
 /** The tests may have chosen another candidate. */
-function ofFirst({ validation }: Backtest): string {
+function firstCandidateText({ validation }: Backtest): string {
   return (validation?.candidates.length ?? 0) > 0 ? ' (the first candidate; each training part chose its own)' : ''
 }
 
 /** `Next open, 5 bp a side, out after 20 bars, 10 positions of 1/10; seed 1.` */
-export function shortRules(found: Backtest): string {
-  const { side, fill, exit, costs, portfolio } = found.strategy
-  const text = `${FILLS[fill] ?? fill}, ${costsInWords(costs, side)}; out ${exitTexts(exit).join(', or ')}${ofFirst(found)}; ${positionsInWords(portfolio)}; seed ${found.seed}.`
+export function shortRules(backtest: Backtest): string {
+  const { side, fill, exit, costs, portfolio } = backtest.strategy
+  const text = `${FILL_TEXTS[fill] ?? fill}, ${costsInWords(costs, side)}; out ${exitTexts(exit).join(', or ')}${firstCandidateText(backtest)}; ${positionsInWords(portfolio)}; seed ${backtest.seed}.`
   return text.replaceAll(' %', '%')
 }
 
-const FILLS: Readonly<Record<string, string>> = {
+const FILL_TEXTS: Readonly<Record<string, string>> = {
   'next-open': 'Fills at the next open',
   'next-close': 'Fills at the next close',
   close: 'Fills at the close of the signal (not tradable on end-of-day data)',
 }
 
-const OVERLAPS: Readonly<Record<string, string>> = {
+const OVERLAP_TEXTS: Readonly<Record<string, string>> = {
   skip: 'one a ticker, signals while it is on are skipped',
   allow: 'several a ticker',
   extend: 'one a ticker, held on by further signals',
@@ -114,8 +122,8 @@ function distanceText(distance: Distance): string {
 }
 
 /** The result of each trade. */
-export function tradesSection(found: Backtest): Section {
-  const { trades, trade_statistics: of } = found
+export function tradesSection(backtest: Backtest): Section {
+  const { trades, trade_statistics: of } = backtest
   return section({ id: 'trades', title: 'Trades', on: 'wide' }, [
     { chart: tradeHistogram(trades) },
     {
@@ -130,7 +138,7 @@ export function tradesSection(found: Backtest): Section {
       ],
     },
     reasonsPart([{ where: 'trades', reasons: of.reasons }], 'page'),
-    { on: 'page', table: tradesTable(found) },
+    { on: 'page', table: tradesTable(backtest) },
   ])
 }
 
@@ -157,20 +165,20 @@ const signalColumns = (ranking: Backtest['ranking']): Column<Outcome>[] => [
 ]
 
 /** The outcomes of the signals: a count of each, and in a fold every chosen signal by date. */
-export function signalsSection(found: Backtest, { ticker, date }: SignalChoice = EVERY_SIGNAL): Section {
-  const { trades, skipped, ranking } = found
+export function signalsSection(backtest: Backtest, { ticker, date }: SignalChoice = EVERY_SIGNAL): Section {
+  const { trades, skipped, ranking } = backtest
   const all = [
     ...trades.map((trade): Outcome => ({ ...trade, date: trade.signal_date, trade, why: trade.exit })),
     ...skipped.map((signal): Outcome => ({ ...signal, trade: null, why: `skipped: ${words(signal.reason)}` })),
-  ].sort((a, b) => bySpelling(a.date, b.date) || bySpelling(a.ticker, b.ticker))
+  ].sort((a, b) => compareTexts(a.date, b.date) || compareTexts(a.ticker, b.ticker))
   const ofTicker = all.filter(row => ticker === null || row.ticker === ticker)
   const rows = ofTicker.filter(row => date === null || row.date === date)
   const none = rows.length > 0 || all.length === 0 ? [] : [noSignalText(ofTicker, { ticker, date })]
   const title = 'Outcome of each signal'
   const each = tablePart(title, signalColumns(ranking), rows, { whole: 'json' })
   return section({ id: 'signals', folded: true, title, short: 'Signals', on: 'explain' }, [
-    { on: 'page', table: outcomesTable(found) },
-    { on: 'terminal', notes: [signalsSentence(found), ...none] },
+    { on: 'page', table: outcomeCountsTable(backtest) },
+    { on: 'terminal', notes: [signalsSentence(backtest), ...none] },
     rows.length > 0 && { fold: { title: `Each of ${count(rows.length, 'signal')}`, parts: [each], long: true } },
   ])
 }
@@ -187,8 +195,8 @@ function noSignalText(ofTicker: readonly Outcome[], { ticker, date }: SignalChoi
 }
 
 /** `12 signals: 8 closed trades, 1 still open, 3 skipped (in a trade).` */
-export function signalsSentence(found: Pick<Backtest, 'signals' | 'draws'>): string {
-  const { total, closed, open, pending, skipped, extended, late } = found.signals
+export function signalsSentence(backtest: Pick<Backtest, 'signals' | 'draws'>): string {
+  const { total, closed, open, pending, skipped, extended, late } = backtest.signals
   const parts = compact([
     count(closed, 'closed trade'),
     open > 0 && `${whole(open)} still open`,
@@ -197,17 +205,17 @@ export function signalsSentence(found: Pick<Backtest, 'signals' | 'draws'>): str
     ...Object.entries(skipped).map(([reason, n]) => n > 0 && `${whole(n)} skipped (${skippedText(reason)})`),
   ])
   const after = late === 0 ? '' : ` ${whole(late)} of the trades filled more than 5 days late.`
-  const drawn = found.draws === null ? '' : ` ${drawnText(found.draws)}`
+  const drawn = backtest.draws === null ? '' : ` ${choiceText(backtest.draws)}`
   return `${count(total, 'signal')}: ${parts.join(', ')}.${after}${drawn}`
 }
 
 /** Why one signal found a place and another of the same day did not. */
-function drawnText({ n, shown }: Backtest['draws'] & {}): string {
+function choiceText({ n, shown }: Backtest['draws'] & {}): string {
   return `Of signals of the same day, chance chose those that found a place; this is choice ${shown} of ${n}.`
 }
 
 /** Every signal has exactly one of these outcomes; those that extend an exit are counted separately. */
-function outcomesTable({ signals: { total, closed, open, pending, skipped, extended } }: Backtest): Table {
+function outcomeCountsTable({ signals: { total, closed, open, pending, skipped, extended } }: Backtest): Table {
   const all: [what: string, n: number][] = [
     ['made a trade that is closed', closed],
     ['made a trade that is still open', open],
@@ -226,10 +234,10 @@ function outcomesTable({ signals: { total, closed, open, pending, skipped, exten
 
 /** Why a signal made no trade. */
 function skippedText(reason: string): string {
-  return SKIPPED[reason] ?? words(reason)
+  return SKIP_REASONS[reason] ?? words(reason)
 }
 
-const SKIPPED: Readonly<Record<string, string>> = {
+const SKIP_REASONS: Readonly<Record<string, string>> = {
   in_trade: 'in a trade',
   no_place: 'no place left',
   no_cash: 'no cash left',

@@ -14,40 +14,45 @@ import {
   tableOf,
   tablePart,
 } from './description.js'
-import { asOfText, boundsText, oneTicker, tickersText } from './words.js'
+import { asOfText, boundsText, tickerColumns, tickersText } from './words.js'
 
 /**
  * The next bands, the durations and the exits of each band; with a context, whether it matters. Machines get a row per
  * pair of bands, and with a context one per pair in each of its bands.
  */
-export function describeTransitions(found: Transitions): Described {
-  const { tickers, field, timeframe, context, events, query_range, bands } = found
+export function describeTransitions(transitions: Transitions): Described {
+  const { tickers, field, timeframe, context, events, query_range, bands } = transitions
   const { windows } = TIMEFRAMES[timeframe]
   const window = windows[Math.floor(windows.length / 2)]!
   return {
-    document: found,
-    ...pairRecords(found),
+    document: transitions,
+    ...pairRecords(transitions),
     paragraphs: [
       {
         heading: compact([
           `${tickersText(tickers)}  ${field}  ${timeframe}`,
           context && `beside ${context.ticker} ${context.field}`,
-          `${count(events, 'transition')} ${boundsText(found) ?? `in ${query_range ?? '?'}`}`,
-          ...asOfText(found),
+          `${count(events, 'transition')} ${boundsText(transitions) ?? `in ${query_range ?? '?'}`}`,
+          ...asOfText(transitions),
         ]),
-        parts: [tablePart('Which band follows which', matrixColumns(bands), found.matrix)],
+        parts: [tablePart('Which band follows which', matrixColumns(bands), transitions.matrix)],
       },
-      captioned(tableOf('How long a band lasts, in bars', [bandColumn(bands), ...DWELL], found.dwell)),
-      captioned(leavingTable(found, window), 'wide'),
-      captioned(tableOf('What follows a bar in a band, bar by bar', matrixColumns(bands), found.per_bar), 'wide'),
-      ...contextParagraphs(found),
+      tableParagraph(
+        tableOf('How long a band lasts, in bars', [bandColumn(bands), ...DWELL_COLUMNS], transitions.dwell),
+      ),
+      tableParagraph(leavingTable(transitions, window), 'wide'),
+      tableParagraph(
+        tableOf('What follows a bar in a band, bar by bar', matrixColumns(bands), transitions.per_bar),
+        'wide',
+      ),
+      ...contextParagraphs(transitions),
     ],
-    notes: found.notes,
+    notes: transitions.notes,
     method: ['A letter is the band that followed; a dot means never, 0% less than 0.5%.'],
   }
 }
 
-function captioned(table: Table, on?: 'wide'): Paragraph {
+function tableParagraph(table: Table, on?: 'wide'): Paragraph {
   return { heading: [table.caption], ...(on && { on }), parts: [{ table }] }
 }
 
@@ -113,7 +118,7 @@ function leavingTable({ bands, incidence }: Transitions, window: number): Table 
   return tableOf(`Where stays have gone by bar ${window}`, columns, rows)
 }
 
-const DWELL: readonly Column<Dwell>[] = [
+const DWELL_COLUMNS: readonly Column<Dwell>[] = [
   column('stays', 'count', { spare: 1 }),
   { title: 'Ended', kind: 'count', spare: 6, value: ({ completed }) => completed },
   { title: 'Active', kind: 'count', spare: 7, value: ({ censored }) => censored },
@@ -151,7 +156,7 @@ function contextParagraphs({ bands, context, by_context }: Transitions): Paragra
   const by = `Median bars, and stays, by ${which}`
   const note = `NEXT: which band follows (Anderson-Goodman; ${all}); LEAST below 5 makes its p a rough guide. LENGTH: how long it lasts (log-rank).`
   return [
-    { heading: [does], parts: [tablePart(does, [bandColumn(bands), ...TESTS], rows), { notes: [note] }] },
+    { heading: [does], parts: [tablePart(does, [bandColumn(bands), ...TEST_COLUMNS], rows), { notes: [note] }] },
     { heading: [by], parts: [tablePart(by, [bandColumn(bands), ...columns], medians)] },
   ]
 }
@@ -160,13 +165,13 @@ function medianText({ median, stays }: Dwell): string {
   return stays === 0 ? UNKNOWN : `${median === null ? '?' : whole(median)} (${whole(stays)})`
 }
 
-interface Tested {
+interface BandTests {
   band: string
   next: ContextTests['equal_rows']['rows'][number]
   length: ContextTests['log_rank'][number]
 }
 
-const TESTS: readonly Column<Tested>[] = [
+const TEST_COLUMNS: readonly Column<BandTests>[] = [
   { title: 'Next chi2', kind: 'tenth', spare: 1, value: ({ next }) => next.chi2 },
   { title: 'df', kind: 'degrees', spare: 3, value: ({ next }) => next.df },
   { title: 'p', kind: 'probability', value: ({ next }) => next.p },
@@ -176,21 +181,21 @@ const TESTS: readonly Column<Tested>[] = [
   { title: 'p', kind: 'probability', value: ({ length }) => length.p },
 ]
 
-function pairRecords(found: Transitions): Records {
-  const { by_context } = found
+function pairRecords(transitions: Transitions): Records {
+  const { by_context } = transitions
   return {
     columns: [
       ...['ticker', 'tickers', 'field', 'timeframe', 'from', 'to', 'count', 'share'],
       ...['share_low', 'share_high', 'independent'],
       ...['from_stays', 'from_completed', 'from_censored', 'from_median', 'from_p90', 'from_mean', 'from_longest'],
       ...['from_median_low', 'from_median_high', 'per_bar', 'from_per_bar'],
-      ...windowNames(found.timeframe).map(name => `incidence_${name}`),
+      ...windowNames(transitions.timeframe).map(name => `incidence_${name}`),
       ...['context_ticker', 'context_field', 'context_band', 'equal_rows_p', 'log_rank_p'],
     ],
     rows:
       by_context === null
-        ? groupRows(found, found, null)
-        : by_context.groups.flatMap(group => groupRows(found, group, group.context)),
+        ? groupRows(transitions, transitions, null)
+        : by_context.groups.flatMap(group => groupRows(transitions, group, group.context)),
   }
 }
 
@@ -214,7 +219,7 @@ function groupRows(
     return bands
       .filter(to => to !== from)
       .map(to => ({
-        ...oneTicker(tickers),
+        ...tickerColumns(tickers),
         field,
         timeframe,
         from,

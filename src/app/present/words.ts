@@ -16,17 +16,17 @@ export function tickersText(tickers: readonly string[]): string {
   return tickers.length <= 3 ? tickers.join(', ') : `${whole(tickers.length)} tickers`
 }
 
-/** The fields that an answer leaves out, a line for each reason. */
+/** `left out: pe_band, ps_band; each … (bands status)`: a line for each reason why an answer leaves out fields. */
 export function omittedNotes(omitted: readonly Omitted[] = []): string[] {
-  return [...new Set(omitted.map(({ why }) => why))].map(why => {
-    const fields = omitted.filter(one => one.why === why).map(({ field }) => field)
-    const each = fields.length === 1 ? '' : ' each'
-    return `left out: ${fields.join(', ')};${each} ${why} (bands status)`
+  const fieldsByReason = Map.groupBy(omitted, ({ why }) => why)
+  return [...fieldsByReason].map(([why, items]) => {
+    const fields = items.map(({ field }) => field).join(', ')
+    return `left out: ${fields};${items.length === 1 ? '' : ' each'} ${why} (bands status)`
   })
 }
 
-/** Sorts by letters, and so dates by time. */
-export function bySpelling(a: string, b: string): number {
+/** Compares two texts for sort(), by their UTF-16 codes. ISO dates are sorted by time. */
+export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
@@ -36,89 +36,102 @@ export function withFullStop(text: string): string {
 }
 
 /**
- * The trial log's addition to a headline, from the second question on; null before.
- * @param q of the headline over the log; null if there is none, `untested` for a question that has no p
- * @param name the headline's name of this q
+ * The sentence after a headline that says how many questions were asked of the same data, and how many would have
+ * p < .05 by chance. Null if the log has no other question.
+ * @param q p of the headline corrected over the log; null if it is not known, `untested` for a question without a p
+ * @param qName name of this q in the sentence
  */
 export function logText(
   log: LogComparison | null,
   q: number | 'untested' | null,
-  name = 'corrected for all of them q',
+  qName = 'corrected for all of them q',
 ): string | null {
   if (log === null || log.questions < 2) return null
   const { family, questions, windows, expected } = log
-  const one = `One of ${whole(questions)} questions`
-  if (family === 'run') return `${one} asked of these data so far; the others are not counted (--family run).`
-  const counted = `${one} (${whole(windows)} windows) asked of these data so far (bands trials)`
+  const oneOf = `One of ${whole(questions)} questions`
+  if (family === 'run') return `${oneOf} asked of these data so far; the others are not counted (--family run).`
+  const counted = `${oneOf} (${whole(windows)} windows) asked of these data so far (bands trials)`
   if (q === 'untested') return `${counted}.`
-  const round = Math.round(expected)
-  const byChance = expected < 0.95 ? 'fewer than one has' : round === 1 ? 'about one has' : `about ${whole(round)} have`
-  const over = q === null ? '' : `; ${name} ${probability(q)}`
-  return `${counted}: by chance ${byChance} p < .05${over}.`
+  const qText = q === null ? '' : `; ${qName} ${probability(q)}`
+  return `${counted}: by chance ${chanceFindingsText(expected)} p < .05${qText}.`
 }
 
-/** The number of tried strategies or combinations, in this run and ever. @param sizeText words for the ever tried ones */
-export function triedText({ run, ledger }: Backtest['trials'], sizeText = whole): string {
-  const ever = ledger === null ? '' : `, ${sizeText(ledger)} in the ledger of trials`
-  return `Tried: ${strategies(run)} in this run${ever}.`
+/** `about 3 have` */
+function chanceFindingsText(expected: number): string {
+  if (expected < 0.95) return 'fewer than one has'
+  const rounded = Math.round(expected)
+  return rounded === 1 ? 'about one has' : `about ${whole(rounded)} have`
 }
 
-/** How often the best of one half was no better than most in the other; or why that is not known. */
+/**
+ * `Tried: 3 strategies in this run, 40 in the ledger of trials.`
+ * @param countText writes the number in the ledger, with or without its noun
+ */
+export function triedText({ run, ledger }: Backtest['trials'], countText = whole): string {
+  const ever = ledger === null ? '' : `, ${countText(ledger)} in the ledger of trials`
+  return `Tried: ${strategiesText(run)} in this run${ever}.`
+}
+
+/** A sentence with the probability of overfitting. @param reason why it is not known, for a null `pbo` */
 export function overfittingText(pbo: Grid['pbo'], reason: string): string {
-  const often =
+  const value =
     pbo === null
       ? reason
       : `${probability(pbo.probability)}, how often the best of one half of the days is not above the median of the other (${count(pbo.splits, 'split')})`
-  return withFullStop(`Probability of overfitting (CSCV): ${often}`)
+  return withFullStop(`Probability of overfitting (CSCV): ${value}`)
 }
 
-export function strategies(n: number): string {
+/** `1 strategy`, `3 strategies` */
+export function strategiesText(n: number): string {
   return count(n, 'strategy', 'strategies')
 }
 
-/** Draws in blocks of bars. */
+/** `blocks of 12.3 bars on average` */
 export function blocksText(block: number | null): string {
   return `blocks of ${ratio(block, 1)} bars on average`
 }
 
-/** The tickers in rows for machines: the name if there is one, and their number. */
-export function oneTicker(tickers: readonly string[]): { ticker: string | null; tickers: number } {
+/** Two values of a record: the ticker if there is only one, otherwise null; and the number of tickers. */
+export function tickerColumns(tickers: readonly string[]): { ticker: string | null; tickers: number } {
   return { ticker: tickers.length === 1 ? tickers[0]! : null, tickers: tickers.length }
 }
 
-/** The range of a tier or a server, in words. */
+/** The range of dates that a tier or a server allows, in words. */
 export function rangeInWords(range: string | null): string {
   return range === WHOLE_RANGE ? 'all dates' : (range ?? 'no range')
 }
 
-/** `after 2016-01-01 and before 2017-01-01`: exclusive. Null without a bound, and in a limited range. */
+/** `after 2016-01-01 and before 2017-01-01`: both exclusive. Null without a bound, and if the tier limits the range. */
 export function boundsText({ query_range, after, before }: Omit<Scope, 'as_of'>): string | null {
   const bounds = compact([after !== null && `after ${after}`, before !== null && `before ${before}`])
   return query_range !== WHOLE_RANGE || bounds.length === 0 ? null : bounds.join(' and ')
 }
 
-/** `as of 2018-05-11`, if the day is known. */
+/** `as of 2018-05-11`; an empty list if the day is not known. */
 export function asOfText({ as_of }: { as_of: string | null }): string[] {
   return as_of === null ? [] : [`as of ${as_of}`]
 }
 
-/** The source file of bars; several imports give `2018-02-08.csv to 2018-03-22.csv`. */
+/** `2018-03-22.csv`: the source file of bars; the first and the last one, joined by `to`, after several imports. */
 export function fileText({ source, begun }: Pick<SourceRange, 'source' | 'begun'>): string {
   return begun === undefined || begun.source === source ? source : `${begun.source} to ${source}`
 }
 
-/** `rsi_zone = oversold or deep_oversold`; a condition that holds is called by its text. */
+/**
+ * `rsi_zone = oversold or deep_oversold`. A condition that is true is its own text. Only the field for null, which means
+ * any band.
+ */
 export function stateText(field: string, bands: readonly string[] | null): string {
   if (bands === null) return field
-  const are = bands.join(' or ')
-  if (!isCondition(field)) return `${field} = ${are}`
-  return are === TRUTHS[TRUE] ? field : `${field}: ${are}`
+  const names = bands.join(' or ')
+  if (!isCondition(field)) return `${field} = ${names}`
+  return names === TRUTHS[TRUE] ? field : `${field}: ${names}`
 }
 
-/** The conditions of an answer apart from the entered bands, with the keys of documents. */
+/** The conditions of a question apart from the entered bands, under the keys of documents. */
 type Conditions = Pick<EventStudy, 'prev_bands' | 'stability' | 'max_flips' | 'context' | 'when' | 'lag'>
 
-/** The conditions in words, one each; the bands left are part of the event's name. */
+/** The conditions of a question, each in words. The bands before the event are not among them: see fromText. */
 export function conditionTexts({ stability, max_flips, context, when, lag }: Omit<Conditions, 'prev_bands'>): string[] {
   return compact([
     context && contextText(context),
@@ -129,36 +142,39 @@ export function conditionTexts({ stability, max_flips, context, when, lag }: Omi
   ])
 }
 
-/** ` from neutral_low or neutral`. */
+/** ` from neutral_low or neutral`: the bands before the event; empty if they may be any. */
 export function fromText({ prev_bands }: Pick<Conditions, 'prev_bands'>): string {
   return prev_bands === null ? '' : ` from ${prev_bands.join(' or ')}`
 }
 
+/** `while GSPC trend_direction = uptrend`; without a band if it may be any. */
 function contextText({ ticker, field, bands, lag }: NonNullable<Conditions['context']>): string {
-  const state = bands === null ? '' : ` = ${bands.join(' or ')}`
-  return `${bands === null ? 'beside' : 'while'} ${ticker} ${field}${state}${lag === 1 ? ' a bar before' : ''}`
+  const before = lag === 1 ? ' a bar before' : ''
+  if (bands === null) return `beside ${ticker} ${field}${before}`
+  return `while ${ticker} ${field} = ${bands.join(' or ')}${before}`
 }
 
-/** ` (AAPL rsi_zone …), while GSPC …, stability …`: the conditions of a question, for the end of a sentence. */
+/** ` from neutral, while GSPC …, stability …`: all conditions of a question, for the end of a sentence. */
 export function conditionsSuffix(conditions: Conditions): string {
   return [fromText(conditions), ...conditionTexts(conditions).map(text => `, ${text}`)].join('')
 }
 
-/** `2008-01-02 to 2018-05-11`, `as of 2018-05-11`. */
+/** `2008-01-02 to 2018-05-11` and `as of 2018-05-11`, each only if it is known. */
 export function rangeTexts({ first, last, as_of }: Pick<Backtest, 'first' | 'last' | 'as_of'>): string[] {
-  return [...(first === null ? [] : [`${first} to ${last}`]), ...asOfText({ as_of })]
+  return compact([first !== null && `${first} to ${last}`, ...asOfText({ as_of })])
 }
 
 /** The title of a page: `After rsi_zone turned oversold: 10 tickers, 2008-2018`. */
 export function pageTitle(
-  what: string,
+  subject: string,
   { tickers, first, last }: Pick<Backtest, 'tickers' | 'first' | 'last'>,
 ): string {
-  const years = [...new Set(compact([first, last]).map(date => date.slice(0, 4)))].join('-')
-  return `${what}: ${compact([tickersText(tickers), years]).join(', ')}`
+  const years = compact([first, last]).map(date => date.slice(0, 4))
+  const yearsText = [...new Set(years)].join('-')
+  return `${subject}: ${compact([tickersText(tickers), yearsText]).join(', ')}`
 }
 
-/** In a title a long condition only has its number of words left; the line below has it whole. */
+/** `rsi_zone turned oversold`: the event for a title. A long condition is not repeated there; the line below has it. */
 export function eventTitle(field: string, bands: readonly string[] | null): string {
   if (!isCondition(field)) return bands === null ? `${field} changed band` : `${field} turned ${either(bands)}`
   return field.length > LONGEST_IN_TITLE ? 'the condition came true' : field
@@ -166,16 +182,16 @@ export function eventTitle(field: string, bands: readonly string[] | null): stri
 
 const LONGEST_IN_TITLE = 60
 
-/** What a note is about: the words before its first sign. */
+/** The subject of a note: its words before the first punctuation mark, without a capital. */
 export function nameOfNote(note: string): string {
-  // A comma within a number is none of its signs.
+  // A comma within a number is no punctuation mark here.
   const [name = ''] = note.split(/[:;,.](?=\s|$)|\s\(/)
   return name.trim().replace(/^[A-Z](?=[a-z])/, letter => letter.toLowerCase())
 }
 
-/** The range of the bars, and the draws. */
-export function originFacts(found: Pick<Backtest, 'first' | 'last' | 'timeframe' | 'seed'>): Fact[] {
-  const { first, last, timeframe, seed } = found
+/** The facts about the origin of a result: its bars and the seed of its draws. */
+export function originFacts(backtest: Pick<Backtest, 'first' | 'last' | 'timeframe' | 'seed'>): Fact[] {
+  const { first, last, timeframe, seed } = backtest
   const bars = first === null || last === null ? `none, ${timeframe}` : `${timeframe}, ${first} to ${last}`
   return [
     ['Bars', bars],
@@ -186,19 +202,19 @@ export function originFacts(found: Pick<Backtest, 'first' | 'last' | 'timeframe'
 /** ASCII signs that carry the order by themselves, in the order of PERFORMANCES. */
 export const SIGNS: readonly string[] = ['---', '--', '-', '=', '+', '++', '+++']
 
-/** The smallest number of events for a test. */
-export function fewestFact(found: Pick<Sampling, 'min_events'>): Fact {
-  return ['Fewest events', `${found.min_events}: below that a cell is shown, not tested`]
+/** The fact about the smallest number of events that is tested. */
+export function minEventsFact(sampling: Pick<Sampling, 'min_events'>): Fact {
+  return ['Fewest events', `${sampling.min_events}: below that a cell is shown, not tested`]
 }
 
-/** How to read a page, and when not to. */
-export function readingSection(kind: keyof typeof OF): Section {
+/** A folded section about reading a page: notes for all kinds of results, and those for this kind. */
+export function readingSection(kind: keyof typeof READING_NOTES): Section {
   const title = 'How to read this, and when not to'
-  const facts = Object.entries({ ...COMMON, ...OF[kind] })
+  const facts = Object.entries({ ...COMMON_NOTES, ...READING_NOTES[kind] })
   return { id: 'reading', title, short: 'How to read this', on: 'page', folded: true, parts: [{ facts }] }
 }
 
-const COMMON: Readonly<Record<string, string>> = {
+const COMMON_NOTES: Readonly<Record<string, string>> = {
   'n is what counts':
     'Under some twenty events the shares and means can be anything; under ten independent windows there is no p-value, and the row is grey.',
   Overlap:
@@ -208,7 +224,10 @@ const COMMON: Readonly<Record<string, string>> = {
   'The past': 'All bands are as they were known on each day. Even so this is one history, and it happened once.',
 }
 
-const OF: Record<'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison', Readonly<Record<string, string>>> = {
+const READING_NOTES: Record<
+  'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison',
+  Readonly<Record<string, string>>
+> = {
   study: {
     'The difference, not the mean':
       'Markets drift. Returns after the events are compared with returns after any bar of the same tickers and dates; only the difference counts.',

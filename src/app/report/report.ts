@@ -18,7 +18,7 @@ import {
   type Section,
 } from '../present/description.js'
 import { GLOSSARY } from '../present/glossary.js'
-import { describeWithPrices, inputsOf, type Reported } from '../present/prices.js'
+import { describeInputs, describeWithPrices, type PagedResult } from '../present/prices.js'
 import { describeTallyPage } from '../present/tally.js'
 import { nameOfNote } from '../present/words.js'
 import { figure, forest, monthsTable, stacked } from './chart.js'
@@ -240,14 +240,14 @@ function pageScript(): string {
  */
 export async function reportOf(
   market: () => Promise<PricedSource>,
-  found: Reported,
+  found: PagedResult,
   about: Omit<ReportAbout, 'adjustment' | 'inputs'>,
 ): Promise<string> {
   try {
     if (found.schema === 'bands.tally/2')
       return report(describeTallyPage(found), { ...about, adjustment: null, inputs: null })
     const prices = await market()
-    return report(await describeWithPrices(prices, found), { ...about, ...(await inputsOf(prices, found)) })
+    return report(await describeWithPrices(prices, found), { ...about, ...(await describeInputs(prices, found)) })
   } catch (cause) {
     if (!(cause instanceof TypeError || cause instanceof RangeError)) throw cause
     // Missing parts of a result only show up in the drawing.

@@ -6,7 +6,7 @@ import {
   type Content,
   type Fact,
   type Heading,
-  isNumber,
+  isNumeric,
   type Kind,
   type Table,
   type Tone,
@@ -50,7 +50,7 @@ function placesOf({ columns }: Table): number[] {
 function heading({ title: own, hint, kind, verbatim }: Heading): Html {
   if (own === '') return html`<td></td>`
   const title = verbatim === true ? own : own.charAt(0).toUpperCase() + own.slice(1).replaceAll('_', ' ')
-  return html`<th scope="col"${isNumber(kind) && html` class="num"`}>${hint === undefined ? title : html`<abbr title="${hint}">${title}</abbr>`}</th>`
+  return html`<th scope="col"${isNumeric(kind) && html` class="num"`}>${hint === undefined ? title : html`<abbr title="${hint}">${title}</abbr>`}</th>`
 }
 
 /** Rows of the body by their places. The first column names the row. */
@@ -65,7 +65,7 @@ export function tableRows(of: Table, rows: readonly number[]): Html {
 function cell(of: Cell, { kind, wraps }: Heading, isGrey: boolean, isName: boolean): Html {
   const tone = isGrey ? 'faint' : of.tone
   const heat = of.heat === undefined ? '' : `up-${of.heat}`
-  const classes = [isNumber(kind) && 'num', wraps && 'wrap', tone && CLASSES[tone], heat].filter(Boolean).join(' ')
+  const classes = [isNumeric(kind) && 'num', wraps && 'wrap', tone && CLASSES[tone], heat].filter(Boolean).join(' ')
   const attribute = classes === '' ? '' : html` class="${classes}"`
   const piece = cellPiece(of)
   return isName ? html`<th scope="row"${attribute}>${piece}</th>` : html`<td${attribute}>${piece}</td>`

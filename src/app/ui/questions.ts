@@ -1,6 +1,6 @@
 import type { Done, Handler } from '../../data/threads.js'
 import { type BandsClient, type BandsOptions, openBands } from '../client.js'
-import type { Reported } from '../present/prices.js'
+import type { PagedResult } from '../present/prices.js'
 
 /** One question that the page may ask: a function of the library with the same parameters and the same answer. */
 interface Question {
@@ -69,7 +69,7 @@ export async function answered(bands: BandsClient, name: string, params: object)
 
 /** The answer to a question of returns as a report page. */
 async function reported(bands: BandsClient, name: string, params: object): Promise<string> {
-  const found = (await questionNamed(name)!.ask(bands, params as never)) as Reported
+  const found = (await questionNamed(name)!.ask(bands, params as never)) as PagedResult
   const { tickers, ...others } = params as { tickers?: readonly string[] }
   const words = Object.entries(others).map(([param, value]) => `${param} ${textOf(value)}`)
   const which =

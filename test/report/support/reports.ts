@@ -1,5 +1,5 @@
 import { describeBacktest } from '../../../src/app/present/backtest.js'
-import type { PriceChart } from '../../../src/app/present/chart.js'
+import type { ChartPrices } from '../../../src/app/present/chart.js'
 import { describeStudy } from '../../../src/app/present/study.js'
 import { describeSweep } from '../../../src/app/present/sweep.js'
 import { describeTallyPage } from '../../../src/app/present/tally.js'
@@ -14,11 +14,11 @@ import { madeStudy } from '../../support/results/study.js'
 import { madeSweep } from '../../support/results/sweep.js'
 import { madeTally } from '../../support/results/tally.js'
 
-export function studyReport(study: EventStudy, charts: readonly PriceChart[], about: ReportAbout): string {
+export function studyReport(study: EventStudy, charts: readonly ChartPrices[], about: ReportAbout): string {
   return report(describeStudy(study, charts), about)
 }
 
-export function backtestReport(found: Backtest, charts: readonly PriceChart[], about: ReportAbout): string {
+export function backtestReport(found: Backtest, charts: readonly ChartPrices[], about: ReportAbout): string {
   return report(describeBacktest(found, charts), about)
 }
 

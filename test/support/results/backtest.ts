@@ -1,4 +1,4 @@
-import type { PriceChart } from '../../../src/app/present/chart.js'
+import type { ChartPrices } from '../../../src/app/present/chart.js'
 import type { Strategy } from '../../../src/core/params/strategy.js'
 import { ANY_EVENT } from '../../../src/core/params/studies.js'
 import { wilson } from '../../../src/core/statistics/counts.js'
@@ -53,7 +53,7 @@ export function testsWith(more: Pick<Tests, 'statistics' | 'trade_statistics' | 
 }
 
 /** A backtest of some prices: trades and equity follow from them, most statistics only look like some. */
-export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backtest> = {}): Backtest {
+export function madeBacktest(charts: readonly ChartPrices[], more: Partial<Backtest> = {}): Backtest {
   const trades = charts.flatMap(tradesOf)
   const dates = charts[0]?.dates ?? []
   const equity = equityOf(charts, trades, dates)
@@ -143,7 +143,7 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
   }
 }
 
-function tradesOf({ ticker, events, close, dates, codes, bands }: PriceChart): Trade[] {
+function tradesOf({ ticker, events, close, dates, codes, bands }: ChartPrices): Trade[] {
   const trades: Trade[] = []
   let free = 0
   for (const { at, band } of events) {
@@ -178,7 +178,7 @@ function tradesOf({ ticker, events, close, dates, codes, bands }: PriceChart): T
   return trades
 }
 
-function equityOf(charts: readonly PriceChart[], trades: readonly Trade[], dates: readonly string[]): EquityPoint[] {
+function equityOf(charts: readonly ChartPrices[], trades: readonly Trade[], dates: readonly string[]): EquityPoint[] {
   const places = new Map(dates.map((date, i) => [date, i]))
   const changes = dates.map(() => 0)
   const positions = dates.map(() => 0)

@@ -1,4 +1,4 @@
-import type { PriceChart } from '../../../src/app/present/chart.js'
+import type { ChartPrices } from '../../../src/app/present/chart.js'
 import { formatDay, parseDay, weekdayOf } from '../../../src/core/model/day.js'
 import { Random } from '../../../src/core/statistics/random.js'
 
@@ -28,7 +28,7 @@ export function madePrices({
   seed = 1,
   weekly = false,
   band = 'oversold',
-}: MadeOptions = {}): PriceChart {
+}: MadeOptions = {}): ChartPrices {
   const random = new Random(seed)
   const close: number[] = []
   let price = 100

@@ -1,4 +1,4 @@
-import type { PriceChart } from '../../../src/app/present/chart.js'
+import type { ChartPrices } from '../../../src/app/present/chart.js'
 import { wilson } from '../../../src/core/statistics/counts.js'
 import { quantile } from '../../../src/core/statistics/moments.js'
 import { verdictOf } from '../../../src/core/statistics/verdict.js'
@@ -6,7 +6,7 @@ import type { EventStudy, Occurrence, PathPoint, Share, StudyWindow } from '../.
 import { BANDS } from './prices.js'
 
 /** A study of some prices: its figures are made of them, its intervals and p-values only look like some. */
-export function madeStudy(charts: readonly PriceChart[], more: Partial<EventStudy> = {}): EventStudy {
+export function madeStudy(charts: readonly ChartPrices[], more: Partial<EventStudy> = {}): EventStudy {
   const weekly = more.timeframe === 'weekly'
   const horizons = weekly ? [2, 4, 8, 16] : [5, 10, 20, 50, 100]
   const all = charts.flatMap(chart => chart.events.map(({ at }) => ({ chart, at })))
@@ -51,10 +51,10 @@ export function madeStudy(charts: readonly PriceChart[], more: Partial<EventStud
   }
 }
 
-type Placed = { chart: PriceChart; at: number }
+type Placed = { chart: ChartPrices; at: number }
 
 function windowOf(
-  charts: readonly PriceChart[],
+  charts: readonly ChartPrices[],
   events: readonly Placed[],
   horizon: number,
   unit: string,
@@ -226,7 +226,7 @@ function pathOf(events: readonly Placed[]): PathPoint[] {
   })
 }
 
-function occurrence(chart: PriceChart, at: number, horizons: readonly number[], unit: string): Occurrence {
+function occurrence(chart: ChartPrices, at: number, horizons: readonly number[], unit: string): Occurrence {
   const each = (value: (horizon: number) => number | null): Record<string, number | null> =>
     Object.fromEntries(horizons.map(horizon => [`${horizon}${unit}`, value(horizon)]))
   const returns = each(horizon => returnAt(chart, at, horizon))
@@ -272,7 +272,7 @@ function hitOf(returns: readonly number[]): Share {
   return { share: returns.length === 0 ? null : won / returns.length, low, high }
 }
 
-function returnAt({ close }: PriceChart, at: number, horizon: number): number | null {
+function returnAt({ close }: ChartPrices, at: number, horizon: number): number | null {
   const later = close[at + horizon]
   return later === undefined ? null : later / close[at]! - 1
 }

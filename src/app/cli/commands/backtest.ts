@@ -15,7 +15,7 @@ import { describeRunOptions } from '../../../research/backtest/words.js'
 import { describeBacktest } from '../../present/backtest.js'
 import { comparisonRecords, describeComparison } from '../../present/comparison.js'
 import { describeGrid, gridRecords } from '../../present/grid.js'
-import { yearly, yearRecords } from '../../present/performance.js'
+import { yearRecords, yearsByName } from '../../present/performance.js'
 import { equityRecords, tradeRecords } from '../../present/records.js'
 import type { Args, Command } from '../command.js'
 import type { Config } from '../config.js'
@@ -93,7 +93,7 @@ const backtestCommand: Command = {
       await writeTable(context, files.trades, 'trade', tradeRecords(found), ofThem)
     }
     if (files.equity !== undefined) await writeTable(context, files.equity, 'bar', equityRecords(found))
-    if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(yearly(found)))
+    if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(yearsByName(found)))
     if (files.report !== undefined) await writeReport(context, files.report, market, found)
   },
 }

@@ -14,7 +14,7 @@ import {
 } from '../../../research/screen/screen.js'
 import { openLists } from '../../open/database.js'
 import { allLists } from '../../open/lists.js'
-import { checkDisplay, describeChanges, describeScreen, MOST_LISTED } from '../../present/screen.js'
+import { describeChanges, describeScreen, MOST_LISTED, refuseUnknownColumns } from '../../present/screen.js'
 import type { Remote } from '../../remote/remote.js'
 import { webhookUrl } from '../../remote/webhook.js'
 import type { Args, Command } from '../command.js'
@@ -62,7 +62,7 @@ const screenCommand: Command = {
     // Faults in the line are reported before any question or post.
     const names = args.list('columns')
     const look = { columns: names.length === 0 ? undefined : names, sort: args.text('sort') }
-    checkDisplay(look, subjectsNamed(local, asked.condition), asked.tally)
+    refuseUnknownColumns(look, subjectsNamed(local, asked.condition), asked.tally)
     const post = await webhookOf(context, args)
     const tickers = await marketTickers(context, args, local)
     const found = await screen(local, { ...asked, tickers }, { step: context.step })
@@ -85,7 +85,7 @@ async function screenAtServer(context: Context, args: Args, remote: Remote): Pro
   const names = args.list('columns')
   const subjects = conditionField(asked.condition, context.fields).subjects.map(printSubject)
   const look = { columns: names.length > 0 ? names : ['ticker', 'date', ...subjects, 'close'], sort: args.text('sort') }
-  checkDisplay(look, subjects, false)
+  refuseUnknownColumns(look, subjects, false)
   const post = await webhookOf(context, args)
   const tickers = isPooled(args) ? await allNamed(context, args, [], async () => []) : undefined
   const { serverScreen } = await import('../../remote/server-screen.js')

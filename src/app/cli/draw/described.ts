@@ -19,7 +19,7 @@ import {
   type Cell as DescribedCell,
   type Table as DescribedTable,
   type Heading,
-  isNumber,
+  isNumeric,
   type Kind,
   type Medium,
   type Paragraph,
@@ -140,7 +140,7 @@ function drawn({ columns, rows, grey, grouped, limit, whole: output }: Described
 function columnOf(heading: Heading, { words }: Drawn): Column {
   const { title, sign, verbatim, kind } = heading
   const whole = verbatim ? title : title.toUpperCase()
-  return { ...heading, title: words ? whole : (sign ?? whole), ...(isNumber(kind) && { align: 'right' }) }
+  return { ...heading, title: words ? whole : (sign ?? whole), ...(isNumeric(kind) && { align: 'right' }) }
 }
 
 function cellOf({ kind, content, tone, mark = '', heat }: DescribedCell, style: Drawn, grey = false): Cell {
