@@ -2,7 +2,7 @@ import { parameter, remedy, sentence, type Words } from './errors.js'
 import { isCondition } from './language/as-field.js'
 import { type Day, formatDay } from './model/day.js'
 import type { HistoryQuery, OversoldPage, OversoldQuery, PoolQuery } from './model/event.js'
-import { count, either, listed, whole } from './numbers.js'
+import { count, joinWithOr, listNames, whole } from './numbers.js'
 import type { WhyEmpty } from './source.js'
 import { WHOLE_RANGE } from './tiers.js'
 
@@ -16,13 +16,13 @@ export interface EmptyNote {
 
 /** The note for a question about one ticker. */
 export function emptyNote(why: WhyEmpty, query: HistoryQuery): EmptyNote {
-  return { reason: reasonOf(why, query), advice: adviceOf(why, query) }
+  return { reason: reasonFor(why, query), advice: adviceFor(why, query) }
 }
 
-function reasonOf(why: WhyEmpty, query: HistoryQuery): Words {
+function reasonFor(why: WhyEmpty, query: HistoryQuery): Words {
   const { ticker, field, timeframe, bands, context } = query
   const name = `${ticker}'s ${timeframe} ${field}`
-  const happened = bands === undefined ? 'changed' : `became ${either(bands)}`
+  const happened = bands === undefined ? 'changed' : `became ${joinWithOr(bands)}`
   switch (why.code) {
     case 'no_facts':
     case 'context_lacks':
@@ -30,44 +30,47 @@ function reasonOf(why: WhyEmpty, query: HistoryQuery): Words {
     case 'not_begun':
       return `${ticker} has no bar by ${formatDay(why.as_of)}.`
     case 'no_band_yet':
-      return noBandYet(why, query)
+      return noBandYetSentence(why, query)
     case 'no_day':
-      return noDay(query, why.range)
+      return noDaySentence(query, why.range)
     case 'bars_end':
-      return `${barsEnd(ticker, why.last, query.after)}.`
+      return `${barsEndClause(ticker, why.last, query.after)}.`
     case 'ended_before':
-      return `no bar of ${ticker} lies ${spannedIn(why.range)}.`
+      return `no bar of ${ticker} lies ${inRangeWithDates(why.range)}.`
     case 'bars_begin':
-      return `${barsBegin(ticker, why.firstOf, query.before)}.`
+      return `${barsBeginClause(ticker, why.firstOf, query.before)}.`
     case 'never_entered':
-      return `${name} never ${happened}${becameInstead(why.seen)}.`
+      return `${name} never ${happened}${otherBandsText(why.seen)}.`
     case 'never_changed':
       return `${name} never changed: it was ${why.band} throughout.`
     case 'not_in_range': {
-      const did = bands === undefined ? 'change' : `become ${either(bands)}`
-      return `${name} did not ${did} ${spannedIn(why.range)}${becameInstead(why.seen)}.`
+      const did = bands === undefined ? 'change' : `become ${joinWithOr(bands)}`
+      return `${name} did not ${did} ${inRangeWithDates(why.range)}${otherBandsText(why.seen)}.`
     }
     case 'outside_dates': {
       const often = why.events === 1 ? 'once' : `${whole(why.events)} times`
       const nearest = why.events === 1 ? 'on' : 'the nearest on'
-      return `${name} ${happened} ${often}, but not ${bounds(query)}; ${nearest} ${formatDay(why.nearest)}.`
+      return `${name} ${happened} ${often}, but not ${boundsText(query)}; ${nearest} ${formatDay(why.nearest)}.`
     }
     case 'context_never': {
       const other = `${context!.ticker}'s ${context!.field}`
       const dates = `the ${count(why.events, 'date')} on which ${name} ${happened}`
       if (why.bands.length === 0) return `${other} had not changed yet by ${dates}, so that its band is not known.`
-      return `on none of ${dates} was ${other} ${context!.band}; it was ${either(why.bands)}.`
+      return `on none of ${dates} was ${other} ${context!.band}; it was ${joinWithOr(why.bands)}.`
     }
     case 'when_never':
-      return whenNever(why, query, `${name} ${happened}`)
+      return conditionNeverSentence(why, query, `${name} ${happened}`)
     case 'no_events_known':
-      return noEventsKnown(why, query)
+      return noEventsKnownSentence(why, query)
     case 'server_note':
       return why.text
   }
 }
 
-function noBandYet({ bars, missing, as_of }: Extract<WhyEmpty, { code: 'no_band_yet' }>, query: HistoryQuery): string {
+function noBandYetSentence(
+  { bars, missing, as_of }: Extract<WhyEmpty, { code: 'no_band_yet' }>,
+  query: HistoryQuery,
+): string {
   const { ticker, field, timeframe } = query
   const day = formatDay(as_of)
   if (missing === null) return `${ticker} has no ${timeframe} ${field} on any bar by ${day}.`
@@ -76,7 +79,7 @@ function noBandYet({ bars, missing, as_of }: Extract<WhyEmpty, { code: 'no_band_
   return `${ticker} has no ${timeframe} ${field} yet by ${day}: ${why}.`
 }
 
-function adviceOf(why: WhyEmpty, { ticker, field, timeframe }: HistoryQuery): Words | null {
+function adviceFor(why: WhyEmpty, { ticker, field, timeframe }: HistoryQuery): Words | null {
   if (why.code === 'no_band_yet') {
     const words = isCondition(field) ? [ticker] : [ticker, field]
     const params = { ...(isCondition(field) ? { when: field } : {}), ...(timeframe === 'daily' ? {} : { timeframe }) }
@@ -86,7 +89,7 @@ function adviceOf(why: WhyEmpty, { ticker, field, timeframe }: HistoryQuery): Wo
   return null
 }
 
-function whenNever(
+function conditionNeverSentence(
   { events, unknown }: Extract<WhyEmpty, { code: 'when_never' }>,
   { when }: HistoryQuery,
   happened: string,
@@ -96,75 +99,78 @@ function whenNever(
   return `on none of ${dates} did it hold that ${when}; on ${unknown === events ? 'all' : whole(unknown)} of them that is not known.`
 }
 
-/** More than any field has bands. */
-const LONGEST = 10
+/** The most bands to list, which is more than any field has. */
+const MAX_BANDS_LISTED = 10
 
-function becameInstead(seen: readonly string[]): string {
-  return seen.length === 0 ? '' : `; it became ${listed(seen, LONGEST)}`
+function otherBandsText(seen: readonly string[]): string {
+  return seen.length === 0 ? '' : `; it became ${listNames(seen, MAX_BANDS_LISTED)}`
 }
 
 type Range = { name: string; from: Day; to: Day }
 
-function noDay(query: HistoryQuery, range: Range | null): string {
-  const days = range === null ? '' : ` of the range, ${range.name} from ${spanned(range)},`
-  return `no day${days} lies ${bounds(query)}.`
+function noDaySentence(query: HistoryQuery, range: Range | null): string {
+  const days = range === null ? '' : ` of the range, ${range.name} from ${datesText(range)},`
+  return `no day${days} lies ${boundsText(query)}.`
 }
 
 /** The note of a source that only knows events and their range. */
-function noEventsKnown(
+function noEventsKnownSentence(
   { query_range, range, seen }: Extract<WhyEmpty, { code: 'no_events_known' }>,
   query: HistoryQuery,
 ): string {
   const { ticker, field, timeframe, bands, context, after, before } = query
   const what =
-    bands === undefined ? `${ticker}'s ${timeframe} ${field} did not change` : `${ticker} never became ${either(bands)}`
+    bands === undefined
+      ? `${ticker}'s ${timeframe} ${field} did not change`
+      : `${ticker} never became ${joinWithOr(bands)}`
   const contextText = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
-  const within = inRange(query_range)
-  if (range === null) return `${what}${contextText}${within}${bounds(query) === '' ? '' : `, ${bounds(query)}`}.`
+  const within = rangeText(query_range)
+  if (range === null)
+    return `${what}${contextText}${within}${boundsText(query) === '' ? '' : `, ${boundsText(query)}`}.`
   const from = Math.max(range.from, (after ?? range.from) + 1)
   const to = Math.min(range.to, (before ?? range.to + 1) - 1)
-  if (from > to) return noDay(query, range)
+  if (from > to) return noDaySentence(query, range)
   const entered = seen.length > 0 ? `; bands entered: ${seen.join(', ')}` : ''
-  return `${what}${contextText}${within} (${spanned({ from, to })})${entered}.`
+  return `${what}${contextText}${within} (${datesText({ from, to })})${entered}.`
 }
 
-function spannedIn(range: Range): string {
-  return `in ${range.name} (${spanned(range)})`
+function inRangeWithDates(range: Range): string {
+  return `in ${range.name} (${datesText(range)})`
 }
 
-function spanned({ from, to }: { from: Day; to: Day }): string {
+function datesText({ from, to }: { from: Day; to: Day }): string {
   return `${formatDay(from)} to ${formatDay(to)}`
 }
 
 /** `after 2018-01-01 and before 2017-01-01`; empty without either. */
-function bounds({ after, before }: { after?: Day | undefined; before?: Day | undefined }): string {
+function boundsText({ after, before }: { after?: Day | undefined; before?: Day | undefined }): string {
   const parts: string[] = []
   if (after !== undefined) parts.push(`after ${formatDay(after)}`)
   if (before !== undefined) parts.push(`before ${formatDay(before)}`)
   return parts.join(' and ')
 }
 
-function inRange(query_range: string | null): string {
+function rangeText(query_range: string | null): string {
   return query_range === null || query_range === WHOLE_RANGE ? '' : ` in ${query_range}`
 }
 
-function barsEnd(of: string, last: Day, after: Day | undefined): string {
-  return `the bars of ${of} end on ${formatDay(last)}, and none lies ${bounds({ after })}`
+function barsEndClause(of: string, last: Day, after: Day | undefined): string {
+  return `the bars of ${of} end on ${formatDay(last)}, and none lies ${boundsText({ after })}`
 }
 
-function barsBegin(of: string, first: Day, before: Day | undefined): string {
-  return `the bars of ${of} begin on ${formatDay(first)}, and none lies ${bounds({ before })}`
+function barsBeginClause(of: string, first: Day, before: Day | undefined): string {
+  return `the bars of ${of} begin on ${formatDay(first)}, and none lies ${boundsText({ before })}`
 }
 
-/** Bounds beyond all bars of some tickers, in words; null where a bar lies between them. */
+/** Why the dates of a query lie beyond all bars of some tickers, as a clause; null if they do not. */
 export function noBarNote(
   { after, before }: { after?: Day | undefined; before?: Day | undefined },
   tickers: readonly string[],
   { first, last }: { first: Day; last: Day },
 ): string | null {
   const of = tickers.length === 1 ? tickers[0]! : `the ${count(tickers.length, 'ticker')}`
-  if (after !== undefined && after >= last) return barsEnd(of, last, after)
-  return before !== undefined && before <= first ? barsBegin(of, first, before) : null
+  if (after !== undefined && after >= last) return barsEndClause(of, last, after)
+  return before !== undefined && before <= first ? barsBeginClause(of, first, before) : null
 }
 
 /** The question, its range and its as-of day. */
@@ -185,16 +191,18 @@ export function emptyPoolNote(
 ): string {
   const first = Math.min(...known.map(bars => bars.first))
   const last = Math.max(...known.map(bars => bars.last))
-  const without = known.length === 0 ? null : noBarNote(query, tickers, { first, last })
-  if (without !== null) return `${without}.`
-  const happened = bands === undefined ? 'changed' : `became ${either(bands)}`
+  const outsideAllBars = known.length === 0 ? null : noBarNote(query, tickers, { first, last })
+  if (outsideAllBars !== null) return `${outsideAllBars}.`
+  const happened = bands === undefined ? 'changed' : `became ${joinWithOr(bands)}`
   const what = bands === undefined ? `changed its ${field}` : happened
   const who = `none of ${tickers.length} tickers`
   const start = isCondition(field) ? `for ${who} "${field}" ${happened}` : `${who} ${what}`
   const contextText = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
   const conditionText = when === undefined ? '' : ` where ${when}`
-  const within = `${inRange(query_range)}${bounds(query) === '' ? '' : ` ${bounds(query)}`}`
-  return `${start}${contextText}${conditionText}${within}${as_of === null ? '' : `, as of ${as_of}`}.`
+  const dates = boundsText(query)
+  const datesWords = dates === '' ? '' : ` ${dates}`
+  const asOfText = as_of === null ? '' : `, as of ${as_of}`
+  return `${start}${contextText}${conditionText}${rangeText(query_range)}${datesWords}${asOfText}.`
 }
 
 /** Why a scan has no match. @param date null if the source does not report it */

@@ -28,18 +28,18 @@ export type ErrorCode =
   | 'data_unavailable'
   | 'upstream'
 
-/** A parameter in a sentence, as in the specification; with a value where a certain one is meant. */
+/** A parameter in a sentence, by its specified name; with a value if the sentence means that value. */
 export interface ParamMention {
   param: string
   value?: string
 }
 
-/** What to do: a command of the terminal, its words, and its parameters as in the specification (true: a flag). */
+/** A command that repairs an error: its words, and its parameters by their specified names (true: a flag). */
 export interface Remedy {
   command: string
   words?: readonly string[]
   params?: Readonly<Record<string, string | true>>
-  /** Whether it repeats the typed line, with these parameters added. */
+  /** Whether the command is the typed line again, with these parameters added. */
   again?: boolean
 }
 
@@ -51,11 +51,12 @@ export type Sentence = readonly (string | Mention)[]
 /** A sentence with or without mentions. */
 export type Words = string | Sentence
 
-/** A sentence of text, mentions and other sentences. */
+/** Template tag: a sentence of texts, numbers, mentions and other sentences. */
 export function sentence(texts: TemplateStringsArray, ...values: (string | number | Mention | Sentence)[]): Sentence {
   const parts = texts.flatMap((text, i) => {
     const value = values[i] ?? ''
-    return [text, ...(isSentence(value) ? value : [typeof value === 'number' ? String(value) : value])]
+    if (isSentence(value)) return [text, ...value]
+    return [text, typeof value === 'number' ? String(value) : value]
   })
   return parts.filter(part => part !== '')
 }
@@ -63,6 +64,7 @@ export function sentence(texts: TemplateStringsArray, ...values: (string | numbe
 export const parameter = (name: string, value?: string): ParamMention =>
   value === undefined ? { param: name } : { param: name, value }
 
+/** @param again whether the command is the typed line again, with these parameters added */
 export function remedy(
   command: string,
   words: readonly string[] = [],
@@ -73,18 +75,18 @@ export function remedy(
 }
 
 /** Several parameters in a sentence: `a, b and c`. */
-export function listed(names: readonly string[], last = ' and '): Sentence {
+export function parameterList(names: readonly string[], last = ' and '): Sentence {
   const end = names.length - 1
   return names.flatMap((name, i) => (i === 0 ? [parameter(name)] : [i === end ? last : ', ', parameter(name)]))
 }
 
-/** A sentence as text; by default with the names of the specification. */
-export function worded(words: Words, spell: (mention: Mention) => string = specified): string {
+/** A sentence as text. @param spell the spelling of a mention (default: the specified name) */
+export function wordsAsText(words: Words, spell: (mention: Mention) => string = spellAsSpecified): string {
   if (typeof words === 'string') return words
   return words.map(part => (typeof part === 'string' ? part : spell(part))).join('')
 }
 
-function specified(mention: Mention): string {
+function spellAsSpecified(mention: Mention): string {
   if ('command' in mention) return mention.command
   return mention.value === undefined ? mention.param : `${mention.param} ${mention.value}`
 }
@@ -105,7 +107,7 @@ export class BandsError extends Error {
 
   /** @param payload machine-readable data, besides `error` and `message` */
   constructor(code: ErrorCode, words: Words, { remedy, ...options }: ErrorAbout = {}, payload: object = {}) {
-    super(worded(words), options)
+    super(wordsAsText(words), options)
     this.code = code
     this.words = words
     this.remedy = remedy ?? null
@@ -163,13 +165,13 @@ export type Fault = keyof typeof FAULTS
 export class InvalidParameter extends BandsError {
   override readonly name = 'InvalidParameter'
   readonly offence: InvalidValue
-  /** null: a special case, described only by its sentence. */
+  /** The kind of error; null for a special case, which only its sentence describes. */
   readonly fault: Fault | null
   readonly about: About
 
-  /** A plain sentence that begins with the parameter's name becomes a mention of the parameter. */
+  /** If a plain text begins with the parameter's name, the name becomes a mention. */
   constructor(words: Words, offence: InvalidValue, about: About = {}, fault: Fault | null = null) {
-    super('invalid_parameter', mentioning(words, offence.param), about, offence)
+    super('invalid_parameter', mentionParameter(words, offence.param), about, offence)
     this.offence = offence
     this.about = about
     this.fault = fault
@@ -180,7 +182,7 @@ export class InvalidParameter extends BandsError {
   }
 
   /** The same error for the parameter under another name. */
-  renamed(name: string): InvalidParameter {
+  withParam(name: string): InvalidParameter {
     const { words, offence, about, fault } = this
     const rename = (part: string | Mention): string | Mention =>
       typeof part !== 'string' && 'param' in part && part.param === offence.param ? { ...part, param: name } : part
@@ -204,13 +206,14 @@ export function wrong(
   return new InvalidParameter(words, { param, ...more }, about)
 }
 
-/** The kind of error behind a message that was only read; null for a special case. */
-export function faultIn(message: string, offence: InvalidValue): Fault | null {
+/** The kind of error that has a message, given its data; null for a special case. */
+export function faultOfMessage(message: string, offence: InvalidValue): Fault | null {
   const faults = Object.keys(FAULTS) as Fault[]
-  return faults.find(fault => worded(FAULTS[fault](offence, {})) === message) ?? null
+  return faults.find(fault => wordsAsText(FAULTS[fault](offence, {})) === message) ?? null
 }
 
-function mentioning(words: Words, name: string): Words {
+/** The words, with the parameter's name at the beginning of a plain text as a mention. */
+function mentionParameter(words: Words, name: string): Words {
   if (typeof words !== 'string' || !/^[ :,]/.test(words.slice(name.length)) || !words.startsWith(name)) return words
   return [parameter(name), words.slice(name.length)]
 }
@@ -291,7 +294,7 @@ export class BadData extends BandsError {
   readonly place: FilePosition
 
   constructor(place: FilePosition, what: Words, options?: ErrorAbout) {
-    super('bad_data', sentence`${at(place)}: ${what}`, options, place)
+    super('bad_data', sentence`${positionText(place)}: ${what}`, options, place)
     this.place = place
   }
 }
@@ -321,7 +324,8 @@ export class Busy extends BandsError {
 /** Only the writer lock is missing, so that waiting for it helps. */
 export class WriterBusy extends Busy {}
 
-function at(place: FilePosition): string {
+/** `file:line:column`, as far as known. */
+function positionText(place: FilePosition): string {
   const { file, line, column } = place
   return [file, line, column].filter(part => part !== undefined).join(':')
 }
@@ -362,11 +366,11 @@ const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 /** Any value for a message. */
 export function describeValue(value: unknown): string {
   if (typeof value === 'string') return quoted(value)
-  return quoted(jsonOf(value)).slice(1, -1).replaceAll('\\"', '"')
+  return quoted(jsonOrText(value)).slice(1, -1).replaceAll('\\"', '"')
 }
 
 /** A value without JSON, such as NaN or a cyclic list, as text or by its kind. */
-function jsonOf(value: unknown): string {
+function jsonOrText(value: unknown): string {
   if (typeof value === 'number') return String(value)
   try {
     return JSON.stringify(value) ?? String(value)
@@ -378,7 +382,7 @@ function jsonOf(value: unknown): string {
 /** A tier in a sentence. */
 export const title = (tier: string): string => tier.charAt(0).toUpperCase() + tier.slice(1)
 
-/** Errors of an HTTP service, on both sides of the connection. */
+// Errors of an HTTP service, on both sides of the connection.
 
 /**
  * A key that is missing, unknown, expired or revoked. The error does not say which, so that a stranger learns nothing.
@@ -446,7 +450,7 @@ export class Upstream extends BandsError {
 export function suggest(word: string, allowed: readonly string[], most = 3): string[] {
   const typed = word.toLowerCase()
   const reach = typed.length <= 4 ? 1 : 2
-  return comparable(typed, allowed)
+  return wordsToCompare(typed, allowed)
     .map(candidate => ({ candidate, edits: editsBetween(typed, candidate.toLowerCase(), reach) }))
     .filter(({ edits }) => edits <= reach)
     .sort((a, b) => a.edits - b.edits || (a.candidate < b.candidate ? -1 : 1))
@@ -454,14 +458,14 @@ export function suggest(word: string, allowed: readonly string[], most = 3): str
     .map(({ candidate }) => candidate)
 }
 
-/** Of too many words only those with the same beginning, up to a limit. */
-function comparable(typed: string, allowed: readonly string[]): readonly string[] {
-  if (allowed.length <= MOST_COMPARED) return allowed
-  return allowed.filter(word => word.charAt(0).toLowerCase() === typed.charAt(0)).slice(0, MOST_COMPARED)
+/** The words to compare with a mistyped one: all, or of too many those with the same first letter, up to a limit. */
+function wordsToCompare(typed: string, allowed: readonly string[]): readonly string[] {
+  if (allowed.length <= MAX_COMPARED) return allowed
+  return allowed.filter(word => word.charAt(0).toLowerCase() === typed.charAt(0)).slice(0, MAX_COMPARED)
 }
 
-/** This number takes a few milliseconds. */
-const MOST_COMPARED = 5_000
+/** The most words to compare, which takes a few milliseconds. */
+const MAX_COMPARED = 5_000
 
 /** ` Did you mean "oversold"?`, or nothing. */
 export function didYouMean(suggestions: readonly string[]): string {
@@ -469,26 +473,27 @@ export function didYouMean(suggestions: readonly string[]): string {
   return ` Did you mean ${suggestions.map(word => `"${word}"`).join(' or ')}?`
 }
 
+/** The number of edits that turn `a` into `b`, exact only up to `reach`. */
 function editsBetween(a: string, b: string, reach: number): number {
   if (Math.abs(a.length - b.length) > reach) return reach + 1
-  let beforeLast: number[] = []
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j)
-  let leastOfLast = 0
+  let rowBeforePrevious: number[] = []
+  let previousRow = Array.from({ length: b.length + 1 }, (_, j) => j)
+  let leastOfPrevious = 0
   for (let i = 1; i <= a.length; i++) {
     const row = [i]
     let least = i
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1]
-      row[j] = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (same ? 0 : 1))
+      row[j] = Math.min(previousRow[j]! + 1, row[j - 1]! + 1, previousRow[j - 1]! + (same ? 0 : 1))
       const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      if (swapped) row[j] = Math.min(row[j]!, beforeLast[j - 2]! + 1)
+      if (swapped) row[j] = Math.min(row[j]!, rowBeforePrevious[j - 2]! + 1)
       least = Math.min(least, row[j]!)
     }
-    // The next row depends only on these two rows.
-    if (least > reach && leastOfLast > reach) return least
-    leastOfLast = least
-    beforeLast = last
-    last = row
+    // The next row depends only on these two, so the number can only grow.
+    if (least > reach && leastOfPrevious > reach) return least
+    leastOfPrevious = least
+    rowBeforePrevious = previousRow
+    previousRow = row
   }
-  return last[b.length]!
+  return previousRow[b.length]!
 }

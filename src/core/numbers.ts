@@ -1,7 +1,8 @@
 import { counted, formatInteger } from './errors.js'
 
-/** Numbers in sentences and tables; a dash if unknown. */
+// Numbers in sentences and tables.
 
+/** The text of an unknown number. */
 export const UNKNOWN = '-'
 
 export { counted as count, formatInteger as whole }
@@ -12,7 +13,7 @@ export function barsText(value: number | null): string {
 }
 
 /** A price or an indicator in at most six significant digits, never in powers of ten unless it is tiny. */
-export function figure(value: number): string {
+export function figureText(value: number): string {
   if (value === 0) return '0'
   if (Math.abs(value) >= 1e5) return formatInteger(Math.round(value))
   return String(Number(value.toPrecision(6)))
@@ -70,11 +71,11 @@ export function ratio(value: number | null | undefined, decimals = 2): string {
 
 /** A rate or a share with all its digits: `0.25 %` in a sentence. @param space '' for a table: `0.25%` */
 export function percent(rate: number, space = ' '): string {
-  return `${plain(rate * 100)}${space}%`
+  return `${plainDigits(rate * 100)}${space}%`
 }
 
-/** A number without the digits that binary fractions add. */
-export function plain(value: number): string {
+/** A number without the last digits that binary fractions add. */
+export function plainDigits(value: number): string {
   return String(Number(value.toPrecision(12)))
 }
 
@@ -83,10 +84,10 @@ export function money(value: number): string {
   return value < 1000 ? value.toFixed(2) : formatInteger(Math.round(value))
 }
 
-/** `AAPL, GSPC and XOM`; of more than `most` their number, and the first of them. */
-export function listed(names: readonly string[], most = 4, things = 'tickers'): string {
+/** `AAPL, GSPC and XOM`; more than `most` names give `505 tickers (A, B, C, D, …)`. */
+export function listNames(names: readonly string[], most = 4, things = 'tickers'): string {
   if (names.length > most) return `${formatInteger(names.length)} ${things} (${names.slice(0, most).join(', ')}, …)`
-  return joined(names, 'and')
+  return joinNames(names, 'and')
 }
 
 /** `A, B, C and 4 more` */
@@ -96,15 +97,15 @@ export function firstOf(names: readonly string[], most = 5): string {
 }
 
 /** `a, b or c` */
-export function either(names: readonly string[]): string {
-  return joined(names, 'or')
+export function joinWithOr(names: readonly string[]): string {
+  return joinNames(names, 'or')
 }
 
-function joined(names: readonly string[], word: string): string {
+function joinNames(names: readonly string[], word: string): string {
   return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`
 }
 
 /** A key as words: `newey_west` → `newey west`. */
-export function words(key: string): string {
+export function keyInWords(key: string): string {
   return key.replaceAll('_', ' ')
 }

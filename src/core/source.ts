@@ -23,7 +23,9 @@ import type { Tier, Timeframe } from './model/terms.js'
 export interface Source {
   /** The specified search. Throws TierRestricted above the caller's tier, NotFound for an unknown ticker. */
   events(query: EventsQuery): Promise<EventsPage>
-  /** Which tickers are oversold: `GET /v1/scan/oversold`. Throws TierRestricted for a date below Plus, or out of range. */
+  /**
+   * Which tickers are oversold: `GET /v1/scan/oversold`. Throws TierRestricted for a date below Plus, or out of range.
+   */
   oversold(query: OversoldQuery): Promise<OversoldPage>
   /** The known fields in the order of the specification, and the conditions among the queried names. */
   fields(asked?: readonly string[]): Promise<readonly FieldInfo[]>
@@ -37,7 +39,7 @@ export interface Source {
    * market. Throws as `histories` does.
    */
   bandPeriods(query: BandPeriodsQuery): AsyncIterable<BandPeriods>
-  /** The newest of matching events with all that is known of them, in as few questions as can be. */
+  /** The newest matching events with all known figures, in as few requests as possible. */
   newest(query: EventsQuery): Promise<NewestEvents>
   /** The fields of the caller's plan. A server reports them with a page of the ticker. */
   granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields>
@@ -63,7 +65,7 @@ export interface Source {
   close(): Promise<void>
 }
 
-/** Who shares long computations. */
+/** The threads and machines that share long computations. */
 export interface Workers {
   /** The number of threads (default: the number of cores). */
   readonly threads?: number | undefined
@@ -71,7 +73,7 @@ export interface Workers {
   readonly cluster?: Cluster | undefined
 }
 
-/** Machines that do tasks. A task hangs on nothing but its data. */
+/** Machines that run tasks. A task depends only on its own data and on those of its job. */
 export interface Cluster {
   /** Begins a job, whose data every worker gets once. */
   open(start: { job: string; data: unknown }): Promise<TaskPool>
@@ -105,9 +107,9 @@ export interface PricedSource extends Pick<Source, 'fields' | 'tickers' | 'secto
   remarks(): readonly string[]
 }
 
-/** Days that a tier, or a server by its key, answers of. */
+/** The days that the answers of a tier or of a server's key cover. */
 interface NamedRange {
-  /** As `query_range` has it. */
+  /** The value of `query_range`. */
   name: string
   from: Day
   to: Day
@@ -141,7 +143,7 @@ export type WhyEmpty =
   /** A server's own words. */
   | { code: 'server_note'; text: string }
 
-/** Newest first, and how many match. */
+/** The newest matching events, newest first, and the number of all matching ones. */
 export interface NewestEvents extends Pick<EventHistory, 'ticker' | 'field' | 'timeframe' | 'query_range' | 'as_of'> {
   events: readonly HistoricEvent[]
   total: number
@@ -248,7 +250,7 @@ export async function vocabulariesOf(
 
 /** The bars of one ticker. */
 export function tickerBars(source: PricedSource, ticker: string, timeframe: Timeframe): Promise<MarketBars> {
-  return first(source.bars({ tickers: [ticker], timeframe }))
+  return firstItem(source.bars({ tickers: [ticker], timeframe }))
 }
 
 /** The events of one field of one ticker as specified, with all known later returns. */
@@ -257,7 +259,7 @@ export async function eventHistory(
   { ticker, field, ...query }: HistoryQuery,
 ): Promise<EventHistory> {
   return eventHistoryOf(
-    await first(source.histories({ ...query, tickers: [ticker], fields: [field], outcomes: 'known' })),
+    await firstItem(source.histories({ ...query, tickers: [ticker], fields: [field], outcomes: 'known' })),
   )
 }
 
@@ -271,18 +273,19 @@ export async function newestOf(source: Pick<Source, 'histories'>, query: EventsQ
  * The reason for an empty answer from a source that only knows events and their range.
  * @param seen bands that were entered in this range
  */
-export function noEventsKnown(
+export function noEventsReason(
   { query_range, after, as_of }: Pick<EventHistory, 'query_range' | 'after' | 'as_of'>,
   seen: readonly string[] = [],
 ): WhyEmpty {
-  const [from, to] = [after, as_of].map(date => (date === null ? null : parseDay(date)!))
-  const range = from == null || to == null ? null : { name: query_range, from: from + 1, to }
+  const from = after === null ? null : parseDay(after)
+  const to = as_of === null ? null : parseDay(as_of)
+  const range = from === null || to === null ? null : { name: query_range, from: from + 1, to }
   return { code: 'no_events_known', query_range, range, seen }
 }
 
-/** The first item: the whole answer of a question about one ticker. */
-export async function first<Found>(found: AsyncIterable<Found>): Promise<Found> {
-  for await (const one of found) return one
+/** The first item of an answer, which is all of it for a question about one ticker. */
+export async function firstItem<Item>(items: AsyncIterable<Item>): Promise<Item> {
+  for await (const item of items) return item
   throw new RangeError('nothing was asked for')
 }
 
@@ -293,7 +296,7 @@ export interface MarketBars {
   adjustment: Adjustment
   /** All bars that were final on the as-of day, oldest first. */
   series: Series
-  /** 252; 365 for a ticker that trades at weekends; 52 weekly. */
+  /** Bars in a year: 252; 365 for a ticker that trades at weekends; 52 weekly. */
   barsAYear: number
   /** How trading ended, if known on the as-of day: the day, not before the last bar, and the final worth of a share. */
   delisting: { day: Day; price: number } | null
@@ -309,8 +312,8 @@ export interface States {
   /** The band of each bar; UNDEFINED if it has none. */
   codes: Uint8Array
   /**
-   * The bars that the caller may query: from the first, up to but not including the last. Other bars are only for
-   * looking back.
+   * The bars that the caller may query: from `from` up to, but not including, `to`. Other bars are only for looking
+   * back.
    */
   from: number
   to: number
@@ -389,14 +392,14 @@ export interface TrialQuestion {
  * ignore case.
  */
 export interface Lists {
-  /** By their names. */
+  /** All lists, ordered by name. */
   all(): Promise<readonly NamedList[]>
   named(name: string): Promise<NamedList | undefined>
   /** Adds each ticker once to the end of a list, which is made if missing. */
   add(name: string, tickers: readonly string[]): Promise<NamedList>
   /** Makes a list by a condition. An existing list stays unchanged. */
   addCondition(name: string, condition: string): Promise<NamedList>
-  /** Takes tickers out of a list. */
+  /** Removes tickers from a list. */
   take(name: string, tickers: readonly string[]): Promise<NamedList>
   remove(name: string): Promise<void>
   /** Renames a ticker in every list and in its shown news. @returns names of those lists */

@@ -6,8 +6,8 @@ import type { BandEvent, EventsPage, EventsQuery, HistoricEvent, HistoryQuery, O
 import { includesTier, TIER_NAMES, type Tier } from './model/terms.js'
 
 /**
- * Checks on the way in whether the caller may ask this. Throws TierRestricted naming the field or feature. A null tier,
- * as on the command line, may ask for all loaded data.
+ * Throws TierRestricted, naming the field or feature, if a tier may not ask a question. A null tier, as on the command
+ * line, may ask for all loaded data.
  * @param fields the known fields
  */
 export function entitle(
@@ -25,12 +25,12 @@ export function entitle(
 
 /** Throws TierRestricted unless the tier shows the later returns of events. */
 export function entitleAftermath(tier: Tier | null): void {
-  if (tier !== null && !PLANS[tier].aftermath) throw new TierRestricted('aftermath', tier, lowestWith('aftermath'))
+  if (tier !== null && !PLANS[tier].aftermath) throw new TierRestricted('aftermath', tier, lowestTierWith('aftermath'))
 }
 
-/** Throws TierRestricted unless the tier may export: an export hands out everything that the tiers grant by parts. */
+/** Throws TierRestricted unless the tier may export. An export has everything that other answers have in parts. */
 export function entitleExport(tier: Tier | null): void {
-  if (tier !== null && !PLANS[tier].exports) throw new TierRestricted('export', tier, lowestWith('exports'))
+  if (tier !== null && !PLANS[tier].exports) throw new TierRestricted('export', tier, lowestTierWith('exports'))
 }
 
 /**
@@ -39,24 +39,24 @@ export function entitleExport(tier: Tier | null): void {
  */
 export function entitleDate(date: Day, tier: Tier | null, today: Day, param = 'date'): void {
   if (tier === null) {
-    if (date > today) throw outOfRange(param, date, `a date up to ${formatDay(today)}`)
+    if (date > today) throw outOfRangeError(param, date, `a date up to ${formatDay(today)}`)
     return
   }
   const inRange = (name: Tier): boolean => date > PLANS[name].rangeStart(today)
-  const required = TIER_NAMES.find(name => includesTier(name, DATES_FROM) && inRange(name))
+  const required = TIER_NAMES.find(name => includesTier(name, LOWEST_TIER_FOR_DATES) && inRange(name))
   if (date > today || required === undefined) {
     const first = PLANS[TIER_NAMES.at(-1)!].rangeStart(today) + 1
-    throw outOfRange(param, date, `a date from ${formatDay(first)} to ${formatDay(today)}`)
+    throw outOfRangeError(param, date, `a date from ${formatDay(first)} to ${formatDay(today)}`)
   }
   if (includesTier(tier, required)) return
-  const beyond = includesTier(tier, DATES_FROM) ? `a date outside of the last ${PLANS[tier].range}` : 'date'
+  const beyond = includesTier(tier, LOWEST_TIER_FOR_DATES) ? `a date outside of the last ${PLANS[tier].range}` : 'date'
   throw new TierRestricted(beyond, tier, required)
 }
 
 /** The lowest tier for scans of a past date. */
-const DATES_FROM: Tier = 'plus'
+const LOWEST_TIER_FOR_DATES: Tier = 'plus'
 
-function outOfRange(param: string, date: Day, allowed: string): InvalidParameter {
+function outOfRangeError(param: string, date: Day, allowed: string): InvalidParameter {
   return invalid('not_allowed', { param, value: formatDay(date), allowed })
 }
 
@@ -65,7 +65,7 @@ export function grantedFields(tier: Tier | null, { all }: FieldSet): AnyField[] 
   return all.filter(field => includesTier(tier, field.tier))
 }
 
-/** For a condition, checks every field that it names. */
+/** Throws TierRestricted for a field above the tier; of a condition it checks every field that it names. */
 function entitleField(name: string, tier: Tier, fields: FieldSet): void {
   const field = fields.named(name) ?? conditionField(name, fields)
   if (isRuled(field)) {
@@ -77,10 +77,10 @@ function entitleField(name: string, tier: Tier, fields: FieldSet): void {
 }
 
 function entitleContext(tier: Tier): void {
-  if (!PLANS[tier].context) throw new TierRestricted('cross-asset correlation', tier, lowestWith('context'))
+  if (!PLANS[tier].context) throw new TierRestricted('cross-asset correlation', tier, lowestTierWith('context'))
 }
 
-function lowestWith(feature: keyof Pick<Plan, 'aftermath' | 'context' | 'exports'>): Tier {
+function lowestTierWith(feature: keyof Pick<Plan, 'aftermath' | 'context' | 'exports'>): Tier {
   return TIER_NAMES.find(tier => PLANS[tier][feature])!
 }
 
@@ -135,7 +135,7 @@ export const PLANS: Readonly<Record<Tier, Subscription>> = {
 export const WHOLE_RANGE = 'all'
 
 /** The plan without a tier. */
-const EVERYTHING: Plan = {
+const PLAN_WITHOUT_TIER: Plan = {
   range: WHOLE_RANGE,
   rangeStart: () => Number.NEGATIVE_INFINITY,
   aftermath: true,
@@ -143,12 +143,12 @@ const EVERYTHING: Plan = {
   exports: true,
 }
 
-/** @param tier null: no tier and no limits */
+/** The plan of a tier; null: no limits. */
 export function planOf(tier: Tier | null): Plan {
-  return tier === null ? EVERYTHING : PLANS[tier]
+  return tier === null ? PLAN_WITHOUT_TIER : PLANS[tier]
 }
 
-/** The day before the first event of an answer; null if there is no limit. */
+/** The start of a tier's range as a date; null if there is no limit. */
 export function afterOf(rangeStart: Day): string | null {
   return Number.isFinite(rangeStart) ? formatDay(rangeStart) : null
 }
@@ -162,11 +162,11 @@ export function tierOfRange(range: string): Tier | null {
 export function eventForTier<Event extends BandEvent>(event: Event, tier: Tier | null): Event {
   if (planOf(tier).aftermath) return event
   const shown: HistoricEvent = { ...event, aftermath: null }
-  for (const key of WITHHELD) delete shown[key]
+  for (const key of KEYS_WITHHELD) delete shown[key]
   return shown as Event
 }
 
-/** The body of `GET /v1/events`. @param events as the caller may see them, newest first */
+/** The body of `GET /v1/events`. @param events the events as the caller may see them, newest first */
 export function eventsPage(
   query: EventsQuery,
   events: BandEvent[],
@@ -186,7 +186,7 @@ export function eventsPage(
   }
 }
 
-const WITHHELD = [
+const KEYS_WITHHELD = [
   'stability_at_entry',
   'flips_recent_at_entry',
   'flips_lookback',
@@ -209,7 +209,9 @@ export const SEARCH_COST = 1
 /** `GET /v1/scan/oversold` has one price for any number of tickers. */
 export const OVERSOLD_COST = 1
 
-/** Functions for the values of a match, called only for shown values; a ticker's missing values are left out. */
+/**
+ * A function for each value of a match; only shown values are computed. Values that a ticker cannot have are left out.
+ */
 export type OversoldFigures = {
   readonly [Key in keyof OversoldMatch]: () => OversoldMatch[Key] | Promise<OversoldMatch[Key]>
 }
@@ -231,7 +233,7 @@ export async function presentOversold(figures: OversoldFigures, tier: Tier | nul
  * The values that each tier adds. Free has valuation_zone here, although its events need Plus: the scan's own table
  * wins.
  */
-const ADDED: Readonly<Record<Tier, readonly (keyof OversoldMatch)[]>> = {
+const KEYS_ADDED: Readonly<Record<Tier, readonly (keyof OversoldMatch)[]>> = {
   free: ['ticker', 'asset_class', 'rsi_zone', 'condition_rarity', 'sector', 'market_cap_tier', 'valuation_zone'],
   plus: [
     'stochastic_zone',
@@ -260,11 +262,11 @@ const ADDED: Readonly<Record<Tier, readonly (keyof OversoldMatch)[]>> = {
 
 /** The keys of a match that each tier sees, in order. */
 export const OVERSOLD_KEYS: Readonly<Record<Tier, readonly (keyof OversoldMatch)[]>> = {
-  free: upTo('free'),
-  plus: upTo('plus'),
-  pro: upTo('pro'),
+  free: keysUpTo('free'),
+  plus: keysUpTo('plus'),
+  pro: keysUpTo('pro'),
 }
 
-function upTo(tier: Tier): readonly (keyof OversoldMatch)[] {
-  return TIER_NAMES.filter(name => includesTier(tier, name)).flatMap(name => ADDED[name])
+function keysUpTo(tier: Tier): readonly (keyof OversoldMatch)[] {
+  return TIER_NAMES.filter(name => includesTier(tier, name)).flatMap(name => KEYS_ADDED[name])
 }

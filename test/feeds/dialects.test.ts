@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BadData, worded } from '../../src/core/errors.js'
+import { BadData, wordsAsText } from '../../src/core/errors.js'
 import type { ReadOptions } from '../../src/data/feeds/feed.js'
 import { notInQuick } from '../support/full.js'
 import { only, read, readBars, readFacts, refusal, refused, rowsOf, written } from './files.js'
@@ -395,7 +395,7 @@ describe('a bad row', () => {
     const text = `${HEADER},adj_close\n${GOOD},5.5\n2024-01-03,10,12,9,11,100,\n2024-01-04,10,12,9,11,100,-1\n`
     const { rejected } = await read('X.csv', text, { skipBadRows: true })
     const raw = 'prices raw loads the prices without it'
-    expect(rejected.map(({ column, reason }) => [column, worded(reason)])).toEqual([
+    expect(rejected.map(({ column, reason }) => [column, wordsAsText(reason)])).toEqual([
       [27, `adj_close is empty; adjusted prices need it; ${raw}`],
       [27, `adj_close "-1" is not above 0, as a price must be; ${raw}`],
     ])

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { worded } from '../../src/core/errors.js'
+import { wordsAsText } from '../../src/core/errors.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import { readYahooFacts } from '../../src/data/feeds/facts/yahoo.js'
 import type { FactsResult, ReadOptions } from '../../src/data/feeds/feed.js'
@@ -20,7 +20,7 @@ const refusal = (root: unknown, options: ReadOptions = {}) => {
 }
 const raw = (value: number) => ({ raw: value, fmt: String(value) })
 const remarks = (result: FactsResult) =>
-  result.remarks.map(({ what, count, first }) => `${count} ${worded(what)}: ${first.join(' | ')}`)
+  result.remarks.map(({ what, count, first }) => `${count} ${wordsAsText(what)}: ${first.join(' | ')}`)
 
 /** Seconds from 1970 to a time of a day, UTC. */
 const at = (date: string, time = '00:00:00') => Date.parse(`${date}T${time}Z`) / 1000

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { worded } from '../../src/core/errors.js'
+import { wordsAsText } from '../../src/core/errors.js'
 import { readFacts, records, refused, remarked } from './files.js'
 
 describe('earnings events', () => {
@@ -61,7 +61,9 @@ describe('EPS derived across a split', () => {
   const header = 'ticker,period_end,filed,revenue,net_income,eps_diluted,q4_derived'
   const epsOf = async (row: string) => {
     const result = await readFacts(`${header}\nX,2022-12-31,2023-02-03,76048000000,${row}\n`)
-    const contradicted = result.remarks.some(({ what }) => worded(what).startsWith('derived EPS have the other sign'))
+    const contradicted = result.remarks.some(({ what }) =>
+      wordsAsText(what).startsWith('derived EPS have the other sign'),
+    )
     return [records(result, 'reports')[0]!.eps, contradicted]
   }
 

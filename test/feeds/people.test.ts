@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { BadData, worded } from '../../src/core/errors.js'
+import { BadData, wordsAsText } from '../../src/core/errors.js'
 import { FIELDS } from '../../src/core/fields/index.js'
 import type { ReadResult, Remark } from '../../src/data/feeds/feed.js'
 import { type Bar, randomBars } from '../support/bars.js'
@@ -22,7 +22,7 @@ const compact = (date: string) => date.replaceAll('-', '')
 
 const rowsIn = (result: ReadResult) => rowsOf(only(result))
 const said = ({ remarks }: { remarks: Remark[] }) =>
-  remarks.map(({ what, count, first }) => [worded(what), count, ...first])
+  remarks.map(({ what, count, first }) => [wordsAsText(what), count, ...first])
 
 /** The number as Excel in German writes it: `16.543,00`. */
 const german = (value: number | null) =>
@@ -57,7 +57,7 @@ describe('a column of symbols', () => {
   it('of another name is pointed out where the ticker is the name of the file', async () => {
     const { tickers, remarks } = await read('prices.csv', tushare.replace('ts_code', 'thing'))
     expect(tickers[0]!.ticker).toBe('PRICES')
-    expect(remarks.map(({ what }) => worded(what))).toEqual([
+    expect(remarks.map(({ what }) => wordsAsText(what))).toEqual([
       'the ticker PRICES is the name of the file, and the column "thing", which is not read, has only "600519.SH"; ticker 600519.SH if that is the ticker',
     ])
     for (const name of ['currency', 'series', 'Exchange'])

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { worded } from '../../src/core/errors.js'
+import { wordsAsText } from '../../src/core/errors.js'
 import { only, read, refusal, rowsOf } from './files.js'
 
 const HOUR = 3_600_000
@@ -35,7 +35,7 @@ describe('times in UTC', () => {
         count: 2,
         first: [{ date: '2024-01-07' }, { date: '2024-01-14' }],
       })
-      expect(worded(warning!.first[0]!.detail)).toContain(
+      expect(wordsAsText(warning!.first[0]!.detail)).toContain(
         'time_zone Asia/Tokyo, or where the exchange is, dates them as there',
       )
     }

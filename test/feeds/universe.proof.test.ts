@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { worded } from '../../src/core/errors.js'
+import { wordsAsText } from '../../src/core/errors.js'
 import { loadUniverse, SHARED } from '../support/bars.js'
 import { provenInFull } from '../support/full.js'
 import { read, readBars, refusedInput, rowsOf, sharedFile } from './files.js'
@@ -36,7 +36,7 @@ describe.skipIf(SHARED === null)('the universe (needs the shared data next to th
     expect(tickers).toHaveLength(505)
     expect(tickers.reduce((sum, { bars }) => sum + bars.days.length, 0)).toBe(619_040 - BAD.length)
     const named = rejected.map(({ text, reason }) =>
-      [...text.split(',').slice(0, 2), worded(reason).split(' ')[0]].join(' '),
+      [...text.split(',').slice(0, 2), wordsAsText(reason).split(' ')[0]].join(' '),
     )
     expect(named).toEqual(BAD)
     const lines = gunzipSync(readFileSync(sharedFile(FILE).path!))

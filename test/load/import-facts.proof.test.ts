@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { Busy, describeValue, worded } from '../../src/core/errors.js'
+import { Busy, describeValue, wordsAsText } from '../../src/core/errors.js'
 import { FIELDS } from '../../src/core/fields/index.js'
 import { type Day, formatDay } from '../../src/core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
@@ -278,7 +278,7 @@ describe('records that are given again', () => {
     const path = join(temporaryFolder(), 'splits.csv')
     writeFileSync(path, 'ticker,ex_date,ratio\nABC,2020-08-31,4\nABC,2020-08-28,4\nABC,2014-06-09,7\n')
     for await (const file of importer.import([{ name: 'splits.csv', path, bytes: null }]))
-      expect('doubts' in file ? file.doubts.map(doubt => worded(doubt)) : []).toEqual([
+      expect('doubts' in file ? file.doubts.map(doubt => wordsAsText(doubt)) : []).toEqual([
         'ABC has two splits of ratio 4 on 2020-08-28 and 2020-08-31, and both count; replace starts its splits again',
       ])
   })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { worded } from '../../src/core/errors.js'
+import { wordsAsText } from '../../src/core/errors.js'
 import { readFile } from '../../src/data/feeds/read.js'
 import { Importer } from '../../src/data/load/import.js'
 import type { ImportOptions } from '../../src/data/load/report.js'
@@ -35,7 +35,7 @@ async function pulledStore(): Promise<{
       for await (const file of importer.import(inputs, { onRefused, ...options }))
         if (file.holds === 'bars') {
           reports.push(...file.tickers)
-          refused.push(...file.refused.map(({ message }) => worded(message)))
+          refused.push(...file.refused.map(({ message }) => wordsAsText(message)))
         }
       await store.unlock(WHO)
       return { reports, refused }

@@ -1,7 +1,7 @@
 import { appendFileSync, copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { worded } from '../../src/core/errors.js'
+import { wordsAsText } from '../../src/core/errors.js'
 import { FIELDS } from '../../src/core/fields/index.js'
 import { readFile } from '../../src/data/feeds/read.js'
 import { Importer } from '../../src/data/load/import.js'
@@ -179,7 +179,7 @@ describe('an import that is stopped between two writes', () => {
     const checked = async () => {
       const { checks } = await doctor({ database: db, ...about, extraChecks: [], terminal: [] })
       const { outcome, detail, remedy } = checks.find(({ name }) => name === 'imports')!
-      return [outcome, detail, remedy === null ? null : worded(remedy)]
+      return [outcome, detail, remedy === null ? null : wordsAsText(remedy)]
     }
     expect(await checked()).toEqual([
       'warn',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { formatDay, parseDay, weekdayOf } from '../../src/core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import { head, type Series } from '../../src/core/model/series.js'
-import { eventHistory, first } from '../../src/core/source.js'
+import { eventHistory, firstItem } from '../../src/core/source.js'
 import { Local } from '../../src/data/local/local.js'
 import { status } from '../../src/data/local/status.js'
 import { signalsOf } from '../../src/research/study/signals.js'
@@ -24,7 +24,7 @@ describe('a ticker that stopped in mid-week, next to a newer one', () => {
     expect(weekdayOf(last)).toBeLessThan(FRIDAY)
     const cache = await cacheOf(both)
     expect((await cache.series('OLD', WEEKLY)).days.at(-1)).toBe(last)
-    expect((await first(cache.bars({ tickers: ['OLD'], timeframe: WEEKLY }))).series.days.at(-1)).toBe(last)
+    expect((await firstItem(cache.bars({ tickers: ['OLD'], timeframe: WEEKLY }))).series.days.at(-1)).toBe(last)
     const alone = await cacheOf([{ ticker: 'OLD', series }])
     expect((await alone.series('OLD', WEEKLY)).days.at(-1)).toBeLessThan(last)
   })
@@ -92,7 +92,7 @@ describe('the context of a weekly event', () => {
     const cache = await cacheOf(tickers)
     const filter = { field: 'rsi_zone', timeframe: WEEKLY, bands: null, prev_bands: null, stability: null }
     const all = { ...filter, max_flips: null, after: null, before: null, context: { ...context, bands: null, lag: 0 } }
-    const { signals } = await first(signalsOf(cache, [ticker], all as Parameters<typeof signalsOf>[2]))
+    const { signals } = await firstItem(signalsOf(cache, [ticker], all as Parameters<typeof signalsOf>[2]))
     const { events } = await eventHistory(cache, { ticker, field: 'rsi_zone', timeframe: WEEKLY, context })
     const range = signals.contextBands!.slice(-events.length)
     expect(range).toEqual(events.map(event => event.context_band))

@@ -5,7 +5,7 @@ import { bandsByBar, slice, UNDEFINED } from '../../src/core/model/series.js'
 import { TIMEFRAMES as SPANS, TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
 import { parseHistory } from '../../src/core/params/questions.js'
 import { parseStudy } from '../../src/core/params/studies.js'
-import { eventHistory, first } from '../../src/core/source.js'
+import { eventHistory, firstItem } from '../../src/core/source.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { exportEvents, exportSeries } from '../../src/data/local/export.js'
 import { Local } from '../../src/data/local/local.js'
@@ -78,7 +78,7 @@ describe('Q1: a random condition', () => {
       const truths = shelves[ticker]![timeframe].dates.map((_, t) => truth(claim, shelves, asked, t))
       const what = `seed ${seed}: ${text} of ${JSON.stringify(asked)}`
       const { field } = parseHistory({ ticker, when: text })
-      const { states } = await first(local.states({ tickers: [ticker], timeframe, fields: [field], lag }))
+      const { states } = await firstItem(local.states({ tickers: [ticker], timeframe, fields: [field], lag }))
       const ours = Array.from(states[0]!.codes, code => (code === UNDEFINED ? null : code === 1))
       expect(ours, what).toEqual(truths)
       const words = ['events', ticker, '--when', text, '--timeframe', timeframe, '--limit', 'all', '--json']

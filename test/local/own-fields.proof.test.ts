@@ -5,7 +5,7 @@ import { formatDay } from '../../src/core/model/day.js'
 import { head, UNDEFINED } from '../../src/core/model/series.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../../src/core/model/terms.js'
 import { ownFieldSet } from '../../src/core/params/fields-file.js'
-import { first } from '../../src/core/source.js'
+import { firstItem } from '../../src/core/source.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { Local } from '../../src/data/local/local.js'
 import type { Store } from '../../src/data/store/store.js'
@@ -23,7 +23,7 @@ import { openedForAll, storeOf, type TickerFixture } from '../support/store.js'
 
 /** Bands by bar of fields, null where there is none, as whoever studies events is told them. */
 async function bandsOf(local: Local, ticker: string, timeframe: Timeframe, fields: readonly string[]) {
-  const { states } = await first(local.states({ tickers: [ticker], timeframe, fields: [...fields] }))
+  const { states } = await firstItem(local.states({ tickers: [ticker], timeframe, fields: [...fields] }))
   return fields.map((name, f) => {
     const { bands } = local.fieldSet.named(name)!
     return Array.from(states[f]!.codes, code => (code === UNDEFINED ? null : bands[code]!))
@@ -263,7 +263,7 @@ describe('random own fields', () => {
     const when = `${other}:rsi_zone = neutral`
     const of = async (lag: number) => {
       const asked = { tickers: [own], timeframe: 'daily' as const, fields: ['quiet', when], lag }
-      return (await first(local.states(asked))).states.map(({ codes }) => [...codes])
+      return (await firstItem(local.states(asked))).states.map(({ codes }) => [...codes])
     }
     const now = await of(0)
     const earlier = await of(5)

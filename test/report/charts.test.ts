@@ -29,7 +29,7 @@ import {
 import { count, filtered, gain, ordered, price, probability } from '../../src/app/report/table.js'
 import { formatDay } from '../../src/core/model/day.js'
 import { UNDEFINED } from '../../src/core/model/series.js'
-import { listed } from '../../src/core/numbers.js'
+import { listNames } from '../../src/core/numbers.js'
 import { parseBacktest } from '../../src/core/params/backtest.js'
 import { parseGrid } from '../../src/core/params/grid.js'
 import { parseStudy, parseSweep } from '../../src/core/params/studies.js'
@@ -212,7 +212,7 @@ describe('numbers in words', () => {
       '0.0012',
       '12.35',
     ])
-    expect(listed(['A', 'B', 'C', 'D', 'E'], 2)).toBe('5 tickers (A, B, …)')
+    expect(listNames(['A', 'B', 'C', 'D', 'E'], 2)).toBe('5 tickers (A, B, …)')
   })
 })
 

@@ -2,7 +2,7 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { BandsClient } from '../../src/app/client.js'
-import { Busy, worded } from '../../src/core/errors.js'
+import { Busy, wordsAsText } from '../../src/core/errors.js'
 import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import type { Tier } from '../../src/core/model/terms.js'
@@ -76,7 +76,7 @@ it('an answer of --since last leaves out fields that wait, names them, and repor
   const since = SINCE.slice('since '.length)
   expect((await status(new Local(store, null, null))).unfinished_since).toBe(since)
   const imports = databaseChecks(store.location).find(({ name }) => name === 'imports')!
-  expect([imports.outcome, worded(imports.detail)]).toEqual(['warn', expect.stringContaining(`since ${since}`)])
+  expect([imports.outcome, wordsAsText(imports.detail)]).toEqual(['warn', expect.stringContaining(`since ${since}`)])
   await waits()
   expect(await status(new Local(store, null, null))).not.toHaveProperty('unfinished_since')
   const after = await last(store, lists, { day: END })

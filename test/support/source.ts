@@ -5,7 +5,7 @@ import type { Baseline, HistoryQuery } from '../../src/core/model/event.js'
 import { type Series, UNDEFINED } from '../../src/core/model/series.js'
 import type { Timeframe } from '../../src/core/model/terms.js'
 import type { EventFilter } from '../../src/core/params/studies.js'
-import { first, type MarketBars, type PricedSource, type Source, type States } from '../../src/core/source.js'
+import { firstItem, type MarketBars, type PricedSource, type Source, type States } from '../../src/core/source.js'
 import { signalsOf, type TickerSignals } from '../../src/research/study/signals.js'
 
 /** A source that answers some questions and refuses the others. */
@@ -102,11 +102,11 @@ export function onBars(source: PricedSource, change: (prices: MarketBars) => Mar
 }
 
 export async function signalsFor(source: PricedSource, ticker: string, filter: EventFilter): Promise<TickerSignals> {
-  return first(signalsOf(source, [ticker], filter))
+  return firstItem(signalsOf(source, [ticker], filter))
 }
 
 export async function barsIn(source: PricedSource, ticker: string, timeframe: Timeframe): Promise<MarketBars> {
-  return first(source.bars({ tickers: [ticker], timeframe }))
+  return firstItem(source.bars({ tickers: [ticker], timeframe }))
 }
 
 export async function statesIn(
@@ -115,12 +115,12 @@ export async function statesIn(
   field: string,
   timeframe: Timeframe,
 ): Promise<States> {
-  const { states } = await first(source.states({ tickers: [ticker], fields: [field], timeframe }))
+  const { states } = await firstItem(source.states({ tickers: [ticker], fields: [field], timeframe }))
   return states[0]!
 }
 
 /** What any bar of the range was followed by. */
 export async function baseIn(source: Source, { ticker, field, ...query }: HistoryQuery): Promise<Baseline | null> {
   const asked = { ...query, tickers: [ticker], fields: [field], outcomes: 'needed', base: true } as const
-  return (await first(source.histories(asked))).base
+  return (await firstItem(source.histories(asked))).base
 }

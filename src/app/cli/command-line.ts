@@ -1,4 +1,4 @@
-import { type Mention, type Remedy, type Words, worded } from '../../core/errors.js'
+import { type Mention, type Remedy, type Words, wordsAsText } from '../../core/errors.js'
 import { isCondition, TRUE, TRUTHS } from '../../core/language/as-field.js'
 import type { HistoryQuery } from '../../core/model/event.js'
 import type { OptionSpec } from '../../core/params/row.js'
@@ -52,7 +52,7 @@ export function againWords(argv: readonly string[], { again, words = [], params 
 
 /** A sentence in which every parameter is an option. */
 export function withOptions(words: Words): string {
-  return worded(words, mention => spelled(mention, optionOf))
+  return wordsAsText(words, mention => spelled(mention, optionOf))
 }
 
 /** A text in the words of a command: a name that is no option of the command is unchanged, such as an argument. */
@@ -62,7 +62,7 @@ export function inWordsOf(options: readonly OptionSpec[], words: Words): string 
     const option = optionOf(param)
     return known.has(option.split(' ')[0]!) ? option : param
   }
-  return worded(words, mention => spelled(mention, name))
+  return wordsAsText(words, mention => spelled(mention, name))
 }
 
 /** The long names of a command's options and of the global ones. */

@@ -128,7 +128,7 @@ export function readConfig(options: Written, env: NodeJS.ProcessEnv, saved: Save
   } catch (error) {
     if (!(error instanceof InvalidParameter)) throw error
     const source = from[error.param]
-    throw source?.startsWith('BANDS_') ? error.renamed(source) : error
+    throw source?.startsWith('BANDS_') ? error.withParam(source) : error
   }
 }
 

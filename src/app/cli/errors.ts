@@ -18,7 +18,7 @@ import {
   TierRestricted,
   Unauthorized,
   type Words,
-  worded,
+  wordsAsText,
   wrong,
 } from '../../core/errors.js'
 import type { FieldSet } from '../../core/fields/index.js'
@@ -190,7 +190,7 @@ async function parameterHelp(
 ): Promise<[string, string][]> {
   const { allowed = [] } = error.offence
   const usage = typeof allowed === 'string' && allowed.startsWith('bands ') ? allowed : ''
-  const isTold = typeof allowed === 'string' || worded(wordsOfParameter(error)).includes(allowed.join(', '))
+  const isTold = typeof allowed === 'string' || wordsAsText(wordsOfParameter(error)).includes(allowed.join(', '))
   const lines = await workingLines(error, argv, world, context)
   return [
     [labelOf(error) ?? 'allowed', isTold ? '' : allowed.join(' ')],

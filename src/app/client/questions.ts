@@ -2,7 +2,7 @@
 // In: options of a call, as text and numbers.
 // Out: answers as objects, with the notes that a terminal would show.
 
-import { worded } from '../../core/errors.js'
+import { wordsAsText } from '../../core/errors.js'
 import type { AnyField, FieldSet } from '../../core/fields/index.js'
 import { isRuled } from '../../core/language/as-field.js'
 import { conditionsIn } from '../../core/language/condition.js'
@@ -174,7 +174,7 @@ export abstract class Questions {
     if (why === null) return []
     const { emptyNote } = await import('../../core/empty.js')
     const { reason, advice } = emptyNote(why, query)
-    return [worded(reason), ...(advice === null ? [] : [worded(advice)])]
+    return [wordsAsText(reason), ...(advice === null ? [] : [wordsAsText(advice)])]
   }
 }
 

@@ -1,6 +1,15 @@
 import { title } from '../../core/errors.js'
 import type { Timeframe } from '../../core/model/terms.js'
-import { count, listed, probability, returnRange, returnText, shareText, UNKNOWN, whole } from '../../core/numbers.js'
+import {
+  count,
+  listNames,
+  probability,
+  returnRange,
+  returnText,
+  shareText,
+  UNKNOWN,
+  whole,
+} from '../../core/numbers.js'
 import { isFinding, LEVEL } from '../../core/statistics/verdict.js'
 import { type Backtest, type DrawPoints, SAME_EXPOSURE, type Tests } from '../../research/backtest/result.js'
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
@@ -275,7 +284,7 @@ function findingsText({ cells, tried }: Sweep): string | null {
   ].filter(({ n }) => n > 0)
   const of = ` of ${count(tried.tested, 'tested combination')}`
   const texts = findings.map(({ n, does }, i) => `${whole(n)}${i === 0 ? of : ''} ${does}`)
-  return texts.length === 0 ? null : listed(texts)
+  return texts.length === 0 ? null : listNames(texts)
 }
 
 function spaText(p: number, hasOne: boolean): string {

@@ -1,6 +1,6 @@
 import { TRUTHS } from '../../core/language/as-field.js'
 import { parseDay } from '../../core/model/day.js'
-import { count, listed, returnText, share } from '../../core/numbers.js'
+import { count, listNames, returnText, share } from '../../core/numbers.js'
 import type { EventStudy, PathPoint, StudyWindow } from '../../research/study/result.js'
 import type { SweepCell } from '../../research/sweep/result.js'
 import {
@@ -33,7 +33,7 @@ export function pricesSection(
   return section({ id: 'prices', ...titles, on: 'page' }, [
     pageNote(pricesNote(charts, tickers.length - charts.length)),
     firstPart,
-    otherParts.length > 0 && { fold: { title: `The prices of ${listed(otherTickers)}`, parts: otherParts } },
+    otherParts.length > 0 && { fold: { title: `The prices of ${listNames(otherTickers)}`, parts: otherParts } },
   ])
 }
 

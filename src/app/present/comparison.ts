@@ -1,5 +1,5 @@
 import { title } from '../../core/errors.js'
-import { count, listed, percent, ratio, returnText } from '../../core/numbers.js'
+import { count, listNames, percent, ratio, returnText } from '../../core/numbers.js'
 import type { Comparison, TradeStatistics } from '../../research/backtest/result.js'
 import { exitsInWords, inWords } from '../../research/backtest/words.js'
 import { deflatedText, logSentence } from './answer.js'
@@ -44,7 +44,7 @@ export function describeComparison(comparison: Comparison): Description {
   return {
     document: comparison,
     kind: 'Comparison of strategies',
-    title: pageTitle(`${listed(names, 2, 'strategies')} compared`, comparison),
+    title: pageTitle(`${listNames(names, 2, 'strategies')} compared`, comparison),
     answer: answerOf(comparison),
     heading: [
       `${names.join(', ')}  ${comparison.timeframe}`,

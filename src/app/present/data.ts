@@ -1,7 +1,7 @@
 import { type Day, parseDay } from '../../core/model/day.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../core/model/facts.js'
 import type { AccountPage } from '../../core/model/pages.js'
-import { count, ratio, whole, words } from '../../core/numbers.js'
+import { count, keyInWords, ratio, whole } from '../../core/numbers.js'
 import type { Trial, TrialKind } from '../../core/source.js'
 import type { KnownFact, KnownFacts } from '../../data/local/facts.js'
 import { oddityLines, type StoredOddity } from '../../data/local/known.js'
@@ -265,7 +265,7 @@ function recordParts(records: readonly KnownFact[], kind: FactKind, limit: numbe
     ...shownColumns.map(({ name, holds }, i): Column<KnownFact> => {
       const value = (record: KnownFact): Value => withAllDigits(record[name] ?? null)
       return {
-        title: words(name),
+        title: keyInWords(name),
         kind: NUMERIC_COLUMNS.has(holds) ? 'price' : 'text',
         ...(i >= 3 && { spare: i }),
         value,

@@ -2,7 +2,7 @@
 // In: the result of a question.
 // Out: columns, rows, sentences and charts, without colour or width.
 
-import { words } from '../../core/numbers.js'
+import { keyInWords } from '../../core/numbers.js'
 import type { StrategyVerdict } from '../../research/backtest/result.js'
 import type { Chart } from './chart.js'
 import { TERMS } from './glossary.js'
@@ -255,7 +255,7 @@ export function column<Key extends string>(
   kind: Kind = 'text',
   heading: Partial<Heading> = {},
 ): Column<Readonly<Record<Key, Value>>> & { key: Key } {
-  return { key, title: words(key), kind, value: row => row[key], ...heading }
+  return { key, title: keyInWords(key), kind, value: row => row[key], ...heading }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { figure, whole } from '../../core/numbers.js'
+import { figureText, whole } from '../../core/numbers.js'
 import type { ExplainedEvent, ExplainedTest, Explanation } from '../../data/local/explain.js'
 import { type Column, column, compact, type Described, type Paragraph, tablePart } from './description.js'
 import { performanceTone } from './events.js'
@@ -69,7 +69,7 @@ function barLines(explanation: Explanation): string[] {
   return compact([
     explanation.date_note !== null && `note: ${explanation.date_note}`,
     bandLine(explanation),
-    `open ${figure(open)}  high ${figure(high)}  low ${figure(low)}  close ${figure(close)}  volume ${traded}`,
+    `open ${figureText(open)}  high ${figureText(high)}  low ${figureText(low)}  close ${figureText(close)}  volume ${traded}`,
     `${prices} prices from ${sourceText(explanation)}, imported ${imported}`,
     explanation.price_note !== null && `note: ${explanation.price_note}`,
   ])

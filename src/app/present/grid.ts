@@ -1,5 +1,15 @@
 import { title } from '../../core/errors.js'
-import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole, words } from '../../core/numbers.js'
+import {
+  count,
+  keyInWords,
+  listNames,
+  probability,
+  ratio,
+  returnText,
+  shareText,
+  UNKNOWN,
+  whole,
+} from '../../core/numbers.js'
 import { combinations, type GridStatistic } from '../../core/params/grid.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
 import { CELL_DRAWS } from '../../research/backtest/draws.js'
@@ -60,12 +70,12 @@ const statisticName = (statistic: GridStatistic): string => STATISTICS[statistic
 /** The result of each combination, and whether the best of them beats chance. */
 export function describeGrid(grid: Grid): Description {
   const { axes, cells, statistic, best } = grid
-  const keys = axes.map(({ key }) => words(key))
+  const keys = axes.map(({ key }) => keyInWords(key))
   const tests = grid.validation?.test ?? null
   return {
     document: grid,
     kind: 'Grid of strategies',
-    title: pageTitle(`The best of ${strategiesText(cells.length)} by ${listed(keys, 3, 'settings')}`, grid),
+    title: pageTitle(`The best of ${strategiesText(cells.length)} by ${listNames(keys, 3, 'settings')}`, grid),
     answer: answerOf(grid),
     heading: [
       `${tickersText(grid.tickers)}  ${count(cells.length, 'combination')} of ${axes.map(({ key }) => key).join(', ')}  ${grid.timeframe}`,
@@ -79,7 +89,7 @@ export function describeGrid(grid: Grid): Description {
     warnings: grid.warnings,
     facts: compact([
       best && (['Rules of the best', `${inWords(best.strategy)}.`] as const),
-      ...axes.map(({ key, values }) => [words(key), values.join(', ')] as const),
+      ...axes.map(({ key, values }) => [keyInWords(key), values.join(', ')] as const),
       ...originFacts(grid),
     ]),
     sections: compact([
@@ -105,7 +115,7 @@ function valueText(statistic: GridStatistic, value: number | null): string {
 }
 
 function settingText({ axes }: Grid, { values }: Pick<GridCell, 'values'>): string {
-  return values.map((value, i) => `${words(axes[i]!.key)} ${value}`).join(', ')
+  return values.map((value, i) => `${keyInWords(axes[i]!.key)} ${value}`).join(', ')
 }
 
 function answerOf(grid: Grid): string {
@@ -223,7 +233,10 @@ function heatTable(
   return {
     caption,
     columns: [
-      { title: across === null ? words(down.key) : `${words(down.key)} \\ ${words(across.key)}`, kind: 'text' },
+      {
+        title: across === null ? keyInWords(down.key) : `${keyInWords(down.key)} \\ ${keyInWords(across.key)}`,
+        kind: 'text',
+      },
       ...columns.map((title, i) => ({
         title,
         ...(across === null ? {} : { verbatim: true as const }),
@@ -280,7 +293,7 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
   const ranked = cells.toSorted((a, b) => (b.value ?? Number.NEGATIVE_INFINITY) - (a.value ?? Number.NEGATIVE_INFINITY))
   const columns: Column<GridCell>[] = [
     ...axes.map(({ key }, i): Column<GridCell> => {
-      return { title: words(key), kind: 'text', value: ({ values }) => values[i]! }
+      return { title: keyInWords(key), kind: 'text', value: ({ values }) => values[i]! }
     }),
     { title: 'Trades', kind: 'count', value: own => own.trade_statistics.n },
     { title: 'Mean', kind: 'return', spare: 3, hint: 'Net return a trade', value: own => own.trade_statistics.mean },

@@ -1,4 +1,4 @@
-import { words } from '../../core/numbers.js'
+import { keyInWords } from '../../core/numbers.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
 import type { Backtest, Trade } from '../../research/backtest/result.js'
 import type { EventStudy, Occurrence } from '../../research/study/result.js'
@@ -68,7 +68,7 @@ function tradeColumns(trades: readonly Trade[], ranking: Backtest['ranking']): C
     { title: 'at', kind: 'price', value: ({ entry_price }) => entry_price },
     { title: 'Out', kind: 'date', value: ({ exit_date }) => exit_date },
     { title: 'at', kind: 'price', value: ({ exit_price }) => exit_price },
-    { title: 'Why', kind: 'text', value: ({ exit }) => words(exit) },
+    { title: 'Why', kind: 'text', value: ({ exit }) => keyInWords(exit) },
     { title: 'Bars', kind: 'count', value: ({ bars }) => bars },
     { title: 'Gross', kind: 'return', value: ({ gross }) => gross },
     { title: 'Net', kind: 'return', value: ({ net }) => net },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { formatDay, parseDay } from '../../core/model/day.js'
 import { type Adjustment, UNDEFINED } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
-import { first, type MarketBars, type PricedSource, type States } from '../../core/source.js'
+import { firstItem, type MarketBars, type PricedSource, type States } from '../../core/source.js'
 import type { Backtest, Comparison, Grid } from '../../research/backtest/result.js'
 import { fieldsOf } from '../../research/backtest/trade.js'
 import type { EventStudy } from '../../research/study/result.js'
@@ -186,7 +186,7 @@ export async function hashOfInputs(
     ]),
   )
   for (const [name, query] of [...queriesByName].sort(([a], [b]) => compareTexts(a, b))) {
-    const { prices, states } = await first(source.states(query))
+    const { prices, states } = await firstItem(source.states(query))
     hash.update(`beside ${name}`).update(barBytes(prices))
     for (const fieldStates of states) hash.update(stateBytes(fieldStates))
   }

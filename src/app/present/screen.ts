@@ -1,7 +1,7 @@
 import { invalid, suggest } from '../../core/errors.js'
 import type { ExportedEvent } from '../../core/model/event.js'
 import { windowNames } from '../../core/model/terms.js'
-import { count, figure, whole } from '../../core/numbers.js'
+import { count, figureText, whole } from '../../core/numbers.js'
 import type { Changes, Screen, ScreenMatch } from '../../research/screen/screen.js'
 import { type Column, column, compact, type Described, type Paragraph, type Part, tablePart } from './description.js'
 import { describeTally, topTone } from './tally.js'
@@ -84,7 +84,7 @@ function matchParts(columns: readonly KeyedColumn[], matches: readonly ScreenMat
 function trendPart(matches: readonly ScreenMatch[], closes: ScreenDisplay['closes']): Part | null {
   if (closes === undefined || closes.size === 0) return null
   const trend = matches.slice(0, MOST_LISTED).map(({ ticker, close }) => {
-    return { name: ticker, values: closes.get(ticker) ?? [], text: figure(close) }
+    return { name: ticker, values: closes.get(ticker) ?? [], text: figureText(close) }
   })
   return { on: matches.length > MOST_DRAWN ? 'wide' : 'screen', trend }
 }

@@ -1,5 +1,5 @@
 import { TRUTHS } from '../../core/language/as-field.js'
-import { count, figure, returnText, whole } from '../../core/numbers.js'
+import { count, figureText, returnText, whole } from '../../core/numbers.js'
 import {
   type Backtest,
   type Grid,
@@ -258,8 +258,8 @@ function tradeCase(trade: Trade): Case {
     to: [dayOf(exit_date), exit_price],
     facts: [
       ['Signal', `${signal_date}: ${TRUTHS.includes(band) ? 'the condition became true' : changeText(trade)}`],
-      ['Entry', `${side} ${ticker} on ${entry_date} at ${figure(entry_price)}`],
-      [isOpen ? 'Last close' : 'Exit', `${exit_date} at ${figure(exit_price)}`],
+      ['Entry', `${side} ${ticker} on ${entry_date} at ${figureText(entry_price)}`],
+      [isOpen ? 'Last close' : 'Exit', `${exit_date} at ${figureText(exit_price)}`],
       ['Reason of the exit', EXIT_REASONS[exit] ?? exit],
       ['Bars held', whole(bars)],
       ['Return', `${returnText(net)} after costs, ${returnText(gross)} before`],

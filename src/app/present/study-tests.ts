@@ -1,6 +1,6 @@
 import { PERFORMANCES } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
-import { whole, words } from '../../core/numbers.js'
+import { keyInWords, whole } from '../../core/numbers.js'
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
 import { type Column, compact, pageNote, reasonsPart, type Section, section, tablePart } from './description.js'
 import { bandsSection, GROUPED_BY_WINDOW, sectorsSection, windowColumn } from './study-bands.js'
@@ -125,7 +125,7 @@ function aftermathSection(windows: readonly StudyWindow[], timeframe: Timeframe)
     windowColumn(timeframe),
     ...PERFORMANCES.map(
       (name, i): Column<AftermathWindow> => ({
-        title: words(name),
+        title: keyInWords(name),
         sign: SIGNS[i]!,
         kind: 'lifted',
         spare: 9 - Math.abs(i - 3),

@@ -1,5 +1,5 @@
 import { PERFORMANCES } from '../../core/model/series.js'
-import { count, listed, share, whole } from '../../core/numbers.js'
+import { count, listNames, share, whole } from '../../core/numbers.js'
 import { WHOLE_RANGE } from '../../core/tiers.js'
 import type { BandCount, BandCounts, FieldCounts } from '../../data/local/band-counts.js'
 import type { ReturnFigures } from '../../research/tally/base.js'
@@ -88,7 +88,7 @@ export function describeTallyPage(tally: Tally): Description {
     lead: pictures.slice(0, 1),
     warnings: tallyNotes(tally),
     facts: [
-      ['Tickers', listed(tickers)],
+      ['Tickers', listNames(tickers)],
       ['Asked', compact([field, when !== undefined && `when ${when}`, timeframe]).join(', ')],
       ['Range', `${boundsText(tally) ?? query_range ?? 'none'}, ${count(events, 'event')}`],
     ],

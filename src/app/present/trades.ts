@@ -1,6 +1,16 @@
 import { title } from '../../core/errors.js'
 import { isCondition, lagInWords } from '../../core/language/as-field.js'
-import { count, either, listed, percent, ratio, returnText, UNKNOWN, whole, words } from '../../core/numbers.js'
+import {
+  count,
+  joinWithOr,
+  keyInWords,
+  listNames,
+  percent,
+  ratio,
+  returnText,
+  UNKNOWN,
+  whole,
+} from '../../core/numbers.js'
 import type { Distance, SignalChoice } from '../../core/params/figures.js'
 import type { Strategy } from '../../core/params/strategy.js'
 import type { Backtest, Trade } from '../../research/backtest/result.js'
@@ -32,10 +42,10 @@ export function rulesSentence(backtest: Backtest): string {
   const { side, entry, exit, lag } = backtest.strategy
   const verb = side === 'long' ? 'Buying' : 'Selling short'
   const weekly = backtest.timeframe === 'weekly' ? ', on weekly bars' : ''
-  const entered = becomesText(entry, 'changes band', either)
+  const entered = becomesText(entry, 'changes band', joinWithOr)
   const ends = exitTexts(exit)
-  const left = ends.length === 0 ? 'at the last bar' : either(ends)
-  return `${verb} ${listed(backtest.tickers)} when ${entered}${conditionsSuffix(entry)}; out ${[left + weekly, ...lagInWords(lag)].join('; ')}`
+  const left = ends.length === 0 ? 'at the last bar' : joinWithOr(ends)
+  return `${verb} ${listNames(backtest.tickers)} when ${entered}${conditionsSuffix(entry)}; out ${[left + weekly, ...lagInWords(lag)].join('; ')}`
 }
 
 /** `Buying when rsi_zone turned oversold`, or the strategy's own name. */
@@ -169,7 +179,7 @@ export function signalsSection(backtest: Backtest, { ticker, date }: SignalChoic
   const { trades, skipped, ranking } = backtest
   const all = [
     ...trades.map((trade): Outcome => ({ ...trade, date: trade.signal_date, trade, why: trade.exit })),
-    ...skipped.map((signal): Outcome => ({ ...signal, trade: null, why: `skipped: ${words(signal.reason)}` })),
+    ...skipped.map((signal): Outcome => ({ ...signal, trade: null, why: `skipped: ${keyInWords(signal.reason)}` })),
   ].sort((a, b) => compareTexts(a.date, b.date) || compareTexts(a.ticker, b.ticker))
   const ofTicker = all.filter(row => ticker === null || row.ticker === ticker)
   const rows = ofTicker.filter(row => date === null || row.date === date)
@@ -234,7 +244,7 @@ function outcomeCountsTable({ signals: { total, closed, open, pending, skipped, 
 
 /** Why a signal made no trade. */
 function skippedText(reason: string): string {
-  return SKIP_REASONS[reason] ?? words(reason)
+  return SKIP_REASONS[reason] ?? keyInWords(reason)
 }
 
 const SKIP_REASONS: Readonly<Record<string, string>> = {

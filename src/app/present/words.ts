@@ -1,5 +1,5 @@
 import { isCondition, lagInWords, TRUE, TRUTHS } from '../../core/language/as-field.js'
-import { count, either, probability, ratio, whole } from '../../core/numbers.js'
+import { count, joinWithOr, probability, ratio, whole } from '../../core/numbers.js'
 import type { Omitted } from '../../core/source.js'
 import { WHOLE_RANGE } from '../../core/tiers.js'
 import type { SourceRange } from '../../data/local/status.js'
@@ -176,7 +176,7 @@ export function pageTitle(
 
 /** `rsi_zone turned oversold`: the event for a title. A long condition is not repeated there; the line below has it. */
 export function eventTitle(field: string, bands: readonly string[] | null): string {
-  if (!isCondition(field)) return bands === null ? `${field} changed band` : `${field} turned ${either(bands)}`
+  if (!isCondition(field)) return bands === null ? `${field} changed band` : `${field} turned ${joinWithOr(bands)}`
   return field.length > LONGEST_IN_TITLE ? 'the condition came true' : field
 }
 

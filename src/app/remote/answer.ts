@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import {
   type BandsError,
   Busy,
-  faultIn,
+  faultOfMessage,
   InvalidParameter,
   type InvalidValue,
   invalid,
@@ -187,7 +187,7 @@ function ended(sentence: string): string {
 
 /** With the kind of fault if the message names one, so that it reads like a local refusal. */
 function invalidAs(message: string, offence: InvalidValue): InvalidParameter {
-  const fault = faultIn(message, offence)
+  const fault = faultOfMessage(message, offence)
   return fault === null ? new InvalidParameter(message, offence) : invalid(fault, offence)
 }
 

@@ -17,7 +17,7 @@ import { firstOf } from '../../core/numbers.js'
 import {
   type BandPeriodsQuery,
   type HistoriesQuery,
-  noEventsKnown,
+  noEventsReason,
   type Source,
   type WhyEmpty,
 } from '../../core/source.js'
@@ -115,7 +115,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
         plain => this.whyEmpty(plain),
       )
     const { events, ...range } = await this.#history(query, false)
-    return noEventsKnown(range, [...new Set(events.map(event => event.band))])
+    return noEventsReason(range, [...new Set(events.map(event => event.band))])
   }
 
   async #history(query: HistoryQuery, needsOutcomes: boolean): Promise<EventHistory> {

@@ -28,7 +28,7 @@ import {
   type KnownTicker,
   type NewestEvents,
   newestOf,
-  noEventsKnown,
+  noEventsReason,
   type Source,
   type WhyEmpty,
 } from '../../core/source.js'
@@ -218,7 +218,7 @@ export class Remote implements Source {
       const notes = new Set(queries.flatMap(one => this.#notes.get(nameOf(one)) ?? []))
       if (notes.size > 0) return { code: 'server_note', text: [...notes].join(' ') }
     }
-    return this.#range && noEventsKnown(this.#range)
+    return this.#range && noEventsReason(this.#range)
   }
 
   async known(): Promise<readonly KnownTicker[]> {

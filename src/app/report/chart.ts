@@ -1,6 +1,6 @@
-import { dataScript, type Html, html, type Piece } from '../../core/html.js'
+import { dataScript, type Html, html, type TemplateValue } from '../../core/html.js'
 import { PERFORMANCES } from '../../core/model/series.js'
-import { words } from '../../core/numbers.js'
+import { keyInWords } from '../../core/numbers.js'
 import { type Bars, bandTone, type Chart, type Line, type Marks, roundSteps, type Stripes } from '../present/chart.js'
 import type { Estimate, Estimates, Month, Stacks } from '../present/description.js'
 import {
@@ -307,7 +307,7 @@ function tenth(value: number): number {
 const MOST_DRAWN = 700
 
 /** A chart in the page: its name, its legend, the drawing, and the values for the page's script. */
-export function figure(whole: Chart, caption: Piece = ''): Html {
+export function figure(whole: Chart, caption: TemplateValue = ''): Html {
   const chart = lightened(whole)
   const isDrawn = !isEmpty(chart)
   return html`<figure class="chart" id="${chart.id}">
@@ -407,7 +407,7 @@ export function stacked({ id, title, names, rows }: Stacks): Html {
   return html`<ul class="forest ${names} stacked" id="${id}" aria-label="${title}">
 ${rows.map(stackedRow)}
 </ul>
-<ul class="legend">${PERFORMANCES.map((name, i) => html`<li><span class="swatch block out-${i}"></span>${words(name)}</li>`)}</ul>`
+<ul class="legend">${PERFORMANCES.map((name, i) => html`<li><span class="swatch block out-${i}"></span>${keyInWords(name)}</li>`)}</ul>`
 }
 
 function stackedRow({ label, note, counts, isBase }: Stacks['rows'][number]): Html {
@@ -419,13 +419,13 @@ function stackedRow({ label, note, counts, isBase }: Stacks['rows'][number]): Ht
     x += wide
     return html`${
       wide > 0 &&
-      html`<rect class="out-${i}" x="${percent(from)}" y="3" width="${percent(wide)}" height="18"${isBase && html` opacity="0.5"`}><title>${words(PERFORMANCES[i]!)}: ${stackLabel(n, all, isBase)}</title></rect>${
+      html`<rect class="out-${i}" x="${percent(from)}" y="3" width="${percent(wide)}" height="18"${isBase && html` opacity="0.5"`}><title>${keyInWords(PERFORMANCES[i]!)}: ${stackLabel(n, all, isBase)}</title></rect>${
         wide > LEAST_LABELLED &&
         html`<text class="inside${!isBase && (i === 0 || i === 6) && ' end'}" x="${percent(from + wide / 2)}" y="16" text-anchor="middle">${share(n / all, 0)}</text>`
       }`
     }`
   })
-  return html`<li${isBase && html` class="base"`}><strong>${label}</strong><span class="note">${note}</span><svg class="strip" role="img" aria-label="${note}: ${counts.map((n, i) => `${words(PERFORMANCES[i]!)} ${stackLabel(n, all, isBase)}`).join(', ')}">${parts}</svg></li>`
+  return html`<li${isBase && html` class="base"`}><strong>${label}</strong><span class="note">${note}</span><svg class="strip" role="img" aria-label="${note}: ${counts.map((n, i) => `${keyInWords(PERFORMANCES[i]!)} ${stackLabel(n, all, isBase)}`).join(', ')}">${parts}</svg></li>`
 }
 
 /** Draws returns by year and month; the colours only repeat the numbers. */

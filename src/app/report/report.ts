@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { builtText } from '../../core/built.js'
 import { wrong } from '../../core/errors.js'
 import { dataScript, Html, html } from '../../core/html.js'
-import { whole as count, words } from '../../core/numbers.js'
+import { whole as count, keyInWords } from '../../core/numbers.js'
 import type { PricedSource } from '../../core/source.js'
 import {
   compact,
@@ -218,7 +218,7 @@ function carried({ document, long }: Description): { document: unknown; left: st
     result[key] = keep === 'first' ? list.slice(0, shortLength) : list.slice(list.length - shortLength)
     const which = keep === 'first' ? 'last' : 'first'
     left.push(
-      `the ${which} ${count(list.length - shortLength)} of ${count(list.length)} ${words(key)} (${whole} has all)`,
+      `the ${which} ${count(list.length - shortLength)} of ${count(list.length)} ${keyInWords(key)} (${whole} has all)`,
     )
   }
   return { document: result, left }

@@ -1,4 +1,4 @@
-import { type Html, html, type Piece } from '../../core/html.js'
+import { type Html, html, type TemplateValue } from '../../core/html.js'
 import { count as counted } from '../../core/numbers.js'
 import {
   type Cell,
@@ -137,7 +137,7 @@ export function factList(facts: readonly Fact[], verbatim: readonly string[] = [
 export const NONE = '–'
 
 /** A value of a table, with the decimals that a page has room for. */
-function cellPiece({ kind, content, mark }: Cell): Piece {
+function cellPiece({ kind, content, mark }: Cell): TemplateValue {
   const piece = typeof content === 'object' && content !== null ? pair(kind, content) : valueText(kind, content)
   return mark === undefined ? piece : html`${piece}${mark}`
 }

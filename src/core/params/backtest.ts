@@ -1,4 +1,4 @@
-import { InvalidParameter, listed, parameter, sentence, wrong } from '../errors.js'
+import { InvalidParameter, parameter, parameterList, sentence, wrong } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Tier } from '../model/terms.js'
 import { isMapping, objectOf, tickersOf, withoutNulls } from './arguments.js'
@@ -153,13 +153,13 @@ function asParameterError(params: Written, refusal: InvalidParameter): InvalidPa
   const { param } = refusal
   const isGiven = (leaf: Leaf): boolean => leaf.param in params
   const leaf = LEAVES.filter(isGiven).findLast(({ place }) => place === param || param.startsWith(`${place}.`))
-  return leaf === undefined ? null : refusal.renamed(leaf.param)
+  return leaf === undefined ? null : refusal.withParam(leaf.param)
 }
 
 /** The exits as parameters spell them, without a file; null for any other refusal. */
 function noExitError({ offence }: InvalidParameter): InvalidParameter | null {
   if (offence.param !== 'exit') return null
-  const names = sentence`${parameter('hold')}, ${parameter('exit', 'leave')}, ${listed(['stop', 'target', 'trailing'], ', ')}`
+  const names = sentence`${parameter('hold')}, ${parameter('exit', 'leave')}, ${parameterList(['stop', 'target', 'trailing'], ', ')}`
   return new InvalidParameter(sentence`${parameter('exit')}: nothing ends a trade; give one of ${names}.`, offence)
 }
 

@@ -1,4 +1,4 @@
-import { describeValue, InvalidParameter, invalid, listed, parameter, sentence, wrong } from '../errors.js'
+import { describeValue, InvalidParameter, invalid, parameter, parameterList, sentence, wrong } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Context } from '../model/event.js'
 import { isMapping } from './arguments.js'
@@ -168,7 +168,7 @@ function splitContextWord({ context, ...others }: Written, fields: FieldSet = BU
 function refuseBothForms(params: Written): void {
   const present = CONTEXT_PARAMS.filter(name => params[name] !== undefined)
   if (params.context === undefined || present.length === 0) return
-  throw wrong(present[0]!, sentence`${parameter('context')} says it all; leave ${listed(present)} out.`)
+  throw wrong(present[0]!, sentence`${parameter('context')} says it all; leave ${parameterList(present)} out.`)
 }
 
 /** Splits the context of a question that takes one band. Throws InvalidParameter if the text names several. */
@@ -203,7 +203,10 @@ function joinParts<Bands>(read: ReadParts<Bands>): { ticker: string; field: stri
 /** The error for an incomplete set of the three parameters. */
 function incompleteContextError(read: ReadParts<unknown>): InvalidParameter {
   const missing = CONTEXT_PARAMS.filter(name => (read[name] ?? null) === null)
-  return wrong(missing[0]!, sentence`${listed(CONTEXT_PARAMS)} go together; missing: ${listed(missing, ', ')}.`)
+  return wrong(
+    missing[0]!,
+    sentence`${parameterList(CONTEXT_PARAMS)} go together; missing: ${parameterList(missing, ', ')}.`,
+  )
 }
 
 /** Joins the three parameters of a search into one value; the band may be missing. */

@@ -271,7 +271,7 @@ function renameRefusals<Done>(axes: readonly Axis[], work: () => Done): Done {
     return work()
   } catch (refusal) {
     if (!(refusal instanceof InvalidParameter) || !axes.some(({ key }) => key === refusal.param)) throw refusal
-    throw refusal.renamed(`vary ${refusal.param}`)
+    throw refusal.withParam(`vary ${refusal.param}`)
   }
 }
 

@@ -1,4 +1,4 @@
-import { invalid, listed, sentence, wrong } from '../errors.js'
+import { invalid, parameterList, sentence, wrong } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { TRUE, TRUTHS } from '../language/as-field.js'
 import { STABILITIES } from '../model/series.js'
@@ -424,5 +424,5 @@ function selectFieldsAndBands<Others>(
 export function refuseSeveral(params: object, names: readonly string[]): void {
   const both = names.filter(name => name in params)
   if (both.length < 2) return
-  throw wrong(both[1]!, sentence`${listed(both)} are two ways to the same end; choose one.`)
+  throw wrong(both[1]!, sentence`${parameterList(both)} are two ways to the same end; choose one.`)
 }

@@ -1,4 +1,4 @@
-import { BadData, counted, parameter, quoted, remedy, sentence, type Words, worded } from '../../core/errors.js'
+import { BadData, counted, parameter, quoted, remedy, sentence, type Words, wordsAsText } from '../../core/errors.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../core/model/facts.js'
 import type { Rejected, Remark } from './feed.js'
 import { type Layout, missingFrom } from './layout.js'
@@ -205,7 +205,7 @@ export class Remarks {
 
   /** @param first the position (`file:line`) or value, if there is one */
   add(what: Words, first?: string): void {
-    const text = worded(what)
+    const text = wordsAsText(what)
     const remark = this.#remarks.get(text) ?? { what, count: 0, first: [] }
     this.#remarks.set(text, remark)
     remark.count++

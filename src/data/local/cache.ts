@@ -9,7 +9,7 @@ import type { HistoryQuery, SeriesKey } from '../../core/model/event.js'
 import { type Security, securityOf } from '../../core/model/facts.js'
 import { barsKnownBy, head, recordIn, type Series } from '../../core/model/series.js'
 import type { Tier, Timeframe } from '../../core/model/terms.js'
-import { type Cluster, first, type HistoriesQuery, type Workers } from '../../core/source.js'
+import { type Cluster, firstItem, type HistoriesQuery, type Workers } from '../../core/source.js'
 import { entitle, type Plan, planOf } from '../../core/tiers.js'
 import { type Recorded, type RecordedSeries, type Store, type TickerEntry, UNDERIVED } from '../store/store.js'
 import type { DerivedCache, DerivedQuery } from './derived.js'
@@ -199,7 +199,7 @@ export class Cache {
   #derived(query: DerivedQuery): Promise<Recorded | null> {
     const name = JSON.stringify([query.timeframe, query.tickers, query.fields, query.lag])
     const make = async (): Promise<Recorded | null> => {
-      const found = await first(this.#series(query))
+      const found = await firstItem(this.#series(query))
       if (found === null) return null
       const { outcomes, fields, ...series } = found
       return { ...series, outcomes: outcomes!, field: recordIn(fields, query.fields[0]!) }

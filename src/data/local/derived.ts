@@ -7,7 +7,7 @@ import { printSubject, type Subject } from '../../core/language/condition.js'
 import { type Column, truthOf } from '../../core/language/truth.js'
 import { bandsByBar, columnsOf, recordIn, recordsIn, type Series } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
-import { first } from '../../core/source.js'
+import { firstItem } from '../../core/source.js'
 import type { Recorded, RecordedSeries, SeriesQuery, Store } from '../store/store.js'
 
 /** A store with the definitions of its fields. */
@@ -193,7 +193,7 @@ async function readNamedTickers(cache: FieldSource, needs: Needs): Promise<Named
 }
 
 async function readData(cache: FieldSource, ticker: string, need: Need): Promise<SeriesData> {
-  const series = await first(readNeeded(cache, [ticker], need.timeframe, need))
+  const series = await firstItem(readNeeded(cache, [ticker], need.timeframe, need))
   if (series === null) throw await cache.unknownTicker(ticker)
   const daily = need.bars ? await cache.store.bars(ticker) : null
   return seriesData(series, daily, need.timeframe)

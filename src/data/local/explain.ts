@@ -1,5 +1,5 @@
 import { referenceSize } from '../../core/engine/outcomes.js'
-import { InvalidParameter, NotFound, TierRestricted, worded } from '../../core/errors.js'
+import { InvalidParameter, NotFound, TierRestricted, wordsAsText } from '../../core/errors.js'
 import type { Field, Reading } from '../../core/fields/field.js'
 import { ruleInWords } from '../../core/fields/index.js'
 import type { Panel } from '../../core/fields/panel.js'
@@ -165,7 +165,7 @@ async function judgeByBars(cache: Cache, field: Field, { ticker, timeframe }: Ex
   const panel = await cache.panel(ticker, timeframe, [field])
   const needsFacts = field.needs !== 'bars'
   const hasNoFacts = needsFacts && panel.fundamentals === null
-  const missing = hasNoFacts ? worded(missingFactsOf(field.name, ticker, await cache.store.sheets(ticker))) : null
+  const missing = hasNoFacts ? wordsAsText(missingFactsOf(field.name, ticker, await cache.store.sheets(ticker))) : null
   const { prices } = await cache.entry(ticker)
   const band = field.bands[field.classify(panel)[t]!] ?? null
   const readings = field.readings(panel, t)

@@ -23,7 +23,7 @@ import {
   timeframeValue,
 } from '../../core/params/values.js'
 import { readLag, WHEN } from '../../core/params/when.js'
-import { first } from '../../core/source.js'
+import { firstItem } from '../../core/source.js'
 import { entitleExport } from '../../core/tiers.js'
 import { inOrder } from '../threads.js'
 import type { Cache } from './cache.js'
@@ -130,7 +130,7 @@ export async function* filteredEvents(
   const eventFilter = withoutNulls({ bands: bands.length > 0 ? bands : undefined, after, before })
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
-      const viewOn = await first(cache.views({ ...read, tickers: [ticker], timeframe }))
+      const viewOn = await firstItem(cache.views({ ...read, tickers: [ticker], timeframe }))
       const extraViews = when === null ? NO_EXTRA_VIEWS : { ...NO_EXTRA_VIEWS, when: await viewOn(when) }
       for (const field of names) {
         const view = await viewOn(field)

@@ -5,7 +5,7 @@ import type { Security } from '../../core/model/facts.js'
 import { type BarMarks, barsKnownBy, head, marksOf } from '../../core/model/series.js'
 import { TIMEFRAME_NAMES } from '../../core/model/terms.js'
 import { firstOf } from '../../core/numbers.js'
-import { first } from '../../core/source.js'
+import { firstItem } from '../../core/source.js'
 import {
   type ImportStamp,
   type IndexedOrigin,
@@ -83,7 +83,7 @@ async function barsFromColumns(
   const counted = { weeks: 0, events: 0 }
   for (const timeframe of isDerived ? TIMEFRAME_NAMES : []) {
     const query = { tickers: [entry.ticker], timeframe, fields: BUILT_IN.names, outcomes: false }
-    const found = await first(store.series(query))
+    const found = await firstItem(store.series(query))
     if (found === null) continue
     const final = barsKnownBy(found.calendar, today)
     if (timeframe === 'weekly') counted.weeks = final

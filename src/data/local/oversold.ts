@@ -20,7 +20,7 @@ import {
 import type { Security } from '../../core/model/facts.js'
 import type { Stability } from '../../core/model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../core/model/terms.js'
-import { first } from '../../core/source.js'
+import { firstItem } from '../../core/source.js'
 import { median } from '../../core/statistics/moments.js'
 import { entitleDate, type OversoldFigures, presentOversold } from '../../core/tiers.js'
 import { Cache } from './cache.js'
@@ -166,7 +166,7 @@ const FIELDS_IN_FORCE = ['volume_ratio_band', 'trend_direction', 'accumulation_s
  * to derive it.
  */
 function bandsInForce(then: Cache, ticker: string, timeframe: Timeframe): (field: string) => Promise<string | null> {
-  const read = () => first(then.views({ tickers: [ticker], timeframe, fields: FIELDS_IN_FORCE, outcomes: false }))
+  const read = () => firstItem(then.views({ tickers: [ticker], timeframe, fields: FIELDS_IN_FORCE, outcomes: false }))
   let reading: ReturnType<typeof read> | undefined
   return async field => {
     reading ??= read()

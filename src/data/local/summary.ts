@@ -12,7 +12,7 @@ import type {
 import { type AssetClass, BAR_FIGURES, barOf, type Series } from '../../core/model/series.js'
 import { TIMEFRAMES, windowName } from '../../core/model/terms.js'
 import { isChosen, META, PRICES, placeOf } from '../../core/params/places.js'
-import { first, type GrantedFields } from '../../core/source.js'
+import { firstItem, type GrantedFields } from '../../core/source.js'
 import { entitle, entitleDate, planOf } from '../../core/tiers.js'
 import type { Local } from './local.js'
 import { assetClassOf, marketCapTierOf, sectorOf } from './scan-states.js'
@@ -101,7 +101,7 @@ async function readViews(
 ): Promise<Map<string, View>> {
   const found = new Map<string, View>()
   if (fields.length === 0) return found
-  const viewOn = await first(local.views({ tickers: [ticker], timeframe, fields: [...fields], outcomes: false }))
+  const viewOn = await firstItem(local.views({ tickers: [ticker], timeframe, fields: [...fields], outcomes: false }))
   for (const field of fields) found.set(field, await viewOn(field))
   return found
 }

@@ -1,7 +1,7 @@
 import { counted } from '../../core/errors.js'
 import { lagInWords } from '../../core/language/as-field.js'
 import { rankedText, readRank } from '../../core/language/rank.js'
-import { percent, plain } from '../../core/numbers.js'
+import { percent, plainDigits } from '../../core/numbers.js'
 import type { Distance } from '../../core/params/figures.js'
 import {
   type Costs,
@@ -52,7 +52,7 @@ function portfolioWords(strategy: Strategy): string[] {
     size.method === 'equal' ? '' : `each ${sizingInWords(portfolio)}`,
     whole_shares ? 'whole shares' : '',
     capital !== STRATEGY.portfolio.rows.capital.fallback && capitalMatters({ costs, portfolio })
-      ? `capital ${plain(capital)}`
+      ? `capital ${plainDigits(capital)}`
       : '',
     cash_rate === 0 ? '' : `cash at ${percent(cash_rate)} a year`,
     rank === undefined ? '' : `rank ${rank}`,
@@ -138,10 +138,10 @@ export const FILLS_IN_WORDS: Readonly<Record<Fill, string>> = {
 
 export function costsInWords({ bps, slippage_bps, per_share, fixed, borrow }: Costs, side: Strategy['side']): string {
   return [
-    `${plain(bps + slippage_bps)} bp a side`,
-    slippage_bps === 0 ? '' : `(${plain(slippage_bps)} bp of it slippage)`,
-    per_share === 0 ? '' : `and ${plain(per_share)} a share`,
-    fixed === 0 ? '' : `and ${plain(fixed)} a fill`,
+    `${plainDigits(bps + slippage_bps)} bp a side`,
+    slippage_bps === 0 ? '' : `(${plainDigits(slippage_bps)} bp of it slippage)`,
+    per_share === 0 ? '' : `and ${plainDigits(per_share)} a share`,
+    fixed === 0 ? '' : `and ${plainDigits(fixed)} a fill`,
     side === 'long' ? '' : `and ${percent(borrow)} a year for borrowed shares`,
   ]
     .filter(part => part !== '')
@@ -167,5 +167,5 @@ function sizingInWords({ size, max_positions }: Strategy['portfolio']): string {
 }
 
 function distanceInWords(distance: Distance): string {
-  return typeof distance === 'number' ? percent(distance) : `${plain(distance.atr)} ATR`
+  return typeof distance === 'number' ? percent(distance) : `${plainDigits(distance.atr)} ATR`
 }

@@ -12,7 +12,7 @@ import {
   UNDEFINED,
 } from '../../core/model/series.js'
 import type { ContextFilter, EventFilter } from '../../core/params/studies.js'
-import { first, type MarketBars, type PricedSource, type States } from '../../core/source.js'
+import { firstItem, type MarketBars, type PricedSource, type States } from '../../core/source.js'
 import { ColumnRoom } from '../../data/threads.js'
 
 /** The events of one ticker that pass a filter, as columns; oldest first. */
@@ -113,7 +113,7 @@ export async function contextOn(
   { ticker, field, lag }: Pick<ContextFilter, 'ticker' | 'field' | 'lag'>,
   timeframe: EventFilter['timeframe'],
 ): Promise<{ bands: readonly string[]; codesOn: (series: Series, bars: ArrayLike<number>) => Uint8Array }> {
-  const { prices, states: found } = await first(source.states({ tickers: [ticker], fields: [field], timeframe }))
+  const { prices, states: found } = await firstItem(source.states({ tickers: [ticker], fields: [field], timeframe }))
   const states = found[0]!
   return {
     bands: states.bands,

@@ -1,5 +1,5 @@
 import { formatInteger } from '../../core/errors.js'
-import { Html, html, type Piece } from '../../core/html.js'
+import { Html, html, type TemplateValue } from '../../core/html.js'
 import { isReference, type OpenApiDocument, resolve } from './openapi.js'
 import { type ResponseObject, SCHEMAS_AT, type Schema } from './openapi-answers.js'
 import type { Operation } from './openapi-parts.js'
@@ -36,7 +36,7 @@ ${sections.map(([id, title, body]) => html`<section id="${id}">\n<h2>${title}</h
   }
 }
 
-function sectionsOf(document: OpenApiDocument): [id: string, title: string, body: Piece][] {
+function sectionsOf(document: OpenApiDocument): [id: string, title: string, body: TemplateValue][] {
   const { components, paths, 'x-tiers': tiers, 'x-fields': fields } = document
   const granted = tiers.map(({ tier, range, aftermath, context, credits }) => {
     const features = [aftermath, context].map(granted => (granted ? 'yes' : 'no'))
@@ -53,7 +53,7 @@ function sectionsOf(document: OpenApiDocument): [id: string, title: string, body
       'Tiers and limits',
       table(['Tier', 'Range', 'Aftermath', 'Context', 'Credits a day', 'Credits an hour'], granted),
     ],
-    ...Object.entries(paths).map(([path, { get }]): [string, string, Piece] => {
+    ...Object.entries(paths).map(([path, { get }]): [string, string, TemplateValue] => {
       return [get.operationId, `GET ${path}`, operationOf(document, get)]
     }),
     ['errors', 'Errors', Object.entries(components.responses).map(([name, response]) => errorOf(name, response))],
@@ -64,7 +64,7 @@ function sectionsOf(document: OpenApiDocument): [id: string, title: string, body
 }
 
 /** Parameters and answers of one operation. */
-function operationOf(document: OpenApiDocument, operation: Operation): Piece {
+function operationOf(document: OpenApiDocument, operation: Operation): TemplateValue {
   const { summary, description, security, parameters = [], responses, 'x-codeSamples': samples = [] } = operation
   const taken = parameters.map(found => {
     const { name, in: place, required, schema, description } = resolve(document, found)
@@ -88,12 +88,12 @@ ${taken.length > 0 && html`<h3>Parameters</h3>\n${table(['Name', 'Values', 'Mean
 ${table(['Status', 'Meaning'], answers)}${own}`
 }
 
-function errorOf(name: string, response: ResponseObject): Piece {
+function errorOf(name: string, response: ResponseObject): TemplateValue {
   return html`<h3 id="error-${name}">${name}</h3>\n${prose(response.description)}${bodyOf(response)}`
 }
 
 /** The headers of an answer, the schema of its body, and examples of that. */
-function bodyOf({ headers = {}, content = {} }: ResponseObject): Piece {
+function bodyOf({ headers = {}, content = {} }: ResponseObject): TemplateValue {
   const links = Object.keys(headers).map((name, i) => [i > 0 && ', ', html`<a href="#header-${name}">${name}</a>`])
   const bodies = Object.values(content).map(({ schema, examples = {} }) => {
     const shown = Object.values(examples).map(({ summary, value }) => example(summary, JSON.stringify(value, null, 2)))
@@ -103,14 +103,14 @@ function bodyOf({ headers = {}, content = {} }: ResponseObject): Piece {
 }
 
 /** A schema, and the keys of an object with what each means. */
-function schemaOf(name: string, schema: Schema): Piece {
+function schemaOf(name: string, schema: Schema): TemplateValue {
   const rows = keysOf(schema)
   const keys = rows.length > 0 && table(['Key', 'Values', 'Meaning'], rows)
   return html`<h3 id="schema-${name}">${name}</h3>\n${prose(aboutOf(schema))}${keys || html`<p>${typeOf(schema)}</p>\n`}`
 }
 
 /** The keys of an object (`*`: any other), and those of unnamed nested objects, each with its path. */
-function keysOf({ properties, required = [], additionalProperties: rest }: Schema, path = ''): Piece[][] {
+function keysOf({ properties, required = [], additionalProperties: rest }: Schema, path = ''): TemplateValue[][] {
   const keys: Record<string, Schema> = { ...(isSchema(properties) && properties), ...(isSchema(rest) && { '*': rest }) }
   return Object.entries(keys).flatMap(([key, part]) => {
     const absent = !(required as string[]).includes(key) && html`<span class="faint"> may be absent</span>`
@@ -122,11 +122,11 @@ function keysOf({ properties, required = [], additionalProperties: rest }: Schem
 const aboutOf = ({ description = '' }: Schema): string => String(description)
 
 /** The values that a schema allows, in words; named schemas are links, other keywords are shown as they are. */
-function typeOf(schema: Schema): Piece {
+function typeOf(schema: Schema): TemplateValue {
   const { $ref, type, const: word, enum: words, anyOf, items, default: fallback } = schema
   const isPlain = word === undefined && words === undefined && type !== undefined
   const name = String($ref).replace(SCHEMAS_AT, '')
-  const parts: Piece[] = [
+  const parts: TemplateValue[] = [
     $ref !== undefined && html`<a href="#schema-${name}">${name}</a>`,
     isPlain && [type].flat().join(' or '),
     word !== undefined && code(word),
@@ -145,7 +145,7 @@ const isSchema = (part: unknown): part is Readonly<Record<string, Schema>> =>
   typeof part === 'object' && part !== null && Object.keys(part).length > 0
 
 /** A table with a heading row; the first cell of each row names it. Cells carry their column's name for narrow screens. */
-function table(columns: readonly string[], rows: readonly (readonly Piece[])[]): Piece {
+function table(columns: readonly string[], rows: readonly (readonly TemplateValue[])[]): TemplateValue {
   const head = columns.map(column => html`<th scope="col">${column}</th>`)
   const body = rows.map(([name, ...cells]) => {
     const rest = cells.map((cell, i) => html`<td data-label="${columns[i + 1]}">${cell}</td>`)
@@ -154,23 +154,23 @@ function table(columns: readonly string[], rows: readonly (readonly Piece[])[]):
   return html`<table>\n<thead><tr>${head}</tr></thead>\n<tbody>\n${body}</tbody>\n</table>\n`
 }
 
-function example(caption: string, text: string): Piece {
+function example(caption: string, text: string): TemplateValue {
   return html`<figure><figcaption>${caption}</figcaption><pre tabindex="0"><code>${text}</code></pre></figure>\n`
 }
 
 /** Descriptions: paragraphs with an empty line between, code in backticks. */
-function prose(description: string): Piece {
+function prose(description: string): TemplateValue {
   return description !== '' && description.split(/\n{2,}/).map(text => html`<p>${inline(text)}</p>\n`)
 }
 
 /** One line of a description. */
-function inline(text: string): Piece {
+function inline(text: string): TemplateValue {
   return text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? code(part) : part))
 }
 
-const code = (value: unknown): Piece => html`<code>${String(value)}</code>`
-const named = (kind: string, name: string): Piece => html`<code id="${kind}-${name}">${name}</code>`
-const listed = (words: readonly unknown[]): Piece => words.map((word, i) => [i > 0 && ', ', code(word)])
+const code = (value: unknown): TemplateValue => html`<code>${String(value)}</code>`
+const named = (kind: string, name: string): TemplateValue => html`<code id="${kind}-${name}">${name}</code>`
+const listed = (words: readonly unknown[]): TemplateValue => words.map((word, i) => [i > 0 && ', ', code(word)])
 
 /** The style of the page: light or dark by preference, rows as cards on narrow screens, plain on paper. */
 const STYLE = `

@@ -1,5 +1,5 @@
 import { emptyNote, emptyScanNote } from '../../core/empty.js'
-import { worded } from '../../core/errors.js'
+import { wordsAsText } from '../../core/errors.js'
 import { BUILT_IN } from '../../core/fields/index.js'
 import { type Day, formatDay } from '../../core/model/day.js'
 import type { EventsQuery, OversoldPage, OversoldQuery, SeriesKey } from '../../core/model/event.js'
@@ -121,7 +121,7 @@ export function eventsQuestion(path: string, query: EventsQuery): Question {
       const bands = service.bands(tier)
       const page = await bands.events(query)
       const why = page.total_occurrences > 0 ? null : await bands.whyEmpty(query)
-      return { body: JSON.stringify(page), note: why && worded(emptyNote(why, query).reason) }
+      return { body: JSON.stringify(page), note: why && wordsAsText(emptyNote(why, query).reason) }
     },
     part: body => body,
     async isAnswerable(service, tier) {

@@ -1,4 +1,4 @@
-import { worded } from '../../core/errors.js'
+import { wordsAsText } from '../../core/errors.js'
 import { BUILT_IN } from '../../core/fields/index.js'
 import type { EventsQuery } from '../../core/model/event.js'
 import type { SnapshotQuery } from '../../core/model/pages.js'
@@ -49,7 +49,7 @@ function statsQuestion(query: EventsQuery): Question {
       const page = await statsPage(bands, query)
       const why = page.total_occurrences > 0 ? null : await bands.whyEmpty(query)
       const { emptyNote } = await import('../../core/empty.js')
-      return { body: JSON.stringify(page), note: why && worded(emptyNote(why, query).reason) }
+      return { body: JSON.stringify(page), note: why && wordsAsText(emptyNote(why, query).reason) }
     },
     isAnswerable: (service, tier) => isCountable(service, tier, query),
   }

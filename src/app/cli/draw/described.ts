@@ -3,7 +3,7 @@ import { PERFORMANCES } from '../../../core/model/series.js'
 import {
   barsText,
   classLabel,
-  figure,
+  figureText,
   money,
   probability,
   ratio,
@@ -184,7 +184,7 @@ const NUMBERS: Readonly<Record<Kind, (value: number) => string>> = {
   degrees: value => ratio(value, 0),
   // A difference of returns is far below 1, a t value is not.
   statistic: value => ratio(value, Math.abs(value) < 0.1 ? 4 : 2),
-  price: figure,
+  price: figureText,
   money,
   lifted: whole,
   bars: barsText,
