@@ -1,4 +1,4 @@
-import { type Cell, type Heading, isNumber, type Table } from '../../present/description.js'
+import { type Cell, type Heading, isNumeric, type Table } from '../../present/description.js'
 import { CLASSES, gain, NONE } from '../../report/table.js'
 import { html } from './page.js'
 
@@ -26,7 +26,7 @@ export function drawTable({ caption, columns, rows }: Table, chosen: readonly nu
 
 function heading({ title, verbatim, kind, hint }: Heading) {
   const shown = verbatim ? title : title.charAt(0).toUpperCase() + title.slice(1).replaceAll('_', ' ')
-  return html`<th scope="col" class=${isNumber(kind) && 'num'} title=${hint}>${shown}</th>`
+  return html`<th scope="col" class=${isNumeric(kind) && 'num'} title=${hint}>${shown}</th>`
 }
 
 /** A performance with its return is the return; the word is its tip. */
@@ -42,5 +42,5 @@ function titleOf({ content }: Cell): string | undefined {
 
 function classesOf({ kind, content, tone }: Cell): string {
   const isReturn = typeof content === 'object' && content !== null
-  return [(isNumber(kind) || isReturn) && 'num', tone && CLASSES[tone]].filter(Boolean).join(' ')
+  return [(isNumeric(kind) || isReturn) && 'num', tone && CLASSES[tone]].filter(Boolean).join(' ')
 }
