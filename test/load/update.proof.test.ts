@@ -8,7 +8,7 @@ import { type FieldRecord, type Series, slice } from '../../src/core/model/serie
 import { Random } from '../../src/core/statistics/random.js'
 import type { TickerFacts } from '../../src/data/feeds/feed.js'
 import { type SimulatedTicker, simulatedTicker, simulatedTickers } from '../../src/data/simulate/simulate.js'
-import { CHUNK, decodeTail } from '../../src/data/store/codec.js'
+import { BARS_PER_CHUNK, decodeTail } from '../../src/data/store/codec.js'
 import { Database } from '../support/database.js'
 import { draws, notInQuick, QUICK } from '../support/full.js'
 import { emptyImporter, temporaryFolder } from '../support/store.js'
@@ -76,7 +76,7 @@ function steepRatio(facts: readonly TickerFacts[]): number {
 
 /** Such facts with a split on a day that may have no bar yet, which the prices of half of the tickers show. */
 function drawnFacts(random: Random, { ticker, bars, facts }: SimulatedTicker): { bars: Series; facts: TickerFacts[] } {
-  const ex = bars.days[CHUNK + random.below(CHUNK + 150)]! + random.below(2)
+  const ex = bars.days[BARS_PER_CHUNK + random.below(BARS_PER_CHUNK + 150)]! + random.below(2)
   const split = { ex_date: ex, ratio: [3, 0.5, steepRatio(facts)][random.below(3)]! }
   const jumps = random.below(2) === 0
   const scaled = (column: Float64Array): Float64Array =>
@@ -94,13 +94,19 @@ describe('a store after updates', () => {
       const random = new Random(100 + draw)
       const folder = temporaryFolder()
       const path = join(folder, 'bands.db')
-      const options = { count: 5, bars: 2 * CHUNK + 200, seed: draw, end: 19_000, sevenDays: random.below(4) === 0 }
+      const options = {
+        count: 5,
+        bars: 2 * BARS_PER_CHUNK + 200,
+        seed: draw,
+        end: 19_000,
+        sevenDays: random.below(4) === 0,
+      }
       const tickers = [...simulatedTickers(options)].map(simulated => {
         return random.below(2) === 0 ? simulated : { ...simulated, ...drawnFacts(random, simulated) }
       })
       const hasFacts = random.below(3) > 0
       const importer = await emptyImporter(folder)
-      const ends = tickers.map(() => CHUNK - 20 + random.below(CHUNK + 150))
+      const ends = tickers.map(() => BARS_PER_CHUNK - 20 + random.below(BARS_PER_CHUNK + 150))
       const put = async (i: number, from: number, to: number, changes: number): Promise<void> => {
         const { ticker, bars } = tickers[i]!
         const drawn = drawnBars(random, bars, from, to, changes)
@@ -133,15 +139,15 @@ describe('a store after updates', () => {
 
   it('holds what a rebuild gives once bars reach a split that prices do not show', async () => {
     const folder = temporaryFolder()
-    const simulated = simulatedTicker(1, { count: 1, bars: 5 * CHUNK + 60, seed: 5, end: 19_000 })
+    const simulated = simulatedTicker(1, { count: 1, bars: 5 * BARS_PER_CHUNK + 60, seed: 5, end: 19_000 })
     const { ticker, bars } = simulated
     const importer = await emptyImporter(folder)
     const put = (from: number, to: number) =>
       importer.put([{ ticker, bars: slice(bars, from, to), prices: 'raw' as const, source: 'a.csv', format: 'csv' }])
-    await put(0, 5 * CHUNK + 5)
-    const facts = filed(simulated, { ex_date: bars.days[5 * CHUNK + 8]!, ratio: steepRatio(simulated.facts) })
+    await put(0, 5 * BARS_PER_CHUNK + 5)
+    const facts = filed(simulated, { ex_date: bars.days[5 * BARS_PER_CHUNK + 8]!, ratio: steepRatio(simulated.facts) })
     await importer.putFacts(facts, { file: 'facts', format: 'csv' })
-    for (let to = 5 * CHUNK + 6; to < 5 * CHUNK + (QUICK ? 10 : 16); to++) {
+    for (let to = 5 * BARS_PER_CHUNK + 6; to < 5 * BARS_PER_CHUNK + (QUICK ? 10 : 16); to++) {
       await put(to - 1, to)
       expect(await importer.store.verify(), `${to} bars`).toEqual([])
       const updated = tablesOf(join(folder, 'bands.db'))

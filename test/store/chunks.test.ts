@@ -23,7 +23,7 @@ interface World {
 
 const LENGTHS = fc.oneof(
   fc.integer({ min: 1, max: 1_100 }),
-  fc.constantFrom(codec.CHUNK - 1, codec.CHUNK, codec.CHUNK + 1, 3 * codec.CHUNK),
+  fc.constantFrom(codec.BARS_PER_CHUNK - 1, codec.BARS_PER_CHUNK, codec.BARS_PER_CHUNK + 1, 3 * codec.BARS_PER_CHUNK),
 )
 
 const worlds: fc.Arbitrary<World> = fc
@@ -131,7 +131,7 @@ describe('chunks', () => {
         const some = Math.max(1, Math.floor(length * share))
         const before = chunksOf(world, some)
         const after = chunksOf(world, length)
-        const whole = Math.floor(some / codec.CHUNK)
+        const whole = Math.floor(some / codec.BARS_PER_CHUNK)
         for (const part of Object.keys(after)) {
           // A field that had no band until then has no record until then.
           expect(after[part]!.slice(0, whole)).toEqual(before[part]!.slice(0, whole))

@@ -53,8 +53,8 @@ export function withOverrides<T extends object>(thing: T, overrides: Partial<T>)
 type ReadVersion = () => Promise<string>
 
 /**
- * Reads the version only once within VERSION_LIFE_MS. A question needs it several times within microseconds, and reading
- * it costs more than searching. No commit is as fast.
+ * Reads the version only once within VERSION_LIFE_MS. A question needs it several times within microseconds, and
+ * reading it costs more than searching. No commit is as fast.
  */
 function oncePerQuestion(version: ReadVersion): ReadVersion {
   let lastRead = { version: '', at: Number.NEGATIVE_INFINITY }

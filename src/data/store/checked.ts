@@ -1,7 +1,7 @@
 import { countUpTo, type Day } from '../../core/model/day.js'
 import { type FieldColumns, type FieldRecord, recordIn, recordsIn } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
-import { chunkOf, decodeCalendar, decodeEvents, decodeHeads, decodeOutcomes, HASH } from './codec.js'
+import { chunkOf, decodeCalendar, decodeEvents, decodeHeads, decodeOutcomes, HASH_DIGITS } from './codec.js'
 import {
   BAR_PARTS,
   type ChunkList,
@@ -10,12 +10,12 @@ import {
   DAMAGE,
   DERIVED_PARTS,
   type DerivedPart,
+  decodeChunkHashes,
   type EntryRow,
   entryHash,
   entryOf,
   type Hashed,
-  hashesIn,
-  missing,
+  missingItemDamage,
   type Part,
   type SeriesName,
   type SeriesRow,
@@ -36,8 +36,8 @@ import {
 } from './store.js'
 
 /**
- * Checked rows: for questions, changes and verification, from any database. Each function throws Damaged if a row is
- * missing or differs from the written one.
+ * Rows of any database, verified before use: for questions, changes and verification. Each function throws Damaged if a
+ * row is missing or differs from the written one.
  */
 
 /** Where rows were read, for messages. */
@@ -45,12 +45,12 @@ export interface StoreLocation {
   readonly location: string
 }
 
-export function damaged({ location }: StoreLocation, damage: Damage): Damaged {
+export function damageError({ location }: StoreLocation, damage: Damage): Damaged {
   return new Damaged(location, damage)
 }
 
-export function checkedEntry<Row extends Hashed<EntryRow>>(at: StoreLocation, row: Row): Row {
-  if (!isSoundEntry(row)) throw damaged(at, DAMAGE.entry(row.ticker))
+export function verifyEntry<Row extends Hashed<EntryRow>>(store: StoreLocation, row: Row): Row {
+  if (!isSoundEntry(row)) throw damageError(store, DAMAGE.entry(row.ticker))
   return row
 }
 
@@ -58,28 +58,33 @@ export function isSoundEntry(row: Hashed<EntryRow>): boolean {
   return entryHash(row) === row.hash
 }
 
-export function checkedSeries(at: StoreLocation, name: SeriesName, row: Hashed<SeriesRow> | undefined): SeriesRow {
-  if (row === undefined) throw damaged(at, DAMAGE.series(name, 'missing'))
-  if (seriesHash(name, row) !== row.hash) throw damaged(at, DAMAGE.series(name))
+export function verifySeriesRow(store: StoreLocation, name: SeriesName, row: Hashed<SeriesRow> | undefined): SeriesRow {
+  if (row === undefined) throw damageError(store, DAMAGE.series(name, 'missing'))
+  if (seriesHash(name, row) !== row.hash) throw damageError(store, DAMAGE.series(name))
   return row
 }
 
-export function checkedSheet(at: StoreLocation, row: Hashed<SheetRow>): SheetRow {
-  if (sheetHash(row) !== row.hash) throw damaged(at, DAMAGE.sheet(row.ticker, row.kind))
+export function verifySheet(store: StoreLocation, row: Hashed<SheetRow>): SheetRow {
+  if (sheetHash(row) !== row.hash) throw damageError(store, DAMAGE.sheet(row.ticker, row.kind))
   return row
 }
 
-/** The kinds of a ticker's facts, but for some. @param listed what the list names of the ticker */
-export function checkedSheets(
-  at: StoreLocation,
+/**
+ * A ticker's facts, except some kinds.
+ * @param rows the stored rows of all kinds
+ * @param listed the kinds that the list names for the ticker
+ */
+export function verifySheets(
+  store: StoreLocation,
   ticker: string,
   rows: readonly Hashed<SheetRow>[],
   listed: readonly string[],
-  but: readonly string[],
+  except: readonly string[],
 ): SheetRow[] {
-  const found = new Set<string>(rows.map(({ kind }) => kind))
-  for (const what of listed) if (!found.has(what) && !but.includes(what)) throw damaged(at, missing(ticker, what))
-  return rows.filter(({ kind }) => !but.includes(kind)).map(row => checkedSheet(at, row))
+  const storedKinds = new Set<string>(rows.map(({ kind }) => kind))
+  for (const what of listed)
+    if (!storedKinds.has(what) && !except.includes(what)) throw damageError(store, missingItemDamage(ticker, what))
+  return rows.filter(({ kind }) => !except.includes(kind)).map(row => verifySheet(store, row))
 }
 
 export interface ChunkRow {
@@ -91,51 +96,54 @@ export interface PartRow extends ChunkRow {
   part: Part
 }
 
-/** All chunks of one part of a series, in their order. @param hashes of each of them, one after another */
-export function checkedChunks(
-  at: StoreLocation,
+/** All chunks of one part of a series, in their order. @param hashes the expected hashes, one after another */
+export function verifyChunks(
+  store: StoreLocation,
   name: SeriesName,
   part: Part,
   rows: readonly ChunkRow[],
   hashes: string,
 ): Buffer[] {
-  const count = hashes.length / HASH
-  if (rows.length !== count) throw damaged(at, chunkDamage(name, part, rows.length > count ? 'changed' : 'missing'))
-  return rows.map((row, i) => checkedChunk(at, name, part, row, { hashes, chunk: i }))
+  const count = hashes.length / HASH_DIGITS
+  if (rows.length !== count)
+    throw damageError(store, chunkDamage(name, part, rows.length > count ? 'changed' : 'missing'))
+  return rows.map((row, i) => verifyChunk(store, name, part, row, { hashes, chunk: i }))
 }
 
-function checkedChunk(
-  at: StoreLocation,
+function verifyChunk(
+  store: StoreLocation,
   name: SeriesName,
   part: Part,
   { chunk, columns }: ChunkRow,
-  due: { hashes: string; chunk: number },
+  expected: { hashes: string; chunk: number },
 ): Buffer {
-  const hash = due.hashes.slice(chunk * HASH, (chunk + 1) * HASH)
-  if (chunk === due.chunk && chunkHash(name, part, chunk, columns) === hash) return columns
-  throw damaged(at, chunkDamage(name, part, 'changed'))
+  const hash = expected.hashes.slice(chunk * HASH_DIGITS, (chunk + 1) * HASH_DIGITS)
+  if (chunk === expected.chunk && chunkHash(name, part, chunk, columns) === hash) return columns
+  throw damageError(store, chunkDamage(name, part, 'changed'))
 }
 
-/** Tickers whose series are read at one moment; decoded one by one. */
-const TOGETHER = 32
+/** The most tickers whose series are read at one moment. */
+const MAX_BATCH = 32
 
-/** Batches that start small and grow: a caller may need only the first tickers. */
+/** Splits tickers into batches of 1, 2, 4 … up to MAX_BATCH, because a caller may need only the first tickers. */
 export function* growingBatches(tickers: readonly string[]): Generator<readonly string[]> {
-  for (let from = 0, some = 1; from < tickers.length; from += some, some = Math.min(2 * some, TOGETHER))
-    yield tickers.slice(from, from + some)
+  for (let from = 0, size = 1; from < tickers.length; from += size, size = Math.min(2 * size, MAX_BATCH))
+    yield tickers.slice(from, from + size)
 }
 
-/** The date of the newest bar up to a day. If a ticker's last bar is later than the day, its bars are read. */
+/**
+ * The date of the newest bar up to a day; null if there is none. The bars of tickers that go on after the day are read.
+ */
 export async function newestUpTo(store: Pick<Store, 'tickers' | 'bars'>, day: Day): Promise<Day | null> {
-  let found = Number.NEGATIVE_INFINITY
+  let newest = Number.NEGATIVE_INFINITY
   for (const { ticker, last } of await store.tickers()) {
-    if (last <= day) found = Math.max(found, last)
+    if (last <= day) newest = Math.max(newest, last)
     else {
       const { days } = (await store.bars(ticker))!
-      found = Math.max(found, days[countUpTo(days, day) - 1] ?? found)
+      newest = Math.max(newest, days[countUpTo(days, day) - 1] ?? newest)
     }
   }
-  return Number.isFinite(found) ? found : null
+  return Number.isFinite(newest) ? newest : null
 }
 
 /**
@@ -157,83 +165,105 @@ export function partsFor({ fields, outcomes }: Pick<SeriesQuery, 'fields' | 'out
 }
 
 /** The requested columns of a series; null: unknown ticker. */
-export function checkedRecorded(
-  at: StoreLocation,
+export function decodeSeries(
+  store: StoreLocation,
   found: RawSeries,
   { fields, outcomes }: Pick<SeriesQuery, 'fields' | 'outcomes'>,
   unsettled: readonly string[],
 ): RecordedSeries | null {
   const { ticker, timeframe } = found
-  if (found.entry === undefined && found.isListed) throw damaged(at, missing(ticker, 'bars'))
+  if (found.entry === undefined && found.isListed) throw damageError(store, missingItemDamage(ticker, 'bars'))
   if (found.entry === undefined) return null
-  const entry = entryOf(checkedEntry(at, found.entry))
-  const series = checkedSeries(at, found, found.series)
-  const hashes = hashesIn(series)
+  const entry = entryOf(verifyEntry(store, found.entry))
+  const series = verifySeriesRow(store, found, found.series)
+  const hashes = decodeChunkHashes(series)
   const heads = decodeHeads(series.fields, field => fields.includes(field))
   const chunks = (part: DerivedPart): Buffer[] => {
     const rows = found.chunks.filter(row => row.part === part)
-    return checkedChunks(at, found, part, rows, hashes[part] ?? '')
+    return verifyChunks(store, found, part, rows, hashes[part] ?? '')
   }
   return {
     entry,
     calendar: decodeCalendar(timeframe, chunks('calendar')),
     outcomes: outcomes ? decodeOutcomes(timeframe, chunks('outcomes')) : null,
-    fields: fieldsIn(at, found, heads, () => chunks('events')),
+    fields: decodeFields(store, found, heads, () => chunks('events')),
     unsettled,
   }
 }
 
 /** One field of a series, with the returns after each bar. */
-export function oneField(found: RecordedSeries | null, field: string): Recorded | null {
+export function singleField(found: RecordedSeries | null, field: string): Recorded | null {
   if (found === null) return null
   const { outcomes, fields, ...series } = found
   return { ...series, outcomes: outcomes!, field: recordIn(fields, field) }
 }
 
-/** The events of some of the fields of a series. */
-function fieldsIn(
-  at: StoreLocation,
+/**
+ * The events of some fields of a series. Throws Damaged if their numbers differ from the heads.
+ * @param heads the wanted fields
+ */
+function decodeFields(
+  store: StoreLocation,
   name: SeriesName,
   heads: ReadonlyMap<string, FieldHead>,
   chunks: () => readonly Buffer[],
 ): FieldColumns {
   const found = decodeEvents(heads, heads.size === 0 ? [] : chunks())
-  if (found === null) throw damaged(at, DAMAGE.events(name))
+  if (found === null) throw damageError(store, DAMAGE.events(name))
   return found
 }
 
-/** The events of the fields of a series with data, or of some of them. @param rows of the chunks of events */
-export function recordsOf(
-  at: StoreLocation,
+/**
+ * The events of a series by field.
+ * @param rows reads the chunks of events
+ * @param isWanted selects fields (default: all)
+ */
+export function decodeRecords(
+  store: StoreLocation,
   name: SeriesName,
   series: SeriesRow,
   rows: () => readonly ChunkRow[],
   isWanted?: (field: string) => boolean,
 ): Map<string, FieldRecord> {
-  const chunks = (): Buffer[] => checkedChunks(at, name, 'events', rows(), hashesIn(series).events ?? '')
-  return recordsIn(fieldsIn(at, name, decodeHeads(series.fields, isWanted), chunks))
+  const chunks = (): Buffer[] => verifyChunks(store, name, 'events', rows(), decodeChunkHashes(series).events ?? '')
+  return recordsIn(decodeFields(store, name, decodeHeads(series.fields, isWanted), chunks))
 }
 
-/** The stored end of a series before a bar. @param rows its last chunks of events and outcomes */
+/**
+ * The stored end of a series, enough to continue from a bar.
+ * @param found the row of the series
+ * @param rows its last chunks of events and outcomes
+ * @param bars `since`: the first bars that may change; `from`: the first bars whose events are needed
+ */
 export function packedEndBefore(
-  at: StoreLocation,
+  store: StoreLocation,
   name: SeriesName,
   found: Hashed<SeriesRow> | undefined,
   rows: readonly PartRow[],
   { since, from }: { since: BarBySeries; from: BarBySeries },
 ): PackedEnd {
-  const series = checkedSeries(at, name, found)
-  const hashes = hashesIn(series)
+  const series = verifySeriesRow(store, name, found)
+  const hashes = decodeChunkHashes(series)
   const first = chunkOf(from[name.timeframe])
-  const own = chunkOf(since[name.timeframe])
-  const of = (part: Part, chunk: number): Buffer[] => {
-    const all = rows.filter(row => row.part === part && row.chunk >= chunk)
-    const count = Math.max(0, (hashes[part] ?? '').length / HASH - chunk)
-    if (all.length !== count) throw damaged(at, chunkDamage(name, part, all.length > count ? 'changed' : 'missing'))
-    return all.map((row, i) => checkedChunk(at, name, part, row, { hashes: hashes[part]!, chunk: chunk + i }))
+  const firstOutcomes = chunkOf(since[name.timeframe])
+  const chunksFrom = (part: Part, chunk: number): Buffer[] => {
+    const chunksOfPart = rows.filter(row => row.part === part && row.chunk >= chunk)
+    const count = Math.max(0, (hashes[part] ?? '').length / HASH_DIGITS - chunk)
+    if (chunksOfPart.length !== count)
+      throw damageError(store, chunkDamage(name, part, chunksOfPart.length > count ? 'changed' : 'missing'))
+    return chunksOfPart.map((row, i) =>
+      verifyChunk(store, name, part, row, { hashes: hashes[part]!, chunk: chunk + i }),
+    )
   }
   const { bars, fields, chunks } = series
-  return { bars, fields, hashes: chunks, first, events: of('events', first), outcomes: of('outcomes', own) }
+  return {
+    bars,
+    fields,
+    hashes: chunks,
+    first,
+    events: chunksFrom('events', first),
+    outcomes: chunksFrom('outcomes', firstOutcomes),
+  }
 }
 
 /** The stored rows of a ticker with bars, read on first use. */
@@ -243,42 +273,42 @@ export interface RawTicker {
   chunks(timeframe: Timeframe, part: Part): readonly ChunkRow[]
 }
 
-/** All that is not as it was written. @param derived the series that must be there */
-export function tickerDamages(at: StoreLocation, raw: RawTicker, derived: readonly Timeframe[]): Damage[] {
+/** All damages of a ticker's bars and series. @param derived the timeframes whose series must exist */
+export function tickerDamages(store: StoreLocation, raw: RawTicker, derived: readonly Timeframe[]): Damage[] {
   const { entry } = raw
   const { ticker } = entry
   return [
-    ...damagesIn(() => checkedEntry(at, entry)),
-    ...partDamages(at, { ticker, timeframe: 'daily' }, BAR_PARTS, raw, entry),
-    ...derived.flatMap(timeframe => seriesDamages(at, { ticker, timeframe }, raw)),
+    ...collectDamage(() => verifyEntry(store, entry)),
+    ...partDamages(store, { ticker, timeframe: 'daily' }, BAR_PARTS, raw, entry),
+    ...derived.flatMap(timeframe => seriesDamages(store, { ticker, timeframe }, raw)),
   ]
 }
 
-function seriesDamages(at: StoreLocation, name: SeriesName, raw: RawTicker): Damage[] {
+function seriesDamages(store: StoreLocation, name: SeriesName, raw: RawTicker): Damage[] {
   const row = raw.series(name.timeframe)
-  const damages = damagesIn(() => checkedSeries(at, name, row))
+  const damages = collectDamage(() => verifySeriesRow(store, name, row))
   if (row === undefined || damages.length > 0) return damages
-  const ofParts = partDamages(at, name, DERIVED_PARTS, raw, row)
+  const ofParts = partDamages(store, name, DERIVED_PARTS, raw, row)
   if (ofParts.length > 0) return ofParts
-  return damagesIn(() => recordsOf(at, name, row, () => raw.chunks(name.timeframe, 'events')))
+  return collectDamage(() => decodeRecords(store, name, row, () => raw.chunks(name.timeframe, 'events')))
 }
 
-/** @param list names the hashes; a part that it does not name has no chunks */
+/** The damages of some parts of a series. @param list the row with their hashes; a part without hashes has no chunks */
 function partDamages(
-  at: StoreLocation,
+  store: StoreLocation,
   name: SeriesName,
   parts: readonly Part[],
   raw: RawTicker,
   list: ChunkList,
 ): Damage[] {
-  const hashes = hashesIn(list)
+  const hashes = decodeChunkHashes(list)
   return parts.flatMap(part =>
-    damagesIn(() => checkedChunks(at, name, part, raw.chunks(name.timeframe, part), hashes[part] ?? '')),
+    collectDamage(() => verifyChunks(store, name, part, raw.chunks(name.timeframe, part), hashes[part] ?? '')),
   )
 }
 
-/** The damages that a read throws. */
-export function damagesIn(read: () => unknown): Damage[] {
+/** The damage that a read throws as Damaged, in a list; empty if it throws nothing. */
+export function collectDamage(read: () => unknown): Damage[] {
   try {
     read()
     return []

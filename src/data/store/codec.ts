@@ -16,55 +16,55 @@ import type { Calendar, FieldHead, PackedEnd } from './store.js'
  * disagree. A return is stored in the chunk where its window ends, so that new bars change only the last chunks.
  */
 
-/** Bars in a chunk, except the last ones. */
-export const CHUNK = 256
+/** The number of bars in a chunk, except the last two. */
+export const BARS_PER_CHUNK = 256
 
 /** The most bars in the last chunk: a new bar changes only that one, until it is full. */
-export const LAST = 32
+export const MAX_BARS_IN_LAST = 32
 
 /** The number of the chunk of 256 bars that a bar is in. */
 export function chunkOf(bar: number): number {
-  return Math.floor(bar / CHUNK)
+  return Math.floor(bar / BARS_PER_CHUNK)
 }
 
 /** The bars at which chunks end: 256 each, then one with some times 32, and the rest. 340 → 256, 320, 340 */
 export function chunkEnds(bars: number): number[] {
   const ends: number[] = []
-  for (let end = CHUNK; end <= bars; end += CHUNK) ends.push(end)
-  const others = bars % CHUNK
-  if (others > LAST) ends.push(bars - ((others - 1) % LAST) - 1)
-  if (others > 0) ends.push(bars)
+  for (let end = BARS_PER_CHUNK; end <= bars; end += BARS_PER_CHUNK) ends.push(end)
+  const remainder = bars % BARS_PER_CHUNK
+  if (remainder > MAX_BARS_IN_LAST) ends.push(bars - ((remainder - 1) % MAX_BARS_IN_LAST) - 1)
+  if (remainder > 0) ends.push(bars)
   return ends
 }
 
-/** The same of stored chunks. Up to schema 9 all bars after the chunks of 256 were in one. */
+/** The bars at which stored chunks end. Up to schema 9 all bars after the chunks of 256 were in one. */
 export function storedEnds(bars: number, chunks: number): number[] {
   const ends = chunkEnds(bars)
-  return chunks === ends.length ? ends : [...ends.filter(end => end % CHUNK === 0), bars]
+  return chunks === ends.length ? ends : [...ends.filter(end => end % BARS_PER_CHUNK === 0), bars]
 }
 
 type Column = Float64Array | Int32Array | Uint8Array
 
-/** The first and last bar (not included) of the chunks from one on. */
-function boundsOf(bars: number, first: number): [from: number, to: number][] {
+/** The bars of each chunk from number `first` on; `to` is not included. */
+function chunkBounds(bars: number, first: number): [from: number, to: number][] {
   const ends = chunkEnds(bars)
   return ends.slice(first).map((end, i) => [ends[first + i - 1] ?? 0, end])
 }
 
-/** The chunks of columns of one length, from one of them on. @param begin the bar that the columns begin with */
-function cut(columns: readonly Column[], bars: number, first: number, begin = 0): Buffer[] {
-  return boundsOf(bars, first).map(([from, to]) =>
-    joined(columns.map(column => column.subarray(from - begin, to - begin))),
+/** The chunks of columns from number `first` on. @param firstBar the bar with which the columns begin */
+function cutIntoChunks(columns: readonly Column[], bars: number, first: number, firstBar = 0): Buffer[] {
+  return chunkBounds(bars, first).map(([from, to]) =>
+    concatColumns(columns.map(column => column.subarray(from - firstBar, to - firstBar))),
   )
 }
 
-/** Number of bars in some chunks. @param width bytes per bar */
-function barsIn(chunks: readonly Buffer[], width: number): number {
+/** The number of bars in some chunks. @param width the bytes of a bar */
+function countBars(chunks: readonly Buffer[], width: number): number {
   return chunks.reduce((sum, { length }) => sum + length, 0) / width
 }
 
-/** Fills columns of one length from their chunks. */
-function fill<Columns extends readonly Column[]>(columns: Columns, chunks: readonly Buffer[]): Columns {
+/** Fills columns of one length from their chunks, and returns them. */
+function fillColumns<Columns extends readonly Column[]>(columns: Columns, chunks: readonly Buffer[]): Columns {
   const bytes = columns.map(bytesOf)
   const width = columns.reduce((sum, column) => sum + column.BYTES_PER_ELEMENT, 0)
   let bar = 0
@@ -82,39 +82,39 @@ function fill<Columns extends readonly Column[]>(columns: Columns, chunks: reado
 }
 
 export function encodePrices({ open, high, low, close, volume, days }: Series, first = 0): Buffer[] {
-  return cut([open, high, low, close, volume, days], days.length, first)
+  return cutIntoChunks([open, high, low, close, volume, days], days.length, first)
 }
 
-/** null where the closes themselves are unadjusted. */
+/** The chunks of the unadjusted closes; null if the closes themselves are unadjusted. */
 export function encodeUnadjusted({ unadjustedClose, days }: Series, first = 0): Buffer[] | null {
-  return unadjustedClose === undefined ? null : cut([unadjustedClose], days.length, first)
+  return unadjustedClose === undefined ? null : cutIntoChunks([unadjustedClose], days.length, first)
 }
 
 export function decodePrices(prices: readonly Buffer[], unadjusted: readonly Buffer[] | null): Series {
-  const bars = barsIn(prices, 5 * 8 + 4)
+  const bars = countBars(prices, 5 * 8 + 4)
   const series = emptySeries('daily', bars)
-  fill([series.open, series.high, series.low, series.close, series.volume, series.days], prices)
+  fillColumns([series.open, series.high, series.low, series.close, series.volume, series.days], prices)
   series.known = series.days
-  if (unadjusted !== null) [series.unadjustedClose] = fill([new Float64Array(bars)] as const, unadjusted)
+  if (unadjusted !== null) [series.unadjustedClose] = fillColumns([new Float64Array(bars)] as const, unadjusted)
   return series
 }
 
-/** A day is final on its own date, which is not written twice. */
+/** The chunks of the dates of bars. A daily bar is final on its own date, which is not written twice. */
 export function encodeCalendar({ days, known }: Calendar, timeframe: Timeframe, first = 0): Buffer[] {
-  return cut(timeframe === 'daily' ? [days] : [days, known], days.length, first)
+  return cutIntoChunks(timeframe === 'daily' ? [days] : [days, known], days.length, first)
 }
 
 export function decodeCalendar(timeframe: Timeframe, chunks: readonly Buffer[]): Calendar {
-  const bars = barsIn(chunks, timeframe === 'daily' ? 4 : 8)
+  const bars = countBars(chunks, timeframe === 'daily' ? 4 : 8)
   const days = new Int32Array(bars)
   const known = timeframe === 'daily' ? days : new Int32Array(bars)
-  fill(timeframe === 'daily' ? [days] : [days, known], chunks)
+  fillColumns(timeframe === 'daily' ? [days] : [days, known], chunks)
   return { days, known }
 }
 
 /**
- * The close of each bar, and the rank of the return over each window that ended on it.
- * @param stored chunks from the same bar on, whose ranks before bar `since` stay
+ * The chunks of the close of each bar, and of the rank of the return over each window that ended on it.
+ * @param stored the stored chunks from the same bar on, whose ranks before bar `since` stay
  */
 export function encodeOutcomes(
   { close }: Series,
@@ -124,34 +124,34 @@ export function encodeOutcomes(
   stored?: { chunks: readonly Uint8Array[]; since: number },
 ): Buffer[] {
   const from = chunkEnds(close.length)[first - 1] ?? 0
-  const before = stored && decodeEnded(timeframe, stored.chunks.map(asBuffer))
-  const ended = TIMEFRAMES[timeframe].windows.map((window, w) => {
+  const storedRanks = stored && decodeRanksByEnd(timeframe, stored.chunks.map(asBuffer))
+  const ranksByEnd = TIMEFRAMES[timeframe].windows.map((window, w) => {
     const column = new Int32Array(Math.max(0, close.length - from)).fill(-1)
     const begin = Math.max(from, window)
     if (close.length > begin) column.set(ranks[w]!.subarray(begin - window, close.length - window), begin - from)
-    if (before !== undefined) column.set(before[w]!.subarray(0, stored!.since - from))
+    if (storedRanks !== undefined) column.set(storedRanks[w]!.subarray(0, stored!.since - from))
     return column
   })
-  return cut([close.subarray(from), ...ended], close.length, first, from)
+  return cutIntoChunks([close.subarray(from), ...ranksByEnd], close.length, first, from)
 }
 
 /** The ranks of the returns that ended on each bar, by window. */
-function decodeEnded(timeframe: Timeframe, chunks: readonly Buffer[]): Int32Array[] {
+function decodeRanksByEnd(timeframe: Timeframe, chunks: readonly Buffer[]): Int32Array[] {
   const { windows } = TIMEFRAMES[timeframe]
-  const bars = barsIn(chunks, 8 + 4 * windows.length)
-  const ended = windows.map(() => new Int32Array(bars))
-  fill([new Float64Array(bars), ...ended], chunks)
-  return ended
+  const bars = countBars(chunks, 8 + 4 * windows.length)
+  const ranksByEnd = windows.map(() => new Int32Array(bars))
+  fillColumns([new Float64Array(bars), ...ranksByEnd], chunks)
+  return ranksByEnd
 }
 
 export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]): Outcomes {
   const { windows } = TIMEFRAMES[timeframe]
-  const bars = barsIn(chunks, 8 + 4 * windows.length)
+  const bars = countBars(chunks, 8 + 4 * windows.length)
   const close = new Float64Array(bars)
   // Each array ends with the windows that are not complete yet.
-  const ended = windows.map(window => new Int32Array(bars + window).fill(-1, bars))
-  fill([close, ...ended.map(column => column.subarray(0, bars))], chunks)
-  return { close, ranks: windows.map((window, w) => ended[w]!.subarray(window)) }
+  const ranksByEnd = windows.map(window => new Int32Array(bars + window).fill(-1, bars))
+  fillColumns([close, ...ranksByEnd.map(column => column.subarray(0, bars))], chunks)
+  return { close, ranks: windows.map((window, w) => ranksByEnd[w]!.subarray(window)) }
 }
 
 /**
@@ -168,52 +168,71 @@ export function encodeEvents(fields: ReadonlyMap<string, FieldRecord>, bars: num
   const chunks: Buffer[] = []
   // Per field: the index of its next event and of its next run.
   const next = { event: new Int32Array(names.length), run: new Int32Array(names.length) }
-  for (const [from, to] of boundsOf(bars, first)) chunks.push(encodeChunk(names, records, next, from, to))
+  for (const [from, to] of chunkBounds(bars, first))
+    chunks.push(encodeEventChunk(partsOnBars(names, records, next, from, to), from, to))
   return chunks
 }
 
-/** Number by number: a column cut out and copied for each of some twenty fields costs several times as much. */
-function encodeChunk(
+/** The events and runs of one field that are in a chunk, as positions in its record. */
+interface FieldPart {
+  name: string
+  record: FieldRecord
+  /** The first event and the number of events. */
+  event: number
+  events: number
+  /** The index of the first run in `gaps`, and the number of runs. */
+  run: number
+  runs: number
+}
+
+/**
+ * The parts of the fields that have events or runs on the bars from `from` up to `to`.
+ * @param next per field, where to search; moved on to the next chunk
+ */
+function partsOnBars(
   names: readonly string[],
   records: readonly FieldRecord[],
   next: { event: Int32Array; run: Int32Array },
   from: number,
   to: number,
-): Buffer {
-  const there: { record: FieldRecord; event: number; events: number; run: number; runs: number }[] = []
-  let text = ''
-  let allEvents = 0
-  let allRuns = 0
+): FieldPart[] {
+  const parts: FieldPart[] = []
   for (let f = 0; f < records.length; f++) {
     const record = records[f]!
     const event = countUpTo(record.bars, from - 1, next.event[f])
-    let end = event
-    while (end < record.bars.length && record.bars[end]! < to) end++
-    next.event[f] = end
+    let endOfEvents = event
+    while (endOfEvents < record.bars.length && record.bars[endOfEvents]! < to) endOfEvents++
+    next.event[f] = endOfEvents
     let run = next.run[f]!
     while (run < record.gaps.length && record.gaps[run + 1]! <= from) run += 2
     let endOfRuns = run
     while (endOfRuns < record.gaps.length && record.gaps[endOfRuns]! < to) endOfRuns += 2
-    // The last may go on in the next chunk.
+    // The last run may continue in the next chunk.
     next.run[f] = Math.max(run, endOfRuns - 2)
-    const events = end - event
+    const events = endOfEvents - event
     const runs = (endOfRuns - run) / 2
-    if (events + runs === 0) continue
-    there.push({ record, event, events, run, runs })
-    text += text === '' ? names[f] : ` ${names[f]}`
-    allEvents += events
-    allRuns += runs
+    if (events + runs > 0) parts.push({ name: names[f]!, record, event, events, run, runs })
   }
-  const ofBars = 1 + 2 * there.length
-  const ofBytes = 4 * (ofBars + allEvents + 2 * allRuns)
-  const chunk = Buffer.from(new ArrayBuffer(ofBytes + 3 * allEvents + Buffer.byteLength(text)))
-  const numbers = new Int32Array(chunk.buffer, 0, ofBytes >> 2)
-  numbers[0] = there.length
-  let bar = ofBars
-  let limit = ofBars + allEvents
-  let byte = ofBytes
-  for (let i = 0; i < there.length; i++) {
-    const { record, event, events, run, runs } = there[i]!
+  return parts
+}
+
+/**
+ * Encodes parts of fields, number by number: to cut out and copy a column for each field costs several times as much.
+ */
+function encodeEventChunk(parts: readonly FieldPart[], from: number, to: number): Buffer {
+  const fieldNames = parts.map(({ name }) => name).join(' ')
+  const allEvents = parts.reduce((sum, { events }) => sum + events, 0)
+  const allRuns = parts.reduce((sum, { runs }) => sum + runs, 0)
+  // Offsets: of the bars and runs among the numbers, of the bands among the bytes.
+  let bar = 1 + 2 * parts.length
+  let limit = bar + allEvents
+  let byte = 4 * (limit + 2 * allRuns)
+  const namesAt = byte + 3 * allEvents
+  const chunk = Buffer.from(new ArrayBuffer(namesAt + Buffer.byteLength(fieldNames)))
+  const numbers = new Int32Array(chunk.buffer, 0, byte >> 2)
+  numbers[0] = parts.length
+  for (let i = 0; i < parts.length; i++) {
+    const { record, event, events, run, runs } = parts[i]!
     numbers[1 + 2 * i] = events
     numbers[2 + 2 * i] = runs
     for (let e = event; e < event + events; e++, byte++) {
@@ -227,16 +246,16 @@ function encodeChunk(
       numbers[limit++] = Math.min(record.gaps[g + 1]!, to)
     }
   }
-  chunk.write(text, ofBytes + 3 * allEvents)
+  chunk.write(fieldNames, namesAt)
   return chunk
 }
 
 /**
- * null if the number of a field's events differs from its head.
- * @param heads the wanted fields; other fields may have left events of deleted data
+ * The events of some fields; null if the number of a field's events differs from its head.
+ * @param heads the heads of the wanted fields; other fields may have left events of deleted data
  */
 export function decodeEvents(heads: ReadonlyMap<string, FieldHead>, chunks: readonly Buffer[]): FieldColumns | null {
-  const decoding = new Decoding(heads)
+  const decoding = new EventDecoder(heads)
   for (const chunk of chunks) if (!decoding.add(chunk)) return null
   return decoding.columns()
 }
@@ -252,26 +271,32 @@ export function decodeHeads(fields: string, isWanted: (field: string) => boolean
   return heads
 }
 
-/** The events of the last chunks, and how many of each field there are before; null where there are more than is said. */
+/**
+ * The events of the last chunks, with the number of earlier events of each field; null if a field has more than its
+ * head says.
+ */
 export function decodeTail({ fields, events }: PackedEnd): Map<string, FieldTail> | null {
-  const decoding = new Decoding(decodeHeads(fields))
+  const decoding = new EventDecoder(decodeHeads(fields))
   for (const chunk of events) if (!decoding.add(asBuffer(chunk))) return null
   return decoding.tails()
 }
 
-/** The same bytes: a chunk that went through another thread is no Buffer any more. */
+/** A Buffer of the same bytes: a chunk from another thread is only a Uint8Array. */
 function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength)
 }
 
-/** Columns that are filled chunk by chunk. */
-class Decoding {
+/** The index of a field that is not wanted, as indexOf() gives it. */
+const NOT_WANTED = -1
+
+/** Decodes events into columns, chunk by chunk. */
+class EventDecoder {
   readonly #columns: Omit<FieldColumns, 'gaps'>
   readonly #gaps: (number[] | undefined)[]
   /** By field, the row of its next event. */
   readonly #next: Int32Array
   /** The field names of a chunk, and the index of each among the wanted fields. */
-  #named = { text: '', places: [-1] }
+  #lastNames = { text: '', indexes: [NOT_WANTED] }
 
   constructor(heads: ReadonlyMap<string, FieldHead>) {
     const names = [...heads.keys()]
@@ -296,9 +321,9 @@ class Decoding {
     this.#next = first.slice(0, all.length)
   }
 
-  /** false if a field has more events than its head says. */
+  /** Adds the wanted events of a chunk; false if a field has more events than its head says. */
   add(chunk: Buffer): boolean {
-    const numbers = numbersIn(chunk)
+    const numbers = leadingNumbers(chunk)
     const fields = numbers[0]!
     let events = 0
     let runs = 0
@@ -308,72 +333,74 @@ class Decoding {
     }
     // Offsets of the next field: bars and runs among the numbers, the others among the bytes.
     const at = { bar: 1 + 2 * fields, run: 1 + 2 * fields + events, byte: 4 * (1 + 2 * fields + events + 2 * runs) }
-    const places = this.#placesOf(chunk.toString('latin1', at.byte + 3 * events))
+    const fieldIndexes = this.#fieldIndexes(chunk.toString('latin1', at.byte + 3 * events))
     for (let f = 0; f < fields; f++) {
-      const own = numbers[1 + 2 * f]!
+      const fieldEvents = numbers[1 + 2 * f]!
       const gaps = numbers[2 + 2 * f]!
-      const place = places[f]!
-      if (place !== -1) {
-        if (this.#next[place]! + own > this.#columns.first[place + 1]!) return false
-        this.#copy(place, own, numbers, at.bar, chunk, at.byte, events)
-        if (gaps > 0) this.#addGaps(place, numbers.subarray(at.run, at.run + 2 * gaps))
+      const field = fieldIndexes[f]!
+      if (field !== NOT_WANTED) {
+        if (this.#next[field]! + fieldEvents > this.#columns.first[field + 1]!) return false
+        this.#copyEvents(field, fieldEvents, numbers, at.bar, chunk, at.byte, events)
+        if (gaps > 0) this.#addGaps(field, numbers.subarray(at.run, at.run + 2 * gaps))
       }
-      at.bar += own
+      at.bar += fieldEvents
       at.run += 2 * gaps
-      at.byte += own
+      at.byte += fieldEvents
     }
     return true
   }
 
-  /** Number by number: to copy a few dozens of them by a call costs more. */
-  #copy(
-    place: number,
+  /** Copies a field's events number by number: for a few dozens, a call that copies costs more. */
+  #copyEvents(
+    field: number,
     rows: number,
     numbers: Int32Array,
     bar: number,
     chunk: Buffer,
     byte: number,
-    apart: number,
+    eventsInChunk: number,
   ): void {
     const { bars, bands, flips, stability } = this.#columns
-    const to = this.#next[place]!
+    const to = this.#next[field]!
     for (let i = 0; i < rows; i++) {
       bars[to + i] = numbers[bar + i]!
       bands[to + i] = chunk[byte + i]!
-      flips[to + i] = chunk[byte + apart + i]!
-      stability[to + i] = chunk[byte + 2 * apart + i]!
+      flips[to + i] = chunk[byte + eventsInChunk + i]!
+      stability[to + i] = chunk[byte + 2 * eventsInChunk + i]!
     }
-    this.#next[place] = to + rows
+    this.#next[field] = to + rows
   }
 
-  #addGaps(place: number, runs: Int32Array): void {
-    this.#gaps[place] ??= []
-    const gaps = this.#gaps[place]
+  #addGaps(field: number, runs: Int32Array): void {
+    this.#gaps[field] ??= []
+    const gaps = this.#gaps[field]
     for (let i = 0; i < runs.length; i += 2) {
-      // One that was cut between two chunks.
+      // A run that continues from the chunk before becomes one again.
       if (gaps.at(-1) === runs[i]) gaps.pop()
       else gaps.push(runs[i]!)
       gaps.push(runs[i + 1]!)
     }
   }
 
-  /** Neighbouring chunks have the same fields, nearly always. */
-  #placesOf(text: string): readonly number[] {
-    if (this.#named.text !== text) {
+  /**
+   * The index of each field of a chunk among the wanted ones. Neighbouring chunks nearly always have the same fields.
+   */
+  #fieldIndexes(text: string): readonly number[] {
+    if (this.#lastNames.text !== text) {
       const { names } = this.#columns
-      this.#named = { text, places: text.split(' ').map(name => names.indexOf(name)) }
+      this.#lastNames = { text, indexes: text.split(' ').map(name => names.indexOf(name)) }
     }
-    return this.#named.places
+    return this.#lastNames.indexes
   }
 
-  /** null if a field has fewer events than its head says. */
+  /** The decoded columns; null if a field has fewer events than its head says. */
   columns(): FieldColumns | null {
     const { first } = this.#columns
     for (let f = 0; f < this.#next.length; f++) if (this.#next[f] !== first[f + 1]) return null
-    return this.#all()
+    return this.#allColumns()
   }
 
-  /** The fields found, each with its last events. */
+  /** Each field with its decoded last events. */
   tails(): Map<string, FieldTail> {
     const { names, first, initialBar, initialBand, bars, bands, flips, stability } = this.#columns
     const tails = new Map<string, FieldTail>()
@@ -395,7 +422,7 @@ class Decoding {
     return tails
   }
 
-  #all(): FieldColumns {
+  #allColumns(): FieldColumns {
     return {
       ...this.#columns,
       gaps: Array.from(this.#gaps, own => (own === undefined ? NO_GAPS : Int32Array.from(own))),
@@ -405,17 +432,17 @@ class Decoding {
 
 const NO_GAPS = new Int32Array()
 
-/** The numbers that a chunk begins with, as they lie there where that can be. */
-function numbersIn(chunk: Buffer): Int32Array {
-  const { buffer, byteOffset } = byteOffsetIsWhole(chunk) ? chunk : new Uint8Array(chunk)
+/** The numbers at the beginning of a chunk; without a copy if they are aligned. */
+function leadingNumbers(chunk: Buffer): Int32Array {
+  const { buffer, byteOffset } = isAligned(chunk) ? chunk : new Uint8Array(chunk)
   return new Int32Array(buffer, byteOffset, chunk.length >> 2)
 }
 
-function byteOffsetIsWhole({ byteOffset }: Buffer): boolean {
+function isAligned({ byteOffset }: Buffer): boolean {
   return byteOffset % Int32Array.BYTES_PER_ELEMENT === 0
 }
 
-function joined(columns: readonly Column[]): Buffer {
+function concatColumns(columns: readonly Column[]): Buffer {
   return Buffer.concat(columns.map(bytesOf))
 }
 
@@ -423,34 +450,34 @@ function bytesOf(column: Column): Uint8Array {
   return new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 }
 
-/** Each part is preceded by its length, so that no two lists of parts read the same. */
+/** The hash of some parts. Each part is preceded by its length, so that different parts make different bytes. */
 export function digest(parts: Iterable<Buffer | string>): string {
   // Not imported above: a question that loads the schema hashes nothing, and node:crypto costs it a millisecond or two.
   crypto ??= process.getBuiltinModule('node:crypto')
-  if (Array.isArray(parts) && fitsInRoom(parts)) {
+  if (Array.isArray(parts) && fitsInSharedBuffer(parts)) {
     // One call: feeding a hash part by part takes several times longer than hashing small parts.
     let at = 0
     for (const part of parts as readonly (Buffer | string)[]) {
-      at += room.write(`${part.length}:`, at, 'latin1')
-      at += typeof part === 'string' ? room.write(part, at) : part.copy(room, at)
+      at += sharedBuffer.write(`${part.length}:`, at, 'latin1')
+      at += typeof part === 'string' ? sharedBuffer.write(part, at) : part.copy(sharedBuffer, at)
     }
-    return crypto.hash('sha256', room.subarray(0, at), 'hex').slice(0, HASH)
+    return crypto.hash('sha256', sharedBuffer.subarray(0, at), 'hex').slice(0, HASH_DIGITS)
   }
   const hash = crypto.createHash('sha256')
   for (const part of parts) hash.update(`${part.length}:`).update(part)
-  return hash.digest('hex').slice(0, HASH)
+  return hash.digest('hex').slice(0, HASH_DIGITS)
 }
 
 let crypto: typeof import('node:crypto') | undefined
 
-/** One buffer for the parts of nearly every hash. */
-const room = Buffer.allocUnsafeSlow(2 ** 16)
+/** A buffer that is large enough for the parts of nearly every hash. */
+const sharedBuffer = Buffer.allocUnsafeSlow(2 ** 16)
 
-function fitsInRoom(parts: readonly (Buffer | string)[]): boolean {
+function fitsInSharedBuffer(parts: readonly (Buffer | string)[]): boolean {
   let bytes = 0
   for (const part of parts) bytes += 8 + (typeof part === 'string' ? 3 : 1) * part.length
-  return bytes <= room.length
+  return bytes <= sharedBuffer.length
 }
 
-/** Hexadecimal digits of a hash. */
-export const HASH = 32
+/** The number of hexadecimal digits of a hash. */
+export const HASH_DIGITS = 32

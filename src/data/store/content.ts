@@ -36,7 +36,7 @@ export function entryRowOf({ first, last, origins, ...entry }: TickerEntry, bars
     first: formatDay(first),
     last: formatDay(last),
     origins: origins === undefined ? null : JSON.stringify(origins),
-    chunks: hashesOf(bars),
+    chunks: encodeChunkHashes(bars),
   }
 }
 
@@ -102,7 +102,7 @@ export interface ChunkList {
 }
 
 /** The hashes of chunks that a row lists, by part. A list that is damaged and no JSON gives none. */
-export function hashesIn({ chunks }: ChunkList): Partial<Record<Part, string>> {
+export function decodeChunkHashes({ chunks }: ChunkList): Partial<Record<Part, string>> {
   try {
     return JSON.parse(chunks)
   } catch {
@@ -111,7 +111,7 @@ export function hashesIn({ chunks }: ChunkList): Partial<Record<Part, string>> {
 }
 
 /** The list of chunk hashes for a row, as JSON. @param others the hashes of parts that stay unchanged */
-export function hashesOf(parts: readonly PartHashes[], others: Partial<Record<Part, string>> = {}): string {
+export function encodeChunkHashes(parts: readonly PartHashes[], others: Partial<Record<Part, string>> = {}): string {
   return JSON.stringify({ ...others, ...Object.fromEntries(parts.map(({ part, hashes }) => [part, hashes])) })
 }
 
@@ -246,7 +246,7 @@ export function chunkDamage(name: SeriesName, part: Part, state: RowState): Dama
 }
 
 /** The damage of an item that the list has and the tables do not. */
-export function missing(ticker: string, what: string): Damage {
+export function missingItemDamage(ticker: string, what: string): Damage {
   if (what === 'bars') return DAMAGE.bars(ticker, 'missing')
   return what.startsWith('pulled ') ? DAMAGE.pulled(ticker, what, 'missing') : DAMAGE.sheet(ticker, what, 'missing')
 }
@@ -258,7 +258,7 @@ export function missing(ticker: string, what: string): Damage {
  */
 export function listDamages(lost: readonly ListedItem[], unlisted: readonly ListedItem[]): Damage[] {
   return [
-    ...lost.map(({ ticker, what }) => missing(ticker, what)),
+    ...lost.map(({ ticker, what }) => missingItemDamage(ticker, what)),
     ...unlisted.map(({ ticker, what }) => unlistedDamage(ticker, what)),
   ]
 }

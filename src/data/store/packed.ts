@@ -8,7 +8,7 @@ import {
   type SeriesTail,
 } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
-import { type ChunkRow, recordsOf, type StoreLocation } from './checked.js'
+import { type ChunkRow, decodeRecords, type StoreLocation } from './checked.js'
 import {
   chunkEnds,
   chunkOf,
@@ -17,10 +17,18 @@ import {
   encodeOutcomes,
   encodePrices,
   encodeUnadjusted,
-  HASH,
+  HASH_DIGITS,
   storedEnds,
 } from './codec.js'
-import { chunkHash, encodeMarks, hashesIn, hashesOf, type Part, type SeriesName, type SeriesRow } from './content.js'
+import {
+  chunkHash,
+  decodeChunkHashes,
+  encodeChunkHashes,
+  encodeMarks,
+  type Part,
+  type SeriesName,
+  type SeriesRow,
+} from './content.js'
 import {
   type Amendment,
   originsOf,
@@ -82,7 +90,7 @@ const NOTHING_STORED: StoredBefore = { since: 0, end: null }
 function packBars(ticker: string, series: Series, stored: PackedTail | undefined): PackedPart[] {
   const name = { ticker, timeframe: 'daily' } as const
   const bars = series.days.length
-  const hashes = hashesIn({ chunks: stored?.hashes ?? '{}' })
+  const hashes = decodeChunkHashes({ chunks: stored?.hashes ?? '{}' })
   const firstOf = (part: Part): number =>
     stored === undefined ? 0 : unchangedChunks(bars, stored.since.daily, stored.daily.bars, hashes[part])
   const firstPrices = firstOf('prices')
@@ -101,10 +109,10 @@ function packBars(ticker: string, series: Series, stored: PackedTail | undefined
  * @param hashes the hashes of the part's stored chunks; empty if the part is new
  */
 function unchangedChunks(bars: number, since: number, storedBars: number, hashes = ''): number {
-  const before = storedEnds(storedBars, hashes.length / HASH)
+  const before = storedEnds(storedBars, hashes.length / HASH_DIGITS)
   const now = chunkEnds(bars)
   let unchanged = 0
-  while (hashes.length > unchanged * HASH && now[unchanged]! <= since && now[unchanged] === before[unchanged])
+  while (hashes.length > unchanged * HASH_DIGITS && now[unchanged]! <= since && now[unchanged] === before[unchanged])
     unchanged++
   return unchanged
 }
@@ -123,7 +131,7 @@ function packSeries(
 ): PackedSeries {
   const { timeframe, days, known } = series
   const name = { ticker, timeframe }
-  const hashes = hashesIn({ chunks: end?.hashes ?? '{}' })
+  const hashes = decodeChunkHashes({ chunks: end?.hashes ?? '{}' })
   const firstOf = (part: Part): number =>
     end === null ? 0 : unchangedChunks(days.length, since, end.bars, hashes[part])
   const firstCalendar = firstOf('calendar')
@@ -167,8 +175,8 @@ function packPart(
   chunks: readonly Buffer[],
   storedHashes: Partial<Record<Part, string>> = {},
 ): PackedPart {
-  const before = (storedHashes[part] ?? '').slice(0, first * HASH)
-  if (before.length < first * HASH)
+  const before = (storedHashes[part] ?? '').slice(0, first * HASH_DIGITS)
+  if (before.length < first * HASH_DIGITS)
     throw new RangeError(`${part}: the hashes of the chunks before ${first} are missing`)
   const hashes = before + chunks.map((columns, i) => chunkHash(name, part, first + i, columns)).join('')
   return { part, first, chunks, hashes, isShorter: (storedHashes[part] ?? '').length > hashes.length }
@@ -182,10 +190,14 @@ export function amendSeries(
   rows: () => readonly ChunkRow[],
 ): { row: SeriesRow; part: PackedPart } {
   const name = { ticker, timeframe }
-  const records = recordsOf(at, name, series, rows, field => !fields.has(field))
+  const records = decodeRecords(at, name, series, rows, field => !fields.has(field))
   for (const [field, record] of fields) if (record !== null) records.set(field, record)
   const part = packPart(name, 'events', 0, encodeEvents(records, series.bars))
-  const row = { ...series, ...countsOf(records, series.bars), chunks: hashesOf([part], hashesIn(series)) }
+  const row = {
+    ...series,
+    ...countsOf(records, series.bars),
+    chunks: encodeChunkHashes([part], decodeChunkHashes(series)),
+  }
   return { row, part }
 }
 

@@ -1,8 +1,8 @@
 import { parseDay } from '../../core/model/day.js'
 import type { SeriesKey } from '../../core/model/event.js'
-import { damaged, type StoreLocation } from './checked.js'
+import { damageError, type StoreLocation } from './checked.js'
 import { digest } from './codec.js'
-import { DAMAGE, missing } from './content.js'
+import { DAMAGE, missingItemDamage } from './content.js'
 import {
   haveGaps,
   knownDate,
@@ -65,7 +65,7 @@ export function pageReader({ schema, location: place, rows }: PulledDatabase): O
         ...[ticker, timeframe, field, listedName(key)],
       )
       if (found!.ticker !== null) return storedPagesOf(place(), key, found!)
-      if (found!.isListed) throw damaged(place(), missing(ticker, listedName(key)))
+      if (found!.isListed) throw damageError(place(), missingItemDamage(ticker, listedName(key)))
       return null
     },
     async newestDay(url) {
@@ -111,7 +111,7 @@ export function pulledRowOf({ kept, coming, ...series }: StoredPages): PulledRow
 /** The pages in a row. Throws Damaged if the row differs from the written one. */
 function storedPagesOf(store: StoreLocation, key: SeriesKey, row: PulledRow): StoredPages {
   const [damage] = pulledDamages(row)
-  if (damage !== undefined) throw damaged(store, damage)
+  if (damage !== undefined) throw damageError(store, damage)
   return { ...key, url: row.url, ...decompressPages(row.pages) }
 }
 

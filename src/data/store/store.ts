@@ -279,7 +279,9 @@ export interface Store {
   bars(ticker: string): Promise<Series | null>
   /** All facts about a ticker, whether or not it has bars. @param except kinds that are not read */
   sheets(ticker: string, except?: readonly FactKind[]): Promise<FactSheets>
-  /** Every ticker with data (bars, facts or pulled events), or only those with bars; ascending. Their data are not read. */
+  /**
+   * Every ticker with data (bars, facts or pulled events), or only those with bars; ascending. Their data are not read.
+   */
   names(what?: 'bars'): Promise<string[]>
   /** Every ticker that has facts, with or without bars; ascending. */
   factTickers(): Promise<string[]>

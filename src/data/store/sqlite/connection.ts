@@ -79,8 +79,8 @@ type UpgradeRunner = (db: Connection, steps: () => string | null) => string | nu
 export type Notice = (sentence: string) => void
 
 /**
- * Creates an empty database under a temporary name, then renames it: a half-made one must never have the final name. All
- * data are moved into that one file first, because the -wal would not be renamed with it.
+ * Creates an empty database under a temporary name, then renames it: a half-made one must never have the final name.
+ * All data are moved into that one file first, because the -wal would not be renamed with it.
  */
 function create(path: string, kind: DatabaseKind): void {
   const partial = partialName(path)
@@ -177,8 +177,8 @@ function refuseForeignDatabase(db: Connection, path: string, { table, migrations
 
 /**
  * Opens for reading a database that could not be opened at first. A sound file can be unreadable for two reasons. Its
- * folder is read-only, so WAL's shared memory cannot be created: then a copy in memory is read. Or its writer was killed
- * before WAL was on: then opening it once for writing repairs it. Throws StorageError for any other cause.
+ * folder is read-only, so WAL's shared memory cannot be created: then a copy in memory is read. Or its writer was
+ * killed before WAL was on: then opening it once for writing repairs it. Throws StorageError for any other cause.
  */
 function openAfterFailure(path: string, kind: DatabaseKind, cause: unknown): Connection {
   const code = (cause as { code?: string }).code ?? ''

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { remedy, StorageError } from '../../../core/errors.js'
 import { type Day, formatDay, parseDay } from '../../../core/model/day.js'
-import { checkedRecorded, growingBatches, isSoundEntry, newestUpTo, oneField, partsFor } from '../checked.js'
+import { decodeSeries, growingBatches, isSoundEntry, newestUpTo, partsFor, singleField } from '../checked.js'
 import { decodePrices } from '../codec.js'
 import { contentHash, decodeMarks, entryOf, parseUnsettled, summaryOf } from '../content.js'
 import { type SeriesQuery, type Store, type Writer, writerBusyError } from '../store.js'
@@ -15,7 +15,7 @@ import { Meta } from './meta.js'
 import { type Connection, schemaOf } from './migrations.js'
 import { NewFile } from './new-file.js'
 import { removePulled, sqlitePageStore } from './pages.js'
-import { allSeries, barChunks, entryRow, entryRows, findSeries, securityRows, sheetRows, tailOf } from './read.js'
+import { allSeries, barChunks, entryRow, entryRows, readRawSeries, securityRows, sheetRows, tailOf } from './read.js'
 import { DATA, MIGRATIONS, OLDEST_READABLE_SCHEMA, SELECT_TICKERS, type TickerRow } from './schema.js'
 import { tryLock, WriterLock, withWriterLock } from './writer-lock.js'
 
@@ -123,9 +123,9 @@ function sqliteStore(db: Session, unpublished?: { file: NewFile; lock: Connectio
     return rows.some(deleted => deleted > 0)
   }
   /** The rows of some tickers as a function by ticker, and the tickers still to derive; all read at one moment. */
-  const readRawSeries = (tickers: readonly string[], query: Omit<SeriesQuery, 'tickers'>) =>
+  const findRawSeries = (tickers: readonly string[], query: Omit<SeriesQuery, 'tickers'>) =>
     db.readAtOneMoment(() => {
-      const rawSeriesOf = findSeries(db, tickers, query.timeframe, partsFor(query))
+      const rawSeriesOf = readRawSeries(db, tickers, query.timeframe, partsFor(query))
       return { rawSeriesOf, unsettled: unsettled() }
     })
   const store: Store = {
@@ -177,14 +177,14 @@ function sqliteStore(db: Session, unpublished?: { file: NewFile; lock: Connectio
     },
     async *series({ tickers, ...query }) {
       for (const names of growingBatches(tickers)) {
-        const { rawSeriesOf, unsettled } = readRawSeries(names, query)
-        for (const ticker of names) yield checkedRecorded(db, rawSeriesOf(ticker), query, unsettled)
+        const { rawSeriesOf, unsettled } = findRawSeries(names, query)
+        for (const ticker of names) yield decodeSeries(db, rawSeriesOf(ticker), query, unsettled)
       }
     },
     async recorded(ticker, timeframe, field) {
       const query = { timeframe, fields: [field], outcomes: true }
-      const { rawSeriesOf, unsettled } = readRawSeries([ticker], query)
-      return oneField(checkedRecorded(db, rawSeriesOf(ticker), query, unsettled), field)
+      const { rawSeriesOf, unsettled } = findRawSeries([ticker], query)
+      return singleField(decodeSeries(db, rawSeriesOf(ticker), query, unsettled), field)
     },
     async tail(ticker, since, from) {
       return db.readAtOneMoment(() => {

@@ -62,7 +62,9 @@ export const LISTS: DatabaseKind = {
   ],
 }
 
-/** The lists in one SQLite file, which is made if it is missing. Throws StorageError if it cannot be made or written. */
+/**
+ * The lists in one SQLite file, which is made if it is missing. Throws StorageError if it cannot be made or written.
+ */
 export function openSqliteLists(path: string, now: () => number = Date.now, notice?: Notice): Lists {
   return listsIn(openWritable(path, LISTS, notice), now)
 }
@@ -198,8 +200,8 @@ function marksBySeries(marks: readonly Mark[]): Map<string, Map<string | null, n
 }
 
 /**
- * The marks of a series to write, and the fields whose own mark to delete, because it equals the mark of all fields. The
- * later mark counts, whether it is from before or from now.
+ * The marks of a series to write, and the fields whose own mark to delete, because it equals the mark of all fields.
+ * The later mark counts, whether it is from before or from now.
  */
 function changedMarks(
   before: SeriesMarks,
@@ -335,7 +337,10 @@ export const TRIALS: DatabaseKind = {
   ],
 }
 
-/** The trial log in one SQLite file, which is made if it is missing. Throws StorageError if it cannot be made or written. */
+/**
+ * The trial log in one SQLite file, which is made if it is missing. Throws StorageError if it cannot be made or
+ * written.
+ */
 export function openSqliteTrials(path: string, now: () => number = Date.now, notice?: Notice): Trials {
   return trialsIn(openWritable(path, TRIALS, notice), now)
 }

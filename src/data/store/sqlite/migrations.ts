@@ -84,8 +84,8 @@ export function copyNotice(path: string, copy: string): string {
 }
 
 /**
- * Copies the file before its schema changes, and returns the path of the copy. A name that another copy has gets a number.
- * The caller holds the write lock.
+ * Copies the file before its schema changes, and returns the path of the copy. A name that another copy has gets a
+ * number. The caller holds the write lock.
  */
 function copyBeforeUpgrade(db: Connection, path: string, name: string, connect: Connect): string {
   for (let number = 1; ; number++) {

@@ -7,14 +7,14 @@ import { linkIfAbsent, partialName, removeLeftovers } from './files.js'
 import { type Connection, type DatabaseKind, removeDatabase, syncToDisk } from './migrations.js'
 
 /**
- * A database that gets its name once its first data are in it. No other process opens it before. So each page is written
- * once, without a log or waiting for the disk:
+ * A database that gets its name once its first data are in it. No other process opens it before. So each page is
+ * written once, without a log or waiting for the disk:
  * 1. create it under a temporary name with the number of this process
  * 2. write it; a failed transaction is undone from memory
  * 3. sync the file, link it to its name, sync the folder
  *
- * After a kill there is no file of that name, or the complete one. The next writer deletes the temporary file. The caller
- * holds the writer lock of the name before the first write.
+ * After a kill there is no file of that name, or the complete one. The next writer deletes the temporary file. The
+ * caller holds the writer lock of the name before the first write.
  */
 export class NewFile {
   readonly session: Session
@@ -42,8 +42,8 @@ export class NewFile {
   }
 
   /**
-   * Gives the file its name; the session continues with it. Throws StorageError if it is not whole or the name is taken,
-   * and then deletes it.
+   * Gives the file its name; the session continues with it. Throws StorageError if it is not whole or the name is
+   * taken, and then deletes it.
    * @param verify the damages in it; after a failed write there may be some
    */
   publish(verify: (db: Session) => readonly Damage[]): void {

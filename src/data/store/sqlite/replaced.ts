@@ -3,8 +3,8 @@ import { StorageError } from '../../../core/errors.js'
 import { type FileNumbers, fileNumbers, isSameFile } from './files.js'
 
 /**
- * SQLite keeps commits in `-wal` and an index of them in `-shm`, both found by the name of the database. If a database is
- * replaced while it is open, the two files of the old one stay. SQLite would apply them to the new one
+ * SQLite keeps commits in `-wal` and an index of them in `-shm`, both found by the name of the database. If a database
+ * is replaced while it is open, the two files of the old one stay. SQLite would apply them to the new one
  * (sqlite.org/howtocorrupt.html, 1.4). So they are removed first, unless they are of the new file already.
  */
 

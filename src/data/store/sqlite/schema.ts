@@ -1,6 +1,6 @@
 import { remedy } from '../../../core/errors.js'
 import { parseDay } from '../../../core/model/day.js'
-import { chunkEnds, decodePrices, digest, encodePrices, encodeUnadjusted, HASH } from '../codec.js'
+import { chunkEnds, decodePrices, digest, encodePrices, encodeUnadjusted, HASH_DIGITS } from '../codec.js'
 import {
   type BarPart,
   chunkHash,
@@ -212,7 +212,8 @@ export const MIGRATIONS: readonly Step[] = [
   },
   {
     add(db) {
-      // The bars after the chunks of 256 are in smaller ones (codec.ts). Stored chunks stay until a bar is added to them.
+      // The bars after the chunks of 256 are in smaller ones (codec.ts). Stored chunks stay until a bar is added to
+      // them.
       describeTables(db)
     },
   },
@@ -326,7 +327,10 @@ function chunkBars(db: Connection): void {
   if (ids.length > 0) db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('definitions', ?)").run(UNDERIVED)
 }
 
-/** Writes a ticker's bars as chunks, and the hashes of the chunks into its row. @param row undefined if its bars are lost */
+/**
+ * Writes a ticker's bars as chunks, and the hashes of the chunks into its row.
+ * @param row undefined if its bars are lost
+ */
 function chunkTicker(db: Connection, id: number, row: Hashed<BarsRow> | undefined): void {
   const { hash, ...entry } = db
     .prepare(`SELECT hash, ${ENTRY_COLUMNS} FROM tickers WHERE id = ?`)
@@ -357,4 +361,4 @@ function chunkTicker(db: Connection, id: number, row: Hashed<BarsRow> | undefine
 }
 
 /** The hash of a chunk whose original content is unknown. */
-const UNKNOWN_HASH = '0'.repeat(HASH)
+const UNKNOWN_HASH = '0'.repeat(HASH_DIGITS)

@@ -1,5 +1,5 @@
 import { TIMEFRAME_NAMES } from '../../../core/model/terms.js'
-import { checkedSheet, damagesIn, tickerDamages } from '../checked.js'
+import { collectDamage, tickerDamages, verifySheet } from '../checked.js'
 import { type Hashed, type ListedItem, listDamages, lostRowsSql, unlistedRowsSql } from '../content.js'
 import type { PulledRow } from '../pages.js'
 import { pulledDamages } from '../pulled.js'
@@ -9,7 +9,7 @@ import { corruptionMessage, openForReading, refuseUnreadPages, Session } from '.
 import { damagedLists, damagedTrials, LISTS, strangeListsSql, TRIALS } from './lists.js'
 import { metaDamages } from './meta.js'
 import type { DatabaseKind } from './migrations.js'
-import { rawTicker, SHEETS } from './read.js'
+import { rawTicker, SELECT_SHEETS } from './read.js'
 import { SELECT_TICKERS, type TickerRow } from './schema.js'
 
 /** All damages of a database: reads all data as questions do, and checks that nothing is missing. */
@@ -20,8 +20,8 @@ export function verifySession(db: Session): Damage[] {
   const derived = db.get<{ value: string }>(SELECT_DEFINITIONS)?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
   for (const entry of db.all<TickerRow>(`${SELECT_TICKERS} ORDER BY ticker`))
     damages.push(...tickerDamages(db, rawTicker(db, entry), derived))
-  for (const row of db.all<Hashed<SheetRow>>(`${SHEETS} ORDER BY ticker, kind`))
-    damages.push(...damagesIn(() => checkedSheet(db, row)))
+  for (const row of db.all<Hashed<SheetRow>>(`${SELECT_SHEETS} ORDER BY ticker, kind`))
+    damages.push(...collectDamage(() => verifySheet(db, row)))
   // One by one: a whole market does not fit into memory.
   for (const { rowid } of db.all<{ rowid: number }>('SELECT rowid FROM pulled ORDER BY ticker, timeframe, field'))
     damages.push(...pulledDamages(db.get<PulledRow>('SELECT * FROM pulled WHERE rowid = ?', rowid)!))

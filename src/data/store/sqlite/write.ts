@@ -1,10 +1,10 @@
 import type { Timeframe } from '../../../core/model/terms.js'
 import {
   type ColumnValues,
+  encodeChunkHashes,
   entryColumnValues,
   entryRowOf,
   type Hashed,
-  hashesOf,
   type Part,
   type SeriesRow,
   seriesColumnValues,
@@ -34,7 +34,7 @@ export function putRecord(db: Session, record: TickerRecord): void {
   // The last chunks of all parts are written next to each other, because a new bar changes all of them.
   for (const isLast of [false, true]) for (const row of rows) if (row.isLast === isLast) putChunk(db, id, row)
   for (const { timeframe, summary, parts } of [daily, weekly])
-    putSeriesRow(db, { id, ticker }, timeframe, { ...summary, chunks: hashesOf(parts) })
+    putSeriesRow(db, { id, ticker }, timeframe, { ...summary, chunks: encodeChunkHashes(parts) })
 }
 
 type Chunks = Omit<PackedPart, 'hashes'>

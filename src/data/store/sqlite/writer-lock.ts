@@ -115,7 +115,10 @@ export function withWriterLock<T>(path: string, db: Connection, steps: () => T):
   }
 }
 
-/** Throws Busy if a holder may still write although its lock is free: on another machine, or an older bands without locks. */
+/**
+ * Throws Busy if a holder may still write although its lock is free: on another machine, or an older bands without
+ * locks.
+ */
 function refuseIfHeld(path: string, holder: Holder | undefined): void {
   if (holder === undefined || isGone(holder)) return
   throw new WriterBusy(
@@ -179,8 +182,8 @@ function openLocked(file: string): Connection {
 }
 
 /**
- * Creates the lock file with the mode of the database. An existing one is not opened: closing it would release a lock of
- * this process.
+ * Creates the lock file with the mode of the database. An existing one is not opened: closing it would release a lock
+ * of this process.
  */
 function makeLockFile(path: string, file: string): void {
   if (existsSync(file)) return
@@ -208,8 +211,8 @@ function refuseWithoutAccess(path: string, file: string): void {
 }
 
 /**
- * Throws StorageError if the file system has no locks (ENOLCK), which SQLite reports as busy. There, even a lock of a new
- * file fails.
+ * Throws StorageError if the file system has no locks (ENOLCK), which SQLite reports as busy. There, even a lock of a
+ * new file fails.
  */
 function refuseWithoutLockSupport(path: string, file: string): void {
   const trial = `${file}.${process.pid}.trial`
