@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it, test } from 'vitest'
 import { CATALOGUE } from '../../src/app/cli/catalogue.js'
 import { manual, textFor } from '../../src/app/cli/help.js'
-import { page, paged, type World } from '../../src/app/cli/world.js'
+import { pagedStream, showInPager, type World } from '../../src/app/cli/world.js'
 import { QUICK } from '../support/full.js'
 import { ROOT, run } from './support/run.js'
 
@@ -85,13 +85,13 @@ describe('a text that is longer than the terminal', () => {
 
   it('goes through the pager, whole', async () => {
     const { file, env } = into('shown')
-    expect(await page(text, env, 24)).toBe(true)
+    expect(await showInPager(text, env, 24)).toBe(true)
     expect(readFileSync(file, 'utf8')).toBe(text)
   })
 
   it('goes through PAGER where BANDS_PAGER is not set', async () => {
     const { file, env } = into('general')
-    expect(await page(text, { PATH: env.PATH, PAGER: env.BANDS_PAGER }, 24)).toBe(true)
+    expect(await showInPager(text, { PATH: env.PATH, PAGER: env.BANDS_PAGER }, 24)).toBe(true)
     expect(readFileSync(file, 'utf8')).toBe(text)
   })
 
@@ -103,7 +103,7 @@ describe('a text that is longer than the terminal', () => {
     ['of a user whose pager is cat', 24, { BANDS_PAGER: 'cat' }],
     ['where the pager is not there', 24, { BANDS_PAGER: 'no-such-pager 2>/dev/null' }],
   ])('is left to be written as it is: one %s', async (_, rows, env) => {
-    expect(await page(text, { ...into('not').env, ...env }, rows)).toBe(false)
+    expect(await showInPager(text, { ...into('not').env, ...env }, rows)).toBe(false)
     expect(existsSync(join(FOLDER, 'not'))).toBe(false)
   })
 
@@ -117,9 +117,9 @@ describe('a text that is longer than the terminal', () => {
           return shows
         },
       }) as unknown as World
-    await paged(lent(true, true)).write('a')
-    await paged(lent(true, false)).write('b')
-    await paged(lent(false, true)).write('c')
+    await pagedStream(lent(true, true)).write('a')
+    await pagedStream(lent(true, false)).write('b')
+    await pagedStream(lent(false, true)).write('c')
     expect(written).toEqual(['paged a', 'b', 'c'])
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { progressOn } from '../../src/app/cli/context.js'
+import { progressDisplay } from '../../src/app/cli/context.js'
 import { drawBars, drawChart, drawLines, sparkline } from '../../src/app/cli/draw/chart.js'
 import { fitted, laidOut, plainTable, type Screen, terminalTable } from '../../src/app/cli/draw/table.js'
 import { flow, UNPAINTED, wrap } from '../../src/app/cli/draw/text.js'
@@ -191,7 +191,7 @@ function drawn(how: 'line' | 'plain' | 'none', times: readonly number[], erase =
     columns: () => 30,
     write: async (text: string | Uint8Array) => void written.push(String(text)),
   }
-  const progress = progressOn(stream, how, 30, () => now)
+  const progress = progressDisplay(stream, how, 30, () => now)
   for (const time of times) {
     now = time
     progress.step(() => 'import  a-file-with-a-long-name.csv')

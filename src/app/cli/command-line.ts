@@ -7,27 +7,26 @@ import { GLOBAL_OPTIONS } from './options.js'
 
 /** Parameters and commands as people type them. */
 
-/** `context_ticker` → `--context-ticker`; of `cv k`, a number that has a name in the value, the first word. */
+/** The option of a parameter: `context_ticker` → `--context-ticker`. Only the first word is translated: `cv k` → `--cv k`. */
 export function optionOf(param: string): string {
   const [name = '', ...rest] = param.split(' ')
-  return [
-    (name === 'skip_bad_rows' ? '--bad-rows skip' : placeText(name)) ?? `--${name.replaceAll('_', '-')}`,
-    ...rest,
-  ].join(' ')
+  const joinedOption = name === 'skip_bad_rows' ? '--bad-rows skip' : placeText(name)
+  return [joinedOption ?? `--${name.replaceAll('_', '-')}`, ...rest].join(' ')
 }
 
-/** The words of an option and its value; the word of a part belongs to the value. */
+/** An option and its value as words of a line. Words of the option after the first belong to the value: `--cv "k 5"`. */
 function optionWords(param: string, value: string | true): [string, ...string[]] {
-  const [option = '', ...word] = optionOf(param).split(' ')
-  const words = [...word, ...(value === true ? [] : [value])]
-  return words.length === 0 ? [option] : [option, words.join(' ')]
+  const [option = '', ...valueWords] = optionOf(param).split(' ')
+  if (value !== true) valueWords.push(value)
+  return valueWords.length === 0 ? [option] : [option, valueWords.join(' ')]
 }
 
 /** A remedy as a line that can be pasted. */
 export function remedyLine(remedy: Remedy): string {
-  return pasted(remedyWords(remedy))
+  return quotedLine(remedyWords(remedy))
 }
 
+/** The words of a remedy after `bands`. */
 export function remedyWords({ command, words = [], params = {} }: Remedy): string[] {
   const options = Object.entries(params).flatMap(([name, value]) => optionWords(name, value))
   return [...command.split(' '), ...words, ...options]
@@ -37,36 +36,38 @@ export function remedyWords({ command, words = [], params = {} }: Remedy): strin
  * The typed line with the parameters of a remedy. Returns null if the remedy is another line, or about one of several
  * files.
  */
-export function againWords(argv: readonly string[], { again, words = [], params = {} }: Remedy): string[] | null {
+export function lineWithRemedy(argv: readonly string[], { again, words = [], params = {} }: Remedy): string[] | null {
   if (!again || !words.every(word => argv.includes(word))) return null
   const line = [...argv]
   for (const [name, value] of Object.entries(params)) {
     const [option, text] = optionWords(name, value)
     const at = line.indexOf(option)
-    const [, before] = at < 0 ? [] : line.splice(at, text === undefined ? 1 : 2)
-    const isPart = optionOf(name) !== option && text !== undefined && before !== undefined
-    line.push(option, ...(isPart ? [`${before}, ${text}`] : text === undefined ? [] : [text]))
+    const [, earlierValue] = at < 0 ? [] : line.splice(at, text === undefined ? 1 : 2)
+    line.push(option)
+    if (text === undefined) continue
+    const isPartOfValue = optionOf(name) !== option && earlierValue !== undefined
+    line.push(isPartOfValue ? `${earlierValue}, ${text}` : text)
   }
   return line
 }
 
 /** A sentence in which every parameter is an option. */
 export function withOptions(words: Words): string {
-  return wordsAsText(words, mention => spelled(mention, optionOf))
+  return wordsAsText(words, mention => mentionText(mention, optionOf))
 }
 
-/** A text in the words of a command: a name that is no option of the command is unchanged, such as an argument. */
-export function inWordsOf(options: readonly OptionSpec[], words: Words): string {
-  const known = new Set(namesOf(options))
+/** A text in which every parameter that is an option of the command is that option; an argument keeps its name. */
+export function withOptionsOf(options: readonly OptionSpec[], words: Words): string {
+  const known = new Set(optionNames(options))
   const name = (param: string): string => {
     const option = optionOf(param)
     return known.has(option.split(' ')[0]!) ? option : param
   }
-  return wordsAsText(words, mention => spelled(mention, name))
+  return wordsAsText(words, mention => mentionText(mention, name))
 }
 
 /** The long names of a command's options and of the global ones. */
-export function namesOf(options: readonly OptionSpec[]): string[] {
+export function optionNames(options: readonly OptionSpec[]): string[] {
   return [...options, ...GLOBAL_OPTIONS].map(longName)
 }
 
@@ -75,27 +76,31 @@ export function longName([flags]: OptionSpec): string {
   return /--[\w-]+/.exec(flags)![0]
 }
 
-function spelled(mention: Mention, name: (param: string) => string): string {
+/** The text for a command or a parameter in a message. @param nameOf the name of a parameter in the text */
+function mentionText(mention: Mention, nameOf: (param: string) => string): string {
   if ('command' in mention) return remedyLine(mention)
   const { param, value } = mention
-  if (value === undefined) return name(param)
-  const [option = '', ...word] = name(param).split(' ')
-  return word.length === 0 || !option.startsWith('--')
-    ? `${name(param)} ${value}`
-    : `${option} "${word.join(' ')} ${value}"`
+  const name = nameOf(param)
+  if (value === undefined) return name
+  const [option = '', ...valueWords] = name.split(' ')
+  if (valueWords.length === 0 || !option.startsWith('--')) return `${name} ${value}`
+  return `${option} "${valueWords.join(' ')} ${value}"`
 }
 
-/** The line with one word put right; null when the word is not in it. */
-export function corrected(argv: readonly string[], wrong: string, right: string): string[] | null {
+/**
+ * The line with its last wrong word replaced; null if the word is not in it. The word may be a word of
+ * the line in either case, follow `--option=`, or be one of several values.
+ */
+export function replaceWord(argv: readonly string[], wrong: string, right: string): string[] | null {
   const at = argv.findLastIndex(word => word.toLowerCase() === wrong.toLowerCase())
   if (at >= 0) return argv.with(at, right)
-  const joined = argv.findLastIndex(word => word.startsWith('--') && word.endsWith(`=${wrong}`))
-  if (joined >= 0) return argv.with(joined, argv[joined]!.slice(0, -wrong.length) + right)
+  const joinedIndex = argv.findLastIndex(word => word.startsWith('--') && word.endsWith(`=${wrong}`))
+  if (joinedIndex >= 0) return argv.with(joinedIndex, argv[joinedIndex]!.slice(0, -wrong.length) + right)
   // An option before its value, or one of several values.
   const parts = argv.map(word => word.split(/([,=\s])/))
-  const among = parts.findLastIndex(words => words.includes(wrong))
-  if (among < 0) return null
-  return argv.with(among, parts[among]!.map(part => (part === wrong ? right : part)).join(''))
+  const index = parts.findLastIndex(words => words.includes(wrong))
+  if (index < 0) return null
+  return argv.with(index, parts[index]!.map(part => (part === wrong ? right : part)).join(''))
 }
 
 /** The words for the events of a question: a field and its bands, or a condition. */
@@ -105,26 +110,32 @@ export function eventWords({ field, bands, when }: Pick<HistoryQuery, 'field' | 
   return [field, ...band, ...(when === undefined ? [] : ['--when', when])]
 }
 
-/** Corrects one word inside an argument of the line; null if the argument is not found. */
-export function correctedIn(
+/**
+ * The line with a wrong text inside one of its words replaced, such as a band in a condition. Returns null if no word has
+ * the text there.
+ * @param offence the wrong text, and its position in the word
+ */
+export function replaceWithinWord(
   argv: readonly string[],
-  { value, line = 1, column = 1 }: { value?: unknown; line?: number; column?: number },
+  offence: { value?: unknown; line?: number; column?: number },
   right: string,
 ): string[] | null {
+  const { value, line = 1, column = 1 } = offence
   const wrong = String(value)
-  const before = (word: string): string | null => {
+  // The word up to the wrong text; null if the word has it not.
+  const textBefore = (word: string): string | null => {
     const text = word.replace(/^--[\w-]+=/, '')
     const start = [...text].slice(0, column - 1).join('')
     return text.startsWith(wrong, start.length) ? word.slice(0, word.length - text.length) + start : null
   }
-  const at = line === 1 ? argv.findLastIndex(word => before(word) !== null) : -1
+  const at = line === 1 ? argv.findLastIndex(word => textBefore(word) !== null) : -1
   if (at < 0) return null
-  const start = before(argv[at]!)!
+  const start = textBefore(argv[at]!)!
   return argv.with(at, start + right + argv[at]!.slice(start.length + wrong.length))
 }
 
 /** A command line to paste; words are quoted if a shell would change them. */
-export function pasted(words: readonly string[]): string {
+export function quotedLine(words: readonly string[]): string {
   return [
     'bands',
     ...words.map(word => (/^[\w@%+=:,./^-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)),

@@ -52,24 +52,24 @@ export class Args {
   }
 
   text(option: string): string | undefined {
-    const value = this.#options[camelCased(option)]
+    const value = this.#options[toCamelCase(option)]
     return typeof value === 'string' ? value : undefined
   }
 
   flag(option: string): boolean {
-    return this.#options[camelCased(option)] === true
+    return this.#options[toCamelCase(option)] === true
   }
 
   /** The value of an option: its text, the values of a list, or true for a flag; undefined if it is absent. */
   value(option: string): string | string[] | true | undefined {
-    const value = this.#options[camelCased(option)]
+    const value = this.#options[toCamelCase(option)]
     if (Array.isArray(value)) return this.list(option)
     return this.text(option) ?? (this.flag(option) || undefined)
   }
 
   /** Picks some options, for a new Args. */
   pick(options: readonly string[]): Record<string, unknown> {
-    const names = options.map(camelCased)
+    const names = options.map(toCamelCase)
     return Object.fromEntries(names.flatMap(name => (name in this.#options ? [[name, this.#options[name]]] : [])))
   }
 
@@ -89,7 +89,7 @@ export class Args {
 
   /** Values of a repeatable option, each as it was typed. */
   texts(option: string): string[] {
-    const value = this.#options[camelCased(option)]
+    const value = this.#options[toCamelCase(option)]
     return Array.isArray(value) ? value.map(String) : []
   }
 
@@ -102,6 +102,6 @@ export class Args {
 }
 
 /** `week-start` → `weekStart`, the form of commander's keys. */
-function camelCased(option: string): string {
+function toCamelCase(option: string): string {
   return option.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }

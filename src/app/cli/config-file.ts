@@ -62,7 +62,7 @@ export type ConfigKey = keyof typeof CONFIG_KEYS
 /** The content of config.json. */
 export interface ConfigFile {
   /** The default profile, and its position in the file. */
-  profile: { name: string; place: string } | null
+  profile: { name: string; position: string } | null
   profiles: ReadonlyMap<string, Profile>
   saved: SavedSettings
 }
@@ -73,7 +73,7 @@ export interface Profile {
   /** The tier of its key, as reported at the login. */
   tier: Tier | null
   /** `…/config.json:3` */
-  place: string
+  position: string
 }
 
 /**
@@ -82,35 +82,37 @@ export interface Profile {
  */
 export async function readConfigFile(env: NodeJS.ProcessEnv): Promise<ConfigFile> {
   const path = configPath(env)
-  const text = await textOf(path)
-  return text === null || text.trim() === '' ? EMPTY : configIn(new Source(path, text))
+  const text = await readTextFile(path)
+  return text === null || text.trim() === '' ? EMPTY_CONFIG : parseConfig(new JsonSource(path, text))
 }
 
-const EMPTY: ConfigFile = { profile: null, profiles: new Map(), saved: { values: {}, places: {} } }
+const EMPTY_CONFIG: ConfigFile = { profile: null, profiles: new Map(), saved: { values: {}, positions: {} } }
 
-/** Throws ConfigError. */
-function configIn(file: Source): ConfigFile {
-  const members = file.members(file.tree(), ['profile', 'profiles', ...Object.keys(CONFIG_KEYS)], 'setting')
-  const saved = savedSettingsIn(file, members)
+/** Parses the text of config.json. Throws ConfigError. */
+function parseConfig(file: JsonSource): ConfigFile {
+  const members = file.membersOf(file.parse(), ['profile', 'profiles', ...Object.keys(CONFIG_KEYS)], 'setting')
+  const saved = parseSettings(file, members)
   const profiles = new Map<string, Profile>()
-  const listed = members.get('profiles')
-  if (listed !== undefined)
-    for (const [name, node] of file.members(listed, null, 'profile')) profiles.set(name, profileOf(file, name, node))
-  const chosen = members.get('profile')
-  if (chosen === undefined) return { profile: null, profiles, saved }
-  const name = file.text(chosen, 'profile')
-  if (!profiles.has(name)) throw file.fault(chosen, noProfile(name, [...profiles.keys()]))
-  return { profile: { name, place: file.line(chosen) }, profiles, saved }
+  const profilesNode = members.get('profiles')
+  if (profilesNode !== undefined)
+    for (const [name, node] of file.membersOf(profilesNode, null, 'profile'))
+      profiles.set(name, parseProfile(file, name, node))
+  const defaultNode = members.get('profile')
+  if (defaultNode === undefined) return { profile: null, profiles, saved }
+  const name = file.textAt(defaultNode, 'profile')
+  if (!profiles.has(name)) throw file.faultAt(defaultNode, noProfileMessage(name, [...profiles.keys()]))
+  return { profile: { name, position: file.lineAt(defaultNode) }, profiles, saved }
 }
 
-export function noProfile(name: string, names: readonly string[]): string {
-  const some = names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), '…'] : names
-  const known = names.length === 0 ? 'none is set up' : `there are ${some.join(', ')}`
+/** The message for an unknown profile. @param names the profiles that exist */
+export function noProfileMessage(name: string, names: readonly string[]): string {
+  const shownNames = names.length > MAX_NAMED_PROFILES ? [...names.slice(0, MAX_NAMED_PROFILES), '…'] : names
+  const known = names.length === 0 ? 'none is set up' : `there are ${shownNames.join(', ')}`
   return `there is no profile ${quoted(name)}; ${known}.${didYouMean(suggest(name, names))}`
 }
 
-/** In one sentence. */
-const MOST_NAMED = 24
+/** The most profiles that a sentence names. */
+const MAX_NAMED_PROFILES = 24
 
 /** Writes a profile into config.json, which is made if missing; comments and other keys stay. Throws ConfigError. */
 export async function writeProfile(
@@ -128,59 +130,60 @@ export async function writeProfile(
  * Throws InvalidParameter for a value. Throws ConfigError for an already broken file, which stays unchanged.
  */
 export async function saveSettings(env: NodeJS.ProcessEnv, written: Readonly<Record<string, unknown>>): Promise<void> {
-  const read: Record<string, unknown> = readParams(CONFIG_KEYS, written)
+  const parsed: Record<string, unknown> = readParams(CONFIG_KEYS, written)
   await changeConfig(
     env,
-    Object.keys(written).map(name => [[name], written[name] === undefined ? undefined : read[name]]),
+    Object.keys(written).map(name => [[name], written[name] === undefined ? undefined : parsed[name]]),
   )
 }
 
 type Edit = readonly [path: string[], value: unknown]
 
-const STYLE = { formattingOptions: { insertSpaces: true, tabSize: 2, eol: '\n' } }
+const EDIT_STYLE = { formattingOptions: { insertSpaces: true, tabSize: 2, eol: '\n' } }
 
 async function changeConfig(env: NodeJS.ProcessEnv, edits: readonly Edit[]): Promise<void> {
   const path = configPath(env)
   await changeFile(path, before => {
     let text = before?.trim() ? before : '{}'
     // A broken file is not changed: its author has to repair it.
-    configIn(new Source(path, text))
-    for (const [at, value] of edits) text = applyEdits(text, modify(text, at, value, STYLE))
+    parseConfig(new JsonSource(path, text))
+    for (const [keyPath, value] of edits) text = applyEdits(text, modify(text, keyPath, value, EDIT_STYLE))
     return text.endsWith('\n') ? text : `${text}\n`
   })
 }
 
-/** The settings of a file, each read as its row reads it. */
-function savedSettingsIn(file: Source, members: ReadonlyMap<string, Node>): SavedSettings {
+/** The settings in the members of config.json, each parsed by its row of CONFIG_KEYS. Throws ConfigError. */
+function parseSettings(file: JsonSource, members: ReadonlyMap<string, Node>): SavedSettings {
   const values: Record<string, unknown> = {}
   const positions: Record<string, string> = {}
   for (const [name, row] of Object.entries<Parameter>(CONFIG_KEYS)) {
     const node = members.get(name)
     if (node === undefined) continue
-    values[name] = file.check(node, () => readParams({ [name]: row }, { [name]: getNodeValue(node) }))[name]
+    values[name] = file.withPosition(node, () => readParams({ [name]: row }, { [name]: getNodeValue(node) }))[name]
     if (name === 'db' && !isAbsolute(String(values.db)))
-      throw file.fault(node, 'db should be a whole path, from the root on: a run may begin in any folder.')
-    positions[name] = file.line(node)
+      throw file.faultAt(node, 'db should be a whole path, from the root on: a run may begin in any folder.')
+    positions[name] = file.lineAt(node)
   }
-  return { values, places: positions }
+  return { values, positions: positions }
 }
 
-function profileOf(file: Source, name: string, node: Node): Profile {
-  if (!NAME.test(name)) throw file.fault(node, `${quoted(name)} cannot be the name of a profile: ${NAME_SHAPE}.`)
-  const members = file.members(node, ['url', 'tier'], 'setting of a profile')
-  const address = members.get('url')
-  if (address === undefined) throw file.fault(node, `profile ${quoted(name)} has no url.`)
-  const url = file.text(address, 'url')
-  file.check(address, () => addressOf(url, { allowPlainHttp: true }))
-  const plan = members.get('tier')
-  const tier = plan === undefined ? null : file.check(plan, () => tierValue('tier', file.text(plan, 'tier')))
-  return { name, url, tier, place: file.line(address) }
+function parseProfile(file: JsonSource, name: string, node: Node): Profile {
+  if (!NAME.test(name)) throw file.faultAt(node, `${quoted(name)} cannot be the name of a profile: ${NAME_SHAPE}.`)
+  const members = file.membersOf(node, ['url', 'tier'], 'setting of a profile')
+  const urlNode = members.get('url')
+  if (urlNode === undefined) throw file.faultAt(node, `profile ${quoted(name)} has no url.`)
+  const url = file.textAt(urlNode, 'url')
+  file.withPosition(urlNode, () => addressOf(url, { allowPlainHttp: true }))
+  const tierNode = members.get('tier')
+  const tier =
+    tierNode === undefined ? null : file.withPosition(tierNode, () => tierValue('tier', file.textAt(tierNode, 'tier')))
+  return { name, url, tier, position: file.lineAt(urlNode) }
 }
 
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
 const NAME_SHAPE = 'letters, digits, _ . and -, at most 64'
 
-/** Throws InvalidParameter for a name that was typed. */
+/** Returns a typed name of a profile unchanged. Throws InvalidParameter for one that is not allowed. */
 export function profileName(text: string): string {
   if (NAME.test(text)) return text
   const offence = { param: 'profile', value: text, allowed: NAME_SHAPE }
@@ -188,7 +191,7 @@ export function profileName(text: string): string {
 }
 
 /** JSON with comments that can report the position of its values. */
-class Source {
+class JsonSource {
   readonly #path: string
   readonly #text: string
   /** The position of the last lookup. */
@@ -199,57 +202,65 @@ class Source {
     this.#text = text
   }
 
-  tree(): Node {
+  /** The root of the document. Throws ConfigError at the first error. */
+  parse(): Node {
     const beyond = exceededBound(this.#text)
-    if (beyond !== null) throw this.fault(beyond, `${beyond.what}.`)
+    if (beyond !== null) throw this.faultAt(beyond, `${beyond.what}.`)
     const errors: ParseError[] = []
     const root = parseTree(this.#text, errors, { allowTrailingComma: true })
-    const [first = { offset: 0 }] = errors
+    const [firstError = { offset: 0 }] = errors
     if (errors.length === 0 && root !== undefined) return root
-    const [sign = ''] = this.#text.slice(first.offset, first.offset + 20).split('\n')
-    throw this.fault(
-      first,
-      sign === '' ? 'the JSON ends here, unfinished.' : `JSON does not allow ${quoted(sign)} here.`,
+    const [badText = ''] = this.#text.slice(firstError.offset, firstError.offset + 20).split('\n')
+    throw this.faultAt(
+      firstError,
+      badText === '' ? 'the JSON ends here, unfinished.' : `JSON does not allow ${quoted(badText)} here.`,
     )
   }
 
-  /** The members of an object; only known names if `allowed` lists them. */
-  members(node: Node, allowed: readonly string[] | null, what: string): Map<string, Node> {
-    if (node.type !== 'object') throw this.fault(node, 'here should be an object: { … }.')
+  /**
+   * The members of an object, by name. Throws ConfigError for a name that is there twice or not allowed.
+   * @param allowed the valid names; null allows any
+   * @param what a member as the message calls it
+   */
+  membersOf(node: Node, allowed: readonly string[] | null, what: string): Map<string, Node> {
+    if (node.type !== 'object') throw this.faultAt(node, 'here should be an object: { … }.')
     const members = new Map<string, Node>()
     for (const { children } of node.children ?? []) {
       const [key, value] = children as [Node, Node]
       const name = String(key.value)
-      if (members.has(name)) throw this.fault(key, `${what} ${quoted(name)} is there twice.`)
+      if (members.has(name)) throw this.faultAt(key, `${what} ${quoted(name)} is there twice.`)
       if (allowed !== null && !allowed.includes(name)) {
-        const known = `there is no ${what} ${quoted(name)}; allowed are ${allowed.join(', ')}.`
-        throw this.fault(key, known + didYouMean(suggest(name, allowed)))
+        const message = `there is no ${what} ${quoted(name)}; allowed are ${allowed.join(', ')}.`
+        throw this.faultAt(key, message + didYouMean(suggest(name, allowed)))
       }
       members.set(name, value)
     }
     return members
   }
 
-  text(node: Node, what: string): string {
+  /** The text of a node. Throws ConfigError if it is not a text. @param what the node as the message calls it */
+  textAt(node: Node, what: string): string {
     if (node.type === 'string') return String(node.value)
-    throw this.fault(node, `${what} should be a text in quotes.`)
+    throw this.faultAt(node, `${what} should be a text in quotes.`)
   }
 
-  /** Parses a value by the rules of parameters, and adds its position to an error. */
-  check<Value>(node: Node, read: () => Value): Value {
+  /** Runs a parser of a node's value. An InvalidParameter becomes a ConfigError with the position of the node. */
+  withPosition<Value>(node: Node, parseValue: () => Value): Value {
     try {
-      return read()
+      return parseValue()
     } catch (error) {
-      throw error instanceof InvalidParameter ? this.fault(node, error.message) : error
+      throw error instanceof InvalidParameter ? this.faultAt(node, error.message) : error
     }
   }
 
-  fault({ offset }: { offset: number }, what: string): ConfigError {
+  /** An error with `file:line:column`. */
+  faultAt({ offset }: { offset: number }, what: string): ConfigError {
     const column = offset - this.#text.lastIndexOf('\n', offset - 1)
-    return new ConfigError(`${this.line({ offset })}:${column}: ${what}`)
+    return new ConfigError(`${this.lineAt({ offset })}:${column}: ${what}`)
   }
 
-  line({ offset }: { offset: number }): string {
+  /** `…/config.json:3` */
+  lineAt({ offset }: { offset: number }): string {
     // Positions are usually looked up in ascending order, so only the text since the last one is scanned.
     if (offset < this.#lastFound.offset) this.#lastFound = { offset: 0, line: 1 }
     const { offset: from, line } = this.#lastFound
@@ -259,7 +270,7 @@ class Source {
 }
 
 /** The text of a configuration file; null if there is none. Throws ConfigError. */
-export async function textOf(path: string): Promise<string | null> {
+export async function readTextFile(path: string): Promise<string | null> {
   try {
     // Editors of Windows begin a file with a mark of its byte order.
     const text = await readSmallText(createReadStream(path))
@@ -282,7 +293,7 @@ export async function changeFile(path: string, change: (text: string | null) => 
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     const target = await realpath(path).catch(() => path)
-    const text = change(await textOf(target))
+    const text = change(await readTextFile(target))
     const partial = `${target}.${process.pid}.new`
     try {
       await writeFile(partial, text, { mode: 0o600, flush: true })

@@ -97,16 +97,20 @@ export interface SavedSettings {
     readonly upgrade_url?: string
   }
   /** `…/config.json:3` for each present setting. */
-  places: Readonly<Partial<Record<string, string>>>
+  positions: Readonly<Partial<Record<string, string>>>
 }
 
 /** Variables that choose colours for all programs. */
 const COLOUR_VARIABLES = ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'CLICOLOR']
 
-const NOTHING: SavedSettings = { values: {}, places: {} }
+const NO_SETTINGS: SavedSettings = { values: {}, positions: {} }
 
-/** Throws InvalidParameter naming the option or the variable. @param saved the settings of config.json */
-export function readConfig(options: Written, env: NodeJS.ProcessEnv, saved: SavedSettings = NOTHING): Config {
+/**
+ * The settings of a run. Throws InvalidParameter, which names the option or the variable.
+ * @param options the typed options
+ * @param saved the settings of config.json
+ */
+export function readConfig(options: Written, env: NodeJS.ProcessEnv, saved: SavedSettings = NO_SETTINGS): Config {
   const values = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
   const from: Partial<Record<string, string>> = {}
   for (const name of Object.keys(values)) from[name] = `--${name.replaceAll('_', '-')}`
@@ -121,7 +125,7 @@ export function readConfig(options: Written, env: NodeJS.ProcessEnv, saved: Save
     if (name in values || !(name in SETTINGS)) continue
     if (name === 'color' && COLOUR_VARIABLES.some(variable => env[variable])) continue
     values[name] = value
-    from[name] = saved.places[name]
+    from[name] = saved.positions[name]
   }
   try {
     return { ...readParams(SETTINGS, values), upgrade_url: saved.values.upgrade_url, from, saved }
@@ -137,6 +141,7 @@ export function isRemoteTyped({ remote, from }: Config): boolean {
   return from.remote === '--remote' ? remote !== LOCAL : from.profile === '--profile'
 }
 
+/** Whether --debug or BANDS_DEBUG asks for the stack of an error. @param flag whether --debug is typed */
 export function wantsDebug(flag: boolean, env: NodeJS.ProcessEnv): boolean {
   return flag || (env.BANDS_DEBUG !== undefined && !['', '0', 'false'].includes(env.BANDS_DEBUG))
 }
@@ -166,8 +171,8 @@ export function providersPath(env: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Checked before the reader is loaded, because most users have no file. An inaccessible file counts as present, and is
- * refused when read.
+ * Whether config.json exists. Most users have no file, and need not load the code that reads it. An inaccessible file
+ * counts as present, and is refused when read.
  */
 export function hasConfigFile(env: NodeJS.ProcessEnv): boolean {
   try {
@@ -177,17 +182,18 @@ export function hasConfigFile(env: NodeJS.ProcessEnv): boolean {
   }
 }
 
-type OwnFields = Pick<Config, 'fields_file'>
+type FieldsFileChoice = Pick<Config, 'fields_file'>
 
 /** The file of the user's own fields; null if there is none. */
-export function ownFieldsPath({ fields_file: named }: OwnFields, env: NodeJS.ProcessEnv): string | null {
-  const path = named ?? join(configFolder(env).path, 'fields.yaml')
-  return named === undefined && statSync(path, { throwIfNoEntry: false }) === undefined ? null : path
+export function ownFieldsPath({ fields_file: chosenPath }: FieldsFileChoice, env: NodeJS.ProcessEnv): string | null {
+  if (chosenPath !== undefined) return chosenPath
+  const defaultPath = join(configFolder(env).path, 'fields.yaml')
+  return statSync(defaultPath, { throwIfNoEntry: false }) === undefined ? null : defaultPath
 }
 
-/** The specified fields, followed by the user's own. Throws BadData at file:line:column. */
-export async function fieldsIn(named: OwnFields, env: NodeJS.ProcessEnv): Promise<FieldSet> {
-  const path = ownFieldsPath(named, env)
+/** The built-in fields, followed by the user's own. Throws BadData at file:line:column. */
+export async function loadFields(choice: FieldsFileChoice, env: NodeJS.ProcessEnv): Promise<FieldSet> {
+  const path = ownFieldsPath(choice, env)
   // Most users have no own fields, and should not wait for the code that reads them.
   if (path === null) return BUILT_IN
   const [{ ownFieldSet }, { textOf }] = await Promise.all([
@@ -197,7 +203,7 @@ export async function fieldsIn(named: OwnFields, env: NodeJS.ProcessEnv): Promis
   return ownFieldSet(await textOf(path), path)
 }
 
-/** All fields, or only the specified ones if the own ones are broken: for commands that do not need them. */
-export function fieldsUnlessBroken(named: OwnFields, env: NodeJS.ProcessEnv): Promise<FieldSet> {
-  return fieldsIn(named, env).catch(() => BUILT_IN)
+/** All fields, or only the built-in ones if the file of the user's own is broken. For commands that do not need them. */
+export function fieldsUnlessBroken(choice: FieldsFileChoice, env: NodeJS.ProcessEnv): Promise<FieldSet> {
+  return loadFields(choice, env).catch(() => BUILT_IN)
 }

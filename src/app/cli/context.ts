@@ -12,46 +12,55 @@ import type { Style } from './draw/described.js'
 import type { Screen } from './draw/table.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
 import { type Answer, type Format, write } from './output.js'
-import { isColoured, isUnicode, paged, type Signal, type Stream, spelledOut, type World, widthOf } from './world.js'
+import {
+  isColoured,
+  isUnicode,
+  pagedStream,
+  printableStream,
+  type Signal,
+  type Stream,
+  type World,
+  widthOf,
+} from './world.js'
 
 /** The tools of a command: the answering source, opened on first use, the streams, the terminal, the clock. */
 export class Context {
   readonly world: World
   readonly config: Config
-  /** null: the default of the stream */
+  /** null for the default of the stream. */
   readonly format: Format | null
   /** The words after `bands`. */
   readonly argv: readonly string[]
   /** The known fields. */
   readonly fields: FieldSet
   /** The exit code of a run that ends without an error. */
-  outcome = 0
-  /** Own fields that were looked up for the question, by name, with the hash of their definition. */
-  readonly #own: ReadonlyMap<string, string>
-  /** Named conditions that were looked up, by name. */
-  readonly #conditions: ReadonlyMap<string, string>
+  exitCode = 0
+  /** The user's own fields that were looked up in this run: the hash of each definition by the field's name. */
+  readonly #usedOwnFields: ReadonlyMap<string, string>
+  /** The named conditions that were looked up in this run, by name. */
+  readonly #usedConditions: ReadonlyMap<string, string>
   #opened: Opened | null = null
   #cluster: Cluster | undefined
   #remote: Promise<Remote | null> | null = null
   #usedRemote: Remote | null = null
   /** Closed at the end of the run. */
-  readonly #open: Closed[] = []
-  #progress: ReturnType<typeof progressOn> | null = null
-  #shown = false
-  #hushed = false
-  #hinted = false
+  readonly #toClose: Closable[] = []
+  #progress: ReturnType<typeof progressDisplay> | null = null
+  #hasShown = false
+  #omitsSourceNotice = false
+  #hasHinted = false
   #signal: Signal | null = null
-  #forget: (() => void) | null = null
+  #stopListening: (() => void) | null = null
 
   constructor(world: World, config: Config, format: Format | null, argv: readonly string[], fields: FieldSet) {
-    const { set, used, conditions } = noting(fields)
+    const { set, used, conditions } = recordUses(fields)
     this.world = world
     this.config = config
     this.format = format
     this.argv = argv
     this.fields = set
-    this.#own = used
-    this.#conditions = conditions
+    this.#usedOwnFields = used
+    this.#usedConditions = conditions
   }
 
   /** The options that choose the database. */
@@ -60,8 +69,8 @@ export class Context {
   }
 
   /** The source that answers: the chosen server, otherwise the local database. */
-  async bands(): Promise<Source> {
-    return (await this.remote()) ?? (await this.here()).bands
+  async source(): Promise<Source> {
+    return (await this.remote()) ?? (await this.localDatabase()).bands
   }
 
   /** The chosen server; null if the local database answers. */
@@ -75,19 +84,19 @@ export class Context {
   async server(config = this.config): Promise<Remote | null> {
     const { remote, profile } = config
     // Most users have no server, and should not wait for the code that calls one.
-    if (remote !== undefined || profile !== undefined || hasConfigFile(this.world.env)) await this.#chosen(config)
+    if (remote !== undefined || profile !== undefined || hasConfigFile(this.world.env)) await this.#openChosen(config)
     return this.#usedRemote
   }
 
-  async #chosen(config: Config): Promise<Remote | null> {
-    const { openChosen } = await import('./profiles.js')
-    this.#remote ??= openChosen(config, this.world.env)
+  async #openChosen(config: Config): Promise<Remote | null> {
+    const { openChosenServer } = await import('./profiles.js')
+    this.#remote ??= openChosenServer(config, this.world.env)
     this.#usedRemote = await this.#remote
     return this.#usedRemote
   }
 
   /** The server that answered questions; null before the first one. */
-  get asked(): Remote | null {
+  get usedRemote(): Remote | null {
     return this.#usedRemote
   }
 
@@ -106,22 +115,22 @@ export class Context {
 
   /** The local database, for data that only it has. */
   async local(): Promise<Local> {
-    return (await this.here()).local
+    return (await this.localDatabase()).local
   }
 
   /** The local database together with its pulled events. */
-  async here(): Promise<Opened> {
+  async localDatabase(): Promise<Opened> {
     this.refuseRemote()
-    return this.#here()
+    return this.#openLocal()
   }
 
-  /** The server that was chosen, if one is, and the database here, which has the prices: --db names it in either case. */
+  /** The chosen server (null if there is none), and the local database, which has the prices. --db names the database. */
   async remoteAndLocal(): Promise<{ remote: Remote | null; local: Local }> {
     const remote = await this.remote(isRemoteTyped(this.config) ? this.#configWithoutDb : this.config)
-    return { remote, local: (await this.#here()).local }
+    return { remote, local: (await this.#openLocal()).local }
   }
 
-  async #here(): Promise<Opened> {
+  async #openLocal(): Promise<Opened> {
     const { openLocal } = await import('../open/database.js')
     this.#opened ??= await openLocal({ ...this.choice, ...this.#view, cluster: await this.cluster() })
     return this.#opened
@@ -144,7 +153,7 @@ export class Context {
     return this.#cluster
   }
 
-  /** As which tier and day questions are answered. */
+  /** The settings that decide how the local database answers. */
   get #view() {
     const { tier, as_of: asOf, threads } = this.config
     return { tier, asOf, threads, fields: this.fields, now: () => this.world.now() }
@@ -156,14 +165,14 @@ export class Context {
   }
 
   /** The server for pulling events; the database does not replace it here. Throws InvalidParameter without a server. */
-  async origin(): Promise<Remote> {
-    const remote = await this.#chosen(this.#configWithoutDb)
+  async pullServer(): Promise<Remote> {
+    const remote = await this.#openChosen(this.#configWithoutDb)
     if (remote === null) throw noServer()
     return remote
   }
 
   /** The address of the server, without a key. */
-  async originUrl(): Promise<string> {
+  async pullServerUrl(): Promise<string> {
     const [{ chosenServer }, { addressOf }] = await Promise.all([
       import('./profiles.js'),
       import('../remote/address.js'),
@@ -173,20 +182,20 @@ export class Context {
     return addressOf(chosen.url, { allowPlainHttp: this.config.allow_plain_http }).base
   }
 
-  /** Here --db does not choose between server and database. */
+  /** The settings of the run, in which --db does not choose the local database instead of a server. */
   get #configWithoutDb(): Config {
     const { db: _db, ...from } = this.config.from
     return { ...this.config, from }
   }
 
-  /** Has something closed when the run ends, however it ends. */
-  closing<Open extends Closed | null>(open: Open): Open {
-    if (open !== null) this.#open.push(open)
-    return open
+  /** Closes something when the run ends, also after an error; returns it. null has no effect. */
+  closeAtEnd<Resource extends Closable | null>(resource: Resource): Resource {
+    if (resource !== null) this.#toClose.push(resource)
+    return resource
   }
 
   get out(): Stream {
-    return spelledOut(this.world.out)
+    return printableStream(this.world.out)
   }
 
   /** Whether people read the answer. */
@@ -205,66 +214,65 @@ export class Context {
     return !this.config.quiet && out.terminal && err.terminal && this.isForPeople
   }
 
-  /** Writes an answer; for people, with a blank line after the one before. `whole`: never through the pager. */
+  /** Writes an answer; for people, a blank line separates two answers. @param whole writes it without the pager */
   async show(answer: Answer, { whole = false, ...style }: Style & { whole?: boolean } = {}): Promise<void> {
     this.#progress?.erase()
-    if (this.#shown && this.isForPeople) await this.out.write('\n')
-    this.#shown = true
+    if (this.#hasShown && this.isForPeople) await this.out.write('\n')
+    this.#hasShown = true
     const { format, config } = this
-    const out = whole || this.isRowByRow ? this.world.out : paged(this.world)
-    const document = this.withOwnNames(answer.document)
+    const out = whole || this.isRowByRow ? this.world.out : pagedStream(this.world)
+    const document = this.withUsedDefinitions(answer.document)
     await write({ ...answer, document }, { format, raw: config.csv_raw, out, screen: () => this.screen() }, style)
   }
 
-  /** A document of an answer, with the definitions of the user's own fields, by hash, and of the user's conditions. */
-  withOwnNames(document: unknown): unknown {
+  /** The document of an answer, with the used own fields (by the hash of their definition) and the used conditions. */
+  withUsedDefinitions(document: unknown): unknown {
     const isObject = typeof document === 'object' && document !== null && !Array.isArray(document)
-    if (!isObject || this.#own.size + this.#conditions.size === 0) return document
-    return {
-      ...document,
-      ...(this.#own.size > 0 && { own_fields: Object.fromEntries(this.#own) }),
-      ...(this.#conditions.size > 0 && { named_conditions: Object.fromEntries(this.#conditions) }),
-    }
+    if (!isObject || this.#usedOwnFields.size + this.#usedConditions.size === 0) return document
+    const described: Record<string, unknown> = { ...document }
+    if (this.#usedOwnFields.size > 0) described.own_fields = Object.fromEntries(this.#usedOwnFields)
+    if (this.#usedConditions.size > 0) described.named_conditions = Object.fromEntries(this.#usedConditions)
+    return described
   }
 
   /** The screen for people. A requested table is drawn even into a pipe. */
   async screen(): Promise<Screen> {
-    const drawn = this.out.terminal || this.format === 'table'
+    const isDrawn = this.out.terminal || this.format === 'table'
     return {
-      width: drawn ? widthOf(this.out, this.world.env) : Number.POSITIVE_INFINITY,
-      words: !drawn,
+      width: isDrawn ? widthOf(this.out, this.world.env) : Number.POSITIVE_INFINITY,
+      words: !isDrawn,
       unicode: isUnicode(this.world.env),
       paint: await paintFor(isColoured(this.config.color, this.world.env, this.out.terminal)),
     }
   }
 
-  /** A word about the answer that belongs on every stderr. */
+  /** Writes a sentence about the answer on stderr, which --quiet does not hide. */
   async notice(text: string): Promise<void> {
     this.#progress?.erase()
     const width = this.world.err.terminal ? widthOf(this.world.err, this.world.env) : Number.POSITIVE_INFINITY
     await this.world.err.write(linesText(wrap(printable(text), width)))
   }
 
-  /** CSV and NDJSON cannot hold the omitted fields, so they are named on stderr. */
+  /** Names the omitted fields on stderr for CSV and NDJSON, which cannot hold them. */
   async noticeOmitted(omitted: readonly Omitted[]): Promise<void> {
     if (!this.isRowByRow) return
     const { omittedNotes } = await import('../present/words.js')
     for (const note of omittedNotes(omitted)) await this.notice(note)
   }
 
-  /** A notice that --quiet hides. */
+  /** Writes a notice that --quiet hides. */
   async remark(text: string): Promise<void> {
     if (!this.config.quiet) await this.notice(text)
   }
 
-  /** A hint, only for a person at a terminal. */
+  /** Writes hints, only for a person at a terminal. */
   async hint(...texts: string[]): Promise<void> {
     const { err, env } = this.world
     if (!this.isHinting || texts.length === 0) return
     const paint = await paintFor(isColoured(this.config.color, env, err.terminal))
     const lines = texts.flatMap(text => wrap(printable(text), widthOf(err, env))).map(line => paint.faint(line))
-    await err.write(linesText(this.#hinted ? lines : ['', ...lines]))
-    this.#hinted = true
+    await err.write(linesText(this.#hasHinted ? lines : ['', ...lines]))
+    this.#hasHinted = true
   }
 
   /**
@@ -273,24 +281,24 @@ export class Context {
    * safe.
    */
   endTidily(): void {
-    this.#forget ??= this.world.onStop(signal => {
+    this.#stopListening ??= this.world.onStop(signal => {
       this.#signal = signal
       this.#progress?.erase()
     })
   }
 
-  /** Long work: shown on a terminal while it lasts. Throws Stopped when the user wants a tidy end. */
+  /** Reports the progress of long work, at each of its steps. Throws Stopped after a signal, if `endTidily` was called. */
   readonly step = (text: () => string): void => {
     if (this.#signal !== null) throw new Stopped(this.#signal)
     const { err, env } = this.world
     const clock = (): number => this.world.now().getTime()
-    this.#progress ??= progressOn(err, this.#progressKind(), widthOf(err, env), clock)
+    this.#progress ??= progressDisplay(err, this.#progressKind(), widthOf(err, env), clock)
     this.#progress.step(text)
   }
 
-  /** From here on not even the sample is mentioned. */
-  hush(): void {
-    this.#hushed = true
+  /** From now on the run does not say where its data come from, not even if they are the sample's. */
+  omitSourceNotice(): void {
+    this.#omitsSourceNotice = true
   }
 
   /**
@@ -299,18 +307,20 @@ export class Context {
    */
   async close(): Promise<void> {
     this.#progress?.erase()
-    this.#forget?.()
+    this.#stopListening?.()
     try {
-      if (!this.#hushed) await this.#noticeSource()
+      if (!this.#omitsSourceNotice) await this.#noticeSource()
     } finally {
       await this.#closeAll()
     }
   }
 
-  /** A lost lock or a server that is gone does not stop the other closings. */
+  /** Closes everything, even if one of it fails. Only the error of a lost file is thrown. */
   async #closeAll(): Promise<void> {
-    const all = [...this.#open, this.#opened?.local, this.#usedRemote, this.#cluster].map(one => one?.close())
-    for (const ended of await Promise.allSettled(all))
+    const closings = [...this.#toClose, this.#opened?.local, this.#usedRemote, this.#cluster].map(resource =>
+      resource?.close(),
+    )
+    for (const ended of await Promise.allSettled(closings))
       if (ended.status === 'rejected' && ended.reason instanceof FileLost) throw ended.reason
   }
 
@@ -326,10 +336,10 @@ export class Context {
     if (this.opened?.sample) await this.notice(await sampleNotice(this.opened.local))
     await this.#noticeEnd()
     for (const mark of this.opened?.bands.marks ?? []) await this.notice(mark)
-    if (this.#shown && this.format !== 'json')
-      for (const [name, condition] of this.#conditions) await this.notice(`@${name} is ${condition}`)
-    if (this.asked === null || !this.#shown) return
-    await this.hint(remoteHint(this.asked, this.config))
+    if (this.#hasShown && this.format !== 'json')
+      for (const [name, condition] of this.#usedConditions) await this.notice(`@${name} is ${condition}`)
+    if (this.usedRemote === null || !this.#hasShown) return
+    await this.hint(remoteHint(this.usedRemote, this.config))
   }
 
   async #noticeEnd(): Promise<void> {
@@ -341,17 +351,19 @@ export class Context {
   }
 }
 
-/** Has to be closed. */
-interface Closed {
+interface Closable {
   close(): Promise<void>
 }
 
 function noServer(): InvalidParameter {
-  const how = 'name one with --remote URL, or with --profile NAME after bands login'
-  return wrong('remote', `no server is chosen to pull from: ${how}.`)
+  const advice = 'name one with --remote URL, or with --profile NAME after bands login'
+  return wrong('remote', `no server is chosen to pull from: ${advice}.`)
 }
 
-/** Options of a server are refused without one: the answer would come from another source than intended. */
+/**
+ * Refuses options that are only for a server if none is chosen: the answer would come from another source than intended.
+ * `--remote local` allows them.
+ */
 function refuseServerOptions({ remote, from }: Config): void {
   if (remote === LOCAL) return
   const option = from.key_file ?? from.timeout ?? from.retries
@@ -371,34 +383,37 @@ export class Stopped extends Error {
   }
 }
 
-/** Records the used own fields and named conditions: an answer names their definitions. */
-function noting(fields: FieldSet) {
-  const used = new Map<string, string>()
-  const conditions = new Map<string, string>()
-  const known = fields.conditions
-  const named = (name: string): AnyField | undefined => {
+/**
+ * Wraps a set of fields so that it records which own fields and named conditions are looked up: an answer has their
+ * definitions. Returns the wrapped set and the two records, which grow during the run.
+ */
+function recordUses(fields: FieldSet) {
+  const ownFieldHashes = new Map<string, string>()
+  const usedConditions = new Map<string, string>()
+  const knownConditions = fields.conditions
+  const fieldNamed = (name: string): AnyField | undefined => {
     const field = fields.named(name)
-    if (field?.hash !== undefined) used.set(name, field.hash)
+    if (field?.hash !== undefined) ownFieldHashes.set(name, field.hash)
     return field
   }
   const conditionNamed = (name: string): string | undefined => {
-    const text = known?.named(name)
-    if (text !== undefined) conditions.set(name, text)
+    const text = knownConditions?.named(name)
+    if (text !== undefined) usedConditions.set(name, text)
     return text
   }
   // Built-in fields have no definitions to record.
   const set: FieldSet = {
-    ...(fields.all.every(({ hash }) => hash === undefined) ? fields : { ...fields, named }),
-    ...(known && {
+    ...(fields.all.every(({ hash }) => hash === undefined) ? fields : { ...fields, named: fieldNamed }),
+    ...(knownConditions && {
       conditions: {
         get names() {
-          return known.names
+          return knownConditions.names
         },
         named: conditionNamed,
       },
     }),
   }
-  return { set, used, conditions }
+  return { set, used: ownFieldHashes, conditions: usedConditions }
 }
 
 /** A hint with the answering server and the remaining credits of the key's account. */
@@ -410,9 +425,13 @@ function remoteHint({ url, credits }: Remote, { profile }: Config): string {
 
 /** `9,998 of 100,000 credits left today, 998 of 10,000 left this hour`; empty if unknown. */
 export function creditsLeft(credits: Credits | null): string {
-  const left = (allowance: Allowance | null | undefined, what: string): string[] =>
-    allowance == null ? [] : [`${whole(allowance.remaining)} of ${whole(allowance.limit)} ${what}`]
-  return [...left(credits?.day, 'credits left today'), ...left(credits?.hour, 'left this hour')].join(', ')
+  const parts: string[] = []
+  const add = (allowance: Allowance | null | undefined, what: string): void => {
+    if (allowance != null) parts.push(`${whole(allowance.remaining)} of ${whole(allowance.limit)} ${what}`)
+  }
+  add(credits?.day, 'credits left today')
+  add(credits?.hour, 'left this hour')
+  return parts.join(', ')
 }
 
 /** Describes the bundled sample, and how to load other data. */
@@ -423,28 +442,32 @@ async function sampleNotice({ store }: Local): Promise<string> {
   return `sample data, ${count(tickers.length, 'ticker')}${range}; load your own: bands import FILE.csv`
 }
 
-/** The work is shown once it has lasted this long, and drawn again at most this often (milliseconds). */
-const PATIENCE = 500
-const REDRAW = 100
-const PLAIN_EVERY = 10_000
+/** Progress is shown once the work has lasted this long, and drawn again at most this often; `plain` writes a line so often. */
+const FIRST_DRAW_MS = 500
+const REDRAW_MS = 100
+const PLAIN_LINE_MS = 10_000
 
 type ProgressKind = 'line' | 'plain' | 'none'
 
-/** A progress line on a terminal's stderr, removed when the work is done. */
-export function progressOn(stream: Stream, how: ProgressKind, width: number, clock: () => number) {
+/**
+ * Shows the progress of long work. `line` redraws a line on a terminal and removes it at the end; `plain` writes a line
+ * every ten seconds; `none` shows nothing.
+ * @param clock milliseconds
+ */
+export function progressDisplay(stream: Stream, kind: ProgressKind, width: number, clock: () => number) {
   const started = clock()
-  let next = started + (how === 'plain' ? PLAIN_EVERY : PATIENCE)
+  let next = started + (kind === 'plain' ? PLAIN_LINE_MS : FIRST_DRAW_MS)
   let isDrawn = false
   // A closed stderr is no error.
   const write = (text: string): void => void stream.write(text).catch(() => {})
   return {
-    /** To be called as often as one likes; the text is only made when it is due. */
+    /** May be called at every step; the text is only made when it is shown. */
     step(text: () => string): void {
       const now = clock()
-      if (how === 'none' || now < next) return
-      const line = `${printable(text())}  ${elapsed(now - started)}`
-      next = now + (how === 'plain' ? PLAIN_EVERY : REDRAW)
-      isDrawn = how === 'line'
+      if (kind === 'none' || now < next) return
+      const line = `${printable(text())}  ${minutesAndSeconds(now - started)}`
+      next = now + (kind === 'plain' ? PLAIN_LINE_MS : REDRAW_MS)
+      isDrawn = kind === 'line'
       write(isDrawn ? `\r${line.slice(0, width - 1)}\x1b[K` : `${line}\n`)
     },
     /** Takes the line away, so that something else can be written. */
@@ -455,7 +478,8 @@ export function progressOn(stream: Stream, how: ProgressKind, width: number, clo
   }
 }
 
-function elapsed(milliseconds: number): string {
+/** `02:05` */
+function minutesAndSeconds(milliseconds: number): string {
   const seconds = Math.floor(milliseconds / 1000)
   return `${String(Math.floor(seconds / 60)).padStart(2, '0')}:${String(seconds % 60).padStart(2, '0')}`
 }

@@ -28,14 +28,14 @@ import { redacted } from '../../server/accounts/key.js'
 import { CATALOGUE, type Entry, groupOf, kindsOf, type ParsedCommand, TOP_WORDS, usage } from './catalogue.js'
 import type { Command } from './command.js'
 import {
-  againWords,
-  corrected,
-  correctedIn,
-  inWordsOf,
-  namesOf,
+  lineWithRemedy,
+  optionNames,
   optionOf,
-  pasted,
+  quotedLine,
   remedyWords,
+  replaceWithinWord,
+  replaceWord,
+  withOptionsOf,
 } from './command-line.js'
 import { commandsWith, joinedCondition, suggestCommand, suggestList } from './command-suggestions.js'
 import { wantsDebug } from './config.js'
@@ -73,7 +73,7 @@ export async function report(
   const error = known(thrown)
   const debug = wantsDebug(argv.includes('--debug'), world.env)
   // Machines read one line, so no other line may follow it.
-  if (wantsJson(argv)) context?.hush()
+  if (wantsJson(argv)) context?.omitSourceNotice()
   const lines = wantsJson(argv)
     ? [printable(JSON.stringify({ ...machineForm(error, context), ...(debug ? { stack: stackOf(thrown) } : {}) }))]
     : await humanForm(error, argv, world, context)
@@ -101,7 +101,7 @@ async function humanForm(error: Error, argv: readonly string[], world: World, co
   const width = widthOf(world.err, world.env)
   const paint = await paintFor(isColoured(context?.config.color ?? 'auto', world.env, world.err.terminal))
   const options = (await entryIn(argv)?.load())?.options ?? []
-  const [first = '', ...more] = printable(inWordsOf(options, wordsOf(error, context?.fields))).split('\n')
+  const [first = '', ...more] = printable(withOptionsOf(options, wordsOf(error, context?.fields))).split('\n')
   const help = (await helpLines(error, argv, world, context)).filter(([, text]) => text !== '')
   const label = Math.max(7, ...help.map(([name]) => name.length + 2))
   return [
@@ -157,14 +157,16 @@ async function helpLines(
     ]
   if (error instanceof Unauthorized) return refusedKeyHelp(context)
   if (error instanceof BandsError)
-    return error.remedy === null ? [] : [['try', pasted(againWords(argv, error.remedy) ?? remedyWords(error.remedy))]]
+    return error.remedy === null
+      ? []
+      : [['try', quotedLine(lineWithRemedy(argv, error.remedy) ?? remedyWords(error.remedy))]]
   return [['please', 'this is a fault of bands: report it with the command line and the output of --debug']]
 }
 
 function tierHelp({ upgradeUrl }: TierRestricted, argv: readonly string[], context?: Context): [string, string][] {
   const upgrade: [string, string] = ['upgrade', upgradeUrl ?? context?.config.upgrade_url ?? '']
   // At a server the key decides, so no option can be left out.
-  if (context?.asked != null) return [upgrade]
+  if (context?.usedRemote != null) return [upgrade]
   return [upgrade, ['locally', argv.some(word => word.startsWith('--tier')) ? 'leave out --tier' : 'unset BANDS_TIER']]
 }
 
@@ -172,7 +174,7 @@ function tierHelp({ upgradeUrl }: TierRestricted, argv: readonly string[], conte
  * A server that was called has refused the key. Otherwise there was no key, and the message already gives the remedy.
  */
 async function refusedKeyHelp(context?: Context): Promise<[string, string][]> {
-  if (context?.asked == null) return []
+  if (context?.usedRemote == null) return []
   const { keySource } = await import('./profiles.js')
   // The files may have changed since, and this is no time to fail.
   const where = await keySource(context.config, context.world.env).catch(() => null)
@@ -215,20 +217,20 @@ async function workingLines(
   const remedied = isFirst || !hasLine ? null : correctedWords(error, argv)
   // `help` and `--version` are no commands of the catalogue.
   if (isCommand && error.remedy !== null && !TOP_WORDS.includes(error.remedy.command.split(' ')[0]!))
-    return [pasted(remedyWords(error.remedy))]
+    return [quotedLine(remedyWords(error.remedy))]
   const typed = joinedCondition(argv) ?? remedied ?? argv
   const lines = new Set<string>()
   for (const reading of [0, 1]) {
     const line = await mended(typed, known, reading)
     // The typed line in another order would fail, too.
-    if (line !== null && !sameWords(line, argv)) lines.add(pasted(line))
+    if (line !== null && !sameWords(line, argv)) lines.add(quotedLine(line))
   }
   if (lines.size > 0) return [...lines]
   const meant =
     correctedWords(error, argv) ??
     (error instanceof InvalidParameter ? without(argv, optionOf(error.param).split(' ')[0]!) : null)
   const line = meant && ((await mended(meant, known)) ?? meant)
-  if (line !== null && !sameWords(line, argv)) return [pasted(line)]
+  if (line !== null && !sameWords(line, argv)) return [quotedLine(line)]
   const [example] = (await entryIn(argv)?.load())?.examples ?? []
   return [example ?? 'bands help all']
 }
@@ -240,12 +242,12 @@ function sameWords(line: readonly string[], other: readonly string[]): boolean {
     const others: string[] = []
     for (let at = 0; at < words.length; at++) {
       if (!words[at]!.startsWith('--')) others.push(words[at]!)
-      else if (words[at + 1]?.startsWith('--') === false) options.push(pasted([words[at]!, words[++at]!]))
+      else if (words[at + 1]?.startsWith('--') === false) options.push(quotedLine([words[at]!, words[++at]!]))
       else options.push(words[at]!)
     }
     return [...options.toSorted(), ...others]
   }
-  return pasted(parts(line)) === pasted(parts(other))
+  return quotedLine(parts(line)) === quotedLine(parts(other))
 }
 
 /** The line with the new key of a setting or a grid; null if its key is not an old one. */
@@ -260,15 +262,15 @@ function correctedWords(error: InvalidParameter | NotFound, argv: readonly strin
   const renamed = renamedKey(error, argv)
   if (renamed !== null) return renamed
   if (error instanceof NotFound && error.missing !== null && error.suggestions.length > 0)
-    return corrected(argv, error.missing.name, error.suggestions[0]!)
-  if (remedy !== null) return againWords(argv, remedy) ?? remedyWords(remedy)
+    return replaceWord(argv, error.missing.name, error.suggestions[0]!)
+  if (remedy !== null) return lineWithRemedy(argv, remedy) ?? remedyWords(remedy)
   if (error instanceof NotFound) return null
   const { offence } = error
   const meant = offence.suggestions?.[0]
   if (meant === undefined) return null
   return offence.column === undefined
-    ? corrected(argv, String(offence.value), meant)
-    : correctedIn(argv, offence, meant)
+    ? replaceWord(argv, String(offence.value), meant)
+    : replaceWithinWord(argv, offence, meant)
 }
 
 /** The label of the listed valid values: their name if a server refused. */
@@ -292,12 +294,12 @@ async function notFoundHelp(
     if (missing?.kind === 'file' && takesField && suggestions.length === 0)
       return [['try', (await workingLines(error, argv, world, context))[0] ?? '']]
     const words = correctedWords(error, argv)
-    return [['try', words === null ? '' : pasted(words)]]
+    return [['try', words === null ? '' : quotedLine(words)]]
   }
   const tickers = await context.opened.bands.tickers()
   // Local tickers do not help with a ticker that a server does not know.
-  if (context.asked !== null && tickers.includes(missing.name))
-    return [['here', `${missing.name} has prices here; ${context.asked.url} does not know it`]]
+  if (context.usedRemote !== null && tickers.includes(missing.name))
+    return [['here', `${missing.name} has prices here; ${context.usedRemote.url} does not know it`]]
   const first = tickers.slice(0, 24).join(' ')
   const isHere = suggestions.length > 0
   const [line = ''] = isHere
@@ -318,7 +320,7 @@ async function lineOfSample(ticker: string, argv: readonly string[], { opened, c
   const { local } = openSample()
   try {
     const isThere = (await local.store.names()).includes(ticker)
-    return isThere ? pasted([...argv, '--db', SAMPLE]) : other
+    return isThere ? quotedLine([...argv, '--db', SAMPLE]) : other
   } finally {
     await local.close()
   }
@@ -395,7 +397,7 @@ async function unknownOption(
   { command, entry }: ParsedCommand,
   argv: readonly string[],
 ): Promise<InvalidParameter> {
-  const allowed = namesOf(command?.options ?? [])
+  const allowed = optionNames(command?.options ?? [])
   const now = newName(typed)
   const isArgument = command?.arguments?.some(([name]) => name === now)
   const line = now === undefined || !(isArgument || allowed.includes(now)) ? null : renamedLine(argv, allowed)

@@ -3,7 +3,7 @@ import type { FieldSet } from '../../core/fields/index.js'
 import { isCompleteCondition, likelyFields, parseCondition } from '../../core/language/condition.js'
 import type { Day } from '../../core/model/day.js'
 import { parseTicker } from '../../core/model/terms.js'
-import { correctedIn } from './command-line.js'
+import { replaceWithinWord } from './command-line.js'
 import { isDateLike } from './typed-dates.js'
 
 /** What a word of a line may name. */
@@ -99,7 +99,7 @@ export function correctedValue(text: string, offence: InvalidParameter['offence'
   const [field, band] = meant.split(' = ')
   if (band !== undefined && text.includes(`${band} = ${field}`)) return text.replace(`${band} = ${field}`, meant)
   if (text === value) return meant
-  if (column !== undefined) return correctedIn([text], { value, column }, meant)?.[0] ?? null
+  if (column !== undefined) return replaceWithinWord([text], { value, column }, meant)?.[0] ?? null
   return text
     .split(',')
     .map(part => (part === value ? meant : part))

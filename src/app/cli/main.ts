@@ -8,16 +8,16 @@ import { wordValue } from '../../core/params/values.js'
 import type { Args, Command } from './command.js'
 import {
   type Config,
-  fieldsIn,
   fieldsUnlessBroken,
   hasConfigFile,
+  loadFields,
   readConfig,
   type SavedSettings,
   SETTINGS,
 } from './config.js'
 import { Context, Stopped } from './context.js'
 import { type Format, QUESTION_OUTPUTS } from './output.js'
-import { ClosedPipe, paged, processWorld, type World, widthOf } from './world.js'
+import { ClosedPipe, pagedStream, processWorld, type World, widthOf } from './world.js'
 
 /**
  * Runs argv without node and script, and returns the exit code. Every error ends here, and only here a code is decided.
@@ -50,7 +50,7 @@ async function answer(argv: readonly string[], world: World, run: { context?: Co
   const request = alone === '--help' ? 'help' : await (await import('./program.js')).parseWords(argv)
   if (typeof request === 'string' || 'helpFor' in request) {
     const { textFor } = await import('./help.js')
-    await paged(world).write(textFor(request, Math.min(100, widthOf(world.out, world.env))))
+    await pagedStream(world).write(textFor(request, Math.min(100, widthOf(world.out, world.env))))
     return 0
   }
   const { command, args, globals } = request
@@ -58,12 +58,12 @@ async function answer(argv: readonly string[], world: World, run: { context?: Co
   const fields = command.withoutFields ? await fieldsUnlessBroken(config, world.env) : await knownFields(config, world)
   run.context = new Context(world, config, formatOf(globals, command.outputs ?? QUESTION_OUTPUTS), argv, fields)
   await command.run(run.context, args)
-  return run.context.outcome
+  return run.context.exitCode
 }
 
 /** The fields and the named conditions that a line may use. */
 async function knownFields(config: Config, { env }: World): Promise<FieldSet> {
-  const [fields, { namedConditions }] = await Promise.all([fieldsIn(config, env), import('../open/database.js')])
+  const [fields, { namedConditions }] = await Promise.all([loadFields(config, env), import('../open/database.js')])
   return { ...fields, conditions: await namedConditions({ db: config.db, env }) }
 }
 

@@ -1,6 +1,6 @@
 import { emptyNote, emptyPoolNote, noBarNote, type PoolAnswer } from '../../core/empty.js'
 import { isCondition, lagInWords } from '../../core/language/as-field.js'
-import { parseDay } from '../../core/model/day.js'
+import { type Day, parseDay } from '../../core/model/day.js'
 import type { HistoryQuery, PoolQuery } from '../../core/model/event.js'
 import type { Source } from '../../core/source.js'
 import type { EventStudy } from '../../research/study/result.js'
@@ -13,7 +13,8 @@ export async function noticeNoEvent(context: Context, source: Source, query: His
   const why = await source.whyEmpty(query)
   if (why === null) return
   const { reason, advice } = emptyNote(why, query)
-  await context.notice(`No event: ${[reason, ...(advice === null ? [] : [advice])].map(withOptions).join(' ')}`)
+  const sentences = advice === null ? [reason] : [reason, advice]
+  await context.notice(`No event: ${sentences.map(withOptions).join(' ')}`)
 }
 
 /** Says on stderr why a question about several tickers has no event to show. */
@@ -21,54 +22,64 @@ export async function noticeNoEventOfAny(
   context: Context,
   source: Source,
   query: PoolQuery,
-  found: PoolAnswer,
+  answer: PoolAnswer,
 ): Promise<void> {
   if (context.config.quiet) return
-  const reason = await whyNoFactsOfAny(source, found.tickers, query.field)
-  const note = reason === null ? emptyPoolNote(query, found, await source.known(found.tickers)) : `${reason}.`
+  const reason = await noFactsReason(source, answer.tickers, query.field)
+  const note = reason === null ? emptyPoolNote(query, answer, await source.known(answer.tickers)) : `${reason}.`
   await context.notice(`No event: ${note}`)
 }
 
 /** Says on stderr why a study has no event. */
-export async function noticeEmptyStudy(context: Context, source: Source, found: EventStudy): Promise<void> {
-  const { tickers, field, bands, when, lag, first, last, after, before, first_bar, last_bar } = found
+export async function noticeEmptyStudy(context: Context, source: Source, study: EventStudy): Promise<void> {
   if (context.config.quiet) return
-  const one = tickers.length === 1
-  const who = one ? tickers[0]! : `none of ${tickers.length} tickers`
-  const became = `became ${bands?.join(' or ')}`
-  const what = [
-    bands === null ? `changed its ${field}` : became,
-    ...(when === undefined ? [] : [`when ${when}`, ...lagInWords(lag)]),
-  ].join(' ')
-  const never = isCondition(field)
-    ? `${[field, ...lagInWords(lag)].join(', ')} ${one ? 'never ' : ''}${bands === null ? 'changed' : became} of ${who}`
-    : `${who} ${one ? 'never ' : ''}${what}`
-  const reason =
-    (await whyNoFactsOfAny(source, tickers, field)) ?? (when && (await whyNoFactsOfAny(source, tickers, when)))
-  const bounds = { after: parseDay(after ?? '') ?? undefined, before: parseDay(before ?? '') ?? undefined }
-  const firstBar = parseDay(first_bar ?? '')
-  const lastBar = parseDay(last_bar ?? '')
-  const noBar =
-    firstBar === null || lastBar === null ? null : noBarNote(bounds, tickers, { first: firstBar, last: lastBar })
-  const why =
-    noBar !== null
-      ? noBar
-      : first === null
-        ? `there is no bar with a band of ${field}${after === null && before === null ? '' : ` in the dates asked for; the bars go from ${first_bar} to ${last_bar}`}`
-        : `${never} as it was asked for, from ${first} to ${last}`
-  await context.notice(`No event: ${reason ?? why}.`)
+  const { tickers, field, when } = study
+  const noFacts =
+    (await noFactsReason(source, tickers, field)) ?? (when && (await noFactsReason(source, tickers, when)))
+  await context.notice(`No event: ${noFacts ?? noBarReason(study) ?? noBandReason(study) ?? neverHappened(study)}.`)
 }
 
-/** Why none of some tickers has the facts of a field; null if one of them may have them. */
-export async function whyNoFactsOfAny(
-  source: Source,
-  tickers: readonly string[],
-  field: string,
-): Promise<string | null> {
-  const lacks = (await source.known(tickers, field)).map(({ missing: lack }) =>
-    lack === null ? null : withOptions(lack),
-  )
-  if (lacks.length < tickers.length || lacks.includes(null)) return null
-  if (lacks.length === 1) return lacks[0]!
+/** Why a study has no bar between its dates; null if it has one. */
+function noBarReason({ tickers, after, before, first_bar, last_bar }: EventStudy): string | null {
+  const first = dayOrNull(first_bar)
+  const last = dayOrNull(last_bar)
+  if (first === null || last === null) return null
+  const dates = { after: dayOrNull(after) ?? undefined, before: dayOrNull(before) ?? undefined }
+  return noBarNote(dates, tickers, { first, last })
+}
+
+function dayOrNull(text: string | null): Day | null {
+  return text === null ? null : parseDay(text)
+}
+
+/** Why no bar of a study has a band of its field; null if one has. */
+function noBandReason({ field, first, after, before, first_bar, last_bar }: EventStudy): string | null {
+  if (first !== null) return null
+  const reason = `there is no bar with a band of ${field}`
+  if (after === null && before === null) return reason
+  return `${reason} in the dates asked for; the bars go from ${first_bar} to ${last_bar}`
+}
+
+/** The reason of a study that has bars and bands: what it asks about did not happen. */
+function neverHappened({ tickers, field, bands, when, lag, first, last }: EventStudy): string {
+  const isOneTicker = tickers.length === 1
+  const subject = isOneTicker ? tickers[0]! : `none of ${tickers.length} tickers`
+  const never = isOneTicker ? 'never ' : ''
+  const dates = `as it was asked for, from ${first} to ${last}`
+  if (isCondition(field)) {
+    const change = bands === null ? 'changed' : `became ${bands.join(' or ')}`
+    return `${[field, ...lagInWords(lag)].join(', ')} ${never}${change} of ${subject} ${dates}`
+  }
+  const change = bands === null ? `changed its ${field}` : `became ${bands.join(' or ')}`
+  const condition = when === undefined ? [] : [`when ${when}`, ...lagInWords(lag)]
+  return `${subject} ${never}${[change, ...condition].join(' ')} ${dates}`
+}
+
+/** Why no ticker of a list has the facts of a field; null if one may have them. */
+export async function noFactsReason(source: Source, tickers: readonly string[], field: string): Promise<string | null> {
+  const known = await source.known(tickers, field)
+  const reasons = known.flatMap(({ missing }) => (missing === null ? [] : [withOptions(missing)]))
+  if (known.length < tickers.length || reasons.length < known.length) return null
+  if (reasons.length === 1) return reasons[0]!
   return `${field} uses dated facts, and none that count are loaded for any of the ${tickers.length} tickers`
 }

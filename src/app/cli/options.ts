@@ -20,7 +20,14 @@ import { conditionValue, fieldOrConditionValue, timeframeValue } from '../../cor
 import type { Args } from './command.js'
 import { SETTINGS } from './config.js'
 import type { Context } from './context.js'
-import { allNamed, announcedDefaultTickers, defaultTickers, everyTicker, isPooled, loadedOf } from './tickers.js'
+import {
+  defaultTickers,
+  everyTicker,
+  isPooled,
+  tickersOfLine,
+  tickersWithFields,
+  useDefaultTickers,
+} from './tickers.js'
 
 /** Global options, allowed before and after the command. */
 export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
@@ -179,8 +186,8 @@ export async function tickersAndField(
       { value: second },
     )
   const asked = isCondition(name) ? { when: onlyCondition(args, name) } : { field: name }
-  if (usual.length > 0) return { tickers: await announcedDefaultTickers(context), ...asked }
-  return { tickers: await allNamed(context, args, words.slice(0, -1), () => loaded(name)), ...asked }
+  if (usual.length > 0) return { tickers: await useDefaultTickers(context), ...asked }
+  return { tickers: await tickersOfLine(context, args, words.slice(0, -1), () => loaded(name)), ...asked }
 }
 
 /** Throws InvalidParameter for a second condition. */
@@ -200,8 +207,8 @@ async function tickersOfCondition(
 ): Promise<string[]> {
   const { name } = conditionValue('when', args.text('when')!, context.fields)
   const words = args.rest(0)
-  if (words.length > 0 || isPooled(args)) return allNamed(context, args, words, () => loaded(name))
-  const usual = await announcedDefaultTickers(context)
+  if (words.length > 0 || isPooled(args)) return tickersOfLine(context, args, words, () => loaded(name))
+  const usual = await useDefaultTickers(context)
   if (usual.length > 0) return usual
   const allowed = `bands ${command} TICKER... --when CONDITION, or bands ${command} --all --when CONDITION`
   throw wrong('ticker', 'TICKER is missing.', { allowed })
@@ -221,7 +228,7 @@ export async function poolTarget(context: Context, args: Args, command: string) 
   const usage = `bands ${command} FIELD --tickers A,B`
   const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
   const loaded = async (field: string) =>
-    loadedOf(context, await everyTicker(context, usage), { fields: [field], timeframe })
+    tickersWithFields(context, await everyTicker(context, usage), { fields: [field], timeframe })
   return tickersAndField(context, args, command, loaded, `, or bands ${command} TICKER... --when CONDITION`)
 }
 

@@ -2,7 +2,7 @@ import type { Described } from '../present/description.js'
 import type { Style } from './draw/described.js'
 import type { Block, Screen } from './draw/table.js'
 import type { Row } from './formats.js'
-import { type Stream, spelledOut } from './world.js'
+import { printableStream, type Stream } from './world.js'
 
 /** One result in all its output forms. */
 export interface Answer extends Described {
@@ -10,7 +10,11 @@ export interface Answer extends Described {
   blocks?(screen: Screen): readonly Block[] | null
 }
 
-/** The answer of one row, for people a sentence or two. */
+/**
+ * Makes an answer of one row.
+ * @param notes the sentences that people read instead of the row
+ * @param title the heading above them
+ */
 export function oneRow(
   document: Row & { schema: string },
   notes: readonly string[],
@@ -31,9 +35,10 @@ interface Writing {
 
 /** Writes an answer to a stream in one format. @param style for people */
 export async function write(answer: Answer, { format, raw, out, screen }: Writing, style: Style = {}) {
-  const plain = spelledOut(out)
+  const plain = printableStream(out)
   if (format === 'json') {
-    for (const text of out.terminal ? [json(answer.document, true)] : inPieces(answer)) await plain.write(text)
+    for (const text of out.terminal ? [json(answer.document, { isPretty: true })] : jsonPieces(answer))
+      await plain.write(text)
     return
   }
   if (format === 'ndjson' || format === 'csv') {
@@ -41,30 +46,32 @@ export async function write(answer: Answer, { format, raw, out, screen }: Writin
     return writeAnswer(format, { ...answer, raw }, plain)
   }
   const [{ laidOut }, { blocksOf }] = await Promise.all([import('./draw/table.js'), import('./draw/described.js')])
-  const drawnFor = await screen()
-  return out.write(await laidOut(answer.blocks?.(drawnFor) ?? blocksOf(answer, drawnFor, style), drawnFor))
+  const terminalScreen = await screen()
+  return out.write(
+    await laidOut(answer.blocks?.(terminalScreen) ?? blocksOf(answer, terminalScreen, style), terminalScreen),
+  )
 }
 
-/** One document with a final newline; indented for people. */
-export function json(document: unknown, pretty: boolean): string {
-  return `${JSON.stringify(document, null, pretty ? 2 : undefined)}\n`
+/** A document as JSON with a final newline. @param isPretty indents it, for people */
+export function json(document: unknown, { isPretty = false } = {}): string {
+  return `${JSON.stringify(document, null, isPretty ? 2 : undefined)}\n`
 }
 
-/** A longer list of a document is written piece by piece: of a whole market it takes more room as text than as values. */
-const PIECE = 5_000
+/** A list with more items is written in pieces of this length: as one text, that of a whole market needs much memory. */
+const MAX_PIECE_ITEMS = 5_000
 
-/** The compact text of `json` in pieces, so that long lists are never in memory as one text. */
-function* inPieces({ document, long = [] }: Answer): Generator<string> {
+/** The document of an answer as compact JSON, in pieces: a long list is never in memory as one text. */
+function* jsonPieces({ document, long = [] }: Answer): Generator<string> {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) {
-    yield json(document, false)
+    yield json(document)
     return
   }
   let text = '{'
   for (const name of Object.keys(document)) {
     const value = long.find(({ key }) => key === name)?.each?.() ?? (document as Row)[name]
-    const own = isLong(value) ? '[' : JSON.stringify(value)
-    if (own === undefined) continue
-    text += `${text.endsWith('{') ? '' : ','}${JSON.stringify(name)}:${own}`
+    const valueText = isLong(value) ? '[' : JSON.stringify(value)
+    if (valueText === undefined) continue
+    text += `${text.endsWith('{') ? '' : ','}${JSON.stringify(name)}:${valueText}`
     if (!isLong(value)) continue
     for (const piece of piecesOf(value)) {
       yield text
@@ -76,10 +83,11 @@ function* inPieces({ document, long = [] }: Answer): Generator<string> {
   yield `${text}}\n`
 }
 
+/** Cuts a list into lists of at most MAX_PIECE_ITEMS. */
 function* piecesOf(items: Iterable<unknown>): Generator<unknown[]> {
   let piece: unknown[] = []
   for (const item of items) {
-    if (piece.length === PIECE) {
+    if (piece.length === MAX_PIECE_ITEMS) {
       yield piece
       piece = []
     }
@@ -90,7 +98,7 @@ function* piecesOf(items: Iterable<unknown>): Generator<unknown[]> {
 
 /** A list that is made on demand, or has many items. */
 function isLong(value: unknown): value is Iterable<unknown> {
-  if (Array.isArray(value)) return value.length > PIECE
+  if (Array.isArray(value)) return value.length > MAX_PIECE_ITEMS
   return typeof value === 'object' && value !== null && Symbol.iterator in value
 }
 

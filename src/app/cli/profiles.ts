@@ -5,7 +5,7 @@ import { checkPrivate } from '../open/paths.js'
 import { addressOf } from '../remote/address.js'
 import type { Remote } from '../remote/remote.js'
 import { type Config, credentialsPath, isRemoteTyped, LOCAL } from './config.js'
-import { changeFile, noProfile, type Profile, readConfigFile, textOf } from './config-file.js'
+import { changeFile, noProfileMessage, type Profile, readConfigFile, readTextFile } from './config-file.js'
 
 /** A stored key, bound to the scheme, host and port of its login, and sent to no other server. */
 export interface StoredKey {
@@ -17,18 +17,18 @@ export interface StoredKey {
 /** The stored keys by profile. Throws ConfigError for a file that others can read, or that has another form. */
 export async function storedKeys(env: NodeJS.ProcessEnv): Promise<StoredKey[]> {
   const path = credentialsPath(env)
-  const text = await textOf(path)
+  const text = await readTextFile(path)
   if (text === null) return []
   await checkPrivate(path)
-  return keysIn(text, path)
+  return parseKeys(text, path)
 }
 
 /** Stores the key of a profile, replacing an older one; null deletes it. Throws ConfigError. */
 export async function saveKey(env: NodeJS.ProcessEnv, profile: string, key: StoredKey | null): Promise<void> {
   const path = credentialsPath(env)
   await changeFile(path, text => {
-    const others = (text === null ? [] : keysIn(text, path)).filter(stored => stored.profile !== profile)
-    const stored = key === null ? others : [...others, key]
+    const otherKeys = (text === null ? [] : parseKeys(text, path)).filter(stored => stored.profile !== profile)
+    const stored = key === null ? otherKeys : [...otherKeys, key]
     const keys = Object.fromEntries(stored.map(({ profile, origin, key }) => [profile, { origin, key }]))
     return `${JSON.stringify({ keys }, null, 2)}\n`
   })
@@ -50,8 +50,11 @@ export function keyEnd(key: string): string {
   return `****${key.length < 12 ? '' : key.slice(-4)}`
 }
 
-/** Errors never quote a malformed file, because the quoted part may contain a key. */
-function keysIn(text: string, path: string): StoredKey[] {
+/**
+ * The keys in the text of credentials.json. Throws ConfigError for a malformed file, and never quotes it: the quoted part
+ * may contain a key.
+ */
+function parseKeys(text: string, path: string): StoredKey[] {
   try {
     const { keys } = JSON.parse(text) as { keys: Record<string, { origin: unknown; key: unknown }> }
     if (typeof keys !== 'object' || Array.isArray(keys)) throw new TypeError('no keys')
@@ -89,23 +92,27 @@ export async function chosenServer(config: Config, env: NodeJS.ProcessEnv): Prom
   if (!isRemoteTyped(config) && from.db === '--db') return null
   const url = typedProfile && !typedRemote ? undefined : remote
   if (url === LOCAL) return null
-  const named = name === undefined ? null : await namedProfile(name, from.profile, env)
+  const named = name === undefined ? null : await profileNamed(name, from.profile, env)
   if (url !== undefined) return { url, from: from.remote!, profile: named }
   if (named !== null) return { url: named.url, from: from.profile!, profile: named }
-  const { profile: chosen, profiles } = await readConfigFile(env)
-  if (chosen === null) return null
-  const profile = profiles.get(chosen.name)!
-  return { url: profile.url, from: chosen.place, profile }
+  const { profile: defaultProfile, profiles } = await readConfigFile(env)
+  if (defaultProfile === null) return null
+  const profile = profiles.get(defaultProfile.name)!
+  return { url: profile.url, from: defaultProfile.position, profile }
 }
 
-async function namedProfile(name: string, from: string | undefined, env: NodeJS.ProcessEnv): Promise<Profile> {
+/**
+ * The profile of that name. Throws InvalidParameter if config.json has none.
+ * @param from where the name is from: an option or a variable
+ */
+async function profileNamed(name: string, from: string | undefined, env: NodeJS.ProcessEnv): Promise<Profile> {
   const { profiles } = await readConfigFile(env)
-  const found = profiles.get(name)
-  if (found !== undefined) return found
+  const profile = profiles.get(name)
+  if (profile !== undefined) return profile
   const names = [...profiles.keys()]
   const param = from === 'BANDS_PROFILE' ? from : 'profile'
   const offence = { param, value: name, allowed: names, suggestions: suggest(name, names) }
-  throw new InvalidParameter(noProfile(name, names), offence)
+  throw new InvalidParameter(noProfileMessage(name, names), offence)
 }
 
 /** The source of a key, and the key itself, which must not be printed. */
@@ -121,18 +128,18 @@ export interface FoundKey {
  * there is none, ConfigError for an unusable file.
  */
 export async function keyFor(chosen: ChosenServer, config: Config, env: NodeJS.ProcessEnv): Promise<FoundKey> {
-  const found = await keyFromInput(config, env)
-  if (found !== null) return found
+  const inputKey = await keyFromInput(config, env)
+  if (inputKey !== null) return inputKey
   const { base, origin } = addressOf(chosen.url, { allowPlainHttp: true })
   const name = chosen.profile?.name
   const matching = (await storedKeys(env)).filter(stored => name === undefined || stored.profile === name)
-  const own = matching.filter(stored => stored.origin === origin)
-  const profiles = own.map(stored => stored.profile)
-  if (new Set(own.map(stored => stored.key)).size > 1) {
+  const keysForOrigin = matching.filter(stored => stored.origin === origin)
+  const profiles = keysForOrigin.map(stored => stored.profile)
+  if (new Set(keysForOrigin.map(stored => stored.key)).size > 1) {
     const message = `several keys are kept for ${origin}; choose one with --profile: ${profiles.join(', ')}.`
     throw wrong('profile', message, { allowed: profiles })
   }
-  const [only] = own
+  const [only] = keysForOrigin
   if (only !== undefined) {
     const { key, profile } = only
     return { key, from: `bands login, profile ${profile}`, login: `bands login --profile ${profile}` }
@@ -149,14 +156,14 @@ export async function keyFor(chosen: ChosenServer, config: Config, env: NodeJS.P
 export async function keySource(config: Config, env: NodeJS.ProcessEnv): Promise<Omit<FoundKey, 'key'> | null> {
   const chosen = await chosenServer(config, env)
   if (chosen === null) return null
-  const { key: _key, ...where } = await keyFor(chosen, config, env)
-  return where
+  const { key: _key, ...source } = await keyFor(chosen, config, env)
+  return source
 }
 
-/** A key for this run only; null if there is none. */
+/** The key of --key-file or BANDS_API_KEY, which is for this run only; null if there is none. */
 export async function keyFromInput({ key_file: keyFile }: Config, env: NodeJS.ProcessEnv): Promise<FoundKey | null> {
   if (keyFile !== undefined) {
-    const text = await textOf(keyFile)
+    const text = await readTextFile(keyFile)
     const key = text?.trim()
     if (!key) {
       const what = text === null ? `there is no file ${keyFile}` : `${keyFile} is empty`
@@ -168,8 +175,8 @@ export async function keyFromInput({ key_file: keyFile }: Config, env: NodeJS.Pr
   return key ? { key, from: 'BANDS_API_KEY' } : null
 }
 
-/** Opens the server of a run; null if the local database answers. Throws as the functions below do. */
-export async function openChosen(config: Config, env: NodeJS.ProcessEnv): Promise<Remote | null> {
+/** Opens the server of a run; null if the local database answers. Throws InvalidParameter, ConfigError, Unauthorized. */
+export async function openChosenServer(config: Config, env: NodeJS.ProcessEnv): Promise<Remote | null> {
   const chosen = await chosenServer(config, env)
   if (chosen === null) return null
   // An invalid address is refused first and not repeated, because it may hold a password.
@@ -194,17 +201,18 @@ export function openServer(url: string, key: string, config: Config, env: NodeJS
 
 /** Refuses settings that the server decides itself: the answer would differ from the requested one. */
 function refuseLocalSettings(config: Config, url: string): void {
-  const way = isRemoteTyped(config) ? 'leave it out' : 'leave it out, or say --remote local'
-  for (const [param, does] of DECIDED) {
+  const advice = isRemoteTyped(config) ? 'leave it out' : 'leave it out, or say --remote local'
+  for (const [param, behaviour] of DECIDED_BY_SERVER) {
     const source = config.from[param]
     // A database of a variable or file is no conflict: it is always set.
     if (source === undefined || (param === 'db' && source !== '--db')) continue
-    const remedy = source.startsWith('--') ? way : way.replace('leave it out', `unset ${source}`)
-    throw wrong(param, `${source} is not for a server: ${url} ${does}; ${remedy}.`)
+    const remedy = source.startsWith('--') ? advice : advice.replace('leave it out', `unset ${source}`)
+    throw wrong(param, `${source} is not for a server: ${url} ${behaviour}; ${remedy}.`)
   }
 }
 
-const DECIDED = [
+/** The settings that a server decides itself, each with the end of the sentence that refuses it. */
+const DECIDED_BY_SERVER = [
   ['tier', 'answers as the tier of the key'],
   ['as_of', 'answers as of its own day'],
   ['db', 'has its own database'],

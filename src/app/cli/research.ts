@@ -10,7 +10,7 @@ import type { Described, Description, Records } from '../present/description.js'
 import type { PagedResult } from '../present/prices.js'
 import type { ReportAbout } from '../report/report.js'
 import type { Args } from './command.js'
-import { pasted } from './command-line.js'
+import { quotedLine } from './command-line.js'
 import type { Context } from './context.js'
 import { checkFolder, endingOf, intoFile, writeAnswer } from './formats.js'
 import { REPORT } from './options.js'
@@ -42,7 +42,7 @@ export async function withTrials<Found extends { warnings: string[] }>(
     await context.notice(`this run is not counted among the trials: ${error.message}`)
     return null
   })
-  return withCountedTrials(context.closing(trials), run)
+  return withCountedTrials(context.closeAtEnd(trials), run)
 }
 
 /**
@@ -53,7 +53,7 @@ export async function trialLog(context: Context, kinds: readonly TrialKind[], si
   const { openTrialsForReading } = await import('../open/database.js')
   const trials = await openTrialsForReading(context.choice)
   if (trials === null || trials === 'none') return trials
-  context.closing(trials)
+  context.closeAtEnd(trials)
   const found: NotedTrial[] = []
   for (const kind of kinds) for (const trial of await trials.of(kind, since)) found.push({ kind, ...trial })
   return found
@@ -161,15 +161,15 @@ export async function writeReport(
 function aboutOf(context: Context, found: PagedResult): Omit<ReportAbout, 'adjustment' | 'inputs'> {
   const { config } = context
   return {
-    command: redacted(pasted(context.argv)),
+    command: redacted(quotedLine(context.argv)),
     version: version(),
     source: sourceOf(context),
     as_of: found.as_of,
-    tier: context.asked === null ? config.tier : null,
+    tier: context.usedRemote === null ? config.tier : null,
   }
 }
 
-function sourceOf({ asked, opened }: Context): string {
+function sourceOf({ usedRemote: asked, opened }: Context): string {
   const sample = opened === null || opened.sample
   const here = sample ? 'the sample that comes with bands' : `files imported into ${basename(opened.path)}`
   return asked === null ? here : `events of ${asked.url}, prices of ${here}`

@@ -15,11 +15,11 @@ export function defaultTickers({ config }: Context): readonly string[] {
   return config.saved.values.tickers ?? []
 }
 
-/** The default tickers, with a notice, so that the user sees which tickers are used. */
-export async function announcedDefaultTickers(context: Context): Promise<string[]> {
+/** Returns the default tickers of config.json, and shows them in a notice. */
+export async function useDefaultTickers(context: Context): Promise<string[]> {
   const tickers = defaultTickers(context)
   if (tickers.length > 0)
-    await context.remark(`tickers of ${context.config.saved.places.tickers}: ${tickers.join(', ')}`)
+    await context.remark(`tickers of ${context.config.saved.positions.tickers}: ${tickers.join(', ')}`)
   return [...tickers]
 }
 
@@ -28,50 +28,56 @@ export async function announcedDefaultTickers(context: Context): Promise<string[
  * finds no tickers. It also throws if the named lists are empty, such as a condition's: an empty list does not mean
  * all.
  */
-export async function allNamed(
+export async function tickersOfLine(
   context: Context,
   args: Args,
   words: readonly string[],
-  loaded: () => Promise<readonly string[]>,
+  loadedTickers: () => Promise<readonly string[]>,
 ): Promise<string[]> {
-  const tickers = await someNamed(context, args, words, loaded, null)
+  const tickers = await collectTickers(context, args, words, loadedTickers, null)
   if (tickers.length > 0 || (words.length === 0 && !isPooled(args))) return tickers
   throw new NotFound('the list is empty; name tickers, or --all.')
 }
 
-/** The tickers of a line, which may be none. */
-async function someNamed(
+/**
+ * The tickers that a line names, each once; may be empty.
+ * @param asOf the database as of the question's day, for lists of a condition; null opens the local database for them
+ */
+async function collectTickers(
   context: Context,
   args: Args,
   words: readonly string[],
-  loaded: () => Promise<readonly string[]>,
+  loadedTickers: () => Promise<readonly string[]>,
   asOf: Local | null,
 ): Promise<string[]> {
-  const typed = await namedTickers([...words, ...args.list('tickers')], context.world)
+  const typed = await parseTickers([...words, ...args.list('tickers')], context.world)
   const isAll = args.flag('all')
-  const [named] = typed
-  if (isAll && named !== undefined)
-    throw wrong('all', `${named} is named, and every loaded ticker as well; name tickers, or all of them.`)
+  const [firstTyped] = typed
+  if (isAll && firstTyped !== undefined)
+    throw wrong('all', `${firstTyped} is named, and every loaded ticker as well; name tickers, or all of them.`)
   const tickers = [...new Set([...typed, ...(await watchedTickers(context, args, asOf))])]
   if (!isAll) return tickers
-  const all = await loaded()
+  const all = await loadedTickers()
   if (all.length === 0) throw noTickerLoaded(context)
-  return [...new Set([...tickers, ...collectedSoon(all)])]
+  limitHeapGrowth(all.length)
+  return [...new Set([...tickers, ...all])]
 }
 
-const MANY = 1_000
+/** From this number of tickers on, `limitHeapGrowth` acts. */
+const MANY_TICKERS = 1_000
 
 /**
- * Work on many tickers makes objects that soon die, and V8 would give them ever more room: a third of the memory of a
- * tally. A factor of 1 keeps that room as it is. V8 reads the flag whenever it would grow.
+ * Keeps the space in which V8 puts new objects at its present size, if a run is about many tickers. Their objects die
+ * soon, and V8 would give them ever more space: a third of the memory of a tally. V8 reads the flag whenever it would
+ * grow the space.
  */
-function collectedSoon(tickers: readonly string[]): readonly string[] {
-  // That of Node 24; another one may not know the flag, and would print that.
-  if (tickers.length >= MANY && process.versions.v8.startsWith('13.'))
+function limitHeapGrowth(tickerCount: number): void {
+  // The V8 of Node 24. Another one may not know the flag, and would print a warning.
+  if (tickerCount >= MANY_TICKERS && process.versions.v8.startsWith('13.'))
     process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
-  return tickers
 }
 
+/** Whether a line asks about several tickers: by --tickers, --watch or --all. */
 export function isPooled(args: Args): boolean {
   return args.value('tickers') !== undefined || args.value('watch') !== undefined || args.flag('all')
 }
@@ -82,12 +88,12 @@ async function watchedTickers(context: Context, args: Args, asOf: Local | null):
   if (names.length === 0) return []
   const { allLists, listNamed } = await import('../open/lists.js')
   const all = await allLists(context.choice)
-  const found = names.map(name => tickersOf(context, listNamed(name, all), asOf))
-  return (await Promise.all(found)).flat()
+  const tickersByList = names.map(name => tickersOfList(context, listNamed(name, all), asOf))
+  return (await Promise.all(tickersByList)).flat()
 }
 
-/** The tickers whose last daily bar fulfils a condition; may be empty. */
-async function tickersOf(
+/** The tickers of a named list. A list of a condition has the tickers whose last daily bar fulfils it, and may be empty. */
+async function tickersOfList(
   context: Context,
   { name, condition, tickers }: NamedList,
   asOf: Local | null,
@@ -119,22 +125,24 @@ export async function marketTickers(context: Context, args: Args, asOf: Local): 
       `this needs bars, and ${remote.url} gives only events; --remote local asks the database here.`,
     )
   const all = (): Promise<readonly string[]> => asOf.withBars()
-  const tickers = isPooled(args) ? await someNamed(context, args, [], all, asOf) : await all()
+  const tickers = isPooled(args) ? await collectTickers(context, args, [], all, asOf) : await all()
   if (tickers.length === 0 && !isPooled(args)) throw noTickerLoaded(context)
-  return collectedSoon(tickers)
+  limitHeapGrowth(tickers.length)
+  return tickers
 }
 
 /**
  * All known tickers. Throws InvalidParameter for a server, which does not list them, and NotFound if there are none.
  */
 export async function everyTicker(context: Context, usage: string): Promise<readonly string[]> {
-  const tickers = await (await context.bands()).tickers()
+  const tickers = await (await context.source()).tickers()
   if (tickers === null) {
-    const message = `${context.asked?.url ?? 'a server'} does not list its tickers; name them.`
+    const message = `${context.usedRemote?.url ?? 'a server'} does not list its tickers; name them.`
     throw wrong('ticker', message, { allowed: usage })
   }
   if (tickers.length === 0) throw noTickerLoaded(context)
-  return collectedSoon(tickers)
+  limitHeapGrowth(tickers.length)
+  return tickers
 }
 
 /** The error for a database without tickers. */
@@ -146,10 +154,10 @@ function noTickerLoaded(context: Context): NotFound {
  * Parses symbols, `@FILE`, or `-` for standard input. Commas, blanks or line ends separate the symbols of a file; `#`
  * begins a comment. Throws InvalidParameter, also for an empty file, and NotFound for a missing one.
  */
-export async function namedTickers(words: readonly string[], world: World): Promise<string[]> {
+export async function parseTickers(words: readonly string[], world: World): Promise<string[]> {
   const tickers = new Set<string>()
   for (const word of words.flatMap(splitAtCommas))
-    for (const text of await symbols(word, world)) tickers.add(tickerValue('ticker', text))
+    for (const text of await symbolsOf(word, world)) tickers.add(tickerValue('ticker', text))
   return [...tickers]
 }
 
@@ -158,20 +166,23 @@ export function splitAtCommas(word: string): string[] {
   return word.startsWith('@') ? [word] : word.split(',').filter(text => text !== '')
 }
 
-/** An empty file is refused: the question would otherwise be about all tickers, or remove a whole list. */
-async function symbols(word: string, world: World): Promise<string[]> {
+/**
+ * The symbols of one word: the word itself, or those of `@FILE` or of standard input (`-`). An empty file is refused: the
+ * question would otherwise be about all tickers, or remove a whole list.
+ */
+async function symbolsOf(word: string, world: World): Promise<string[]> {
   if (word !== '-' && !word.startsWith('@')) return [word]
   const { exceededBound } = await import('../../core/params/small-text.js')
-  const text = await listed(word, world)
+  const text = await readSymbols(word, world)
   const origin = word === '-' ? 'standard input' : word.slice(1)
   const beyond = exceededBound(text)
   if (beyond !== null) throw wrong('ticker', `${origin}: ${beyond.what}.`, { value: word })
-  const found = split(text)
-  if (found.length > 0) return found
+  const symbols = splitSymbols(text)
+  if (symbols.length > 0) return symbols
   throw wrong('ticker', `${origin} has no ticker in it.`, { value: word })
 }
 
-async function listed(word: string, world: World): Promise<string> {
+async function readSymbols(word: string, world: World): Promise<string> {
   if (word === '-') {
     const { readSmallText, TOO_LONG } = await import('../../core/params/small-text.js')
     const text = await readSmallText(world.stdin() as AsyncIterable<Uint8Array | string>)
@@ -181,7 +192,7 @@ async function listed(word: string, world: World): Promise<string> {
   return (await import('./formats.js')).textOf(word.slice(1))
 }
 
-function split(text: string): string[] {
+function splitSymbols(text: string): string[] {
   return text
     .replace(/^\ufeff/, '')
     .replace(/#.*/g, '')
@@ -193,23 +204,23 @@ function split(text: string): string[] {
  * The tickers that have one of the fields, with a notice about the others. Returns all if none has one: the refusal
  * then lists the available fields.
  */
-export async function loadedOf(
+export async function tickersWithFields(
   context: Context,
   tickers: readonly string[],
   { fields, timeframe }: { fields: readonly string[]; timeframe: Timeframe },
 ): Promise<readonly string[]> {
-  const lacks = await (await context.bands()).missing?.()
-  if (lacks === undefined) return tickers
-  const isThere = (ticker: string): boolean => fields.some(field => !lacks({ ticker, timeframe, field }))
-  const there = tickers.filter(isThere)
-  if (there.length === 0 || there.length === tickers.length) return tickers
-  const left = tickers.filter(ticker => !isThere(ticker))
-  const named = left.length > MOST_NAMED ? count(left.length, 'ticker') : left.join(', ')
+  const isMissing = await (await context.source()).missing?.()
+  if (isMissing === undefined) return tickers
+  const hasField = (ticker: string): boolean => fields.some(field => !isMissing({ ticker, timeframe, field }))
+  const complete = tickers.filter(hasField)
+  if (complete.length === 0 || complete.length === tickers.length) return tickers
+  const leftOut = tickers.filter(ticker => !hasField(ticker))
+  const names = leftOut.length > MAX_NAMED_TICKERS ? count(leftOut.length, 'ticker') : leftOut.join(', ')
   const what = fields.length === 1 ? `their ${timeframe} ${fields[0]}` : `every ${timeframe} field of theirs`
   const why = `${what} is not here, or not to its end (bands status lists the pulled data)`
-  await context.remark(`left out, because ${why}: ${named}.`)
-  return there
+  await context.remark(`left out, because ${why}: ${names}.`)
+  return complete
 }
 
-/** As many as a line names. */
-const MOST_NAMED = 8
+/** The most tickers that a notice names; of more it gives their number. */
+const MAX_NAMED_TICKERS = 8

@@ -74,7 +74,7 @@ function isMissingStrategy(word: string, before = ''): boolean {
 export async function vocabularyOf(argv: readonly string[], world: World, context?: Context): Promise<Vocabulary> {
   const fields = context?.fields ?? (await fieldsUnlessBroken({}, world.env))
   const unknown = { fields, tickers: [], lists: [], today: null }
-  if (context?.asked != null) return unknown
+  if (context?.usedRemote != null) return unknown
   try {
     const { loadedLists, loadedWords, openedWords } = await import('./complete.js')
     const opened = context?.opened ?? null

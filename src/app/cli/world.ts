@@ -22,7 +22,7 @@ export class ClosedPipe extends Error {
  * Standard output or error by its descriptor. `process.stdout` is touched on a terminal only, because its first touch
  * costs more than answering a question does.
  */
-function descriptor(fd: 1 | 2): Stream {
+function descriptorStream(fd: 1 | 2): Stream {
   const terminal = isTerminal(fd)
   return {
     terminal,
@@ -31,17 +31,18 @@ function descriptor(fd: 1 | 2): Stream {
   }
 }
 
-/** Up to here a write is done at once; above, off the main thread, so that a blocked pipe still lets signals through. */
-const SMALL = 16_384
+/** A longer text is written off the main thread, so that signals still arrive while the reader of a pipe is slow. */
+const MAX_SYNC_BYTES = 16_384
 
-const writeLater = promisify(write)
+const writeAsync = promisify(write)
 
+/** Writes all bytes, and waits for a slow reader. Throws ClosedPipe, StorageError. */
 async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
-  let at = 0
-  while (at < bytes.length) {
+  let written = 0
+  while (written < bytes.length) {
     try {
-      if (bytes.length <= SMALL) at += writeSync(fd, bytes, at)
-      else at += (await writeLater(fd, bytes, at, bytes.length - at, null)).bytesWritten
+      if (bytes.length <= MAX_SYNC_BYTES) written += writeSync(fd, bytes, written)
+      else written += (await writeAsync(fd, bytes, written, bytes.length - written, null)).bytesWritten
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException
       if (code === 'EPIPE') throw new ClosedPipe()
@@ -72,8 +73,8 @@ export interface World {
   stdin(): NodeJS.ReadableStream
   now(): Date
   /**
-   * Calls back when the user wants the run to end; returns how to stop listening. `grace`: the milliseconds after which
-   * the run is ended whether or not it is through.
+   * Calls back when the user wants the run to end; returns a function that stops listening.
+   * @param grace milliseconds until the run is killed if it has not ended by then
    */
   onStop(stop: (signal: Signal) => void, grace?: number): () => void
   /** Calls back when files should be read again; returns a function that stops listening. */
@@ -84,19 +85,19 @@ export interface World {
 
 export function processWorld(): World {
   return {
-    out: descriptor(1),
-    err: descriptor(2),
+    out: descriptorStream(1),
+    err: descriptorStream(2),
     env: process.env,
     stdin: () => process.stdin,
     now: () => new Date(),
     onStop,
     onReload,
-    page: text => page(text, process.env, process.stdout.rows),
+    page: text => showInPager(text, process.env, process.stdout.rows),
   }
 }
 
-/** A stream for foreign text: a terminal gets it printable, a pipe or a file as it is. */
-export function spelledOut(out: Stream): Stream {
+/** The same stream with control characters replaced on a terminal; a pipe or a file gets every text unchanged. */
+export function printableStream(out: Stream): Stream {
   if (!out.terminal) return out
   const text = (chunk: string | Uint8Array): string =>
     typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()
@@ -104,7 +105,7 @@ export function spelledOut(out: Stream): Stream {
 }
 
 /** Standard output for people: on a terminal, long text goes through the pager. */
-export function paged(world: World): Stream {
+export function pagedStream(world: World): Stream {
   const { out, page } = world
   if (!out.terminal || page === undefined) return out
   const write = async (chunk: string | Uint8Array): Promise<void> => {
@@ -115,20 +116,23 @@ export function paged(world: World): Stream {
 }
 
 /** Asks the work to stop and clean up. After the grace period or a second signal, the signal ends the process. */
-function onStop(stop: (signal: Signal) => void, grace = GRACE): () => void {
-  const forget = (): void => {
-    for (const signal of SIGNALS) process.off(signal, heard)
+function onStop(stop: (signal: Signal) => void, grace = GRACE_MS): () => void {
+  const stopListening = (): void => {
+    for (const signal of SIGNALS) process.off(signal, handle)
   }
-  const heard = (signal: NodeJS.Signals): void => {
-    forget()
+  const handle = (signal: NodeJS.Signals): void => {
+    stopListening()
     stop(signal as Signal)
     setTimeout(() => process.kill(process.pid, signal), grace).unref()
   }
-  for (const signal of SIGNALS) process.on(signal, heard)
-  return forget
+  for (const signal of SIGNALS) process.on(signal, handle)
+  return stopListening
 }
 
-/** At a terminal this signal means that it was closed, and keeps its usual effect. */
+/**
+ * Calls back at SIGHUP; returns a function that stops listening. At a terminal this signal means that it was closed, and
+ * keeps its usual effect.
+ */
 function onReload(reload: () => void): () => void {
   if (isTerminal(1) || isTerminal(2)) return () => {}
   process.on('SIGHUP', reload)
@@ -136,7 +140,7 @@ function onReload(reload: () => void): () => void {
 }
 
 const SIGNALS: readonly Signal[] = ['SIGINT', 'SIGTERM']
-const GRACE = 500
+const GRACE_MS = 500
 
 /** The width in columns: that of the terminal, at least 40, and 80 if unknown. COLUMNS overrides it. */
 export function widthOf(stream: Stream, env: NodeJS.ProcessEnv): number {
@@ -150,15 +154,16 @@ export function isUnicode({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolea
   return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || '')
 }
 
-/** The choices for the terminal and their reasons, for `bands doctor`. */
+/** Colour, width and characters of the terminal, each with the reason in brackets, for `bands doctor`. */
 export function terminalFacts({ env, out }: World, colour: ColourFlag): { name: string; detail: string }[] {
-  const set = ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'CLICOLOR', 'TERM'].filter(name => env[name])
+  const setVariables = ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'CLICOLOR', 'TERM'].filter(name => env[name])
   const reasons = [
     `--color ${colour}`,
     `a terminal: ${out.terminal ? 'yes' : 'no'}`,
-    ...set.map(name => `${name}=${env[name]}`),
+    ...setVariables.map(name => `${name}=${env[name]}`),
   ]
-  const widthSource = env.COLUMNS ? 'COLUMNS' : out.columns() === null ? 'unknown terminal' : 'the terminal'
+  const terminalSource = out.columns() === null ? 'unknown terminal' : 'the terminal'
+  const widthSource = env.COLUMNS ? 'COLUMNS' : terminalSource
   return [
     { name: 'colour', detail: `${isColoured(colour, env, out.terminal) ? 'on' : 'off'} (${reasons.join(', ')})` },
     { name: 'width', detail: `${widthOf(out, env)} columns (${widthSource})` },
@@ -182,18 +187,19 @@ export function isColoured(flag: ColourFlag, env: NodeJS.ProcessEnv, terminal: b
  * Shows a text in the user's pager if the terminal has fewer rows than lines. The pager is BANDS_PAGER, PAGER or less;
  * empty or `cat` means none. Returns false if nothing was shown, so that the text can be written directly.
  */
-export async function page(text: string, env: NodeJS.ProcessEnv, rows: number | undefined): Promise<boolean> {
+export async function showInPager(text: string, env: NodeJS.ProcessEnv, rows: number | undefined): Promise<boolean> {
   const pager = env.BANDS_PAGER ?? env.PAGER ?? 'less'
   if (pager === '' || pager === 'cat' || env.TERM === 'dumb') return false
   // A terminal of unknown size reports 0.
   if (!rows || text.split('\n').length <= rows) return false
-  return shownBy(pager, text, env)
+  return runPager(pager, text, env)
 }
 
-/** Exit code of a shell for a command that does not exist, or may not be run. */
-const UNKNOWN = [126, 127]
+/** Exit codes of a shell for a command that may not be run, or does not exist. */
+const NOT_STARTED_CODES = [126, 127]
 
-async function shownBy(pager: string, text: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+/** Runs a pager on a text until the user leaves it. Returns false if it could not be started. */
+async function runPager(pager: string, text: string, env: NodeJS.ProcessEnv): Promise<boolean> {
   // Loaded here: it costs more than answering a question does.
   const { spawn } = await import('node:child_process')
   // Ctrl-C is for the pager while it shows; otherwise it would outlive us and fight the shell for the keyboard.
@@ -207,7 +213,7 @@ async function shownBy(pager: string, text: string, env: NodeJS.ProcessEnv): Pro
         stdio: ['pipe', 'inherit', 'inherit'],
       })
       child.on('error', () => resolve(false))
-      child.on('close', code => resolve(!UNKNOWN.includes(code ?? 0)))
+      child.on('close', code => resolve(!NOT_STARTED_CODES.includes(code ?? 0)))
       // Left before the end (q): the rest of the text is not wanted.
       child.stdin.on('error', ignore)
       child.stdin.end(text)

@@ -14,21 +14,24 @@ import type { Context } from './context.js'
 export const WAIT = ['--wait', 'wait while another process is writing'] as const
 
 /** The database for writing. Without `make` it must exist. Throws Busy if another process writes to it. */
-export async function importerOf(context: Context, { wait = false, make = false } = {}): Promise<Importer> {
+export async function openForImport(context: Context, { wait = false, make = false } = {}): Promise<Importer> {
   context.refuseRemote()
   const { choice } = context
   if (!make && !existsSync(databasePath(choice)))
     throw new NotFound(`there is no database at ${databasePath(choice)}; bands import FILE makes one.`)
-  return closedAtEnd(context, await openImporter({ ...choice, wait }))
+  return closeAndReport(context, await openImporter({ ...choice, wait }))
 }
 
 /** The database for pulled events, made if missing. Throws Busy if another process writes to it. */
-export async function pullerOf(context: Context, { wait = false } = {}): Promise<Puller> {
-  return closedAtEnd(context, await openPuller({ ...context.choice, wait, now: () => context.world.now() }))
+export async function openForPull(context: Context, { wait = false } = {}): Promise<Puller> {
+  return closeAndReport(context, await openPuller({ ...context.choice, wait, now: () => context.world.now() }))
 }
 
 /** Closes a writer at the end of the run, and reports a killed import that it has finished. */
-function closedAtEnd<Writing extends Pick<Puller, 'close' | 'finished'>>(context: Context, writing: Writing): Writing {
+function closeAndReport<Writing extends Pick<Puller, 'close' | 'finished'>>(
+  context: Context,
+  writing: Writing,
+): Writing {
   const close = async (): Promise<void> => {
     await writing.close()
     if (writing.finished === null) return
@@ -37,6 +40,6 @@ function closedAtEnd<Writing extends Pick<Puller, 'close' | 'finished'>>(context
     const what = `${count(tickers, 'ticker')} and ${count(sectors, 'sector')}${from}`
     await context.remark(`finished what a killed import had left: derived the fields of ${what}.`)
   }
-  context.closing({ close })
+  context.closeAtEnd({ close })
   return writing
 }

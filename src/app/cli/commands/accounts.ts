@@ -69,7 +69,7 @@ function refuseOthers(context: Context, { make = false } = {}): void {
 export async function accountsFor(context: Context, args: Args, { make = false } = {}): Promise<Accounts> {
   refuseOthers(context, { make })
   const { openAccounts } = await import('../../open/accounts.js')
-  return context.closing(await openAccounts({ ...context.choice, ...args.read(ACCOUNTS), make }))
+  return context.closeAtEnd(await openAccounts({ ...context.choice, ...args.read(ACCOUNTS), make }))
 }
 
 const create: Command = {
@@ -192,7 +192,7 @@ const copy: Command = {
       import('../../../server/accounts/copy.js'),
     ])
     const source = await accountsFor(context, args)
-    const target = context.closing(await openAccounts({ ...context.choice, accounts: to, make: true }))
+    const target = context.closeAtEnd(await openAccounts({ ...context.choice, accounts: to, make: true }))
     await showCopy(context, await copyAccounts(source, target, { replace: args.flag('replace') }))
   },
 }
@@ -268,7 +268,7 @@ async function showCopy(context: Context, { from, to, rows, proof }: AccountsCop
     `${to}: every row read again, all as in ${from}; ${count(requests, 'request')}, ${count(credits, 'credit')}: ${whole}`,
   ]
   await context.show(oneRow({ schema: 'bands.accounts-copy/1', ...row }, notes))
-  if (discrepancies.length > 0) context.outcome = 5
+  if (discrepancies.length > 0) context.exitCode = 5
 }
 
 export const commands = aboutAccounts({
@@ -340,5 +340,5 @@ async function reconcile(context: Context, args: Args): Promise<void> {
   ]
   const document = { schema: 'bands.reconciliation/1', account: of?.name ?? null, ...found }
   await context.show(describeList(document, discrepancies, shown, { notes: [`${counted}: ${verdict}`] }))
-  if (discrepancies.length > 0) context.outcome = 5
+  if (discrepancies.length > 0) context.exitCode = 5
 }

@@ -23,7 +23,7 @@ import type { Context } from '../context.js'
 import { textOf } from '../formats.js'
 import { otherOptions, POOLED, signalOptions, tickersAndField, under } from '../options.js'
 import { fileOptions, filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
-import { allNamed, isPooled } from '../tickers.js'
+import { isPooled, tickersOfLine } from '../tickers.js'
 
 /** For a trade that is missing. */
 const EXPLAIN = {
@@ -157,7 +157,7 @@ async function paramsFrom(
   }
   if (more.length > 0) throw refuseOtherTickers(more, fields)
   const strategy = await textOf(first)
-  const tickers = isPooled(args) ? { tickers: await allNamed(context, args, [], () => market.withBars()) } : {}
+  const tickers = isPooled(args) ? { tickers: await tickersOfLine(context, args, [], () => market.withBars()) } : {}
   return {
     params: { ...options, ...tickers, strategy },
     ways: { tier, fields, file: first, loaded: await market.withBars() },
@@ -234,7 +234,7 @@ const compareCommand: Command = {
     const names = args.rest(0)
     const market = await studyMarket(context)
     const strategies = await Promise.all(names.map(textOf))
-    const tickers = isPooled(args) ? { tickers: await allNamed(context, args, [], () => market.withBars()) } : {}
+    const tickers = isPooled(args) ? { tickers: await tickersOfLine(context, args, [], () => market.withBars()) } : {}
     const options = args.params([...Object.keys(SHARED_SETTINGS), ...Object.keys(COMPARE)])
     const query = parseCompare(
       { ...options, ...tickers, strategies, names },

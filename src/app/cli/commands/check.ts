@@ -12,7 +12,7 @@ import { tickersText } from '../../present/words.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import { POOLED, TICKERS } from '../options.js'
-import { allNamed, isPooled } from '../tickers.js'
+import { isPooled, tickersOfLine } from '../tickers.js'
 
 const LOOKAHEAD = {
   field: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields (default all)'),
@@ -29,7 +29,7 @@ async function checked(context: Context, args: Args): Promise<{ local: Local; ti
     throw wrong('ticker', 'TICKER is missing.', { allowed })
   }
   const local = await context.local()
-  return { local, tickers: await allNamed(context, args, words, () => local.withBars()) }
+  return { local, tickers: await tickersOfLine(context, args, words, () => local.withBars()) }
 }
 
 /** Fields computed from bars and facts: fields that use them are right if they are. */
@@ -50,7 +50,7 @@ const lookahead: Command = {
     const { local, tickers } = await checked(context, args)
     const found = await checkLookahead(local, { ...asked, tickers, fields }, { step: context.step })
     await context.show(describeLookahead(found))
-    if (!found.passed) context.outcome = 5
+    if (!found.passed) context.exitCode = 5
   },
 }
 

@@ -83,16 +83,16 @@ const configCommand: Command = {
     const key = args.argument(1)
     const words = args.rest(2)
     if (action === 'list') {
-      if (key !== undefined) throw tooMany(`list takes no key; get ${key} prints one.`, ['get', key])
-      return list(context)
+      if (key !== undefined) throw tooManyWords(`list takes no key; get ${key} prints one.`, ['get', key])
+      return listSettings(context)
     }
-    if (key === undefined) throw missing(action)
-    if (action === 'get') return get(context, key, words)
-    return action === 'set' ? set(context, configKey(key), words) : unset(context, configKey(key), words)
+    if (key === undefined) throw missingKey(action)
+    if (action === 'get') return printSetting(context, key, words)
+    return action === 'set' ? setSetting(context, configKey(key), words) : unsetSetting(context, configKey(key), words)
   },
 }
 
-async function list(context: Context): Promise<void> {
+async function listSettings(context: Context): Promise<void> {
   const settings = await settingsOf(context)
   const answer = describeList({ schema: 'bands.config/1', settings }, settings, [
     column('setting'),
@@ -103,33 +103,32 @@ async function list(context: Context): Promise<void> {
 }
 
 /** Prints only the value, for scripts; empty if there is none. */
-async function get(context: Context, key: string, words: readonly string[]): Promise<void> {
-  if (words.length > 0) throw tooMany('get takes one key.', ['set', key, ...words])
+async function printSetting(context: Context, key: string, words: readonly string[]): Promise<void> {
+  if (words.length > 0) throw tooManyWords('get takes one key.', ['set', key, ...words])
   const settings = await settingsOf(context)
-  const found = settings.find(({ setting }) => setting === key)
+  const shown = settings.find(({ setting }) => setting === key)
   const names = settings.map(({ setting }) => setting)
-  if (found === undefined)
+  if (shown === undefined)
     throw invalid('not_allowed', { param: 'key', value: key, allowed: names, suggestions: suggest(key, names) })
-  const { setting, value, origin } = found
+  const { setting, value, origin } = shown
   const notes = [value === null ? '' : String(value)]
   await context.show(oneRow({ schema: 'bands.setting/1', setting, value, origin }, notes))
 }
 
-async function set(context: Context, key: ConfigKey, words: readonly string[]): Promise<void> {
-  if (words.length === 0) throw missing('set')
+async function setSetting(context: Context, key: ConfigKey, words: readonly string[]): Promise<void> {
+  if (words.length === 0) throw missingKey('set')
   const text = words.join(',')
-  await change(context, key, key === 'db' ? await databaseFile(text) : text)
+  await changeSetting(context, key, key === 'db' ? await absoluteDatabasePath(text) : text)
 }
 
-/** The whole path, because runs begin in different folders. Throws InvalidParameter for a path that cannot be a database. */
-async function databaseFile(text: string): Promise<string> {
-  const named = fileValue('db', text)
-  const path = resolve(named)
+/** The absolute path of a database file: runs begin in different folders. Throws InvalidParameter for a folder or no path. */
+async function absoluteDatabasePath(text: string): Promise<string> {
+  const path = resolve(fileValue('db', text))
   const param = 'db'
   const allowed = 'the path of a file'
   if (text.trim() === '') throw invalid('not_allowed', { param, value: text, allowed })
-  const found = await stat(path).catch(() => null)
-  if (found?.isDirectory() !== true) return path
+  const file = await stat(path).catch(() => null)
+  if (file?.isDirectory() !== true) return path
   const advice = join(text, 'bands.db')
   throw wrong(
     param,
@@ -138,40 +137,44 @@ async function databaseFile(text: string): Promise<string> {
   )
 }
 
-async function unset(context: Context, key: ConfigKey, words: readonly string[]): Promise<void> {
-  if (words.length > 0) throw tooMany('unset takes one key.', ['set', key, ...words])
-  await change(context, key, undefined)
+async function unsetSetting(context: Context, key: ConfigKey, words: readonly string[]): Promise<void> {
+  if (words.length > 0) throw tooManyWords('unset takes one key.', ['set', key, ...words])
+  await changeSetting(context, key, undefined)
 }
 
-/** Writes a setting, and shows its effective value and its source. */
-async function change(context: Context, key: ConfigKey, written: string | undefined): Promise<void> {
+/**
+ * Writes a setting into config.json, and shows its value there. A remark names an option or variable that overrides it.
+ * @param text the new value as typed; undefined removes the setting
+ */
+async function changeSetting(context: Context, key: ConfigKey, text: string | undefined): Promise<void> {
   const { env } = context.world
-  await saveSettings(env, { [key]: written })
+  await saveSettings(env, { [key]: text })
   const { saved } = await readConfigFile(env)
   const value = shownValue(saved.values[key])
   const file = configPath(env)
   const done = value === null ? `${key} is unset` : `${key} is ${value}`
-  const row = { schema: 'bands.setting/1', setting: key, value, origin: saved.places[key] ?? 'default' }
+  const row = { schema: 'bands.setting/1', setting: key, value, origin: saved.positions[key] ?? 'default' }
   await context.show(oneRow(row, [`${done} in ${file}`]))
   const winner = key in SETTINGS ? context.config.from[key as Setting] : undefined
   if (value !== null && winner !== undefined && !winner.startsWith(file))
     await context.remark(`${winner} says otherwise, and wins.`)
 }
 
-/** Throws InvalidParameter with the keys that can be set. */
+/** Parses the key of a setting that can be set. Throws InvalidParameter with these keys. */
 function configKey(key: string): ConfigKey {
   const names = Object.keys(CONFIG_KEYS) as ConfigKey[]
-  const found = names.find(name => name === key)
-  if (found !== undefined) return found
+  const known = names.find(name => name === key)
+  if (known !== undefined) return known
   throw invalid('not_allowed', { param: 'key', value: key, allowed: names, suggestions: suggest(key, names) })
 }
 
-function missing(action: string): InvalidParameter {
-  const usage = `bands config ${action} KEY${action === 'set' ? ' VALUE' : ''}`
-  return wrong('key', `${action} needs a key${action === 'set' ? ' and a value' : ''}.`, { allowed: usage })
+function missingKey(action: string): InvalidParameter {
+  const isSet = action === 'set'
+  const usage = `bands config ${action} KEY${isSet ? ' VALUE' : ''}`
+  return wrong('key', `${action} needs a key${isSet ? ' and a value' : ''}.`, { allowed: usage })
 }
 
-function tooMany(message: string, words: readonly string[]): InvalidParameter {
+function tooManyWords(message: string, words: readonly string[]): InvalidParameter {
   return wrong('key', message, {}, { remedy: remedy('config', words) })
 }
 
@@ -188,30 +191,35 @@ async function settingsOf({ config, world: { env } }: Context): Promise<ShownSet
   const { profiles } = await readConfigFile(env)
   const folder = configFolder(env).origin
   const { profile } = chosen ?? {}
-  const of = (setting: Setting, value: ShownSetting['value'], origin = config.from[setting] ?? 'default') => {
-    return { setting, value, origin }
-  }
+  const settingRow = (setting: Setting, value: ShownSetting['value'], origin = config.from[setting] ?? 'default') => ({
+    setting,
+    value,
+    origin,
+  })
+  const profileOrigin = profile ? (config.from.profile ?? chosen!.from) : 'default'
+  // At a server the key decides; its profile has the known tier.
+  const tierRow =
+    chosen === null
+      ? settingRow('tier', config.tier)
+      : settingRow('tier', profile?.tier ?? null, profile?.tier ? profile.position : 'the key decides')
   // Throws for an invalid address without repeating it, because it may hold a password.
   const url = chosen && addressOf(chosen.url, { allowPlainHttp: true }).base
   return [
-    of('remote', url, chosen?.from),
-    of('profile', profile?.name ?? null, profile ? (config.from.profile ?? chosen!.from) : 'default'),
-    { setting: 'api_key', ...(await keyShown(chosen, config, env)) },
-    of('db', isSample({ db: config.db, env }) ? SAMPLE : databasePath({ db: config.db, env })),
-    // At a server the key decides; its profile has the known tier.
-    chosen === null
-      ? of('tier', config.tier)
-      : of('tier', profile?.tier ?? null, profile?.tier ? profile.place : 'the key decides'),
-    of('as_of', config.as_of === null ? null : formatDay(config.as_of)),
-    ...PLAIN.map(name => of(name, config[name] ?? null)),
-    ...OF_QUESTIONS.map(name => ({
+    settingRow('remote', url, chosen?.from),
+    settingRow('profile', profile?.name ?? null, profileOrigin),
+    { setting: 'api_key', ...(await apiKeySetting(chosen, config, env)) },
+    settingRow('db', isSample({ db: config.db, env }) ? SAMPLE : databasePath({ db: config.db, env })),
+    tierRow,
+    settingRow('as_of', config.as_of === null ? null : formatDay(config.as_of)),
+    ...CONFIG_SETTINGS.map(name => settingRow(name, config[name] ?? null)),
+    ...QUESTION_SETTINGS.map(name => ({
       setting: name,
       value: shownValue(config.saved.values[name] ?? CONFIG_KEYS[name].fallback),
-      origin: config.saved.places[name] ?? 'default',
+      origin: config.saved.positions[name] ?? 'default',
     })),
     { setting: 'config_file', value: configPath(env), origin: folder },
     { setting: 'credentials_file', value: credentialsPath(env), origin: folder },
-    ...[...profiles.values()].map(({ name, url, place }) => ({
+    ...[...profiles.values()].map(({ name, url, position: place }) => ({
       setting: `profiles.${name}`,
       value: url,
       origin: place,
@@ -219,18 +227,28 @@ async function settingsOf({ config, world: { env } }: Context): Promise<ShownSet
   ]
 }
 
-const PLAIN = ['timeout', 'retries', 'allow_plain_http', 'threads', 'color', 'progress', 'quiet', 'debug'] as const
+/** The settings that are listed as `Config` has them. */
+const CONFIG_SETTINGS = [
+  'timeout',
+  'retries',
+  'allow_plain_http',
+  'threads',
+  'color',
+  'progress',
+  'quiet',
+  'debug',
+] as const
 
-/** The settings that are no global option. */
-const OF_QUESTIONS = (Object.keys(CONFIG_KEYS) as ConfigKey[]).filter(name => !(name in SETTINGS))
+/** The keys of config.json that are no global option. */
+const QUESTION_SETTINGS = (Object.keys(CONFIG_KEYS) as ConfigKey[]).filter(name => !(name in SETTINGS))
 
 function shownValue(value: unknown): ShownSetting['value'] {
   if (value === undefined || value === null) return null
   return typeof value === 'number' || typeof value === 'boolean' ? value : [value].flat().join(',')
 }
 
-/** Whether there is a key, and what prevents its use; never the key itself. */
-async function keyShown(chosen: ChosenServer | null, config: Config, env: NodeJS.ProcessEnv) {
+/** The value and origin of the setting `api_key`: never the key itself. Without a usable key, the origin is the reason. */
+async function apiKeySetting(chosen: ChosenServer | null, config: Config, env: NodeJS.ProcessEnv) {
   if (chosen === null) return { value: null, origin: 'default' }
   try {
     return { value: '****', origin: (await keyFor(chosen, config, env)).from }
@@ -256,7 +274,7 @@ const login: Command = {
   async run(context, args) {
     const provider = args.text('from')
     if (provider !== undefined) return providerLogin(context, provider)
-    const { credits, ...login } = await loggedIn(context)
+    const { credits, ...login } = await logIn(context)
     const { profile, url, tier, key } = login
     const limit = credits?.day?.limit ?? null
     const remaining = credits?.day?.remaining ?? null
@@ -281,7 +299,7 @@ const logout: Command = {
     'Forgets the key of a profile; the profile stays in config.json. Revoking a key is the business of its server.',
   ],
   async run(context, args) {
-    const { profile, origin } = await forgottenKey(context, args.text('from'))
+    const { profile, origin } = await forgetKey(context, args.text('from'))
     const notes = [
       `the key of ${profile.startsWith('provider ') ? '' : 'profile '}${profile} for ${origin} is forgotten`,
     ]
@@ -293,17 +311,17 @@ const logout: Command = {
  * Reads a key, checks it at the server, and stores both. A refused key is not stored. Throws Unauthorized for that,
  * InvalidParameter, ConfigError, and the errors of an unreachable server.
  */
-async function loggedIn(context: Context) {
+async function logIn(context: Context) {
   const { config, world } = context
   const { env } = world
   const file = await readConfigFile(env)
   // An unusable file is reported before the user types a key.
   await storedKeys(env)
-  const { name, url } = serverOf(config, file)
+  const { name, url } = loginServer(config, file)
   const { base, origin } = addressOf(url, { allowPlainHttp: config.allow_plain_http })
-  const typed = config.key_file === undefined ? null : await keyFromInput(config, env)
-  const key = typed?.key ?? (await readSecret(world, `API key for ${base}: `, 'API key'))
-  const server = context.closing(await openServer(base, key, config, env))
+  const keyOfFile = config.key_file === undefined ? null : await keyFromInput(config, env)
+  const key = keyOfFile?.key ?? (await readSecret(world, `API key for ${base}: `, 'API key'))
+  const server = context.closeAtEnd(await openServer(base, key, config, env))
   await server.checkKey().catch(error => {
     throw error instanceof Unauthorized ? new Unauthorized(`${base} refuses this key: ${error.message}`) : error
   })
@@ -322,8 +340,8 @@ async function providerLogin(context: Context, name: string): Promise<void> {
   if (provider.needs === 'nothing')
     throw wrong('provider', `${name} needs no key: bands fetch TICKER --from ${name}.`, { value: name })
   await storedKeys(env)
-  const typed = config.key_file === undefined ? null : await keyFromInput(config, env)
-  const key = typed?.key ?? (await readSecret(world, `${WANTS[provider.needs]} for ${name}: `, 'key'))
+  const keyOfFile = config.key_file === undefined ? null : await keyFromInput(config, env)
+  const key = keyOfFile?.key ?? (await readSecret(world, `${WANTS[provider.needs]} for ${name}: `, 'key'))
   checkKey(provider, key)
   const profile = providerProfile(name)
   const origin = vendorOrigin(provider)
@@ -333,14 +351,18 @@ async function providerLogin(context: Context, name: string): Promise<void> {
   await context.hint(`next: bands fetch AAPL --from ${name}`)
 }
 
-/** The chosen profile and the address of its server: the typed one, otherwise the stored one. */
-function serverOf({ remote, profile }: Config, { profile: chosen, profiles }: ConfigFile) {
-  const name = profile === undefined ? (chosen?.name ?? 'default') : profileName(profile)
-  const known = profiles.get(name)
-  const url = remote === LOCAL ? undefined : (remote ?? known?.url)
+/**
+ * The server to log in to, and the name of the profile that will hold its key. The name is that of --profile, otherwise
+ * the default profile of config.json, otherwise `default`. The address is that of --remote, otherwise the stored one of
+ * the profile. Throws InvalidParameter without an address, and if the unnamed profile is of another server.
+ */
+function loginServer({ remote, profile: typedName }: Config, { profile: defaultProfile, profiles }: ConfigFile) {
+  const name = typedName === undefined ? (defaultProfile?.name ?? 'default') : profileName(typedName)
+  const storedProfile = profiles.get(name)
+  const url = remote === LOCAL ? undefined : (remote ?? storedProfile?.url)
   if (url === undefined) throw wrong('remote', `which server is the key for? bands login --remote URL.`)
-  if (profile === undefined && known !== undefined && originOf(known.url) !== originOf(url)) {
-    const message = `profile "${name}" is of ${known.url}; give this server a name of its own: --profile NAME.`
+  if (typedName === undefined && storedProfile !== undefined && originOf(storedProfile.url) !== originOf(url)) {
+    const message = `profile "${name}" is of ${storedProfile.url}; give this server a name of its own: --profile NAME.`
     throw wrong('profile', message, { value: name })
   }
   return { name, url }
@@ -350,25 +372,28 @@ function originOf(url: string): string {
   return addressOf(url, { allowPlainHttp: true }).origin
 }
 
-/** Deletes the key of the chosen profile or server, otherwise the only key. Throws NotFound if there is none. */
-async function forgottenKey({ config, world: { env } }: Context, provider: string | undefined): Promise<StoredKey> {
+/**
+ * Deletes a stored key, and returns it. That is the key of the named vendor, profile or server. If none is named, it is
+ * that of the default profile of config.json, otherwise the only key. Throws NotFound without a key, InvalidParameter if several keys match.
+ */
+async function forgetKey({ config, world: { env } }: Context, provider: string | undefined): Promise<StoredKey> {
   const stored = await storedKeys(env)
   const { remote } = config
-  const vendor = provider === undefined ? undefined : providerProfile(provider)
-  const name =
-    vendor ?? config.profile ?? (remote === undefined ? (await readConfigFile(env)).profile?.name : undefined)
-  const meant = stored.filter(({ profile, origin }) => {
+  const vendorProfile = provider === undefined ? undefined : providerProfile(provider)
+  const defaultName = async () => (remote === undefined ? (await readConfigFile(env)).profile?.name : undefined)
+  const name = vendorProfile ?? config.profile ?? (await defaultName())
+  const matching = stored.filter(({ profile, origin }) => {
     if (name !== undefined) return profile === name
     return remote === undefined || remote === LOCAL || origin === originOf(remote)
   })
-  const [only] = meant
+  const [only] = matching
   if (only === undefined) {
-    const whose = name === undefined ? '' : ` of profile "${name}"`
+    if (name === undefined) throw new NotFound('no key is kept.')
     const names = stored.map(({ profile }) => profile)
-    throw new NotFound(`no key${whose} is kept.`, name === undefined ? [] : suggest(name, names))
+    throw new NotFound(`no key of profile "${name}" is kept.`, suggest(name, names))
   }
-  if (meant.length > 1) {
-    const names = meant.map(({ profile }) => profile)
+  if (matching.length > 1) {
+    const names = matching.map(({ profile }) => profile)
     const message = `several keys are kept; choose the one to forget with --profile: ${names.join(', ')}.`
     throw wrong('profile', message, { allowed: names })
   }
@@ -376,8 +401,8 @@ async function forgottenKey({ config, world: { env } }: Context, provider: strin
   return only
 }
 
-/** More than any key has. */
-const MOST = 4_096
+/** In characters; no API key is as long. */
+const MAX_KEY_LENGTH = 4_096
 
 /**
  * Reads a secret line: at a terminal with a prompt and without echo, otherwise the first line of standard input. Throws
@@ -385,15 +410,18 @@ const MOST = 4_096
  */
 async function readSecret(world: World, prompt: string, what: string): Promise<string> {
   const input = world.stdin()
-  const text = (input as NodeJS.ReadStream).isTTY ? await typed(world, input, prompt) : await piped(input)
+  const text = (input as NodeJS.ReadStream).isTTY
+    ? await readHiddenLine(world, input, prompt)
+    : await readPipedLine(input)
   const secret = text.trim()
   if (secret !== '') return secret
   throw wrong('key', `no ${what} on standard input; type it, or pipe it: bands login < FILE.`)
 }
 
-async function typed(world: World, input: NodeJS.ReadableStream, prompt: string): Promise<string> {
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const line = createInterface({ input, output: nowhere, terminal: true, historySize: 0 })
+/** Reads a line at a terminal without showing it; empty at Ctrl-D. Throws Stopped at Ctrl-C. */
+async function readHiddenLine(world: World, input: NodeJS.ReadableStream, prompt: string): Promise<string> {
+  const discard = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const line = createInterface({ input, output: discard, terminal: true, historySize: 0 })
   try {
     // The prompt comes after the echo is off, so that typing ahead is not shown either.
     await world.err.write(prompt)
@@ -409,15 +437,16 @@ async function typed(world: World, input: NodeJS.ReadableStream, prompt: string)
   }
 }
 
-async function piped(input: NodeJS.ReadableStream): Promise<string> {
+/** Reads the only line of standard input. Throws InvalidParameter for a long text, or for several lines. */
+async function readPipedLine(input: NodeJS.ReadableStream): Promise<string> {
   let text = ''
   for await (const chunk of input) {
     text += String(chunk)
-    if (text.length > MOST) throw wrong('key', 'standard input is longer than any API key.')
+    if (text.length > MAX_KEY_LENGTH) throw wrong('key', 'standard input is longer than any API key.')
   }
-  const [first = '', ...more] = text.trim().split(/\r?\n/)
-  if (more.length > 0) throw wrong('key', 'standard input has several lines; a key is one.')
-  return first
+  const [line = '', ...otherLines] = text.trim().split(/\r?\n/)
+  if (otherLines.length > 0) throw wrong('key', 'standard input has several lines; a key is one.')
+  return line
 }
 
 export const commands = { config: configCommand, login, logout }

@@ -25,8 +25,8 @@ import type { Context } from '../context.js'
 import { TICKER, WIDE } from '../options.js'
 import { oneRow } from '../output.js'
 import { trialLog } from '../research.js'
-import { namedTickers } from '../tickers.js'
-import { importerOf, WAIT } from '../writing.js'
+import { parseTickers } from '../tickers.js'
+import { openForImport, WAIT } from '../writing.js'
 import { ACCOUNTS_FILE, hasAccountsElsewhere } from './accounts.js'
 
 /** Commands about the loaded data: list, verify, remove. */
@@ -39,8 +39,8 @@ const status: Command = {
   async run(context, args) {
     const remote = isRemoteTyped(context.config) ? await context.remote() : null
     if (remote !== null) return showAccount(context, args, remote)
-    const opened = await context.here()
-    const typed = await namedTickers(args.rest(0), context.world)
+    const opened = await context.localDatabase()
+    const typed = await parseTickers(args.rest(0), context.world)
     const found = await statusOf(opened, typed.length === 0 ? undefined : typed)
     const there = new Set([...found.tickers, ...found.pulled].map(({ ticker }) => ticker))
     const missing = typed.find(ticker => !there.has(ticker))
@@ -108,7 +108,7 @@ const verify: Command = {
     await context.show(describeList(document, rows, DAMAGES, { notes: [`${summary}: ${verdict}`] }))
     if (hasAccountsElsewhere(context, args))
       await context.remark('accounts in PostgreSQL (BANDS_ACCOUNTS): bands accounts usage --reconcile looks at them.')
-    if (rows.length > 0) context.outcome = 5
+    if (rows.length > 0) context.exitCode = 5
   },
 }
 
@@ -136,7 +136,7 @@ const DAMAGES: readonly Column<DamageRow>[] = [
 /** A file that SQLite finds damaged is a finding of the verification, not a fault of the machine. */
 async function checked(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
   try {
-    const { local } = await context.here()
+    const { local } = await context.localDatabase()
     const { verify } = await import('../../../data/local/verify.js')
     const damages = await verify(local, { deep })
     return { tickers: (await local.store.names()).length, damages }
@@ -156,7 +156,7 @@ const rebuild: Command = {
     'The loaded part of a stopped import is accepted: status and doctor no longer report it.',
   ],
   async run(context, args) {
-    const importer = await importerOf(context, { wait: args.flag('wait') })
+    const importer = await openForImport(context, { wait: args.flag('wait') })
     const tickers = await importer.rebuild(
       ({ done, of }) => context.step(() => `deriving  ${done}/${of ?? '?'} tickers`),
       await context.cluster(),
@@ -178,7 +178,7 @@ const remove: Command = {
   async run(context, args) {
     const ticker = tickerValue('ticker', args.argument(0)!)
     const { after: day } = args.read(REMOVE)
-    const importer = await importerOf(context, { wait: args.flag('wait') })
+    const importer = await openForImport(context, { wait: args.flag('wait') })
     const after = day === undefined ? null : formatDay(day)
     const bars = day === undefined ? null : await removeAfter(importer, ticker, day)
     if (after === null && !(await importer.remove(ticker))) throw await notLoaded(importer, ticker, 'nothing is')
@@ -205,7 +205,7 @@ const rename: Command = {
   async run(context, args) {
     const ticker = tickerValue('ticker', args.argument(0)!)
     const name = tickerValue('name', args.argument(1)!)
-    const importer = await importerOf(context, { wait: args.flag('wait') })
+    const importer = await openForImport(context, { wait: args.flag('wait') })
     // The lists are checked first: if they cannot be opened, nothing is renamed.
     const lists = await listsThere(context)
     if (!(await importer.rename(ticker, name))) throw await notLoaded(importer, ticker, 'nothing is')
@@ -219,8 +219,8 @@ const rename: Command = {
 
 /** The user's lists; null if there are none: a change of the data does not make them. */
 async function listsThere(context: Context): Promise<Lists | null> {
-  const there = context.closing(await openListsForReading(context.choice))
-  return there && context.closing(await openLists(context.choice))
+  const there = context.closeAtEnd(await openListsForReading(context.choice))
+  return there && context.closeAtEnd(await openLists(context.choice))
 }
 
 async function notLoaded(importer: Importer, ticker: string, what: string): Promise<NotFound> {

@@ -19,13 +19,13 @@ import { addressOf } from '../../remote/address.js'
 import type { Remote } from '../../remote/remote.js'
 import type { Command } from '../command.js'
 import { withOptions } from '../command-line.js'
-import { type Config, configPath, credentialsPath, fieldsIn } from '../config.js'
+import { type Config, configPath, credentialsPath, loadFields } from '../config.js'
 import { readConfigFile } from '../config-file.js'
 import { type Context, creditsLeft } from '../context.js'
 import type { Screen } from '../draw/table.js'
 import { wrap } from '../draw/text.js'
 import type { Answer } from '../output.js'
-import { type FoundKey, keySource, openChosen, storedKeys } from '../profiles.js'
+import { type FoundKey, keySource, openChosenServer, storedKeys } from '../profiles.js'
 import { terminalFacts } from '../world.js'
 
 const doctorCommand: Command = {
@@ -49,7 +49,7 @@ const doctorCommand: Command = {
       terminal: terminalFacts(world, config.color),
     })
     await context.show(doctorAnswer(found, args.flag('wide')))
-    if (found.outcome === 'fail') context.outcome = 5
+    if (found.outcome === 'fail') context.exitCode = 5
   },
 }
 
@@ -153,7 +153,7 @@ async function environmentChecks(context: Context): Promise<Check[]> {
         : failedCheck('lists', `${listsPath}: ${first.what}`, LISTS.mend)
     }),
     await checked('fields', 'mend the file of your own fields; no question is answered until then', async () => {
-      const own = (await fieldsIn(config, env)).all.filter(({ hash }) => hash !== undefined)
+      const own = (await loadFields(config, env)).all.filter(({ hash }) => hash !== undefined)
       return own.length === 0 ? 'none of your own' : `your own: ${own.map(({ name }) => name).join(', ')}`
     }),
     ...(await serverChecks(context, { ...config, from })),
@@ -173,7 +173,7 @@ async function checked(name: string, mend: Check['detail'], check: () => Promise
 async function serverChecks(context: Context, config: Config): Promise<Check[]> {
   const { env } = context.world
   try {
-    const server = context.closing(await openChosen(config, env))
+    const server = context.closeAtEnd(await openChosenServer(config, env))
     return server === null ? [] : await answerChecks(server, (await keySource(config, env))!)
   } catch (thrown) {
     return [failedCheck('server', firstLineOf(thrown), 'bands config shows which server is chosen, and what chose it')]

@@ -4,7 +4,7 @@ import { FILTERS, MAX_LIMIT, UNLIMITED_EVENTS } from '../../../core/params/quest
 import { optionsOf } from '../../../core/params/row.js'
 import type { NewestEvents } from '../../../core/source.js'
 import type { Args, Command } from '../command.js'
-import { eventWords, pasted } from '../command-line.js'
+import { eventWords, quotedLine } from '../command-line.js'
 import type { Context } from '../context.js'
 import {
   allUnlessLimited,
@@ -51,8 +51,8 @@ const eventsCommand: Command = {
     const found = await (isPlain ? page(context, query) : shown(context, args, query))
     if (found > 0) return
     const { noticeNoEvent } = await import('../notices.js')
-    await noticeNoEvent(context, await context.bands(), query)
-    if (args.flag('fail-empty')) context.outcome = 3
+    await noticeNoEvent(context, await context.source(), query)
+    if (args.flag('fail-empty')) context.exitCode = 3
   },
 }
 
@@ -65,7 +65,7 @@ async function pool(context: Context, args: Args, { tickers, ...place }: PoolTar
     import('../../../research/tally/pool.js'),
     import('../../present/events.js'),
   ])
-  const source = await context.bands()
+  const source = await context.source()
   const found = await poolEvents(source, query, { step: context.step })
   const description = describePoolEvents(found, query, args.flag('returns'))
   await context.show(description, { wide: args.flag('wide') })
@@ -80,12 +80,12 @@ async function pool(context: Context, args: Args, { tickers, ...place }: PoolTar
   if (found.total_occurrences > 0) return
   const { noticeNoEventOfAny } = await import('../notices.js')
   await noticeNoEventOfAny(context, source, query, found)
-  if (args.flag('fail-empty')) context.outcome = 3
+  if (args.flag('fail-empty')) context.exitCode = 3
 }
 
 async function page(context: Context, query: EventsQuery): Promise<number> {
-  const found: EventsPage = await (await context.bands()).events(query)
-  await context.out.write(json(context.withOwnNames(found), context.out.terminal))
+  const found: EventsPage = await (await context.source()).events(query)
+  await context.out.write(json(context.withUsedDefinitions(found), { isPretty: context.out.terminal }))
   return found.total_occurrences
 }
 
@@ -93,7 +93,7 @@ async function shown(context: Context, args: Args, query: EventsQuery): Promise<
   const wide = args.flag('wide')
   const returns = args.flag('returns')
   const { describeEvents } = await import('../../present/events.js')
-  const source = await context.bands()
+  const source = await context.source()
   const found = await source.newest(query)
   await context.show(describeEvents(found, query, returns), { wide })
   const { server } = source
@@ -139,7 +139,7 @@ function hintsFor(
     ...(isFull && !wide ? [signs] : []),
     ...(!isFull && events.length > 0 ? [`Stability, flips and returns come with the Plus tier${upgrade}`] : []),
     ...(older > 0 ? [`${older} older: ${by}`] : []),
-    ...(isFull ? [`next: ${pasted(words)}`] : []),
+    ...(isFull ? [`next: ${quotedLine(words)}`] : []),
   ]
 }
 

@@ -51,7 +51,7 @@ import {
 } from '../formats.js'
 import type { Layout } from '../manifest.js'
 import { POOLED } from '../options.js'
-import { allNamed } from '../tickers.js'
+import { tickersOfLine } from '../tickers.js'
 
 const WHATS = ['events', 'series', 'bars', 'facts'] as const
 
@@ -148,7 +148,7 @@ async function filterOf(context: Context, args: Args, what: string): Promise<Exp
 /** The tickers of the words and options; empty means all. */
 async function tickersOf(context: Context, args: Args): Promise<string[]> {
   if (args.flag('all')) return []
-  return allNamed(context, args, [], async () => [])
+  return tickersOfLine(context, args, [], async () => [])
 }
 
 /** null: one file, or standard output. */

@@ -23,8 +23,8 @@ import type { Context } from '../context.js'
 import { POOLED, TICKERS } from '../options.js'
 import { oneRow } from '../output.js'
 import { providerKey } from '../profiles.js'
-import { allNamed, isPooled } from '../tickers.js'
-import { importerOf, WAIT } from '../writing.js'
+import { isPooled, tickersOfLine } from '../tickers.js'
+import { openForImport, WAIT } from '../writing.js'
 
 const FETCH = {
   from: optional({ ...TEXT, example: 'coinbase' }, 'the vendor (bands providers)', { takes: 'PROVIDER' }),
@@ -58,7 +58,7 @@ const fetchCommand: Command = {
   async run(context, args) {
     const { from, after } = args.read(FETCH)
     const tickers = await namedOf(context, args)
-    const importer = await importerOf(context, { wait: args.flag('wait'), make: true })
+    const importer = await openForImport(context, { wait: args.flag('wait'), make: true })
     const provider = await chosenProvider(context, from, async () => {
       const entries = await Promise.all(tickers.map(ticker => importer.entry(ticker)))
       return entries.flatMap(entry => (entry && fetchedFrom(entry.source)?.provider) ?? [])
@@ -83,8 +83,8 @@ const update: Command = {
   async run(context, args) {
     if (!isPooled(args) && args.rest(0).length === 0)
       throw wrong('ticker', 'TICKER is missing.', { allowed: 'bands update TICKER..., or bands update --all' })
-    const importer = await importerOf(context, { wait: args.flag('wait') })
-    const named = args.flag('all') ? null : await allNamed(context, args, args.rest(0), () => importer.tickers())
+    const importer = await openForImport(context, { wait: args.flag('wait') })
+    const named = args.flag('all') ? null : await tickersOfLine(context, args, args.rest(0), () => importer.tickers())
     const groups = await groupsOf(importer, named)
     const providers = await allProviders(providersPath(context.world.env))
     const all: Fetching[] = []
@@ -97,7 +97,7 @@ const update: Command = {
 }
 
 async function namedOf(context: Context, args: Args): Promise<string[]> {
-  const tickers = await allNamed(context, args, args.rest(0), async () => [])
+  const tickers = await tickersOfLine(context, args, args.rest(0), async () => [])
   if (tickers.length > 0) return tickers
   throw wrong('ticker', 'TICKER is missing.', { allowed: 'bands fetch TICKER... --from PROVIDER' })
 }
@@ -167,7 +167,7 @@ async function keyOf({ world: { env } }: Context, provider: Provider): Promise<s
 /** A vendor to ask; one that is only planned with needs no key. */
 async function vendorOf(context: Context, provider: Provider, args: Args): Promise<Vendor> {
   const key = await keyOf(context, provider)
-  return context.closing(
+  return context.closeAtEnd(
     openVendor(provider, {
       env: context.world.env,
       ...(key !== null && { key }),

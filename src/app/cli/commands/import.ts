@@ -28,7 +28,7 @@ import type { Context } from '../context.js'
 import { bytes } from '../draw/table.js'
 import type { Row } from '../formats.js'
 import { ClosedPipe } from '../world.js'
-import { importerOf, WAIT } from '../writing.js'
+import { openForImport, WAIT } from '../writing.js'
 
 /** The content of the files, as far as they do not state it. */
 const CONTENT = {
@@ -101,7 +101,7 @@ async function runImport(context: Context, args: Args): Promise<void> {
   const inputs = await expandInputs(args.rest(0))
   const { databasePath } = await import('../../open/paths.js')
   const keepRejects = rejectsWriter(args.read(BAD_ROWS).bad_rows, dirname(databasePath(context.choice)), inputs)
-  const importer = await importerOf(context, { wait: args.flag('wait'), make: true })
+  const importer = await openForImport(context, { wait: args.flag('wait'), make: true })
   // A document, or rows below one header, are written when they are whole.
   const atOnce = context.isForPeople || context.format === 'ndjson'
   const done: Imported[] = []

@@ -3,7 +3,7 @@ import { builtPath, builtText } from '../../../core/built.js'
 import { wordValue } from '../../../core/params/values.js'
 import type { Command } from '../command.js'
 import { linesText, wrap } from '../draw/text.js'
-import { paged, widthOf } from '../world.js'
+import { pagedStream, widthOf } from '../world.js'
 
 const man: Command = {
   arguments: [['[COMMAND...]', 'a command or a group, such as tally or accounts (default: bands itself)']],
@@ -16,7 +16,7 @@ const man: Command = {
     const page = word === undefined ? 'bands' : `bands-${wordValue('command', word, pageNames())}`
     const { out, env } = context.world
     const text = drawn(builtText(`man/${page}.1`), Math.min(100, widthOf(out, env)))
-    if (context.isForPeople) return paged(context.world).write(text)
+    if (context.isForPeople) return pagedStream(context.world).write(text)
     const lines = text.trimEnd().split('\n')
     await context.show({
       document: { schema: 'bands.man/1', page, text },

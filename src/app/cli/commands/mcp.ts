@@ -20,8 +20,8 @@ const mcp: Command = {
     const opened = await openLocal({ ...context.choice, ...view, fields, cacheBytes: CACHE_BYTES })
     const { path, sample } = opened
     const bands = new BandsClient(opened, { path, sample, tier: config.tier, ledger: context.choice })
-    context.closing(bands)
-    context.hush()
+    context.closeAtEnd(bands)
+    context.omitSourceNotice()
     await serveAssistant(
       bands,
       new Readable().wrap(world.stdin()),

@@ -25,9 +25,9 @@ import type { Remote } from '../../remote/remote.js'
 import type { Args, Command } from '../command.js'
 import { type Config, isRemoteTyped } from '../config.js'
 import type { Context } from '../context.js'
-import { namedTickers, splitAtCommas } from '../tickers.js'
+import { parseTickers, splitAtCommas } from '../tickers.js'
 import type { World } from '../world.js'
-import { pullerOf, WAIT } from '../writing.js'
+import { openForPull, WAIT } from '../writing.js'
 
 const PULL = {
   timeframe: withDefault(
@@ -71,10 +71,10 @@ const pullCommand: Command = {
     const series = await seriesOf(args, all, timeframe, context.world)
     const request = { series, replace: args.flag('replace') }
     if (args.flag('dry-run')) return context.show(describePlan(await dryPlan(context, request)))
-    const remote = await context.origin()
+    const remote = await context.pullServer()
     // This costs nothing. It shows the remaining credits, and refuses a wrong key before anything is made.
     await remote.checkKey()
-    const puller = await pullerOf(context, { wait: args.flag('wait') })
+    const puller = await openForPull(context, { wait: args.flag('wait') })
     // Every page is stored at once: after a signal, the pages so far are still shown.
     context.endTidily()
     const wanted = { ...request, series: all ? withinTier(series, remote.tier) : series }
@@ -244,7 +244,7 @@ async function seriesOf(
   const named = words.filter(word => BUILT_IN.named(word) !== undefined)
   const others = words.filter(word => BUILT_IN.named(word) === undefined && word !== ALL_FIELDS)
   for (const word of others) checkNoField(word)
-  const tickers = await namedTickers(others, world)
+  const tickers = await parseTickers(others, world)
   const fields = all ? BUILT_IN.names : named
   if (tickers.length === 0) throw wrong('ticker', 'TICKER is missing.', { allowed: USAGE })
   if (fields.length === 0) throw wrong('field', 'FIELD is missing; all asks for each.', { allowed: USAGE })
@@ -278,8 +278,8 @@ function questionOf({ ticker, field, timeframe }: SeriesKey, config: Config): st
 
 /** The plan of a pull, as far as it is known without a request. */
 async function dryPlan(context: Context, request: PullRequest): Promise<PullPlan> {
-  const url = await context.originUrl()
-  return planOf(context.closing(await openForPlan(context.choice)), url, request, context.world.now())
+  const url = await context.pullServerUrl()
+  return planOf(context.closeAtEnd(await openForPlan(context.choice)), url, request, context.world.now())
 }
 
 /** Reports the price of a pull as soon as it is known, and then the progress. */

@@ -6,12 +6,12 @@ import { column, describeList, tableOf } from '../../present/description.js'
 import { describeBandCounts } from '../../present/tally.js'
 import type { Args, Command } from '../command.js'
 import { longName } from '../command-line.js'
-import { fieldsIn } from '../config.js'
+import { loadFields } from '../config.js'
 import type { Context } from '../context.js'
 import { textOf } from '../formats.js'
 import { POOLED, TIMEFRAME } from '../options.js'
 import { type Answer, json } from '../output.js'
-import { allNamed, everyTicker, isPooled } from '../tickers.js'
+import { everyTicker, isPooled, tickersOfLine } from '../tickers.js'
 
 /** The reference of fields, names and schemas, for people, programs and shells. */
 
@@ -46,7 +46,7 @@ function fileIn([file, second]: readonly string[]): string {
 
 /** This command needs no own fields, so it still lists the specified ones. */
 async function reportBrokenFields(context: Context): Promise<void> {
-  await fieldsIn(context.config, context.world.env).catch(({ message }: Error) =>
+  await loadFields(context.config, context.world.env).catch(({ message }: Error) =>
     context.notice(`Fields of your own are left out: ${message}`),
   )
 }
@@ -60,7 +60,7 @@ async function checkFields(context: Context, args: Args, file: string): Promise<
   const own = set.all.filter(({ hash }) => hash !== undefined).map(({ name }) => name)
   if (own.length === 0) return context.notice(`No field: ${file} defines none.`)
   const all = () => everyTicker(context, 'bands fields check FILE --tickers A,B')
-  const tickers = isPooled(args) ? await allNamed(context, args, [], all) : await all()
+  const tickers = isPooled(args) ? await tickersOfLine(context, args, [], all) : await all()
   const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
   const local = (await context.local()).withFields(set)
   const found = await bandCounts(local, { fields: own, tickers, timeframe }, context.step)
@@ -136,7 +136,7 @@ function printSchema(context: Context, schema: Schema): Promise<void> {
   const { format } = context
   if (format !== null && format !== 'table' && format !== 'json')
     throw wrong('output', `output "${format}" has no form for a schema; it is JSON.`, { value: format })
-  return context.out.write(json(schema, format !== 'json' || context.out.terminal))
+  return context.out.write(json(schema, { isPretty: format !== 'json' || context.out.terminal }))
 }
 
 function namesAnswer(schemas: Readonly<Record<string, Schema>>): Answer {

@@ -27,7 +27,7 @@ const scanCommand: Command = {
     const wanted = allUnlessLimited(context, args, parseOversold(args.params(Object.keys(table)), table))
     // A scan has no second page: a key gets no more, in no form.
     const query = withholds ? { ...wanted, limit: Math.min(wanted.limit, MAX_LIMIT) } : wanted
-    const source = await context.bands()
+    const source = await context.source()
     const page = await source.oversold(query)
     const { matches, match_count } = page
     // A server does not report the present day.

@@ -21,7 +21,7 @@ import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import { textOf } from '../formats.js'
 import { POOLED, WIDE } from '../options.js'
-import { allNamed, isPooled, marketTickers } from '../tickers.js'
+import { isPooled, marketTickers, tickersOfLine } from '../tickers.js'
 
 const { when: _when, as_of: _asOf, ...OPTIONS } = SCREEN
 
@@ -87,7 +87,7 @@ async function screenAtServer(context: Context, args: Args, remote: Remote): Pro
   const look = { columns: names.length > 0 ? names : ['ticker', 'date', ...subjects, 'close'], sort: args.text('sort') }
   refuseUnknownColumns(look, subjects, false)
   const post = await webhookOf(context, args)
-  const tickers = isPooled(args) ? await allNamed(context, args, [], async () => []) : undefined
+  const tickers = isPooled(args) ? await tickersOfLine(context, args, [], async () => []) : undefined
   const { serverScreen } = await import('../../remote/server-screen.js')
   const found = await serverScreen(remote.pages, { ...asked, tickers })
   await post(found)
@@ -121,7 +121,7 @@ function hintsOf(
 
 /** Explains an empty answer, as far as possible without another question. */
 async function endEmpty(context: Context, args: Args, { scanned, stale, as_of, within }: Screen): Promise<void> {
-  if (args.flag('fail-empty')) context.outcome = 3
+  if (args.flag('fail-empty')) context.exitCode = 3
   const what =
     within === null ? `it is true for no ticker on ${as_of}` : `it became true for no ticker in the last ${within} bars`
   const fresh = scanned - stale
@@ -157,7 +157,7 @@ const changesCommand: Command = {
     const tell = (changed: Changed) => showChanges({ context, args, post }, changed, tickers.length)
     if (parsed.since !== 'last') return tell(await changes(local, { ...query, since: parsed.since ?? newest }, ways))
     const question = questionOf({ ...parsed, lists: args.list('watch') }, local.fieldSet.names)
-    const lists = context.closing(await openLists(context.choice))
+    const lists = context.closeAtEnd(await openLists(context.choice))
     const marks = await lists.seen(question)
     const changed = await changes(local, { ...query, since: newest, marks }, ways)
     await tell(changed)
@@ -178,7 +178,7 @@ async function showChanges(
   if (found.changes.length > 0) return
   const since = found.since === 'last' ? 'since the last time' : `on a bar that became final after ${found.since}`
   await context.remark(`No change: no field of ${tickers} tickers entered another band ${since}.`)
-  if (args.flag('fail-empty')) context.outcome = 3
+  if (args.flag('fail-empty')) context.exitCode = 3
 }
 
 const SECRET = 'BANDS_WEBHOOK_SECRET'

@@ -14,7 +14,7 @@ import { ERROR_SHAPES } from '../../../server/wire/format.js'
 import { checkPrivate } from '../../open/paths.js'
 import { type OpenedService, openService } from '../../open/service.js'
 import type { Command } from '../command.js'
-import { CONFIG_KEYS, textOf } from '../config-file.js'
+import { CONFIG_KEYS, readTextFile } from '../config-file.js'
 import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
 import { ClosedPipe, type Stream } from '../world.js'
@@ -260,7 +260,7 @@ async function certificate({ tls }: Options): Promise<ServerOptions['tls']> {
 }
 
 async function pem(file: string): Promise<string> {
-  const text = await textOf(file)
+  const text = await readTextFile(file)
   if (text === null) throw new ConfigError(`there is no file ${file}.`)
   return text
 }

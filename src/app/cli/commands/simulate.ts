@@ -21,7 +21,7 @@ import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import type { Row } from '../formats.js'
 import { oneRow } from '../output.js'
-import { importerOf } from '../writing.js'
+import { openForImport } from '../writing.js'
 import { progressText } from './import.js'
 
 const WORLD = {
@@ -69,7 +69,7 @@ async function writeSimulated(context: Context, options: SimulateOptions, folder
 }
 
 async function loadSimulated(context: Context, options: SimulateOptions, wait: boolean): Promise<void> {
-  const importer = await importerOf(context, { wait, make: true })
+  const importer = await openForImport(context, { wait, make: true })
   const origin = { source: `simulate --seed ${options.seed}`, format: 'simulated' }
   const onProgress = (progress: ImportProgress): void => context.step(() => progressText(progress))
   // Facts first: then every field is derived when the bars come.

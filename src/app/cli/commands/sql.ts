@@ -37,7 +37,7 @@ const sql: Command = {
     const { limit } = args.read(LIMITED)
     const { SqlSession } = await import('../duckdb.js')
     // First, so that a missing package is known before files are written.
-    const session = context.closing(await SqlSession.open(context.config.threads))
+    const session = context.closeAtEnd(await SqlSession.open(context.config.threads))
     await openViews(context, args, session, tablesIn(query))
     await whileWatched(context, session, async () =>
       showAnswer(context, await session.query(query, EXPORT_TABLES), limit),

@@ -44,8 +44,8 @@ const studyCommand: Command = {
     if (files.occurrences !== undefined) await writeTable(context, files.occurrences, 'event', occurrenceRecords(found))
     if (files.report !== undefined) await writeReport(context, files.report, market, found)
     if (found.events > 0) return
-    await noticeEmptyStudy(context, await context.bands(), found)
-    if (args.flag('fail-empty')) context.outcome = 3
+    await noticeEmptyStudy(context, await context.source(), found)
+    if (args.flag('fail-empty')) context.exitCode = 3
   },
 }
 

@@ -8,7 +8,7 @@ import { describeSweep } from '../../present/sweep.js'
 import type { Command } from '../command.js'
 import { POOLED, TICKERS, under } from '../options.js'
 import { fileOptions, filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
-import { allNamed, announcedDefaultTickers, isPooled } from '../tickers.js'
+import { isPooled, tickersOfLine, useDefaultTickers } from '../tickers.js'
 
 const sweepCommand: Command = {
   arguments: [TICKERS],
@@ -36,13 +36,13 @@ const sweepCommand: Command = {
   async run(context, args) {
     const files = await filesOf(args, ['cells'])
     const limit = integerValue('limit', args.text('limit') ?? '10', 1, 100_000)
-    const usual = args.rest(0).length === 0 && !isPooled(args) ? await announcedDefaultTickers(context) : null
+    const usual = args.rest(0).length === 0 && !isPooled(args) ? await useDefaultTickers(context) : null
     if (usual?.length === 0) {
       const allowed = 'bands sweep TICKER..., or bands sweep --tickers A,B, or bands sweep --all'
       throw wrong('ticker', 'TICKER is missing.', { allowed })
     }
     const market = await studyMarket(context)
-    const tickers = usual ?? (await allNamed(context, args, args.rest(0), () => market.withBars()))
+    const tickers = usual ?? (await tickersOfLine(context, args, args.rest(0), () => market.withBars()))
     const query = parseSweep({ ...args.params(Object.keys(SWEEP)), tickers }, context.fields)
     const found = await withTrials(context, trials => sweep(market, query, { trials, step: context.step }))
     await showResult(context, args, describeSweep(found, { limit }), cellRecords(found))

@@ -13,11 +13,11 @@ import { transitionsOf } from '../../../research/tally/transitions.js'
 import { describeNow, describeTally } from '../../present/tally.js'
 import { describeTransitions } from '../../present/transitions.js'
 import type { Args, Command } from '../command.js'
-import { eventWords, pasted } from '../command-line.js'
+import { eventWords, quotedLine } from '../command-line.js'
 import type { Context } from '../context.js'
-import { noticeNoEvent, noticeNoEventOfAny, whyNoFactsOfAny } from '../notices.js'
+import { noFactsReason, noticeNoEvent, noticeNoEventOfAny } from '../notices.js'
 import { POOL_ARGUMENTS, POOLED, pooledQuery, REPORT, TIMEFRAME, WIDE } from '../options.js'
-import { allNamed, announcedDefaultTickers, everyTicker, loadedOf } from '../tickers.js'
+import { everyTicker, tickersOfLine, tickersWithFields, useDefaultTickers } from '../tickers.js'
 
 const tallyCommand: Command = {
   arguments: POOL_ARGUMENTS,
@@ -43,16 +43,16 @@ const tallyCommand: Command = {
     const { report } = await filesOf(args)
     const pool = await pooledQuery(context, args, 'tally')
     const query = { ...pool, ...tallyOptions(args.params(Object.keys(TALLY)), pool.timeframe) }
-    const bands = await context.bands()
+    const bands = await context.source()
     const ask = (trials: Trials | null): Promise<Tally> => tally(bands, query, { trials, step: context.step })
     const found = await (bands.server === null ? withTrials(context, ask) : ask(null))
     await context.show(describeTally(found), { wide: args.flag('wide') })
     if (report !== undefined) await writeReport(context, report, null, found)
     if (found.events > 0) return context.hint(...tallyHints(found))
     const [only, second] = found.tickers
-    if (second === undefined) await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })
-    else await noticeNoEventOfAny(context, await context.bands(), query, found)
-    if (args.flag('fail-empty')) context.outcome = 3
+    if (second === undefined) await noticeNoEvent(context, await context.source(), { ...query, ticker: only! })
+    else await noticeNoEventOfAny(context, await context.source(), query, found)
+    if (args.flag('fail-empty')) context.exitCode = 3
   },
 }
 
@@ -62,7 +62,7 @@ function tallyHints({ field, timeframe, tickers, band, when }: Tally): string[] 
   if (only === undefined || second !== undefined || band === null) return []
   const words = eventWords({ field, bands: band.split(','), ...(when === undefined ? {} : { when }) })
   const weekly = timeframe === 'weekly' ? ['--timeframe', 'weekly'] : []
-  return [`next: ${pasted(['study', only, ...words, ...weekly])}`]
+  return [`next: ${quotedLine(['study', only, ...words, ...weekly])}`]
 }
 
 /** The filter for the present bands. */
@@ -91,13 +91,13 @@ const nowCommand: Command = {
     const words = args.rest(0)
     const isNamed = words.length > 0 || args.value('tickers') !== undefined || args.value('watch') !== undefined
     const every = (): Promise<readonly string[]> => everyTicker(context, 'bands now A B')
-    const usual = isNamed || args.flag('all') ? [] : await announcedDefaultTickers(context)
-    const named = isNamed ? await allNamed(context, args, words, every) : usual
-    const bands = await context.bands()
+    const usual = isNamed || args.flag('all') ? [] : await useDefaultTickers(context)
+    const named = isNamed ? await tickersOfLine(context, args, words, every) : usual
+    const bands = await context.source()
     const listed = named.length > 0 ? named : await every()
     const queried = fields.length > 0 ? fields : undefined
     const { fields: chosen, omitted } = await fieldsFor(bands, queried, { ticker: listed[0], timeframe })
-    const tickers = named.length > 0 ? listed : await loadedOf(context, listed, { fields: chosen, timeframe })
+    const tickers = named.length > 0 ? listed : await tickersWithFields(context, listed, { fields: chosen, timeframe })
     const skip = named.length > 0 && fields.length > 0 ? undefined : await bands.missing?.()
     const query = { tickers, fields: chosen, omitted, timeframe, skip, ...filter }
     const found = await now(bands, query, { step: context.step })
@@ -112,7 +112,7 @@ const nowCommand: Command = {
           : await presentBands(context, bands, { tickers, fields: chosen, omitted, timeframe, skip }, filter.band)
       const none = `Nothing: none of ${count(tickers.length, 'ticker')} is in a band as it was asked for.`
       await context.remark(present === '' ? none : present)
-      if (args.flag('fail-empty')) context.outcome = 3
+      if (args.flag('fail-empty')) context.exitCode = 3
       return
     }
     // A filtered answer omits rows for another reason.
@@ -150,7 +150,7 @@ async function noticeMissingFacts(
     const own = states.filter(state => state.field === field)
     if (own.some(state => state.band !== null)) continue
     const tickers = own.map(state => state.ticker)
-    const reason = await whyNoFactsOfAny(source, tickers, field)
+    const reason = await noFactsReason(source, tickers, field)
     if (reason !== null) await context.notice(`${reason}.`)
   }
 }
@@ -188,12 +188,12 @@ const transitionsCommand: Command = {
   async run(context, args) {
     checkContext(args)
     const query = await pooledQuery(context, args, 'transitions', parseTransitions)
-    const found = await transitionsOf(await context.bands(), query, { step: context.step })
+    const found = await transitionsOf(await context.source(), query, { step: context.step })
     await context.show(describeTransitions(found), { wide: args.flag('wide') })
     const [only, second] = found.tickers
     if (found.events > 0) return
-    if (second === undefined) await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })
-    else await noticeNoEventOfAny(context, await context.bands(), query, found)
+    if (second === undefined) await noticeNoEvent(context, await context.source(), { ...query, ticker: only! })
+    else await noticeNoEventOfAny(context, await context.source(), query, found)
   },
 }
 

@@ -38,7 +38,7 @@ const uiCommand: Command = {
     const bands = new BandsClient(opened, { path, sample, tier: config.tier, ledger: context.choice })
     const options = await threadOptions(context, sample ? SAMPLE : path)
     const answers = new Answers(bands, { sample, options, choice: context.choice, fields })
-    context.hush()
+    context.omitSourceNotice()
     const onFault = (error: unknown): void => void context.notice(`a fault: ${(error as Error).stack ?? error}`)
     const running = await startUi(answers, { port, onFault }).catch(async error => {
       await answers.close()

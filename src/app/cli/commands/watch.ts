@@ -17,7 +17,7 @@ import { type Column, column, describeList } from '../../present/description.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
-import { namedTickers } from '../tickers.js'
+import { parseTickers } from '../tickers.js'
 
 const NAME = ['<NAME>', 'the list (bands watch list); case does not matter'] as const
 const CONDITION_NAME = ['<NAME>', 'the condition (bands conditions list); case does not matter'] as const
@@ -32,7 +32,7 @@ const add: Command = {
     'Lists are your own, in a file next to the database; bands backup copies them. Every command that takes --tickers takes --watch NAME, also with the name of a condition (bands conditions).',
   ],
   async run(context, args) {
-    const tickers = await namedTickers(args.rest(1), context.world)
+    const tickers = await parseTickers(args.rest(1), context.world)
     await showList(context, await addToList(context.choice, args.argument(0)!, tickers))
     await noticeMissingTickers(context, tickers)
   },
@@ -70,7 +70,7 @@ const remove: Command = {
   examples: ['bands watch remove tech AAPL', 'bands watch remove tech'],
   async run(context, args) {
     const { name } = listNamed(args.argument(0)!, await allLists(context.choice))
-    const tickers = await namedTickers(args.rest(1), context.world)
+    const tickers = await parseTickers(args.rest(1), context.world)
     const left = await removeFromList(context.choice, name, tickers)
     if (left !== null) return showList(context, left)
     await context.show(oneRow({ schema: 'bands.watch-removed/1', name }, [`the list ${name} is removed`]))
