@@ -41,13 +41,13 @@ import { Pages, pagesOf, type TickerAnswers } from './client/pages.js'
 import type { OwnFields } from './client/questions.js'
 import {
   CACHE_BYTES,
-  clusterAt,
   namedConditions,
   type Opened,
   openRemote as open,
+  openCluster,
   openLocal,
   openTrials,
-  statusOf,
+  readStatus,
   type WholeStatus,
 } from './open/database.js'
 import type { FetchOptions, UpdateOptions } from './open/fetching.js'
@@ -254,7 +254,7 @@ export class RemoteClient extends Studies {
         param: 'bars',
         allowed: 'openRemote({ url, key, bars: { db } }), which names a database that has the prices',
       })
-    this.#prices ??= await openLocal({ ...this.#bars, cluster: await clusterAt(this.#bars) })
+    this.#prices ??= await openLocal({ ...this.#bars, cluster: await openCluster(this.#bars) })
     if (this.#prices.sample)
       throw new NotFound(`there are no prices at ${databasePath(this.#bars)}; import some first.`, [], {
         remedy: remedy('import', ['FILE']),
@@ -305,7 +305,7 @@ export async function openBands(options: BandsOptions = {}): Promise<BandsClient
   const day = asOf === undefined ? null : dayValue('as_of', asOf)
   const set = fields === undefined ? BUILT_IN : await ownFields(fields)
   const known = { ...set, conditions: await namedConditions({ db }) }
-  const workers = { threads, cluster: await clusterAt(options) }
+  const workers = { threads, cluster: await openCluster(options) }
   const opened = await openLocal({ db, ...workers, cacheBytes, fields: known, tier: emulated, asOf: day })
   const { path, sample } = opened
   return new BandsClient(opened, { path, sample, tier: emulated, ledger: ledger ? { db } : null })
@@ -467,7 +467,7 @@ export class BandsClient extends Studies {
 
   /** How much is loaded, how fresh, with which definitions. */
   async status(): Promise<WholeStatus> {
-    return statusOf({ local: this.#local, bands: this.#bands })
+    return readStatus({ local: this.#local, bands: this.#bands })
   }
 
   /** Lists the known facts of a ticker, with their dates and source files (default: all kinds). */

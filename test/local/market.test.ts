@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { composed } from '../../src/app/open/database.js'
+import { sourcesOfStore } from '../../src/app/open/database.js'
 import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
 import { type Day, formatDay, parseDay } from '../../src/core/model/day.js'
 import { STABILITIES, UNDEFINED } from '../../src/core/model/series.js'
@@ -38,7 +38,7 @@ interface Told {
 }
 
 function marketOf({ tier = 'pro', asOf = null, emulate = false }: Told = {}, of = store): PricedSource {
-  return composed(of, emulate ? tier : null, asOf).local
+  return sourcesOfStore(of, emulate ? tier : null, asOf).local
 }
 
 describe('the market of what is loaded', () => {

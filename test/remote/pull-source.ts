@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
-import { composed } from '../../src/app/open/database.js'
+import { sourcesOfStore } from '../../src/app/open/database.js'
 import { type PageSource, type PullOptions, pull as pullFrom } from '../../src/app/remote/pull.js'
 import type { NewPage } from '../../src/app/remote/remote.js'
 import type { Named } from '../../src/app/remote/transport.js'
@@ -34,7 +34,7 @@ export function emptyStore(): Store {
 }
 
 export function callerOf(store: Store, tier: Tier = 'pro', asOf: string | null = null) {
-  return composed(store, tier, asOf === null ? null : parseDay(asOf)).bands
+  return sourcesOfStore(store, tier, asOf === null ? null : parseDay(asOf)).bands
 }
 
 /** Until it is mended, putting a series fails where it is told to, as where the process is killed. */

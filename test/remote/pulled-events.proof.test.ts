@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { BandsClient } from '../../src/app/client.js'
-import { composed } from '../../src/app/open/database.js'
-import { UNBROKEN } from '../../src/app/remote/under-condition.js'
+import { sourcesOfStore } from '../../src/app/open/database.js'
+import { FIELDS_WITHOUT_GAPS } from '../../src/app/remote/under-condition.js'
 import { BUILT_IN } from '../../src/core/fields/index.js'
 import { Panel } from '../../src/core/fields/panel.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
@@ -53,7 +53,7 @@ function serverOf(tier: Tier = 'pro', asOf: string | null = null): Local {
 }
 
 function openedOf(store: Store, tier: Tier = 'pro', asOf: string | null = null) {
-  return composed(store, tier, asOf === null ? null : parseDay(asOf))
+  return sourcesOfStore(store, tier, asOf === null ? null : parseDay(asOf))
 }
 
 /** A store with bars of some tickers. */
@@ -117,7 +117,7 @@ it('fields whose band is taken to last between two events have one on every bar 
   for (const shape of Object.values(SHAPES))
     for (let seed = 1; seed <= draws(200); seed++) {
       const panel = new Panel(seriesOf(randomBars(seed, { ...shape, length: 400, start: '2015-01-01' })))
-      for (const name of UNBROKEN) {
+      for (const name of FIELDS_WITHOUT_GAPS) {
         const codes = BUILT_IN.named(name)!.classify(panel)
         const first = codes.findIndex(code => code !== UNDEFINED)
         expect(codes.subarray(Math.max(0, first)).includes(UNDEFINED), name).toBe(first < 0)

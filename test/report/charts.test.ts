@@ -13,20 +13,20 @@ import {
   tickersToChart,
 } from '../../src/app/present/prices.js'
 import { priceWithTrades } from '../../src/app/present/strategy-charts.js'
-import { drawing } from '../../src/app/report/chart.js'
+import { drawChart } from '../../src/app/report/chart.js'
 import {
-  airy,
   dateLabel,
   dateTicks,
-  heights,
-  lightened,
+  indexesToDraw,
   logSteps,
-  partOf,
-  scale,
-  thinned,
-  widthOf,
+  newScale,
+  reducePoints,
+  valueExtent,
+  visiblePart,
+  withMargin,
+  xExtent,
 } from '../../src/app/report/scale.js'
-import { count, filtered, gain, ordered, price, probability } from '../../src/app/report/table.js'
+import { count, filterRows, price, probability, signedPercent, sortRows } from '../../src/app/report/table.js'
 import { formatDay } from '../../src/core/model/day.js'
 import { UNDEFINED } from '../../src/core/model/series.js'
 import { listNames } from '../../src/core/numbers.js'
@@ -57,7 +57,7 @@ describe('thinning', () => {
     fc.assert(
       fc.property(column, fc.integer({ min: 8, max: 100 }), (values, most) => {
         const other = values.map(value => -value)
-        const kept = thinned([values, other], values.length, most)
+        const kept = indexesToDraw([values, other], values.length, most)
         expect(kept.length).toBeLessThanOrEqual(Math.max(most, 6))
         expect(kept).toEqual([...new Set(kept)].sort((a, b) => a - b))
         expect([kept[0], kept.at(-1)]).toEqual([0, values.length - 1])
@@ -69,11 +69,14 @@ describe('thinning', () => {
 
   it('draws at most 2,000 points of a price, each of them a real one, its marks and bands whole', () => {
     const prices = madePrices({ bars: 12_000 })
-    const { x, lines, marks, stripes } = lightened(priceWithEvents(prices, 'price'))
+    const { x, lines, marks, stripes } = reducePoints(priceWithEvents(prices, 'price'))
     expect(x.values.length).toBeLessThanOrEqual(2000)
     expect(x.values.length).toBe(lines[0]!.values.length)
     const highest = Math.max(...prices.close)
-    expect(heights(priceWithEvents(prices, 'p'))!.greatest).toBeCloseTo(highest, -Math.floor(Math.log10(highest)) + 4)
+    expect(valueExtent(priceWithEvents(prices, 'p'))!.greatest).toBeCloseTo(
+      highest,
+      -Math.floor(Math.log10(highest)) + 4,
+    )
     expect(marks[0]!.at).toHaveLength(prices.events.length)
     expect(stripes!.codes.length).toBe(prices.codes.filter((code, i) => i === 0 || code !== prices.codes[i - 1]).length)
   })
@@ -97,15 +100,15 @@ describe('the part of a chart that is looked at', () => {
 
   it('holds all values inside and one beyond each end, so that lines leave it at its edges', () => {
     const { values } = chart.x
-    const part = partOf(chart, { from: values[100]!, to: values[200]! }, new Set())
+    const part = visiblePart(chart, { from: values[100]!, to: values[200]! }, new Set())
     expect([part.x.values[0], part.x.values.at(-1)]).toEqual([values[99], values[201]])
     expect(part.lines[0]!.values).toEqual(chart.lines[0]!.values.slice(99, 202))
     expect(part.marks[0]!.at).toEqual(chart.marks[0]!.at.filter(day => day >= values[100]! && day <= values[200]!))
   })
 
   it('is the whole of it where all is in sight, without what is hidden', () => {
-    expect(partOf(chart, widthOf(chart), new Set())).toEqual(chart)
-    const hidden = partOf(chart, widthOf(chart), new Set(['line 0', 'marks 0']))
+    expect(visiblePart(chart, xExtent(chart), new Set())).toEqual(chart)
+    const hidden = visiblePart(chart, xExtent(chart), new Set(['line 0', 'marks 0']))
     expect([hidden.lines, hidden.marks, hidden.stripes]).toEqual([[], [], chart.stripes])
   })
 })
@@ -118,7 +121,7 @@ describe('names at the ends of lines', () => {
     lines: ends.map((end, i) => line(`band ${i}`, 'accent', [0, end / 2, end], { named: true })),
   })
   const namesOf = (width: number): { name: string; y: number }[] => {
-    const found = drawing({ ...chart, width }).text.matchAll(/<text x="[\d.]+" y="([\d.]+)">(band \d)</g)
+    const found = drawChart({ ...chart, width }).text.matchAll(/<text x="[\d.]+" y="([\d.]+)">(band \d)</g)
     return [...found].map(([, y, name]) => ({ name: name!, y: Number(y) }))
   }
 
@@ -154,17 +157,20 @@ describe('axes', () => {
   it('leave room around the values, and none below what cannot be below 0', () => {
     fc.assert(
       fc.property(extent, ({ from, to }) => {
-        const plain = airy({ least: from, greatest: to }, { log: false, zero: false, unit: 'price' })
+        const plain = withMargin({ least: from, greatest: to }, { log: false, zero: false, unit: 'price' })
         expect(plain.from).toBeLessThanOrEqual(from)
         expect(plain.to).toBeGreaterThanOrEqual(to)
       }),
     )
-    expect(airy({ least: 0, greatest: 3 }, { log: false, zero: true, unit: 'count' }).from).toBe(0)
-    expect(airy({ least: 2, greatest: 2 }, { log: false, zero: false, unit: 'price' })).toEqual({ from: 1.9, to: 2.1 })
+    expect(withMargin({ least: 0, greatest: 3 }, { log: false, zero: true, unit: 'count' }).from).toBe(0)
+    expect(withMargin({ least: 2, greatest: 2 }, { log: false, zero: false, unit: 'price' })).toEqual({
+      from: 1.9,
+      to: 2.1,
+    })
   })
 
   it('place equal factors at equal distances on a logarithmic scale', () => {
-    const { place } = scale(1, 100, 0, 10, true)
+    const { place } = newScale(1, 100, 0, 10, true)
     expect(place(10)).toBeCloseTo(5)
     expect(logSteps(1, 100, 5)).toEqual([1, 2, 5, 10, 20, 50, 100])
   })
@@ -192,7 +198,7 @@ describe('axes', () => {
 
 describe('numbers in words', () => {
   it('have a sign where they have a direction, and none where they round to nothing', () => {
-    expect([0.0164, -0.2, 0, -0.00001, null].map(value => gain(value))).toEqual([
+    expect([0.0164, -0.2, 0, -0.00001, null].map(value => signedPercent(value))).toEqual([
       '+1.64%',
       '-20.00%',
       '0.00%',
@@ -222,7 +228,7 @@ describe('tables', () => {
     fc.assert(
       fc.property(rows, fc.boolean(), (values, descending) => {
         const table = tableOf('n', [{ title: 'n', kind: 'count', value: (value: number | null) => value }], values)
-        const told = ordered(table, [...values.keys()], 0, descending).map(row => values[row])
+        const told = sortRows(table, [...values.keys()], 0, descending).map(row => values[row])
         const known = values.filter(value => value !== null).sort((a, b) => (descending ? b - a : a - b))
         expect(told).toEqual([...known, ...values.filter(value => value === null)])
       }),
@@ -233,7 +239,7 @@ describe('tables', () => {
     const result = madeSweep()
     const table = cellsTable(result)
     const found = (filter: object): number =>
-      filtered(table, { text: '', field: '', window: '', only: '', ...filter }).length
+      filterRows(table, { text: '', field: '', window: '', only: '', ...filter }).length
     expect(found({})).toBe(result.cells.length)
     expect(found({ only: 'found' })).toBe(result.found)
     expect(found({ only: 'tested' })).toBe(result.tried.tested)

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeBacktest } from '../../src/app/present/backtest.js'
 import { describeComparison } from '../../src/app/present/comparison.js'
 import { describeGrid } from '../../src/app/present/grid.js'
-import { report } from '../../src/app/report/report.js'
+import { reportPage } from '../../src/app/report/report.js'
 import { parseBacktest } from '../../src/core/params/backtest.js'
 import { parseCompare, parseGrid } from '../../src/core/params/grid.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
@@ -34,19 +34,19 @@ const ENTRY = { field: 'rsi_zone', bands: ['deep_oversold'] }
 async function gridPage(): Promise<string> {
   const vary = ['hold=2,5,9,14', 'stop=none,2%,4%', 'side=long,short']
   const asked = { tickers: ['A'], field: 'rsi_zone', band: 'deep_oversold', hold: 5, vary }
-  return report(describeGrid(await grid(MARKET, parseGrid(asked, { tier: null }))), ABOUT)
+  return reportPage(describeGrid(await grid(MARKET, parseGrid(asked, { tier: null }))), ABOUT)
 }
 
 async function walkForwardPage(): Promise<string> {
   const asked = { tickers: ['A'], field: 'rsi_zone', band: 'deep_oversold', hold: '5,20' }
   const query = parseBacktest({ ...asked, walk_forward: 'train=300,test=100,step=100' }, { tier: null })
-  return report(describeBacktest(await backtest(MARKET, query.strategy, query.run)), ABOUT)
+  return reportPage(describeBacktest(await backtest(MARKET, query.strategy, query.run)), ABOUT)
 }
 
 async function comparisonPage(): Promise<string> {
   const strategies = [5, 20].map(hold => ({ tickers: ['A'], entry: ENTRY, exit: { hold } }))
   const asked = { strategies, names: ['short hold', 'long hold'] }
-  return report(describeComparison(await compare(MARKET, parseCompare(asked, { tier: null }))), ABOUT)
+  return reportPage(describeComparison(await compare(MARKET, parseCompare(asked, { tier: null }))), ABOUT)
 }
 
 describe.skipIf(CHROMIUM === null && !REQUIRED)(`pages of several strategies${LACKING}`, () => {

@@ -108,7 +108,7 @@ export async function serve(
   }
   return {
     ...running,
-    look: async () => following?.look(),
+    look: async () => following?.checkNow(),
     service,
     accounts: service.accounts,
     logged: () => lines.join(''),

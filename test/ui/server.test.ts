@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { askedIn, searchOf } from '../../src/app/ui/client/asked.js'
+import { questionFromSearch, searchFromQuestion } from '../../src/app/ui/client/asked.js'
 import { forms } from '../../src/app/ui/forms.js'
 import { builtText } from '../../src/core/built.js'
 import { BIN, expectRefusal, importBundledBars, scratch, typed } from '../cli/support/run.js'
@@ -223,11 +223,11 @@ describe('what is answered', () => {
 })
 
 test('the address holds the question, without what is usual', () => {
-  expect(searchOf(askedIn(''))).toBe('')
-  const asked = { ...askedIn('?ticker=GSPC&tab=now&field='), when: 'a & b = "c"' }
+  expect(searchFromQuestion(questionFromSearch(''))).toBe('')
+  const asked = { ...questionFromSearch('?ticker=GSPC&tab=now&field='), when: 'a & b = "c"' }
   expect(asked).toMatchObject({ ticker: 'GSPC', tab: 'now', field: '', band: 'oversold' })
-  expect(askedIn(searchOf(asked))).toEqual(asked)
-  expect(askedIn('?tab=__proto__&date=x').tab).toBe('matches')
+  expect(questionFromSearch(searchFromQuestion(asked))).toEqual(asked)
+  expect(questionFromSearch('?tab=__proto__&date=x').tab).toBe('matches')
 })
 
 describe('bands ui', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RayCluster } from '../../src/app/open/cluster.js'
-import { framesOf, lengthOf, packed } from '../../src/app/open/frames.js'
+import { lengthBytes, readFrames, serializeMessage } from '../../src/app/open/frames.js'
 import { parseBacktest } from '../../src/core/params/backtest.js'
 import { parseGrid } from '../../src/core/params/grid.js'
 import { parseStudy, parseSweep } from '../../src/core/params/studies.js'
@@ -137,15 +137,15 @@ describe.skipIf(NO_RAY !== '')(`a cluster of Ray${NO_RAY}`, () => {
     const send = (kind: string, bytes: Buffer): void => {
       const head = Buffer.alloc(9)
       head.write(kind, 'latin1')
-      child.stdin.write(Buffer.concat([head, lengthOf(bytes), bytes]))
+      child.stdin.write(Buffer.concat([head, lengthBytes(bytes), bytes]))
     }
     const host = join(ROOT, 'dist', 'workers', 'host.js')
     const own = { node: process.execPath, host, version: '1', identity: 'bands of yesterday' }
     send('S', Buffer.from(JSON.stringify({ address: ray.address, cpus: null, retries: 1, ...own })))
-    send('D', packed({ job: 'derive', data: null }))
-    send('T', packed([]))
+    send('D', serializeMessage({ job: 'derive', data: null }))
+    send('T', serializeMessage([]))
     const answers: string[] = []
-    for await (const { head, bytes } of framesOf(child.stdout, 17)) {
+    for await (const { head, bytes } of readFrames(child.stdout, 17)) {
       answers.push(`${head.toString('latin1', 0, 1)} ${bytes}`)
       if (answers.length === 2) child.stdin.end()
     }

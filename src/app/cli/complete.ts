@@ -255,7 +255,7 @@ async function lists({ values, env }: Line): Promise<readonly Candidate[]> {
 
 /** The watch lists of the database. */
 export async function loadedLists(typed: string | undefined, env: NodeJS.ProcessEnv): Promise<readonly string[]> {
-  const { allLists } = await import('../open/lists.js')
+  const { readLists: allLists } = await import('../open/lists.js')
   return (await allLists({ db: typed ?? (await savedDatabase(env)), env })).map(({ name }) => name)
 }
 

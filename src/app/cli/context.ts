@@ -148,7 +148,7 @@ export class Context {
   async cluster(): Promise<Cluster | undefined> {
     const { cluster, threads } = this.config
     if (cluster === undefined) return undefined
-    const { clusterAt } = await import('../open/database.js')
+    const { openCluster: clusterAt } = await import('../open/database.js')
     this.#cluster ??= await clusterAt({ ...this.choice, cluster, threads })
     return this.#cluster
   }

@@ -1,7 +1,7 @@
 import { ConfigError, InvalidParameter, suggest, Unauthorized, wrong } from '../../core/errors.js'
 import { BUILT_IN } from '../../core/fields/index.js'
 import { openRemote } from '../open/database.js'
-import { checkPrivate } from '../open/paths.js'
+import { refuseSharedSecret } from '../open/paths.js'
 import { addressOf } from '../remote/address.js'
 import type { Remote } from '../remote/remote.js'
 import { type Config, credentialsPath, isRemoteTyped, LOCAL } from './config.js'
@@ -19,7 +19,7 @@ export async function storedKeys(env: NodeJS.ProcessEnv): Promise<StoredKey[]> {
   const path = credentialsPath(env)
   const text = await readTextFile(path)
   if (text === null) return []
-  await checkPrivate(path)
+  await refuseSharedSecret(path)
   return parseKeys(text, path)
 }
 

@@ -86,7 +86,7 @@ export function isPooled(args: Args): boolean {
 async function watchedTickers(context: Context, args: Args, asOf: Local | null): Promise<string[]> {
   const names = args.list('watch')
   if (names.length === 0) return []
-  const { allLists, listNamed } = await import('../open/lists.js')
+  const { readLists: allLists, findList: listNamed } = await import('../open/lists.js')
   const all = await allLists(context.choice)
   const tickersByList = names.map(name => tickersOfList(context, listNamed(name, all), asOf))
   return (await Promise.all(tickersByList)).flat()

@@ -7,8 +7,8 @@ import type { VerifiedFile } from '../../data/store/sqlite/verify.js'
 import type { Accounts } from '../../server/accounts/accounts.js'
 import { addressOf } from '../../server/accounts/postgres/address.js'
 import type { UpdatePlan } from '../../server/accounts/postgres/admin.js'
-import { checkRestored } from './database.js'
-import { type AccountsChoice, accountsPath, checkPrivate, filesOf } from './paths.js'
+import { refuseUnfinishedRestore } from './database.js'
+import { type AccountsChoice, accountsPath, filesOf, refuseSharedSecret } from './paths.js'
 
 /**
  * Opens the accounts of a server. Throws NotFound if they are missing and not to be made. Throws ConfigError for a file
@@ -20,10 +20,10 @@ export async function openAccounts({
 }: AccountsChoice & { make?: boolean } = {}): Promise<Accounts> {
   const url = accountsUrl(choice)
   if (url !== null) return openAccountsAt(url, { make, env: choice.env })
-  checkRestored(choice)
+  refuseUnfinishedRestore(choice)
   const path = accountsPath(choice)
   // Anyone who may write this file can make keys of any tier.
-  if (existsSync(path)) await checkPrivate(path)
+  if (existsSync(path)) await refuseSharedSecret(path)
   else if (!make)
     throw new NotFound(`there are no accounts at ${path}.`, [], {
       remedy: remedy('accounts create', ['NAME'], { tier: 'free', ...(choice.accounts && { accounts: path }) }),
@@ -34,7 +34,7 @@ export async function openAccounts({
 
 /** The files of a user, while no restore of them waits to be finished. Throws as that says. */
 export function restoredFilesOf(choice: AccountsChoice = {}): Files {
-  checkRestored(choice)
+  refuseUnfinishedRestore(choice)
   return filesOf(choice)
 }
 

@@ -69,17 +69,17 @@ export interface Opened {
  */
 export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
   const { cacheBytes = 0, ...choice } = options
-  const view = { ...choice, ...(await memoryFor(cacheBytes)) }
+  const view = { ...choice, ...(await cachesOfSize(cacheBytes)) }
   if (isSample(choice)) return openSample(view)
-  const path = checkRestored(choice)
+  const path = refuseUnfinishedRestore(choice)
   if (namedDatabase(choice) !== null) {
-    if (existsSync(path)) return opened(openForReading(choice), path, view)
+    if (existsSync(path)) return openedStore(openForReading(choice), path, view)
     throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
       remedy: remedy('import', ['FILE'], { db: path }),
     })
   }
   if (!existsSync(path)) return openSample(view)
-  const own = opened(openForReading(choice), path, view)
+  const own = openedStore(openForReading(choice), path, view)
   // An empty database does not count as the user's, for example after its last ticker was removed.
   const names = await own.local.store.names().catch(async error => {
     await own.local.close()
@@ -94,7 +94,7 @@ export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
 export const CACHE_BYTES = 64 * 1024 * 1024
 
 /** A command asks one question. Derived records get a quarter of the memory of the decoded series. */
-async function memoryFor(bytes: number): Promise<Pick<StoreView, 'remembered' | 'derived'>> {
+async function cachesOfSize(bytes: number): Promise<Pick<StoreView, 'remembered' | 'derived'>> {
   if (bytes === 0) return {}
   const [{ cachedStore }, { DerivedCache }] = await Promise.all([
     import('../../data/store/cached-store.js'),
@@ -104,7 +104,7 @@ async function memoryFor(bytes: number): Promise<Pick<StoreView, 'remembered' | 
 }
 
 /** The Ray cluster of an address, which is reached with the first task; undefined without one. */
-export async function clusterAt({
+export async function openCluster({
   cluster,
   ...options
 }: ClusterOptions & { cluster?: string | undefined }): Promise<Cluster | undefined> {
@@ -115,12 +115,12 @@ export async function clusterAt({
 
 /** Opens the bundled sample, whether or not the user has a database. */
 export function openSample(view: StoreView = {}): Opened {
-  return opened(openSqlite(samplePath(), { readonly: true }), samplePath(), view, true)
+  return openedStore(openSqlite(samplePath(), { readonly: true }), samplePath(), view, true)
 }
 
 /** Opens the database read-only to plan a pull; null if there is none yet. */
 export async function openForPlan(choice: DatabaseChoice = {}): Promise<Store | null> {
-  const path = checkRestored(choice)
+  const path = refuseUnfinishedRestore(choice)
   return existsSync(path) ? openForReading(choice) : null
 }
 
@@ -141,17 +141,17 @@ export async function openRemote(options: RemoteOptions): Promise<Remote> {
   return new Remote(options)
 }
 
-function opened(
+function openedStore(
   store: Store,
   path: string,
   { tier = null, asOf = null, remembered, ...view }: StoreView,
   sample = false,
 ): Opened {
-  return { ...composed(remembered?.(store) ?? store, tier, asOf, view), path, sample }
+  return { ...sourcesOfStore(remembered?.(store) ?? store, tier, asOf, view), path, sample }
 }
 
 /** The view of one caller: the engine for tickers with bars, and stored pages for the others. */
-export function composed(
+export function sourcesOfStore(
   store: Store,
   tier: Tier | null,
   asOf: Day | null,
@@ -166,7 +166,7 @@ export function composed(
       return first === undefined ? null : sourceWords(first)
     },
   }
-  const local = new Local(store, tier, asOf, { otherData, now: dayBy(now), fields, threads, cluster, derived })
+  const local = new Local(store, tier, asOf, { otherData, now: dayClock(now), fields, threads, cluster, derived })
   const pulled = async () => {
     const { PulledEvents } = await import('../remote/pulled-events.js')
     return new PulledEvents(pages, { tier, asOf, unknown: ticker => local.unknownTicker(ticker) })
@@ -175,7 +175,7 @@ export function composed(
   return { local, bands: new DatabaseSource({ own: local, hasBars, pages, pulled }) }
 }
 
-export function dayBy(now: Clock | undefined): (() => Day) | undefined {
+export function dayClock(now: Clock | undefined): (() => Day) | undefined {
   return now && (() => dayAt(now().getTime()))
 }
 
@@ -185,7 +185,7 @@ export interface WholeStatus extends Status {
   pulled: PulledTicker[]
 }
 
-export async function statusOf(
+export async function readStatus(
   { local, bands }: Pick<Opened, 'local' | 'bands'>,
   only?: readonly string[],
 ): Promise<WholeStatus> {
@@ -207,7 +207,7 @@ function samplePath(): string {
 }
 
 /** The path of the data. Throws Busy or StorageError during an unfinished restore, which a question does not finish. */
-export function checkRestored(choice: DatabaseChoice): string {
+export function refuseUnfinishedRestore(choice: DatabaseChoice): string {
   const path = databasePath(choice)
   if (!existsSync(restoreNote(path))) return path
   if (existsSync(path) && isLocked(path)) throw new Busy(`a backup is being restored to ${path}; try again`)

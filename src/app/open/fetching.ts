@@ -34,14 +34,14 @@ export function keyVariable(name: string): string {
 }
 
 /** Where a key of this vendor may be sent: scheme, host and port. */
-export function originOf({ base }: Provider): string {
+export function vendorOrigin({ base }: Provider): string {
   return addressOf(base).origin
 }
 
 /** A vendor, ready to be asked. Throws Unauthorized where it needs a key and there is none. */
 export function openVendor(provider: Provider, { env = process.env, ...options }: VendorChoice = {}): Vendor {
   const key = options.key ?? env[keyVariable(provider.name)]?.trim() ?? ''
-  if (options.isPlanned !== true) checkKey(provider, key)
+  if (options.isPlanned !== true) refuseMalformedKey(provider, key)
   const sleep = (ms: number): Promise<void> => pause(ms)
   const hooks = { random: Math.random, now: Date.now, sleep, ...options.lent }
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
@@ -50,7 +50,7 @@ export function openVendor(provider: Provider, { env = process.env, ...options }
 }
 
 /** Throws Unauthorized for a key of another form than the vendor's. */
-export function checkKey({ name, needs, key_url: where }: Provider, key: string): void {
+export function refuseMalformedKey({ name, needs, key_url: where }: Provider, key: string): void {
   if (needs === 'nothing') return
   const login = remedy('login', [], { provider: name })
   if (key === '')
@@ -119,7 +119,7 @@ export async function fetchBars(
     return await withImporter(options, importer => {
       const { after, replace = false } = options
       const request = { tickers: tickersOf(tickers), after, replace }
-      return allOf([new Fetching(importer, vendor, request)], options)
+      return runFetches([new Fetching(importer, vendor, request)], options)
     })
   } finally {
     await vendor.close()
@@ -136,13 +136,13 @@ export async function updateBars(
   const vendors: Vendor[] = []
   try {
     return await withImporter(options, async importer => {
-      const groups = await groupsOf(importer, tickers === null ? null : tickersOf(tickers))
+      const groups = await tickersByVendor(importer, tickers === null ? null : tickersOf(tickers))
       const work = [...groups].map(([name, own]) => {
         const vendor = openVendor(providerNamed(name, providers), options)
         vendors.push(vendor)
         return new Fetching(importer, vendor, { tickers: own }, { update: true })
       })
-      return allOf(work, options)
+      return runFetches(work, options)
     })
   } finally {
     for (const vendor of vendors) await vendor.close()
@@ -153,7 +153,10 @@ export async function updateBars(
  * The tickers of each vendor that fetched their bars or facts. Throws NotFound where none was fetched, InvalidParameter
  * for a named ticker that was not.
  */
-export async function groupsOf(importer: Importer, tickers: readonly string[] | null): Promise<Map<string, string[]>> {
+export async function tickersByVendor(
+  importer: Importer,
+  tickers: readonly string[] | null,
+): Promise<Map<string, string[]>> {
   const all = await importer.tickers()
   const withFacts = new Set(all.length === 0 ? [] : await importer.store.factTickers())
   const groups = new Map<string, string[]>()
@@ -193,7 +196,7 @@ async function withImporter<T>(options: FetchOptions, work: (importer: Importer)
   }
 }
 
-async function allOf(
+async function runFetches(
   work: readonly Fetching[],
   { onPlan, onTicker, ...options }: FetchOptions & Partial<FetchHooks>,
 ): Promise<FetchedTicker[]> {

@@ -11,7 +11,7 @@ import { builtPath, version } from '../../core/built.js'
  */
 
 /** Yields each frame as its head and its bytes. @param length of a head */
-export async function* framesOf(stream: Readable, length: number): AsyncGenerator<{ head: Buffer; bytes: Buffer }> {
+export async function* readFrames(stream: Readable, length: number): AsyncGenerator<{ head: Buffer; bytes: Buffer }> {
   // Pieces of a large frame are put together once.
   let [pieces, held, wanted]: [Buffer[], number, number] = [[], 0, length]
   let head: Buffer | null = null
@@ -37,16 +37,16 @@ export async function* framesOf(stream: Readable, length: number): AsyncGenerato
 }
 
 /** The length of a frame, as the last eight bytes of its head. */
-export function lengthOf(bytes: Uint8Array): Buffer {
+export function lengthBytes(bytes: Uint8Array): Buffer {
   const head = Buffer.alloc(8)
   head.writeBigUInt64LE(BigInt(bytes.length))
   return head
 }
 
 /** A message as bytes. Columns of a large buffer are written without the rest of it, and an object that is held twice is written once. */
-export const packed = (message: unknown): Buffer => serialize(message)
+export const serializeMessage = (message: unknown): Buffer => serialize(message)
 
-export const unpacked = (bytes: Buffer): unknown => deserialize(bytes)
+export const deserializeMessage = (bytes: Buffer): unknown => deserialize(bytes)
 
 /** The program of a worker's process, and the folder of all programs. */
 export function hostPath(): string | undefined {
@@ -57,7 +57,7 @@ export function hostPath(): string | undefined {
  * What must be the same for the same bytes: the version, the program, and how V8 computes. A worker of another identity
  * is refused.
  */
-export function identity(host = hostPath()): string {
+export function programIdentity(host = hostPath()): string {
   const hash = createHash('sha256')
   const dist = dirname(dirname(host ?? import.meta.dirname))
   for (const name of readdirSync(dist).sort()) if (name.endsWith('.js')) hash.update(readFileSync(join(dist, name)))

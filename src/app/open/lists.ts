@@ -7,7 +7,7 @@ import type { DatabaseChoice } from './paths.js'
 
 /** The user's watch lists and named conditions: read, added and removed. */
 
-export async function allLists(choice: DatabaseChoice): Promise<readonly NamedList[]> {
+export async function readLists(choice: DatabaseChoice): Promise<readonly NamedList[]> {
   const lists = await openListsForReading(choice)
   try {
     return (await lists?.all()) ?? []
@@ -18,7 +18,7 @@ export async function allLists(choice: DatabaseChoice): Promise<readonly NamedLi
 }
 
 /** Throws NotFound with the nearest name. */
-export function listNamed(name: string, all: readonly NamedList[]): NamedList {
+export function findList(name: string, all: readonly NamedList[]): NamedList {
   const found = all.find(list => list.name.toLowerCase() === name.toLowerCase())
   if (found !== undefined) return found
   const names = all.map(list => list.name)
@@ -31,12 +31,12 @@ export function listNamed(name: string, all: readonly NamedList[]): NamedList {
 
 export type NamedCondition = NamedList & { condition: string }
 
-export function conditionsAmong(all: readonly NamedList[]): NamedCondition[] {
+export function namedConditionsOf(all: readonly NamedList[]): NamedCondition[] {
   return all.flatMap(({ condition, ...list }) => (condition === null ? [] : [{ ...list, condition }]))
 }
 
 /** Throws NotFound with the nearest name. */
-export function conditionNamed(typed: string, all: readonly NamedCondition[]): NamedCondition {
+export function findCondition(typed: string, all: readonly NamedCondition[]): NamedCondition {
   const name = typed.replace(/^@/, '')
   const found = all.find(one => one.name.toLowerCase() === name.toLowerCase())
   if (found !== undefined) return found
@@ -50,10 +50,10 @@ export function conditionNamed(typed: string, all: readonly NamedCondition[]): N
 
 /** Adds tickers to a list, which is made if missing. Throws InvalidParameter for its name. */
 export async function addToList(choice: DatabaseChoice, typed: string, tickers: readonly string[]): Promise<NamedList> {
-  const name = await nameValue(typed)
-  return writing(choice, async lists => {
+  const name = await checkedName(typed)
+  return withWritableLists(choice, async lists => {
     const there = await lists.named(name)
-    if (there !== undefined && there.condition !== null) throw isTaken(there)
+    if (there !== undefined && there.condition !== null) throw nameTaken(there)
     return lists.add(name, tickers)
   })
 }
@@ -65,7 +65,7 @@ export async function removeFromList(
   tickers: readonly string[],
 ): Promise<NamedList | null> {
   // The list is looked up first, so that a missing one makes no file.
-  const { name, tickers: there } = listNamed(typed, await allLists(choice))
+  const { name, tickers: there } = findList(typed, await readLists(choice))
   const known = new Set(there)
   const strange = tickers.find(ticker => !known.has(ticker))
   if (strange !== undefined)
@@ -73,7 +73,7 @@ export async function removeFromList(
       missing: { kind: 'list', name: strange },
       remedy: remedy('watch show', [name]),
     })
-  return writing(choice, async lists => {
+  return withWritableLists(choice, async lists => {
     if (tickers.length > 0) return lists.take(name, tickers)
     await lists.remove(name)
     return null
@@ -94,11 +94,11 @@ export async function addCondition(
   typed: string,
   text: string,
 ): Promise<ShownCondition> {
-  const name = await conditionName(typed)
+  const name = await checkedConditionName(typed)
   const { condition, meaning } = await readCondition(fields, name, text)
-  return writing(choice, async lists => {
+  return withWritableLists(choice, async lists => {
     const there = await lists.named(name)
-    if (there !== undefined && there.condition !== condition) throw isTaken(there)
+    if (there !== undefined && there.condition !== condition) throw nameTaken(there)
     const { name: kept } = await lists.addCondition(name, condition)
     return { name: kept, condition, meaning }
   })
@@ -109,9 +109,9 @@ export async function removeCondition(
   choice: DatabaseChoice,
   typed: string,
 ): Promise<{ name: string; users: readonly string[] }> {
-  const all = conditionsAmong(await allLists(choice))
-  const { name } = conditionNamed(typed, all)
-  await writing(choice, lists => lists.remove(name))
+  const all = namedConditionsOf(await readLists(choice))
+  const { name } = findCondition(typed, all)
+  await withWritableLists(choice, lists => lists.remove(name))
   const isUser = new RegExp(`@${name}\\b`, 'i')
   return { name, users: all.filter(({ condition }) => isUser.test(condition)).map(user => user.name) }
 }
@@ -129,7 +129,10 @@ export async function readCondition(
   return { condition: text.includes('@') ? text.trim().replace(/\s+/g, ' ') : meaning, meaning }
 }
 
-async function writing<Result>(choice: DatabaseChoice, work: (lists: Lists) => Promise<Result>): Promise<Result> {
+async function withWritableLists<Result>(
+  choice: DatabaseChoice,
+  work: (lists: Lists) => Promise<Result>,
+): Promise<Result> {
   const lists = await openLists(choice)
   try {
     return await work(lists)
@@ -139,16 +142,16 @@ async function writing<Result>(choice: DatabaseChoice, work: (lists: Lists) => P
 }
 
 /** Lists and conditions share their names. */
-function isTaken({ name, condition }: NamedList): Error {
+function nameTaken({ name, condition }: NamedList): Error {
   const is = condition === null ? 'a list of tickers' : `the condition ${quoted(condition)}`
   const removed = remedy(condition === null ? 'watch remove' : 'conditions remove', [name])
   return wrong('name', sentence`${name} is ${is} already; ${removed} removes it.`, { value: name }, { remedy: removed })
 }
 
-const SHAPE = /^[a-z][\w-]{0,39}$/i
+const NAME_PATTERN = /^[a-z][\w-]{0,39}$/i
 
-async function nameValue(text: string): Promise<string> {
-  if (!SHAPE.test(text)) refuse('name', text, 'letters, digits, _ and -, at most 40, a letter first')
+async function checkedName(text: string): Promise<string> {
+  if (!NAME_PATTERN.test(text)) refuse('name', text, 'letters, digits, _ and -, at most 40, a letter first')
   const { whyListReserved } = await import('../../core/params/reserved-names.js')
   const taken = whyListReserved(text.toLowerCase())
   if (taken === undefined) return text
@@ -156,8 +159,8 @@ async function nameValue(text: string): Promise<string> {
 }
 
 /** A name of a condition is one word of the language. */
-async function conditionName(typed: string): Promise<string> {
-  const name = (await nameValue(typed.replace(/^@/, ''))).toLowerCase()
+async function checkedConditionName(typed: string): Promise<string> {
+  const name = (await checkedName(typed.replace(/^@/, ''))).toLowerCase()
   if (name.includes('-')) refuse('name', typed, 'letters, digits and _, at most 40, a letter first')
   return name
 }

@@ -32,7 +32,7 @@ export interface AccountsChoice extends DatabaseChoice {
 /** The path of the file. Throws InvalidParameter for a URL, and for the sample, which nothing changes. */
 export function databasePath(choice: DatabaseChoice = {}): string {
   const name = namedDatabase(choice)
-  if (name === null) return ownPath(choice)
+  if (name === null) return defaultPath(choice)
   const [param, named] = name
   if (named === SAMPLE) {
     const words = `the bundled sample answers questions, and nothing else uses it; ./${SAMPLE} is a file of that name.`
@@ -42,7 +42,7 @@ export function databasePath(choice: DatabaseChoice = {}): string {
 }
 
 /** The path of a user who names none. */
-function ownPath(choice: DatabaseChoice): string {
+function defaultPath(choice: DatabaseChoice): string {
   return join(dataFolder(choice), 'bands.db')
 }
 
@@ -82,28 +82,28 @@ export function accountsPath(choice: AccountsChoice = {}): string {
   // The variable is for a server with accounts in PostgreSQL, and does not matter to a command about files.
   if (env.BANDS_ACCOUNTS && !isPostgresUrl(env.BANDS_ACCOUNTS))
     return resolve(fileValue('BANDS_ACCOUNTS', env.BANDS_ACCOUNTS))
-  return `${stemOf(databasePath(choice))}.accounts.db`
+  return `${withoutExtension(databasePath(choice))}.accounts.db`
 }
 
 /** `bands.db` → `bands`, the prefix of the files next to it. */
-function stemOf(path: string): string {
+function withoutExtension(path: string): string {
   return path.replace(/\.db$/, '')
 }
 
 /** The path of the watch lists; next to the sample lie those of a user who names no database. */
 export function listsPath(choice: DatabaseChoice = {}): string {
-  return `${stemOf(isSample(choice) ? ownPath(choice) : databasePath(choice))}.lists.db`
+  return `${withoutExtension(isSample(choice) ? defaultPath(choice) : databasePath(choice))}.lists.db`
 }
 
 /** The files of a user, whether or not they exist. */
 export function filesOf(choice: AccountsChoice = {}): Files {
   const data = databasePath(choice)
-  const stem = stemOf(data)
+  const stem = withoutExtension(data)
   return { data, accounts: accountsPath(choice), trials: `${stem}.trials.db`, lists: listsPath(choice) }
 }
 
 /** Throws ConfigError for a secret file that others can read or change. */
-export async function checkPrivate(path: string): Promise<void> {
+export async function refuseSharedSecret(path: string): Promise<void> {
   // Windows does not store access rights in the mode.
   if (process.platform === 'win32') return
   const found = await stat(path)

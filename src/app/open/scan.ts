@@ -45,7 +45,7 @@ export function begin({ path, numbers }: ScanData): Handler {
   // Small questions go first when cores are scarce. Linux sets the priority of one thread; elsewhere it is the whole
   // process.
   if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
-  const opened = (): Store => {
+  const openChecked = (): Store => {
     const store = cachedStore(openSqlite(path, { readonly: true }), MOST_BYTES)
     if (isSameFile(fileNumbers(path), numbers)) return store
     void store.close()
@@ -54,7 +54,7 @@ export function begin({ path, numbers }: ScanData): Handler {
   let store: Store | null = null
   try {
     // At once: the name may lead to another file later.
-    store = opened()
+    store = openChecked()
   } catch {
     // The first task that needs it reports the error.
   }
@@ -62,7 +62,7 @@ export function begin({ path, numbers }: ScanData): Handler {
   return {
     async answer(task: ScanTask, signal) {
       try {
-        store ??= opened()
+        store ??= openChecked()
         if (task === 'verify') return { result: JSON.stringify(await check(store)) }
         const { tier, today, ...asked } = task
         const local = new Local(store, tier, null, { clock: () => today })

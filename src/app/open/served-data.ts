@@ -7,7 +7,7 @@ import { type Companions, companionsOf } from '../../data/store/sqlite/replaced.
 import { Damaged, type Store } from '../../data/store/store.js'
 import { Threads } from '../../data/threads.js'
 import type { ServedData } from '../../server/http/question.js'
-import { type Clock, dayBy } from './database.js'
+import { type Clock, dayClock } from './database.js'
 import type { Checked, ScanData, ScanTask } from './scan.js'
 
 /** How the data of a server are seen. */
@@ -38,7 +38,7 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
   const numbers = fileNumbers(path)
   const data: ScanData = { path, numbers }
   const threads = new Threads<ScanTask, string>('scan', data, scansAtOnce)
-  const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
+  const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayClock(now) })
   const today = (): Promise<Day> => bands('pro').today()
   let snapshot: { version: string; hash: Promise<string> } | null = null
   return {

@@ -31,7 +31,7 @@ export async function openService({
   now,
   ...choice
 }: AccountsChoice & { asOf?: Day | null; clock?: (() => Day) | null; now?: Clock } = {}): Promise<OpenedService> {
-  const { local, path, sample } = await openUnmoved({ ...choice, asOf, now })
+  const { local, path, sample } = await openUnchangedFile({ ...choice, asOf, now })
   const { store } = local
   const accounts = await openAccounts({ ...choice, make: true }).catch(async error => {
     await store.close()
@@ -80,7 +80,7 @@ export async function openService({
 }
 
 /** Opens the data such that the file that has the name is the one that was opened. */
-async function openUnmoved(options: OpenOptions): Promise<Opened> {
+async function openUnchangedFile(options: OpenOptions): Promise<Opened> {
   for (;;) {
     const before = isSample(options) ? null : fileNumbers(databasePath(options))
     const opened = await openLocal(options)

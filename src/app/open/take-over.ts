@@ -8,7 +8,7 @@ import { type FileNumbers, fileNumbers, isSameFile } from '../../data/store/sqli
 import { removeStaleCompanions } from '../../data/store/sqlite/replaced.js'
 import { Damaged } from '../../data/store/store.js'
 import type { RefusedFile } from '../../server/http/question.js'
-import { checkRestored } from './database.js'
+import { refuseUnfinishedRestore } from './database.js'
 import type { DatabaseChoice } from './paths.js'
 import { type OpenData, openData, type ViewOptions } from './served-data.js'
 
@@ -30,14 +30,14 @@ interface Following extends Reports {
 }
 
 /** Milliseconds between two looks at the name of the file. */
-const LOOK_MS = 1_000
+const CHECK_INTERVAL_MS = 1_000
 
 /**
  * Follows the name of a server's file. A new file is checked whole, and then answers in place of the old one. The old one
  * is closed after its last answer. If the new file is not sound, the old one keeps answering.
  */
 export class TakeOver {
-  readonly #own: Following
+  readonly #options: Following
   #data: OpenData
   /** Identifies the refused file and its contents: another look at the same one is in vain. */
   #refused = ''
@@ -48,16 +48,16 @@ export class TakeOver {
   readonly #end = new AbortController()
 
   constructor(own: Following) {
-    this.#own = own
+    this.#options = own
     this.#data = own.first
     own.first.start()
     void this.#watch()
   }
 
   /** Looks now, also at a file that was refused before. */
-  look(): Promise<void> {
+  checkNow(): Promise<void> {
     this.#refused = ''
-    return this.#next()
+    return this.#enqueueCheck()
   }
 
   /** Ends looking, and closes the data. */
@@ -73,18 +73,18 @@ export class TakeOver {
   async #watch(): Promise<void> {
     const { signal } = this.#end
     while (!signal.aborted) {
-      await sleep(LOOK_MS, undefined, { ref: false, signal }).catch(() => {})
-      await this.#next()
+      await sleep(CHECK_INTERVAL_MS, undefined, { ref: false, signal }).catch(() => {})
+      await this.#enqueueCheck()
     }
   }
 
-  #next(): Promise<void> {
-    this.#looking = this.#looking.then(() => (this.#end.signal.aborted ? undefined : this.#look()))
+  #enqueueCheck(): Promise<void> {
+    this.#looking = this.#looking.then(() => (this.#end.signal.aborted ? undefined : this.#checkFile()))
     return this.#looking
   }
 
-  async #look(): Promise<void> {
-    const { found, refused, choice } = this.#own
+  async #checkFile(): Promise<void> {
+    const { found, refused, choice } = this.#options
     const path = this.#path
     const seen = statSync(path, { throwIfNoEntry: false })
     // Nothing has the name: /readyz says that the file is lost.
@@ -96,8 +96,8 @@ export class TakeOver {
     const name = [seen.dev, seen.ino, seen.size, seen.mtimeMs].join(' ')
     if (name === this.#refused) return
     try {
-      checkRestored(choice)
-      await this.#take(await this.#checked(seen))
+      refuseUnfinishedRestore(choice)
+      await this.#replaceData(await this.#openAndVerify(seen))
     } catch (error) {
       if (this.#end.signal.aborted) return
       // A restore or a writer ends soon; or the next file is there already.
@@ -110,14 +110,14 @@ export class TakeOver {
   }
 
   get #path(): string {
-    return this.#own.choice.path
+    return this.#options.choice.path
   }
 
   /** The data of the new file, checked. Throws StorageError, Busy. */
-  async #checked(seen: FileNumbers): Promise<OpenData> {
+  async #openAndVerify(seen: FileNumbers): Promise<OpenData> {
     const path = this.#path
     removeStaleCompanions(path, this.#data.companions)
-    const next = openData(openSqlite(path, { readonly: true }), this.#own.view)
+    const next = openData(openSqlite(path, { readonly: true }), this.#options.view)
     this.#candidate = next
     try {
       if (!isSameFile(seen, next.numbers)) throw new Busy(`${path} was replaced again`)
@@ -139,13 +139,13 @@ export class TakeOver {
     }
   }
 
-  async #take(next: OpenData): Promise<void> {
+  async #replaceData(next: OpenData): Promise<void> {
     const before = this.#data
     const snapshot = await next.snapshot()
     this.#data = next
-    this.#own.found(null)
-    const drained = this.#own.serve(next).then(() => before.close())
+    this.#options.found(null)
+    const drained = this.#options.serve(next).then(() => before.close())
     this.#draining = Promise.all([this.#draining, drained]).then(() => {})
-    this.#own.taken(snapshot)
+    this.#options.taken(snapshot)
   }
 }

@@ -28,10 +28,10 @@ export async function openImporter(options: WriteChoice = {}): Promise<Importer>
     import('../../data/load/import.js'),
   ])
   if (existsSync(databasePath(options)))
-    return writing(options, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
-  const writer = thisProcess()
+    return withWritableStore(options, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
+  const writer = writerOfThisProcess()
   const making = { ...options, isPublishedLater: true }
-  const open = () => writing(making, store => lockForWriting(store, writer, { wait }).then(() => store))
+  const open = () => withWritableStore(making, store => lockForWriting(store, writer, { wait }).then(() => store))
   return Importer.making(open, readFile, writer)
 }
 
@@ -46,7 +46,7 @@ export async function openPuller({
     import('../../data/feeds/read.js'),
     import('../../data/load/import.js'),
   ])
-  return writing({ ...choice, wait, isPublishedLater: true }, async (store, writer): Promise<Puller> => {
+  return withWritableStore({ ...choice, wait, isPublishedLater: true }, async (store, writer): Promise<Puller> => {
     const importer = await Importer.begin(store, readFile, writer, { wait })
     await store.publish()
     // A file of an older version was migrated on the way.
@@ -73,7 +73,7 @@ export interface Puller extends Pick<Importer, 'finished'> {
 }
 
 /** The writer closes the store at its end; a failed start leaves it closed. */
-async function writing<T>(
+async function withWritableStore<T>(
   { wait = false, isPublishedLater = false, ...choice }: WriteChoice & { isPublishedLater?: boolean },
   begin: (store: Store, writer: Writer) => Promise<T>,
 ): Promise<T> {
@@ -81,14 +81,14 @@ async function writing<T>(
   const how = { readonly: false, notice: choice.notice, isPublishedLater }
   const store = await retryWhileBusy(() => openSqlite(path, how), wait)
   try {
-    return await begin(store, thisProcess())
+    return await begin(store, writerOfThisProcess())
   } catch (error) {
     await store.close()
     throw error
   }
 }
 
-function thisProcess(): Writer {
+function writerOfThisProcess(): Writer {
   return { pid: process.pid, host: hostname(), started: new Date().toISOString() }
 }
 

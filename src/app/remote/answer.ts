@@ -57,7 +57,7 @@ export function readDocument(
   if (fault !== null) return { document: undefined, fault }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    return { document: JSON.parse(text, toShow ? showable : undefined) as unknown, fault: null }
+    return { document: JSON.parse(text, toShow ? refuseControlCharacters : undefined) as unknown, fault: null }
   } catch (error) {
     const what = bytes.length === 0 ? 'nothing' : 'something that is not JSON'
     return { document: undefined, fault: `answered ${error instanceof NotShowable ? 'with control characters' : what}` }
@@ -74,12 +74,13 @@ function headersFault(headers: Headers): string | null {
 
 class NotShowable extends Error {}
 
-function showable(key: string, value: unknown): unknown {
-  if (CONTROL.test(key) || (typeof value === 'string' && CONTROL.test(value))) throw new NotShowable()
+function refuseControlCharacters(key: string, value: unknown): unknown {
+  if (CONTROL_CHARACTER.test(key) || (typeof value === 'string' && CONTROL_CHARACTER.test(value)))
+    throw new NotShowable()
   return value
 }
 
-const CONTROL = /\p{Cc}/u
+const CONTROL_CHARACTER = /\p{Cc}/u
 
 /**
  * The error that the local engine would throw. The body of the answer decides, in either of its two shapes, else the
@@ -92,11 +93,11 @@ export function errorFromAnswer(answer: Answer, retryAt: string | null): BandsEr
   const message = body.text('message')
   const text = message || `${base} answered ${statusText(answer.status)}.`
   const upgradeUrl = body.text('upgrade_url') || null
-  switch (kindOf(answer.status, body)) {
+  switch (errorTypeOf(answer.status, body)) {
     case 'invalid_parameter':
-      return invalidAs(message, invalidValueOf(body))
+      return invalidParameter(message, invalidValueOf(body))
     case 'not_found':
-      return notFoundAs(message, body.texts('suggestions'))
+      return notFound(message, body.texts('suggestions'))
     case 'unauthorized':
       return new Unauthorized(message || undefined)
     case 'tier_restricted': {
@@ -105,13 +106,13 @@ export function errorFromAnswer(answer: Answer, retryAt: string | null): BandsEr
       return new TierRestricted(feature!, tier!, required!, { message: refused, upgradeUrl })
     }
     case 'rate_limit_exceeded':
-      return new RateLimited(text, moment(body.text('reset')) ?? retryAt, upgradeUrl)
+      return new RateLimited(text, utcMoment(body.text('reset')) ?? retryAt, upgradeUrl)
     case 'data_unavailable':
-      return new Unavailable(later(text, retryAt))
+      return new Unavailable(withRetryTime(text, retryAt))
     case 'busy':
       return new Busy(message)
     default:
-      return new Upstream(later(repeat(`${base} ${otherAnswer(answer, body)}`), retryAt), url, answer.status)
+      return new Upstream(withRetryTime(repeat(`${base} ${unexpectedText(answer, body)}`), retryAt), url, answer.status)
   }
 }
 
@@ -138,11 +139,11 @@ class Body {
   texts(name: string): string[] {
     const value = this.#members[name]
     if (!Array.isArray(value)) return []
-    return value.slice(0, MOST_WORDS).flatMap(word => (typeof word === 'string' ? [this.#repeat(word)] : []))
+    return value.slice(0, MAX_LIST_LENGTH).flatMap(word => (typeof word === 'string' ? [this.#repeat(word)] : []))
   }
 }
 
-const MOST_WORDS = 100
+const MAX_LIST_LENGTH = 100
 
 /** The members of an error's body, flat or nested, with its type as `type`; none where it is no object. */
 export function bodyOf(document: unknown): Record<string, unknown> {
@@ -152,9 +153,9 @@ export function bodyOf(document: unknown): Record<string, unknown> {
 }
 
 /** By its type; by its status if the body is from another server or a proxy. null: unknown. */
-function kindOf(status: number, body: Body): string | null {
+function errorTypeOf(status: number, body: Body): string | null {
   const isWorded = body.text('message') !== ''
-  if (isWorded && KINDS.includes(body.text('type'))) return body.text('type')
+  if (isWorded && ERROR_TYPES.includes(body.text('type'))) return body.text('type')
   if (status === 400 && isWorded) return 'invalid_parameter'
   if (status === 401) return 'unauthorized'
   if (status === 403 && body.value('upgrade_url') !== undefined) return 'tier_restricted'
@@ -162,13 +163,13 @@ function kindOf(status: number, body: Body): string | null {
   return status === 503 ? 'data_unavailable' : null
 }
 
-const KINDS: readonly string[] = [
+const ERROR_TYPES: readonly string[] = [
   ...['invalid_parameter', 'not_found', 'unauthorized', 'tier_restricted', 'rate_limit_exceeded', 'data_unavailable'],
   'busy',
 ]
 
 /** The unexpected answer, as the end of a sentence that begins with the server. */
-function otherAnswer({ status, headers, fault }: Answer, body: Body): string {
+function unexpectedText({ status, headers, fault }: Answer, body: Body): string {
   if (status >= 300 && status < 400) {
     const target = typeof headers.location === 'string' ? ` to ${headers.location}` : ''
     return `answered ${status}, a redirect${target}; redirects are not followed.`
@@ -176,28 +177,28 @@ function otherAnswer({ status, headers, fault }: Answer, body: Body): string {
   const answered = `answered ${statusText(status)}`
   const message = body.text('message')
   const request = body.text('request_id')
-  if (message !== '') return ended(`${answered}: ${message}${request === '' ? '' : ` (request ${request})`}`)
+  if (message !== '') return withPeriod(`${answered}: ${message}${request === '' ? '' : ` (request ${request})`}`)
   if (status === 404) return `${answered}; is the address right?`
-  return ended(fault === null ? answered : `${answered}; it ${fault}`)
+  return withPeriod(fault === null ? answered : `${answered}; it ${fault}`)
 }
 
-function ended(sentence: string): string {
+function withPeriod(sentence: string): string {
   return /[.?!]$/.test(sentence) ? sentence : `${sentence}.`
 }
 
 /** With the kind of fault if the message names one, so that it reads like a local refusal. */
-function invalidAs(message: string, offence: InvalidValue): InvalidParameter {
+function invalidParameter(message: string, offence: InvalidValue): InvalidParameter {
   const fault = faultOfMessage(message, offence)
   return fault === null ? new InvalidParameter(message, offence) : invalid(fault, offence)
 }
 
 /** Only the message names the missing ticker. */
-function notFoundAs(message: string, suggestions: readonly string[]): NotFound {
+function notFound(message: string, suggestions: readonly string[]): NotFound {
   const name = /"([^"]+)"/.exec(message)?.[1]
   return new NotFound(message, suggestions, name === undefined ? {} : { missing: { kind: 'ticker', name } })
 }
 
-function later(message: string, again: string | null): string {
+function withRetryTime(message: string, again: string | null): string {
   return again === null ? message : `${message} Try again after ${again}.`
 }
 
@@ -231,8 +232,8 @@ export type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 /** From the headers of an answer; null if they have none or are unreadable. */
 export function creditsOf(headers: Headers): Credits | null {
-  const day = allowance(headers, 'X-')
-  const hour = allowance(headers, 'X-Hourly-')
+  const day = allowanceOf(headers, 'X-')
+  const hour = allowanceOf(headers, 'X-Hourly-')
   return day === null && hour === null ? null : { day, hour }
 }
 
@@ -248,21 +249,21 @@ export function headerText(headers: Headers, name: string): string | null {
   return typeof value === 'string' ? value : null
 }
 
-function allowance(headers: Headers, prefix: 'X-' | 'X-Hourly-'): Allowance | null {
+function allowanceOf(headers: Headers, prefix: 'X-' | 'X-Hourly-'): Allowance | null {
   const text = (name: keyof CreditHeaders): string | null => headerText(headers, name)
-  const limit = count(text(`${prefix}Request-Limit`))
-  const used = count(text(`${prefix}Requests-Used`))
-  const remaining = count(text(`${prefix}Requests-Remaining`))
+  const limit = wholeNumberOf(text(`${prefix}Request-Limit`))
+  const used = wholeNumberOf(text(`${prefix}Requests-Used`))
+  const remaining = wholeNumberOf(text(`${prefix}Requests-Remaining`))
   if (limit === null || used === null || remaining === null) return null
-  return { limit, used, remaining, reset: moment(text(`${prefix}Request-Reset`)) }
+  return { limit, used, remaining, reset: utcMoment(text(`${prefix}Request-Reset`)) }
 }
 
-function count(text: string | null): number | null {
+function wholeNumberOf(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null
 }
 
 /** A moment in UTC to the second, the only form in which one is passed on; null for anything else. */
-export function moment(text: unknown): string | null {
+export function utcMoment(text: unknown): string | null {
   if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text)) return null
   return Number.isNaN(Date.parse(text)) ? null : text
 }
@@ -272,33 +273,33 @@ export function moment(text: unknown): string | null {
  * Upstream with the fault in one sentence.
  */
 
-export function checkedEvents(answer: Answer, query: EventsQuery): EventsPage {
-  check(shapeFault(EVENTS_PAGE, answer.document), 'a page of events', answer)
+export function eventsPageOf(answer: Answer, query: EventsQuery): EventsPage {
+  refuseFaultyAnswer(shapeFault(EVENTS_PAGE, answer.document), 'a page of events', answer)
   const page = answer.document as EventsPage
-  check(pageFault(page, query) ?? orderFault(page.events, query), 'the page that was asked for', answer)
+  refuseFaultyAnswer(pageFault(page, query) ?? orderFault(page.events, query), 'the page that was asked for', answer)
   return page
 }
 
-export function checkedOversold(answer: Answer, query: OversoldQuery): OversoldPage {
-  check(shapeFault(OVERSOLD_PAGE, answer.document), 'a scan', answer)
+export function oversoldPageOf(answer: Answer, query: OversoldQuery): OversoldPage {
+  refuseFaultyAnswer(shapeFault(OVERSOLD_PAGE, answer.document), 'a scan', answer)
   const page = answer.document as OversoldPage
-  check(scanFault(page, query), 'the scan that was asked for', answer)
+  refuseFaultyAnswer(scanFault(page, query), 'the scan that was asked for', answer)
   return page
 }
 
 /** A page whose shape is checked, and nothing else. */
-export function checkedPage(answer: Answer, schema: Schema, what: string): unknown {
-  check(shapeFault(schema, answer.document), what, answer)
+export function pageOfSchema(answer: Answer, schema: Schema, what: string): unknown {
+  refuseFaultyAnswer(shapeFault(schema, answer.document), what, answer)
   return answer.document
 }
 
-function check(fault: string | null, what: string, { base, url, repeat }: Answerer): void {
+function refuseFaultyAnswer(fault: string | null, what: string, { base, url, repeat }: Answerer): void {
   if (fault !== null) throw new Upstream(repeat(`${base} answered something that is not ${what}: ${fault}.`), url, 200)
 }
 
 function pageFault(page: EventsPage, query: EventsQuery): string | null {
   for (const name of ['ticker', 'field', 'timeframe'] as const)
-    if (page[name] !== query[name]) return `${name} is ${shown(page[name])}, not ${query[name]}`
+    if (page[name] !== query[name]) return `${name} is ${quotedValue(page[name])}, not ${query[name]}`
   const { events, total_occurrences: total, context } = page
   if (events.length > query.limit) return `it has ${events.length} events, more than ${query.limit}`
   if (events.length !== Math.min(total, query.limit)) return `it has ${events.length} events of ${total}`
@@ -307,7 +308,7 @@ function pageFault(page: EventsPage, query: EventsQuery): string | null {
   if (context === undefined) return 'context is missing'
   for (const name of ['ticker', 'field', 'band'] as const)
     if (context[name] !== query.context[name])
-      return `context.${name} is ${shown(context[name])}, not ${query.context[name]}`
+      return `context.${name} is ${quotedValue(context[name])}, not ${query.context[name]}`
   return null
 }
 
@@ -321,7 +322,7 @@ function orderFault(events: readonly BandEvent[], { before, after, bands }: Even
     if (limit !== null && event.date >= limit) return `${place}.date is ${event.date}, not before ${limit}`
     if (least !== null && event.date <= least) return `${place}.date is ${event.date}, not after ${least}`
     if (bands !== undefined && !bands.includes(event.band))
-      return `${place}.band is ${shown(event.band)}, not ${bands.join(' or ')}`
+      return `${place}.band is ${quotedValue(event.band)}, not ${bands.join(' or ')}`
     if (event.band === event.prev_band) return `${place}.prev_band is the band that was entered`
     limit = event.date
   }
@@ -333,7 +334,7 @@ function scanFault({ matches, match_count: count, total_scanned: scanned }: Over
   if (count > scanned) return `${count} of ${scanned} match`
   const seen = new Set<string>()
   for (const [i, { ticker, rsi_zone }] of matches.entries()) {
-    if (parseTicker(ticker) !== ticker) return `matches[${i}].ticker is ${shown(ticker)}`
+    if (parseTicker(ticker) !== ticker) return `matches[${i}].ticker is ${quotedValue(ticker)}`
     if (seen.has(ticker)) return `${ticker} is there twice`
     if (query.min_severity === 'deep_oversold' && rsi_zone !== query.min_severity)
       return `matches[${i}].rsi_zone is ${rsi_zone}`
@@ -364,6 +365,6 @@ function issueText(issue: Issue): string {
   return `is not as it should be (${issue.message})`
 }
 
-function shown(value: string): string {
+function quotedValue(value: string): string {
   return JSON.stringify(value)
 }

@@ -24,7 +24,7 @@ import { nameOf, type PageStore, type PulledEntry } from '../../data/store/pages
 import type { PulledEvents } from './pulled-events.js'
 
 /** The local bars, and pages pulled from servers. */
-interface Parts {
+interface SourceParts {
   own: Source
   hasBars(ticker: string): Promise<boolean>
   pages: PageStore
@@ -43,18 +43,21 @@ export interface PulledTicker {
   /** Events of all series, and the number of series with missing pages. */
   events: number
   unfinished: number
-  series: PulledPart[]
+  series: PulledSeries[]
 }
 
-type PulledPart = Pick<PulledEntry, 'timeframe' | 'field' | 'state' | 'query_range' | 'events' | 'pulled_at' | 'as_of'>
+type PulledSeries = Pick<
+  PulledEntry,
+  'timeframe' | 'field' | 'state' | 'query_range' | 'events' | 'pulled_at' | 'as_of'
+>
 
 /** One database: questions about a ticker go to its bars or to its pulled pages. */
 export class DatabaseSource implements Source {
   readonly server = null
-  readonly #parts: Parts
+  readonly #parts: SourceParts
   #pulled: PulledEvents | null = null
 
-  constructor(parts: Parts) {
+  constructor(parts: SourceParts) {
     this.#parts = parts
   }
 
@@ -63,21 +66,21 @@ export class DatabaseSource implements Source {
   }
 
   async *histories({ tickers, ...query }: HistoriesQuery): AsyncGenerator<History> {
-    for (const group of await this.#together(tickers, query)) {
+    for (const group of await this.#groupBySource(tickers, query)) {
       const source = await this.#sourceOf({ ticker: group[0]!, ...query })
       yield* source.histories({ tickers: group, ...query })
     }
   }
 
   async *bandPeriods({ tickers, ...query }: BandPeriodsQuery): AsyncGenerator<BandPeriods> {
-    for (const group of await this.#together(tickers, query)) {
+    for (const group of await this.#groupBySource(tickers, query)) {
       const source = await this.#sourceOf({ ticker: group[0]!, ...query })
       yield* source.bandPeriods({ tickers: group, ...query })
     }
   }
 
   /** Groups of consecutive tickers with the same source, for one call each; with a context each ticker is separate. */
-  async #together(tickers: readonly string[], { context }: Pick<HistoryQuery, 'context'>): Promise<string[][]> {
+  async #groupBySource(tickers: readonly string[], { context }: Pick<HistoryQuery, 'context'>): Promise<string[][]> {
     if (context !== undefined || tickers.length < 2) return tickers.map(ticker => [ticker])
     const pulled = new Set(await this.#parts.pages.tickers())
     const groups: string[][] = []

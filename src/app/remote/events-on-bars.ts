@@ -61,7 +61,7 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
     },
     threads: prices.threads,
     cluster: prices.cluster,
-    remarks: () => [...remarksOn([...fieldHistories.values()]), ...prices.remarks()],
+    remarks: () => [...remarksAbout([...fieldHistories.values()]), ...prices.remarks()],
     async close() {
       await Promise.all([events.close(), prices.close()])
     },
@@ -69,10 +69,15 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
 }
 
 /** Notes about bands and events from another source, once for all tickers. */
-function remarksOn(fieldHistories: readonly FieldHistory[]): string[] {
+function remarksAbout(fieldHistories: readonly FieldHistory[]): string[] {
   if (fieldHistories.length === 0) return []
   const unstable = fieldHistories.some(one => one.unstable)
-  return [rangeText(fieldHistories), BETWEEN, ...leftOutOf(fieldHistories), ...(unstable ? [UNSTABLE] : [])]
+  return [
+    rangeText(fieldHistories),
+    BAND_NOTE,
+    ...leftOutNotes(fieldHistories),
+    ...(unstable ? [NO_STABILITY_NOTE] : []),
+  ]
 }
 
 /** An unknown day is the widest. */
@@ -85,7 +90,7 @@ function rangeText(fieldHistories: readonly FieldHistory[]): string {
   return `Bands and events are as received, of dates ${after} ${until}${differ}; bars are from here.`
 }
 
-function leftOutOf(fieldHistories: readonly FieldHistory[]): string[] {
+function leftOutNotes(fieldHistories: readonly FieldHistory[]): string[] {
   const incomplete = fieldHistories.filter(({ left }) => total(left) > 0)
   if (incomplete.length === 0) return []
   const counts = WITHOUT_BAR.map((_, i) => total(incomplete.map(({ left }) => left[i]!)))
@@ -104,9 +109,9 @@ function total(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-const BETWEEN =
+const BAND_NOTE =
   'A band is assumed to last until the next event. The band before the first event is assumed from the begin of that range. Bars without a band are not known.'
-const UNSTABLE = 'This key does not give stability and flips of events.'
+const NO_STABILITY_NOTE = 'This key does not give stability and flips of events.'
 
 /**
  * Events on the bars of their dates, with the range of the history. An unknown start is the first event, an unknown end
@@ -119,7 +124,7 @@ function eventsOnDates(history: History, days: Int32Array): { states: States; le
   const { after, upTo } = rangeOf(history)
   const from = countUpTo(days, after)
   const to = Math.max(from, countUpTo(days, upTo))
-  const bars = dates.map(date => barOn(days, date))
+  const bars = dates.map(date => barIndexOn(days, date))
   const inRange = [...bars.keys()].filter(i => bars[i]! >= from && bars[i]! < to)
   const column = (values: Uint8Array): Uint8Array => Uint8Array.from(inRange, i => values[i]!)
   const earlier = bandBefore(history)
@@ -141,7 +146,7 @@ function eventsOnDates(history: History, days: Int32Array): { states: States; le
       : { earlier: { band: earlier, since: after + 1, known: after + 1 } }),
     upTo,
   }
-  return { states, left: leftOut(days, bars, dates) }
+  return { states, left: countWithoutBar(days, bars, dates) }
 }
 
 /** Events lie after the first day and up to the second; empty without events and known days. */
@@ -173,13 +178,13 @@ function codesOf(
   return codes
 }
 
-function barOn(days: Int32Array, date: Day): number {
+function barIndexOn(days: Int32Array, date: Day): number {
   const at = countBelow(days, date)
   return days[at] === date ? at : -1
 }
 
 /** How many events have no bar, in the order of WITHOUT_BAR. */
-function leftOut(days: Int32Array, bars: Int32Array, dates: Int32Array): number[] {
+function countWithoutBar(days: Int32Array, bars: Int32Array, dates: Int32Array): number[] {
   const [first = Number.POSITIVE_INFINITY, last = Number.POSITIVE_INFINITY] = [days[0], days.at(-1)]
   const places = [...dates].filter((_, i) => bars[i]! < 0).map(date => (date < first ? 0 : date > last ? 1 : 2))
   return WITHOUT_BAR.map((_, place) => places.filter(one => one === place).length)

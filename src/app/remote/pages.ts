@@ -13,7 +13,7 @@ import type { StoredPage, StoredPages } from '../../data/store/pages.js'
  */
 
 /** The most events that a page may have: the fewest pages. */
-export const PAGE = 100
+export const MAX_PAGE_EVENTS = 100
 
 /** The pages of one pull, or all stored pages of a series, as one. */
 export interface Chain extends Pick<StoredPages, 'timeframe'>, Pick<PulledSource, 'pulled_at' | 'as_of'> {
@@ -98,21 +98,21 @@ function pagesBelow(
   if (known.query_range !== now.query_range) return startAgain('range')
   const { events: old, timeframe } = known
   const newer = now.events
-  const open = Math.min(openIn(known, startOf(now)), old.length - 1)
+  const open = Math.min(firstChangeable(known, startOf(now)), old.length - 1)
   const oldest = newer[0]?.date
   const reached = oldest !== undefined && oldest <= old[open]!.date
   if (!reached && !ended) return { rest: null, restartReason: null }
-  const from = reached ? firstIndex(old, event => event.date >= oldest) : leftRange(old, now)
+  const from = reached ? firstIndex(old, event => event.date >= oldest) : eventsBeforeRange(old, now)
   if (from === old.length && hasGap(known, now)) return startAgain('gap')
   const again = old.slice(from)
   const unbroken =
     again.every((event, i) => (from + i < open ? sameEvent : sameEntry)(event, newer[i], timeframe)) &&
     isComplete(old.slice(0, from), now)
-  return unbroken ? { rest: oldestOf(stored, from), restartReason: null } : startAgain('past')
+  return unbroken ? { rest: asOnePage(stored, from), restartReason: null } : startAgain('past')
 }
 
 /** The oldest `count` events as one page, which is never requested again. */
-function oldestOf(pages: readonly StoredPage[], count: number): StoredPage[] {
+function asOnePage(pages: readonly StoredPage[], count: number): StoredPage[] {
   const events = pages.flatMap(({ body }) => body.events).slice(-count)
   const newest = events[0]
   const oldest = pages.at(-1)
@@ -124,13 +124,13 @@ function oldestOf(pages: readonly StoredPage[], count: number): StoredPage[] {
 }
 
 /** Index of the first event that can still change and is still in the server's range; older ones stay. */
-function openIn({ events, timeframe }: Chain, start: Day | null): number {
+function firstChangeable({ events, timeframe }: Chain, start: Day | null): number {
   const past = start === null ? 0 : firstIndex(events, event => parseDay(event.date)! > start)
   return past + firstOpen(events.slice(past), timeframe)
 }
 
 /** Number of stored events older than the whole range. */
-function leftRange(stored: readonly BandEvent[], now: Chain): number {
+function eventsBeforeRange(stored: readonly BandEvent[], now: Chain): number {
   const start = startOf(now)
   const oldest = now.events[0]?.date
   if (start !== null) return firstIndex(stored, event => parseDay(event.date)! > start)

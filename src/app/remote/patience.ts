@@ -1,5 +1,5 @@
 import { printable } from '../../core/errors.js'
-import { type Headers, headerText, moment } from './answer.js'
+import { type Headers, headerText, utcMoment } from './answer.js'
 
 /** How often and how long a server is asked for one answer. Queries, vendors and webhooks wait alike. */
 
@@ -98,7 +98,7 @@ export function retryAfter(headers: Headers, reset: unknown, now: number): numbe
   const waits = [value ?? []].flat().map(text => wait(text, clock))
   const longest = Math.max(...waits, Number.NEGATIVE_INFINITY)
   if (longest > 0) return longest + ROUNDING_MS
-  const moments = moment(reset)
+  const moments = utcMoment(reset)
   const left = moments === null ? 0 : Date.parse(moments) - clock
   return left > 0 ? left + ROUNDING_MS : null
 }

@@ -15,7 +15,7 @@ import {
 } from '../../data/store/pages.js'
 import type { Store } from '../../data/store/store.js'
 import type { Credits } from './answer.js'
-import { chainOf, PAGE, pageToRevalidate } from './pages.js'
+import { chainOf, MAX_PAGE_EVENTS, pageToRevalidate } from './pages.js'
 
 /** The actions and the price of a pull, before any request. */
 
@@ -169,7 +169,7 @@ export function priceOf(series: StoredPages, { whole }: { whole: boolean }): Pri
   const known = chainOf(series.kept)
   const now = chainOf(series.coming)
   if (now === null) return { least: whole || pageToRevalidate(series, null) === null ? PAGE_COST : 0, most: null }
-  const most = Math.max(1, Math.ceil((now.total_occurrences - now.events.length) / PAGE)) * PAGE_COST
+  const most = Math.max(1, Math.ceil((now.total_occurrences - now.events.length) / MAX_PAGE_EVENTS)) * PAGE_COST
   const isAll = whole || known === null || known.query_range !== now.query_range
   return { least: isAll ? most : PAGE_COST, most }
 }

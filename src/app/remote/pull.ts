@@ -4,7 +4,15 @@ import { NotFound, TierRestricted } from '../../core/errors.js'
 import { parseDay } from '../../core/model/day.js'
 import type { BandEvent, EventsPage } from '../../core/model/event.js'
 import { haveGaps, keyOf, nameOf, type PageStore, type PullRun, type StoredPages } from '../../data/store/pages.js'
-import { addPage, chainOf, checkTier, nextBefore, PAGE, pageToRevalidate, type RestartReason } from './pages.js'
+import {
+  addPage,
+  chainOf,
+  checkTier,
+  MAX_PAGE_EVENTS,
+  nextBefore,
+  pageToRevalidate,
+  type RestartReason,
+} from './pages.js'
 import {
   type CreditsLeft,
   digestOf,
@@ -178,7 +186,7 @@ class Work {
     if (this.#credits + PAGE_COST > (this.#options.maxCredits ?? Number.POSITIVE_INFINITY)) throw new Spent()
     const before = nextBefore(series)
     const again = whole ? null : pageToRevalidate(series, before)
-    const query = { ...keyOf(item), limit: PAGE, ...(before === null ? {} : { before: parseDay(before)! }) }
+    const query = { ...keyOf(item), limit: MAX_PAGE_EVENTS, ...(before === null ? {} : { before: parseDay(before)! }) }
     const name = { id: idOf(run, series, before), etag: again?.etag ?? null }
     const { page, etag, asOf, credits } = await this.#answered(source.newPage(query, name), item)
     item.requested = true

@@ -70,7 +70,7 @@ interface PulledOptions {
 
 /** Answers any question from stored pages of a server, under the rules of the key that pulled them. */
 export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'bandPeriods' | 'whyEmpty'> {
-  readonly #marks = new Marks()
+  readonly #notes = new SourceNotes()
   readonly #pages: PageStore
   readonly #options: PulledOptions
 
@@ -81,7 +81,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
 
   /** Notes about the answers so far: their source, and what the pulled range does not cover. */
   get marks(): readonly string[] {
-    return this.#marks.sentences
+    return this.#notes.sentences
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
@@ -123,9 +123,9 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
       entitle(query, this.#options.tier, BUILT_IN)
       entitleAftermath(this.#options.tier)
     }
-    if (isUnderCondition(query)) return this.#underCondition(query, needsOutcomes)
+    if (isUnderCondition(query)) return this.#historyUnderCondition(query, needsOutcomes)
     const { view, context, found, tier, range, today, rangeStart } = await this.#find(query)
-    if (needsOutcomes) checkAftermath(view, tier)
+    if (needsOutcomes) refuseHiddenAftermath(view, tier)
     const { url, pulled_at, as_of } = view
     return {
       ticker: query.ticker,
@@ -144,17 +144,17 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     }
   }
 
-  async #underCondition(query: UnderCondition, needsOutcomes: boolean): Promise<EventHistory> {
+  async #historyUnderCondition(query: UnderCondition, needsOutcomes: boolean): Promise<EventHistory> {
     const tell = async (key: SeriesKey): Promise<EventHistory> => {
       if ((await this.#pages.entries(key.ticker)).length > 0) return this.#history(key, false)
       const message = `${key.ticker} was not pulled, and ${query.ticker} was: a ticker and those that a condition names are looked at in one place.`
-      throw new NotFound(message, [], { remedy: pullOf(key) })
+      throw new NotFound(message, [], { remedy: pullRemedy(key) })
     }
-    return historyUnder(query, tellerOf(query), plain => this.#history(plain, needsOutcomes), tell)
+    return historyUnder(query, sourceText(query), plain => this.#history(plain, needsOutcomes), tell)
   }
 
   async #find(query: HistoryQuery) {
-    refuseCondition(query, tellerOf(query))
+    refuseCondition(query, sourceText(query))
     entitle(query, this.#options.tier, BUILT_IN)
     const view = await this.#view(query)
     const { context: other, ...plain } = query
@@ -162,8 +162,8 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     const scope = await this.#scope(view)
     const start = Math.max(scope.rangeStart, query.after ?? scope.rangeStart)
     if (view.partial && start < view.after) throw unfinished(view)
-    if (context !== null) this.#doubt(matching(view, plain, start), context)
-    const matches = matching(view, query, start)
+    if (context !== null) this.#noteUnknownContext(matchingEvents(view, plain, start), context)
+    const matches = matchingEvents(view, query, start)
     const band = other?.band
     const found = band === undefined ? matches : matches.filter(event => bandOn(context!, view, event) === band)
     return { view, context, ...scope, found }
@@ -175,11 +175,11 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
    */
   async #view(key: SeriesKey): Promise<View> {
     const series = await this.#pages.series(key)
-    if (series === null) throw await this.#missing(key)
+    if (series === null) throw await this.#notPulled(key)
     const view = viewOf(series)
     if (haveGaps(series.kept)) throw unfinished(view)
-    this.#checkDay(view)
-    this.#marks.answered(view)
+    this.#refuseEarlierDay(view)
+    this.#notes.answered(view)
     return view
   }
 
@@ -200,7 +200,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     return { tier, range, today: null, rangeStart: older === undefined ? after : parseDay(older.date)! }
   }
 
-  #checkDay(view: View): void {
+  #refuseEarlierDay(view: View): void {
     const { asOf } = this.#options
     const known = knownDate(view)
     if (asOf === null || formatDay(asOf) >= known) return
@@ -209,39 +209,40 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     throw wrong('as_of', message, { value, allowed: `${known} or later` })
   }
 
-  async #missing(key: SeriesKey): Promise<NotFound> {
+  async #notPulled(key: SeriesKey): Promise<NotFound> {
     const entries = await this.#pages.entries(key.ticker)
     if (entries.length === 0) return this.#options.unknown(key.ticker)
     const there = firstOf(entries.map(({ timeframe, field }) => `${timeframe} ${field}`))
     return new NotFound(`${named(key)} was not pulled; of ${key.ticker} there is ${there}.`, [], {
-      remedy: pullOf(key),
+      remedy: pullRemedy(key),
     })
   }
 
   /** Remembers dates that the context does not cover. Throws Busy if missing pages may cover them. */
-  #doubt(matches: readonly BandEvent[], context: View): void {
+  #noteUnknownContext(matches: readonly BandEvent[], context: View): void {
     const { days, after, upTo, events } = context
     const count = (is: (day: Day) => boolean): number => matches.filter(({ date }) => is(parseDay(date)!)).length
     const what = named(context)
-    const doubt = (sentence: string): void => this.#marks.doubt(`${what} ${sentence}`)
+    const doubt = (sentence: string): void => this.#notes.doubt(`${what} ${sentence}`)
     const hidden = count(day => day <= after)
     if (hidden > 0 && context.partial) throw unfinished(context)
     if (hidden > 0)
-      doubt(`was pulled from ${formatDay(after + 1)} on: its band on ${times(hidden)} before is not known.`)
+      doubt(`was pulled from ${formatDay(after + 1)} on: its band on ${datesText(hidden)} before is not known.`)
     const [first] = days
     const inForce = count(day => day > after && day <= upTo && (first === undefined || day < first))
     if (inForce > 0 && first === undefined)
-      doubt(`has no change in the pulled data, so its band on ${times(inForce)} is not known.`)
+      doubt(`has no change in the pulled data, so its band on ${datesText(inForce)} is not known.`)
     else if (inForce > 0)
       doubt(
-        `begins with ${formatDay(first!)} in the pulled data: on ${times(inForce)} before, it is assumed to be ${events[0]!.prev_band}, the band that ended then.`,
+        `begins with ${formatDay(first!)} in the pulled data: on ${datesText(inForce)} before, it is assumed to be ${events[0]!.prev_band}, the band that ended then.`,
       )
     const later = count(day => day > upTo)
-    if (later > 0) doubt(`was pulled as of ${formatDay(upTo)}: its band on ${times(later)} after that is not known.`)
+    if (later > 0)
+      doubt(`was pulled as of ${formatDay(upTo)}: its band on ${datesText(later)} after that is not known.`)
   }
 }
 
-function tellerOf({ ticker }: HistoryQuery): string {
+function sourceText({ ticker }: HistoryQuery): string {
   return `the server that ${ticker} was pulled from`
 }
 
@@ -261,7 +262,7 @@ function viewOf(series: StoredPages): View {
 }
 
 /** Events after a day that a query matches, its context aside, oldest first. */
-function matching({ events, days }: View, { before, bands }: HistoryQuery, after: Day): BandEvent[] {
+function matchingEvents({ events, days }: View, { before, bands }: HistoryQuery, after: Day): BandEvent[] {
   const until = before ?? Number.POSITIVE_INFINITY
   return events.filter(
     (event, i) => days[i]! > after && days[i]! < until && (bands === undefined || bands.includes(event.band)),
@@ -289,30 +290,30 @@ function presentBand({ events, days }: View, rangeStart: Day): EventHistory['pre
 }
 
 /** Throws TierRestricted if the key's tier hides later returns. */
-function checkAftermath(view: View, tier: Tier | null): void {
+function refuseHiddenAftermath(view: View, tier: Tier | null): void {
   if (tier === null || PLANS[tier].aftermath) return
   const message = `${named(view)} was pulled with a ${tier} key, which gives no aftermath; pull it again with a plus key.`
-  throw new TierRestricted('aftermath', tier, 'plus', { message, remedy: pullOf(view) })
+  throw new TierRestricted('aftermath', tier, 'plus', { message, remedy: pullRemedy(view) })
 }
 
 function unfinished(view: View): Busy {
   const why = view.partial
     ? `is pulled in part only, ${view.events.length} of ${view.total_occurrences} events`
     : 'was copied as of different days, and events between them may be missing'
-  return new Busy(`${named(view)} ${why}; pull it to the end.`, { remedy: pullOf(view) })
+  return new Busy(`${named(view)} ${why}; pull it to the end.`, { remedy: pullRemedy(view) })
 }
 
 /** What pulls a series. */
-function pullOf({ ticker, timeframe, field }: SeriesKey): Remedy {
+function pullRemedy({ ticker, timeframe, field }: SeriesKey): Remedy {
   return remedy('pull', [ticker, field], timeframe === 'daily' ? {} : { timeframe })
 }
 
-function times(dates: number): string {
+function datesText(dates: number): string {
   return dates === 1 ? 'one date' : `${dates} dates`
 }
 
 /** Notes about answers from pulled events. */
-class Marks {
+class SourceNotes {
   /** By where they are from, in words. */
   readonly #answered = new Map<string, { tickers: Set<string>; fields: Set<string> }>()
   readonly #doubts = new Set<string>()

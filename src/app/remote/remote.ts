@@ -37,13 +37,13 @@ import { AS_OF, EVENTS_PATH, NOTE, OVERSOLD_PATH } from '../../server/wire/forma
 import {
   type Answer,
   type Credits,
-  checkedEvents,
-  checkedOversold,
   creditsOf,
+  eventsPageOf,
   headerText,
+  oversoldPageOf,
   tierOfCredits,
 } from './answer.js'
-import { PAGE, refuseCondition, startOf } from './pages.js'
+import { MAX_PAGE_EVENTS, refuseCondition, startOf } from './pages.js'
 import { TickerPages } from './ticker-pages.js'
 import { type Named, Transport, type TransportOptions } from './transport.js'
 import { historyUnder, isUnderCondition, whyEmptyUnder } from './under-condition.js'
@@ -134,11 +134,11 @@ export class Remote implements Source {
       if (error instanceof InvalidParameter) return
       throw error
     }
-    throw this.#wrong('answered a question without a ticker')
+    throw this.#badAnswer('answered a question without a ticker')
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
-    if (!isUnderCondition(query)) return (await this.#ofBands(query)).page
+    if (!isUnderCondition(query)) return (await this.#newestOfBands(query)).page
     const { events, query_range } = await this.#history(query)
     return eventsPage(query, events.slice(-query.limit).reverse(), events.length, query_range)
   }
@@ -146,9 +146,9 @@ export class Remote implements Source {
   /**
    * The newest events of several bands: the specification allows one band per request, so each is a page of its own.
    */
-  async #ofBands(query: EventsQuery): Promise<RemotePage> {
+  async #newestOfBands(query: EventsQuery): Promise<RemotePage> {
     const pages: RemotePage[] = []
-    for await (const page of ahead(oneBandEach(query), one => this.page(one))) pages.push(page)
+    for await (const page of ahead(queryForEachBand(query), one => this.page(one))) pages.push(page)
     const [first, second] = pages
     if (second === undefined) return first!
     const events = pages.flatMap(({ page }) => page.events).sort((a, b) => (a.date < b.date ? 1 : -1))
@@ -159,9 +159,9 @@ export class Remote implements Source {
   /** One page of events, of any band or of one: a credit, two with a context. */
   async page(query: EventsQuery): Promise<RemotePage> {
     refuseCondition(query, this.url)
-    const found = await this.#once(EVENTS_PATH, eventsSearch(query), answer => pageOf(answer, query))
+    const found = await this.#askOnce(EVENTS_PATH, eventsSearch(query), answer => pageOf(answer, query))
     this.#range = rangeOf(found)
-    if (found.note !== null) this.#notes.set(nameOf(query), found.note)
+    if (found.note !== null) this.#notes.set(questionKey(query), found.note)
     return found
   }
 
@@ -172,15 +172,15 @@ export class Remote implements Source {
   async newPage(query: EventsQuery, named: Required<Named>): Promise<NewPage> {
     const answer = await this.#transport.ask(EVENTS_PATH, eventsSearch(query), named)
     const etag = headerText(answer.headers, 'ETag')
-    if (answer.status === 304) return { page: null, etag, ...besides(answer) }
+    if (answer.status === 304) return { page: null, etag, ...headersOf(answer) }
     return { ...pageOf(answer, query), etag }
   }
 
   /** The first matches, if there are more than a page can hold. */
   async oversold({ limit, ...filter }: OversoldQuery): Promise<OversoldPage> {
-    const query = { ...filter, limit: Math.min(limit, PAGE) }
-    const { page, note } = await this.#once(OVERSOLD_PATH, oversoldSearch(query), answer => {
-      return { page: checkedOversold(answer, query), note: noteOf(answer) }
+    const query = { ...filter, limit: Math.min(limit, MAX_PAGE_EVENTS) }
+    const { page, note } = await this.#askOnce(OVERSOLD_PATH, oversoldSearch(query), answer => {
+      return { page: oversoldPageOf(answer, query), note: noteOf(answer) }
     })
     this.#scanNote = note
     return page
@@ -192,14 +192,14 @@ export class Remote implements Source {
 
   /** One page is enough unless more are requested; a full history may take many. */
   async newest(query: EventsQuery): Promise<NewestEvents> {
-    if (query.limit > PAGE || isUnderCondition(query)) return newestOf(this, query)
-    const { page, asOf } = await this.#ofBands(query)
+    if (query.limit > MAX_PAGE_EVENTS || isUnderCondition(query)) return newestOf(this, query)
+    const { page, asOf } = await this.#newestOfBands(query)
     return { ...page, total: page.total_occurrences, as_of: asOf }
   }
 
   /** From a page of the ticker, which a study needs anyway; Free if the plan is unknown. */
   async granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields> {
-    const { page } = await this.page({ ticker, field: ANY_FIELD, timeframe, limit: PAGE })
+    const { page } = await this.page({ ticker, field: ANY_FIELD, timeframe, limit: MAX_PAGE_EVENTS })
     const tier = tierOfRange(page.query_range) ?? tierOfCredits(this.credits) ?? 'free'
     return { fields: grantedFields(tier, BUILT_IN), omitted: [] }
   }
@@ -210,12 +210,12 @@ export class Remote implements Source {
     if (isUnderCondition(query))
       return whyEmptyUnder(
         query,
-        plain => this.#whole(plain),
+        plain => this.#fullHistory(plain),
         plain => this.whyEmpty(plain),
       )
     // A tally queries all bands, and counts the wanted ones.
-    for (const queries of [oneBandEach(query), [whole]]) {
-      const notes = new Set(queries.flatMap(one => this.#notes.get(nameOf(one)) ?? []))
+    for (const queries of [queryForEachBand(query), [whole]]) {
+      const notes = new Set(queries.flatMap(one => this.#notes.get(questionKey(one)) ?? []))
       if (notes.size > 0) return { code: 'server_note', text: [...notes].join(' ') }
     }
     return this.#range && noEventsReason(this.#range)
@@ -233,7 +233,7 @@ export class Remote implements Source {
   histories({ tickers, fields, outcomes, base: _none, ...filter }: HistoriesQuery): AsyncIterable<History> {
     const queries = tickers.flatMap(ticker => fields.map((field): HistoryQuery => ({ ...filter, ticker, field })))
     return ahead(queries, async query => {
-      if (outcomes === 'needed') await this.#checkAftermath(query)
+      if (outcomes === 'needed') await this.#refuseHiddenAftermath(query)
       return historyOf(await this.#history(query), this.#bandsOf(query.field))
     })
   }
@@ -256,11 +256,11 @@ export class Remote implements Source {
   }
 
   async #history(query: HistoryQuery): Promise<EventHistory> {
-    const whole = (plain: HistoryQuery): Promise<EventHistory> => this.#whole(plain)
+    const whole = (plain: HistoryQuery): Promise<EventHistory> => this.#fullHistory(plain)
     return isUnderCondition(query) ? historyUnder(query, this.url, whole) : whole(query)
   }
 
-  async #whole(query: HistoryQuery): Promise<EventHistory> {
+  async #fullHistory(query: HistoryQuery): Promise<EventHistory> {
     const { context, ...plain } = query
     const { ticker, field, timeframe } = query
     const band = context?.band
@@ -268,37 +268,37 @@ export class Remote implements Source {
       context === undefined || band === undefined ? plain : { ...plain, context: { ...context, band } }
     const events = await this.#allEvents(closed)
     // The first page, already requested, shows the range; another answer may have come since.
-    const range = rangeOf(await this.page({ ...oneBandEach(closed)[0]!, limit: PAGE }))
+    const range = rangeOf(await this.page({ ...queryForEachBand(closed)[0]!, limit: MAX_PAGE_EVENTS }))
     const isOpen = context !== undefined && band === undefined
     const shown = isOpen
       ? await this.#withContextBands(events, { ...query, context })
       : events.map(event => (band === undefined ? event : { ...event, context_band: band }))
-    return { ticker, field, timeframe, ...range, events: shown, present: await this.#present(query, events) }
+    return { ticker, field, timeframe, ...range, events: shown, present: await this.#bandInForce(query, events) }
   }
 
   /** All events of a question, oldest first. */
   async #allEvents(query: ClosedQuery): Promise<BandEvent[]> {
     const found: BandEvent[] = []
-    for (const one of oneBandEach(query)) for (const event of await this.#pagesOf(one)) found.push(event)
+    for (const one of queryForEachBand(query)) for (const event of await this.#allPages(one)) found.push(event)
     return found.sort((a, b) => (a.date < b.date ? -1 : 1))
   }
 
   /** All events of any band or of one, page by page backwards in time. Throws Upstream for pages without an end. */
-  async #pagesOf(query: ClosedQuery): Promise<BandEvent[]> {
+  async #allPages(query: ClosedQuery): Promise<BandEvent[]> {
     const events: BandEvent[] = []
     let { before } = query
     let left = Number.POSITIVE_INFINITY
-    for (let pages = 0; pages < MOST_PAGES; pages++) {
-      const pageQuery = { ...query, limit: PAGE, ...(before === undefined ? {} : { before }) }
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
+      const pageQuery = { ...query, limit: MAX_PAGE_EVENTS, ...(before === undefined ? {} : { before }) }
       const { events: found, total_occurrences: total } = (await this.page(pageQuery)).page
       // A moving range can only lose events; more are events never reported before.
-      if (total > left) throw this.#wrong(`reported ${left} earlier events, and then ${total}`)
+      if (total > left) throw this.#badAnswer(`reported ${left} earlier events, and then ${total}`)
       for (const event of found) events.push(event)
       left = total - found.length
       if (left === 0) return events.reverse()
       before = parseDay(found.at(-1)!.date)!
     }
-    throw this.#wrong('sends pages without an end')
+    throw this.#badAnswer('sends pages without an end')
   }
 
   /**
@@ -314,7 +314,7 @@ export class Remote implements Source {
     const found = new Map<string, string>()
     for (const band of this.#bandsOf(context.field)) {
       for (const { date } of await this.#allEvents({ ...query, context: { ...context, band } })) {
-        if (found.has(date)) throw this.#wrong(`reported ${context.ticker} in two bands on ${date}`)
+        if (found.has(date)) throw this.#badAnswer(`reported ${context.ticker} in two bands on ${date}`)
         found.set(date, band)
       }
       if (found.size >= events.length) break
@@ -323,25 +323,25 @@ export class Remote implements Source {
   }
 
   /** Throws TierRestricted if the plan of the key hides later returns. */
-  async #checkAftermath(query: HistoryQuery): Promise<void> {
+  async #refuseHiddenAftermath(query: HistoryQuery): Promise<void> {
     const { bands: _any, context: _none, when: _when, ...whole } = query
     try {
       // The first page of the whole history, which counting returns needs anyway.
-      const { page } = await this.page({ ...whole, limit: PAGE })
-      checkAftermath(query, tierOfRange(page.query_range))
+      const { page } = await this.page({ ...whole, limit: MAX_PAGE_EVENTS })
+      refuseHiddenAftermath(query, tierOfRange(page.query_range))
     } catch (error) {
       // A refusal by plan comes before a missing ticker, as everywhere.
-      if (error instanceof NotFound) checkAftermath(query, tierOfCredits(this.credits))
+      if (error instanceof NotFound) refuseHiddenAftermath(query, tierOfCredits(this.credits))
       throw error
     }
   }
 
   /** The newest event of the field shows the band in force; its length in bars is unknown. */
-  async #present(query: HistoryQuery, events: readonly BandEvent[]): Promise<EventHistory['present']> {
+  async #bandInForce(query: HistoryQuery, events: readonly BandEvent[]): Promise<EventHistory['present']> {
     const { ticker, field, timeframe, bands, before, context } = query
     const isWhole = bands === undefined && before === undefined && context === undefined
     const known = isWhole ? events.at(-1) : undefined
-    const newest = known ?? (await this.events({ ticker, field, timeframe, limit: PAGE })).events[0]
+    const newest = known ?? (await this.events({ ticker, field, timeframe, limit: MAX_PAGE_EVENTS })).events[0]
     return newest === undefined ? null : { band: newest.band, since: newest.date, bars: null, initial: false }
   }
 
@@ -350,7 +350,7 @@ export class Remote implements Source {
   }
 
   /** Sends each question once; a refused one may be sent again. */
-  #once<Found>(path: string, params: URLSearchParams, read: (answer: Answer) => Found): Promise<Found> {
+  #askOnce<Found>(path: string, params: URLSearchParams, read: (answer: Answer) => Found): Promise<Found> {
     const name = `${path}?${params}`
     const known = this.#answers.get(name) as Promise<Found> | undefined
     if (known !== undefined) return known
@@ -360,13 +360,13 @@ export class Remote implements Source {
     return answer
   }
 
-  #wrong(what: string): Upstream {
+  #badAnswer(what: string): Upstream {
     return new Upstream(this.#transport.repeat(`${this.url} ${what}.`), this.url, 200)
   }
 }
 
 function pageOf(answer: Answer, query: EventsQuery): RemotePage {
-  return { page: checkedEvents(answer, query), note: noteOf(answer), ...besides(answer) }
+  return { page: eventsPageOf(answer, query), note: noteOf(answer), ...headersOf(answer) }
 }
 
 /** Why an answer is empty, as the server says it. */
@@ -376,23 +376,23 @@ function noteOf({ headers, repeat }: Answer): string | null {
 }
 
 /** The key of a question, without its limit. */
-function nameOf({ ticker, field, timeframe, bands, before, after, context }: HistoryQuery): string {
+function questionKey({ ticker, field, timeframe, bands, before, after, context }: HistoryQuery): string {
   return JSON.stringify([ticker, field, timeframe, bands, before, after, context])
 }
 
 /** A question for each of its bands; itself where it names none. */
-function oneBandEach<Query extends Pick<HistoryQuery, 'bands'>>(query: Query): Query[] {
+function queryForEachBand<Query extends Pick<HistoryQuery, 'bands'>>(query: Query): Query[] {
   return query.bands?.map(band => ({ ...query, bands: [band] })) ?? [query]
 }
 
-function besides({ headers }: Answer): Omit<RemotePage, 'page' | 'note'> {
+function headersOf({ headers }: Answer): Omit<RemotePage, 'page' | 'note'> {
   const asOf = headerText(headers, AS_OF)
   const day = asOf !== null && parseDay(asOf) !== null ? asOf : null
   return { asOf: day, credits: creditsOf(headers) }
 }
 
 /** Throws TierRestricted if the plan hides later returns; null: unknown plan. */
-function checkAftermath(query: HistoryQuery, tier: Tier | null): void {
+function refuseHiddenAftermath(query: HistoryQuery, tier: Tier | null): void {
   if (tier === null || PLANS[tier].aftermath) return
   entitle(query, tier, BUILT_IN)
   entitleAftermath(tier)
@@ -406,13 +406,13 @@ function rangeOf({ page: { query_range }, asOf: as_of }: RemotePage): Range {
 const ANY_FIELD = 'rsi_zone'
 
 /** A field has at most one event a date: more pages than a century of days fills are no history. */
-const MOST_PAGES = 400
+const MAX_PAGES = 400
 
 /** A history that can be queried directly: its context, if any, has a band. */
 type ClosedQuery = Omit<HistoryQuery, 'context'> & { context?: Required<Context> }
 
 /** Questions under way at once: enough to hide a server's latency, few enough not to trip its limits. */
-const WIDTH = 8
+const MAX_RUNNING_QUERIES = 8
 
 /**
  * Queries all items, at most eight at a time; answers in the order of the items. So the same question has the same
@@ -425,7 +425,7 @@ export async function* ahead<Item, Found>(
   const running: Promise<Found>[] = []
   let next = 0
   const fill = (): void => {
-    while (next < items.length && running.length < WIDTH) {
+    while (next < items.length && running.length < MAX_RUNNING_QUERIES) {
       const one = query(items[next++]!)
       // Earlier items are answered first; later ones are not.
       one.catch(() => {

@@ -9,7 +9,7 @@ import { parseSummary, SUMMARY } from '../../core/params/summary.js'
 import type { StatsPage } from '../../research/tally/tally.js'
 import { ACCOUNT_PATH, BARS_PATH, SEARCH_PATH, SUMMARY_PATH } from '../../server/wire/format.js'
 import { ACCOUNT_PAGE, BARS_PAGE, SEARCH_PAGE, SUMMARY_PAGE } from '../../server/wire/page-schemas.js'
-import { checkedPage } from './answer.js'
+import { pageOfSchema } from './answer.js'
 import type { Transport } from './transport.js'
 
 /** A ticker on one day or several, the events of a field, or their numbers. */
@@ -70,7 +70,7 @@ export class TickerPages {
     path: string,
     table: Table,
     params: object,
-    schema: Parameters<typeof checkedPage>[1],
+    schema: Parameters<typeof pageOfSchema>[1],
     what: string,
   ): Promise<Page> {
     const written = refuseUnknownNames(params, Object.keys(table))
@@ -80,7 +80,7 @@ export class TickerPages {
       if (path.includes(`{${name}}`)) at = at.replace(`{${name}}`, encodeURIComponent(String(value)))
       else search.set(name, inUrl(value))
     }
-    return checkedPage(await this.#transport.ask(at, search), schema, what) as Page
+    return pageOfSchema(await this.#transport.ask(at, search), schema, what) as Page
   }
 }
 

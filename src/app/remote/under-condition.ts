@@ -32,7 +32,7 @@ export function isUnderCondition<Query extends HistoryQuery>(query: Query): quer
  * Fields that have a band on every bar after the first: they need only prices and no level. Between two events the band
  * is the one entered.
  */
-export const UNBROKEN: readonly string[] = [
+export const FIELDS_WITHOUT_GAPS: readonly string[] = [
   'rsi_zone',
   'trend_direction',
   'ma_alignment',
@@ -41,11 +41,11 @@ export const UNBROKEN: readonly string[] = [
 ]
 
 /** The condition of a question. Throws InvalidParameter if events cannot decide it. */
-function checkedCondition(query: UnderCondition, who: string): Condition {
+function parseDecidable(query: UnderCondition, who: string): Condition {
   const { condition } = conditionField(query.when, BUILT_IN)
   for (const test of testsOf(condition)) {
     const why = missingFor(test, query)
-    if (why !== null) throw refusal(query.when, who, why)
+    if (why !== null) throw undecidable(query.when, who, why)
   }
   return condition
 }
@@ -54,7 +54,7 @@ function checkedCondition(query: UnderCondition, who: string): Condition {
 function missingFor(test: Test, { ticker, field, timeframe, lag = 0 }: HistoryQuery): string | null {
   const { subject } = test
   const text = quoted(printCondition(test))
-  const other = otherThan(ticker, subject)
+  const other = otherTickerOf(ticker, subject)
   if ((test.is === 'state' ? test.bars : test.within) > 1) return `${text} counts bars`
   if (lag > 0 && subject.ticker !== null) return `a lag counts bars of ${subject.ticker}`
   if (subject.timeframe !== null && subject.timeframe !== timeframe)
@@ -62,17 +62,18 @@ function missingFor(test: Test, { ticker, field, timeframe, lag = 0 }: HistoryQu
   if (other !== null && timeframe === 'weekly') return `${text} asks which weeks of ${other} were final by then`
   if (other !== null && test.is === 'change')
     return `${text} asks whether ${ticker} had a bar since ${other} changed its band`
-  if (test.is === 'change' || UNBROKEN.includes(subject.field) || isOwn(subject, { ticker, field })) return null
+  if (test.is === 'change' || FIELDS_WITHOUT_GAPS.includes(subject.field) || isFieldOfQuery(subject, { ticker, field }))
+    return null
   return `a bar can be without a band of ${subject.field}`
 }
 
-function otherThan(ticker: string, subject: Subject): string | null {
+function otherTickerOf(ticker: string, subject: Subject): string | null {
   return subject.ticker === ticker ? null : subject.ticker
 }
 
 /** Whether a subject is the field of the query: each event names its own band. */
-function isOwn(subject: Subject, { ticker, field }: Pick<SeriesKey, 'ticker' | 'field'>): boolean {
-  return subject.field === field && otherThan(ticker, subject) === null
+function isFieldOfQuery(subject: Subject, { ticker, field }: Pick<SeriesKey, 'ticker' | 'field'>): boolean {
+  return subject.field === field && otherTickerOf(ticker, subject) === null
 }
 
 /**
@@ -90,22 +91,22 @@ export async function historyUnder(
   tell: (key: SeriesKey) => Promise<EventHistory> = whole,
 ): Promise<EventHistory> {
   const { when, lag: _lag, ...plain } = query
-  const condition = checkedCondition(query, who)
+  const condition = parseDecidable(query, who)
   const history = await whole(plain)
   const { ticker, field, timeframe, events, query_range } = history
   entitle({ field, when }, tierOfRange(query_range), BUILT_IN)
   const others = new Map<string, EventHistory>()
   for (const subject of subjectsOf(condition)) {
-    if (isOwn(subject, history)) continue
+    if (isFieldOfQuery(subject, history)) continue
     const other = await tell({ ticker: subject.ticker ?? ticker, field: subject.field, timeframe })
-    checkReach(events, other, why => refusal(when, who, why))
+    refuseUnknownBands(events, other, why => undecidable(when, who, why))
     others.set(printSubject(subject), other)
   }
   const changesOf = ({ subject }: Test, event: HistoricEvent): Changes => {
     const other = others.get(printSubject(subject))
     return other === undefined ? { last: event, here: event } : changesUpTo(other.events, event.date)
   }
-  return { ...history, events: events.filter(event => holds(condition, test => changesOf(test, event))) }
+  return { ...history, events: events.filter(event => isTrueOn(condition, test => changesOf(test, event))) }
 }
 
 /** Why a query found no event: there is none without its condition either, or the condition held on none. */
@@ -119,7 +120,7 @@ export async function whyEmptyUnder<Why extends WhyEmpty | null>(
 }
 
 /** Throws if an event lies before the first event of another field, or after its history. */
-function checkReach(
+function refuseUnknownBands(
   events: readonly HistoricEvent[],
   { ticker, field, events: others, as_of, source }: EventHistory,
   refused: (why: Words) => InvalidParameter,
@@ -154,28 +155,28 @@ function changesUpTo(events: readonly HistoricEvent[], date: string): Changes {
 }
 
 /** All tests are known by now, so the condition is true or false. */
-function holds(condition: Condition, changesOf: (test: Test) => Changes): boolean {
+function isTrueOn(condition: Condition, changesOf: (test: Test) => Changes): boolean {
   switch (condition.is) {
     case 'and':
-      return condition.parts.every(part => holds(part, changesOf))
+      return condition.parts.every(part => isTrueOn(part, changesOf))
     case 'or':
-      return condition.parts.some(part => holds(part, changesOf))
+      return condition.parts.some(part => isTrueOn(part, changesOf))
     case 'not':
-      return !holds(condition.part, changesOf)
+      return !isTrueOn(condition.part, changesOf)
     case 'state':
       return condition.bands.includes(changesOf(condition).last.band) !== condition.negated
     case 'change': {
       const { here } = changesOf(condition)
-      return here !== null && isAmong(condition.entered, here.band) && isAmong(condition.left, here.prev_band)
+      return here !== null && includesBand(condition.entered, here.band) && includesBand(condition.left, here.prev_band)
     }
   }
 }
 
-function isAmong(bands: readonly string[] | null, band: string): boolean {
+function includesBand(bands: readonly string[] | null, band: string): boolean {
   return bands === null || bands.includes(band)
 }
 
-function refusal(when: string, who: string, why: Words): InvalidParameter {
+function undecidable(when: string, who: string, why: Words): InvalidParameter {
   const what = sentence`${parameter('when')} ${quoted(when)} cannot be computed from events, and ${who} gives nothing else`
   return wrong('when', sentence`${what}: ${why}.`, { value: when })
 }

@@ -6,18 +6,18 @@ import type { Estimate, Estimates, Month, Stacks } from '../present/description.
 import {
   axisLabel,
   dateTicks,
-  heightOf,
   isEmpty,
-  lightened,
   logSteps,
   MONTHS,
+  newScale,
+  reducePoints,
   type Scale,
-  scale,
-  stepsUp,
+  stepsOfHeight,
   type Tick,
-  widthOf,
+  xExtent,
+  yExtent,
 } from './scale.js'
-import { CLASSES, decimal, gain, gainRange, NONE, share } from './table.js'
+import { decimal, percentText, signedPercent, signedPercentRange, TONE_CLASSES, UNKNOWN_SIGN } from './table.js'
 
 /** The margins of a drawing, for the words of the axes; the strip of bands is at the bottom. */
 const MARGINS = { left: 54, right: 18, top: 10, bottom: 24, stripe: 9 }
@@ -28,22 +28,22 @@ const MARGINS = { left: 54, right: 18, top: 10, bottom: 24, stripe: 9 }
  *
  * @param across the visible range of x
  */
-export function drawing(chart: Chart, across = widthOf(chart)): Html {
+export function drawChart(chart: Chart, across = xExtent(chart)): Html {
   const { height, width } = chart
   const scales = scalesOf(chart, across)
   return html`<svg class="drawing${width < 600 && ' narrow'}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="${chart.id}-d">
 <title id="${chart.id}-d">${chart.title}. ${chart.description}</title>
-${grid(chart, scales)}
+${gridAndLabels(chart, scales)}
 ${namesAtEnds(chart, scales)}
-${clipped(chart, html`${shades(chart, scales)}${chart.stripes !== null && stripes(chart.stripes, scales)}${contents(chart, scales)}`)}
+${clipToRange(chart, html`${shadePaths(chart, scales)}${chart.stripes !== null && stripePaths(chart.stripes, scales)}${chartContents(chart, scales)}`)}
 </svg>`
 }
 
 /** The right margin: wider with names at the ends of lines. */
-function rightOf({ lines, width }: Chart): number {
-  const names = width < WIDE_ENOUGH ? [] : lines.filter(({ named }) => named)
+function rightMargin({ lines, width }: Chart): number {
+  const names = width < MIN_WIDTH_FOR_NAMES ? [] : lines.filter(({ named }) => named)
   const longest = names.reduce((most, { label }) => Math.max(most, label.length), 0)
-  return longest === 0 ? MARGINS.right : Math.min(180, LEADER + 6 + longest * 6.6)
+  return longest === 0 ? MARGINS.right : Math.min(180, LEADER_LENGTH + 6 + longest * 6.6)
 }
 
 /** The scales of the drawing, and its bottom edge. */
@@ -53,31 +53,31 @@ interface Scales {
   foot: number
 }
 
-export function scalesOf(chart: Chart, across = widthOf(chart)): Scales {
+export function scalesOf(chart: Chart, across = xExtent(chart)): Scales {
   const { left, top, bottom, stripe } = MARGINS
-  const right = rightOf(chart)
+  const right = rightMargin(chart)
   const foot = chart.height - bottom
-  const up = heightOf(chart)
+  const up = yExtent(chart)
   return {
-    x: scale(across.from, across.to, left, chart.width - right),
-    y: scale(up.from, up.to, foot - (chart.stripes === null ? 0 : stripe + 3), top, chart.y.log && up.from > 0),
+    x: newScale(across.from, across.to, left, chart.width - right),
+    y: newScale(up.from, up.to, foot - (chart.stripes === null ? 0 : stripe + 3), top, chart.y.log && up.from > 0),
     foot,
   }
 }
 
 /** Cuts off parts beyond the visible range, but not half a mark at the edge. */
-function clipped(chart: Chart, what: Html): Html {
+function clipToRange(chart: Chart, what: Html): Html {
   const { left, bottom } = MARGINS
   const x = left - 6
-  const wide = chart.width - left - rightOf(chart) + 12
+  const wide = chart.width - left - rightMargin(chart) + 12
   const high = chart.height - bottom + 2
   return html`<svg x="${x}" y="0" width="${wide}" height="${high}" viewBox="${x} 0 ${wide} ${high}" aria-hidden="true">${what}</svg>`
 }
 
 /** A shade of a single bar is still seen. */
-const LEAST_SHADE = 2
+const MIN_SHADE_WIDTH = 2
 
-function shades({ shades: all }: Chart, { x, foot }: Scales): Html {
+function shadePaths({ shades: all }: Chart, { x, foot }: Scales): Html {
   const { top } = MARGINS
   return html`${all.map(
     ({ tone, spans }) =>
@@ -85,13 +85,13 @@ function shades({ shades: all }: Chart, { x, foot }: Scales): Html {
         .map(({ from, to }) => {
           const left = x.place(from)
           const right = x.place(to)
-          return `M${tenth(left)} ${top}H${tenth(Math.max(right, left + LEAST_SHADE))}V${foot}H${tenth(left)}z`
+          return `M${roundToTenth(left)} ${top}H${roundToTenth(Math.max(right, left + MIN_SHADE_WIDTH))}V${foot}H${roundToTenth(left)}z`
         })
         .join('')}"/>`,
   )}`
 }
 
-function contents(chart: Chart, { x, y, foot }: Scales): Html {
+function chartContents(chart: Chart, { x, y, foot }: Scales): Html {
   const { values } = chart.x
   const floor = y.place(Math.min(Math.max(0, y.from), y.to))
   return html`${chart.ribbons.map(
@@ -103,7 +103,7 @@ ${chart.bars.map(bars => {
   const path = outlinePath(bars, x, y)
   return outline ? html`<path class="line ${tone}" d="${path}"/>` : html`<path class="fill bin ${tone}" d="${path}"/>`
 })}
-${rules(chart, x, y, foot)}
+${rulePath(chart, x, y, foot)}
 ${chart.lines.map(({ tone, values: heights, width, dashed, area }) => {
   const path = linePath(values, heights, x, y)
   return html`${area && html`<path class="fill ${tone}" fill-opacity="0.25" d="${linePath(values, heights, x, y, floor)}"/>`}
@@ -117,61 +117,63 @@ ${chart.marks.map(({ tone, shape, at, values: heights, notes }) =>
 )}`
 }
 
-function grid(chart: Chart, { x, y, foot }: Scales): Html {
+function gridAndLabels(chart: Chart, { x, y, foot }: Scales): Html {
   const { height, width } = chart
   const unit = chart.x.unit
   const upUnit = chart.y.unit
   const { left, top } = MARGINS
-  const right = rightOf(chart)
-  const steps = stepsUp(height)
+  const right = rightMargin(chart)
+  const steps = stepsOfHeight(height)
   const along =
     unit === 'date'
       ? dateTicks(x.from, x.to, width / 90)
-      : labelled(unit, roundSteps(x.from, x.to, width / 75)).filter(({ at }) => unit !== 'year' || Number.isInteger(at))
-  const up = labelled(upUnit, isLog(y) ? logSteps(y.from, y.to, steps) : roundSteps(y.from, y.to, steps))
-  return html`<path class="grid" d="${up.map(({ at }) => `M${left} ${tenth(y.place(at))}H${width - right}`).join('')}${along
-    .map(({ at }) => `M${tenth(x.place(at))} ${top}V${foot}`)
+      : labelSteps(unit, roundSteps(x.from, x.to, width / 75)).filter(
+          ({ at }) => unit !== 'year' || Number.isInteger(at),
+        )
+  const up = labelSteps(upUnit, isLog(y) ? logSteps(y.from, y.to, steps) : roundSteps(y.from, y.to, steps))
+  return html`<path class="grid" d="${up.map(({ at }) => `M${left} ${roundToTenth(y.place(at))}H${width - right}`).join('')}${along
+    .map(({ at }) => `M${roundToTenth(x.place(at))} ${top}V${foot}`)
     .join('')}"/>
-<g class="labels">${up.map(({ at, label }) => html`<text x="${left - 6}" y="${tenth(y.place(at) + 4)}" text-anchor="end">${label}</text>`)}
-${along.map(({ at, label }) => html`<text x="${tenth(x.place(at))}" y="${foot + 16}" text-anchor="middle">${label}</text>`)}</g>`
+<g class="labels">${up.map(({ at, label }) => html`<text x="${left - 6}" y="${roundToTenth(y.place(at) + 4)}" text-anchor="end">${label}</text>`)}
+${along.map(({ at, label }) => html`<text x="${roundToTenth(x.place(at))}" y="${foot + 16}" text-anchor="middle">${label}</text>`)}</g>`
 }
 
-function rules(chart: Chart, x: Scale, y: Scale, foot: number): Html {
+function rulePath(chart: Chart, x: Scale, y: Scale, foot: number): Html {
   const {
     rules: { x: across, y: up },
     width,
   } = chart
   const { left, top } = MARGINS
-  const right = rightOf(chart)
+  const right = rightMargin(chart)
   const inside = ({ from, to }: Scale, value: number): boolean => value >= from && value <= to
   const parts = [
-    ...across.filter(at => inside(x, at)).map(at => `M${tenth(x.place(at))} ${top}V${tenth(foot)}`),
-    ...up.filter(at => inside(y, at)).map(at => `M${left} ${tenth(y.place(at))}H${width - right}`),
+    ...across.filter(at => inside(x, at)).map(at => `M${roundToTenth(x.place(at))} ${top}V${roundToTenth(foot)}`),
+    ...up.filter(at => inside(y, at)).map(at => `M${left} ${roundToTenth(y.place(at))}H${width - right}`),
   ]
   return html`${parts.length > 0 && html`<path class="rule" d="${parts.join('')}"/>`}`
 }
 
-function stripes(bands: Stripes, { x, foot }: Scales): Html {
+function stripePaths(bands: Stripes, { x, foot }: Scales): Html {
   const { stripe } = MARGINS
-  return html`<g class="stripes">${[...stripeRuns(bands)].map(([code, runs]) => {
+  return html`<g class="stripes">${[...runsByBand(bands)].map(([code, runs]) => {
     const path = runs.map(({ from, to }) => {
       const start = Math.max(x.place(from), x.place(x.from))
-      const wide = tenth(Math.max(x.place(to) - start, 0.4))
-      return `M${tenth(start)} ${foot - stripe}h${wide}v${stripe}h${-wide}z`
+      const wide = roundToTenth(Math.max(x.place(to) - start, 0.4))
+      return `M${roundToTenth(start)} ${foot - stripe}h${wide}v${stripe}h${-wide}z`
     })
     return html`<path class="${bandTone(code, bands.bands.length)}" d="${path.join('')}"><title>${bands.bands[code]}</title></path>`
   })}</g>`
 }
 
 /** Between two names at the ends of lines, and from a line to its name. */
-const NAME_HEIGHT = 13
-const LEADER = 14
+const MIN_NAME_DISTANCE = 13
+const LEADER_LENGTH = 14
 /** A narrower drawing has no names at the ends of its lines. */
-const WIDE_ENOUGH = 520
+const MIN_WIDTH_FOR_NAMES = 520
 
 /** The names of lines at their ends, moved apart where they would overlap. */
 function namesAtEnds(chart: Chart, { x, y, foot }: Scales): Html {
-  if (chart.width < WIDE_ENOUGH) return html``
+  if (chart.width < MIN_WIDTH_FOR_NAMES) return html``
   const { values } = chart.x
   const last = values.findLastIndex(value => value <= x.to)
   const names = chart.lines.flatMap(({ named, label, tone, width, values: heights }) => {
@@ -184,21 +186,21 @@ function namesAtEnds(chart: Chart, { x, y, foot }: Scales): Html {
   for (let pass = 0; pass < names.length * 2; pass++) {
     names.forEach((name, i) => {
       const above = names[i - 1]
-      const overlap = above === undefined ? 0 : above.place + NAME_HEIGHT - name.place
+      const overlap = above === undefined ? 0 : above.place + MIN_NAME_DISTANCE - name.place
       if (above === undefined || overlap <= 0) return
       above.place -= overlap / 2
       name.place += overlap / 2
     })
   }
   const beyond = Math.max(0, (names.at(-1)?.place ?? 0) - (foot - 4))
-  const left = tenth(x.place(values[last] ?? x.to))
+  const left = roundToTenth(x.place(values[last] ?? x.to))
   return html`${names.map(
     ({ label, tone, width, at, place }) =>
-      html`<path class="line ${tone}" d="M${left + 2} ${tenth(at)}L${left + LEADER - 2} ${tenth(place - beyond)}"/><text x="${left + LEADER}" y="${tenth(place - beyond + 4)}"${width > 2 && html` class="first"`}>${label}</text>`,
+      html`<path class="line ${tone}" d="M${left + 2} ${roundToTenth(at)}L${left + LEADER_LENGTH - 2} ${roundToTenth(place - beyond)}"/><text x="${left + LEADER_LENGTH}" y="${roundToTenth(place - beyond + 4)}"${width > 2 && html` class="first"`}>${label}</text>`,
   )}`
 }
 
-function labelled(unit: Chart['y']['unit'] | Chart['x']['unit'], steps: readonly number[]): Tick[] {
+function labelSteps(unit: Chart['y']['unit'] | Chart['x']['unit'], steps: readonly number[]): Tick[] {
   const step = steps.length > 1 ? steps[1]! - steps[0]! : 1
   return steps.map(at => ({ at, label: axisLabel(unit, at, step) }))
 }
@@ -211,12 +213,12 @@ type Values = readonly (number | null)[]
 
 /** A line with a gap at every missing value; closed down to `floor` if there is one. */
 function linePath(xs: readonly number[], values: Values, x: Scale, y: Scale, floor?: number): string {
-  return runsOf(values)
+  return knownRuns(values)
     .map(([from, to]) => {
-      const line = pointsOf(xs, values, from, to, x, y)
+      const line = pointList(xs, values, from, to, x, y)
       // A single point would be invisible on paper.
       if (floor === undefined) return from + 1 === to ? `M${line}h.01` : `M${line}`
-      return `M${tenth(x.place(xs[from]!))} ${tenth(floor)}L${line}V${tenth(floor)}z`
+      return `M${roundToTenth(x.place(xs[from]!))} ${roundToTenth(floor)}L${line}V${roundToTenth(floor)}z`
     })
     .join('')
 }
@@ -224,34 +226,34 @@ function linePath(xs: readonly number[], values: Values, x: Scale, y: Scale, flo
 /** The area between two lines, where both have values. */
 function ribbonPath(xs: readonly number[], low: Values, high: Values, x: Scale, y: Scale): string {
   const both = low.map((value, i) => (value === null || high[i] === null ? null : value))
-  return runsOf(both)
+  return knownRuns(both)
     .map(([from, to]) => {
       const back = Array.from({ length: to - from }, (_, i) => {
         const at = to - 1 - i
-        return `${tenth(x.place(xs[at]!))} ${tenth(y.place(high[at]!))}`
+        return `${roundToTenth(x.place(xs[at]!))} ${roundToTenth(y.place(high[at]!))}`
       })
-      return `M${pointsOf(xs, low, from, to, x, y)}L${back.join(' ')}z`
+      return `M${pointList(xs, low, from, to, x, y)}L${back.join(' ')}z`
     })
     .join('')
 }
 
 /** The bins of a histogram: each a block, or all of them as one stepped line. */
 function outlinePath({ edges, values, outline, slot }: Bars, x: Scale, y: Scale): string {
-  const floor = tenth(y.place(Math.max(0, y.from)))
-  const tops = values.map(value => tenth(y.place(value ?? 0)))
-  const sides = edges.map(edge => tenth(x.place(edge)))
+  const floor = roundToTenth(y.place(Math.max(0, y.from)))
+  const tops = values.map(value => roundToTenth(y.place(value ?? 0)))
+  const sides = edges.map(edge => roundToTenth(x.place(edge)))
   if (outline) return `M${sides[0]} ${floor}${tops.map((top, i) => `V${top}H${sides[i + 1]}`).join('')}V${floor}`
   return tops
     .map((top, i) => {
       if (top === floor) return ''
-      const [left, right] = slotOf(sides[i]!, sides[i + 1]!, slot)
-      return `M${tenth(left)} ${floor}V${top}H${tenth(right)}V${floor}z`
+      const [left, right] = barSides(sides[i]!, sides[i + 1]!, slot)
+      return `M${roundToTenth(left)} ${floor}V${top}H${roundToTenth(right)}V${floor}z`
     })
     .join('')
 }
 
 /** The part of a bin that one of several bars takes, with air between the bins. */
-function slotOf(left: number, right: number, [index, of]: Bars['slot'] & object = [0, 1]): [number, number] {
+function barSides(left: number, right: number, [index, of]: Bars['slot'] & object = [0, 1]): [number, number] {
   if (of === 1) return [left + 0.5, right - 0.5]
   const each = ((right - left) * 0.76) / of
   const from = left + (right - left) * 0.12 + each * index
@@ -260,15 +262,15 @@ function slotOf(left: number, right: number, [index, of]: Bars['slot'] & object 
 
 /** A dot, or a triangle that points at the value. */
 function markPath(shape: Marks['shape'], x: number, y: number): string {
-  const left = tenth(x)
-  const top = tenth(y)
-  if (shape === 'up') return `M${left} ${tenth(y + 3)}l4.5 8h-9z`
-  if (shape === 'down') return `M${left} ${tenth(y - 3)}l4.5 -8h-9z`
-  return `M${tenth(x - 3)} ${top}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z`
+  const left = roundToTenth(x)
+  const top = roundToTenth(y)
+  if (shape === 'up') return `M${left} ${roundToTenth(y + 3)}l4.5 8h-9z`
+  if (shape === 'down') return `M${left} ${roundToTenth(y - 3)}l4.5 -8h-9z`
+  return `M${roundToTenth(x - 3)} ${top}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z`
 }
 
 /** The runs of each band that occurs. */
-function stripeRuns({ starts, codes, end }: Stripes): Map<number, { from: number; to: number }[]> {
+function runsByBand({ starts, codes, end }: Stripes): Map<number, { from: number; to: number }[]> {
   const runs = new Map<number, { from: number; to: number }[]>()
   codes.forEach((code, i) => {
     if (code < 0) return
@@ -279,7 +281,7 @@ function stripeRuns({ starts, codes, end }: Stripes): Map<number, { from: number
 }
 
 /** The runs of bars with values: start, and end (exclusive). */
-function runsOf(values: Values): [number, number][] {
+function knownRuns(values: Values): [number, number][] {
   const runs: [number, number][] = []
   let from = -1
   for (let i = 0; i <= values.length; i++) {
@@ -293,27 +295,27 @@ function runsOf(values: Values): [number, number][] {
   return runs
 }
 
-function pointsOf(xs: readonly number[], values: Values, from: number, to: number, x: Scale, y: Scale): string {
+function pointList(xs: readonly number[], values: Values, from: number, to: number, x: Scale, y: Scale): string {
   return Array.from({ length: to - from }, (_, i) => {
-    return `${tenth(x.place(xs[from + i]!))} ${tenth(y.place(values[from + i]!))}`
+    return `${roundToTenth(x.place(xs[from + i]!))} ${roundToTenth(y.place(values[from + i]!))}`
   }).join(' ')
 }
 
-function tenth(value: number): number {
+function roundToTenth(value: number): number {
   return Math.round(value * 10) / 10
 }
 
 /** On paper a drawing has room for no more points: each is a dot of the finest printer. */
-const MOST_DRAWN = 700
+const MAX_DRAWN_POINTS = 700
 
 /** A chart in the page: its name, its legend, the drawing, and the values for the page's script. */
 export function figure(whole: Chart, caption: TemplateValue = ''): Html {
-  const chart = lightened(whole)
+  const chart = reducePoints(whole)
   const isDrawn = !isEmpty(chart)
   return html`<figure class="chart" id="${chart.id}">
 <figcaption><strong>${chart.title}</strong> ${caption}${isDrawn && chart.y.log && ' (logarithmic scale)'}</figcaption>
 ${isDrawn && legend(chart)}
-${isDrawn ? html`<div class="plot">${drawing(lightened(whole, MOST_DRAWN))}</div>` : html`<p class="empty">${chart.empty}</p>`}
+${isDrawn ? html`<div class="plot">${drawChart(reducePoints(whole, MAX_DRAWN_POINTS))}</div>` : html`<p class="empty">${chart.empty}</p>`}
 ${isDrawn && dataScript('data-chart', chart)}
 </figure>`
 }
@@ -340,7 +342,7 @@ function lineSwatch({ area, dashed }: Line): string {
  * Draws estimates below each other with their intervals and a line at no difference. The words are next to the drawing,
  * or above it on a narrow page. The drawing is in percent of its width, and needs no script.
  */
-export function forest({ id, title, names, baseline = null, estimates }: Estimates): Html {
+export function estimatesFigure({ id, title, names, baseline = null, estimates }: Estimates): Html {
   const known = [
     baseline,
     ...estimates.flatMap(({ value, low, high, median = null }) => [value, low, high, median]),
@@ -348,7 +350,7 @@ export function forest({ id, title, names, baseline = null, estimates }: Estimat
   const least = Math.min(0, ...known)
   const greatest = Math.max(0, ...known)
   const air = (greatest - least) * 0.05 || 0.01
-  const x = scale(least - air, greatest + air, 0, 100)
+  const x = newScale(least - air, greatest + air, 0, 100)
   const steps = roundSteps(x.from, x.to, names === 'bands' ? 3 : 6)
   return html`<ul class="forest ${names}" id="${id}" aria-label="${title}">
 ${estimates.map(estimate => row(estimate, { steps, x, baseline, isShort: names === 'bands' }))}
@@ -361,8 +363,10 @@ function row(
   { steps, x, baseline, isShort }: { steps: readonly number[]; x: Scale; baseline: number | null; isShort: boolean },
 ): Html {
   const estimateText =
-    value === null ? reason : `${gain(value)}${low === null || isShort ? '' : ` [${gainRange(low, high)}]`}`
-  const tone = grey || value === null ? 'quiet' : own === undefined ? 'accent' : CLASSES[own]
+    value === null
+      ? reason
+      : `${signedPercent(value)}${low === null || isShort ? '' : ` [${signedPercentRange(low, high)}]`}`
+  const tone = grey || value === null ? 'quiet' : own === undefined ? 'accent' : TONE_CLASSES[own]
   const at = (place: number): string => percent(x.place(place))
   const whisker = (from: number, to: number): Html =>
     html`<g class="line ${tone}"><line x1="${at(from)}" x2="${at(to)}" y1="13" y2="13"/><line x1="${at(from)}" x2="${at(from)}" y1="9" y2="17"/><line x1="${at(to)}" x2="${at(to)}" y1="9" y2="17"/></g>`
@@ -373,37 +377,39 @@ function row(
     return html`<rect class="bar ${tone}" x="${percent(left)}" y="7" width="${percent(right - left)}" height="12"/>`
   }
   return html`<li><strong>${label}</strong><span class="note">${note}</span><svg class="strip" aria-hidden="true">
-<g class="grid">${steps.map(step => upright(at(step)))}</g><g class="rule">${upright(at(0))}</g>${baseline !== null && html`<g class="rule baseline">${upright(at(baseline))}</g>`}
+<g class="grid">${steps.map(step => verticalLine(at(step)))}</g><g class="rule">${verticalLine(at(0))}</g>${baseline !== null && html`<g class="rule baseline">${verticalLine(at(baseline))}</g>`}
 ${value !== null && isShort && bar(value)}${low !== null && high !== null && whisker(low, high)}${median !== null && html`<line class="line median" x1="${at(median)}" x2="${at(median)}" y1="5" y2="21"/>`}${value !== null && !isShort && dot(value)}
 </svg><span class="told">${estimateText}</span></li>`
 }
 
-function upright(at: string): Html {
+function verticalLine(at: string): Html {
   return html`<line x1="${at}" x2="${at}" y1="0" y2="100%"/>`
 }
 
 function axis(steps: readonly number[], x: Scale): Html {
-  const inside = labelled('return', steps).filter(({ at }) => x.place(at) > EDGE && x.place(at) < 100 - EDGE)
+  const inside = labelSteps('return', steps).filter(
+    ({ at }) => x.place(at) > MIN_EDGE_DISTANCE && x.place(at) < 100 - MIN_EDGE_DISTANCE,
+  )
   return html`<svg class="strip labels" aria-hidden="true">${inside.map(({ at, label }) => html`<text x="${percent(x.place(at))}" y="13" text-anchor="middle">${label}</text>`)}</svg>`
 }
 
 /** Nearer to an end a label would be cut. */
-const EDGE = 4
+const MIN_EDGE_DISTANCE = 4
 
 function percent(place: number): string {
   return `${Math.round(place * 100) / 100}%`
 }
 
 /** A narrower part has no room for its share. */
-const LEAST_LABELLED = 7
+const MIN_LABELLED_WIDTH = 7
 
 /** The base of several tickers has only shares, no counts. */
 function stackLabel(n: number, all: number, isBase: boolean): string {
-  return isBase && all < 1.5 ? share(n, 1) : `${n} of ${all}`
+  return isBase && all < 1.5 ? percentText(n, 1) : `${n} of ${all}`
 }
 
 /** Draws the shares of the seven performance bands, a bar per row, in percent of the page's width. Needs no script. */
-export function stacked({ id, title, names, rows }: Stacks): Html {
+export function stacksFigure({ id, title, names, rows }: Stacks): Html {
   return html`<ul class="forest ${names} stacked" id="${id}" aria-label="${title}">
 ${rows.map(stackedRow)}
 </ul>
@@ -420,8 +426,8 @@ function stackedRow({ label, note, counts, isBase }: Stacks['rows'][number]): Ht
     return html`${
       wide > 0 &&
       html`<rect class="out-${i}" x="${percent(from)}" y="3" width="${percent(wide)}" height="18"${isBase && html` opacity="0.5"`}><title>${keyInWords(PERFORMANCES[i]!)}: ${stackLabel(n, all, isBase)}</title></rect>${
-        wide > LEAST_LABELLED &&
-        html`<text class="inside${!isBase && (i === 0 || i === 6) && ' end'}" x="${percent(from + wide / 2)}" y="16" text-anchor="middle">${share(n / all, 0)}</text>`
+        wide > MIN_LABELLED_WIDTH &&
+        html`<text class="inside${!isBase && (i === 0 || i === 6) && ' end'}" x="${percent(from + wide / 2)}" y="16" text-anchor="middle">${percentText(n / all, 0)}</text>`
       }`
     }`
   })
@@ -452,15 +458,15 @@ ${years.map(year =>
 /** @param returns undefined before the first month and after the last; null from ruin on, which leaves the year without one */
 function yearRow(year: number, returns: readonly (number | null | undefined)[], full: number): Html {
   const whole = returns.includes(null) ? null : returns.reduce<number>((all, value) => all * (1 + (value ?? 0)), 1) - 1
-  return html`<tr><th scope="row">${year}</th>${returns.map(value => html`<td class="num ${heat(value ?? 0, full)}">${percentText(value)}</td>`)}<td class="num strong">${gain(whole, 1)}</td></tr>
+  return html`<tr><th scope="row">${year}</th>${returns.map(value => html`<td class="num ${heatClass(value ?? 0, full)}">${monthText(value)}</td>`)}<td class="num strong">${signedPercent(whole, 1)}</td></tr>
 `
 }
 
-function percentText(value: number | null | undefined): string {
-  return value == null ? NONE : decimal(value * 100, 1)
+function monthText(value: number | null | undefined): string {
+  return value == null ? UNKNOWN_SIGN : decimal(value * 100, 1)
 }
 
-function heat(value: number, full: number): string {
+function heatClass(value: number, full: number): string {
   if (value === 0) return ''
   const strength = Math.min(4, Math.ceil((Math.abs(value) / full) * 4))
   return `${value > 0 ? 'up' : 'down'}-${strength}`

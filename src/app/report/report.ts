@@ -21,24 +21,24 @@ import { GLOSSARY } from '../present/glossary.js'
 import { describeInputs, describeWithPrices, type PagedResult } from '../present/prices.js'
 import { describeTallyPage } from '../present/tally.js'
 import { nameOfNote } from '../present/words.js'
-import { figure, forest, monthsTable, stacked } from './chart.js'
+import { estimatesFigure, figure, monthsTable, stacksFigure } from './chart.js'
 import { factList, table } from './table.js'
 
 /** One self-contained HTML document with style, script and data. Its content policy blocks everything else. */
-export function report(found: Description, about: ReportAbout): string {
+export function reportPage(found: Description, about: ReportAbout): string {
   const style = builtText('report.css')
   const script = pageScript()
   const shown = found.sections.filter(({ on }) => isShown(on))
-  const { document, left } = carried(found)
+  const { document, left } = shortenDocument(found)
   const open = shown.filter(({ folded }) => !folded)
   const folded = shown.filter(({ folded }) => folded)
-  const drawn = html`${opening(found)}${open.map(sectionOf)}<div id="details">${folded.map(foldedSection)}</div>`
+  const drawn = html`${openingHtml(found)}${open.map(sectionHtml)}<div id="details">${folded.map(foldedSection)}</div>`
   const places = [
     ...open.map(({ id, title, short = title }) => ({ id, name: short })),
     ...(folded.length > 0 ? [{ id: 'details', name: 'Details' }] : []),
     { id: 'about', name: 'Origin' },
   ]
-  const policy = `default-src 'none'; style-src '${digest(style)}'; script-src '${digest(script)}'; img-src data:; base-uri 'none'; form-action 'none'`
+  const policy = `default-src 'none'; style-src '${policyHash(style)}'; script-src '${policyHash(script)}'; img-src data:; base-uri 'none'; form-action 'none'`
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -62,7 +62,7 @@ export function report(found: Description, about: ReportAbout): string {
 <main id="main">
 ${drawn}
 ${glossary(found, shown, drawn)}
-${foldOf(
+${foldedHtml(
   'about',
   'How this page was made',
   html`${factList([...found.facts, ...originFacts(about)], ['Command line', 'Hash of inputs'])}
@@ -70,7 +70,7 @@ ${foldOf(
 <p class="actions" hidden><button type="button" class="control" data-save>Save as JSON</button></p>`,
 )}
 </main>
-<footer>${foot(about)}</footer>
+<footer>${footerHtml(about)}</footer>
 ${dataScript('id="result"', document)}
 <script>${new Html(script)}</script>
 </body>
@@ -82,11 +82,11 @@ ${dataScript('id="result"', document)}
 function glossary({ answer, lead }: Description, sections: readonly Section[], drawn: Html): Html {
   const parts = [...lead, ...sections.flatMap(({ parts }) => parts)]
   const terms = termsIn(parts, [html`<p>${answer}</p>`, drawn])
-  return terms === null ? html`` : foldOf('words', 'What the short words mean', terms)
+  return terms === null ? html`` : foldedHtml('words', 'What the short words mean', terms)
 }
 
 /** A section whose heading opens the rest. */
-function foldOf(id: string, title: string, content: Html): Html {
+function foldedHtml(id: string, title: string, content: Html): Html {
   return html`<section class="folded" id="${id}"><details><summary><h2>${title}</h2></summary>
 ${content}</details></section>
 `
@@ -96,76 +96,77 @@ function isShown(on: Medium | undefined): boolean {
   return on !== 'terminal' && on !== 'short'
 }
 
-function sectionOf({ id, ...content }: Section): Html {
+function sectionHtml({ id, ...content }: Section): Html {
   return html`<section id="${id}"><h2>${content.title}</h2>
-${contentOf(content)}
+${contentHtml(content)}
 </section>
 `
 }
 
 function foldedSection({ id, ...content }: Section): Html {
-  return foldOf(id, content.title, contentOf(content))
+  return foldedHtml(id, content.title, contentHtml(content))
 }
 
-function contentOf({ title, phrases = [], parts }: Pick<Section, 'title' | 'phrases' | 'parts'>): Html {
+function contentHtml({ title, phrases = [], parts }: Pick<Section, 'title' | 'phrases' | 'parts'>): Html {
   return html`${phrases.length > 0 && html`<p class="phrases">${phrases.join(' · ')}</p>`}
-${partsOf(parts, title)}`
+${partsHtml(parts, title)}`
 }
 
-function partsOf(parts: readonly Part[], title = ''): Html {
-  return html`${parts.filter(({ on }) => isShown(on)).map(part => partOf(part, title))}`
+function partsHtml(parts: readonly Part[], title = ''): Html {
+  return html`${parts.filter(({ on }) => isShown(on)).map(part => partHtml(part, title))}`
 }
 
-function partOf(part: Part, section: string): Html {
+function partHtml(part: Part, section: string): Html {
   if ('notes' in part) return html`${part.notes.map(note => html`<p>${note}</p>`)}\n`
   if ('list' in part) return html`<ul class="list">${part.list.map(line => html`<li>${line}</li>`)}</ul>\n`
   if ('facts' in part) return factList(part.facts)
   if ('table' in part) return table(part.table, section)
   if ('chart' in part) return figure(part.chart, part.note)
   if ('charts' in part) return html`<div class="pair">${part.charts.map(chart => figure(chart))}</div>`
-  if ('estimates' in part) return captioned(part.estimates.title, part.estimates.note, forest(part.estimates))
+  if ('estimates' in part)
+    return captionedFigure(part.estimates.title, part.estimates.note, estimatesFigure(part.estimates))
   if ('forests' in part)
-    return html`<div class="pair">${part.forests.map(one => captioned(one.title, one.note, forest(one)))}</div>`
+    return html`<div class="pair">${part.forests.map(one => captionedFigure(one.title, one.note, estimatesFigure(one)))}</div>`
   if ('stacks' in part)
-    return captioned(part.stacks.title, 'after the events, and paler after any bar', stacked(part.stacks))
+    return captionedFigure(part.stacks.title, 'after the events, and paler after any bar', stacksFigure(part.stacks))
   if ('months' in part) return monthsTable(part.months)
   if ('fold' in part) {
     const { title, parts, long = false } = part.fold
-    return html`<details class="fold${long && ' long'}"><summary>${title}</summary>${partsOf(parts)}</details>`
+    return html`<details class="fold${long && ' long'}"><summary>${title}</summary>${partsHtml(parts)}</details>`
   }
   if ('code' in part) return html`<pre tabindex="0"><code>${part.code}</code></pre>`
   return html``
 }
 
-function captioned(title: string, note: string, drawing: Html): Html {
+function captionedFigure(title: string, note: string, drawing: Html): Html {
   return html`<figure class="chart"><figcaption><strong>${title}</strong> ${note}</figcaption>
 ${drawing}</figure>
 `
 }
 
 /** The answer, its picture and its first table, as a part of another page. */
-export function leadOf({ answer, lead, warnings, sections }: Description): string {
+export function leadHtml({ answer, lead, warnings, sections }: Description): string {
   const first = sections.filter(({ on }) => isShown(on)).slice(0, 2)
   return html`<p class="answer">${answer}</p>
-${opening({ lead, warnings, answer })}${first.map(({ parts }) => partsOf(parts))}`.text
+${openingHtml({ lead, warnings, answer })}${first.map(({ parts }) => partsHtml(parts))}`.text
 }
 
 /** The first screen: a picture of the answer, and the names of the warnings. */
-function opening({ lead, warnings, answer }: Pick<Description, 'lead' | 'warnings' | 'answer'>): Html {
-  return html`<div class="lead">${partsOf(lead)}</div>
+function openingHtml({ lead, warnings, answer }: Pick<Description, 'lead' | 'warnings' | 'answer'>): Html {
+  return html`<div class="lead">${partsHtml(lead)}</div>
 ${warningLine(warnings.filter(warning => warning !== answer))}`
 }
 
 /** One line names the warnings; opened, it has their sentences. */
 function warningLine(warnings: readonly string[]): Html {
   if (warnings.length === 0) return html``
-  const names = warnings.slice(0, NAMED_WARNINGS).map(nameOfNote)
+  const names = warnings.slice(0, MOST_NAMED_WARNINGS).map(nameOfNote)
   const left = warnings.length - names.length
   return html`<details class="warnings" id="warnings"><summary><strong>Notes</strong> ${[...names, ...(left > 0 ? [`${left} more`] : [])].join(' · ')}</summary>
 <ul>${warnings.map(warning => html`<li>${warning}</li>`)}</ul></details>`
 }
 
-const NAMED_WARNINGS = 3
+const MOST_NAMED_WARNINGS = 3
 
 function termsIn(parts: readonly Part[], markup: readonly Html[]): Html | null {
   const text = markup.map(({ text }) => text.replace(/<script[\s\S]*?<\/script>|<[^>]+>/g, ' ')).join(' ')
@@ -198,20 +199,20 @@ function originFacts({ command, as_of, inputs, adjustment, source, tier, version
   ])
 }
 
-function foot(about: ReportAbout): Html {
+function footerHtml(about: ReportAbout): Html {
   return html`<p>Made by bands ${about.version}. The same command line makes the same page, byte for byte, while the data and the trial log are the same. What happened before need not happen again; nothing here is advice.</p>`
 }
 
 /** More of a result makes a page that is slow to send and to open. */
-const MOST_CARRIED = 800_000
+const MAX_DOCUMENT_LENGTH = 800_000
 
 /** The result as it lies in the page: of a long one its longest lists are shortened, and it is said by how much. */
-function carried({ document, long }: Description): { document: unknown; left: string[] } {
+function shortenDocument({ document, long }: Description): { document: unknown; left: string[] } {
   const result: Record<string, unknown> = { ...(document as object) }
   const left: string[] = []
   for (const { key, keep, whole } of long) {
     const list = result[key] as unknown[]
-    const over = JSON.stringify(result).length - MOST_CARRIED
+    const over = JSON.stringify(result).length - MAX_DOCUMENT_LENGTH
     if (over <= 0) break
     const room = Math.max(0, 1 - over / JSON.stringify(list).length)
     const shortLength = Math.floor(list.length * room)
@@ -225,7 +226,7 @@ function carried({ document, long }: Description): { document: unknown; left: st
 }
 
 /** As a content policy names an inline style or script that may run. */
-function digest(text: string): string {
+function policyHash(text: string): string {
   return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
 }
 
@@ -245,9 +246,9 @@ export async function reportOf(
 ): Promise<string> {
   try {
     if (found.schema === 'bands.tally/2')
-      return report(describeTallyPage(found), { ...about, adjustment: null, inputs: null })
+      return reportPage(describeTallyPage(found), { ...about, adjustment: null, inputs: null })
     const prices = await market()
-    return report(await describeWithPrices(prices, found), { ...about, ...(await describeInputs(prices, found)) })
+    return reportPage(await describeWithPrices(prices, found), { ...about, ...(await describeInputs(prices, found)) })
   } catch (cause) {
     if (!(cause instanceof TypeError || cause instanceof RangeError)) throw cause
     // Missing parts of a result only show up in the drawing.

@@ -1,5 +1,5 @@
 import { type Bars, type Chart, roundSteps, type XUnit, type YUnit } from '../present/chart.js'
-import { count, decimal, gain, price, probability, share } from './table.js'
+import { count, decimal, percentText, price, probability, signedPercent } from './table.js'
 
 export function isEmpty({ lines, bars, ribbons }: Chart): boolean {
   const known = (values: readonly (number | null)[]): boolean => values.some(value => value !== null)
@@ -7,7 +7,7 @@ export function isEmpty({ lines, bars, ribbons }: Chart): boolean {
 }
 
 /** The least and the greatest value that a chart draws; null without any. */
-export function heights({ lines, ribbons, bars, marks, y }: Chart): { least: number; greatest: number } | null {
+export function valueExtent({ lines, ribbons, bars, marks, y }: Chart): { least: number; greatest: number } | null {
   const columns = [lines, bars, marks].flatMap(parts => parts.map(({ values }) => values))
   let least = Number.POSITIVE_INFINITY
   let greatest = Number.NEGATIVE_INFINITY
@@ -26,7 +26,7 @@ function hasBars({ values }: Bars): boolean {
   return values.some(value => value !== null && value !== 0)
 }
 
-const MOST_POINTS = 2000
+const MAX_PAGE_POINTS = 2000
 
 export interface Extent {
   from: number
@@ -39,7 +39,7 @@ export interface Scale extends Extent {
 }
 
 /** The range of x: whole bins, otherwise the first to the last x. */
-export function widthOf({ x: { values }, bars, stripes }: Chart): Extent {
+export function xExtent({ x: { values }, bars, stripes }: Chart): Extent {
   const edges = bars[0]?.edges
   const from = edges?.[0] ?? values[0] ?? 0
   const to = edges?.at(-1) ?? Math.max(values.at(-1) ?? 1, stripes?.end ?? Number.NEGATIVE_INFINITY)
@@ -47,12 +47,12 @@ export function widthOf({ x: { values }, bars, stripes }: Chart): Extent {
 }
 
 /** The heights that a chart shows, with air above and below, and never without extent. */
-export function heightOf(chart: Chart): Extent {
-  return airy(heights(chart) ?? { least: 0, greatest: 1 }, chart.y)
+export function yExtent(chart: Chart): Extent {
+  return withMargin(valueExtent(chart) ?? { least: 0, greatest: 1 }, chart.y)
 }
 
 /** Adds a margin to a range of values, except on a side that naturally ends at 0. */
-export function airy(
+export function withMargin(
   { least, greatest }: { least: number; greatest: number },
   { log, zero, unit }: Chart['y'],
 ): Extent {
@@ -71,7 +71,7 @@ export function airy(
  * The part of a chart in a range, with one point beyond each end. Hidden parts are left out, by their names in the
  * legend: `line 0`.
  */
-export function partOf(chart: Chart, { from, to }: Extent, hidden: ReadonlySet<string>): Chart {
+export function visiblePart(chart: Chart, { from, to }: Extent, hidden: ReadonlySet<string>): Chart {
   const { x, marks } = chart
   const first = Math.max(0, x.values.findIndex(value => value >= from) - 1)
   const beyond = x.values.findIndex(value => value > to)
@@ -99,7 +99,7 @@ export function partOf(chart: Chart, { from, to }: Extent, hidden: ReadonlySet<s
 }
 
 /** Values from `from` to `to` onto places from `start` to `end`. */
-export function scale(from: number, to: number, start: number, end: number, log = false): Scale {
+export function newScale(from: number, to: number, start: number, end: number, log = false): Scale {
   const bend = log ? Math.log : (value: number) => value
   const factor = (end - start) / (bend(to) - bend(from))
   return { from, to, place: value => start + (bend(value) - bend(from)) * factor }
@@ -110,7 +110,7 @@ export interface Tick {
   label: string
 }
 
-export function stepsUp(height: number): number {
+export function stepsOfHeight(height: number): number {
   return height < 160 ? 3 : 5
 }
 
@@ -133,14 +133,14 @@ export function dateTicks(from: number, to: number, wanted: number): Tick[] {
   if (span < 60) return roundSteps(from, to, wanted / 2).map(at => ({ at, label: dateLabel(at) }))
   const months = [1, 2, 3, 6, 12, 24, 60, 120].find(step => span / 30.44 / step <= wanted) ?? 240
   const ticks: Tick[] = []
-  const start = new Date(from * DAY_MS)
+  const start = new Date(from * MS_PER_DAY)
   for (let month = start.getUTCFullYear() * 12; ; month += months) {
     const year = Math.floor(month / 12)
     if (months >= 12 && year % (months / 12) !== 0) {
       month += 12 - months
       continue
     }
-    const at = Date.UTC(year, month % 12, 1) / DAY_MS
+    const at = Date.UTC(year, month % 12, 1) / MS_PER_DAY
     if (at > to) return ticks
     if (at >= from) ticks.push({ at, label: dateLabel(at) })
   }
@@ -158,8 +158,8 @@ export function axisLabel(unit: XUnit | YUnit, at: number, step: number): string
   if (unit === 'date') return dateText(at)
   if (unit === 'year') return String(at)
   if (unit === 'bars') return at > 0 ? `+${at}` : String(at)
-  if (unit === 'return') return gain(at, step < 0.01 ? (step < 0.001 ? 2 : 1) : 0)
-  if (unit === 'share') return share(at, step < 0.01 ? 1 : 0)
+  if (unit === 'return') return signedPercent(at, step < 0.01 ? (step < 0.001 ? 2 : 1) : 0)
+  if (unit === 'share') return percentText(at, step < 0.01 ? 1 : 0)
   if (unit === 'p') return decimal(at, 2)
   if (unit === 'money') return at < 1000 ? decimal(at, step < 0.1 ? 2 : step < 1 ? 1 : 0) : count(at)
   if (unit === 'ratio') return decimal(at, step < 1 ? 1 : 0)
@@ -172,8 +172,8 @@ export function valueText(unit: XUnit | YUnit, value: number | null | undefined)
   if (unit === 'date') return dateText(value)
   if (unit === 'year') return String(value)
   if (unit === 'bars') return `bar ${axisLabel('bars', value, 1)}`
-  if (unit === 'return') return gain(value)
-  if (unit === 'share') return share(value)
+  if (unit === 'return') return signedPercent(value)
+  if (unit === 'share') return percentText(value)
   if (unit === 'p') return probability(value)
   if (unit === 'money') return value < 1000 ? decimal(value, 3) : count(value)
   if (unit === 'ratio') return decimal(value, 2)
@@ -182,17 +182,17 @@ export function valueText(unit: XUnit | YUnit, value: number | null | undefined)
 
 /** YYYY-MM-DD of days since 1970-01-01. */
 function dateText(day: number): string {
-  return new Date(Math.round(day) * DAY_MS).toISOString().slice(0, 10)
+  return new Date(Math.round(day) * MS_PER_DAY).toISOString().slice(0, 10)
 }
 
 export const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-const DAY_MS = 86_400_000
+const MS_PER_DAY = 86_400_000
 
 /**
  * Chooses the drawn ones of `length` points without losing extremes: the least and greatest of each column in equal
  * parts. The first and last are always drawn. Returns all points if there are no more than `most`.
  */
-export function thinned(columns: readonly ArrayLike<number | null>[], length: number, most: number): number[] {
+export function indexesToDraw(columns: readonly ArrayLike<number | null>[], length: number, most: number): number[] {
   if (length <= most) return Array.from({ length }, (_, i) => i)
   const indexes = new Set<number>([0, length - 1])
   const stretches = Math.max(1, Math.floor((most - indexes.size) / (2 * columns.length)))
@@ -217,10 +217,10 @@ function addExtremes(column: ArrayLike<number | null>, from: number, to: number,
 }
 
 /** The chart for a page: no more points than a screen can show, all extremes, and six significant digits. */
-export function lightened(chart: Chart, most = MOST_POINTS): Chart {
+export function reducePoints(chart: Chart, most = MAX_PAGE_POINTS): Chart {
   const columns = [...chart.lines.map(({ values }) => values), ...chart.ribbons.flatMap(({ low, high }) => [low, high])]
-  const indexes = thinned(columns, chart.x.values.length, most)
-  const cut = (values: readonly (number | null)[]): (number | null)[] => indexes.map(i => shortened(values[i]))
+  const indexes = indexesToDraw(columns, chart.x.values.length, most)
+  const cut = (values: readonly (number | null)[]): (number | null)[] => indexes.map(i => roundToSixDigits(values[i]))
   return {
     ...chart,
     x: { ...chart.x, values: indexes.map(i => chart.x.values[i]!) },
@@ -230,6 +230,6 @@ export function lightened(chart: Chart, most = MOST_POINTS): Chart {
 }
 
 /** Rounded to six significant digits: more than any screen shows, and half the page. */
-function shortened(value: number | null | undefined): number | null {
+function roundToSixDigits(value: number | null | undefined): number | null {
   return value === null || value === undefined || !Number.isFinite(value) ? null : Number(value.toPrecision(6))
 }

@@ -17,7 +17,12 @@ import {
 export const MOST_ROWS = 250
 
 /** Tones as the style sheet names them. */
-export const CLASSES: Readonly<Record<Tone, string>> = { good: 'gain', bad: 'loss', faint: 'quiet', strong: 'strong' }
+export const TONE_CLASSES: Readonly<Record<Tone, string>> = {
+  good: 'gain',
+  bad: 'loss',
+  faint: 'quiet',
+  strong: 'strong',
+}
 
 /**
  * A table that scrolls within itself. More than MOST_ROWS rows are cut, and it says so.
@@ -27,7 +32,7 @@ export const CLASSES: Readonly<Record<Tone, string>> = { good: 'gain', bad: 'los
 export function table(of: Table, section = ''): Html {
   const { caption, columns, rows, empty, sorted, filter } = of
   if (rows.length === 0 && empty !== undefined) return html`<p class="empty">${empty}</p>`
-  const indexes = placesOf(of)
+  const indexes = pageColumns(of)
   const shown = [...rows.keys()].slice(0, MOST_ROWS)
   const isMap = rows.some(row => row.some(({ heat }) => heat !== undefined))
   return html`${filter !== undefined && filterForm(filter)}
@@ -43,7 +48,7 @@ ${rows.length > shown.length && html`<p class="cut">Here are ${sorted?.cut ?? 't
 }
 
 /** The columns that a page shows. */
-function placesOf({ columns }: Table): number[] {
+function pageColumns({ columns }: Table): number[] {
   return [...columns.keys()].filter(i => columns[i]!.on !== 'terminal')
 }
 
@@ -56,7 +61,7 @@ function heading({ title: own, hint, kind, verbatim }: Heading): Html {
 /** Rows of the body by their places. The first column names the row. */
 export function tableRows(of: Table, rows: readonly number[]): Html {
   const { columns, rows: all, grey } = of
-  const indexes = placesOf(of)
+  const indexes = pageColumns(of)
   return html`${rows.map(
     r => html`<tr>${indexes.map((i, place) => cell(all[r]![i]!, columns[i]!, grey?.[r] ?? false, place === 0))}</tr>\n`,
   )}`
@@ -65,16 +70,18 @@ export function tableRows(of: Table, rows: readonly number[]): Html {
 function cell(of: Cell, { kind, wraps }: Heading, isGrey: boolean, isName: boolean): Html {
   const tone = isGrey ? 'faint' : of.tone
   const heat = of.heat === undefined ? '' : `up-${of.heat}`
-  const classes = [isNumeric(kind) && 'num', wraps && 'wrap', tone && CLASSES[tone], heat].filter(Boolean).join(' ')
+  const classes = [isNumeric(kind) && 'num', wraps && 'wrap', tone && TONE_CLASSES[tone], heat]
+    .filter(Boolean)
+    .join(' ')
   const attribute = classes === '' ? '' : html` class="${classes}"`
   const piece = cellPiece(of)
   return isName ? html`<th scope="row"${attribute}>${piece}</th>` : html`<td${attribute}>${piece}</td>`
 }
 
 /** Places of rows in the order of a column; rows that are equal in it keep theirs, rows without a value come last. */
-export function ordered(of: Table, rows: readonly number[], column: number, isDescending: boolean): number[] {
-  const place = placesOf(of)[column]!
-  const keys = new Map(rows.map(r => [r, orderOf(of.rows[r]![place]!)]))
+export function sortRows(of: Table, rows: readonly number[], column: number, isDescending: boolean): number[] {
+  const place = pageColumns(of)[column]!
+  const keys = new Map(rows.map(r => [r, sortKey(of.rows[r]![place]!)]))
   return [...rows].sort((r, s) => {
     const a = keys.get(r) ?? null
     const b = keys.get(s) ?? null
@@ -93,7 +100,7 @@ export interface CellFilter {
 }
 
 /** Places of the rows that pass. */
-export function filtered({ rows, filter }: Table, by: CellFilter | null): number[] {
+export function filterRows({ rows, filter }: Table, by: CellFilter | null): number[] {
   const all = [...rows.keys()]
   if (filter === undefined || by === null) return all
   const words = by.text.toLowerCase().split(/\s+/).filter(Boolean)
@@ -121,39 +128,39 @@ function filterForm(names: readonly CellNames[]): Html {
 }
 
 /** A fact of at least this number of letters gets its own line. */
-const LONG_FACT = 90
+const MIN_WIDE_FACT = 90
 
 /** Terms and their texts. @param verbatim terms whose text is code */
 export function factList(facts: readonly Fact[], verbatim: readonly string[] = []): Html {
   return html`<dl class="facts">${facts.map(([term, text]) => {
     const isVerbatim = verbatim.includes(term)
-    const isLong = isVerbatim || text.length > LONG_FACT
+    const isLong = isVerbatim || text.length > MIN_WIDE_FACT
     return html`<div${isLong && html` class="wide"`}><dt>${term}</dt><dd>${isVerbatim ? html`<code>${text}</code>` : text}</dd></div>`
   })}</dl>
 `
 }
 
 /** The sign for an unknown number. */
-export const NONE = '–'
+export const UNKNOWN_SIGN = '–'
 
 /** A value of a table, with the decimals that a page has room for. */
 function cellPiece({ kind, content, mark }: Cell): TemplateValue {
-  const piece = typeof content === 'object' && content !== null ? pair(kind, content) : valueText(kind, content)
+  const piece = typeof content === 'object' && content !== null ? pairText(kind, content) : valueText(kind, content)
   return mark === undefined ? piece : html`${piece}${mark}`
 }
 
 function valueText(kind: Kind, value: Value): string {
-  return value === null ? NONE : typeof value === 'string' ? value : NUMBERS[kind](value)
+  return value === null ? UNKNOWN_SIGN : typeof value === 'string' ? value : NUMBER_TEXTS[kind](value)
 }
 
-const NUMBERS: Readonly<Record<Kind, (value: number) => string>> = {
+const NUMBER_TEXTS: Readonly<Record<Kind, (value: number) => string>> = {
   text: String,
   date: String,
   window: String,
   count,
-  return: gain,
-  deviation: value => share(value, 2),
-  share,
+  return: signedPercent,
+  deviation: value => percentText(value, 2),
+  share: percentText,
   probability,
   ratio: decimal,
   tenth: value => decimal(value, 1),
@@ -168,68 +175,70 @@ const NUMBERS: Readonly<Record<Kind, (value: number) => string>> = {
 }
 
 /** `-0.40 to +2.90%`, `27–65%`, `12 ×1.40`. */
-function pair(kind: Kind, [first, second]: readonly [Value, Value]): string | Html {
+function pairText(kind: Kind, [first, second]: readonly [Value, Value]): string | Html {
   if (kind === 'lifted')
     return html`${valueText(kind, first)} <span class="quiet">×${valueText('ratio', second)}</span>`
-  if (first === null || second === null) return NONE
-  if (kind === 'share') return `${share(Number(first), 0).slice(0, -1)}–${share(Number(second), 0)}`
+  if (first === null || second === null) return UNKNOWN_SIGN
+  if (kind === 'share') return `${percentText(Number(first), 0).slice(0, -1)}–${percentText(Number(second), 0)}`
   return `${valueText(kind, first).replace(/%$/, '')} to ${valueText(kind, second)}`
 }
 
 /** The sort key of a cell; null is last in both directions. */
-export function orderOf({ kind, content }: Pick<Cell, 'kind' | 'content'>): number | string | null {
+export function sortKey({ kind, content }: Pick<Cell, 'kind' | 'content'>): number | string | null {
   const value: Content = content
   const first = typeof value === 'object' && value !== null ? value[0] : value
   return kind === 'window' && first !== null ? Number.parseInt(String(first), 10) : first === '' ? null : first
 }
 
 /** A fraction as a percentage with its sign: `+1.64%`. */
-export function gain(fraction: number | null | undefined, digits = 2): string {
-  if (!isKnown(fraction)) return NONE
-  const text = grouped((fraction * 100).toFixed(digits))
+export function signedPercent(fraction: number | null | undefined, digits = 2): string {
+  if (!isKnown(fraction)) return UNKNOWN_SIGN
+  const text = groupThousands((fraction * 100).toFixed(digits))
   // A value that rounds to zero has no sign: neither "+0.00%" nor "-0.00%".
   if (Number.parseFloat(text) === 0) return `${text.replace('-', '')}%`
   return `${fraction > 0 ? '+' : ''}${text}%`
 }
 
 /** A fraction as a percentage: `63.2%`. */
-export function share(fraction: number | null | undefined, digits = 1): string {
-  return isKnown(fraction) ? `${(fraction * 100).toFixed(digits)}%` : NONE
+export function percentText(fraction: number | null | undefined, digits = 1): string {
+  return isKnown(fraction) ? `${(fraction * 100).toFixed(digits)}%` : UNKNOWN_SIGN
 }
 
 /** A p-value, or a q-value: two significant digits, and never 0. */
 export function probability(p: number | null | undefined): string {
-  if (!isKnown(p)) return NONE
+  if (!isKnown(p)) return UNKNOWN_SIGN
   if (p < 0.0001) return '<0.0001'
-  return p >= 0.1 ? p.toFixed(2) : trimmed(p.toPrecision(2))
+  return p >= 0.1 ? p.toFixed(2) : withoutExponent(p.toPrecision(2))
 }
 
 export function decimal(value: number | null | undefined, digits = 2): string {
-  return isKnown(value) ? value.toFixed(digits).replace(/^-(0(?:\.0*)?)$/, '$1') : NONE
+  return isKnown(value) ? value.toFixed(digits).replace(/^-(0(?:\.0*)?)$/, '$1') : UNKNOWN_SIGN
 }
 
 /** A whole number with a thousands separator: `12,345`. */
 export function count(value: number | null | undefined): string {
-  return isKnown(value) ? grouped(String(Math.round(value))) : NONE
+  return isKnown(value) ? groupThousands(String(Math.round(value))) : UNKNOWN_SIGN
 }
 
 /** A price, with as many digits as it needs. */
 export function price(value: number | null | undefined): string {
-  if (!isKnown(value)) return NONE
+  if (!isKnown(value)) return UNKNOWN_SIGN
   const size = Math.abs(value)
-  return size >= 1000 ? grouped(value.toFixed(size >= 10_000 ? 0 : 1)) : value.toFixed(size >= 1 || size === 0 ? 2 : 4)
+  return size >= 1000
+    ? groupThousands(value.toFixed(size >= 10_000 ? 0 : 1))
+    : value.toFixed(size >= 1 || size === 0 ? 2 : 4)
 }
 
 /** `-0.4 to +2.9%` */
-export function gainRange(low: number | null, high: number | null): string {
-  return isKnown(low) && isKnown(high) ? `${gain(low).slice(0, -1)} to ${gain(high)}` : NONE
+export function signedPercentRange(low: number | null, high: number | null): string {
+  return isKnown(low) && isKnown(high) ? `${signedPercent(low).slice(0, -1)} to ${signedPercent(high)}` : UNKNOWN_SIGN
 }
 
-function grouped(digits: string): string {
+function groupThousands(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, ',')
 }
 
-function trimmed(text: string): string {
+function withoutExponent(text: string): string {
   return text.includes('e') ? String(Number(text)) : text
 }
 

@@ -5,11 +5,11 @@ import type { Written } from '../../core/params/row.js'
 import { Threads } from '../../data/threads.js'
 import type { BandsClient, BandsOptions } from '../client.js'
 import { describeTallyPage } from '../present/tally.js'
-import { leadOf } from '../report/report.js'
+import { leadHtml } from '../report/report.js'
 import { forms } from './forms.js'
-import { type ListsChoice, listsActionNamed } from './lists.js'
-import type { First } from './page.js'
-import { type AskTask, answered, questionNamed } from './questions.js'
+import { findListsAction, type ListsChoice } from './lists.js'
+import type { PageStart } from './page.js'
+import { type AskTask, answerAsJson, findQuestion } from './questions.js'
 
 /** How the data of the page are opened. */
 export interface Opening extends ListsChoice {
@@ -48,24 +48,24 @@ export class Answers {
   }
 
   knows(name: string): boolean {
-    return questionNamed(name) !== null
+    return findQuestion(name) !== null
   }
 
   /** The answer as JSON. Throws as the function of the library does. */
   ask(name: string, params: object): Promise<string> {
-    const thread = questionNamed(name)?.thread
-    if (thread === undefined) return answered(this.#bands, name, params)
+    const thread = findQuestion(name)?.thread
+    if (thread === undefined) return answerAsJson(this.#bands, name, params)
     return (thread === 'market' ? this.#market : this.#returns).run({ name, params })
   }
 
   /** Reads or changes the watch lists and named conditions; null for an unknown action. */
   lists(action: string, params: object): Promise<unknown> | null {
-    return listsActionNamed(action)?.(this.#lists, params as Written) ?? null
+    return findListsAction(action)?.(this.#lists, params as Written) ?? null
   }
 
   /** Whether a question has a report page. */
   isReported(name: string): boolean {
-    return questionNamed(name)?.thread === 'returns'
+    return findQuestion(name)?.thread === 'returns'
   }
 
   /** Makes a report page, and returns its number. Throws as the function of the library does, and Busy when stopped. */
@@ -94,10 +94,10 @@ export class Answers {
 
   /** The answer of a tally in a sentence, a picture and tables. */
   async drawTally(params: object): Promise<string> {
-    return leadOf(describeTallyPage(await this.#bands.tally(params as never)))
+    return leadHtml(describeTallyPage(await this.#bands.tally(params as never)))
   }
 
-  async first(): Promise<First> {
+  async first(): Promise<PageStart> {
     const tickers = await this.#bands.tickers()
     const newest = Math.max(...tickers.map(({ last }) => last))
     return {

@@ -80,11 +80,11 @@ function fieldsOf(table: Table, names: readonly string[]): FormField[] {
     // A condition replaces the field.
     const isRequired = table[name]!.required === true && table.when === undefined
     // Options of the command line are fields here.
-    return { name, help: help.replace(/--(\w+)/g, '$1'), takes: takesOf(flags), words, isRequired }
+    return { name, help: help.replace(/--(\w+)/g, '$1'), takes: placeholderOf(flags), words, isRequired }
   })
 }
 
 /** `--after <DATE>` → `DATE` */
-function takesOf(flags: string): string {
+function placeholderOf(flags: string): string {
   return /<(.+)>/.exec(flags)?.[1] ?? ''
 }

@@ -2,7 +2,7 @@ import type { FieldSet } from '../../core/fields/index.js'
 import { tickersOf } from '../../core/params/arguments.js'
 import { refuseUnknownNames, type Written } from '../../core/params/row.js'
 import { textOf } from '../../core/params/values.js'
-import { addCondition, addToList, allLists, removeCondition, removeFromList } from '../open/lists.js'
+import { addCondition, addToList, readLists, removeCondition, removeFromList } from '../open/lists.js'
 import type { DatabaseChoice } from '../open/paths.js'
 
 /** The database whose lists are used, and the fields of its conditions. */
@@ -17,7 +17,7 @@ type Action = (lists: ListsChoice, params: Written) => Promise<unknown>
 const ACTIONS: Readonly<Record<string, Action>> = {
   all: async ({ choice }, params) => {
     refuseUnknownNames(params, [])
-    return allLists(choice)
+    return readLists(choice)
   },
   add: async ({ choice }, params) => {
     const { name, tickers } = refuseUnknownNames(params, ['name', 'tickers'])
@@ -37,6 +37,6 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
 }
 
-export function listsActionNamed(name: string): Action | null {
+export function findListsAction(name: string): Action | null {
   return Object.hasOwn(ACTIONS, name) ? ACTIONS[name]! : null
 }

@@ -10,7 +10,7 @@ export interface Page {
 }
 
 /** What the page shows before its first question. */
-export interface First {
+export interface PageStart {
   version: string
   /** The newest day with bars; null without data. */
   as_of: string | null
@@ -21,13 +21,13 @@ export interface First {
 }
 
 /** The page of the browser. Its script and style are known by their hashes; it asks this server only. */
-export function uiPage(first: First): Page {
+export function uiPage(first: PageStart): Page {
   const style = builtText('ui.css')
   const script = builtText('ui.js').replaceAll('</script', '<\\/script')
   const policy = [
     "default-src 'none'",
-    `script-src '${digest(script)}'`,
-    `style-src '${digest(style)}'`,
+    `script-src '${policyHash(script)}'`,
+    `style-src '${policyHash(style)}'`,
     "connect-src 'self'",
     'img-src data:',
     "frame-src 'self'",
@@ -70,6 +70,6 @@ ${body}
 }
 
 /** As a content policy names an inline style or script that may run. */
-function digest(text: string): string {
+function policyHash(text: string): string {
   return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
 }

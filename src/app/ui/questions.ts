@@ -15,7 +15,7 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
   },
   conditions: { ask: bands => bands.conditions() },
   tickers: { ask: bands => bands.tickers() },
-  bars: { ask: (bands, params) => listed(bands.exportBars(params)) },
+  bars: { ask: (bands, params) => collect(bands.exportBars(params)) },
   history: { ask: (bands, params) => bands.history(params) },
   now: { ask: (bands, params) => bands.now(params) },
   tally: { ask: (bands, params) => bands.tally(params) },
@@ -30,11 +30,11 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
 }
 
 /** Throws nothing for an unknown name: it is null. */
-export function questionNamed(name: string): Question | null {
+export function findQuestion(name: string): Question | null {
   return Object.hasOwn(QUESTIONS, name) ? QUESTIONS[name]! : null
 }
 
-async function listed<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
+async function collect<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
   const list: Row[] = []
   for await (const row of rows) list.push(row)
   return list
@@ -57,19 +57,19 @@ export function begin(options: BandsOptions): Handler {
         opened = null
       })
       const bands = await opened
-      return { result: await (isPage ? reported(bands, name, params) : answered(bands, name, params)) }
+      return { result: await (isPage ? answerAsReport(bands, name, params) : answerAsJson(bands, name, params)) }
     },
   }
 }
 
 /** The answer to a question as JSON. */
-export async function answered(bands: BandsClient, name: string, params: object): Promise<string> {
-  return JSON.stringify(await questionNamed(name)!.ask(bands, params as never))
+export async function answerAsJson(bands: BandsClient, name: string, params: object): Promise<string> {
+  return JSON.stringify(await findQuestion(name)!.ask(bands, params as never))
 }
 
 /** The answer to a question of returns as a report page. */
-async function reported(bands: BandsClient, name: string, params: object): Promise<string> {
-  const found = (await questionNamed(name)!.ask(bands, params as never)) as PagedResult
+async function answerAsReport(bands: BandsClient, name: string, params: object): Promise<string> {
+  const found = (await findQuestion(name)!.ask(bands, params as never)) as PagedResult
   const { tickers, ...others } = params as { tickers?: readonly string[] }
   const words = Object.entries(others).map(([param, value]) => `${param} ${textOf(value)}`)
   const which =

@@ -34,20 +34,20 @@ export interface RunningUi {
 }
 
 /** Other machines never reach it. */
-const HOST = '127.0.0.1'
+const LOOPBACK = '127.0.0.1'
 
 /** Serves the page until it is stopped. Throws ConfigError for a port that cannot be used. */
 export async function startUi(answers: Answers, { port, onFault }: UiOptions): Promise<RunningUi> {
-  const door = new Door()
+  const door = new BrowserSession()
   const server = createServer((request, response) => {
-    void answerTo(request, { answers, door }).then(
+    void replyTo(request, { answers, door }).then(
       reply => send(response, reply),
-      error => send(response, refusal(error, onFault)),
+      error => send(response, errorReply(error, onFault)),
     )
   })
-  door.port = await listening(server, port)
+  door.port = await listen(server, port)
   return {
-    url: `http://${HOST}:${door.port}/?token=${door.token}`,
+    url: `http://${LOOPBACK}:${door.port}/?token=${door.token}`,
     async stop() {
       const closed = new Promise<void>(resolve => server.close(() => resolve()))
       server.closeAllConnections()
@@ -57,10 +57,10 @@ export async function startUi(answers: Answers, { port, onFault }: UiOptions): P
   }
 }
 
-async function listening(server: Server, port: number): Promise<number> {
+async function listen(server: Server, port: number): Promise<number> {
   try {
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject).listen({ port, host: HOST, exclusive: true }, resolve)
+      server.once('error', reject).listen({ port, host: LOOPBACK, exclusive: true }, resolve)
     })
     return (server.address() as AddressInfo).port
   } catch (cause) {
@@ -76,16 +76,16 @@ async function listening(server: Server, port: number): Promise<number> {
 }
 
 /** Lets in only the browser that opened the printed address. */
-class Door {
+class BrowserSession {
   /** It works once. */
-  readonly token = secret()
+  readonly token = randomSecret()
   port = 0
-  readonly #session = secret()
+  readonly #session = randomSecret()
   #isUsed = false
 
   /** A page elsewhere could reach this machine by a host name of its own. */
   isHost({ host }: IncomingMessage['headers']): boolean {
-    return host === `${HOST}:${this.port}` || host === `localhost:${this.port}`
+    return host === `${LOOPBACK}:${this.port}` || host === `localhost:${this.port}`
   }
 
   /** A browser names the page that asks; programs have no such header, and need the cookie as well. */
@@ -95,12 +95,12 @@ class Door {
 
   isOpenTo({ cookie = '' }: IncomingMessage['headers']): boolean {
     const own = cookie.split(/; */).find(part => part.startsWith(`${this.#cookie}=`))
-    return own !== undefined && isSame(own.slice(this.#cookie.length + 1), this.#session)
+    return own !== undefined && isEqualInConstantTime(own.slice(this.#cookie.length + 1), this.#session)
   }
 
   /** The cookie for a token that was not used before; null for others. */
   enter(token: string): string | null {
-    if (this.#isUsed || !isSame(token, this.token)) return null
+    if (this.#isUsed || !isEqualInConstantTime(token, this.token)) return null
     this.#isUsed = true
     return `${this.#cookie}=${this.#session}; HttpOnly; SameSite=Strict; Path=/`
   }
@@ -111,11 +111,11 @@ class Door {
   }
 }
 
-function secret(): string {
+function randomSecret(): string {
   return randomBytes(24).toString('base64url')
 }
 
-function isSame(text: string, known: string): boolean {
+function isEqualInConstantTime(text: string, known: string): boolean {
   const a = Buffer.from(text)
   const b = Buffer.from(known)
   return a.length === b.length && timingSafeEqual(a, b)
@@ -129,51 +129,52 @@ interface Reply {
 
 interface Tools {
   answers: Answers
-  door: Door
+  door: BrowserSession
 }
 
-async function answerTo(request: IncomingMessage, { answers, door }: Tools): Promise<Reply> {
+async function replyTo(request: IncomingMessage, { answers, door }: Tools): Promise<Reply> {
   const { headers, method } = request
-  if (!door.isHost(headers)) return message(421, 'Open the page by the address that was printed.')
-  const url = new URL(request.url ?? '/', `http://${HOST}`)
-  if (method === 'GET' && url.pathname === '/') return pageFor(url, headers, { answers, door })
+  if (!door.isHost(headers)) return messageReply(421, 'Open the page by the address that was printed.')
+  const url = new URL(request.url ?? '/', `http://${LOOPBACK}`)
+  if (method === 'GET' && url.pathname === '/') return startPageReply(url, headers, { answers, door })
   if (!door.isOpenTo(headers))
-    return json(401, { error: 'unauthorized', message: 'open the page by the address that was printed.' })
-  if (method === 'GET') return reportAt(url.pathname, answers)
-  if (method !== 'POST') return { ...message(405, 'The page asks by POST.'), headers: { allow: 'GET, POST' } }
-  if (!door.isOwnPage(headers)) return json(403, { error: 'unauthorized', message: 'only the page itself may ask.' })
+    return jsonReply(401, { error: 'unauthorized', message: 'open the page by the address that was printed.' })
+  if (method === 'GET') return reportReply(url.pathname, answers)
+  if (method !== 'POST') return { ...messageReply(405, 'The page asks by POST.'), headers: { allow: 'GET, POST' } }
+  if (!door.isOwnPage(headers))
+    return jsonReply(403, { error: 'unauthorized', message: 'only the page itself may ask.' })
   const params = await bodyOf(request)
   const [, kind, name = ''] = /^\/(api|draw|report|lists)\/(\w+)$/.exec(url.pathname) ?? []
   if (kind === 'api' && answers.knows(name)) return { ...JSON_REPLY, body: await answers.ask(name, params) }
   if (kind === 'draw' && name === 'tally') return { ...HTML_REPLY, body: await answers.drawTally(params) }
   if (kind === 'report' && answers.isReported(name))
-    return json(200, { page: `/report/${await answers.report(name, params)}` })
+    return jsonReply(200, { page: `/report/${await answers.report(name, params)}` })
   if (kind === 'lists') {
     const found = answers.lists(name, params)
-    if (found !== null) return json(200, await found)
+    if (found !== null) return jsonReply(200, await found)
   }
   if (url.pathname === '/stop') {
     await answers.stop()
-    return json(200, {})
+    return jsonReply(200, {})
   }
-  throw nothingAt(url.pathname)
+  throw notFoundAt(url.pathname)
 }
 
 /** A report has a content policy of its own. Here it is also apart from the page that shows it. */
-function reportAt(path: string, answers: Answers): Reply {
+function reportReply(path: string, answers: Answers): Reply {
   const body = answers.page(/^\/report\/(\d+)$/.exec(path)?.[1] ?? '')
-  if (body === null) throw nothingAt(path)
+  if (body === null) throw notFoundAt(path)
   const policy = "sandbox allow-scripts allow-downloads; frame-ancestors 'self'"
   return { status: 200, headers: { ...HTML_REPLY.headers, 'content-security-policy': policy }, body }
 }
 
 /** A token is exchanged for a cookie. The address then holds the question only. */
-async function pageFor(url: URL, headers: IncomingMessage['headers'], { answers, door }: Tools): Promise<Reply> {
+async function startPageReply(url: URL, headers: IncomingMessage['headers'], { answers, door }: Tools): Promise<Reply> {
   const token = url.searchParams.get('token')
   const cookie = token === null ? null : door.enter(token)
   const isOpen = door.isOpenTo(headers)
   if (cookie === null && !isOpen)
-    return message(
+    return messageReply(
       token === null ? 401 : 403,
       token === null
         ? 'Open the page by the address that was printed in the terminal.'
@@ -185,12 +186,12 @@ async function pageFor(url: URL, headers: IncomingMessage['headers'], { answers,
   return { status: 303, headers: { location, ...(cookie !== null && { 'set-cookie': cookie }) }, body: '' }
 }
 
-function nothingAt(path: string): NotFound {
+function notFoundAt(path: string): NotFound {
   return new NotFound(`there is nothing at ${quoted(path)}.`)
 }
 
 /** Bytes of a question. */
-const LONGEST_BODY = 1_000_000
+const MAX_BODY_LENGTH = 1_000_000
 
 async function bodyOf(request: IncomingMessage): Promise<object> {
   if (!/^application\/json\b/.test(request.headers['content-type'] ?? '')) throw notJson()
@@ -198,7 +199,7 @@ async function bodyOf(request: IncomingMessage): Promise<object> {
   request.setEncoding('utf8')
   for await (const part of request) {
     text += part
-    if (text.length > LONGEST_BODY) throw notJson()
+    if (text.length > MAX_BODY_LENGTH) throw notJson()
   }
   try {
     return objectOf('params', JSON.parse(text))
@@ -211,7 +212,7 @@ function notJson(): InvalidParameter {
   return new InvalidParameter('a question is JSON of at most 1 MB.', { param: 'params' })
 }
 
-const STATUS: Partial<Record<ErrorCode, number>> = {
+const STATUS_BY_CODE: Partial<Record<ErrorCode, number>> = {
   invalid_parameter: 400,
   not_found: 404,
   tier_restricted: 403,
@@ -219,20 +220,20 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
 }
 
 /** A refusal is shown where the question was asked; a fault is reported in the terminal, too. */
-function refusal(error: unknown, onFault: UiOptions['onFault']): Reply {
-  if (error instanceof BandsError) return json(STATUS[error.code] ?? 500, errorBody(error, 'flat'))
+function errorReply(error: unknown, onFault: UiOptions['onFault']): Reply {
+  if (error instanceof BandsError) return jsonReply(STATUS_BY_CODE[error.code] ?? 500, errorBody(error, 'flat'))
   onFault(error)
-  return json(500, { error: 'internal_error', message: 'bands failed here; the terminal shows more.' })
+  return jsonReply(500, { error: 'internal_error', message: 'bands failed here; the terminal shows more.' })
 }
 
 const JSON_REPLY = { status: 200, headers: { 'content-type': 'application/json' } }
 const HTML_REPLY = { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } }
 
-function json(status: number, body: unknown): Reply {
+function jsonReply(status: number, body: unknown): Reply {
   return { ...JSON_REPLY, status, body: JSON.stringify(body) }
 }
 
-function message(status: number, text: string): Reply {
+function messageReply(status: number, text: string): Reply {
   return { ...pageReply(messagePage(text)), status }
 }
 
@@ -242,7 +243,7 @@ function pageReply({ html, policy }: Page): Reply {
 }
 
 /** Nothing is kept by the browser, guessed by it, or shown within a page of others. */
-const EVERY_REPLY = {
+const COMMON_HEADERS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -252,5 +253,5 @@ const EVERY_REPLY = {
 }
 
 function send(response: ServerResponse, { status, headers, body }: Reply): void {
-  response.writeHead(status, { ...EVERY_REPLY, ...headers }).end(body)
+  response.writeHead(status, { ...COMMON_HEADERS, ...headers }).end(body)
 }

@@ -1,6 +1,6 @@
 import { BandsError } from '../../core/errors.js'
 import { type Start, serializeError, Threads } from '../../data/threads.js'
-import { framesOf, identity, lengthOf, packed, unpacked } from '../open/frames.js'
+import { deserializeMessage, lengthBytes, programIdentity, readFrames, serializeMessage } from '../open/frames.js'
 
 /*
  * The process of a cluster's worker. It reads the data of a job and then lists of tasks, and writes who it is and then a
@@ -10,7 +10,7 @@ import { framesOf, identity, lengthOf, packed, unpacked } from '../open/frames.j
 const HEAD = 8
 
 function send(bytes: Buffer): void {
-  process.stdout.write(lengthOf(bytes))
+  process.stdout.write(lengthBytes(bytes))
   process.stdout.write(bytes)
 }
 
@@ -27,15 +27,15 @@ async function answerTo(threads: Threads<unknown, unknown>, tasks: readonly unkn
 
 // The tasks are done in a thread, so that this one notices when the worker is gone.
 process.stdin.once('end', () => process.exit())
-send(Buffer.from(identity()))
+send(Buffer.from(programIdentity()))
 void work()
 
 async function work(): Promise<void> {
   let threads: Threads<unknown, unknown> | null = null
-  for await (const { bytes } of framesOf(process.stdin, HEAD)) {
+  for await (const { bytes } of readFrames(process.stdin, HEAD)) {
     if (threads === null) {
-      const { job, data } = unpacked(bytes) as Start
+      const { job, data } = deserializeMessage(bytes) as Start
       threads = new Threads(job, data, 1)
-    } else send(packed(await answerTo(threads, unpacked(bytes) as unknown[])))
+    } else send(serializeMessage(await answerTo(threads, deserializeMessage(bytes) as unknown[])))
   }
 }

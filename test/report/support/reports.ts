@@ -3,7 +3,7 @@ import type { ChartPrices } from '../../../src/app/present/chart.js'
 import { describeStudy } from '../../../src/app/present/study.js'
 import { describeSweep } from '../../../src/app/present/sweep.js'
 import { describeTallyPage } from '../../../src/app/present/tally.js'
-import { type ReportAbout, report } from '../../../src/app/report/report.js'
+import { type ReportAbout, reportPage } from '../../../src/app/report/report.js'
 import type { Backtest } from '../../../src/research/backtest/result.js'
 import type { EventStudy } from '../../../src/research/study/result.js'
 import type { Sweep } from '../../../src/research/sweep/result.js'
@@ -15,15 +15,15 @@ import { madeSweep } from '../../support/results/sweep.js'
 import { madeTally } from '../../support/results/tally.js'
 
 export function studyReport(study: EventStudy, charts: readonly ChartPrices[], about: ReportAbout): string {
-  return report(describeStudy(study, charts), about)
+  return reportPage(describeStudy(study, charts), about)
 }
 
 export function backtestReport(found: Backtest, charts: readonly ChartPrices[], about: ReportAbout): string {
-  return report(describeBacktest(found, charts), about)
+  return reportPage(describeBacktest(found, charts), about)
 }
 
 export function sweepReport(sweep: Sweep, about: ReportAbout): string {
-  return report(describeSweep(sweep), about)
+  return reportPage(describeSweep(sweep), about)
 }
 
 /** A page of each kind, ten years of daily bars. */
@@ -31,7 +31,7 @@ export const REPORTS: Readonly<Record<string, () => string>> = {
   study: () => madeStudyReport(),
   backtest: () => madeBacktestReport(),
   sweep: () => sweepReport(madeSweep(), ABOUT),
-  tally: () => report(describeTallyPage(madeTally()), TALLIED),
+  tally: () => reportPage(describeTallyPage(madeTally()), TALLIED),
 }
 
 /** A tally reads no prices. */
@@ -56,8 +56,8 @@ export const EXTREMES: Readonly<Record<string, () => string>> = {
   },
   'a backtest without a trade': () => madeBacktestReport({ bars: 10 }),
   'a backtest without a bar': () => backtestReport(madeBacktest([]), [], ABOUT),
-  'a tally of several bands': () => report(describeTallyPage(madeTally(['oversold', 'deep_oversold'])), TALLIED),
-  'a tally of no group': () => report(describeTallyPage({ ...madeTally(), events: 0, groups: [] }), TALLIED),
+  'a tally of several bands': () => reportPage(describeTallyPage(madeTally(['oversold', 'deep_oversold'])), TALLIED),
+  'a tally of no group': () => reportPage(describeTallyPage({ ...madeTally(), events: 0, groups: [] }), TALLIED),
   'a sweep without a cell': () => sweepReport(madeSweep({ tickers: [] }, []), ABOUT),
 }
 

@@ -19,7 +19,7 @@ import { formatDay } from '../../../core/model/day.js'
 import { whole } from '../../../core/numbers.js'
 import { optionsOf } from '../../../core/params/row.js'
 import { fileValue, wordValue } from '../../../core/params/values.js'
-import { checkKey, originOf as vendorOrigin } from '../../open/fetching.js'
+import { refuseMalformedKey, vendorOrigin } from '../../open/fetching.js'
 import { databasePath, isSample, SAMPLE } from '../../open/paths.js'
 import { column, describeList } from '../../present/description.js'
 import { WANTS } from '../../providers/provider.js'
@@ -342,7 +342,7 @@ async function providerLogin(context: Context, name: string): Promise<void> {
   await storedKeys(env)
   const keyOfFile = config.key_file === undefined ? null : await keyFromInput(config, env)
   const key = keyOfFile?.key ?? (await readSecret(world, `${WANTS[provider.needs]} for ${name}: `, 'key'))
-  checkKey(provider, key)
+  refuseMalformedKey(provider, key)
   const profile = providerProfile(name)
   const origin = vendorOrigin(provider)
   await saveKey(env, profile, { profile, origin, key })

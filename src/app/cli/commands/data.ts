@@ -12,7 +12,7 @@ import type { Importer } from '../../../data/load/import.js'
 import { corruptionMessage } from '../../../data/store/sqlite/connection.js'
 import type { Damage } from '../../../data/store/store.js'
 import { verifyOtherFiles } from '../../open/accounts.js'
-import { openLists, openListsForReading, statusOf } from '../../open/database.js'
+import { openLists, openListsForReading, readStatus } from '../../open/database.js'
 import { databasePath } from '../../open/paths.js'
 import { forceUnlock } from '../../open/writing.js'
 import { describeAccount, describeFacts, describeStatus, describeTrials } from '../../present/data.js'
@@ -41,7 +41,7 @@ const status: Command = {
     if (remote !== null) return showAccount(context, args, remote)
     const opened = await context.localDatabase()
     const typed = await parseTickers(args.rest(0), context.world)
-    const found = await statusOf(opened, typed.length === 0 ? undefined : typed)
+    const found = await readStatus(opened, typed.length === 0 ? undefined : typed)
     const there = new Set([...found.tickers, ...found.pulled].map(({ ticker }) => ticker))
     const missing = typed.find(ticker => !there.has(ticker))
     if (missing !== undefined) throw await opened.local.unknownTicker(missing)

@@ -2,7 +2,7 @@ import { BandsError, invalid, wrong } from '../../../core/errors.js'
 import { count, whole } from '../../../core/numbers.js'
 import { DAY, TEXT } from '../../../core/params/kinds.js'
 import { optional, optionsOf } from '../../../core/params/row.js'
-import { groupsOf, keyVariable, openVendor, originOf } from '../../open/fetching.js'
+import { keyVariable, openVendor, tickersByVendor, vendorOrigin } from '../../open/fetching.js'
 import {
   describeFetched,
   describePlans,
@@ -85,7 +85,7 @@ const update: Command = {
       throw wrong('ticker', 'TICKER is missing.', { allowed: 'bands update TICKER..., or bands update --all' })
     const importer = await openForImport(context, { wait: args.flag('wait') })
     const named = args.flag('all') ? null : await tickersOfLine(context, args, args.rest(0), () => importer.tickers())
-    const groups = await groupsOf(importer, named)
+    const groups = await tickersByVendor(importer, named)
     const providers = await allProviders(providersPath(context.world.env))
     const all: Fetching[] = []
     for (const [name, tickers] of groups) {
@@ -161,7 +161,7 @@ async function chosenProvider(
 /** The key of the environment, otherwise the kept one; null without either. */
 async function keyOf({ world: { env } }: Context, provider: Provider): Promise<string | null> {
   const variable = env[keyVariable(provider.name)]
-  return variable ? variable.trim() : providerKey(env, provider.name, originOf(provider))
+  return variable ? variable.trim() : providerKey(env, provider.name, vendorOrigin(provider))
 }
 
 /** A vendor to ask; one that is only planned with needs no key. */

@@ -9,7 +9,7 @@ import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
 import { grantedFields } from '../../../core/tiers.js'
 import { openForPlan } from '../../open/database.js'
 import { type Column, type Described, tableOf } from '../../present/description.js'
-import { PAGE } from '../../remote/pages.js'
+import { MAX_PAGE_EVENTS } from '../../remote/pages.js'
 import type { PullOptions } from '../../remote/pull.js'
 import {
   type CreditsLeft,
@@ -166,7 +166,7 @@ function planSentence({ url, series, price }: PullPlan, left: CreditsLeft | null
     const number = series.filter(planned => planned.due === due).length
     return number === 0 ? [] : [`${whole(number)} ${words}`]
   })
-  const further = price.most === null ? `, one more for each further ${PAGE} events` : ''
+  const further = price.most === null ? `, one more for each further ${MAX_PAGE_EVENTS} events` : ''
   return `${whole(series.length)} series of ${url}: ${parts.join(', ')}; ${priceWords(price)}${further}${leftWords(left)}.`
 }
 

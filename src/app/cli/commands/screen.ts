@@ -13,7 +13,7 @@ import {
   subjectsNamed,
 } from '../../../research/screen/screen.js'
 import { openLists } from '../../open/database.js'
-import { allLists } from '../../open/lists.js'
+import { readLists } from '../../open/lists.js'
 import { describeChanges, describeScreen, MOST_LISTED, refuseUnknownColumns } from '../../present/screen.js'
 import type { Remote } from '../../remote/remote.js'
 import { webhookUrl } from '../../remote/webhook.js'
@@ -172,7 +172,7 @@ async function showChanges(
   tickers: number,
 ): Promise<void> {
   await post(found)
-  const watched = new Set((await allLists(context.choice)).flatMap(list => list.tickers))
+  const watched = new Set((await readLists(context.choice)).flatMap(list => list.tickers))
   await context.show(describeChanges(found, tickers, watched), { wide: args.flag('wide') })
   await context.noticeOmitted(found.omitted ?? [])
   if (found.changes.length > 0) return

@@ -11,7 +11,7 @@ import { LIMITS, LOG_LEVELS, type ServerOptions } from '../../../server/http/opt
 import { isLoopback } from '../../../server/http/requests.js'
 import { type Running, startServer } from '../../../server/http/server.js'
 import { ERROR_SHAPES } from '../../../server/wire/format.js'
-import { checkPrivate } from '../../open/paths.js'
+import { refuseSharedSecret } from '../../open/paths.js'
 import { type OpenedService, openService } from '../../open/service.js'
 import type { Command } from '../command.js'
 import { CONFIG_KEYS, readTextFile } from '../config-file.js'
@@ -153,7 +153,7 @@ async function answer(context: Context, { options, tls, log, file }: Serving): P
     const takeOver = opened.sample ? null : followed(opened, running)
     let reloaded = Promise.resolve()
     const forget = world.onReload?.(() => {
-      reloaded = reloaded.then(() => reload(running, file, options)).then(() => takeOver?.look())
+      reloaded = reloaded.then(() => reload(running, file, options)).then(() => takeOver?.checkNow())
     })
     try {
       const stopRequest = new Promise<unknown>(resolve => world.onStop(resolve, GRACE))
@@ -249,7 +249,7 @@ function checkOrigin({ cors }: Options): void {
 async function certificate({ tls }: Options): Promise<ServerOptions['tls']> {
   if (tls === undefined) return undefined
   const [cert, key] = await Promise.all([pem(tls.cert), pem(tls.key)])
-  await checkPrivate(tls.key)
+  await refuseSharedSecret(tls.key)
   try {
     createSecureContext({ cert, key })
   } catch (cause) {

@@ -3,12 +3,12 @@ import type { NamedList } from '../../../core/source.js'
 import {
   addCondition,
   addToList,
-  allLists,
-  conditionNamed,
-  conditionsAmong,
-  listNamed,
+  findCondition,
+  findList,
   type NamedCondition,
+  namedConditionsOf,
   readCondition,
+  readLists,
   removeCondition,
   removeFromList,
   type ShownCondition,
@@ -41,7 +41,7 @@ const add: Command = {
 const list: Command = {
   examples: ['bands watch list', 'bands watch list --json'],
   async run(context) {
-    const lists = await allLists(context.choice)
+    const lists = await readLists(context.choice)
     // A column of only dashes is not numeric.
     const kind = lists.some(({ condition }) => condition === null) ? 'count' : 'text'
     const shown: Column<NamedList>[] = [
@@ -59,7 +59,7 @@ const show: Command = {
   arguments: [NAME],
   examples: ['bands watch show tech', 'bands watch show tech --json'],
   async run(context, args) {
-    const found = listNamed(args.argument(0)!, await allLists(context.choice))
+    const found = findList(args.argument(0)!, await readLists(context.choice))
     await showList(context, found)
     await noticeMissingTickers(context, found.tickers)
   },
@@ -69,7 +69,7 @@ const remove: Command = {
   arguments: [NAME, ['[TICKER...]', 'tickers to remove (default the whole list)', ['TICKER']]],
   examples: ['bands watch remove tech AAPL', 'bands watch remove tech'],
   async run(context, args) {
-    const { name } = listNamed(args.argument(0)!, await allLists(context.choice))
+    const { name } = findList(args.argument(0)!, await readLists(context.choice))
     const tickers = await parseTickers(args.rest(1), context.world)
     const left = await removeFromList(context.choice, name, tickers)
     if (left !== null) return showList(context, left)
@@ -131,14 +131,14 @@ const listConditions: Command = {
 }
 
 async function allConditions(context: Context): Promise<NamedCondition[]> {
-  return conditionsAmong(await allLists(context.choice))
+  return namedConditionsOf(await readLists(context.choice))
 }
 
 const showOne: Command = {
   arguments: [CONDITION_NAME],
   examples: ['bands conditions show dip', 'bands conditions show dip --json'],
   async run(context, args) {
-    const { name, condition } = conditionNamed(args.argument(0)!, await allConditions(context))
+    const { name, condition } = findCondition(args.argument(0)!, await allConditions(context))
     // A name in it may be removed since.
     const meaning = await readCondition(context.fields, name.toLowerCase(), condition).catch((error: Error) => error)
     if (!(meaning instanceof Error)) return showCondition(context, { name, ...meaning })

@@ -7,7 +7,7 @@ import type { EventStudy } from '../../../research/study/result.js'
 import type { Sweep } from '../../../research/sweep/result.js'
 import type { Chart } from '../../present/chart.js'
 import { longTable } from '../../present/long-tables.js'
-import { type CellFilter, count, filtered, MOST_ROWS, ordered, tableRows } from '../table.js'
+import { type CellFilter, count, filterRows, MOST_ROWS, sortRows, tableRows } from '../table.js'
 import { Plot } from './plot.js'
 
 const text = document.getElementById('result')?.textContent ?? 'null'
@@ -82,8 +82,8 @@ function makeInteractive(result: EventStudy | Backtest | Sweep): void {
   let order: { column: number; descending: boolean } | null = null
 
   const show = (): void => {
-    const found = filtered(table, form && filterOf(form))
-    const rows = order === null ? found : ordered(table, found, order.column, order.descending)
+    const found = filterRows(table, form && filterOf(form))
+    const rows = order === null ? found : sortRows(table, found, order.column, order.descending)
     const shown = rows.slice(0, MOST_ROWS)
     body.innerHTML = tableRows(table, shown).text
     const value = `${shown.length < found.length ? `the first ${count(shown.length)} of ` : ''}${count(found.length)} rows`

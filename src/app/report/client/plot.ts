@@ -1,6 +1,6 @@
 import type { Case, Chart, Stripes } from '../../present/chart.js'
-import { drawing, scalesOf } from '../chart.js'
-import { type Extent, partOf, type Scale, valueText, widthOf } from '../scale.js'
+import { drawChart, scalesOf } from '../chart.js'
+import { type Extent, type Scale, valueText, visiblePart, xExtent } from '../scale.js'
 import { CaseBox, element } from './case-box.js'
 
 /** Charts that are zoomed and pointed at together. */
@@ -41,7 +41,7 @@ export class Plot {
   constructor(figure: HTMLElement, chart: Chart) {
     this.#figure = figure
     this.#chart = chart
-    this.#full = widthOf(chart)
+    this.#full = xExtent(chart)
     this.#shown = this.#full
     this.#place = figure.querySelector<HTMLElement>('.plot')!
     // Said once in a page.
@@ -78,12 +78,12 @@ export class Plot {
 
   #draw(width = this.#place.clientWidth): void {
     this.#width = width
-    const part = partOf(this.#chart, this.#shown, this.#hidden)
+    const part = visiblePart(this.#chart, this.#shown, this.#hidden)
     const chart = { ...part, shades: [...part.shades, ...this.#chosenShade()], width: Math.max(width, NARROWEST) }
     const { x, y } = scalesOf(chart, this.#shown)
     this.#x = x
     this.#y = y
-    this.#place.querySelector('svg')!.outerHTML = drawing(chart, this.#shown).text
+    this.#place.querySelector('svg')!.outerHTML = drawChart(chart, this.#shown).text
     this.#point(this.#at)
   }
 

@@ -48,7 +48,7 @@ export class Answers {
   }
 
   /** A part of a page, as markup of the server. */
-  drawn(slot: string, params: object, name = slot): Answer<string> {
+  markup(slot: string, params: object, name = slot): Answer<string> {
     return this.#answer(slot, `/draw/${name}`, params, text => text) as Answer<string>
   }
 

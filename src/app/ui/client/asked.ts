@@ -31,7 +31,7 @@ const DEFAULTS: Asked = {
   query: '',
 }
 
-export function askedIn(search: string): Asked {
+export function questionFromSearch(search: string): Asked {
   const params = new URLSearchParams(search)
   const asked = Object.fromEntries(
     Object.entries(DEFAULTS).map(([name, value]) => [name, params.get(name) ?? value]),
@@ -40,7 +40,7 @@ export function askedIn(search: string): Asked {
 }
 
 /** Defaults are left out. */
-export function searchOf(asked: Asked): string {
+export function searchFromQuestion(asked: Asked): string {
   const defaults: Readonly<Record<string, string>> = { ...DEFAULTS }
   const params = new URLSearchParams(Object.entries(asked).filter(([name, value]) => value !== defaults[name]))
   return params.size === 0 ? '' : `?${params}`

@@ -14,7 +14,7 @@ import { bandTone } from '../../present/chart.js'
 import { MONTHS } from '../../report/scale.js'
 
 /** What the chart shows of a ticker. */
-export interface Shown {
+export interface ChartContent {
   bars: readonly ExportedBar[]
   /** Every change of the field, oldest first. */
   changes: readonly HistoricEvent[]
@@ -28,8 +28,8 @@ export interface Shown {
 export const ARROW_WINDOW = '20d'
 
 /** Bars that are shown at first, and before and after a chosen event. */
-const FIRST_SHOWN = 260
-const AROUND = { before: 60, after: 120 }
+const BARS_AT_FIRST = 260
+const BARS_AROUND_EVENT = { before: 60, after: 120 }
 
 /** Candles with a ribbon of bands below, and an arrow at each event. */
 export class PriceChart {
@@ -37,7 +37,7 @@ export class PriceChart {
   readonly #candles: ISeriesApi<'Candlestick'>
   readonly #ribbon: ISeriesApi<'Histogram'>
   readonly #marks: ISeriesMarkersPluginApi<Time>
-  #shown: Shown = { bars: [], changes: [], events: [], bands: [] }
+  #shown: ChartContent = { bars: [], changes: [], events: [], bands: [] }
 
   /** @param onMove gets the days in sight */
   constructor(box: HTMLElement, onMove: (days: string) => void) {
@@ -65,7 +65,7 @@ export class PriceChart {
   }
 
   /** Other bars are shown from their end. */
-  show(shown: Shown): void {
+  show(shown: ChartContent): void {
     const isOther = shown.bars !== this.#shown.bars
     if (!isOther && shown.changes === this.#shown.changes && shown.events === this.#shown.events) return
     this.#shown = shown
@@ -74,16 +74,16 @@ export class PriceChart {
         shown.bars.map(({ date: time, open, high, low, close }) => ({ time, open, high, low, close })),
       )
       const to = shown.bars.length + 4
-      this.#chart.timeScale().setVisibleLogicalRange({ from: to - FIRST_SHOWN, to })
+      this.#chart.timeScale().setVisibleLogicalRange({ from: to - BARS_AT_FIRST, to })
     }
     this.#paintBands()
   }
 
   /** Moves to a day, and marks it. */
-  look(date: string): void {
+  moveTo(date: string): void {
     const at = this.#shown.bars.findIndex(bar => bar.date === date)
     if (at < 0) return
-    const range = { from: at - AROUND.before, to: at + AROUND.after }
+    const range = { from: at - BARS_AROUND_EVENT.before, to: at + BARS_AROUND_EVENT.after }
     this.#chart.timeScale().setVisibleLogicalRange(range)
     // The chart moves with the next frame, and the cross is placed where the day is then.
     const { close } = this.#shown.bars[at]!
@@ -93,7 +93,7 @@ export class PriceChart {
   }
 
   /** Moves by a part of the days in sight; back for less than 0. */
-  move(part: number): void {
+  scroll(part: number): void {
     const { from, to } = this.#range
     const step = (to - from) * part
     this.#chart.timeScale().setVisibleLogicalRange({ from: from + step, to: to + step })
@@ -136,7 +136,7 @@ export class PriceChart {
 
   #paintBands(): void {
     const { bars, events, bands } = this.#shown
-    const codes = codesBy(this.#shown)
+    const codes = bandCodes(this.#shown)
     const tones = bands.map((_, code) => colour(bandTone(code, bands.length)))
     this.#ribbon.setData(
       bars.map(({ date: time }, t) => ({ time, value: 1, color: tones[codes[t] ?? -1] ?? 'transparent' })),
@@ -153,7 +153,7 @@ export class PriceChart {
 }
 
 /** The place of the band of each bar; undefined before the first change, and where a condition does not hold. */
-function codesBy({ bars, changes, bands }: Shown): (number | undefined)[] {
+function bandCodes({ bars, changes, bands }: ChartContent): (number | undefined)[] {
   const places = new Map(bars.map(({ date }, t) => [date, t]))
   const codes = new Array<number | undefined>(bars.length)
   for (const { date, band, duration_days: days } of changes) {

@@ -1,7 +1,7 @@
 import type { EventHistory, ExportedBar } from '../../../core/model/event.js'
 import { bandTone } from '../../present/chart.js'
 import { describeEvents } from '../../present/events.js'
-import { ARROW_WINDOW, PriceChart, type Shown } from './chart.js'
+import { ARROW_WINDOW, type ChartContent, PriceChart } from './chart.js'
 import { html, type Page } from './page.js'
 import { drawTable } from './table.js'
 
@@ -15,7 +15,7 @@ export function subject(page: Page) {
   const about = field === '' ? { ticker, when } : { ticker, field }
   const history = answers.of<NotedHistory>('history', about)
   const what = field === '' ? { when } : { field, band }
-  const followed = answers.drawn('tally', { tickers: [ticker], ...what })
+  const followed = answers.markup('tally', { tickers: [ticker], ...what })
   const shown = shownOf(page, bars.value, history.value)
   const name = field === '' ? when : `${field} = ${band}`
   return html`<main id="main">
@@ -39,7 +39,7 @@ export function refusal(text: string | null) {
   return text !== null && html`<p class="refusal" role="alert">${text}</p>`
 }
 
-let shownBefore: Shown | null = null
+let shownBefore: ChartContent | null = null
 let shownFrom: readonly unknown[] = []
 
 /** The same object for the same answers. */
@@ -47,7 +47,7 @@ function shownOf(
   { asked: { field, band }, first }: Page,
   bars: ExportedBar[] | null,
   history: NotedHistory | null,
-): Shown {
+): ChartContent {
   const from = [bars, history, field, band]
   if (shownBefore !== null && from.every((one, i) => one === shownFrom[i])) return shownBefore
   const changes = history?.events ?? []
@@ -66,18 +66,18 @@ let drawn: { box: HTMLElement; chart: PriceChart } | null = null
 let looked = ''
 
 /** The chart is made once, and shows other data. */
-function chart({ asked: { date, ticker, field, band } }: Page, shown: Shown) {
+function chart({ asked: { date, ticker, field, band } }: Page, shown: ChartContent) {
   const made = (box: HTMLElement | null): void => {
     if (box === null) return
     if (drawn?.box !== box) drawn = { box, chart: new PriceChart(box, days => sayDays(box, days)) }
     drawn.chart.show(shown)
     const look = `${ticker} ${field} ${band} ${date} ${shown.bars.length}`
-    if (date !== '' && look !== looked) drawn.chart.look(date)
+    if (date !== '' && look !== looked) drawn.chart.moveTo(date)
     looked = look
   }
   const buttons: readonly (readonly [name: string, sign: string, act: (chart: PriceChart) => void])[] = [
-    ['Earlier', '←', chart => chart.move(-0.25)],
-    ['Later', '→', chart => chart.move(0.25)],
+    ['Earlier', '←', chart => chart.scroll(-0.25)],
+    ['Later', '→', chart => chart.scroll(0.25)],
     ['Zoom in', '+', chart => chart.zoom(0.5)],
     ['Zoom out', '−', chart => chart.zoom(2)],
     ['Show all', 'all', chart => chart.showAll()],
@@ -104,14 +104,14 @@ function sayDays(box: HTMLElement, days: string): void {
 }
 
 const KEYS: Readonly<Record<string, (chart: PriceChart) => void>> = {
-  ArrowLeft: chart => chart.move(-0.1),
-  ArrowRight: chart => chart.move(0.1),
+  ArrowLeft: chart => chart.scroll(-0.1),
+  ArrowRight: chart => chart.scroll(0.1),
   '+': chart => chart.zoom(0.5),
   '-': chart => chart.zoom(2),
   Escape: chart => chart.showAll(),
 }
 
-function legend({ bands }: Shown) {
+function legend({ bands }: ChartContent) {
   return bands.map((band, i) => {
     const swatch = `swatch block ${bandTone(i, bands.length)}`
     return html`<span class="key"><i class=${swatch}></i>${band.replaceAll('_', ' ')}</span>`
@@ -121,7 +121,7 @@ function legend({ bands }: Shown) {
 /** Rows that are drawn before more are wanted. */
 const MOST_ROWS = 200
 
-function eventsTable(page: Page, history: NotedHistory, { events }: Shown) {
+function eventsTable(page: Page, history: NotedHistory, { events }: ChartContent) {
   const { ticker, field, timeframe, query_range, as_of } = history
   const newest = events.toReversed()
   const found = { ticker, field, timeframe, query_range, as_of, events: newest, total: newest.length }
@@ -136,7 +136,7 @@ function eventsTable(page: Page, history: NotedHistory, { events }: Shown) {
   }
   const more = (): void => {
     page.typed.set('every event', 'yes')
-    page.draw()
+    page.scheduleDraw()
   }
   return html`<section aria-labelledby="events-title">
     <h3 id="events-title">${newest.length} ${newest.length === 1 ? 'event' : 'events'}</h3>

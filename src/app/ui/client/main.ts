@@ -3,19 +3,19 @@
 // Out: the page, and the address of the next question.
 
 import { render } from 'preact'
-import type { First } from '../page.js'
+import type { PageStart } from '../page.js'
 import { subject } from './events.js'
 import { market } from './market.js'
 import { html, Page } from './page.js'
-import { study } from './study.js'
+import { studyView } from './study.js'
 
 const app = document.getElementById('app')!
-const first = JSON.parse(document.getElementById('first')!.textContent!) as First
+const first = JSON.parse(document.getElementById('first')!.textContent!) as PageStart
 
 new Page(first, page => {
   document.title = `${page.asked.ticker} ${page.asked.field} · bands`
   const form = first.forms.find(({ name }) => name === page.asked.view)
-  const shown = form === undefined ? html`${market(page)}${subject(page)}` : html`${study(page, form)}`
+  const shown = form === undefined ? html`${market(page)}${subject(page)}` : html`${studyView(page, form)}`
   render(html`${head(page)}<div class="body">${shown}</div>`, app)
   document.documentElement.dataset.answers = page.answers.isWaiting ? 'some' : 'all'
 })

@@ -128,7 +128,7 @@ function change(page: Page, action: string, params: object): void {
     )
     .finally(() => {
       page.answers.forget('lists', 'screen')
-      page.draw()
+      page.scheduleDraw()
     })
 }
 

@@ -1,43 +1,43 @@
 import htm from 'htm'
 import { h, type VNode } from 'preact'
-import type { First } from '../page.js'
+import type { PageStart } from '../page.js'
 import { Answers } from './answers.js'
-import { type Asked, askedIn, searchOf } from './asked.js'
+import { type Asked, questionFromSearch, searchFromQuestion } from './asked.js'
 
 /** Elements from a template. Values are text or other elements, never markup. */
 export const html = htm.bind(h) as (strings: TemplateStringsArray, ...values: unknown[]) => VNode
 
 /** The page: its question, typed texts that were not sent, and the answers. */
 export class Page {
-  readonly first: First
+  readonly first: PageStart
   readonly answers: Answers
   asked: Asked
   /** Texts of boxes that were not sent. */
   readonly typed = new Map<string, string>()
-  readonly #draw: (page: Page) => void
-  #isDrawing = false
+  readonly #render: (page: Page) => void
+  #isDrawScheduled = false
   /** Counts the questions that did not come from the page's own boxes. */
   visit = 0
 
-  constructor(first: First, draw: (page: Page) => void) {
+  constructor(first: PageStart, draw: (page: Page) => void) {
     this.first = first
-    this.asked = this.#known(askedIn(location.search))
-    this.#draw = draw
-    this.answers = new Answers(() => this.draw())
+    this.asked = this.#withTicker(questionFromSearch(location.search))
+    this.#render = draw
+    this.answers = new Answers(() => this.scheduleDraw())
     addEventListener('popstate', () => {
       this.visit++
-      this.#take(askedIn(location.search))
+      this.#setQuestion(questionFromSearch(location.search))
     })
-    this.draw()
+    this.scheduleDraw()
   }
 
   /** Asks another question. The browser can go back to the one before. */
   ask(other: Partial<Asked>): void {
     // An event belongs to its ticker and its band.
-    const asked = { ...this.asked, ...(isAboutOther(other) && { date: '' }), ...other }
-    const search = searchOf(asked)
+    const asked = { ...this.asked, ...(changesSubject(other) && { date: '' }), ...other }
+    const search = searchFromQuestion(asked)
     if (search !== location.search) history.pushState(null, '', search || location.pathname)
-    this.#take(asked)
+    this.#setQuestion(asked)
   }
 
   /** The text of a box: as it was typed, or as it is in the question. */
@@ -46,22 +46,22 @@ export class Page {
   }
 
   /** Draws once for all changes of a moment. */
-  draw(): void {
-    if (this.#isDrawing) return
-    this.#isDrawing = true
+  scheduleDraw(): void {
+    if (this.#isDrawScheduled) return
+    this.#isDrawScheduled = true
     queueMicrotask(() => {
-      this.#isDrawing = false
-      this.#draw(this)
+      this.#isDrawScheduled = false
+      this.#render(this)
     })
   }
 
-  #take(asked: Asked): void {
-    this.asked = this.#known(asked)
+  #setQuestion(asked: Asked): void {
+    this.asked = this.#withTicker(asked)
     this.typed.clear()
-    this.draw()
+    this.scheduleDraw()
   }
 
-  #known(asked: Asked): Asked {
+  #withTicker(asked: Asked): Asked {
     const { tickers } = this.first
     return asked.ticker !== '' ? asked : { ...asked, ticker: tickers.includes('AAPL') ? 'AAPL' : (tickers[0] ?? '') }
   }
@@ -69,6 +69,6 @@ export class Page {
 
 const SUBJECT = ['ticker', 'field', 'band', 'when'] as const
 
-function isAboutOther(other: Partial<Asked>): boolean {
+function changesSubject(other: Partial<Asked>): boolean {
   return SUBJECT.some(name => name in other)
 }

@@ -6,7 +6,7 @@ import { html, type Page } from './page.js'
 type Params = Record<string, unknown>
 
 /** A question of returns: a form of its parameters, and the report in a frame. */
-export function study(page: Page, form: Form) {
+export function studyView(page: Page, form: Form) {
   const { query, view } = page.asked
   const params = paramsIn(query)
   const report = params === null ? null : page.answers.page(view, withTickers(page, params))
@@ -21,7 +21,7 @@ export function study(page: Page, form: Form) {
         <h2>${form.title}</h2>
         <p class="quiet">${form.about}</p>
         <label>Tickers <input name="tickers" defaultValue=${listText(shown.tickers)} placeholder=${`all ${page.first.tickers.length}`} autocomplete="off" /></label>
-        ${form.name === 'compare' && strategies(page, shown)}
+        ${form.name === 'compare' && strategyBoxes(page, shown)}
         ${form.first.map(box)}
         <details><summary>${form.others.length} more</summary>${form.others.map(box)}</details>
         <button class="control send">Run</button>
@@ -29,7 +29,7 @@ export function study(page: Page, form: Form) {
     </aside>
     <main id="main" aria-busy=${report?.isWaiting === true}>
       ${report === null && html`<p class="quiet">Fill in the form and press Run. The report appears here; it counts in the trial log.</p>`}
-      ${report?.isWaiting && working()}
+      ${report?.isWaiting && workingMessage()}
       ${report !== null && refusal(report.refusal)}
       ${
         report?.value &&
@@ -39,7 +39,7 @@ export function study(page: Page, form: Form) {
     </main>`
 }
 
-function working() {
+function workingMessage() {
   const stop = (): void => void post('/stop', {}).catch(() => {})
   return html`<p role="status">Working… A question of many tickers takes a while.
     <button type="button" class="control" onClick=${stop}>Stop</button></p>`
@@ -55,7 +55,7 @@ function fieldBox(page: Page, { name, help, takes, words, isRequired }: FormFiel
   if (takes === '')
     return html`<div class="box"><label for=${id}><input type="checkbox" id=${id} name=${name} defaultChecked=${value === true} aria-describedby=${`${id}-help`} /> ${title}</label>${about}</div>`
   const input =
-    known.length > 0 && known.length <= LONGEST_CHOICE
+    known.length > 0 && known.length <= MAX_CHOICES
       ? html`<select id=${id} name=${name} aria-describedby=${`${id}-help`}><option value=""></option>${known.map(
           word => html`<option value=${word} selected=${word === text}>${word}</option>`,
         )}</select>`
@@ -66,15 +66,15 @@ function fieldBox(page: Page, { name, help, takes, words, isRequired }: FormFiel
 }
 
 /** Longer lists of words are hints of a box. */
-const LONGEST_CHOICE = 8
+const MAX_CHOICES = 8
 
 /** The texts of strategy files. */
-function strategies(page: Page, { strategies: texts }: Params) {
+function strategyBoxes(page: Page, { strategies: texts }: Params) {
   const known = Array.isArray(texts) ? texts.map(String) : EXAMPLES
   const more = Number(page.typed.get('strategies') ?? known.length)
   const add = (): void => {
     page.typed.set('strategies', String(more + 1))
-    page.draw()
+    page.scheduleDraw()
   }
   return html`${Array.from({ length: more }, (_, i) => {
     const id = `strategy-${i + 1}`

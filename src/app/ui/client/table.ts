@@ -1,5 +1,5 @@
 import { type Cell, type Heading, isNumeric, type Table } from '../../present/description.js'
-import { CLASSES, gain, NONE } from '../../report/table.js'
+import { signedPercent, TONE_CLASSES, UNKNOWN_SIGN } from '../../report/table.js'
 import { html } from './page.js'
 
 /** A row that can be chosen: its first cell is a button. */
@@ -31,9 +31,9 @@ function heading({ title, verbatim, kind, hint }: Heading) {
 
 /** A performance with its return is the return; the word is its tip. */
 function text({ content }: Cell): string {
-  if (typeof content !== 'object' || content === null) return content === null ? NONE : String(content)
+  if (typeof content !== 'object' || content === null) return content === null ? UNKNOWN_SIGN : String(content)
   const [first, second] = content
-  return typeof second === 'number' ? gain(second, 1) : String(first ?? NONE)
+  return typeof second === 'number' ? signedPercent(second, 1) : String(first ?? UNKNOWN_SIGN)
 }
 
 function titleOf({ content }: Cell): string | undefined {
@@ -42,5 +42,5 @@ function titleOf({ content }: Cell): string | undefined {
 
 function classesOf({ kind, content, tone }: Cell): string {
   const isReturn = typeof content === 'object' && content !== null
-  return [(isNumeric(kind) || isReturn) && 'num', tone && CLASSES[tone]].filter(Boolean).join(' ')
+  return [(isNumeric(kind) || isReturn) && 'num', tone && TONE_CLASSES[tone]].filter(Boolean).join(' ')
 }
