@@ -24,7 +24,7 @@ export interface CellSpec {
 
 /** A cell as the trial log keeps it. Study, tally and sweep give the same cell the same hash. */
 export function cellTrial(spec: CellSpec, found: Pick<Trial, 'p' | 'test' | 'sharpe'>): Trial {
-  const { horizon, ...question } = documentOf(spec)
+  const { horizon, ...question } = hashedDocument(spec)
   const { first, last, filter } = spec
   return {
     hash: hashOf({ ...question, horizon }),
@@ -44,30 +44,33 @@ export function hashOf(document: unknown): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** By the keys that the ledger has had from its first day on, so that a cell noted then is the same cell now. */
-function documentOf({ tickers, filter, horizon, first, last }: CellSpec) {
+/**
+ * The document of a combination that is hashed. Its keys never change, so that a combination noted by an older version
+ * has the same hash.
+ */
+function hashedDocument({ tickers, filter, horizon, first, last }: CellSpec) {
   const { field, timeframe, bands, prev_bands, stability, max_flips, context, when, lag, after, before } = filter
   return {
     kind: 'cell',
     tickers: tickers.toSorted(),
     field,
     timeframe,
-    bands: sorted(bands),
-    prevBands: sorted(prev_bands),
-    stability: sorted(stability),
+    bands: sortedOrNull(bands),
+    prevBands: sortedOrNull(prev_bands),
+    stability: sortedOrNull(stability),
     maxFlips: max_flips,
-    context: context === null ? null : { ...context, bands: sorted(context.bands) },
+    context: context === null ? null : { ...context, bands: sortedOrNull(context.bands) },
     ...(when === undefined ? {} : { when }),
     ...(lag === undefined ? {} : { lag }),
-    after: parseDay(after ?? ''),
-    before: parseDay(before ?? ''),
+    after: after === null ? null : parseDay(after),
+    before: before === null ? null : parseDay(before),
     horizon,
     first,
     last,
   }
 }
 
-function sorted(values: readonly string[] | null): string[] | null {
+function sortedOrNull(values: readonly string[] | null): string[] | null {
   return values === null ? null : values.toSorted()
 }
 
@@ -177,7 +180,9 @@ function sharesData(a: TrialQuestion, b: TrialQuestion | null): boolean {
   return a.first <= b.last && b.first <= a.last
 }
 
-/** Whether a trial is a strategy, and not the tests of a split or a walk-forward, which belong to the question of one. */
+/**
+ * Whether a trial is a strategy, and not the tests of a split or a walk-forward, which belong to the question of one.
+ */
 export function isStrategy({ hash, asked: question }: Trial): boolean {
   return question === undefined || question.question === hash
 }

@@ -187,13 +187,13 @@ export interface OwnFields {
 }
 
 /** The keys of an answer that name a field, or a condition instead. */
-const NAMING = ['field', 'when']
+const KEYS_WITH_FIELDS = ['field', 'when']
 
 /** The definitions of the fields that an answer names, and of the fields that those use; null if there are none. */
 function definitionsIn(answer: object, fields: FieldSet): Record<string, string> | null {
   if (fields.all.every(({ hash }) => hash === undefined)) return null
   const used = new Map<string, string>()
-  for (const name of namesIn(answer)) addTo(used, name, fields)
+  for (const name of fieldNamesIn(answer)) addDefinition(used, name, fields)
   return used.size === 0 ? null : Object.fromEntries(used)
 }
 
@@ -214,26 +214,27 @@ function conditionsOf(params: object, { conditions }: FieldSet): Record<string, 
   return used.size === 0 ? null : Object.fromEntries(used)
 }
 
-function addTo(used: Map<string, string>, name: string, fields: FieldSet): void {
+/** Adds the hash of a field's definition to `used`, by its name, and those of the fields that it uses. */
+function addDefinition(used: Map<string, string>, name: string, fields: FieldSet): void {
   const field = fieldByName(name, fields)
   if (field === undefined || used.has(name)) return
   if (field.hash !== undefined) used.set(name, field.hash)
-  if (isRuled(field)) for (const subject of field.subjects) addTo(used, subject.field, fields)
+  if (isRuled(field)) for (const subject of field.subjects) addDefinition(used, subject.field, fields)
 }
 
-/** A ranking may be an expression; a leading minus is not part of the name. */
-function addRanking(names: Set<string>, rank: string): void {
+/** Adds the field that a ranking names; an expression names none. */
+function addRankedField(names: Set<string>, rank: string): void {
   const { of } = readRank(rank)
   if (of.is === 'field') names.add(of.field)
 }
 
-/** Returns every name in a document once: a market has thousands of rows with the same names. */
-function namesIn(document: object): Set<string> {
+/** The names of all fields and conditions in a document, each once. */
+function fieldNamesIn(document: object): Set<string> {
   const names = new Set<string>()
   const walk = (value: unknown, key: string): void => {
     if (typeof value === 'string') {
-      if (NAMING.includes(key) || key === 'fields') names.add(value)
-      else if (key === 'rank') addRanking(names, value)
+      if (KEYS_WITH_FIELDS.includes(key) || key === 'fields') names.add(value)
+      else if (key === 'rank') addRankedField(names, value)
     } else if (Array.isArray(value)) for (const one of value) walk(one, key)
     else if (typeof value === 'object' && value !== null)
       for (const [name, inner] of Object.entries(value)) walk(inner, name)

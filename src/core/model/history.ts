@@ -3,6 +3,9 @@ import type { Aftermath, BandEvent, Baseline, EventHistory, HistoricEvent } from
 import { PERFORMANCES, STABILITIES, UNDEFINED } from './series.js'
 import { TIMEFRAMES, windowNames } from './terms.js'
 
+/** The length of a band that has not ended yet, or whose end is unknown, in a column of lengths. */
+export const NOT_ENDED = -1
+
 /** Events as columns with one row an event; bands are codes, indices into a vocabulary. */
 interface CodedEvents {
   days: Int32Array
@@ -11,7 +14,7 @@ interface CodedEvents {
   /** Index into STABILITIES, flips in the lookback; UNDEFINED where the source does not say. */
   stability: Uint8Array
   flips: Uint8Array
-  /** Bars until the next event; -1 while the band is active, or where unknown. */
+  /** Bars until the next event; NOT_ENDED while the band is active, or if unknown. */
   lasted: Int32Array
   /** The band of the context ticker on the date, if the query has a context; null before its first event. */
   contexts: readonly (string | null)[] | null
@@ -26,7 +29,7 @@ export interface History extends CodedEvents, Omit<EventHistory, 'events'> {
   /** Outcomes after any bar of the range; null if not queried, or without prices. */
   base: Baseline | null
   /** The same events as a server sent them, with unknown keys; absent for events derived here. */
-  told?: readonly HistoricEvent[]
+  sentEvents?: readonly HistoricEvent[]
 }
 
 /** Outcomes after each event over one window. */
@@ -44,41 +47,43 @@ export function historyOf({ events, ...head }: EventHistory, bands: readonly str
   const { duration } = TIMEFRAMES[head.timeframe]
   const vocabulary = vocabularyOf(events, head.present, bands)
   const code = (band: string): number => vocabulary.indexOf(band)
-  const bytes = (of: (event: HistoricEvent) => number): Uint8Array => Uint8Array.from(events, of)
+  const byteColumn = (of: (event: HistoricEvent) => number): Uint8Array => Uint8Array.from(events, of)
   const hasContext = events.some(event => event.context_band !== undefined)
   return {
     ...head,
     bands: vocabulary,
     days: Int32Array.from(events, event => parseDay(event.date)!),
-    entered: bytes(event => code(event.band)),
-    left: bytes(event => code(event.prev_band)),
-    stability: bytes(({ stability_at_entry: known }) => (known === undefined ? UNDEFINED : STABILITIES.indexOf(known))),
-    flips: bytes(event => event.flips_recent_at_entry ?? UNDEFINED),
-    lasted: Int32Array.from(events, event => event[duration] ?? -1),
+    entered: byteColumn(event => code(event.band)),
+    left: byteColumn(event => code(event.prev_band)),
+    stability: byteColumn(({ stability_at_entry: known }) =>
+      known === undefined ? UNDEFINED : STABILITIES.indexOf(known),
+    ),
+    flips: byteColumn(event => event.flips_recent_at_entry ?? UNDEFINED),
+    lasted: Int32Array.from(events, event => event[duration] ?? NOT_ENDED),
     contexts: hasContext ? events.map(event => event.context_band ?? null) : null,
     outcomes: events.some(event => event.aftermath === null)
       ? null
       : windowNames(head.timeframe).map(window => {
-          const performances = bytes(({ aftermath }) => {
+          const performances = byteColumn(({ aftermath }) => {
             const outcome = aftermath![window] ?? null
             return outcome === null ? UNDEFINED : PERFORMANCES.indexOf(outcome.performance)
           })
           return { performances, ended: performances.map(found => Number(found !== UNDEFINED)), unrounded: null }
         }),
     base: null,
-    told: events,
+    sentEvents: events,
   }
 }
 
-/** A server may know bands of the field that this version does not. */
+/** The known bands, and those of the events that this version does not know: a server may have newer ones. */
 function vocabularyOf(
   events: readonly BandEvent[],
   present: EventHistory['present'],
   bands: readonly string[],
 ): readonly string[] {
-  const named = events.flatMap(event => [event.band, event.prev_band])
-  if (present !== null) named.push(present.band)
-  return [...new Set([...bands, ...named])]
+  const namedBands = events.flatMap(event => [event.band, event.prev_band])
+  if (present !== null) namedBands.push(present.band)
+  return [...new Set([...bands, ...namedBands])]
 }
 
 /** The events in the spelling of the specification. */
@@ -97,28 +102,37 @@ export function eventsOf(columns: EventColumns): HistoricEvent[] {
   return Array.from(columns.days, (_, i) => eventAt(columns, i))
 }
 
-/** One event, by its index. */
+/**
+ * Event `i` in the spelling of the specification. If a server sent the event, its own keys stay. Keys whose values are
+ * unknown are left out; a duration and an aftermath that are unknown are null.
+ */
 export function eventAt(history: EventColumns, i: number): HistoricEvent {
-  const { timeframe, bands, outcomes, contexts, told } = history
+  const { timeframe, bands, outcomes, contexts, sentEvents } = history
   const context = contexts === null ? {} : { context_band: contexts[i]! }
-  if (told !== undefined) return { ...told[i]!, ...context }
-  const { duration, flipsLookback, unit } = TIMEFRAMES[timeframe]
-  const stability = STABILITIES[history.stability[i]!]
+  if (sentEvents !== undefined) return { ...sentEvents[i]!, ...context }
+  const { duration } = TIMEFRAMES[timeframe]
+  const lasted = history.lasted[i]!
   return {
     date: formatDay(history.days[i]!),
     band: bands[history.entered[i]!]!,
     prev_band: bands[history.left[i]!]!,
-    ...(stability === undefined
-      ? {}
-      : {
-          stability_at_entry: stability,
-          flips_recent_at_entry: history.flips[i]!,
-          flips_lookback: `${flipsLookback}${unit}`,
-        }),
-    [duration]: history.lasted[i] === -1 ? null : history.lasted[i]!,
+    ...stabilityAt(history, i),
+    [duration]: lasted === NOT_ENDED ? null : lasted,
     aftermath: outcomes === null ? null : aftermathOf(history, outcomes, i),
-    ...(outcomes?.[0]?.unrounded == null ? {} : unroundedOf(history, outcomes, i)),
+    ...unroundedOf(history, outcomes, i),
     ...context,
+  }
+}
+
+/** The stability of event `i` and its flips; empty if the source does not say. */
+function stabilityAt({ timeframe, stability, flips }: EventColumns, i: number): Partial<HistoricEvent> {
+  const word = STABILITIES[stability[i]!]
+  if (word === undefined) return {}
+  const { flipsLookback, unit } = TIMEFRAMES[timeframe]
+  return {
+    stability_at_entry: word,
+    flips_recent_at_entry: flips[i]!,
+    flips_lookback: `${flipsLookback}${unit}`,
   }
 }
 
@@ -131,18 +145,26 @@ function aftermathOf({ timeframe }: EventColumns, outcomes: readonly WindowOutco
   return aftermath
 }
 
-/** The unrounded return and percentile of an event in each window, and why one is missing. */
-function unroundedOf({ timeframe }: EventColumns, outcomes: readonly WindowOutcomes[], i: number) {
-  const unrounded = { returns: {}, percentiles: {}, missing: {} } as Required<
-    Pick<HistoricEvent, 'returns' | 'percentiles' | 'missing'>
-  >
+/** The unrounded return and percentile of event `i` in each window, and why one is missing; empty without prices. */
+function unroundedOf(
+  { timeframe }: EventColumns,
+  outcomes: readonly WindowOutcomes[] | null,
+  i: number,
+): Pick<HistoricEvent, 'returns' | 'percentiles' | 'missing'> {
+  const hasPrices = outcomes !== null && outcomes.length > 0 && outcomes[0]!.unrounded !== null
+  if (!hasPrices) return {}
+  const unrounded: Required<Pick<HistoricEvent, 'returns' | 'percentiles' | 'missing'>> = {
+    returns: {},
+    percentiles: {},
+    missing: {},
+  }
   windowNames(timeframe).forEach((name, w) => {
     const { ended, performances, unrounded: figures } = outcomes[w]!
-    const ranked = performances[i] !== UNDEFINED
+    const isRanked = performances[i] !== UNDEFINED
     unrounded.returns[name] = ended[i] === 1 ? figures!.returns[i]! : null
-    unrounded.percentiles[name] = ranked ? figures!.percentiles[i]! : null
+    unrounded.percentiles[name] = isRanked ? figures!.percentiles[i]! : null
     if (ended[i] === 0) unrounded.missing[name] = 'pending'
-    else if (!ranked) unrounded.missing[name] = 'no_history'
+    else if (!isRanked) unrounded.missing[name] = 'no_history'
   })
   return unrounded
 }
@@ -186,7 +208,7 @@ interface Present {
 /** A missing value in a column of numbers. */
 export const NO_NUMBER = -(2 ** 31)
 
-/** Those of field `f` are the rows from `first[f]` up to, but not including, `first[f + 1]`. */
+/** Transitions of some fields. Field `f` has the rows from `first[f]` up to, but not including, `first[f + 1]`. */
 export interface TransitionColumns extends CodedEvents {
   first: Int32Array
   /** The first day on which the bar is final; null where the source does not say. */
@@ -223,19 +245,19 @@ export function emptyPresent(fields: number): Present & { onLast: Uint8Array } {
   }
 }
 
-/** The periods from a source of histories: ticker by ticker, the fields in the order of the query. */
+/** The periods from histories that come ticker by ticker, with the fields in the order of the query. */
 export async function* bandPeriodsOf(histories: AsyncIterable<History>, fields: number): AsyncGenerator<BandPeriods> {
-  let own: History[] = []
+  let historiesOfTicker: History[] = []
   for await (const history of histories) {
-    own.push(history)
-    if (own.length < fields) continue
-    yield bandPeriodsIn(own)
-    own = []
+    historiesOfTicker.push(history)
+    if (historiesOfTicker.length < fields) continue
+    yield bandPeriodsOfTicker(historiesOfTicker)
+    historiesOfTicker = []
   }
 }
 
-/** @param histories of one ticker, at least one */
-function bandPeriodsIn(histories: readonly History[]): BandPeriods {
+/** The periods of one ticker. @param histories the history of each field; at least one */
+function bandPeriodsOfTicker(histories: readonly History[]): BandPeriods {
   const [{ ticker, timeframe, query_range, after, as_of }] = histories as [History]
   const present = emptyPresent(histories.length)
   for (const [f, history] of histories.entries()) {
@@ -262,24 +284,25 @@ function bandPeriodsIn(histories: readonly History[]): BandPeriods {
     present: { ...present, onLast: null },
     completed(f) {
       const { entered, lasted } = histories[f]!
-      return lasted.filter((bars, row) => bars !== -1 && entered[row] === present.band[f])
+      return lasted.filter((bars, row) => bars !== NOT_ENDED && entered[row] === present.band[f])
     },
-    transitions: () => transitionsIn(histories),
+    transitions: () => joinTransitions(histories),
   }
 }
 
-function transitionsIn(histories: readonly History[]): TransitionColumns {
+/** All events of some histories as columns of transitions, field after field. */
+function joinTransitions(histories: readonly History[]): TransitionColumns {
   const rows = histories.reduce((sum, { days }) => sum + days.length, 0)
-  const found = { ...emptyTransitions(histories.length, rows), known: null }
+  const columns = { ...emptyTransitions(histories.length, rows), known: null }
   let row = 0
   for (const [f, history] of histories.entries()) {
     for (const name of ['days', 'entered', 'left', 'stability', 'flips', 'lasted'] as const)
-      found[name].set(history[name], row)
+      columns[name].set(history[name], row)
     row += history.days.length
-    found.first[f + 1] = row
+    columns.first[f + 1] = row
   }
-  if (histories.every(({ contexts }) => contexts === null)) return found
-  return { ...found, contexts: histories.flatMap(({ contexts, days }) => contexts ?? Array.from(days, () => null)) }
+  if (histories.every(({ contexts }) => contexts === null)) return columns
+  return { ...columns, contexts: histories.flatMap(({ contexts, days }) => contexts ?? Array.from(days, () => null)) }
 }
 
 /** A day of one of the columns as text; null where unknown. */

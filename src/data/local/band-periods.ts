@@ -1,5 +1,11 @@
 import { countUpTo, type Day, formatDay } from '../../core/model/day.js'
-import { type BandPeriods, emptyPresent, emptyTransitions, type TransitionColumns } from '../../core/model/history.js'
+import {
+  type BandPeriods,
+  emptyPresent,
+  emptyTransitions,
+  NOT_ENDED,
+  type TransitionColumns,
+} from '../../core/model/history.js'
 import { type FieldColumns, UNDEFINED } from '../../core/model/series.js'
 import type { BandPeriodsQuery } from '../../core/source.js'
 import { afterOf, entitle, planOf } from '../../core/tiers.js'
@@ -192,7 +198,7 @@ function transitionColumns(
       found.left[at] = row === begin ? initialBand[place]! : bands[row - 1]!
       found.stability[at] = showsStability ? stability[row]! : UNDEFINED
       found.flips[at] = showsStability ? flips[row]! : UNDEFINED
-      found.lasted[at] = row + 1 < end ? bars[row + 1]! - bar : -1
+      found.lasted[at] = row + 1 < end ? bars[row + 1]! - bar : NOT_ENDED
       if (context !== null) contexts.push(bandEnteredBy(context, calendar, bar))
     }
     found.first[f + 1] = at

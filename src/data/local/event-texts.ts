@@ -1,4 +1,5 @@
 import { type Day, formatDay } from '../../core/model/day.js'
+import { NOT_ENDED } from '../../core/model/history.js'
 import { PERFORMANCES, STABILITIES, UNDEFINED } from '../../core/model/series.js'
 import { TIMEFRAMES, windowNames } from '../../core/model/terms.js'
 import { eventColumnsOf, eventIndexes, outcomesAfter, type View } from './view.js'
@@ -73,7 +74,7 @@ export class EventTexts {
     for (const [row, i] of events.entries()) {
       const bar = record.bars[i]!
       const date = this.#dateText(bar, days[row]!)
-      const bars = lasted[row] === -1 ? 'null' : lasted[row]
+      const bars = lasted[row] === NOT_ENDED ? 'null' : lasted[row]
       const before = `${bytes.length === 0 ? '' : this.#separator}${head}${date}${entering[entered[row]!]!}`
       bytes.write(`${before}${leaving[left[row]!]!}${settled[stability[row]!]!}${flips[row]}${lasting}${bars},`)
       bytes.copy(this.#returnTexts, this.#starts[bar]!, this.#ends[bar]!)

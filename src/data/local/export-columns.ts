@@ -1,5 +1,6 @@
 import { type Day, formatDay } from '../../core/model/day.js'
 import { EVENT_COLUMNS, WINDOW_PREFIX } from '../../core/model/event.js'
+import { NOT_ENDED } from '../../core/model/history.js'
 import { BAR_FIGURES, PERFORMANCES, STABILITIES } from '../../core/model/series.js'
 import { TIMEFRAMES, windowNames } from '../../core/model/terms.js'
 import { inOrder } from '../threads.js'
@@ -204,7 +205,7 @@ function addEvents(
   copyRows(group.column(EVENT_COLUMNS.counts[0]).values, start, columns.flips, rows)
   const lasted = group.column(duration).values
   for (let i = from; i < to; i++)
-    lasted[start + i - from] = columns.lasted[i] === -1 ? NULL_INTEGER : columns.lasted[i]!
+    lasted[start + i - from] = columns.lasted[i] === NOT_ENDED ? NULL_INTEGER : columns.lasted[i]!
   const bars = found.subarray(from, to).map(i => view.record!.bars[i]!)
   for (const [w, name] of windowNames(timeframe).entries()) {
     const { performances, unrounded } = figures[w]!

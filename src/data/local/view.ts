@@ -4,7 +4,7 @@ import { TRUE } from '../../core/language/as-field.js'
 import { countBelow, countUpTo, type Day, formatDay } from '../../core/model/day.js'
 import type { EventHistory, HistoricEvent, HistoryQuery } from '../../core/model/event.js'
 import { type FactSheets, type Facts, factsOf, type Security, securityOf } from '../../core/model/facts.js'
-import { eventsOf, type WindowOutcomes } from '../../core/model/history.js'
+import { eventsOf, NOT_ENDED, type WindowOutcomes } from '../../core/model/history.js'
 import {
   bandsByBar,
   barsCountingOn,
@@ -133,7 +133,7 @@ export function eventColumnsOf(view: View, found: Int32Array, showsStability = t
     columns.left[row] = i === 0 ? record.initialBand : entered[i - 1]!
     columns.stability[row] = showsStability ? stability[i]! : UNDEFINED
     columns.flips[row] = showsStability ? flips[i]! : UNDEFINED
-    columns.lasted[row] = i + 1 < events ? bars[i + 1]! - bar : -1
+    columns.lasted[row] = i + 1 < events ? bars[i + 1]! - bar : NOT_ENDED
   }
   return columns
 }
