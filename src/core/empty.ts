@@ -19,6 +19,7 @@ export function emptyNote(why: WhyEmpty, query: HistoryQuery): EmptyNote {
   return { reason: reasonFor(why, query), advice: adviceFor(why, query) }
 }
 
+/** The reason why a question found nothing, as a sentence. */
 function reasonFor(why: WhyEmpty, query: HistoryQuery): Words {
   const { ticker, field, timeframe, bands, context } = query
   const name = `${ticker}'s ${timeframe} ${field}`
@@ -79,6 +80,7 @@ function noBandYetSentence(
   return `${ticker} has no ${timeframe} ${field} yet by ${day}: ${why}.`
 }
 
+/** Advice for another question; null if there is none. */
 function adviceFor(why: WhyEmpty, { ticker, field, timeframe }: HistoryQuery): Words | null {
   if (why.code === 'no_band_yet') {
     const words = isCondition(field) ? [ticker] : [ticker, field]

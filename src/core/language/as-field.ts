@@ -118,6 +118,7 @@ export function conditionField(text: string, fields: KnownFields, origin?: Origi
 
 const NEEDS_ASCENDING: readonly KnownField['needs'][] = ['bars', 'facts', 'sector']
 
+/** A condition as a field with the bands `true` and `false`. */
 function fieldOfCondition(condition: Condition, fields: KnownFields): ConditionField {
   const name = printCondition(condition)
   const rules = [

@@ -138,6 +138,7 @@ class Grammar {
     return { is: 'not', part: this.#reader.readNested(() => this.#negation(), word) }
   }
 
+  /** A named condition, a condition in brackets, or a test. */
   #atom(): Condition {
     const { word } = this.#reader
     const { conditions } = this.#vocabulary
@@ -196,6 +197,7 @@ class Grammar {
     return this.#refuseOperator(field)
   }
 
+  /** Refuses a word that is no operator, with the likely one. */
   #refuseOperator(field: NamedField): never {
     const { word } = this.#reader
     if (/^[<>]=?$/.test(word.text)) return this.#reader.fail({ hint: NO_NUMBERS, meant: ['='] })
@@ -255,6 +257,7 @@ class Grammar {
     return field
   }
 
+  /** Refuses a word that is no field, with what the user may have meant. */
   #refuseField({ isBehindTicker }: FieldPosition): never {
     const reader = this.#reader
     const { kind, text, written } = reader.word
@@ -345,6 +348,7 @@ export function printCondition(condition: Condition): string {
   }
 }
 
+/** The canonical text of a test. */
 function printTest(test: Test): string {
   const subject = printSubject(test.subject)
   if (test.is === 'state') {

@@ -50,6 +50,7 @@ class Grammar {
     return this.#chain('sum', ['+', '-'], () => this.#chain('product', ['*', '/'], () => this.#factor()))
   }
 
+  /** Terms with signs between them; a single term is returned as it is. @param is `sum` or `product` */
   #chain(is: Chain['is'], signs: readonly ('+' | '-' | '*' | '/')[], term: () => Expression): Expression {
     const first = term()
     const rest: Chain['rest'][number][] = []
@@ -59,6 +60,7 @@ class Grammar {
     return first.is === is ? { is, first: first.first, rest: [...first.rest, ...rest] } : { is, first, rest }
   }
 
+  /** Passes one of some signs, and returns it; undefined if the current word is none of them. */
   #acceptSign<Sign extends string>(signs: readonly Sign[]): Sign | undefined {
     // All signs are checked, so that an error names all of them.
     const [sign] = signs.filter(candidate => this.#reader.isNext(candidate))
@@ -70,6 +72,7 @@ class Grammar {
     return this.#reader.accept('-') ? { is: 'negative', of: this.#atom() } : this.#atom()
   }
 
+  /** A number, a price, a call, or an expression in brackets. */
   #atom(): Expression {
     const reader = this.#reader
     const { word } = reader
@@ -109,6 +112,7 @@ class Grammar {
     return { is: 'number', value }
   }
 
+  /** The arguments of a call, in brackets: columns, lengths, and an optional last number. */
   #arguments(name: string, call: Call): Expression {
     const reader = this.#reader
     const outer = this.#call

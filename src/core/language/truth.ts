@@ -94,6 +94,7 @@ class Evaluation {
     return truth
   }
 
+  /** A subject as seen from the bars of the query; each is made once. */
   viewOf(subject: Subject): SubjectView {
     const name = printSubject(subject)
     let view = this.#views.get(name)
@@ -130,6 +131,7 @@ class Evaluation {
     }
   }
 
+  /** The truth of `=`, `!=`, `in` or `not in`, on each bar of the query. */
   #evaluateState({ subject, negated, bands, bars }: StateTest): Uint8Array {
     const view = this.viewOf(subject)
     const { column } = view
@@ -143,6 +145,7 @@ class Evaluation {
     return view.bars === null ? lasting : alignToQuery(view.bars, lasting)
   }
 
+  /** The truth of `enters` or `leaves`: whether such a change came with a new bar of the subject. */
   #evaluateChange(test: ChangeTest): Uint8Array {
     const { column, bars } = this.viewOf(test.subject)
     const { initialBar } = column.transitions

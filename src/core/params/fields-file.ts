@@ -70,6 +70,7 @@ class FieldsReader {
     this.#sketches = sketches
   }
 
+  /** The specified fields and those of the file. */
   readFieldSet(): FieldSet {
     const byName = new Map(this.#sketches.map(sketch => [sketch.name, sketch]))
     const vocabulary: Vocabulary = {
@@ -82,6 +83,7 @@ class FieldsReader {
     return fieldSet([...BUILT_IN.all, ...this.#sketches.map(({ name }) => this.#finished.get(name)!)])
   }
 
+  /** Reads the keys of a definition, its name and its bands. @param before the definitions above it */
   #readSketch(place: number, entry: unknown, before: readonly Sketch[]): Sketch {
     if (!isMapping(entry)) throw this.#faultAt([place], 'an own field is a mapping that begins with field: NAME')
     const unknown = Object.keys(entry).find(key => !FIELD_KEYS.some(known => known === key))
@@ -167,6 +169,7 @@ class FieldsReader {
     return Object.keys(when).map(band => this.#readAllowedName([place, 'when', band], 'band', band, 'key'))
   }
 
+  /** The condition of each band, in order; null for `otherwise`. */
   #readRules({ place, name, entry }: Sketch, vocabulary: Vocabulary): readonly Rule[] {
     const when = entry.when as Readonly<Record<string, unknown>>
     const bands = Object.keys(when)
@@ -185,6 +188,7 @@ class FieldsReader {
     })
   }
 
+  /** The ascending cuts between the bands, one fewer than bands. */
   #readCuts({ place, name, bands, entry }: Sketch): readonly number[] {
     const at = [place, 'cuts']
     const { cuts = [] } = entry
@@ -228,6 +232,7 @@ class FieldsReader {
     return expressionField({ name, of, cuts, bands, hash: hashOf({ of: printExpression(of), cuts, bands }) })
   }
 
+  /** A field by conditions. Its hash covers the definitions of the own fields that it uses. */
   #makeRuledField(
     { name, bands }: Sketch,
     rules: readonly Rule[],

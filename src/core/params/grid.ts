@@ -143,6 +143,7 @@ export function combinations(axes: readonly Pick<Axis, 'values'>[]): string[][] 
   return found
 }
 
+/** Throws InvalidParameter for too many combinations, and for a single one. */
 function refuseWrongCount(axes: readonly Axis[]): void {
   const cells = axes.reduce((product, { values }) => product * values.length, 1)
   const which = axes.map(({ key, values }) => `${key} ${values.length}`).join(', ')
@@ -215,6 +216,7 @@ function parameterOfKey(written: string): string {
   throw varyError(name, words, { allowed, suggestions })
 }
 
+/** The keys that vary, with the values of each. Throws InvalidParameter for a wrong key, or one that comes twice. */
 function readAxes(written: unknown): Axis[] {
   const pairs = readPairs(written)
   const axes: Axis[] = []
@@ -230,6 +232,7 @@ function readAxes(written: unknown): Axis[] {
 
 const USAGE = 'a key of the strategy and its values, such as hold=5,10,20 or stop=none,2atr'
 
+/** The keys and values as they are written: `KEY=VALUES` texts, or an object. */
 function readPairs(written: unknown): [name: string, values: string[]][] {
   if (typeof written === 'string') return readPairs([written])
   if (Array.isArray(written))

@@ -302,6 +302,7 @@ export function parseTransitions(written: object, fields: FieldSet = BUILT_IN): 
   )
 }
 
+/** Parses a question about one bar. Throws InvalidParameter for the first fault. */
 export function parseExplain(params: object, fields: FieldSet = BUILT_IN) {
   const written = conditionAsField(
     objectOf('params', params),
@@ -421,6 +422,7 @@ export const CHANGES = {
 
 export type ChangesParams = ParamsOf<typeof CHANGES> & { tickers?: readonly string[] }
 
+/** Parses a question about changes. Throws InvalidParameter for the first fault. */
 export function parseChanges(params: object, fields: FieldSet) {
   const { field: names, timeframe, since, ...read } = readParams(CHANGES, params, fields)
   const { field: _field, ...query } = readLag({ field: '', ...read }, fields)

@@ -52,6 +52,7 @@ function answers(): readonly Answer[] {
   return answersCache
 }
 
+/** Adds all keys of a JSON Schema and of the schemas in it. */
 function addKeys(part: unknown, keys: Set<string>): void {
   if (typeof part !== 'object' || part === null) return
   const { properties } = part as { properties?: object }

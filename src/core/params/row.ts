@@ -88,6 +88,7 @@ export function required<V, W>(kind: Kind<V, W>, help: string, helpOptions?: Hel
   return { kind, help, about: asSentence(help), required: true, ...helpOptions }
 }
 
+/** A parameter with a default value. */
 export function withDefault<V, W>(
   kind: Kind<V, W>,
   fallback: NoInfer<V>,
@@ -236,6 +237,7 @@ export function optionsOf(table: Table, names: readonly string[] = Object.keys(t
   return names.map(name => optionOf(name, table[name]!))
 }
 
+/** A parameter as an option of the command line. */
 function optionOf(name: string, parameter: Parameter): OptionSpec {
   const { kind, help, fallback, takes = kind.takes, under } = parameter
   const flags = `--${name.replaceAll('_', '-')}${takes === '' ? '' : ` <${takes}>`}`
@@ -359,6 +361,7 @@ export function schemaOf(rows: Nodes, needed: readonly string[] = [], either: re
   }
 }
 
+/** The JSON Schema of a value or a part of a document. */
 function schemaOfNode(node: Node): JsonSchema {
   if (!('rows' in node)) {
     const { kind, about, fallback, required } = node

@@ -62,6 +62,7 @@ function longColumn(field: string): SearchColumn {
   return { name: longNameOf(field), field }
 }
 
+/** The column of a name, also of a field's long name. Throws InvalidParameter for an unknown one. */
 function columnOf(param: string, name: string): SearchColumn {
   const field = BAND_COLUMNS.get(name) ?? null
   if (field !== null || Object.hasOwn(OWN_COLUMNS, name)) return { name, field }
@@ -108,6 +109,7 @@ function parseJsonOrNull(text: string): unknown {
   }
 }
 
+/** One filter of a search, checked: known keys, a column, an operator that fits its type, and values. */
 function readFilter(param: string, written: unknown): SearchFilter {
   if (typeof written !== 'object' || written === null || Array.isArray(written))
     return refuse(param, JSON.stringify(written), FILTER_FORM)
@@ -168,6 +170,7 @@ export const SEARCH = {
 
 export type SearchParams = ParamsOf<typeof SEARCH>
 
+/** Parses a search. Throws InvalidParameter for the first fault. */
 export function parseSearch(params: object): SearchQuery {
   const { filters = [], fields, sort_by: sort, sort_direction, ...read } = readParams(SEARCH, params)
   const order = sort_direction ?? (sort === undefined ? 'asc' : 'desc')

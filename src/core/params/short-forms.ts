@@ -20,6 +20,7 @@ interface TextForm extends Kind<Written, Text> {
   typed(param: string, text: string): Written
 }
 
+/** A kind whose text is read as a mapping. @param read makes the mapping */
 function textForm(takes: string, example: string, read: (param: string, text: string) => Written): TextForm {
   return {
     schema: { type: ['string', 'number'], examples: [example] },
@@ -73,6 +74,7 @@ export const COSTS_TEXT = textForm('COSTS', COSTS_EXAMPLE, (param, text) => {
   return found
 })
 
+/** Costs as the shortest text that COSTS_TEXT reads. */
 export function costsText({ bps, slippage_bps, per_share, fixed, borrow }: CostValues): string {
   return [
     `${bps}bp`,
@@ -154,6 +156,7 @@ function looksLikeBands(text: string, { earlier }: Scope): boolean {
   return /^\s*\w+(\s*[,+]\s*\w+)*\s*$/.test(text) && 'field' in earlier
 }
 
+/** The exit on bands of the entry's field. Throws InvalidParameter, which names the other forms of a rule. */
 function readBandsOfEntry(param: string, text: string, scope: Scope): RuleExits['on'] {
   const words = text.split(/[,+]/).map(word => word.trim())
   try {

@@ -126,6 +126,7 @@ export function oldKeysNotes(document: unknown, strategy: Strategy, file: string
   return replacements.length === 0 ? [] : [`${file} has old keys; write ${replacements.join(', ')}`]
 }
 
+/** Throws InvalidParameter for the first unknown key of a part, or of the parts in it. */
 function refuseUnknownKeys({ rows, renamed = {} }: Section<Nodes>, value: unknown, path: readonly string[]): void {
   if (!isMapping(value)) return
   for (const [key, node] of Object.entries(rows))
@@ -172,6 +173,7 @@ function entryField({ entry }: Readonly<Record<string, unknown>>): string {
   return isMapping(entry) ? String(entry.field) : ''
 }
 
+/** The error for a part that is no mapping. @param keys its keys */
 function notAMappingError(at: string, value: unknown, keys: readonly string[]): InvalidParameter {
   const param = at || 'the strategy'
   const allowed = `a mapping of ${keys.join(', ')}`
@@ -182,6 +184,7 @@ function notAMappingError(at: string, value: unknown, keys: readonly string[]): 
 /** Matches names of later returns or durations, which no rule can use. */
 const LATER_OUTCOMES = /duration|aftermath|performance|outcome|forward|future|return|held|after_|next_band/
 
+/** The error for an unknown key, with the nearest one; a later outcome cannot be a rule at all. */
 function unknownKeyError(path: readonly string[], allowed: readonly string[]): InvalidParameter {
   const key = path.at(-1)!
   const param = path.join('.')
@@ -318,6 +321,7 @@ function repeatedKey(document: Document): number | null {
   return first
 }
 
+/** The content of a YAML document. Throws BadData if aliases make it too large. */
 function contentOf(document: Document, file: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 })

@@ -211,25 +211,23 @@ export interface StudyQuery extends Omit<Read<typeof MEASURES>, 'horizon' | 'abn
   abnormal: Abnormal
 }
 
-/**
- * Throws InvalidParameter for the first fault.
- * @param fields the known fields, here as below
- */
+/** Parses an event study. Throws InvalidParameter for the first fault. @param fields the known fields, here as below */
 export function parseStudy(input: object, fields: FieldSet = BUILT_IN): StudyQuery {
   const { tickers, ...params } = objectOf('params', input)
-  const named = conditionForField(withoutNulls(params), fields)
-  const written = refuseUnknownNames(named, Object.keys(STUDY))
+  const withField = conditionForField(withoutNulls(params), fields)
+  const written = refuseUnknownNames(withField, Object.keys(STUDY))
   const filter = readFilter(readParams(STUDIED, paramsInTable(STUDIED, written), fields), fields)
-  const { horizon, abnormal, ...asked } = readParams(MEASURES, paramsInTable(MEASURES, written))
+  const { horizon, abnormal, ...measures } = readParams(MEASURES, paramsInTable(MEASURES, written))
   return {
-    ...asked,
+    ...measures,
     tickers: readTickers(tickers),
     filter,
     horizons: horizon ?? [...TIMEFRAMES[filter.timeframe].windows],
-    abnormal: abnormal ?? (asked.benchmark === null ? 'none' : 'market'),
+    abnormal: abnormal ?? (measures.benchmark === null ? 'none' : 'market'),
   }
 }
 
+/** The filter of a study's events from its parameters. */
 function readFilter(read: Read<typeof STUDIED>, fields: FieldSet): EventFilter {
   const { field, timeframe, band: bands, prev_band: prev_bands, stability, max_flips, when, after, before } = read
   return {

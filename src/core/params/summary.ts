@@ -61,6 +61,7 @@ export function namesKind(
   }
 }
 
+/** The names in a list, in JSON, or in a text with commas. Throws InvalidParameter without any. */
 function readList(param: string, written: unknown): string[] {
   const words = 'a JSON array of names, or names with commas between'
   const list = typeof written === 'string' ? parseList(written) : written
@@ -127,6 +128,10 @@ export type SummaryQuery =
   | { of: 'events'; query: EventsQuery; stats: boolean }
   | { of: 'snapshot'; query: SnapshotQuery }
 
+/**
+ * Parses a summary: the events of a field, or snapshots. Throws InvalidParameter for parameters that exclude each
+ * other.
+ */
 export function parseSummary(params: object): SummaryQuery {
   const written = objectOf('params', params)
   const read = readParams(SUMMARY, written)
@@ -141,15 +146,15 @@ export function parseSummary(params: object): SummaryQuery {
   }
   refuseWithout(written, Object.keys(EVENTS_ROWS), 'field')
   const { ticker, timeframe, date, start, end, sample, offset = 0, fields, meta = false, limit = MAX_LIMIT } = read
-  const asked = { ticker, timeframe, ...(fields && { fields }), meta }
+  const common = { ticker, timeframe, ...(fields && { fields }), meta }
   if (start === undefined) {
     refuseWithout(written, ['end', 'sample', 'offset', 'limit'], 'start')
-    return { of: 'snapshot', query: { ...asked, ...(date !== undefined && { date }) } }
+    return { of: 'snapshot', query: { ...common, ...(date !== undefined && { date }) } }
   }
   refuseTogether(written, ['date'], 'start')
   if (sample !== undefined) refuseTogether(written, ['offset'], 'sample')
   const range = { start, ...(end !== undefined && { end }), limit, offset, even: sample !== undefined }
-  return { of: 'snapshot', query: { ...asked, range } }
+  return { of: 'snapshot', query: { ...common, range } }
 }
 
 /** The days of an events question as they were written, because parseEvents reads them again. */

@@ -91,6 +91,7 @@ class CountSums {
     }
   }
 
+  /** The counts of all added tickers. @param bands the vocabulary of the field */
   counts(bands: readonly string[]): Pick<FieldCounts, 'bars' | 'undefined' | 'bands'> {
     const defined = this.#bars - this.#undefined
     return {

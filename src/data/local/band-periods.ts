@@ -96,6 +96,7 @@ interface RowRanges {
   ended: Int32Array
 }
 
+/** The rows of each field. @param fieldPositions the place of each field in the columns; -1: no data */
 function rowRanges(
   columns: FieldColumns,
   fieldPositions: readonly number[],
@@ -172,6 +173,7 @@ function completedLengths(
   return lengthBuffer.slice(0, count)
 }
 
+/** The reported transitions of all fields as columns, with the bands of the context. */
 function transitionColumns(
   columns: FieldColumns,
   fieldPositions: readonly number[],

@@ -67,14 +67,14 @@ export class Cache {
   protected readonly options: CacheOptions
   #hasCheckedDefinitions = false
 
-  constructor(store: Store, tier: Tier | null, asOf: Day | null, ways: CacheOptions = {}) {
+  constructor(store: Store, tier: Tier | null, asOf: Day | null, options: CacheOptions = {}) {
     this.store = store
     this.tier = tier
     this.asOf = asOf
-    this.fieldSet = ways.fields ?? BUILT_IN
-    this.threads = ways.threads
-    this.cluster = ways.cluster
-    this.options = ways
+    this.fieldSet = options.fields ?? BUILT_IN
+    this.threads = options.threads
+    this.cluster = options.cluster
+    this.options = options
   }
 
   /**
@@ -196,6 +196,7 @@ export class Cache {
     return recorded
   }
 
+  /** A derived field of one ticker with its series, from the cache if there is one; null: unknown ticker. */
   #derived(query: DerivedQuery): Promise<Recorded | null> {
     const name = JSON.stringify([query.timeframe, query.tickers, query.fields, query.lag])
     const make = async (): Promise<Recorded | null> => {

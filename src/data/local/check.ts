@@ -122,6 +122,7 @@ class Comparison {
   }
 
   /**
+   * Compares all fields of a ticker on one day, and adds to the counts and differences.
    * @param views the store's values of each field on the day
    * @param fullCodes bands by bar of each field, from all data
    * @param cut the data up to the day
@@ -143,6 +144,7 @@ class Comparison {
     this.#addDifferences(this.aftermath, outcomeDifferences(view, outcomes(cut.series)), view, day, null)
   }
 
+  /** Counts differences, and lists them up to MAX_LISTED. @param field null: returns after a bar */
   #addDifferences(
     counts: { differences: number },
     found: Iterable<Difference>,

@@ -79,7 +79,7 @@ export class DerivedCache {
     this.#maxBytes = most
   }
 
-  /** @param make derives the record; it is not cached if a write happens meanwhile */
+  /** A record from the cache, or made. @param make derives the record; it is not cached if a write happens meanwhile */
   async getOrMake(
     store: Store,
     fields: FieldSet,
@@ -106,6 +106,7 @@ export class DerivedCache {
     this.#bytes = 0
   }
 
+  /** Caches a record, and drops those used longest ago while the cache is too large. */
   #keep(name: string, found: Recorded): void {
     const bytes = approximateBytes(found)
     if (bytes > this.#maxBytes || this.#cache.has(name)) return
@@ -192,6 +193,7 @@ async function readNamedTickers(cache: FieldSource, needs: Needs): Promise<Named
   return data
 }
 
+/** The needed data of one ticker. Throws NotFound for a ticker without bars. */
 async function readData(cache: FieldSource, ticker: string, need: Need): Promise<SeriesData> {
   const series = await firstItem(readNeeded(cache, [ticker], need.timeframe, need))
   if (series === null) throw await cache.unknownTicker(ticker)
@@ -253,6 +255,7 @@ class Derivation {
     return column
   }
 
+  /** Computes the bands of a field on the bars of a ticker. */
   #makeColumn(ticker: string | null, timeframe: Timeframe, field: AnyField): Column {
     const { series } = this.#dataOf(ticker, timeframe)
     const calendar = series?.calendar ?? NO_BARS

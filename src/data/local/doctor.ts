@@ -166,6 +166,7 @@ function saysFileIsDamaged(thrown: unknown): boolean {
   return typeof code !== 'string' || /^SQLITE_(CORRUPT|NOTADB)/.test(code)
 }
 
+/** The checks of a database that could be opened. */
 function contentChecks(found: Inspection, path: string): Check[] {
   const { faults, journal, schema, newestSchema, definitions } = found
   return [
@@ -182,6 +183,7 @@ function contentChecks(found: Inspection, path: string): Check[] {
   ]
 }
 
+/** Whether an import is unfinished: fields may wait for it, or only a part of a file is loaded. */
 function importsCheck({ steps, files, since }: Pending): Check {
   const [part] = files
   // Fields that use facts are not answered while a step is left.
@@ -225,6 +227,7 @@ function writerCheck({ writer }: Inspection): Check {
   )
 }
 
+/** Whether this user can read and write the database, and no other user can write it. */
 function permissionsCheck(path: string, folder: string): Check {
   const name = 'permissions'
   const exists = existsSync(path)
@@ -248,6 +251,7 @@ function spaceCheck(folder: string, size: number): Check {
   return warningCheck('space', `${detail}, little for an import`, mend)
 }
 
+/** Whether the folder is on a local file system. */
 function fileSystemCheck(folder: string): Check {
   const kind = process.platform === 'linux' ? NETWORK_FILE_SYSTEMS[statfsSync(folder).type >>> 0] : undefined
   if (kind === undefined) return okCheck('file system', 'local')
@@ -261,6 +265,7 @@ function existingFolder(path: string): string {
   return existsSync(folder) || folder === dirname(folder) ? folder : existingFolder(folder)
 }
 
+/** Whether this user has access to a file. @param mode a constant of node:fs, such as W_OK */
 function hasAccess(path: string, mode: number): boolean {
   try {
     accessSync(path, mode)

@@ -26,6 +26,7 @@ export class TextBytes {
     return this.#bytes.subarray(0, this.length)
   }
 
+  /** Makes room for further bytes. */
   #reserve(more: number): void {
     if (this.length + more <= this.#bytes.length) return
     const bytes = Buffer.allocUnsafeSlow(2 * (this.length + more))
@@ -82,6 +83,7 @@ export class EventTexts {
     return events.length
   }
 
+  /** Forgets the texts of the previous series. */
   #beginSeries({ days }: View): void {
     this.#days = days
     this.#returnTexts.length = 0

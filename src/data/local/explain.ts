@@ -289,6 +289,7 @@ function explainEvent(view: View, t: number, tier: Tier | null): ExplainedEvent 
   }
 }
 
+/** The figures behind the stability of event `i`. */
 function explainStability(view: View, i: number): ExplainedStability {
   const { record, days, timeframe } = view
   const { volatileFlips, holdingFrom, establishedFrom } = DEFINITIONS.stability
@@ -315,6 +316,7 @@ function stabilityWords(flips: number, lasted: number, timeframe: Timeframe): st
   return `${words}, ${establishedFrom} or more: established`
 }
 
+/** The figures behind the outcome of an event on bar `t`. @param w the index of the window, `name` its name */
 function explainWindow(view: View, t: number, event: HistoricEvent, name: string, w: number): ExplainedWindow {
   const { windows, minReference: sample_needed } = TIMEFRAMES[view.timeframe]
   const sample = referenceSize(t, windows[w]!)

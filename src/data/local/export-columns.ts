@@ -138,6 +138,7 @@ class GroupBuilder {
     return this.#finished
   }
 
+  /** The open group of a year, or a new one if it is full. @param year null: rows are not divided by year */
   #groupWithRoom(year: string | null): RowGroup {
     if ((this.#openGroups.get(year)?.rows ?? 0) >= GROUP_ROWS) this.#finishGroup(year)
     let group = this.#openGroups.get(year)
@@ -157,6 +158,7 @@ class GroupBuilder {
 
 const years = new Map<Day, string>()
 
+/** The year of a day, such as `2017`; each day is formatted once. */
 function yearText(day: Day): string {
   let year = years.get(day)
   if (year === undefined) {
@@ -173,6 +175,7 @@ class OutcomeCache {
   #days: Int32Array | null = null
   #windows: ReturnType<typeof outcomesAfterBars> = []
 
+  /** The outcomes after every bar of the view's series. */
   of(view: View): ReturnType<typeof outcomesAfterBars> {
     if (view.days === this.#days) return this.#windows
     this.#days = view.days
@@ -237,6 +240,7 @@ function fillCoded(
   for (let i = 0; i < rows.length; i++) values[start + i] = codesInColumn[codes[rows[i]!]!] ?? -1
 }
 
+/** Copies the values of some rows into a column, from its row `start` on. */
 function copyRows(
   into: Float64Array | Int32Array,
   start: number,

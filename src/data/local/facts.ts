@@ -109,6 +109,7 @@ function usableFromDay(kind: FactKind, record: FactRecord, known: Day): Day {
   return kind === 'splits' ? known : usableFrom({ ...(record as object), known })
 }
 
+/** The values of a record by column, dates as text. */
 function columnValues(kind: FactKind, record: FactRecord): Record<string, string | number | null> {
   const stored = record as unknown as Record<string, string | number | null>
   const values: Record<string, string | number | null> = {}
@@ -119,6 +120,7 @@ function columnValues(kind: FactKind, record: FactRecord): Record<string, string
   return values
 }
 
+/** The number of records of one kind, the dates on which they became known, and their files. */
 function summarizeKind(kind: FactKind, allRecords: readonly KnownFact[]): KindSummary {
   const records = allRecords.filter(record => record.kind === kind)
   const dates = records.flatMap(({ known }) => known ?? []).sort()

@@ -98,7 +98,7 @@ export class Local extends Cache implements Source, PricedSource {
     }
   }
 
-  /** null: no field waits for an import. */
+  /** The number of fields that wait for an import; null: none. */
   async waiting(): Promise<WaitingFields | null> {
     const pending = await Pending.read(this.store)
     const fields = this.fieldSet.all.filter(field => pending.waits(field)).length
@@ -181,6 +181,7 @@ export class Local extends Cache implements Source, PricedSource {
     await Promise.all([this.store.close(), this.cluster?.close()])
   }
 
+  /** The reader of prices, loaded on first use. */
   async #loadPrices(): Promise<Prices> {
     if (this.#prices === null) {
       // A question about events needs no prices, and need not load the code for them.
@@ -191,6 +192,7 @@ export class Local extends Cache implements Source, PricedSource {
   }
 }
 
+/** The found events of a field as a history. @param outcomes whether to add later returns */
 function historyOf(foundEvents: FoundEvents, outcomes: boolean, withBase: boolean): History {
   const { query, view, found, context, today, plan, rangeStart } = foundEvents
   const { ticker, field } = query

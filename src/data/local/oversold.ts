@@ -113,6 +113,7 @@ export async function checkOversold(
   return { date: date ?? today, securities }
 }
 
+/** The tickers that match a scan, and the number of all scanned ones. Throws the signal's reason after an abort. */
 async function findMatches(
   states: ScanStates,
   query: OversoldQuery,
@@ -175,6 +176,7 @@ function bandsInForce(then: Cache, ticker: string, timeframe: Timeframe): (field
   }
 }
 
+/** The figures of a ticker's sector, each computed on demand. */
 function sectorFigures(listed: ListedTicker, states: ScanStates) {
   const state = () => states.sector(listed)
   return {

@@ -115,6 +115,7 @@ const RLE_DICTIONARY = 8
 const DATA_PAGE = 0
 const DICTIONARY_PAGE = 2
 
+/** Writes a column of a row group: a dictionary page if many values repeat, then a data page. */
 function writeColumn(out: Bytes, column: ColumnBuffer, rows: number): Chunk {
   const chunk: Chunk = { start: out.length, data: out.length, size: 0, plainSize: 0, nulls: 0, bounds: null }
   const levels = presenceLevels(column, rows)
@@ -200,6 +201,7 @@ function integerDictionary(values: Float64Array | Int32Array): Dictionary | null
   return { size: numbers.length, codes, words: null, numbers }
 }
 
+/** The first and last word by their bytes, as readers compare them; null without words. */
 function textBounds(words: readonly Uint8Array[]): Chunk['bounds'] {
   if (words.length === 0) return null
   // By their bytes, as readers compare them.
@@ -207,6 +209,7 @@ function textBounds(words: readonly Uint8Array[]): Chunk['bounds'] {
   return { min: sorted[0]!, max: sorted.at(-1)! }
 }
 
+/** The smallest and largest value as PLAIN bytes; null without values. */
 function numberBounds(values: Float64Array | Int32Array): Chunk['bounds'] {
   if (values.length === 0) return null
   const { min, max } = minAndMax(values)
@@ -237,6 +240,7 @@ function writeNumbers(values: Float64Array | Int32Array): void {
   page.append(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))
 }
 
+/** Writes which rows have a value, preceded by the number of its bytes. */
 function writeLevels(levels: Uint8Array): void {
   const start = page.length
   page.int32(0)
@@ -347,6 +351,7 @@ export class ParquetFile {
     return next
   }
 
+  /** The footer of the file: schema, row groups, and where each column lies. Numbers of fields are Parquet's. */
   #footer(): Uint8Array {
     const out = new Bytes(1 << 14)
     const meta = new Thrift(out)
@@ -385,6 +390,7 @@ export class ParquetFile {
   }
 }
 
+/** Describes a column of a row group in the footer. @param meta writes the description */
 function writeChunkMeta(
   meta: Thrift,
   { name, kind }: ParquetColumn,

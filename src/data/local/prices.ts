@@ -84,6 +84,7 @@ export class Prices {
     return cached
   }
 
+  /** Reads the bars of a series that were final on the day. */
   async #readBars(ticker: string, timeframe: Timeframe, today: Day): Promise<ImportedBars> {
     const cache = this.#cache
     const entry = await cache.entry(ticker)
@@ -179,6 +180,7 @@ class Delistings {
     return this.#addRemark(ticker, delisted, 'neither delisting_price nor delisting_return is known')
   }
 
+  /** Notes why a delisting cannot be used. */
   #addRemark(ticker: string, delisted: Day, why: string): null {
     this.#remarks.set(
       ticker,

@@ -49,6 +49,7 @@ export class ScanStates {
     this.tickers = tickers
   }
 
+  /** The state of a ticker; null if it is not scanned. */
   state({ entry }: ListedTicker): Promise<TickerState | null> {
     return this.#once(`ticker ${entry.ticker}`, async () => {
       if (++this.#readTickers % TICKERS_PER_TURN === 0) await setImmediate()
@@ -62,6 +63,7 @@ export class ScanStates {
     return key === null ? null : this.#once(`sector ${key}`, () => this.#sectorState(key))
   }
 
+  /** The state of a sector by its key; null if none of its tickers is scanned. */
   async #sectorState(key: string): Promise<SectorState | null> {
     const states: TickerState[] = []
     for (const member of this.tickers) {

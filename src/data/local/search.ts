@@ -180,6 +180,7 @@ class Rows {
     return true
   }
 
+  /** The value of a column in a row; null if it has none. Bands that are missing in the row are read. */
   async value(row: Row, { name, field }: SearchColumn): Promise<Value> {
     const { listed, last, bands } = row
     if (field !== null) {
@@ -263,13 +264,14 @@ function compare(a: Value, b: Value, sign: number): number {
   return a < b ? -sign : sign
 }
 
+/** Whether a value meets a filter; a missing value never does. */
 function meets(value: Value, { name, op, values }: SearchFilter): boolean {
   if (value === null) return false
   const [first] = values
   switch (op) {
     case 'eq':
     case 'in':
-      return values.some(one => isSame(name, value, one))
+      return values.some(allowed => isSame(name, value, allowed))
     case 'neq':
       return !isSame(name, value, first!)
     case 'gt':

@@ -54,6 +54,7 @@ export class Sectors {
     return this.#once('securities', () => this.#store.securities())
   }
 
+  /** Reads the companies of a sector that have facts, in the order of their tickers. */
   async #readMembers(key: string): Promise<Member[]> {
     const members: Member[] = []
     const securities = await this.#securities()

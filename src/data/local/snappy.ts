@@ -54,6 +54,7 @@ function readWord(bytes: Uint8Array, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
 }
 
+/** Writes the bytes of the input from `from` up to `to` as they are. @returns the new end of the output */
 function writeLiteral(input: Uint8Array, from: number, to: number, out: Uint8Array, start: number): number {
   let at = start
   const last = to - from - 1
@@ -73,6 +74,7 @@ function writeLiteral(input: Uint8Array, from: number, to: number, out: Uint8Arr
   return at
 }
 
+/** Writes a copy of `length` bytes that lie `offset` bytes before. @returns the new end of the output */
 function writeCopy(offset: number, length: number, out: Uint8Array, start: number): number {
   let at = start
   let rest = length

@@ -87,20 +87,20 @@ export async function status(cache: Cache, only?: readonly string[]): Promise<St
   const { bytes, schema } = await store.footprint()
   const definitions = await store.definitions()
   const pending = await Pending.read(store)
-  const found = await tickersAsOf(store, today)
+  const allTickers = await tickersAsOf(store, today)
   const securities = await store.securities()
   const withFacts = new Set(await store.factTickers())
   const isRequested = ({ ticker }: { ticker: string }): boolean => only?.includes(ticker) ?? true
-  const tickers = found.flatMap(({ entry, known }) => {
+  const tickers = allTickers.flatMap(({ entry, known }) => {
     if (known === null || !isRequested(entry)) return []
     const { ticker } = entry
     const companyColumns = { sector: securities.get(ticker)?.sector ?? null, facts: withFacts.has(ticker) }
     return [{ ...tickerStatus(entry, known), ...companyColumns }]
   })
-  const oddities = storedOddities(found, securities, asOf === null ? cache.lastDay : null).filter(isRequested)
+  const oddities = storedOddities(allTickers, securities, asOf === null ? cache.lastDay : null).filter(isRequested)
   const last = tickers.reduce((latest, ticker) => (ticker.last > latest ? ticker.last : latest), '')
   // The age of a ticker's last bar is relative to all others.
-  const newest = found.reduce((day, { known }) => Math.max(day, known?.origins.at(-1)?.last ?? day), -Infinity)
+  const newest = allTickers.reduce((day, { known }) => Math.max(day, known?.origins.at(-1)?.last ?? day), -Infinity)
   return {
     schema: 'bands.status/1',
     database: store.location,
@@ -121,6 +121,7 @@ export async function status(cache: Cache, only?: readonly string[]): Promise<St
   }
 }
 
+/** The status of a ticker from its bars; `behind` is set later. */
 function tickerStatus(
   entry: TickerEntry,
   { bars, weeks, events, marks, origins }: BarsAsOf,

@@ -65,6 +65,7 @@ function wantsMetaOf(field: string, places: readonly string[] | undefined): bool
   return places?.includes(placeOf(field) + META) ?? false
 }
 
+/** Class, sector and size of a ticker, as they are known now. Throws NotFound. */
 async function identityOf(local: Local, { ticker, timeframe }: SnapshotQuery, day: Day): Promise<Identity> {
   const entry = await local.entry(ticker)
   const security = (await local.store.securities()).get(ticker) ?? null
@@ -94,6 +95,7 @@ async function readableFields(
   return { fields, omitted }
 }
 
+/** The view of each field of a ticker, in one read. */
 async function readViews(
   local: Local,
   { ticker, timeframe }: SnapshotQuery,
@@ -159,6 +161,10 @@ function metaAt(view: View, t: number): BandMeta | null {
   }
 }
 
+/**
+ * The snapshots of several bars: the first ones of a range, or some that are spread evenly.
+ * @param at makes a snapshot
+ */
 function snapshotRange(
   { days }: Series,
   { start, end, limit, offset, even }: SnapshotRange,

@@ -107,6 +107,7 @@ export class Thrift {
     this.#out.byte(0)
   }
 
+  /** Writes a struct within a struct: its field numbers begin again at 0. */
   #writeStruct(write: () => void): void {
     const field = this.#field
     this.#field = 0

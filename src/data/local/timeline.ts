@@ -38,9 +38,9 @@ export const SHOWN_BARS = 250
  */
 export async function timeline(cache: Cache, query: HistoryQuery, maxBars = SHOWN_BARS): Promise<Timeline> {
   const { ticker, field, timeframe } = query
-  const { view, found, today, plan, rangeStart } = await cache.find(query)
+  const { view, found: eventIndexes, today, plan, rangeStart } = await cache.find(query)
   const { close } = await cache.series(ticker, timeframe)
-  const marked = new Set(found.map(i => view.record!.bars[i]!))
+  const marked = new Set(eventIndexes.map(i => view.record!.bars[i]!))
   // The band in force continues over bars without a band.
   const inForce = view.record && bandsByBar({ ...view.record, gaps: new Int32Array() }, view.bars)
   const between = barsBetween(view, query, rangeStart)

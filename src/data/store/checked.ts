@@ -110,6 +110,7 @@ export function verifyChunks(
   return rows.map((row, i) => verifyChunk(store, name, part, row, { hashes, chunk: i }))
 }
 
+/** The bytes of a chunk. Throws Damaged if it is not the expected one, or its hash differs. */
 function verifyChunk(
   store: StoreLocation,
   name: SeriesName,
@@ -284,6 +285,7 @@ export function tickerDamages(store: StoreLocation, raw: RawTicker, derived: rea
   ]
 }
 
+/** The damages of a series: of its row, otherwise of its chunks, otherwise of its events. */
 function seriesDamages(store: StoreLocation, name: SeriesName, raw: RawTicker): Damage[] {
   const row = raw.series(name.timeframe)
   const damages = collectDamage(() => verifySeriesRow(store, name, row))

@@ -90,6 +90,7 @@ export function encodeUnadjusted({ unadjustedClose, days }: Series, first = 0): 
   return unadjustedClose === undefined ? null : cutIntoChunks([unadjustedClose], days.length, first)
 }
 
+/** Daily bars from their chunks. @param unadjusted the chunks of unadjusted closes, if there are any */
 export function decodePrices(prices: readonly Buffer[], unadjusted: readonly Buffer[] | null): Series {
   const bars = countBars(prices, 5 * 8 + 4)
   const series = emptySeries('daily', bars)
@@ -104,6 +105,7 @@ export function encodeCalendar({ days, known }: Calendar, timeframe: Timeframe, 
   return cutIntoChunks(timeframe === 'daily' ? [days] : [days, known], days.length, first)
 }
 
+/** The dates of bars from their chunks; a daily bar is final on its own date. */
 export function decodeCalendar(timeframe: Timeframe, chunks: readonly Buffer[]): Calendar {
   const bars = countBars(chunks, timeframe === 'daily' ? 4 : 8)
   const days = new Int32Array(bars)
@@ -144,6 +146,7 @@ function decodeRanksByEnd(timeframe: Timeframe, chunks: readonly Buffer[]): Int3
   return ranksByEnd
 }
 
+/** Closes and ranks from their chunks. A rank moves to the bar on which its window begins; -1 if it is not complete. */
 export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]): Outcomes {
   const { windows } = TIMEFRAMES[timeframe]
   const bars = countBars(chunks, 8 + 4 * windows.length)
@@ -371,6 +374,7 @@ class EventDecoder {
     this.#next[field] = to + rows
   }
 
+  /** Adds runs of bars without a band: pairs of the first bar and the end. */
   #addGaps(field: number, runs: Int32Array): void {
     this.#gaps[field] ??= []
     const gaps = this.#gaps[field]

@@ -48,6 +48,7 @@ export function entryColumnValues(row: EntryRow): ColumnValues {
   return { ticker, prices, bars, ...renamedColumns, source, format, origins, chunks, hash: entryHash(row) }
 }
 
+/** A ticker's entry from its row. */
 export function entryOf(row: EntryRow): TickerEntry {
   const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins } = row
   const days = { first: parseDay(first)!, last: parseDay(last)! }
@@ -163,6 +164,7 @@ export function encodeMarks({ marks: { gaps, outside }, stretches }: Marks): str
   })
 }
 
+/** The marks of a daily series from its row. */
 export function decodeMarks({ marks }: Pick<SeriesRow, 'marks'>): Marks {
   const { gaps, outside, stretches } = JSON.parse(marks!) as MarksText
   const parsePair = ([from, to]: [string, string]) => [parseDay(from)!, parseDay(to)!] as const
@@ -263,6 +265,7 @@ export function listDamages(lost: readonly ListedItem[], unlisted: readonly List
   ]
 }
 
+/** The damage of an item that the tables have and the list does not. */
 function unlistedDamage(ticker: string, what: string): Damage {
   return {
     ticker,

@@ -87,6 +87,7 @@ interface StoredBefore {
 
 const NOTHING_STORED: StoredBefore = { since: 0, end: null }
 
+/** The new chunks of a ticker's bars. @param stored the stored data that stay unchanged, if any */
 function packBars(ticker: string, series: Series, stored: PackedTail | undefined): PackedPart[] {
   const name = { ticker, timeframe: 'daily' } as const
   const bars = series.days.length
@@ -123,6 +124,7 @@ function marksTextOf(entry: TickerEntry, series: Series): string {
   return encodeMarks({ marks: marksOf(series), stretches })
 }
 
+/** The row of a series without its hashes, and its new chunks. @param stored the stored data that stay unchanged */
 function packSeries(
   ticker: string,
   { series, outcomes, fields }: SeriesRecord | SeriesTail,

@@ -45,6 +45,7 @@ interface SheetText {
   rows: readonly (readonly (string | number | null)[])[]
 }
 
+/** Records of one kind as the text that is stored (SheetText). */
 function encodeSheet(kind: FactKind, { sources, rows }: FactSheet): string {
   const records = rows.map(({ record }) => record as unknown as Readonly<Record<string, string | number | null>>)
   const columns = FACT_COLUMNS[kind]
@@ -63,6 +64,7 @@ function encodeSheet(kind: FactKind, { sources, rows }: FactSheet): string {
   return JSON.stringify(text)
 }
 
+/** Records of one kind from their stored text. */
 function decodeSheet(kind: FactKind, json: string): FactSheet {
   const { sources, columns, rows } = JSON.parse(json) as SheetText
   const columnNames = (test: (column: FactColumn) => boolean): ReadonlySet<string> =>

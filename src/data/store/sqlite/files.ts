@@ -134,6 +134,7 @@ export function removeLeftovers(path: string): void {
   }
 }
 
+/** Whether the process that created a file is gone. @param ending the part of its name after the database's name */
 function isLeftover(file: string, ending: string): boolean {
   const [, pid, table] = PARTIAL_ENDING.exec(ending) ?? []
   if (pid === undefined) return false

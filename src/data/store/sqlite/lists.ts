@@ -105,6 +105,7 @@ interface ListRow {
   condition: string | null
 }
 
+/** The lists in an open file. */
 function listsIn(db: Session, now: () => number): Lists {
   const withTickers = ({ name, condition }: ListRow): NamedList => {
     const rows = db.all<{ ticker: string }>(SELECT_TICKERS, name)
@@ -175,7 +176,7 @@ function listsIn(db: Session, now: () => number): Lists {
         for (const [series, marksNow] of marksBySeries(marks)) {
           const [ticker, timeframe] = series.split(' ') as [string, string]
           const changed = changedMarks(before.get(series) ?? new Map(), marksNow)
-          for (const field of changed.gone) db.run(DELETE_FIELD_MARK, question, ticker, timeframe, field)
+          for (const field of changed.redundant) db.run(DELETE_FIELD_MARK, question, ticker, timeframe, field)
           for (const [field, day] of changed.marks)
             if (field === null) db.run(PUT_MARK, question, ticker, timeframe, day)
             else db.run(PUT_FIELD_MARK, question, ticker, timeframe, field, day)
@@ -206,20 +207,20 @@ function marksBySeries(marks: readonly Mark[]): Map<string, Map<string | null, n
 function changedMarks(
   before: SeriesMarks,
   marksNow: SeriesMarks,
-): { marks: Map<string | null, number>; gone: string[] } {
+): { marks: Map<string | null, number>; redundant: string[] } {
   const markOf = (field: string | null): number => {
     const days = [before, marksNow].map(marks => marks.get(field) ?? marks.get(null) ?? Number.NEGATIVE_INFINITY)
     return Math.max(...days)
   }
   const marks = new Map<string | null, number>()
-  const gone: string[] = []
+  const redundant: string[] = []
   for (const field of new Set([null, ...before.keys(), ...marksNow.keys()])) {
     const day = markOf(field)
     if (field !== null && day === markOf(null)) {
-      if (before.has(field)) gone.push(field)
+      if (before.has(field)) redundant.push(field)
     } else if (day !== before.get(field) && Number.isFinite(day)) marks.set(field, day)
   }
-  return { marks, gone }
+  return { marks, redundant }
 }
 
 /** The schema from which on fields have marks of their own. */
@@ -280,12 +281,13 @@ export function damagedLists(db: Session): Damage[] {
   ]
 }
 
+/** Damaged marks, each with the command that deletes its list, if it has one. */
 function damagedMarks(db: Session): Damage[] {
   return MARK_TABLES.flatMap(table => damagedRows<Mark & { list: string }>(db, table)).map(
     ({ list, ticker, timeframe }) => {
       const [name = ''] = list.split('#')[0]!.split(',')
-      const of = name === '' ? '' : ` for ${quoted(name)}`
-      const what = `the day up to which changes of ${quoted(ticker)} (${quoted(timeframe)}) were reported${of}`
+      const forList = name === '' ? '' : ` for ${quoted(name)}`
+      const what = `the day up to which changes of ${quoted(ticker)} (${quoted(timeframe)}) were reported${forList}`
       return changedRowDamage(what, name === '' ? null : remedy('watch remove', [name]))
     },
   )
@@ -350,6 +352,7 @@ export function openSqliteTrialsForReading(path: string): ReadTrials {
   return trialsIn(new Session(path, openForReading(path, TRIALS), TRIALS), Date.now)
 }
 
+/** The trial log in an open file. */
 function trialsIn(db: Session, now: () => number): Trials {
   return {
     async note(kind, trials) {

@@ -73,6 +73,7 @@ function metaHash({ key, value }: Omit<MetaRow, 'hash'>): string {
   return contentHash({ key, value })
 }
 
+/** The damages of rows whose hash differs. */
 function damagesIn(rows: readonly MetaRow[]): Damage[] {
   return rows.filter(isDamaged).map(({ key }) => ({
     ticker: '',

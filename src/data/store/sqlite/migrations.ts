@@ -99,6 +99,7 @@ function copyBeforeUpgrade(db: Connection, path: string, name: string, connect: 
   }
 }
 
+/** Copies the committed file to `copy`, and checks the copy. Throws StorageError, and then leaves no file. */
 function makeCopy(db: Connection, path: string, copy: string, connect: Connect): void {
   const partial = `${copy}.partial`
   refuseWithoutRoom(db, path, copy)
@@ -136,6 +137,7 @@ function refuseWithoutRoom(db: Connection, path: string, copy: string): void {
     throw copyError(db, path, copy, new Error(`${formatMegabytes(bavail * bsize)} are free`))
 }
 
+/** The error for a copy that cannot be made. */
 function copyError(db: Connection, path: string, copy: string, cause: unknown): StorageError {
   const needed = `the copy needs ${formatMegabytes(bytesOf(db))} in ${dirname(path)}`
   return new StorageError(
@@ -196,6 +198,7 @@ export function differenceOf(db: Connection, file: string, connect: Connect): st
   }
 }
 
+/** Whether a query gives the same rows in the same order in two databases. */
 function isSameResult(db: Connection, other: Connection, sql: string): boolean {
   const [rows, otherRows] = [db, other].map(
     connection => connection.prepare(sql).raw().iterate() as IterableIterator<Value[]>,

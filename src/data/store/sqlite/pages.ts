@@ -7,6 +7,7 @@ import type { Connection } from './migrations.js'
 
 const INTO_PULLED = `INSERT OR REPLACE INTO pulled (${PULLED_COLUMNS.join(', ')}) VALUES (${PULLED_COLUMNS.map(() => '?').join(', ')})`
 
+/** The pages of servers in an open database. */
 export function sqlitePageStore(db: Session, meta: Meta): PageStore {
   const rows = async <Row>(sql: string, ...values: string[]): Promise<Row[]> =>
     db.all<Row>(sql, Object.fromEntries(values.map((value, i) => [i + 1, value])))
@@ -80,6 +81,7 @@ export function convertOldPulled(db: Connection): void {
   }
 }
 
+/** The pages of a series from a row of schema 3. */
 function convertRow(row: OldRow): StoredPages {
   const { ticker, timeframe, field, url } = row
   const key = { ticker, timeframe, field }

@@ -277,6 +277,7 @@ function barsHash(ticker: string, { columns, unadjusted }: BarsRow): string {
   return contentHash({ ticker, columns, unadjusted })
 }
 
+/** Gives the rows of one ticker their hashes, except damaged ones. */
 function hashTicker(db: Connection, id: number): void {
   const entry = db.prepare(`SELECT ${ENTRY_COLUMNS} FROM tickers WHERE id = ?`).get(id) as OldEntry
   const bars = db.prepare('SELECT hash, columns, unadjusted FROM bars WHERE ticker_id = ?').get(id)
@@ -309,6 +310,7 @@ function hashMeta(db: Connection): void {
   for (const { key, value } of rows) if (key === 'definitions' || isJson(value)) putMeta(put, key, value)
 }
 
+/** Whether a text is valid JSON. */
 function isJson(text: string): boolean {
   try {
     JSON.parse(text)

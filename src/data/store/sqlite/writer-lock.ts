@@ -31,7 +31,7 @@ export class WriterLock {
   /** Held from take() until leave(). */
   #lock: Connection | null
 
-  /** @param lock already held */
+  /** @param lock a lock that is held already, if any */
   constructor(db: Session, lock: Connection | null = null) {
     this.#db = db
     this.#lock = lock
@@ -168,6 +168,7 @@ export function tryLock(path: string): Connection | null {
   }
 }
 
+/** Opens a file and locks it exclusively. Throws SQLite's own SQLITE_BUSY if another process has it. */
 function openLocked(file: string): Connection {
   const lock = connect(file, { timeout: LOCK_TIMEOUT_MS })
   try {
