@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CATALOGUE, TOP_WORDS } from '../../src/app/cli/catalogue.js'
-import { COMMON_SLIPS, joinedCondition } from '../../src/app/cli/command-suggestions.js'
+import { COMMON_SLIPS, joinConditionWords } from '../../src/app/cli/command-suggestions.js'
 import { parseWords } from '../../src/app/cli/program.js'
 import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
 import { likelyFields } from '../../src/core/language/condition.js'
@@ -159,13 +159,13 @@ describe('a slip in a condition', () => {
     expect(said).toContain('Quote the whole condition if it has blanks.')
     expect(next).toBe("bands events AAPL --when 'rsi_zone = oversold' --limit 3")
     expect(
-      joinedCondition(
+      joinConditionWords(
         'tally --all --when GSPC:rsi_zone in (oversold, neutral) and rsi_zone enters any --wide'.split(' '),
       ),
     ).toEqual(['tally', '--all', '--when', 'GSPC:rsi_zone in (oversold, neutral) and rsi_zone enters any', '--wide'])
-    expect(joinedCondition(['events', 'AAPL', '=', 'x'])).toBeNull()
-    expect(joinedCondition(['events', 'AAPL', '--when', 'rsi_zone = oversold', 'in'])).toBeNull()
-    expect(joinedCondition([])).toBeNull()
+    expect(joinConditionWords(['events', 'AAPL', '=', 'x'])).toBeNull()
+    expect(joinConditionWords(['events', 'AAPL', '--when', 'rsi_zone = oversold', 'in'])).toBeNull()
+    expect(joinConditionWords([])).toBeNull()
   })
 
   test('keeps to what was named: tickers or all of them, a watch list, and the group of an option', async () => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Args } from '../../src/app/cli/command.js'
-import { allUnlessLimited } from '../../src/app/cli/options.js'
+import { withoutDefaultLimit } from '../../src/app/cli/options.js'
 import { openLocal } from '../../src/app/open/database.js'
 import type { Tier } from '../../src/core/model/terms.js'
 import type { OversoldParams } from '../../src/core/params/questions.js'
@@ -35,7 +35,7 @@ async function asked(params: OversoldParams, tier: Tier = 'pro') {
 
 test('rows for machines are all matches without a limit', () => {
   const limitOf = (isRowByRow: boolean, options: Record<string, string>) =>
-    allUnlessLimited({ isRowByRow }, new Args([], options), { limit: 20 }).limit
+    withoutDefaultLimit({ isRowByRow }, new Args([], options), { limit: 20 }).limit
   expect([limitOf(true, {}), limitOf(true, { limit: '20' }), limitOf(false, {})]).toEqual([
     Number.POSITIVE_INFINITY,
     20,

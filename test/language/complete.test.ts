@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { completeCondition, textsAfter } from '../../src/app/cli/complete.js'
+import { completeCondition, conditionTexts } from '../../src/app/cli/complete.js'
 import { BUILT_IN } from '../../src/core/fields/index.js'
 import { parseCondition } from '../../src/core/language/condition.js'
 import { Random } from '../../src/core/statistics/random.js'
@@ -73,7 +73,7 @@ describe('the words that may stand at the end of a text', () => {
 describe('the texts that a shell is offered', () => {
   const tickers = ['GSPC', 'GSK', 'AAPL']
   const offered = (text: string): Promise<string[]> =>
-    textsAfter(text, BUILT_IN, async start => tickers.filter(ticker => ticker.startsWith(start.toUpperCase())))
+    conditionTexts(text, BUILT_IN, async start => tickers.filter(ticker => ticker.startsWith(start.toUpperCase())))
 
   it.each([
     ['rsi_zone = over', ['rsi_zone = oversold', 'rsi_zone = overbought']],

@@ -1,5 +1,5 @@
 import { wrap } from '../../src/app/cli/draw/text.js'
-import { list, manual } from '../../src/app/cli/help.js'
+import { itemList, manual } from '../../src/app/cli/help.js'
 import { FIELDS, type Field } from '../../src/core/fields/index.js'
 
 /** Where a field comes from, as a heading. */
@@ -56,7 +56,7 @@ export async function commandsPage(): Promise<string> {
     '# Commands',
     'Written by `npm run docs` from the help of the commands. `bands COMMAND --help all` has notes and more examples, `bands help\noptions` the options that every command takes. `,…` means several, with commas.',
     '## Options and arguments of several commands',
-    `\`\`\`text\n${list([...shared].toSorted(), 110)}\`\`\``,
+    `\`\`\`text\n${itemList([...shared].toSorted(), 110)}\`\`\``,
   ]
   return `${[...opening, ...commands.map(help => section(help, shared))].join('\n\n')}\n`
 }
@@ -85,7 +85,7 @@ function section(help: Help, shared: ReadonlyMap<string, string>): string {
   const { name, summary, usage, notes, examples } = help
   const page = PAGES[name] ?? PAGES[name.split(' ')[0]!]
   const isShared = ([word, about]: Item): boolean => shared.get(word) === about
-  const own = list(
+  const own = itemList(
     itemsOf(help).filter(item => !isShared(item)),
     110,
   )

@@ -1,7 +1,7 @@
 import type { Command } from './command.js'
-import { joined } from './joined-options.js'
+import { joinOptions } from './joined-options.js'
 
-/** A module has its commands by their names. It is loaded when one is used, so that a question does not pay for the others. */
+/** A command, and the module that has it by its name. Only the module of the used command is loaded, to start fast. */
 type Row = readonly [
   name: string,
   summary: string,
@@ -88,7 +88,7 @@ export const CATALOGUE: readonly Entry[] = ROWS.map(([name, summary, load]) => (
   summary,
   load: async () => {
     const command = (await load()).commands[name]!
-    return command.options === undefined ? command : { ...command, options: joined(command.options) }
+    return command.options === undefined ? command : { ...command, options: joinOptions(command.options) }
   },
 }))
 
@@ -102,8 +102,8 @@ export const GROUPS: Readonly<Record<string, string>> = {
   keys: 'their API keys',
 }
 
-/** The command of a group that a line without its second word means. */
-export const GROUP_FIRST: Readonly<Record<string, string>> = {
+/** The second word of a group that a line without one means. */
+export const GROUP_DEFAULTS: Readonly<Record<string, string>> = {
   watch: 'show',
   conditions: 'list',
   accounts: 'list',
@@ -114,7 +114,7 @@ export const GROUP_FIRST: Readonly<Record<string, string>> = {
 export const TOP_WORDS: readonly string[] = [...new Set(CATALOGUE.map(({ name }) => name.split(' ')[0]!))]
 
 /** The commands of a group; empty for the name of a single command. */
-export function groupOf(word: string): Entry[] {
+export function commandsOfGroup(word: string): Entry[] {
   return CATALOGUE.filter(({ name }) => name.startsWith(`${word} `))
 }
 
@@ -126,6 +126,7 @@ export interface ParsedCommand {
   command?: Command
 }
 
+/** `bands events TICKER [FIELD]` */
 export function usage(entry?: Entry, command?: Command): string {
   return ['bands', entry?.name ?? 'COMMAND', ...(command?.arguments ?? []).map(([name]) => plainName(name))].join(' ')
 }
@@ -136,6 +137,6 @@ export function plainName(name: string): string {
 }
 
 /** The kinds and words that an argument takes: `<TICKER>` takes a TICKER. */
-export function kindsOf([name, , kinds]: NonNullable<Command['arguments']>[number]): readonly string[] {
+export function argumentKinds([name, , kinds]: NonNullable<Command['arguments']>[number]): readonly string[] {
   return kinds ?? name.match(/[A-Z]+/g) ?? []
 }

@@ -2,7 +2,7 @@ import { type Mention, type Remedy, type Words, wordsAsText } from '../../core/e
 import { isCondition, TRUE, TRUTHS } from '../../core/language/as-field.js'
 import type { HistoryQuery } from '../../core/model/event.js'
 import type { OptionSpec } from '../../core/params/row.js'
-import { placeText } from './joined-options.js'
+import { partText } from './joined-options.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
 /** Parameters and commands as people type them. */
@@ -10,7 +10,7 @@ import { GLOBAL_OPTIONS } from './options.js'
 /** The option of a parameter: `context_ticker` → `--context-ticker`. Only the first word is translated: `cv k` → `--cv k`. */
 export function optionOf(param: string): string {
   const [name = '', ...rest] = param.split(' ')
-  const joinedOption = name === 'skip_bad_rows' ? '--bad-rows skip' : placeText(name)
+  const joinedOption = name === 'skip_bad_rows' ? '--bad-rows skip' : partText(name)
   return [joinedOption ?? `--${name.replaceAll('_', '-')}`, ...rest].join(' ')
 }
 

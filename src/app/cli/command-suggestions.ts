@@ -16,7 +16,7 @@ import { CATALOGUE, type Entry, TOP_WORDS } from './catalogue.js'
 import { longName } from './command-line.js'
 
 /** A word that people type for a command, and its meaning, which similarity of letters cannot find. */
-interface Slip {
+interface CommandSlip {
   words: readonly string[]
   /** The command, and arguments that complete the line if none were typed. */
   command: string
@@ -29,62 +29,47 @@ interface Slip {
 
 const FIRST_QUESTION = ['AAPL', 'rsi_zone', '--band', 'oversold']
 
-/** Every slip that leads somewhere; a word that has become a command is heard as one, and its row is of no use. */
-export const COMMON_SLIPS: readonly Slip[] = [
-  slipMessage('list ls symbols stocks tickers', 'status', [], 'lists the loaded data'),
-  slipMessage('watchlist watchlists lists favorites favourites', 'watch list', [], 'shows the lists of tickers'),
-  slipMessage('load upload ingest read open', 'import', ['FILE.csv'], 'loads files of prices'),
-  slipMessage('refresh sync', 'update', ['--all'], 'brings fetched tickers up to date'),
-  slipMessage('download', 'fetch', ['BTC-USD', '--from', 'coinbase'], 'loads bars of a vendor'),
-  slipMessage('vendors vendor sources provider', 'providers', [], 'lists the vendors of prices'),
-  slipMessage('query get history signals', 'events', FIRST_QUESTION, 'lists when a field changed its band'),
-  slipMessage('count stats statistics summary', 'tally', FIRST_QUESTION, 'counts later returns'),
-  slipMessage(
+/** Words that people type for a command. A word that is a command itself never gets here. */
+export const COMMON_SLIPS: readonly CommandSlip[] = [
+  slip('list ls symbols stocks tickers', 'status', [], 'lists the loaded data'),
+  slip('watchlist watchlists lists favorites favourites', 'watch list', [], 'shows the lists of tickers'),
+  slip('load upload ingest read open', 'import', ['FILE.csv'], 'loads files of prices'),
+  slip('refresh sync', 'update', ['--all'], 'brings fetched tickers up to date'),
+  slip('download', 'fetch', ['BTC-USD', '--from', 'coinbase'], 'loads bars of a vendor'),
+  slip('vendors vendor sources provider', 'providers', [], 'lists the vendors of prices'),
+  slip('query get history signals', 'events', FIRST_QUESTION, 'lists when a field changed its band'),
+  slip('count stats statistics summary', 'tally', FIRST_QUESTION, 'counts later returns'),
+  slip(
     'screener filter alert alerts notify',
     'screen',
     ['rsi_zone = oversold'],
     'shows which tickers a condition holds of',
   ),
-  slipMessage('current latest today state', 'now', ['AAPL'], 'shows the present band of every field'),
-  slipMessage(
-    'chart charts plot draw graph price prices',
-    'show',
-    ['AAPL', 'rsi_zone'],
-    'draws the price and its bands',
-  ),
-  slipMessage('why', 'explain', ['AAPL', 'rsi_zone'], 'shows why a field has its band'),
-  slipMessage('test analyse analyze research', 'study', FIRST_QUESTION, 'tests later returns'),
-  slipMessage('trade bt strategy', 'backtest', [...FIRST_QUESTION, '--hold', '20'], 'trades events by rules'),
+  slip('current latest today state', 'now', ['AAPL'], 'shows the present band of every field'),
+  slip('chart charts plot draw graph price prices', 'show', ['AAPL', 'rsi_zone'], 'draws the price and its bands'),
+  slip('why', 'explain', ['AAPL', 'rsi_zone'], 'shows why a field has its band'),
+  slip('test analyse analyze research', 'study', FIRST_QUESTION, 'tests later returns'),
+  slip('trade bt strategy', 'backtest', [...FIRST_QUESTION, '--hold', '20'], 'trades events by rules'),
   {
-    ...slipMessage(
-      'optimize optimise grid',
-      'backtest',
-      FIRST_QUESTION,
-      'tries every combination of values with --vary',
-    ),
+    ...slip('optimize optimise grid', 'backtest', FIRST_QUESTION, 'tries every combination of values with --vary'),
     after: ['--vary', 'hold=5,10,20'],
   },
   {
-    ...slipMessage(
-      'report html page',
-      'study',
-      FIRST_QUESTION,
-      'writes a page with --report FILE, and so does backtest',
-    ),
+    ...slip('report html page', 'study', FIRST_QUESTION, 'writes a page with --report FILE, and so does backtest'),
     after: ['--report', 'report.html'],
   },
-  slipMessage('delete rm drop', 'remove', ['AAPL'], 'takes a ticker out'),
-  slipMessage('mv move', 'rename', ['AAPL', 'NEW'], 'gives a ticker another name'),
-  slipMessage('save dump', 'export', ['events'], 'writes events, series or bars out'),
-  slipMessage('server start', 'serve', [], 'answers over HTTP'),
-  slipMessage('settings set configure options', 'config', [], 'shows every setting'),
-  slipMessage('info about', 'status', [], 'shows how fresh and how whole the data is'),
-  slipMessage('indicators bands', 'fields', [], 'shows what can be asked'),
-  slipMessage('manual', 'help', ['all'], 'shows every command'),
-  slipMessage('version', '--version', [], 'shows which version this is'),
+  slip('delete rm drop', 'remove', ['AAPL'], 'takes a ticker out'),
+  slip('mv move', 'rename', ['AAPL', 'NEW'], 'gives a ticker another name'),
+  slip('save dump', 'export', ['events'], 'writes events, series or bars out'),
+  slip('server start', 'serve', [], 'answers over HTTP'),
+  slip('settings set configure options', 'config', [], 'shows every setting'),
+  slip('info about', 'status', [], 'shows how fresh and how whole the data is'),
+  slip('indicators bands', 'fields', [], 'shows what can be asked'),
+  slip('manual', 'help', ['all'], 'shows every command'),
+  slip('version', '--version', [], 'shows which version this is'),
 ]
 
-function slipMessage(words: string, command: string, example: readonly string[], does: string): Slip {
+function slip(words: string, command: string, example: readonly string[], does: string): CommandSlip {
   return { words: words.split(' '), command, example, does }
 }
 
@@ -94,28 +79,29 @@ function slipMessage(words: string, command: string, example: readonly string[],
  */
 export function suggestCommand(word: string, argv: readonly string[]): InvalidParameter | undefined {
   const others = argv.filter((_, i) => i !== argv.indexOf(word))
-  const lead = (what: Words, to: Remedy): InvalidParameter => noCommand(quoted(word), word, what, to)
-  const placed = suggestByWords(word.toLowerCase(), others)
-  if (placed !== undefined) return lead(...placed)
-  const row = COMMON_SLIPS.find(({ words }) => words.includes(word.toLowerCase()))
-  if (row !== undefined) {
-    const { command, example, does, after = [] } = row
-    const words = others.length === 0 ? example : command === '--version' ? [] : others
-    return lead(
+  const errorWith = (what: Words, to: Remedy): InvalidParameter => noCommand(quoted(word), word, what, to)
+  const suggestion = suggestByWords(word.toLowerCase(), others)
+  if (suggestion !== undefined) return errorWith(...suggestion)
+  const commonSlip = COMMON_SLIPS.find(({ words }) => words.includes(word.toLowerCase()))
+  if (commonSlip !== undefined) {
+    const { command, example, does, after = [] } = commonSlip
+    const typedWords = command === '--version' ? [] : others
+    const words = others.length === 0 ? example : typedWords
+    return errorWith(
       sentence`${remedy(command)} ${does}`,
       remedy(command, words.includes(after[0] ?? '') ? words : [...words, ...after]),
     )
   }
-  return suggestByName(word, others, lead)
+  return suggestByName(word, others, errorWith)
 }
 
-/** @param named the word as the sentence names it */
+/** The error for a wrong first word. @param named the word as the sentence names it */
 function noCommand(named: string, value: string, what: Words, to: Remedy): InvalidParameter {
   return wrong('command', sentence`there is no command ${named}: ${[what].flat()}.`, { value }, { remedy: to })
 }
 
-/** The refusal of help on a word that is no command. */
-export function noHelp(word: string): InvalidParameter {
+/** The error for `bands help WORD` if the word is no command. */
+export function unknownHelpTopic(word: string): InvalidParameter {
   const suggestions = suggest(word, TOP_WORDS)
   const message = `there is no command ${quoted(word)}.${didYouMean(suggestions)}`
   return wrong('command', message, { value: word, suggestions }, { remedy: remedy('help', [suggestions[0] ?? 'all']) })
@@ -132,7 +118,7 @@ export function suggestList(word: string, argv: readonly string[]): InvalidParam
 function suggestByWords(word: string, others: readonly string[]): [what: Words, to: Remedy] | undefined {
   const [first] = others
   if (word === 'add') {
-    if (first === undefined || isFile(first)) return [LOADS, remedy('import', others)]
+    if (first === undefined || isFile(first)) return [LOADS_A_FILE, remedy('import', others)]
     return ['bands watch add makes a list of tickers', remedy('watch add', ['mine', ...others])]
   }
   if (!['search', 'find', 'lookup'].includes(word)) return undefined
@@ -142,36 +128,40 @@ function suggestByWords(word: string, others: readonly string[]): [what: Words, 
   return ['bands status shows a ticker', remedy('status', [first])]
 }
 
-const LOADS = sentence`${remedy('import')} loads a file`
+const LOADS_A_FILE = sentence`${remedy('import')} loads a file`
 
 const isFile = (word: string): boolean => /\.(csv|txt|json|gz|zip)$/i.test(word)
 
-/** Suggests a command for a field, a band, a file or a ticker. */
+/**
+ * Suggests a command for a field, a band, a file or a ticker that was typed first; undefined for other words.
+ * @param others the other words of the line
+ * @param errorWith makes the error from the end of its sentence and the line to paste
+ */
 function suggestByName(
   word: string,
   others: readonly string[],
-  lead: (what: Words, to: Remedy) => InvalidParameter,
+  errorWith: (what: Words, to: Remedy) => InvalidParameter,
 ): InvalidParameter | undefined {
   const name = word.toLowerCase()
   const ticker = others.find(other => isTicker(other))
   const [field] = likelyFields(name, BUILT_IN)
   if (field !== undefined) {
     const what = field === name ? `${field} is a field` : `${field} is the field`
-    return lead(what, ticker === undefined ? remedy('now', ['--field', field]) : remedy('events', [ticker, field]))
+    return errorWith(what, ticker === undefined ? remedy('now', ['--field', field]) : remedy('events', [ticker, field]))
   }
-  const [having] = fieldsWithBand(name, BUILT_IN)
-  if (having !== undefined) {
-    const events = remedy('events', [ticker ?? 'AAPL', having, '--band', name])
-    const scan = having === 'rsi_zone' && name.endsWith('oversold') && ticker === undefined
-    return lead(`it is a band of ${having}`, scan ? remedy('scan oversold') : events)
+  const [fieldOfBand] = fieldsWithBand(name, BUILT_IN)
+  if (fieldOfBand !== undefined) {
+    const events = remedy('events', [ticker ?? 'AAPL', fieldOfBand, '--band', name])
+    const isScan = fieldOfBand === 'rsi_zone' && name.endsWith('oversold') && ticker === undefined
+    return errorWith(`it is a band of ${fieldOfBand}`, isScan ? remedy('scan oversold') : events)
   }
-  if (isFile(word)) return lead(LOADS, remedy('import', [word, ...others]))
+  if (isFile(word)) return errorWith(LOADS_A_FILE, remedy('import', [word, ...others]))
   if (/\.ya?ml$/i.test(word))
-    return lead(sentence`${remedy('backtest')} runs a strategy`, remedy('backtest', [word, ...others]))
+    return errorWith(sentence`${remedy('backtest')} runs a strategy`, remedy('backtest', [word, ...others]))
   const isCapital = /^[A-Z][A-Z\d.^=-]*$/.test(word) && parseTicker(word) !== null
   if (!isCapital || suggest(word, TOP_WORDS).length > 0) return undefined
   const fieldsNamed = others.flatMap(other => likelyFields(other, BUILT_IN).slice(0, 1))
-  return lead(
+  return errorWith(
     'if it is a ticker, a command comes before it',
     fieldsNamed.length === 0 ? remedy('now', [word]) : remedy('events', [word, fieldsNamed[0]!]),
   )
@@ -185,8 +175,8 @@ function isTicker(word: string): boolean {
 /** Words after which a condition continues. */
 const OPERATORS = ['=', '==', '!=', 'in', 'not', 'enters', 'leaves']
 
-/** Joins the words of a condition into one; null if there is no condition. */
-export function joinedCondition(argv: readonly string[]): string[] | null {
+/** The line with the words of its condition joined into one; null if it has no condition of several words. */
+export function joinConditionWords(argv: readonly string[]): string[] | null {
   const start = argv.findIndex(
     (word, i) => !word.startsWith('-') && OPERATORS.includes(argv[i + 1]?.toLowerCase() ?? ''),
   )
@@ -212,8 +202,8 @@ const OPTION_SLIPS: readonly (readonly [words: string, options: string])[] = [
   ['takeprofit take-profit tp', '--target'],
 ]
 
-/** The option that a word means among those of a command. */
-export function optionMeant(typed: string, options: readonly string[]): string | undefined {
+/** The option of a command that a typed one may mean: by common slips, then by its letters; undefined if none is near. */
+export function suggestOption(typed: string, options: readonly string[]): string | undefined {
   const word = typed.replace(/^-+/, '').toLowerCase()
   const names = OPTION_SLIPS.find(([words]) => words.split(' ').includes(word))?.[1].split(' ')
   return names?.find(name => options.includes(name)) ?? nearestOption(word, options)
@@ -226,11 +216,11 @@ function nearestOption(word: string, options: readonly string[]): string | undef
   return near && `--${near}`
 }
 
-/** Commands that take an option which this one has not, in the order of the help. */
-export async function commandsWith(option: string, besides: Entry | undefined): Promise<string[]> {
+/** The names of the commands that have an option, in the order of the help. @param except a command to leave out */
+export async function commandsWithOption(option: string, except: Entry | undefined): Promise<string[]> {
   const found: string[] = []
   for (const entry of CATALOGUE) {
-    if (entry === besides) continue
+    if (entry === except) continue
     const { options = [] } = await entry.load()
     if (options.some(spec => longName(spec) === option)) found.push(entry.name)
   }

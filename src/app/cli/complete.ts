@@ -4,7 +4,7 @@ import type { Day } from '../../core/model/day.js'
 import { TIER_NAMES } from '../../core/model/terms.js'
 import type { OptionSpec } from '../../core/params/row.js'
 import type { Opened } from '../open/database.js'
-import { CATALOGUE, GROUPS, groupOf, kindsOf, TOP_WORDS } from './catalogue.js'
+import { argumentKinds, CATALOGUE, commandsOfGroup, GROUPS, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { longName } from './command-line.js'
 import { fieldsUnlessBroken, hasConfigFile } from './config.js'
@@ -23,10 +23,9 @@ const FILES = ':files'
  */
 export async function completions(words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   try {
-    const { whole, split } = joined(words)
-    const found = await candidates(whole, env)
-    const lines = found.map(([word, about]) => {
-      const rest = word === FILES ? word : word.slice(split)
+    const { joined, keptLength } = joinBashWords(words)
+    const lines = (await candidates(joined, env)).map(([word, about]) => {
+      const rest = word === FILES ? word : word.slice(keptLength)
       return about === undefined ? `${rest}\n` : `${rest}\t${about}\n`
     })
     return [...new Set(lines)].join('')
@@ -36,34 +35,34 @@ export async function completions(words: readonly string[], env: NodeJS.ProcessE
 }
 
 /**
- * bash makes three words of `--band=oversold`. `split` is the length of the part of the typed word that bash does not
- * replace.
+ * Joins the words that bash splits at `=` and `:`: it makes three words of `--band=oversold`.
+ * @returns the joined words, and the number of characters of the last one that bash does not replace
  */
-function joined(words: readonly string[]): { whole: string[]; split: number } {
-  const whole: string[] = []
-  let open = false
-  let split = 0
+function joinBashWords(words: readonly string[]): { joined: string[]; keptLength: number } {
+  const joined: string[] = []
+  let isContinued = false
+  let keptLength = 0
   for (const word of words) {
     const isSign = /^[=:]+$/.test(word)
-    split = 0
-    if ((open || isSign) && whole.length > 0) {
-      const before = whole.pop()!
-      split = isSign ? before.length + word.length : before.length
-      whole.push(before + word)
-    } else whole.push(word)
-    open = isSign
+    keptLength = 0
+    if ((isContinued || isSign) && joined.length > 0) {
+      const before = joined.pop()!
+      keptLength = isSign ? before.length + word.length : before.length
+      joined.push(before + word)
+    } else joined.push(word)
+    isContinued = isSign
   }
-  return { whole, split }
+  return { joined, keptLength }
 }
 
 /** The words before the last one. */
 interface Line {
   env: NodeJS.ProcessEnv
-  /** Words that belong to no option: first the command, then its arguments. */
-  plain: string[]
+  /** The words that belong to no option: those of the command until it is known, then its arguments. */
+  words: string[]
   values: Map<string, string>
   /** The option whose value is being typed. */
-  waiting: OptionSpec | undefined
+  pendingOption: OptionSpec | undefined
   command: Command | undefined
   /** The global options, and those of the known command. */
   options: readonly OptionSpec[]
@@ -73,22 +72,22 @@ interface Line {
   inQuotes: boolean
 }
 
-/** Loads the command as soon as it is known, for its options. */
-async function lineOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Line> {
+/** Reads the words before the one that is being completed. The command is loaded as soon as it is known, for its options. */
+async function readLine(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Line> {
   const values = new Map<string, string>()
   const line: Line = {
     env,
-    plain: [],
+    words: [],
     values,
-    waiting: undefined,
+    pendingOption: undefined,
     command: undefined,
     options: GLOBAL_OPTIONS,
     fields: BUILT_IN,
     inQuotes: false,
   }
   for (const word of words) {
-    const { waiting } = line
-    line.waiting = undefined
+    const { pendingOption: waiting } = line
+    line.pendingOption = undefined
     if (waiting !== undefined) values.set(longName(waiting), word)
     else if (word.startsWith('-')) takeOption(line, word)
     else await takeWord(line, word)
@@ -104,20 +103,20 @@ function takeOption(line: Line, word: string): void {
   const [name = '', value] = word.split(/=(.*)/s)
   const spec = optionNamed(line, name)
   if (!spec?.[0].includes('<')) return
-  if (value === undefined) line.waiting = spec
+  if (value === undefined) line.pendingOption = spec
   else line.values.set(longName(spec), value)
 }
 
 async function takeWord(line: Line, word: string): Promise<void> {
-  line.plain.push(word)
-  const entry = line.command === undefined ? CATALOGUE.find(({ name }) => name === line.plain.join(' ')) : undefined
+  line.words.push(word)
+  const entry = line.command === undefined ? CATALOGUE.find(({ name }) => name === line.words.join(' ')) : undefined
   if (entry === undefined) return
   line.command = await entry.load()
-  line.plain = []
-  const own = line.command.options ?? []
-  const names = own.map(longName)
+  line.words = []
+  const commandOptions = line.command.options ?? []
+  const names = commandOptions.map(longName)
   // A command may redefine a global option, such as the tier of a new account.
-  line.options = [...own, ...GLOBAL_OPTIONS.filter(spec => !names.includes(longName(spec)))]
+  line.options = [...commandOptions, ...GLOBAL_OPTIONS.filter(spec => !names.includes(longName(spec)))]
 }
 
 function optionNamed({ options }: Line, name: string): OptionSpec | undefined {
@@ -125,57 +124,61 @@ function optionNamed({ options }: Line, name: string): OptionSpec | undefined {
 }
 
 async function candidates(words: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly Candidate[]> {
-  const line = await lineOf(words.slice(0, -1), env)
+  const line = await readLine(words.slice(0, -1), env)
   const last = words.at(-1) ?? ''
   // A shell appends the chosen word after the open quote.
   const word = last.replace(/^["']/, '')
   line.inQuotes = /^(--[\w-]+=)?["']/.test(last)
-  if (line.waiting !== undefined) return ofOption(line, line.waiting, word)
+  if (line.pendingOption !== undefined) return optionCandidates(line, line.pendingOption, word)
   const [, name, value] = /^(--[\w-]+)=["']?(.*)$/s.exec(word) ?? []
   const spec = name === undefined ? undefined : optionNamed(line, name)
-  if (spec !== undefined) return before(`${name}=`, await ofOption(line, spec, value!))
+  if (spec !== undefined) return prefixed(`${name}=`, await optionCandidates(line, spec, value!))
   if (word.startsWith('-')) {
     const options = line.options.map((spec): Candidate => [longName(spec), spec[1]])
     return startingWith(word, [...options, ['--help', 'examples and options']])
   }
-  if (line.command !== undefined) return startingWith(word, await ofArgument(line, line.command, word))
-  return startingWith(word, commandWords(line.plain))
+  if (line.command !== undefined) return startingWith(word, await argumentCandidates(line, line.command, word))
+  return startingWith(word, commandWords(line.words))
 }
 
 /** Commands, or the commands of a group after its name. */
 function commandWords([first, ...more]: readonly string[]): readonly Candidate[] {
   if (first === 'help') return [...commandWords(more), ...(more.length === 0 ? [['options'] as const] : [])]
   if (more.length > 0) return []
-  if (first !== undefined) return groupOf(first).map(({ name, summary }) => [name.split(' ')[1]!, summary])
+  if (first !== undefined) return commandsOfGroup(first).map(({ name, summary }) => [name.split(' ')[1]!, summary])
   return TOP_WORDS.map(word => [word, GROUPS[word] ?? CATALOGUE.find(({ name }) => name === word)!.summary])
 }
 
-async function ofArgument(line: Line, command: Command, word: string): Promise<readonly Candidate[]> {
-  const all = command.arguments ?? []
-  const last = all.at(-1)
-  const argument = all[line.plain.length] ?? (last?.[0].includes('...') ? last : undefined)
+/** The candidates for the next argument of a command. */
+async function argumentCandidates(line: Line, command: Command, word: string): Promise<readonly Candidate[]> {
+  const args = command.arguments ?? []
+  const last = args.at(-1)
+  const argument = args[line.words.length] ?? (last?.[0].includes('...') ? last : undefined)
   if (argument === undefined) return []
-  const kinds = kindsOf(argument)
+  const kinds = argumentKinds(argument)
   // Candidates after a word of the command, such as `check`, come from the later arguments.
-  const may = kinds.slice(kinds.indexOf(line.plain[0] ?? '') + 1)
+  const laterKinds = kinds.slice(kinds.indexOf(line.words[0] ?? '') + 1)
   // The field comes last.
-  if (argument === last && may.includes('FIELD') && line.plain.some(typed => line.fields.named(typed))) return []
+  if (argument === last && laterKinds.includes('FIELD') && line.words.some(typed => line.fields.named(typed))) return []
   const found: Candidate[] = []
-  for (const kind of may)
-    found.push(...(kind === kind.toUpperCase() ? await ofKind(line, kind, word) : [[kind] as const]))
+  for (const kind of laterKinds) {
+    const isPlaceholder = kind === kind.toUpperCase()
+    if (isPlaceholder) found.push(...(await kindCandidates(line, kind, word)))
+    else found.push([kind])
+  }
   return found
 }
 
-/** Values of an option; for a list also after a comma. */
-async function ofOption(line: Line, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
-  if (longName(spec) === '--vary') return varied(word)
+/** The candidates for the value of an option; for a list also after a comma. */
+async function optionCandidates(line: Line, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
+  if (longName(spec) === '--vary') return varyCandidates(word)
   const start = spec[2] === 'repeatable' ? word.lastIndexOf(',') + 1 : 0
-  const found = startingWith(word.slice(start), await valuesOf(line, spec, word.slice(start)))
-  return before(word.slice(0, start), found)
+  const found = startingWith(word.slice(start), await valueCandidates(line, spec, word.slice(start)))
+  return prefixed(word.slice(0, start), found)
 }
 
-/** Completes the key of `vary`; its values are free. */
-async function varied(word: string): Promise<readonly Candidate[]> {
+/** The keys of --vary that begin with a word; none after `=`, because the values are free. */
+async function varyCandidates(word: string): Promise<readonly Candidate[]> {
   if (word.includes('=')) return []
   const { VARIABLE_KEYS } = await import('../../core/params/grid.js')
   return startingWith(
@@ -184,46 +187,47 @@ async function varied(word: string): Promise<readonly Candidate[]> {
   )
 }
 
-async function valuesOf(line: Line, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
+async function valueCandidates(line: Line, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
   const [flags, , , , values = []] = spec
   const kind = flags.slice(flags.indexOf('<') + 1, -1)
   if (longName(spec) === '--output') return (line.command?.outputs ?? QUESTION_OUTPUTS).map(format => [format])
   if (kind === 'BAND' || kind === 'BANDS') {
-    const bands = bandsTyped(line)
+    const bands = bandsOfTypedFields(line)
     return values.filter(band => bands.length === 0 || bands.includes(band)).map(band => [band])
   }
-  return values.length > 0 ? values.map(value => [value]) : ofKind(line, kind, word)
+  return values.length > 0 ? values.map(value => [value]) : kindCandidates(line, kind, word)
 }
 
-/** Bands of the typed fields. */
-function bandsTyped({ values, plain, fields }: Line): readonly string[] {
+/** The bands of the fields that are on the line. */
+function bandsOfTypedFields({ values, words: plain, fields }: Line): readonly string[] {
   const typed = [values.get('--field'), ...plain]
   const names = typed.flatMap(text => text?.split(',') ?? [])
   return fields.all.filter(({ name }) => names.includes(name)).flatMap(field => field.bands)
 }
 
-/** The placeholder in help decides the kind of candidates. */
-async function ofKind(line: Line, kind: string, word: string): Promise<readonly Candidate[]> {
+/** The candidates for a placeholder of the help, such as `TICKER`. @param word the typed part of the word */
+async function kindCandidates(line: Line, kind: string, word: string): Promise<readonly Candidate[]> {
   if (kind === 'FIELD' || kind === 'FIELDS') return line.fields.all.map(({ name, tier }) => [name, tier])
   if (kind === 'TIER') return TIER_NAMES.map(tier => [tier])
   if (kind === 'FILE' || kind === 'FOLDER') return [[FILES]]
-  if (kind === 'LISTS') return lists(line)
-  if (kind === 'CONDITION') return conditions(line, word)
-  if (kind === 'TICKER' || kind === 'TICKERS') return word.startsWith('@') ? [[FILES]] : loaded(line)
+  if (kind === 'LISTS') return listCandidates(line)
+  if (kind === 'CONDITION') return conditionCandidates(line, word)
+  if (kind === 'TICKER' || kind === 'TICKERS') return word.startsWith('@') ? [[FILES]] : tickerCandidates(line)
   return []
 }
 
 /** Completions of a condition; without quotes only those of one word. */
-async function conditions(line: Line, text: string): Promise<readonly Candidate[]> {
+async function conditionCandidates(line: Line, text: string): Promise<readonly Candidate[]> {
   const { fields, inQuotes } = line
   const tickersLike = async (start: string): Promise<string[]> =>
-    startingWith(start, await loaded(line)).map(([ticker]) => ticker)
-  if (inQuotes) return (await textsAfter(text, fields, tickersLike)).map(one => [one])
-  const found = completeCondition(text, fields)
-  return found.words.map((one): Candidate => [found.with(one)]).filter(([one]) => !/\s/.test(one))
+    startingWith(start, await tickerCandidates(line)).map(([ticker]) => ticker)
+  if (inQuotes) return (await conditionTexts(text, fields, tickersLike)).map(completed => [completed])
+  const completion = completeCondition(text, fields)
+  const completedTexts = completion.words.map(word => completion.with(word))
+  return completedTexts.filter(completed => !/\s/.test(completed)).map(completed => [completed])
 }
 
-async function loaded({ values, env }: Line): Promise<readonly Candidate[]> {
+async function tickerCandidates({ values, env }: Line): Promise<readonly Candidate[]> {
   return (await loadedWords(values.get('--db'), env)).tickers.map(name => [name])
 }
 
@@ -249,7 +253,7 @@ export async function openedWords({ bands, local }: Pick<Opened, 'bands' | 'loca
   return { tickers: await bands.tickers(), today: await local.today() }
 }
 
-async function lists({ values, env }: Line): Promise<readonly Candidate[]> {
+async function listCandidates({ values, env }: Line): Promise<readonly Candidate[]> {
   return (await loadedLists(values.get('--db'), env)).map(name => [name])
 }
 
@@ -267,14 +271,15 @@ async function savedDatabase(env: NodeJS.ProcessEnv): Promise<string | undefined
   return file?.saved.values.db
 }
 
-/** Tickers are typed in either case. */
-function startingWith(word: string, found: readonly Candidate[]): readonly Candidate[] {
+/** The candidates that begin with a word, in either case: tickers are typed in small letters, too. */
+function startingWith(word: string, all: readonly Candidate[]): readonly Candidate[] {
   const typed = word.toLowerCase()
-  return found.filter(([name]) => name === FILES || name.toLowerCase().startsWith(typed))
+  return all.filter(([name]) => name === FILES || name.toLowerCase().startsWith(typed))
 }
 
-function before(text: string, found: readonly Candidate[]): readonly Candidate[] {
-  return found.map(([name, about]) => (name === FILES ? [name] : [text + name, about]) as Candidate)
+/** The candidates with a text before each. */
+function prefixed(text: string, candidates: readonly Candidate[]): readonly Candidate[] {
+  return candidates.map(([name, about]) => (name === FILES ? [name] : [text + name, about]) as Candidate)
 }
 
 /** The candidates at the end of a condition. */
@@ -302,17 +307,17 @@ export function completeCondition(text: string, vocabulary: Vocabulary): Complet
     words: allowed.filter(word => word.startsWith(typed.toLowerCase())),
     // A subject begins where `not` is allowed; a ticker is not followed by another.
     ticker: allowed.includes('not') && allowed.includes('(') && !/[\w:@]$/.test(before),
-    with: word => (typed === '' ? joint(before, word) : before) + word,
+    with: word => (typed === '' ? withBlank(before, word) : before) + word,
   }
 }
 
 /**
- * The completions of a text. A single incomplete one is listed together with its continuations. The shell would
- * otherwise accept it and close the quotes.
+ * The whole texts that complete the beginning of a condition. A single text that is no condition yet is replaced by its
+ * continuations: the shell would otherwise accept it and close the quotes.
  *
  * @param tickersLike the tickers that begin with a text; called only if nothing else fits
  */
-export async function textsAfter(
+export async function conditionTexts(
   text: string,
   vocabulary: Vocabulary,
   tickersLike: (start: string) => Promise<readonly string[]>,
@@ -325,13 +330,13 @@ export async function textsAfter(
     const [only] = texts
     const next = allowedAfter(only!, vocabulary).filter(word => word !== '@')
     if (next.length === 0) break
-    texts = next.map(word => joint(only!, word) + word)
+    texts = next.map(word => withBlank(only!, word) + word)
   }
   return texts
 }
 
-/** A text with the blank before its next word. */
-function joint(before: string, word: string): string {
+/** A text, with a blank at its end if the next word needs one. */
+function withBlank(before: string, word: string): string {
   const isJoined = before === '' || /[\s(:@]$/.test(before) || word === ',' || word === ')'
   return isJoined ? before : `${before} `
 }

@@ -196,7 +196,7 @@ export async function loadFields(choice: FieldsFileChoice, env: NodeJS.ProcessEn
   const path = ownFieldsPath(choice, env)
   // Most users have no own fields, and should not wait for the code that reads them.
   if (path === null) return BUILT_IN
-  const [{ ownFieldSet }, { textOf }] = await Promise.all([
+  const [{ ownFieldSet }, { readSmallFile: textOf }] = await Promise.all([
     import('../../core/params/fields-file.js'),
     import('./formats.js'),
   ])

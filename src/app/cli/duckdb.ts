@@ -25,8 +25,8 @@ export interface SqlAnswer {
 }
 
 /**
- * The package next to the program, as npm installs both globally, otherwise that of the working folder. Throws
- * ConfigError.
+ * Loads the DuckDB package that is installed next to the program, otherwise that of the working folder. Throws ConfigError
+ * if there is none, or if it does not start.
  */
 function loadDuckDb(): DuckDb {
   const program = import.meta.dirname
@@ -46,8 +46,8 @@ function loadDuckDb(): DuckDb {
   )
 }
 
-/** Only in memory, and without a way to other files, to the network, or back to these. */
-const SETTINGS = {
+/** Settings for a database in memory that loads no extensions, keeps no secrets and writes no files. */
+const SAFE_SETTINGS = {
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
   allow_persistent_secrets: 'false',
@@ -59,19 +59,19 @@ const SETTINGS = {
 export class SqlSession {
   readonly #duckDb: DuckDb
   readonly #connection: DuckDBConnection
-  readonly #end: () => void
+  readonly #closeBoth: () => void
 
   private constructor(duckDb: DuckDb, connection: DuckDBConnection, end: () => void) {
     this.#duckDb = duckDb
     this.#connection = connection
-    this.#end = end
+    this.#closeBoth = end
   }
 
   /** Throws ConfigError without DuckDB. */
   static async open(threads: number | undefined): Promise<SqlSession> {
     const duckDb = loadDuckDb()
     const instance = await duckDb.DuckDBInstance.create(':memory:', {
-      ...SETTINGS,
+      ...SAFE_SETTINGS,
       ...(threads !== undefined && { threads: String(threads) }),
     })
     const connection = await instance.connect()
@@ -95,17 +95,17 @@ export class SqlSession {
   /** Throws InvalidParameter, with the place in the query. @param tables the words that a misspelt table may mean */
   async query(sql: string, tables: readonly string[]): Promise<SqlAnswer> {
     const result = await this.#run(sql).catch(cause => {
-      throw refusal(sql, cause, tables)
+      throw queryError(sql, cause, tables)
     })
     const names = result.deduplicatedColumnNames()
     const types = result.columnTypes()
-    const { INTEGERS, REALS } = this.#kinds()
+    const { INTEGERS, REALS } = this.#numberTypes()
     const columns = types.map((type, i) => ({
       name: names[i]!,
       type: String(type),
       isNumber: INTEGERS.has(type.typeId) || REALS.has(type.typeId),
     }))
-    return { columns, blocks: this.#blocks(sql, result, names, types) }
+    return { columns, blocks: this.#readBlocks(sql, result, names, types) }
   }
 
   interrupt(): void {
@@ -113,10 +113,10 @@ export class SqlSession {
   }
 
   async close(): Promise<void> {
-    this.#end()
+    this.#closeBoth()
   }
 
-  /** What PIVOT is made of comes before it: a type that is created in memory. */
+  /** Runs one reading statement. Throws InvalidParameter for others; only PIVOT may create a type in memory before it. */
   async #run(sql: string): Promise<DuckDBResult> {
     const { StatementType } = this.#duckDb
     if (sql.replace(/--.*$|[\s;]/gm, '') === '') throw wrong('query', 'query is empty.')
@@ -136,11 +136,11 @@ export class SqlSession {
     }
   }
 
-  async *#blocks(sql: string, result: DuckDBResult, names: readonly string[], types: readonly DuckDBType[]) {
+  async *#readBlocks(sql: string, result: DuckDBResult, names: readonly string[], types: readonly DuckDBType[]) {
     const convert = this.#converter()
     for (;;) {
       const chunk = await result.fetchChunk().catch(cause => {
-        throw refusal(sql, cause, [])
+        throw queryError(sql, cause, [])
       })
       if (chunk === null || chunk.rowCount === 0) return
       const rows = (): Row[] =>
@@ -151,7 +151,7 @@ export class SqlSession {
     }
   }
 
-  #kinds() {
+  #numberTypes() {
     const { DuckDBTypeId: id } = this.#duckDb
     const INTEGERS = new Set([
       ...[id.TINYINT, id.SMALLINT, id.INTEGER, id.BIGINT, id.HUGEINT],
@@ -160,10 +160,10 @@ export class SqlSession {
     return { INTEGERS, REALS: new Set([id.FLOAT, id.DOUBLE, id.DECIMAL]) }
   }
 
-  /** Numbers as JSON has them: an integer beyond its reach is a text, and NaN null. */
+  /** Converts values of DuckDB to JSON: a number that is not finite becomes null, an integer that is not safe a text. */
   #converter(): DuckDBValueConverter<unknown> {
     const { JsonDuckDBValueConverter } = this.#duckDb
-    const { INTEGERS, REALS } = this.#kinds()
+    const { INTEGERS, REALS } = this.#numberTypes()
     const convert: DuckDBValueConverter<unknown> = (value: DuckDBValue, type: DuckDBType) => {
       if (value === null) return null
       if (REALS.has(type.typeId)) return Number.isFinite(Number(value)) ? Number(value) : null
@@ -174,26 +174,28 @@ export class SqlSession {
   }
 }
 
-/** An error of DuckDB as one sentence with its place. */
-function refusal(sql: string, cause: unknown, tables: readonly string[]): Error {
+/** An error of DuckDB as an InvalidParameter, with its position in the query. @param tables the known views */
+function queryError(sql: string, cause: unknown, tables: readonly string[]): Error {
   const { message } = cause as Error
   if (cause instanceof BandsError) return cause
-  const found = jsonIn(message)
-  if (found === null) return wrong('query', `query: ${firstLine(message)}.`)
-  const { exception_type: type, exception_message: text, position, name, candidates } = found
+  const details = parseErrorJson(message)
+  if (details === null) return wrong('query', `query: ${firstLine(message)}.`)
+  const { exception_type: type, exception_message: text, position, name, candidates } = details
   if (type === 'Permission') return wrong('query', `query reads only the views ${tables.join(', ')}.`)
-  const place = position === undefined ? null : placeIn(sql, Number(position))
-  const near = name === undefined ? [] : suggest(name, [...(candidates?.split(/, ?/) ?? []), ...tables], 1)
-  const where = place === null ? '' : ` line ${place.line}, column ${place.column}:`
-  const meant = near.length === 0 ? '' : ` Did you mean "${near[0]}"?`
-  return wrong('query', `query:${where} ${firstLine(text ?? message)}.${meant}`, {
+  const errorPosition = position === undefined ? null : positionIn(sql, Number(position))
+  const knownNames = [...(candidates?.split(/, ?/) ?? []), ...tables]
+  const nearest = name === undefined ? [] : suggest(name, knownNames, 1)
+  const where = errorPosition === null ? '' : ` line ${errorPosition.line}, column ${errorPosition.column}:`
+  const hint = nearest.length === 0 ? '' : ` Did you mean "${nearest[0]}"?`
+  return wrong('query', `query:${where} ${firstLine(text ?? message)}.${hint}`, {
     ...(name !== undefined && { value: name }),
-    ...(near.length > 0 && { suggestions: near }),
-    ...place,
+    ...(nearest.length > 0 && { suggestions: nearest }),
+    ...errorPosition,
   })
 }
 
-function jsonIn(message: string): Record<string, string | undefined> | null {
+/** The JSON in a message of DuckDB; null if it has none. */
+function parseErrorJson(message: string): Record<string, string | undefined> | null {
   try {
     const found: unknown = JSON.parse(message.slice(message.indexOf('{')))
     return isMapping(found) ? (found as Record<string, string | undefined>) : null
@@ -206,8 +208,8 @@ function firstLine(text: string): string {
   return text.split('\n')[0]!.replace(/[\s.!:]+$/, '')
 }
 
-/** @param position in bytes */
-function placeIn(sql: string, position: number): { line: number; column: number } {
+/** The line and column of a position, from 1. @param position in bytes, from 0 */
+function positionIn(sql: string, position: number): { line: number; column: number } {
   const lines = Buffer.from(sql).subarray(0, position).toString().split('\n')
   return { line: lines.length, column: [...lines.at(-1)!].length + 1 }
 }

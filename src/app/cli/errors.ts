@@ -25,7 +25,15 @@ import type { FieldSet } from '../../core/fields/index.js'
 import { fieldsWithBand } from '../../core/language/condition.js'
 import { exampleOf } from '../../core/params/row.js'
 import { redacted } from '../../server/accounts/key.js'
-import { CATALOGUE, type Entry, groupOf, kindsOf, type ParsedCommand, TOP_WORDS, usage } from './catalogue.js'
+import {
+  argumentKinds,
+  CATALOGUE,
+  commandsOfGroup,
+  type Entry,
+  type ParsedCommand,
+  TOP_WORDS,
+  usage,
+} from './catalogue.js'
 import type { Command } from './command.js'
 import {
   lineWithRemedy,
@@ -37,11 +45,11 @@ import {
   replaceWord,
   withOptionsOf,
 } from './command-line.js'
-import { commandsWith, joinedCondition, suggestCommand, suggestList } from './command-suggestions.js'
+import { commandsWithOption, joinConditionWords, suggestCommand, suggestList } from './command-suggestions.js'
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
-import { newName, renamedLine } from './old-names.js'
+import { lineWithNewNames, newName } from './old-names.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { isColoured, type World, widthOf } from './world.js'
 
@@ -61,7 +69,8 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
   upstream: 7,
 }
 
-const UNFORESEEN = 1
+/** The exit code of an error that bands does not know. */
+const UNFORESEEN_EXIT_CODE = 1
 
 /** Reports an error on stderr, for a person or as one line of JSON, and returns the exit code. */
 export async function report(
@@ -70,7 +79,7 @@ export async function report(
   world: World,
   context?: Context,
 ): Promise<number> {
-  const error = known(thrown)
+  const error = asError(thrown)
   const debug = wantsDebug(argv.includes('--debug'), world.env)
   // Machines read one line, so no other line may follow it.
   if (wantsJson(argv)) context?.omitSourceNotice()
@@ -80,7 +89,7 @@ export async function report(
   if (debug && !wantsJson(argv)) lines.push(printable(stackOf(thrown)))
   // The message may repeat typed text, and typed text may be a key.
   await world.err.write(redacted(linesText(lines))).catch(() => {})
-  return error instanceof BandsError ? EXIT_CODES[error.code] : UNFORESEEN
+  return error instanceof BandsError ? EXIT_CODES[error.code] : UNFORESEEN_EXIT_CODE
 }
 
 function machineForm(error: Error, context?: Context): Record<string, unknown> {
@@ -100,13 +109,17 @@ function wantsJson(argv: readonly string[]): boolean {
 async function humanForm(error: Error, argv: readonly string[], world: World, context?: Context): Promise<string[]> {
   const width = widthOf(world.err, world.env)
   const paint = await paintFor(isColoured(context?.config.color ?? 'auto', world.env, world.err.terminal))
-  const options = (await entryIn(argv)?.load())?.options ?? []
-  const [first = '', ...more] = printable(withOptionsOf(options, wordsOf(error, context?.fields))).split('\n')
+  const options = (await commandIn(argv)?.load())?.options ?? []
+  const [firstLine = '', ...otherLines] = printable(withOptionsOf(options, messageWords(error, context?.fields))).split(
+    '\n',
+  )
   const help = (await helpLines(error, argv, world, context)).filter(([, text]) => text !== '')
   const label = Math.max(7, ...help.map(([name]) => name.length + 2))
   return [
-    ...wrap(`error: ${first}`, width).map((line, i) => (i === 0 ? line.replace(/^error:/, paint.bad('error:')) : line)),
-    ...more,
+    ...wrap(`error: ${firstLine}`, width).map((line, i) =>
+      i === 0 ? line.replace(/^error:/, paint.bad('error:')) : line,
+    ),
+    ...otherLines,
     ...help.flatMap(([name, text]) =>
       // A line to paste stays whole.
       (text.startsWith('bands ') ? [printable(text)] : wrap(printable(text), width - label - 2)).map(
@@ -116,31 +129,31 @@ async function humanForm(error: Error, argv: readonly string[], world: World, co
   ]
 }
 
-/** The words for people: a file's fault in the terms of the file, without the values listed below. */
-function wordsOf(error: Error, fields: FieldSet | undefined): Words {
+/** The message for people. It does not list the allowed values: a line of its own does. */
+function messageWords(error: Error, fields: FieldSet | undefined): Words {
   if (!(error instanceof BandsError)) return error.message
   if (error instanceof BadData && error.cause instanceof InvalidParameter) return error.message
-  return error instanceof InvalidParameter ? wordsOfParameter(error, fields) : error.words
+  return error instanceof InvalidParameter ? parameterMessage(error, fields) : error.words
 }
 
-/** @param fields the known fields; absent if the line was not understood */
-function wordsOfParameter(error: InvalidParameter, fields?: FieldSet): Words {
+/** The message for a wrong parameter. @param fields the known fields; absent if the line was not understood */
+function parameterMessage(error: InvalidParameter, fields?: FieldSet): Words {
   const { fault, offence, about } = error
   const { param, value, suggestions = [] } = offence
-  const meant = didYouMean(suggestions)
-  if (fault === 'unknown') return `there is no parameter ${quoted(param)}.${meant}`
+  const nearestHint = didYouMean(suggestions)
+  if (fault === 'unknown') return `there is no parameter ${quoted(param)}.${nearestHint}`
   if (fault === 'in_part' && about.part !== undefined)
-    return sentence`${{ param }} ${describeValue(value)}: ${[wordsOfParameter(about.part, fields)].flat()}`
+    return sentence`${{ param }} ${describeValue(value)}: ${[parameterMessage(about.part, fields)].flat()}`
   if (fault !== 'not_allowed' || labelOf(error) === undefined) return error.words
   if (about.thing?.kind === 'band') {
-    const others = meant === '' && fields !== undefined ? fieldsWithBand(String(value), fields) : []
-    const having = others.length === 0 ? '' : ` It is one of ${others.join(', ')}.`
-    return `${about.thing.field} has no band ${describeValue(value)}.${meant}${having}`
+    const otherFields = nearestHint === '' && fields !== undefined ? fieldsWithBand(String(value), fields) : []
+    const otherHint = otherFields.length === 0 ? '' : ` It is one of ${otherFields.join(', ')}.`
+    return `${about.thing.field} has no band ${describeValue(value)}.${nearestHint}${otherHint}`
   }
-  return sentence`there is no ${about.thing?.kind ?? { param }} ${describeValue(value)}.${meant}`
+  return sentence`there is no ${about.thing?.kind ?? { param }} ${describeValue(value)}.${nearestHint}`
 }
 
-/** The valid values, and a corrected line. */
+/** The lines below the message, each with its label: the valid values, a line to paste. An empty text is left out. */
 async function helpLines(
   error: Error,
   argv: readonly string[],
@@ -177,10 +190,10 @@ async function refusedKeyHelp(context?: Context): Promise<[string, string][]> {
   if (context?.usedRemote == null) return []
   const { keySource } = await import('./profiles.js')
   // The files may have changed since, and this is no time to fail.
-  const where = await keySource(context.config, context.world.env).catch(() => null)
+  const keyOrigin = await keySource(context.config, context.world.env).catch(() => null)
   return [
-    ['key', where?.from ?? ''],
-    ['try', where?.login ?? ''],
+    ['key', keyOrigin?.from ?? ''],
+    ['try', keyOrigin?.login ?? ''],
   ]
 }
 
@@ -192,16 +205,16 @@ async function parameterHelp(
 ): Promise<[string, string][]> {
   const { allowed = [] } = error.offence
   const usage = typeof allowed === 'string' && allowed.startsWith('bands ') ? allowed : ''
-  const isTold = typeof allowed === 'string' || wordsAsText(wordsOfParameter(error)).includes(allowed.join(', '))
-  const lines = await workingLines(error, argv, world, context)
+  const isInMessage = typeof allowed === 'string' || wordsAsText(parameterMessage(error)).includes(allowed.join(', '))
+  const workingLineTexts = await workingLines(error, argv, world, context)
   return [
-    [labelOf(error) ?? 'allowed', isTold ? '' : allowed.join(' ')],
+    [labelOf(error) ?? 'allowed', isInMessage ? '' : allowed.join(' ')],
     ['usage', usage],
-    ...lines.map((line, i): [string, string] => [i === 0 ? 'try' : 'or', line]),
+    ...workingLineTexts.map((line, i): [string, string] => [i === 0 ? 'try' : 'or', line]),
   ]
 }
 
-/** The lines to paste: one, or one for each reading of a date. */
+/** The command lines to paste after an error: one, or one for each reading of a date. */
 async function workingLines(
   error: InvalidParameter | NotFound,
   argv: readonly string[],
@@ -212,13 +225,13 @@ async function workingLines(
   const known = await vocabularyOf(argv, world, context)
   // A remedy is a line of its own, but for an unknown first word: the repair finds the same and keeps the options.
   const isCommand = error instanceof InvalidParameter && error.param === 'command'
-  const isFirst = isCommand && !TOP_WORDS.includes(argv[0]!)
-  const hasLine = error.remedy !== null || renamedKey(error, argv) !== null
-  const remedied = isFirst || !hasLine ? null : correctedWords(error, argv)
+  const isUnknownFirstWord = isCommand && !TOP_WORDS.includes(argv[0]!)
+  const hasLine = error.remedy !== null || lineWithNewKey(error, argv) !== null
+  const remedied = isUnknownFirstWord || !hasLine ? null : correctedWords(error, argv)
   // `help` and `--version` are no commands of the catalogue.
   if (isCommand && error.remedy !== null && !TOP_WORDS.includes(error.remedy.command.split(' ')[0]!))
     return [quotedLine(remedyWords(error.remedy))]
-  const typed = joinedCondition(argv) ?? remedied ?? argv
+  const typed = joinConditionWords(argv) ?? remedied ?? argv
   const lines = new Set<string>()
   for (const reading of [0, 1]) {
     const line = await mended(typed, known, reading)
@@ -231,7 +244,7 @@ async function workingLines(
     (error instanceof InvalidParameter ? without(argv, optionOf(error.param).split(' ')[0]!) : null)
   const line = meant && ((await mended(meant, known)) ?? meant)
   if (line !== null && !sameWords(line, argv)) return [quotedLine(line)]
-  const [example] = (await entryIn(argv)?.load())?.examples ?? []
+  const [example] = (await commandIn(argv)?.load())?.examples ?? []
   return [example ?? 'bands help all']
 }
 
@@ -250,16 +263,16 @@ function sameWords(line: readonly string[], other: readonly string[]): boolean {
   return quotedLine(parts(line)) === quotedLine(parts(other))
 }
 
-/** The line with the new key of a setting or a grid; null if its key is not an old one. */
-function renamedKey(error: InvalidParameter | NotFound, argv: readonly string[]): string[] | null {
+/** The typed line with the new key of a setting or of --vary; null if the error is not about an old key. */
+function lineWithNewKey(error: InvalidParameter | NotFound, argv: readonly string[]): string[] | null {
   const isKey = error instanceof InvalidParameter && ['vary', 'key'].includes(error.param)
-  return isKey ? renamedLine(argv, []) : null
+  return isKey ? lineWithNewNames(argv, []) : null
 }
 
 /** The words of the remedy, or the typed line with the nearest valid value; null if there is none. */
 function correctedWords(error: InvalidParameter | NotFound, argv: readonly string[]): string[] | null {
   const { remedy } = error
-  const renamed = renamedKey(error, argv)
+  const renamed = lineWithNewKey(error, argv)
   if (renamed !== null) return renamed
   if (error instanceof NotFound && error.missing !== null && error.suggestions.length > 0)
     return replaceWord(argv, error.missing.name, error.suggestions[0]!)
@@ -273,7 +286,7 @@ function correctedWords(error: InvalidParameter | NotFound, argv: readonly strin
     : replaceWithinWord(argv, offence, meant)
 }
 
-/** The label of the listed valid values: their name if a server refused. */
+/** The label of the listed valid values: `bands`, `fields`, `options` or `commands`; undefined for other values. */
 function labelOf({ about, param }: InvalidParameter): string | undefined {
   const kind = about.thing?.kind ?? /(?:^|_)(band|field|option|command)s?$/.exec(param)?.[1]
   return kind && `${kind}s`
@@ -289,8 +302,8 @@ async function notFoundHelp(
   // Tickers do not help with a missing file or account.
   if (missing?.kind !== 'ticker' || context?.opened == null) {
     // A file that is missing may be a field, which a strategy file is made of.
-    const command = await entryIn(argv)?.load()
-    const takesField = command?.arguments?.flatMap(kindsOf).includes('FIELD') || command?.madeBy !== undefined
+    const command = await commandIn(argv)?.load()
+    const takesField = command?.arguments?.flatMap(argumentKinds).includes('FIELD') || command?.madeBy !== undefined
     if (missing?.kind === 'file' && takesField && suggestions.length === 0)
       return [['try', (await workingLines(error, argv, world, context))[0] ?? '']]
     const words = correctedWords(error, argv)
@@ -304,7 +317,7 @@ async function notFoundHelp(
   const isHere = suggestions.length > 0
   const [line = ''] = isHere
     ? await workingLines(error, argv, world, context)
-    : [await lineOfSample(missing.name, argv, context)]
+    : [await sampleLine(missing.name, argv, context)]
   return [
     ['here', tickers.length > 24 ? `${first} and ${tickers.length - 24} more (bands status)` : first],
     [tickers.length > 0 ? 'load more' : 'load', 'bands import FILE.csv'],
@@ -312,8 +325,8 @@ async function notFoundHelp(
   ]
 }
 
-/** The same question of the bundled sample if it has the ticker: the examples of help and docs name its tickers. */
-async function lineOfSample(ticker: string, argv: readonly string[], { opened, config }: Context): Promise<string> {
+/** The typed line for the bundled sample if it has the ticker (help and docs name its tickers), otherwise `bands status`. */
+async function sampleLine(ticker: string, argv: readonly string[], { opened, config }: Context): Promise<string> {
   const other = 'bands status'
   if (opened!.sample || config.from.db === '--db') return other
   const [{ openSample }, { SAMPLE }] = await Promise.all([import('../open/database.js'), import('../open/paths.js')])
@@ -326,15 +339,15 @@ async function lineOfSample(ticker: string, argv: readonly string[], { opened, c
   }
 }
 
-/** The command of a line; undefined if it has none. */
-function entryIn(argv: readonly string[]): Entry | undefined {
+/** The row of the command that a line names; undefined if it names none. */
+function commandIn(argv: readonly string[]): Entry | undefined {
   const at = argv.findIndex(word => TOP_WORDS.includes(word))
-  const both = argv.slice(at, at + 2).join(' ')
-  return CATALOGUE.find(({ name }) => name === both) ?? CATALOGUE.find(({ name }) => name === argv[at])
+  const twoWords = argv.slice(at, at + 2).join(' ')
+  return CATALOGUE.find(({ name }) => name === twoWords) ?? CATALOGUE.find(({ name }) => name === argv[at])
 }
 
-/** A fault of this machine's files that no room has put into words. */
-function known(thrown: unknown): Error {
+/** Any thrown value as an error. An error of SQLite or of a file becomes a StorageError or NotFound with its own words. */
+function asError(thrown: unknown): Error {
   if (!(thrown instanceof Error)) return new Error(String(thrown))
   const { code, syscall, path } = thrown as NodeJS.ErrnoException
   if (thrown instanceof BandsError) return thrown
@@ -354,27 +367,27 @@ function stackOf(thrown: unknown): string {
 export async function usageError(
   error: CommanderError,
   argv: readonly string[],
-  heard: ParsedCommand,
+  parsed: ParsedCommand,
 ): Promise<InvalidParameter> {
-  const { group, entry, command } = heard
+  const { group, entry, command } = parsed
   const word = /'([^']*)'/.exec(error.message)?.[1] ?? ''
   switch (error.code) {
     case 'commander.unknownCommand': {
       // Inside a group, only its own second words are meant.
-      const words = group === undefined ? TOP_WORDS : groupOf(group).map(({ name }) => name.split(' ')[1]!)
+      const words = group === undefined ? TOP_WORDS : commandsOfGroup(group).map(({ name }) => name.split(' ')[1]!)
       const meant =
         group === undefined ? suggestCommand(word, argv) : group === 'watch' ? suggestList(word, argv) : undefined
-      return meant ?? unknown('command', word, words, suggest(word, words), group)
+      return meant ?? unknownWord('command', word, words, suggest(word, words), group)
     }
     case 'commander.unknownOption':
-      return await unknownOption(word.split('=')[0]!, heard, argv)
+      return await unknownOption(word.split('=')[0]!, parsed, argv)
     case 'commander.missingArgument':
       return wrong(word.toLowerCase(), `${word} is missing.`, { allowed: usage(entry, command) })
     case 'commander.optionMissingArgument':
       return needsValue(word, command)
     case 'commander.excessArguments': {
       const takes = command?.arguments?.length ?? 0
-      const what = takes === 0 ? 'no arguments' : takes === 1 ? 'one argument' : `${takes} arguments`
+      const what = ['no arguments', 'one argument'][takes] ?? `${takes} arguments`
       const offence = { param: 'arguments', value: argv.join(' '), allowed: usage(entry, command) }
       return new InvalidParameter(`${entry?.name ?? 'bands'} takes ${what}; there are more words here.`, offence)
     }
@@ -383,55 +396,60 @@ export async function usageError(
   }
 }
 
-/** An option whose value is missing. @param flags `--limit <N>` */
+/** The error for an option whose value is missing. @param flags `--limit <N>` */
 function needsValue(flags: string, command: Command | undefined): InvalidParameter {
   const spec = [...(command?.options ?? []), ...GLOBAL_OPTIONS].find(([own]) => own === flags)
   const name = /--[\w-]+/.exec(flags)![0]
   const example = spec === undefined ? null : exampleOf(spec)
-  const such = example === null ? '' : `, for example ${example}`
-  return wrong(name.slice(2).replaceAll('-', '_'), `${name} needs a value${such}.`)
+  const exampleText = example === null ? '' : `, for example ${example}`
+  return wrong(name.slice(2).replaceAll('-', '_'), `${name} needs a value${exampleText}.`)
 }
 
+/** The error for an unknown option: with its new name, the nearest options, or the commands that have it. */
 async function unknownOption(
   typed: string,
   { command, entry }: ParsedCommand,
   argv: readonly string[],
 ): Promise<InvalidParameter> {
   const allowed = optionNames(command?.options ?? [])
-  const now = newName(typed)
-  const isArgument = command?.arguments?.some(([name]) => name === now)
-  const line = now === undefined || !(isArgument || allowed.includes(now)) ? null : renamedLine(argv, allowed)
+  const newOption = newName(typed)
+  const isArgument = command?.arguments?.some(([name]) => name === newOption)
+  const line =
+    newOption === undefined || !(isArgument || allowed.includes(newOption)) ? null : lineWithNewNames(argv, allowed)
   if (line !== null)
     return wrong(
       'option',
-      `${typed} is ${isArgument ? 'an argument' : now} now.`,
+      `${typed} is ${isArgument ? 'an argument' : newOption} now.`,
       { value: typed },
       { remedy: remedy(line[0]!, line.slice(1)) },
     )
-  const bare = allowed.map(name => name.slice(2))
-  const near = suggest(typed.replace(/^-+/, ''), bare).map(name => `--${name}`)
-  if (entry !== undefined && bare.includes('prev-band') && LATER.test(typed) && near.length === 0)
+  const plainNames = allowed.map(name => name.slice(2))
+  const nearest = suggest(typed.replace(/^-+/, ''), plainNames).map(name => `--${name}`)
+  if (entry !== undefined && plainNames.includes('prev-band') && LATER_OUTCOME.test(typed) && nearest.length === 0)
     return wrong(
       'option',
       `${typed} cannot choose events: how long a band lasts and what follows it are not known when the event happens, so ${entry.name} would look ahead.`,
       { value: typed },
     )
-  const others = near.length > 0 ? [] : await commandsWith(typed, entry)
-  if (others.length === 0) return unknown('option', typed, [...allowed, '--help'], near, entry?.name)
-  const named = others.length > MOST ? `${others.slice(0, MOST).join(', ')} and more` : others.join(', ')
+  const others = nearest.length > 0 ? [] : await commandsWithOption(typed, entry)
+  if (others.length === 0) return unknownWord('option', typed, [...allowed, '--help'], nearest, entry?.name)
+  const named =
+    others.length > MAX_NAMED_COMMANDS
+      ? `${others.slice(0, MAX_NAMED_COMMANDS).join(', ')} and more`
+      : others.join(', ')
   const name = entry?.name ?? argv.find(word => TOP_WORDS.includes(word))
   const message = `there is no option ${JSON.stringify(typed)} of ${name}; ${named} ${others.length > 1 ? 'have' : 'has'} one.`
   return wrong('option', message, { value: typed })
 }
 
-/** As many commands as a sentence names. */
-const MOST = 4
+/** The most commands that a sentence names. */
+const MAX_NAMED_COMMANDS = 4
 
-/** Words for durations and later returns. */
-const LATER = /duration|aftermath|performance|outcome|forward|future|return|held|next-band/
+/** Options for durations and later returns, which are not known when an event happens. */
+const LATER_OUTCOME = /duration|aftermath|performance|outcome|forward|future|return|held|next-band/
 
-/** @param of the command that was searched for the name */
-function unknown(
+/** The error for an unknown command or option. @param of the command that was searched for it */
+function unknownWord(
   param: string,
   value: string,
   allowed: readonly string[],

@@ -29,7 +29,7 @@ export function writeAnswer(
 ): Promise<void> {
   if (format === 'ndjson') return writeNdjson(rows, sink)
   const line = (row: object): string => {
-    const flat = flattened(row)
+    const flat = flattenRow(row)
     return csvLine(
       columns.map(column => flat[column]),
       raw,
@@ -41,8 +41,8 @@ export function writeAnswer(
 export const EXPORT_OUTPUTS = ['ndjson', 'csv', 'parquet', 'json'] as const
 export type ExportOutput = (typeof EXPORT_OUTPUTS)[number]
 
-/** The ending of a file name, which decides its format. Throws InvalidParameter for an unknown one. */
-export function endingOf(option: string, file: string, endings: readonly string[]): string {
+/** Returns the ending of a file name in lower case. Throws InvalidParameter for one that is not among `endings`. */
+export function checkEnding(option: string, file: string, endings: readonly string[]): string {
   const ending = extname(file).toLowerCase()
   if (endings.includes(ending)) return ending
   const allowed = `a file name that ends in ${endings.join(', ')}`
@@ -62,14 +62,14 @@ export async function writeRows<Row extends object>(
 ): Promise<void> {
   if (output === 'parquet') return writeParquet(rows, columns, sink)
   if (output === 'ndjson') return writeNdjson(rows, sink)
-  if (output === 'json') return writeText(rows, sink, row => JSON.stringify(row), AROUND.json)
+  if (output === 'json') return writeText(rows, sink, row => JSON.stringify(row), JSON_FRAMES.json)
   const line = (values: readonly unknown[]): string => csvLine(values, raw)
   const header = line(columns.map(({ name }) => name))
   return writeText(rows, sink, row => line(columns.map(column => column.of(row))), { before: header })
 }
 
-/** The same items, each reported as it passes. */
-export async function* withCount<T>(items: AsyncIterable<T>, onItem: (item: T) => void): AsyncGenerator<T> {
+/** Passes items on unchanged, and calls back with each before it. */
+export async function* reportEach<T>(items: AsyncIterable<T>, onItem: (item: T) => void): AsyncGenerator<T> {
   for await (const item of items) {
     onItem(item)
     yield item
@@ -77,13 +77,13 @@ export async function* withCount<T>(items: AsyncIterable<T>, onItem: (item: T) =
 }
 
 /** The text around JSON rows: one object per line, or one document that is never complete in memory. */
-const AROUND = {
+const JSON_FRAMES = {
   ndjson: { before: '', between: '\n', after: '\n' },
   json: { before: '[', between: ',\n', after: ']\n' },
 }
 
 /** The text between two rows. */
-export const betweenRows = (output: 'ndjson' | 'json'): string => AROUND[output].between
+export const betweenRows = (output: 'ndjson' | 'json'): string => JSON_FRAMES[output].between
 
 /** Writes rows that come as blocks of text. */
 export async function writeBlocks(
@@ -91,17 +91,17 @@ export async function writeBlocks(
   blocks: AsyncIterable<{ text: Uint8Array }>,
   sink: Sink,
 ): Promise<void> {
-  const { before, between, after } = AROUND[output]
+  const { before, between, after } = JSON_FRAMES[output]
   let next = before
-  let any = false
+  let hasRows = false
   for await (const { text } of blocks) {
     if (next !== '') await sink.write(next)
     await sink.write(text)
     next = between
-    any = true
+    hasRows = true
   }
   // Without rows, NDJSON has no line.
-  if (any || before !== '') await sink.write(`${any ? '' : before}${after}`)
+  if (hasRows || before !== '') await sink.write(`${hasRows ? '' : before}${after}`)
 }
 
 /** One JSON object per line, each with a line feed. */
@@ -109,8 +109,8 @@ function writeNdjson(rows: Rows<object>, sink: Sink): Promise<void> {
   return writeText(rows, sink, row => `${JSON.stringify(row)}\n`)
 }
 
-/** Text is handed over in pieces of about this many characters. */
-const CHUNK = 65_536
+/** The sink gets text in pieces of about this many characters. */
+const CHUNK_LENGTH = 65_536
 
 /** Writes rows as text. The first row comes before the header, so a refused export writes nothing. */
 async function writeText<T>(
@@ -124,7 +124,7 @@ async function writeText<T>(
   for await (const row of rows) {
     text += (first ? '' : between) + textOf(row)
     first = false
-    if (text.length < CHUNK) continue
+    if (text.length < CHUNK_LENGTH) continue
     await sink.write(text)
     text = ''
   }
@@ -132,7 +132,7 @@ async function writeText<T>(
   if (text !== '') await sink.write(text)
 }
 
-/** RFC 4180 with line feeds. */
+/** A line of CSV (RFC 4180) that ends in a line feed. @param raw as in csvValue */
 export function csvLine(values: readonly unknown[], raw: boolean): string {
   return `${values.map(value => csvValue(value, raw)).join(',')}\n`
 }
@@ -148,14 +148,15 @@ export function csvValue(value: unknown, raw = false): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** `{ aftermath: { '5d': { performance: 'flat' } } }` → `{ aftermath_5d: 'flat' }`. */
-function flattened(row: object, prefix = ''): Record<string, unknown> {
+/** A row without nesting: `{ aftermath: { '5d': { performance: 'flat' } } }` → `{ aftermath_5d: 'flat' }`. */
+function flattenRow(row: object, prefix = ''): Record<string, unknown> {
   const flat: Record<string, unknown> = {}
   const entries: [string, unknown][] = Object.entries(row)
   for (const [key, value] of entries) {
-    const name = prefix === '' ? key : key === 'performance' ? prefix : `${prefix}_${key}`
+    const nestedName = key === 'performance' ? prefix : `${prefix}_${key}`
+    const name = prefix === '' ? key : nestedName
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      Object.assign(flat, flattened(value, name))
+      Object.assign(flat, flattenRow(value, name))
     else flat[name] = Array.isArray(value) ? value.join(' ') : value
   }
   return flat
@@ -200,16 +201,16 @@ export async function writeGroups(
  * Writes a complete file under another name and renames it; a link stays a link. A device or a pipe is written
  * directly, because renaming would replace it by a file.
  */
-export async function intoFile(named: string, write: (sink: Sink) => Promise<void>): Promise<void> {
-  await checkFolder(named)
+export async function writeFileWhole(named: string, write: (sink: Sink) => Promise<void>): Promise<void> {
+  await refuseMissingFolder(named)
   const file = await realpath(named).catch(() => named)
   // A dangling link counts as present.
-  const there = await stat(file).catch(() => lstat(file).catch(() => null))
-  if (there !== null && !there.isFile()) return fill(file, named, write)
+  const existing = await stat(file).catch(() => lstat(file).catch(() => null))
+  if (existing !== null && !existing.isFile()) return writeToPath(file, named, write)
   const partial = `${file}.${process.pid}.partial`
   try {
-    await fill(partial, named, write)
-    await rename(partial, file).catch(cause => refuse(named, cause))
+    await writeToPath(partial, named, write)
+    await rename(partial, file).catch(cause => throwWriteError(named, cause))
   } catch (error) {
     await rm(partial, { force: true })
     throw error
@@ -220,7 +221,7 @@ export async function intoFile(named: string, write: (sink: Sink) => Promise<voi
  * Reads a small text file of the command line. Throws NotFound for a missing file, BadData for one that is too long,
  * StorageError for an unreadable one.
  */
-export async function textOf(file: string): Promise<string> {
+export async function readSmallFile(file: string): Promise<string> {
   try {
     const text = await readSmallText(createReadStream(file))
     if (text !== null) return text
@@ -228,30 +229,33 @@ export async function textOf(file: string): Promise<string> {
   } catch (cause) {
     if (cause instanceof BadData) throw cause
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new NotFound(`there is no file ${file}.`, await nearFiles(file), { missing: { kind: 'file', name: file } })
+      throw new NotFound(`there is no file ${file}.`, await similarFiles(file), {
+        missing: { kind: 'file', name: file },
+      })
     throw new StorageError(`cannot read ${file}: ${(cause as Error).message}`, { cause })
   }
 }
 
 /** Files of the same folder with nearly the same name. */
-async function nearFiles(file: string): Promise<string[]> {
+async function similarFiles(file: string): Promise<string[]> {
   const names = await readdir(dirname(file)).catch(() => [])
   return suggest(basename(file), names).map(name => join(dirname(file), name))
 }
 
-/** For work that takes long before it has anything to write. Throws StorageError. */
-export async function checkFolder(named: string): Promise<void> {
+/** Throws StorageError if the folder of a file is missing. For work that takes long before it writes. */
+export async function refuseMissingFolder(named: string): Promise<void> {
   await access(dirname(named)).catch(() => {
     throw new StorageError(`cannot write ${named}: there is no folder ${dirname(named)}.`)
   })
 }
 
-async function fill(path: string, named: string, write: (sink: Sink) => Promise<void>): Promise<void> {
-  const handle = await open(path, 'w').catch(cause => refuse(named, cause))
+/** @param named the file as the user named it, for errors */
+async function writeToPath(path: string, named: string, write: (sink: Sink) => Promise<void>): Promise<void> {
+  const handle = await open(path, 'w').catch(cause => throwWriteError(named, cause))
   try {
     await write({
       write: async chunk => {
-        await handle.writeFile(chunk).catch(cause => refuse(named, cause))
+        await handle.writeFile(chunk).catch(cause => throwWriteError(named, cause))
       },
     })
   } finally {
@@ -259,8 +263,8 @@ async function fill(path: string, named: string, write: (sink: Sink) => Promise<
   }
 }
 
-/** Throws StorageError. */
-export function refuse(file: string, cause: unknown): never {
+/** Throws the StorageError for a file that cannot be written. @param cause the error of the system */
+export function throwWriteError(file: string, cause: unknown): never {
   const { code = '', message } = cause as NodeJS.ErrnoException
   throw new StorageError(`cannot write ${file}: ${REASONS[code] ?? message}`, { cause })
 }

@@ -1,13 +1,13 @@
 import { version } from '../../core/built.js'
 import type { OptionSpec } from '../../core/params/row.js'
-import { CATALOGUE, type Entry, GROUPS, groupOf, plainName, usage } from './catalogue.js'
+import { CATALOGUE, commandsOfGroup, type Entry, GROUPS, plainName, usage } from './catalogue.js'
 import type { Command } from './command.js'
 import { linesText, wrap } from './draw/text.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import type { Request } from './program.js'
 
 /** The commands that most people need. */
-export const FIRST = [
+export const COMMON_COMMANDS = [
   ...['import', 'fetch', 'status', 'now', 'screen', 'changes', 'events'],
   ...['tally', 'study', 'backtest', 'sweep', 'export'],
 ]
@@ -19,7 +19,7 @@ export const TOP_HELP = `bands: when did a stock change its band, and what did t
   bands tally AAPL rsi_zone --band oversold      what the price did afterwards
   bands study AAPL rsi_zone --band oversold      could that be luck?
 
-${list(FIRST.map(summarised), 80)}
+${itemList(COMMON_COMMANDS.map(summaryItem), 80)}
 Without data of your own, the bundled sample answers.
 All commands: bands help all            One command: bands COMMAND --help
 `
@@ -37,17 +37,11 @@ export const PURPOSES: Readonly<Record<string, readonly string[]>> = {
 
 /** The text of `bands help all`. */
 function allHelp(width: number): string {
+  const words = Object.values(PURPOSES).flat()
+  const wordWidth = Math.max(...words.map(word => word.length))
   const groups = Object.entries(PURPOSES).map(([title, words]) => {
-    const items = words.map(summarised)
-    return `${title}\n${list(
-      items,
-      width,
-      longest(
-        Object.values(PURPOSES)
-          .flat()
-          .map((word): Item => [word, '']),
-      ),
-    )}`
+    const items = words.map(summaryItem)
+    return `${title}\n${itemList(items, width, wordWidth)}`
   })
   const end = 'bands COMMAND --help: examples and options. Options of every command: bands help options'
   return [...groups, paragraph(end, width)].join('\n')
@@ -57,7 +51,7 @@ function allHelp(width: number): string {
 type Item = readonly [word: string, about: string]
 
 /** The first word of a command line, with the summary of its command or group. */
-function summarised(word: string): Item {
+function summaryItem(word: string): Item {
   return [word, GROUPS[word] ?? CATALOGUE.find(({ name }) => name === word)!.summary]
 }
 
@@ -76,13 +70,14 @@ function helpOf(entry: Entry, command: Command) {
 
 type CommandHelp = Extract<Request, { isWhole: boolean }>
 
-function whole({ helpFor, command }: CommandHelp) {
+/** The help with every option. */
+function fullHelp({ helpFor, command }: CommandHelp) {
   return { ...helpOf(helpFor, command), more: 0 }
 }
 
-/** Three examples, one note, and the options that most people need, if the command has many others. */
-function brief(request: CommandHelp) {
-  const help = whole(request)
+/** The short help: three examples, one note, and the options in `first`. A command without `first` has only a full help. */
+function briefHelp(request: CommandHelp) {
+  const help = fullHelp(request)
   const { first } = request.command
   if (first === undefined) return help
   const isFirst = ([word]: Item): boolean => first.includes(/--([\w-]+)/.exec(word)![1]!)
@@ -100,7 +95,7 @@ function brief(request: CommandHelp) {
 /** The help of every command and the global options, from which the build makes man pages. */
 export async function manual() {
   const commands = await Promise.all(CATALOGUE.map(async entry => helpOf(entry, await entry.load())))
-  return { commands, groups: GROUPS, options: GLOBAL_OPTIONS.map(itemOf), notes: [EXITS, PROMISE] }
+  return { commands, groups: GROUPS, options: GLOBAL_OPTIONS.map(itemOf), notes: [EXIT_CODES_NOTE, STABILITY_NOTE] }
 }
 
 /** Groups options by their headings in this order; one without a heading joins the option before it. */
@@ -119,15 +114,15 @@ function itemOf([flags, about, times]: OptionSpec): Item {
 }
 
 /** Examples, arguments and notes, followed by the command's own options. */
-function helpText(help: ReturnType<typeof whole>, width: number): string {
+function helpText(help: ReturnType<typeof fullHelp>, width: number): string {
   const { name, summary, examples, usage, arguments: words, notes, sections } = help
-  const term = longest(sections.flatMap(({ items }) => items))
+  const wordWidth = longestWord(sections.flatMap(({ items }) => items))
   const blocks = [
     paragraph(`bands ${name}: ${summary}`, width),
     linesText(examples.map(line => `  ${line}`)),
-    `Usage: ${usage}\n${list(words, width)}`,
+    `Usage: ${usage}\n${itemList(words, width)}`,
     ...notes.map(text => paragraph(text, width)),
-    ...sections.map(({ title, items }) => `${title}\n${list(items, width, term)}`),
+    ...sections.map(({ title, items }) => `${title}\n${itemList(items, width, wordWidth)}`),
     ...(help.more === 0 ? [] : [paragraph(`${help.more} more options: bands ${name} --help all`, width)]),
     paragraph('Options of every command, and exit codes: bands help options', width),
   ]
@@ -138,37 +133,42 @@ function helpText(help: ReturnType<typeof whole>, width: number): string {
 function commonHelp(width: number): string {
   const items = GLOBAL_OPTIONS.map(itemOf)
   return [
-    `Options of every command\n${list(items, width)}`,
-    ...[EXITS, PROMISE].map(text => paragraph(text, width)),
+    `Options of every command\n${itemList(items, width)}`,
+    ...[EXIT_CODES_NOTE, STABILITY_NOTE].map(text => paragraph(text, width)),
   ].join('\n')
 }
 
 function groupHelp(group: string, width: number): string {
-  const commands = groupOf(group).map(({ name, summary }): Item => [`bands ${name}`, summary])
-  return `bands ${group}: ${GROUPS[group]}\n\n${list(commands, width)}\nbands ${group} COMMAND --help: examples and every option.\n`
+  const commands = commandsOfGroup(group).map(({ name, summary }): Item => [`bands ${name}`, summary])
+  return `bands ${group}: ${GROUPS[group]}\n\n${itemList(commands, width)}\nbands ${group} COMMAND --help: examples and every option.\n`
 }
 
-const EXITS =
+const EXIT_CODES_NOTE =
   'Exits with 0 when done, 2 for a wrong option or value, 3 if not found, 4 for a key or tier, 5 for bad data. 6 is for this machine, 7 and 8 for a server or a lock, 1 for a bug.'
 
-const PROMISE = 'Columns and words of tables may change between versions; those of json, ndjson and csv only grow.'
+const STABILITY_NOTE =
+  'Columns and words of tables may change between versions; those of json, ndjson and csv only grow.'
 
 function paragraph(text: string, width: number): string {
   return linesText(wrap(text, width))
 }
 
-/** @param term width of the words, shared by several lists */
-export function list(items: readonly Item[], width: number, term = longest(items)): string {
+/** Items below each other, their descriptions wrapped in a second column. @param wordWidth the width of the first one */
+export function itemList(items: readonly Item[], width: number, wordWidth = longestWord(items)): string {
   return items
     .map(([word, about]) => {
-      const [first = '', ...rest] = wrap(about, Math.max(20, width - term - 4))
-      const lines = [`  ${word.padEnd(term)}  ${first}`, ...rest.map(line => `${' '.repeat(term + 4)}${line}`)]
+      const [first = '', ...rest] = wrap(about, Math.max(20, width - wordWidth - 4))
+      const lines = [
+        `  ${word.padEnd(wordWidth)}  ${first}`,
+        ...rest.map(line => `${' '.repeat(wordWidth + 4)}${line}`),
+      ]
       return linesText(lines.map(line => line.trimEnd()))
     })
     .join('')
 }
 
-function longest(items: readonly Item[]): number {
+/** In characters. */
+function longestWord(items: readonly Item[]): number {
   return Math.max(0, ...items.map(([word]) => word.length))
 }
 
@@ -179,6 +179,6 @@ export function textFor(request: Exclude<Request, { args: unknown }>, width: num
   if (request === 'all') return allHelp(width)
   if (request === 'options') return commonHelp(width)
   return 'command' in request
-    ? helpText(request.isWhole ? whole(request) : brief(request), width)
+    ? helpText(request.isWhole ? fullHelp(request) : briefHelp(request), width)
     : groupHelp(request.helpFor, width)
 }

@@ -1,60 +1,61 @@
 import { partsKind } from '../../core/params/parts.js'
 import { exampleOf, type OptionSpec, type Parameter } from '../../core/params/row.js'
 
-/** Where the command line has a parameter that says so: the option, and its word in it if there are several. */
-interface Place {
+/** The option that carries a parameter, and its word in the value: `split` of `--validate "split 2015-01-01"`. */
+interface OptionPart {
   readonly option: string
   readonly word: string
   readonly isFlag: boolean
 }
 
-/** By the name of the parameter; filled as commands are loaded. */
-const PLACES = new Map<string, Place>()
+/** The option parts by the name of the parameter; filled as commands are loaded. */
+const PARTS = new Map<string, OptionPart>()
 
-export function placeOf(param: string): Place | undefined {
-  return PLACES.get(param)
+/** The option that carries a parameter; undefined if the parameter has an option of its own name, or is not loaded. */
+export function partOfParam(param: string): OptionPart | undefined {
+  return PARTS.get(param)
 }
 
 /** The option and the word: `--validate split`; null for a parameter with an option of its own. */
-export function placeText(param: string): string | null {
-  const place = PLACES.get(param)
+export function partText(param: string): string | null {
+  const place = PARTS.get(param)
   return place === undefined ? null : `--${place.option} ${place.word}`.trim()
 }
 
-/** The loaded parameters of each option that joins several or has another name. */
-export function places(): Map<string, [param: string, place: Place][]> {
-  const byOption = new Map<string, [string, Place][]>()
-  for (const [param, place] of PLACES)
+/** The loaded parameters by the option that carries them, without those that have an option of their own name. */
+export function partsByOption(): Map<string, [param: string, place: OptionPart][]> {
+  const byOption = new Map<string, [string, OptionPart][]>()
+  for (const [param, place] of PARTS)
     byOption.set(place.option, [...(byOption.get(place.option) ?? []), [param, place]])
   return byOption
 }
 
 const paramOf = ([flags]: OptionSpec): string => /--([\w-]+)/.exec(flags)![1]!.replaceAll('-', '_')
 
-/** Options of a command; parameters that are parts of one option become that option. */
-export function joined(specs: readonly OptionSpec[]): OptionSpec[] {
+/** The options of a command, with the parameters that are parts of one option joined into it. */
+export function joinOptions(specs: readonly OptionSpec[]): OptionSpec[] {
   const partIn = (spec: OptionSpec): string => spec[5]?.part ?? ''
   return specs.flatMap((spec): OptionSpec[] => {
     const [option = '', ...word] = partIn(spec).split(' ')
     if (option === '') return [spec]
-    const own = word.length === 0 ? [spec] : specs.filter(other => partIn(other).startsWith(`${option} `))
+    const parts = word.length === 0 ? [spec] : specs.filter(other => partIn(other).startsWith(`${option} `))
     // At the place of the part that begins a section, or of the first.
-    if (spec !== (own.find(part => part[3] !== undefined) ?? own[0])) return []
-    for (const part of own) {
+    if (spec !== (parts.find(part => part[3] !== undefined) ?? parts[0])) return []
+    for (const part of parts) {
       const isFlag = !part[0].includes('<')
-      PLACES.set(paramOf(part), { option, word: partIn(part).slice(option.length + 1), isFlag })
+      PARTS.set(paramOf(part), { option, word: partIn(part).slice(option.length + 1), isFlag })
     }
-    return [word.length === 0 ? renamed(spec, option) : joinedSpec(option, own)]
+    return [word.length === 0 ? renameOption(spec, option) : joinedSpec(option, parts)]
   })
 }
 
-function renamed([flags, ...more]: OptionSpec, option: string): OptionSpec {
+function renameOption([flags, ...more]: OptionSpec, option: string): OptionSpec {
   return [flags.replace(/--[\w-]+/, `--${option}`), ...more]
 }
 
-/** One option of several parameters; the help of each is its own. */
+/** The option that joins several parameters; its help lists the word and the help of each. */
 function joinedSpec(option: string, parts: readonly OptionSpec[]): OptionSpec {
-  const wordOf = (spec: OptionSpec): string => PLACES.get(paramOf(spec))!.word
+  const wordOf = (spec: OptionSpec): string => PARTS.get(paramOf(spec))!.word
   const words = Object.fromEntries(parts.map(spec => [wordOf(spec), paramOf(spec)]))
   const table = Object.fromEntries(parts.map(spec => [paramOf(spec), spec[5]!]))
   const examples = parts.flatMap(spec => {
@@ -74,8 +75,11 @@ function joinedSpec(option: string, parts: readonly OptionSpec[]): OptionSpec {
 
 const camelCased = (param: string): string => param.replace(/[-_](\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** Typed options by the names of the parameters. Throws InvalidParameter for a part that cannot be read. */
-export function spread(
+/**
+ * The typed options with each joined option replaced by its parameters, under their names in camel case. Throws
+ * InvalidParameter for a part that cannot be read.
+ */
+export function splitJoinedOptions(
   specs: readonly OptionSpec[],
   typed: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
@@ -94,7 +98,7 @@ export function spread(
       >
       for (const [param, own] of Object.entries(parts)) values[camelCased(param)] = own
     } else if (part !== undefined)
-      for (const [param, place] of PLACES) if (place.option === option) values[camelCased(param)] = value
+      for (const [param, place] of PARTS) if (place.option === option) values[camelCased(param)] = value
   }
   return values
 }

@@ -18,7 +18,7 @@ export interface Vocabulary {
 }
 
 /** The words of a line by what they name, each list in the typed order. */
-export interface Found {
+export interface SortedWords {
   tickers: string[]
   lists: string[]
   fields: string[]
@@ -33,8 +33,8 @@ export interface Found {
  * Sorts words by what they name; misspelt ones are corrected.
  * @param exactly only words without a mistake are sorted, all others are `others`
  */
-export function sortWords(words: readonly string[], known: Vocabulary, exactly = false): Found {
-  const found: Found = {
+export function sortWords(words: readonly string[], known: Vocabulary, exactly = false): SortedWords {
+  const found: SortedWords = {
     tickers: [],
     lists: [],
     fields: [],
@@ -44,29 +44,30 @@ export function sortWords(words: readonly string[], known: Vocabulary, exactly =
     files: [],
     others: [],
   }
-  const put = (kind: keyof Found, word: string): void => {
+  const put = (kind: keyof SortedWords, word: string): void => {
     if (!found[kind].includes(word)) found[kind].push(word)
   }
   for (const text of words) {
-    const condition = conditionMeant(text, known.fields)
+    const condition = nearestCondition(text, known.fields)
     if (condition !== undefined) put('conditions', condition)
     else if (text === '-' || text.startsWith('@')) put('tickers', text)
     else if (isCompleteCondition(text, known.fields)) put('conditions', text)
     else
       for (const word of text.includes(' ') ? [text] : text.split(',').filter(part => part !== ''))
-        put(...kindOf(word, known, exactly))
+        put(...sortWord(word, known, exactly))
   }
   return found
 }
 
 /** The nearest named condition of `@NAME`; undefined for other words, such as a file of tickers. */
-function conditionMeant(text: string, { conditions }: FieldSet): string | undefined {
+function nearestCondition(text: string, { conditions }: FieldSet): string | undefined {
   if (!/^@\w+$/.test(text) || conditions === undefined) return undefined
   const [name] = suggest(text.slice(1).toLowerCase(), conditions.names)
   return name && `@${name}`
 }
 
-function kindOf(word: string, { fields, tickers, lists }: Vocabulary, exactly: boolean): [keyof Found, string] {
+/** The kind of a word, and the word with its spelling corrected. @param exactly does not correct it */
+function sortWord(word: string, { fields, tickers, lists }: Vocabulary, exactly: boolean): [keyof SortedWords, string] {
   const bands = fields.all.flatMap(field => field.bands)
   const name = word.toLowerCase().replaceAll('-', '_')
   if (fields.named(name) !== undefined) return ['fields', name]
@@ -76,24 +77,24 @@ function kindOf(word: string, { fields, tickers, lists }: Vocabulary, exactly: b
   if (isDateLike(word)) return ['dates', word]
   if (/\.(ya?ml|json)$/i.test(word)) return ['files', word]
   if (exactly || word.includes(' ')) return ['others', word]
-  const near: [keyof Found, string | undefined][] = [
+  const near: [keyof SortedWords, string | undefined][] = [
     // A number or a letter is near to every short ticker.
     ['tickers', /^[a-z]{2}/i.test(word) ? suggest(word, tickers)[0] : undefined],
     ['fields', likelyFields(word, fields)[0]],
     ['bands', suggest(word, bands)[0]],
   ]
   // A word in capitals is more likely a ticker, unless it is a part of the name of a field.
-  const isPart = likelyFields(word, fields).some(field => field.split('_').includes(name))
-  const order = /^[A-Z]/.test(word) && !isPart ? near : [...near.slice(1), near[0]!]
+  const isPartOfField = likelyFields(word, fields).some(field => field.split('_').includes(name))
+  const order = /^[A-Z]/.test(word) && !isPartOfField ? near : [...near.slice(1), near[0]!]
   for (const [kind, meant] of order) if (meant !== undefined) return [kind, meant]
   const isUnknown = tickers.length === 0 && /^[A-Z]/.test(word) && parseTicker(word) !== null
   return [isUnknown ? 'tickers' : 'others', word]
 }
 
-/** A value with the nearest allowed word in the place of the wrong one; null if there is none. */
-export function correctedValue(text: string, offence: InvalidParameter['offence'], fields: FieldSet): string | null {
+/** A text with the wrong word of an error replaced by the nearest allowed one; null if none is near. */
+export function correctValue(text: string, offence: InvalidParameter['offence'], fields: FieldSet): string | null {
   const { value, suggestions = [], column } = offence
-  const [meant = value === ',' ? ' and' : bandMeant(offence, fields)] = suggestions
+  const [meant = value === ',' ? ' and' : nearestBand(offence, fields)] = suggestions
   if (meant === undefined) return null
   // `oversold = rsi_zone`: the sides change places.
   const [field, band] = meant.split(' = ')
@@ -106,30 +107,30 @@ export function correctedValue(text: string, offence: InvalidParameter['offence'
     .join(',')
 }
 
-/** Words of like meaning. */
-const MEANINGS = [/bull|up|high|above|bought|rising/, /bear|down|low|below|sold|falling/, /near|close|approach/]
+/** Words of like meaning in the names of bands. */
+const BAND_MEANINGS = [/bull|up|high|above|bought|rising/, /bear|down|low|below|sold|falling/, /near|close|approach/]
 
 /** The allowed band that is nearest to a wrong one: of like meaning, then by common pairs of letters. */
-function bandMeant({ value, allowed = [] }: InvalidParameter['offence'], fields: FieldSet): string | undefined {
+function nearestBand({ value, allowed = [] }: InvalidParameter['offence'], fields: FieldSet): string | undefined {
   const [, before = '', typed = ''] = /^(.*[=,])?(.*)$/.exec(String(value).toLowerCase()) ?? []
   const known = new Set(fields.all.flatMap(({ bands }) => bands))
   const bands = (typeof allowed === 'string' ? [] : allowed).filter(word => known.has(word))
   if (!/^[a-z]\w+$/.test(typed) || bands.length === 0) return undefined
-  const meanings = MEANINGS.filter(meaning => meaning.test(typed))
-  const alike = bands.filter(band => meanings.length === 1 && meanings[0]!.test(band))
+  const meanings = BAND_MEANINGS.filter(meaning => meaning.test(typed))
+  const likeBands = bands.filter(band => meanings.length === 1 && meanings[0]!.test(band))
   const pairs = (word: string): string[] => Array.from(word.slice(1), (letter, at) => word[at]! + letter)
   const likeness = (band: string): number => {
     const common = pairs(band).filter(pair => pairs(typed).includes(pair)).length
     return common / (band.length + typed.length)
   }
-  const [nearest] = (alike.length > 0 ? alike : bands).toSorted(
+  const [nearest] = (likeBands.length > 0 ? likeBands : bands).toSorted(
     (a, b) => likeness(b) - likeness(a) || a.length - b.length,
   )
   return String(value).slice(0, before.length) + nearest
 }
 
-/** A condition with the nearest words that make it one; a test of its field where none do. */
-export function mendedCondition(written: string, fields: FieldSet): string {
+/** The condition that a wrong one may mean: with the nearest words, otherwise a simple test of its field. */
+export function mendCondition(written: string, fields: FieldSet): string {
   let text = written
   // A corrected word may uncover another fault.
   for (let tries = 0; tries < 4; tries++) {
@@ -137,7 +138,7 @@ export function mendedCondition(written: string, fields: FieldSet): string {
       parseCondition(text, fields)
       return text
     } catch (error) {
-      const next = error instanceof InvalidParameter ? correctedValue(text, error.offence, fields) : null
+      const next = error instanceof InvalidParameter ? correctValue(text, error.offence, fields) : null
       if (next === null || next === text) break
       text = next
     }

@@ -24,30 +24,30 @@ import { ClosedPipe, pagedStream, processWorld, type World, widthOf } from './wo
  */
 export async function main(argv: readonly string[], world: World = processWorld()): Promise<number> {
   const run: { context?: Context } = {}
-  const code = await answer(argv, world, run).catch(error => failed(error, argv, world, run.context))
+  const code = await runLine(argv, world, run).catch(error => exitCodeOf(error, argv, world, run.context))
   try {
     await run.context?.close()
   } catch (error) {
     // After an earlier error, a closed reader or a lost lock changes nothing.
-    if (code === 0 && error instanceof FileLost) return failed(error, argv, world, run.context)
+    if (code === 0 && error instanceof FileLost) return exitCodeOf(error, argv, world, run.context)
   }
   return code
 }
 
 /**
- * Answers a command line, and returns the exit code.
+ * Runs a command line, and returns the exit code.
  * @param run gets the context, so that the caller can close it when the command throws
  */
-async function answer(argv: readonly string[], world: World, run: { context?: Context }): Promise<number> {
+async function runLine(argv: readonly string[], world: World, run: { context?: Context }): Promise<number> {
   // Completion never fails while the user types, not even because of a setting.
   if (argv[0] === 'completion' && argv[1] === '--complete') {
     const { completions } = await import('./complete.js')
     await world.out.write(await completions(argv.slice(argv[2] === '--' ? 3 : 2), world.env))
     return 0
   }
-  const alone = argv.length === 1 ? argv[0] : undefined
-  // That needs no parser.
-  const request = alone === '--help' ? 'help' : await (await import('./program.js')).parseWords(argv)
+  const onlyWord = argv.length === 1 ? argv[0] : undefined
+  // Only --help needs no parser.
+  const request = onlyWord === '--help' ? 'help' : await (await import('./program.js')).parseWords(argv)
   if (typeof request === 'string' || 'helpFor' in request) {
     const { textFor } = await import('./help.js')
     await pagedStream(world).write(textFor(request, Math.min(100, widthOf(world.out, world.env))))
@@ -56,7 +56,7 @@ async function answer(argv: readonly string[], world: World, run: { context?: Co
   const { command, args, globals } = request
   const config = readConfig(globals.params(Object.keys(SETTINGS)), world.env, await savedSettings(world.env, command))
   const fields = command.withoutFields ? await fieldsUnlessBroken(config, world.env) : await knownFields(config, world)
-  run.context = new Context(world, config, formatOf(globals, command.outputs ?? QUESTION_OUTPUTS), argv, fields)
+  run.context = new Context(world, config, outputFormat(globals, command.outputs ?? QUESTION_OUTPUTS), argv, fields)
   await command.run(run.context, args)
   return run.context.exitCode
 }
@@ -83,20 +83,22 @@ async function savedSettings(
 }
 
 /**
- * The requested format; null if there is none. Throws InvalidParameter for two, or for one that the command does not
- * have.
+ * The output format of a line: of --output, --json, --ndjson or --csv; null if it has none of these. Throws
+ * InvalidParameter for two formats, or for one that the command does not have.
+ * @param allowed the formats of the command
  */
-function formatOf(globals: Args, allowed: readonly Format[]): Format | null {
-  const formats = new Set<string>((['json', 'ndjson', 'csv'] as const).filter(format => globals.flag(format)))
-  const named = globals.text('output')
-  if (named !== undefined) formats.add(named)
-  const [format, other] = formats
+function outputFormat(globals: Args, allowed: readonly Format[]): Format | null {
+  const formats = new Set<string>(['json', 'ndjson', 'csv'].filter(format => globals.flag(format)))
+  const output = globals.text('output')
+  if (output !== undefined) formats.add(output)
+  const [format] = formats
   if (format === undefined) return null
-  if (other !== undefined) throw wrong('output', `output is asked for as ${[...formats].join(' and as ')}; choose one.`)
+  if (formats.size > 1) throw wrong('output', `output is asked for as ${[...formats].join(' and as ')}; choose one.`)
   return wordValue('output', format, allowed)
 }
 
-async function failed(error: unknown, argv: readonly string[], world: World, context?: Context): Promise<number> {
+/** Reports an error on stderr, and returns the exit code: 0 if only the reader of the output is gone. */
+async function exitCodeOf(error: unknown, argv: readonly string[], world: World, context?: Context): Promise<number> {
   if (error instanceof ClosedPipe) return 0
   if (error instanceof Stopped) return error.signal === 'SIGINT' ? 130 : 143
   const { report } = await import('./errors.js')

@@ -11,11 +11,11 @@ import { EXPORT_TABLES, type ExportTable } from '../../data/local/export.js'
  * that was killed before that leaves the old folder; the next run finishes a later one.
  */
 const MANIFEST = 'manifest.json'
-const NEXT = 'manifest.next.json'
-const VIEWS = 'views.sql'
-const SCHEMA = 'bands.parquet/2'
+const PENDING_CHANGE = 'manifest.next.json'
+const VIEWS_FILE = 'views.sql'
+const MANIFEST_SCHEMA = 'bands.parquet/2'
 
-/** What decides which rows a file has. */
+/** How the rows of a table are divided among files. */
 export interface Layout {
   partition_by: 'ticker' | 'year'
   /** The number of files by ticker; null: each ticker has one. */
@@ -58,8 +58,12 @@ export function namedFolder(named: string, option: NamedFolder['option']): Named
   return { path: resolve(named), named, option }
 }
 
-/** @param words after the name of the folder; the line to type names another */
-export function otherFolder({ named, option }: NamedFolder, words: string, ending = '2'): InvalidParameter {
+/**
+ * The error for a folder that an export cannot use. Its remedy names another folder.
+ * @param words the reason, after the name of the folder
+ * @param ending of the other folder's name
+ */
+export function unsuitableFolder({ named, option }: NamedFolder, words: string, ending = '2'): InvalidParameter {
   const other = `${named.replace(/[\\/]+$/, '')}-${ending}`
   return wrong(
     option,
@@ -72,9 +76,9 @@ export function otherFolder({ named, option }: NamedFolder, words: string, endin
 }
 
 /** A change that is being made. */
-interface Next {
+interface FolderChange {
   tables: Tables
-  /** Where new files wait, and their places. */
+  /** The new files: their temporary and their final paths in the folder. */
   staged: [from: string, to: string][]
   removed: string[]
 }
@@ -85,20 +89,21 @@ interface Next {
  */
 export function openFolder(named: NamedFolder): Tables {
   const folder = named.path
-  if (existsSync(join(folder, NEXT))) replaceFiles(folder, JSON.parse(readFileSync(join(folder, NEXT), 'utf8')) as Next)
-  const tables = tablesIn(named)
+  if (existsSync(join(folder, PENDING_CHANGE)))
+    replaceFiles(folder, JSON.parse(readFileSync(join(folder, PENDING_CHANGE), 'utf8')) as FolderChange)
+  const tables = readTables(named)
   for (const table of EXPORT_TABLES) {
     for (const path of filesUnder(folder, table)) {
       const [, pid] = /\.(\d+)\.tmp$/.exec(path) ?? []
       if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(folder, path), { force: true })
       if (path.endsWith('.parquet') && tables[table]?.files[path] === undefined)
-        throw otherFolder(named, `has ${path}, which is no file of this export`)
+        throw unsuitableFolder(named, `has ${path}, which is no file of this export`)
     }
   }
   return tables
 }
 
-/** Paths in the folder. */
+/** The paths of all files of a table, relative to the folder. */
 function filesUnder(folder: string, table: ExportTable): string[] {
   const path = join(folder, table)
   if (!existsSync(path)) return []
@@ -107,7 +112,7 @@ function filesUnder(folder: string, table: ExportTable): string[] {
   return files.map(({ parentPath, name }) => relative(folder, join(parentPath, name)).replaceAll('\\', '/'))
 }
 
-/** This process is not: what it left is of an earlier one. */
+/** Whether another process has this id. A file with the id of this process was left by an earlier one. */
 function isRunning(pid: number): boolean {
   try {
     return pid !== process.pid && process.kill(pid, 0)
@@ -116,28 +121,28 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Where the bytes of a file wait; neither `*.parquet` nor an engine that reads a whole folder finds it. */
+/** The temporary path of a file. Neither `*.parquet` nor an engine that reads a whole folder finds it. */
 export function stagedPath(path: string): string {
   return posix.join(posix.dirname(path), `.${posix.basename(path)}.${process.pid}.tmp`)
 }
 
-/** Replaces files, then the list. Throws Busy while another run does. */
-export function changeFolder(folder: string, next: Next): void {
+/** Replaces files, then the list of the folder. Throws Busy while another run changes the folder. */
+export function changeFolder(folder: string, next: FolderChange): void {
   if (next.staged.length === 0 && next.removed.length === 0) {
     writeLists(folder, next.tables)
     return
   }
-  if (existsSync(join(folder, NEXT))) throw busy(folder)
-  writeWhole(folder, NEXT, JSON.stringify(next))
+  if (existsSync(join(folder, PENDING_CHANGE))) throw folderBusy(folder)
+  writeIfChanged(folder, PENDING_CHANGE, JSON.stringify(next))
   replaceFiles(folder, next)
 }
 
-function busy(folder: string): Busy {
+function folderBusy(folder: string): Busy {
   return new Busy(`another export is writing ${folder}; try again when it has ended`)
 }
 
-/** Does nothing twice: a run that was killed may have replaced some files. */
-function replaceFiles(folder: string, { tables, staged, removed }: Next): void {
+/** Carries out a change. It may be repeated: a run that was killed may have replaced some of the files. */
+function replaceFiles(folder: string, { tables, staged, removed }: FolderChange): void {
   rmSync(join(folder, MANIFEST), { force: true })
   for (const [from, to] of staged) if (existsSync(join(folder, from))) renameSync(join(folder, from), join(folder, to))
   for (const path of removed) {
@@ -146,17 +151,17 @@ function replaceFiles(folder: string, { tables, staged, removed }: Next): void {
     if (path.split('/').length > 2 && existsSync(year) && readdirSync(year).length === 0) rmdirSync(year)
   }
   writeLists(folder, tables)
-  rmSync(join(folder, NEXT), { force: true })
+  rmSync(join(folder, PENDING_CHANGE), { force: true })
 }
 
-/** A list that is the same is not written again. */
+/** Writes the manifest and the views, unless they are unchanged. */
 function writeLists(folder: string, tables: Tables): void {
-  writeWhole(folder, VIEWS, viewsOf(tables))
-  writeWhole(folder, MANIFEST, `${JSON.stringify({ schema: SCHEMA, tables }, null, 1)}\n`)
+  writeIfChanged(folder, VIEWS_FILE, viewsText(tables))
+  writeIfChanged(folder, MANIFEST, `${JSON.stringify({ schema: MANIFEST_SCHEMA, tables }, null, 1)}\n`)
 }
 
-/** A reader finds the old text or the new one. */
-function writeWhole(folder: string, name: string, text: string): void {
+/** Writes a file if its text differs. A reader finds the old text or the new one, never a part. */
+function writeIfChanged(folder: string, name: string, text: string): void {
   const path = join(folder, name)
   if (existsSync(path) && readFileSync(path, 'utf8') === text) return
   const waiting = join(folder, stagedPath(name))
@@ -164,20 +169,23 @@ function writeWhole(folder: string, name: string, text: string): void {
   renameSync(waiting, path)
 }
 
-/** Throws InvalidParameter for a folder of other files, BadData for a damaged list, Busy while another run changes it. */
-export function tablesIn(named: NamedFolder): Tables {
+/**
+ * Reads the tables of a folder; empty for a new folder. Throws InvalidParameter for a folder of other files, BadData for a
+ * damaged list, Busy while another run changes it.
+ */
+export function readTables(named: NamedFolder): Tables {
   const folder = named.path
   const path = join(folder, MANIFEST)
   if (!existsSync(path)) {
-    if (existsSync(join(folder, NEXT))) throw busy(folder)
+    if (existsSync(join(folder, PENDING_CHANGE))) throw folderBusy(folder)
     if (!existsSync(folder) || (statSync(folder).isDirectory() && readdirSync(folder).length === 0)) return {}
-    throw otherFolder(named, 'is there, and is no folder of such files')
+    throw unsuitableFolder(named, 'is there, and is no folder of such files')
   }
   const damaged = new BadData({ file: path }, 'it is not as bands writes it; name another folder, or remove this one')
   try {
     const manifest: unknown = JSON.parse(readFileSync(path, 'utf8'))
     if (!isMapping(manifest) || !isMapping(manifest.tables)) throw damaged
-    if (manifest.schema === SCHEMA) return manifest.tables as Tables
+    if (manifest.schema === MANIFEST_SCHEMA) return manifest.tables as Tables
     if (manifest.schema !== 'bands.parquet/1') throw damaged
     return olderTables(folder, manifest.tables as Tables)
   } catch (cause) {
@@ -185,36 +193,40 @@ export function tablesIn(named: NamedFolder): Tables {
   }
 }
 
-/** The list of an older version: all its files are written again. */
+/** The tables of an older manifest. Their files have no known content, so the next export writes all of them again. */
 function olderTables(folder: string, tables: Tables): Tables {
-  const unknown = { rows: 0, bytes: -1, sha256: '', source: '' }
+  const unknownFile = { rows: 0, bytes: -1, sha256: '', source: '' }
   const layout = { partition_by: 'ticker', partitions: null } as const
-  const head = { version: '', definitions: '', as_of: null, data: '', rows: 0 }
-  const named = Object.keys(tables) as ExportTable[]
+  const unknownTable = { version: '', definitions: '', as_of: null, data: '', rows: 0 }
+  const names = Object.keys(tables) as ExportTable[]
   return Object.fromEntries(
-    named.map(table => {
-      const files = Object.fromEntries(filesUnder(folder, table).map(path => [path, unknown]))
-      return [table, { ...head, ...layout, columns: tables[table]!.columns, files }]
+    names.map(table => {
+      const files = Object.fromEntries(filesUnder(folder, table).map(path => [path, unknownFile]))
+      return [table, { ...unknownTable, ...layout, columns: tables[table]!.columns, files }]
     }),
   )
 }
 
 /** Views with the names of JSON: `returns['5d']` next to the column return_5d. */
-function viewsOf(tables: Tables): string {
+function viewsText(tables: Tables): string {
   const views = Object.entries(tables).map(([table, { columns, partition_by: by }]) =>
-    viewOf(table, columns, by === 'year' ? `'${table}/*/*.parquet', hive_partitioning = true` : `'${table}/*.parquet'`),
+    viewText(
+      table,
+      columns,
+      by === 'year' ? `'${table}/*/*.parquet', hive_partitioning = true` : `'${table}/*.parquet'`,
+    ),
   )
-  return `-- In this folder: duckdb -init ${VIEWS}\n${views.join('')}`
+  return `-- In this folder: duckdb -init ${VIEWS_FILE}\n${views.join('')}`
 }
 
 /** @param from the files, as SQL */
-function viewOf(table: string, columns: readonly string[], from: string): string {
-  const structs = structsOf(columns).map(({ name, text }) => `  ${text} AS ${name}`)
+function viewText(table: string, columns: readonly string[], from: string): string {
+  const structs = windowStructs(columns).map(({ name, text }) => `  ${text} AS ${name}`)
   return `CREATE OR REPLACE VIEW ${table} AS SELECT ${['*', ...structs].join(',\n')}\nFROM read_parquet(${from});\n`
 }
 
-/** What JSON has by window, made of the columns of a window each. */
-export function structsOf(columns: readonly string[]): { name: string; text: string }[] {
+/** The objects of JSON that have a key for each window, in SQL: `returns` is a struct of return_5d, return_21d and so on. */
+export function windowStructs(columns: readonly string[]): { name: string; text: string }[] {
   return Object.entries(WINDOW_PREFIX).flatMap(([key, prefix]) => {
     const windows = columns.filter(name => name.startsWith(prefix) && /\d[dw]$/.test(name))
     const inner = (name: string): string => (key === 'performance' ? `{'performance': "${name}"}` : `"${name}"`)
@@ -233,12 +245,12 @@ export interface FolderView {
 }
 
 /** The views of a folder, each over the files that its list names. */
-export function viewsIn(named: NamedFolder): FolderView[] {
-  const tables = tablesIn(named)
+export function folderViews(named: NamedFolder): FolderView[] {
+  const tables = readTables(named)
   return EXPORT_TABLES.flatMap(table => {
     const { columns = [], files: own = {} } = tables[table] ?? {}
     const files = Object.keys(own).map(file => join(named.path, file))
-    return files.length === 0 ? [] : [{ table, view: viewOf(table, columns, sqlList(files)), files }]
+    return files.length === 0 ? [] : [{ table, view: viewText(table, columns, sqlList(files)), files }]
   })
 }
 

@@ -51,7 +51,7 @@ export const WIDE: OptionSpec = ['--wide', 'every table, every note in full']
 export const REPORT: OptionSpec = ['--report <FILE>', 'write a page that needs nothing else: .html']
 
 /** Options that name tickers instead of arguments. */
-export const POOLED: readonly OptionSpec[] = [
+export const POOL_OPTIONS: readonly OptionSpec[] = [
   ['--tickers <TICKERS>', 'these: A,B, @FILE, or - for standard input', 'repeatable'],
   ['--watch <LISTS>', 'those of a list of yours (bands watch list)', 'repeatable'],
   ['--all', 'every ticker that is loaded'],
@@ -70,7 +70,7 @@ export interface PoolTarget extends Pick<Target, 'field'> {
   when?: string
 }
 
-/** The filters as typed, of a ticker and a field → a search that can be trusted. Throws InvalidParameter. */
+/** Parses the query for the events of a ticker: its typed filters and limit. Throws InvalidParameter. */
 export async function eventsQuery(context: Context, args: Args, target: Target): Promise<EventsQuery> {
   const table = (await context.withholds()) ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS
   const params: Written = { ...filtersOf(args, context.fields), ...args.params(['limit']), ...target }
@@ -83,8 +83,8 @@ export async function eventsQuery(context: Context, args: Args, target: Target):
   return parseEvents(params, table, context.fields)
 }
 
-/** Ticker and field in the wrong order: refused with the line put right. Throws InvalidParameter. */
-export function checkOrder({ argv, fields }: Context, first: string, last: string | undefined): void {
+/** Throws InvalidParameter, with the corrected line, if the first word is a field and the last one is not. */
+export function refuseFieldBeforeTicker({ argv, fields }: Context, first: string, last: string | undefined): void {
   if (last === undefined || fields.named(first) === undefined || fields.named(last) !== undefined) return
   const words = argv.with(argv.indexOf(first), last).with(argv.lastIndexOf(last), first)
   throw wrong(
@@ -100,8 +100,8 @@ export function historyQuery({ fields }: Context, args: Args, target: Target): H
   return parseHistory({ ...filtersOf(args, fields), ...target }, fields)
 }
 
-/** Machine rows are complete unless a limit was typed. */
-export function allUnlessLimited<Query extends { limit: number }>(
+/** The query without its default limit if machines read the answer row by row; a typed limit stays. */
+export function withoutDefaultLimit<Query extends { limit: number }>(
   { isRowByRow }: Pick<Context, 'isRowByRow'>,
   args: Args,
   query: Query,
@@ -126,7 +126,7 @@ export function targetOf(args: Args, command: string): Target {
 
 const FILTER_NAMES = Object.keys(FILTERS)
 
-/** The filters as typed, a context in the three parameters that the specification has for it. */
+/** The typed filters. A context is split into the three parameters that the specification has for it. */
 function filtersOf(args: Args, fields: FieldSet): Written {
   return splitContextWithOneBand(args.params(FILTER_NAMES), fields)
 }
@@ -136,14 +136,14 @@ export function signalOptions(table: Table): OptionSpec[] {
   return [...optionsOf(SIGNALS).slice(1), ...optionsOf(table, ['when'])]
 }
 
-/** The other options of the table. */
+/** The options of a table that do not select events. */
 export function otherOptions(table: Table): OptionSpec[] {
   const names = Object.keys(table).filter(name => !(name in SIGNALS) && name !== 'name' && name !== 'when')
   return optionsOf(table, names)
 }
 
-/** Options under a heading. */
-export function under(heading: string, [first, ...others]: readonly OptionSpec[]): OptionSpec[] {
+/** Options that the help lists under a heading: the first one gets it. */
+export function underHeading(heading: string, [first, ...others]: readonly OptionSpec[]): OptionSpec[] {
   const [flags, help, times = 'once', , ...more] = first!
   return [[flags, help, times, heading, ...more], ...others]
 }
@@ -170,35 +170,35 @@ export async function tickersAndField(
   const field = words.at(-1)
   if (args.text('when') !== undefined && (field === undefined || !isField(field, context.fields)))
     return { tickers: await tickersOfCondition(context, args, command, loaded) }
-  const usual = words.length === 1 && !pooled ? defaultTickers(context) : []
-  if (field === undefined || (words.length === 1 && !pooled && usual.length === 0)) {
+  const defaults = words.length === 1 && !pooled ? defaultTickers(context) : []
+  if (field === undefined || (words.length === 1 && !pooled && defaults.length === 0)) {
     const missing = words.length === 0 || !field!.includes('_') ? 'FIELD' : 'TICKER'
     const allowed = `bands ${command} TICKER... FIELD, or bands ${command} FIELD --tickers A,B, or bands ${command} FIELD --all${others}`
     throw wrong(missing.toLowerCase(), `${missing} is missing.`, { allowed })
   }
-  if (words.length > 1) checkOrder(context, words[0]!, field)
+  if (words.length > 1) refuseFieldBeforeTicker(context, words[0]!, field)
   const { name } = fieldOrConditionValue('field', field, context.fields)
-  const second = words.slice(0, -1).find(word => context.fields.named(word) !== undefined)
-  if (second !== undefined)
+  const firstField = words.slice(0, -1).find(word => context.fields.named(word) !== undefined)
+  if (firstField !== undefined)
     throw wrong(
       'field',
-      `${second} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F.`,
-      { value: second },
+      `${firstField} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F.`,
+      { value: firstField },
     )
-  const asked = isCondition(name) ? { when: onlyCondition(args, name) } : { field: name }
-  if (usual.length > 0) return { tickers: await useDefaultTickers(context), ...asked }
-  return { tickers: await tickersOfLine(context, args, words.slice(0, -1), () => loaded(name)), ...asked }
+  const event = isCondition(name) ? { when: refuseSecondCondition(args, name) } : { field: name }
+  if (defaults.length > 0) return { tickers: await useDefaultTickers(context), ...event }
+  return { tickers: await tickersOfLine(context, args, words.slice(0, -1), () => loaded(name)), ...event }
 }
 
-/** Throws InvalidParameter for a second condition. */
-function onlyCondition(args: Args, condition: string): string {
+/** Returns a condition that was typed as the field. Throws InvalidParameter if there is --when as well. */
+function refuseSecondCondition(args: Args, condition: string): string {
   if (args.text('when') === undefined) return condition
   throw wrong('when', sentence`${quoted(condition)} and --when are two conditions; join them with and.`, {
     value: args.text('when'),
   })
 }
 
-/** With a condition instead of the field, all words are tickers. */
+/** The tickers of a line that has --when instead of a field: all its words are tickers. */
 async function tickersOfCondition(
   context: Context,
   args: Args,

@@ -8,35 +8,35 @@ import { type ExportFilter, type ExportTable, readTableFilter, tableColumns } fr
 import { exportGroups, splitIntoTasks } from '../../data/local/export-columns.js'
 import type { Local } from '../../data/local/local.js'
 import { type EncodedGroup, type ParquetColumn, ParquetFile } from '../../data/local/parquet.js'
-import { refuse } from './formats.js'
+import { throwWriteError } from './formats.js'
 import {
   changeFolder,
   type Layout,
   type ListedFile,
   type NamedFolder,
   openFolder,
-  otherFolder,
+  readTables,
   stagedPath,
-  tablesIn,
+  unsuitableFolder,
 } from './manifest.js'
 
 /** A folder of Parquet files. A run writes only files that changed. */
 
 /** How many files a run wrote, kept as they were, and removed. */
-export interface Written {
+export interface WriteSummary {
   written: number
   kept: number
   removed: number
   rows: number
 }
 
-/** How rows are divided among files, and the progress: tickers that are done. */
+/** The folder, how its rows are divided among files, and a callback with each finished ticker and their number. */
 export interface PartitionOptions extends Layout {
   folder: NamedFolder
   onTicker?: (ticker: string, done: number) => void
 }
 
-/** Files that are made from some tickers: one, or with `path` null those of all years. */
+/** Files to make from some tickers: the one at `path`, or one for each year if `path` is null. */
 interface Job {
   path: string | null
   tickers: readonly string[]
@@ -52,25 +52,29 @@ export async function writePartitions(
   table: ExportTable,
   filter: ExportFilter,
   { folder: named, onTicker = () => {}, ...layout }: PartitionOptions,
-): Promise<Written> {
+): Promise<WriteSummary> {
   const folder = named.path
   const tables = openFolder(named)
   const { [table]: before } = tables
-  if (before !== undefined && wordsOf(before) !== wordsOf(layout))
-    throw otherFolder(named, `has ${table} by ${wordsOf(before)}, not by ${wordsOf(layout)}`, layout.partition_by)
+  if (before !== undefined && layoutText(before) !== layoutText(layout))
+    throw unsuitableFolder(
+      named,
+      `has ${table} by ${layoutText(before)}, not by ${layoutText(layout)}`,
+      layout.partition_by,
+    )
   const { tickers } = await readTableFilter(local, table, filter)
   const columns = tableColumns(table, filter, local.fieldSet)
-  const jobs = await jobsOf(local, { table, columns, filter, layout, tickers })
+  const jobs = await planJobs(local, { table, columns, filter, layout, tickers })
   const listed = before?.files ?? {}
   const isSame = (path: string, { source }: Job): boolean =>
-    listed[path]?.source === source && isWhole(folder, path, listed[path])
+    listed[path]?.source === source && hasRecordedSize(folder, path, listed[path])
   const pathsOf = ({ path }: Job): string[] => (path === null ? Object.keys(listed) : [path])
   const isCurrent = (job: Job): boolean => pathsOf(job).length > 0 && pathsOf(job).every(path => isSame(path, job))
   const { kept = [], pending = [] } = Object.groupBy(jobs, job => (isCurrent(job) ? 'kept' : 'pending'))
   const describe = async () => ({
     version: version(),
     definitions: DEFINITIONS_VERSION,
-    as_of: await dayOf(local),
+    as_of: await asOfText(local),
     data: await local.store.snapshot(),
     ...layout,
     columns: columns.map(({ name }) => name),
@@ -81,19 +85,19 @@ export async function writePartitions(
   const files = new StagedFiles(folder, columns)
   try {
     await stageFiles(local, { table, filter, layout, pending, onTicker }, files)
-    const { made } = files
+    const { stagedFiles: made } = files
     const isOnlySome = layout.partition_by === 'ticker' && layout.partitions === null && !!filter.tickers?.length
     const staying = new Set(isOnlySome ? Object.keys(listed) : kept.flatMap(pathsOf))
     const removed = Object.keys(listed).filter(path => !made.has(path) && !staying.has(path))
     const changed = [...made].filter(
-      ([path, { sha256 }]) => listed[path]?.sha256 !== sha256 || !isWhole(folder, path, listed[path]),
+      ([path, { sha256 }]) => listed[path]?.sha256 !== sha256 || !hasRecordedSize(folder, path, listed[path]),
     )
     const all = { ...listed, ...Object.fromEntries(made) }
     for (const path of removed) delete all[path]
     const own = Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)))
     const rows = Object.values(own).reduce((sum, file) => sum + file.rows, 0)
     changeFolder(folder, {
-      tables: { ...tablesIn(named), [table]: { ...(await describe()), rows, files: own } },
+      tables: { ...readTables(named), [table]: { ...(await describe()), rows, files: own } },
       staged: changed.map(([path]) => [stagedPath(path), path]),
       removed,
     })
@@ -101,24 +105,25 @@ export async function writePartitions(
     const newRows = changed.reduce((sum, [, file]) => sum + file.rows, 0)
     return { written: changed.length, kept: same, removed: removed.length, rows: newRows }
   } finally {
-    files.drop()
+    files.removeStaged()
   }
 }
 
-function wordsOf({ partition_by, partitions }: Layout): string {
+/** `ticker in 8 partitions` */
+function layoutText({ partition_by, partitions }: Layout): string {
   return partitions === null ? partition_by : `${partition_by} in ${partitions} partitions`
 }
 
-async function dayOf(local: Local): Promise<string | null> {
+async function asOfText(local: Local): Promise<string | null> {
   const day = await local.asOfDay()
   return day === null ? null : formatDay(day)
 }
 
-function isWhole(folder: string, path: string, file: ListedFile | undefined): boolean {
+function hasRecordedSize(folder: string, path: string, file: ListedFile | undefined): boolean {
   return statSync(join(folder, path), { throwIfNoEntry: false })?.size === file?.bytes
 }
 
-interface Table {
+interface TableExport {
   table: ExportTable
   columns: readonly ParquetColumn[]
   filter: ExportFilter
@@ -126,8 +131,8 @@ interface Table {
   tickers: readonly string[]
 }
 
-async function jobsOf(local: Local, { table, columns, filter, layout, tickers }: Table): Promise<Job[]> {
-  const sourceOf = await sources(local, columns, filter)
+async function planJobs(local: Local, { table, columns, filter, layout, tickers }: TableExport): Promise<Job[]> {
+  const sourceOf = await sourceHashes(local, columns, filter)
   const { partition_by, partitions } = layout
   const pathOf = (ticker: string): string | null => {
     if (partition_by === 'year') return null
@@ -146,21 +151,21 @@ export function partitionOf(ticker: string, partitions: number): number {
 }
 
 /**
- * A hash of all that the rows of some tickers are made from. A condition and a field of the user's own may read other
- * tickers: then every ticker counts.
+ * Returns a function that hashes everything that the rows of some tickers are made from. A condition and a field of the
+ * user's own may read other tickers: then the bars of every ticker count.
  */
-async function sources(
+async function sourceHashes(
   local: Local,
   columns: readonly ParquetColumn[],
   { tickers: _tickers, ...filter }: ExportFilter,
 ): Promise<(tickers: readonly string[]) => Promise<string>> {
-  const own = local.fieldSet.all.flatMap(({ hash }) => hash ?? [])
-  const isMixed = filter.when !== undefined || own.length > 0
+  const ownFieldHashes = local.fieldSet.all.flatMap(({ hash }) => hash ?? [])
+  const isMixed = filter.when !== undefined || ownFieldHashes.length > 0
   const today = (await local.asOfDay()) ?? 0
-  const all: (string | null)[] = []
-  if (isMixed) for (const ticker of await local.withBars()) all.push(await local.store.content(ticker, today))
+  const contents: (string | null)[] = []
+  if (isMixed) for (const ticker of await local.withBars()) contents.push(await local.store.content(ticker, today))
   const names = columns.map(({ name }) => name)
-  const shared = JSON.stringify([version(), DEFINITIONS_VERSION, local.asOf, names, filter, own, all])
+  const shared = JSON.stringify([version(), DEFINITIONS_VERSION, local.asOf, names, filter, ownFieldHashes, contents])
   return async tickers => {
     const hash = createHash('sha256').update(shared)
     for (const ticker of tickers) hash.update(`${ticker} ${await local.store.content(ticker, today)}\n`)
@@ -176,7 +181,8 @@ async function stageFiles(
     layout,
     pending,
     onTicker,
-  }: Pick<Table, 'table' | 'filter' | 'layout'> & Required<Pick<PartitionOptions, 'onTicker'>> & { pending: Job[] },
+  }: Pick<TableExport, 'table' | 'filter' | 'layout'> &
+    Required<Pick<PartitionOptions, 'onTicker'>> & { pending: Job[] },
   files: StagedFiles,
 ): Promise<void> {
   const tasks = pending.flatMap(job => splitIntoTasks(job.tickers).map(tickers => ({ job, tickers })))
@@ -197,16 +203,16 @@ async function stageFiles(
       files.open(path, job.source)
       files.add(path, group)
     }
-    if (tasks[next]?.job !== job) files.end()
+    if (tasks[next]?.job !== job) files.completeAll()
   }
 }
 
-/** Files that wait for their places. */
+/** New files under temporary names, until they replace the old ones. */
 class StagedFiles {
-  readonly made = new Map<string, ListedFile>()
+  readonly stagedFiles = new Map<string, ListedFile>()
   readonly #folder: string
   readonly #columns: readonly ParquetColumn[]
-  readonly #open = new Map<
+  readonly #openFiles = new Map<
     string,
     { handle: number; file: ParquetFile; source: string; bytes: number; hash: ReturnType<typeof createHash> }
   >()
@@ -216,14 +222,14 @@ class StagedFiles {
     this.#columns = columns
   }
 
-  /** Does nothing for an open file. */
+  /** Begins a file, unless it is open. @param source the hash of what its rows are made from */
   open(path: string, source: string): void {
-    if (this.#open.has(path)) return
-    const place = this.#place(path)
+    if (this.#openFiles.has(path)) return
+    const place = this.#stagedPath(path)
     try {
       mkdirSync(dirname(place), { recursive: true })
       const handle = openSync(place, 'w')
-      this.#open.set(path, {
+      this.#openFiles.set(path, {
         handle,
         file: new ParquetFile(this.#columns),
         source,
@@ -231,41 +237,42 @@ class StagedFiles {
         hash: createHash('sha256'),
       })
     } catch (cause) {
-      refuse(place, cause)
+      throwWriteError(place, cause)
     }
   }
 
   add(path: string, group: EncodedGroup): void {
-    this.#write(path, this.#open.get(path)!.file.add(group))
+    this.#write(path, this.#openFiles.get(path)!.file.add(group))
   }
 
   /** Completes the open files. */
-  end(): void {
-    for (const [path, open] of this.#open) {
+  completeAll(): void {
+    for (const [path, open] of this.#openFiles) {
       this.#write(path, open.file.end())
       closeSync(open.handle)
-      this.#open.delete(path)
+      this.#openFiles.delete(path)
       const { file, bytes, hash, source } = open
-      this.made.set(path, { rows: file.rows, bytes, sha256: hash.digest('hex'), source })
+      this.stagedFiles.set(path, { rows: file.rows, bytes, sha256: hash.digest('hex'), source })
     }
   }
 
-  /** Removes everything that still waits. */
-  drop(): void {
-    for (const { handle } of this.#open.values()) closeSync(handle)
-    for (const path of [...this.#open.keys(), ...this.made.keys()]) rmSync(this.#place(path), { force: true })
+  /** Removes the temporary files that have not been renamed. */
+  removeStaged(): void {
+    for (const { handle } of this.#openFiles.values()) closeSync(handle)
+    for (const path of [...this.#openFiles.keys(), ...this.stagedFiles.keys()])
+      rmSync(this.#stagedPath(path), { force: true })
   }
 
-  #place(path: string): string {
+  #stagedPath(path: string): string {
     return join(this.#folder, stagedPath(path))
   }
 
   #write(path: string, bytes: Uint8Array): void {
-    const open = this.#open.get(path)!
+    const open = this.#openFiles.get(path)!
     try {
       for (let at = 0; at < bytes.length; ) at += writeSync(open.handle, bytes, at)
     } catch (cause) {
-      refuse(this.#place(path), cause)
+      throwWriteError(this.#stagedPath(path), cause)
     }
     open.bytes += bytes.length
     open.hash.update(bytes)

@@ -1,10 +1,10 @@
 import { CommanderError, Option, Command as Tree } from 'commander'
 import { wrong } from '../../core/errors.js'
 import type { OptionSpec } from '../../core/params/row.js'
-import { CATALOGUE, type Entry, groupOf, type ParsedCommand, TOP_WORDS } from './catalogue.js'
+import { CATALOGUE, commandsOfGroup, type Entry, type ParsedCommand, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { Args } from './command.js'
-import { spread } from './joined-options.js'
+import { splitJoinedOptions } from './joined-options.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
 /** A command line that was understood. */
@@ -15,8 +15,7 @@ interface Call {
   globals: Args
 }
 
-/** Help for a command, or for a group of commands such as `accounts`. */
-/** `isWhole`: with the options that few people need. */
+/** Help for a command, or for a group of commands such as `accounts`. `isWhole` includes the options that few people need. */
 type HelpRequest = { helpFor: Entry; command: Command; isWhole: boolean } | { helpFor: string }
 
 /** `options` means the help common to all commands, `all` the list of every command. */
@@ -39,11 +38,11 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
   const typed = TOP_WORDS.filter(word => argv.includes(word))
   for (const word of typed.length > 0 ? typed : TOP_WORDS) tree.command(word)
   tree.hook('preSubcommand', async (_, branch) => {
-    const entries = groupOf(branch.name())
-    if (entries.length === 0) return prepare(branch, branch.name(), tree, parsed)
+    const entries = commandsOfGroup(branch.name())
+    if (entries.length === 0) return loadCommand(branch, branch.name(), tree, parsed)
     parsed.group = branch.name()
     for (const { name } of entries) branch.command(name.split(' ')[1]!)
-    branch.hook('preSubcommand', (_, twig) => prepare(twig, `${branch.name()} ${twig.name()}`, tree, parsed))
+    branch.hook('preSubcommand', (_, twig) => loadCommand(twig, `${branch.name()} ${twig.name()}`, tree, parsed))
   })
   try {
     await tree.parseAsync(argv, { from: 'user' })
@@ -79,52 +78,55 @@ function silentTree(): Tree {
     })
     .helpCommand(false)
     .showSuggestionAfterError(false)
-  for (const [flags] of GLOBAL_OPTIONS) tree.addOption(checked(new Option(flags)))
+  for (const [flags] of GLOBAL_OPTIONS) tree.addOption(withRequiredValue(new Option(flags)))
   return tree
 }
 
 /** Loads a command and adds its options and arguments to the parser. */
-async function prepare(branch: Tree, name: string, tree: Tree, parsed: ParsedLine): Promise<void> {
+async function loadCommand(node: Tree, name: string, tree: Tree, parsed: ParsedLine): Promise<void> {
   parsed.entry = CATALOGUE.find(entry => entry.name === name)!
   const command = await parsed.entry.load()
   parsed.command = command
-  for (const [word] of command.arguments ?? []) branch.argument(word)
-  for (const spec of command.options ?? []) branch.addOption(option(spec))
-  branch.action(() => {
+  for (const [word] of command.arguments ?? []) node.argument(word)
+  for (const spec of command.options ?? []) node.addOption(parserOption(spec))
+  node.action(() => {
     // A command may redefine a global option, such as the tier of a new account.
-    const args = new Args(branch.processedArgs, spread(command.options ?? [], branch.optsWithGlobals()))
+    const args = new Args(node.processedArgs, splitJoinedOptions(command.options ?? [], node.optsWithGlobals()))
     parsed.call = { name, command, args, globals: new Args([], tree.opts()) }
   })
 }
 
-/** A repeated value is usually a mistake, so only lists may repeat. */
-function option([flags, , times]: OptionSpec): Option {
+/** An option for the parser. It refuses a second value, usually a mistake, unless the option takes a list. */
+function parserOption([flags, , times]: OptionSpec): Option {
   const made = new Option(flags)
   if (!made.required) return made
   return made.argParser<string | string[]>((value, previous) => {
-    if (isOption(value)) throw new CommanderError(2, MISSING, `'${flags}'`)
+    if (isOption(value)) throw new CommanderError(2, MISSING_VALUE_CODE, `'${flags}'`)
     if (times === 'repeatable') return [...((previous as string[] | undefined) ?? []), value]
     if (previous === undefined) return value
     throw wrong(made.attributeName(), `${made.long} is given twice.`, { value })
   })
 }
 
-/** No value begins like an option, not even like one of another command. */
+/** Whether a value looks like an option: then the value of the option before it is missing. */
 const isOption = (value: string): boolean => /^--[a-z]/i.test(value)
 
-/** The code of an option without its value. */
-const MISSING = 'commander.optionMissingArgument'
+/** The code of the parser's error for an option without its value. */
+const MISSING_VALUE_CODE = 'commander.optionMissingArgument'
 
-/** An option that does not take the next option for its value. */
-function checked(made: Option): Option {
+/** An option that refuses the next option as its value. */
+function withRequiredValue(made: Option): Option {
   if (!made.required) return made
   return made.argParser(value => {
-    if (isOption(value)) throw new CommanderError(2, MISSING, `'${made.flags}'`)
+    if (isOption(value)) throw new CommanderError(2, MISSING_VALUE_CODE, `'${made.flags}'`)
     return value
   })
 }
 
-/** @param word that after `help`. Throws InvalidParameter where it is no command */
+/**
+ * The help that a line asks for. Throws InvalidParameter for a word that is no command.
+ * @param word the word after `help`; undefined if there is none
+ */
 async function helpRequest(
   { group, entry, command }: ParsedCommand,
   isWhole: boolean,
@@ -133,5 +135,5 @@ async function helpRequest(
   if (entry !== undefined && command !== undefined) return { helpFor: entry, command, isWhole }
   if (group !== undefined) return { helpFor: group }
   if (word === undefined || word.startsWith('-')) return 'help'
-  throw (await import('./command-suggestions.js')).noHelp(word)
+  throw (await import('./command-suggestions.js')).unknownHelpTopic(word)
 }

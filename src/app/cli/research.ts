@@ -12,7 +12,7 @@ import type { ReportAbout } from '../report/report.js'
 import type { Args } from './command.js'
 import { quotedLine } from './command-line.js'
 import type { Context } from './context.js'
-import { checkFolder, endingOf, intoFile, writeAnswer } from './formats.js'
+import { checkEnding, refuseMissingFolder, writeAnswer, writeFileWhole } from './formats.js'
 import { REPORT } from './options.js'
 
 /**
@@ -30,7 +30,7 @@ export async function studyMarket(context: Context): Promise<PricedSource> {
   return eventsOnBars(remote, local)
 }
 
-/** Runs a question with the trial log. The sample and a log that cannot be written count nothing, with a notice. */
+/** Runs a question that is counted in the trial log. With the sample, or a log that cannot be written, it is not counted. */
 export async function withTrials<Found extends { warnings: string[] }>(
   context: Context,
   run: (trials: Trials | null) => Promise<Found>,
@@ -59,9 +59,9 @@ export async function trialLog(context: Context, kinds: readonly TrialKind[], si
   return found
 }
 
-/** Endings of the files that a command writes in addition to its answer: tables, and the page of a report. */
-const TABLE = ['.csv', '.ndjson', '.jsonl', '.json']
-const PAGE = ['.html', '.htm']
+/** Endings of the files that a command writes in addition to its answer: tables, and the page of --report. */
+const TABLE_ENDINGS = ['.csv', '.ndjson', '.jsonl', '.json']
+const PAGE_ENDINGS = ['.html', '.htm']
 
 /** The options that write tables of an answer, and its page, into files. @param tables the tables of the command */
 export function fileOptions(tables: readonly string[]): OptionSpec[] {
@@ -81,19 +81,19 @@ export function fileOptions(tables: readonly string[]): OptionSpec[] {
  * for a file named twice, StorageError for a missing folder.
  * @param tables the tables that the answer has
  */
-export async function filesOf<Table extends string = never>(
+export async function outputFiles<Table extends string = never>(
   args: Args,
   tables: readonly Table[] = [],
 ): Promise<Partial<Record<Table | 'report', string>>> {
   const files: Partial<Record<Table | 'report', string>> = {}
-  const taken = new Set<string>()
-  const take = async (option: string, name: Table | 'report', file: string): Promise<void> => {
-    endingOf(option, file, name === 'report' ? PAGE : TABLE)
+  const takenPaths = new Set<string>()
+  const reserve = async (option: string, name: Table | 'report', file: string): Promise<void> => {
+    checkEnding(option, file, name === 'report' ? PAGE_ENDINGS : TABLE_ENDINGS)
     const path = resolve(file)
-    if (taken.has(path))
+    if (takenPaths.has(path))
       throw wrong(option, `${option} ${quoted(file)} is named twice: each needs a file of its own.`, { value: file })
-    await checkFolder(file)
-    taken.add(path)
+    await refuseMissingFolder(file)
+    takenPaths.add(path)
     files[name] = file
   }
   for (const text of args.texts('write')) {
@@ -103,34 +103,35 @@ export async function filesOf<Table extends string = never>(
       const allowed = `a table and its file: ${tables.map(table => `${table}=FILE`).join(', ')}`
       throw wrong('write', `write ${quoted(text)} is not ${allowed}.`, { value: text, allowed })
     }
-    await take('write', table, file)
+    await reserve('write', table, file)
   }
   const report = args.text('report')
-  if (report !== undefined) await take('report', 'report', report)
+  if (report !== undefined) await reserve('report', 'report', report)
   return files
 }
 
 /**
  * Writes rows into a complete file, in the format of its ending. An existing file is replaced.
- * @param ofThem said of the rows after their number: `, 19 of them still open`
+ * @param thing one row as the notice calls it
+ * @param detail follows the number of rows in the notice: `, 19 of them still open`
  */
 export async function writeTable(
   context: Context,
   file: string,
   thing: string,
   { columns, rows }: Records,
-  ofThem = '',
+  detail = '',
 ): Promise<void> {
   const ending = extname(file).toLowerCase()
-  await intoFile(file, async sink => {
+  await writeFileWhole(file, async sink => {
     if (ending === '.json') return sink.write(`${JSON.stringify(rows, null, 1)}\n`)
     return writeAnswer(ending === '.csv' ? 'csv' : 'ndjson', { columns, rows, raw: context.config.csv_raw }, sink)
   })
-  await context.remark(`wrote ${count(rows.length, thing)}${ofThem} to ${file}`)
+  await context.remark(`wrote ${count(rows.length, thing)}${detail} to ${file}`)
 }
 
 /** A result for people: the verdict, the question, the tables, the notes, and how it was computed. */
-export function resultOf(found: Description, records: Records): Described {
+export function describeResult(found: Description, records: Records): Described {
   const { document, long, heading, assumed, sections, answer, warnings } = found
   const paragraphs = [{ heading: [answer], parts: [{ phrases: heading }] }, ...sections]
   return { document, long, ...records, paragraphs, notes: warnings.filter(one => one !== answer), method: assumed }
@@ -138,13 +139,13 @@ export function resultOf(found: Description, records: Records): Described {
 
 /** Shows a result in the requested detail. */
 export async function showResult(context: Context, args: Args, found: Description, records: Records): Promise<void> {
-  await context.show(resultOf(found, records), {
+  await context.show(describeResult(found, records), {
     wide: args.flag('wide'),
     explain: args.value('explain') !== undefined,
   })
 }
 
-/** Writes the report of a result as one page. @param market null: opened if the page has prices */
+/** Writes the report of a result as one page. @param market null opens it, but only if the page has prices */
 export async function writeReport(
   context: Context,
   file: string,
@@ -152,24 +153,25 @@ export async function writeReport(
   found: PagedResult,
 ): Promise<void> {
   const { reportOf } = await import('../report/report.js')
-  const page = await reportOf(async () => market ?? studyMarket(context), found, aboutOf(context, found))
-  await intoFile(file, sink => sink.write(page))
+  const page = await reportOf(async () => market ?? studyMarket(context), found, reportOrigin(context, found))
+  await writeFileWhole(file, sink => sink.write(page))
   await context.remark(`wrote the report to ${file}`)
 }
 
 /** How a result came about, so that it can be made again and checked. */
-function aboutOf(context: Context, found: PagedResult): Omit<ReportAbout, 'adjustment' | 'inputs'> {
+function reportOrigin(context: Context, found: PagedResult): Omit<ReportAbout, 'adjustment' | 'inputs'> {
   const { config } = context
   return {
     command: redacted(quotedLine(context.argv)),
     version: version(),
-    source: sourceOf(context),
+    source: sourceText(context),
     as_of: found.as_of,
     tier: context.usedRemote === null ? config.tier : null,
   }
 }
 
-function sourceOf({ usedRemote: asked, opened }: Context): string {
+/** Where the data of an answer come from, in words. */
+function sourceText({ usedRemote: asked, opened }: Context): string {
   const sample = opened === null || opened.sample
   const here = sample ? 'the sample that comes with bands' : `files imported into ${basename(opened.path)}`
   return asked === null ? here : `events of ${asked.url}, prices of ${here}`

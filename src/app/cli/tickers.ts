@@ -189,7 +189,7 @@ async function readSymbols(word: string, world: World): Promise<string> {
     if (text === null) throw wrong('ticker', `standard input: ${TOO_LONG}.`, { value: word })
     return text
   }
-  return (await import('./formats.js')).textOf(word.slice(1))
+  return (await import('./formats.js')).readSmallFile(word.slice(1))
 }
 
 function splitSymbols(text: string): string[] {

@@ -15,38 +15,44 @@ import {
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 const NAMED_MONTH = /^(?:(\d\d?)[. -]+)?([a-z]{3})[a-z]*[. ,-]+(?:(\d\d?), *)?(\d{4})$/i
 const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
-const AGO = /^(?:-?(\d{1,3})|last) ?(?:([dwmqy])(?:ays?|eeks?|onths?|uarters?|ears?)?)?(?: ago)?$/
-const MONTHS_IN = { m: 1, q: 3, y: 12 } as const
+const RELATIVE_DATE = /^(?:-?(\d{1,3})|last) ?(?:([dwmqy])(?:ays?|eeks?|onths?|uarters?|ears?)?)?(?: ago)?$/
+const MONTHS_PER_UNIT = { m: 1, q: 3, y: 12 } as const
 
-/** The reading of a date; the first one if it has no other. */
-export function isoOf(text: string, line: { reading: number; known: { today: Day | null } }): string | null {
+/**
+ * A typed date as YYYY-MM-DD; null if it is none.
+ * @param line which reading of an ambiguous date to take, from 0 (the first if there is no other), and the day of `today`
+ */
+export function isoDate(text: string, line: { reading: number; known: { today: Day | null } }): string | null {
   const day = parseDay(text)
   if (day !== null) return formatDay(day)
   const readings = readingsOf(text)
   const { today } = line.known
-  return readings[line.reading] ?? readings[0] ?? (today === null ? null : dateOf(dayBefore(text.toLowerCase(), today)))
+  return (
+    readings[line.reading] ?? readings[0] ?? (today === null ? null : dateOf(relativeDay(text.toLowerCase(), today)))
+  )
 }
 
 export function isDateLike(word: string): boolean {
   return parseDay(word) !== null || /^(\d{1,2}[/.-]\d{1,2}[/.-]\d{4}|(19|20)\d\d([-/.]?\d\d?){0,2})$/.test(word)
 }
 
-/** The day of `yesterday`, `1w`, `2 months ago`, `monday` or `february`, seen from the end of the data. `5` is 5 bars. */
-function dayBefore(text: string, today: Day): Day | null {
+/**
+ * The day of `yesterday`, `1w`, `2 months ago`, `monday` or `february`, counted back from the end of the data; null for
+ * other words. `5` means 5 bars.
+ */
+function relativeDay(text: string, today: Day): Day | null {
   if (text === 'today') return today
   if (text === 'yesterday') return today - 1
-  const named = (names: readonly string[]): number =>
-    text.length < 3 ? -1 : names.findIndex(name => name.startsWith(text))
-  const weekday = named(WEEKDAYS)
+  const weekday = text.length < 3 ? -1 : WEEKDAYS.findIndex(name => name.startsWith(text))
   if (weekday >= 0) return today - ((weekdayOf(today) - weekday + 6) % 7) - 1
   const month = MONTHS.findIndex(name => text.startsWith(name)) + 1
   if (month > 0 && /^[a-z]+$/.test(text)) return dayOf(yearOf(today) - (month > monthOf(today) ? 1 : 0), month, 1)
-  const [whole, digits, unit] = AGO.exec(text) ?? []
-  if (whole === undefined || (digits === undefined && unit === undefined)) return null
+  const [match, digits, unit] = RELATIVE_DATE.exec(text) ?? []
+  if (match === undefined || (digits === undefined && unit === undefined)) return null
   const count = Number(digits ?? 1)
   if (unit === undefined) return weekdaysBefore(today, count)
   if (unit === 'd' || unit === 'w') return today - count * (unit === 'w' ? 7 : 1)
-  return monthsBefore(today, count * MONTHS_IN[unit as keyof typeof MONTHS_IN])
+  return monthsBefore(today, count * MONTHS_PER_UNIT[unit as keyof typeof MONTHS_PER_UNIT])
 }
 
 function weekdaysBefore(day: Day, weekdays: number): Day {
@@ -58,10 +64,10 @@ function weekdaysBefore(day: Day, weekdays: number): Day {
 function monthsBefore(day: Day, months: number): Day | null {
   const at = yearOf(day) * 12 + monthOf(day) - 1 - months
   const date = formatDay(day).slice(8)
-  return parseDay(withinMonth(`${Math.floor(at / 12)}-${String((at % 12) + 1).padStart(2, '0')}-${date}`))
+  return parseDay(clampToMonth(`${Math.floor(at / 12)}-${String((at % 12) + 1).padStart(2, '0')}-${date}`))
 }
 
-/** The readings of a date: 2017-01-02 and 2017-02-01 of 01/02/2017; one of Feb 2017 or Feb 1, 2017. */
+/** The days that a date may mean: 2017-01-02 and 2017-02-01 for 01/02/2017; one for Feb 2017 or Feb 1, 2017. */
 function readingsOf(text: string): string[] {
   const [named, first, name = '', second, of] = NAMED_MONTH.exec(text) ?? []
   const month = MONTHS.indexOf(name.toLowerCase()) + 1
@@ -69,17 +75,16 @@ function readingsOf(text: string): string[] {
   const [, a, b, year] = /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})$/.exec(text) ?? []
   const iso = (y: string, m: string, d: string): string => `${y}-${m.padStart(2, '0')}-${d.padStart(2, '0')}`
   const [, y, m = '1', d = '1'] = /^(\d{4})(?:[-/.]?(\d{1,2})(?:[-/.]?(\d{1,2}))?)?$/.exec(text) ?? []
-  const readings =
-    year !== undefined
-      ? [...(text.includes('/') ? [iso(year, a!, b!)] : []), iso(year, b!, a!)]
-      : y === undefined
-        ? []
-        : [iso(y, m, d)]
-  return [...new Set(readings.map(withinMonth))].filter(one => parseDay(one) !== null)
+  const readings: string[] = []
+  if (year !== undefined) {
+    if (text.includes('/')) readings.push(iso(year, a!, b!))
+    readings.push(iso(year, b!, a!))
+  } else if (y !== undefined) readings.push(iso(y, m, d))
+  return [...new Set(readings.map(clampToMonth))].filter(one => parseDay(one) !== null)
 }
 
-/** 2016-02-29 for 2016-02-30 */
-function withinMonth(text: string): string {
+/** A date with its day moved to the last of its month if it is later: 2016-02-30 → 2016-02-29. */
+function clampToMonth(text: string): string {
   const [, month, day] = /^(\d{4}-\d\d)-(29|30|31)$/.exec(text) ?? []
   const days = ['31', '30', '29', '28'].filter(last => day !== undefined && last <= day)
   return days.map(last => `${month}-${last}`).find(one => parseDay(one) !== null) ?? text

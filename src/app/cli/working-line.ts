@@ -3,15 +3,15 @@ import { InvalidParameter, suggest } from '../../core/errors.js'
 import type { FieldSet } from '../../core/fields/index.js'
 import { fieldsWithBand } from '../../core/language/condition.js'
 import { exampleOf, type OptionSpec, valueForKind } from '../../core/params/row.js'
-import { CATALOGUE, type Entry, GROUP_FIRST, groupOf, kindsOf, TOP_WORDS } from './catalogue.js'
+import { argumentKinds, CATALOGUE, commandsOfGroup, type Entry, GROUP_DEFAULTS, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { longName, optionOf, remedyWords } from './command-line.js'
-import { commandsWith, optionMeant, suggestCommand } from './command-suggestions.js'
+import { commandsWithOption, suggestCommand, suggestOption } from './command-suggestions.js'
 import { fieldsUnlessBroken } from './config.js'
 import type { Context } from './context.js'
-import { correctedValue, type Found, mendedCondition, sortWords, type Vocabulary } from './line-words.js'
+import { correctValue, mendCondition, type SortedWords, sortWords, type Vocabulary } from './line-words.js'
 import { GLOBAL_OPTIONS } from './options.js'
-import { isoOf } from './typed-dates.js'
+import { isoDate } from './typed-dates.js'
 import type { World } from './world.js'
 
 /**
@@ -115,12 +115,12 @@ async function commandIn(argv: readonly string[]): Promise<{ entry: Entry; rest:
   const others = argv.toSpliced(at, 1)
   const entry = CATALOGUE.find(({ name }) => name === word)
   if (entry !== undefined) return { entry, rest: others }
-  const group = groupOf(word)
+  const group = commandsOfGroup(word)
   if (group.length > 0) {
     const names = group.map(({ name }) => name.split(' ')[1]!)
     const next = argv[at + 1] ?? ''
     const [twig] = names.includes(next) ? [next] : suggest(next, names)
-    const name = twig ?? GROUP_FIRST[word] ?? names[0]!
+    const name = twig ?? GROUP_DEFAULTS[word] ?? names[0]!
     // A list is of all, whatever its unknown word was.
     const isNoWord = name === 'list' && /^[^-]/.test(next)
     const rest = twig === undefined && !isNoWord ? others : others.toSpliced(at, 1)
@@ -156,11 +156,11 @@ async function readParts(line: Line, words: readonly string[], entry: Entry): Pr
       continue
     }
     const [name = '', joined] = word.split(/=(.*)/s)
-    const spec = named(name) ?? named(optionMeant(name, specs.map(longName)) ?? '')
+    const spec = named(name) ?? named(suggestOption(name, specs.map(longName)) ?? '')
     const next = words[at + 1]
     const hasNext = next !== undefined && !isOption(next)
     if (spec === undefined) {
-      const others = await commandsWith(name, entry)
+      const others = await commandsWithOption(name, entry)
       const [only] = others
       if (others.length === 1 && (await isLike(line.command, only!))) return only!
       if (hasNext && joined === undefined && others.length > 0 && (await optionTakes(only!, name))) at++
@@ -189,7 +189,7 @@ function isUnit(line: Line, { spec, value }: Typed, word: string): boolean {
 /** Whether a command takes the same arguments. */
 async function isLike({ arguments: own = [] }: Command, name: string): Promise<boolean> {
   const { arguments: others = [] } = await CATALOGUE.find(entry => entry.name === name)!.load()
-  const kinds = (list: typeof own): string[] => list.flatMap(kindsOf)
+  const kinds = (list: typeof own): string[] => list.flatMap(argumentKinds)
   return ['TICKER', 'FIELD'].every(kind => kinds(own).includes(kind) && kinds(others).includes(kind))
 }
 
@@ -206,7 +206,7 @@ const specOf = (line: Line, ...names: string[]): OptionSpec | undefined =>
 
 /** Puts the words where the command takes them: tickers, fields, bands, dates and conditions. */
 function arrange(line: Line): void {
-  const kinds = (line.command.arguments ?? []).flatMap(kindsOf)
+  const kinds = (line.command.arguments ?? []).flatMap(argumentKinds)
   const takes = (kind: string): boolean => kinds.includes(kind)
   const pools = line.specs.find(spec => placeholder(spec) === 'TICKERS')
   const isOfTickers = line.command.arguments?.[0]?.[0] === '[TICKER...]'
@@ -219,7 +219,7 @@ function arrange(line: Line): void {
   takeBack(line, found)
   const isByCondition = optionNamed(line, '--when') !== undefined || found.conditions.length > 0
   const words: string[] = []
-  if (takes('CONDITION')) words.push(mendedCondition(conditionOf(found, line.known.fields), line.known.fields))
+  if (takes('CONDITION')) words.push(mendCondition(conditionOf(found, line.known.fields), line.known.fields))
   else if (takes('TICKER') && takes('FIELD')) {
     const isFile = takes('FILE') && found.files.length > 0
     const bands = [...found.bands, ...(optionNamed(line, '--band')?.value ?? '').split(',')]
@@ -229,13 +229,14 @@ function arrange(line: Line): void {
     if (!isFile) addTickers(line, found, isPool)
     words.push(...(isFile ? found.files.slice(0, 1) : []), ...(isPool ? found.tickers : found.tickers.slice(0, 1)))
     if (!isFile) words.push(...found.fields.slice(0, 1))
-    if (takes('DATE')) words.push(...found.dates.splice(0, 1).map(text => isoOf(text, line) ?? text))
+    if (takes('DATE')) words.push(...found.dates.splice(0, 1).map(text => isoDate(text, line) ?? text))
   } else {
     if (takes('TICKER')) words.push(...found.tickers)
     else if (found.tickers.length > 0 && pools !== undefined) add(line, pools, found.tickers.join(','))
     const field = line.specs.find(spec => /^FIELDS?$/.test(placeholder(spec)) && !longName(spec).includes('context'))
     if (found.fields.length > 0 && field !== undefined) add(line, field, found.fields.join(','))
-    const listed = (line.command.arguments ?? []).map(kindsOf).find(all => all.every(word => /^[a-z]/.test(word))) ?? []
+    const listed =
+      (line.command.arguments ?? []).map(argumentKinds).find(all => all.every(word => /^[a-z]/.test(word))) ?? []
     if (takes('FIELD')) words.push(...found.fields)
     if (listed.length > 0)
       words.push(
@@ -255,7 +256,7 @@ function arrange(line: Line): void {
  * Takes words back from an option whose value the user left out: it took a field, a ticker or a date instead. Only kinds
  * of words that the line does not have elsewhere.
  */
-function takeBack(line: Line, found: Found): void {
+function takeBack(line: Line, found: SortedWords): void {
   for (const option of optionsOf(line)) {
     const { spec, value } = option
     if (value === null || value === '' || problem(line, option) === null) continue
@@ -275,7 +276,7 @@ function takeBack(line: Line, found: Found): void {
 }
 
 /** The condition of the words, or the one that they come closest to. */
-function conditionOf({ conditions, fields, bands, others }: Found, known: FieldSet): string {
+function conditionOf({ conditions, fields, bands, others }: SortedWords, known: FieldSet): string {
   if (conditions.length > 0) return conditions[0]!
   if (others.length > 0 && fields.length === 0 && bands.length === 0) return others[0]!
   const field = fields[0] ?? fieldFor(bands, known)
@@ -289,7 +290,7 @@ function fieldFor(bands: readonly string[], fields: FieldSet): string {
 }
 
 /** Every ticker if none is named, or the first one where the command takes one. */
-function addTickers(line: Line, found: Found, isPool: boolean): void {
+function addTickers(line: Line, found: SortedWords, isPool: boolean): void {
   const isNamed =
     found.tickers.length > 0 ||
     found.lists.length > 0 ||
@@ -303,7 +304,7 @@ function addTickers(line: Line, found: Found, isPool: boolean): void {
 }
 
 /** Bands, dates, conditions and words of a list, which are options. */
-function addOptions(line: Line, { bands, lists, dates, conditions, others }: Found): void {
+function addOptions(line: Line, { bands, lists, dates, conditions, others }: SortedWords): void {
   const band = specOf(line, '--band')
   if (bands.length > 0 && band !== undefined) add(line, band, bands.join(','))
   const watch = specOf(line, '--watch')
@@ -312,7 +313,7 @@ function addOptions(line: Line, { bands, lists, dates, conditions, others }: Fou
   if (dates.length > 0 && date !== undefined && optionNamed(line, longName(date)) === undefined)
     add(line, date, dates[0]!)
   const when = specOf(line, '--when')
-  const takesCondition = (line.command.arguments ?? []).flatMap(kindsOf).includes('CONDITION')
+  const takesCondition = (line.command.arguments ?? []).flatMap(argumentKinds).includes('CONDITION')
   if (conditions.length > 0 && when !== undefined && !takesCondition) add(line, when, conditions[0]!)
   for (const word of others) {
     const spec = line.specs.find(([, , , , values = []]) => values.includes(word))
@@ -354,8 +355,7 @@ function valueFor(line: Line, option: Typed): string | null {
   for (let text = value!, tries = 0; text !== '' && tries < 4; tries++) {
     const fault = problem(line, { spec, value: text })
     if (fault === null) return text
-    const next =
-      correctedValue(text, fault.offence, line.known.fields) ?? (kind === 'DATE' ? datesIn(text, line) : null)
+    const next = correctValue(text, fault.offence, line.known.fields) ?? (kind === 'DATE' ? datesIn(text, line) : null)
     if (next === null || next === text) break
     text = next
   }
@@ -363,7 +363,7 @@ function valueFor(line: Line, option: Typed): string | null {
   const isSaid =
     kind === 'CONDITION' && line.parts.some(part => typeof part === 'string' && line.known.fields.named(part))
   if (isSaid || isUseless(line, spec)) return null
-  return kind === 'CONDITION' && value !== '' ? mendedCondition(value!, line.known.fields) : exampleFor(line, spec)
+  return kind === 'CONDITION' && value !== '' ? mendCondition(value!, line.known.fields) : exampleFor(line, spec)
 }
 
 /** Whether the option of a parameter means nothing on this line. */
@@ -373,8 +373,8 @@ function isUseless(line: Line, [, , , , , parameter]: OptionSpec): boolean {
 }
 
 function datesIn(text: string, line: Line): string | null {
-  const dates = text.split(',').map(part => isoOf(part, line))
-  return dates.includes(null) ? isoOf(text, line) : dates.join(',')
+  const dates = text.split(',').map(part => isoDate(part, line))
+  return dates.includes(null) ? isoDate(text, line) : dates.join(',')
 }
 
 /** The bands of the typed field; a band of another field brings that field with it. */
@@ -390,7 +390,7 @@ function bandsFor(line: Line, value: string): string | null {
   const bands = value.split(',').flatMap(band => (own.includes(band) ? [band] : suggest(band, own).slice(0, 1)))
   if (bands.length > 0) return [...new Set(bands)].join(',')
   const [band] = value.split(',').flatMap(band => (all.includes(band) ? [band] : suggest(band, all)))
-  const takesField = (line.command.arguments ?? []).flatMap(kindsOf).includes('FIELD')
+  const takesField = (line.command.arguments ?? []).flatMap(argumentKinds).includes('FIELD')
   if (band === undefined || (!takesField && option === undefined))
     return own.includes('oversold') ? 'oversold' : own[0]!
   const field = fieldFor([band], known.fields)

@@ -20,9 +20,9 @@ import { equityRecords, tradeRecords } from '../../present/records.js'
 import type { Args, Command } from '../command.js'
 import type { Config } from '../config.js'
 import type { Context } from '../context.js'
-import { textOf } from '../formats.js'
-import { otherOptions, POOLED, signalOptions, tickersAndField, under } from '../options.js'
-import { fileOptions, filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
+import { readSmallFile } from '../formats.js'
+import { otherOptions, POOL_OPTIONS, signalOptions, tickersAndField, underHeading } from '../options.js'
+import { fileOptions, outputFiles, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 import { isPooled, tickersOfLine } from '../tickers.js'
 
 /** For a trade that is missing. */
@@ -43,8 +43,8 @@ const backtestCommand: Command = {
     ],
   ],
   options: [
-    ...under('Which events are signals', signalOptions(BACKTEST)),
-    ...under('Tickers, if they are not named before the field', POOLED),
+    ...underHeading('Which events are signals', signalOptions(BACKTEST)),
+    ...underHeading('Tickers, if they are not named before the field', POOL_OPTIONS),
     ...otherOptions(BACKTEST),
     ...optionsOf(GRID),
     ['--wide', 'every statistic, the equity as a curve, the trades as a histogram', 'once', 'Output'],
@@ -73,7 +73,7 @@ const backtestCommand: Command = {
   async run(context, args) {
     const vary = args.texts('vary')
     const isGrid = vary.length > 0
-    const files = await filesOf(args, isGrid ? GRID_TABLES : TABLES)
+    const files = await outputFiles(args, isGrid ? GRID_TABLES : TABLES)
     const market = await studyMarket(context)
     const { params, ways } = await paramsFrom(context, args, market)
     if (isGrid) {
@@ -156,7 +156,7 @@ async function paramsFrom(
     return { params: { ...costsIn(context.config), ...options, ...target }, ways: { tier, fields } }
   }
   if (more.length > 0) throw refuseOtherTickers(more, fields)
-  const strategy = await textOf(first)
+  const strategy = await readSmallFile(first)
   const tickers = isPooled(args) ? { tickers: await tickersOfLine(context, args, [], () => market.withBars()) } : {}
   return {
     params: { ...options, ...tickers, strategy },
@@ -214,7 +214,7 @@ const compareCommand: Command = {
   arguments: [['[STRATEGY...]', 'two strategy files or more (.yaml, .json)', ['FILE']]],
   madeBy: ['backtest', '--print-config'],
   options: [
-    ...under('In all strategies, instead of the values in their files', POOLED),
+    ...underHeading('In all strategies, instead of the values in their files', POOL_OPTIONS),
     ...optionsOf(SHARED_SETTINGS),
     ...optionsOf(COMPARE),
     ['--wide', 'every statistic, of the trades, too', 'once', 'Output'],
@@ -230,10 +230,10 @@ const compareCommand: Command = {
     'bands backtest … --print-config prints the strategy file of a run. Each strategy is noted in the ledger of trials.',
   ],
   async run(context, args) {
-    const files = await filesOf(args, ['years'])
+    const files = await outputFiles(args, ['years'])
     const names = args.rest(0)
     const market = await studyMarket(context)
-    const strategies = await Promise.all(names.map(textOf))
+    const strategies = await Promise.all(names.map(readSmallFile))
     const tickers = isPooled(args) ? { tickers: await tickersOfLine(context, args, [], () => market.withBars()) } : {}
     const options = args.params([...Object.keys(SHARED_SETTINGS), ...Object.keys(COMPARE)])
     const query = parseCompare(

@@ -11,7 +11,7 @@ import { type Column, column, type Described, tableOf } from '../../present/desc
 import { tickersText } from '../../present/words.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
-import { POOLED, TICKERS } from '../options.js'
+import { POOL_OPTIONS, TICKERS } from '../options.js'
 import { isPooled, tickersOfLine } from '../tickers.js'
 
 const LOOKAHEAD = {
@@ -39,7 +39,7 @@ function checkable({ fields }: Context): string[] {
 
 const lookahead: Command = {
   arguments: [TICKERS],
-  options: [...POOLED, ...optionsOf(LOOKAHEAD)],
+  options: [...POOL_OPTIONS, ...optionsOf(LOOKAHEAD)],
   needsOneOf: ['--all', '--tickers', '--watch'],
   examples: ['bands check lookahead AAPL', 'bands check lookahead --all --field rsi_zone --cuts 20'],
   notes: [

@@ -14,7 +14,7 @@ import { describeTally } from '../../present/tally.js'
 import type { Command } from '../command.js'
 import { blocksOf } from '../draw/described.js'
 import type { Answer } from '../output.js'
-import { filesOf, resultOf, writeReport } from '../research.js'
+import { describeResult, outputFiles, writeReport } from '../research.js'
 
 const SEARCH = { ticker: 'AAPL', field: 'rsi_zone', band: 'oversold' }
 const STUDY = { tickers: ['GSPC'], field: 'rsi_zone', band: 'oversold' }
@@ -29,7 +29,7 @@ const demoCommand: Command = {
     'Answers from the bundled sample: events, a tally, a study with its picture, and a report of it as a page. Machine formats write a report only to a named file.',
   ],
   async run(context, args) {
-    const { report } = await filesOf(args)
+    const { report } = await outputFiles(args)
     const bands = await context.sample()
     const query = parseEvents(SEARCH)
     const events = describeEvents(await bands.newest(query), query, false)
@@ -40,7 +40,7 @@ const demoCommand: Command = {
     const studied = await withCountedTrials(null, trials =>
       eventStudy(bands, parseStudy(STUDY), { trials, step: context.step }),
     )
-    const study = resultOf(describeStudy(studied), windowRecords(studied))
+    const study = describeResult(describeStudy(studied), windowRecords(studied))
     await context.show(demoAnswer(events, tallied, study, states), { whole: true })
     // The demo should not fail because of a folder that is not writable.
     if (context.isForPeople || report !== undefined)

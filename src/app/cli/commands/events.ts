@@ -7,13 +7,13 @@ import type { Args, Command } from '../command.js'
 import { eventWords, quotedLine } from '../command-line.js'
 import type { Context } from '../context.js'
 import {
-  allUnlessLimited,
   eventsQuery,
   largestLimit,
   POOL_ARGUMENTS,
-  POOLED,
+  POOL_OPTIONS,
   type PoolTarget,
   poolTarget,
+  withoutDefaultLimit,
 } from '../options.js'
 import { json } from '../output.js'
 import { isPooled } from '../tickers.js'
@@ -23,7 +23,7 @@ const eventsCommand: Command = {
   options: [
     ...optionsOf(FILTERS),
     ...optionsOf(UNLIMITED_EVENTS, ['limit']),
-    ...POOLED,
+    ...POOL_OPTIONS,
     ['--wide', 'words instead of signs'],
     ['--returns', 'add the exact returns'],
     ['--fail-empty', 'exit with 3 when no event matches'],
@@ -45,7 +45,7 @@ const eventsCommand: Command = {
     const [ticker, second] = tickers
     // A list with one ticker gives the same document as a longer list, for scripts.
     if (second !== undefined || isPooled(args)) return pool(context, args, { tickers, ...asked })
-    const query = allUnlessLimited(context, args, await eventsQuery(context, args, { ticker: ticker!, ...asked }))
+    const query = withoutDefaultLimit(context, args, await eventsQuery(context, args, { ticker: ticker!, ...asked }))
     // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
     const isPlain = context.format === 'json' && !args.flag('returns')
     const found = await (isPlain ? page(context, query) : shown(context, args, query))
@@ -60,7 +60,7 @@ const eventsCommand: Command = {
 async function pool(context: Context, args: Args, { tickers, ...place }: PoolTarget): Promise<void> {
   // Every refusal of a question about one ticker is one of several: its filters, its limit.
   const { ticker: _ticker, ...asked } = await eventsQuery(context, args, { ticker: tickers[0]!, ...place })
-  const query = { ...allUnlessLimited(context, args, asked), tickers }
+  const query = { ...withoutDefaultLimit(context, args, asked), tickers }
   const [{ poolEvents }, { describePoolEvents }] = await Promise.all([
     import('../../../research/tally/pool.js'),
     import('../../present/events.js'),

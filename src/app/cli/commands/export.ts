@@ -37,20 +37,20 @@ import { isRemoteTyped } from '../config.js'
 import type { Context } from '../context.js'
 import {
   betweenRows,
-  checkFolder,
+  checkEnding,
   csvLine,
   EXPORT_OUTPUTS,
   type ExportOutput,
-  endingOf,
-  intoFile,
+  refuseMissingFolder,
+  reportEach,
   type Sink,
-  withCount,
   writeBlocks,
+  writeFileWhole,
   writeGroups,
   writeRows,
 } from '../formats.js'
 import type { Layout } from '../manifest.js'
-import { POOLED } from '../options.js'
+import { POOL_OPTIONS } from '../options.js'
 import { tickersOfLine } from '../tickers.js'
 
 const WHATS = ['events', 'series', 'bars', 'facts'] as const
@@ -82,7 +82,7 @@ const exportCommand: Command = {
     ],
   ],
   options: [
-    ...POOLED,
+    ...POOL_OPTIONS,
     ['--field <FIELDS>', 'only these fields', 'repeatable'],
     [
       '--band <BANDS>',
@@ -217,7 +217,7 @@ async function exportFolder(context: Context, args: Args, out: string | undefine
   const folder = resolve(out)
   if (existsSync(folder) && (!statSync(folder).isDirectory() || readdirSync(folder).length > 0))
     throw wrong('write', `${folder} is there and not empty; name another folder.`, { value: out })
-  await checkFolder(folder)
+  await refuseMissingFolder(folder)
   const cache = await context.local()
   const tickers = await tickersOf(context, args)
   const partial = `${folder}.${process.pid}.partial`
@@ -272,7 +272,7 @@ class FactFiles {
 /** The format by the ending of a file name; undefined without an ending. Throws InvalidParameter for an unknown one. */
 function formatNamed(file: string | undefined): ExportOutput | undefined {
   if (file === undefined || extname(file) === '') return undefined
-  const ending = endingOf('write', file, ENDINGS)
+  const ending = checkEnding('write', file, ENDINGS)
   return EXPORT_OUTPUTS.find(format => `.${format}` === ending) ?? 'ndjson'
 }
 
@@ -294,16 +294,16 @@ async function runExport(
     const write: Write = (sink, counted) =>
       writeBlocks(
         format,
-        withCount(blocks, ({ rows }) => counted(rows)),
+        reportEach(blocks, ({ rows }) => counted(rows)),
         sink,
       )
     return sent(context, { out, write, both })
   }
   if (format !== 'parquet') return sentRows(context, exportTable(cache, what, filter), { format, out, both })
-  const { exportGroups, splitIntoTasks: inTasks } = await import('../../../data/local/export-columns.js')
+  const { exportGroups, splitIntoTasks } = await import('../../../data/local/export-columns.js')
   const { tickers } = await readTableFilter(cache, what, filter)
   const groups = async function* (counted: (rows: number) => void) {
-    for await (const found of exportGroups(cache, { table: what, filter, byYear: false }, inTasks(tickers))) {
+    for await (const found of exportGroups(cache, { table: what, filter, byYear: false }, splitIntoTasks(tickers))) {
       for (const { group } of found) {
         counted(group.rows)
         yield group
@@ -342,7 +342,7 @@ function sentRows(
   const write: Write = (sink, counted) =>
     writeRows(
       format,
-      withCount(rows, () => counted(1)),
+      reportEach(rows, () => counted(1)),
       columns,
       sink,
       { raw },
@@ -372,7 +372,7 @@ async function sent(context: Context, { out, write, both }: Sending): Promise<vo
       context.step(() => `export  ${count(done, 'row')}`)
   }
   if (out === undefined) return write(context.out, counted)
-  await intoFile(out, sink => write(sink, counted))
+  await writeFileWhole(out, sink => write(sink, counted))
   await context.remark(`wrote ${count(done, 'row')}${both ? ', daily and weekly,' : ''} to ${out}`)
 }
 

@@ -20,7 +20,7 @@ import type { Vendor } from '../../providers/vendor.js'
 import type { Args, Command } from '../command.js'
 import { providersPath } from '../config.js'
 import type { Context } from '../context.js'
-import { POOLED, TICKERS } from '../options.js'
+import { POOL_OPTIONS, TICKERS } from '../options.js'
 import { oneRow } from '../output.js'
 import { providerKey } from '../profiles.js'
 import { isPooled, tickersOfLine } from '../tickers.js'
@@ -39,7 +39,7 @@ const fetchCommand: Command = {
   options: [
     ...optionsOf(FETCH),
     ['--replace', 'start each ticker again, also one from a file'],
-    ...POOLED.filter(([flags]) => !flags.startsWith('--all')),
+    ...POOL_OPTIONS.filter(([flags]) => !flags.startsWith('--all')),
     DRY_RUN,
     WAIT,
   ],
@@ -72,7 +72,7 @@ const fetchCommand: Command = {
 
 const update: Command = {
   arguments: [TICKERS],
-  options: [...POOLED, DRY_RUN, WAIT],
+  options: [...POOL_OPTIONS, DRY_RUN, WAIT],
   needsOneOf: ['--all', '--tickers', '--watch'],
   examples: ['bands update --all', 'bands update AAPL MSFT', 'bands update --watch tech --dry-run'],
   notes: [

@@ -8,15 +8,15 @@ import type { Args, Command } from '../command.js'
 import { longName } from '../command-line.js'
 import { loadFields } from '../config.js'
 import type { Context } from '../context.js'
-import { textOf } from '../formats.js'
-import { POOLED, TIMEFRAME } from '../options.js'
+import { readSmallFile } from '../formats.js'
+import { POOL_OPTIONS, TIMEFRAME } from '../options.js'
 import { type Answer, json } from '../output.js'
 import { everyTicker, isPooled, tickersOfLine } from '../tickers.js'
 
 /** The reference of fields, names and schemas, for people, programs and shells. */
 
 /** The options of `bands fields check FILE`. */
-const OF_CHECK = [TIMEFRAME, ...POOLED]
+const OF_CHECK = [TIMEFRAME, ...POOL_OPTIONS]
 
 const fields: Command = {
   arguments: [
@@ -56,7 +56,7 @@ async function checkFields(context: Context, args: Args, file: string): Promise<
     import('../../../core/params/fields-file.js'),
     import('../../../data/local/band-counts.js'),
   ])
-  const set = ownFieldSet(await textOf(file), file)
+  const set = ownFieldSet(await readSmallFile(file), file)
   const own = set.all.filter(({ hash }) => hash !== undefined).map(({ name }) => name)
   if (own.length === 0) return context.notice(`No field: ${file} defines none.`)
   const all = () => everyTicker(context, 'bands fields check FILE --tickers A,B')

@@ -8,7 +8,7 @@ import type { Local } from '../../../data/local/local.js'
 import { describeOversold } from '../../present/events.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { allUnlessLimited, largestLimit, WIDE } from '../options.js'
+import { largestLimit, WIDE, withoutDefaultLimit } from '../options.js'
 
 const scanCommand: Command = {
   options: [...optionsOf(UNLIMITED_OVERSOLD), WIDE],
@@ -24,7 +24,7 @@ const scanCommand: Command = {
   async run(context, args) {
     const withholds = await context.withholds()
     const table = withholds ? OVERSOLD : UNLIMITED_OVERSOLD
-    const wanted = allUnlessLimited(context, args, parseOversold(args.params(Object.keys(table)), table))
+    const wanted = withoutDefaultLimit(context, args, parseOversold(args.params(Object.keys(table)), table))
     // A scan has no second page: a key gets no more, in no form.
     const query = withholds ? { ...wanted, limit: Math.min(wanted.limit, MAX_LIMIT) } : wanted
     const source = await context.source()

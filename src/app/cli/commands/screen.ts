@@ -19,8 +19,8 @@ import type { Remote } from '../../remote/remote.js'
 import { webhookUrl } from '../../remote/webhook.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
-import { textOf } from '../formats.js'
-import { POOLED, WIDE } from '../options.js'
+import { readSmallFile } from '../formats.js'
+import { POOL_OPTIONS, WIDE } from '../options.js'
 import { isPooled, marketTickers, tickersOfLine } from '../tickers.js'
 
 const { when: _when, as_of: _asOf, ...OPTIONS } = SCREEN
@@ -38,7 +38,7 @@ const screenCommand: Command = {
   ],
   options: [
     ...optionsOf(OPTIONS),
-    ...POOLED,
+    ...POOL_OPTIONS,
     ['--wide', `every match, not only the first ${MOST_LISTED}`],
     ...WEBHOOK,
     ['--columns <NAMES>', 'only these columns, in this order', 'repeatable'],
@@ -135,7 +135,13 @@ async function endEmpty(context: Context, args: Args, { scanned, stale, as_of, w
 }
 
 const changesCommand: Command = {
-  options: [...optionsOf(CHANGES), ...POOLED, WIDE, ...WEBHOOK, ['--fail-empty', 'exit with 3 when nothing changed']],
+  options: [
+    ...optionsOf(CHANGES),
+    ...POOL_OPTIONS,
+    WIDE,
+    ...WEBHOOK,
+    ['--fail-empty', 'exit with 3 when nothing changed'],
+  ],
   examples: [
     'bands changes',
     'bands changes --since 2018-05-01 --field rsi_zone,macd_state',
@@ -215,7 +221,7 @@ function checkSecretUse(args: Args): void {
 
 async function secretOf(context: Context, args: Args): Promise<string> {
   const file = args.text('webhook-secret-file')
-  const secret = file === undefined ? context.world.env[SECRET] : (await textOf(file)).trim()
+  const secret = file === undefined ? context.world.env[SECRET] : (await readSmallFile(file)).trim()
   if (secret !== undefined && secret !== '') return secret
   throw new ConfigError(
     `a webhook is signed, and there is no secret: set ${SECRET}, or give --webhook-secret-file FILE.`,

@@ -13,12 +13,12 @@ import { drawingWidth, drawMultiples, drawTimeline } from '../draw/chart.js'
 import type { Screen } from '../draw/table.js'
 import { noticeNoEvent } from '../notices.js'
 import {
-  checkOrder,
   FIELD,
   historyQuery,
   POOL_ARGUMENTS,
-  POOLED,
+  POOL_OPTIONS,
   poolTarget,
+  refuseFieldBeforeTicker,
   TICKER,
   TIMEFRAME,
   targetOf,
@@ -30,7 +30,7 @@ const showCommand: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...optionsOf(FILTERS),
-    ...POOLED,
+    ...POOL_OPTIONS,
     ['--height <LINES>', 'lines of the price, 3 to 60 (default 12; 4 for several tickers)'],
     ['--ascii', 'draw with plain characters'],
   ],
@@ -141,7 +141,7 @@ const explainCommand: Command = {
     "bands explain AAPL --when 'rsi_zone = oversold and GSPC:rsi_zone != oversold'",
   ],
   async run(context, args) {
-    checkOrder(context, args.argument(0)!, args.argument(1))
+    refuseFieldBeforeTicker(context, args.argument(0)!, args.argument(1))
     const query = parseExplain({ ...args.params(Object.keys(EXPLAIN)), ...placeAndDate(args) }, context.fields)
     const { explain } = await import('../../../data/local/explain.js')
     await context.show(describeExplanation(await explain(await context.local(), query)))

@@ -10,7 +10,7 @@ import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import type { SqlAnswer, SqlColumn, SqlSession } from '../duckdb.js'
 import { type Row, writeRows } from '../formats.js'
-import { structsOf } from '../manifest.js'
+import { windowStructs } from '../manifest.js'
 import type { Answer } from '../output.js'
 
 const LIMITED = { limit: withDefault(COUNT, 20, 'rows of a table, or all; other outputs have every row') }
@@ -57,7 +57,7 @@ async function openViews(
   session: SqlSession,
   tables: readonly ExportTable[],
 ): Promise<void> {
-  const [{ namedFolder, viewsIn }, { writePartitions }] = await Promise.all([
+  const [{ namedFolder, folderViews: viewsIn }, { writePartitions }] = await Promise.all([
     import('../manifest.js'),
     import('../partitions.js'),
   ])
@@ -180,7 +180,7 @@ const ROWS: Readonly<Record<ExportTable, string>> = {
 function viewsAnswer({ fields }: Context): Answer {
   const views = EXPORT_TABLES.map(view => {
     const columns = tableColumns(view, {}, fields)
-    const structs = structsOf(columns.map(({ name }) => name)).map(({ name }) => ({
+    const structs = windowStructs(columns.map(({ name }) => name)).map(({ name }) => ({
       view,
       column: name,
       type: 'STRUCT',

@@ -4,14 +4,14 @@ import { occurrenceRecords, windowRecords } from '../../present/records.js'
 import { describeStudy } from '../../present/study.js'
 import type { Command } from '../command.js'
 import { noticeEmptyStudy } from '../notices.js'
-import { otherOptions, POOL_ARGUMENTS, POOLED, signalOptions, tickersAndField, under } from '../options.js'
-import { fileOptions, filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
+import { otherOptions, POOL_ARGUMENTS, POOL_OPTIONS, signalOptions, tickersAndField, underHeading } from '../options.js'
+import { fileOptions, outputFiles, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 
 const studyCommand: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
-    ...under('Which events', signalOptions(STUDY)),
-    ...under('Tickers, if they are not named before the field', POOLED),
+    ...underHeading('Which events', signalOptions(STUDY)),
+    ...underHeading('Tickers, if they are not named before the field', POOL_OPTIONS),
     ...otherOptions(STUDY),
     ['--wide', 'every statistic there is', 'once', 'Output'],
     ...fileOptions(['occurrences']),
@@ -34,7 +34,7 @@ const studyCommand: Command = {
     'Everything that is loaded counts, however old; --tier shows only data that a subscriber of that tier could know.',
   ],
   async run(context, args) {
-    const files = await filesOf(args, ['occurrences'])
+    const files = await outputFiles(args, ['occurrences'])
     const market = await studyMarket(context)
     const target = await tickersAndField(context, args, 'study', () => market.withBars())
     const query = parseStudy({ ...args.params(Object.keys(STUDY)), ...target }, context.fields)

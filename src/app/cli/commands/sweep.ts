@@ -6,14 +6,14 @@ import { sweep } from '../../../research/sweep/sweep.js'
 import { cellRecords } from '../../present/records.js'
 import { describeSweep } from '../../present/sweep.js'
 import type { Command } from '../command.js'
-import { POOLED, TICKERS, under } from '../options.js'
-import { fileOptions, filesOf, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
+import { POOL_OPTIONS, TICKERS, underHeading } from '../options.js'
+import { fileOptions, outputFiles, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 import { isPooled, tickersOfLine, useDefaultTickers } from '../tickers.js'
 
 const sweepCommand: Command = {
   arguments: [TICKERS],
   options: [
-    ...under('Tickers, if they are not named in the line', POOLED),
+    ...underHeading('Tickers, if they are not named in the line', POOL_OPTIONS),
     ...optionsOf(SWEEP),
     ['--limit <N>', 'rows of the table (default 10)', 'once', 'Output'],
     ['--wide', 'all that was assumed, word by word'],
@@ -34,7 +34,7 @@ const sweepCommand: Command = {
     'json, ndjson, csv and --write cells=FILE have every cell.',
   ],
   async run(context, args) {
-    const files = await filesOf(args, ['cells'])
+    const files = await outputFiles(args, ['cells'])
     const limit = integerValue('limit', args.text('limit') ?? '10', 1, 100_000)
     const usual = args.rest(0).length === 0 && !isPooled(args) ? await useDefaultTickers(context) : null
     if (usual?.length === 0) {

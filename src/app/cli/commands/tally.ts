@@ -16,14 +16,14 @@ import type { Args, Command } from '../command.js'
 import { eventWords, quotedLine } from '../command-line.js'
 import type { Context } from '../context.js'
 import { noFactsReason, noticeNoEvent, noticeNoEventOfAny } from '../notices.js'
-import { POOL_ARGUMENTS, POOLED, pooledQuery, REPORT, TIMEFRAME, WIDE } from '../options.js'
+import { POOL_ARGUMENTS, POOL_OPTIONS, pooledQuery, REPORT, TIMEFRAME, WIDE } from '../options.js'
 import { everyTicker, tickersOfLine, tickersWithFields, useDefaultTickers } from '../tickers.js'
 
 const tallyCommand: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...optionsOf(FILTERS),
-    ...POOLED,
+    ...POOL_OPTIONS,
     ...optionsOf(TALLY),
     WIDE,
     REPORT,
@@ -39,8 +39,8 @@ const tallyCommand: Command = {
     'bands tally rsi_zone --all --band oversold --report oversold.html',
   ],
   async run(context, args) {
-    const { filesOf, withTrials, writeReport } = await import('../research.js')
-    const { report } = await filesOf(args)
+    const { outputFiles, withTrials, writeReport } = await import('../research.js')
+    const { report } = await outputFiles(args)
     const pool = await pooledQuery(context, args, 'tally')
     const query = { ...pool, ...tallyOptions(args.params(Object.keys(TALLY)), pool.timeframe) }
     const bands = await context.source()
@@ -74,7 +74,7 @@ const nowCommand: Command = {
     ...optionsOf(NOW, ['field']),
     TIMEFRAME,
     ...optionsOf(FILTER),
-    ...POOLED,
+    ...POOL_OPTIONS,
     ['--fail-empty', 'exit with 3 when nothing is in such a band'],
   ],
   examples: [
@@ -176,7 +176,7 @@ const transitionsCommand: Command = {
     ...optionsOf(FILTERS, ['timeframe', 'before', 'after']),
     ...optionsOf(WHEN),
     ['--context <T:F>', 'compare by the band that a second ticker was in: GSPC:trend_direction'],
-    ...POOLED,
+    ...POOL_OPTIONS,
     WIDE,
   ],
   examples: [

@@ -7,7 +7,7 @@ import { SAMPLE } from '../../open/paths.js'
 import type { Command } from '../command.js'
 import { ownFieldsPath } from '../config.js'
 import type { Context } from '../context.js'
-import { textOf } from '../formats.js'
+import { readSmallFile } from '../formats.js'
 
 const UI = {
   port: withDefault(integerOf(0, 65_535), 8484, 'the port on this machine (default 8484); 0 takes any that is free'),
@@ -65,7 +65,7 @@ async function threadOptions({ config, world }: Context, db: string): Promise<Ba
     ...(config.tier !== null && { tier: config.tier }),
     ...(config.as_of !== null && { asOf: formatDay(config.as_of) }),
     ...(config.threads !== undefined && { threads: config.threads }),
-    ...(file !== null && { fields: await textOf(file) }),
+    ...(file !== null && { fields: await readSmallFile(file) }),
   }
 }
 
