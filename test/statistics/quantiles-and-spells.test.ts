@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ahead } from '../../src/app/remote/remote.js'
+import { queryAhead } from '../../src/app/remote/remote.js'
 import { recordSeries } from '../../src/core/engine/record.js'
 import { overlap, wilson } from '../../src/core/statistics/counts.js'
 import { Mixtures, pooledQuantile, quantile } from '../../src/core/statistics/moments.js'
@@ -138,14 +138,14 @@ describe('the overlap of windows', () => {
 describe('asking at once', () => {
   it('keeps the order of the items, whatever is answered first', async () => {
     const items = Array.from({ length: 40 }, (_, i) => i)
-    expect(await all(ahead(items, item => later(item % 7, item * 2)))).toEqual(items.map(item => item * 2))
-    expect(await all(ahead([], () => later(1, 1)))).toEqual([])
+    expect(await all(queryAhead(items, item => later(item % 7, item * 2)))).toEqual(items.map(item => item * 2))
+    expect(await all(queryAhead([], () => later(1, 1)))).toEqual([])
   })
 
   it('has at most eight under way', async () => {
     let open = 0
     let most = 0
-    const asked = ahead(Array.from({ length: 30 }), async () => {
+    const asked = queryAhead(Array.from({ length: 30 }), async () => {
       most = Math.max(most, ++open)
       await later(1, null)
       open--
@@ -156,7 +156,7 @@ describe('asking at once', () => {
   })
 
   it('throws the error of the first item that fails, not of the quickest', async () => {
-    const failing = ahead([1, 2, 3, 4], async item => {
+    const failing = queryAhead([1, 2, 3, 4], async item => {
       await later(5 - item, null)
       if (item > 1) throw new Error(`item ${item}`)
     })
@@ -166,7 +166,7 @@ describe('asking at once', () => {
   it('asks no more once nobody listens, and waits for what is under way', async () => {
     let asked = 0
     let answered = 0
-    for await (const _ of ahead(Array.from({ length: 30 }), async () => {
+    for await (const _ of queryAhead(Array.from({ length: 30 }), async () => {
       asked++
       await later(1, null)
       answered++

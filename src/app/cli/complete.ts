@@ -259,8 +259,8 @@ async function listCandidates({ values, env }: Line): Promise<readonly Candidate
 
 /** The watch lists of the database. */
 export async function loadedLists(typed: string | undefined, env: NodeJS.ProcessEnv): Promise<readonly string[]> {
-  const { readLists: allLists } = await import('../open/lists.js')
-  return (await allLists({ db: typed ?? (await savedDatabase(env)), env })).map(({ name }) => name)
+  const { readLists } = await import('../open/lists.js')
+  return (await readLists({ db: typed ?? (await savedDatabase(env)), env })).map(({ name }) => name)
 }
 
 /** The database of config.json, unless a variable names one. A broken file counts as none: the command reports it. */

@@ -86,9 +86,9 @@ export function isPooled(args: Args): boolean {
 async function watchedTickers(context: Context, args: Args, asOf: Local | null): Promise<string[]> {
   const names = args.list('watch')
   if (names.length === 0) return []
-  const { readLists: allLists, findList: listNamed } = await import('../open/lists.js')
-  const all = await allLists(context.choice)
-  const tickersByList = names.map(name => tickersOfList(context, listNamed(name, all), asOf))
+  const { findList, readLists } = await import('../open/lists.js')
+  const all = await readLists(context.choice)
+  const tickersByList = names.map(name => tickersOfList(context, findList(name, all), asOf))
   return (await Promise.all(tickersByList)).flat()
 }
 

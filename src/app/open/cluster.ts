@@ -9,17 +9,31 @@ import { deserializeMessage, hostPath, lengthBytes, programIdentity, readFrames,
 export const TESTED_RAY = '2.58.0'
 const INSTALL = `python3 -m pip install 'ray[client]==${TESTED_RAY}'`
 
-/** How often Ray begins a task again whose worker died: a task that kills each of them ends, too. */
+/** How often Ray begins a task again whose worker died. The limit ends a task that kills every worker. */
 const MAX_RETRIES = 10
 
-/** The head of a frame: its kind, the job, the task, its length. */
+/**
+ * The length of a frame's head in bytes. Byte 0 is the kind, a letter. Bytes 1-4 are the number of the job, 5-8 that of
+ * the task, 9-16 the number of bytes that follow. All numbers are little-endian.
+ */
 const HEAD_BYTES = 17
+
+/** Kinds of frames to the gateway. */
+const START = 'S'
+const JOB_DATA = 'D'
+const TASK = 'T'
+const END_OF_JOB = 'E'
+/** Kinds of frames from the gateway; any other has the answer of a task. */
+const STARTED = 'C'
+const LOST = 'X'
+const TASK_FAILED = 'F'
 
 interface PendingTask {
   resolve(results: unknown[]): void
   reject(error: Error): void
 }
 
+/** The gateway, and the number of processors of its cluster. */
 interface Connection {
   child: ChildProcess
   cpus: number
@@ -33,8 +47,8 @@ export interface ClusterOptions {
 }
 
 /**
- * Tasks on a Ray cluster, by way of a program in Python that speaks with Ray. It begins with the first job. If the connection
- * is lost, every task that waits fails: nothing hangs.
+ * Runs tasks on a Ray cluster, through the gateway: a child process in Python, started with the first job. If the
+ * connection to it or to Ray is lost, every pending task fails.
  */
 export class RayCluster implements Cluster {
   readonly #address: string
@@ -53,35 +67,36 @@ export class RayCluster implements Cluster {
     this.#connection ??= this.#connect()
     const { child, cpus } = await this.#connection
     const job = this.#jobs++
-    const own = new Set<number>()
-    this.#send(child, 'D', serializeMessage(start), job)
+    const tasksOfJob = new Set<number>()
+    this.#send(child, JOB_DATA, serializeMessage(start), job)
     return {
       size: Math.max(1, cpus),
       run: tasks => {
         const task = this.#tasks++
-        own.add(task)
-        const done = new Promise<unknown[]>((resolve, reject) => this.#pendingTasks.set(task, { resolve, reject }))
+        tasksOfJob.add(task)
+        const results = new Promise<unknown[]>((resolve, reject) => this.#pendingTasks.set(task, { resolve, reject }))
         if (child.exitCode !== null) this.#rejectAll(CONNECTION_ENDED)
-        else this.#send(child, 'T', serializeMessage(tasks), job, task)
-        return done
+        else this.#send(child, TASK, serializeMessage(tasks), job, task)
+        return results
       },
       close: async () => {
-        for (const task of own) this.#pendingTasks.delete(task)
-        this.#send(child, 'E', NO_BYTES, job)
+        for (const task of tasksOfJob) this.#pendingTasks.delete(task)
+        this.#send(child, END_OF_JOB, NO_BYTES, job)
       },
     }
   }
 
-  /** The end of its input ends the program, which cancels what runs. */
+  /** Closes the gateway's input, which makes it cancel its tasks and exit. */
   async close(): Promise<void> {
-    const connected = await this.#connection?.catch(() => null)
-    if (connected == null) return
-    const { child } = connected
+    const connection = await this.#connection?.catch(() => null)
+    if (connection == null) return
+    const { child } = connection
     child.stdin!.end()
     child.stdout!.destroy()
     child.unref()
   }
 
+  /** Writes a frame to the gateway. */
   #send(child: ChildProcess, kind: string, bytes: Uint8Array, job = 0, task = 0): void {
     const head = Buffer.alloc(9)
     head.write(kind, 'latin1')
@@ -91,63 +106,75 @@ export class RayCluster implements Cluster {
     child.stdin!.write(bytes)
   }
 
+  /** Starts the gateway, and waits until it has reached Ray. Throws ConfigError without Python or Ray, Unavailable. */
   async #connect(): Promise<Connection> {
     const gateway = builtPath('workers/gateway.py')
     const host = hostPath()
     if (gateway === undefined || host === undefined)
       throw new StorageError('the program of a cluster is missing next to this one; build or install bands again')
-    // In a session of its own: Ctrl-C at the terminal does not reach it; it ends with its input.
+    // The gateway has a session of its own, so that Ctrl-C at the terminal does not end it; it ends with its input.
     const { env = process.env } = this.#options
     const child = spawn('python3', ['-u', gateway], { stdio: ['pipe', 'pipe', 'pipe'], detached: true, env })
-    const about = { address: this.#address, cpus: this.#options.threads ?? null, retries: MAX_RETRIES }
-    let last = ''
+    const settings = { address: this.#address, cpus: this.#options.threads ?? null, retries: MAX_RETRIES }
+    let errorOutput = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      last = (last + text).slice(-2000)
+      errorOutput = (errorOutput + text).slice(-2000)
     })
-    // A program that is gone is noticed by the end of its output.
+    // The end of its output shows that the gateway has ended; errors of its input add nothing.
     child.stdin.on('error', () => {})
-    this.#send(child, 'S', Buffer.from(JSON.stringify({ ...about, ...workerProgram(host) })))
+    this.#send(child, START, Buffer.from(JSON.stringify({ ...settings, ...workerProgram(host) })))
     const cpus = await new Promise<number>((resolve, reject) => {
       child.once('error', cause => reject(notInstalled('Python', cause)))
-      const lose = (error: Error): void => {
+      const onLost = (error: Error): void => {
         reject(error)
         this.#rejectAll(error)
       }
-      this.#readFrames(child, resolve, lose).then(
-        () =>
-          lose(new Unavailable(`the connection to Ray ended: ${last.trim().split('\n').at(-1) || 'without a reason'}`)),
-        lose,
-      )
+      const onEnd = (): void => {
+        const lastLine = errorOutput.trim().split('\n').at(-1)
+        onLost(new Unavailable(`the connection to Ray ended: ${lastLine || 'without a reason'}`))
+      }
+      this.#readFrames(child, resolve, onLost).then(onEnd, onLost)
     })
     return { child, cpus }
   }
 
-  async #readFrames(child: ChildProcess, begun: (cpus: number) => void, lost: (error: Error) => void): Promise<void> {
+  /**
+   * Reads frames from the gateway until its output ends.
+   * @param onStarted called once the gateway has reached Ray, with the number of processors of the cluster
+   * @param onLost called when the gateway reports that it cannot reach Ray, or no longer
+   */
+  async #readFrames(
+    child: ChildProcess,
+    onStarted: (cpus: number) => void,
+    onLost: (error: Error) => void,
+  ): Promise<void> {
     for await (const { head, bytes } of readFrames(child.stdout!, HEAD_BYTES)) {
       const kind = head.toString('latin1', 0, 1)
       const task = head.readUInt32LE(5)
-      if (kind === 'C') {
+      if (kind === STARTED) {
         const { ray, cpus } = JSON.parse(bytes.toString()) as { ray: string; cpus: number }
         if (ray !== TESTED_RAY)
           this.#options.notice?.(`Ray is ${ray}, and bands was tried with ${TESTED_RAY}; other versions may not work`)
-        begun(cpus)
-      } else if (kind === 'X') lost(errorOfLoss(JSON.parse(bytes.toString()) as Loss, this.#address))
+        onStarted(cpus)
+      } else if (kind === LOST) onLost(errorOfLoss(JSON.parse(bytes.toString()) as Loss, this.#address))
       else this.#settleTask(task, kind, bytes)
     }
   }
 
+  /** Resolves or rejects a pending task with its answer; ignores a task of a closed job. */
   #settleTask(task: number, kind: string, bytes: Buffer): void {
-    const waiting = this.#pendingTasks.get(task)
+    const pending = this.#pendingTasks.get(task)
     this.#pendingTasks.delete(task)
-    if (kind === 'F') {
-      waiting?.reject(new Unavailable(`a task failed on Ray: ${bytes.toString()}`))
+    if (kind === TASK_FAILED) {
+      pending?.reject(new Unavailable(`a task failed on Ray: ${bytes.toString()}`))
       return
     }
     const answer = deserializeMessage(bytes) as { results: unknown[] } | { refusal: SerializedError } | { fault: Error }
-    if ('results' in answer) waiting?.resolve(answer.results)
-    else waiting?.reject('refusal' in answer ? deserializeError(answer.refusal) : answer.fault)
+    if ('results' in answer) pending?.resolve(answer.results)
+    else pending?.reject('refusal' in answer ? deserializeError(answer.refusal) : answer.fault)
   }
 
+  /** Rejects all pending tasks with the same error. */
   #rejectAll(error: Error): void {
     for (const { reject } of this.#pendingTasks.values()) reject(error)
     this.#pendingTasks.clear()
@@ -157,6 +184,7 @@ export class RayCluster implements Cluster {
 const NO_BYTES = new Uint8Array()
 const CONNECTION_ENDED = new Unavailable('the connection to Ray has ended')
 
+/** The program that workers run, and its identity. */
 function workerProgram(host: string) {
   return { host, node: process.execPath, version: version(), identity: programIdentity(host) }
 }
@@ -167,6 +195,7 @@ interface Loss {
   text: string
 }
 
+/** The error for the reason that the gateway reports. */
 function errorOfLoss({ why, text }: Loss, address: string): Error {
   if (why === 'no ray') return notInstalled('Ray', text)
   if (why === 'no cluster') return new Unavailable(`${address} does not answer: ${text}`)

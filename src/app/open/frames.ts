@@ -6,56 +6,60 @@ import { deserialize, serialize } from 'node:v8'
 import { builtPath, version } from '../../core/built.js'
 
 /*
- * Messages between a command and the processes of a cluster's workers. A frame is a head and its bytes; the last eight
- * bytes of the head are their number.
+ * Messages between a command and the processes of a cluster's workers. A frame is a head of constant length, followed by
+ * the bytes of the message. The last eight bytes of the head are the number of these bytes.
  */
 
-/** Yields each frame as its head and its bytes. @param length of a head */
-export async function* readFrames(stream: Readable, length: number): AsyncGenerator<{ head: Buffer; bytes: Buffer }> {
-  // Pieces of a large frame are put together once.
-  let [pieces, held, wanted]: [Buffer[], number, number] = [[], 0, length]
+/** Yields each frame of a stream as its head and its bytes. @param headLength length of every head in bytes */
+export async function* readFrames(
+  stream: Readable,
+  headLength: number,
+): AsyncGenerator<{ head: Buffer; bytes: Buffer }> {
+  // Chunks are joined only once enough of them are there, so that a large message is copied once.
+  let chunks: Buffer[] = []
+  let available = 0
+  let needed = headLength
   let head: Buffer | null = null
-  for await (const piece of stream as AsyncIterable<Buffer>) {
-    pieces.push(piece)
-    held += piece.length
-    while (held >= wanted) {
-      const [first] = pieces
-      const all = pieces.length === 1 ? first! : Buffer.concat(pieces)
-      const found = all.subarray(0, wanted)
-      pieces = [all.subarray(wanted)]
-      held -= wanted
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    available += chunk.length
+    while (available >= needed) {
+      const joined = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+      const part = joined.subarray(0, needed)
+      chunks = [joined.subarray(needed)]
+      available -= needed
       if (head === null) {
-        head = found
-        wanted = Number(head.readBigUInt64LE(length - 8))
+        head = part
+        needed = Number(head.readBigUInt64LE(headLength - 8))
       } else {
-        yield { head, bytes: found }
+        yield { head, bytes: part }
         head = null
-        wanted = length
+        needed = headLength
       }
     }
   }
 }
 
-/** The length of a frame, as the last eight bytes of its head. */
+/** The number of bytes of a message, as the last eight bytes of a frame's head. */
 export function lengthBytes(bytes: Uint8Array): Buffer {
   const head = Buffer.alloc(8)
   head.writeBigUInt64LE(BigInt(bytes.length))
   return head
 }
 
-/** A message as bytes. Columns of a large buffer are written without the rest of it, and an object that is held twice is written once. */
+/** A message as bytes, in V8's format. A view writes only its part of a buffer; an object used twice is written once. */
 export const serializeMessage = (message: unknown): Buffer => serialize(message)
 
 export const deserializeMessage = (bytes: Buffer): unknown => deserialize(bytes)
 
-/** The program of a worker's process, and the folder of all programs. */
+/** The path of the program that a worker runs; undefined if it was not built. */
 export function hostPath(): string | undefined {
   return builtPath('workers/host.js')
 }
 
 /**
- * What must be the same for the same bytes: the version, the program, and how V8 computes. A worker of another identity
- * is refused.
+ * Identifies the program and V8 by `version (hash, V8 version)`. Only workers with the same identity compute the same
+ * bytes; others are refused.
  */
 export function programIdentity(host = hostPath()): string {
   const hash = createHash('sha256')

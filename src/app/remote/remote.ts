@@ -100,7 +100,7 @@ export class Remote implements Source {
     this.#fields = fields
   }
 
-  /** @internal Questions besides events and scans. */
+  /** @internal The questions about a ticker that are neither events nor scans. */
   get pages(): TickerPages {
     this.#pages ??= new TickerPages(this.#transport)
     return this.#pages
@@ -144,25 +144,28 @@ export class Remote implements Source {
   }
 
   /**
-   * The newest events of several bands: the specification allows one band per request, so each is a page of its own.
+   * One page with the newest events of all bands of a query. The specification allows one band per request, so a page of
+   * each band is requested. The as-of day and credits are those of the last one.
    */
   async #newestOfBands(query: EventsQuery): Promise<RemotePage> {
     const pages: RemotePage[] = []
-    for await (const page of ahead(queryForEachBand(query), one => this.page(one))) pages.push(page)
-    const [first, second] = pages
-    if (second === undefined) return first!
-    const events = pages.flatMap(({ page }) => page.events).sort((a, b) => (a.date < b.date ? 1 : -1))
+    for await (const page of queryAhead(queryForEachBand(query), bandQuery => this.page(bandQuery))) pages.push(page)
+    const firstPage = pages[0]!
+    if (pages.length === 1) return firstPage
+    // Events of two bands never have the same date: a field enters at most one band on a bar.
+    const newestFirst = pages.flatMap(({ page }) => page.events).sort((a, b) => (a.date < b.date ? 1 : -1))
+    const events = newestFirst.slice(0, query.limit)
     const total_occurrences = pages.reduce((sum, { page }) => sum + page.total_occurrences, 0)
-    return { ...pages.at(-1)!, page: { ...first!.page, events: events.slice(0, query.limit), total_occurrences } }
+    return { ...pages.at(-1)!, page: { ...firstPage.page, events, total_occurrences } }
   }
 
   /** One page of events, of any band or of one: a credit, two with a context. */
   async page(query: EventsQuery): Promise<RemotePage> {
     refuseCondition(query, this.url)
-    const found = await this.#askOnce(EVENTS_PATH, eventsSearch(query), answer => pageOf(answer, query))
-    this.#range = rangeOf(found)
-    if (found.note !== null) this.#notes.set(questionKey(query), found.note)
-    return found
+    const page = await this.#askOnce(EVENTS_PATH, eventsSearch(query), answer => pageOf(answer, query))
+    this.#range = rangeOf(page)
+    if (page.note !== null) this.#notes.set(questionKey(query), page.note)
+    return page
   }
 
   /**
@@ -176,7 +179,7 @@ export class Remote implements Source {
     return { ...pageOf(answer, query), etag }
   }
 
-  /** The first matches, if there are more than a page can hold. */
+  /** A scan with at most as many matches as a page can hold. */
   async oversold({ limit, ...filter }: OversoldQuery): Promise<OversoldPage> {
     const query = { ...filter, limit: Math.min(limit, MAX_PAGE_EVENTS) }
     const { page, note } = await this.#askOnce(OVERSOLD_PATH, oversoldSearch(query), answer => {
@@ -190,21 +193,21 @@ export class Remote implements Source {
     return this.#fields
   }
 
-  /** One page is enough unless more are requested; a full history may take many. */
+  /** The newest events of a query: from one page for each band, or from the full history for more than a page holds. */
   async newest(query: EventsQuery): Promise<NewestEvents> {
     if (query.limit > MAX_PAGE_EVENTS || isUnderCondition(query)) return newestOf(this, query)
     const { page, asOf } = await this.#newestOfBands(query)
     return { ...page, total: page.total_occurrences, as_of: asOf }
   }
 
-  /** From a page of the ticker, which a study needs anyway; Free if the plan is unknown. */
+  /** The fields that the plan of the key allows. One page shows the plan; an unknown one counts as Free. */
   async granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields> {
     const { page } = await this.page({ ticker, field: ANY_FIELD, timeframe, limit: MAX_PAGE_EVENTS })
     const tier = tierOfRange(page.query_range) ?? tierOfCredits(this.credits) ?? 'free'
     return { fields: grantedFields(tier, BUILT_IN), omitted: [] }
   }
 
-  /** As the server says, or judged by its range; no further request is paid for an explanation. */
+  /** Why earlier answers were empty: the server's own note, or that its range has no events. Sends no request. */
   async whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null> {
     const { bands: _bands, ...whole } = query
     if (isUnderCondition(query))
@@ -229,10 +232,10 @@ export class Remote implements Source {
     return { url: this.url, range: this.#range, note: this.#scanNote }
   }
 
-  /** Some tickers ahead, because a server answers several questions in the time of one. */
+  /** The history of each field of each ticker, in this order. Several requests are under way at once. */
   histories({ tickers, fields, outcomes, base: _none, ...filter }: HistoriesQuery): AsyncIterable<History> {
     const queries = tickers.flatMap(ticker => fields.map((field): HistoryQuery => ({ ...filter, ticker, field })))
-    return ahead(queries, async query => {
+    return queryAhead(queries, async query => {
       if (outcomes === 'needed') await this.#refuseHiddenAftermath(query)
       return historyOf(await this.#history(query), this.#bandsOf(query.field))
     })
@@ -260,6 +263,7 @@ export class Remote implements Source {
     return isUnderCondition(query) ? historyUnder(query, this.url, whole) : whole(query)
   }
 
+  /** All events of a query without a condition, each with the band of the context if there is one. */
   async #fullHistory(query: HistoryQuery): Promise<EventHistory> {
     const { context, ...plain } = query
     const { ticker, field, timeframe } = query
@@ -278,48 +282,52 @@ export class Remote implements Source {
 
   /** All events of a question, oldest first. */
   async #allEvents(query: ClosedQuery): Promise<BandEvent[]> {
-    const found: BandEvent[] = []
-    for (const one of queryForEachBand(query)) for (const event of await this.#allPages(one)) found.push(event)
-    return found.sort((a, b) => (a.date < b.date ? -1 : 1))
+    const events: BandEvent[] = []
+    for (const bandQuery of queryForEachBand(query))
+      for (const event of await this.#allPages(bandQuery)) events.push(event)
+    return events.sort((a, b) => (a.date < b.date ? -1 : 1))
   }
 
-  /** All events of any band or of one, page by page backwards in time. Throws Upstream for pages without an end. */
+  /**
+   * All events of a query that names at most one band, oldest first. Requests page by page backwards in time, and throws
+   * Upstream for pages without an end.
+   */
   async #allPages(query: ClosedQuery): Promise<BandEvent[]> {
     const events: BandEvent[] = []
     let { before } = query
-    let left = Number.POSITIVE_INFINITY
+    let remaining = Number.POSITIVE_INFINITY
     for (let pages = 0; pages < MAX_PAGES; pages++) {
       const pageQuery = { ...query, limit: MAX_PAGE_EVENTS, ...(before === undefined ? {} : { before }) }
-      const { events: found, total_occurrences: total } = (await this.page(pageQuery)).page
-      // A moving range can only lose events; more are events never reported before.
-      if (total > left) throw this.#badAnswer(`reported ${left} earlier events, and then ${total}`)
-      for (const event of found) events.push(event)
-      left = total - found.length
-      if (left === 0) return events.reverse()
-      before = parseDay(found.at(-1)!.date)!
+      const { events: pageEvents, total_occurrences: total } = (await this.page(pageQuery)).page
+      // A range that moves with time can only lose events, so the number of earlier events never grows.
+      if (total > remaining) throw this.#badAnswer(`reported ${remaining} earlier events, and then ${total}`)
+      for (const event of pageEvents) events.push(event)
+      remaining = total - pageEvents.length
+      if (remaining === 0) return events.reverse()
+      before = parseDay(pageEvents.at(-1)!.date)!
     }
     throw this.#badAnswer('sends pages without an end')
   }
 
   /**
-   * The band of the context ticker on the date of each event, null before its first event. Each band is a separate
-   * query, because the API allows no other. Stops once every event has one; sends at least one query, so that refusals
-   * appear.
+   * Adds to each event the band of the context ticker on its date, null before the first event of that ticker. The API
+   * takes one band of a context per request, so each band is queried until every event has one. At least one query is
+   * sent, so that refusals appear.
    */
   async #withContextBands(
     events: readonly BandEvent[],
     query: HistoryQuery & { context: Context },
   ): Promise<HistoricEvent[]> {
     const { context } = query
-    const found = new Map<string, string>()
+    const bandByDate = new Map<string, string>()
     for (const band of this.#bandsOf(context.field)) {
       for (const { date } of await this.#allEvents({ ...query, context: { ...context, band } })) {
-        if (found.has(date)) throw this.#badAnswer(`reported ${context.ticker} in two bands on ${date}`)
-        found.set(date, band)
+        if (bandByDate.has(date)) throw this.#badAnswer(`reported ${context.ticker} in two bands on ${date}`)
+        bandByDate.set(date, band)
       }
-      if (found.size >= events.length) break
+      if (bandByDate.size >= events.length) break
     }
-    return events.map(event => ({ ...event, context_band: found.get(event.date) ?? null }))
+    return events.map(event => ({ ...event, context_band: bandByDate.get(event.date) ?? null }))
   }
 
   /** Throws TierRestricted if the plan of the key hides later returns. */
@@ -336,11 +344,14 @@ export class Remote implements Source {
     }
   }
 
-  /** The newest event of the field shows the band in force; its length in bars is unknown. */
+  /**
+   * The band in force, which is that of the field's newest event; null without an event. The number of bars since then
+   * is not known.
+   */
   async #bandInForce(query: HistoryQuery, events: readonly BandEvent[]): Promise<EventHistory['present']> {
     const { ticker, field, timeframe, bands, before, context } = query
-    const isWhole = bands === undefined && before === undefined && context === undefined
-    const known = isWhole ? events.at(-1) : undefined
+    const hasNewest = bands === undefined && before === undefined && context === undefined
+    const known = hasNewest ? events.at(-1) : undefined
     const newest = known ?? (await this.events({ ticker, field, timeframe, limit: MAX_PAGE_EVENTS })).events[0]
     return newest === undefined ? null : { band: newest.band, since: newest.date, bars: null, initial: false }
   }
@@ -349,7 +360,7 @@ export class Remote implements Source {
     return this.#fields.find(({ name }) => name === field)?.bands ?? []
   }
 
-  /** Sends each question once; a refused one may be sent again. */
+  /** Sends a question, or returns the answer if it was sent before. After an error it may be sent again. */
   #askOnce<Found>(path: string, params: URLSearchParams, read: (answer: Answer) => Found): Promise<Found> {
     const name = `${path}?${params}`
     const known = this.#answers.get(name) as Promise<Found> | undefined
@@ -380,7 +391,7 @@ function questionKey({ ticker, field, timeframe, bands, before, after, context }
   return JSON.stringify([ticker, field, timeframe, bands, before, after, context])
 }
 
-/** A question for each of its bands; itself where it names none. */
+/** One query for each band of a query; only the query itself if it names no band. */
 function queryForEachBand<Query extends Pick<HistoryQuery, 'bands'>>(query: Query): Query[] {
   return query.bands?.map(band => ({ ...query, bands: [band] })) ?? [query]
 }
@@ -391,7 +402,7 @@ function headersOf({ headers }: Answer): Omit<RemotePage, 'page' | 'note'> {
   return { asOf: day, credits: creditsOf(headers) }
 }
 
-/** Throws TierRestricted if the plan hides later returns; null: unknown plan. */
+/** Throws TierRestricted if the plan hides later returns. An unknown plan, null, passes. */
 function refuseHiddenAftermath(query: HistoryQuery, tier: Tier | null): void {
   if (tier === null || PLANS[tier].aftermath) return
   entitle(query, tier, BUILT_IN)
@@ -415,30 +426,31 @@ type ClosedQuery = Omit<HistoryQuery, 'context'> & { context?: Required<Context>
 const MAX_RUNNING_QUERIES = 8
 
 /**
- * Queries all items, at most eight at a time; answers in the order of the items. So the same question has the same
- * answer or error, whichever comes first. No query starts after an error, or once the consumer stops.
+ * Queries all items, at most MAX_RUNNING_QUERIES at a time, and yields the answers in the order of the items. The first
+ * error in this order is thrown, even if a later item fails sooner. No query starts after an error, or once the consumer
+ * stops.
  */
-export async function* ahead<Item, Found>(
+export async function* queryAhead<Item, Found>(
   items: readonly Item[],
   query: (item: Item) => Promise<Found>,
 ): AsyncGenerator<Found> {
   const running: Promise<Found>[] = []
   let next = 0
-  const fill = (): void => {
+  const startQueries = (): void => {
     while (next < items.length && running.length < MAX_RUNNING_QUERIES) {
-      const one = query(items[next++]!)
-      // Earlier items are answered first; later ones are not.
-      one.catch(() => {
+      const answer = query(items[next++]!)
+      // After an error no further query starts.
+      answer.catch(() => {
         next = items.length
       })
-      running.push(one)
+      running.push(answer)
     }
   }
   try {
-    for (fill(); running.length > 0; fill()) {
-      const found = await running[0]!
+    for (startQueries(); running.length > 0; startQueries()) {
+      const answer = await running[0]!
       running.shift()
-      yield found
+      yield answer
     }
   } finally {
     await Promise.allSettled(running)

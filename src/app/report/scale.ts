@@ -1,12 +1,14 @@
 import { type Bars, type Chart, roundSteps, type XUnit, type YUnit } from '../present/chart.js'
 import { count, decimal, percentText, price, probability, signedPercent } from './table.js'
 
+/** Whether a chart has nothing to draw: no known value of a line or ribbon, and no bar above 0. */
 export function isEmpty({ lines, bars, ribbons }: Chart): boolean {
-  const known = (values: readonly (number | null)[]): boolean => values.some(value => value !== null)
-  return !(lines.some(line => known(line.values)) || ribbons.some(ribbon => known(ribbon.low)) || bars.some(hasBars))
+  const hasValue = (values: readonly (number | null)[]): boolean => values.some(value => value !== null)
+  const hasLine = lines.some(({ values }) => hasValue(values)) || ribbons.some(({ low }) => hasValue(low))
+  return !hasLine && !bars.some(hasBars)
 }
 
-/** The least and the greatest value that a chart draws; null without any. */
+/** The least and the greatest value that a chart draws, 0 included if its axis begins there; null without any value. */
 export function valueExtent({ lines, ribbons, bars, marks, y }: Chart): { least: number; greatest: number } | null {
   const columns = [lines, bars, marks].flatMap(parts => parts.map(({ values }) => values))
   let least = Number.POSITIVE_INFINITY
@@ -22,23 +24,26 @@ export function valueExtent({ lines, ribbons, bars, marks, y }: Chart): { least:
   return y.zero ? { least: Math.min(0, least), greatest: Math.max(0, greatest) } : { least, greatest }
 }
 
+/** Whether a histogram has a bar that is not 0. */
 function hasBars({ values }: Bars): boolean {
   return values.some(value => value !== null && value !== 0)
 }
 
+/** Points of a line in the data of a page: more than a wide screen shows. */
 const MAX_PAGE_POINTS = 2000
 
+/** A range of values on an axis. */
 export interface Extent {
   from: number
   to: number
 }
 
-/** From values to places on a drawing. */
+/** An axis: its range of values, and the position of a value on the drawing. */
 export interface Scale extends Extent {
   place(value: number): number
 }
 
-/** The range of x: whole bins, otherwise the first to the last x. */
+/** The range of the x axis: all bins of a histogram, otherwise the first to the last x. */
 export function xExtent({ x: { values }, bars, stripes }: Chart): Extent {
   const edges = bars[0]?.edges
   const from = edges?.[0] ?? values[0] ?? 0
@@ -46,7 +51,7 @@ export function xExtent({ x: { values }, bars, stripes }: Chart): Extent {
   return to > from ? { from, to } : { from: from - 1, to: to + 1 }
 }
 
-/** The heights that a chart shows, with air above and below, and never without extent. */
+/** The range of the y axis: all values with a margin, and never empty. */
 export function yExtent(chart: Chart): Extent {
   return withMargin(valueExtent(chart) ?? { least: 0, greatest: 1 }, chart.y)
 }
@@ -68,17 +73,17 @@ export function withMargin(
 }
 
 /**
- * The part of a chart in a range, with one point beyond each end. Hidden parts are left out, by their names in the
- * legend: `line 0`.
+ * The chart cut to a range of x, with one point beyond each end.
+ * @param hidden parts to leave out, by their names in the legend, such as `line 0`
  */
 export function visiblePart(chart: Chart, { from, to }: Extent, hidden: ReadonlySet<string>): Chart {
   const { x, marks } = chart
-  const first = Math.max(0, x.values.findIndex(value => value >= from) - 1)
-  const beyond = x.values.findIndex(value => value > to)
-  const end = beyond < 0 ? x.values.length : beyond + 1
+  const start = Math.max(0, x.values.findIndex(value => value >= from) - 1)
+  const afterRange = x.values.findIndex(value => value > to)
+  const end = afterRange < 0 ? x.values.length : afterRange + 1
   const visible = <Part>(parts: readonly Part[], kind: string): Part[] =>
     parts.filter((_, i) => !hidden.has(`${kind} ${i}`))
-  const cut = <Value>(values: readonly Value[]): Value[] => values.slice(first, end)
+  const cut = <Value>(values: readonly Value[]): Value[] => values.slice(start, end)
   return {
     ...chart,
     x: { ...x, values: cut(x.values) },
@@ -91,18 +96,18 @@ export function visiblePart(chart: Chart, { from, to }: Extent, hidden: Readonly
     shades: visible(chart.shades, 'shades'),
     bars: visible(chart.bars, 'bars'),
     marks: visible(marks, 'marks').map(({ at, values, notes, ...mark }) => {
-      const inside = at.flatMap((place, i) => (place >= from && place <= to ? [i] : []))
-      const of = <Value>(all: readonly Value[]): Value[] => inside.map(i => all[i]!)
-      return { ...mark, at: of(at), values: of(values), notes: of(notes) }
+      const indexes = at.flatMap((position, i) => (position >= from && position <= to ? [i] : []))
+      const pick = <Value>(column: readonly Value[]): Value[] => indexes.map(i => column[i]!)
+      return { ...mark, at: pick(at), values: pick(values), notes: pick(notes) }
     }),
   }
 }
 
-/** Values from `from` to `to` onto places from `start` to `end`. */
+/** A scale that maps the values `from` to `to` onto the positions `start` to `end`. @param log logarithmic */
 export function newScale(from: number, to: number, start: number, end: number, log = false): Scale {
-  const bend = log ? Math.log : (value: number) => value
-  const factor = (end - start) / (bend(to) - bend(from))
-  return { from, to, place: value => start + (bend(value) - bend(from)) * factor }
+  const transform = log ? Math.log : (value: number) => value
+  const factor = (end - start) / (transform(to) - transform(from))
+  return { from, to, place: value => start + (transform(value) - transform(from)) * factor }
 }
 
 export interface Tick {
@@ -110,23 +115,27 @@ export interface Tick {
   label: string
 }
 
+/** The number of steps that the y axis of a drawing of this height has room for. */
 export function stepsOfHeight(height: number): number {
   return height < 160 ? 3 : 5
 }
 
 /** Round numbers on a logarithmic scale: 1, 2 and 5 times the powers of ten, or evenly spaced if those are too few. */
 export function logSteps(least: number, greatest: number, wanted: number): number[] {
-  const found: number[] = []
+  const steps: number[] = []
   for (let power = Math.floor(Math.log10(least)); power <= Math.ceil(Math.log10(greatest)); power++) {
-    for (const times of [1, 2, 5]) {
-      const at = Number((times * 10 ** power).toPrecision(12))
-      if (at >= least && at <= greatest) found.push(at)
+    for (const factor of [1, 2, 5]) {
+      const step = Number((factor * 10 ** power).toPrecision(12))
+      if (step >= least && step <= greatest) steps.push(step)
     }
   }
-  return found.length >= 3 ? found : roundSteps(least, greatest, wanted)
+  return steps.length >= 3 ? steps : roundSteps(least, greatest, wanted)
 }
 
-/** Starts of years, or of months in a short range. */
+/**
+ * About `wanted` ticks of a date axis, in days since 1970-01-01. They are starts of years or months, or single days in a
+ * range of fewer than 60 days.
+ */
 export function dateTicks(from: number, to: number, wanted: number): Tick[] {
   const span = to - from
   if (span < 3) return [{ at: from, label: dateText(from) }]
@@ -166,7 +175,7 @@ export function axisLabel(unit: XUnit | YUnit, at: number, step: number): string
   return unit === 'count' ? count(at) : price(at).replace(/\.0+$/, '')
 }
 
-/** A value under the pointer. */
+/** The text of a value under the pointer, with more digits than on an axis. */
 export function valueText(unit: XUnit | YUnit, value: number | null | undefined): string {
   if (value === null || value === undefined) return '–'
   if (unit === 'date') return dateText(value)
@@ -189,21 +198,28 @@ export const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', '
 const MS_PER_DAY = 86_400_000
 
 /**
- * Chooses the drawn ones of `length` points without losing extremes: the least and greatest of each column in equal
- * parts. The first and last are always drawn. Returns all points if there are no more than `most`.
+ * The ascending indexes of at most `maxPoints` points that show a chart without losing an extreme. They are the first
+ * and the last point, and the least and the greatest value of each column in each of several equal parts.
+ * @param columns the values of each line, null where there is none
+ * @param length number of points; if it is at most `maxPoints`, all indexes are returned
  */
-export function indexesToDraw(columns: readonly ArrayLike<number | null>[], length: number, most: number): number[] {
-  if (length <= most) return Array.from({ length }, (_, i) => i)
+export function indexesToDraw(
+  columns: readonly ArrayLike<number | null>[],
+  length: number,
+  maxPoints: number,
+): number[] {
+  if (length <= maxPoints) return Array.from({ length }, (_, i) => i)
   const indexes = new Set<number>([0, length - 1])
-  const stretches = Math.max(1, Math.floor((most - indexes.size) / (2 * columns.length)))
-  for (let part = 0; part < stretches; part++) {
-    const from = Math.floor((part * length) / stretches)
-    const to = Math.floor(((part + 1) * length) / stretches)
+  const partCount = Math.max(1, Math.floor((maxPoints - indexes.size) / (2 * columns.length)))
+  for (let part = 0; part < partCount; part++) {
+    const from = Math.floor((part * length) / partCount)
+    const to = Math.floor(((part + 1) * length) / partCount)
     for (const column of columns) addExtremes(column, from, to, indexes)
   }
   return [...indexes].sort((a, b) => a - b)
 }
 
+/** Adds the indexes of the least and the greatest known value from `from` to before `to` to `indexes`. */
 function addExtremes(column: ArrayLike<number | null>, from: number, to: number, indexes: Set<number>): void {
   let least = -1
   let greatest = -1
@@ -216,20 +232,21 @@ function addExtremes(column: ArrayLike<number | null>, from: number, to: number,
   if (least >= 0) indexes.add(least).add(greatest)
 }
 
-/** The chart for a page: no more points than a screen can show, all extremes, and six significant digits. */
-export function reducePoints(chart: Chart, most = MAX_PAGE_POINTS): Chart {
+/** The chart with at most `maxPoints` points, as indexesToDraw chooses them, and values of six significant digits. */
+export function reducePoints(chart: Chart, maxPoints = MAX_PAGE_POINTS): Chart {
   const columns = [...chart.lines.map(({ values }) => values), ...chart.ribbons.flatMap(({ low, high }) => [low, high])]
-  const indexes = indexesToDraw(columns, chart.x.values.length, most)
-  const cut = (values: readonly (number | null)[]): (number | null)[] => indexes.map(i => roundToSixDigits(values[i]))
+  const indexes = indexesToDraw(columns, chart.x.values.length, maxPoints)
+  const pick = (values: readonly (number | null)[]): (number | null)[] => indexes.map(i => roundToSixDigits(values[i]))
   return {
     ...chart,
     x: { ...chart.x, values: indexes.map(i => chart.x.values[i]!) },
-    lines: chart.lines.map(line => ({ ...line, values: cut(line.values) })),
-    ribbons: chart.ribbons.map(ribbon => ({ ...ribbon, low: cut(ribbon.low), high: cut(ribbon.high) })),
+    lines: chart.lines.map(line => ({ ...line, values: pick(line.values) })),
+    ribbons: chart.ribbons.map(ribbon => ({ ...ribbon, low: pick(ribbon.low), high: pick(ribbon.high) })),
   }
 }
 
-/** Rounded to six significant digits: more than any screen shows, and half the page. */
+/** A value with six significant digits, to halve the size of a page; null for one that is missing or not finite. */
 function roundToSixDigits(value: number | null | undefined): number | null {
-  return value === null || value === undefined || !Number.isFinite(value) ? null : Number(value.toPrecision(6))
+  if (value === null || value === undefined || !Number.isFinite(value)) return null
+  return Number(value.toPrecision(6))
 }
