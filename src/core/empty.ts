@@ -83,9 +83,10 @@ function noBandYetSentence(
 /** Advice for another question; null if there is none. */
 function adviceFor(why: WhyEmpty, { ticker, field, timeframe }: HistoryQuery): Words | null {
   if (why.code === 'no_band_yet') {
-    const words = isCondition(field) ? [ticker] : [ticker, field]
-    const params = { ...(isCondition(field) ? { when: field } : {}), ...(timeframe === 'daily' ? {} : { timeframe }) }
-    return sentence`${remedy('explain', words, params)} shows why.`
+    const params: Record<string, string> = {}
+    if (isCondition(field)) params.when = field
+    if (timeframe !== 'daily') params.timeframe = timeframe
+    return sentence`${remedy('explain', isCondition(field) ? [ticker] : [ticker, field], params)} shows why.`
   }
   if (why.code === 'ended_before') return sentence`Ask with ${parameter('as_of', formatDay(why.last))}.`
   return null

@@ -427,5 +427,12 @@ export function parseChanges(params: object, fields: FieldSet) {
   const { field: names, timeframe, since, ...read } = readParams(CHANGES, params, fields)
   const { field: _field, ...query } = readLag({ field: '', ...read }, fields)
   const timeframes: readonly Timeframe[] = timeframe === undefined ? TIMEFRAME_NAMES : [timeframe]
-  return { ...query, ...(names && { fields: names }), timeframes, ...(since !== undefined && { since }) }
+  const changes: typeof query & { fields?: readonly string[]; timeframes: readonly Timeframe[]; since?: Day | 'last' } =
+    {
+      ...query,
+      timeframes,
+    }
+  if (names !== undefined) changes.fields = names
+  if (since !== undefined) changes.since = since
+  return changes
 }

@@ -351,26 +351,26 @@ export function schemaOf(rows: Nodes, needed: readonly string[] = [], either: re
   const entries = Object.entries(rows)
   const isNeeded = ([key, node]: [string, Node]): boolean =>
     'rows' in node ? needed.includes(key) : node.required === true && !either.includes(key)
-  const required = entries.filter(isNeeded)
-  return {
-    type: 'object',
-    properties: Object.fromEntries(entries.map(([key, node]) => [key, schemaOfNode(node)])),
-    ...(required.length > 0 && { required: required.map(([key]) => key) }),
-    ...(either.length > 0 && { anyOf: either.map(key => ({ properties: { [key]: true }, required: [key] })) }),
-    additionalProperties: false,
-  }
+  const required = entries.filter(isNeeded).map(([key]) => key)
+  const properties = Object.fromEntries(entries.map(([key, node]) => [key, schemaOfNode(node)]))
+  const schema: Record<string, unknown> = { type: 'object', properties }
+  if (required.length > 0) schema.required = required
+  if (either.length > 0) schema.anyOf = either.map(key => ({ properties: { [key]: true }, required: [key] }))
+  schema.additionalProperties = false
+  return schema
 }
 
 /** The JSON Schema of a value or a part of a document. */
 function schemaOfNode(node: Node): JsonSchema {
   if (!('rows' in node)) {
     const { kind, about, fallback, required } = node
-    const hasNoDefault = fallback === undefined || fallback === null
-    const schema = { description: about, ...kind.schema, ...(!hasNoDefault && { default: fallback }) }
+    const schema = { description: about, ...kind.schema }
+    if (fallback !== undefined && fallback !== null) return { ...schema, default: fallback }
     // A printed file has null for an unused value.
-    return required || !hasNoDefault ? schema : { anyOf: [schema, { type: 'null' }] }
+    return required ? schema : { anyOf: [schema, { type: 'null' }] }
   }
-  const others = [...(node.kind !== undefined ? [node.kind.schema] : []), ...(node.optional ? [{ type: 'null' }] : [])]
-  const part = schemaOf(node.rows, [], node.either)
-  return others.length === 0 ? part : { anyOf: [part, ...others] }
+  const forms: JsonSchema[] = [schemaOf(node.rows, [], node.either)]
+  if (node.kind !== undefined) forms.push(node.kind.schema)
+  if (node.optional) forms.push({ type: 'null' })
+  return forms.length === 1 ? forms[0]! : { anyOf: forms }
 }

@@ -176,6 +176,8 @@ export function parseSearch(params: object): SearchQuery {
   const order = sort_direction ?? (sort === undefined ? 'asc' : 'desc')
   const all = fields?.includes('*') ?? false
   const names = fields === undefined || all ? undefined : [...new Set(['ticker', ...fields])]
-  const columns = names?.map(name => columnOf('fields', name))
-  return { ...read, filters, order, all, ...(sort && { sort }), ...(columns && { columns }) }
+  const query: SearchQuery = { ...read, filters, order, all }
+  if (sort !== undefined) query.sort = sort
+  if (names !== undefined) query.columns = names.map(name => columnOf('fields', name))
+  return query
 }

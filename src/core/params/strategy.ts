@@ -138,16 +138,9 @@ interface ReadExit {
 function readExit(read: Readonly<Record<string, unknown>>, at: string): ReadExit {
   const { hold, leave, on, when: rules, stop, target, trailing } = read as unknown as ReadExit & { when?: RuleExits }
   if (on !== null && rules?.on != null) throw wrong(`${at}.on`, `${at}.on and ${at}.when both name bands; keep one.`)
-  const { when } = rules ?? {}
-  return {
-    hold,
-    leave: leave || rules?.leave === true,
-    on: rules?.on ?? on,
-    ...(when !== undefined && { when }),
-    stop,
-    target,
-    trailing,
-  }
+  const exits = { hold, leave: leave || rules?.leave === true, on: rules?.on ?? on }
+  const distances = { stop, target, trailing }
+  return rules?.when === undefined ? { ...exits, ...distances } : { ...exits, when: rules.when, ...distances }
 }
 
 /** Costs; each applies to one side of a trade if its help says nothing else. */
@@ -439,8 +432,9 @@ export const LEAVES: readonly Leaf[] = leavesIn(STRATEGY, '')
 function leavesIn(rows: Nodes, prefix: string): Leaf[] {
   return Object.entries(rows).flatMap(([key, node]) => {
     const place = `${prefix}${key}`
-    const own = node.param === undefined ? [] : [{ param: node.param, place, node }]
-    return 'rows' in node ? [...own, ...leavesIn(node.rows, `${place}.`)] : own
+    const leaves = node.param === undefined ? [] : [{ param: node.param, place, node }]
+    if ('rows' in node) leaves.push(...leavesIn(node.rows, `${place}.`))
+    return leaves
   })
 }
 

@@ -1,7 +1,7 @@
 import { InvalidParameter, quoted, suggest } from '../errors.js'
 import type { EventsQuery } from '../model/event.js'
 import type { SnapshotQuery } from '../model/pages.js'
-import { objectOf } from './arguments.js'
+import { objectOf, withoutNulls } from './arguments.js'
 import { EVENTS_CONTEXT } from './context.js'
 import { BAND, DAY, FIELD, integerOf, wordOf } from './kinds.js'
 import { CHOICES, withLongNames } from './places.js'
@@ -146,28 +146,33 @@ export function parseSummary(params: object): SummaryQuery {
   }
   refuseWithout(written, Object.keys(EVENTS_ROWS), 'field')
   const { ticker, timeframe, date, start, end, sample, offset = 0, fields, meta = false, limit = MAX_LIMIT } = read
-  const common = { ticker, timeframe, ...(fields && { fields }), meta }
+  const query: SnapshotQuery = { ticker, timeframe, meta }
+  if (fields !== undefined) query.fields = fields
   if (start === undefined) {
     refuseWithout(written, ['end', 'sample', 'offset', 'limit'], 'start')
-    return { of: 'snapshot', query: { ...common, ...(date !== undefined && { date }) } }
+    if (date !== undefined) query.date = date
+    return { of: 'snapshot', query }
   }
   refuseTogether(written, ['date'], 'start')
   if (sample !== undefined) refuseTogether(written, ['offset'], 'sample')
-  const range = { start, ...(end !== undefined && { end }), limit, offset, even: sample !== undefined }
-  return { of: 'snapshot', query: { ...common, range } }
+  query.range = { start, limit, offset, even: sample !== undefined }
+  if (end !== undefined) query.range.end = end
+  return { of: 'snapshot', query }
 }
 
 /** The days of an events question as they were written, because parseEvents reads them again. */
 function writtenDays({ before, after }: Written): Written {
-  return { ...(before !== undefined && { before }), ...(after !== undefined && { after }) }
+  return withoutNulls({ before, after })
 }
 
+/** Throws InvalidParameter if one of some parameters is set next to `other`, which excludes them. */
 function refuseTogether(written: Written, names: readonly string[], other: string): void {
   const param = names.find(name => written[name] !== undefined)
   if (param !== undefined)
     throw new InvalidParameter(`${quoted(param)} does not go with ${quoted(other)}: give one of them.`, { param })
 }
 
+/** Throws InvalidParameter if one of some parameters is set, because `needed` is missing. */
 function refuseWithout(written: Written, names: readonly string[], needed: string): void {
   const param = names.find(name => written[name] !== undefined)
   if (param !== undefined)

@@ -383,9 +383,8 @@ export function exportTable(cache: Cache, table: ExportTable, filter: ExportFilt
  * @param fields the available fields
  */
 export function tableColumns(table: ExportTable, filter: ExportFilter, fields: FieldSet): readonly Column<object>[] {
-  const columns =
-    table === 'events' ? eventColumns(filter) : table === 'series' ? seriesColumns(filter, fields) : BAR_COLUMNS
-  return columns as readonly Column<object>[]
+  if (table === 'events') return eventColumns(filter) as Column<object>[]
+  return (table === 'series' ? seriesColumns(filter, fields) : BAR_COLUMNS) as readonly Column<object>[]
 }
 
 /** Columns of one kind; a missing value is null. */

@@ -30,8 +30,10 @@ class ColumnBuffer {
     this.values = this.isNumber ? new Float64Array() : new Int32Array()
   }
 
+  /** The value of a null in this column. */
   get null(): number {
-    return this.isNumber ? Number.NaN : this.isText ? -1 : NULL_INTEGER
+    if (this.isNumber) return Number.NaN
+    return this.isText ? -1 : NULL_INTEGER
   }
 
   /** The code of a text, which is its index in `words`. */

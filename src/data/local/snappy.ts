@@ -61,7 +61,8 @@ function writeLiteral(input: Uint8Array, from: number, to: number, out: Uint8Arr
   if (last < 0) return at
   if (last < 60) out[at++] = last << 2
   else {
-    const size = last < 0x100 ? 1 : last < 0x10000 ? 2 : last < 0x1000000 ? 3 : 4
+    // The number of bytes that `last` needs.
+    const size = (39 - Math.clz32(last)) >> 3
     out[at++] = (59 + size) << 2
     for (let i = 0; i < size; i++) out[at++] = last >>> (8 * i)
   }

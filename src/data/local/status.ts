@@ -98,9 +98,13 @@ export async function status(cache: Cache, only?: readonly string[]): Promise<St
     return [{ ...tickerStatus(entry, known), ...companyColumns }]
   })
   const oddities = storedOddities(allTickers, securities, asOf === null ? cache.lastDay : null).filter(isRequested)
-  const last = tickers.reduce((latest, ticker) => (ticker.last > latest ? ticker.last : latest), '')
-  // The age of a ticker's last bar is relative to all others.
+  const lastDates = tickers.map(ticker => ticker.last).sort()
+  // The age of a ticker's last bar is relative to all tickers, also to those that are not requested.
   const newest = allTickers.reduce((day, { known }) => Math.max(day, known?.origins.at(-1)?.last ?? day), -Infinity)
+  const unfinished: Pick<Status, 'unfinished' | 'unfinished_since' | 'part_loaded'> = { unfinished: pending.steps }
+  if (pending.since !== null) unfinished.unfinished_since = pending.since
+  if (pending.files.length > 0)
+    unfinished.part_loaded = pending.files.map(({ file, tickers, of, since }) => ({ file, tickers, of, since }))
   return {
     schema: 'bands.status/1',
     database: store.location,
@@ -109,13 +113,11 @@ export async function status(cache: Cache, only?: readonly string[]): Promise<St
     definitions,
     definitions_current: definitions === DEFINITIONS_VERSION,
     as_of: dateOf(asOf),
-    unfinished: pending.steps,
-    ...(pending.since !== null && { unfinished_since: pending.since }),
-    ...(pending.files.length > 0 && { part_loaded: pending.files.map(({ content: _digest, ...part }) => part) }),
+    ...unfinished,
     bars: tickers.reduce((sum, ticker) => sum + ticker.bars, 0),
     events: tickers.reduce((sum, ticker) => sum + ticker.events, 0),
     first: tickers.map(ticker => ticker.first).sort()[0] ?? null,
-    last: last || null,
+    last: lastDates.at(-1) ?? null,
     tickers: tickers.map(ticker => ({ ...ticker, behind: newest - parseDay(ticker.last)! })),
     oddities,
   }
