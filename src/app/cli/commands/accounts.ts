@@ -23,7 +23,7 @@ import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
 
 /** An account as an argument, of the commands about accounts and keys. */
-const ACCOUNT = ['<NAME>', 'the account (bands accounts list); case does not matter'] as const
+const ACCOUNT_ARGUMENT = ['<NAME>', 'the account (bands accounts list); case does not matter'] as const
 
 export const ACCOUNTS = {
   accounts: optional(
@@ -45,7 +45,7 @@ export function hasAccountsElsewhere({ world }: Context, args: Args): boolean {
 type Commands = Readonly<Record<string, Command>>
 
 /** Commands about accounts, each with the option that names their file. */
-export function aboutAccounts(commands: Commands): Commands {
+export function withAccountsOption(commands: Commands): Commands {
   const named = ([name, command]: [string, Command]) =>
     [name, { ...command, options: [...(command.options ?? []), ...optionsOf(ACCOUNTS)] }] as const
   return Object.fromEntries(Object.entries(commands).map(named))
@@ -55,7 +55,7 @@ export function aboutAccounts(commands: Commands): Commands {
  * Throws InvalidParameter for global options that have no meaning here. @param make the command makes an account with a
  * tier
  */
-function refuseOthers(context: Context, { make = false } = {}): void {
+function refuseGlobalOptions(context: Context, { make = false } = {}): void {
   context.refuseRemote()
   // A user who types a tier here may believe that the key decides it.
   if (make || context.config.from.tier !== '--tier') return
@@ -67,7 +67,7 @@ function refuseOthers(context: Context, { make = false } = {}): void {
  * @param make makes missing accounts, for a command that makes an account with a tier
  */
 export async function accountsFor(context: Context, args: Args, { make = false } = {}): Promise<Accounts> {
-  refuseOthers(context, { make })
+  refuseGlobalOptions(context, { make })
   const { openAccounts } = await import('../../open/accounts.js')
   return context.closeAtEnd(await openAccounts({ ...context.choice, ...args.read(ACCOUNTS), make }))
 }
@@ -104,8 +104,8 @@ const list: Command = {
     const rows = await Promise.all(
       (await accounts.accounts()).map(async account => {
         const { day, hour } = await accounts.used(account.id, now)
-        const own = keys.filter(key => key.account.id === account.id).length
-        return { ...accountRow(account), keys: own, day_used: day, hour_used: hour }
+        const keyCount = keys.filter(key => key.account.id === account.id).length
+        return { ...accountRow(account), keys: keyCount, day_used: day, hour_used: hour }
       }),
     )
     const shown: Column<(typeof rows)[number]>[] = [
@@ -125,7 +125,7 @@ const list: Command = {
 }
 
 const setTier: Command = {
-  arguments: [ACCOUNT, ['<TIER>', TIER_NAMES.join(', ')]],
+  arguments: [ACCOUNT_ARGUMENT, ['<TIER>', TIER_NAMES.join(', ')]],
   examples: ['bands accounts set-tier alice pro'],
   notes: ['A running server uses it from the next request on; credits used today stay used.'],
   async run(context, args) {
@@ -250,7 +250,7 @@ const grant: Command = {
     'The role can then read the accounts and charge them. It cannot make a key or change a charge. The tables are made if there are none. An update of the tables keeps these rights.',
   ],
   async run(context, args) {
-    refuseOthers(context)
+    refuseGlobalOptions(context)
     const role = args.argument(0)!
     const accounts = await grantAccountsTo({ ...context.choice, ...args.read(ACCOUNTS) }, role)
     const notes = [`${role} can serve the accounts at ${accounts}`]
@@ -262,16 +262,16 @@ async function showCopy(context: Context, { from, to, rows, proof }: AccountsCop
   const { accounts, keys, ledger, days } = rows
   const { requests, credits, discrepancies } = proof
   const row = { from, to, accounts, keys, ledger, days, requests, credits, discrepancies: discrepancies.length }
-  const whole = discrepancies.length === 0 ? 'the counters say the same' : count(discrepancies.length, 'discrepancy')
+  const verdict = discrepancies.length === 0 ? 'the counters say the same' : count(discrepancies.length, 'discrepancy')
   const notes = [
     `copied: ${count(accounts, 'account')}, ${count(keys, 'key')}, ${count(ledger, 'row')} and ${count(days, 'day')} of the ledger`,
-    `${to}: every row read again, all as in ${from}; ${count(requests, 'request')}, ${count(credits, 'credit')}: ${whole}`,
+    `${to}: every row read again, all as in ${from}; ${count(requests, 'request')}, ${count(credits, 'credit')}: ${verdict}`,
   ]
   await context.show(oneRow({ schema: 'bands.accounts-copy/1', ...row }, notes))
   if (discrepancies.length > 0) context.exitCode = 5
 }
 
-export const commands = aboutAccounts({
+export const commands = withAccountsOption({
   'accounts create': create,
   'accounts list': list,
   'accounts set-tier': setTier,
@@ -300,15 +300,15 @@ async function showUsage(context: Context, args: Args): Promise<void> {
   const now = context.world.now().getTime()
   const from = now - (days - 1) * DAY_MS
   const store = await accountsFor(context, args)
-  const chosen = name === undefined ? await store.accounts() : [await store.account(name)]
+  const selected = name === undefined ? await store.accounts() : [await store.account(name)]
   const accounts = await Promise.all(
-    chosen.map(async account => {
+    selected.map(async account => {
       const days = await store.usage(account.id, from)
-      return { account: account.name, tier: account.tier, ...sums(days), days }
+      return { account: account.name, tier: account.tier, ...sumUsage(days), days }
     }),
   )
   const rows = accounts.flatMap(({ account, days }) => days.map(day => ({ account, ...day })))
-  const total = sums(rows)
+  const total = sumUsage(rows)
   const first = dateOf(from)
   const last = dateOf(now)
   const document = { schema: 'bands.usage/1', from: first, to: last, ...total, accounts }
@@ -319,7 +319,7 @@ async function showUsage(context: Context, args: Args): Promise<void> {
 
 const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
-function sums(days: readonly DayUsage[]): { credits: number; requests: number } {
+function sumUsage(days: readonly DayUsage[]): { credits: number; requests: number } {
   return {
     credits: days.reduce((sum, day) => sum + day.credits, 0),
     requests: days.reduce((sum, day) => sum + day.requests, 0),
@@ -329,8 +329,8 @@ function sums(days: readonly DayUsage[]): { credits: number; requests: number } 
 async function reconcile(context: Context, args: Args): Promise<void> {
   const name = args.argument(0)
   const accounts = await accountsFor(context, args)
-  const of = name === undefined ? null : await accounts.account(name)
-  const found = await accounts.reconcile(of?.id)
+  const account = name === undefined ? null : await accounts.account(name)
+  const found = await accounts.reconcile(account?.id)
   const { rows, requests, credits, discrepancies } = found
   const counted = `${count(rows, 'row')} of the ledger, ${count(requests, 'request')}, ${count(credits, 'credit')}`
   const verdict = discrepancies.length === 0 ? 'the counters say the same' : count(discrepancies.length, 'discrepancy')
@@ -338,7 +338,7 @@ async function reconcile(context: Context, args: Args): Promise<void> {
     ...[column('account'), column('period'), column('start')],
     ...[column('of'), column('counter', 'count'), column('ledger', 'count')],
   ]
-  const document = { schema: 'bands.reconciliation/1', account: of?.name ?? null, ...found }
+  const document = { schema: 'bands.reconciliation/1', account: account?.name ?? null, ...found }
   await context.show(describeList(document, discrepancies, shown, { notes: [`${counted}: ${verdict}`] }))
   if (discrepancies.length > 0) context.exitCode = 5
 }

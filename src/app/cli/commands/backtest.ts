@@ -75,13 +75,13 @@ const backtestCommand: Command = {
     const isGrid = vary.length > 0
     const files = await outputFiles(args, isGrid ? GRID_TABLES : TABLES)
     const market = await studyMarket(context)
-    const { params, ways } = await paramsFrom(context, args, market)
+    const { params, ways } = await readBacktestParams(context, args, market)
     if (isGrid) {
-      for (const option of ALONE) if (args.value(option) !== undefined) throw ofOne(option)
+      for (const option of STRATEGY_ONLY_OPTIONS) if (args.value(option) !== undefined) throw strategyOnlyError(option)
       const query = parseGrid({ ...params, vary, ...args.params(['statistic']) }, ways)
       return showGrid(context, args, market, query, files)
     }
-    for (const option of OF_GRIDS) if (args.value(option) !== undefined) throw ofGrid(option)
+    for (const option of GRID_ONLY_OPTIONS) if (args.value(option) !== undefined) throw gridOnlyError(option)
     const { strategy, run, notes } = parseBacktest(params, ways)
     for (const note of notes) await context.notice(note)
     if (args.flag('print-config')) return printConfig(context, strategy, run, { ofAllTickers: args.flag('all') })
@@ -99,10 +99,10 @@ const backtestCommand: Command = {
 }
 
 /** Options for a single strategy; the next list has those for grids. */
-const ALONE = ['print-config', 'benchmark', 'reps', 'monte-carlo', 'explain']
-const OF_GRIDS = ['statistic']
+const STRATEGY_ONLY_OPTIONS = ['print-config', 'benchmark', 'reps', 'monte-carlo', 'explain']
+const GRID_ONLY_OPTIONS = ['statistic']
 
-function ofOne(option: string): InvalidParameter {
+function strategyOnlyError(option: string): InvalidParameter {
   const param = option.replaceAll('-', '_')
   return wrong(
     param,
@@ -110,7 +110,7 @@ function ofOne(option: string): InvalidParameter {
   )
 }
 
-function ofGrid(param: string): InvalidParameter {
+function gridOnlyError(param: string): InvalidParameter {
   return wrong(
     param,
     sentence`${parameter(param)} is for a grid; name the values to try with ${parameter('vary', 'hold=5,10,20')}.`,
@@ -136,7 +136,7 @@ async function showGrid(
  * The parameters of a strategy file, or of tickers and a field, with overriding options. Throws InvalidParameter,
  * BadData with a position in the file, NotFound for a missing file, StorageError for an unreadable one.
  */
-async function paramsFrom(
+async function readBacktestParams(
   context: Context,
   args: Args,
   market: PricedSource,
@@ -150,12 +150,12 @@ async function paramsFrom(
   const [first, ...more] = args.rest(0)
   if (first === undefined && !isPooled(args) && args.text('when') === undefined)
     throw wrong('what', 'what to trade is missing: a strategy file, or tickers and a field.', { allowed: USAGE })
-  if (first === undefined || !isFile(first)) {
+  if (first === undefined || !isStrategyFile(first)) {
     const target = await tickersAndField(context, args, 'backtest', () => market.withBars())
     // A strategy file sets its own costs; those of config.json are for runs without one.
-    return { params: { ...costsIn(context.config), ...options, ...target }, ways: { tier, fields } }
+    return { params: { ...configCosts(context.config), ...options, ...target }, ways: { tier, fields } }
   }
-  if (more.length > 0) throw refuseOtherTickers(more, fields)
+  if (more.length > 0) throw extraWordsError(more, fields)
   const strategy = await readSmallFile(first)
   const tickers = isPooled(args) ? { tickers: await tickersOfLine(context, args, [], () => market.withBars()) } : {}
   return {
@@ -165,13 +165,13 @@ async function paramsFrom(
 }
 
 /** The costs in config.json, as a file would have them. */
-function costsIn({ saved }: Config): Written {
+function configCosts({ saved }: Config): Written {
   const { costs } = saved.values as Written
   return costs === undefined ? {} : { strategy: { costs } }
 }
 
 /** A file has its own field, and its own tickers unless an option names others. */
-function refuseOtherTickers(more: readonly string[], fields: FieldSet): InvalidParameter {
+function extraWordsError(more: readonly string[], fields: FieldSet): InvalidParameter {
   const field = more.find(word => fields.named(word) !== undefined)
   const tickers = more.filter(word => word !== field).join(',')
   const advice = [
@@ -206,7 +206,7 @@ async function printConfig(
   })
 }
 
-function isFile(word: string): boolean {
+function isStrategyFile(word: string): boolean {
   return /\.(ya?ml|json)$/i.test(word)
 }
 

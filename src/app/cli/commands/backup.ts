@@ -39,16 +39,16 @@ const backup: Command = {
     if (!isParent && target.endsWith('.tar'))
       throw wrong('folder', 'a backup is a folder, and no tar archive; choose a name without .tar.', { value: target })
     const now = context.world.now()
-    const made = isParent
+    const backedUp = isParent
       ? await backUpInto(files, path, { keep: keep ?? null, now })
       : { folder: path, manifest: await backUp(files, path, now), removed: [] }
-    const { folder, manifest, removed } = made
+    const { folder, manifest, removed } = backedUp
     const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
     const kinds = manifest.files.map(({ kind }) => kind)
     const row = { schema: 'bands.backup/2', folder, made: manifest.made, bytes, files: kinds, removed }
-    const gone = removed.length === 0 ? [] : [`removed ${count(removed.length, 'older backup')}`]
+    const removedNotes = removed.length === 0 ? [] : [`removed ${count(removed.length, 'older backup')}`]
     const line = `backed up and checked: ${kinds.join(', ')} in ${folder} (${formatMegabytes(bytes)})`
-    await context.show(oneRow(row, [line, ...gone]))
+    await context.show(oneRow(row, [line, ...removedNotes]))
     if (hasAccountsElsewhere(context, args))
       await context.remark('the accounts in PostgreSQL (BANDS_ACCOUNTS) are not in it; pg_dump copies them.')
   },

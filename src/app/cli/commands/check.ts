@@ -22,7 +22,7 @@ const LOOKAHEAD = {
 }
 
 /** The tickers to check in this database, since a check computes from bars. Throws InvalidParameter. */
-async function checked(context: Context, args: Args): Promise<{ local: Local; tickers: string[] }> {
+async function lookaheadTickers(context: Context, args: Args): Promise<{ local: Local; tickers: string[] }> {
   const words = args.rest(0)
   if (words.length === 0 && !isPooled(args)) {
     const allowed = 'bands check lookahead TICKER..., or bands check lookahead --all'
@@ -33,7 +33,7 @@ async function checked(context: Context, args: Args): Promise<{ local: Local; ti
 }
 
 /** Fields computed from bars and facts: fields that use them are right if they are. */
-function checkable({ fields }: Context): string[] {
+function checkableFields({ fields }: Context): string[] {
   return fields.all.filter(field => !isRuled(field)).map(({ name }) => name)
 }
 
@@ -46,8 +46,8 @@ const lookahead: Command = {
     'Bars and facts are cut off at random days and everything is derived anew. Bands, events and later returns must be the same as from all data. Exits with 5 if one is not.',
   ],
   async run(context, args) {
-    const { field: fields = checkable(context), ...asked } = args.read(LOOKAHEAD, context.fields)
-    const { local, tickers } = await checked(context, args)
+    const { field: fields = checkableFields(context), ...asked } = args.read(LOOKAHEAD, context.fields)
+    const { local, tickers } = await lookaheadTickers(context, args)
     const found = await checkLookahead(local, { ...asked, tickers, fields }, { step: context.step })
     await context.show(describeLookahead(found))
     if (!found.passed) context.exitCode = 5
@@ -60,7 +60,7 @@ export const commands = { 'check lookahead': lookahead }
 function describeLookahead(found: CheckLookahead): Described {
   const { tickers, timeframe, fields, cuts, seed, aftermath, differences, skipped } = found
   // A field without events could not show look-ahead bias.
-  const [tested, untested] = parted(fields, field => field.events > 0 || field.differences > 0)
+  const [tested, untested] = partition(fields, field => field.events > 0 || field.differences > 0)
   const none = `Not tested, because ${untested.length === 1 ? 'it' : 'they'} had no event by these days`
   return {
     document: found,
@@ -70,8 +70,8 @@ function describeLookahead(found: CheckLookahead): Described {
       {
         heading: [`${tickersText(tickers)}  ${timeframe}`, `cut off at ${count(cuts.length, 'day')}`, `seed ${seed}`],
         parts: [
-          { notes: [lookaheadVerdict(found, tested.length), ...named(none, untested)] },
-          { table: tableOf('Fields', TESTED, tested) },
+          { notes: [lookaheadVerdict(found, tested.length), ...namesSentence(none, untested)] },
+          { table: tableOf('Fields', FIELD_COLUMNS, tested) },
           {
             notes: [
               `Later returns: ${whole(aftermath.compared)} windows compared, ${whole(aftermath.differences)} differ.`,
@@ -82,17 +82,22 @@ function describeLookahead(found: CheckLookahead): Described {
       },
       ...(differences.length === 0
         ? []
-        : [{ heading: ['First differences'], parts: [{ table: tableOf('Differences', DIFFERENCES, differences) }] }]),
+        : [
+            {
+              heading: ['First differences'],
+              parts: [{ table: tableOf('Differences', DIFFERENCE_COLUMNS, differences) }],
+            },
+          ]),
     ],
   }
 }
 
-const TESTED: readonly Column<CheckLookahead['fields'][number]>[] = [
+const FIELD_COLUMNS: readonly Column<CheckLookahead['fields'][number]>[] = [
   ...[column('field'), column('series', 'count', { spare: 1 }), column('bars', 'count'), column('events', 'count')],
   { ...column('differences', 'count'), tone: ({ differences }) => (differences === 0 ? undefined : 'bad') },
 ]
 
-const DIFFERENCES: readonly Column<CheckLookahead['differences'][number]>[] = [
+const DIFFERENCE_COLUMNS: readonly Column<CheckLookahead['differences'][number]>[] = [
   ...[column('ticker'), column('field'), column('cut'), column('date'), column('what', 'text', { spare: 1 })],
   ...[column('whole'), column('cut_off')],
 ]
@@ -104,23 +109,23 @@ function lookaheadVerdict({ passed }: CheckLookahead, tested: number): string {
 }
 
 /** As many tickers as a line names. */
-const NAMED = 5
+const MAX_NAMED_TICKERS = 5
 
 function skippedNotes(skipped: readonly Skipped[]): string[] {
   const reasons = new Map<string, string[]>()
   for (const { ticker, reason } of skipped) reasons.set(reason, [...(reasons.get(reason) ?? []), ticker])
   return [...reasons].map(([reason, tickers]) => {
-    const more = tickers.length > NAMED ? ` and ${tickers.length - NAMED} more` : ''
-    return `Left out: ${tickers.slice(0, NAMED).join(', ')}${more} (${reason}).`
+    const more = tickers.length > MAX_NAMED_TICKERS ? ` and ${tickers.length - MAX_NAMED_TICKERS} more` : ''
+    return `Left out: ${tickers.slice(0, MAX_NAMED_TICKERS).join(', ')}${more} (${reason}).`
   })
 }
 
 /** Splits a list by a test. */
-function parted<One>(all: readonly One[], holds: (one: One) => boolean): [One[], One[]] {
+function partition<One>(all: readonly One[], holds: (one: One) => boolean): [One[], One[]] {
   return [all.filter(holds), all.filter(one => !holds(one))]
 }
 
 /** A sentence that names fields; empty without any. */
-function named(what: string, fields: readonly { field: string }[]): string[] {
+function namesSentence(what: string, fields: readonly { field: string }[]): string[] {
   return fields.length === 0 ? [] : [`${what}: ${fields.map(({ field }) => field).join(', ')}.`]
 }

@@ -42,8 +42,8 @@ const status: Command = {
     const opened = await context.localDatabase()
     const typed = await parseTickers(args.rest(0), context.world)
     const found = await readStatus(opened, typed.length === 0 ? undefined : typed)
-    const there = new Set([...found.tickers, ...found.pulled].map(({ ticker }) => ticker))
-    const missing = typed.find(ticker => !there.has(ticker))
+    const knownTickers = new Set([...found.tickers, ...found.pulled].map(({ ticker }) => ticker))
+    const missing = typed.find(ticker => !knownTickers.has(ticker))
     if (missing !== undefined) throw await opened.local.unknownTicker(missing)
     await context.show(describeStatus(found, dayAt(context.world.now().getTime())), { wide: args.flag('wide') })
   },
@@ -90,29 +90,32 @@ const verify: Command = {
   ],
   async run(context, args) {
     const deep = args.flag('deep')
-    const { tickers, damages } = await checked(context, deep)
+    const { tickers, damages } = await verifyData(context, deep)
     const otherFiles = context.opened!.sample
       ? []
       : await verifyOtherFiles({ ...context.choice, ...args.read(ACCOUNTS_FILE) })
-    const own = damages.map(damage => damageRow(context.opened!.path, damage))
-    const rows = [...own, ...otherFiles.flatMap(({ file, damages }) => damages.map(damage => damageRow(file, damage)))]
+    const dataDamages = damages.map(damage => damageRow(context.opened!.path, damage))
+    const rows = [
+      ...dataDamages,
+      ...otherFiles.flatMap(({ file, damages }) => damages.map(damage => damageRow(file, damage))),
+    ]
     const files = otherFiles.map(({ kind, file, rows }) => ({ kind, file, rows }))
     const checkedParts = [
       count(tickers, 'ticker'),
-      ...files.map(({ kind, rows }) => `${ROWS[kind]} (${count(rows, 'row')})`),
+      ...files.map(({ kind, rows }) => `${FILE_NAMES[kind]} (${count(rows, 'row')})`),
     ]
     const summary = `${checkedParts.join(', ')} checked${deep ? ', every event derived again' : ''}`
     const verdict = rows.length === 0 ? 'all as it was written' : count(rows.length, 'damage')
     const { path: database } = context.opened!
     const document = { schema: 'bands.verify/1', database, tickers, deep, beside: files, damages: rows }
-    await context.show(describeList(document, rows, DAMAGES, { notes: [`${summary}: ${verdict}`] }))
+    await context.show(describeList(document, rows, DAMAGE_COLUMNS, { notes: [`${summary}: ${verdict}`] }))
     if (hasAccountsElsewhere(context, args))
       await context.remark('accounts in PostgreSQL (BANDS_ACCOUNTS): bands accounts usage --reconcile looks at them.')
     if (rows.length > 0) context.exitCode = 5
   },
 }
 
-const ROWS = { accounts: 'the ledger of credits', trials: 'the ledger of trials', lists: 'the watch lists' }
+const FILE_NAMES = { accounts: 'the ledger of credits', trials: 'the ledger of trials', lists: 'the watch lists' }
 
 interface DamageRow {
   file: string
@@ -126,7 +129,7 @@ function damageRow(file: string, { ticker, what, mend }: Damage): DamageRow {
   return { file, ticker, what, try: mend === null ? null : remedyLine(mend) }
 }
 
-const DAMAGES: readonly Column<DamageRow>[] = [
+const DAMAGE_COLUMNS: readonly Column<DamageRow>[] = [
   { ...column('file'), value: ({ file }) => basename(file) },
   column('ticker'),
   column('what', 'text', { title: 'damage' }),
@@ -134,7 +137,7 @@ const DAMAGES: readonly Column<DamageRow>[] = [
 ]
 
 /** A file that SQLite finds damaged is a finding of the verification, not a fault of the machine. */
-async function checked(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
+async function verifyData(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
   try {
     const { local } = await context.localDatabase()
     const { verify } = await import('../../../data/local/verify.js')
@@ -180,18 +183,18 @@ const remove: Command = {
     const { after: day } = args.read(REMOVE)
     const importer = await openForImport(context, { wait: args.flag('wait') })
     const after = day === undefined ? null : formatDay(day)
-    const bars = day === undefined ? null : await removeAfter(importer, ticker, day)
-    if (after === null && !(await importer.remove(ticker))) throw await notLoaded(importer, ticker, 'nothing is')
-    const gone = bars === null ? `${ticker} is removed` : `${count(bars, 'bar')} of ${ticker} removed`
-    const notes = [bars === 0 ? `${ticker} has no bars after ${after}` : gone]
+    const bars = day === undefined ? null : await removeBarsAfter(importer, ticker, day)
+    if (after === null && !(await importer.remove(ticker))) throw await notLoadedError(importer, ticker, 'nothing is')
+    const removedNote = bars === null ? `${ticker} is removed` : `${count(bars, 'bar')} of ${ticker} removed`
+    const notes = [bars === 0 ? `${ticker} has no bars after ${after}` : removedNote]
     await context.show(oneRow({ schema: 'bands.remove/1', ticker, removed: bars !== 0, after, bars }, notes))
   },
 }
 
 /** Removes the bars from a day on, for example future ones from a mistyped date. */
-async function removeAfter(importer: Importer, ticker: string, day: Day): Promise<number> {
+async function removeBarsAfter(importer: Importer, ticker: string, day: Day): Promise<number> {
   const bars = await importer.removeAfter(ticker, day)
-  if (bars === null) throw await notLoaded(importer, ticker, 'no bars are')
+  if (bars === null) throw await notLoadedError(importer, ticker, 'no bars are')
   return bars
 }
 
@@ -207,23 +210,25 @@ const rename: Command = {
     const name = tickerValue('name', args.argument(1)!)
     const importer = await openForImport(context, { wait: args.flag('wait') })
     // The lists are checked first: if they cannot be opened, nothing is renamed.
-    const lists = await listsThere(context)
-    if (!(await importer.rename(ticker, name))) throw await notLoaded(importer, ticker, 'nothing is')
-    const among = (await lists?.renameTicker(ticker, name)) ?? []
-    const carried =
-      among.length === 0 ? [] : [`in ${among.length === 1 ? 'the list' : 'the lists'} ${among.join(', ')}, too`]
-    const notes = [`${ticker} is ${name} now`, ...carried]
+    const lists = await existingLists(context)
+    if (!(await importer.rename(ticker, name))) throw await notLoadedError(importer, ticker, 'nothing is')
+    const listNames = (await lists?.renameTicker(ticker, name)) ?? []
+    const listNotes =
+      listNames.length === 0
+        ? []
+        : [`in ${listNames.length === 1 ? 'the list' : 'the lists'} ${listNames.join(', ')}, too`]
+    const notes = [`${ticker} is ${name} now`, ...listNotes]
     await context.show(oneRow({ schema: 'bands.rename/1', ticker, name }, notes))
   },
 }
 
 /** The user's lists; null if there are none: a change of the data does not make them. */
-async function listsThere(context: Context): Promise<Lists | null> {
+async function existingLists(context: Context): Promise<Lists | null> {
   const there = context.closeAtEnd(await openListsForReading(context.choice))
   return there && context.closeAtEnd(await openLists(context.choice))
 }
 
-async function notLoaded(importer: Importer, ticker: string, what: string): Promise<NotFound> {
+async function notLoadedError(importer: Importer, ticker: string, what: string): Promise<NotFound> {
   const suggestions = suggest(ticker, await importer.tickers())
   const message = `${what} loaded for "${ticker}".`
   return new NotFound(message + didYouMean(suggestions), suggestions, { missing: { kind: 'ticker', name: ticker } })

@@ -16,14 +16,14 @@ import { blocksOf } from '../draw/described.js'
 import type { Answer } from '../output.js'
 import { describeResult, outputFiles, writeReport } from '../research.js'
 
-const SEARCH = { ticker: 'AAPL', field: 'rsi_zone', band: 'oversold' }
-const STUDY = { tickers: ['GSPC'], field: 'rsi_zone', band: 'oversold' }
+const DEMO_EVENTS = { ticker: 'AAPL', field: 'rsi_zone', band: 'oversold' }
+const DEMO_STUDY = { tickers: ['GSPC'], field: 'rsi_zone', band: 'oversold' }
 /** A simulated company, which also has facts. */
 const COMPANY = 'SIM0001'
-const REPORT = 'bands-demo.html'
+const REPORT_FILE = 'bands-demo.html'
 
 const demoCommand: Command = {
-  options: [['--report <FILE>', `where the report of the study is written (default ${REPORT} in this folder)`]],
+  options: [['--report <FILE>', `where the report of the study is written (default ${REPORT_FILE} in this folder)`]],
   examples: ['bands demo'],
   notes: [
     'Answers from the bundled sample: events, a tally, a study with its picture, and a report of it as a page. Machine formats write a report only to a named file.',
@@ -31,34 +31,34 @@ const demoCommand: Command = {
   async run(context, args) {
     const { report } = await outputFiles(args)
     const bands = await context.sample()
-    const query = parseEvents(SEARCH)
+    const query = parseEvents(DEMO_EVENTS)
     const events = describeEvents(await bands.newest(query), query, false)
     const { ticker, limit: _limit, ...filter } = query
     const tallied = describeTally(await tally(bands, { ...filter, tickers: [ticker] }))
     const fields = grantedFields(context.config.tier, context.fields).map(({ name }) => name)
     const states = await now(bands, { tickers: [COMPANY], fields, timeframe: 'daily' })
     const studied = await withCountedTrials(null, trials =>
-      eventStudy(bands, parseStudy(STUDY), { trials, step: context.step }),
+      eventStudy(bands, parseStudy(DEMO_STUDY), { trials, step: context.step }),
     )
     const study = describeResult(describeStudy(studied), windowRecords(studied))
     await context.show(demoAnswer(events, tallied, study, states), { whole: true })
     // The demo should not fail because of a folder that is not writable.
     if (context.isForPeople || report !== undefined)
-      await writeReport(context, report ?? REPORT, bands, studied).catch(error => {
+      await writeReport(context, report ?? REPORT_FILE, bands, studied).catch(error => {
         if (!(error instanceof StorageError)) throw error
         return context.notice(`no report: ${error.message}`)
       })
-    await context.hint(...NEXT)
+    await context.hint(...NEXT_STEPS)
   },
 }
 
 /** Joins the answers, each below its command line; the rows for machines are the events. */
 function demoAnswer(events: Described, tallied: Described, studied: Described, states: Now): Answer {
-  const searchText = `${SEARCH.ticker} ${SEARCH.field} --band ${SEARCH.band}`
-  const shown: [line: string, answer: Described][] = [
+  const searchText = `${DEMO_EVENTS.ticker} ${DEMO_EVENTS.field} --band ${DEMO_EVENTS.band}`
+  const answers: [line: string, answer: Described][] = [
     [`bands events ${searchText}`, events],
     [`bands tally ${searchText}`, tallied],
-    [`bands study ${STUDY.tickers} ${STUDY.field} --band ${STUDY.band}`, studied],
+    [`bands study ${DEMO_STUDY.tickers} ${DEMO_STUDY.field} --band ${DEMO_STUDY.band}`, studied],
   ]
   return {
     ...events,
@@ -69,11 +69,11 @@ function demoAnswer(events: Described, tallied: Described, studied: Described, s
       now: states,
       study: studied.document,
     },
-    blocks: screen => shown.flatMap(([line, answer]) => [{ notes: [`$ ${line}`] }, ...blocksOf(answer, screen)]),
+    blocks: screen => answers.flatMap(([line, answer]) => [{ notes: [`$ ${line}`] }, ...blocksOf(answer, screen)]),
   }
 }
 
-const NEXT = [
+const NEXT_STEPS = [
   'three things to try:',
   `  bands now ${COMPANY}`,
   '  bands sweep AAPL GSPC --field rsi_zone,trend_direction',

@@ -54,10 +54,11 @@ const doctorCommand: Command = {
 }
 
 /** `1 of 13 checks failed: database; 2 warnings` */
-function verdictOf(checks: Diagnosis['checks']): string {
-  const named = (outcome: string): string[] => checks.filter(check => check.outcome === outcome).map(({ name }) => name)
-  const failed = named('fail')
-  const warned = named('warn')
+function verdictText(checks: Diagnosis['checks']): string {
+  const namesWith = (outcome: string): string[] =>
+    checks.filter(check => check.outcome === outcome).map(({ name }) => name)
+  const failed = namesWith('fail')
+  const warned = namesWith('warn')
   const warnings = warned.length === 0 ? '' : `${count(warned.length, 'warning')}: ${warned.join(', ')}`
   if (failed.length === 0)
     return warnings === '' ? `All ${checks.length} checks passed.` : `No check failed; ${warnings}.`
@@ -82,10 +83,10 @@ function doctorAnswer({ schema, outcome, checks }: Diagnosis, wide: boolean): An
         ? null
         : [
             {
-              title: [verdictOf(checks)],
+              title: [verdictText(checks)],
               drawing: wide
-                ? rows.flatMap(row => drawn(row, screen))
-                : [...rows.filter(isFinding).flatMap(row => drawn(row, screen)), ...passedLines(rows, screen)],
+                ? rows.flatMap(row => drawCheck(row, screen))
+                : [...rows.filter(isFinding).flatMap(row => drawCheck(row, screen)), ...passedLines(rows, screen)],
             },
           ],
   }
@@ -113,7 +114,7 @@ function passedLines(rows: readonly CheckRow[], { width, paint }: Screen): strin
   return [...lines, 'what each found: --wide']
 }
 
-function drawn({ check, outcome, detail, remedy }: CheckRow, { width, paint }: Screen): string[] {
+function drawCheck({ check, outcome, detail, remedy }: CheckRow, { width, paint }: Screen): string[] {
   const head = `${paint[TONES[outcome]](outcome.padEnd(4))}  ${check}`
   const texts = remedy === null ? [detail] : [detail, `try: ${remedy}`]
   // Details are next to the name, or below it on a narrow terminal, where a path has more room.
@@ -136,15 +137,15 @@ async function environmentChecks(context: Context): Promise<Check[]> {
   const keysPath = credentialsPath(env)
   const listsPath = filesOf({ db: config.db, env }).lists
   return [
-    await checked('settings', `mend ${path}, or remove it`, async () => {
+    await runCheck('settings', `mend ${path}, or remove it`, async () => {
       const names = [...(await readConfigFile(env)).profiles.keys()]
       return names.length === 0 ? `no profile in ${path}` : `${path}, profiles: ${names.join(', ')}`
     }),
-    await checked('keys', `chmod 600 ${keysPath}, or remove it and log in again`, async () => {
+    await runCheck('keys', `chmod 600 ${keysPath}, or remove it and log in again`, async () => {
       const { length } = await storedKeys(env)
       return length === 0 ? `none kept in ${keysPath}` : `${length} in ${keysPath}, which only its owner can read`
     }),
-    await checked('lists', LISTS.mend, async () => {
+    await runCheck('lists', LISTS.mend, async () => {
       if (!existsSync(listsPath)) return `none kept in ${listsPath}`
       const { damages, rows } = verifyLists(listsPath)
       const [first] = damages
@@ -152,7 +153,7 @@ async function environmentChecks(context: Context): Promise<Check[]> {
         ? `${rows} in ${listsPath}`
         : failedCheck('lists', `${listsPath}: ${first.what}`, LISTS.mend)
     }),
-    await checked('fields', 'mend the file of your own fields; no question is answered until then', async () => {
+    await runCheck('fields', 'mend the file of your own fields; no question is answered until then', async () => {
       const own = (await loadFields(config, env)).all.filter(({ hash }) => hash !== undefined)
       return own.length === 0 ? 'none of your own' : `your own: ${own.map(({ name }) => name).join(', ')}`
     }),
@@ -161,7 +162,7 @@ async function environmentChecks(context: Context): Promise<Check[]> {
 }
 
 /** Runs one check and returns its text if all is well. An error becomes the finding, with `mend` as its remedy. */
-async function checked(name: string, mend: Check['detail'], check: () => Promise<string | Check>): Promise<Check> {
+async function runCheck(name: string, mend: Check['detail'], check: () => Promise<string | Check>): Promise<Check> {
   try {
     const found = await check()
     return typeof found === 'string' ? okCheck(name, found) : found
@@ -215,13 +216,13 @@ function creditsCheck({ credits }: Remote): Check {
 }
 
 /** In milliseconds: more than rounding and network delay can explain. */
-const FAR_APART = 30_000
+const MAX_CLOCK_DIFFERENCE_MS = 30_000
 
 function clockCheck(ahead: number | null): Check {
   if (ahead === null) return okCheck('clock', 'the server does not send its time')
-  if (Math.abs(ahead) < FAR_APART) return okCheck('clock', 'within seconds of that of the server')
-  const apart = `${Math.round(Math.abs(ahead) / 1000)} s ${ahead > 0 ? 'behind' : 'ahead of'} that of the server`
-  return warningCheck('clock', apart, 'set the clock of this machine')
+  if (Math.abs(ahead) < MAX_CLOCK_DIFFERENCE_MS) return okCheck('clock', 'within seconds of that of the server')
+  const difference = `${Math.round(Math.abs(ahead) / 1000)} s ${ahead > 0 ? 'behind' : 'ahead of'} that of the server`
+  return warningCheck('clock', difference, 'set the clock of this machine')
 }
 
 export const commands = { doctor: doctorCommand }

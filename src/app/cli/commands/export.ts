@@ -53,11 +53,11 @@ import type { Layout } from '../manifest.js'
 import { POOL_OPTIONS } from '../options.js'
 import { tickersOfLine } from '../tickers.js'
 
-const WHATS = ['events', 'series', 'bars', 'facts'] as const
+const EXPORTS = ['events', 'series', 'bars', 'facts'] as const
 
 const BOUNDS = { before: FILTERS.before, after: FILTERS.after }
 
-const NARROWED = {
+const FILTER_OPTIONS = {
   ...WHEN,
   when: {
     ...WHEN.when,
@@ -78,7 +78,7 @@ const exportCommand: Command = {
     [
       '<WHAT>',
       'events (with returns and percentiles), series (bars, indicators, bands), bars, or facts (into a folder)',
-      WHATS,
+      EXPORTS,
     ],
   ],
   options: [
@@ -89,7 +89,7 @@ const exportCommand: Command = {
       'of events those that enter one of them, of series the bars on which a field is in one',
       'repeatable',
     ],
-    ...optionsOf(NARROWED),
+    ...optionsOf(FILTER_OPTIONS),
     choiceOption('--timeframe <NAME>', 'daily or weekly (default both)', TIMEFRAME_NAMES),
     ['--write <FILE>', 'write to a file; its ending sets the format (default of --output)'],
     choiceOption(
@@ -118,19 +118,19 @@ const exportCommand: Command = {
     'manifest.json lists the files of --partition-by; docs/parquet.md has questions about them in SQL.',
   ],
   async run(context, args) {
-    const what = wordValue('what', args.argument(0)!, WHATS)
+    const what = wordValue('what', args.argument(0)!, EXPORTS)
     const out = args.text('write')
-    if (what === 'facts') return exportFolder(context, args, out)
-    const layout = layoutOf(args)
+    if (what === 'facts') return exportFactsFolder(context, args, out)
+    const layout = folderLayout(args)
     if (layout !== null) return exportPartitions(context, args, { what, layout, out })
-    const format = EXPORT_OUTPUTS.find(name => name === context.format) ?? formatNamed(out) ?? 'ndjson'
+    const format = EXPORT_OUTPUTS.find(name => name === context.format) ?? formatOfFile(out) ?? 'ndjson'
     if (format === 'parquet' && out === undefined && context.out.terminal)
       throw wrong('write', 'parquet is nothing to read on a terminal: give --write FILE.')
-    await runExport(context, what, await filterOf(context, args, what), format, out)
+    await runExport(context, what, await exportFilter(context, args, what), format, out)
   },
 }
 
-async function filterOf(context: Context, args: Args, what: string): Promise<ExportFilter> {
+async function exportFilter(context: Context, args: Args, what: string): Promise<ExportFilter> {
   const fields = args.list('field')
   const timeframe = args.text('timeframe')
   if (what === 'bars' && (fields.length > 0 || timeframe !== undefined))
@@ -152,7 +152,7 @@ async function tickersOf(context: Context, args: Args): Promise<string[]> {
 }
 
 /** null: one file, or standard output. */
-function layoutOf(args: Args): Layout | null {
+function folderLayout(args: Args): Layout | null {
   const word = args.text('partition-by')
   const { partitions = null } = args.read(PARTITIONS)
   if (word === undefined) {
@@ -184,7 +184,7 @@ async function exportPartitions(
     import('../manifest.js'),
     import('../partitions.js'),
   ])
-  const filter = await filterOf(context, args, what)
+  const filter = await exportFilter(context, args, what)
   const onTicker = (ticker: string, done: number): void =>
     context.step(() => `export  ${ticker}  ${count(done, 'ticker')}`)
   const found = await writePartitions(await context.local(), what, filter, {
@@ -202,15 +202,15 @@ async function exportPartitions(
 }
 
 /** Facts have a file per kind, because each kind has its own columns. The folder is complete or absent. */
-async function exportFolder(context: Context, args: Args, out: string | undefined): Promise<void> {
+async function exportFactsFolder(context: Context, args: Args, out: string | undefined): Promise<void> {
   if (out === undefined) throw wrong('write', 'facts are several files: name a folder with --write.')
-  const [strange] = Object.keys(
-    args.params(['field', 'timeframe', 'band', 'partition_by', 'partitions', ...Object.keys(NARROWED)]),
+  const [invalidOption] = Object.keys(
+    args.params(['field', 'timeframe', 'band', 'partition_by', 'partitions', ...Object.keys(FILTER_OPTIONS)]),
   )
-  if (strange !== undefined)
+  if (invalidOption !== undefined)
     throw wrong(
-      strange,
-      `facts are written whole, for all fields and days; leave --${strange.replaceAll('_', '-')} out.`,
+      invalidOption,
+      `facts are written whole, for all fields and days; leave --${invalidOption.replaceAll('_', '-')} out.`,
     )
   if (context.format !== null && context.format !== 'csv')
     throw wrong('output', 'facts are written as CSV, which bands import reads.')
@@ -270,7 +270,7 @@ class FactFiles {
 }
 
 /** The format by the ending of a file name; undefined without an ending. Throws InvalidParameter for an unknown one. */
-function formatNamed(file: string | undefined): ExportOutput | undefined {
+function formatOfFile(file: string | undefined): ExportOutput | undefined {
   if (file === undefined || extname(file) === '') return undefined
   const ending = checkEnding('write', file, ENDINGS)
   return EXPORT_OUTPUTS.find(format => `.${format}` === ending) ?? 'ndjson'
@@ -286,20 +286,20 @@ async function runExport(
 ): Promise<void> {
   // A server that is only set has no part in other exports, either.
   const remote = what === 'bars' && isRemoteTyped(context.config) ? await context.remote() : null
-  if (remote !== null) return exportOfServer(context, remote, filter, { format, out })
+  if (remote !== null) return exportServerBars(context, remote, filter, { format, out })
   const cache = await context.local()
   const both = what !== 'bars' && filter.timeframes?.length === 0
   if (what === 'events' && (format === 'json' || format === 'ndjson')) {
     const blocks = exportEventBlocks(cache, filter, betweenRows(format))
-    const write: Write = (sink, counted) =>
+    const write: WriteRows = (sink, counted) =>
       writeBlocks(
         format,
         reportEach(blocks, ({ rows }) => counted(rows)),
         sink,
       )
-    return sent(context, { out, write, both })
+    return writeOutput(context, { out, write, both })
   }
-  if (format !== 'parquet') return sentRows(context, exportTable(cache, what, filter), { format, out, both })
+  if (format !== 'parquet') return writeRowsTo(context, exportTable(cache, what, filter), { format, out, both })
   const { exportGroups, splitIntoTasks } = await import('../../../data/local/export-columns.js')
   const { tickers } = await readTableFilter(cache, what, filter)
   const groups = async function* (counted: (rows: number) => void) {
@@ -311,11 +311,11 @@ async function runExport(
     }
   }
   const columns = tableColumns(what, filter, cache.fieldSet)
-  await sent(context, { out, write: (sink, counted) => writeGroups(groups(counted), columns, sink), both })
+  await writeOutput(context, { out, write: (sink, counted) => writeGroups(groups(counted), columns, sink), both })
 }
 
 /** The bars of a server are those of the key's range, a credit for each hundred. */
-async function exportOfServer(
+async function exportServerBars(
   context: Context,
   remote: Remote,
   filter: ExportFilter,
@@ -326,20 +326,20 @@ async function exportOfServer(
   const rows = async function* (): AsyncGenerator<ExportedBar> {
     for (const ticker of tickers) yield* remote.pages.bars(ticker, { after, before })
   }
-  await sentRows(
+  await writeRowsTo(
     context,
     { rows: rows(), columns: BAR_COLUMNS as ExportedTable['columns'] },
     { format, out, both: false },
   )
 }
 
-function sentRows(
+function writeRowsTo(
   context: Context,
   { rows, columns }: ExportedTable,
-  { format, ...sending }: Omit<Sending, 'write'> & { format: ExportOutput },
+  { format, ...sending }: Omit<Output, 'write'> & { format: ExportOutput },
 ): Promise<void> {
   const raw = context.config.csv_raw
-  const write: Write = (sink, counted) =>
+  const write: WriteRows = (sink, counted) =>
     writeRows(
       format,
       reportEach(rows, () => counted(1)),
@@ -347,21 +347,21 @@ function sentRows(
       sink,
       { raw },
     )
-  return sent(context, { ...sending, write })
+  return writeOutput(context, { ...sending, write })
 }
 
-type Write = (sink: Sink, counted: (rows: number) => void) => Promise<void>
+type WriteRows = (sink: Sink, counted: (rows: number) => void) => Promise<void>
 
 /** How rows are written, and where to. */
-interface Sending {
+interface Output {
   out: string | undefined
-  write: Write
+  write: WriteRows
   /** Rows of both timeframes, because the line names none. */
   both: boolean
 }
 
 /** Sends the rows and stops cleanly after a signal. */
-async function sent(context: Context, { out, write, both }: Sending): Promise<void> {
+async function writeOutput(context: Context, { out, write, both }: Output): Promise<void> {
   let done = 0
   context.endTidily()
   const counted = (rows: number): void => {

@@ -57,15 +57,15 @@ const fetchCommand: Command = {
   ],
   async run(context, args) {
     const { from, after } = args.read(FETCH)
-    const tickers = await namedOf(context, args)
+    const tickers = await typedTickers(context, args)
     const importer = await openForImport(context, { wait: args.flag('wait'), make: true })
-    const provider = await chosenProvider(context, from, async () => {
+    const provider = await chooseProvider(context, from, async () => {
       const entries = await Promise.all(tickers.map(ticker => importer.entry(ticker)))
       return entries.flatMap(entry => (entry && fetchedFrom(entry.source)?.provider) ?? [])
     })
-    const vendor = await vendorOf(context, provider, args)
+    const vendor = await openVendorFor(context, provider, args)
     const request = { tickers, after, replace: args.flag('replace') }
-    await work(context, args, [new Fetching(importer, vendor, request)])
+    await planAndFetch(context, args, [new Fetching(importer, vendor, request)])
     if (provider.holds === 'bars') await context.hint(`next: bands events ${tickers[0]} rsi_zone`)
   },
 }
@@ -89,40 +89,40 @@ const update: Command = {
     const providers = await allProviders(providersPath(context.world.env))
     const all: Fetching[] = []
     for (const [name, tickers] of groups) {
-      const vendor = await vendorOf(context, providerNamed(name, providers), args)
+      const vendor = await openVendorFor(context, providerNamed(name, providers), args)
       all.push(new Fetching(importer, vendor, { tickers }, { update: true }))
     }
-    await work(context, args, all)
+    await planAndFetch(context, args, all)
   },
 }
 
-async function namedOf(context: Context, args: Args): Promise<string[]> {
+async function typedTickers(context: Context, args: Args): Promise<string[]> {
   const tickers = await tickersOfLine(context, args, args.rest(0), async () => [])
   if (tickers.length > 0) return tickers
   throw wrong('ticker', 'TICKER is missing.', { allowed: 'bands fetch TICKER... --from PROVIDER' })
 }
 
 /** Shows the plan, does the work unless only the plan is wanted, and shows what came. */
-async function work(context: Context, args: Args, all: readonly Fetching[]): Promise<void> {
+async function planAndFetch(context: Context, args: Args, fetchings: readonly Fetching[]): Promise<void> {
   const plans: FetchPlan[] = []
-  for (const one of all) plans.push(await one.plan())
+  for (const fetching of fetchings) plans.push(await fetching.plan())
   if (args.flag('dry-run')) return context.show(describePlans(plans))
   for (const plan of plans) if (plan.calls > 1) await context.remark(planText(plan))
   context.endTidily()
   const found: FetchedTicker[] = []
-  let left: unknown = null
+  let thrown: unknown = null
   try {
-    for (const [i, one] of all.entries()) {
+    for (const [i, fetching] of fetchings.entries()) {
       const began = performance.now()
       const step = (progress: FetchProgress): void =>
         context.step(() => progressText(progress, plans[i]!, (performance.now() - began) / 1000))
-      for await (const ticker of one.run({ step })) found.push(ticker)
+      for await (const ticker of fetching.run({ step })) found.push(ticker)
     }
   } catch (error) {
-    left = error
+    thrown = error
   }
   if (found.length > 0) await context.show(describeFetched(found))
-  if (left !== null) throw left
+  if (thrown !== null) throw thrown
   const failure = failureText(found)
   if (failure !== '') throw new BandsError('bad_data', `${failure}.`)
 }
@@ -136,7 +136,7 @@ function progressText({ done, of, ticker, calls }: FetchProgress, plan: FetchPla
 }
 
 /** The named vendor; otherwise that of the tickers the last time, otherwise the only one that has a key. */
-async function chosenProvider(
+async function chooseProvider(
   context: Context,
   named: string | undefined,
   before: () => Promise<string[]>,
@@ -146,7 +146,7 @@ async function chosenProvider(
   const known = [...new Set(await before())]
   if (known.length === 1) return providerNamed(known[0]!, all)
   const usable = await Promise.all(
-    all.map(async one => one.needs !== 'nothing' && (await keyOf(context, one)) !== null),
+    all.map(async one => one.needs !== 'nothing' && (await vendorKey(context, one)) !== null),
   )
   const withKey = all.filter((one, i) => usable[i] && one.holds === 'bars')
   if (withKey.length === 1) return withKey[0]!
@@ -159,14 +159,14 @@ async function chosenProvider(
 }
 
 /** The key of the environment, otherwise the kept one; null without either. */
-async function keyOf({ world: { env } }: Context, provider: Provider): Promise<string | null> {
+async function vendorKey({ world: { env } }: Context, provider: Provider): Promise<string | null> {
   const variable = env[keyVariable(provider.name)]
   return variable ? variable.trim() : providerKey(env, provider.name, vendorOrigin(provider))
 }
 
 /** A vendor to ask; one that is only planned with needs no key. */
-async function vendorOf(context: Context, provider: Provider, args: Args): Promise<Vendor> {
-  const key = await keyOf(context, provider)
+async function openVendorFor(context: Context, provider: Provider, args: Args): Promise<Vendor> {
+  const key = await vendorKey(context, provider)
   return context.closeAtEnd(
     openVendor(provider, {
       env: context.world.env,
@@ -179,7 +179,7 @@ async function vendorOf(context: Context, provider: Provider, args: Args): Promi
           const until = performance.now() + ms
           for (let left = ms; left > 0; left = until - performance.now()) {
             context.step(() => `${provider.name}: waiting ${whole(Math.ceil(left / 1000))} s, as its pace demands`)
-            await new Promise(resolve => setTimeout(resolve, Math.min(left, PIECE_MS)))
+            await new Promise(resolve => setTimeout(resolve, Math.min(left, MAX_SLEEP_MS)))
           }
         },
       },
@@ -187,7 +187,7 @@ async function vendorOf(context: Context, provider: Provider, args: Args): Promi
   )
 }
 
-const PIECE_MS = 250
+const MAX_SLEEP_MS = 250
 
 const providers: Command = {
   arguments: [
@@ -201,7 +201,7 @@ const providers: Command = {
   async run(context, args) {
     const name = args.argument(0)
     const file = args.argument(1)
-    if (name === 'check') return check(context, file ?? providersPath(context.world.env))
+    if (name === 'check') return checkProvidersFile(context, file ?? providersPath(context.world.env))
     if (file !== undefined)
       throw wrong('name', 'a second word is only for check: bands providers check FILE.', { value: file })
     const path = providersPath(context.world.env)
@@ -209,7 +209,7 @@ const providers: Command = {
     const own = (await ownProviders(path)).map(one => one.name)
     const known = async (one: Provider): Promise<KnownProvider> => ({
       ...one,
-      has_key: (await keyOf(context, one)) !== null,
+      has_key: (await vendorKey(context, one)) !== null,
       is_own: own.includes(one.name),
     })
     if (name !== undefined) return context.show(describeProvider(await known(providerNamed(name, all))))
@@ -217,7 +217,7 @@ const providers: Command = {
   },
 }
 
-async function check(context: Context, file: string): Promise<void> {
+async function checkProvidersFile(context: Context, file: string): Promise<void> {
   const found = await providersOf(file)
   const names = found.map(({ name }) => name)
   await context.show(

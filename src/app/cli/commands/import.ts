@@ -45,12 +45,12 @@ const CONTENT = {
 const DECIMALS: Readonly<Record<string, string>> = { comma: ',', point: '.' }
 
 /** The word that keeps bad rows where they are kept by themselves. */
-const SKIP = 'skip'
+const SKIP_WORD = 'skip'
 
 /** Where bad rows go. */
 const BAD_ROWS = {
   bad_rows: optional(
-    { ...FILE, example: SKIP },
+    { ...FILE, example: SKIP_WORD },
     'load the good rows of a file with bad ones, and keep the bad ones in this file; or skip: in FILE.rejects next to the database',
   ),
 }
@@ -81,7 +81,7 @@ const importCommand: Command = {
   notes: [
     'A ticker is refused if its prices do not fit the stored ones: a split, closes of the same days that differ by one factor, or another instrument. --rescale, --accept-jump or --replace say what to do. The other tickers are loaded; the exit code is 5.',
     'Facts: company facts and Form 4 of the SEC, JSON of Yahoo, the usual CSV exports, and record files with ticker and these columns (those in brackets may be left out):',
-    ...FACT_KINDS.map(kind => `  ${kind}: ${columnsOf(kind)}`),
+    ...FACT_KINDS.map(kind => `  ${kind}: ${columnNames(kind)}`),
     'bands facts TICKER shows the loaded facts.',
   ],
   run: runImport,
@@ -89,7 +89,7 @@ const importCommand: Command = {
 
 export const commands = { import: importCommand }
 
-function columnsOf(kind: FactKind): string {
+function columnNames(kind: FactKind): string {
   return FACT_COLUMNS[kind].map(({ name, required }) => (required ? name : `[${name}]`)).join(', ')
 }
 
@@ -116,13 +116,13 @@ async function runImport(context: Context, args: Args): Promise<void> {
   for await (const report of importer.import(inputs, options)) {
     done.push({ report, rejects: await keepRejects(report) })
     if (atOnce && !isSilent(context, done.at(-1)!))
-      await withoutReader(context.show(describeImport(done.slice(-1), [])))
+      await ignoreClosedPipe(context.show(describeImport(done.slice(-1), [])))
     if (context.format !== 'json')
       for (const { message } of refusedTickers(report))
         await context.notice(`error: ${report.file}: ${withOptions(message)}`)
   }
-  if (!atOnce) await withoutReader(context.show(describeImport(done, refused)))
-  const refusals = refusalsOf(done, refused.length, inputs.length)
+  if (!atOnce) await ignoreClosedPipe(context.show(describeImport(done, refused)))
+  const refusals = refusalText(done, refused.length, inputs.length)
   if (refusals !== '') throw new BandsError('bad_data', refusals)
 }
 
@@ -137,7 +137,7 @@ function refusedTickers(report: FileReport): readonly RefusedTicker[] {
 }
 
 /** The sentence about refused rows and files; empty if there are none. */
-function refusalsOf(done: readonly Imported[], refusedFiles: number, files: number): string {
+function refusalText(done: readonly Imported[], refusedFiles: number, files: number): string {
   const tickers = total(done.map(({ report }) => refusedTickers(report).length))
   const loaded = total(done.map(({ report }) => (report.holds === 'bars' ? report.tickers : report.facts).length))
   const lines = [
@@ -183,7 +183,7 @@ export function progressText({ file, stage, done, of, rows }: ImportProgress): s
 }
 
 /** The import continues when the reader has gone (`| head`). */
-async function withoutReader(telling: Promise<void>): Promise<void> {
+async function ignoreClosedPipe(telling: Promise<void>): Promise<void> {
   await telling.catch(error => {
     if (!(error instanceof ClosedPipe)) throw error
   })
@@ -200,7 +200,7 @@ function describeImport(files: readonly Imported[], refused: readonly BadData[])
   return {
     document: {
       schema: 'bands.import/1',
-      files: files.map(document),
+      files: files.map(fileDocument),
       refused: refused.map(({ message, place }) => ({ ...place, message })),
     },
     columns: [
@@ -215,11 +215,11 @@ function describeImport(files: readonly Imported[], refused: readonly BadData[])
       })
       return [...parts.map(part => ({ file, format, ...part })), ...refusals]
     }),
-    paragraphs: files.map(paragraph),
+    paragraphs: files.map(fileParagraph),
   }
 }
 
-function document({ report, rejects }: Imported): Row {
+function fileDocument({ report, rejects }: Imported): Row {
   const { holds, file, format, dialect, header, rows } = report
   const read = { holds, file, format, dialect, header, rows }
   const rejected = report.rejected.map(({ line, column, reason, text }) => {
@@ -241,7 +241,7 @@ function document({ report, rejects }: Imported): Row {
   return { ...read, facts, without_bars, doubts, rejected, remarks, rejects }
 }
 
-function paragraph({ report, rejects }: Imported): Paragraph {
+function fileParagraph({ report, rejects }: Imported): Paragraph {
   const { file, format, dialect, rows } = report
   const read = Object.entries(dialect).map(([what, value]) => `${what} ${value}`)
   const prices = report.holds === 'facts' ? [] : [report.adjustmentNote]
@@ -251,28 +251,28 @@ function paragraph({ report, rejects }: Imported): Paragraph {
 }
 
 /** More tickers of one file are summed up instead of listed. */
-const LISTED = 30
+const MAX_LISTED_TICKERS = 30
 
 function tickerTable({ tickers }: BarsReport): Table {
   const prices = [...new Set(tickers.map(ticker => ticker.prices))].join(', ')
   const bars = total(tickers.map(ticker => ticker.bars))
-  const all = { ...summed(tickers), ticker: count(tickers.length, 'ticker'), prices, bars }
-  const columns = [column('ticker'), column('prices', 'text', { spare: 1 }), ...countedColumns('bars', 2)]
-  return tableOf<typeof all>('Tickers', columns, tickers.length > LISTED ? [all] : tickers)
+  const all = { ...sumCounts(tickers), ticker: count(tickers.length, 'ticker'), prices, bars }
+  const columns = [column('ticker'), column('prices', 'text', { spare: 1 }), ...countColumns('bars', 2)]
+  return tableOf<typeof all>('Tickers', columns, tickers.length > MAX_LISTED_TICKERS ? [all] : tickers)
 }
 
 function factsTable({ facts }: FactsReport): Table {
   const kinds = FACT_KINDS.map(kind => ({ kind, sheets: facts.filter(sheet => sheet.kind === kind) }))
   const lines = kinds.flatMap(({ kind, sheets }) => {
     const records = total(sheets.map(sheet => sheet.records))
-    return sheets.length === 0 ? [] : [{ ...summed(sheets), kind, tickers: sheets.length, records }]
+    return sheets.length === 0 ? [] : [{ ...sumCounts(sheets), kind, tickers: sheets.length, records }]
   })
-  const columns = [column('kind'), column('tickers', 'count'), ...countedColumns('records', 1)]
+  const columns = [column('kind'), column('tickers', 'count'), ...countColumns('records', 1)]
   return tableOf<(typeof lines)[number]>('Kinds', columns, lines)
 }
 
 /** Columns with the counts and dates of bars or records. @param spare the first rank of columns that may be omitted */
-function countedColumns<Things extends string>(things: Things, spare: number) {
+function countColumns<Things extends string>(things: Things, spare: number) {
   return [
     column('added', 'count'),
     column('replaced', 'count', { spare }),
@@ -283,7 +283,7 @@ function countedColumns<Things extends string>(things: Things, spare: number) {
   ]
 }
 
-interface Counts {
+interface RowCounts {
   added: number
   replaced: number
   unchanged: number
@@ -291,7 +291,7 @@ interface Counts {
   last: string | null
 }
 
-function summed(parts: readonly Counts[]): Counts & { first: string; last: string } {
+function sumCounts(parts: readonly RowCounts[]): RowCounts & { first: string; last: string } {
   const days = parts.flatMap(({ first, last }) => [first ?? [], last ?? []].flat()).sort()
   return {
     added: total(parts.map(part => part.added)),
@@ -351,15 +351,15 @@ function rejectLines({ file, rejected }: FileReport, rejects: string | null): st
  * its file of rejected rows; null if there are none.
  */
 function rejectsWriter(named: string | undefined, folder: string, inputs: readonly Input[]) {
-  const chosen = named === SKIP ? undefined : named
+  const sharedPath = named === SKIP_WORD ? undefined : named
   /** Path → the header it was begun with. */
-  const begun = new Map<string, string | null>()
+  const headerByPath = new Map<string, string | null>()
   /** Inputs with the same header share one file; those with another header get a file of their own. */
   const pathFor = (file: string, header: string | null): string => {
-    const wanted = chosen ?? join(folder, `${file === '-' ? 'stdin' : basename(file)}.rejects`)
+    const wanted = sharedPath ?? join(folder, `${file === '-' ? 'stdin' : basename(file)}.rejects`)
     for (let i = 1; ; i++) {
       const path = i === 1 ? wanted : `${wanted}.${i}`
-      if (!begun.has(path) || (chosen !== undefined && begun.get(path) === header)) return path
+      if (!headerByPath.has(path) || (sharedPath !== undefined && headerByPath.get(path) === header)) return path
     }
   }
   return async ({ file, header, rejected }: FileReport): Promise<string | null> => {
@@ -367,12 +367,12 @@ function rejectsWriter(named: string | undefined, folder: string, inputs: readon
     const path = pathFor(file, header)
     if (inputs.some(input => input.path === resolve(path)))
       throw wrong('bad_rows', `--bad-rows ${path} is a file that is being imported.`, { value: path })
-    const first = begun.has(path) || header === null ? [] : [header]
+    const first = headerByPath.has(path) || header === null ? [] : [header]
     const text = [...first, ...rejected.map(row => row.text)].map(line => `${line}\n`).join('')
-    await writeFile(path, text, { flag: begun.has(path) ? 'a' : 'w' }).catch(cause => {
+    await writeFile(path, text, { flag: headerByPath.has(path) ? 'a' : 'w' }).catch(cause => {
       throw new StorageError(`cannot write the bad rows to ${path}: ${(cause as Error).message}`, { cause })
     })
-    begun.set(path, header)
+    headerByPath.set(path, header)
     return path
   }
 }

@@ -8,7 +8,7 @@ import { type Column, column, describeList } from '../../present/description.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
-import { aboutAccounts, accountsFor } from './accounts.js'
+import { accountsFor, withAccountsOption } from './accounts.js'
 
 const IDENTITY = ['<IDENTITY>', 'the eight characters that name a key (bands keys list)'] as const
 const EXPIRES: OptionSpec = [
@@ -59,9 +59,9 @@ const list: Command = {
     const rows = keys.map(entry => keyRow(entry, context.world.now()))
     const shown: Column<(typeof rows)[number]>[] = [
       ...[column('identity'), column('account'), column('name'), column('state')],
-      { title: 'created', kind: 'date', spare: 2, value: row => minute(row.created) },
-      { title: 'expires', kind: 'date', spare: 1, value: row => minute(row.expires) },
-      { title: 'last used', kind: 'date', spare: 3, value: row => minute(row.last_used) },
+      { title: 'created', kind: 'date', spare: 2, value: row => minuteText(row.created) },
+      { title: 'expires', kind: 'date', spare: 1, value: row => minuteText(row.expires) },
+      { title: 'last used', kind: 'date', spare: 3, value: row => minuteText(row.last_used) },
     ]
     const columns = ['identity', 'account', 'tier', 'name', 'state', 'created', 'expires', 'last_used', 'revoked']
     await context.show(describeList({ schema: 'bands.keys/1', keys: rows }, rows, shown, { columns }))
@@ -83,7 +83,7 @@ const revoke: Command = {
     await accounts.revoke(identity, now.toISOString())
     const entry = (await accounts.key(identity))!
     const since = `${identity} of ${entry.account.name} counts no more`
-    const note = before?.revoked != null ? `${since}; it was revoked ${minute(entry.revoked)}` : since
+    const note = before?.revoked != null ? `${since}; it was revoked ${minuteText(entry.revoked)}` : since
     await context.show(oneRow({ schema: 'bands.revoked-key/1', ...keyRow(entry, now) }, [note]))
   },
 }
@@ -111,12 +111,13 @@ const roll: Command = {
     const old = (await accounts.key(identity))!
     await showNewKey(context, key, entry, old)
     const left = Date.parse(old.expires!) - now.getTime()
-    const end = left <= 0 ? 'counts no more' : `counts until ${minute(old.expires)} UTC, ${duration(left)} from now`
+    const end =
+      left <= 0 ? 'counts no more' : `counts until ${minuteText(old.expires)} UTC, ${durationText(left)} from now`
     await context.remark(`${SHOWN_ONCE} The old one, ${identity}, ${end}.`)
   },
 }
 
-export const commands = aboutAccounts({
+export const commands = withAccountsOption({
   'keys create': create,
   'keys list': list,
   'keys revoke': revoke,
@@ -140,7 +141,7 @@ async function showNewKey(context: Context, key: string, entry: KeyEntry, replac
   const row = { key, ...keyRow(entry, context.world.now()) }
   const { account, tier, name } = row
   const replaces = replaced === null ? null : { identity: replaced.identity, expires: replaced.expires }
-  const until = row.expires === null ? 'counts until it is revoked' : `counts until ${minute(row.expires)}`
+  const until = row.expires === null ? 'counts until it is revoked' : `counts until ${minuteText(row.expires)}`
   const document = { schema: 'bands.key/1', ...row, replaces }
   const columns = Object.keys(row)
   await context.show({
@@ -151,12 +152,12 @@ async function showNewKey(context: Context, key: string, entry: KeyEntry, replac
 }
 
 /** `2026-11-20 14:05` in UTC; `-` if there is no time. */
-function minute(time: string | null): string {
+function minuteText(time: string | null): string {
   return time === null ? '-' : time.slice(0, 16).replace('T', ' ')
 }
 
 /** How long something lasts from now: `23 hours`, `7 days`. */
-function duration(milliseconds: number): string {
+function durationText(milliseconds: number): string {
   const hours = Math.round(milliseconds / HOUR_MS)
   return hours % 24 === 0 ? count(hours / 24, 'day') : count(hours, 'hour')
 }
@@ -174,24 +175,24 @@ function expiryValue(args: Args, now: Date): string | null {
   const text = args.text('expires')
   if (text === undefined) return null
   const days = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : Number.NaN
-  if (days <= LONGEST_DAYS) return new Date(now.getTime() + days * DAY_MS).toISOString()
+  if (days <= MAX_EXPIRY_DAYS) return new Date(now.getTime() + days * DAY_MS).toISOString()
   const day = parseDay(text)
   const end = day === null ? 0 : (day + 1) * DAY_MS
   if (end > now.getTime()) return new Date(end).toISOString()
-  const allowed = `a number of days from 1 to ${LONGEST_DAYS}, or a date to come as YYYY-MM-DD`
+  const allowed = `a number of days from 1 to ${MAX_EXPIRY_DAYS}, or a date to come as YYYY-MM-DD`
   throw invalid('not_allowed', { param: 'expires', value: text, allowed })
 }
 
-const LONGEST_DAYS = 3_650
+const MAX_EXPIRY_DAYS = 3_650
 
 /** `0`, `12h`, `7d` → milliseconds. Throws InvalidParameter. */
 function graceValue(text: string): number {
   const [, number, unit] = /^(0|[1-9]\d{0,2})([hd]?)$/.exec(text) ?? []
   const length = Number(number) * (unit === 'h' ? HOUR_MS : DAY_MS)
-  if (length <= LONGEST_GRACE && (unit !== '' || length === 0)) return length
+  if (length <= MAX_GRACE_MS && (unit !== '' || length === 0)) return length
   const allowed = 'a time from 0 to 7d, such as 12h or 2d'
-  const suggestions = unit === '' && length <= LONGEST_GRACE ? [`${text}d`] : []
+  const suggestions = unit === '' && length <= MAX_GRACE_MS ? [`${text}d`] : []
   throw invalid('not_allowed', { param: 'grace', value: text, allowed, suggestions })
 }
 
-const LONGEST_GRACE = 7 * DAY_MS
+const MAX_GRACE_MS = 7 * DAY_MS

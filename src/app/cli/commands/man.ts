@@ -15,7 +15,7 @@ const man: Command = {
     const [word] = args.rest(0)
     const page = word === undefined ? 'bands' : `bands-${wordValue('command', word, pageNames())}`
     const { out, env } = context.world
-    const text = drawn(builtText(`man/${page}.1`), Math.min(100, widthOf(out, env)))
+    const text = renderPage(builtText(`man/${page}.1`), Math.min(100, widthOf(out, env)))
     if (context.isForPeople) return pagedStream(context.world).write(text)
     const lines = text.trimEnd().split('\n')
     await context.show({
@@ -37,19 +37,19 @@ function pageNames(): string[] {
 const INDENT = 4
 
 /** The text of a page, drawn here because some machines have no man: it has only the requests that the build writes. */
-function drawn(page: string, width: number): string {
+function renderPage(page: string, width: number): string {
   let isLiteral = false
   let indent = INDENT
-  let term = false
+  let isTerm = false
   const lines = page.split('\n').flatMap(line => {
     const [request = '', ...words] = line.split(' ')
-    const rest = plain(words.join(' '))
+    const rest = unescapeRoff(words.join(' '))
     switch (request) {
       case '.TH':
       case '.br':
         return []
       case '.SH':
-        ;[indent, term] = [INDENT, false]
+        ;[indent, isTerm] = [INDENT, false]
         return ['', rest]
       case '.nf':
       case '.fi':
@@ -58,29 +58,29 @@ function drawn(page: string, width: number): string {
       case '.PP':
         return ['']
       case '.TP':
-        term = true
+        isTerm = true
         indent = INDENT
         return []
       case '.B':
       case '.BR': {
         const bold = ' '.repeat(indent) + rest.replace(' (1)', '(1)')
-        if (term) indent = 2 * INDENT
-        term = false
+        if (isTerm) indent = 2 * INDENT
+        isTerm = false
         return [bold]
       }
       default:
-        return isLiteral ? [' '.repeat(INDENT) + plain(line)] : indented(plain(line), indent, width)
+        return isLiteral ? [' '.repeat(INDENT) + unescapeRoff(line)] : wrapIndented(unescapeRoff(line), indent, width)
     }
   })
   return linesText(lines.slice(1))
 }
 
-function indented(text: string, indent: number, width: number): string[] {
+function wrapIndented(text: string, indent: number, width: number): string[] {
   return wrap(text, Math.max(20, width - indent)).map(line => ' '.repeat(indent) + line)
 }
 
 /** Text without the escapes of roff. */
-function plain(text: string): string {
+function unescapeRoff(text: string): string {
   return text.replace(/^\\&/, '').replaceAll('\\-', '-').replaceAll('\\e', '\\')
 }
 

@@ -68,9 +68,9 @@ const pullCommand: Command = {
   async run(context, args) {
     const { max_credits: maxCredits, timeframe } = args.read(PULL)
     const all = args.rest(0).flatMap(splitAtCommas).includes(ALL_FIELDS)
-    const series = await seriesOf(args, all, timeframe, context.world)
+    const series = await requestedSeries(args, all, timeframe, context.world)
     const request = { series, replace: args.flag('replace') }
-    if (args.flag('dry-run')) return context.show(describePlan(await dryPlan(context, request)))
+    if (args.flag('dry-run')) return context.show(describePlan(await planPull(context, request)))
     const remote = await context.pullServer()
     // This costs nothing. It shows the remaining credits, and refuses a wrong key before anything is made.
     await remote.checkKey()
@@ -79,23 +79,23 @@ const pullCommand: Command = {
     context.endTidily()
     const wanted = { ...request, series: all ? withinTier(series, remote.tier) : series }
     const limit = maxCredits === undefined ? {} : { maxCredits }
-    const report = await puller.pull(remote, wanted, { ...limit, ...progressOf(context, remote) })
+    const report = await puller.pull(remote, wanted, { ...limit, ...progressCallbacks(context, remote) })
     const failure = pullFailure(report, all)
-    const some = report.credits > 0 || report.series.some(({ outcome }) => outcome === 'unchanged')
-    if (failure === null || some) await context.show(describePull(report))
+    const hasResult = report.credits > 0 || report.series.some(({ outcome }) => outcome === 'unchanged')
+    if (failure === null || hasResult) await context.show(describePull(report))
     if (failure !== null) throw failure
-    await context.hint(`next, without a server: ${questionOf(wanted.series[0]!, context.config)}`)
+    await context.hint(`next, without a server: ${exampleLine(wanted.series[0]!, context.config)}`)
   },
 }
 
 /** More series than this are shown ticker by ticker, and more tickers than this as one line. */
-const LISTED = 30
+const MAX_LISTED = 30
 
 /** Shows the result of a pull. */
 function describePull(report: PullReport): Described {
   const { url: source, credits, creditsLeft, creditsMissing, stopped } = report
   const reports = report.series.toSorted(byTicker)
-  const series = reports.map(one => rowOf(one, source))
+  const series = reports.map(one => seriesRow(one, source))
   return {
     document: {
       schema: 'bands.pull/1',
@@ -114,7 +114,7 @@ function describePull(report: PullReport): Described {
     paragraphs: [
       {
         heading: [`pulled from ${source}`],
-        parts: [{ table: tableOf('Pulled', SERIES, groups(reports)) }, { notes: notes(report) }],
+        parts: [{ table: tableOf('Pulled', SERIES_COLUMNS, groupSeries(reports)) }, { notes: pullNotes(report) }],
       },
     ],
   }
@@ -126,7 +126,7 @@ function byTicker(a: SeriesReport, b: SeriesReport): number {
   return Number(a.timeframe > b.timeframe) - Number(a.timeframe < b.timeframe)
 }
 
-function rowOf({ added, refusal, outcome, ...told }: SeriesReport, source: string) {
+function seriesRow({ added, refusal, outcome, ...told }: SeriesReport, source: string) {
   const { ticker, timeframe, field, events, changed, credits, query_range, pulled_at, as_of, note } = told
   return {
     ticker,
@@ -162,24 +162,29 @@ function describePlan(plan: PullPlan): Described {
 
 /** `42 series of https://…: 40 new, 2 to be brought up to date; at least 42 credits, one more for each further 100 events.` */
 function planSentence({ url, series, price }: PullPlan, left: CreditsLeft | null): string {
-  const parts = Object.entries(DUE).flatMap(([due, words]) => {
+  const parts = Object.entries(DUE_WORDS).flatMap(([due, words]) => {
     const number = series.filter(planned => planned.due === due).length
     return number === 0 ? [] : [`${whole(number)} ${words}`]
   })
   const further = price.most === null ? `, one more for each further ${MAX_PAGE_EVENTS} events` : ''
-  return `${whole(series.length)} series of ${url}: ${parts.join(', ')}; ${priceWords(price)}${further}${leftWords(left)}.`
+  return `${whole(series.length)} series of ${url}: ${parts.join(', ')}; ${priceText(price)}${further}${creditsLeftText(left)}.`
 }
 
-const DUE = { new: 'new', rest: 'to be gone on with', update: 'to be brought up to date', done: 'done before' } as const
+const DUE_WORDS = {
+  new: 'new',
+  rest: 'to be gone on with',
+  update: 'to be brought up to date',
+  done: 'done before',
+} as const
 
 /** `12 credits`, `at least 12 credits`, `12 to 14 credits`. */
-function priceWords({ least, most }: Price): string {
+function priceText({ least, most }: Price): string {
   if (most === least) return count(least, 'credit')
   return most === null ? `at least ${count(least, 'credit')}` : `${whole(least)} to ${count(most, 'credit')}`
 }
 
 /** `; 9,950 left today and 50 this hour`; empty if the server does not say. */
-function leftWords(left: CreditsLeft | null): string {
+function creditsLeftText(left: CreditsLeft | null): string {
   const parts = [
     ...(left?.day == null ? [] : [`${whole(left.day)} left today`]),
     ...(left?.hour == null ? [] : [`${whole(left.hour)} this hour`]),
@@ -187,42 +192,42 @@ function leftWords(left: CreditsLeft | null): string {
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}`
 }
 
-function notes({ series, credits, creditsLeft }: PullReport): string[] {
+function pullNotes({ series, credits, creditsLeft }: PullReport): string[] {
   const noted = series.filter(({ note, refusal }) => note !== null || refusal !== null)
   const shown = noted
-    .slice(0, LISTED)
+    .slice(0, MAX_LISTED)
     .map(one => `${one.ticker} ${one.timeframe} ${one.field}: ${one.refusal?.message ?? one.note}`)
   const more = noted.length > shown.length ? [`and ${whole(noted.length - shown.length)} more (--json has all)`] : []
-  return [...shown, ...more, `${count(credits, 'credit')} spent${leftWords(creditsLeft)}`]
+  return [...shown, ...more, `${count(credits, 'credit')} spent${creditsLeftText(creditsLeft)}`]
 }
 
-const sum = (own: readonly SeriesReport[], key: 'events' | 'added' | 'credits'): number =>
+const sumOf = (own: readonly SeriesReport[], key: 'events' | 'added' | 'credits'): number =>
   own.reduce((total, one) => total + one[key], 0)
 
-const SERIES: readonly Column<[string, SeriesReport[]]>[] = [
+const SERIES_COLUMNS: readonly Column<[string, SeriesReport[]]>[] = [
   { title: 'ticker', kind: 'text', value: ([ticker]) => ticker },
   {
     title: 'series',
     kind: 'text',
     value: ([, own]) => (own.length === 1 ? `${own[0]!.timeframe} ${own[0]!.field}` : `${whole(own.length)} series`),
   },
-  { title: 'outcome', kind: 'text', spare: 1, value: ([, own]) => outcomes(own) },
-  { title: 'events', kind: 'count', value: ([, own]) => sum(own, 'events') },
-  { title: 'new', kind: 'count', spare: 2, value: ([, own]) => sum(own, 'added') },
-  { title: 'credits', kind: 'count', spare: 3, value: ([, own]) => sum(own, 'credits') },
+  { title: 'outcome', kind: 'text', spare: 1, value: ([, own]) => outcomesText(own) },
+  { title: 'events', kind: 'count', value: ([, own]) => sumOf(own, 'events') },
+  { title: 'new', kind: 'count', spare: 2, value: ([, own]) => sumOf(own, 'added') },
+  { title: 'credits', kind: 'count', spare: 3, value: ([, own]) => sumOf(own, 'credits') },
   { title: 'as of', kind: 'date', spare: 4, value: ([, own]) => own.map(({ as_of }) => as_of ?? UNKNOWN).sort()[0]! },
 ]
 
 /** The series of each line: one series, all of a ticker, or all. */
-function groups(series: readonly SeriesReport[]): [string, SeriesReport[]][] {
-  if (series.length <= LISTED) return series.map(one => [one.ticker, [one]])
+function groupSeries(series: readonly SeriesReport[]): [string, SeriesReport[]][] {
+  if (series.length <= MAX_LISTED) return series.map(one => [one.ticker, [one]])
   const found = new Map<string, SeriesReport[]>()
   for (const one of series) found.set(one.ticker, [...(found.get(one.ticker) ?? []), one])
-  return found.size <= LISTED ? [...found] : [[count(found.size, 'ticker'), [...series]]]
+  return found.size <= MAX_LISTED ? [...found] : [[count(found.size, 'ticker'), [...series]]]
 }
 
 /** `updated`, or `20 pulled, 1 refused`. */
-function outcomes(series: readonly SeriesReport[]): string {
+function outcomesText(series: readonly SeriesReport[]): string {
   const kinds = [...new Set(series.map(({ outcome }) => outcome))]
   if (kinds.length === 1) return kinds[0]!
   return kinds.map(kind => `${whole(series.filter(({ outcome }) => outcome === kind).length)} ${kind}`).join(', ')
@@ -234,7 +239,7 @@ const USAGE = 'bands pull TICKER... FIELD...'
  * Tickers and fields as typed, in any order: the name of a field is a field, everything else a ticker. Throws
  * InvalidParameter, also for a word that is nearly a field, and NotFound for a missing file.
  */
-async function seriesOf(
+async function requestedSeries(
   args: Args,
   all: boolean,
   timeframes: readonly (Timeframe | 'both')[],
@@ -243,7 +248,7 @@ async function seriesOf(
   const words = args.rest(0).flatMap(splitAtCommas)
   const named = words.filter(word => BUILT_IN.named(word) !== undefined)
   const others = words.filter(word => BUILT_IN.named(word) === undefined && word !== ALL_FIELDS)
-  for (const word of others) checkNoField(word)
+  for (const word of others) refuseMistypedField(word)
   const tickers = await parseTickers(others, world)
   const fields = all ? BUILT_IN.names : named
   if (tickers.length === 0) throw wrong('ticker', 'TICKER is missing.', { allowed: USAGE })
@@ -253,7 +258,7 @@ async function seriesOf(
 }
 
 /** A mistyped field name would be pulled, and charged, as a ticker. */
-function checkNoField(word: string): void {
+function refuseMistypedField(word: string): void {
   const suggestions = suggest(word, BUILT_IN.names)
   if (word.startsWith('@') || word === '-' || (suggestions.length === 0 && !word.includes('_'))) return
   const what = `there is no field ${quoted(word)}.${didYouMean(suggestions)}`
@@ -268,7 +273,7 @@ function withinTier(series: readonly SeriesKey[], tier: Tier | null): readonly S
 }
 
 /** A command line that uses the pulled events, regardless of the chosen server. */
-function questionOf({ ticker, field, timeframe }: SeriesKey, config: Config): string {
+function exampleLine({ ticker, field, timeframe }: SeriesKey, config: Config): string {
   const words = [`bands events ${ticker} ${field}`]
   if (timeframe !== 'daily') words.push(`--timeframe ${timeframe}`)
   if (config.from.db === '--db') words.push(`--db ${config.db}`)
@@ -277,17 +282,19 @@ function questionOf({ ticker, field, timeframe }: SeriesKey, config: Config): st
 }
 
 /** The plan of a pull, as far as it is known without a request. */
-async function dryPlan(context: Context, request: PullRequest): Promise<PullPlan> {
+async function planPull(context: Context, request: PullRequest): Promise<PullPlan> {
   const url = await context.pullServerUrl()
   return planOf(context.closeAtEnd(await openForPlan(context.choice)), url, request, context.world.now())
 }
 
 /** Reports the price of a pull as soon as it is known, and then the progress. */
-function progressOf(context: Context, remote: Remote): PullOptions {
+function progressCallbacks(context: Context, remote: Remote): PullOptions {
   return {
     onPlan: plan => context.remark(planSentence(plan, leftOf(remote.credits))),
     onPriced: (price, left) =>
-      context.remark(`the first page of each is there; the others take ${priceWords(price)} more${leftWords(left)}.`),
+      context.remark(
+        `the first page of each is there; the others take ${priceText(price)} more${creditsLeftText(left)}.`,
+      ),
     onPage: ({ ticker, field, done, of, credits }) =>
       context.step(() => `pull  ${ticker} ${field}  ${done}/${of} series  ${whole(credits)} credits`),
   }
@@ -299,11 +306,11 @@ function progressOf(context: Context, remote: Remote): PullOptions {
  */
 function pullFailure({ series, stopped, error, creditsMissing, credits }: PullReport, all: boolean): unknown {
   if (stopped === 'error') return error
-  const open = series.filter(({ outcome }) => outcome === 'unfinished').length
-  const rest = `${whole(open)} of ${whole(series.length)} series are not at their end, for ${priceWords(creditsMissing)} more; the same command goes on.`
+  const unfinished = series.filter(({ outcome }) => outcome === 'unfinished').length
+  const rest = `${whole(unfinished)} of ${whole(series.length)} series are not at their end, for ${priceText(creditsMissing)} more; the same command goes on.`
   if (stopped === 'credits')
     return new BandsError('rate_limit_exceeded', `${whole(credits)} credits are spent, as many as may be: ${rest}`)
-  if (open > 0) return new BandsError('busy', `the server changed while it was asked: ${rest}`)
+  if (unfinished > 0) return new BandsError('busy', `the server changed while it was asked: ${rest}`)
   const isAbove = ({ refusal, pulled_at }: SeriesReport): boolean =>
     refusal?.code === 'tier_restricted' && pulled_at === null
   const refused = series.filter(one => one.refusal !== null && !(all && isAbove(one)))
