@@ -400,7 +400,7 @@ export interface Lists {
   /** Makes a list by a condition. An existing list stays unchanged. */
   addCondition(name: string, condition: string): Promise<NamedList>
   /** Removes tickers from a list. */
-  take(name: string, tickers: readonly string[]): Promise<NamedList>
+  removeTickers(name: string, tickers: readonly string[]): Promise<NamedList>
   remove(name: string): Promise<void>
   /** Renames a ticker in every list and in its shown news. @returns names of those lists */
   renameTicker(ticker: string, name: string): Promise<string[]>
@@ -408,14 +408,14 @@ export interface Lists {
    * The point up to which answers to a question were shown, for each ticker and timeframe. A question is named by its
    * lists (`a,b`, or nothing) and its filters (`a#digest`).
    */
-  seen(question: string): Promise<readonly Mark[]>
-  /** Moves the marks forward, never back. A field without a mark of its own moves with its ticker. */
-  see(question: string, marks: readonly Mark[]): Promise<void>
+  readMarks(question: string): Promise<readonly Mark[]>
+  /** Saves marks. A mark moves only forward; a field without a mark of its own moves with its ticker. */
+  saveMarks(question: string, marks: readonly Mark[]): Promise<void>
   close(): Promise<void>
 }
 
 /** The read-only part of the lists. */
-export type ReadLists = Pick<Lists, 'all' | 'named' | 'seen' | 'close'>
+export type ReadLists = Pick<Lists, 'all' | 'named' | 'readMarks' | 'close'>
 
 export interface NamedList {
   name: string

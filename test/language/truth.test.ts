@@ -135,7 +135,7 @@ describe('the bars that count', () => {
       const tests = testsOf(parseCondition('CL=F:mood = glad', MADE))
       for (let t = 0; t < own.days.length; t++) {
         const [reading] = testReadings(tests, { on: own, columnOf: () => other }, t)
-        expect(reading!.bar).toBe(barsCountingOn(other, own, t) - 1)
+        expect(reading!.bar ?? -1).toBe(barsCountingOn(other, own, t) - 1)
       }
     }
   })

@@ -47,10 +47,10 @@ function listsHere(): Lists {
 async function told(lists: Lists, params: object, { day, tickers }: { day: number; tickers: readonly string[] }) {
   const { since: _last, ...query } = parsed(params)
   const question = questionOf({ ...query, lists: [] }, BUILT_IN.names)
-  const marks = await lists.seen(question)
+  const marks = await lists.readMarks(question)
   const local = new Local(store, null, null).on(day)
   const { found, marks: next } = await changes(local, { ...query, tickers, since: day - 1, marks })
-  await lists.see(question, next)
+  await lists.saveMarks(question, next)
   return { names: found.changes.map(nameOf), next }
 }
 

@@ -38,10 +38,10 @@ interface Night {
 
 /** What an answer of `--since last` reports on a day. */
 async function last(store: Store, lists: Lists, { day, tickers = NAMES, tier }: Night) {
-  const marks = await lists.seen('')
+  const marks = await lists.readMarks('')
   const local = new Local(store, tier ?? null, day)
   const { found, marks: next } = await changes(local, { ...QUERY, tickers, since: day - 1, marks })
-  await lists.see('', next)
+  await lists.saveMarks('', next)
   return found
 }
 
@@ -66,7 +66,7 @@ const SINCE = 'since 2024-01-02T03:04:05.000Z'
 it('an answer of --since last leaves out fields that wait, names them, and reports their changes the next time', async () => {
   const { store, lists, waits } = await loaded()
   const first = await last(store, lists, { day: BEGIN })
-  const begun = await lists.seen('')
+  const begun = await lists.readMarks('')
   expect(first).not.toHaveProperty('omitted')
   await waits('ticker SIM0001', SINCE)
   const during = []
@@ -100,7 +100,7 @@ it('the first answer, one to a tier, and a ticker that is new lose no change of 
   found.push(await last(store, lists, { day: BEGIN + 30, tickers: late }))
   await waits()
   found.push(await last(store, lists, { day: END }))
-  const marks = await lists.seen('')
+  const marks = await lists.readMarks('')
   expect(marks.filter(({ field }) => field !== undefined)).toEqual([])
   const names = found.flatMap(({ changes }) => changes.map(nameOf))
   expect(new Set(names).size).toBe(names.length)
@@ -130,7 +130,7 @@ it('an import of facts that dies at any write is finished by the next writer, an
     const here = temporaryFolder()
     for (const name of ['bands.db', 'bands.lists.db']) copyFileSync(join(folder, name), join(here, name))
     const lists = openSqliteLists(join(here, 'bands.lists.db'))
-    const marks = await lists.seen('')
+    const marks = await lists.readMarks('')
     const died = await importDying(here, dies)
     const waited = dies > 1
     const store = openSqlite(join(here, 'bands.db'), { readonly: false })

@@ -373,17 +373,19 @@ describe('the files next to the data', () => {
     ])
     const lists = openSqliteLists(path)
     // A day moved on would leave out changes in silence.
-    await expect(lists.seen('mine')).rejects.toThrow(Damaged)
-    await expect(lists.see('mine', [{ ticker: 'AAPL', timeframe: 'daily', day: 20_000 }])).rejects.toThrow(Damaged)
+    await expect(lists.readMarks('mine')).rejects.toThrow(Damaged)
+    await expect(lists.saveMarks('mine', [{ ticker: 'AAPL', timeframe: 'daily', day: 20_000 }])).rejects.toThrow(
+      Damaged,
+    )
     await lists.renameTicker('AAPM', 'AAPN')
     await lists.renameTicker('AAPL', 'AAPK')
     expect(verifyLists(path).damages).toHaveLength(3)
     for (const { mend } of verifyLists(path).damages) {
       const [name, ...tickers] = mend!.words as [string, ...string[]]
-      await (tickers.length > 0 ? lists.take(name, ['AAPN']) : lists.remove(name))
+      await (tickers.length > 0 ? lists.removeTickers(name, ['AAPN']) : lists.remove(name))
     }
     expect(verifyLists(path).damages).toEqual([])
-    expect(await lists.seen('mine')).toEqual([])
+    expect(await lists.readMarks('mine')).toEqual([])
     await lists.close()
   })
 
@@ -466,7 +468,7 @@ async function filesBeside(): Promise<{ accounts: string; trials: string; lists:
   await lists.add('mine', ['AAPL'])
   await lists.addCondition('cond', 'rsi_zone = neutral')
   const mark = { ticker: 'AAPL', timeframe: 'daily' } as const
-  await lists.see('mine', [
+  await lists.saveMarks('mine', [
     { ...mark, day: 19_000 },
     { ...mark, day: 18_000, field: 'growth_zone' },
   ])

@@ -26,7 +26,7 @@ describe('the lists of a user', () => {
       tickers: ['MSFT', 'AAPL'],
     })
     await lists.add('TECH', ['AAPL', 'A'])
-    await lists.take('Tech', ['MSFT', 'XYZ'])
+    await lists.removeTickers('Tech', ['MSFT', 'XYZ'])
     await lists.add('tech', ['MSFT'])
     const expected = { name: 'tech', condition: null, tickers: ['AAPL', 'A', 'MSFT'] }
     expect(await listsIn(folder).all()).toEqual([expected])
@@ -47,38 +47,42 @@ describe('the lists of a user', () => {
   it('store a mark per list that only moves forward and is deleted with the list', async () => {
     const lists = listsIn(temporaryFolder())
     await lists.add('tech', ['A'])
-    await lists.see('tech', [mark('A', 'daily', 10), mark('A', 'weekly', 8)])
-    await lists.see('tech', [mark('A', 'daily', 9), mark('A', 'weekly', 15), mark('B', 'daily', 1)])
-    await lists.see('', [mark('A', 'daily', 3)])
-    expect(await lists.seen('TECH')).toEqual([mark('A', 'daily', 10), mark('A', 'weekly', 15), mark('B', 'daily', 1)])
-    expect(await lists.seen('')).toEqual([mark('A', 'daily', 3)])
+    await lists.saveMarks('tech', [mark('A', 'daily', 10), mark('A', 'weekly', 8)])
+    await lists.saveMarks('tech', [mark('A', 'daily', 9), mark('A', 'weekly', 15), mark('B', 'daily', 1)])
+    await lists.saveMarks('', [mark('A', 'daily', 3)])
+    expect(await lists.readMarks('TECH')).toEqual([
+      mark('A', 'daily', 10),
+      mark('A', 'weekly', 15),
+      mark('B', 'daily', 1),
+    ])
+    expect(await lists.readMarks('')).toEqual([mark('A', 'daily', 3)])
     await lists.remove('tech')
     await lists.add('tech', ['A'])
-    expect(await lists.seen('tech')).toEqual([])
-    expect(await lists.seen('')).toEqual([mark('A', 'daily', 3)])
+    expect(await lists.readMarks('tech')).toEqual([])
+    expect(await lists.readMarks('')).toEqual([mark('A', 'daily', 3)])
   })
 
   it('keep a mark for a field that stays behind, until it is at the mark of its ticker, and forget it with the list', async () => {
     const lists = listsIn(temporaryFolder())
     const day = (day: number, field?: string): Mark => ({ ...mark('A', 'daily', day), ...(field && { field }) })
     await lists.add('tech', ['A'])
-    await lists.see('tech', [day(10)])
-    await lists.see('tech', [day(20), day(10, 'growth_zone'), day(10, 'valuation_zone')])
+    await lists.saveMarks('tech', [day(10)])
+    await lists.saveMarks('tech', [day(20), day(10, 'growth_zone'), day(10, 'valuation_zone')])
     const both = [day(20), day(10, 'growth_zone'), day(10, 'valuation_zone')]
-    expect(await lists.seen('tech')).toEqual(both)
+    expect(await lists.readMarks('tech')).toEqual(both)
     // An answer that was late, and one that left out another field.
-    await lists.see('tech', [day(15), day(9, 'growth_zone'), day(9, 'valuation_zone')])
-    expect(await lists.seen('tech')).toEqual(both)
-    await lists.see('tech', [day(15), day(10, 'growth_zone')])
-    expect(await lists.seen('tech')).toEqual([day(20), day(10, 'growth_zone'), day(15, 'valuation_zone')])
+    await lists.saveMarks('tech', [day(15), day(9, 'growth_zone'), day(9, 'valuation_zone')])
+    expect(await lists.readMarks('tech')).toEqual(both)
+    await lists.saveMarks('tech', [day(15), day(10, 'growth_zone')])
+    expect(await lists.readMarks('tech')).toEqual([day(20), day(10, 'growth_zone'), day(15, 'valuation_zone')])
     await lists.renameTicker('A', 'B')
-    expect((await lists.seen('tech')).map(({ ticker }) => ticker)).toEqual(['B', 'B', 'B'])
+    expect((await lists.readMarks('tech')).map(({ ticker }) => ticker)).toEqual(['B', 'B', 'B'])
     await lists.renameTicker('B', 'A')
-    await lists.see('tech', [day(20)])
-    expect(await lists.seen('tech')).toEqual([day(20)])
-    await lists.see('tech', [day(30), day(20, 'growth_zone')])
+    await lists.saveMarks('tech', [day(20)])
+    expect(await lists.readMarks('tech')).toEqual([day(20)])
+    await lists.saveMarks('tech', [day(30), day(20, 'growth_zone')])
     await lists.remove('tech')
-    expect(await lists.seen('tech')).toEqual([])
+    expect(await lists.readMarks('tech')).toEqual([])
   })
 
   it('read the marks of an older file, and bring them up to date', async () => {
@@ -88,14 +92,14 @@ describe('the lists of a user', () => {
     db.run("INSERT INTO seen VALUES ('', 'A', 'daily', 5)")
     db.close()
     const reading = openSqliteListsForReading(path)!
-    expect(await reading.seen('')).toEqual([mark('A', 'daily', 5)])
+    expect(await reading.readMarks('')).toEqual([mark('A', 'daily', 5)])
     await reading.close()
     expect(verifyLists(path).damages).toEqual([])
     const lists = openSqliteLists(path)
     onTestFinished(() => lists.close())
     const behind = { ...mark('A', 'daily', 5), field: 'growth_zone' }
-    await lists.see('', [mark('A', 'daily', 7), behind])
-    expect(await lists.seen('')).toEqual([mark('A', 'daily', 7), behind])
+    await lists.saveMarks('', [mark('A', 'daily', 7), behind])
+    expect(await lists.readMarks('')).toEqual([mark('A', 'daily', 7), behind])
     expect(verifyLists(path).damages).toEqual([])
   })
 
@@ -105,13 +109,13 @@ describe('the lists of a user', () => {
     onTestFinished(() => lists.close())
     for (const name of ['tech', 'tech2', 'a_b', 'axb']) await lists.add(name, ['A'])
     const questions = ['', '#1', 'tech', 'tech#1', 'a_b,Tech', 'tech,tech2#1', 'tech2', 'a_b', 'axb']
-    for (const question of questions) await lists.see(question, [mark('A', 'daily', 1)])
+    for (const question of questions) await lists.saveMarks(question, [mark('A', 'daily', 1)])
     expect(verifyLists(path)).toMatchObject({ damages: [] })
     await lists.remove('TECH')
     const left: string[] = []
-    for (const question of questions) if ((await lists.seen(question)).length > 0) left.push(question)
+    for (const question of questions) if ((await lists.readMarks(question)).length > 0) left.push(question)
     expect(left).toEqual(['', '#1', 'tech2', 'a_b', 'axb'])
-    await lists.see('axb,gone#1', [mark('A', 'daily', 1)])
+    await lists.saveMarks('axb,gone#1', [mark('A', 'daily', 1)])
     expect(verifyLists(path).damages.map(({ what }) => what)).toEqual(['what was told of axb,gone is of no list'])
   })
 
@@ -120,12 +124,12 @@ describe('the lists of a user', () => {
     await lists.add('tech', ['FB', 'A'])
     await lists.add('both', ['META', 'FB', 'B'])
     await lists.add('none', ['A'])
-    await lists.see('tech#1', [mark('FB', 'daily', 5), mark('FB', 'weekly', 4), mark('A', 'daily', 5)])
-    await lists.see('', [mark('META', 'daily', 9), mark('FB', 'daily', 3)])
+    await lists.saveMarks('tech#1', [mark('FB', 'daily', 5), mark('FB', 'weekly', 4), mark('A', 'daily', 5)])
+    await lists.saveMarks('', [mark('META', 'daily', 9), mark('FB', 'daily', 3)])
     expect(await lists.renameTicker('FB', 'META')).toEqual(['both', 'tech'])
     expect((await lists.all()).map(({ tickers }) => tickers)).toEqual([['META', 'B'], ['A'], ['META', 'A']])
-    expect(await lists.seen('')).toEqual([mark('META', 'daily', 3)])
-    expect(await lists.seen('tech#1')).toEqual([
+    expect(await lists.readMarks('')).toEqual([mark('META', 'daily', 3)])
+    expect(await lists.readMarks('tech#1')).toEqual([
       mark('A', 'daily', 5),
       mark('META', 'daily', 5),
       mark('META', 'weekly', 4),
@@ -148,7 +152,7 @@ describe('the lists of a user', () => {
             const all = [...new Set([...(there?.tickers ?? []), ...tickers])]
             model.set(name.toLowerCase(), { name: there?.name ?? name, tickers: all })
           } else if (what === 'take' && there !== undefined) {
-            await lists.take(name, tickers)
+            await lists.removeTickers(name, tickers)
             there.tickers = there.tickers.filter(ticker => !new Set<string>(tickers).has(ticker))
           } else if (what === 'remove') {
             await lists.remove(name)
@@ -175,7 +179,7 @@ describe('the lists of a user', () => {
     const path = join(temporaryFolder(), 'bands.lists.db')
     const lists = openSqliteLists(path)
     await lists.add('tech', ['A'])
-    await lists.see('tech', [mark('A', 'daily', 1)])
+    await lists.saveMarks('tech', [mark('A', 'daily', 1)])
     expect(verifyLists(path)).toMatchObject({ kind: 'lists', rows: 1, damages: [] })
     await lists.close()
     const db = new Session(path, openForWriting(path, LISTS), LISTS)

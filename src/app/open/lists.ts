@@ -74,7 +74,7 @@ export async function removeFromList(
       remedy: remedy('watch show', [name]),
     })
   return withWritableLists(choice, async lists => {
-    if (tickers.length > 0) return lists.take(name, tickers)
+    if (tickers.length > 0) return lists.removeTickers(name, tickers)
     await lists.remove(name)
     return null
   })

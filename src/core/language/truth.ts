@@ -43,8 +43,8 @@ export function truthOf(condition: Condition, data: ConditionData): Uint8Array {
 /** The truth of a test on one bar, for explanations. */
 export interface TestReading {
   test: Test
-  /** Index of the subject's bar that counted on this one; -1 without one. */
-  bar: number
+  /** The index of the subject's bar that counted on this one; null without one. */
+  bar: number | null
   /** The date of that bar; null without one. */
   day: number | null
   /** The band on that bar; null without one. */
@@ -59,12 +59,13 @@ export function testReadings(tests: readonly Test[], data: ConditionData, t: num
   return tests.map(test => {
     const { column, bars } = evaluation.viewOf(test.subject)
     const bar = bars === null ? t : bars[t]!
-    const code = bar < 0 ? UNDEFINED : column.codes[bar]!
+    const hasBar = bar >= 0
+    const code = hasBar ? column.codes[bar]! : UNDEFINED
     const truth = evaluation.codesOf(test)[t]!
     return {
       test,
-      bar,
-      day: bar < 0 ? null : column.days[bar]!,
+      bar: hasBar ? bar : null,
+      day: hasBar ? column.days[bar]! : null,
       band: code === UNDEFINED ? null : column.bands[code]!,
       holds: truth === UNDEFINED ? null : truth === 1,
     }

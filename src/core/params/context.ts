@@ -102,7 +102,7 @@ const TYPED_CONTEXT: typeof CONTEXT_WORD = {
   ...CONTEXT_WORD,
   parse: (param, written, scope) =>
     isMapping(written) ? (written as unknown as ShortContext) : CONTEXT_WORD.parse(param, written, scope),
-  typed: CONTEXT_WORD.parse,
+  toDocumentForm: CONTEXT_WORD.parse,
 }
 
 /** The context as a part of a strategy file. */

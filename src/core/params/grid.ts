@@ -265,7 +265,7 @@ function optionValue(key: string, text: string): unknown {
   if (kind.schema.type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
   if (kind.schema.type === 'boolean') return text
   // A plus is only a separator in lists.
-  return kind.several === undefined && kind.typed === undefined ? text : text.replaceAll('+', ',')
+  return kind.several === undefined && kind.toDocumentForm === undefined ? text : text.replaceAll('+', ',')
 }
 
 /** Does some work; refusals of a varied key name it as `vary KEY`. */

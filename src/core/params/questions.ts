@@ -255,10 +255,8 @@ type EventsTable = typeof EVENTS | typeof EVENTS_OR_CONDITIONS | typeof UNLIMITE
  * @param fields the known fields, here as below
  */
 export function parseEvents(params: object, table: EventsTable = EVENTS, fields: FieldSet = BUILT_IN): EventsQuery {
-  return withBandList(
-    joinContextWithBand(readParams(table, 'when' in table ? programParams(params, fields) : params, fields)),
-    fields,
-  )
+  const written = 'when' in table ? programParams(params, fields) : params
+  return withBandList(joinContextWithBand(readParams(table, written, fields)), fields)
 }
 
 /**
@@ -272,17 +270,16 @@ function programParams(params: object, fields: FieldSet): object {
 
 /** Parses a search without a limit; its context may have no band. */
 export function parseHistory(params: object, fields: FieldSet = BUILT_IN): HistoryQuery {
-  return withBandList(joinContext(readParams(HISTORY, programParams(params, fields), fields)), fields)
+  const read = readParams(HISTORY, programParams(params, fields), fields)
+  return withBandList(joinContext(read), fields)
 }
 
 /** Parses a search over several tickers; the question checks whether there are any. */
 export function parsePool(written: object, fields: FieldSet = BUILT_IN): PoolQuery {
   const { tickers, ...params } = objectOf('params', written)
   const names = tickersOf(tickers)
-  return {
-    tickers: names,
-    ...withBandList(joinContext(readParams(POOL, programParams(params, fields), fields)), fields),
-  }
+  const read = readParams(POOL, programParams(params, fields), fields)
+  return { tickers: names, ...withBandList(joinContext(read), fields) }
 }
 
 /** The newest events of several tickers. @param table as for one of them */

@@ -43,7 +43,7 @@ export interface Kind<Value, Written = Text> {
   /** Throws InvalidParameter naming the parameter, the value and the valid forms. */
   parse(param: string, written: unknown, scope?: Scope): Value
   /** Converts the text form to the form in a document, if they differ. */
-  typed?(param: string, text: string, scope?: Scope): unknown
+  toDocumentForm?(param: string, text: string, scope?: Scope): unknown
   /** The form in a URL, if it differs from the plain text. */
   text?(value: unknown): string
   /** Only for the type: no object has this key. */
@@ -176,7 +176,7 @@ export function paramsNotInTable(table: Table, written: Written): Written {
  */
 export function valueForKind(
   param: string,
-  { takes, several, object, typed }: Kind<unknown, unknown>,
+  { takes, several, object, toDocumentForm }: Kind<unknown, unknown>,
   value: unknown,
   scope: Scope = DEFAULT_SCOPE,
 ): unknown {
@@ -187,7 +187,7 @@ export function valueForKind(
   }
   if (takes === '' || object) return value
   const text = plainText(param, value)
-  return typed === undefined ? text : typed(param, text, scope)
+  return toDocumentForm === undefined ? text : toDocumentForm(param, text, scope)
 }
 
 /**
@@ -283,14 +283,14 @@ export interface Section<Rows = Nodes, Parsed = unknown> {
   readonly rows: Rows
   /** null if a file does not have it. */
   readonly optional?: true
-  /** The text form of the part; its `typed` makes the mapping. */
+  /** The text form of the part; its `toDocumentForm` makes the mapping. */
   readonly kind?: Kind<unknown, Text>
   /** Keys of older files, and the present key of each. */
-  readonly renamed?: Readonly<Record<string, string>>
+  readonly presentKeys?: Readonly<Record<string, string>>
   /** At least one of these keys is required, because the others are derived from it. */
   readonly either?: readonly string[]
   /** Converts the written keys to the parsed ones. Throws InvalidParameter. */
-  meant?(written: Written, at: string, fields: FieldSet): Written
+  convertKeys?(written: Written, at: string, fields: FieldSet): Written
   /** Values as they were read → the part. `field` is that of the entry. Throws InvalidParameter. */
   finish?(values: Readonly<Record<string, unknown>>, at: string, field: string): Parsed
   /** Only for the type: no object has this key. */

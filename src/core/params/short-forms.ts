@@ -17,7 +17,7 @@ export const TARGET = shareOf({ exclusiveMinimum: 0, maximum: 10 }, 'RATE')
 /** A text that is read as a mapping of keys. */
 interface TextForm extends Kind<Written, Text> {
   readonly schema: JsonSchema
-  typed(param: string, text: string): Written
+  toDocumentForm(param: string, text: string): Written
 }
 
 /** A kind whose text is read as a mapping. @param read makes the mapping */
@@ -26,7 +26,7 @@ function textForm(takes: string, example: string, read: (param: string, text: st
     schema: { type: ['string', 'number'], examples: [example] },
     takes,
     parse: (param, written) => (isMapping(written) ? written : read(param, plainText(param, written))),
-    typed: read,
+    toDocumentForm: read,
   }
 }
 

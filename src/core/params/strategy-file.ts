@@ -127,11 +127,11 @@ export function oldKeysNotes(document: unknown, strategy: Strategy, file: string
 }
 
 /** Throws InvalidParameter for the first unknown key of a part, or of the parts in it. */
-function refuseUnknownKeys({ rows, renamed = {} }: Section<Nodes>, value: unknown, path: readonly string[]): void {
+function refuseUnknownKeys({ rows, presentKeys = {} }: Section<Nodes>, value: unknown, path: readonly string[]): void {
   if (!isMapping(value)) return
   for (const [key, node] of Object.entries(rows))
     if ('rows' in node) refuseUnknownKeys(node, value[key], [...path, key])
-  const unknown = Object.keys(value).find(key => !Object.hasOwn(rows, key) && !Object.hasOwn(renamed, key))
+  const unknown = Object.keys(value).find(key => !Object.hasOwn(rows, key) && !Object.hasOwn(presentKeys, key))
   if (unknown !== undefined) throw unknownKeyError([...path, unknown], Object.keys(rows))
 }
 
@@ -146,13 +146,16 @@ interface PartLocation {
 
 /** Reads a part of the file, with the parts in it: renamed keys, then each value or its default, then `finish`. */
 function readPart(part: Section, value: unknown, { at, field, fields }: PartLocation): unknown {
-  const { rows, kind, renamed = {}, finish } = part
+  const { rows, kind, presentKeys = {}, finish } = part
   const scope = { fields, earlier: { field } }
   const isText = typeof value === 'string' || typeof value === 'number'
-  const mapping = isText && kind?.typed !== undefined ? kind.typed(at, String(value), scope) : (value ?? {})
+  const mapping =
+    isText && kind?.toDocumentForm !== undefined ? kind.toDocumentForm(at, String(value), scope) : (value ?? {})
   if (!isMapping(mapping) || (at === '' && value == null)) throw notAMappingError(at, value, Object.keys(rows))
-  const withPresentKeys = Object.fromEntries(Object.entries(mapping).map(([key, own]) => [renamed[key] ?? key, own]))
-  const written = part.meant?.(withPresentKeys, at, fields) ?? withPresentKeys
+  const withPresentKeys = Object.fromEntries(
+    Object.entries(mapping).map(([key, own]) => [presentKeys[key] ?? key, own]),
+  )
+  const written = part.convertKeys?.(withPresentKeys, at, fields) ?? withPresentKeys
   const read: Record<string, unknown> = {}
   for (const [key, node] of Object.entries(rows)) {
     const place = at === '' ? key : `${at}.${key}`

@@ -246,7 +246,7 @@ export const STRATEGY = {
     'side',
     withDefault(oneOf<Side>(['long', 'short'], 'SIDE'), 'long', 'long (default) or short', ENTRY_AND_EXIT),
   ),
-  entry: { ...section(ENTRY), either: ['field', 'when'], meant: entryWithField },
+  entry: { ...section(ENTRY), either: ['field', 'when'], convertKeys: entryWithField },
   fill: setBy(
     'entry',
     withDefault(
@@ -268,7 +268,7 @@ export const STRATEGY = {
     ),
   ),
   costs: COSTS,
-  portfolio: { ...section(PORTFOLIO, refuseTwoOrders), renamed: { sizing: 'size' } },
+  portfolio: { ...section(PORTFOLIO, refuseTwoOrders), presentKeys: { sizing: 'size' } },
   rank: setBy(
     'rank',
     optional(

@@ -164,10 +164,10 @@ const changesCommand: Command = {
     if (parsed.since !== 'last') return tell(await changes(local, { ...query, since: parsed.since ?? newest }, ways))
     const question = questionOf({ ...parsed, lists: args.list('watch') }, local.fieldSet.names)
     const lists = context.closeAtEnd(await openLists(context.choice))
-    const marks = await lists.seen(question)
+    const marks = await lists.readMarks(question)
     const changed = await changes(local, { ...query, since: newest, marks }, ways)
     await tell(changed)
-    await lists.see(question, changed.marks)
+    await lists.saveMarks(question, changed.marks)
   },
 }
 

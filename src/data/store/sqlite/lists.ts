@@ -146,7 +146,7 @@ function listsIn(db: Session, now: () => number): Lists {
         db.run(INSERT_LIST, name, condition, now())
         return findList(name)!
       }),
-    take: async (name, tickers) =>
+    removeTickers: async (name, tickers) =>
       writeAndHash(() => {
         for (const ticker of tickers) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', name, ticker)
         return findList(name)!
@@ -169,8 +169,8 @@ function listsIn(db: Session, now: () => number): Lists {
         }
         return lists
       }),
-    seen: async question => db.readAtOneMoment(() => marksOf(question)),
-    see: async (question, marks) =>
+    readMarks: async question => db.readAtOneMoment(() => marksOf(question)),
+    saveMarks: async (question, marks) =>
       writeAndHash(() => {
         const before = marksBySeries(marksOf(question))
         for (const [series, marksNow] of marksBySeries(marks)) {
