@@ -247,9 +247,12 @@ export function returnOver(close: Float64Array, t: number, window: number): numb
   return close[t + window]! / close[t]! - 1
 }
 
-/** The return of each bar; NaN while the last bar of its window does not exist. */
-export function forwardReturns(close: Float64Array, window: number): Float64Array {
-  const returns = new Float64Array(close.length)
+/** The return of each bar; NaN while the last bar of its window does not exist. @param returns is filled */
+export function forwardReturns(
+  close: Float64Array,
+  window: number,
+  returns: Float64Array = new Float64Array(close.length),
+): Float64Array {
   const elapsed = Math.max(0, close.length - window)
   for (let t = 0; t < elapsed; t++) returns[t] = returnOver(close, t, window)
   returns.fill(Number.NaN, elapsed)

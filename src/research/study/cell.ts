@@ -356,7 +356,8 @@ export function aftermathTally(
   options: ShiftOptions,
 ): AftermathTally | null {
   const some = subjects.filter(({ signals }) => signals.bars.length > 0)
-  const members = some.map(subject => ranked(subject, horizon)).filter(({ events }) => events.length > 0)
+  const scratch = new Int32Array(some.reduce((most, { eligible }) => Math.max(most, eligible.length), 0))
+  const members = some.map(subject => ranked(subject, horizon, scratch)).filter(({ events }) => events.length > 0)
   if (members.length === 0) return null
   const { calendar, members: placed } = onCalendar(members)
   const counts = PERFORMANCES.map(() => 0)
@@ -374,11 +375,10 @@ export function aftermathTally(
   return 'reason' in test ? { ...found, g: null, p: null, ...test } : { ...found, g: test.g, p: test.p, reason: null }
 }
 
-/** The bars of a ticker that have an aftermath band, and the count of each band. */
-function ranked({ prices, eligible, signals }: Subject, horizon: number) {
+/** The bars of a ticker that have an aftermath band, and the count of each band. @param bars at least as long as `eligible` */
+function ranked({ prices, eligible, signals }: Subject, horizon: number, bars: Int32Array) {
   const { close, days, timeframe } = prices.series
   const codes = performances(close, horizon, TIMEFRAMES[timeframe].minReference)
-  const bars = new Int32Array(eligible.length)
   const found = new Uint8Array(eligible.length)
   const own = new Int32Array(PERFORMANCES.length)
   let n = 0

@@ -32,7 +32,7 @@ import {
 } from './result.js'
 import { returnAfter } from './signals.js'
 import { extremesAfter, type Subject, subjectsOf } from './subject.js'
-import { type Cell, type Material, studyWindow } from './window.js'
+import { type Cell, type Material, returnsBuffer, studyWindow } from './window.js'
 import { assumptionsOf, hintsOf, warningsOf } from './words.js'
 
 export type { StudyQuery } from '../../core/params/studies.js'
@@ -195,8 +195,12 @@ export function partRunner(material: Material): (task: StudyTask) => Partial<Par
   const { query, subjects, benchmark } = material
   const modelled = query.abnormal === 'none' ? [] : modelledEvents(subjects, query.abnormal, benchmark)
   let path: ReturnType<typeof pathOf> | undefined
+  let buffer: Float64Array | undefined
   return task => {
-    if ('horizon' in task) return { cells: [studyWindow(material, modelled, task.horizon)] }
+    if ('horizon' in task) {
+      buffer ??= returnsBuffer(material)
+      return { cells: [studyWindow(material, modelled, task.horizon, buffer)] }
+    }
     if ('band' in task) return { band_paths: [bandPathOf(subjects, query, task.band)] }
     path ??= pathOf(subjects, modelled, query)
     return { path: path(task.from, task.to) }

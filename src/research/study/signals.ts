@@ -219,8 +219,9 @@ function signalsAt(
 export function forwardReturns(
   { series: { close }, delisting }: { series: Pick<Series, 'close'>; delisting: MarketBars['delisting'] },
   horizon: number,
+  into?: Float64Array,
 ): Float64Array {
-  const returns = returnsOver(close, horizon)
+  const returns = returnsOver(close, horizon, into)
   if (delisting === null) return returns
   for (let t = Math.max(0, close.length - horizon); t < close.length; t++) returns[t] = delisting.price / close[t]! - 1
   return returns

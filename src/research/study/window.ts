@@ -18,7 +18,7 @@ import {
   streamOf,
 } from './cell.js'
 import { type StudyWindow, tooFew, type UncorrectedWindow } from './result.js'
-import { forwardReturns, lostWindowsOf } from './signals.js'
+import { forwardReturns, lostWindowsOf, returnAfter } from './signals.js'
 import { dailyReturns, extremesAfter, type Subject } from './subject.js'
 import { intervalsOf, randomEntries, testsOf } from './tests.js'
 
@@ -38,18 +38,25 @@ export interface Material {
 
 export type Cell = ReturnType<typeof studyWindow>
 
+/** Memory for the returns of all base bars of the tickers with events, for one window after the other. */
+export function returnsBuffer({ subjects }: Pick<Material, 'subjects'>): Float64Array {
+  const bars = ({ eligible, signals }: Subject): number => (signals.bars.length > 0 ? eligible.length : 0)
+  return new Float64Array(subjects.reduce((sum, subject) => sum + bars(subject), 0))
+}
+
 /**
  * One window, and the Sharpe ratio of the portfolio that holds its events.
  * @param modelled empty without a model
+ * @param buffer overwritten
  */
 export function studyWindow(
   material: Material,
   modelled: readonly ModelledEvent[],
   horizon: number,
+  buffer: Float64Array,
 ): { window: UncorrectedWindow; sharpe: number | null } {
   const { query } = material
   const subjects = material.subjects.filter(({ signals }) => signals.bars.length > 0)
-  const buffer = new Float64Array(subjects.reduce((sum, { eligible }) => sum + eligible.length, 0))
   const { base, figures, histogram } = spreadsOf(membersIn(buffer, subjects, horizon))
   const members = membersIn(buffer, subjects, horizon)
   const cell = cellOf(members, horizon)
@@ -87,8 +94,10 @@ export function studyWindow(
 /** Each ticker's part in a cell, in the order of the tickers. @param buffer for the returns of all base bars */
 function membersIn(buffer: Float64Array, subjects: readonly Subject[], horizon: number): MemberBars[] {
   let from = 0
+  const longest = subjects.reduce((most, { prices }) => Math.max(most, prices.series.days.length), 0)
+  const scratch = new Float64Array(longest)
   return subjects.map(({ ticker, prices, eligible, signals }) => {
-    const forward = forwardReturns(prices, horizon)
+    const forward = forwardReturns(prices, horizon, scratch.subarray(0, prices.series.days.length))
     const own = buffer.subarray(from, from + eligible.length)
     from += eligible.length
     return memberBars(ticker, prices.series.days, forward, eligible, signals.bars, own)
@@ -143,9 +152,8 @@ function meanExcursions(subjects: readonly Subject[], windowIndex: number, horiz
   const sums = { mfe: 0, mae: 0 }
   let n = 0
   for (const subject of subjects) {
-    const forward = forwardReturns(subject.prices, horizon)
     for (const [i, bar] of subject.signals.bars.entries()) {
-      if (Number.isNaN(forward[bar]!)) continue
+      if (Number.isNaN(returnAfter(subject.prices, bar, horizon))) continue
       const { mfe, mae } = extremesAfter(subject, i, windowIndex)
       n++
       sums.mfe += mfe
@@ -226,10 +234,9 @@ function otherBands(
     return [{ band, code, n: 0, returns: new Float64Array(most) }]
   })
   for (const { prices, byBand } of subjects) {
-    const forward = forwardReturns(prices, horizon)
     for (const one of found) {
       for (const bar of byBand[one.code]!) {
-        const value = forward[bar]!
+        const value = returnAfter(prices, bar, horizon)
         if (!Number.isNaN(value)) one.returns[one.n++] = value
       }
     }
