@@ -18,67 +18,72 @@ import type { Tally } from '../../research/tally/tally.js'
 import type { LogComparison } from '../../research/trials.js'
 import { logText, strategiesText } from './words.js'
 
-/**
- * The finding, its certainty, and the number of independent cases: first on a page, last on a terminal. If tests
- * disagree, the one without a finding counts.
- */
+/** Answers: the finding of a result and its certainty in a sentence or two, for the head of its page or output. */
 
-/** The answer of a study is about the middle window, or another one if only that one is significant. */
+/** The answer of a study. It is about the middle window, or about another one if only that one is significant. */
 export function studyAnswer(study: EventStudy): string {
   if (study.events === 0) return study.warnings[0] ?? 'No such event, so there is nothing to compare.'
   const tested = study.windows.filter(isTested)
   const middle = middleItem(tested)
   if (middle === undefined) return untestedAnswer(study)
-  const decided = tested.filter(({ verdict }) => isFinding(verdict))
-  const headline = decided.length === 0 || decided.includes(middle) ? middle : middleItem(decided)!
-  const compared = `${title(headline.verdict)}: ${comparedText(headline, study)}; ${pText(headline, tested.length)}.`
-  const first = `${compared}${contextText(headline)}`
-  const more = decided
-    .filter(one => one !== headline)
-    .map(
-      one =>
-        ` ${title(overText(one.horizon, study))} ${one.verdict}: ${pointsText(one.diff)}; ${pText(one, tested.length)}.`,
-    )
-  return [first, logSentence(study.log, headline.log_q), ...more].join('')
+  const findings = tested.filter(({ verdict }) => isFinding(verdict))
+  const headline = findings.length === 0 || findings.includes(middle) ? middle : middleItem(findings)!
+  const sentences = [
+    `${title(headline.verdict)}: ${comparedText(headline, study)}; ${pText(headline, tested.length)}.`,
+    contextText(headline),
+    logSentence(study.log, headline.log_q),
+  ]
+  for (const window of findings) {
+    if (window === headline) continue
+    const finding = `${title(overText(window.horizon, study))} ${window.verdict}: ${pointsText(window.diff)}`
+    sentences.push(` ${finding}; ${pText(window, tested.length)}.`)
+  }
+  return sentences.join('')
 }
 
-/** A context has usual returns of its own, and the p is not about those. */
+/** A sentence that compares the events with any bar of the same context; empty without a context. */
 function contextText({ context_base: base }: StudyWindow): string {
   const diff = base?.diff ?? null
   return diff === null ? '' : ` Against any bar of the same context, not tested: ${pointsText(diff)}.`
 }
 
-/** `118 events, about 88 independent cases`: of the window that the answer is about. */
+/** `118 events, about 88 independent cases`: the independent cases are those of the middle window. */
 export function independentText({ events, windows }: EventStudy): string {
-  return eventsAndCases(events, middleItem(windows.filter(({ n }) => n > 0))?.n_independent ?? events)
+  const middle = middleItem(windows.filter(({ n }) => n > 0))
+  return eventsAndCases(events, middle?.n_independent ?? events)
 }
 
+/** `118 events, about 88 independent cases`; only the events if there are as many cases. */
 function eventsAndCases(events: number, cases: number): string {
-  const all = count(events, 'event')
-  return cases >= events ? all : `${all}, about ${independentCases(cases)}`
+  const eventsText = count(events, 'event')
+  return cases >= events ? eventsText : `${eventsText}, about ${independentCases(cases)}`
 }
 
-/** The sentence of the trial log, which follows the verdict. */
-export function logSentence(log: LogComparison | null, q: number | 'untested' | null, name?: string): string {
-  const text = logText(log, q, name)
+/** The sentence of logText after a space, to follow the verdict; empty if there is none. */
+export function logSentence(log: LogComparison | null, q: number | 'untested' | null, qName?: string): string {
+  const text = logText(log, q, qName)
   return text === null ? '' : ` ${text}`
 }
 
 type TestedWindow = StudyWindow & { diff: number }
 
+/** Whether a window has a difference and a p-value. */
 function isTested(window: StudyWindow): window is TestedWindow {
   return window.diff !== null && window.p_corrected !== null
 }
 
-/** `p .030, .090 corrected for 3 windows` */
+/** `p .030, .090 corrected for 3 windows`. The correction is omitted for a p that is not significant without it. */
 function pText({ tests, p_corrected: corrected }: StudyWindow, windows: number): string {
   const p = tests[0]?.p ?? null
-  const more =
-    windows > 1 && p !== null && p < LEVEL ? `, ${probability(corrected)} corrected for ${windows} windows` : ''
-  return `p ${probability(p)}${more}`
+  const isSignificant = p !== null && p < LEVEL
+  if (windows === 1 || !isSignificant) return `p ${probability(p)}`
+  return `p ${probability(p)}, ${probability(corrected)} corrected for ${windows} windows`
 }
 
-/** The answer of a tally is about the middle window. It only counts, and tests nothing. */
+/**
+ * The answer of a tally: how often prices rose after the events, and how often the return was among the best 40%, in the
+ * middle window. Several groups have no common answer.
+ */
 export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   if (events === 0) return 'No such event, so there is nothing to count.'
   const [only, other] = groups
@@ -101,14 +106,14 @@ export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
 /** With fewer independent cases a study has no p-value, either. */
 const LEAST_CASES = 10
 
-/** `10 events, about 8 independent cases`: of the window that the answer of a tally is about. */
+/** `10 events, about 8 independent cases`, those of the middle window; only the events if there are several groups. */
 export function tallyCases({ groups, events }: Tally): string {
   const [only, other] = groups
   const window = other === undefined ? middleItem((only?.windows ?? []).filter(({ n }) => n > 0)) : undefined
   return eventsAndCases(events, window?.n_independent ?? events)
 }
 
-/** The answer for events that could not be tested. */
+/** The answer for a study in which no window could be tested. */
 function untestedAnswer(study: EventStudy): string {
   const { events, windows } = study
   const ended = windows.filter(({ n }) => n > 0)
@@ -149,28 +154,31 @@ function comparedText(
 
 const BAR_NAMES: Readonly<Record<Timeframe, string>> = { daily: 'day', weekly: 'week' }
 
+/** `over 20 days` */
 function overText(horizon: number, { timeframe }: { timeframe: Timeframe }): string {
   return `over ${count(horizon, BAR_NAMES[timeframe])}`
 }
 
-/** `+3.8 points`: percentage points, with a second decimal below 1. */
+/** `+3.8 points`: a difference of returns in percentage points; `no difference` if it rounds to 0. */
 function pointsText(difference: number): string {
   const text = signedPoints(difference)
-  return Number(text) === 0 ? 'no difference' : `${text} ${text === '+1.0' || text === '-1.0' ? 'point' : 'points'}`
+  if (Number(text) === 0) return 'no difference'
+  return `${text} ${text === '+1.0' || text === '-1.0' ? 'point' : 'points'}`
 }
 
+/** `+3.8`: a difference of returns in percentage points, with a second decimal below 1. */
 function signedPoints(difference: number): string {
   const size = Math.abs(difference * 100)
   const text = size.toFixed(size < 0.995 ? 2 : 1).replace(/\B(?=(\d{3})+(?:\.|$))/g, ',')
   return Number(text) === 0 ? text : `${difference < 0 ? '-' : '+'}${text}`
 }
 
-/** The middle item, a choice that does not depend on the results; undefined for an empty list. */
-export function middleItem<One>(all: readonly One[]): One | undefined {
-  return all[Math.floor((all.length - 1) / 2)]
+/** The item in the middle of a list, the earlier of two; undefined for an empty list. */
+export function middleItem<Item>(items: readonly Item[]): Item | undefined {
+  return items[Math.floor((items.length - 1) / 2)]
 }
 
-/** The answer of a backtest is about the days of its tests, or about all days if there are none. */
+/** The answer of a backtest. It is about the days of its tests, or about all days if there are none. */
 export function backtestAnswer(backtest: Backtest): string {
   const { equity, signals, trade_statistics: trades, statistics } = backtest
   if (equity.length === 0) return 'No bar to trade on, so nothing came of it.'
@@ -190,11 +198,12 @@ export function backtestAnswer(backtest: Backtest): string {
   return `${head}: ${returnText(total)}${drawsText(backtest)}${holding}.${sameExposureText(backtest)}${logSentence(log, log_q)}${deflatedDoubt(backtest)}`
 }
 
-function benchmarkReturn({ benchmarks }: Pick<Backtest, 'benchmarks'>, wanted: string): number | null {
-  return benchmarks.find(({ name }) => name === wanted)?.statistics.total_return ?? null
+/** The total return of the benchmark with a name; null if there is none. */
+function benchmarkReturn({ benchmarks }: Pick<Backtest, 'benchmarks'>, benchmarkName: string): number | null {
+  return benchmarks.find(({ name }) => name === benchmarkName)?.statistics.total_return ?? null
 }
 
-/** The fair comparison of a strategy that is seldom in the market. */
+/** A sentence about the return of the same exposure; empty for a strategy in the market at least half of the time. */
 function sameExposureText(backtest: Pick<Backtest, 'benchmarks' | 'statistics'>): string {
   const { invested } = backtest.statistics
   const same = benchmarkReturn(backtest, SAME_EXPOSURE)
@@ -211,13 +220,13 @@ export function entryText({
   return `${text} random entries (p ${probability(p)})`
 }
 
-/** The doubt about a finding after the number of tried strategies. */
+/** A sentence with the deflated Sharpe ratio of a finding, if the number of tried strategies makes it doubtful. */
 function deflatedDoubt({ trials: { deflated_sharpe: deflated, n }, verdict }: Backtest): string {
   if (verdict.word !== 'beats chance' || deflated === null || 1 - deflated < LEVEL) return ''
   return ` Of ${strategiesText(n)} tried the deflated Sharpe ratio is ${probability(deflated)}.`
 }
 
-/** The answer of a walk-forward or a split is only about the days of its tests. */
+/** The answer of a walk-forward or a split, which is only about the days of its tests. */
 export function testedAnswer(backtest: Pick<Backtest, 'validation' | 'trials'>, tests: Tests): string {
   const { statistics, trade_statistics: trades, holding, draws, verdict } = tests
   const { log, log_q } = backtest.trials
@@ -228,6 +237,7 @@ export function testedAnswer(backtest: Pick<Backtest, 'validation' | 'trials'>, 
   return `${title(verdict.word)}: ${returnText(statistics.total_return)}${range} on the days of the tests (${first} to ${last}); ${holdingText}.${logSentence(log, log_q)} ${title(entryText(tests))}; ${count(trades.n, 'trade')}, ${fall}.`
 }
 
+/** The first and the last day of the tests. */
 function testedRange({ validation }: Pick<Backtest, 'validation'>): [first: string, last: string] {
   const tests = validation?.folds.filter(({ role }) => role === 'test') ?? []
   return [tests[0]?.from ?? UNKNOWN, tests.at(-1)?.to ?? UNKNOWN]
@@ -239,11 +249,12 @@ function drawsText({ draws }: Backtest): string {
   return ` (5-95% of ${draws.n} draws: ${drawRange(draws.return)})`
 }
 
+/** `-6.1 to +28.5%`: the range of 90% of the draws. */
 function drawRange({ p05, p95 }: DrawPoints): string {
   return returnRange({ low: p05, high: p95 })
 }
 
-/** The best Sharpe ratio, corrected for the number of trials. */
+/** `.412, by the 40 of the ledger`: the deflated Sharpe ratio and the trials it allows for, or why it is not known. */
 export function deflatedText({ deflated_sharpe: deflated, reason, n, family }: Backtest['trials']): string {
   if (deflated === null) return reason ?? UNKNOWN
   return `${probability(deflated)}, by the ${whole(n)} of ${family === 'ledger' ? 'the ledger' : 'this run'}`
@@ -255,22 +266,23 @@ export function deflatedText({ deflated_sharpe: deflated, reason, n, family }: B
  */
 export function sweepAnswer(sweep: Sweep): string {
   const { tried, cells, adjust, best } = sweep
+  // Cells are in the order of q.
   const lead = cells.find(({ q, diff }) => q !== null && diff !== null)
-  if (lead === undefined)
-    return cells.every(({ events }) => events === 0)
-      ? 'No such event, so there is nothing to compare.'
-      : `Too few: none of ${count(tried.cells, 'combination')} has enough independent cases to be tested.`
+  if (lead === undefined) {
+    if (cells.every(({ events }) => events === 0)) return 'No such event, so there is nothing to compare.'
+    return `Too few: none of ${count(tried.cells, 'combination')} has enough independent cases to be tested.`
+  }
   const findings = findingsText(sweep)
   const rule =
     adjust === 'none' ? `p < .05, not corrected: chance gives about ${(tried.tested * LEVEL).toFixed(0)}` : 'q < .05'
   const tested = count(tried.tested, 'tested combination')
   const opening = findings ?? `Not told from chance: none of ${tested}`
-  // The table may show a smaller q: there only this sweep counts.
-  const isLost = findings === null && lead.q! < LEVEL && adjust !== 'none'
-  const decided = ` (${rule}${isLost ? ' over all questions' : ''})`
-  const ability = best.spa?.consistent ?? null
-  const together = ability === null ? '' : ` ${spaText(ability, findings !== null)}`
-  return `${opening}${decided}${otherWindowsText(sweep, lead)}${together}${testDaysText(sweep)}`
+  // A q below the level may still be in the table, where only the combinations of this sweep count.
+  const isOnlyHere = findings === null && lead.q! < LEVEL && adjust !== 'none'
+  const ruleText = ` (${rule}${isOnlyHere ? ' over all questions' : ''})`
+  const spa = best.spa?.consistent ?? null
+  const together = spa === null ? '' : ` ${spaText(spa, findings !== null)}`
+  return `${opening}${ruleText}${otherWindowsText(sweep, lead)}${together}${testDaysText(sweep)}`
 }
 
 /** `2 of 30 tested combinations beat chance and 1 is worse than chance`; null without a finding. */
@@ -287,14 +299,18 @@ function findingsText({ cells, tried }: Sweep): string | null {
   return texts.length === 0 ? null : listNames(texts)
 }
 
-function spaText(p: number, hasOne: boolean): string {
-  const shown = `(SPA p ${probability(p)})`
-  if (p >= LEVEL) return `Tested together they are not told from chance ${shown}.`
-  const differ = `Tested together they differ from chance ${shown}`
-  return hasOne ? `${differ}.` : `${differ}: some effect is there, but no single combination is certain.`
+/** The sentence about all combinations tested together. @param hasFinding whether a single one stands out by itself */
+function spaText(p: number, hasFinding: boolean): string {
+  const spa = `(SPA p ${probability(p)})`
+  if (p >= LEVEL) return `Tested together they are not told from chance ${spa}.`
+  const differ = `Tested together they differ from chance ${spa}`
+  return hasFinding ? `${differ}.` : `${differ}: some effect is there, but no single combination is certain.`
 }
 
-/** `. The smallest q is .305 in this table, and .992 with the 911 other windows …` Only a full stop without others. */
+/**
+ * The end of a sweep's sentence, with its full stop: `. The smallest q is .305 in this table, and .992 with the 911 other
+ * windows …`. Only the full stop if no other window was asked of the same data.
+ */
 function otherWindowsText({ log, tried, adjust }: Sweep, { q, log_q }: SweepCell): string {
   const others = log === null ? 0 : log.windows - tried.cells
   if (log === null || others <= 0) return '.'
@@ -304,23 +320,27 @@ function otherWindowsText({ log, tried, adjust }: Sweep, { q, log_q }: SweepCell
   return `. The smallest q is ${here}${probability(log_q)} with the ${asked} (bands trials).`
 }
 
-/** `rsi_zone = oversold, 20d (short)`: every combination that a part chose, once. */
+/** The combinations that the parts of a validation chose, each once, as `rsi_zone = oversold, 20d (short)`. */
 export function chosenNames({ folds }: NonNullable<Sweep['validation']>): string[] {
   return [...new Set(folds.flatMap(({ chosen }) => chosen))].map(name => name.replaceAll('; ', ', '))
 }
 
-/** The chosen combinations on the test days: a short one gains where prices fall, and is compared with shorting. */
+/**
+ * The sentence about the chosen combinations on the test days; empty without a validation. A short combination gains
+ * where prices fall, and is compared with shorting on any day.
+ */
 function testDaysText({ validation, timeframe }: Sweep): string {
   if (validation === null || validation.test.diff === null) return ''
   const { mean, base, diff } = validation.test
-  const chosen = chosenNames(validation)
-  const short = chosen.filter(name => name.endsWith(SHORT)).length
-  const shorts = short === 0 ? '' : ` (${whole(short)} short)`
-  const who =
-    chosen.length === 1
-      ? `the chosen ${chosen[0]}`
-      : `the ${whole(chosen.length)} combinations chosen in training${shorts}`
-  const day = `any ${BAR_NAMES[timeframe]}`
-  const any = short === 0 ? day : short === chosen.length ? `shorting on ${day}` : `the same trades on ${day}`
-  return ` On the test days ${who} made ${returnText(mean)}; ${any} made ${returnText(base)} (difference ${pointsText(diff)}).`
+  const names = chosenNames(validation)
+  const shortCount = names.filter(name => name.endsWith(SHORT)).length
+  const shortText = shortCount === 0 ? '' : ` (${whole(shortCount)} short)`
+  const chosenText =
+    names.length === 1
+      ? `the chosen ${names[0]}`
+      : `the ${whole(names.length)} combinations chosen in training${shortText}`
+  let baseText = `any ${BAR_NAMES[timeframe]}`
+  if (shortCount === names.length) baseText = `shorting on ${baseText}`
+  else if (shortCount > 0) baseText = `the same trades on ${baseText}`
+  return ` On the test days ${chosenText} made ${returnText(mean)}; ${baseText} made ${returnText(base)} (difference ${pointsText(diff)}).`
 }

@@ -123,7 +123,7 @@ function equitySection(backtest: Backtest): Section {
   )
 }
 
-/** Where signals competed for positions: how many of them, and which of the random choices is shown. */
+/** A sentence about the random choices where signals competed for positions; null if none did. */
 function randomChoiceText({ draws, signals, strategy }: Backtest): string | null {
   if (draws === null) return null
   const positions = count(strategy.portfolio.max_positions, 'position')
@@ -139,6 +139,7 @@ function tradesInShort(backtest: Backtest): string {
   return `${count(n, 'trade')}${among}, ${shareText(hit_rate)} won, mean ${returnText(mean)}; ${entryText(backtest)}`
 }
 
+/** The statistics of the closed trades in a sentence. */
 function tradesSentence({ trade_statistics: trades }: Backtest): string {
   const { n, wins, hit_rate, hit_low, hit_high, mean, mean_gross, median, best, worst } = trades
   const { break_even_cost, mean_mfe, mean_mae } = trades
@@ -151,7 +152,7 @@ function tradesSentence({ trade_statistics: trades }: Backtest): string {
   return `${count(n, 'trade')}: ${hit}, ${means}, ${reach}, ${excursions}${even}.`
 }
 
-/** The results of random entry, and the correction for the number of trials. */
+/** Two sentences: the result of random entry, or why there is none; and the number of trials with the deflated ratio. */
 function chanceSentences({ random_entry: random, trials, seed, draws }: Backtest): string[] {
   const range = draws === null ? '' : ` (5-95% of draws ${probability(draws.p.p05)} to ${probability(draws.p.p95)})`
   const entry =
@@ -164,12 +165,14 @@ function chanceSentences({ random_entry: random, trials, seed, draws }: Backtest
   ])
 }
 
+/** Equity, drawdown, rolling figures and months. On a page the equity is here only if the tests lead the page. */
 function curveSection(backtest: Backtest): Section {
   const { equity, months } = backtest
-  const ofAll = allDataText(backtest)
+  const dataText = allDataText(backtest)
+  const hasTests = (backtest.validation?.test ?? null) !== null
   return section({ id: 'equity', title: 'Equity', on: 'wide' }, [
-    ofAll !== null && pageNote(`Here and below: ${ofAll}.`),
-    (backtest.validation?.test ?? null) !== null && { on: 'page', chart: equityChart(backtest) },
+    dataText !== null && pageNote(`Here and below: ${dataText}.`),
+    hasTests && { on: 'page', chart: equityChart(backtest) },
     equity.length > 0 && { on: 'terminal', chart: equityChart(backtest) },
     { on: 'page', chart: drawdownChart(backtest) },
     { on: 'page', charts: rollingCharts(backtest) },
@@ -177,6 +180,7 @@ function curveSection(backtest: Backtest): Section {
   ])
 }
 
+/** A table of the deepest drawdowns; null if there was none. */
 function drawdownsSection({ drawdowns }: Backtest): Section | null {
   const title = 'Deepest falls from a high'
   const head = { id: 'drawdowns', title, short: 'Drawdowns', on: 'wide' } as const
@@ -208,26 +212,27 @@ function settingsSection(backtest: Backtest): Section {
   ])
 }
 
-/** Other possible paths of the same returns; null if they were not requested. */
+/** The results of the same returns in other orders; null if they were not requested. */
 function monteCarloSection(backtest: Backtest): Section | null {
-  const { monte_carlo: drawn, seed } = backtest
-  if (drawn === null) return null
+  const { monte_carlo: monteCarlo, seed } = backtest
+  if (monteCarlo === null) return null
   const head = { id: 'resampled', title: 'The same returns in other orders', short: 'Monte Carlo' }
-  if (drawn.reason !== null) return section(head, [{ notes: [`No draw was made: ${drawn.reason}.`] }])
-  const phrases = [count(drawn.draws, 'draw'), blocksText(drawn.block), `seed ${seed}`]
+  if (monteCarlo.reason !== null) return section(head, [{ notes: [`No draw was made: ${monteCarlo.reason}.`] }])
+  const phrases = [count(monteCarlo.draws, 'draw'), blocksText(monteCarlo.block), `seed ${seed}`]
   return section({ ...head, phrases }, [
-    { table: intervalsTable(backtest, drawn) },
-    { notes: [`${shareText(drawn.lost)} of ${count(drawn.draws, 'draw')} end below where they began.`] },
+    { table: intervalsTable(backtest, monteCarlo) },
+    { notes: [`${shareText(monteCarlo.lost)} of ${count(monteCarlo.draws, 'draw')} end below where they began.`] },
     pageNote(
       'The returns of the bars were redrawn in blocks, so that neighbouring days stay together (stationary bootstrap, Politis and Romano 1994; mean block by Politis and White). The intervals are expanded percentiles of the draws (Hesterberg 2015). What never happened on these days is in no draw, and neither is that the strategy was chosen because it did well.',
     ),
-    { on: 'page', chart: fanChart(backtest, drawn) },
+    { on: 'page', chart: fanChart(backtest, monteCarlo) },
   ])
 }
 
+/** Three statistics of the strategy compared with the median and the 95% interval of the draws. */
 function intervalsTable({ statistics, strategy }: Backtest, { cagr, sharpe, max_drawdown }: MonteCarlo): Table {
-  const row = (name: string, kind: Kind, own: number | null, { low, median, high }: Interval): ComparedRow => {
-    return [name, kind, [own, median, [low, high]]]
+  const row = (name: string, kind: Kind, actual: number | null, { low, median, high }: Interval): ComparedRow => {
+    return [name, kind, [actual, median, [low, high]]]
   }
   const heads: readonly Heading[] = [
     { title: 'It had', kind: 'return' },
@@ -242,7 +247,7 @@ function intervalsTable({ statistics, strategy }: Backtest, { cagr, sharpe, max_
   return comparisonTable('What the draws have where the strategy has one number', heads, rows, { tone: undefined })
 }
 
-/** The equity among other possible paths of its returns. */
+/** A chart of the equity among the draws: the ranges of nine of ten and of half of them, and their median. */
 function fanChart({ equity, statistics }: Backtest, { fan }: MonteCarlo): Chart {
   const last = fan.at(-1)
   const byDate = new Map(equity.map(point => [point.date, point.equity]))

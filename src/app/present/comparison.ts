@@ -3,7 +3,7 @@ import { count, listNames, percent, ratio, returnText } from '../../core/numbers
 import type { Comparison, TradeStatistics } from '../../research/backtest/result.js'
 import { exitsInWords, inWords } from '../../research/backtest/words.js'
 import { deflatedText, logSentence } from './answer.js'
-import { type Chart, line, newChart, type Tone } from './chart.js'
+import { type Chart, type Line, line, newChart, type Tone } from './chart.js'
 import { canBeLogarithmic, dayOf } from './charts.js'
 import {
   assumedSection,
@@ -74,39 +74,40 @@ export function describeComparison(comparison: Comparison): Description {
   }
 }
 
+/** `95%`: the level of an interval. */
 function levelText(level: number): string {
   return percent(Number(level.toFixed(6)), '')
 }
 
-/** The best strategy by Sharpe ratio, and whether it differs significantly from the next. */
-function answerOf({ strategies, best, dates, sharpe_differences: all, verdict, trials }: Comparison): string {
-  const own = strategies.find(({ name }) => name === best)
+/** The strategy with the highest Sharpe ratio, and how its difference from the others was judged. */
+function answerOf({ strategies, best, dates, sharpe_differences, verdict, trials }: Comparison): string {
+  const bestStrategy = strategies.find(({ name }) => name === best)
   if (dates.length === 0) return 'The strategies have no day in common, so there is nothing to compare.'
-  if (own === undefined) return 'No strategy has a Sharpe ratio over these days.'
-  const others = all.filter(({ a, b }) => a === best || b === best)
-  const head = `${best} had the highest Sharpe ratio, ${ratio(own.statistics.sharpe)}`
-  const sentences = others.flatMap(({ a, b, low, high, difference, level, verdict }) => {
-    if (low === null || high === null) return []
+  if (bestStrategy === undefined) return 'No strategy has a Sharpe ratio over these days.'
+  const head = `${best} had the highest Sharpe ratio, ${ratio(bestStrategy.statistics.sharpe)}`
+  // Each difference is turned around where needed, so that it is the best less the other.
+  const differences = sharpe_differences.flatMap(({ a, b, low, high, difference, level, verdict }) => {
+    if ((a !== best && b !== best) || low === null || high === null) return []
     const other = a === best ? b : a
-    // Seen from the best.
     const [from, to] = a === best ? [low, high] : [-high, -low]
     return [{ other, from, to, difference: Math.abs(difference ?? 0), level, verdict }]
   })
-  const lost = `${logSentence(trials.log, trials.log_q, `over all of them the q of ${best} against random entry`)}${lossesText(strategies)}`
-  const [first] = sentences
-  if (first === undefined) return `Not tested: ${head}; there is no difference to test.${lost}`
-  const interval = ({ other, difference, from, to, level }: (typeof sentences)[number]): string =>
+  const qName = `over all of them the q of ${best} against random entry`
+  const end = `${logSentence(trials.log, trials.log_q, qName)}${lossesText(strategies)}`
+  if (differences.length === 0) return `Not tested: ${head}; there is no difference to test.${end}`
+  const intervalText = ({ other, difference, from, to, level }: (typeof differences)[number]): string =>
     `${other}: difference ${ratio(difference)} (${levelText(level)} interval ${ratio(from)} to ${ratio(to)})`
+  const withVerdict = differences.filter(difference => difference.verdict === verdict)
   if (verdict === 'not told apart') {
-    const same = sentences.filter(one => one.verdict === verdict)
-    const more = same.length > 1 ? `, nor from ${count(same.length - 1, 'other')}` : ''
-    return `${title(verdict)}: ${head}; it cannot be distinguished from ${interval(same[0]!)}${more}.${lost}`
+    const more = withVerdict.length > 1 ? `, nor from ${count(withVerdict.length - 1, 'other')}` : ''
+    return `${title(verdict)}: ${head}; it cannot be distinguished from ${intervalText(withVerdict[0]!)}${more}.${end}`
   }
-  const open = sentences.filter(one => one.verdict === verdict)
-  return `${verdict === 'is ahead' ? `${best} is ahead` : title(verdict)}: ${head}; ${(open.length > 0 ? open : sentences).map(interval).join('; ')}.${lost}`
+  const verdictWords = verdict === 'is ahead' ? `${best} is ahead` : title(verdict)
+  const intervals = (withVerdict.length > 0 ? withVerdict : differences).map(intervalText).join('; ')
+  return `${verdictWords}: ${head}; ${intervals}.${end}`
 }
 
-/** A strategy that is ahead may have lost money, too. */
+/** A sentence that all strategies lost money; empty if one did not. */
 function lossesText(strategies: Comparison['strategies']): string {
   const isLost = strategies.every(({ statistics }) => (statistics.total_return ?? 0) < 0)
   return !isLost ? '' : strategies.length === 2 ? ' Both lost money.' : ' All of them lost money.'
@@ -146,6 +147,7 @@ function statisticsSection(comparison: Comparison): Section {
   ])
 }
 
+/** The statistics of all strategies as rows. @param isWhole also the rows that are omitted in short, and the formulas */
 function statisticsTable({ strategies, bars_a_year }: Comparison, isWhole: boolean): Table {
   const [first] = strategies
   const rows = equityStatisticRows({ bars_a_year, strategy: first!.strategy })
@@ -171,11 +173,12 @@ function statisticsTable({ strategies, bars_a_year }: Comparison, isWhole: boole
   )
 }
 
-/** A column of each strategy, under its name; the last are left out first. */
+/** A column heading for each strategy, under its name. A narrow terminal leaves out the last columns first. */
 function strategyHeadings(strategies: Comparison['strategies'], kind: Kind): Heading[] {
   return strategies.map(({ name }, i) => ({ title: name, verbatim: true, kind, ...(i > 0 && { spare: i }) }))
 }
 
+/** The differences of the Sharpe ratios for each pair of strategies; a sentence for each pair that has none. */
 function differencesSection(all: Comparison['sharpe_differences']): Section {
   const [first] = all
   const known = all.filter(({ reason }) => reason === null)
@@ -208,6 +211,7 @@ function verdictText({ a, b, verdict }: Pick<Comparison['sharpe_differences'][nu
   return verdict === 'a is ahead' ? `${a} is ahead` : verdict === 'b is ahead' ? `${b} is ahead` : (verdict ?? '')
 }
 
+/** The correlations of the returns, a row and a column for each strategy. */
 function correlationsTable({ strategies, correlations }: Comparison): Table {
   const rows = strategies.map(({ name }, row): ComparedRow => [name, 'ratio', correlations[row]!])
   return comparisonTable('Correlation of the returns of each bar', strategyHeadings(strategies, 'ratio'), rows)
@@ -215,15 +219,16 @@ function correlationsTable({ strategies, correlations }: Comparison): Table {
 
 const STRATEGY_TONES: readonly Tone[] = ['accent', 'second', 'third', 'quiet', 'gain', 'loss']
 
-/** The equity of all, from the same 1. */
+/** A chart of the equity of each strategy, which starts at 1. A terminal draws only the first two. */
 function equityCurvesChart({ strategies, dates }: Comparison): Chart {
-  const lines = strategies.map(({ name, equity }, i) =>
-    line(name, STRATEGY_TONES[i % STRATEGY_TONES.length]!, equity, {
-      width: i === 0 ? 2 : 1.6,
-      dashed: i >= STRATEGY_TONES.length,
-      ...(i === 0 ? { terminal: 'whole' as const } : i === 1 ? { terminal: 'dotted' as const } : {}),
-    }),
-  )
+  const lines = strategies.map(({ name, equity }, i) => {
+    const tone = STRATEGY_TONES[i % STRATEGY_TONES.length]!
+    // Further strategies have the same colours again, as dashed lines.
+    const style: Partial<Line> = { width: i === 0 ? 2 : 1.6, dashed: i >= STRATEGY_TONES.length }
+    if (i === 0) style.terminal = 'whole'
+    if (i === 1) style.terminal = 'dotted'
+    return line(name, tone, equity, style)
+  })
   const results = strategies.map(({ name, statistics }) => `${name} ${returnText(statistics.total_return)}`)
   return newChart('curves', 'Equity', {
     description: `What became of the same money over ${count(dates.length, 'bar')}: ${results.join(', ')}.`,
@@ -237,6 +242,7 @@ function equityCurvesChart({ strategies, dates }: Comparison): Chart {
   })
 }
 
+/** A folded section about the number of strategies tried, and the Sharpe ratio of the best corrected for it. */
 function chanceSection({ best, trials, strategies }: Comparison): Section {
   const deflated =
     best === null
@@ -248,7 +254,7 @@ function chanceSection({ best, trials, strategies }: Comparison): Section {
   ])
 }
 
-/** A row a strategy. */
+/** Records with one row for each strategy. */
 export function comparisonRecords({ strategies }: Comparison): Records {
   const rows = strategies.map(strategy => ({ name: strategy.name, p: strategy.p, ...statisticsRow(strategy) }))
   return { columns: Object.keys(rows[0] ?? {}), rows }

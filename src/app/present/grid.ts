@@ -108,16 +108,23 @@ export function describeGrid(grid: Grid): Description {
   }
 }
 
+/** A value of the grid's statistic in words. */
 function valueText(statistic: GridStatistic, value: number | null): string {
   if (value === null) return UNKNOWN
   const kind = statisticKind(statistic)
-  return kind === 'return' ? returnText(value) : kind === 'share' ? shareText(value) : ratio(value)
+  if (kind === 'return') return returnText(value)
+  return kind === 'share' ? shareText(value) : ratio(value)
 }
 
+/** `hold 10, stop 8%`: the values of a combination. */
 function settingText({ axes }: Grid, { values }: Pick<GridCell, 'values'>): string {
   return values.map((value, i) => `${keyInWords(axes[i]!.key)} ${value}`).join(', ')
 }
 
+/**
+ * The best combination and the doubts about it. With tests, the answer is about the days of the tests; if no key changes
+ * a trade, there is no best.
+ */
 function answerOf(grid: Grid): string {
   const { best, cells, statistic, trials, pbo, validation } = grid
   if (best === null) return `None of ${count(cells.length, 'combination')} has a ${statisticName(statistic)}.`
@@ -144,16 +151,16 @@ function answerOf(grid: Grid): string {
   return `${title(grid.verdict.word)}: ${head}${around}.${logSentence(trials.log, trials.log_q)} ${title(doubts.join('; ').replace(/\.$/, ''))}${choice}.`
 }
 
-/** ` (holding 1.12)`; empty for a statistic of trades. */
+/** ` (holding 1.12)`: the statistic of buy and hold; empty for a statistic of trades. */
 function holdingText({ statistic }: Grid, { holding }: Grid['best'] & {}): string {
-  const held = Object.entries(holding).find(([name]) => name === statistic)?.[1]
-  return typeof held === 'number' ? ` (holding ${valueText(statistic, held)})` : ''
+  const value = Object.entries(holding).find(([name]) => name === statistic)?.[1]
+  return typeof value === 'number' ? ` (holding ${valueText(statistic, value)})` : ''
 }
 
-/** Whether all settings gave the same combination. */
-function areAllAlike([first, ...others]: readonly GridCell[]): boolean {
-  const text = ({ statistics, trade_statistics }: GridCell): string => JSON.stringify([statistics, trade_statistics])
-  return others.every(other => text(other) === text(first!))
+/** Whether all combinations have the same statistics. */
+function areAllAlike(cells: readonly GridCell[]): boolean {
+  const texts = cells.map(({ statistics, trade_statistics }) => JSON.stringify([statistics, trade_statistics]))
+  return new Set(texts).size <= 1
 }
 
 /** The doubts about the best combination, apart from its deflated ratio. */
@@ -170,46 +177,53 @@ function doubtTexts({ pbo }: Grid, { statistics, trade_statistics: trades }: Gri
 /** Maps of more than two keys that are drawn. */
 const MOST_MAPS = 6
 
-/** A map of the last two keys for each combination of the others; that of the best first. */
-function heatMaps(grid: Grid): { named: string; table: Table }[] {
+/**
+ * A map of the last two keys for each combination of the others; the map with the best combination comes first.
+ * `setting` is the values of the other keys in words, empty if there are none.
+ */
+function heatMaps(grid: Grid): { setting: string; table: Table }[] {
   const { axes, best, statistic } = grid
   const [down, across] = axes.length === 1 ? [axes[0]!, null] : [axes.at(-2)!, axes.at(-1)!]
-  const size = down.values.length * (across?.values.length ?? 1)
-  const outer = combinations(axes.slice(0, Math.max(0, axes.length - 2)))
-  const ofBest = best === null ? 0 : Math.floor(best.cell / size)
-  const order = [ofBest, ...outer.keys()].filter((map, i) => i === 0 || map !== ofBest)
-  return order.map(map => {
-    const named = settingText(grid, { values: outer[map]! })
-    const caption = `${statisticName(statistic)}${named === '' ? '' : `, ${named}`}`
-    return { named, table: heatTable(grid, { down, across, from: map * size, caption }) }
+  const cellsPerMap = down.values.length * (across?.values.length ?? 1)
+  const otherValues = combinations(axes.slice(0, Math.max(0, axes.length - 2)))
+  const mapOfBest = best === null ? 0 : Math.floor(best.cell / cellsPerMap)
+  const otherMaps = [...otherValues.keys()].filter(map => map !== mapOfBest)
+  return [mapOfBest, ...otherMaps].map(map => {
+    const setting = settingText(grid, { values: otherValues[map]! })
+    const caption = compact([statisticName(statistic), setting]).join(', ')
+    return { setting, table: heatTable(grid, { down, across, from: map * cellsPerMap, caption }) }
   })
 }
 
+/** The sentence below the maps that explains their signs. */
 function mapLegend({ statistic, axes }: Grid): string {
   return `${statisticName(statistic)} of each combination; darker is better, * is the best${axes.length > 2 ? ' of all' : ''}.`
 }
 
-/** The first map leads a page. */
+/** The maps. The first one is omitted on a page where it leads the page already. */
 function mapSection(grid: Grid): Section {
   const isTested = (grid.validation?.test ?? null) !== null
   const maps = heatMaps(grid)
-  const left = maps.length - MOST_MAPS
+  const undrawn = maps.length - MOST_MAPS
   return section(
     { id: 'map', title: 'Other maps', untitled: true, ...(maps.length === 1 && !isTested && { on: 'terminal' }) },
     [
-      ...maps.slice(0, MOST_MAPS).flatMap(({ named, table }, i): Part[] => {
+      ...maps.slice(0, MOST_MAPS).flatMap(({ setting, table }, i): Part[] => {
         const on = i === 0 && !isTested ? 'terminal' : undefined
-        return compact([named !== '' && { on, notes: [`With ${named}:`] }, { on, table }])
+        return compact([setting !== '' && { on, notes: [`With ${setting}:`] }, { on, table }])
       }),
       { on: 'terminal', notes: [mapLegend(grid)] },
-      left > 0 && { notes: [`${count(left, 'more map')} in --json and --csv.`] },
+      undrawn > 0 && { notes: [`${count(undrawn, 'more map')} in --json and --csv.`] },
     ],
   )
 }
 
 type Axis = Grid['axes'][number]
 
-/** @param from index of the map's first combination */
+/**
+ * A map as a table: a row for each value of `down`, a column for each value of `across`, or one column if it is null.
+ * @param from index of the map's first combination among the cells
+ */
 function heatTable(
   { cells, best, statistic }: Grid,
   { down, across, from, caption }: { down: Axis; across: Axis | null; from: number; caption: string },
@@ -249,6 +263,7 @@ function heatTable(
   }
 }
 
+/** A section that asks whether the best combination is real: its neighbours, smoothness, deflated ratio, overfitting. */
 function bestSection(grid: Grid): Section {
   const { best, cells, statistic, smoothness, trials, pbo, reasons } = grid
   if (best === null)
@@ -289,6 +304,7 @@ function bestSection(grid: Grid): Section {
 /** Rows that a terminal shows. */
 const MOST_ROWS = 5
 
+/** A table of all combinations, the best first. A terminal shows the first MOST_ROWS. */
 function cellsSection({ axes, cells, statistic }: Grid): Section {
   const ranked = cells.toSorted((a, b) => (b.value ?? Number.NEGATIVE_INFINITY) - (a.value ?? Number.NEGATIVE_INFINITY))
   const columns: Column<GridCell>[] = [
@@ -321,11 +337,11 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
   ])
 }
 
-/** A row a combination. */
+/** Records with one row for each combination: its values, its statistic and all other statistics. */
 export function gridRecords({ axes, cells, statistic }: Grid): Records {
-  const rows = cells.map(({ values, value, p, ...told }) => {
+  const rows = cells.map(({ values, value, p, ...results }) => {
     const settings = Object.fromEntries(axes.map(({ key }, i) => [key, values[i]!]))
-    return { ...settings, statistic, value, p, ...statisticsRow(told) }
+    return { ...settings, statistic, value, p, ...statisticsRow(results) }
   })
   return { columns: Object.keys(rows[0] ?? {}), rows }
 }

@@ -37,6 +37,7 @@ export type StatisticRow<Of> = readonly [
   on?: 'wide',
 ]
 
+/** The rows of all equity statistics, with their formulas for the bars a year and the risk-free rate of a result. */
 export function equityStatisticRows({ bars_a_year, strategy }: AnnualisedBy): StatisticRow<EquityStatistics>[] {
   const m = Number(bars_a_year.toFixed(1))
   const rf = percent(strategy.risk_free, '')
@@ -68,23 +69,29 @@ export function equityStatisticRows({ bars_a_year, strategy }: AnnualisedBy): St
 /** A row of several results: its name, kind, values and formula. */
 export type ComparedRow = readonly [name: string, kind: Kind, values: readonly Content[], formula?: string | undefined]
 
-/** A row for each kind of number. @param more of every cell */
+/**
+ * A table that compares several results: a column for each result, a row for each statistic. A last column has the
+ * formulas if a row has one.
+ * @param more properties of every cell
+ */
 export function comparisonTable(
   caption: string,
   heads: readonly Heading[],
   rows: readonly ComparedRow[],
   more: Partial<Cell> = {},
 ): Table {
-  const isMade = rows.some(([, , , formula]) => formula !== undefined)
-  const made: Heading[] = isMade ? [{ title: 'How it is computed', kind: 'text', on: 'page' }] : []
+  const hasFormulas = rows.some(([, , , formula]) => formula !== undefined)
+  const formulaHeading: Heading = { title: 'How it is computed', kind: 'text', on: 'page' }
   return {
     caption,
-    columns: [{ title: '', kind: 'text' }, ...heads, ...made],
-    rows: rows.map(([name, kind, values, formula = '']) => [
-      cell('text', name),
-      ...values.map(value => ({ ...cell(kind, value), ...more })),
-      ...made.map(() => cell('text', formula)),
-    ]),
+    columns: compact([{ title: '', kind: 'text' }, ...heads, hasFormulas && formulaHeading]),
+    rows: rows.map(([name, kind, values, formula = '']) =>
+      compact([
+        cell('text', name),
+        ...values.map(value => ({ ...cell(kind, value), ...more })),
+        hasFormulas && cell('text', formula),
+      ]),
+    ),
     whole: 'json',
   }
 }
@@ -103,7 +110,7 @@ const BENCHMARK_ROWS: readonly StatisticRow<Omit<Benchmark, 'statistics' | 'equi
   ['to', 'date', 'last', 'its last bar within them'],
 ]
 
-/** The strategy compared with holding for the same money. */
+/** The statistics of the strategy next to those of its benchmarks: the main ones, and in a fold all with formulas. */
 export function statisticsSection(backtest: Backtest): Section {
   const { statistics, benchmarks } = backtest
   const reasons = [
@@ -177,7 +184,7 @@ const TESTED_STATISTICS = [
   'exposure',
 ]
 
-/** The out-of-sample results come first, because the other data were seen by the choice. */
+/** The results on the days of the tests, which did not influence the choice; null without tests. */
 export function outOfSampleSection(
   result: AnnualisedBy & Pick<Backtest, 'validation'>,
   notes: readonly string[] = [],
@@ -209,6 +216,7 @@ export function outOfSampleSection(
   ])
 }
 
+/** Two sparklines of the tests: equity and drawdown. */
 function testsTrend({ equity, statistics }: Tests): Trend[] {
   const values = equity.map(point => point.equity)
   const last = values.at(-1)
@@ -239,7 +247,7 @@ function testPartsText(kind: Validation['kind'], tests: number): string {
   return tests === 1 ? 'the only test' : `all ${whole(tests)} tests, one after the other`
 }
 
-/** The data behind the in-sample numbers; null if all data are one part. */
+/** Names the data of the in-sample numbers, `all data`; null without a validation. */
 export function allDataText({ validation }: Backtest): string | null {
   if (validation === null) return null
   const [first, ...more] = validation.candidates
@@ -251,7 +259,7 @@ export function wideIfTested({ validation }: Pick<Backtest, 'validation'>): Pick
   return (validation?.test ?? null) === null ? {} : { on: 'wide' }
 }
 
-/** The heading of the results of all data. */
+/** The title of the section with the results of all data. */
 function allDataTitle({ validation }: Backtest): Pick<Section, 'title' | 'untitled' | 'phrases'> {
   if (validation === null) return { title: 'Performance', untitled: true }
   const [first, ...more] = validation.candidates
@@ -274,7 +282,7 @@ export function validationText({ kind }: Validation): string {
 
 type Fold = Omit<Validation['folds'][number], 'role'>
 
-/** The parts of the data, one line each, and all test parts together. */
+/** A table with a row for each part of the data and one for all tests together; null without a validation. */
 export function validationSection({ validation }: Pick<Backtest, 'validation'>): Section | null {
   if (validation === null) return null
   const { kind, folds, purged, test, candidates } = validation
@@ -311,7 +319,7 @@ const FOLD_COLUMNS: readonly Column<Fold>[] = [
 /** A name with its years. */
 type Yearly = Pick<Benchmark, 'name' | 'years'>
 
-/** Every year, side by side: as a figure, and as a table with the worst drawdowns. */
+/** The years of several results: a chart of their returns, and a folded table that also has their drawdowns. */
 export function yearsSection(all: readonly Yearly[], tones?: Parameters<typeof yearsChart>[1]): Section {
   return section({ id: 'years', title: 'Year by year', short: 'Years', on: 'wide' }, [
     { on: 'page', chart: yearsChart(all, tones) },
@@ -329,17 +337,18 @@ export function yearsSection(all: readonly Yearly[], tones?: Parameters<typeof y
   ])
 }
 
-/** A row per year: the returns, and then the worst drawdowns. */
-export function yearsTable(all: readonly Yearly[]): Table {
-  const years = [...new Set(all.flatMap(({ years }) => years.map(({ year }) => year)))].sort((a, b) => a - b)
-  const drawdowns = all.map(one => ({ ...one, key: 'max_drawdown' as const, called: ', drawdown' }))
-  const columns = [...all.map(one => ({ ...one, key: 'return' as const, called: '' })), ...drawdowns]
+/** A table with a row for each year: a column of returns for each result, then a column of drawdowns for each. */
+export function yearsTable(results: readonly Yearly[]): Table {
+  const years = [...new Set(results.flatMap(({ years }) => years.map(({ year }) => year)))].sort((a, b) => a - b)
+  const returns = results.map(result => ({ ...result, key: 'return' as const, suffix: '' }))
+  const drawdowns = results.map(result => ({ ...result, key: 'max_drawdown' as const, suffix: ', drawdown' }))
+  const columns = [...returns, ...drawdowns]
   return {
     caption: 'Return and worst drawdown of each calendar year',
     columns: [
       { title: 'Year', kind: 'date' },
-      ...columns.map(({ name, called }, i): Heading => {
-        return { title: title(name.replace(' and ', ' & ')) + called, kind: 'return', ...(i > 0 && { spare: i }) }
+      ...columns.map(({ name, suffix }, i): Heading => {
+        return { title: title(name.replace(' and ', ' & ')) + suffix, kind: 'return', ...(i > 0 && { spare: i }) }
       }),
     ],
     rows: years.map(year => [

@@ -56,14 +56,14 @@ export function describeTally(tally: Tally): Described {
   }
 }
 
-/** What the figures of any bar are not narrowed by. */
+/** A sentence that the figures of any bar ignore the context; null without a context, and for a server's figures. */
 function baseText({ context, groups }: Tally): string | null {
   if (context === null || groups.some(({ windows }) => windows.some(({ base }) => base.kind === 'theoretical')))
     return null
   return `ANY: after any bar, also while ${context.ticker} was in another band, as ranks count the whole past. bands study compares with bars in the same band.`
 }
 
-/** What the columns of performance bands mean, and how many events have none. */
+/** The line that explains the performance bands, and says how many events have none. */
 function rankedText({ groups }: Tally): string {
   const unranked = groups.reduce((sum, { windows }) => sum + Math.max(0, ...windows.map(one => one.no_history)), 0)
   const few =
@@ -103,12 +103,12 @@ export function describeTallyPage(tally: Tally): Description {
   }
 }
 
-/** The queried band or bands. */
+/** `rsi_zone = oversold or deep_oversold`: the queried bands, which the document joins by commas. */
 function bandText({ field, band }: { field: string; band: string | null }): string {
   return stateText(field, band?.split(',') ?? null)
 }
 
-/** The conditions of the events. */
+/** The conditions of the events in words, apart from their bands. */
 function eventConditions({ context, when }: Tally): string[] {
   return compact([
     context && `${context.band === null ? 'beside' : 'while'} ${context.ticker} ${bandText(context)}`,
@@ -117,7 +117,8 @@ function eventConditions({ context, when }: Tally): string[] {
 }
 
 /**
- * A bar of shares per row, each above that of any bar. Several groups have a picture per window, the middle one first.
+ * Figures of the shares of the performance bands. One group has one figure with a row for each window. Several groups
+ * have a figure for each window with a row for each group; the middle window comes first.
  */
 function stackParts({ groups }: Tally): { stacks: Stacks }[] {
   const [only, other] = groups
@@ -137,6 +138,7 @@ function stackParts({ groups }: Tally): { stacks: Stacks }[] {
   })
 }
 
+/** Two rows for each row of a tally: the shares after the events, and after any bar. */
 function stackRows(rows: readonly (TallyWindow & { label: string })[]): Stacks['rows'] {
   return rows
     .filter(({ n }) => n > 0)
@@ -155,7 +157,7 @@ function groupWindows({ groups }: Tally): GroupWindow[] {
   return groups.flatMap(({ group, windows }) => windows.map(window => ({ group, ...window })))
 }
 
-/** The shares of each band; and the returns, except for a server, which has none. */
+/** The tables of a tally: counts of each performance band, and returns, except for a server, which has none. */
 function tableParts(tally: Tally): { table: Table }[] {
   const { by } = tally
   const lines = groupWindows(tally)
@@ -225,15 +227,16 @@ const TOP_COLUMNS: readonly Column<GroupWindow>[] = [
   { title: 'Any', kind: 'share', spare: 0, value: ({ base }) => base.top_share },
 ]
 
-/** Painted where the share of any bar lies outside the 95% interval. */
+/** The tone of the share among the best 40%, where the share of any bar is outside its 95% interval. */
 export function topTone({
   top_low,
   top_high,
   base,
 }: Pick<TallyWindow, 'top_low' | 'top_high' | 'base'>): Tone | undefined {
-  const any = base.top_share
-  if (any === null || top_low === null || top_high === null) return undefined
-  return any < top_low ? 'good' : any > top_high ? 'bad' : undefined
+  const anyBar = base.top_share
+  if (anyBar === null || top_low === null || top_high === null) return undefined
+  if (anyBar < top_low) return 'good'
+  return anyBar > top_high ? 'bad' : undefined
 }
 
 /**
@@ -299,6 +302,7 @@ export function describeNow(now: Now, { unknown }: { unknown: boolean }): Descri
   }
 }
 
+/** The table of current bands, for one ticker without a column of tickers. @param unknown also fields without a band */
 function nowParagraph({ timeframe, as_of, query_range, states }: Now, unknown: boolean): Paragraph {
   const known = states.filter(state => state.band !== null)
   const shown = unknown || known.length === 0 ? states : known
@@ -329,7 +333,7 @@ const STATE_COLUMNS: readonly Column<FieldState>[] = [
   { title: 'P90', kind: 'bars', spare: 4, value: ({ completed_stays }) => completed_stays.p90 },
 ]
 
-/** A limited range of a tier or a server may hide earlier periods. */
+/** The number of completed periods of a band; none instead of 0 in a limited range, which may hide earlier periods. */
 function durationColumn(range: string | null): Column<FieldState> {
   const isWhole = range === WHOLE_RANGE
   return { title: 'Stays', kind: 'count', spare: 5, value: ({ completed_stays: { n } }) => (isWhole ? n : n || null) }

@@ -42,10 +42,11 @@ export function rulesSentence(backtest: Backtest): string {
   const { side, entry, exit, lag } = backtest.strategy
   const verb = side === 'long' ? 'Buying' : 'Selling short'
   const weekly = backtest.timeframe === 'weekly' ? ', on weekly bars' : ''
-  const entered = becomesText(entry, 'changes band', joinWithOr)
-  const ends = exitTexts(exit)
-  const left = ends.length === 0 ? 'at the last bar' : joinWithOr(ends)
-  return `${verb} ${listNames(backtest.tickers)} when ${entered}${conditionsSuffix(entry)}; out ${[left + weekly, ...lagInWords(lag)].join('; ')}`
+  const event = becomesText(entry, 'changes band', joinWithOr)
+  const exits = exitTexts(exit)
+  const exitText = exits.length === 0 ? 'at the last bar' : joinWithOr(exits)
+  const endText = [`${exitText}${weekly}`, ...lagInWords(lag)].join('; ')
+  return `${verb} ${listNames(backtest.tickers)} when ${event}${conditionsSuffix(entry)}; out ${endText}`
 }
 
 /** `Buying when rsi_zone turned oversold`, or the strategy's own name. */
@@ -66,17 +67,21 @@ export function rulesHeading(backtest: Backtest): string[] {
   ]
 }
 
-/** `rsi_zone becomes oversold`; of a condition `it becomes true that …`. */
+/**
+ * `rsi_zone becomes oversold`, or `it becomes true that …` for a condition.
+ * @param anyChange the verb if the bands may be any
+ * @param joinBands writes several bands
+ */
 function becomesText(
   { field, bands }: Pick<Strategy['entry'], 'field' | 'bands'>,
-  changes: string,
-  oneOf: (bands: readonly string[]) => string,
+  anyChange: string,
+  joinBands: (bands: readonly string[]) => string,
 ): string {
-  const becomes = bands === null ? changes : `becomes ${oneOf(bands)}`
+  const becomes = bands === null ? anyChange : `becomes ${joinBands(bands)}`
   return isCondition(field) ? `it ${becomes} that ${field}` : `${field} ${becomes}`
 }
 
-/** The short form; the document, the report and --wide have the long one. */
+/** The assumptions of a backtest as sentences: fills, costs, exits, positions, cash and benchmarks. */
 export function assumedText(backtest: Backtest): string {
   const { side, fill, exit, costs, portfolio, rank, overlap } = backtest.strategy
   const cash = portfolio.cash_rate === 0 ? '' : ` Cash earns ${percent(portfolio.cash_rate, '')} a year.`
@@ -91,7 +96,7 @@ export function assumedText(backtest: Backtest): string {
   return text.replaceAll(' %', '%')
 }
 
-/** The tests may have chosen another candidate. */
+/** A remark that the exits shown are those of the first candidate; empty without candidates. */
 function firstCandidateText({ validation }: Backtest): string {
   return (validation?.candidates.length ?? 0) > 0 ? ' (the first candidate; each training part chose its own)' : ''
 }
@@ -115,44 +120,50 @@ const OVERLAP_TEXTS: Readonly<Record<string, string>> = {
   extend: 'one a ticker, held on by further signals',
 }
 
+/** The exits of a strategy in words, `after 20 bars` and `at a stop of 8%`; only those that are set. */
 function exitTexts({ hold, leave, on, when, stop, target, trailing }: Strategy['exit']): string[] {
-  return [
-    ...(hold === null ? [] : [`after ${count(hold, 'bar')}`]),
-    ...(leave ? ['when the band is left'] : []),
-    ...(on === null ? [] : [`when ${becomesText(on, 'changes', bands => bands.join(' or '))}`]),
-    ...(when === undefined ? [] : [`when it becomes true that ${when}`]),
-    ...(stop === null ? [] : [`at a stop of ${distanceText(stop)}`]),
-    ...(target === null ? [] : [`at a target of ${distanceText(target)}`]),
-    ...(trailing === null ? [] : [`at a trailing stop of ${distanceText(trailing)}`]),
-  ]
+  return compact([
+    hold !== null && `after ${count(hold, 'bar')}`,
+    leave && 'when the band is left',
+    on !== null && `when ${becomesText(on, 'changes', bands => bands.join(' or '))}`,
+    when !== undefined && `when it becomes true that ${when}`,
+    stop !== null && `at a stop of ${distanceText(stop)}`,
+    target !== null && `at a target of ${distanceText(target)}`,
+    trailing !== null && `at a trailing stop of ${distanceText(trailing)}`,
+  ])
 }
+
+/** `8%` of the entry price, or `2 ATR`. */
 
 function distanceText(distance: Distance): string {
   return typeof distance === 'number' ? percent(distance, '') : `${distance.atr} ATR`
 }
 
-/** The result of each trade. */
+/** A histogram of the trades; on a page also their statistics and a table of all. */
 export function tradesSection(backtest: Backtest): Section {
-  const { trades, trade_statistics: of } = backtest
+  const { trades, trade_statistics: statistics } = backtest
   return section({ id: 'trades', title: 'Trades', on: 'wide' }, [
     { chart: tradeHistogram(trades) },
     {
       on: 'page',
       facts: [
-        ['Deviation (n − 1)', returnText(of.deviation).replace('+', '')],
-        ['Profit factor (gains / losses)', ratio(of.profit_factor)],
-        ['Expectancy, a trade', returnText(of.expectancy)],
-        ['SQN (√n · mean / deviation)', ratio(of.sqn)],
-        ['Longest losing run, trades', of.longest_losing_run === null ? UNKNOWN : whole(of.longest_losing_run)],
-        ['Average length, bars', ratio(of.average_bars, 1)],
+        ['Deviation (n − 1)', returnText(statistics.deviation).replace('+', '')],
+        ['Profit factor (gains / losses)', ratio(statistics.profit_factor)],
+        ['Expectancy, a trade', returnText(statistics.expectancy)],
+        ['SQN (√n · mean / deviation)', ratio(statistics.sqn)],
+        [
+          'Longest losing run, trades',
+          statistics.longest_losing_run === null ? UNKNOWN : whole(statistics.longest_losing_run),
+        ],
+        ['Average length, bars', ratio(statistics.average_bars, 1)],
       ],
     },
-    reasonsPart([{ where: 'trades', reasons: of.reasons }], 'page'),
+    reasonsPart([{ where: 'trades', reasons: statistics.reasons }], 'page'),
     { on: 'page', table: tradesTable(backtest) },
   ])
 }
 
-/** A signal and its outcome. */
+/** A signal and its outcome: a trade and the reason of its exit, or null and the reason why it was skipped. */
 interface Outcome {
   date: string
   ticker: string
@@ -219,26 +230,26 @@ export function signalsSentence(backtest: Pick<Backtest, 'signals' | 'draws'>): 
   return `${count(total, 'signal')}: ${parts.join(', ')}.${after}${drawn}`
 }
 
-/** Why one signal found a place and another of the same day did not. */
+/** Says that the signals of a day were chosen by chance where they were more than the free positions. */
 function choiceText({ n, shown }: Backtest['draws'] & {}): string {
   return `Of signals of the same day, chance chose those that found a place; this is choice ${shown} of ${n}.`
 }
 
-/** Every signal has exactly one of these outcomes; those that extend an exit are counted separately. */
+/** A table that counts the outcomes of all signals. Each signal has exactly one. */
 function outcomeCountsTable({ signals: { total, closed, open, pending, skipped, extended } }: Backtest): Table {
-  const all: [what: string, n: number][] = [
+  const outcomes: [text: string, n: number][] = [
     ['made a trade that is closed', closed],
     ['made a trade that is still open', open],
     ['wait for the next bar', pending],
     ['put off the exit of a trade', extended],
     ...Object.entries(skipped).map(([reason, n]): [string, number] => [`were skipped: ${skippedText(reason)}`, n]),
   ]
-  const columns: readonly Column<(typeof all)[number]>[] = [
-    { title: 'Signals that', kind: 'text', value: ([what]) => what },
+  const columns: readonly Column<(typeof outcomes)[number]>[] = [
+    { title: 'Signals that', kind: 'text', value: ([text]) => text },
     { title: 'How many', kind: 'count', value: ([, n]) => n },
     { title: 'Of all', kind: 'share', value: ([, n]) => (total === 0 ? null : n / total) },
   ]
-  const rows = all.filter(([, n], i) => i === 0 || n > 0)
+  const rows = outcomes.filter(([, n], i) => i === 0 || n > 0)
   return tableOf('How many of each', columns, rows)
 }
 
