@@ -93,7 +93,7 @@ export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
 /** The cache of a program with many questions: some 700 series of five years, with their fields. */
 export const CACHE_BYTES = 64 * 1024 * 1024
 
-/** A command asks one question. Derived records get a quarter of the memory of the decoded series. */
+/** The caches of a view: decoded series in the given bytes, and derived records in a quarter of them. None for 0. */
 async function cachesOfSize(bytes: number): Promise<Pick<StoreView, 'remembered' | 'derived'>> {
   if (bytes === 0) return {}
   const [{ cachedStore }, { DerivedCache }] = await Promise.all([
@@ -150,7 +150,10 @@ function openedStore(
   return { ...sourcesOfStore(remembered?.(store) ?? store, tier, asOf, view), path, sample }
 }
 
-/** The view of one caller: the engine for tickers with bars, and stored pages for the others. */
+/**
+ * Two sources over a store for one caller, both limited to its tier and as-of day. `local` answers from bars; `bands`
+ * also from stored pages of a server, for tickers without bars.
+ */
 export function sourcesOfStore(
   store: Store,
   tier: Tier | null,
@@ -179,7 +182,7 @@ export function dayClock(now: Clock | undefined): (() => Day) | undefined {
   return now && (() => dayAt(now().getTime()))
 }
 
-/** The loaded tickers, and how fresh their data are. */
+/** The state of the loaded tickers, and of pulled ones. */
 export interface WholeStatus extends Status {
   /** Tickers without bars that have pulled events, on any as-of day. */
   pulled: PulledTicker[]
@@ -256,7 +259,7 @@ export async function openListsForReading(choice: DatabaseChoice = {}): Promise<
   return openSqliteListsForReading(listsPath(choice))
 }
 
-/** The conditions that a user has named, read at each look: another process may have changed them. */
+/** The conditions that a user has named. Each use reads them again, because another process may have changed them. */
 export async function namedConditions(choice: DatabaseChoice = {}): Promise<NamedConditions> {
   const lists = listsPath(choice)
   const { readConditions } = await import('../../data/store/sqlite/lists.js')

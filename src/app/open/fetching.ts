@@ -175,12 +175,14 @@ export async function tickersByVendor(
   })
 }
 
+/** The error for a ticker that no vendor fetched. @param source the source of its bars; undefined: not loaded */
 function notFetched(ticker: string, source: string | undefined): Error {
   const is = source === undefined ? 'is not loaded' : `is from ${source}, and not from a vendor`
   const again = remedy('fetch', [ticker], { from: 'PROVIDER', ...(source !== undefined && { replace: true as const }) })
   return wrong('ticker', sentence`${ticker} ${is}; ${again} loads it.`, { value: ticker })
 }
 
+/** Opens the database for writing, calls `work` with it, and closes it in any case. */
 async function withImporter<T>(options: FetchOptions, work: (importer: Importer) => Promise<T>): Promise<T> {
   const { db, env, notice, wait = false } = options
   const importer = await openImporter({
@@ -196,18 +198,19 @@ async function withImporter<T>(options: FetchOptions, work: (importer: Importer)
   }
 }
 
+/** Runs fetches one after the other, and returns the outcomes of all tickers. */
 async function runFetches(
   work: readonly Fetching[],
   { onPlan, onTicker, ...options }: FetchOptions & Partial<FetchHooks>,
 ): Promise<FetchedTicker[]> {
-  const found: FetchedTicker[] = []
-  for (const one of work) {
-    const plan = await one.plan()
+  const fetchedTickers: FetchedTicker[] = []
+  for (const fetching of work) {
+    const plan = await fetching.plan()
     await onPlan?.(plan)
-    for await (const ticker of one.run({ step: options.step ?? (() => {}) })) {
-      await onTicker?.(ticker)
-      found.push(ticker)
+    for await (const fetched of fetching.run({ step: options.step ?? (() => {}) })) {
+      await onTicker?.(fetched)
+      fetchedTickers.push(fetched)
     }
   }
-  return found
+  return fetchedTickers
 }

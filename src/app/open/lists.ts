@@ -17,7 +17,7 @@ export async function readLists(choice: DatabaseChoice): Promise<readonly NamedL
   }
 }
 
-/** Throws NotFound with the nearest name. */
+/** The list with a name, regardless of case. Throws NotFound with the nearest name. */
 export function findList(name: string, all: readonly NamedList[]): NamedList {
   const found = all.find(list => list.name.toLowerCase() === name.toLowerCase())
   if (found !== undefined) return found
@@ -31,11 +31,12 @@ export function findList(name: string, all: readonly NamedList[]): NamedList {
 
 export type NamedCondition = NamedList & { condition: string }
 
+/** The named conditions among lists and conditions, which are stored together. */
 export function namedConditionsOf(all: readonly NamedList[]): NamedCondition[] {
   return all.flatMap(({ condition, ...list }) => (condition === null ? [] : [{ ...list, condition }]))
 }
 
-/** Throws NotFound with the nearest name. */
+/** The condition with a name, with or without `@`, regardless of case. Throws NotFound with the nearest name. */
 export function findCondition(typed: string, all: readonly NamedCondition[]): NamedCondition {
   const name = typed.replace(/^@/, '')
   const found = all.find(one => one.name.toLowerCase() === name.toLowerCase())
@@ -129,6 +130,7 @@ export async function readCondition(
   return { condition: text.includes('@') ? text.trim().replace(/\s+/g, ' ') : meaning, meaning }
 }
 
+/** Opens the lists for writing, calls `work` with them, and closes them in any case. */
 async function withWritableLists<Result>(
   choice: DatabaseChoice,
   work: (lists: Lists) => Promise<Result>,
@@ -141,7 +143,7 @@ async function withWritableLists<Result>(
   }
 }
 
-/** Lists and conditions share their names. */
+/** The error for a name that another list or condition has: both share their names. */
 function nameTaken({ name, condition }: NamedList): Error {
   const is = condition === null ? 'a list of tickers' : `the condition ${quoted(condition)}`
   const removed = remedy(condition === null ? 'watch remove' : 'conditions remove', [name])
@@ -150,6 +152,7 @@ function nameTaken({ name, condition }: NamedList): Error {
 
 const NAME_PATTERN = /^[a-z][\w-]{0,39}$/i
 
+/** The name of a list, as typed. Throws InvalidParameter for a wrong form, and for a name with another meaning. */
 async function checkedName(text: string): Promise<string> {
   if (!NAME_PATTERN.test(text)) refuse('name', text, 'letters, digits, _ and -, at most 40, a letter first')
   const { whyListReserved } = await import('../../core/params/reserved-names.js')
@@ -158,7 +161,7 @@ async function checkedName(text: string): Promise<string> {
   throw wrong('name', `${text} ${taken}; choose another name for the list.`, { value: text })
 }
 
-/** A name of a condition is one word of the language. */
+/** The name of a condition in lower case, without `@`. Throws InvalidParameter for one that is no word of a condition. */
 async function checkedConditionName(typed: string): Promise<string> {
   const name = (await checkedName(typed.replace(/^@/, ''))).toLowerCase()
   if (name.includes('-')) refuse('name', typed, 'letters, digits and _, at most 40, a letter first')

@@ -113,7 +113,7 @@ export class TakeOver {
     return this.#options.choice.path
   }
 
-  /** The data of the new file, checked. Throws StorageError, Busy. */
+  /** Opens the new file and checks all of it. Throws StorageError if it is not sound, Busy if it was replaced again. */
   async #openAndVerify(seen: FileNumbers): Promise<OpenData> {
     const path = this.#path
     removeStaleCompanions(path, this.#data.companions)

@@ -72,7 +72,7 @@ export interface Puller extends Pick<Importer, 'finished'> {
   close(): Promise<void>
 }
 
-/** The writer closes the store at its end; a failed start leaves it closed. */
+/** Opens the store for writing and calls `begin`, whose result closes it later. Closes it at once if `begin` fails. */
 async function withWritableStore<T>(
   { wait = false, isPublishedLater = false, ...choice }: WriteChoice & { isPublishedLater?: boolean },
   begin: (store: Store, writer: Writer) => Promise<T>,

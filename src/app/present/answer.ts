@@ -81,8 +81,8 @@ function pText({ tests, p_corrected: corrected }: StudyWindow, windows: number):
 }
 
 /**
- * The answer of a tally: how often prices rose after the events, and how often the return was among the best 40%, in the
- * middle window. Several groups have no common answer.
+ * The answer of a tally: how often prices rose after the events, and how often the return was among the best 40%. Both
+ * are of the middle window. Several groups have no common answer.
  */
 export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   if (events === 0) return 'No such event, so there is nothing to count.'

@@ -221,7 +221,7 @@ function mapSection(grid: Grid): Section {
 type Axis = Grid['axes'][number]
 
 /**
- * A map as a table: a row for each value of `down`, a column for each value of `across`, or one column if it is null.
+ * A map as a table: a row for each value of `down`, a column for each value of `across`. Null means a single column.
  * @param from index of the map's first combination among the cells
  */
 function heatTable(

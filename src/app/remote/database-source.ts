@@ -108,7 +108,7 @@ export class DatabaseSource implements Source {
     return (await this.#sourceOf(query)).whyEmpty(query)
   }
 
-  /** Of local bars: pulled events are based on a server's bars and facts. */
+  /** The tickers with local bars. Pulled events are not among them: they are based on a server's bars. */
   known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]> {
     return this.#parts.own.known(tickers, field)
   }
@@ -174,11 +174,13 @@ export class DatabaseSource implements Source {
   }
 }
 
+/** The error for a ticker and a context of which one has bars here and the other was pulled. */
 function splitContext(own: string, pulled: string, value: string): InvalidParameter {
   const message = `${own} has bars here and ${pulled} was pulled from a server: a ticker and its context are looked at in one of them.`
   return wrong('context_ticker', message, { value })
 }
 
+/** All pulled series of one ticker; its source and dates are those of the series that was pulled first. */
 function pulledTicker(entries: readonly PulledEntry[]): PulledTicker {
   const { ticker, url, pulled_at, as_of } = entries.reduce((a, b) => (b.pulled_at < a.pulled_at ? b : a))
   return {

@@ -80,7 +80,7 @@ function remarksAbout(fieldHistories: readonly FieldHistory[]): string[] {
   ]
 }
 
-/** An unknown day is the widest. */
+/** A sentence with the dates of the events: the widest range of all fields. An unknown day counts as the widest. */
 function rangeText(fieldHistories: readonly FieldHistory[]): string {
   const froms = [...new Set(fieldHistories.map(({ after }) => after ?? ''))].sort()
   const ends = [...new Set(fieldHistories.map(({ as_of }) => as_of ?? ''))].sort()
@@ -90,6 +90,7 @@ function rangeText(fieldHistories: readonly FieldHistory[]): string {
   return `Bands and events are as received, of dates ${after} ${until}${differ}; bars are from here.`
 }
 
+/** A sentence about the events that have no bar on their date; empty if there are none. */
 function leftOutNotes(fieldHistories: readonly FieldHistory[]): string[] {
   const incomplete = fieldHistories.filter(({ left }) => total(left) > 0)
   if (incomplete.length === 0) return []
@@ -162,7 +163,10 @@ function bandBefore({ left, present, bands }: History): number | null {
   return present !== null && present.since === null ? bands.indexOf(present.band) : null
 }
 
-/** By date, not by event: a change on a date without a bar shows on the next bar. */
+/**
+ * The band on each bar as an index of the history's bands, UNDEFINED outside the range. A change on a date without a bar
+ * counts from the next bar on.
+ */
 function codesOf(
   { days: dates, entered, present, bands }: History,
   { days, from, to }: { days: Int32Array; from: number; to: number },
@@ -178,6 +182,7 @@ function codesOf(
   return codes
 }
 
+/** The index of the bar on a date; -1 if there is none. */
 function barIndexOn(days: Int32Array, date: Day): number {
   const at = countBelow(days, date)
   return days[at] === date ? at : -1

@@ -35,15 +35,16 @@ import { haveGaps, keyOf, knownDate, type PageStore, type StoredPages, sourceWor
 import { type Chain, chainOf, named, refuseCondition } from './pages.js'
 import { historyUnder, isUnderCondition, type UnderCondition, whyEmptyUnder } from './under-condition.js'
 
-/** One series as far as its pages have come. */
+/** One stored series, or the pages of it that have come so far. */
 interface View extends Chain, SeriesKey {
   url: string
-  /** Dates of the events, and the first day on which the bar of each is final. */
+  /** The date of each event. */
   days: readonly Day[]
-  known: readonly Day[]
-  /** Pages are missing at its begin. */
+  /** For each event, the first day on which its bar is final. */
+  finalDays: readonly Day[]
+  /** Whether the oldest pages are still missing. */
   partial: boolean
-  /** All of its events after the first day and up to the last are here, and nothing beyond. */
+  /** All events of the series after `after` and up to `upTo` are here, and none of other days. */
   after: Day
   upTo: Day
 }
@@ -145,14 +146,15 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
   }
 
   async #historyUnderCondition(query: UnderCondition, needsOutcomes: boolean): Promise<EventHistory> {
-    const tell = async (key: SeriesKey): Promise<EventHistory> => {
+    const historyOfKey = async (key: SeriesKey): Promise<EventHistory> => {
       if ((await this.#pages.entries(key.ticker)).length > 0) return this.#history(key, false)
       const message = `${key.ticker} was not pulled, and ${query.ticker} was: a ticker and those that a condition names are looked at in one place.`
       throw new NotFound(message, [], { remedy: pullRemedy(key) })
     }
-    return historyUnder(query, sourceText(query), plain => this.#history(plain, needsOutcomes), tell)
+    return historyUnder(query, sourceText(query), plain => this.#history(plain, needsOutcomes), historyOfKey)
   }
 
+  /** The events of a query without a condition, oldest first, with their series and the scope of the caller. */
   async #find(query: HistoryQuery) {
     refuseCondition(query, sourceText(query))
     entitle(query, this.#options.tier, BUILT_IN)
@@ -179,11 +181,11 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     const view = viewOf(series)
     if (haveGaps(series.kept)) throw unfinished(view)
     this.#refuseEarlierDay(view)
-    this.#notes.answered(view)
+    this.#notes.addSeries(view)
     return view
   }
 
-  /** Never wider than it was pulled. */
+  /** The tier, as-of day and range for an answer: those of the caller, limited to those of the pull. */
   async #scope({ url, as_of, query_range, events, total_occurrences, after }: View): Promise<Scope> {
     const { tier: callerTier, asOf } = this.#options
     const granted = tierOfRange(query_range)
@@ -200,6 +202,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     return { tier, range, today: null, rangeStart: older === undefined ? after : parseDay(older.date)! }
   }
 
+  /** Throws InvalidParameter for an as-of day before the day of the pull. */
   #refuseEarlierDay(view: View): void {
     const { asOf } = this.#options
     const known = knownDate(view)
@@ -209,6 +212,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     throw wrong('as_of', message, { value, allowed: `${known} or later` })
   }
 
+  /** The error for a series that was not pulled, which names the pulled series of the ticker. */
   async #notPulled(key: SeriesKey): Promise<NotFound> {
     const entries = await this.#pages.entries(key.ticker)
     if (entries.length === 0) return this.#options.unknown(key.ticker)
@@ -218,27 +222,30 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     })
   }
 
-  /** Remembers dates that the context does not cover. Throws Busy if missing pages may cover them. */
+  /**
+   * Adds a note for each reason why the band of the context is not known on dates of `matches`. Throws Busy if pages
+   * that are still missing may have it.
+   */
   #noteUnknownContext(matches: readonly BandEvent[], context: View): void {
     const { days, after, upTo, events } = context
-    const count = (is: (day: Day) => boolean): number => matches.filter(({ date }) => is(parseDay(date)!)).length
-    const what = named(context)
-    const doubt = (sentence: string): void => this.#notes.doubt(`${what} ${sentence}`)
-    const hidden = count(day => day <= after)
-    if (hidden > 0 && context.partial) throw unfinished(context)
-    if (hidden > 0)
-      doubt(`was pulled from ${formatDay(after + 1)} on: its band on ${datesText(hidden)} before is not known.`)
-    const [first] = days
-    const inForce = count(day => day > after && day <= upTo && (first === undefined || day < first))
-    if (inForce > 0 && first === undefined)
-      doubt(`has no change in the pulled data, so its band on ${datesText(inForce)} is not known.`)
-    else if (inForce > 0)
-      doubt(
-        `begins with ${formatDay(first!)} in the pulled data: on ${datesText(inForce)} before, it is assumed to be ${events[0]!.prev_band}, the band that ended then.`,
+    const count = (matchesDay: (day: Day) => boolean): number =>
+      matches.filter(({ date }) => matchesDay(parseDay(date)!)).length
+    const addNote = (sentence: string): void => this.#notes.addGap(`${named(context)} ${sentence}`)
+    const beforeRange = count(day => day <= after)
+    if (beforeRange > 0 && context.partial) throw unfinished(context)
+    if (beforeRange > 0)
+      addNote(`was pulled from ${formatDay(after + 1)} on: its band on ${datesText(beforeRange)} before is not known.`)
+    const firstChange = days[0]
+    const beforeChange = count(day => day > after && day <= upTo && (firstChange === undefined || day < firstChange))
+    if (beforeChange > 0 && firstChange === undefined)
+      addNote(`has no change in the pulled data, so its band on ${datesText(beforeChange)} is not known.`)
+    else if (beforeChange > 0)
+      addNote(
+        `begins with ${formatDay(firstChange!)} in the pulled data: on ${datesText(beforeChange)} before, it is assumed to be ${events[0]!.prev_band}, the band that ended then.`,
       )
-    const later = count(day => day > upTo)
-    if (later > 0)
-      doubt(`was pulled as of ${formatDay(upTo)}: its band on ${datesText(later)} after that is not known.`)
+    const afterPull = count(day => day > upTo)
+    if (afterPull > 0)
+      addNote(`was pulled as of ${formatDay(upTo)}: its band on ${datesText(afterPull)} after that is not known.`)
   }
 }
 
@@ -246,22 +253,22 @@ function sourceText({ ticker }: HistoryQuery): string {
   return `the server that ${ticker} was pulled from`
 }
 
-/** The stored pages; during a first pull, the pages so far. */
+/** The view of a series: its stored pages, or during a first pull the pages that have come. */
 function viewOf(series: StoredPages): View {
   const partial = series.kept.length === 0
   const chain = chainOf(partial ? series.coming : series.kept)!
   const days = chain.events.map(event => parseDay(event.date)!)
   const weekends = days.some(isWeekend)
-  const known = series.timeframe === 'daily' ? days : days.map(day => weekFinalOn(day, weekends))
+  const finalDays = series.timeframe === 'daily' ? days : days.map(day => weekFinalOn(day, weekends))
   const upTo = parseDay(knownDate(chain))!
   const first = days[0] === undefined ? Number.POSITIVE_INFINITY : days[0] - 1
   const tier = tierOfRange(chain.query_range)
   // Events older than the range exist if an earlier pull brought them.
   const after = partial ? first : Math.min(first, tier === null ? upTo : PLANS[tier].rangeStart(upTo))
-  return { ...keyOf(series), ...chain, url: series.url, days, known, partial, after, upTo }
+  return { ...keyOf(series), ...chain, url: series.url, days, finalDays, partial, after, upTo }
 }
 
-/** Events after a day that a query matches, its context aside, oldest first. */
+/** The events after a day that match the bands and the end of a query, oldest first. Ignores its context. */
 function matchingEvents({ events, days }: View, { before, bands }: HistoryQuery, after: Day): BandEvent[] {
   const until = before ?? Number.POSITIVE_INFINITY
   return events.filter(
@@ -273,16 +280,17 @@ function matchingEvents({ events, days }: View, { before, bands }: HistoryQuery,
  * The band in force on the bar of another ticker's event: the last one entered by a final bar. Before the first event
  * it is the band that this event ended; null outside the range.
  */
-function bandOn({ events, days, known, after, upTo }: View, other: View, { date }: BandEvent): string | null {
+function bandOn({ events, days, finalDays, after, upTo }: View, other: View, { date }: BandEvent): string | null {
   const day = parseDay(date)!
   if (day <= after || day > upTo) return null
-  const final = other.known[other.days.indexOf(day)]!
-  const next = days.findIndex((one, i) => one > day || known[i]! > final)
+  const finalDay = other.finalDays[other.days.indexOf(day)]!
+  const next = days.findIndex((eventDay, i) => eventDay > day || finalDays[i]! > finalDay)
+  if (next === 0) return events[0]!.prev_band
   const last = events.at(next === -1 ? -1 : next - 1)
-  return (next === 0 ? events[0]!.prev_band : last?.band) ?? null
+  return last?.band ?? null
 }
 
-/** The band in force at the end; how many bars ago it was entered only a server with prices knows. */
+/** The band in force at the end of the pages; null without an event. Its number of bars is not known here. */
 function presentBand({ events, days }: View, rangeStart: Day): EventHistory['present'] {
   const last = events.at(-1)
   if (last === undefined) return null
@@ -296,6 +304,7 @@ function refuseHiddenAftermath(view: View, tier: Tier | null): void {
   throw new TierRestricted('aftermath', tier, 'plus', { message, remedy: pullRemedy(view) })
 }
 
+/** The error for a series with missing pages. */
 function unfinished(view: View): Busy {
   const why = view.partial
     ? `is pulled in part only, ${view.events.length} of ${view.total_occurrences} events`
@@ -303,37 +312,40 @@ function unfinished(view: View): Busy {
   return new Busy(`${named(view)} ${why}; pull it to the end.`, { remedy: pullRemedy(view) })
 }
 
-/** What pulls a series. */
+/** The command that pulls a series. */
 function pullRemedy({ ticker, timeframe, field }: SeriesKey): Remedy {
   return remedy('pull', [ticker, field], timeframe === 'daily' ? {} : { timeframe })
 }
 
+/** `one date`, `3 dates` */
 function datesText(dates: number): string {
   return dates === 1 ? 'one date' : `${dates} dates`
 }
 
 /** Notes about answers from pulled events. */
 class SourceNotes {
-  /** By where they are from, in words. */
-  readonly #answered = new Map<string, { tickers: Set<string>; fields: Set<string> }>()
-  readonly #doubts = new Set<string>()
+  /** The tickers and fields that answers used, by the words for their source. */
+  readonly #seriesBySource = new Map<string, { tickers: Set<string>; fields: Set<string> }>()
+  /** Sentences about dates that the pulled data do not cover. */
+  readonly #gaps = new Set<string>()
 
-  answered({ ticker, field, ...source }: SeriesKey & PulledSource): void {
-    const from = sourceWords(source)
-    const { tickers, fields } = this.#answered.get(from) ?? { tickers: new Set(), fields: new Set() }
-    this.#answered.set(from, { tickers: tickers.add(ticker), fields: fields.add(field) })
+  /** Adds a series that an answer used. */
+  addSeries({ ticker, field, ...source }: SeriesKey & PulledSource): void {
+    const words = sourceWords(source)
+    const { tickers, fields } = this.#seriesBySource.get(words) ?? { tickers: new Set(), fields: new Set() }
+    this.#seriesBySource.set(words, { tickers: tickers.add(ticker), fields: fields.add(field) })
   }
 
-  doubt(sentence: string): void {
-    this.#doubts.add(sentence)
+  addGap(sentence: string): void {
+    this.#gaps.add(sentence)
   }
 
-  /** The sources, a sentence per pull; then what the pulled range does not cover. */
+  /** A sentence for each source, then those about dates that the pulled data do not cover. */
   get sentences(): string[] {
-    const sources = [...this.#answered].map(([from, { tickers, fields }]) => {
-      const what = fields.size <= 3 ? [...fields].join(', ') : `${fields.size} fields`
-      return `${firstOf([...tickers].sort())} ${what}: ${from}`
+    const sources = [...this.#seriesBySource].map(([words, { tickers, fields }]) => {
+      const fieldsText = fields.size <= 3 ? [...fields].join(', ') : `${fields.size} fields`
+      return `${firstOf([...tickers].sort())} ${fieldsText}: ${words}`
     })
-    return [...sources, ...this.#doubts]
+    return [...sources, ...this.#gaps]
   }
 }

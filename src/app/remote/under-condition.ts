@@ -40,7 +40,7 @@ export const FIELDS_WITHOUT_GAPS: readonly string[] = [
   'volatility_regime',
 ]
 
-/** The condition of a question. Throws InvalidParameter if events cannot decide it. */
+/** Parses the condition of a question. Throws InvalidParameter if events cannot decide it. @param who their source */
 function parseDecidable(query: UnderCondition, who: string): Condition {
   const { condition } = conditionField(query.when, BUILT_IN)
   for (const test of testsOf(condition)) {
@@ -50,7 +50,7 @@ function parseDecidable(query: UnderCondition, who: string): Condition {
   return condition
 }
 
-/** The data missing to decide a test on the bars of events; null: none. */
+/** The reason why events cannot decide a test of a condition, as a clause; null if they can. */
 function missingFor(test: Test, { ticker, field, timeframe, lag = 0 }: HistoryQuery): string | null {
   const { subject } = test
   const text = quoted(printCondition(test))
@@ -67,6 +67,7 @@ function missingFor(test: Test, { ticker, field, timeframe, lag = 0 }: HistoryQu
   return `a bar can be without a band of ${subject.field}`
 }
 
+/** The ticker that a subject names, if it is not the ticker of the query; otherwise null. */
 function otherTickerOf(ticker: string, subject: Subject): string | null {
   return subject.ticker === ticker ? null : subject.ticker
 }
@@ -142,7 +143,7 @@ function refuseUnknownBands(
   if (upTo !== null && to > upTo) throw refused(`${what} is known up to ${upTo}, and an event is of ${to}`)
 }
 
-/** The last change of a field by a date, and the one on it. */
+/** Of the changes of a field: the last one up to a date, and `here`, the one on that date, null if there is none. */
 interface Changes {
   last: HistoricEvent
   here: HistoricEvent | null
@@ -154,7 +155,7 @@ function changesUpTo(events: readonly HistoricEvent[], date: string): Changes {
   return { last, here: last.date === date ? last : null }
 }
 
-/** All tests are known by now, so the condition is true or false. */
+/** Whether a condition is true. @param changesOf the changes of a test's field up to the bar in question */
 function isTrueOn(condition: Condition, changesOf: (test: Test) => Changes): boolean {
   switch (condition.is) {
     case 'and':
@@ -172,10 +173,12 @@ function isTrueOn(condition: Condition, changesOf: (test: Test) => Changes): boo
   }
 }
 
+/** Whether a band is among some; null means any band. */
 function includesBand(bands: readonly string[] | null, band: string): boolean {
   return bands === null || bands.includes(band)
 }
 
+/** The error for a condition that events cannot decide. */
 function undecidable(when: string, who: string, why: Words): InvalidParameter {
   const what = sentence`${parameter('when')} ${quoted(when)} cannot be computed from events, and ${who} gives nothing else`
   return wrong('when', sentence`${what}: ${why}.`, { value: when })

@@ -75,7 +75,10 @@ async function listen(server: Server, port: number): Promise<number> {
   }
 }
 
-/** Lets in only the browser that opened the printed address. */
+/**
+ * Lets in only the browser that opened the printed address. The token of the address works once, and gives the browser a
+ * cookie for all further requests.
+ */
 class BrowserSession {
   /** It works once. */
   readonly token = randomSecret()
@@ -83,19 +86,21 @@ class BrowserSession {
   readonly #session = randomSecret()
   #isUsed = false
 
-  /** A page elsewhere could reach this machine by a host name of its own. */
+  /** Whether a request names this machine as its host. A page elsewhere may lead here by a host name of its own. */
   isHost({ host }: IncomingMessage['headers']): boolean {
     return host === `${LOOPBACK}:${this.port}` || host === `localhost:${this.port}`
   }
 
-  /** A browser names the page that asks; programs have no such header, and need the cookie as well. */
+  /** Whether a request comes from the page itself, by the headers of a browser. Programs send none, and pass. */
   isOwnPage({ host, origin, 'sec-fetch-site': site = 'same-origin' }: IncomingMessage['headers']): boolean {
     return site === 'same-origin' && (origin === undefined || origin === `http://${host}`)
   }
 
+  /** Whether a request has the cookie of this session. */
   isOpenTo({ cookie = '' }: IncomingMessage['headers']): boolean {
-    const own = cookie.split(/; */).find(part => part.startsWith(`${this.#cookie}=`))
-    return own !== undefined && isEqualInConstantTime(own.slice(this.#cookie.length + 1), this.#session)
+    const sessionCookie = cookie.split(/; */).find(part => part.startsWith(`${this.#cookie}=`))
+    if (sessionCookie === undefined) return false
+    return isEqualInConstantTime(sessionCookie.slice(this.#cookie.length + 1), this.#session)
   }
 
   /** The cookie for a token that was not used before; null for others. */
@@ -160,7 +165,7 @@ async function replyTo(request: IncomingMessage, { answers, door }: Tools): Prom
   throw notFoundAt(url.pathname)
 }
 
-/** A report has a content policy of its own. Here it is also apart from the page that shows it. */
+/** The reply with a report page. Its own content policy applies, and a sandbox keeps it from the page around it. */
 function reportReply(path: string, answers: Answers): Reply {
   const body = answers.page(/^\/report\/(\d+)$/.exec(path)?.[1] ?? '')
   if (body === null) throw notFoundAt(path)
@@ -168,18 +173,20 @@ function reportReply(path: string, answers: Answers): Reply {
   return { status: 200, headers: { ...HTML_REPLY.headers, 'content-security-policy': policy }, body }
 }
 
-/** A token is exchanged for a cookie. The address then holds the question only. */
+/**
+ * The reply to the address of the page. A browser with the cookie gets the page. An unused token gets a redirect that
+ * sets the cookie and removes the token from the address. Any other request gets a message.
+ */
 async function startPageReply(url: URL, headers: IncomingMessage['headers'], { answers, door }: Tools): Promise<Reply> {
   const token = url.searchParams.get('token')
   const cookie = token === null ? null : door.enter(token)
-  const isOpen = door.isOpenTo(headers)
-  if (cookie === null && !isOpen)
+  if (cookie === null && !door.isOpenTo(headers)) {
+    if (token === null) return messageReply(401, 'Open the page by the address that was printed in the terminal.')
     return messageReply(
-      token === null ? 401 : 403,
-      token === null
-        ? 'Open the page by the address that was printed in the terminal.'
-        : 'This address was used before, and works once. End the command in the terminal, and start it again.',
+      403,
+      'This address was used before, and works once. End the command in the terminal, and start it again.',
     )
+  }
   if (token === null) return pageReply(uiPage(await answers.first()))
   url.searchParams.delete('token')
   const location = `/${url.search}`
@@ -219,7 +226,7 @@ const STATUS_BY_CODE: Partial<Record<ErrorCode, number>> = {
   busy: 503,
 }
 
-/** A refusal is shown where the question was asked; a fault is reported in the terminal, too. */
+/** The reply to an error: a BandsError as it is, any other as 500, which is also reported to `onFault`. */
 function errorReply(error: unknown, onFault: UiOptions['onFault']): Reply {
   if (error instanceof BandsError) return jsonReply(STATUS_BY_CODE[error.code] ?? 500, errorBody(error, 'flat'))
   onFault(error)

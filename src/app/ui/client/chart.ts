@@ -64,7 +64,7 @@ export class PriceChart {
     this.#paint()
   }
 
-  /** Other bars are shown from their end. */
+  /** Shows other content. New bars are shown from their end; with the same bars the visible days stay. */
   show(shown: ChartContent): void {
     const isOther = shown.bars !== this.#shown.bars
     if (!isOther && shown.changes === this.#shown.changes && shown.events === this.#shown.events) return
@@ -123,7 +123,7 @@ export class PriceChart {
     return this.#chart.timeScale().getVisibleLogicalRange() ?? { from: 0, to: 1 }
   }
 
-  /** In the colours of the style sheet, which differ in the dark. */
+  /** Applies the colours of the style sheet, which differ in dark mode. */
   #paint(): void {
     const [ink, grid, gain, loss] = ['quiet', 'grid', 'gain', 'loss'].map(colour)
     this.#chart.applyOptions({
@@ -152,13 +152,15 @@ export class PriceChart {
   }
 }
 
-/** The place of the band of each bar; undefined before the first change, and where a condition does not hold. */
+/** For each bar the index of its band in `bands`; undefined before the first change. */
 function bandCodes({ bars, changes, bands }: ChartContent): (number | undefined)[] {
-  const places = new Map(bars.map(({ date }, t) => [date, t]))
+  const indexByDate = new Map(bars.map(({ date }, i) => [date, i]))
   const codes = new Array<number | undefined>(bars.length)
   for (const { date, band, duration_days: days } of changes) {
-    const from = places.get(date)
-    if (from !== undefined) codes.fill(bands.indexOf(band), from, days == null ? bars.length : from + days)
+    const from = indexByDate.get(date)
+    if (from === undefined) continue
+    const to = days == null ? bars.length : from + days
+    codes.fill(bands.indexOf(band), from, to)
   }
   return codes
 }
@@ -170,7 +172,7 @@ function tickText(time: Time, type: TickMarkType): string {
   return type === TickMarkType.Year ? year! : type === TickMarkType.Month ? name : `${Number(day)} ${name}`
 }
 
-/** A variable of the style sheet. */
+/** The value of a colour variable of the style sheet. */
 function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
 }

@@ -7,7 +7,7 @@ import { drawTable } from './table.js'
 
 type NotedHistory = EventHistory & { notes: string[] }
 
-/** The right side: the price, the later returns, and every event. */
+/** The right side of the page: the price chart, the later returns, and every event of the ticker. */
 export function subject(page: Page) {
   const { answers } = page
   const { ticker, field, band, when } = page.asked
@@ -42,7 +42,7 @@ export function refusal(text: string | null) {
 let shownBefore: ChartContent | null = null
 let shownFrom: readonly unknown[] = []
 
-/** The same object for the same answers. */
+/** The content of the chart. Returns the same object for the same answers, so that the chart need not be drawn again. */
 function shownOf(
   { asked: { field, band }, first }: Page,
   bars: ExportedBar[] | null,

@@ -7,7 +7,7 @@ import { type Asked, questionFromSearch, searchFromQuestion } from './asked.js'
 /** Elements from a template. Values are text or other elements, never markup. */
 export const html = htm.bind(h) as (strings: TemplateStringsArray, ...values: unknown[]) => VNode
 
-/** The page: its question, typed texts that were not sent, and the answers. */
+/** The state of the page: its question, typed texts that were not sent, and the answers. Draws after each change. */
 export class Page {
   readonly first: PageStart
   readonly answers: Answers
@@ -45,7 +45,7 @@ export class Page {
     return this.typed.get(name) ?? this.asked[name]
   }
 
-  /** Draws once for all changes of a moment. */
+  /** Draws the page after the running task, once for all changes that it makes. */
   scheduleDraw(): void {
     if (this.#isDrawScheduled) return
     this.#isDrawScheduled = true

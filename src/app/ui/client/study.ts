@@ -5,7 +5,7 @@ import { html, type Page } from './page.js'
 
 type Params = Record<string, unknown>
 
-/** A question of returns: a form of its parameters, and the report in a frame. */
+/** The view of a question about returns: a form with its parameters, and the report in a frame. */
 export function studyView(page: Page, form: Form) {
   const { query, view } = page.asked
   const params = paramsIn(query)
@@ -39,6 +39,7 @@ export function studyView(page: Page, form: Form) {
     </main>`
 }
 
+/** The message while a question runs, with a button that stops it. */
 function workingMessage() {
   const stop = (): void => void post('/stop', {}).catch(() => {})
   return html`<p role="status">Working… A question of many tickers takes a while.
@@ -68,7 +69,7 @@ function fieldBox(page: Page, { name, help, takes, words, isRequired }: FormFiel
 /** Longer lists of words are hints of a box. */
 const MAX_CHOICES = 8
 
-/** The texts of strategy files. */
+/** A text box for each strategy file, and a button that adds one. Two examples are filled in at first. */
 function strategyBoxes(page: Page, { strategies: texts }: Params) {
   const known = Array.isArray(texts) ? texts.map(String) : EXAMPLES
   const more = Number(page.typed.get('strategies') ?? known.length)
@@ -88,7 +89,7 @@ const EXAMPLES = [5, 20].map(
   hold => `name: hold ${hold}\nentry:\n  field: rsi_zone\n  bands: [oversold]\nexit:\n  hold: ${hold}\n`,
 )
 
-/** The form begins with the events of the chart. */
+/** The parameters that fill a form before it is sent: the ticker and the events of the chart. */
 function firstParams({ asked: { ticker, field, band, when } }: Page, { name }: Form): Params {
   const events = field === '' ? { when } : { field, band }
   if (name === 'sweep') return { tickers: ticker }
@@ -97,11 +98,12 @@ function firstParams({ asked: { ticker, field, band, when } }: Page, { name }: F
   return { tickers: ticker, ...events, ...(name === 'grid' && { vary: 'hold=5,10,20' }) }
 }
 
+/** A value as the text of a box; a list is joined by commas. */
 function listText(value: unknown): string {
   return Array.isArray(value) ? value.join(', ') : value === undefined ? '' : String(value)
 }
 
-/** The filled fields, as the library takes them. */
+/** The filled fields of a form, as parameters of the library. */
 function paramsOf(element: HTMLFormElement, { first, others }: Form): Params {
   const data = new FormData(element)
   const text = (name: string): string => String(data.get(name) ?? '').trim()
@@ -126,7 +128,7 @@ function paramsOf(element: HTMLFormElement, { first, others }: Form): Params {
   return params
 }
 
-/** null before the form was sent, and for a text that is no object. */
+/** The parameters of a form in the address; null before it was sent, and for a text that is no JSON object. */
 function paramsIn(query: string): Params | null {
   try {
     const params: unknown = JSON.parse(query || 'null')
@@ -136,6 +138,7 @@ function paramsIn(query: string): Params | null {
   }
 }
 
+/** The parameters with all loaded tickers, unless they name some. */
 function withTickers({ first }: Page, { tickers = first.tickers, ...params }: Params): Params {
   return { tickers, ...params }
 }

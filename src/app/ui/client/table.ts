@@ -8,12 +8,16 @@ interface Choice {
   choose(row: number): void
 }
 
-/** A described table. @param rows which of its rows */
-export function drawTable({ caption, columns, rows }: Table, chosen: readonly number[], { isChosen, choose }: Choice) {
+/** Draws a described table. @param shownRows indexes of the rows to draw */
+export function drawTable(
+  { caption, columns, rows }: Table,
+  shownRows: readonly number[],
+  { isChosen, choose }: Choice,
+) {
   const places = columns.flatMap(({ on }, i) => (on === undefined || on === 'page' || on === 'wide' ? [i] : []))
   return html`<div class="scroll" role="region" tabindex="0" aria-label=${caption}><table>
     <thead><tr>${places.map(i => heading(columns[i]!))}</tr></thead>
-    <tbody>${chosen.map(
+    <tbody>${shownRows.map(
       r =>
         html`<tr key=${r} class=${isChosen(r) && 'on'}>${places.map((i, place) =>
           place === 0
@@ -36,6 +40,7 @@ function text({ content }: Cell): string {
   return typeof second === 'number' ? signedPercent(second, 1) : String(first ?? UNKNOWN_SIGN)
 }
 
+/** The tip of a cell with two values: the first one, such as the name of a performance band. */
 function titleOf({ content }: Cell): string | undefined {
   return typeof content === 'object' && content !== null ? String(content[0]).replaceAll('_', ' ') : undefined
 }
