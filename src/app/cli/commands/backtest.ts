@@ -59,7 +59,7 @@ const backtestCommand: Command = {
   needsOneOf: ['--hold', '--exit', '--stop', '--target', '--trailing', '--vary'],
   examples: [
     'bands backtest AAPL rsi_zone --band oversold --hold 20',
-    'bands backtest AAPL rsi_zone --band oversold --exit leave --stop 5% --explain all',
+    'bands backtest AAPL rsi_zone --band oversold --stop 5% --explain all',
     'bands backtest AAPL rsi_zone --hold 5,20 --validate "split 2017-01-01"',
     'bands backtest AAPL rsi_zone --vary hold=5,10,20 --vary stop=none,2atr',
     "bands backtest AAPL rsi_zone --band oversold --exit 'rsi_zone = neutral'",
