@@ -1,4 +1,3 @@
-import { wrap } from '../../src/app/cli/draw/text.js'
 import { itemList, manual } from '../../src/app/cli/help.js'
 import { FIELDS, type Field } from '../../src/core/fields/index.js'
 
@@ -48,13 +47,13 @@ type Item = Help['sections'][number]['items'][number]
 /** A description of an option or argument in at least so many commands is written once for all. */
 const SHARED = 2
 
-/** docs/cli.md: arguments, options and an example of every command; the notes of those without a page. */
+/** docs/cli.md: arguments and options of every command. */
 export async function commandsPage(): Promise<string> {
   const { commands } = await manual()
   const shared = sharedOf(commands.flatMap(itemsOf))
   const opening = [
     '# Commands',
-    'Written by `npm run docs` from the help of the commands. `bands COMMAND --help all` has notes and more examples, `bands help\noptions` the options that every command takes. `,…` means several, with commas.',
+    'Written by `npm run docs` from the help of the commands. `bands COMMAND --help all` has notes and examples, `bands help\noptions` the options that every command takes. `,…` means several, with commas.',
     '## Options and arguments of several commands',
     `\`\`\`text\n${itemList([...shared].toSorted(), 110)}\`\`\``,
   ]
@@ -82,7 +81,7 @@ function sharedOf(items: readonly Item[]): Map<string, string> {
 }
 
 function section(help: Help, shared: ReadonlyMap<string, string>): string {
-  const { name, summary, usage, notes, examples } = help
+  const { name, summary, usage } = help
   const page = PAGES[name] ?? PAGES[name.split(' ')[0]!]
   const isShared = ([word, about]: Item): boolean => shared.get(word) === about
   const own = itemList(
@@ -93,13 +92,10 @@ function section(help: Help, shared: ReadonlyMap<string, string>): string {
     .filter(item => isShared(item) && item[0].startsWith('-'))
     .map(([word]) => `\`${/--[\w-]+/.exec(word)![0]}\``)
   const line = usage.replace(/ \[options\]$/, '')
-  const example = examples.find(one => one !== line)
-  const text = [`${line}\n${own}`, ...(example === undefined ? [] : [`${example}\n`])]
   return [
     `## bands ${name}`,
     `${capital(summary)}.${page === undefined ? '' : ` [More](${page})`}`,
-    ...(page === undefined ? notes.map(note => wrap(note, 125).join('\n')) : []),
-    `\`\`\`text\n${text.join('\n')}\`\`\``,
+    ...(own === '' && line === `bands ${name}` ? [] : [`\`\`\`text\n${line}\n${own}\`\`\``]),
     ...(also.length === 0 ? [] : [`Also ${also.join(', ')}`]),
   ].join('\n\n')
 }
