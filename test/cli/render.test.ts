@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { progressDisplay } from '../../src/app/cli/context.js'
 import { drawBars, drawChart, drawLines, sparkline } from '../../src/app/cli/draw/chart.js'
-import { fitted, laidOut, plainTable, type Screen, terminalTable } from '../../src/app/cli/draw/table.js'
+import { blocksText, fitToWidth, plainTable, type Screen, terminalTable } from '../../src/app/cli/draw/table.js'
 import { flow, UNPAINTED, wrap } from '../../src/app/cli/draw/text.js'
 import { csvValue, type Row, writeAnswer } from '../../src/app/cli/formats.js'
 import { write } from '../../src/app/cli/output.js'
@@ -43,19 +43,19 @@ describe('a table', () => {
   })
 
   test('leaves the most spare columns out until it fits', () => {
-    expect(fitted(TABLE, 20).left).toEqual([2])
-    expect(fitted(TABLE, 10).left).toEqual([2, 1])
-    expect(fitted(TABLE, 80).left).toEqual([])
+    expect(fitToWidth(TABLE, 20).left).toEqual([2])
+    expect(fitToWidth(TABLE, 10).left).toEqual([2, 1])
+    expect(fitToWidth(TABLE, 80).left).toEqual([])
   })
 
   test('says which columns are left out', async () => {
-    const text = await laidOut([{ title: ['two'], table: TABLE }], screen(40))
+    const text = await blocksText([{ title: ['two'], table: TABLE }], screen(40))
     expect(text.replaceAll('\n', ' ')).toContain('WHAT hidden (terminal too narrow); --csv has every column')
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(40)
   })
 
   test('puts them below, after the first columns, when every column is asked for', async () => {
-    const text = await laidOut([{ title: ['two'], table: { ...TABLE, continued: true } }], screen(20))
+    const text = await blocksText([{ title: ['two'], table: { ...TABLE, continued: true } }], screen(20))
     expect(text).not.toContain('hidden')
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(20)
     for (const title of ['COUNT', 'WHAT']) expect(text).toContain(title)
@@ -64,14 +64,14 @@ describe('a table', () => {
 
   test('goes bare into a pipe when it is all there is', async () => {
     const bare = { ...screen(Number.POSITIVE_INFINITY), words: true }
-    expect(await laidOut([{ title: ['two'], table: TABLE }], bare)).toMatch(/^NAME/)
-    expect(await laidOut([{ title: ['two'], table: TABLE, notes: ['a note'] }], bare)).toMatch(/^two\n\nNAME/)
+    expect(await blocksText([{ title: ['two'], table: TABLE }], bare)).toMatch(/^NAME/)
+    expect(await blocksText([{ title: ['two'], table: TABLE, notes: ['a note'] }], bare)).toMatch(/^two\n\nNAME/)
   })
 
   test('cuts a last column that is too long with a mark', async () => {
     const table = { columns: [{ title: 'A' }, { title: 'B' }], rows: [['x', 'y'.repeat(60)]] }
-    expect(await laidOut([{ table }], screen(40))).toContain(`${'y'.repeat(36)}…\n`)
-    expect(await laidOut([{ table }], { ...screen(40), unicode: false })).toContain(`${'y'.repeat(34)}...\n`)
+    expect(await blocksText([{ table }], screen(40))).toContain(`${'y'.repeat(36)}…\n`)
+    expect(await blocksText([{ table }], { ...screen(40), unicode: false })).toContain(`${'y'.repeat(34)}...\n`)
   })
 })
 
@@ -273,7 +273,7 @@ describe('bars', () => {
 })
 
 describe('a chart', () => {
-  const options = { width: 40, height: 5, ascii: true, label: (value: number) => value.toFixed(1), beneath: [] }
+  const options = { width: 40, height: 5, ascii: true, label: (value: number) => value.toFixed(1), axisTexts: [] }
 
   test('labels the highest, the middle and the lowest value', () => {
     const drawn = drawChart([{ values: [0, 1, 2, 3, 4] }], options)
@@ -286,7 +286,7 @@ describe('a chart', () => {
       { at: 0.02, text: '-19' },
       { at: 1, text: '+100' },
     ]
-    const last = drawChart([{ values: [1, 2] }], { ...options, beneath }).at(-1)!
+    const last = drawChart([{ values: [1, 2] }], { ...options, axisTexts: beneath }).at(-1)!
     expect(last).toMatch(/^ {5}-20 {28}\+100$/)
   })
 

@@ -492,7 +492,7 @@ describe('a vendor of one’s own', () => {
     ['- a\n', '1:1: it is a mapping of names to vendors'],
     ['t: 5\n', '1:4: t is a mapping that has at least base, path and prices'],
   ])('is refused at the place of its fault: %j', async (text, words) => {
-    const { providersIn } = await import('../../src/app/providers/file.js')
-    expect(() => providersIn(text, 'p.yaml')).toThrow(`p.yaml:${words}`)
+    const { parseProviders } = await import('../../src/app/providers/file.js')
+    expect(() => parseProviders(text, 'p.yaml')).toThrow(`p.yaml:${words}`)
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { openBands } from '../../src/app/client.js'
 import { fetchBars, updateBars } from '../../src/app/open/fetching.js'
 import { openImporter } from '../../src/app/open/writing.js'
-import { providersIn } from '../../src/app/providers/file.js'
+import { parseProviders } from '../../src/app/providers/file.js'
 import { scratch } from '../cli/support/run.js'
 import { COMPANIES, fakeVendor, KEYS, walk } from '../support/vendors.js'
 
@@ -116,15 +116,15 @@ describe('a row with numbers', () => {
     `t:\n  base: https://api.example.com\n  path: /f/{symbol}?k={key}\n  prices: raw\n  numbers: { url: "${url}", ticker: t, number: n }\n`
 
   it('has its list at its own address, because the key is sent there', () => {
-    expect(providersIn(row('https://api.example.com/list'), 'p.yaml')).toMatchObject([{ numbers: { digits: 1 } }])
+    expect(parseProviders(row('https://api.example.com/list'), 'p.yaml')).toMatchObject([{ numbers: { digits: 1 } }])
     for (const url of ['https://other.example.com/list', 'https://api.example.com.evil.org/', 'list'])
-      expect(() => providersIn(row(url), 'p.yaml')).toThrow(
+      expect(() => parseProviders(row(url), 'p.yaml')).toThrow(
         'p.yaml:5:19: numbers.url: it begins with https://api.example.com/',
       )
   })
 
   it('keeps the list of the vendor it is like, unless it has another address', () => {
-    const [same, other] = providersIn(
+    const [same, other] = parseProviders(
       'a: { like: sec, about: mine }\nb: { like: sec, base: "https://x.example" }\n',
       'p',
     )

@@ -17,7 +17,7 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { backUp, backUpInto, manifestOf } from '../../src/app/backup/backup.js'
+import { backUp, backUpInto, readManifest } from '../../src/app/backup/backup.js'
 import { restore } from '../../src/app/backup/restore.js'
 import { openAccounts, verifyOtherFiles } from '../../src/app/open/accounts.js'
 import { openForPlan, openLocal } from '../../src/app/open/database.js'
@@ -74,7 +74,7 @@ describe('a backup', () => {
     const made = new Date('2026-11-01T00:00:00Z')
     const manifest = await backUp(files, backup, made)
     expect(JSON.parse(readFileSync(join(backup, 'manifest.json'), 'utf8'))).toEqual(manifest)
-    expect(manifestOf(backup)).toEqual(manifest)
+    expect(readManifest(backup)).toEqual(manifest)
     expect(manifest).toMatchObject({ bands: version(), made: made.toISOString() })
     for (const { kind, name, path, schema, bytes, sha256 } of manifest.files) {
       const content = readFileSync(join(backup, name))
@@ -312,7 +312,7 @@ describe('a restore', () => {
   it('takes no backup with a changed, shortened, longer or missing file, and changes nothing', async () => {
     const { files, backup } = await changedSinceBackup()
     const changed = await everything(files)
-    const manifest = manifestOf(backup)
+    const manifest = readManifest(backup)
     for (const { name } of manifest.files) {
       const path = join(backup, name)
       const whole = readFileSync(path)
@@ -348,7 +348,7 @@ describe('a restore', () => {
     const db = new Database(path)
     db.exec("UPDATE tickers SET last_date = '2031-01-01' WHERE ticker = 'SIM0001'")
     db.close()
-    const manifest = manifestOf(backup)
+    const manifest = readManifest(backup)
     const content = readFileSync(path)
     const sha256 = createHash('sha256').update(content).digest('hex')
     const [data, ...others] = manifest.files
@@ -377,21 +377,21 @@ describe('a restore', () => {
     ]
     for (const manifest of strange) {
       writeManifest(backup, manifest)
-      expect(() => manifestOf(backup), JSON.stringify(manifest).slice(0, 200)).toThrow(
+      expect(() => readManifest(backup), JSON.stringify(manifest).slice(0, 200)).toThrow(
         'this is no backup of bands, or not a whole one',
       )
     }
     rmSync(join(backup, 'manifest.json'))
-    expect(() => manifestOf(backup)).toThrow('this is no backup of bands, or not a whole one')
+    expect(() => readManifest(backup)).toThrow('this is no backup of bands, or not a whole one')
     mkdirSync(join(backup, 'manifest.json'))
-    expect(() => manifestOf(backup)).toThrow(BadData)
+    expect(() => readManifest(backup)).toThrow(BadData)
   })
 
   it('of a folder of backups names the newest', async () => {
     const files = await world()
     const folder = temporaryFolder()
     for (const day of [1, 2]) await backUpInto(files, folder, { now: new Date(Date.UTC(2026, 10, day)) })
-    expect(() => manifestOf(folder)).toThrow(
+    expect(() => readManifest(folder)).toThrow(
       expect.objectContaining({
         message: `${folder}: this folder holds 2 backups; restore one of them`,
         remedy: remedy('restore', [join(folder, 'bands-20261102T000000.000Z')]),
@@ -405,7 +405,7 @@ describe('a restore', () => {
     if (spawnSync('tar', ['--version']).status !== 0) return skip('there is no tar here')
     const { files, backup, before } = await changedSinceBackup()
     // The first version with backups gave the manifest this name.
-    writeManifest(backup, { ...manifestOf(backup), schema: 'bands.backup/1' })
+    writeManifest(backup, { ...readManifest(backup), schema: 'bands.backup/1' })
     const archive = join(temporaryFolder(), 'bands.tar')
     spawnSync('tar', ['-cf', archive, '--format=ustar', '-C', backup, ...readdirSync(backup)])
     const refusal = await restore(archive, files, { replace: true }).catch((error: BadData) => error)

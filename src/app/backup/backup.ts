@@ -73,7 +73,7 @@ export const KIND = z.enum(['data', 'accounts', 'trials', 'lists']) satisfies z.
 
 export const SHA256 = z.string().regex(/^[0-9a-f]{64}$/)
 
-const BACKED_UP = z
+const BACKED_UP_SHAPE = z
   .strictObject({
     kind: KIND,
     /** In the folder of the backup. */
@@ -84,7 +84,7 @@ const BACKED_UP = z
     bytes: z.int().min(1),
     sha256: SHA256,
   })
-  .refine(({ kind, name }) => name === nameOf(kind))
+  .refine(({ kind, name }) => name === backupFileName(kind))
 
 const MANIFEST_SHAPE = z.strictObject({
   /** Older versions wrote tar archives with the same manifest; the first of them called it by the second name. */
@@ -93,13 +93,13 @@ const MANIFEST_SHAPE = z.strictObject({
   bands: z.string(),
   made: z.iso.datetime(),
   files: z
-    .array(BACKED_UP)
+    .array(BACKED_UP_SHAPE)
     .min(1)
     .refine(files => new Set(files.map(({ kind }) => kind)).size === files.length),
 })
 
 export type Manifest = z.infer<typeof MANIFEST_SHAPE>
-export type BackedUp = z.infer<typeof BACKED_UP>
+export type BackedUp = z.infer<typeof BACKED_UP_SHAPE>
 
 const MANIFEST = 'manifest.json'
 /** More bytes than any manifest has. */
@@ -110,9 +110,9 @@ const MAX_MANIFEST = 2 ** 20
  * taken, BadData for a damaged database, StorageError.
  */
 export async function backUp(files: Files, target: string, now = new Date()): Promise<Manifest> {
-  const kinds = kindsIn(files)
-  if (existsSync(target)) throw nameTaken(target)
-  const temporary = temporaryIn(files, dirname(target))
+  const kinds = existingKinds(files)
+  if (existsSync(target)) throw nameTakenError(target)
+  const temporary = temporaryStem(files, dirname(target))
   const partial = partialName(temporary)
   try {
     removeLeftovers(temporary)
@@ -121,13 +121,13 @@ export async function backUp(files: Files, target: string, now = new Date()): Pr
       schema: 'bands.backup-file/1',
       bands: version(),
       made: now.toISOString(),
-      files: await copies(files, kinds, partial),
+      files: await copyFiles(files, kinds, partial),
     }
     writeFileSync(join(partial, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flag: 'wx', mode: 0o600 })
     syncToDisk(join(partial, MANIFEST))
     syncToDisk(partial)
     const check = writtenFileCheck(target, statSync(partial))
-    nameFolder(partial, target)
+    renameToTarget(partial, target)
     syncToDisk(dirname(target))
     check()
     return manifest
@@ -141,21 +141,21 @@ export async function backUp(files: Files, target: string, now = new Date()): Pr
   }
 }
 
-function nameTaken(target: string): InvalidParameter {
+function nameTakenError(target: string): InvalidParameter {
   const words = `${target} is there already, and a backup replaces nothing; choose another name.`
   return new InvalidParameter(words, { param: 'folder', value: target })
 }
 
-/** The name that temporary folders begin with: the same for every backup, so that the next one finds them. */
-function temporaryIn(files: Files, folder: string): string {
-  return join(folder, `${stemOf(files)}.backup`)
+/** The beginning of the names of temporary folders. It is the same for every backup, so that the next one finds them. */
+function temporaryStem(files: Files, folder: string): string {
+  return join(folder, `${databaseStem(files)}.backup`)
 }
 
-function nameFolder(partial: string, target: string): void {
+function renameToTarget(partial: string, target: string): void {
   try {
     renameSync(partial, target)
   } catch (cause) {
-    throw existsSync(target) ? nameTaken(target) : cause
+    throw existsSync(target) ? nameTakenError(target) : cause
   }
 }
 
@@ -167,14 +167,15 @@ function removeFolder(folder: string): void {
   }
 }
 
-function kindsIn(files: Files): FileKind[] {
+function existingKinds(files: Files): FileKind[] {
   const kinds = (Object.keys(KINDS) as FileKind[]).filter(kind => existsSync(files[kind]))
   if (kinds.length > 0) return kinds
   const message = `there is nothing to back up: no database at ${files.data}.`
   throw new NotFound(message, [], { remedy: remedy('import', ['FILE'], { db: files.data }) })
 }
 
-async function copies(files: Files, kinds: readonly FileKind[], folder: string): Promise<BackedUp[]> {
+/** Copies the files of some kinds as of one moment. Throws BadData for a damaged one. */
+async function copyFiles(files: Files, kinds: readonly FileKind[], folder: string): Promise<BackedUp[]> {
   const open: { kind: FileKind; db: Connection }[] = []
   try {
     for (const kind of kinds) open.push({ kind, db: openForReading(files[kind], KINDS[kind]) })
@@ -183,38 +184,39 @@ async function copies(files: Files, kinds: readonly FileKind[], folder: string):
       // The first read sets the moment.
       schemaOf(db)
     }
-    checkNoRestore(files)
+    refuseDuringRestore(files)
     const backedUp: BackedUp[] = []
-    for (const { kind, db } of open) backedUp.push(await copied(db, kind, files[kind], folder))
+    for (const { kind, db } of open) backedUp.push(await copyAndVerify(db, kind, files[kind], folder))
     return backedUp
   } finally {
     for (const { db } of open) db.close()
   }
 }
 
-/** Throws StorageError while some of the files are of a backup, and others not yet. */
-function checkNoRestore(files: Files): void {
+/** Throws StorageError while a restore is unfinished, because then only some of the files are those of a backup. */
+function refuseDuringRestore(files: Files): void {
   const path = Object.values(files).find(path => existsSync(restoreNote(path)))
   if (path !== undefined) throw new StorageError(`a restore of ${path} is not finished, and no backup was made`)
 }
 
-/** In the folder of the backup. */
-function nameOf(kind: FileKind): string {
+/** The name of a file in the folder of a backup. */
+function backupFileName(kind: FileKind): string {
   return kind === 'data' ? 'bands.db' : `bands.${kind}.db`
 }
 
-/** Pages that are copied at once. */
-const STEP = 5_000
+/** The number of database pages that SQLite copies in one step. */
+const PAGES_PER_STEP = 5_000
 
-async function copied(db: Connection, kind: FileKind, path: string, folder: string): Promise<BackedUp> {
-  const name = nameOf(kind)
+/** Copies one database into a folder, compares the copy row by row, and verifies it. Throws BadData if it is damaged. */
+async function copyAndVerify(db: Connection, kind: FileKind, path: string, folder: string): Promise<BackedUp> {
+  const name = backupFileName(kind)
   const copy = join(folder, name)
   // SQLite would make the file readable for others.
   closeSync(openSync(copy, 'wx', 0o600))
-  await db.backup(copy, { progress: () => STEP })
+  await db.backup(copy, { progress: () => PAGES_PER_STEP })
   const difference = differenceOf(db, copy, connect)
   if (difference !== null) throw new Error(`the copy is not the same: ${difference}`)
-  const [damage, ...more] = damagesOf(kind, copy)
+  const [damage, ...more] = verifyFile(kind, copy)
   if (damage !== undefined) {
     const others = more.length === 0 ? '' : `, and ${more.length} more`
     const words = `it is damaged (${damage.ticker === '' ? '' : `${damage.ticker}: `}${damage.what}${others}), and no backup was made`
@@ -238,17 +240,17 @@ export function isBackup(folder: string): boolean {
  * Reads and checks the manifest of a backup. Throws NotFound, BadData for anything that is not a backup, StorageError
  * where it cannot be read.
  */
-export function manifestOf(folder: string): Manifest {
+export function readManifest(folder: string): Manifest {
   try {
     if (!existsSync(folder))
       throw new NotFound(`there is no folder ${folder}.`, [], { missing: { kind: 'file', name: folder } })
     const stats = statSync(folder)
     if (!stats.isDirectory()) throw notAFolder(folder, stats)
     if (!isBackup(folder)) throw noManifest(folder)
-    const { size } = fileIn(folder, MANIFEST)
+    const { size } = statBackupFile(folder, MANIFEST)
     const text = size > MAX_MANIFEST ? '' : readFileSync(join(folder, MANIFEST), 'utf8')
-    const manifest = jsonOfShape(text, MANIFEST_SHAPE)
-    if (manifest === null) throw noBackup(folder)
+    const manifest = parseShape(text, MANIFEST_SHAPE)
+    if (manifest === null) throw notABackup(folder)
     return manifest
   } catch (cause) {
     if (cause instanceof BandsError) throw cause
@@ -256,18 +258,19 @@ export function manifestOf(folder: string): Manifest {
   }
 }
 
-function noBackup(path: string): BadData {
+function notABackup(path: string): BadData {
   return new BadData({ file: path }, 'this is no backup of bands, or not a whole one')
 }
 
+/** The error for a path that is not a folder: an archive of an older version gets the line that unpacks it. */
 function notAFolder(path: string, stats: Stats): BadData {
-  if (!stats.isFile() || !isTar(path)) return noBackup(path)
+  if (!stats.isFile() || !isTar(path)) return notABackup(path)
   const line = 'mkdir DIR && tar -xf FILE -C DIR'
   const words = `it is a tar archive, as older versions made them; unpack it (${line}), then restore DIR`
   return new BadData({ file: path }, words, { remedy: remedy('restore', ['DIR']) })
 }
 
-/** POSIX archives have this word at byte 257. */
+/** Whether a file is a POSIX tar archive, which has `ustar` at byte 257. */
 function isTar(path: string): boolean {
   const word = Buffer.alloc(5)
   withFile(path, 'r', file => readSync(file, word, 0, word.length, 257))
@@ -277,32 +280,32 @@ function isTar(path: string): boolean {
 function noManifest(folder: string): BadData {
   const backups = readdirSync(folder).filter(name => isBackup(join(folder, name)))
   const last = backups.sort().at(-1)
-  if (last === undefined) return noBackup(folder)
+  if (last === undefined) return notABackup(folder)
   const words = `this folder holds ${backups.length === 1 ? 'a backup' : `${backups.length} backups`}; restore one of them`
   return new BadData({ file: folder }, words, { remedy: remedy('restore', [join(folder, last)]) })
 }
 
 /** Throws BadData for a file that is missing or is something else. */
-function fileIn(folder: string, name: string): Stats {
+function statBackupFile(folder: string, name: string): Stats {
   const stats = statSync(join(folder, name), { throwIfNoEntry: false })
   if (stats === undefined) throw new BadData({ file: folder }, `its ${name} is missing; take another backup`)
-  if (!stats.isFile()) throw changed(folder, name)
+  if (!stats.isFile()) throw damagedFile(folder, name)
   return stats
 }
 
-function changed(folder: string, name: string): BadData {
+function damagedFile(folder: string, name: string): BadData {
   return new BadData({ file: folder }, `its ${name} is damaged; take another backup`)
 }
 
 /** Copies a file out of a backup into a new one. Throws BadData where it is not the file of the manifest. */
 export function copyOut(folder: string, { name, bytes, sha256 }: BackedUp, target: string, mode: number): void {
-  if (fileIn(folder, name).size !== bytes) throw changed(folder, name)
+  if (statBackupFile(folder, name).size !== bytes) throw damagedFile(folder, name)
   const write = (into: number): string => sha256Of(join(folder, name), chunk => writeFileSync(into, chunk))
-  if (withFile(target, 'wx', write, mode) !== sha256) throw changed(folder, name)
+  if (withFile(target, 'wx', write, mode) !== sha256) throw damagedFile(folder, name)
 }
 
-/** null if the text is not JSON, or has another shape. */
-export function jsonOfShape<T>(text: string, shape: z.ZodType<T>): T | null {
+/** Parses JSON of a shape; null if the text is not JSON, or has another shape. */
+export function parseShape<T>(text: string, shape: z.ZodType<T>): T | null {
   try {
     return shape.parse(JSON.parse(text))
   } catch {
@@ -310,7 +313,7 @@ export function jsonOfShape<T>(text: string, shape: z.ZodType<T>): T | null {
   }
 }
 
-/** Makes a backup named by database and time. With `keep` the oldest of more than that number are removed. */
+/** Makes a backup in a folder of backups, named by database and time. @param keep removes all but the newest N; null none */
 export async function backUpInto(
   files: Files,
   parent: string,
@@ -318,27 +321,27 @@ export async function backUpInto(
 ): Promise<{ folder: string; manifest: Manifest; removed: string[] }> {
   // To the millisecond: two may be made in one second.
   const time = now.toISOString().replace(/[-:]/g, '')
-  const folder = join(parent, `${stemOf(files)}-${time}`)
+  const folder = join(parent, `${databaseStem(files)}-${time}`)
   const manifest = await backUp(files, folder, now)
   // Only now: the new backup may be the only good one.
   return { folder, manifest, removed: keep === null ? [] : removeOlder(files, parent, keep) }
 }
 
-function stemOf({ data }: Files): string {
+function databaseStem({ data }: Files): string {
   return basename(data).replace(/\.db$/, '')
 }
 
-/** Returns the removed backups. Backups of other databases, and folders with other files in them, stay. */
+/** Removes all but the newest backups, and returns the removed ones. Other databases' backups and other folders stay. */
 function removeOlder(files: Files, parent: string, keep: number): string[] {
   const shape = /-\d{8}T\d{6}(?:\.\d{3})?Z$/
-  const stem = stemOf(files)
-  const named = readdirSync(parent).filter(name => shape.test(name) && name.replace(shape, '') === stem)
-  const own = named.filter(name => isOf(files, join(parent, name))).sort()
-  const old = own.slice(0, Math.max(0, own.length - keep)).map(name => join(parent, name))
+  const stem = databaseStem(files)
+  const namedLikeBackups = readdirSync(parent).filter(name => shape.test(name) && name.replace(shape, '') === stem)
+  const ownBackups = namedLikeBackups.filter(name => isBackupOf(files, join(parent, name))).sort()
+  const oldBackups = ownBackups.slice(0, Math.max(0, ownBackups.length - keep)).map(name => join(parent, name))
   try {
-    for (const folder of old) {
+    for (const folder of oldBackups) {
       // A removal that is killed must not leave half a backup under its name.
-      const partial = partialName(temporaryIn(files, parent))
+      const partial = partialName(temporaryStem(files, parent))
       renameSync(folder, partial)
       rmSync(partial, { recursive: true })
     }
@@ -346,15 +349,18 @@ function removeOlder(files: Files, parent: string, keep: number): string[] {
     const words = `the backup is made, and an older one cannot be removed: ${failureReason(parent, cause)}`
     throw new StorageError(words, { cause })
   }
-  return old
+  return oldBackups
 }
 
-/** Whether it is a backup of this data file, and nothing else. Databases may share accounts: without data those decide. */
-function isOf(files: Files, folder: string): boolean {
+/**
+ * Whether a folder is a backup of these files and holds nothing else. The data file decides, because databases may share
+ * accounts; without data any other file does.
+ */
+function isBackupOf(files: Files, folder: string): boolean {
   try {
-    const { files: all } = manifestOf(folder)
-    const own = [MANIFEST, ...all.flatMap(({ name }) => ['', ...SQLITE_ENDINGS].map(ending => name + ending))]
-    if (!readdirSync(folder).every(name => own.includes(name))) return false
+    const { files: all } = readManifest(folder)
+    const expectedNames = [MANIFEST, ...all.flatMap(({ name }) => ['', ...SQLITE_ENDINGS].map(ending => name + ending))]
+    if (!readdirSync(folder).every(name => expectedNames.includes(name))) return false
     const data = all.filter(({ kind }) => kind === 'data')
     return (data.length > 0 ? data : all).some(({ kind, path }) => path === files[kind])
   } catch {
@@ -362,17 +368,17 @@ function isOf(files: Files, folder: string): boolean {
   }
 }
 
-/** The files next to the data, and the check of each. */
+/** The kinds of files next to the data, each with the function that verifies it. */
 export const COMPANION_FILES: readonly (readonly [VerifiedFile['kind'], (file: string) => VerifiedFile])[] = [
   ['accounts', verifyAccounts],
   ['trials', verifyTrials],
   ['lists', verifyLists],
 ]
 
-/** The damages of a file of some kind. */
-export function damagesOf(kind: FileKind, file: string): Damage[] {
-  const beside = COMPANION_FILES.find(([name]) => name === kind)
-  if (beside !== undefined) return beside[1](file).damages
+/** Verifies a file of some kind. Returns its damages; empty if it is sound. */
+export function verifyFile(kind: FileKind, file: string): Damage[] {
+  const companion = COMPANION_FILES.find(([name]) => name === kind)
+  if (companion !== undefined) return companion[1](file).damages
   const db = new Session(file, openForReading(file, DATA), DATA)
   try {
     // Data of an older bands are checked when they are upgraded.

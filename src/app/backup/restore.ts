@@ -38,13 +38,13 @@ import { tryLock } from '../../data/store/sqlite/writer-lock.js'
 import {
   type BackedUp,
   copyOut,
-  damagesOf,
-  jsonOfShape,
   KIND,
   KINDS,
   type Manifest,
-  manifestOf,
+  parseShape,
+  readManifest,
   SHA256,
+  verifyFile,
 } from './backup.js'
 
 /**
@@ -67,7 +67,7 @@ export interface Restored {
 }
 
 /**
- * Throws NotFound, BadData for an unsound backup, InvalidParameter for an existing target that must not be replaced,
+ * Replaces the user's files by those of a backup: all of them, or none. Throws NotFound, BadData for an unsound backup, InvalidParameter for an existing target that must not be replaced,
  * Busy while another process has it open, StorageError.
  */
 export async function restore(
@@ -75,24 +75,24 @@ export async function restore(
   files: Files,
   { replace = false, notice }: { replace?: boolean; notice?: Notice | undefined } = {},
 ): Promise<Restored> {
-  const manifest = manifestOf(from)
+  const manifest = readManifest(from)
   const moves: Move[] = []
-  let there: string[] = []
-  let counts = false
+  let existing: string[] = []
+  let isCommitted = false
   try {
-    const finished = finishBefore(manifest, files, replace)
+    const finished = finishEarlierRestore(manifest, files, replace)
     if (finished !== null) notice?.(finished)
-    there = manifest.files.map(({ kind }) => files[kind]).filter(path => existsSync(path))
-    if (there.length > 0 && !replace) {
-      const words = sentence`${there.join(', ')}: there already; ${parameter('replace')} puts the backup in its place.`
+    existing = manifest.files.map(({ kind }) => files[kind]).filter(path => existsSync(path))
+    if (existing.length > 0 && !replace) {
+      const words = sentence`${existing.join(', ')}: there already; ${parameter('replace')} puts the backup in its place.`
       throw new InvalidParameter(words, { param: 'replace' })
     }
-    for (const file of manifest.files) moves.push(prepared(from, file, files[file.kind]))
+    for (const file of manifest.files) moves.push(prepareFile(from, file, files[file.kind]))
     replaceAll(moves, files.data, () => {
-      counts = true
+      isCommitted = true
     })
   } catch (cause) {
-    if (counts) throw cause instanceof FileLost ? cause : unfinished(from, files, cause)
+    if (isCommitted) throw cause instanceof FileLost ? cause : unfinishedError(from, files, cause)
     for (const move of moves) removeDatabase(move.from)
     if (cause instanceof BandsError) throw cause
     throw new StorageError(`cannot restore ${from}: ${failureReason(files.data, cause)}; nothing was changed`, {
@@ -100,34 +100,34 @@ export async function restore(
     })
   }
   const restored = manifest.files.map(({ kind }) => {
-    return { kind, path: files[kind], replaced: there.includes(files[kind]) }
+    return { kind, path: files[kind], replaced: existing.includes(files[kind]) }
   })
   const others = Object.values(files).filter(path => !restored.some(file => file.path === path))
   return { manifest, files: restored, kept: others.filter(path => existsSync(path)) }
 }
 
 /** Finishes a stopped restore; if that is impossible, a restore of the same files may replace it. */
-function finishBefore({ files: backedUp }: Manifest, files: Files, replace: boolean): string | null {
+function finishEarlierRestore({ files: backedUp }: Manifest, files: Files, replace: boolean): string | null {
   const note = restoreNote(files.data)
   try {
     return finishRestore(files)
   } catch (cause) {
     if (cause instanceof Busy || !replace || !existsSync(note)) throw cause
     const kinds = backedUp.map(({ kind }) => kind)
-    if (!noteAt(note).moves.every(({ kind }) => kinds.includes(kind))) throw cause
+    if (!readNote(note).moves.every(({ kind }) => kinds.includes(kind))) throw cause
     return null
   }
 }
 
-/** After the last note it counts. */
-function unfinished(from: string, { data }: Files, cause: unknown): StorageError {
+/** The error for a restore that is committed, but whose files could not all be renamed. */
+function unfinishedError(from: string, { data }: Files, cause: unknown): StorageError {
   const why = failureReason(data, cause)
   return new StorageError(`${from} is restored, but for names: ${why}; the next command that writes finishes it`, {
     cause,
   })
 }
 
-const NOTE = z.strictObject({
+const NOTE_SHAPE = z.strictObject({
   schema: z.literal('bands.restore-note/1'),
   moves: z
     .array(z.strictObject({ kind: KIND, from: z.string(), sha256: SHA256 }))
@@ -135,10 +135,10 @@ const NOTE = z.strictObject({
     .max(4)
     .refine(moves => new Set(moves.map(({ kind }) => kind)).size === moves.length),
 })
-type Note = z.infer<typeof NOTE>
+type Note = z.infer<typeof NOTE_SHAPE>
 
-/** More than any note has. */
-const MOST_NOTE = 2 ** 16
+/** No note has more bytes. */
+const MAX_NOTE_BYTES = 2 ** 16
 
 interface Move {
   kind: FileKind
@@ -149,41 +149,41 @@ interface Move {
   sha256: string
 }
 
-/** Throws StorageError for a file that no restore of this user has left. */
-function noteAt(path: string): Note {
+/** Reads the note of a restore. Throws StorageError for a file that no restore of this user has left. */
+function readNote(path: string): Note {
   const about = lstatSync(path)
-  if (!about.isFile() || about.size > MOST_NOTE) throw strangeNote(path, 'it is not what a restore writes')
+  if (!about.isFile() || about.size > MAX_NOTE_BYTES) throw invalidNote(path, 'it is not what a restore writes')
   const user = process.getuid?.()
-  if (user !== undefined && about.uid !== user) throw strangeNote(path, 'it belongs to another user')
-  const note = jsonOfShape(readFileSync(path, 'utf8'), NOTE)
-  if (note === null) throw strangeNote(path, 'it is not what a restore writes')
+  if (user !== undefined && about.uid !== user) throw invalidNote(path, 'it belongs to another user')
+  const note = parseShape(readFileSync(path, 'utf8'), NOTE_SHAPE)
+  if (note === null) throw invalidNote(path, 'it is not what a restore writes')
   return note
 }
 
-function strangeNote(path: string, why: Words): StorageError {
+function invalidNote(path: string, why: Words): StorageError {
   return new StorageError(
     sentence`${path}: this restore cannot be finished: ${why}; nothing was moved. Look at that file, and delete it`,
   )
 }
 
-/** The files of a note, next to the user's files. Throws StorageError for names that no restore gives. */
-function movesIn(path: string, files: Files): Move[] {
-  return noteAt(path).moves.map(({ kind, from, sha256 }) => {
+/** The moves that a note lists, with full paths. Throws StorageError for file names that no restore gives. */
+function movesOfNote(path: string, files: Files): Move[] {
+  return readNote(path).moves.map(({ kind, from, sha256 }) => {
     const to = linkTarget(files[kind])
     if (isPartialName(from, to))
       return { kind, note: restoreNote(files[kind]), from: join(dirname(to), from), to, sha256 }
     const hint = kind === 'accounts' ? sentence` (accounts elsewhere: restore with ${parameter('accounts')})` : ''
-    throw strangeNote(path, sentence`a restore gives no file next to ${to} the name ${quoted(from)}${hint}`)
+    throw invalidNote(path, sentence`a restore gives no file next to ${to} the name ${quoted(from)}${hint}`)
   })
 }
 
-/** The target of a link: the link itself stays. */
+/** The target of a link, which is replaced instead of the link; another path unchanged. */
 function linkTarget(target: string): string {
   return existsSync(target) ? realpathSync(target) : target
 }
 
 /** Copies a file of a backup next to the one that it replaces, and checks the copy. */
-function prepared(backup: string, file: BackedUp, target: string): Move {
+function prepareFile(backup: string, file: BackedUp, target: string): Move {
   const { kind, schema, name } = file
   const known = KINDS[kind].migrations.length
   if (schema > known) {
@@ -196,7 +196,7 @@ function prepared(backup: string, file: BackedUp, target: string): Move {
   const from = partialName(to)
   try {
     copyOut(backup, file, from, KINDS[kind].mode)
-    const [damage] = damagesOf(kind, from)
+    const [damage] = verifyFile(kind, from)
     if (damage !== undefined) throw new BadData({ file: backup }, `its ${name} is damaged: ${damage.what}`)
     if (kind === 'data') clearWriter(from)
     // The checks have opened the copy, and SQLite leaves these.
@@ -220,24 +220,24 @@ function clearWriter(path: string): void {
   }
 }
 
-/** @param committed is called once the restore counts */
+/** Locks the files, writes the notes and renames the files. @param committed is called once the restore is committed */
 function replaceAll(moves: readonly Move[], data: string, committed: () => void): void {
-  underLock(data, () => {
+  withWriterLock(data, () => {
     const opened: (Connection | null)[] = []
     try {
-      for (const { to } of moves) if (existsSync(to)) opened.push(openExclusively(to))
+      for (const { to } of moves) if (existsSync(to)) opened.push(openExclusiveOrNull(to))
       leaveNotes(moves, restoreNote(data))
       committed()
     } finally {
       // Committed data in a -wal are in the file by then.
       for (const connection of opened) connection?.close()
     }
-    finish(moves, restoreNote(data))
+    carryOutMoves(moves, restoreNote(data))
   })
 }
 
-/** Works under the writer lock of existing data. Throws Busy. */
-function underLock<Result>(data: string, work: () => Result): Result {
+/** Runs work under the writer lock of the data, if they exist. Throws Busy if another process has it. */
+function withWriterLock<Result>(data: string, work: () => Result): Result {
   const lock = existsSync(data) ? tryLock(data) : undefined
   if (lock === null) throw new Busy(`${data} is being written by another process; wait for it, then restore`)
   try {
@@ -247,8 +247,8 @@ function underLock<Result>(data: string, work: () => Result): Result {
   }
 }
 
-/** Has a database to itself; null where it is too damaged to be opened at all. Throws Busy. */
-function openExclusively(path: string): Connection | null {
+/** Opens a database for this process only; null if it is too damaged to be opened. Throws Busy. */
+function openExclusiveOrNull(path: string): Connection | null {
   try {
     return openExclusive(path)
   } catch (cause) {
@@ -260,7 +260,7 @@ function openExclusively(path: string): Connection | null {
   }
 }
 
-/** The note next to the data is last and commits the restore. */
+/** Writes a note next to each file. The last one, `commit`, is next to the data and commits the restore. */
 function leaveNotes(moves: readonly Move[], commit: string): void {
   const others = moves.map(({ note }) => note).filter(note => note !== commit)
   const notes = [...others, commit]
@@ -291,15 +291,15 @@ function leaveNotes(moves: readonly Move[], commit: string): void {
  * StorageError before the first move if a file is lost or was not written by the restore.
  * @param commit path of the note that commits the restore: it goes last
  */
-function finish(moves: readonly Move[], commit: string): void {
-  const left = moves.filter(({ from }) => existsSync(from))
+function carryOutMoves(moves: readonly Move[], commit: string): void {
+  const remaining = moves.filter(({ from }) => existsSync(from))
   for (const move of moves) {
-    if (!left.includes(move)) checkMoved(move)
+    if (!remaining.includes(move)) refuseLostFile(move)
     else if (!lstatSync(move.from).isFile() || sha256Of(move.from) !== move.sha256)
-      throw strangeNote(commit, `${move.from} is not what the restore wrote`)
+      throw invalidNote(commit, `${move.from} is not what the restore wrote`)
   }
-  const checks = left.map(({ from, to }) => writtenFileCheck(to, statSync(from)))
-  for (const { from, to } of left) {
+  const checks = remaining.map(({ from, to }) => writtenFileCheck(to, statSync(from)))
+  for (const { from, to } of remaining) {
     // These belong to the file that is replaced.
     for (const ending of ['-wal', '-shm', '-journal']) rmSync(to + ending, { force: true })
     renameSync(from, to)
@@ -310,7 +310,8 @@ function finish(moves: readonly Move[], commit: string): void {
   for (const check of checks) check()
 }
 
-function checkMoved({ from, to, sha256 }: Move): void {
+/** Throws StorageError for a file that is neither waiting nor moved. */
+function refuseLostFile({ from, to, sha256 }: Move): void {
   if (existsSync(to) && sha256Of(to) === sha256) return
   const words = `a restore of ${to} was stopped before its end, and cannot be finished: ${from} is missing; restore it again`
   throw new StorageError(words)
@@ -327,13 +328,13 @@ export function finishRestore(files: Files): string | null {
   const notes = (): string[] => Object.values(files).map(restoreNote).filter(existsSync)
   if (notes().length === 0) return null
   try {
-    return underLock(data, () => {
+    return withWriterLock(data, () => {
       // The previous lock holder may have finished it, or left another.
       if (existsSync(commit)) {
-        finish(movesIn(commit, files), commit)
+        carryOutMoves(movesOfNote(commit, files), commit)
         return `the restore of ${data} that was stopped is finished now.`
       }
-      for (const note of notes()) if (noteAt(note)) rmSync(note, { force: true })
+      for (const note of notes()) if (readNote(note)) rmSync(note, { force: true })
       return null
     })
   } catch (cause) {

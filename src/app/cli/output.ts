@@ -45,10 +45,10 @@ export async function write(answer: Answer, { format, raw, out, screen }: Writin
     const { writeAnswer } = await import('./formats.js')
     return writeAnswer(format, { ...answer, raw }, plain)
   }
-  const [{ laidOut }, { blocksOf }] = await Promise.all([import('./draw/table.js'), import('./draw/described.js')])
+  const [{ blocksText }, { blocksOf }] = await Promise.all([import('./draw/table.js'), import('./draw/described.js')])
   const terminalScreen = await screen()
   return out.write(
-    await laidOut(answer.blocks?.(terminalScreen) ?? blocksOf(answer, terminalScreen, style), terminalScreen),
+    await blocksText(answer.blocks?.(terminalScreen) ?? blocksOf(answer, terminalScreen, style), terminalScreen),
   )
 }
 

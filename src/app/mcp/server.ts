@@ -29,8 +29,8 @@ interface Tool {
   ask(bands: BandsClient, params: never): unknown
 }
 
-/** An assistant gets no more than this of one answer, in characters. */
-const LONGEST_ANSWER = 25_000
+/** In characters; a longer answer is shortened for the assistant. */
+const MAX_ANSWER_LENGTH = 25_000
 
 const TICKERS = { tickers: optional(several(TICKER, 'TICKERS'), 'loaded tickers (default all)') }
 const { ticker, field, band, limit, when, timeframe, after, before, context } = EVENTS_OR_CONDITIONS
@@ -50,7 +50,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
   tickers: {
     about: 'The loaded tickers, by the range of their bars.',
     shown: {},
-    ask: async bands => byRange(await bands.tickers()),
+    ask: async bands => groupByRange(await bands.tickers()),
   },
   status: {
     about: 'How many tickers, bars and events are loaded, how fresh, and whether an import is unfinished.',
@@ -71,66 +71,66 @@ const TOOLS: Readonly<Record<string, Tool>> = {
   tally: {
     about: 'How often each performance followed such events, with intervals, next to what follows any bar.',
     shown: { ...TICKERS, ...EVENTS, by: TALLY.by, horizon: TALLY.horizon },
-    ask: async (bands, params) => bands.tally(await pooled(bands, params)),
+    ask: async (bands, params) => bands.tally(await withAllTickers(bands, params)),
   },
   transitions: {
     about: 'Which band follows which, how often, and after how many bars.',
     shown: { ...TICKERS, field, when, timeframe, after, before, context },
     details: ['dwell.survival', 'incidence'],
-    ask: async (bands, params) => bands.transitions(await pooled(bands, params)),
+    ask: async (bands, params) => bands.transitions(await withAllTickers(bands, params)),
   },
   screen: {
     about: 'The tickers for which a condition holds, and since when.',
-    shown: { ...picked(SCREEN, ['when', 'since', 'as_of', 'tally', 'timeframe']), ...TICKERS },
+    shown: { ...pickRows(SCREEN, ['when', 'since', 'as_of', 'tally', 'timeframe']), ...TICKERS },
     ask: (bands, params) => bands.screen(params),
   },
   changes: {
     about: 'Every change of band after a day, such as on a watch list.',
-    shown: { ...picked(CHANGES, ['since', 'field', 'when', 'timeframe']), ...TICKERS },
+    shown: { ...pickRows(CHANGES, ['since', 'field', 'when', 'timeframe']), ...TICKERS },
     ask: (bands, params) => bands.changes(params),
   },
   explain: {
     about: 'Why a ticker has its band on a day: inputs, rule, value.',
-    shown: picked(EXPLAIN, ['ticker', 'field', 'when', 'date', 'timeframe']),
+    shown: pickRows(EXPLAIN, ['ticker', 'field', 'when', 'date', 'timeframe']),
     ask: (bands, params) => bands.explain(params),
   },
   study: {
     about: 'Whether returns after such events differ from any bar, with p-values. It counts in the trial log.',
     shown: {
       ...TICKERS,
-      ...picked(STUDY, ['field', 'band', 'when', 'context', 'after', 'before', 'horizon']),
+      ...pickRows(STUDY, ['field', 'band', 'when', 'context', 'after', 'before', 'horizon']),
       benchmark: STUDY.benchmark,
       timeframe,
     },
     details: ['occurrences', 'path', 'band_paths'],
-    ask: async (bands, params) => bands.study(await pooled(bands, params)),
+    ask: async (bands, params) => bands.study(await withAllTickers(bands, params)),
   },
   backtest: {
     about:
       'Trades on such events after costs, compared with holding and with random entry. It counts in the trial log.',
     shown: {
       ...TICKERS,
-      ...picked(BACKTEST, ['field', 'band', 'when', 'hold', 'exit', 'stop', 'target', 'side']),
-      ...picked(BACKTEST, ['costs', 'size', 'benchmark', 'split', 'context', 'after', 'before']),
+      ...pickRows(BACKTEST, ['field', 'band', 'when', 'hold', 'exit', 'stop', 'target', 'side']),
+      ...pickRows(BACKTEST, ['costs', 'size', 'benchmark', 'split', 'context', 'after', 'before']),
       timeframe,
     },
     details: ['trades', 'skipped', 'equity', 'months', 'benchmarks.equity'],
-    ask: async (bands, params) => bands.backtest(await pooled(bands, params)),
+    ask: async (bands, params) => bands.backtest(await withAllTickers(bands, params)),
   },
 }
 
-function picked<Rows extends Table, Name extends keyof Rows & string>(table: Rows, names: readonly Name[]) {
+function pickRows<Rows extends Table, Name extends keyof Rows & string>(table: Rows, names: readonly Name[]) {
   return Object.fromEntries(names.map(name => [name, table[name]!])) as Record<Name, Parameter>
 }
 
-/** With every loaded ticker, where none is named. */
-async function pooled(bands: BandsClient, params: Params): Promise<never> {
+/** The parameters with every loaded ticker, if they name none. */
+async function withAllTickers(bands: BandsClient, params: Params): Promise<never> {
   const { tickers = (await bands.tickers()).map(one => one.ticker), ...others } = params
   return { tickers, ...others } as never
 }
 
-/** Thousands of tickers usually share a few ranges. */
-function byRange(entries: readonly TickerEntry[]) {
+/** The tickers grouped by the range of their bars: thousands of them usually share a few ranges. */
+function groupByRange(entries: readonly TickerEntry[]) {
   const groups = Map.groupBy(entries, ({ first, last }) => `${formatDay(first)} to ${formatDay(last)}`)
   const ranges = Array.from(groups, ([range, own]) => ({ range, tickers: own.map(one => one.ticker).join(' ') }))
   return { tickers: entries.length, ranges }
@@ -139,30 +139,32 @@ function byRange(entries: readonly TickerEntry[]) {
 /** Answers an assistant until it closes the input. */
 export async function serveAssistant(bands: BandsClient, input: Readable, output: Writable): Promise<void> {
   const ended = new Promise<void>(resolve => input.once('end', resolve).once('close', resolve))
-  const handle = serveStdio(() => serverOf(bands), { transport: new StdioServerTransport(input, output) })
+  const handle = serveStdio(() => toolServer(bands), { transport: new StdioServerTransport(input, output) })
   await ended
   await handle.close()
 }
 
-/** Parameters are read by their table, whose errors say more. */
-const UNCHECKED = {
+/** Turns off the validation of the protocol: each question checks its parameters, and its errors say more. */
+const NO_VALIDATION = {
   getValidator: () => (data: unknown) => ({ valid: true as const, data: data as never, errorMessage: undefined }),
 }
 
-function serverOf(bands: BandsClient): McpServer {
+function toolServer(bands: BandsClient): McpServer {
   const server = new McpServer(
     { name: 'bands', version: version() },
-    { instructions: INSTRUCTIONS, jsonSchemaValidator: UNCHECKED },
+    { instructions: INSTRUCTIONS, jsonSchemaValidator: NO_VALIDATION },
   )
   const described = new Set<string>()
   for (const [name, { about, shown, details = [], ask }] of Object.entries(TOOLS)) {
     const config = {
       description: about,
-      inputSchema: fromJsonSchema(inputOf(shown, described) as never, UNCHECKED),
+      inputSchema: fromJsonSchema(inputSchema(shown, described) as never, NO_VALIDATION),
       annotations: { readOnlyHint: true },
     }
     server.registerTool(name, config, async params =>
-      answered(async () => shortened(await ask(bands, withoutNulls(params as Params) as never), details, shown)),
+      answerOrRefusal(async () =>
+        shortenAnswer(await ask(bands, withoutNulls(params as Params) as never), details, shown),
+      ),
     )
   }
   return server
@@ -171,15 +173,19 @@ function serverOf(bands: BandsClient): McpServer {
 const INSTRUCTIONS =
   'Bands describe a market in categories, such as rsi_zone = oversold; an event is a change of band. fields and tickers say what can be asked. A parameter is described in the first tool that has it. A condition (when) joins tests with and, or, not and brackets, takes another ticker (GSPC:trend_direction = uptrend) and a named condition (@name); with it, leave out field. Returns are fractions, windows count bars. A tally compares with any bar and tests nothing; study tests. Repeat the verdict, warnings and independent cases of an answer.'
 
-/** The schema of a tool. A parameter that another tool describes has only its type here, since an assistant sees all. */
-function inputOf(shown: Table, described: Set<string>): JsonSchema {
+/**
+ * The schema of a tool's parameters. A parameter that an earlier tool describes has only its type, because an assistant
+ * sees all tools.
+ * @param described the described parameters; those of this tool are added
+ */
+function inputSchema(shown: Table, described: Set<string>): JsonSchema {
   const { properties, required = [] } = schemaOf(shown) as {
     properties: Record<string, JsonSchema>
     required?: string[]
   }
   const light = Object.keys(properties).map(name => {
     const { kind, help } = shown[name]!
-    const type = lightened(kind.schema)
+    const type = lightSchema(kind.schema)
     const key = `${name} ${JSON.stringify(type)}`
     const isNew = !described.has(key)
     described.add(key)
@@ -192,23 +198,23 @@ function inputOf(shown: Table, described: Set<string>): JsonSchema {
   return { type: 'object', properties: Object.fromEntries(light), ...(needed.length > 0 && { required: needed }) }
 }
 
-/** Words of a longer list are in the tool `fields`. */
-const LONGEST_LIST = 8
+/** The allowed words of a longer list are left out: the tool `fields` has them. */
+const MAX_ENUM_LENGTH = 8
 
-/** A type in few characters; the table refuses what it allows too much, and says why. */
-function lightened({ anyOf, type, enum: words, items }: JsonSchema): JsonSchema {
+/** A shorter schema that may allow more than the parameter does; the question refuses the rest with a reason. */
+function lightSchema({ anyOf, type, enum: words, items }: JsonSchema): JsonSchema {
   const list = (anyOf as JsonSchema[] | undefined)?.find(one => one.type === 'array')
-  if (list !== undefined) return lightened(list)
+  if (list !== undefined) return lightSchema(list)
   if (anyOf !== undefined) return {}
   return {
     type,
-    ...(Array.isArray(words) && words.length <= LONGEST_LIST && { enum: words }),
-    ...(items !== undefined && { items: lightened(items as JsonSchema) }),
+    ...(Array.isArray(words) && words.length <= MAX_ENUM_LENGTH && { enum: words }),
+    ...(items !== undefined && { items: lightSchema(items as JsonSchema) }),
   }
 }
 
-/** A refusal is an answer, too: an assistant asks better after it. */
-async function answered(ask: () => Promise<string>) {
+/** The reply to a call. A BandsError becomes a reply, too, so that the assistant can correct its question. */
+async function answerOrRefusal(ask: () => Promise<string>) {
   try {
     return { content: [{ type: 'text' as const, text: await ask() }] }
   } catch (error) {
@@ -218,53 +224,58 @@ async function answered(ask: () => Promise<string>) {
   }
 }
 
-/** The answer as text. Its longest lists are cut until it is short enough, and it says which. */
-function shortened(answer: unknown, details: readonly string[], shown: Table): string {
-  const document = JSON.parse(JSON.stringify(answer, rounded)) as Params
+/**
+ * An answer as JSON of at most MAX_ANSWER_LENGTH. Its longest lists are cut until it is short enough; `rows_here` names
+ * them. Throws InvalidParameter if cutting does not suffice.
+ * @param details the paths of lists that are left out
+ */
+function shortenAnswer(answer: unknown, details: readonly string[], shown: Table): string {
+  const document = JSON.parse(JSON.stringify(answer, roundNumber)) as Params
   const cut: Record<string, string> = {}
-  const cutTo = ({ path, list }: Rows, keep: number): void => {
+  const cutTo = ({ path, list }: RowList, keep: number): void => {
     const [, all = list.length] = /of (\d+)/.exec(cut[path] ?? '') ?? []
     cut[path] = `${keep} of ${all}`
     list.length = keep
   }
   for (const rows of listsIn(document))
-    if (details.includes(rows.path) || (rows.path === 'tickers' && rows.list.length > MOST_TICKERS)) cutTo(rows, 0)
+    if (details.includes(rows.path) || (rows.path === 'tickers' && rows.list.length > MAX_LISTED_TICKERS))
+      cutTo(rows, 0)
   let text = JSON.stringify(document)
-  while (text.length > LONGEST_ANSWER) {
+  while (text.length > MAX_ANSWER_LENGTH) {
     const lists = listsIn(document).map(rows => ({ ...rows, size: JSON.stringify(rows.list).length }))
     // A few rows are groups of figures; many are details.
     const long = lists.filter(({ list }) => list.length > MANY_ROWS)
     const [longest] = (long.length > 0 ? long : lists.filter(({ list }) => list.length > 1)).toSorted(
       (a, b) => b.size - a.size,
     )
-    if (longest === undefined) throw tooLong(text.length, shown)
+    if (longest === undefined) throw tooLongError(text.length, shown)
     const { list, size } = longest
-    const share = 1 - (text.length - LONGEST_ANSWER + ROOM) / size
+    const share = 1 - (text.length - MAX_ANSWER_LENGTH + CUT_NOTE_LENGTH) / size
     cutTo(longest, Math.max(1, Math.min(list.length - 1, Math.floor(list.length * share))))
     text = JSON.stringify(document)
   }
   if (Object.keys(cut).length === 0) return text
   return JSON.stringify({
     rows_here: cut,
-    for_more: `${narrowing(shown)}the command line has all`,
+    for_more: `${narrowingAdvice(shown)}the command line has all`,
     ...document,
   })
 }
 
-/** Characters for the list of cut rows. */
-const ROOM = 500
+/** Characters that are left for `rows_here`. */
+const CUT_NOTE_LENGTH = 500
 const MANY_ROWS = 10
-/** More tickers are only counted. */
-const MOST_TICKERS = 50
+/** A longer list of tickers is left out, and only counted. */
+const MAX_LISTED_TICKERS = 50
 
-interface Rows {
+interface RowList {
   path: string
   list: unknown[]
 }
 
 /** The lists of a document with rows in them, by their path; those within a row of figures, such as an equity, too. */
-function listsIn(document: object, prefix = ''): Rows[] {
-  return Object.entries(document).flatMap(([key, value]): Rows[] => {
+function listsIn(document: object, prefix = ''): RowList[] {
+  return Object.entries(document).flatMap(([key, value]): RowList[] => {
     const path = Array.isArray(document) ? prefix.slice(0, -1) : `${prefix}${key}`
     if (typeof value !== 'object' || value === null) return []
     const own = Array.isArray(value) && value.length > 0 ? [{ path, list: value }] : []
@@ -273,19 +284,19 @@ function listsIn(document: object, prefix = ''): Rows[] {
 }
 
 /** Parameters that make an answer shorter. */
-const NARROWING = ['tickers', 'field', 'band', 'after', 'since', 'limit', 'horizon']
+const NARROWING_PARAMS = ['tickers', 'field', 'band', 'after', 'since', 'limit', 'horizon']
 
-function narrowing(shown: Table): string {
-  const names = NARROWING.filter(name => name in shown)
+function narrowingAdvice(shown: Table): string {
+  const names = NARROWING_PARAMS.filter(name => name in shown)
   return names.length === 0 ? '' : `narrow the question by ${names.join(', ')}; `
 }
 
-function tooLong(characters: number, shown: Table): BandsError {
-  const message = `the answer has ${whole(characters)} characters, and at most ${whole(LONGEST_ANSWER)} are sent: ${narrowing(shown)}the command line has all.`
-  return new InvalidParameter(message, { param: NARROWING.find(name => name in shown) ?? 'tickers' })
+function tooLongError(characters: number, shown: Table): BandsError {
+  const message = `the answer has ${whole(characters)} characters, and at most ${whole(MAX_ANSWER_LENGTH)} are sent: ${narrowingAdvice(shown)}the command line has all.`
+  return new InvalidParameter(message, { param: NARROWING_PARAMS.find(name => name in shown) ?? 'tickers' })
 }
 
-/** Six digits say enough, in half the characters. */
-function rounded(_key: string, value: unknown): unknown {
+/** Rounds a number to six digits, for JSON.stringify: that is precise enough, in half the characters. */
+function roundNumber(_key: string, value: unknown): unknown {
   return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value
 }

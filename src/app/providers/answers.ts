@@ -5,52 +5,53 @@ import type { TickerBars, TickerFacts } from '../../data/feeds/feed.js'
 import { readFile } from '../../data/feeds/read.js'
 import type { Vendor } from './vendor.js'
 
-/** What a call brought: bars or facts of some of its tickers. */
-export interface Answered {
+/** The bars or facts that a call returned, of some of its tickers. */
+export interface VendorAnswer {
   bars: TickerBars[]
   facts: TickerFacts[]
   /** The layout, as the readers of files name it. */
   format: string
 }
 
-/** How vendors say that there is nothing: an empty list, or a document with one. */
-const NOTHING =
+/** The bodies of vendors without data: an empty list, or a document with one. */
+const EMPTY_BODY =
   /^\s*(\[\s*\]|\{[^[\]]*"(results|bars|values|data)"\s*:\s*(\[\s*\]|\{\s*\}|null)[^[\]]*\}|\{[^[\]]*"resultsCount"\s*:\s*0[^[\]]*\})\s*$/
 
 /** An answer before its first body. */
-export function emptyAnswer(): Answered {
+export function emptyAnswer(): VendorAnswer {
   return { bars: [], facts: [], format: 'json rows' }
 }
 
 /**
  * Adds one body to an answer. Throws BadData for one that cannot be read, or with a bad row.
- * @param tickers those that were asked for; bars of others are left out
+ * @param answer is changed
+ * @param tickers the requested ones; bars of others are left out
  */
 export async function addBody(
-  found: Answered,
+  answer: VendorAnswer,
   vendor: Vendor,
   tickers: readonly string[],
   body: string,
 ): Promise<void> {
-  if (NOTHING.test(body)) return
+  if (EMPTY_BODY.test(body)) return
   const { provider, host, today } = vendor
-  const one = provider.symbols === 1 && tickers.length === 1 ? { ticker: tickers[0]! } : {}
+  const knownTicker = provider.symbols === 1 && tickers.length === 1 ? { ticker: tickers[0]! } : {}
   const input = { name: host, path: null, bytes: body.length }
   const stdin = (async function* () {
     yield body
   })()
-  const read = await readFile(input, { ...one, prices: provider.prices, today, stdin }).catch(error => {
-    throw error instanceof BadData ? discreet(error, vendor) : error
+  const read = await readFile(input, { ...knownTicker, prices: provider.prices, today, stdin }).catch(error => {
+    throw error instanceof BadData ? withoutKey(error, vendor) : error
   })
   if (read.holds !== provider.holds) throw new BadData({ file: host }, `it answered with ${read.holds}`)
-  found.format = read.format
+  answer.format = read.format
   if (read.holds === 'facts') {
-    found.facts.push(...read.facts)
+    answer.facts.push(...read.facts)
     return
   }
   const symbols = await Promise.all(tickers.map(async name => [await vendor.symbolOf(name), name] as const))
   const names = new Map([...symbols, ...tickers.map(name => [name, name] as const)])
-  found.bars.push(
+  answer.bars.push(
     ...read.tickers.flatMap(bars => {
       const ticker = names.get(bars.ticker)
       return ticker === undefined ? [] : [{ ...bars, ticker }]
@@ -58,48 +59,49 @@ export async function addBody(
   )
 }
 
-/** The same fault without the key, which a vendor may have repeated. */
-function discreet({ place, message }: BadData, vendor: Vendor): BadData {
-  return new BadData(place, vendor.repeat(message.slice(message.indexOf(': ') + 2)))
+/** The same error without the key, which a vendor may have repeated in its answer. */
+function withoutKey({ place, message }: BadData, vendor: Vendor): BadData {
+  return new BadData(place, vendor.withoutKey(message.slice(message.indexOf(': ') + 2)))
 }
 
-/** Pages of each ticker as one series, up to a day. A day that two pages have is that of the later page. */
-export function joinedBars(pages: readonly TickerBars[], until: Day): TickerBars[] {
+/** Joins the pages of each ticker into one series, up to a day. For a day that two pages have, the later page counts. */
+export function joinPages(pages: readonly TickerBars[], until: Day): TickerBars[] {
   const byTicker = Map.groupBy(pages, ({ ticker }) => ticker)
   return [...byTicker.values()].flatMap(own => {
-    const bars = upTo(joined(own.map(one => one.bars)), until)
+    const bars = upTo(joinSeries(own.map(one => one.bars)), until)
     return bars.days.length === 0 ? [] : [{ ...own[0]!, bars }]
   })
 }
 
+/** The bars up to a day, this included. */
 function upTo(bars: Series, until: Day): Series {
   return slice(bars, 0, bars.days.findLastIndex(day => day <= until) + 1)
 }
 
-function joined(parts: readonly Series[]): Series {
+function joinSeries(parts: readonly Series[]): Series {
   if (parts.length === 1) return parts[0]!
   const inOrder = parts.toSorted((a, b) => a.days[0]! - b.days[0]!)
-  // The first days of a part that the one before it has, too, are cut from that one.
-  const whole = inOrder.map((part, i) => {
+  // A day that two parts have counts only in the later one.
+  const ownParts = inOrder.map((part, i) => {
     const next = inOrder[i + 1]?.days[0] ?? Number.POSITIVE_INFINITY
     return slice(part, 0, part.days.findLastIndex(day => day < next) + 1)
   })
-  const all = emptySeries(
+  const joined = emptySeries(
     'daily',
-    whole.reduce((sum, { days }) => sum + days.length, 0),
+    ownParts.reduce((sum, { days }) => sum + days.length, 0),
   )
   let at = 0
-  for (const part of whole) {
-    for (const column of ['days', 'known', ...BAR_FIGURES] as const) all[column].set(part[column], at)
+  for (const part of ownParts) {
+    for (const column of ['days', 'known', ...BAR_FIGURES] as const) joined[column].set(part[column], at)
     at += part.days.length
   }
-  const hasUnadjusted = whole.some(part => part.unadjustedClose !== undefined)
-  if (!hasUnadjusted) return all
-  const unadjustedClose = new Float64Array(all.days.length).fill(Number.NaN)
+  const hasUnadjusted = ownParts.some(part => part.unadjustedClose !== undefined)
+  if (!hasUnadjusted) return joined
+  const unadjustedClose = new Float64Array(joined.days.length).fill(Number.NaN)
   let from = 0
-  for (const { unadjustedClose: own, days } of whole) {
-    if (own !== undefined) unadjustedClose.set(own, from)
+  for (const { unadjustedClose: closes, days } of ownParts) {
+    if (closes !== undefined) unadjustedClose.set(closes, from)
     from += days.length
   }
-  return { ...all, unadjustedClose }
+  return { ...joined, unadjustedClose }
 }

@@ -8,17 +8,17 @@ import { readYaml } from '../../core/params/strategy-file.js'
 import { addressOf } from '../remote/address.js'
 import { BUILT_IN_PROVIDERS, type Provider } from './provider.js'
 
-/** The vendors of a user: those that are built in, and the rows of `providers.yaml`. */
+/** Reads the vendors of `providers.yaml`, which add to the built-in ones. */
 
-const NAME = /^[a-z][a-z0-9_-]{0,29}$/
+const PROVIDER_NAME = /^[a-z][a-z0-9_-]{0,29}$/
 const EXAMPLE_PATH = '/time_series?symbol={symbol}&start_date={from}&end_date={to}'
 
 const text = (what: string) => z.string(`it is ${what}`).min(1, `it is ${what}`)
 const number = (what: string) => z.number(`it is ${what}`).int(`it is ${what}`).positive(`it is ${what}`)
 const pair = (what: string) => z.tuple([text(what), text(what)], `it is ${what}`)
 
-/** What a row may have; the key of a refusal is the path in the file. */
-const ROW = z.strictObject({
+/** The keys of a row. The path of an issue is also its path in the file. */
+const ROW_SHAPE = z.strictObject({
   like: text('the name of another vendor, whose row it begins with').optional(),
   about: text('a sentence about the data').default('a vendor of your own'),
   terms: text('a sentence about what the vendor allows').default('See the terms of the vendor.'),
@@ -78,32 +78,32 @@ function isZone(name: string): boolean {
 }
 
 /**
- * The rows of a text, by name.
- * @param file the name of the text in refusals, which are BadData at file:line:column
+ * Parses the vendors in a text of YAML. Throws BadData at file:line:column.
+ * @param file the name of the text in errors
  */
-export function providersIn(source: string, file: string): Provider[] {
+export function parseProviders(source: string, file: string): Provider[] {
   const { value, placeOf } = readYaml(source, file)
   if (value == null) return []
   if (!isMapping(value)) throw new BadData({ file, line: 1, column: 1 }, 'it is a mapping of names to vendors')
   return Object.entries(value).map(([name, row]) => {
     const fault = (path: readonly PropertyKey[], what: string, part: 'key' | 'value' = 'value'): BadData =>
       new BadData(placeOf([name, ...path], part), what)
-    if (!NAME.test(name))
+    if (!PROVIDER_NAME.test(name))
       throw fault([], `${quoted(name)} is no name of a vendor: small letters, digits, _ and -, a letter first`, 'key')
     if (!isMapping(row)) throw fault([], `${name} is a mapping that has at least base, path and prices`)
-    const found = ROW.safeParse({ ...likeRow(row, fault), ...row })
-    if (!found.success) throw rowFault(name, firstFault(found.error.issues), row, fault)
+    const found = ROW_SHAPE.safeParse({ ...baseRow(row, fault), ...row })
+    if (!found.success) throw rowFault(name, mainIssue(found.error.issues), row, fault)
     const { like: _, ...read } = found.data
     const provider = { name, ...read } as Provider
-    checkAddress(provider, fault)
+    refuseWrongAddress(provider, fault)
     return provider
   })
 }
 
 type FaultAt = (path: readonly PropertyKey[], what: string, part?: 'key' | 'value') => BadData
 
-/** The row of another vendor, to begin with, without its name; a row at another address has other numbers. */
-function likeRow({ like, base }: Record<string, unknown>, fault: FaultAt): Partial<Provider> {
+/** The row of the built-in vendor that `like` names, without its name; empty without `like`. Another `base` drops `numbers`. */
+function baseRow({ like, base }: Record<string, unknown>, fault: FaultAt): Partial<Provider> {
   if (like === undefined) return {}
   const other = BUILT_IN_PROVIDERS.find(({ name }) => name === like)
   const names = BUILT_IN_PROVIDERS.map(({ name }) => name)
@@ -112,15 +112,15 @@ function likeRow({ like, base }: Record<string, unknown>, fault: FaultAt): Parti
   return base === undefined && numbers !== undefined ? { ...rest, numbers } : rest
 }
 
-/** A misspelt key is reported first, because the intended one is then missing. */
-function firstFault(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue {
+/** The issue to report: a misspelt key first, because the intended key is then missing, too. */
+function mainIssue(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue {
   return issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!
 }
 
 function rowFault(name: string, issue: z.core.$ZodIssue, row: object, fault: FaultAt): BadData {
   if (issue.code === 'unrecognized_keys') {
     const [key = ''] = issue.keys
-    const known = Object.keys(ROW.shape)
+    const known = Object.keys(ROW_SHAPE.shape)
     const may = `${didYouMean(suggest(key, known))} It may have ${known.join(', ')}`
     return fault([...issue.path, key], `there is no key ${quoted(key)} in a vendor.${may}`, 'key')
   }
@@ -129,7 +129,8 @@ function rowFault(name: string, issue: z.core.$ZodIssue, row: object, fault: Fau
   return fault(issue.path, `${issue.path.join('.')}: ${issue.message}`)
 }
 
-function checkAddress({ base, path, headers, needs, numbers }: Provider, fault: FaultAt): void {
+/** Throws BadData for an address, a placeholder or a `needs` that would send a key to the wrong place, or not at all. */
+function refuseWrongAddress({ base, path, headers, needs, numbers }: Provider, fault: FaultAt): void {
   let origin: string
   try {
     origin = addressOf(base).origin
@@ -143,8 +144,8 @@ function checkAddress({ base, path, headers, needs, numbers }: Provider, fault: 
     throw fault(['numbers', 'url'], `numbers.url: it begins with ${origin}/, because a key is sent only there`)
   const texts = [path, ...Object.values(headers)]
   const marks = texts.flatMap(one => [...one.matchAll(/\{(\w+)\}/g)].map(([, mark]) => mark!))
-  const odd = marks.find(mark => !MARKS.includes(mark))
-  if (odd !== undefined) throw fault(['path'], `there is no {${odd}}; a row has {${MARKS.join('}, {')}}`)
+  const odd = marks.find(mark => !PLACEHOLDERS.includes(mark))
+  if (odd !== undefined) throw fault(['path'], `there is no {${odd}}; a row has {${PLACEHOLDERS.join('}, {')}}`)
   const asksKey = marks.some(mark => ['key', 'id', 'secret'].includes(mark))
   if (asksKey === (needs === 'nothing'))
     throw fault(
@@ -155,34 +156,34 @@ function checkAddress({ base, path, headers, needs, numbers }: Provider, fault: 
     )
 }
 
-const MARKS = ['symbol', 'symbols', 'from', 'to', 'key', 'id', 'secret']
+const PLACEHOLDERS = ['symbol', 'symbols', 'from', 'to', 'key', 'id', 'secret']
 
-/** The rows of a file. Throws NotFound, StorageError, BadData. */
-export async function providersOf(file: string): Promise<Provider[]> {
+/** Reads the vendors of a file. Throws NotFound, StorageError, BadData. */
+export async function readProviders(file: string): Promise<Provider[]> {
   if (!existsSync(file)) throw new NotFound(`there is no file ${file}.`, [], { missing: { kind: 'file', name: file } })
   const source = await readFile(file, 'utf8').catch(cause => {
     throw new StorageError(`cannot read ${file}: ${(cause as Error).message}`, { cause })
   })
-  return providersIn(source, file)
+  return parseProviders(source, file)
 }
 
-/** The user's own rows; none without the file. */
+/** The user's own vendors; none without the file. */
 export async function ownProviders(file: string | null): Promise<Provider[]> {
-  return file === null || !existsSync(file) ? [] : providersOf(file)
+  return file === null || !existsSync(file) ? [] : readProviders(file)
 }
 
-/** All vendors: the user's own rows come after those that are built in, and replace them by name. */
+/** All vendors: the built-in ones, then the user's own, which replace a built-in one of the same name. */
 export async function allProviders(file: string | null): Promise<Provider[]> {
   const own = await ownProviders(file)
   const isReplaced = ({ name }: Provider): boolean => own.some(one => one.name === name)
   return [...BUILT_IN_PROVIDERS.filter(one => !isReplaced(one)), ...own]
 }
 
-/** Throws NotFound with the nearest name. */
-export function providerNamed(name: string, all: readonly Provider[]): Provider {
-  const found = all.find(one => one.name === name)
-  if (found !== undefined) return found
-  const names = all.map(one => one.name)
+/** The vendor of that name. Throws NotFound with the nearest name. */
+export function providerNamed(name: string, providers: readonly Provider[]): Provider {
+  const provider = providers.find(other => other.name === name)
+  if (provider !== undefined) return provider
+  const names = providers.map(other => other.name)
   throw new NotFound(`there is no vendor ${quoted(name)}; there are ${names.join(', ')}.`, suggest(name, names), {
     missing: { kind: 'provider', name },
     remedy: remedy('providers'),

@@ -3,52 +3,53 @@ import { dirname } from 'node:path'
 import type { Provider } from './provider.js'
 
 /**
- * No more calls in a while than a vendor allows. The times of the calls are in a file. So the next run
- * keeps the pace, too, and so do two at once.
+ * Keeps the number of calls in a period within what a vendor allows. The times of the calls are in a file, so that later
+ * and simultaneous runs count them, too.
  */
 export class Pace {
   readonly #pace: Provider['pace']
   readonly #file: string | null
   readonly #now: () => number
-  /** The calls of this run, for the case that no file can be written. */
+  /** The times of this run's calls, which count if there is no file. */
   #calls: number[] = []
 
-  /** @param file null: only the calls of this run count */
+  /** @param file where the times of calls are kept; null counts only the calls of this run */
   constructor(pace: Provider['pace'], file: string | null, now: () => number) {
     this.#pace = pace
     this.#now = now
-    this.#file = file === null ? null : written(file, recent(timesIn(file), pace, now()))
+    this.#file = file === null ? null : writeTimes(file, recentTimes(readTimes(file), pace, now()))
   }
 
   /** Milliseconds until the next call is allowed. */
   get wait(): number {
     const [calls, seconds] = this.#pace
-    const times = recent(this.#file === null ? this.#calls : timesIn(this.#file), this.#pace, this.#now())
+    const times = recentTimes(this.#file === null ? this.#calls : readTimes(this.#file), this.#pace, this.#now())
     const oldest = times.at(-calls)
     return oldest === undefined ? 0 : oldest + seconds * 1000 + ROUNDING_MS - this.#now()
   }
 
   /** Notes a call before it is made. */
   note(): void {
-    this.#calls = [...recent(this.#calls, this.#pace, this.#now()), this.#now()]
+    this.#calls = [...recentTimes(this.#calls, this.#pace, this.#now()), this.#now()]
     if (this.#file !== null) appendFileSync(this.#file, `${this.#now()}\n`)
   }
 }
 
-/** Clocks here and at the vendor differ by some milliseconds. */
+/** Added to each wait, because the clocks here and at the vendor differ by some milliseconds. */
 const ROUNDING_MS = 20
 
-/** Seconds that some calls take at a pace: the first ones go at once. */
-export function secondsFor(calls: number, [allowed, seconds]: Provider['pace']): number {
-  return Math.floor(Math.max(0, calls - 1) / allowed) * seconds
+/** The seconds that some calls take at a pace; the first ones need not wait. */
+export function secondsFor(calls: number, [allowedCalls, seconds]: Provider['pace']): number {
+  return Math.floor(Math.max(0, calls - 1) / allowedCalls) * seconds
 }
 
-function recent(times: readonly number[], [, seconds]: Provider['pace'], now: number): number[] {
-  // A time to come is that of a clock that was set back since.
+/** The times within the last period of a pace. */
+function recentTimes(times: readonly number[], [, seconds]: Provider['pace'], now: number): number[] {
+  // A time in the future was written before the clock was set back.
   return times.filter(time => time > now - seconds * 1000 && time <= now)
 }
 
-function timesIn(file: string): number[] {
+function readTimes(file: string): number[] {
   try {
     return readFileSync(file, 'utf8').split('\n').map(Number).filter(Boolean)
   } catch {
@@ -56,8 +57,8 @@ function timesIn(file: string): number[] {
   }
 }
 
-/** The file with some times in it; null where it cannot be written. */
-function written(file: string, times: readonly number[]): string | null {
+/** Writes the times into a file. Returns the file, or null if it cannot be written. */
+function writeTimes(file: string, times: readonly number[]): string | null {
   try {
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, times.map(time => `${time}\n`).join(''))

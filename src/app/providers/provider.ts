@@ -6,8 +6,8 @@ import { type Day, formatDay, parseDay } from '../../core/model/day.js'
 import type { Adjustment } from '../../core/model/series.js'
 
 /**
- * A vendor as data: the path of a call, how often, and how it answers. The readers of files recognise the layout of an
- * answer, so a vendor needs no code; a user's own file may add one (`providers.yaml`).
+ * A vendor as data: how to call it, how often, and how it answers. The readers of files recognise the layout of an
+ * answer, so a vendor needs no code. A user may add vendors in `providers.yaml`.
  */
 export interface Provider {
   name: string
@@ -176,7 +176,7 @@ export const BUILT_IN_PROVIDERS: readonly Provider[] = [
   },
 ]
 
-/** What a vendor wants of a user, in words. */
+/** What a user needs for a vendor, in words. */
 export const WANTS: Readonly<Record<Provider['needs'], string>> = {
   nothing: 'none',
   key: 'a key',
@@ -189,7 +189,7 @@ export function sourceOf(provider: string, after: Day | undefined): string {
   return `fetched from ${provider}${after === undefined ? '' : ` after ${formatDay(after)}`}`
 }
 
-/** null for bars that were not fetched. */
+/** The vendor and the range in the source of stored bars; null for bars that were not fetched. */
 export function fetchedFrom(source: string): { provider: string; after: Day | undefined } | null {
   const [, provider, after] = /^fetched from (\S+)(?: after (\d{4}-\d\d-\d\d))?$/.exec(source) ?? []
   return provider === undefined ? null : { provider, after: after === undefined ? undefined : parseDay(after)! }

@@ -17,7 +17,7 @@ export interface Call {
 export interface VendorOptions {
   /** `id:secret` for a vendor that wants two parts. */
   key: string
-  /** The file with the times of the calls; null: none. */
+  /** The file with the times of the calls; null for none. */
   calls: string | null
   env: NodeJS.ProcessEnv
   /** For one attempt, in milliseconds. */
@@ -25,7 +25,7 @@ export interface VendorOptions {
   hooks: GetHooks
 }
 
-/** A vendor that is asked. Its errors never have the key in them. */
+/** Calls a vendor, at its pace. Errors never contain the key. */
 export class Vendor {
   readonly provider: Provider
   readonly #options: VendorOptions
@@ -50,7 +50,7 @@ export class Vendor {
     return dayAt(this.#options.hooks.now())
   }
 
-  /** The last day whose bar nothing can change any more. */
+  /** The last day whose bar is final. */
   get lastFinal(): Day {
     return lastFinal(this.provider, this.#options.hooks.now())
   }
@@ -62,15 +62,15 @@ export class Vendor {
     if (known.length === 0) return
     const { path } = this.provider
     const names = { symbol: known[0]!, symbols: known.join(','), from: call.from, to: call.to }
-    yield* this.#pages(this.provider.base + this.#filled(path, names))
+    yield* this.#pages(this.provider.base + this.#fillPlaceholders(path, names))
   }
 
   /** The bodies with all tickers of a day. */
   async *marketBodies(day: string): AsyncGenerator<string> {
-    yield* this.#pages(this.provider.base + this.#filled(this.provider.market!, { day }))
+    yield* this.#pages(this.provider.base + this.#fillPlaceholders(this.provider.market!, { day }))
   }
 
-  /** How the vendor writes a ticker; null where it has no number for it. */
+  /** The symbol or number of a ticker at the vendor; null if the vendor has no number for it. */
   async symbolOf(ticker: string): Promise<string | null> {
     const { class_mark: mark, suffix = '', numbers } = this.provider
     const name = mark === undefined ? ticker : ticker.replace(/[.-](?=[A-Z]{1,2}$)/, mark)
@@ -92,25 +92,29 @@ export class Vendor {
     }
   }
 
-  /** null: the vendor does not know the ticker */
+  /** Gets one page; null if the vendor does not know the ticker. */
   async #page(url: string): Promise<Page | null> {
     const { origin } = new URL(url)
     const { key, timeoutMs, hooks, env } = this.#options
     const getter = this.#getters.get(origin) ?? new Getter(addressOf(origin), env, hooks)
     this.#getters.set(origin, getter)
     const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'bands' }
-    const own = Object.entries(this.provider.headers).map(([name, text]) => [name.toLowerCase(), this.#filled(text)])
+    const own = Object.entries(this.provider.headers).map(([name, text]) => [
+      name.toLowerCase(),
+      this.#fillPlaceholders(text),
+    ])
     const { tried, wait } = await getter.get(url, {
       headers: { ...headers, ...Object.fromEntries(own) },
-      turn: () => this.#turn(),
+      turn: () => this.#waitForTurn(),
       statusOf: page => this.#statusOf(page),
       reset: this.provider.reset,
       timeoutMs,
     })
-    return this.#outcome(tried, wait, key)
+    return this.#pageOrError(tried, wait, key)
   }
 
-  async #turn(): Promise<void> {
+  /** Waits until the pace allows a call, and counts it. */
+  async #waitForTurn(): Promise<void> {
     for (let wait = this.#pace.wait; wait > 0; wait = this.#pace.wait) {
       await this.#options.hooks.sleep(wait)
     }
@@ -118,15 +122,15 @@ export class Vendor {
     this.calls++
   }
 
-  #outcome(tried: Attempt, wait: Wait | null, key: string): Page | null {
+  #pageOrError(tried: Attempt, wait: Wait | null, key: string): Page | null {
     const { host } = this
     const { key_url: where, needs, name } = this.provider
-    if ('failure' in tried) throw new Upstream(this.repeat(`${host} ${tried.failure.what}.`), host)
+    if ('failure' in tried) throw new Upstream(this.withoutKey(`${host} ${tried.failure.what}.`), host)
     const { status, text } = tried
     if (status === 200) return tried
     if (status === 404) return null
-    const said = messageOf(text)
-    const words = said === '' ? '' : `: ${this.repeat(said)}`
+    const said = refusalMessage(text)
+    const words = said === '' ? '' : `: ${this.withoutKey(said)}`
     if ([401, 402, 403].includes(status) && needs !== 'nothing')
       throw new Unauthorized(
         `${host} ${refusalWords(needs, key)} (${status})${words}${where === undefined ? '' : `; get one at ${where}`}`,
@@ -142,28 +146,29 @@ export class Vendor {
     throw new Upstream(`${host} answered ${status}${words}.`, host, status)
   }
 
-  /** Text of a vendor, without the key. */
-  repeat(text: string): string {
+  /** A text of the vendor without the key and without control characters, for an error. */
+  withoutKey(text: string): string {
     const { key } = this.#options
     return [key, ...key.split(':')].reduce((said, part) => repeatable(said, part), printable(text))
   }
 
-  #filled(text: string, values: Readonly<Record<string, string>> = {}): string {
+  /** Replaces `{key}` and other placeholders. A path gets values encoded for a URL. */
+  #fillPlaceholders(text: string, values: Readonly<Record<string, string>> = {}): string {
     const { key } = this.#options
     const at = key.indexOf(':')
     const isUrl = text.startsWith('/')
-    const own = { key, id: key.slice(0, Math.max(at, 0)), secret: key.slice(at + 1) }
+    const keyParts: Record<string, string> = { key, id: key.slice(0, Math.max(at, 0)), secret: key.slice(at + 1) }
     return text.replace(/\{(\w+)\}/g, (_, name: string) => {
-      const value = values[name] ?? (own as Record<string, string>)[name] ?? ''
+      const value = values[name] ?? keyParts[name] ?? ''
       return isUrl ? encodeURIComponent(value).replaceAll('%2C', ',') : value
     })
   }
 
-  /** A refusal in a body with status 200, by the keys of the row. */
+  /** The status of a page: that of a refusal in its body, for a vendor that refuses with status 200; otherwise 200. */
   #statusOf({ text }: Page): number {
     const { refusal } = this.provider
     if (refusal === undefined || !text.includes(`"${refusal.status}"`)) return 200
-    const document = parsed(text)
+    const document = jsonOrNull(text)
     const status = isMapping(document) ? Number(document[refusal.status]) : Number.NaN
     return Number.isInteger(status) && status >= 300 ? status : 200
   }
@@ -174,8 +179,9 @@ export class Vendor {
     // A page of ten thousand bars is not parsed once more for its mark.
     const key = JSON.stringify(next[0])
     const at = text.lastIndexOf(key)
-    const [, found] = at < 0 ? [] : (MARK.exec(text.slice(at + key.length, at + key.length + LONGEST_MARK)) ?? [])
-    const mark = found === undefined ? null : parsed(found)
+    const [, found] =
+      at < 0 ? [] : (MARK_AFTER_KEY.exec(text.slice(at + key.length, at + key.length + MAX_MARK_LENGTH)) ?? [])
+    const mark = found === undefined ? null : jsonOrNull(found)
     if (typeof mark !== 'string' || mark === '') return null
     const following = new URL(url)
     following.searchParams.set(next[1], mark)
@@ -185,7 +191,7 @@ export class Vendor {
 
   async #readNumbers({ url, ticker, number, digits }: NonNullable<Provider['numbers']>) {
     const page = await this.#page(url)
-    const rows = Object.values((parsed(page?.text ?? '') ?? {}) as object) as Record<string, unknown>[]
+    const rows = Object.values((jsonOrNull(page?.text ?? '') ?? {}) as object) as Record<string, unknown>[]
     const found = rows.flatMap(row => {
       const name = isMapping(row) ? row[ticker] : undefined
       return typeof name === 'string' ? [[name.toUpperCase(), String(row[number]).padStart(digits, '0')] as const] : []
@@ -195,21 +201,21 @@ export class Vendor {
   }
 }
 
-/** The text after a key: a colon and a string. */
-const MARK = /^\s*:\s*("(?:[^"\\]|\\.)*")/
-const LONGEST_MARK = 5_000
+/** Matches a colon and a string after a key of JSON: the mark of the next page. */
+const MARK_AFTER_KEY = /^\s*:\s*("(?:[^"\\]|\\.)*")/
+const MAX_MARK_LENGTH = 5_000
 
 function refusalWords(needs: Provider['needs'], key: string): string {
   if (needs === 'contact') return 'refuses to answer: it wants the name and e-mail address of who asks, and few calls'
   return key === '' ? 'wants a key' : 'refuses the key'
 }
 
-/** The last day whose bar nothing can change any more. @param now milliseconds since 1970 */
+/** The last day whose bar is final at a vendor. @param now milliseconds since 1970 */
 export function lastFinal({ final: { zone, hour } }: Pick<Provider, 'final'>, now: number): Day {
   return parseDay(new Date(now - hour * 3_600_000).toLocaleDateString('sv-SE', { timeZone: zone }))!
 }
 
-function parsed(text: string): unknown {
+function jsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -217,17 +223,17 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The message of a refusal, under any of the usual keys; a short text otherwise. */
-function messageOf(text: string): string {
-  const document = parsed(text)
-  if (!isMapping(document)) return /^\s*</.test(text) ? '' : text.trim().slice(0, LONGEST)
+/** The message in the body of a refusal: that of a usual key of JSON, otherwise a short text; empty for HTML. */
+function refusalMessage(text: string): string {
+  const document = jsonOrNull(text)
+  if (!isMapping(document)) return /^\s*</.test(text) ? '' : text.trim().slice(0, MAX_MESSAGE_LENGTH)
   const said = ['message', 'detail', 'error', 'Information', 'Note'].map(key => document[key])
   return (
     said
       .find(one => typeof one === 'string')
       ?.toString()
-      .slice(0, LONGEST) ?? ''
+      .slice(0, MAX_MESSAGE_LENGTH) ?? ''
   )
 }
 
-const LONGEST = 300
+const MAX_MESSAGE_LENGTH = 300

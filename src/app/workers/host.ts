@@ -3,19 +3,19 @@ import { type Start, serializeError, Threads } from '../../data/threads.js'
 import { deserializeMessage, lengthBytes, programIdentity, readFrames, serializeMessage } from '../open/frames.js'
 
 /*
- * The process of a cluster's worker. It reads the data of a job and then lists of tasks, and writes who it is and then a
+ * The process of a cluster's worker. It writes its identity, reads the data of a job and then lists of tasks, and writes a
  * list of results for each.
  */
 
-const HEAD = 8
+const LENGTH_BYTES = 8
 
 function send(bytes: Buffer): void {
   process.stdout.write(lengthBytes(bytes))
   process.stdout.write(bytes)
 }
 
-/** The results, or why there are none. */
-async function answerTo(threads: Threads<unknown, unknown>, tasks: readonly unknown[]): Promise<unknown> {
+/** Runs a list of tasks. Returns its results, or the error that ended it. */
+async function runTaskList(threads: Threads<unknown, unknown>, tasks: readonly unknown[]): Promise<unknown> {
   try {
     const results: unknown[] = []
     for (const task of tasks) results.push(await threads.run(task))
@@ -28,14 +28,14 @@ async function answerTo(threads: Threads<unknown, unknown>, tasks: readonly unkn
 // The tasks are done in a thread, so that this one notices when the worker is gone.
 process.stdin.once('end', () => process.exit())
 send(Buffer.from(programIdentity()))
-void work()
+void runTasks()
 
-async function work(): Promise<void> {
+async function runTasks(): Promise<void> {
   let threads: Threads<unknown, unknown> | null = null
-  for await (const { bytes } of readFrames(process.stdin, HEAD)) {
+  for await (const { bytes } of readFrames(process.stdin, LENGTH_BYTES)) {
     if (threads === null) {
       const { job, data } = deserializeMessage(bytes) as Start
       threads = new Threads(job, data, 1)
-    } else send(serializeMessage(await answerTo(threads, deserializeMessage(bytes) as unknown[])))
+    } else send(serializeMessage(await runTaskList(threads, deserializeMessage(bytes) as unknown[])))
   }
 }

@@ -75,21 +75,21 @@ const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
 const port = parentPort!
 const { job, data } = workerData as Start
 const handler = JOBS[job](data as never)
-const waiting = new Map<number, AbortController>()
-let working: Promise<void> = handler.then(() => {})
+const abortByTask = new Map<number, AbortController>()
+let lastTask: Promise<void> = handler.then(() => {})
 
 port.on('message', (message: ToThread) => {
-  if ('stop' in message) return waiting.get(message.stop)?.abort()
+  if ('stop' in message) return abortByTask.get(message.stop)?.abort()
   const { id, task } = message
   const stop = new AbortController()
-  waiting.set(id, stop)
-  working = working.then(async () => {
-    await answer(id, task, stop.signal)
-    waiting.delete(id)
+  abortByTask.set(id, stop)
+  lastTask = lastTask.then(async () => {
+    await runTask(id, task, stop.signal)
+    abortByTask.delete(id)
   })
 })
 
-async function answer(id: number, task: unknown, signal: AbortSignal): Promise<void> {
+async function runTask(id: number, task: unknown, signal: AbortSignal): Promise<void> {
   try {
     const { result, transfer } = await (await handler).answer(task, signal)
     send({ id, result }, transfer)

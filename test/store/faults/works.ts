@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { backUp, backUpInto, manifestOf } from '../../../src/app/backup/backup.js'
+import { backUp, backUpInto, readManifest } from '../../../src/app/backup/backup.js'
 import { finishRestore, restore } from '../../../src/app/backup/restore.js'
 import { openImporter } from '../../../src/app/open/writing.js'
 import { BandsError } from '../../../src/core/errors.js'
@@ -239,7 +239,7 @@ export async function look(folder: string): Promise<Look> {
 
 /** What is in a backup, each file of which is what was put in: throws otherwise. */
 function wholeBackup(folder: string): string[] {
-  return manifestOf(folder).files.map(({ kind, name, sha256 }) => {
+  return readManifest(folder).files.map(({ kind, name, sha256 }) => {
     const content = readFileSync(join(folder, name))
     if (createHash('sha256').update(content).digest('hex') !== sha256) throw new Error(`${name} is not what was put in`)
     return kind

@@ -37,14 +37,14 @@ export const ACCOUNTS_FILE = {
   accounts: optional(FILE, 'the accounts of the server (default next to the database; BANDS_ACCOUNTS)'),
 }
 
-/** Whether a command for files skips the accounts, because they are elsewhere. */
+/** Whether the accounts are in PostgreSQL, which a command for files skips. A typed --accounts names a file. */
 export function hasAccountsElsewhere({ world }: Context, args: Args): boolean {
   return args.read(ACCOUNTS_FILE).accounts === undefined && accountsUrl({ env: world.env }) !== null
 }
 
 type Commands = Readonly<Record<string, Command>>
 
-/** Commands about accounts, each with the option that names their file. */
+/** The commands about accounts, each with the option --accounts added. */
 export function withAccountsOption(commands: Commands): Commands {
   const named = ([name, command]: [string, Command]) =>
     [name, { ...command, options: [...(command.options ?? []), ...optionsOf(ACCOUNTS)] }] as const
@@ -228,7 +228,7 @@ const layout: Command = {
   },
 }
 
-/** The number of a schema is the number of its steps. */
+/** Shows the steps that bring the tables of PostgreSQL to the schema of this version. */
 async function showPlan(context: Context, plan: Awaited<ReturnType<typeof accountsUpdatePlan>>): Promise<void> {
   const { accounts, schema, known, changes } = plan
   const document = { schema: 'bands.accounts-plan/1', accounts, found: schema, known, changes }
@@ -288,7 +288,7 @@ function accountRow({ name, tier, created }: Account) {
   return { name, tier, created, day_limit: day, hour_limit: hour }
 }
 
-/** Shows an account after a change. */
+/** Shows an account after a change. @param done the change as the sentence names it: `is now` */
 async function showAccount(context: Context, account: Account, done: string): Promise<void> {
   const row = accountRow(account)
   const limits = `${whole(row.day_limit)} credits a day, ${whole(row.hour_limit)} an hour`
@@ -326,6 +326,7 @@ function sumUsage(days: readonly DayUsage[]): { credits: number; requests: numbe
   }
 }
 
+/** Compares the counters of the accounts with the sums of their ledger. Sets exit code 5 if they differ. */
 async function reconcile(context: Context, args: Args): Promise<void> {
   const name = args.argument(0)
   const accounts = await accountsFor(context, args)

@@ -25,12 +25,12 @@ import { otherOptions, POOL_OPTIONS, signalOptions, tickersAndField, underHeadin
 import { fileOptions, outputFiles, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 import { isPooled, tickersOfLine } from '../tickers.js'
 
-/** For a trade that is missing. */
+/** The option that explains why a signal was traded or skipped. */
 const EXPLAIN = {
   explain: optional(SIGNALS, 'the outcome of all signals, or of those of a ticker, a day, or both: AAPL,2016-01-05'),
 }
 
-/** What --write can write of one strategy, and of a grid. */
+/** The tables that --write can write: of one strategy, and of a grid. */
 const TABLES = ['trades', 'equity', 'years'] as const
 const GRID_TABLES = ['cells'] as const
 
@@ -98,7 +98,7 @@ const backtestCommand: Command = {
   },
 }
 
-/** Options for a single strategy; the next list has those for grids. */
+/** Options that do not go with --vary, and options that need it. */
 const STRATEGY_ONLY_OPTIONS = ['print-config', 'benchmark', 'reps', 'monte-carlo', 'explain']
 const GRID_ONLY_OPTIONS = ['statistic']
 
@@ -143,10 +143,10 @@ async function readBacktestParams(
 ): Promise<{ params: object; ways: BacktestContext }> {
   const { tier } = context.config
   const { fields } = context
-  const { exit: _, ...named } = args.params(Object.keys(BACKTEST))
-  // A condition may have commas.
+  const options = args.params(Object.keys(BACKTEST))
+  // A condition may have commas, so it is taken as it was typed.
   const exits = args.texts('exit')
-  const options = { ...named, ...(exits.length > 0 && { exit: exits.length === 1 ? exits[0] : exits }) }
+  if (exits.length > 0) options.exit = exits.length === 1 ? exits[0] : exits
   const [first, ...more] = args.rest(0)
   if (first === undefined && !isPooled(args) && args.text('when') === undefined)
     throw wrong('what', 'what to trade is missing: a strategy file, or tickers and a field.', { allowed: USAGE })
@@ -164,20 +164,19 @@ async function readBacktestParams(
   }
 }
 
-/** The costs in config.json, as a file would have them. */
+/** The costs of config.json as a parameter `strategy` that only sets costs; empty without them. */
 function configCosts({ saved }: Config): Written {
   const { costs } = saved.values as Written
   return costs === undefined ? {} : { strategy: { costs } }
 }
 
-/** A file has its own field, and its own tickers unless an option names others. */
+/** The error for words after a strategy file, which has its own field and tickers. */
 function extraWordsError(more: readonly string[], fields: FieldSet): InvalidParameter {
   const field = more.find(word => fields.named(word) !== undefined)
   const tickers = more.filter(word => word !== field).join(',')
-  const advice = [
-    ...(field === undefined ? [] : [`its field is in the file, so leave out ${field}`]),
-    ...(tickers === '' ? [] : [`give tickers with --tickers ${tickers}`]),
-  ]
+  const advice: string[] = []
+  if (field !== undefined) advice.push(`its field is in the file, so leave out ${field}`)
+  if (tickers !== '') advice.push(`give tickers with --tickers ${tickers}`)
   const message = `a strategy file stands alone: ${advice.join('; ')}.`
   return wrong('tickers', message, { value: more.join(' '), allowed: USAGE })
 }

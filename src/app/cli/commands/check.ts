@@ -21,7 +21,7 @@ const LOOKAHEAD = {
   seed: withDefault(integerOf(0, LARGEST_SEED), 1, 'other days for another number'),
 }
 
-/** The tickers to check in this database, since a check computes from bars. Throws InvalidParameter. */
+/** The local database and the tickers of the line to check in it. Throws InvalidParameter if the line names none. */
 async function lookaheadTickers(context: Context, args: Args): Promise<{ local: Local; tickers: string[] }> {
   const words = args.rest(0)
   if (words.length === 0 && !isPooled(args)) {
@@ -32,7 +32,7 @@ async function lookaheadTickers(context: Context, args: Args): Promise<{ local: 
   return { local, tickers: await tickersOfLine(context, args, words, () => local.withBars()) }
 }
 
-/** Fields computed from bars and facts: fields that use them are right if they are. */
+/** The fields that are computed from bars and facts. A field with rules only combines these, so it needs no check. */
 function checkableFields({ fields }: Context): string[] {
   return fields.all.filter(field => !isRuled(field)).map(({ name }) => name)
 }
@@ -56,7 +56,7 @@ const lookahead: Command = {
 
 export const commands = { 'check lookahead': lookahead }
 
-/** Shows whether truncated data give the same bands for earlier days. Machines get a row per field. */
+/** Describes a check: for each field, whether truncated data give the same bands for earlier days. */
 function describeLookahead(found: CheckLookahead): Described {
   const { tickers, timeframe, fields, cuts, seed, aftermath, differences, skipped } = found
   // A field without events could not show look-ahead bias.
@@ -108,7 +108,7 @@ function lookaheadVerdict({ passed }: CheckLookahead, tested: number): string {
   return `Passed: of ${count(tested, 'field')}, nothing that is shown of a day knows what came after it.`
 }
 
-/** As many tickers as a line names. */
+/** The most tickers that a sentence names. */
 const MAX_NAMED_TICKERS = 5
 
 function skippedNotes(skipped: readonly Skipped[]): string[] {
@@ -120,12 +120,12 @@ function skippedNotes(skipped: readonly Skipped[]): string[] {
   })
 }
 
-/** Splits a list by a test. */
-function partition<One>(all: readonly One[], holds: (one: One) => boolean): [One[], One[]] {
-  return [all.filter(holds), all.filter(one => !holds(one))]
+/** Splits a list into the items that pass a test, and the others. */
+function partition<Item>(items: readonly Item[], passes: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(passes), items.filter(item => !passes(item))]
 }
 
-/** A sentence that names fields; empty without any. */
-function namesSentence(what: string, fields: readonly { field: string }[]): string[] {
-  return fields.length === 0 ? [] : [`${what}: ${fields.map(({ field }) => field).join(', ')}.`]
+/** A sentence that lists fields after a text; no sentence without fields. */
+function namesSentence(text: string, fields: readonly { field: string }[]): string[] {
+  return fields.length === 0 ? [] : [`${text}: ${fields.map(({ field }) => field).join(', ')}.`]
 }

@@ -121,7 +121,7 @@ interface DamageRow {
   file: string
   ticker: string
   what: string
-  /** A line that mends it; null: only a backup does. */
+  /** The command line that repairs it; null if only a backup can. */
   try: string | null
 }
 
@@ -136,7 +136,7 @@ const DAMAGE_COLUMNS: readonly Column<DamageRow>[] = [
   { ...column('try'), value: row => row.try ?? 'put a backup in its place' },
 ]
 
-/** A file that SQLite finds damaged is a finding of the verification, not a fault of the machine. */
+/** Verifies the local database. Throws BadData if SQLite finds its file damaged. @param deep derives every event again */
 async function verifyData(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
   try {
     const { local } = await context.localDatabase()
@@ -191,7 +191,10 @@ const remove: Command = {
   },
 }
 
-/** Removes the bars from a day on, for example future ones from a mistyped date. */
+/**
+ * Removes the bars after a day, for example future ones from a mistyped date. Returns their number. Throws NotFound for a
+ * ticker without bars.
+ */
 async function removeBarsAfter(importer: Importer, ticker: string, day: Day): Promise<number> {
   const bars = await importer.removeAfter(ticker, day)
   if (bars === null) throw await notLoadedError(importer, ticker, 'no bars are')
@@ -222,12 +225,13 @@ const rename: Command = {
   },
 }
 
-/** The user's lists; null if there are none: a change of the data does not make them. */
+/** The user's watch lists for writing; null if their file does not exist, because a rename does not make it. */
 async function existingLists(context: Context): Promise<Lists | null> {
   const there = context.closeAtEnd(await openListsForReading(context.choice))
   return there && context.closeAtEnd(await openLists(context.choice))
 }
 
+/** @param what the beginning of the message: `nothing is` */
 async function notLoadedError(importer: Importer, ticker: string, what: string): Promise<NotFound> {
   const suggestions = suggest(ticker, await importer.tickers())
   const message = `${what} loaded for "${ticker}".`

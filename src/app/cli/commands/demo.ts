@@ -52,7 +52,7 @@ const demoCommand: Command = {
   },
 }
 
-/** Joins the answers, each below its command line; the rows for machines are the events. */
+/** Joins the answers of the demo, each below its command line. Machine formats of rows have the events. */
 function demoAnswer(events: Described, tallied: Described, studied: Described, states: Now): Answer {
   const searchText = `${DEMO_EVENTS.ticker} ${DEMO_EVENTS.field} --band ${DEMO_EVENTS.band}`
   const answers: [line: string, answer: Described][] = [

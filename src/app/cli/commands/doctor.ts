@@ -66,7 +66,7 @@ function verdictText(checks: Diagnosis['checks']): string {
   return `${failures}${warnings === '' ? '' : `; ${warnings}`}.`
 }
 
-/** On a terminal failed checks and warnings with their remedies, and the names of the others. */
+/** The answer of the checks. A terminal shows failed checks and warnings with remedies, and only the names of the others. */
 function doctorAnswer({ schema, outcome, checks }: Diagnosis, wide: boolean): Answer {
   const withRemedies = checks.map(({ detail, remedy, ...check }) => ({
     ...check,
@@ -114,6 +114,7 @@ function passedLines(rows: readonly CheckRow[], { width, paint }: Screen): strin
   return [...lines, 'what each found: --wide']
 }
 
+/** The lines of one check: outcome and name, then its detail and remedy, indented. */
 function drawCheck({ check, outcome, detail, remedy }: CheckRow, { width, paint }: Screen): string[] {
   const head = `${paint[TONES[outcome]](outcome.padEnd(4))}  ${check}`
   const texts = remedy === null ? [detail] : [detail, `try: ${remedy}`]
@@ -181,7 +182,7 @@ async function serverChecks(context: Context, config: Config): Promise<Check[]> 
   }
 }
 
-/** Throws if the server does not answer. */
+/** The checks of a server that is chosen. Throws if the server does not answer. @param key where the key is from */
 async function answerChecks(server: Remote, key: Omit<FoundKey, 'key'>): Promise<Check[]> {
   const began = performance.now()
   const refusal: unknown = await server.checkKey().catch((error: unknown) => error)
@@ -215,9 +216,10 @@ function creditsCheck({ credits }: Remote): Check {
   return warningCheck('credits', left, spent.reset === null ? 'wait for new ones' : `wait until ${spent.reset}`)
 }
 
-/** In milliseconds: more than rounding and network delay can explain. */
+/** Rounding and network delay explain no larger difference. */
 const MAX_CLOCK_DIFFERENCE_MS = 30_000
 
+/** @param ahead milliseconds from the clock of this machine to that of the server; null if the server sends no time */
 function clockCheck(ahead: number | null): Check {
   if (ahead === null) return okCheck('clock', 'the server does not send its time')
   if (Math.abs(ahead) < MAX_CLOCK_DIFFERENCE_MS) return okCheck('clock', 'within seconds of that of the server')

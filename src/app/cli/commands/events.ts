@@ -44,11 +44,11 @@ const eventsCommand: Command = {
     const { tickers, ...asked } = await poolTarget(context, args, 'events')
     const [ticker, second] = tickers
     // A list with one ticker gives the same document as a longer list, for scripts.
-    if (second !== undefined || isPooled(args)) return pool(context, args, { tickers, ...asked })
+    if (second !== undefined || isPooled(args)) return showPoolEvents(context, args, { tickers, ...asked })
     const query = withoutDefaultLimit(context, args, await eventsQuery(context, args, { ticker: ticker!, ...asked }))
     // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
     const isPlain = context.format === 'json' && !args.flag('returns')
-    const found = await (isPlain ? page(context, query) : shown(context, args, query))
+    const found = await (isPlain ? writeSpecifiedPage(context, query) : showEvents(context, args, query))
     if (found > 0) return
     const { noticeNoEvent } = await import('../notices.js')
     await noticeNoEvent(context, await context.source(), query)
@@ -57,7 +57,7 @@ const eventsCommand: Command = {
 }
 
 /** Shows the events of several tickers in one document. */
-async function pool(context: Context, args: Args, { tickers, ...place }: PoolTarget): Promise<void> {
+async function showPoolEvents(context: Context, args: Args, { tickers, ...place }: PoolTarget): Promise<void> {
   // Every refusal of a question about one ticker is one of several: its filters, its limit.
   const { ticker: _ticker, ...asked } = await eventsQuery(context, args, { ticker: tickers[0]!, ...place })
   const query = { ...withoutDefaultLimit(context, args, asked), tickers }
@@ -69,13 +69,15 @@ async function pool(context: Context, args: Args, { tickers, ...place }: PoolTar
   const found = await poolEvents(source, query, { step: context.step })
   const description = describePoolEvents(found, query, args.flag('returns'))
   await context.show(description, { wide: args.flag('wide') })
-  const left = found.total_occurrences - found.events.length
-  if (left > 0 && context.format !== 'json') {
+  const leftOutCount = found.total_occurrences - found.events.length
+  if (leftOutCount > 0 && context.format !== 'json') {
     const most = await largestLimit(context, found.total_occurrences)
     const { omitted_on_last_date: same, events } = found
     const { date, ticker } = events.at(-1)!
-    const cut = same === 0 ? '' : `${count(same, 'event')} of ${date} after ${ticker}, and `
-    await context.remark(`${cut}${count(left - same, 'older event')} left out: --limit ${most} shows more, --csv all.`)
+    const sameDateText = same === 0 ? '' : `${count(same, 'event')} of ${date} after ${ticker}, and `
+    await context.remark(
+      `${sameDateText}${count(leftOutCount - same, 'older event')} left out: --limit ${most} shows more, --csv all.`,
+    )
   }
   if (found.total_occurrences > 0) return
   const { noticeNoEventOfAny } = await import('../notices.js')
@@ -83,13 +85,15 @@ async function pool(context: Context, args: Args, { tickers, ...place }: PoolTar
   if (args.flag('fail-empty')) context.exitCode = 3
 }
 
-async function page(context: Context, query: EventsQuery): Promise<number> {
+/** Writes the page of the specification as JSON. Returns the number of all events that match. */
+async function writeSpecifiedPage(context: Context, query: EventsQuery): Promise<number> {
   const found: EventsPage = await (await context.source()).events(query)
   await context.out.write(json(context.withUsedDefinitions(found), { isPretty: context.out.terminal }))
   return found.total_occurrences
 }
 
-async function shown(context: Context, args: Args, query: EventsQuery): Promise<number> {
+/** Shows the events of one ticker with hints. Returns the number of all events that match. */
+async function showEvents(context: Context, args: Args, query: EventsQuery): Promise<number> {
   const wide = args.flag('wide')
   const returns = args.flag('returns')
   const { describeEvents } = await import('../../present/events.js')
@@ -99,10 +103,10 @@ async function shown(context: Context, args: Args, query: EventsQuery): Promise<
   const { server } = source
   if (server !== null && returns)
     await context.remark(`exact returns need the database here; ${server.url} does not give them.`)
-  const older = olderBy(found, await largestLimit(context, found.total))
+  const older = optionForOlder(found, await largestLimit(context, found.total))
   // The page itself says so, and advice at a terminal.
   if (found.total > found.events.length && context.format !== 'json' && !context.isHinting)
-    await context.remark(leftOut(found, older, args.value('limit') !== undefined))
+    await context.remark(leftOutText(found, older, args.value('limit') !== undefined))
   // A server that sells plans names the address in its own refusals.
   const { upgrade_url: url } = context.config
   const upgrade = server === null && url !== undefined ? `: ${url}` : ''
@@ -110,20 +114,24 @@ async function shown(context: Context, args: Args, query: EventsQuery): Promise<
   return found.total
 }
 
-/** The option that shows more of the omitted events. @param limit the largest allowed limit */
-function olderBy({ events }: NewestEvents, limit: number): string {
+/** The option that shows more of the omitted events: --limit, or --before once the limit is reached. */
+function optionForOlder({ events }: NewestEvents, limit: number): string {
   const oldest = events.at(-1)
   return oldest === undefined || events.length < limit ? `--limit ${limit}` : `--before ${oldest.date}`
 }
 
-/** @param by the option that shows more @param isLimited a limit was typed, which rows for machines keep to */
-function leftOut({ events, total }: NewestEvents, by: string, isLimited: boolean): string {
+/**
+ * A sentence with the number of older events that are left out.
+ * @param by the option that shows more
+ * @param isLimited whether a limit was typed, which also limits rows for machines
+ */
+function leftOutText({ events, total }: NewestEvents, by: string, isLimited: boolean): string {
   const older = total - events.length
   const more = by === `--limit ${total}` ? 'shows them' : `shows more, --csv${isLimited ? ' without --limit' : ''} all`
   return `${older} older ${older === 1 ? 'event is' : 'events are'} left out: ${by} ${more}.`
 }
 
-/** Explains the signs, the omitted rows and the next command. */
+/** Hints that explain the signs and the omitted rows, and name the next command. @param older the option for older rows */
 function hintsFor(
   { events, total }: NewestEvents,
   query: EventsQuery,
@@ -135,12 +143,12 @@ function hintsFor(
   const older = total - events.length
   const words = ['tally', ticker, ...eventWords(query)]
   if (timeframe !== 'daily') words.push('--timeframe', timeframe)
-  return [
-    ...(isFull && !wide ? [signs] : []),
-    ...(!isFull && events.length > 0 ? [`Stability, flips and returns come with the Plus tier${upgrade}`] : []),
-    ...(older > 0 ? [`${older} older: ${by}`] : []),
-    ...(isFull ? [`next: ${quotedLine(words)}`] : []),
-  ]
+  const hints: string[] = []
+  if (isFull && !wide) hints.push(signs)
+  if (!isFull && events.length > 0) hints.push(`Stability, flips and returns come with the Plus tier${upgrade}`)
+  if (older > 0) hints.push(`${older} older: ${by}`)
+  if (isFull) hints.push(`next: ${quotedLine(words)}`)
+  return hints
 }
 
 export const commands = { events: eventsCommand }

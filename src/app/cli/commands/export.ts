@@ -66,7 +66,7 @@ const FILTER_OPTIONS = {
   ...BOUNDS,
 }
 
-/** Each partition is a file; an engine reads a thousand faster than one for each of 50,000 tickers. */
+/** The option for fewer, larger files: an engine reads a thousand files faster than one for each of 50,000 tickers. */
 const PARTITIONS = {
   partitions: optional(integerOf(1, 1000), 'with --partition-by ticker: N files of several tickers'),
 }
@@ -130,6 +130,7 @@ const exportCommand: Command = {
   },
 }
 
+/** The filter of an export. Throws InvalidParameter for an option that does not apply to bars. */
 async function exportFilter(context: Context, args: Args, what: string): Promise<ExportFilter> {
   const fields = args.list('field')
   const timeframe = args.text('timeframe')
@@ -151,7 +152,7 @@ async function tickersOf(context: Context, args: Args): Promise<string[]> {
   return tickersOfLine(context, args, [], async () => [])
 }
 
-/** null: one file, or standard output. */
+/** How the line divides the rows among files of a folder; null for one file or standard output. */
 function folderLayout(args: Args): Layout | null {
   const word = args.text('partition-by')
   const { partitions = null } = args.read(PARTITIONS)
@@ -170,7 +171,7 @@ function folderLayout(args: Args): Layout | null {
   return { partition_by, partitions }
 }
 
-/** Parquet files of a folder, which the next run brings up to date. */
+/** Brings the Parquet files of a folder up to date. */
 async function exportPartitions(
   context: Context,
   args: Args,
@@ -201,7 +202,7 @@ async function exportPartitions(
   await context.remark(sentences.join('; '))
 }
 
-/** Facts have a file per kind, because each kind has its own columns. The folder is complete or absent. */
+/** Writes facts into a new folder, a file for each kind, because kinds have different columns. It is complete or absent. */
 async function exportFactsFolder(context: Context, args: Args, out: string | undefined): Promise<void> {
   if (out === undefined) throw wrong('write', 'facts are several files: name a folder with --write.')
   const [invalidOption] = Object.keys(
@@ -236,7 +237,7 @@ async function exportFactsFolder(context: Context, args: Args, out: string | und
   await context.remark(`wrote ${count(files.lines, 'record')} in ${count(files.names, 'file')} to ${folder}`)
 }
 
-/** Files of facts that are being written, in a folder that is made. */
+/** The files of facts that an export writes into a new folder. */
 class FactFiles {
   lines = 0
   names = 0
@@ -244,7 +245,7 @@ class FactFiles {
   readonly #raw: boolean
   readonly #open = new Map<string, number>()
 
-  /** @param raw of CSV, as in writeAnswer; an import takes the marks off again */
+  /** Makes the folder. @param raw as in writeAnswer; an import removes the marks that it omits */
   constructor(folder: string, raw: boolean) {
     mkdirSync(folder)
     this.#folder = folder
@@ -269,14 +270,14 @@ class FactFiles {
   }
 }
 
-/** The format by the ending of a file name; undefined without an ending. Throws InvalidParameter for an unknown one. */
+/** The format that the ending of a file name means; undefined without an ending. Throws InvalidParameter for other endings. */
 function formatOfFile(file: string | undefined): ExportOutput | undefined {
   if (file === undefined || extname(file) === '') return undefined
   const ending = checkEnding('write', file, ENDINGS)
   return EXPORT_OUTPUTS.find(format => `.${format}` === ending) ?? 'ndjson'
 }
 
-/** Streams the rows, so that memory stays flat. */
+/** Exports one table row by row, so that memory stays flat. */
 async function runExport(
   context: Context,
   what: ExportTable,
@@ -314,7 +315,7 @@ async function runExport(
   await writeOutput(context, { out, write: (sink, counted) => writeGroups(groups(counted), columns, sink), both })
 }
 
-/** The bars of a server are those of the key's range, a credit for each hundred. */
+/** Exports bars of a server, in the range of the key; each hundred costs a credit. */
 async function exportServerBars(
   context: Context,
   remote: Remote,
@@ -352,15 +353,15 @@ function writeRowsTo(
 
 type WriteRows = (sink: Sink, counted: (rows: number) => void) => Promise<void>
 
-/** How rows are written, and where to. */
+/** The destination of an export: a file, or standard output without `out`. */
 interface Output {
   out: string | undefined
   write: WriteRows
-  /** Rows of both timeframes, because the line names none. */
+  /** Whether the rows are of both timeframes, because the line names none. */
   both: boolean
 }
 
-/** Sends the rows and stops cleanly after a signal. */
+/** Writes the rows with progress, and stops cleanly after a signal. */
 async function writeOutput(context: Context, { out, write, both }: Output): Promise<void> {
   let done = 0
   context.endTidily()

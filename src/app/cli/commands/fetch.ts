@@ -14,7 +14,7 @@ import {
   planText,
 } from '../../present/fetched.js'
 import { type FetchedTicker, Fetching, type FetchPlan, type FetchProgress } from '../../providers/fetch.js'
-import { allProviders, ownProviders, providerNamed, providersOf } from '../../providers/file.js'
+import { allProviders, ownProviders, providerNamed, readProviders } from '../../providers/file.js'
 import { fetchedFrom, type Provider } from '../../providers/provider.js'
 import type { Vendor } from '../../providers/vendor.js'
 import type { Args, Command } from '../command.js'
@@ -96,13 +96,14 @@ const update: Command = {
   },
 }
 
+/** The tickers of a line. Throws InvalidParameter if it has none. */
 async function typedTickers(context: Context, args: Args): Promise<string[]> {
   const tickers = await tickersOfLine(context, args, args.rest(0), async () => [])
   if (tickers.length > 0) return tickers
   throw wrong('ticker', 'TICKER is missing.', { allowed: 'bands fetch TICKER... --from PROVIDER' })
 }
 
-/** Shows the plan, does the work unless only the plan is wanted, and shows what came. */
+/** Shows the plan of a fetch. Without --dry-run it then fetches, and shows the result of each ticker. */
 async function planAndFetch(context: Context, args: Args, fetchings: readonly Fetching[]): Promise<void> {
   const plans: FetchPlan[] = []
   for (const fetching of fetchings) plans.push(await fetching.plan())
@@ -135,7 +136,11 @@ function progressText({ done, of, ticker, calls }: FetchProgress, plan: FetchPla
   return `fetch  ${ticker}  ${done}/${of} tickers  ${count(calls, 'call')}  ${left} left`
 }
 
-/** The named vendor; otherwise that of the tickers the last time, otherwise the only one that has a key. */
+/**
+ * The vendor to fetch from: the named one, otherwise the one of the stored bars, otherwise the only one with a key. Throws
+ * InvalidParameter if that is not clear.
+ * @param before returns the names of the vendors that the tickers were fetched from
+ */
 async function chooseProvider(
   context: Context,
   named: string | undefined,
@@ -158,13 +163,13 @@ async function chooseProvider(
   })
 }
 
-/** The key of the environment, otherwise the kept one; null without either. */
+/** The key for a vendor: that of the environment, otherwise the stored one; null without either. */
 async function vendorKey({ world: { env } }: Context, provider: Provider): Promise<string | null> {
   const variable = env[keyVariable(provider.name)]
   return variable ? variable.trim() : providerKey(env, provider.name, vendorOrigin(provider))
 }
 
-/** A vendor to ask; one that is only planned with needs no key. */
+/** Opens a vendor with its key; with --dry-run it needs no key. */
 async function openVendorFor(context: Context, provider: Provider, args: Args): Promise<Vendor> {
   const key = await vendorKey(context, provider)
   return context.closeAtEnd(
@@ -174,7 +179,7 @@ async function openVendorFor(context: Context, provider: Provider, args: Args): 
       timeoutMs: context.config.timeout * 1000,
       isPlanned: args.flag('dry-run'),
       lent: {
-        // In short pieces, so that Ctrl-C ends a long wait.
+        // Sleeps in short pieces, so that Ctrl-C ends a long wait.
         sleep: async ms => {
           const until = performance.now() + ms
           for (let left = ms; left > 0; left = until - performance.now()) {
@@ -217,8 +222,9 @@ const providers: Command = {
   },
 }
 
+/** Checks a file of vendors, and shows their names. */
 async function checkProvidersFile(context: Context, file: string): Promise<void> {
-  const found = await providersOf(file)
+  const found = await readProviders(file)
   const names = found.map(({ name }) => name)
   await context.show(
     oneRow({ schema: 'bands.providers-check/1', file, vendors: names.join(',') }, [

@@ -25,12 +25,12 @@ import { column, type Described, type Paragraph, type Table, tableOf } from '../
 import type { Args, Command } from '../command.js'
 import { withOptions } from '../command-line.js'
 import type { Context } from '../context.js'
-import { bytes } from '../draw/table.js'
+import { megabytesText } from '../draw/table.js'
 import type { Row } from '../formats.js'
 import { ClosedPipe } from '../world.js'
 import { openForImport, WAIT } from '../writing.js'
 
-/** The content of the files, as far as they do not state it. */
+/** Options about the content of files, where the files do not state it. */
 const CONTENT = {
   prices: optional(
     oneOf<Adjustment>(['adjusted', 'raw'], 'KIND'),
@@ -41,13 +41,13 @@ const CONTENT = {
   }),
 }
 
-/** The signs by their names; a sign is one, too. */
+/** The decimal signs by the names that --layout has for them. */
 const DECIMALS: Readonly<Record<string, string>> = { comma: ',', point: '.' }
 
-/** The word that keeps bad rows where they are kept by themselves. */
+/** The value of --bad-rows that keeps bad rows in a file next to the database. */
 const SKIP_WORD = 'skip'
 
-/** Where bad rows go. */
+/** The option that loads files with bad rows. */
 const BAD_ROWS = {
   bad_rows: optional(
     { ...FILE, example: SKIP_WORD },
@@ -126,7 +126,7 @@ async function runImport(context: Context, args: Args): Promise<void> {
   if (refusals !== '') throw new BandsError('bad_data', refusals)
 }
 
-/** With -q, a file that is loaded without a remark. */
+/** Whether nothing is shown of a file: with --quiet, if it was loaded without a remark. */
 function isSilent({ config, isForPeople }: Context, { report }: Imported): boolean {
   if (!config.quiet || !isForPeople) return false
   return noteLines(report).length + report.rejected.length + refusedTickers(report).length === 0
@@ -178,13 +178,13 @@ function importOptions(context: Context, args: Args): ImportOptions {
 
 export function progressText({ file, stage, done, of, rows }: ImportProgress): string {
   const far =
-    stage === 'reading' ? bytes(done, of) : `${done}/${of ?? '?'} ${stage === 'settling' ? 'steps' : 'tickers'}`
+    stage === 'reading' ? megabytesText(done, of) : `${done}/${of ?? '?'} ${stage === 'settling' ? 'steps' : 'tickers'}`
   return `${stage}  ${file}  ${far}  ${whole(rows)} rows`
 }
 
-/** The import continues when the reader has gone (`| head`). */
-async function ignoreClosedPipe(telling: Promise<void>): Promise<void> {
-  await telling.catch(error => {
+/** Waits for output. The import continues when the reader of the output has gone (`| head`). */
+async function ignoreClosedPipe(output: Promise<void>): Promise<void> {
+  await output.catch(error => {
     if (!(error instanceof ClosedPipe)) throw error
   })
 }
@@ -250,7 +250,7 @@ function fileParagraph({ report, rejects }: Imported): Paragraph {
   return { heading: [file, format, count(rows, 'row'), ...prices], parts: [{ table }, { notes }] }
 }
 
-/** More tickers of one file are summed up instead of listed. */
+/** A file with more tickers has one row with their sums instead. */
 const MAX_LISTED_TICKERS = 30
 
 function tickerTable({ tickers }: BarsReport): Table {
@@ -271,13 +271,17 @@ function factsTable({ facts }: FactsReport): Table {
   return tableOf<(typeof lines)[number]>('Kinds', columns, lines)
 }
 
-/** Columns with the counts and dates of bars or records. @param spare the first rank of columns that may be omitted */
-function countColumns<Things extends string>(things: Things, spare: number) {
+/**
+ * Columns with the counts and dates of bars or records.
+ * @param itemsKey the column with the number of all bars or records
+ * @param spare the rank of the first column that may be omitted; the others have higher ranks
+ */
+function countColumns<Key extends string>(itemsKey: Key, spare: number) {
   return [
     column('added', 'count'),
     column('replaced', 'count', { spare }),
     column('unchanged', 'count', { title: 'same', spare: spare + 1 }),
-    column(things, 'count', { spare: spare + 2 }),
+    column(itemsKey, 'count', { spare: spare + 2 }),
     column('first', 'date', { spare: spare + 4 }),
     column('last', 'date', { spare: spare + 3 }),
   ]
@@ -352,7 +356,7 @@ function rejectLines({ file, rejected }: FileReport, rejects: string | null): st
  */
 function rejectsWriter(named: string | undefined, folder: string, inputs: readonly Input[]) {
   const sharedPath = named === SKIP_WORD ? undefined : named
-  /** Path → the header it was begun with. */
+  /** The header that each written file begins with, by its path; null for a file without a header. */
   const headerByPath = new Map<string, string | null>()
   /** Inputs with the same header share one file; those with another header get a file of their own. */
   const pathFor = (file: string, header: string | null): string => {

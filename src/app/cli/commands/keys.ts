@@ -124,7 +124,7 @@ export const commands = withAccountsOption({
   'keys roll': roll,
 })
 
-/** A key as every command shows it; the key itself is not among it. */
+/** The columns of a key that every command shows; never the key itself. */
 function keyRow(entry: KeyEntry, now: Date) {
   const { identity, account, name, created, expires, lastUsed, revoked } = entry
   const state = stateOf(entry, now.getTime())
@@ -162,7 +162,7 @@ function durationText(milliseconds: number): string {
   return hours % 24 === 0 ? count(hours / 24, 'day') : count(hours, 'hour')
 }
 
-/** Throws InvalidParameter without repeating the value, which may be a whole key. */
+/** Parses the identity of a key. The InvalidParameter that it throws does not repeat the value, which may be a whole key. */
 function identityValue(args: Args): string {
   const identity = parseIdentity(args.argument(0)!)
   if (identity !== null) return identity

@@ -36,7 +36,10 @@ function pageNames(): string[] {
 
 const INDENT = 4
 
-/** The text of a page, drawn here because some machines have no man: it has only the requests that the build writes. */
+/**
+ * Renders a man page as text, because some machines have no `man`. It understands only the roff requests that the build
+ * writes.
+ */
 function renderPage(page: string, width: number): string {
   let isLiteral = false
   let indent = INDENT
@@ -79,7 +82,7 @@ function wrapIndented(text: string, indent: number, width: number): string[] {
   return wrap(text, Math.max(20, width - indent)).map(line => ' '.repeat(indent) + line)
 }
 
-/** Text without the escapes of roff. */
+/** A text with the escapes of roff replaced by their characters. */
 function unescapeRoff(text: string): string {
   return text.replace(/^\\&/, '').replaceAll('\\-', '-').replaceAll('\\e', '\\')
 }

@@ -30,7 +30,7 @@ const mcp: Command = {
   },
 }
 
-/** A stream that writes as the terminal does. */
+/** A Writable that hands each chunk to a function, and waits for it. */
 function writableOf(write: (text: string) => Promise<void>): Writable {
   return new Writable({
     write(chunk, _encoding, done) {

@@ -38,7 +38,7 @@ const PULL = {
   max_credits: optional(integerOf(0, 100_000_000), 'never spend more; the same command goes on from there'),
 }
 
-/** The word for every field; the ticker ALL is written so. */
+/** The word for every field. The ticker ALL is typed in capitals. */
 const ALL_FIELDS = 'all'
 
 const pullCommand: Command = {
@@ -88,7 +88,7 @@ const pullCommand: Command = {
   },
 }
 
-/** More series than this are shown ticker by ticker, and more tickers than this as one line. */
+/** With more series each line is a ticker, and with more tickers there is only one line. */
 const MAX_LISTED = 30
 
 /** Shows the result of a pull. */
@@ -120,14 +120,14 @@ function describePull(report: PullReport): Described {
   }
 }
 
-/** Sorts series by ticker, because they were requested in another order. */
+/** Compares series by ticker, then timeframe, for sorting. */
 function byTicker(a: SeriesReport, b: SeriesReport): number {
   if (a.ticker !== b.ticker) return a.ticker < b.ticker ? -1 : 1
   return Number(a.timeframe > b.timeframe) - Number(a.timeframe < b.timeframe)
 }
 
-function seriesRow({ added, refusal, outcome, ...told }: SeriesReport, source: string) {
-  const { ticker, timeframe, field, events, changed, credits, query_range, pulled_at, as_of, note } = told
+function seriesRow({ added, refusal, outcome, ...report }: SeriesReport, source: string) {
+  const { ticker, timeframe, field, events, changed, credits, query_range, pulled_at, as_of, note } = report
   return {
     ticker,
     timeframe,
@@ -185,10 +185,9 @@ function priceText({ least, most }: Price): string {
 
 /** `; 9,950 left today and 50 this hour`; empty if the server does not say. */
 function creditsLeftText(left: CreditsLeft | null): string {
-  const parts = [
-    ...(left?.day == null ? [] : [`${whole(left.day)} left today`]),
-    ...(left?.hour == null ? [] : [`${whole(left.hour)} this hour`]),
-  ]
+  const parts: string[] = []
+  if (left?.day != null) parts.push(`${whole(left.day)} left today`)
+  if (left?.hour != null) parts.push(`${whole(left.hour)} this hour`)
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}`
 }
 
@@ -218,7 +217,7 @@ const SERIES_COLUMNS: readonly Column<[string, SeriesReport[]]>[] = [
   { title: 'as of', kind: 'date', spare: 4, value: ([, own]) => own.map(({ as_of }) => as_of ?? UNKNOWN).sort()[0]! },
 ]
 
-/** The series of each line: one series, all of a ticker, or all. */
+/** The lines of the table, each with its label and series: one series, all series of a ticker, or all. */
 function groupSeries(series: readonly SeriesReport[]): [string, SeriesReport[]][] {
   if (series.length <= MAX_LISTED) return series.map(one => [one.ticker, [one]])
   const found = new Map<string, SeriesReport[]>()
@@ -257,7 +256,7 @@ async function requestedSeries(
   return tickers.flatMap(ticker => chosen.flatMap(timeframe => fields.map(field => ({ ticker, timeframe, field }))))
 }
 
-/** A mistyped field name would be pulled, and charged, as a ticker. */
+/** Throws InvalidParameter for a word that is nearly a field: it would be pulled, and charged, as a ticker. */
 function refuseMistypedField(word: string): void {
   const suggestions = suggest(word, BUILT_IN.names)
   if (word.startsWith('@') || word === '-' || (suggestions.length === 0 && !word.includes('_'))) return
@@ -265,7 +264,7 @@ function refuseMistypedField(word: string): void {
   throw wrong('field', what, { value: word, allowed: BUILT_IN.names, suggestions })
 }
 
-/** Only the fields of the key's tier, if the server reports its tier. */
+/** The series whose fields the key's tier has; all if the server does not report the tier. */
 function withinTier(series: readonly SeriesKey[], tier: Tier | null): readonly SeriesKey[] {
   if (tier === null) return series
   const granted = new Set(grantedFields(tier, BUILT_IN).map(({ name }) => name))
@@ -287,7 +286,7 @@ async function planPull(context: Context, request: PullRequest): Promise<PullPla
   return planOf(context.closeAtEnd(await openForPlan(context.choice)), url, request, context.world.now())
 }
 
-/** Reports the price of a pull as soon as it is known, and then the progress. */
+/** Callbacks that report the price of a pull as soon as it is known, and then its progress. */
 function progressCallbacks(context: Context, remote: Remote): PullOptions {
   return {
     onPlan: plan => context.remark(planSentence(plan, leftOf(remote.credits))),
@@ -302,7 +301,7 @@ function progressCallbacks(context: Context, remote: Remote): PullOptions {
 
 /**
  * Why a pull is incomplete; null if it is complete.
- * @param all every field was requested, and those above the key's tier are no failure
+ * @param all whether every field was requested; then fields above the key's tier are no failure
  */
 function pullFailure({ series, stopped, error, creditsMissing, credits }: PullReport, all: boolean): unknown {
   if (stopped === 'error') return error

@@ -16,13 +16,13 @@ import { everyTicker, isPooled, tickersOfLine } from '../tickers.js'
 /** The reference of fields, names and schemas, for people, programs and shells. */
 
 /** The options of `bands fields check FILE`. */
-const OF_CHECK = [TIMEFRAME, ...POOL_OPTIONS]
+const CHECK_OPTIONS = [TIMEFRAME, ...POOL_OPTIONS]
 
 const fields: Command = {
   arguments: [
     ['[FIELD...]', 'only these, with the rule of each; or the word check and a file', ['FIELD', 'check', 'FILE']],
   ],
-  options: OF_CHECK,
+  options: CHECK_OPTIONS,
   examples: ['bands fields', 'bands fields rsi_zone', 'bands fields check fields.yaml'],
   notes: [
     'bands fields check FILE reads own fields (docs/own-fields.md), and counts how often each of their bands occurred on the loaded tickers.',
@@ -30,8 +30,8 @@ const fields: Command = {
   withoutFields: true,
   async run(context, args) {
     const [word, ...more] = args.rest(0)
-    if (word === 'check') return checkFields(context, args, fileIn(more))
-    const [other] = Object.keys(args.params(OF_CHECK.map(option => longName(option).slice(2))))
+    if (word === 'check') return checkFields(context, args, fieldsFileOf(more))
+    const [other] = Object.keys(args.params(CHECK_OPTIONS.map(option => longName(option).slice(2))))
     if (other !== undefined) throw wrong(other, sentence`${parameter(other)} is only for bands fields check FILE.`)
     const named = args.rest(0).map(name => fieldValue('field', name, context.fields))
     await context.show(fieldsAnswer(word === undefined ? context.fields.all : named, word !== undefined))
@@ -39,12 +39,12 @@ const fields: Command = {
   },
 }
 
-function fileIn([file, second]: readonly string[]): string {
+function fieldsFileOf([file, second]: readonly string[]): string {
   if (file !== undefined && second === undefined) return file
   throw wrong('file', 'bands fields check takes one file of own fields.')
 }
 
-/** This command needs no own fields, so it still lists the specified ones. */
+/** Says on stderr that the user's own fields are left out, and why, if their file is broken. */
 async function reportBrokenFields(context: Context): Promise<void> {
   await loadFields(context.config, context.world.env).catch(({ message }: Error) =>
     context.notice(`Fields of your own are left out: ${message}`),
@@ -57,17 +57,17 @@ async function checkFields(context: Context, args: Args, file: string): Promise<
     import('../../../data/local/band-counts.js'),
   ])
   const set = ownFieldSet(await readSmallFile(file), file)
-  const own = set.all.filter(({ hash }) => hash !== undefined).map(({ name }) => name)
-  if (own.length === 0) return context.notice(`No field: ${file} defines none.`)
-  const all = () => everyTicker(context, 'bands fields check FILE --tickers A,B')
-  const tickers = isPooled(args) ? await tickersOfLine(context, args, [], all) : await all()
+  const ownNames = set.all.filter(({ hash }) => hash !== undefined).map(({ name }) => name)
+  if (ownNames.length === 0) return context.notice(`No field: ${file} defines none.`)
+  const allTickers = () => everyTicker(context, 'bands fields check FILE --tickers A,B')
+  const tickers = isPooled(args) ? await tickersOfLine(context, args, [], allTickers) : await allTickers()
   const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
   const local = (await context.local()).withFields(set)
-  const found = await bandCounts(local, { fields: own, tickers, timeframe }, context.step)
+  const found = await bandCounts(local, { fields: ownNames, tickers, timeframe }, context.step)
   await context.show(describeBandCounts(found))
 }
 
-/** @param isWhole also shows the rules to people; machines always get them */
+/** The answer that lists fields. @param isWhole also shows the rules to people; machines always get them */
 function fieldsAnswer(fields: readonly AnyField[], isWhole: boolean): Answer {
   const rows = fields.map(field => {
     const { name, tier, needs, bands, summary, hash } = field

@@ -34,16 +34,17 @@ const scanCommand: Command = {
     const date = query.date ?? (await context.opened?.local.today()) ?? null
     await context.show(describeOversold(query, page, date), { wide: args.flag('wide') })
     const day = date === null ? null : formatDay(date)
-    if (date !== null && context.opened !== null) await noticeLeftOut(context, context.opened.local, date)
+    if (date !== null && context.opened !== null) await noticeStaleTickers(context, context.opened.local, date)
     if (match_count === 0) return context.remark(`No match: ${source.server?.note ?? emptyScanNote(query, page, day)}`)
     // The page itself says so.
-    if (match_count > matches.length && context.format !== 'json') await context.remark(await notShown(context, page))
+    if (match_count > matches.length && context.format !== 'json')
+      await context.remark(await notShownText(context, page))
     await context.hint(...hintsFor(query, page, context.config.upgrade_url))
   },
 }
 
 /** Names the tickers that have no bar in the week before the day: a scan leaves them out. */
-async function noticeLeftOut(context: Context, { store }: Local, day: Day): Promise<void> {
+async function noticeStaleTickers(context: Context, { store }: Local, day: Day): Promise<void> {
   const { OVERSOLD_RULES } = await import('../../../data/local/scan-states.js')
   const oldest = day - OVERSOLD_RULES.maxAge
   const old = (await store.tickers()).filter(({ first, last }) => first <= day && last < oldest)
@@ -53,7 +54,8 @@ async function noticeLeftOut(context: Context, { store }: Local, day: Day): Prom
   await context.remark(`left out, because no bar is in the week before ${formatDay(day)}: ${named.join(', ')}${more}`)
 }
 
-async function notShown(context: Context, { matches, match_count }: OversoldPage): Promise<string> {
+/** The number of matches that are not shown, and how to see them. */
+async function notShownText(context: Context, { matches, match_count }: OversoldPage): Promise<string> {
   const more = `${whole(match_count - matches.length)} more match`
   const most = await largestLimit(context, match_count)
   return matches.length < most

@@ -25,8 +25,8 @@ import { isPooled, marketTickers, tickersOfLine } from '../tickers.js'
 
 const { when: _when, as_of: _asOf, ...OPTIONS } = SCREEN
 
-/** An answer posted to a server of the user's own. */
-const WEBHOOK: readonly OptionSpec[] = [
+/** The options that post an answer to a server of the user's own. */
+const WEBHOOK_OPTIONS: readonly OptionSpec[] = [
   ['--webhook <URL>', 'post the answer there as JSON, signed: X-Bands-Signature', 'once', 'Webhook'],
   ['--webhook-secret-file <FILE>', 'the secret that signs it (default BANDS_WEBHOOK_SECRET)'],
   ['--allow-private', 'the webhook may be on this machine or in a private network'],
@@ -40,7 +40,7 @@ const screenCommand: Command = {
     ...optionsOf(OPTIONS),
     ...POOL_OPTIONS,
     ['--wide', `every match, not only the first ${MOST_LISTED}`],
-    ...WEBHOOK,
+    ...WEBHOOK_OPTIONS,
     ['--columns <NAMES>', 'only these columns, in this order', 'repeatable'],
     ['--sort <COLUMN>', 'by this column, COLUMN:desc for the highest first (default: the newest onset first)'],
     ['--fail-empty', 'exit with 3 when no ticker matches'],
@@ -63,14 +63,14 @@ const screenCommand: Command = {
     const names = args.list('columns')
     const look = { columns: names.length === 0 ? undefined : names, sort: args.text('sort') }
     refuseUnknownColumns(look, subjectsNamed(local, asked.condition), asked.tally)
-    const post = await webhookOf(context, args)
+    const post = await webhookPoster(context, args)
     const tickers = await marketTickers(context, args, local)
     const found = await screen(local, { ...asked, tickers }, { step: context.step })
     await post(found)
-    const closes = await closesOf(context, local, found)
+    const closes = await sparklineCloses(context, local, found)
     await context.show(describeScreen(found, { ...look, closes }), { wide: args.flag('wide') })
-    if (found.matches.length > 0) return context.hint(...hintsOf(found, asked))
-    await endEmpty(context, args, found)
+    if (found.matches.length > 0) return context.hint(...screenHints(found, asked))
+    await noticeNoMatch(context, args, found)
   },
 }
 
@@ -86,30 +86,34 @@ async function screenAtServer(context: Context, args: Args, remote: Remote): Pro
   const subjects = conditionField(asked.condition, context.fields).subjects.map(printSubject)
   const look = { columns: names.length > 0 ? names : ['ticker', 'date', ...subjects, 'close'], sort: args.text('sort') }
   refuseUnknownColumns(look, subjects, false)
-  const post = await webhookOf(context, args)
+  const post = await webhookPoster(context, args)
   const tickers = isPooled(args) ? await tickersOfLine(context, args, [], async () => []) : undefined
   const { serverScreen } = await import('../../remote/server-screen.js')
   const found = await serverScreen(remote.pages, { ...asked, tickers })
   await post(found)
   await context.show(describeScreen(found, look), { wide: args.flag('wide') })
-  if (found.matches.length === 0) await endEmpty(context, args, found)
+  if (found.matches.length === 0) await noticeNoMatch(context, args, found)
 }
 
 /** The number of bars in the sparkline of a match. */
-const DRAWN = 60
+const SPARKLINE_BARS = 60
 
-/** Reads closes for the sparklines of a terminal. */
-async function closesOf(context: Context, local: Local, { matches }: Screen): Promise<Map<string, readonly number[]>> {
+/** The last closes of the first matches, by ticker, for the sparklines of a terminal; empty for other outputs. */
+async function sparklineCloses(
+  context: Context,
+  local: Local,
+  { matches }: Screen,
+): Promise<Map<string, readonly number[]>> {
   const closes = new Map<string, readonly number[]>()
   if (!context.isForPeople || !context.out.terminal) return closes
   for (const { ticker, timeframe } of matches.slice(0, 10)) {
     const { close } = await local.series(ticker, timeframe)
-    closes.set(ticker, [...close.subarray(-DRAWN)])
+    closes.set(ticker, [...close.subarray(-SPARKLINE_BARS)])
   }
   return closes
 }
 
-function hintsOf(
+function screenHints(
   { matches, when: condition }: Screen,
   { timeframe, tally }: { timeframe: string; tally: boolean },
 ): string[] {
@@ -120,18 +124,15 @@ function hintsOf(
 }
 
 /** Explains an empty answer, as far as possible without another question. */
-async function endEmpty(context: Context, args: Args, { scanned, stale, as_of, within }: Screen): Promise<void> {
+async function noticeNoMatch(context: Context, args: Args, { scanned, stale, as_of, within }: Screen): Promise<void> {
   if (args.flag('fail-empty')) context.exitCode = 3
   const what =
     within === null ? `it is true for no ticker on ${as_of}` : `it became true for no ticker in the last ${within} bars`
   const fresh = scanned - stale
-  const who =
-    scanned === 0
-      ? 'no ticker was asked about'
-      : stale === 0
-        ? `${scanned} tickers were looked at`
-        : `${fresh} of ${scanned} tickers had a bar in the week before ${as_of}`
-  await context.remark(`No match: ${who}, and ${what}.`)
+  let scope = `${scanned} tickers were looked at`
+  if (scanned === 0) scope = 'no ticker was asked about'
+  else if (stale > 0) scope = `${fresh} of ${scanned} tickers had a bar in the week before ${as_of}`
+  await context.remark(`No match: ${scope}, and ${what}.`)
 }
 
 const changesCommand: Command = {
@@ -139,7 +140,7 @@ const changesCommand: Command = {
     ...optionsOf(CHANGES),
     ...POOL_OPTIONS,
     WIDE,
-    ...WEBHOOK,
+    ...WEBHOOK_OPTIONS,
     ['--fail-empty', 'exit with 3 when nothing changed'],
   ],
   examples: [
@@ -154,7 +155,7 @@ const changesCommand: Command = {
   ],
   async run(context, args) {
     const local = await context.local()
-    const post = await webhookOf(context, args)
+    const post = await webhookPoster(context, args)
     const parsed = parseChanges(args.params(Object.keys(CHANGES)), local.fieldSet)
     const tickers = await marketTickers(context, args, local)
     const newest = (await local.today()) - 1
@@ -187,24 +188,24 @@ async function showChanges(
   if (args.flag('fail-empty')) context.exitCode = 3
 }
 
-const SECRET = 'BANDS_WEBHOOK_SECRET'
+const SECRET_VARIABLE = 'BANDS_WEBHOOK_SECRET'
 
-/** Posts an answer; notes about it go to stderr. */
+/** Posts an answer, and reports that on stderr. */
 type Post = (document: object) => Promise<void>
 
 /**
  * The function that posts answers to --webhook, or does nothing without it. Throws InvalidParameter, and ConfigError
  * without a secret. The function throws Upstream if an answer is not received.
  */
-async function webhookOf(context: Context, args: Args): Promise<Post> {
+async function webhookPoster(context: Context, args: Args): Promise<Post> {
   const text = args.text('webhook')
   if (text === undefined) {
-    checkSecretUse(args)
+    refuseWebhookOptions(args)
     return async () => {}
   }
   const allowPrivate = args.flag('allow-private')
   const url = webhookUrl('webhook', text, { allowPrivate })
-  const secret = await secretOf(context, args)
+  const secret = await webhookSecret(context, args)
   const { timeout, retries } = context.config
   return async document => {
     const { post } = await import('../../remote/webhook.js')
@@ -213,18 +214,18 @@ async function webhookOf(context: Context, args: Args): Promise<Post> {
   }
 }
 
-function checkSecretUse(args: Args): void {
+function refuseWebhookOptions(args: Args): void {
   const alone = ['webhook-secret-file', 'allow-private'].find(name => args.value(name) !== undefined)
   if (alone === undefined) return
   throw wrong(alone.replaceAll('-', '_'), `--${alone} is for --webhook URL, and none is given.`)
 }
 
-async function secretOf(context: Context, args: Args): Promise<string> {
+async function webhookSecret(context: Context, args: Args): Promise<string> {
   const file = args.text('webhook-secret-file')
-  const secret = file === undefined ? context.world.env[SECRET] : (await readSmallFile(file)).trim()
+  const secret = file === undefined ? context.world.env[SECRET_VARIABLE] : (await readSmallFile(file)).trim()
   if (secret !== undefined && secret !== '') return secret
   throw new ConfigError(
-    `a webhook is signed, and there is no secret: set ${SECRET}, or give --webhook-secret-file FILE.`,
+    `a webhook is signed, and there is no secret: set ${SECRET_VARIABLE}, or give --webhook-secret-file FILE.`,
   )
 }
 

@@ -20,7 +20,7 @@ import { oneRow } from '../output.js'
 import { ClosedPipe, type Stream } from '../world.js'
 import { ACCOUNTS } from './accounts.js'
 
-/** Two files: of the certificate chain, and of its private key. */
+/** The files of a certificate chain and of its private key: `cert.pem,key.pem`. */
 const CERTIFICATE: Kind<{ cert: string; key: string }, string> = {
   schema: { type: 'string' },
   takes: 'CERT,KEY',
@@ -100,8 +100,8 @@ const serveCommand: Command = {
       throw wrong('tier', message)
     }
     const options = args.read(SERVER)
-    checkOrigin(options)
-    const tls = await certificate(options)
+    refuseInvalidOrigin(options)
+    const tls = await readCertificate(options)
     if (tls === undefined && !isLoopback(options.host) && !config.allow_plain_http)
       throw new ConfigError(
         `Other machines reach ${options.host}, and without TLS anyone between could read the keys. Give --tls CERT,KEY, listen on 127.0.0.1 behind a proxy that has TLS, or say --allow-plain-http.`,
@@ -110,12 +110,12 @@ const serveCommand: Command = {
   },
 }
 
-/** Serves until a signal ends it, and keeps its log until the last of it is written. */
+/** Opens the log, serves until a signal ends it, and closes the log once its last line is written. */
 async function serve(context: Context, options: Options, tls: ServerOptions['tls']): Promise<void> {
   const file = options.log_file === undefined ? null : await LogFile.open(options.log_file)
   const log = new LogLines(file ?? context.world.err)
   try {
-    await answer(context, { options, tls, log, file })
+    await serveUntilSignal(context, { options, tls, log, file })
   } finally {
     await log.flushed()
     await file?.close()
@@ -130,8 +130,8 @@ interface Serving {
   file: LogFile | null
 }
 
-/** After a signal, running requests are answered first, and then the charges are written. */
-async function answer(context: Context, { options, tls, log, file }: Serving): Promise<void> {
+/** Serves until a signal. Then running requests are answered first, and after them the charges are written. */
+async function serveUntilSignal(context: Context, { options, tls, log, file }: Serving): Promise<void> {
   const { config, world } = context
   const clock = options.today === 'clock' ? () => dayAt(world.now().getTime()) : null
   const choice = { ...context.choice, accounts: options.accounts, asOf: config.as_of }
@@ -150,13 +150,13 @@ async function answer(context: Context, { options, tls, log, file }: Serving): P
       limits: connectionLimits(options, tls !== undefined),
       log: { level: options.log_level, write: line => log.add(line) },
     })
-    const takeOver = opened.sample ? null : followed(opened, running)
+    const takeOver = opened.sample ? null : followDataFile(opened, running)
     let reloaded = Promise.resolve()
     const forget = world.onReload?.(() => {
       reloaded = reloaded.then(() => reload(running, file, options)).then(() => takeOver?.checkNow())
     })
     try {
-      const stopRequest = new Promise<unknown>(resolve => world.onStop(resolve, GRACE))
+      const stopRequest = new Promise<unknown>(resolve => world.onStop(resolve, GRACE_MS))
       await showServing(context, opened, { ...options, url: running.url, tls: tls !== undefined })
       await stopRequest
     } finally {
@@ -170,30 +170,30 @@ async function answer(context: Context, { options, tls, log, file }: Serving): P
 }
 
 /** Takes over every new file of data, and logs that. */
-function followed(opened: OpenedService, { takeOver, log }: Running) {
+function followDataFile(opened: OpenedService, { takeOver, log }: Running) {
   return opened.follow(takeOver, {
     taken: data => log.add('info', { message: 'took over a new file of data', data }),
     refused: why => log.add('error', { error: `the new file of data is not taken over, the old one answers: ${why}` }),
   })
 }
 
-/** Reads the replaced files again; an unusable file changes nothing. */
+/** Reads the certificate again and reopens the log file. An unusable file changes nothing, and is logged. */
 async function reload({ certify, log }: Running, file: LogFile | null, options: Options): Promise<void> {
-  const tell = (text: string) => (error: Error) => log.add('error', { message: `${text}: ${error.message}` })
-  if (file !== null) await file.reopen().catch(tell('the log goes on where it was'))
-  const tls = await certificate(options).catch(tell('the certificate stays as it was'))
+  const logError = (text: string) => (error: Error) => log.add('error', { message: `${text}: ${error.message}` })
+  if (file !== null) await file.reopen().catch(logError('the log goes on where it was'))
+  const tls = await readCertificate(options).catch(logError('the certificate stays as it was'))
   if (tls) certify(tls)
   log.add('info', { message: 'files were read again' })
 }
 
-/** Without TLS callers come through a proxy, or from this machine: all from one address. */
+/** The limits of connections. Without TLS all callers come through a proxy or from this machine, so from one address. */
 function connectionLimits({ max_connections: connections, max_per_address: limit }: Options, tls: boolean) {
   const perAddress = tls ? Math.ceil(connections / 4) : connections
   return { connections, connectionsPerAddress: limit ?? perAddress }
 }
 
 /** Longer than the server gives to running requests. */
-const GRACE = LIMITS.grace + 5_000
+const GRACE_MS = LIMITS.grace + 5_000
 
 /** Shows the address of the server, and its data. */
 async function showServing(
@@ -218,7 +218,7 @@ async function showServing(
   }
   const { tickers, today, accounts } = row
   const notes = [
-    `${count(tickers, 'ticker')}${sample ? ' of the sample' : ''}, today is ${today} (${FROM[row.today_from]}), ${errors} errors`,
+    `${count(tickers, 'ticker')}${sample ? ' of the sample' : ''}, today is ${today} (${TODAY_SOURCES[row.today_from]}), ${errors} errors`,
     ...(accounts > 0 ? [count(accounts, 'account')] : NO_ACCOUNT),
     'Ctrl-C ends it.',
   ]
@@ -230,7 +230,7 @@ async function showServing(
   if (sample) await context.notice('the sample is served; load your own and start again: bands import FILE.csv')
 }
 
-const FROM = { data: 'the newest bar', clock: 'the clock', as_of: '--as-of' } as const
+const TODAY_SOURCES = { data: 'the newest bar', clock: 'the clock', as_of: '--as-of' } as const
 
 const NO_ACCOUNT = [
   'no account yet; make one, and a key for it, in another terminal:',
@@ -239,14 +239,14 @@ const NO_ACCOUNT = [
 ]
 
 /** Throws InvalidParameter for an origin that no browser would send. */
-function checkOrigin({ cors }: Options): void {
+function refuseInvalidOrigin({ cors }: Options): void {
   if (cors === undefined || (URL.canParse(cors) && new URL(cors).origin === cors)) return
   const allowed = 'an origin as browsers send it, such as https://app.example.com'
   throw invalid('not_allowed', { param: 'cors', value: cors, allowed })
 }
 
-/** Throws ConfigError for unusable files. */
-async function certificate({ tls }: Options): Promise<ServerOptions['tls']> {
+/** Reads the certificate and its key; undefined without --tls. Throws ConfigError for unusable files. */
+async function readCertificate({ tls }: Options): Promise<ServerOptions['tls']> {
   if (tls === undefined) return undefined
   const [cert, key] = await Promise.all([pem(tls.cert), pem(tls.key)])
   await refuseSharedSecret(tls.key)
@@ -273,17 +273,17 @@ export class LogLines {
   readonly #out: Pick<Stream, 'write'>
   #text = ''
   #dropped = 0
-  #why = ''
+  #dropReason = ''
   #flushing: Promise<void> | null = null
-  #gone = false
+  #isReaderGone = false
 
   constructor(out: Pick<Stream, 'write'>) {
     this.#out = out
   }
 
   add(line: string): void {
-    if (this.#gone) return
-    if (this.#text.length > MOST) this.#drop(1, 'its reader is too slow')
+    if (this.#isReaderGone) return
+    if (this.#text.length > MAX_WAITING_CHARACTERS) this.#drop(1, 'its reader is too slow')
     else this.#text += line
     this.#flushing ??= this.#flush()
   }
@@ -294,8 +294,8 @@ export class LogLines {
   }
 
   async #flush(): Promise<void> {
-    while (this.#text !== '' && !this.#gone) {
-      await sleep(PAUSE)
+    while (this.#text !== '' && !this.#isReaderGone) {
+      await sleep(BATCH_MS)
       const text = this.#text + this.#dropNotice()
       this.#text = ''
       await this.#out.write(text).catch(error => this.#fail(error, text))
@@ -304,28 +304,28 @@ export class LogLines {
   }
 
   #fail(error: unknown, text: string): void {
-    if (error instanceof ClosedPipe) this.#gone = true
+    if (error instanceof ClosedPipe) this.#isReaderGone = true
     else this.#drop(text.split('\n').length - 1, (error as Error).message)
   }
 
   #drop(lines: number, why: string): void {
     this.#dropped += lines
-    this.#why = why
+    this.#dropReason = why
   }
 
   #dropNotice(): string {
     if (this.#dropped === 0) return ''
-    const message = `${this.#dropped} lines of the log were left out: ${this.#why}`
+    const message = `${this.#dropped} lines of the log were left out: ${this.#dropReason}`
     this.#dropped = 0
     return `${JSON.stringify({ level: 'warn', time: new Date().toISOString(), message })}\n`
   }
 }
 
-/** Characters that may wait for the reader. */
-const MOST = 4 * 1024 * 1024
+/** Further lines are dropped while this many characters wait for the reader. */
+const MAX_WAITING_CHARACTERS = 4 * 1024 * 1024
 
-/** Milliseconds in which lines gather. */
-const PAUSE = 10
+/** Lines of this period are written together. */
+const BATCH_MS = 10
 
 /** An append-only log file that can be moved and reopened, for log rotation. */
 class LogFile {
@@ -339,7 +339,7 @@ class LogFile {
 
   /** Made if it is missing. Throws ConfigError. */
   static async open(path: string): Promise<LogFile> {
-    return new LogFile(path, await opened(path))
+    return new LogFile(path, await openForAppend(path))
   }
 
   async write(text: string | Uint8Array): Promise<void> {
@@ -349,7 +349,7 @@ class LogFile {
   /** Opens the file at its path again. Throws ConfigError, and keeps the old file open. */
   async reopen(): Promise<void> {
     const before = this.#file
-    this.#file = await opened(this.#path)
+    this.#file = await openForAppend(this.#path)
     await before.close()
   }
 
@@ -358,7 +358,7 @@ class LogFile {
   }
 }
 
-async function opened(path: string): Promise<FileHandle> {
+async function openForAppend(path: string): Promise<FileHandle> {
   try {
     return await openFile(path, 'a', 0o640)
   } catch (cause) {

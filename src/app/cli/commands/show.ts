@@ -49,12 +49,12 @@ const showCommand: Command = {
     const height = integerValue('height', args.text('height') ?? (isPool ? '4' : '12'), 3, 60)
     const style = { height, ascii: args.flag('ascii') }
     const query = historyQuery(context, args, { ticker: tickers[0]!, ...place })
-    if (isPool) return multiples(context, { ...query, tickers }, style)
-    const whole = await timeline(await context.local(), query, Number.POSITIVE_INFINITY)
-    const isWhole = context.isRowByRow || query.after !== undefined
-    const found = isWhole ? whole : { ...whole, bars: whole.bars.slice(-SHOWN_BARS) }
+    if (isPool) return showMultiples(context, { ...query, tickers }, style)
+    const timelineOfAll = await timeline(await context.local(), query, Number.POSITIVE_INFINITY)
+    const isComplete = context.isRowByRow || query.after !== undefined
+    const found = isComplete ? timelineOfAll : { ...timelineOfAll, bars: timelineOfAll.bars.slice(-SHOWN_BARS) }
     await context.show(timelineAnswer(found, style))
-    const left = whole.bars.length - found.bars.length
+    const left = timelineOfAll.bars.length - found.bars.length
     if (found.bars.every(bar => bar.band === null)) await noticeNoEvent(context, await context.local(), query)
     else if (left > 0 && !context.out.terminal)
       await context.remark(`${count(left, 'earlier bar')} left out: --after DATE shows more, --csv all.`)
@@ -62,7 +62,7 @@ const showCommand: Command = {
 }
 
 /** Draws several tickers next to each other, each on its own scale. Machines get the rows of all. */
-async function multiples(context: Context, { tickers, ...query }: PoolQuery, style: Style): Promise<void> {
+async function showMultiples(context: Context, { tickers, ...query }: PoolQuery, style: Style): Promise<void> {
   const local = await context.local()
   const most = context.isRowByRow ? Number.POSITIVE_INFINITY : SHOWN_BARS
   const found: Timeline[] = []
@@ -80,7 +80,7 @@ async function multiples(context: Context, { tickers, ...query }: PoolQuery, sty
     blocks: screen => [
       {
         title: [`${tickersText(tickers)}  ${field}  ${timeframe}`, ...(as_of === null ? [] : [`as of ${as_of}`])],
-        drawing: drawMultiples(found, drawnOn(screen, style, found[0]?.bands ?? [])),
+        drawing: drawMultiples(found, timelineOptions(screen, style, found[0]?.bands ?? [])),
       },
     ],
   })
@@ -97,15 +97,21 @@ interface Style {
   ascii: boolean
 }
 
-/** Bands below the middle of the vocabulary have one colour, those above it the other; letters distinguish them. */
-function drawnOn({ width, unicode, paint: { bad, good } }: Screen, { height, ascii }: Style, bands: readonly string[]) {
+/** The options of a drawing. Bands below the middle of the vocabulary have one colour, those above it another. */
+function timelineOptions(
+  { width, unicode, paint: { bad, good } }: Screen,
+  { height, ascii }: Style,
+  bands: readonly string[],
+) {
   const middle = (bands.length - 1) / 2
-  const paint = (band: number, text: string): string =>
-    band === middle ? text : band < middle ? bad(text) : good(text)
+  const paint = (band: number, text: string): string => {
+    if (band === middle) return text
+    return band < middle ? bad(text) : good(text)
+  }
   return { width: drawingWidth(width), height, ascii: ascii || !unicode, paint }
 }
 
-/** The price as a line with its bands beneath; for machines a row a bar. */
+/** The answer that draws the price with its bands; for machines it has a row for each bar. */
 function timelineAnswer(found: Timeline, style: Style): Answer {
   const { ticker, field, timeframe, bars } = found
   return {
@@ -125,7 +131,7 @@ function timelineAnswer(found: Timeline, style: Style): Answer {
             `${found.prices} prices`,
             `as of ${found.as_of}`,
           ],
-          drawing: drawTimeline(found, drawnOn(screen, style, found.bands)),
+          drawing: drawTimeline(found, timelineOptions(screen, style, found.bands)),
         },
       ]
     },
@@ -142,14 +148,14 @@ const explainCommand: Command = {
   ],
   async run(context, args) {
     refuseFieldBeforeTicker(context, args.argument(0)!, args.argument(1))
-    const query = parseExplain({ ...args.params(Object.keys(EXPLAIN)), ...placeAndDate(args) }, context.fields)
+    const query = parseExplain({ ...args.params(Object.keys(EXPLAIN)), ...explainTarget(args) }, context.fields)
     const { explain } = await import('../../../data/local/explain.js')
     await context.show(describeExplanation(await explain(await context.local(), query)))
   },
 }
 
-/** If a condition replaces the field, the date comes next. */
-function placeAndDate(args: Args): { ticker: string; field?: string; date?: string | undefined } {
+/** The ticker, field and date of the line. If --when replaces the field, the date is the second argument. */
+function explainTarget(args: Args): { ticker: string; field?: string; date?: string | undefined } {
   const ticker = args.argument(0)!
   const second = args.argument(1)
   const third = args.argument(2)

@@ -24,7 +24,7 @@ import { oneRow } from '../output.js'
 import { openForImport } from '../writing.js'
 import { progressText } from './import.js'
 
-const WORLD = {
+const WORLD_OPTIONS = {
   bars: withDefault(integerOf(1, 50_000), 1_260, 'daily bars of each'),
   seed: withDefault(integerOf(0, 999_999_999), 1, 'another world for another number'),
   end: withDefault(
@@ -37,7 +37,7 @@ const WORLD = {
 const simulateCommand: Command = {
   arguments: [['[COUNT]', 'the number of tickers: SIM0001, SIM0002 … (default 1)']],
   options: [
-    ...optionsOf(WORLD),
+    ...optionsOf(WORLD_OPTIONS),
     ['--seven-days', 'trade at weekends too'],
     ['--facts <FOLDER>', 'write their reports, ratings, trades … into files of this folder, to be imported'],
     ['--load', 'put them with their facts into the database instead of printing them'],
@@ -48,7 +48,7 @@ const simulateCommand: Command = {
   notes: ['Simulated prices and facts: an edge that is found in them is chance.'],
   async run(context, args) {
     const count = integerValue('count', args.argument(0) ?? '1', 1, 1_000_000)
-    const options = { count, ...args.read(WORLD), sevenDays: args.flag('seven-days') }
+    const options = { count, ...args.read(WORLD_OPTIONS), sevenDays: args.flag('seven-days') }
     const facts = args.text('facts')
     if (args.flag('load') && facts !== undefined)
       throw wrong('facts', '--facts writes files and --load loads without them; choose one.')
@@ -60,12 +60,12 @@ const simulateCommand: Command = {
 /** Prints simulated bars, ticker by ticker, never all at once; their facts go into the files of a folder. */
 async function writeSimulated(context: Context, options: SimulateOptions, folder?: string): Promise<void> {
   let done = 0
-  const keep = folder === undefined ? null : factFiles(folder)
-  const tickers = counted(simulatedTickers(options), ticker => {
+  const keep = folder === undefined ? null : factWriter(folder)
+  const tickers = reportEach(simulatedTickers(options), ticker => {
     context.step(() => `simulate  ${++done}/${options.count}`)
     keep?.(ticker.facts)
   })
-  for (const chunk of chunks(tickers, context.format)) await context.out.write(chunk)
+  for (const chunk of outputChunks(tickers, context.format)) await context.out.write(chunk)
 }
 
 async function loadSimulated(context: Context, options: SimulateOptions, wait: boolean): Promise<void> {
@@ -97,7 +97,8 @@ async function loadSimulated(context: Context, options: SimulateOptions, wait: b
   })
 }
 
-function* chunks(tickers: Iterable<SimulatedTicker>, format: Context['format']): Generator<string> {
+/** The bars of tickers as text in one format, ticker by ticker. */
+function* outputChunks(tickers: Iterable<SimulatedTicker>, format: Context['format']): Generator<string> {
   if (format === null || format === 'csv') return yield* barsToCsv(tickers)
   let first = true
   if (format === 'json') yield '['
@@ -122,15 +123,18 @@ function barObjects({ ticker, bars }: SimulatedTicker): Row[] {
   }))
 }
 
-function* counted<T>(items: Iterable<T>, each: (item: T) => void): Generator<T> {
+function* reportEach<T>(items: Iterable<T>, each: (item: T) => void): Generator<T> {
   for (const item of items) {
     each(item)
     yield item
   }
 }
 
-/** Takes facts into the record files of a folder, one a kind (`reports.csv`), begun at their first record. */
-function factFiles(folder: string): (facts: readonly TickerFacts[]) => void {
+/**
+ * Returns a function that appends facts to files of a folder, one for each kind (`reports.csv`). A file begins with its
+ * first record. Both throw StorageError.
+ */
+function factWriter(folder: string): (facts: readonly TickerFacts[]) => void {
   const begun = new Set<FactKind>()
   const guard = (work: () => void): void => {
     try {

@@ -13,13 +13,13 @@ import { type Row, writeRows } from '../formats.js'
 import { windowStructs } from '../manifest.js'
 import type { Answer } from '../output.js'
 
-const LIMITED = { limit: withDefault(COUNT, 20, 'rows of a table, or all; other outputs have every row') }
+const LIMIT_OPTION = { limit: withDefault(COUNT, 20, 'rows of a table, or all; other outputs have every row') }
 
 const sql: Command = {
   arguments: [['[QUERY]', 'one SELECT (default: list the views and their columns)', ['QUERY']]],
   options: [
     ['--folder <FOLDER>', 'the Parquet files of the views (default a folder next to the database)'],
-    ...optionsOf(LIMITED),
+    ...optionsOf(LIMIT_OPTION),
   ],
   examples: [
     'bands sql',
@@ -34,19 +34,19 @@ const sql: Command = {
     context.refuseRemote()
     const query = args.argument(0)
     if (query === undefined) return context.show(viewsAnswer(context))
-    const { limit } = args.read(LIMITED)
+    const { limit } = args.read(LIMIT_OPTION)
     const { SqlSession } = await import('../duckdb.js')
     // First, so that a missing package is known before files are written.
     const session = context.closeAtEnd(await SqlSession.open(context.config.threads))
-    await openViews(context, args, session, tablesIn(query))
-    await whileWatched(context, session, async () =>
+    await openViews(context, args, session, namedTables(query))
+    await runInterruptibly(context, session, async () =>
       showAnswer(context, await session.query(query, EXPORT_TABLES), limit),
     )
   },
 }
 
-/** Only tables that a query names are brought up to date; one that names none may ask for the list of all. */
-function tablesIn(query: string): readonly ExportTable[] {
+/** The tables that a query names, which are then brought up to date; all for a query that names none. */
+function namedTables(query: string): readonly ExportTable[] {
   const named = EXPORT_TABLES.filter(table => new RegExp(`\\b${table}\\b`, 'i').test(query))
   return named.length === 0 ? EXPORT_TABLES : named
 }
@@ -62,7 +62,7 @@ async function openViews(
     import('../partitions.js'),
   ])
   const local = await context.local()
-  const folder = namedFolder(args.text('folder') ?? folderOf(context), 'folder')
+  const folder = namedFolder(args.text('folder') ?? defaultFolder(context), 'folder')
   context.endTidily()
   const found = { written: 0, removed: 0 }
   for (const table of tables) {
@@ -86,15 +86,18 @@ async function openViews(
   await session.addViews(viewsIn(folder).filter(({ table }) => tables.includes(table)))
 }
 
-/** `bands.db` → `bands.parquet`; that of the sample is where the user's database would be. An as-of day has its own. */
-function folderOf({ opened, choice, config }: Context): string {
+/**
+ * The folder of Parquet files next to the database: `bands.db` → `bands.parquet`. Each as-of day has its own folder. The
+ * folder of the sample is where the user's database would be.
+ */
+function defaultFolder({ opened, choice, config }: Context): string {
   const { path, sample } = opened!
   const stem = sample ? join(dirname(listsPath(choice)), 'sample') : path.replace(/\.db$/, '')
   return `${stem}${config.as_of === null ? '' : `.${formatDay(config.as_of)}`}.parquet`
 }
 
-/** A signal interrupts a query, which otherwise would end first. */
-async function whileWatched(context: Context, session: SqlSession, work: () => Promise<void>): Promise<void> {
+/** Runs a query so that a signal interrupts it; otherwise the signal would wait for its end. */
+async function runInterruptibly(context: Context, session: SqlSession, work: () => Promise<void>): Promise<void> {
   let stopped: unknown = null
   const watch = setInterval(() => {
     try {
@@ -113,11 +116,11 @@ async function whileWatched(context: Context, session: SqlSession, work: () => P
   }
 }
 
-/** CSV and NDJSON are written as the rows come, so that memory stays flat. */
+/** Shows the rows of a query. CSV and NDJSON are written as the rows come, so that memory stays flat. */
 async function showAnswer(context: Context, { columns, blocks }: SqlAnswer, limit: number): Promise<void> {
   const { format, config } = context
   if (format === 'csv' || format === 'ndjson') {
-    const cells = columns.map(({ name }) => ({ name, kind: 'text' as const, of: (row: Row) => textOf(row[name]) }))
+    const cells = columns.map(({ name }) => ({ name, kind: 'text' as const, of: (row: Row) => cellValue(row[name]) }))
     return writeRows(format, rowsOf(blocks), cells, context.out, { raw: config.csv_raw })
   }
   const rows: Row[] = []
@@ -136,8 +139,8 @@ async function* rowsOf(blocks: SqlAnswer['blocks']): AsyncGenerator<Row> {
   for await (const block of blocks) yield* block.rows()
 }
 
-/** A text or number as it is; a list or a structure as JSON. */
-function textOf(value: unknown): string | number | null {
+/** A value for a cell: a text or number unchanged, a list or structure as JSON. */
+function cellValue(value: unknown): string | number | null {
   if (value === null || value === undefined) return null
   if (typeof value === 'number' || typeof value === 'string') return value
   return JSON.stringify(value)
@@ -152,31 +155,31 @@ function documentOf(columns: readonly SqlColumn[], rows: readonly Row[]): Omit<A
   }
 }
 
-/** Names and values of a query are shown as they are. */
+/** The table of a query's rows, with column names as the query has them. */
 function tableOf(columns: SqlAnswer['columns'], rows: readonly Row[]): Paragraph {
   const heads = columns.map(
     ({ name, isNumber }): Heading => ({ title: name, verbatim: true, kind: isNumber ? 'count' : 'text' }),
   )
-  const cells = rows.map(row => columns.map(({ name }): Cell => ({ kind: 'text', content: shortened(row[name]) })))
+  const cells = rows.map(row => columns.map(({ name }): Cell => ({ kind: 'text', content: shortNumber(row[name]) })))
   return { heading: [], parts: [{ table: { caption: '', columns: heads, rows: cells } }] }
 }
 
 /** A number with the digits that a table needs. */
-function shortened(value: unknown): string | null {
-  const text = textOf(value)
+function shortNumber(value: unknown): string | null {
+  const text = cellValue(value)
   if (typeof text !== 'number') return text
   return String(Number.isInteger(text) ? text : Number(text.toPrecision(6)))
 }
 
-const TYPES = { text: 'VARCHAR', date: 'DATE', integer: 'INTEGER', number: 'DOUBLE' } as const
+const SQL_TYPES = { text: 'VARCHAR', date: 'DATE', integer: 'INTEGER', number: 'DOUBLE' } as const
 
-const ROWS: Readonly<Record<ExportTable, string>> = {
+const VIEW_ROWS: Readonly<Record<ExportTable, string>> = {
   events: 'one row per event',
   series: 'one row per bar and timeframe, with its indicators and bands',
   bars: 'one row per daily bar',
 }
 
-/** The views and their columns; DuckDB is not needed for it. */
+/** The answer that lists the views and their columns; it needs no DuckDB. */
 function viewsAnswer({ fields }: Context): Answer {
   const views = EXPORT_TABLES.map(view => {
     const columns = tableColumns(view, {}, fields)
@@ -187,7 +190,7 @@ function viewsAnswer({ fields }: Context): Answer {
     }))
     return {
       view,
-      columns: [...columns.map(({ name, kind }) => ({ view, column: name, type: TYPES[kind] })), ...structs],
+      columns: [...columns.map(({ name, kind }) => ({ view, column: name, type: SQL_TYPES[kind] })), ...structs],
     }
   })
   const rows = views.flatMap(({ columns }) => columns)
@@ -195,7 +198,7 @@ function viewsAnswer({ fields }: Context): Answer {
   const paragraphs = views.map(({ view, columns }) => {
     const byType = Map.groupBy(columns, ({ type }) => type)
     const lines = [...byType].map(([type, some]) => `${type}: ${some.map(({ column }) => column).join(', ')}`)
-    return { heading: [view, ROWS[view]], parts: [{ notes: lines }] }
+    return { heading: [view, VIEW_ROWS[view]], parts: [{ notes: lines }] }
   })
   return { ...documentOf(heads, rows), paragraphs }
 }

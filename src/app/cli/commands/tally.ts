@@ -56,7 +56,7 @@ const tallyCommand: Command = {
   },
 }
 
-/** The study of the same events, which tests what a tally counts. */
+/** A hint at the study of the same events; none for several tickers or without a band. */
 function tallyHints({ field, timeframe, tickers, band, when }: Tally): string[] {
   const [only, second] = tickers
   if (only === undefined || second !== undefined || band === null) return []
@@ -66,14 +66,14 @@ function tallyHints({ field, timeframe, tickers, band, when }: Tally): string[] 
 }
 
 /** The filter for the present bands. */
-const FILTER = { band: NOW.band, since: NOW.since }
+const BAND_FILTER = { band: NOW.band, since: NOW.since }
 
 const nowCommand: Command = {
   arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input (default all that are loaded)']],
   options: [
     ...optionsOf(NOW, ['field']),
     TIMEFRAME,
-    ...optionsOf(FILTER),
+    ...optionsOf(BAND_FILTER),
     ...POOL_OPTIONS,
     ['--fail-empty', 'exit with 3 when nothing is in such a band'],
   ],
@@ -87,7 +87,7 @@ const nowCommand: Command = {
   async run(context, args) {
     const fields = args.list('field').map(name => fieldValue('field', name, context.fields).name)
     const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
-    const filter = args.read(FILTER)
+    const filter = args.read(BAND_FILTER)
     const words = args.rest(0)
     const isNamed = words.length > 0 || args.value('tickers') !== undefined || args.value('watch') !== undefined
     const every = (): Promise<readonly string[]> => everyTicker(context, 'bands now A B')
@@ -121,7 +121,10 @@ const nowCommand: Command = {
   },
 }
 
-/** `AAPL rsi_zone is neutral_low since 2018-02-06.`: of the fields that have such a band. */
+/**
+ * Sentences with the present band of each field that has one of the queried bands; empty if no field has one.
+ * Example: `AAPL rsi_zone is neutral_low since 2018-02-06.`
+ */
 async function presentBands(
   context: Context,
   source: Source,
@@ -135,10 +138,10 @@ async function presentBands(
     .join(' ')
 }
 
-/** Calendar days that holidays explain; a ticker that is older than that has no present to speak of. */
-const STALE = 10
+/** Calendar days. Holidays explain a smaller gap; a ticker whose last bar is older is not up to date. */
+const STALE_DAYS = 10
 
-/** Notes the queried fields that cannot have a band. */
+/** Says on stderr why queried fields have no band for any ticker, if their facts are missing. */
 async function noticeMissingFacts(
   context: Context,
   source: Source,
@@ -155,14 +158,14 @@ async function noticeMissingFacts(
   }
 }
 
-/** Which tickers have stopped before the others. */
+/** Names on stderr the tickers whose bars end long before those of the others. */
 async function noticeOldBands(context: Context, source: Source, { states, as_of }: Now): Promise<void> {
   if (context.config.quiet || as_of === null) return
   const tickers = [...new Set(states.map(state => state.ticker))]
   const known = await source.known(tickers)
   // A day after all data has a notice of its own.
   const day = known.reduce((newest, { last }) => Math.max(newest, last), -Infinity)
-  const limit = Math.min(day, parseDay(as_of)!) - STALE
+  const limit = Math.min(day, parseDay(as_of)!) - STALE_DAYS
   const old = known.filter(({ last }) => last < limit)
   if (old.length === 0) return
   const named = old.slice(0, 5).map(({ ticker, last }) => `${ticker} ${formatDay(last)}`)
@@ -186,7 +189,7 @@ const transitionsCommand: Command = {
     'bands transitions rsi_zone --all --csv',
   ],
   async run(context, args) {
-    checkContext(args)
+    refuseContextBand(args)
     const query = await pooledQuery(context, args, 'transitions', parseTransitions)
     const found = await transitionsOf(await context.source(), query, { step: context.step })
     await context.show(describeTransitions(found), { wide: args.flag('wide') })
@@ -197,8 +200,8 @@ const transitionsCommand: Command = {
   },
 }
 
-/** Said here in its own words, because a search may name a band of the context, too. */
-function checkContext(args: Args): void {
+/** Throws InvalidParameter if --context names a band, as other commands allow: transitions compares all bands. */
+function refuseContextBand(args: Args): void {
   const short = args.text('context')
   if (short !== undefined && /:.*=/.test(short))
     throw wrong('context', `context ${quoted(short)} names a band, but all bands are compared: write only T:F.`, {

@@ -57,7 +57,7 @@ const uiCommand: Command = {
   },
 }
 
-/** How a thread opens the same data. */
+/** The options with which a thread opens the same data. */
 async function threadOptions({ config, world }: Context, db: string): Promise<BandsOptions> {
   const file = ownFieldsPath(config, world.env)
   return {
@@ -78,6 +78,7 @@ function openBrowser(url: string, env: NodeJS.ProcessEnv): void {
   child.unref()
 }
 
+/** The program that opens an address in a browser, and its first arguments; empty without a desktop. */
 function openerFor({ BROWSER, DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv): readonly string[] {
   if (BROWSER) return [BROWSER]
   if (process.platform === 'darwin') return ['open']

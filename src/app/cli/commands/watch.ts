@@ -89,7 +89,7 @@ async function showList(context: Context, { name, condition, tickers }: NamedLis
   })
 }
 
-/** The tickers may be loaded later, but a typo should be noticed now. */
+/** Names on stderr the tickers that are not loaded. They may be loaded later, but a typo should be noticed now. */
 async function noticeMissingTickers(context: Context, tickers: readonly string[]): Promise<void> {
   if (context.config.quiet || tickers.length === 0) return
   const loaded = new Set(await (await context.local()).tickers())
@@ -97,7 +97,7 @@ async function noticeMissingTickers(context: Context, tickers: readonly string[]
   if (missing.length > 0) await context.remark(`not loaded: ${missing.join(', ')} (bands status)`)
 }
 
-const addNamed: Command = {
+const addConditionCommand: Command = {
   arguments: [
     ['<NAME>', 'letters, digits and _, at most 40, a letter first; case does not matter'],
     ['<CONDITION>', 'what must hold, such as "pe_vs_history = low and rsi_zone = oversold"; it may use other names'],
@@ -134,7 +134,7 @@ async function allConditions(context: Context): Promise<NamedCondition[]> {
   return namedConditionsOf(await readLists(context.choice))
 }
 
-const showOne: Command = {
+const showConditionCommand: Command = {
   arguments: [CONDITION_NAME],
   examples: ['bands conditions show dip', 'bands conditions show dip --json'],
   async run(context, args) {
@@ -147,7 +147,7 @@ const showOne: Command = {
   },
 }
 
-const removeNamed: Command = {
+const removeConditionCommand: Command = {
   arguments: [CONDITION_NAME],
   examples: ['bands conditions remove dip'],
   async run(context, args) {
@@ -167,8 +167,8 @@ export const commands = {
   'watch list': list,
   'watch show': show,
   'watch remove': remove,
-  'conditions add': addNamed,
+  'conditions add': addConditionCommand,
   'conditions list': listConditions,
-  'conditions show': showOne,
-  'conditions remove': removeNamed,
+  'conditions show': showConditionCommand,
+  'conditions remove': removeConditionCommand,
 }

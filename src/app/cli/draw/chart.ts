@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Timeline, TimelineBar } from '../../../data/local/timeline.js'
 import { flow } from './text.js'
 
-/** How large a drawing is, in characters: no line is longer than it is wide. */
+/** The size of a drawing in characters. No line is longer than `width`. */
 interface Size {
   width: number
   height: number
@@ -10,10 +10,10 @@ interface Size {
 }
 
 interface ChartOptions extends Size {
-  /** A value of the vertical axis in words. */
+  /** The label of a value on the vertical axis. */
   label(value: number): string
-  /** Words below the axis: 0 is the left end, 1 the right one. */
-  beneath: readonly { at: number; text: string }[]
+  /** Texts below the horizontal axis; `at` is from 0 at the left end to 1 at the right end. */
+  axisTexts: readonly { at: number; text: string }[]
 }
 
 /** Draws lines on one scale, with the highest, middle and lowest value at the left. Empty if no value is known. */
@@ -21,38 +21,38 @@ export function drawChart(lines: readonly Line[], options: ChartOptions): string
   const { low, high } = scaleOf(lines)
   if (low > high) return []
   const { height, ascii } = options
-  const labels = labelsOf(low, high, options)
+  const labels = axisLabels(low, high, options)
   const margin = labels[0]!.length
   const width = Math.max(1, options.width - margin - 2)
   const axis = ascii ? '|' : '│'
   return [
     ...drawLines(lines, { width, height, ascii }).map((row, i) => `${labels[i]} ${axis}${row}`.trimEnd()),
-    `${' '.repeat(margin + 2)}${axisWords(options.beneath, width)}`.trimEnd(),
+    `${' '.repeat(margin + 2)}${placeAxisTexts(options.axisTexts, width)}`.trimEnd(),
   ]
 }
 
-/** Wider than this a drawing is harder to follow. */
-const WIDEST = 120
-/** The width if the terminal does not report one. */
-const USUAL = 80
+/** In columns; a wider drawing is harder to follow. */
+const MAX_WIDTH = 120
+/** In columns, if the terminal does not report its width. */
+const DEFAULT_WIDTH = 80
 
-/** Columns of a drawing on a screen. */
+/** The width of a drawing on a screen. @param width of the screen; infinite if unknown */
 export function drawingWidth(width: number): number {
-  return width === Number.POSITIVE_INFINITY ? USUAL : Math.min(width, WIDEST)
+  return width === Number.POSITIVE_INFINITY ? DEFAULT_WIDTH : Math.min(width, MAX_WIDTH)
 }
 
-/** The labels: the highest value, the middle and the lowest. */
-function labelsOf(low: number, high: number, { height, label }: ChartOptions): string[] {
+/** The label of each row: the highest value at the top, the middle one, the lowest at the bottom, otherwise blanks. */
+function axisLabels(low: number, high: number, { height, label }: ChartOptions): string[] {
   const labels = Array.from({ length: height }, () => '')
   const last = height - 1
   for (const row of new Set([0, Math.floor(last / 2), last]))
     labels[row] = label(last === 0 ? high : high - ((high - low) * row) / last)
-  const width = longest(labels)
+  const width = maxLength(labels)
   return labels.map(text => text.padStart(width))
 }
 
-/** Centres each word at its position; one that would touch the word before it is omitted. */
-function axisWords(words: ChartOptions['beneath'], width: number): string {
+/** A line with each text at its position; a text that would touch the one before it is omitted. */
+function placeAxisTexts(words: ChartOptions['axisTexts'], width: number): string {
   let line = ''
   for (const { at, text } of words) {
     const start = Math.round(at * (width - text.length))
@@ -62,7 +62,7 @@ function axisWords(words: ChartOptions['beneath'], width: number): string {
   return line
 }
 
-/** Dots of a character: across and down, and the character of each set of them. */
+/** How dots become characters: the number of dots across and down one, and the character for a bit set of dots. */
 interface Pen {
   across: number
   down: number
@@ -84,7 +84,7 @@ const BRAILLE: Pen = {
 const ASCII: Pen = { across: 1, down: 2, character: dots => " '.:"[dots]! }
 
 interface Line {
-  /** null: a gap in the line. */
+  /** null for a gap in the line. */
   values: readonly (number | null)[]
   /** Dots, to distinguish it from a solid line. */
   dotted?: boolean
@@ -100,22 +100,23 @@ export function drawLines(lines: readonly Line[], { width, height, ascii }: Size
   }
   const scale = scaleOf(lines)
   for (const { values, dotted = false } of lines) {
-    const dots = dotsOf(values, scale, width * pen.across, height * pen.down)
+    const dots = dotPositions(values, scale, width * pen.across, height * pen.down)
     dots.forEach((dot, i) => {
       if (dot === null) return
       const [x, y] = dot
       const [fromX, fromY] = dots[Math.max(0, i - 1)] ?? dot
-      join(fromX, fromY, x, y, (x, y) => {
-        if (!dotted || x % DOT_EVERY === 0) set(x, y)
+      plotSegment(fromX, fromY, x, y, (x, y) => {
+        if (!dotted || x % DOT_SPACING === 0) set(x, y)
       })
     })
   }
   return cells.map(row => Array.from(row, pen.character).join(''))
 }
 
-const DOT_EVERY = 4
+/** Columns of dots between the dots of a dotted line. */
+const DOT_SPACING = 4
 
-/** Lowest and highest of all lines. */
+/** The lowest and the highest value of all lines. Without values `low` is above `high`. */
 export function scaleOf(lines: readonly Line[]): { low: number; high: number } {
   const known = lines.flatMap(({ values }) => values.filter(value => value !== null))
   return {
@@ -124,8 +125,8 @@ export function scaleOf(lines: readonly Line[]): { low: number; high: number } {
   }
 }
 
-/** The position of each value on the grid; a flat line is in the middle. */
-function dotsOf(
+/** The position of each value on a grid of dots, null for a gap; a flat line is in the middle. */
+function dotPositions(
   values: readonly (number | null)[],
   { low, high }: { low: number; high: number },
   width: number,
@@ -139,8 +140,8 @@ function dotsOf(
   })
 }
 
-/** Draws a line of dots without gaps (Bresenham). */
-function join(x: number, y: number, toX: number, toY: number, set: (x: number, y: number) => void): void {
+/** Sets the dots from one position to another, without gaps. */
+function plotSegment(x: number, y: number, toX: number, toY: number, set: (x: number, y: number) => void): void {
   const steps = Math.max(Math.abs(toX - x), Math.abs(toY - y), 1)
   for (let i = 0; i <= steps; i++) {
     set(Math.round(x + ((toX - x) * i) / steps), Math.round(y + ((toY - y) * i) / steps))
@@ -158,20 +159,20 @@ export interface Bar {
  * Draws horizontal bars on one scale from 0, in eighths of a character, with labels at the left and words at the right.
  */
 export function drawBars(bars: readonly Bar[], { width, ascii }: { width: number; ascii: boolean }): string[] {
-  const label = longest(bars.map(bar => bar.label))
-  const text = longest(bars.map(bar => bar.text))
+  const label = maxLength(bars.map(bar => bar.label))
+  const text = maxLength(bars.map(bar => bar.text))
   const barWidth = Math.max(8, width - label - text - 4)
   const most = bars.reduce((a, bar) => Math.max(a, bar.value), 0)
   return bars.map(bar => {
     const length = most === 0 ? 0 : (bar.value / most) * barWidth
-    const drawn = ascii ? '#'.repeat(Math.round(length)) : blocks(length)
+    const drawn = ascii ? '#'.repeat(Math.round(length)) : eighthBlocks(length)
     const axis = ascii ? '|' : '│'
     return `${bar.label.padStart(label)} ${axis}${drawn}${drawn === '' ? '' : ' '}${bar.text}`.trimEnd()
   })
 }
 
-/** A value above 0 shows at least a sliver. */
-function blocks(length: number): string {
+/** A bar of some length in characters, to an eighth of one; a length above 0 is at least one eighth. */
+function eighthBlocks(length: number): string {
   const eighths = length === 0 ? 0 : Math.max(1, Math.round(length * 8))
   const rest = eighths % 8
   return '█'.repeat(Math.floor(eighths / 8)) + (rest === 0 ? '' : EIGHTHS[rest - 1]!)
@@ -179,7 +180,7 @@ function blocks(length: number): string {
 
 const EIGHTHS = '▏▎▍▌▋▊▉'
 
-export function longest(texts: readonly string[]): number {
+export function maxLength(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, text.length), 0)
 }
 
@@ -213,30 +214,25 @@ export function drawTimeline({ bars, bands }: Timeline, options: TimelineOptions
   const { paint = (_, text) => text } = options
   const line = { values: bars.map(({ close }) => close) }
   const { low, high } = scaleOf([line])
-  const label = (price: number): string => price.toFixed(decimalsOf(low, high, options.height))
-  const plot = drawChart([line], { ...options, label, beneath: [] }).slice(0, options.height)
+  const label = (price: number): string => price.toFixed(labelDecimals(low, high, options.height))
+  const plot = drawChart([line], { ...options, label, axisTexts: [] }).slice(0, options.height)
   const margin = plot[0]!.search(/[|│]/) + 1
   const width = Math.max(1, options.width - margin)
-  const beneath = (text: string): string => `${' '.repeat(margin)}${text}`.trimEnd()
   const codes = bars.map(({ band }) => (band === null ? -1 : bands.indexOf(band)))
-  const columns = columnsOf(bars.length, width)
+  const columns = barsByColumn(bars.length, width)
+  const columnCodes = columns.map(indexes => mostFrequent(indexes.map(i => codes[i]!)))
+  const marks = columns.map(indexes => eventMark(indexes.filter(i => bars[i]!.event).length))
+  const below = [bandStrip(columnCodes, paint), marks.join(''), dateAxis(bars, width)]
   return [
     ...plot,
-    beneath(
-      strip(
-        columns.map(at => commonest(at.map(i => codes[i]!))),
-        paint,
-      ),
-    ),
-    beneath(columns.map(at => mark(at.filter(i => bars[i]!.event).length)).join('')),
-    beneath(dates(bars, width)),
+    ...below.map(text => `${' '.repeat(margin)}${text}`.trimEnd()),
     ...bandLegend(codes, bands, options.width, paint),
   ]
 }
 
-/** Narrower than this a price is no picture. */
-const NARROWEST = 36
-/** The gap between two pictures. */
+/** In columns; a narrower picture of a price shows nothing. */
+const MIN_PICTURE_WIDTH = 36
+/** Blanks between two pictures. */
 const GAP = 3
 
 /**
@@ -244,9 +240,9 @@ const GAP = 3
  * legend explains the letters.
  */
 export function drawMultiples(timelines: readonly Timeline[], options: TimelineOptions): string[] {
-  const across = Math.max(1, Math.min(timelines.length, Math.floor((options.width + GAP) / (NARROWEST + GAP))))
+  const across = Math.max(1, Math.min(timelines.length, Math.floor((options.width + GAP) / (MIN_PICTURE_WIDTH + GAP))))
   const width = Math.floor((options.width + GAP) / across) - GAP
-  const pictures = timelines.map(timeline => picture(timeline, { ...options, width }))
+  const pictures = timelines.map(timeline => drawPicture(timeline, { ...options, width }))
   const lines: string[] = []
   for (let at = 0; at < pictures.length; at += across) {
     const row = pictures.slice(at, at + across)
@@ -266,7 +262,7 @@ export function drawMultiples(timelines: readonly Timeline[], options: TimelineO
 }
 
 /** The lines of one picture, padded to its width regardless of colour codes. */
-function picture(timeline: Timeline, options: TimelineOptions): string[] {
+function drawPicture(timeline: Timeline, options: TimelineOptions): string[] {
   const { ticker, bars } = timeline
   const title = `${ticker}  ${bars.length === 0 ? 'no bars' : (bars.at(-1)!.band ?? 'no band yet')}`
   // Price, bands, marks and dates; the shared legend is omitted.
@@ -278,14 +274,14 @@ function picture(timeline: Timeline, options: TimelineOptions): string[] {
 }
 
 /** The bars that fall on each column; a column between two bars repeats the bar before it. */
-function columnsOf(bars: number, width: number): number[][] {
+function barsByColumn(bars: number, width: number): number[][] {
   const columns = Array.from({ length: width }, (): number[] => [])
   for (let i = 0; i < bars; i++) columns[bars === 1 ? 0 : Math.floor((i * (width - 1)) / (bars - 1) + 0.5)]!.push(i)
   return columns
 }
 
 /** The code that occurs most often, the later one of equals; null for a column without bars. */
-function commonest(codes: readonly number[]): number | null {
+function mostFrequent(codes: readonly number[]): number | null {
   const counts = new Map<number, number>()
   for (const code of codes) counts.set(code, (counts.get(code) ?? 0) + 1)
   return codes.toReversed().reduce<number | null>((best, code) => {
@@ -293,36 +289,42 @@ function commonest(codes: readonly number[]): number | null {
   }, null)
 }
 
-/** Equal neighbours are painted together; a column without bars goes on with the band before it. */
-function strip(codes: readonly (number | null)[], paint: (band: number, text: string) => string): string {
+/**
+ * A line with the letter of the band of each column; a column without bars repeats the one before it. Equal neighbours are
+ * painted together.
+ * @param codes the index of the band in the vocabulary, -1 for no band yet, null for a column without bars
+ */
+function bandStrip(codes: readonly (number | null)[], paint: (band: number, text: string) => string): string {
   let text = ''
   let run = ''
-  let inRun = -1
-  const close = (): void => {
-    text += inRun < 0 ? run : paint(inRun, run)
+  let runCode = -1
+  const endRun = (): void => {
+    text += runCode < 0 ? run : paint(runCode, run)
     run = ''
   }
   for (const code of codes) {
-    const next = code ?? inRun
-    if (next !== inRun) close()
-    inRun = next
+    const next = code ?? runCode
+    if (next !== runCode) endRun()
+    runCode = next
     run += letterOf(next)
   }
-  close()
+  endRun()
   return text
 }
 
+/** `A` for the first band of the vocabulary; `.` for no band yet (-1). */
 function letterOf(code: number): string {
   return code < 0 ? '.' : String.fromCharCode('A'.charCodeAt(0) + code)
 }
 
-function mark(events: number): string {
+/** The mark of a column: blank, `^` for one event, their number, or `+` for more than nine. */
+function eventMark(events: number): string {
   if (events < 2) return events === 0 ? ' ' : '^'
   return events > 9 ? '+' : String(events)
 }
 
 /** The first and last date below their columns, and the middle one if there is room. */
-function dates(bars: readonly TimelineBar[], width: number): string {
+function dateAxis(bars: readonly TimelineBar[], width: number): string {
   const first = bars[0]!.date
   const last = bars.at(-1)!.date
   if (width < last.length) return ''
@@ -335,7 +337,7 @@ function dates(bars: readonly TimelineBar[], width: number): string {
   return first + ' '.repeat(left) + middle + ' '.repeat(gap - middle.length - left) + last
 }
 
-/** The legend of letters, with the number of bars of each band. */
+/** The lines that explain the letters, with the number of bars of each band. @param codes as in bandStrip, one per bar */
 function bandLegend(
   codes: readonly number[],
   bands: readonly string[],
@@ -356,7 +358,7 @@ function bandLegend(
 }
 
 /** The number of decimals that makes the price labels distinct. */
-function decimalsOf(low: number, high: number, height: number): number {
+function labelDecimals(low: number, high: number, height: number): number {
   const step = (high - low) / Math.max(1, height - 1) || high / 100
   return Math.min(8, Math.max(0, Math.ceil(-Math.log10(step))))
 }

@@ -36,13 +36,16 @@ export interface Block {
 
 const GAP = '  '
 
-/** No column gets more room than this; a longer text in the last column wraps. */
-const WIDEST = 40
+/** A column that wraps counts as at most this wide when columns are chosen. */
+const MAX_WRAPPING_WIDTH = 40
 
-/** The table without the columns that do not fit, and those. */
-export function fitted(table: Table, width: number): { table: Table; left: number[] } {
+/**
+ * The table without the columns that do not fit, and the indexes of these. Columns with the highest `spare` go first;
+ * columns without `spare` stay.
+ */
+export function fitToWidth(table: Table, width: number): { table: Table; left: number[] } {
   const widths = table.columns.map((column, i) =>
-    Math.min(widthOf(column, i, table), column.wraps ? WIDEST : Number.POSITIVE_INFINITY),
+    Math.min(widthOf(column, i, table), column.wraps ? MAX_WRAPPING_WIDTH : Number.POSITIVE_INFINITY),
   )
   const shown = new Set(table.columns.keys())
   const left: number[] = []
@@ -54,12 +57,12 @@ export function fitted(table: Table, width: number): { table: Table; left: numbe
     shown.delete(i)
     left.push(i)
   }
-  return { table: columnsOf(table, i => shown.has(i)), left }
+  return { table: selectColumns(table, i => shown.has(i)), left }
 }
 
 /**
- * Columns in a table of their own, after the first ones, which say what a row is about. One of them is shown however
- * narrow it is.
+ * A second table with the columns that did not fit the first one. It repeats the first columns, which say what a row is
+ * about. One of the others is shown even if it does not fit.
  */
 function continuation(table: Table, left: readonly number[]): Table {
   const first = table.columns.findIndex(({ align, spare }) => align === 'right' || spare !== undefined)
@@ -67,15 +70,15 @@ function continuation(table: Table, left: readonly number[]): Table {
     const { spare: _, ...shown } = column
     return i === left.at(-1) ? shown : column
   })
-  return columnsOf({ ...table, columns }, i => left.includes(i) || i < Math.max(first, 1))
+  return selectColumns({ ...table, columns }, i => left.includes(i) || i < Math.max(first, 1))
 }
 
-function columnsOf(table: Table, isWanted: (index: number) => boolean): Table {
+function selectColumns(table: Table, isWanted: (index: number) => boolean): Table {
   const only = <T>(items: readonly T[]): T[] => items.filter((_, i) => isWanted(i))
   return { ...table, columns: only(table.columns), rows: table.rows.map(only) }
 }
 
-/** Lines of aligned text. */
+/** The table as lines of aligned text, each character one column wide. */
 export function plainTable({ columns, rows }: Table, paint: Paint): string[] {
   const widths = columns.map((column, i) => widthOf(column, i, { columns, rows }))
   const line = (cells: readonly Cell[]): string =>
@@ -83,7 +86,9 @@ export function plainTable({ columns, rows }: Table, paint: Paint): string[] {
       .map((cell, i) => {
         const space = ' '.repeat(widths[i]! - textOf(cell).length)
         const last = i === cells.length - 1
-        return columns[i]!.align === 'right' ? space + painted(cell, paint) : painted(cell, paint) + (last ? '' : space)
+        return columns[i]!.align === 'right'
+          ? space + paintCell(cell, paint)
+          : paintCell(cell, paint) + (last ? '' : space)
       })
       .join(GAP)
       .trimEnd()
@@ -99,7 +104,7 @@ export async function terminalTable({ columns, rows }: Table, paint: Paint): Pro
     colAligns: columns.map(column => column.align ?? 'left'),
     style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 0 },
   })
-  drawer.push(...rows.map(row => row.map(cell => painted(cell, paint))))
+  drawer.push(...rows.map(row => row.map(cell => paintCell(cell, paint))))
   return drawer
     .toString()
     .split('\n')
@@ -117,7 +122,7 @@ export function textOf(cell: Cell): string {
   return typeof cell === 'string' ? cell : cell.text
 }
 
-function painted(cell: Cell, paint: Paint): string {
+function paintCell(cell: Cell, paint: Paint): string {
   return typeof cell === 'string' ? cell : paint[cell.tone](cell.text)
 }
 
@@ -135,9 +140,11 @@ export interface Screen {
   paint: Paint
 }
 
-/** Blocks → text. Into a pipe a lone table goes bare, so that its lines can be counted and cut. */
-export async function laidOut(blocks: readonly Block[], screen: Screen): Promise<string> {
-  const clean = blocks.map(block => cleaned(block, screen.unicode ? printable : text => ascii(printable(text))))
+/** The text of blocks. In a pipe a single table has nothing around it, so that its lines can be counted and cut. */
+export async function blocksText(blocks: readonly Block[], screen: Screen): Promise<string> {
+  const clean = blocks.map(block =>
+    cleanBlock(block, screen.unicode ? printable : text => withAsciiSigns(printable(text))),
+  )
   const [only] = clean
   if (screen.width === Number.POSITIVE_INFINITY && clean.length === 1 && only?.table && !only.notes?.length)
     return linesText(plainTable(only.table, screen.paint))
@@ -146,8 +153,8 @@ export async function laidOut(blocks: readonly Block[], screen: Screen): Promise
   return parts.join('\n')
 }
 
-/** Everything but drawings, which may hold the codes of their colours, and hold no text of files. */
-function cleaned({ title, table, notes, phrases, faint, ...rest }: Block, legible: (text: string) => string): Block {
+/** A block with every text made legible, except drawings: these have colour codes, and no text of files. */
+function cleanBlock({ title, table, notes, phrases, faint, ...rest }: Block, legible: (text: string) => string): Block {
   const clean = (cell: Cell): Cell => (typeof cell === 'string' ? legible(cell) : { ...cell, text: legible(cell.text) })
   const rows = table?.rows.map(row => row.map(clean))
   const texts = { title: title?.map(legible), phrases: phrases?.map(legible), notes: notes?.map(legible) }
@@ -169,8 +176,8 @@ async function blockParts(block: Block, screen: Screen): Promise<string[]> {
 
 async function tableText(whole: Table, screen: Screen): Promise<string> {
   if (screen.width === Number.POSITIVE_INFINITY) return linesText(plainTable(whole, screen.paint))
-  const { table, left } = fitted(wrapped(whole, screen), screen.width)
-  const narrow = narrowed(wrapped(table, screen), screen)
+  const { table, left } = fitToWidth(wrapLastColumn(whole, screen), screen.width)
+  const narrow = cutLastColumn(wrapLastColumn(table, screen), screen)
   const lines = await terminalTable(narrow, screen.paint)
   if (left.length === 0) return linesText(lines)
   if (whole.continued) return `${linesText([...lines, ''])}${await tableText(continuation(whole, left), screen)}`
@@ -179,10 +186,10 @@ async function tableText(whole: Table, screen: Screen): Promise<string> {
   return linesText([...lines, ...wrap(hidden, screen.width)])
 }
 
-/** Text of a last column that wraps, line by line in rows of their own. */
-function wrapped(table: Table, screen: Screen): Table {
-  const widthLeft = roomOfLast(table, screen)
-  if (table.columns.at(-1)?.wraps !== true || widthLeft < NARROWEST) return table
+/** The table with the text of a wrapping last column divided into rows of one line each. */
+function wrapLastColumn(table: Table, screen: Screen): Table {
+  const widthLeft = lastColumnWidth(table, screen)
+  if (table.columns.at(-1)?.wraps !== true || widthLeft < MIN_WRAPPING_WIDTH) return table
   const rows = table.rows.flatMap(row => {
     const before = row.slice(0, -1)
     const [first = '', ...more] = wrap(textOf(row.at(-1)!), widthLeft)
@@ -192,19 +199,19 @@ function wrapped(table: Table, screen: Screen): Table {
 }
 
 /** A wrapping column needs at least this width. */
-const NARROWEST = 24
+const MIN_WRAPPING_WIDTH = 24
 
 /** The width that the other columns leave to the last one. */
-function roomOfLast(table: Table, { width }: Screen): number {
+function lastColumnWidth(table: Table, { width }: Screen): number {
   const before = table.columns.slice(0, -1)
   return before.reduce((room, column, i) => room - widthOf(column, i, table) - GAP.length, width)
 }
 
-/** A last column of text that still does not fit is cut, with a mark; a number never is. */
-function narrowed(table: Table, screen: Screen): Table {
+/** The table with a last column of text cut to the width that is left, and marked; numbers are never cut. */
+function cutLastColumn(table: Table, screen: Screen): Table {
   const last = table.columns.length - 1
   if (table.columns[last]?.align === 'right') return table
-  const widthLeft = roomOfLast(table, screen)
+  const widthLeft = lastColumnWidth(table, screen)
   const mark = screen.unicode ? '…' : '...'
   const cut = (cell: Cell): Cell => {
     const shown = textOf(cell)
@@ -216,14 +223,14 @@ function narrowed(table: Table, screen: Screen): Table {
 }
 
 /** `3.1 of 12.4 MB`. */
-export function bytes(done: number, of: number | null): string {
+export function megabytesText(done: number, of: number | null): string {
   const mega = (size: number): string => (size / 1e6).toFixed(1)
   return of === null ? `${mega(done)} MB` : `${mega(done)} of ${mega(of)} MB`
 }
 
-/** Replaces our own signs by ASCII, for terminals without Unicode; names and values of files stay. */
-function ascii(text: string): string {
-  return text.replace(/[≤·’…]/g, sign => PLAIN[sign]!)
+/** A text with the signs of bands replaced by ASCII, for terminals without Unicode. Names from files stay. */
+function withAsciiSigns(text: string): string {
+  return text.replace(/[≤·’…]/g, sign => ASCII_SIGNS[sign]!)
 }
 
-const PLAIN: Readonly<Record<string, string>> = { '≤': '<=', '·': '*', '’': "'", '…': '...' }
+const ASCII_SIGNS: Readonly<Record<string, string>> = { '≤': '<=', '·': '*', '’': "'", '…': '...' }

@@ -1,4 +1,4 @@
-/** Colours, which only repeat the meaning of the text: sign, heading, hint. */
+/** Colours, which only repeat the meaning of a text. */
 export interface Paint {
   good(text: string): string
   bad(text: string): string
@@ -23,12 +23,12 @@ export async function paintFor(coloured: boolean): Promise<Paint> {
   }
 }
 
-/** Lines as they are written, each with its end. */
+/** The lines as one text, each with a line feed. */
 export function linesText(lines: readonly string[]): string {
   return lines.map(line => `${line}\n`).join('')
 }
 
-/** Words in lines of at most `width`, all as far in as the first; a word that is longer has a line of its own. */
+/** Wraps a text at `width` characters. Every line has the indent of the text; a longer word has a line of its own. */
 export function wrap(text: string, width: number): string[] {
   const indent = /^ */.exec(text)![0]
   const lines: string[] = []
