@@ -61,6 +61,7 @@ export async function subjectsOf(
         wanted[entered[i]!] === 1
     const beside = filterSignals(all, i => matches(all.contextBands?.[i] ?? null))
     const signals = filterSignals(beside, enters(beside))
+    const own = packed(signals, columns)
     const { timeframe, days, close } = series
     subjects.push({
       ticker,
@@ -68,15 +69,24 @@ export async function subjectsOf(
       states: { bands: states.bands },
       bandRange: rangeOf([daysAt(days, eligibleBars(prices, states, ANY_EVENT))]),
       eligible: columns.ascending(eligibleBars(prices, states, filter)),
-      signals,
+      signals: own,
       extremes: columns.copy(extremesOf(prices, signals.bars, horizons)),
-      byBand: states.bands.map((_, code) => beside.bars.filter((_, i) => beside.entered[i] === code)),
-      anyContext: beside === all ? signals : filterSignals(all, enters(all)),
+      byBand: states.bands.map((_, code) => columns.copy(beside.bars.filter((_, i) => beside.entered[i] === code))),
+      anyContext: beside === all ? own : packed(filterSignals(all, enters(all)), columns),
       inContext:
         contextOf && Uint8Array.from(contextOf(series, [...series.days.keys()]), band => Number(matches(band))),
     })
   }
   return subjects
+}
+
+/** The same columns in shared memory: a small column of its own takes more than its values. */
+function packed(signals: Signals, columns: MarketColumns): Signals {
+  const { bars, entered, left, stability, flips } = signals
+  return {
+    ...{ bars: columns.copy(bars), entered: columns.copy(entered), left: columns.copy(left) },
+    ...{ stability: columns.copy(stability), flips: columns.copy(flips), contextBands: signals.contextBands },
+  }
 }
 
 function extremesOf(prices: MarketBars, bars: Int32Array, horizons: readonly number[]): Float64Array {
