@@ -3,10 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { queryAhead } from '../../src/app/remote/remote.js'
 import { recordSeries } from '../../src/core/engine/record.js'
 import { overlap, wilson } from '../../src/core/statistics/counts.js'
-import { Mixtures, pooledQuantile, quantile } from '../../src/core/statistics/moments.js'
+import { pooledQuantile, pooledQuantiles } from '../../src/core/statistics/mixtures.js'
+import { quantile } from '../../src/core/statistics/moments.js'
 import { kaplanMeier, lengthOfShare } from '../../src/core/statistics/survival.js'
 import { loadPrices, randomNumbers } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
+import { draws } from '../support/full.js'
 
 describe('quantile', () => {
   it('is linear between order statistics', () => {
@@ -54,31 +56,58 @@ describe('a quantile of a pool', () => {
     expect(pooledQuantile(pool, 0.5)).toBe(0)
   })
 
-  it('is the same asked for beside others of other weights and members', () => {
-    const column = fc
-      .array(fc.oneof(fc.integer({ min: -3, max: 3 }), fc.double({ min: -5, max: 5, noNaN: true })), { minLength: 1 })
-      .map(values => Float64Array.from(values).sort())
+  /** Ties, tiny and large numbers, few values and many. */
+  const value = fc.oneof(
+    fc.integer({ min: -3, max: 3 }),
+    fc.double({ min: -5, max: 5, noNaN: true }).map(x => x + 0),
+    fc.integer({ min: -40, max: 40 }).map(n => n / 1_000),
+    fc.constantFrom(0, 1e-9, -1e-300, 2 ** -14, -(2 ** -14), 4, 300),
+  )
+  const values = fc.array(value, { minLength: 1, maxLength: 60, size: 'max' }).map(list => Float64Array.from(list))
+
+  it('comes from unsorted columns as from sorted ones, whatever other pools there are', () => {
     const weights = fc.array(fc.nat(9), { minLength: 8, maxLength: 8 })
-    const asked = fc.record({
-      columns: fc.array(column, { minLength: 1, maxLength: 8 }),
+    const query = fc.record({
+      columns: fc.array(values, { minLength: 1, maxLength: 8 }),
       pools: fc.array(weights, { minLength: 1, maxLength: 5 }),
-      ps: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 3 }),
+      ps: fc.array(fc.oneof(fc.double({ min: 0, max: 1, noNaN: true }), fc.constantFrom(0, 0.1, 0.5, 1)), {
+        minLength: 1,
+        maxLength: 3,
+      }),
     })
     fc.assert(
-      fc.property(asked, ({ columns, pools, ps }) => {
-        const mixtures = new Mixtures(columns)
-        for (const weights of pools) {
-          const members = columns.flatMap((ascending, i) =>
-            weights[i]! > 0 ? [{ ascending, weight: weights[i]! }] : [],
-          )
-          expect(mixtures.quantiles(members, ps)).toEqual(ps.map(p => pooledQuantile(members, p)))
-        }
+      fc.property(query, ({ columns, pools, ps }) => {
+        const members = pools.map(weights => columns.flatMap((_, i) => (weights[i]! > 0 ? [i] : [])))
+        const found = pooledQuantiles(
+          { count: columns.length, values: i => columns[i]! },
+          members.map((own, g) => ({ columns: own, weights: own.map(i => pools[g]![i]!) })),
+          ps,
+        )
+        const sorted = members.map((own, g) =>
+          own.map(i => ({ ascending: columns[i]!.toSorted(), weight: pools[g]![i]! })),
+        )
+        expect(found).toEqual(sorted.map(pool => ps.map(p => pooledQuantile(pool, p))))
       }),
-      { numRuns: 200 },
+      { numRuns: draws(500) },
     )
   })
 
-  it('is null of no member', () => expect(pooledQuantile([], 0.5)).toBeNull())
+  it('of one column is its own quantile, to the last digit', () => {
+    fc.assert(
+      fc.property(values, fc.double({ min: 0, max: 1, noNaN: true }), (column, p) => {
+        const columns = { count: 1, values: () => column }
+        const [[found]] = pooledQuantiles(columns, [{ columns: [0], weights: [2] }], [p]) as [[number]]
+        expect(found).toBe(quantile(column.toSorted(), p))
+      }),
+      { numRuns: draws(500) },
+    )
+  })
+
+  it('is null of no member', () => {
+    expect(pooledQuantile([], 0.5)).toBeNull()
+    const columns = { count: 1, values: () => Float64Array.of(1) }
+    expect(pooledQuantiles(columns, [{ columns: [], weights: [] }], [0.1, 0.5])).toEqual([[null, null]])
+  })
 })
 
 describe('the Wilson interval', () => {

@@ -24,7 +24,8 @@ export function unionCalendar(days: readonly Int32Array[]): Int32Array {
   const { first, last } = rangeOf(days)
   if (first === null || last === null) return new Int32Array()
   const seen = new Uint8Array(last - first + 1)
-  for (const column of days) for (const day of column) seen[day - first] = 1
+  // By index: an iterator takes several times as long.
+  for (const column of days) for (let i = 0; i < column.length; i++) seen[column[i]! - first] = 1
   const found = new Int32Array(seen.length)
   let n = 0
   for (let i = 0; i < seen.length; i++) if (seen[i] === 1) found[n++] = first + i
@@ -48,10 +49,11 @@ export function indicesIn(calendar: Int32Array, days: Int32Array): Int32Array {
  */
 export function onCommonCalendar(columns: readonly Int32Array[]): { calendar: Int32Array; indices: Int32Array[] } {
   const alike = new SharedColumns()
-  const shared = columns.map(days => alike.of(days))
-  const calendar = unionCalendar([...new Set(shared)])
-  const indicesOf = new Map([...new Set(shared)].map(days => [days, indicesIn(calendar, days)]))
-  return { calendar, indices: shared.map(days => indicesOf.get(days)!) }
+  const shared = new Map([...new Set(columns)].map(days => [days, alike.of(days)]))
+  const distinct = [...new Set(shared.values())]
+  const calendar = unionCalendar(distinct)
+  const indicesOf = new Map(distinct.map(days => [days, indicesIn(calendar, days)]))
+  return { calendar, indices: columns.map(days => indicesOf.get(shared.get(days)!)!) }
 }
 
 /** The days of some bars of a ticker. Consecutive bars, the usual case, need no copy. */

@@ -87,8 +87,12 @@ export interface Baseline {
   bars: number
   /** The day of each bar, ascending. */
   days: Int32Array
-  /** Window → for every bar whose window has ended: the return; and the count of each performance band. */
-  windows: Record<string, { returns: Float64Array; performances: readonly number[] }>
+  /** By window, in the order of the timeframe: the number of bars whose window has ended, which are the first ones. */
+  ended: readonly number[]
+  /** By window: the number of those bars in each performance band. */
+  performances: readonly (readonly number[])[]
+  /** Computes the returns of those bars. @param w index of the window @param into at least as long as `ended[w]` */
+  returns(w: number, into: Float64Array): Float64Array
 }
 
 /** The state of a second ticker; without a band: any band, reported with each event. */

@@ -15,8 +15,8 @@ import type {
   OversoldQuery,
 } from '../../core/model/event.js'
 import { type BandPeriods, eventsOf, type History } from '../../core/model/history.js'
-import { bandsByBar, type FieldRecord, UNDEFINED } from '../../core/model/series.js'
-import { TIMEFRAMES, windowNames } from '../../core/model/terms.js'
+import { bandsByBar, type FieldRecord, returnOver, UNDEFINED } from '../../core/model/series.js'
+import { TIMEFRAMES } from '../../core/model/terms.js'
 import {
   type BandPeriodsQuery,
   type BarStates,
@@ -46,7 +46,6 @@ import {
   performanceCounts,
   performancesAfter,
   presentBand,
-  returnsAt,
   sectorKey,
   type View,
 } from './view.js'
@@ -231,22 +230,28 @@ function barsWithBand(consecutiveBars: Int32Array, record: FieldRecord, bars: nu
  */
 function baselineOf(view: View, bars: Int32Array): Baseline {
   const { windows } = TIMEFRAMES[view.timeframe]
-  const { close } = view.outcomes!
-  const found: Baseline = { bars: bars.length, days: daysAt(view.days, bars), windows: {} }
-  windowNames(view.timeframe).forEach((name, w) => {
-    const ended = bars.subarray(0, countBelow(bars, view.bars - windows[w]!))
-    found.windows[name] = windowBaseline(close, windows[w]!, ended, performanceCounts(view, w, ended))
-  })
-  return found
+  const ended = windows.map(window => countBelow(bars, view.bars - window))
+  return {
+    bars: bars.length,
+    days: daysAt(view.days, bars),
+    ended,
+    performances: windows.map((_, w) => performanceCounts(view, w, bars.subarray(0, ended[w]))),
+    returns: returnsOf(view.outcomes!.close, windows, bars, ended),
+  }
 }
 
-/** The baseline over one window. A function of its own, because a closure next to the view would keep it in memory. */
-function windowBaseline(close: Float64Array, window: number, ended: Int32Array, performances: number[]) {
-  return {
-    performances,
-    // Made on demand: for a whole market all windows together take hundreds of megabytes.
-    get returns(): Float64Array {
-      return returnsAt(close, window, ended)
-    },
+/** A function of its own, because a closure next to the view would keep it in memory. */
+function returnsOf(
+  close: Float64Array,
+  windows: readonly number[],
+  bars: Int32Array,
+  ended: readonly number[],
+): Baseline['returns'] {
+  // Computed on demand: for a whole market all windows together take hundreds of megabytes.
+  return (w, into) => {
+    const window = windows[w]!
+    const returns = into.subarray(0, ended[w])
+    for (let i = 0; i < returns.length; i++) returns[i] = returnOver(close, bars[i]!, window)
+    return returns
   }
 }

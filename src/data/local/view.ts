@@ -159,28 +159,22 @@ export function performancesAfter(view: View, found: Int32Array): WindowOutcomes
 
 type UnroundedOutcomes = WindowOutcomes & { unrounded: NonNullable<WindowOutcomes['unrounded']> }
 
-/** The returns after some bars over a window, which has ended for each of them. */
-export function returnsAt(close: Float64Array, window: number, at: Int32Array): Float64Array {
-  const returns = new Float64Array(at.length)
-  // A loop, as above: it runs for the returns of every bar.
-  for (let row = 0; row < at.length; row++) returns[row] = returnOver(close, at[row]!, window)
-  return returns
-}
-
 /** Returns after bars over one window. */
 function outcomesAt(view: View, w: number, at: Int32Array): UnroundedOutcomes {
   const window = TIMEFRAMES[view.timeframe].windows[w]!
   const { close, ranks } = view.outcomes!
-  // Both columns share one buffer: a whole market has hundreds of thousands of them.
-  const memory = new ArrayBuffer(10 * at.length)
-  const returns = new Float64Array(memory, 0, at.length)
-  const found = performancesAt(view, w, at, new Uint8Array(memory, 8 * at.length))
-  for (let row = 0; row < at.length; row++)
-    returns[row] = found.ended[row] === 1 ? returnOver(close, at[row]!, window) : Number.NaN
+  const found = performancesAt(view, w, at)
+  let returns: Float64Array | undefined
   let percentiles: Float64Array | undefined
+  // Made on demand: callers that count outcomes need neither.
   const unrounded = {
-    returns,
-    // Made on demand: callers that count returns do not need them.
+    get returns(): Float64Array {
+      if (returns !== undefined) return returns
+      returns = new Float64Array(at.length)
+      for (let row = 0; row < at.length; row++)
+        returns[row] = found.ended[row] === 1 ? returnOver(close, at[row]!, window) : Number.NaN
+      return returns
+    },
     get percentiles(): Float64Array {
       if (percentiles !== undefined) return percentiles
       percentiles = new Float64Array(at.length)
@@ -195,13 +189,10 @@ function outcomesAt(view: View, w: number, at: Int32Array): UnroundedOutcomes {
   return { ...found, unrounded }
 }
 
-/** Which windows had ended, and the performance bands of their returns. @param buffer memory for both columns */
-function performancesAt(
-  { timeframe, bars, outcomes }: View,
-  w: number,
-  at: Int32Array,
-  buffer = new Uint8Array(2 * at.length),
-) {
+/** Which windows had ended, and the performance bands of their returns. */
+function performancesAt({ timeframe, bars, outcomes }: View, w: number, at: Int32Array) {
+  // One buffer for both columns: a whole market has hundreds of thousands of them.
+  const buffer = new Uint8Array(2 * at.length)
   const window = TIMEFRAMES[timeframe].windows[w]!
   const { [w]: ranks } = outcomes!.ranks
   const ended = buffer.subarray(0, at.length)
@@ -217,9 +208,14 @@ function performancesAt(
 }
 
 /** The number of bars with each performance band over one window, which has ended for each of them. */
-export function performanceCounts(view: View, w: number, at: Int32Array): number[] {
+export function performanceCounts({ timeframe, outcomes }: View, w: number, at: Int32Array): number[] {
+  const window = TIMEFRAMES[timeframe].windows[w]!
   const counts = PERFORMANCES.map(() => 0)
-  for (const code of performancesAt(view, w, at).performances) if (code !== UNDEFINED) counts[code]!++
+  const ranks = outcomes!.ranks[w]!
+  for (let i = 0; i < at.length; i++) {
+    const rank = ranks[at[i]!]!
+    if (rank >= 0) counts[performanceOf(rank, at[i]!, window)]!++
+  }
   return counts
 }
 

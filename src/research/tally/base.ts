@@ -1,36 +1,19 @@
 import { inOrder } from '../../core/indicators/rank.js'
 import { countUpTo } from '../../core/model/day.js'
-import type { Baseline } from '../../core/model/event.js'
 import { PERFORMANCES, type Performance } from '../../core/model/series.js'
-import { Mixtures, quantile } from '../../core/statistics/moments.js'
+import type { Pool } from '../../core/statistics/mixtures.js'
+import { quantile } from '../../core/statistics/moments.js'
 
 /** Outcomes after any bar of one ticker, over one window. */
 export interface TickerBase {
-  /** Returns of all bars whose window has ended, ascending. */
-  returns: Float64Array
+  /** The days of all bars whose window has ended. */
+  days: Int32Array
   mean: number
-  /** Returns above 0. */
+  /** Share of returns above 0. */
   rises: number
   /** Number of bars in each performance band. */
   counts: readonly number[]
   ranked: number
-}
-
-/** The bases of all tickers over one window. Groups are pools of them and share the computed points. */
-export class Market {
-  readonly #columns: Float64Array[]
-  #mixtures: Mixtures | null = null
-
-  constructor(bases: readonly TickerBase[]) {
-    this.#columns = bases.map(({ returns }) => returns).filter(({ length }) => length > 0)
-  }
-
-  /** A pool of few tickers is computed by itself. */
-  mixturesFor(pool: readonly { ascending: Float64Array }[]): Mixtures {
-    if (2 * pool.length < this.#columns.length) return new Mixtures(pool.map(({ ascending }) => ascending))
-    this.#mixtures ??= new Mixtures(this.#columns)
-    return this.#mixtures
-  }
 }
 
 /** The usual outcome, to compare a tally with. */
@@ -53,6 +36,8 @@ export interface Base {
 /** A ticker's base and the events by which a pool weights it: those with a band, and those with a return. */
 export interface BaseShare {
   base: TickerBase
+  /** The number of the ticker. */
+  column: number
   ranked: number
   ended: number
 }
@@ -63,35 +48,40 @@ const THEORETICAL = [0.05, 0.15, 0.2, 0.2, 0.2, 0.15, 0.05]
 /** The best three of them together. */
 export const TOP_SHARE = 0.4
 
-/** @param buffer for the returns, at least as long */
-export function tickerBase(
-  { returns, performances: counts }: Baseline['windows'][string],
-  buffer: Float64Array,
-): TickerBase {
+/** @param returns of all bars whose window has ended @param days of these bars */
+export function tickerBase(returns: Float64Array, days: Int32Array, counts: readonly number[]): TickerBase {
   let sum = 0
   let rises = 0
-  // Loops by index: a pool has millions of bars, and iterators take ten times as long.
   for (let i = 0; i < returns.length; i++) {
     const value = returns[i]!
     sum += value
-    if (value > 0) rises++
+    rises += Number(value > 0)
   }
   const ranked = counts.reduce((total, count) => total + count, 0)
+  return { days, mean: sum / returns.length, rises: rises / returns.length, counts, ranked }
+}
+
+/** The weight of a ticker's returns in its pool; 0 without a return. */
+function weightIn(pool: readonly BaseShare[], { base, ended }: BaseShare): number {
+  if (base.days.length === 0) return 0
+  return pool.length === 1 ? 1 : ended
+}
+
+/** The tickers by whose returns the quantiles of a pool are computed. */
+export function weightedColumns(pool: readonly BaseShare[]): Pool {
+  const members = pool.filter(share => weightIn(pool, share) > 0)
   return {
-    returns: inOrder(returns, buffer.subarray(0, returns.length)),
-    mean: sum / returns.length,
-    rises,
-    counts,
-    ranked,
+    columns: Int32Array.from(members, ({ column }) => column),
+    weights: Float64Array.from(members, share => weightIn(pool, share)),
   }
 }
 
 /**
  * The base of a pool: each ticker's values weighted by its number of events, as in the tally. Quantiles are those of
- * the mixture with these weights (moments.ts). One ticker has its own values, also without any event.
- * @param market contains the pool
+ * the mixture with these weights (mixtures.ts). One ticker has its own values, also without any event.
+ * @param quantiles those of BASE_QUANTILES
  */
-export function measuredBase(pool: readonly BaseShare[], market: Market): Base {
+export function measuredBase(pool: readonly BaseShare[], quantiles: readonly (number | null)[]): Base {
   const alone = pool.length === 1
   const sums = PERFORMANCES.map(() => 0)
   let weights = 0
@@ -110,7 +100,7 @@ export function measuredBase(pool: readonly BaseShare[], market: Market): Base {
     kind: 'measured',
     n,
     shares: byPerformance(i => share(sums[i]!)),
-    returns: baseReturns(pool, market),
+    returns: baseReturns(pool, quantiles),
     top_share: share(top),
     reason: weights === 0 ? noWeight(pool) : null,
   }
@@ -127,17 +117,17 @@ export function theoreticalBase(): Base {
   }
 }
 
-function baseReturns(pool: readonly BaseShare[], market: Market): ReturnFigures {
-  const ended = pool
-    .map(({ base, ended }) => ({ base, ascending: base.returns, weight: pool.length === 1 ? 1 : ended }))
-    .filter(({ base, weight }) => weight > 0 && base.returns.length > 0)
+/** Median, p10, p90. */
+export const BASE_QUANTILES = [0.5, 0.1, 0.9]
+
+function baseReturns(pool: readonly BaseShare[], [median = null, p10 = null, p90 = null]: readonly (number | null)[]) {
+  const ended = pool.map(share => ({ base: share.base, weight: weightIn(pool, share) })).filter(of => of.weight > 0)
   const weights = ended.reduce((sum, { weight }) => sum + weight, 0)
   const mean = (of: (base: TickerBase) => number): number | null =>
     weights === 0 ? null : ended.reduce((sum, { base, weight }) => sum + weight * of(base), 0) / weights
-  const [median = null, p10 = null, p90 = null] = market.mixturesFor(ended).quantiles(ended, [0.5, 0.1, 0.9])
   return {
-    n: ended.reduce((sum, { base }) => sum + base.returns.length, 0),
-    hit_rate: mean(base => base.rises / base.returns.length),
+    n: ended.reduce((sum, { base }) => sum + base.days.length, 0),
+    hit_rate: mean(base => base.rises),
     mean: mean(base => base.mean),
     median,
     p10,
@@ -170,11 +160,11 @@ export const NO_PRICES = 'no prices are known here'
 /** The first of the three bands that hold the best 40 %. */
 const FIRST_OF_TOP = PERFORMANCES.indexOf('slight_gain')
 
-/** @param reason for an empty list of returns */
+/** Sorts the returns. @param reason for an empty list of returns */
 export function returnFigures(returns: Float64Array, reason: string): ReturnFigures {
   const n = returns.length
   if (n === 0) return noReturns(reason)
-  const ascending = inOrder(returns)
+  const ascending = inOrder(returns, returns)
   // Added in ascending order, so that the order of the events does not change the last digit.
   let sum = 0
   for (let i = 0; i < n; i++) sum += ascending[i]!

@@ -3,22 +3,23 @@
 // Out: counts, shares and medians with intervals.
 
 import { InvalidParameter, parameter, sentence } from '../../core/errors.js'
-import { onCommonCalendar } from '../../core/model/calendar.js'
+import { onCommonCalendar, SharedColumns } from '../../core/model/calendar.js'
 import type { Context, EventsQuery, PoolQuery } from '../../core/model/event.js'
 import type { History } from '../../core/model/history.js'
-import { PERFORMANCES, type Performance, UNDEFINED } from '../../core/model/series.js'
+import { PERFORMANCES, type Performance } from '../../core/model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.js'
 import type { Family, TallyGrouping } from '../../core/params/studies.js'
 import type { RunContext, Source } from '../../core/source.js'
 import { overlap } from '../../core/statistics/counts.js'
-import { CalendarShare, type ShareInterval } from '../../core/statistics/shares.js'
+import { type Pool, pooledQuantiles } from '../../core/statistics/mixtures.js'
+import { CalendarShare } from '../../core/statistics/shares.js'
 import { type LogComparison, noteAndCompare } from '../trials.js'
 import {
+  BASE_QUANTILES,
   type Base,
   type BaseShare,
   byPerformance,
   isAmongTop,
-  Market,
   measuredBase,
   NO_PRICES,
   type ReturnFigures,
@@ -29,10 +30,11 @@ import {
   theoreticalBase,
   tickerBase,
   topShare,
+  weightedColumns,
 } from './base.js'
 import { type Grouping, groupingOf, orderOf, sectorsOf } from './groups.js'
 import { byVocabulary, type PoolInfo, poolInfo, type Scope, scopeOf, tickersInOrder } from './pool.js'
-import { type TickerSource, tickerSources } from './ticker-sources.js'
+import { NO_HISTORY, type Part, PENDING, type TickerSource, tickerSources } from './ticker-sources.js'
 import { trialsOf } from './trials.js'
 
 /** The events and tickers to count; each ticker counts once, in any order. */
@@ -92,18 +94,12 @@ export async function tally(
   const order = await orderOf(source, by, filter)
   const { timeframe } = filter
   const found = groupsOf(sources, by, order)
-  // Window by window in one buffer: the bases of one window are all returns of all tickers.
-  const buffer = new Float64Array(sources.reduce((bars, { base }) => bars + (base?.bars ?? 0), 0))
-  const chosen = windowNames(timeframe).flatMap((window, w) => {
-    return horizon === undefined || horizon.includes(TIMEFRAMES[timeframe].windows[w]!) ? [{ window, w }] : []
+  const room = roomFor(sources, found)
+  const tallied = TIMEFRAMES[timeframe].windows.flatMap((window, w) => {
+    return horizon === undefined || horizon.includes(window) ? [tallyWindow(found, sources, timeframe, w, room)] : []
   })
-  const tallied = chosen.map(({ window, w }) => {
-    const bases = basesOf(sources, window, buffer)
-    return found.map(({ members }) => tallyWindow(members, timeframe, w, bases))
-  })
-  const groups = found.map(({ value, members }, i): TallyGroup => {
+  const groups = found.map(({ value, events }, i): TallyGroup => {
     const windows = tallied.map(groups => groups[i]!)
-    const events = members.reduce((sum, { rows }) => sum + rows.length, 0)
     return { group: value, events, windows, warnings: groupWarnings(events, windows) }
   })
   const windowTrials = trialsOf(found.map(withDays(by, sources)), { ...query, tickers: names }, by)
@@ -134,12 +130,14 @@ interface Group {
   /** null: no groups, or the context ticker had no band yet */
   value: string | null
   members: readonly Member[]
+  events: number
 }
 
-/** One ticker's events of a group: their rows in its columns. */
-interface Member {
+/** One ticker's events of a group: some rows of its columns. */
+interface Member extends Omit<Part, 'value'> {
   source: TickerSource
-  rows: Int32Array
+  /** The number of the ticker. */
+  column: number
 }
 
 /**
@@ -147,19 +145,25 @@ interface Member {
  * ascending; null last.
  */
 function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, order: readonly string[]): Group[] {
-  if (by === null) {
-    const entered = sources.filter(source => source.rows.length > 0)
-    const members = (entered.length > 0 ? entered : sources).map(source => ({ source, rows: source.rows }))
-    return [{ value: null, members }]
+  const members = new Map<string | null, Member[]>()
+  for (const [column, source] of sources.entries()) {
+    for (const { value, from, to } of source.parts) {
+      const member = { source, column, from, to }
+      const group = members.get(value)
+      if (group === undefined) members.set(value, [member])
+      else group.push(member)
+    }
   }
-  const parts = sources.flatMap(source => {
-    const { codes, name } = source.grouping
-    const own = Map.groupBy(source.rows, row => codes[row]!)
-    return Array.from(own, ([code, rows]) => ({ value: name(code), source, rows: Int32Array.from(rows) }))
-  })
-  const groups = Map.groupBy(parts, ({ value }) => value)
+  if (by === null && members.size === 0)
+    members.set(
+      null,
+      sources.map((source, column) => ({ source, column, from: 0, to: 0 })),
+    )
   const compare = byVocabulary(order)
-  return Array.from(groups, ([value, members]) => ({ value, members })).sort((a, b) => compare(a.value, b.value))
+  const groups = Array.from(members, ([value, members]) => {
+    return { value, members, events: members.reduce((sum, { from, to }) => sum + to - from, 0) }
+  })
+  return groups.sort((a, b) => compare(a.value, b.value))
 }
 
 /** Outcomes over one window. events = n + pending. */
@@ -196,14 +200,45 @@ export interface TallyWindow {
   base: Base
 }
 
-/**
- * @param members at least one; of several, those with an event where there are any
- * @param w index of the window in the timeframe
- */
-function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number, bases: Bases): TallyWindow {
-  const { events, ended: n, ranked, counts, returns, overlapping, parts } = counted(members, timeframe, w)
-  const { hit, top } = sharesOf(members, timeframe, w, bases)
+/** Buffers that serve every window. */
+interface Room {
+  /** All returns of one ticker. */
+  ticker: Float64Array
+  /** The returns after the events of all tickers, and the index of each ticker's first. */
+  events: Float64Array
+  first: Int32Array
+  /** The returns after the events of one group, and the bars of those of one ticker. */
+  group: Float64Array
+  bars: Int32Array
+}
+
+function roomFor(sources: readonly TickerSource[], groups: readonly Group[]): Room {
+  const first = new Int32Array(sources.length + 1)
+  for (const [i, { events }] of sources.entries()) first[i + 1] = first[i]! + events
+  const most = (counts: readonly number[]): number => counts.reduce((most, count) => Math.max(most, count), 0)
   return {
+    ticker: new Float64Array(most(sources.map(({ base }) => base?.bars ?? 0))),
+    events: new Float64Array(first.at(-1)!),
+    first,
+    group: new Float64Array(most(groups.map(({ events }) => events))),
+    bars: new Int32Array(most(sources.map(({ events }) => events))),
+  }
+}
+
+/** All groups over one window. @param w index of the window in the timeframe */
+function tallyWindow(
+  groups: readonly Group[],
+  sources: readonly TickerSource[],
+  timeframe: Timeframe,
+  w: number,
+  room: Room,
+): TallyWindow[] {
+  const bases = basesOf(sources, w, room)
+  const counted = groups.map(group => countedOf(group, timeframe, w, bases, room))
+  const columns = { count: sources.length, values: (i: number) => sources[i]!.base!.returns(w, room.ticker) }
+  const pools = counted.map(({ pool }) => (pool === null ? NO_POOL : weightedColumns(pool)))
+  const quantiles = pooledQuantiles(columns, pools, BASE_QUANTILES)
+  return counted.map(({ events, ended: n, ranked, counts, returns, hit, top, overlapping, pool }, g) => ({
     window: windowNames(timeframe)[w]!,
     events,
     n,
@@ -212,7 +247,7 @@ function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number
     no_history: n - ranked,
     counts: byPerformance(i => counts[i]!),
     shares: byPerformance(i => (ranked === 0 ? null : counts[i]! / ranked)),
-    returns: returnFigures(returns, n > 0 ? NO_PRICES : events === 0 ? 'no event' : 'no window has ended yet'),
+    returns,
     hit_low: hit?.low ?? null,
     hit_high: hit?.high ?? null,
     top_share: top.share,
@@ -220,110 +255,92 @@ function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number
     top_high: top.high,
     reason: ranked > 0 ? null : events === 0 ? 'no event' : 'no event has a performance band for this window yet',
     overlapping,
-    base: baseOf(members, parts, bases),
-  }
+    base: pool === null ? theoreticalBase() : measuredBase(pool, quantiles[g]!),
+  }))
 }
 
-/** The share of returns above 0, null where prices are unknown, and the share of the best 40 %. */
-function sharesOf(
-  members: readonly Member[],
+/** The base of each ticker over one window, null without prices. Puts the returns after its events into the room. */
+function basesOf(sources: readonly TickerSource[], w: number, { ticker, events, first }: Room): (TickerBase | null)[] {
+  const alike = new SharedColumns()
+  return sources.map(({ base, days, indices }, i) => {
+    if (base === null) return null
+    const returns = base.returns(w, ticker)
+    const from = first[i]!
+    for (let row = 0; row < indices.length; row++) events[from + row] = returns[indices[row]!] ?? Number.NaN
+    return tickerBase(returns, alike.of(days.subarray(0, returns.length)), base.performances[w]!)
+  })
+}
+
+/** Outcomes of the events of a group over one window; `pool` is null where prices are unknown. */
+function countedOf(
+  { members, events }: Group,
   timeframe: Timeframe,
   w: number,
-  { of }: Bases,
-): { hit: ShareInterval | null; top: ShareInterval } {
-  const counting = members.filter(({ source, rows }) =>
-    rows.some(row => source.ended[w * source.rows.length + row] === 1),
-  )
-  const bases = counting.map(({ source }) => of.get(source))
+  bases: readonly (TickerBase | null)[],
+  room: Room,
+) {
+  const window = TIMEFRAMES[timeframe].windows[w]!
   // Only days whose window has ended, as in a study.
   const { calendar, indices } = onCommonCalendar(
-    counting.map(({ source: { days } }, m) => days.subarray(0, bases[m]?.returns.length)),
+    members.map(member => (hasEnded(member, w) ? (bases[member.column]?.days ?? member.source.days) : NO_DAYS)),
   )
   const hits = new CalendarShare(calendar.length)
   const tops = new CalendarShare(calendar.length)
-  let isPriced = true
-  counting.forEach(({ source, rows }, m) => {
-    const { ended, performances, returns } = source
-    const base = bases[m]
-    const top = base === undefined ? TOP_SHARE : topShare(base)
-    const rises = base === undefined ? 0 : base.rises / base.returns.length
-    const isKnown = returns !== null && base !== undefined
-    isPriced &&= isKnown
-    for (let i = 0; i < rows.length; i++) {
-      const at = w * source.rows.length + rows[i]!
-      if (ended[at] !== 1) continue
-      const day = indices[m]![source.indices[rows[i]!]!]!
-      if (performances[at] !== UNDEFINED) tops.add(day, Number(isAmongTop(performances[at]!)), top)
-      if (isKnown) hits.add(day, Number(returns[at]! > 0), rises)
-    }
-  })
-  const window = TIMEFRAMES[timeframe].windows[w]!
-  return { hit: isPriced ? hits.interval(window) : null, top: tops.interval(window) }
-}
-
-/** Outcomes of the events of some tickers over one window; `parts` by member. */
-function counted(members: readonly Member[], timeframe: Timeframe, w: number) {
-  const length = TIMEFRAMES[timeframe].windows[w]!
-  const events = members.reduce((sum, { rows }) => sum + rows.length, 0)
-  const most = members.reduce((most, { rows }) => Math.max(most, rows.length), 0)
   const counts = PERFORMANCES.map(() => 0)
-  // One buffer for the returns of all members and one for the bars of each: a market has thousands of members.
-  const returns = new Float64Array(events)
-  const bars = new Int32Array(most)
-  const parts: Omit<BaseShare, 'base'>[] = []
+  const pool: BaseShare[] = []
   let ended = 0
   let ranked = 0
   let returned = 0
   let overlapping = 0
-  for (const { source, rows } of members) {
-    const { ended: hasEnded, performances, returns: own } = source
-    const part = { ranked: 0, ended: 0 }
-    let whole = 0
-    for (let i = 0; i < rows.length; i++) {
-      const at = w * source.rows.length + rows[i]!
-      if (hasEnded[at] === 1) bars[whole++] = source.bars[rows[i]!]!
-      if (performances[at] !== UNDEFINED) {
-        counts[performances[at]!]!++
-        part.ranked++
+  for (const [m, { source, column, from, to }] of members.entries()) {
+    const { outcomes, indices: ownDays, bars } = source
+    const days = indices[m]!
+    const base = bases[column]!
+    const top = base === null ? TOP_SHARE : topShare(base)
+    const first = w * source.events
+    const firstReturn = room.first[column]!
+    const before = { ended, ranked }
+    for (let row = from; row < to; row++) {
+      const code = outcomes[first + row]!
+      if (code === PENDING) continue
+      room.bars[ended++ - before.ended] = bars[row]!
+      const day = days[ownDays[row]!]!
+      if (code !== NO_HISTORY) {
+        counts[code]!++
+        ranked++
+        tops.add(day, Number(isAmongTop(code)), top)
       }
-      if (own !== null && !Number.isNaN(own[at]!)) {
-        returns[returned++] = own[at]!
-        part.ended++
-      }
+      if (base === null) continue
+      const value = room.events[firstReturn + row]!
+      room.group[returned++] = value
+      hits.add(day, Number(value > 0), base.rises)
     }
-    ended += whole
-    ranked += part.ranked
-    overlapping += overlap(bars.subarray(0, whole), length).overlapping
-    parts.push(part)
+    const own = { ended: ended - before.ended, ranked: ranked - before.ranked }
+    overlapping += overlap(room.bars.subarray(0, own.ended), window).overlapping
+    if (base !== null) pool.push({ base, column, ...own })
   }
-  return { events, ended, ranked, counts, returns: returns.subarray(0, returned), overlapping, parts }
+  const isPriced = pool.length === members.length
+  const noReturn = ended > 0 ? NO_PRICES : events === 0 ? 'no event' : 'no window has ended yet'
+  return {
+    events,
+    ended,
+    ranked,
+    counts,
+    overlapping,
+    returns: returnFigures(room.group.subarray(0, returned), noReturn),
+    hit: isPriced ? hits.interval(window) : null,
+    top: tops.interval(window),
+    pool: isPriced ? pool : null,
+  }
 }
 
-/** The bases over one window, for the tickers with known prices. */
-interface Bases {
-  of: ReadonlyMap<TickerSource, TickerBase>
-  market: Market
-}
+const NO_DAYS = new Int32Array()
+const NO_POOL: Pool = { columns: [], weights: [] }
 
-function basesOf(sources: readonly TickerSource[], window: string, buffer: Float64Array): Bases {
-  const of = new Map<TickerSource, TickerBase>()
-  let from = 0
-  for (const source of sources) {
-    if (source.base === null) continue
-    of.set(source, tickerBase(source.base.windows[window]!, buffer.subarray(from)))
-    from += source.base.bars
-  }
-  return { of, market: new Market([...of.values()]) }
-}
-
-function baseOf(members: readonly Member[], parts: readonly Omit<BaseShare, 'base'>[], { of, market }: Bases): Base {
-  const pool: BaseShare[] = []
-  for (let i = 0; i < members.length; i++) {
-    const base = of.get(members[i]!.source)
-    if (base === undefined) return theoreticalBase()
-    pool.push({ base, ...parts[i]! })
-  }
-  return measuredBase(pool, market)
+/** Whether the window after some event has ended. */
+function hasEnded({ source: { outcomes, events }, from, to }: Member, w: number): boolean {
+  for (let row = from; row < to; row++) if (outcomes[w * events + row] !== PENDING) return true
+  return false
 }
 
 /** Percentages of fewer complete windows mean little. */
@@ -347,7 +364,7 @@ function groupWarnings(events: number, windows: readonly TallyWindow[]): string[
 
 function tallyWarnings(sources: readonly TickerSource[]): string[] {
   if (sources.length === 1) return []
-  const empty = sources.filter(source => source.rows.length === 0).map(source => source.ticker)
+  const empty = sources.filter(({ events }) => events === 0).map(source => source.ticker)
   const names = empty.slice(0, NAMED).join(', ')
   const more = empty.length > NAMED ? ` and ${empty.length - NAMED} more` : ''
   return [

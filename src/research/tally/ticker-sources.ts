@@ -1,34 +1,44 @@
 import { TierRestricted } from '../../core/errors.js'
 import { indicesIn, SharedColumns } from '../../core/model/calendar.js'
+import { countBelow } from '../../core/model/day.js'
 import type { Baseline, PoolQuery } from '../../core/model/event.js'
 import type { History } from '../../core/model/history.js'
-import { numbersBetween } from '../../core/model/series.js'
+import { numbersBetween, UNDEFINED } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import type { HistoriesQuery, Source } from '../../core/source.js'
 import { ColumnRoom } from '../../data/threads.js'
 import type { Grouping } from './groups.js'
 import type { AnsweredRange } from './pool.js'
 
-/** The data of one ticker for a tally: columns with one row a counted event, oldest first. */
+/** The data of one ticker for a tally: columns with one row a counted event. */
 export interface TickerSource extends AnsweredRange {
   ticker: string
-  /** The counted rows. */
-  rows: Int32Array
-  grouping: Grouping
-  /** Index of each row in bars, from the first event. */
+  events: number
+  /** The rows of each group, oldest first. */
+  parts: readonly Part[]
+  /** Index of each row on the calendar of the ticker. */
+  indices: Int32Array
+  /** Index of each row in bars, from any bar on. */
   bars: Int32Array
-  /** Outcomes of the rows: window after window, in the order of the timeframe. */
-  ended: Uint8Array
-  performances: Uint8Array
+  /** Window after window, in the order of the timeframe: index into PERFORMANCES, NO_HISTORY or PENDING. */
+  outcomes: Uint8Array
   /** null where prices are unknown. */
-  returns: Float64Array | null
-  /** null where prices are unknown. */
-  base: Omit<Baseline, 'days'> | null
+  base: Baseline | null
   /** The calendar of the ticker: the days of its base bars, or workdays where prices are unknown. */
   days: Int32Array
-  /** Index of each row on that calendar. */
-  indices: Int32Array
 }
+
+/** The rows of one group, up to but not including `to`. */
+export interface Part {
+  value: string | null
+  from: number
+  to: number
+}
+
+/** A window that has ended, with too little history to rank its return. */
+export const NO_HISTORY = 254
+/** A window that has not ended. */
+export const PENDING = 255
 
 /** Ticker by ticker. Throws TierRestricted where the tier shows no aftermath. */
 export async function* tickerSources(
@@ -52,49 +62,67 @@ export async function* tickerSources(
       if (outcomes === null) throw new TierRestricted('aftermath', 'free', 'plus')
       const days = alike.of(base?.days ?? workdays(history.days, timeframe), own => own.slice())
       const bars = barsSinceFirst(history, whole === null ? history : (await whole.next()).value)
+      const indices = indicesOf(history.days, days, bars)
       // The other events have served their purpose, and a whole market has ten times as many.
-      const rows = wantedRows(history, bands)
-      const { codes, name } = grouping(history)
-      const ints = (column: ArrayLike<number>): Int32Array => room.put(rows.map(row => column[row]!))
-      const byWindow = <Column extends Float64Array | Uint8Array>(whole: Column, of: readonly Column[]): Column => {
-        of.forEach((column, w) => {
-          for (let i = 0; i < rows.length; i++) whole[w * rows.length + i] = column[rows[i]!]!
-        })
-        return room.put(whole)
-      }
-      const length = rows.length * outcomes.length
-      const returns = outcomes.flatMap(({ unrounded }) => (unrounded === null ? [] : [unrounded.returns]))
+      const { rows, parts } = grouped(wantedRows(history, bands), grouping(history))
+      const ints = (column: Int32Array): Int32Array => room.put(rows.map(row => column[row]!))
+      const own = ints(indices)
       yield {
         ticker,
         query_range,
         after,
         as_of,
-        // Only these columns, because the rest of an outcome holds the ranks of all bars in memory.
-        ended: byWindow(
-          new Uint8Array(length),
-          outcomes.map(({ ended }) => ended),
-        ),
-        performances: byWindow(
-          new Uint8Array(length),
-          outcomes.map(({ performances }) => performances),
-        ),
-        returns: returns.length < outcomes.length ? null : byWindow(new Float64Array(length), returns),
-        rows: numbersBetween(0, rows.length),
-        grouping: { codes: ints(codes), name },
-        bars: ints(bars),
-        base: base && { bars: base.bars, windows: base.windows },
+        events: rows.length,
+        parts,
+        indices: own,
+        bars: bars === indices ? own : ints(bars),
+        outcomes: room.put(codesOf(outcomes, rows)),
+        base: base && { ...base, days },
         days,
-        indices: room.put(
-          indicesIn(
-            days,
-            rows.map(row => history.days[row]!),
-          ),
-        ),
       }
     }
   } finally {
     await whole?.return?.()
   }
+}
+
+/** The outcomes of some rows as codes, window after window. */
+function codesOf(outcomes: NonNullable<History['outcomes']>, rows: Int32Array): Uint8Array {
+  const codes = new Uint8Array(rows.length * outcomes.length).fill(PENDING)
+  let at = 0
+  for (const { ended, performances } of outcomes) {
+    for (let i = 0; i < rows.length; i++, at++) {
+      const row = rows[i]!
+      if (ended[row] === 1) codes[at] = performances[row] === UNDEFINED ? NO_HISTORY : performances[row]!
+    }
+  }
+  return codes
+}
+
+/** Puts rows in the order of their groups. */
+function grouped(rows: Int32Array, { codes, name }: Grouping): { rows: Int32Array; parts: Part[] } {
+  const order = new Int32Array(rows.length)
+  const parts: Part[] = []
+  let to = 0
+  for (const code of new Set(Array.from(rows, row => codes[row]!))) {
+    const from = to
+    for (let i = 0; i < rows.length; i++) if (codes[rows[i]!] === code) order[to++] = rows[i]!
+    parts.push({ value: name(code), from, to })
+  }
+  return { rows: order, parts }
+}
+
+/**
+ * The index of each event on the calendar.
+ * @param bars of the events since the first one, which are changed to these indices where they differ by a constant
+ */
+function indicesOf(events: Int32Array, days: Int32Array, bars: Int32Array): Int32Array {
+  const first = countBelow(days, events[0] ?? 0)
+  for (let row = 0; row < events.length; row++)
+    if (days[first + bars[row]! - bars[0]!] !== events[row]) return indicesIn(days, events)
+  const shift = first - (bars[0] ?? 0)
+  for (let row = 0; row < bars.length; row++) bars[row]! += shift
+  return bars
 }
 
 /** The numbers of the rows that enter one of the bands; all without bands. */
