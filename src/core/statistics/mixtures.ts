@@ -110,7 +110,8 @@ class OwnQuantiles {
   }
 
   need({ columns }: Pool): void {
-    let [least, most] = [BUCKETS, 0]
+    let least = BUCKETS
+    let most = 0
     for (let j = 0; j < columns.length; j++) {
       least = Math.min(least, this.#high[columns[j]!]!)
       most = Math.max(most, this.#low[columns[j]!]!)
@@ -133,12 +134,17 @@ function unionOf(ranges: readonly BucketRange[]): BucketRange {
   return [Math.min(...ranges.map(([from]) => from)), Math.max(...ranges.map(([, to]) => to))]
 }
 
+const PIECE = 2 ** 14
+
 /** The values of columns in a range of buckets, with the nearest values on both sides. */
 class RunsAround implements Runs {
   readonly #range: BucketRange
   readonly values: Float64Array[] = []
   readonly before: Int32Array
   readonly sizes: Int32Array
+  /** Memory that many short runs share, and how much of it is in use. */
+  #piece = new Float64Array()
+  #used = 0
 
   constructor(range: BucketRange, columns: number) {
     this.#range = range
@@ -149,7 +155,14 @@ class RunsAround implements Runs {
   add(column: number, buckets: Buckets): void {
     const [from, to] = this.#range
     const { values, before } = buckets.between(buckets.before(from) - 1, buckets.before(to + 1))
-    this.values[column] = values.slice()
+    if (this.#used + values.length > this.#piece.length) {
+      this.#piece = new Float64Array(Math.max(values.length, PIECE))
+      this.#used = 0
+    }
+    const run = this.#piece.subarray(this.#used, this.#used + values.length)
+    run.set(values)
+    this.#used += values.length
+    this.values[column] = run
     this.before[column] = before
     this.sizes[column] = buckets.size
   }
@@ -199,14 +212,16 @@ class Buckets {
     const { length } = values
     if (length > this.#keys.length) this.#keys = new Uint16Array(2 * length)
     this.#values = values
-    const [keys, before] = [this.#keys, this.#before.fill(0)]
+    const keys = this.#keys
+    const before = this.#before.fill(0)
     const words = new Int32Array(values.buffer, values.byteOffset, 2 * length)
     for (let i = 0; i < length; i++) {
       const key = bucketOfHalf(words[2 * i + 1]!)
       keys[i] = key
       before[key + 1]!++
     }
-    let [filled, upTo] = [0, 0]
+    let filled = 0
+    let upTo = 0
     for (let b = 0; b < BUCKETS; b++) {
       const own = before[b + 1]!
       if (own > 0) this.#filled[filled++] = b
@@ -239,11 +254,14 @@ class Buckets {
    * @returns valid until the next call; `before` counts the values before these
    */
   between(first: number, last: number): { values: Float64Array; before: number } {
-    const [from, to] = [this.bucketAt(first), this.bucketAt(last)]
+    const from = this.bucketAt(first)
+    const to = this.bucketAt(last)
     const before = this.before(from)
     const length = this.before(to + 1) - before
     if (length > this.#some.length) this.#some = new Float64Array(2 * length)
-    const [some, keys, values] = [this.#some, this.#keys, this.#values]
+    const some = this.#some
+    const keys = this.#keys
+    const values = this.#values
     let n = 0
     for (let i = 0; n < length; i++) if (keys[i]! >= from && keys[i]! <= to) some[n++] = values[i]!
     return { values: sorted(some.subarray(0, length)), before }
@@ -307,8 +325,11 @@ class PoolCounts {
    * between (c - 1) / (n - 1) and c / (n - 1).
    */
   rangeOf(p: number): BucketRange {
-    const [least, most] = [(p - SLACK) * this.#total, (p + SLACK) * this.#total]
-    let [from, to, upTo] = [0, 1, 0]
+    const least = (p - SLACK) * this.#total
+    const most = (p + SLACK) * this.#total
+    let from = 0
+    let to = 1
+    let upTo = 0
     for (let b = 0; b < BUCKETS; b++) {
       upTo += this.#sums[b]!
       if (upTo < least) from = b
@@ -345,6 +366,8 @@ class Search {
   readonly #total: number
   readonly #before: Float64Array
   readonly #after: Float64Array
+  /** The counts of a point that is no longer needed. */
+  #spare: Int32Array | null = null
 
   constructor(runs: Runs, pool: Pool) {
     const { length } = pool.columns
@@ -361,7 +384,8 @@ class Search {
    */
   quantile(p: number, own: Float64Array, sideOf: (x: number) => number): number {
     // The quantile of a mixture lies between the least and the greatest of its members' quantiles.
-    let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+    let from = Number.POSITIVE_INFINITY
+    let to = Number.NEGATIVE_INFINITY
     const { columns } = this.#pool
     for (let j = 0; j < columns.length; j++) {
       const quantile = own[columns[j]!]!
@@ -379,8 +403,16 @@ class Search {
       const x = (from + to) / 2
       const side = sideOf(x)
       const middle = side === 0 ? this.#at(x, low, high) : null
-      if (side < 0 || (middle !== null && middle.share < p)) [from, low] = [x, middle]
-      else [to, high] = [x, middle]
+      const isBelow = side < 0 || (middle !== null && middle.share < p)
+      const dropped = isBelow ? low : high
+      if (dropped !== null) this.#spare = dropped.counts
+      if (isBelow) {
+        from = x
+        low = middle
+      } else {
+        to = x
+        high = middle
+      }
     }
   }
 
@@ -388,8 +420,10 @@ class Search {
   #at(x: number, low: Point | null = null, high: Point | null = null): Point {
     const { values, before: earlier, sizes } = this.#runs
     const { columns, weights } = this.#pool
-    const [before, after] = [this.#before, this.#after]
-    const counts = new Int32Array(columns.length)
+    const before = this.#before
+    const after = this.#after
+    const counts = this.#spare ?? new Int32Array(columns.length)
+    this.#spare = null
     let share = 0
     for (let j = 0; j < counts.length; j++) {
       const i = columns[j]!
@@ -397,7 +431,8 @@ class Search {
       const to = high === null ? values[i]!.length : high.counts[j]!
       const count = from === to ? from : this.#look(j, x, from, to)
       counts[j] = count
-      const [upTo, size] = [earlier[i]! + count, sizes[i]!]
+      const upTo = earlier[i]! + count
+      const size = sizes[i]!
       if (upTo === size) share += weights[j]!
       else if (upTo > 0) {
         const within = (x - before[j]!) / (after[j]! - before[j]!)
