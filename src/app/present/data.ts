@@ -22,14 +22,14 @@ import {
 } from './description.js'
 import { asOfText, fileText } from './words.js'
 
-/** The row of a ticker without bars: its gaps are unknown. */
+/** The record of a ticker with pulled events only; all values that need bars are null. */
 function pulledRow({ ticker, source, pulled_at, as_of, events }: PulledTicker): Described['rows'][number] {
   const none = { asset_class: null, sector: null, facts: null, prices: null, bars: null, weekly_bars: null }
   const unknown = { ...none, first: null, behind: null, gaps: null }
   return { ...unknown, ticker, last: as_of, events, source, format: 'pulled', imported_at: pulled_at }
 }
 
-/** Data pulled from servers, apart from derived data; empty if nothing was pulled. */
+/** A paragraph with a table of the pulled tickers; empty if nothing was pulled. */
 function pulledParagraphs(pulled: readonly PulledTicker[]): Paragraph[] {
   if (pulled.length === 0) return []
   const notes = pulled
@@ -51,7 +51,7 @@ const PULLED_COLUMNS: readonly Column<PulledTicker>[] = [
   { title: 'From', kind: 'text', spare: 3, value: ({ source }) => source },
 ]
 
-/** How fresh and how whole the loaded data is. */
+/** Describes the state of the loaded data: dates, gaps and sources of each ticker, and notes about the database. */
 export function describeStatus(status: Status & { pulled: readonly PulledTicker[] }, today: Day): Described {
   const { database, tickers, bars, events, first, last, pulled } = status
   const isShort = tickers.length > MOST_TICKERS
@@ -282,7 +282,7 @@ function recordParts(records: readonly KnownFact[], kind: FactKind, limit: numbe
 
 const NUMERIC_COLUMNS: ReadonlySet<string> = new Set(['number', 'amount', 'count', 'positive', 'return'])
 
-/** A whole number keeps all its digits. */
+/** A whole number as text with all its digits; any other value unchanged. */
 function withAllDigits(value: string | number | null): string | number | null {
   return typeof value === 'number' && Number.isInteger(value) ? whole(value) : value
 }

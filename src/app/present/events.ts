@@ -101,7 +101,10 @@ function eventsHeading(
   ]
 }
 
-/** On a narrow terminal the history goes first, then the band left, then the later windows. */
+/**
+ * The columns of a table of events. A narrow terminal leaves out stability and flips first, then the previous band, then
+ * the longest windows.
+ */
 function eventColumns(
   { events, timeframe }: Pick<NewestEvents, 'events' | 'timeframe'>,
   { bands }: Pick<EventsQuery, 'bands'>,
@@ -128,6 +131,7 @@ function flipsText({ flips_recent_at_entry: flips, flips_lookback: lookback }: H
   return `${flips ?? UNKNOWN}/${lookback ?? UNKNOWN}`
 }
 
+/** `12d`, `3w`, or `active` for a band that has not ended. */
 function durationText({ duration_days: days, duration_weeks: weeks }: HistoricEvent): string {
   const bars = days ?? weeks
   return bars == null ? 'active' : `${bars}${days == null ? 'w' : 'd'}`
@@ -149,7 +153,7 @@ function outcomeColumn(window: string, spare: number, withReturns: boolean): Col
   }
 }
 
-/** Only the best and the worst 5% of the ticker's own past stand out. */
+/** The tone of a performance band: good for the best 5% of the ticker's own past, bad for the worst 5%. */
 export function performanceTone(performance: Performance | null | undefined): Tone | undefined {
   if (performance === PERFORMANCES[0]) return 'bad'
   return performance === PERFORMANCES.at(-1) ? 'good' : undefined

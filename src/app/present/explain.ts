@@ -61,6 +61,7 @@ function bandOnText({ band, date }: Pick<ExplainedTest, 'band' | 'date'>): strin
   return date === null ? 'no bar counts' : `${band ?? 'no band'} on ${date}`
 }
 
+/** Sentences about the bar: its band, its prices and their source. */
 function barLines(explanation: Explanation): string[] {
   const { open, high, low, close, volume, prices, imported_at, begun } = explanation
   const day = imported_at.slice(0, 10)
@@ -75,11 +76,13 @@ function barLines(explanation: Explanation): string[] {
   ])
 }
 
+/** The source of a bar's prices; for a week with bars of several files also the number of its days. */
 function sourceText({ source_bars: { first, last, bars, of }, ...found }: Explanation): string {
   const source = fileText(found)
   return bars === of ? source : `${source} (${whole(bars)} of ${whole(of)} daily bars, ${first} to ${last})`
 }
 
+/** `band: oversold, entered on this bar from neutral`, or since when the band in force lasts. */
 function bandLine({ band, undefined_because, in_force, entered, bars_in_force, initial, event }: Explanation): string {
   const here = band ?? `no band (${undefined_because})`
   if (event !== null) return `band: ${here}, entered on this bar from ${event.prev_band}`
@@ -89,6 +92,7 @@ function bandLine({ band, undefined_because, in_force, entered, bars_in_force, i
   return band === in_force ? `band: ${here}, ${since}` : `band: ${here}; in force: ${in_force}, ${since}`
 }
 
+/** Sentences about the bars before this one, and the number that the field needs. */
 function historyLines({ bars_before, history_from, warm_up, initial, band }: Explanation): string[] {
   return compact([
     `${whole(bars_before)} bars of history before this one, from ${history_from} on.`,
@@ -99,9 +103,13 @@ function historyLines({ bars_before, history_from, warm_up, initial, band }: Exp
   ])
 }
 
+/**
+ * Paragraphs about an event: its stability and flips, then a table of the windows after it with return, percentile and
+ * performance. Empty if the caller's tier hides later returns.
+ */
 function eventParagraphs({ windows, stability, flips, flips_lookback }: ExplainedEvent): Paragraph[] {
   if (windows === null) return []
-  const rows = Object.entries(windows).map(([window, seen]) => ({ window, ...seen }))
+  const rows = Object.entries(windows).map(([window, result]) => ({ window, ...result }))
   const notes = [`stability: ${stability?.because}`]
   if (flips !== undefined) notes.push(`flips in the last ${flips_lookback}: ${flips.join(', ')}`)
   const ranked = 'Each return is ranked among the returns over as many bars that had ended by then.'
@@ -118,7 +126,7 @@ type WindowRow = NonNullable<ExplainedEvent['windows']>[string] & { window: stri
 
 const WINDOW_COLUMNS: readonly Column<WindowRow>[] = [
   { title: 'Ends', kind: 'text', spare: 1, value: ({ ends }) => ends ?? 'open' },
-  { title: 'Return', kind: 'return', value: seen => seen.return ?? '' },
+  { title: 'Return', kind: 'return', value: row => row.return ?? '' },
   { title: 'Percentile', kind: 'tenth', spare: 2, value: ({ percentile }) => percentile ?? '' },
   {
     title: 'Performance',

@@ -3,7 +3,7 @@ import type { FetchedTicker, FetchPlan } from '../providers/fetch.js'
 import { type Provider, WANTS } from '../providers/provider.js'
 import { type Column, column, compact, type Described, describeList, tablePart } from './description.js'
 
-/** What a fetch or an update has brought: the sum first, then a line for each ticker. */
+/** Describes a fetch or an update: a summary, then a row for each ticker, and notes as warnings. */
 export function describeFetched(fetched: readonly FetchedTicker[]): Described {
   const isListed = fetched.length <= MOST_LISTED
   const shown = isListed ? fetched : fetched.filter(({ outcome }) => !QUIET_OUTCOMES.has(outcome))
@@ -71,7 +71,7 @@ function providersOf(fetched: readonly FetchedTicker[]): string {
   return [...new Set(fetched.map(({ provider }) => provider))].join(', ')
 }
 
-/** Why tickers are not there, for the error at the end; empty if all are. */
+/** The reasons why tickers could not be loaded, for the error at the end; empty if all were. */
 export function failureText(fetched: readonly FetchedTicker[]): string {
   const unknown = fetched.filter(({ outcome }) => outcome === 'unknown')
   const refused = fetched.filter(({ outcome }) => outcome === 'refused')

@@ -17,7 +17,7 @@ interface ScreenDisplay {
   closes?: ReadonlyMap<string, readonly number[]>
 }
 
-/** Which tickers a condition holds of, or became true of; for machines a row a match. */
+/** Describes the tickers for which a condition is true or became true. Records have a row for each match. */
 export function describeScreen(screen: Screen, look: ScreenDisplay = {}): Described {
   const { when, as_of, tally } = screen
   const columns = columnsOf(screen.subjects, tally !== undefined)
@@ -39,7 +39,7 @@ export function describeScreen(screen: Screen, look: ScreenDisplay = {}): Descri
   }
 }
 
-/** Throws InvalidParameter for a column that will not exist. */
+/** Throws InvalidParameter for a column in `columns` or `sort` that the screen will not have. */
 export function refuseUnknownColumns(
   { columns = [], sort }: ScreenDisplay,
   subjects: readonly string[],
@@ -137,6 +137,7 @@ function middleWindow({ tally }: ScreenMatch) {
   return tally?.windows[Math.floor(tally.windows.length / 2)]
 }
 
+/** The column with a key. Throws InvalidParameter with the nearest one. @param param the option that names it */
 function columnNamed(param: string, name: string, columns: readonly KeyedColumn[]): KeyedColumn {
   const found = columns.findLast(({ key }) => key === name)
   if (found !== undefined) return found
@@ -144,7 +145,10 @@ function columnNamed(param: string, name: string, columns: readonly KeyedColumn[
   throw invalid('not_allowed', { param, value: name, allowed, suggestions: suggest(name, allowed) })
 }
 
-/** Ascending, or descending after `:desc`; unknown values are last in both directions. */
+/**
+ * The matches sorted by a column, ascending, or descending with `:desc`. Unknown values are last in both cases.
+ * @param sort name of the column, such as `close:desc`
+ */
 function sortMatches(matches: readonly ScreenMatch[], sort: string, columns: readonly KeyedColumn[]): ScreenMatch[] {
   const [, name, order] = /^(.*?)(?::(asc|desc))?$/.exec(sort)!
   const { value } = columnNamed('sort', name!, columns)

@@ -106,6 +106,7 @@ function matrixColumns(bands: readonly string[]): Column<TransitionRow>[] {
   ]
 }
 
+/** A table of where periods in a band have gone by a bar: the share still in it, and the share in each other band. */
 function leavingTable({ bands, incidence }: Transitions, window: number): Table {
   const columns: Column<Leaving>[] = [
     bandColumn(bands),
@@ -139,7 +140,10 @@ function medianRange({ median_low: low, median_high: high }: Dwell): string {
   return `${barsText(low)}-${high === null ? '?' : barsText(high)}`
 }
 
-/** Whether it matters which band the context is in: two tests a band, and the medians that one of them compares. */
+/**
+ * Two paragraphs that ask whether the band of the context matters: two tests for each band, and the median durations by
+ * context. Empty without a context.
+ */
 function contextParagraphs({ bands, context, by_context }: Transitions): Paragraph[] {
   if (context === null || by_context === null) return []
   const { groups, tests } = by_context
@@ -181,6 +185,7 @@ const TEST_COLUMNS: readonly Column<BandTests>[] = [
   { title: 'p', kind: 'probability', value: ({ length }) => length.p },
 ]
 
+/** Records with a row for each pair of bands; with a context one for each pair in each of its bands. */
 function pairRecords(transitions: Transitions): Records {
   const { by_context } = transitions
   return {

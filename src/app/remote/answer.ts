@@ -64,6 +64,7 @@ export function readDocument(
   }
 }
 
+/** Why headers do not declare a JSON body, as the end of a sentence; null if they do. */
 function headersFault(headers: Headers): string | null {
   const { 'content-encoding': encoding = 'identity', 'content-type': declared = '' } = headers
   if (encoding !== 'identity') return `answered in the encoding ${String(encoding)}, which was not asked for`
@@ -74,6 +75,7 @@ function headersFault(headers: Headers): string | null {
 
 class NotShowable extends Error {}
 
+/** A reviver for JSON.parse that throws NotShowable for a key or text with control characters. */
 function refuseControlCharacters(key: string, value: unknown): unknown {
   if (CONTROL_CHARACTER.test(key) || (typeof value === 'string' && CONTROL_CHARACTER.test(value)))
     throw new NotShowable()
@@ -145,18 +147,21 @@ class Body {
 
 const MAX_LIST_LENGTH = 100
 
-/** The members of an error's body, flat or nested, with its type as `type`; none where it is no object. */
+/** The members of an error's body, flat or in `error`, with the type of the error as `type`. Empty for no object. */
 export function bodyOf(document: unknown): Record<string, unknown> {
   if (!isMapping(document)) return {}
   const { error } = document
   return isMapping(error) ? error : { ...document, type: error }
 }
 
-/** By its type; by its status if the body is from another server or a proxy. null: unknown. */
+/**
+ * The type of the error in an answer, as its body says. A body of another server or a proxy has none, and the status
+ * decides. Null if neither is known.
+ */
 function errorTypeOf(status: number, body: Body): string | null {
-  const isWorded = body.text('message') !== ''
-  if (isWorded && ERROR_TYPES.includes(body.text('type'))) return body.text('type')
-  if (status === 400 && isWorded) return 'invalid_parameter'
+  const hasMessage = body.text('message') !== ''
+  if (hasMessage && ERROR_TYPES.includes(body.text('type'))) return body.text('type')
+  if (status === 400 && hasMessage) return 'invalid_parameter'
   if (status === 401) return 'unauthorized'
   if (status === 403 && body.value('upgrade_url') !== undefined) return 'tier_restricted'
   if (status === 429) return 'rate_limit_exceeded'
@@ -182,22 +187,24 @@ function unexpectedText({ status, headers, fault }: Answer, body: Body): string 
   return withPeriod(fault === null ? answered : `${answered}; it ${fault}`)
 }
 
+/** Adds a full stop unless the sentence ends with a mark. */
 function withPeriod(sentence: string): string {
   return /[.?!]$/.test(sentence) ? sentence : `${sentence}.`
 }
 
-/** With the kind of fault if the message names one, so that it reads like a local refusal. */
+/** The InvalidParameter for a server's message. If the message has a known fault, it reads like a local refusal. */
 function invalidParameter(message: string, offence: InvalidValue): InvalidParameter {
   const fault = faultOfMessage(message, offence)
   return fault === null ? new InvalidParameter(message, offence) : invalid(fault, offence)
 }
 
-/** Only the message names the missing ticker. */
+/** The NotFound for a server's message, which has the missing ticker in quotes. */
 function notFound(message: string, suggestions: readonly string[]): NotFound {
   const name = /"([^"]+)"/.exec(message)?.[1]
   return new NotFound(message, suggestions, name === undefined ? {} : { missing: { kind: 'ticker', name } })
 }
 
+/** A message with the time from which on a repetition may succeed, if it is known. */
 function withRetryTime(message: string, again: string | null): string {
   return again === null ? message : `${message} Try again after ${again}.`
 }
@@ -249,6 +256,7 @@ export function headerText(headers: Headers, name: string): string | null {
   return typeof value === 'string' ? value : null
 }
 
+/** The credits of an hour or a day in the headers; null if a number is missing or unreadable. */
 function allowanceOf(headers: Headers, prefix: 'X-' | 'X-Hourly-'): Allowance | null {
   const text = (name: keyof CreditHeaders): string | null => headerText(headers, name)
   const limit = wholeNumberOf(text(`${prefix}Request-Limit`))
@@ -258,11 +266,12 @@ function allowanceOf(headers: Headers, prefix: 'X-' | 'X-Hourly-'): Allowance | 
   return { limit, used, remaining, reset: utcMoment(text(`${prefix}Request-Reset`)) }
 }
 
+/** A text of digits as a number; null for anything else. */
 function wholeNumberOf(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null
 }
 
-/** A moment in UTC to the second, the only form in which one is passed on; null for anything else. */
+/** A text that is a moment in UTC, `2026-03-24T00:00:00Z`; null for anything else. */
 export function utcMoment(text: unknown): string | null {
   if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text)) return null
   return Number.isNaN(Date.parse(text)) ? null : text
@@ -287,7 +296,7 @@ export function oversoldPageOf(answer: Answer, query: OversoldQuery): OversoldPa
   return page
 }
 
-/** A page whose shape is checked, and nothing else. */
+/** The document of an answer, checked only against a schema. @param what names it in the error */
 export function pageOfSchema(answer: Answer, schema: Schema, what: string): unknown {
   refuseFaultyAnswer(shapeFault(schema, answer.document), what, answer)
   return answer.document
@@ -312,7 +321,7 @@ function pageFault(page: EventsPage, query: EventsQuery): string | null {
   return null
 }
 
-/** Newest first without repetition, so that paging ends; and all within the query. */
+/** The first event that is not within the query or not older than the one before it; null if there is none. */
 function orderFault(events: readonly BandEvent[], { before, after, bands }: EventsQuery): string | null {
   let limit = dateOf(before)
   const least = dateOf(after)

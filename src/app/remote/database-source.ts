@@ -174,7 +174,7 @@ export class DatabaseSource implements Source {
   }
 }
 
-/** The error for a ticker and a context of which one has bars here and the other was pulled. */
+/** The error where one of ticker and context has bars here and the other was pulled. */
 function splitContext(own: string, pulled: string, value: string): InvalidParameter {
   const message = `${own} has bars here and ${pulled} was pulled from a server: a ticker and its context are looked at in one of them.`
   return wrong('context_ticker', message, { value })

@@ -91,6 +91,7 @@ function shadePaths({ shades: all }: Chart, { x, foot }: Scales): Html {
   )}`
 }
 
+/** Ribbons, bars, rules, lines and marks of a chart, from back to front. */
 function chartContents(chart: Chart, { x, y, foot }: Scales): Html {
   const { values } = chart.x
   const floor = y.place(Math.min(Math.max(0, y.from), y.to))
@@ -117,6 +118,7 @@ ${chart.marks.map(({ tone, shape, at, values: heights, notes }) =>
 )}`
 }
 
+/** The lines of the grid, and the labels of both axes. */
 function gridAndLabels(chart: Chart, { x, y, foot }: Scales): Html {
   const { height, width } = chart
   const unit = chart.x.unit
@@ -138,6 +140,7 @@ function gridAndLabels(chart: Chart, { x, y, foot }: Scales): Html {
 ${along.map(({ at, label }) => html`<text x="${roundToTenth(x.place(at))}" y="${foot + 16}" text-anchor="middle">${label}</text>`)}</g>`
 }
 
+/** The rules of a chart that lie in its range, as thin lines across it. */
 function rulePath(chart: Chart, x: Scale, y: Scale, foot: number): Html {
   const {
     rules: { x: across, y: up },
@@ -153,6 +156,7 @@ function rulePath(chart: Chart, x: Scale, y: Scale, foot: number): Html {
   return html`${parts.length > 0 && html`<path class="rule" d="${parts.join('')}"/>`}`
 }
 
+/** The strip of bands at the bottom of a chart. */
 function stripePaths(bands: Stripes, { x, foot }: Scales): Html {
   const { stripe } = MARGINS
   return html`<g class="stripes">${[...runsByBand(bands)].map(([code, runs]) => {
@@ -165,7 +169,7 @@ function stripePaths(bands: Stripes, { x, foot }: Scales): Html {
   })}</g>`
 }
 
-/** Between two names at the ends of lines, and from a line to its name. */
+/** The least distance between two names at the ends of lines, and the distance from a line to its name, in units. */
 const MIN_NAME_DISTANCE = 13
 const LEADER_LENGTH = 14
 /** A narrower drawing has no names at the ends of its lines. */
@@ -200,11 +204,13 @@ function namesAtEnds(chart: Chart, { x, y, foot }: Scales): Html {
   )}`
 }
 
+/** A tick with its label for each step; the distance of the steps decides the number of digits. */
 function labelSteps(unit: Chart['y']['unit'] | Chart['x']['unit'], steps: readonly number[]): Tick[] {
   const step = steps.length > 1 ? steps[1]! - steps[0]! : 1
   return steps.map(at => ({ at, label: axisLabel(unit, at, step) }))
 }
 
+/** Whether a scale is logarithmic: the middle of its range is not in the middle of the drawing. */
 function isLog({ from, to, place }: Scale): boolean {
   return Math.abs(place((from + to) / 2) - (place(from) + place(to)) / 2) > 1
 }
@@ -252,7 +258,7 @@ function outlinePath({ edges, values, outline, slot }: Bars, x: Scale, y: Scale)
     .join('')
 }
 
-/** The part of a bin that one of several bars takes, with air between the bins. */
+/** The left and right side of a bar in its bin. Several bars share the bin, with a margin between bins. */
 function barSides(left: number, right: number, [index, of]: Bars['slot'] & object = [0, 1]): [number, number] {
   if (of === 1) return [left + 0.5, right - 0.5]
   const each = ((right - left) * 0.76) / of
@@ -269,7 +275,7 @@ function markPath(shape: Marks['shape'], x: number, y: number): string {
   return `M${roundToTenth(x - 3)} ${top}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z`
 }
 
-/** The runs of each band that occurs. */
+/** The runs of each band that occurs, by its code. */
 function runsByBand({ starts, codes, end }: Stripes): Map<number, { from: number; to: number }[]> {
   const runs = new Map<number, { from: number; to: number }[]>()
   codes.forEach((code, i) => {
@@ -280,21 +286,22 @@ function runsByBand({ starts, codes, end }: Stripes): Map<number, { from: number
   return runs
 }
 
-/** The runs of bars with values: start, and end (exclusive). */
-function knownRuns(values: Values): [number, number][] {
-  const runs: [number, number][] = []
-  let from = -1
+/** The runs of values that are not null, each as its start and its end (exclusive). */
+function knownRuns(values: Values): [from: number, to: number][] {
+  const runs: [from: number, to: number][] = []
+  let runStart: number | null = null
   for (let i = 0; i <= values.length; i++) {
-    const known = i < values.length && values[i] !== null
-    if (known && from < 0) from = i
-    if (!known && from >= 0) {
-      runs.push([from, i])
-      from = -1
+    const isKnown = i < values.length && values[i] !== null
+    if (isKnown) runStart ??= i
+    else if (runStart !== null) {
+      runs.push([runStart, i])
+      runStart = null
     }
   }
   return runs
 }
 
+/** The points from index `from` to before `to`, as `x y x y` for a path. */
 function pointList(xs: readonly number[], values: Values, from: number, to: number, x: Scale, y: Scale): string {
   return Array.from({ length: to - from }, (_, i) => {
     return `${roundToTenth(x.place(xs[from + i]!))} ${roundToTenth(y.place(values[from + i]!))}`
@@ -382,6 +389,7 @@ ${value !== null && isShort && bar(value)}${low !== null && high !== null && whi
 </svg><span class="told">${estimateText}</span></li>`
 }
 
+/** A line from top to bottom. @param at position from the left, such as `40%` */
 function verticalLine(at: string): Html {
   return html`<line x1="${at}" x2="${at}" y1="0" y2="100%"/>`
 }
@@ -393,17 +401,17 @@ function axis(steps: readonly number[], x: Scale): Html {
   return html`<svg class="strip labels" aria-hidden="true">${inside.map(({ at, label }) => html`<text x="${percent(x.place(at))}" y="13" text-anchor="middle">${label}</text>`)}</svg>`
 }
 
-/** Nearer to an end a label would be cut. */
+/** In percent of the width: a label nearer to an end would be cut. */
 const MIN_EDGE_DISTANCE = 4
 
 function percent(place: number): string {
   return `${Math.round(place * 100) / 100}%`
 }
 
-/** A narrower part has no room for its share. */
+/** In percent of the width: a narrower part has no room for its share. */
 const MIN_LABELLED_WIDTH = 7
 
-/** The base of several tickers has only shares, no counts. */
+/** `12 of 40`, or a share for the base of several tickers, which has no counts: its parts add up to 1. */
 function stackLabel(n: number, all: number, isBase: boolean): string {
   return isBase && all < 1.5 ? percentText(n, 1) : `${n} of ${all}`
 }
@@ -466,6 +474,7 @@ function monthText(value: number | null | undefined): string {
   return value == null ? UNKNOWN_SIGN : decimal(value * 100, 1)
 }
 
+/** The class that colours a month by its return. @param full size of a return with the deepest colour */
 function heatClass(value: number, full: number): string {
   if (value === 0) return ''
   const strength = Math.min(4, Math.ceil((Math.abs(value) / full) * 4))

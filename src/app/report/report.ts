@@ -78,7 +78,7 @@ ${dataScript('id="result"', document)}
 `.text
 }
 
-/** The short words of the whole page, once and at its end; a keyboard cannot reach `abbr`. */
+/** A folded section that explains the short words of the page; empty if it has none. A keyboard cannot reach `abbr`. */
 function glossary({ answer, lead }: Description, sections: readonly Section[], drawn: Html): Html {
   const parts = [...lead, ...sections.flatMap(({ parts }) => parts)]
   const terms = termsIn(parts, [html`<p>${answer}</p>`, drawn])
@@ -92,6 +92,7 @@ ${content}</details></section>
 `
 }
 
+/** Whether a page shows parts of a medium. */
 function isShown(on: Medium | undefined): boolean {
   return on !== 'terminal' && on !== 'short'
 }
@@ -116,6 +117,7 @@ function partsHtml(parts: readonly Part[], title = ''): Html {
   return html`${parts.filter(({ on }) => isShown(on)).map(part => partHtml(part, title))}`
 }
 
+/** A part of a section as markup. @param section title of the section, which a table does not repeat */
 function partHtml(part: Part, section: string): Html {
   if ('notes' in part) return html`${part.notes.map(note => html`<p>${note}</p>`)}\n`
   if ('list' in part) return html`<ul class="list">${part.list.map(line => html`<li>${line}</li>`)}</ul>\n`
@@ -168,6 +170,7 @@ function warningLine(warnings: readonly string[]): Html {
 
 const MOST_NAMED_WARNINGS = 3
 
+/** The terms of headings and the short words of the text, each with its meaning; null if there are none. */
 function termsIn(parts: readonly Part[], markup: readonly Html[]): Html | null {
   const text = markup.map(({ text }) => text.replace(/<script[\s\S]*?<\/script>|<[^>]+>/g, ' ')).join(' ')
   const terms = new Map(headingsOf(parts).map(({ title, hint }) => [title, hint ?? '']))
@@ -203,10 +206,13 @@ function footerHtml(about: ReportAbout): Html {
   return html`<p>Made by bands ${about.version}. The same command line makes the same page, byte for byte, while the data and the trial log are the same. What happened before need not happen again; nothing here is advice.</p>`
 }
 
-/** More of a result makes a page that is slow to send and to open. */
+/** The length of a document as JSON, in characters. A longer one makes a page that is slow to send and to open. */
 const MAX_DOCUMENT_LENGTH = 800_000
 
-/** The result as it lies in the page: of a long one its longest lists are shortened, and it is said by how much. */
+/**
+ * The document for the page. The long lists of a document above MAX_DOCUMENT_LENGTH are shortened, the first one first.
+ * `left` says for each of them which entries are missing.
+ */
 function shortenDocument({ document, long }: Description): { document: unknown; left: string[] } {
   const result: Record<string, unknown> = { ...(document as object) }
   const left: string[] = []
@@ -225,7 +231,7 @@ function shortenDocument({ document, long }: Description): { document: unknown; 
   return { document: result, left }
 }
 
-/** As a content policy names an inline style or script that may run. */
+/** The hash of an inline style or script, as a content policy allows it. */
 function policyHash(text: string): string {
   return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
 }

@@ -47,7 +47,7 @@ ${rows.length > shown.length && html`<p class="cut">Here are ${sorted?.cut ?? 't
 `
 }
 
-/** The columns that a page shows. */
+/** The indexes of the columns that a page shows. */
 function pageColumns({ columns }: Table): number[] {
   return [...columns.keys()].filter(i => columns[i]!.on !== 'terminal')
 }
@@ -58,7 +58,7 @@ function heading({ title: own, hint, kind, verbatim }: Heading): Html {
   return html`<th scope="col"${isNumeric(kind) && html` class="num"`}>${hint === undefined ? title : html`<abbr title="${hint}">${title}</abbr>`}</th>`
 }
 
-/** Rows of the body by their places. The first column names the row. */
+/** The rows of a table's body. The first column names the row. @param rows their indexes, in the order to show them */
 export function tableRows(of: Table, rows: readonly number[]): Html {
   const { columns, rows: all, grey } = of
   const indexes = pageColumns(of)
@@ -78,7 +78,10 @@ function cell(of: Cell, { kind, wraps }: Heading, isGrey: boolean, isName: boole
   return isName ? html`<th scope="row"${attribute}>${piece}</th>` : html`<td${attribute}>${piece}</td>`
 }
 
-/** Places of rows in the order of a column; rows that are equal in it keep theirs, rows without a value come last. */
+/**
+ * Sorts indexes of rows by a column. Rows with equal values stay in their order; rows without a value come last.
+ * @param column its position among the columns of a page
+ */
 export function sortRows(of: Table, rows: readonly number[], column: number, isDescending: boolean): number[] {
   const place = pageColumns(of)[column]!
   const keys = new Map(rows.map(r => [r, sortKey(of.rows[r]![place]!)]))
@@ -99,7 +102,7 @@ export interface CellFilter {
   only: '' | 'found' | 'tested'
 }
 
-/** Places of the rows that pass. */
+/** The indexes of the rows that pass a filter; all rows for null. */
 export function filterRows({ rows, filter }: Table, by: CellFilter | null): number[] {
   const all = [...rows.keys()]
   if (filter === undefined || by === null) return all
@@ -174,7 +177,7 @@ const NUMBER_TEXTS: Readonly<Record<Kind, (value: number) => string>> = {
   lettered: String,
 }
 
-/** `-0.40 to +2.90%`, `27–65%`, `12 ×1.40`. */
+/** A pair of values: a range `-0.40 to +2.90%` or `27–65%`, or a count and its lift, `12 ×1.40`. */
 function pairText(kind: Kind, [first, second]: readonly [Value, Value]): string | Html {
   if (kind === 'lifted')
     return html`${valueText(kind, first)} <span class="quiet">×${valueText('ratio', second)}</span>`
@@ -211,6 +214,7 @@ export function probability(p: number | null | undefined): string {
   return p >= 0.1 ? p.toFixed(2) : withoutExponent(p.toPrecision(2))
 }
 
+/** A number with a constant number of decimals, without a sign for zero. */
 export function decimal(value: number | null | undefined, digits = 2): string {
   return isKnown(value) ? value.toFixed(digits).replace(/^-(0(?:\.0*)?)$/, '$1') : UNKNOWN_SIGN
 }
@@ -234,10 +238,12 @@ export function signedPercentRange(low: number | null, high: number | null): str
   return isKnown(low) && isKnown(high) ? `${signedPercent(low).slice(0, -1)} to ${signedPercent(high)}` : UNKNOWN_SIGN
 }
 
+/** Adds thousands separators to the digits before the decimal point. */
 function groupThousands(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, ',')
 }
 
+/** A number in words of toPrecision, without an exponent. */
 function withoutExponent(text: string): string {
   return text.includes('e') ? String(Number(text)) : text
 }
