@@ -55,23 +55,24 @@ export async function writePartitions(
 ): Promise<WriteSummary> {
   const folder = named.path
   const tables = openFolder(named)
-  const { [table]: before } = tables
-  if (before !== undefined && layoutText(before) !== layoutText(layout))
+  const { [table]: earlier } = tables
+  if (earlier !== undefined && layoutText(earlier) !== layoutText(layout))
     throw unsuitableFolder(
       named,
-      `has ${table} by ${layoutText(before)}, not by ${layoutText(layout)}`,
+      `has ${table} by ${layoutText(earlier)}, not by ${layoutText(layout)}`,
       layout.partition_by,
     )
   const { tickers } = await readTableFilter(local, table, filter)
   const columns = tableColumns(table, filter, local.fieldSet)
   const jobs = await planJobs(local, { table, columns, filter, layout, tickers })
-  const listed = before?.files ?? {}
+  const listed = earlier?.files ?? {}
   const isSame = (path: string, { source }: Job): boolean =>
     listed[path]?.source === source && hasRecordedSize(folder, path, listed[path])
+  // The files of all years are one job, which has every listed file.
   const pathsOf = ({ path }: Job): string[] => (path === null ? Object.keys(listed) : [path])
   const isCurrent = (job: Job): boolean => pathsOf(job).length > 0 && pathsOf(job).every(path => isSame(path, job))
   const { kept = [], pending = [] } = Object.groupBy(jobs, job => (isCurrent(job) ? 'kept' : 'pending'))
-  const describe = async () => ({
+  const tableInfo = async () => ({
     version: version(),
     definitions: DEFINITIONS_VERSION,
     as_of: await asOfText(local),
@@ -85,25 +86,27 @@ export async function writePartitions(
   const files = new StagedFiles(folder, columns)
   try {
     await stageFiles(local, { table, filter, layout, pending, onTicker }, files)
-    const { stagedFiles: made } = files
-    const isOnlySome = layout.partition_by === 'ticker' && layout.partitions === null && !!filter.tickers?.length
-    const staying = new Set(isOnlySome ? Object.keys(listed) : kept.flatMap(pathsOf))
-    const removed = Object.keys(listed).filter(path => !made.has(path) && !staying.has(path))
-    const changed = [...made].filter(
+    const { stagedFiles } = files
+    const keptPaths = new Set(kept.flatMap(pathsOf))
+    // With a file for each ticker, named tickers leave the files of others.
+    const isForNamedTickers = layout.partition_by === 'ticker' && layout.partitions === null && !!filter.tickers?.length
+    const remaining = isForNamedTickers ? new Set(Object.keys(listed)) : keptPaths
+    const removed = Object.keys(listed).filter(path => !stagedFiles.has(path) && !remaining.has(path))
+    const changed = [...stagedFiles].filter(
       ([path, { sha256 }]) => listed[path]?.sha256 !== sha256 || !hasRecordedSize(folder, path, listed[path]),
     )
-    const all = { ...listed, ...Object.fromEntries(made) }
-    for (const path of removed) delete all[path]
-    const own = Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)))
-    const rows = Object.values(own).reduce((sum, file) => sum + file.rows, 0)
+    const filesByPath = { ...listed, ...Object.fromEntries(stagedFiles) }
+    for (const path of removed) delete filesByPath[path]
+    const inOrder = Object.fromEntries(Object.entries(filesByPath).sort(([a], [b]) => (a < b ? -1 : 1)))
+    const rows = Object.values(inOrder).reduce((sum, file) => sum + file.rows, 0)
     changeFolder(folder, {
-      tables: { ...readTables(named), [table]: { ...(await describe()), rows, files: own } },
+      tables: { ...readTables(named), [table]: { ...(await tableInfo()), rows, files: inOrder } },
       staged: changed.map(([path]) => [stagedPath(path), path]),
       removed,
     })
-    const same = made.size - changed.length + new Set(kept.flatMap(pathsOf)).size
+    const unchanged = stagedFiles.size - changed.length + keptPaths.size
     const newRows = changed.reduce((sum, [, file]) => sum + file.rows, 0)
-    return { written: changed.length, kept: same, removed: removed.length, rows: newRows }
+    return { written: changed.length, kept: unchanged, removed: removed.length, rows: newRows }
   } finally {
     files.removeStaged()
   }
