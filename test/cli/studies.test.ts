@@ -304,6 +304,8 @@ describe('bands status and doctor', () => {
     const broken = await ask(`doctor --db ${BARS}/AAPL.csv`)
     expect(broken.code).toBe(5)
     expect(broken.out).toMatch(/^database +fail/m)
+    // A check without a remedy has an empty cell, and no dash.
+    expect(broken.out).toMatch(/^node +ok .*\d$/m)
   })
 })
 

@@ -74,7 +74,7 @@ function doctorAnswer({ schema, outcome, checks }: Diagnosis, wide: boolean): An
     remedy: remedy === null ? null : withOptions(remedy),
   }))
   const rows = withRemedies.map(({ name, ...check }) => ({ check: name, ...check }))
-  const remedies = { ...column('remedy'), of: ({ remedy }: CheckRow) => remedy ?? '' }
+  const remedies = { ...column('remedy'), value: ({ remedy }: CheckRow) => remedy ?? '' }
   const shown = [column('check'), column('outcome'), column('detail'), remedies]
   return {
     ...describeList({ schema, outcome, checks: withRemedies }, rows, shown),
