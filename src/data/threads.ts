@@ -55,7 +55,7 @@ export interface SerializedError {
   payload: object
 }
 
-/** The narrower before the wider. */
+/** Error classes by their number in SerializedError; subclasses come before their base class. */
 const ERROR_KINDS = [
   BadData,
   Busy,
@@ -93,7 +93,7 @@ export class Threads<Task, Result> {
   readonly #size: number
   readonly #program: string | undefined
   readonly #threads = new Set<Thread>()
-  #asked = 0
+  #taskCount = 0
 
   /**
    * @param data the first message to each thread
@@ -107,13 +107,13 @@ export class Threads<Task, Result> {
 
   /** Starts every thread now, and not on demand. */
   start(): void {
-    while (this.#threads.size < this.#size) this.#begun()
+    while (this.#threads.size < this.#size) this.#startThread()
   }
 
   /** Gives a task to the least busy thread. Throws the task's error, with its class and message. */
   run(task: Task, signal?: AbortSignal): Promise<Result> {
-    const thread = this.#free()
-    const id = this.#asked++
+    const thread = this.#leastBusyThread()
+    const id = this.#taskCount++
     const stop = (): void => thread.worker.postMessage({ stop: id } satisfies ToThread)
     const done = new Promise<Result>((resolve, reject) => {
       thread.tasks.set(id, { resolve: result => resolve(result as Result), reject })
@@ -129,13 +129,14 @@ export class Threads<Task, Result> {
     await Promise.all([...this.#threads].map(({ worker }) => worker.terminate()))
   }
 
-  #free(): Thread {
+  /** The thread with the fewest tasks; a new one if all are busy and another is allowed. */
+  #leastBusyThread(): Thread {
     const [least] = [...this.#threads].sort((a, b) => a.tasks.size - b.tasks.size)
     if (least !== undefined && (least.tasks.size === 0 || this.#threads.size === this.#size)) return least
-    return this.#begun()
+    return this.#startThread()
   }
 
-  #begun(): Thread {
+  #startThread(): Thread {
     if (this.#program === undefined)
       throw new StorageError('the program of a thread is missing next to this one; build or install bands again')
     const worker = new Worker(this.#program, { workerData: this.#start })
@@ -147,18 +148,18 @@ export class Threads<Task, Result> {
       if ('result' in answer) task.resolve(answer.result)
       else task.reject('refusal' in answer ? deserializeError(answer.refusal) : answer.fault)
     })
-    const lost = (cause: unknown): void => {
+    const abandonTasks = (cause: unknown): void => {
       this.#threads.delete(thread)
-      for (const task of thread.tasks.values()) task.reject(lossOf(cause))
+      for (const task of thread.tasks.values()) task.reject(threadLossError(cause))
       thread.tasks.clear()
     }
-    worker.once('error', lost)
-    worker.once('exit', code => lost(new Error(`it ended with ${code}`)))
+    worker.once('error', abandonTasks)
+    worker.once('exit', code => abandonTasks(new Error(`it ended with ${code}`)))
     return thread
   }
 }
 
-function lossOf(cause: unknown): Error {
+function threadLossError(cause: unknown): Error {
   if ((cause as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY')
     return new Error('a thread ended before its work was done', { cause })
   const words = sentence`a thread ran out of memory; ${parameter('threads', '1')} does the work in the main thread only`
@@ -184,16 +185,16 @@ export interface Work<Task, Result> {
 }
 
 /** Milliseconds of work below which the start of threads would take longer than they save. */
-const WORTH = 50
+const MIN_MS_FOR_THREADS = 50
 
 /** The tasks of a worker that wait, or whose results wait. */
-const AHEAD = 2
+const TASKS_AHEAD_PER_WORKER = 2
 
 /** About the milliseconds of one message to another machine, whose way there and back takes some ten. */
-const PIECE_MS = 1000
+const MESSAGE_MS = 1000
 
 /** Each core of other machines gets at least this number of messages, so that none waits long for the last. */
-const PIECES = 4
+const MIN_MESSAGES_PER_CORE = 4
 
 /**
  * Yields the results in the order of the tasks, from any worker, with a few tasks done ahead. Threads end with the last
@@ -206,43 +207,43 @@ export async function* inOrder<Task, Result>(
 ): AsyncGenerator<Result> {
   const { job, data, tasks, ms, here, program = programOfJobs() } = work
   if (cluster !== undefined && tasks.length > 0) {
-    yield* elsewhere(work, await cluster.open({ job, data: data() }))
+    yield* runOnCluster(work, await cluster.open({ job, data: data() }))
     return
   }
   const size = Math.min(threads, tasks.length)
-  if (size < 2 || ms < WORTH || program === undefined) {
+  if (size < 2 || ms < MIN_MS_FOR_THREADS || program === undefined) {
     for (const task of tasks) yield await here(task)
     return
   }
-  const pool = new Threads<Task, Result>(job, shared(data()), size, program)
+  const pool = new Threads<Task, Result>(job, shareColumns(data()), size, program)
   try {
-    yield* ahead(tasks, AHEAD * size, task => pool.run(task))
+    yield* yieldInOrder(tasks, TASKS_AHEAD_PER_WORKER * size, task => pool.run(task))
   } finally {
     await pool.close()
   }
 }
 
-/** Short tasks go together, as one message with one answer. */
-async function* elsewhere<Task, Result>(
+/** Yields the results of a cluster, in order. Short tasks go together, as one message with one answer. */
+async function* runOnCluster<Task, Result>(
   { tasks, ms, packed = async (task: Task): Promise<unknown> => task, most }: Work<Task, Result>,
   pool: TaskPool,
 ): AsyncGenerator<Result> {
-  const longest = Math.ceil(tasks.length / (PIECES * pool.size))
-  const length = Math.max(1, Math.min(longest, Math.floor((PIECE_MS * tasks.length) / ms)))
+  const longest = Math.ceil(tasks.length / (MIN_MESSAGES_PER_CORE * pool.size))
+  const length = Math.max(1, Math.min(longest, Math.floor((MESSAGE_MS * tasks.length) / ms)))
   const pieces = Array.from({ length: Math.ceil(tasks.length / length) }, (_, i) =>
     tasks.slice(i * length, (i + 1) * length),
   )
   try {
     const run = async (piece: readonly Task[]): Promise<Result[]> =>
       (await pool.run(await Promise.all(piece.map(packed)))) as Result[]
-    for await (const results of ahead(pieces, most ?? AHEAD * pool.size, run)) yield* results
+    for await (const results of yieldInOrder(pieces, most ?? TASKS_AHEAD_PER_WORKER * pool.size, run)) yield* results
   } finally {
     await pool.close()
   }
 }
 
 /** Yields the results in order. @param most tasks that are begun before the result of the first is taken */
-async function* ahead<Task, Result>(
+async function* yieldInOrder<Task, Result>(
   tasks: Iterable<Task>,
   most: number,
   run: (task: Task) => Promise<Result>,
@@ -263,13 +264,13 @@ type ColumnKind<Kind> = new (memory: ArrayBufferLike, from: number, length: numb
 const COLUMNS: readonly ColumnKind<Column>[] = [Float64Array, Int32Array, Uint8Array]
 
 /** Columns begin at a multiple of this number of bytes, which suits every number type. */
-const ALIGNED = 8
+const ALIGNMENT_BYTES = 8
 
 /** The size of the memory blocks that small columns share, in bytes. */
-const PIECE = 2 ** 20
+const BLOCK_BYTES = 2 ** 20
 
 /** Memory for columns, shared by threads by default, so that a stored market need not be copied for them. */
-export class ColumnRoom {
+export class ColumnMemory {
   #piece: ArrayBuffer | SharedArrayBuffer
   #used = 0
 
@@ -277,18 +278,19 @@ export class ColumnRoom {
     this.#piece = piece
   }
 
-  /** A copy. */
+  /** Copies a column into this memory and returns the copy. */
   put<Kind extends Column>(column: Kind): Kind {
-    const from = this.#from(column.byteLength)
+    const from = this.#reserve(column.byteLength)
     const Copy = COLUMNS.find(kind => column instanceof kind) as ColumnKind<Kind>
     const copy = new Copy(this.#piece, from, column.length)
     copy.set(column)
     return copy
   }
 
-  #from(bytes: number): number {
+  /** Reserves bytes in the current block, or in a new one, and returns their offset. */
+  #reserve(bytes: number): number {
     if (this.#used + bytes > this.#piece.byteLength) {
-      this.#piece = new SharedArrayBuffer(Math.max(bytes, PIECE))
+      this.#piece = new SharedArrayBuffer(Math.max(bytes, BLOCK_BYTES))
       this.#used = 0
     }
     const from = this.#used
@@ -301,24 +303,24 @@ export class ColumnRoom {
  * Copies data for threads, with all columns in one shared block, so that one copy serves every thread. Columns already
  * in shared memory are not copied. The data may hold columns, lists, maps and plain objects.
  */
-export function shared<Data>(data: Data): Data {
-  const room = new ColumnRoom(new SharedArrayBuffer(columnsIn(data, new Set())))
-  return copyOf(data, column => room.put(column), new Map()) as Data
+export function shareColumns<Data>(data: Data): Data {
+  const room = new ColumnMemory(new SharedArrayBuffer(unsharedColumnBytes(data, new Set())))
+  return deepCopy(data, column => room.put(column), new Map()) as Data
 }
 
-const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNED) * ALIGNED
+const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 
-/** Bytes of all columns in a value, each counted once. */
-function columnsIn(value: unknown, seen: Set<object>): number {
+/** Bytes of all columns in a value that are not in shared memory, each counted once. @param seen objects so far */
+function unsharedColumnBytes(value: unknown, seen: Set<object>): number {
   if (typeof value !== 'object' || value === null || seen.has(value)) return 0
   seen.add(value)
   if (isColumn(value)) return isShared(value) ? 0 : aligned(value.byteLength)
   const parts = value instanceof Map ? [...value.keys(), ...value.values()] : Object.values(value)
-  return parts.reduce((sum: number, part: unknown) => sum + columnsIn(part, seen), 0)
+  return parts.reduce((sum: number, part: unknown) => sum + unsharedColumnBytes(part, seen), 0)
 }
 
 /** A copy that preserves references to the same object. */
-function copyOf(value: unknown, copyColumn: (column: Column) => Column, seen: Map<object, unknown>): unknown {
+function deepCopy(value: unknown, copyColumn: (column: Column) => Column, seen: Map<object, unknown>): unknown {
   if (typeof value !== 'object' || value === null) return value
   const known = seen.get(value)
   if (known !== undefined) return known
@@ -326,7 +328,7 @@ function copyOf(value: unknown, copyColumn: (column: Column) => Column, seen: Ma
     seen.set(value, copy)
     return copy
   }
-  const again = (part: unknown): unknown => copyOf(part, copyColumn, seen)
+  const again = (part: unknown): unknown => deepCopy(part, copyColumn, seen)
   if (isColumn(value)) return isShared(value) ? value : remembered(copyColumn(value))
   if (value instanceof Map) {
     const copy = remembered(new Map())

@@ -10,7 +10,7 @@ import {
   type Report,
 } from '../../src/core/model/facts.js'
 import { Random } from '../../src/core/statistics/random.js'
-import { mergeFacts } from '../../src/data/load/facts.js'
+import { mergeSheet } from '../../src/data/load/facts.js'
 import { simulatedTicker } from '../../src/data/simulate/simulate.js'
 import { randomFacts, shuffled } from '../support/random-facts.js'
 
@@ -189,7 +189,7 @@ describe('securities', () => {
 })
 
 function merged(kind: FactKind, present: FactSheet | undefined, records: readonly FactRecord[], file: string) {
-  return mergeFacts(kind, present, records, { file, format: `${kind} csv`, imported_at: '2026-01-01T00:00:00.000Z' })
+  return mergeSheet(kind, present, records, { file, format: `${kind} csv`, imported_at: '2026-01-01T00:00:00.000Z' })
 }
 
 /** Records as real files hold them at their worst: twice, in no order, contradicting each other. */

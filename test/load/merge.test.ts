@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Series } from '../../src/core/model/series.js'
 import { Random } from '../../src/core/statistics/random.js'
-import { limitOrigins, merge, originsAfter } from '../../src/data/load/merge.js'
+import { limitOrigins, mergeSeries, originsAfter } from '../../src/data/load/merge.js'
 import type { IndexedOrigin, Origin } from '../../src/data/store/store.js'
 
 /** A series of some days, and the place of each of its days in it. */
@@ -46,7 +46,7 @@ it('merging is what it is day by day: the bar that comes in wins, what was paid 
       counts[own === undefined ? 'added' : same ? 'unchanged' : 'replaced']++
       return { from: same ? own : given, paid, place: same ? own.t : -1 }
     })
-    const merged = merge(present, incoming)
+    const merged = mergeSeries(present, incoming)
     expect([...merged.series.days]).toEqual(days)
     expect(days.map((_, t) => COLUMNS.map(name => merged.series[name][t]))).toEqual(kept.map(({ from }) => from.values))
     const isTold = kept.some(({ paid }) => !Number.isNaN(paid))

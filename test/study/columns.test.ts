@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { daysAt, indicesIn } from '../../src/core/model/calendar.js'
 import { Random } from '../../src/core/statistics/random.js'
-import { shared } from '../../src/data/threads.js'
+import { shareColumns } from '../../src/data/threads.js'
 import { cellOf, indicesAmong, memberBars } from '../../src/research/study/cell.js'
 import { MarketColumns } from '../../src/research/study/signals.js'
 import { randomEntry } from '../../src/research/study/tests.js'
@@ -27,7 +27,7 @@ describe('columns of a market', () => {
           expect(one.buffer).toBeInstanceOf(SharedArrayBuffer)
           const again = market.ascending(columns[i]!.slice())
           expect([again.buffer, again.byteOffset]).toEqual([one.buffer, one.byteOffset])
-          expect(shared({ one }).one).toBe(one)
+          expect(shareColumns({ one }).one).toBe(one)
         }
       }),
     )

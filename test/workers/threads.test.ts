@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { BadData, invalid, NotFound, remedy, StorageError } from '../../src/core/errors.js'
 import { Damaged } from '../../src/data/store/store.js'
-import { deserializeError, inOrder, serializeError, shared, Threads, type Work } from '../../src/data/threads.js'
+import { deserializeError, inOrder, serializeError, shareColumns, Threads, type Work } from '../../src/data/threads.js'
 import { drained } from '../support/drain.js'
 import { firstInQuick } from '../support/full.js'
 
@@ -119,7 +119,7 @@ it('takes no task far ahead of whoever takes the results', async () => {
 it('shares data with all columns in memory that each thread has', () => {
   const days = Int32Array.of(3, 5, 9)
   const given = { series: { days, close: new Float64Array([0, 1.5, 2.5, 3.5]).subarray(1) }, same: days, name: 'A' }
-  const copy = shared(given)
+  const copy = shareColumns(given)
   expect(copy).toEqual(given)
   expect(copy.same).toBe(copy.series.days)
   expect(copy.series.days.buffer).toBeInstanceOf(SharedArrayBuffer)

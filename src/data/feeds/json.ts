@@ -18,7 +18,7 @@ import {
 import { JsonText, type Names, type Path, shaped } from './json-text.js'
 import { tickerOfFile, tickerOption } from './layout.js'
 import { ROLES } from './names.js'
-import { adjustmentOf, latestBar, PriceRows, severalTickers } from './price-rows.js'
+import { adjustmentOf, latestBar, PriceRows, severalTickersError } from './price-rows.js'
 import { refuseJson, refuseUnfinished } from './refusals.js'
 import { Row } from './row.js'
 import { type Source, textOf } from './source.js'
@@ -90,7 +90,7 @@ function fixedTicker(source: Source, table: JsonTable, options: ReadOptions): st
   const symbols = table.rows.map(cells => asText(cells[table.columns.ticker!]))
   const other = symbols.find(symbol => symbol !== symbols[0])
   if (other === undefined) return typedTicker
-  throw severalTickers({ file: source.file }, typedTicker, symbols[0]!, other)
+  throw severalTickersError({ file: source.file }, typedTicker, symbols[0]!, other)
 }
 
 interface DateCell {

@@ -2,7 +2,16 @@ import { basename } from 'node:path'
 import { BadData, invalid, parameter, quoted, remedy, sentence } from '../../core/errors.js'
 import { parseTicker, TICKER_SHAPE } from '../../core/model/terms.js'
 import type { Format } from './feed.js'
-import { DOUBTFUL_TICKERS, isExchange, PRICES, plainName, ROLES, type Role, SPELLINGS, symbolInName } from './names.js'
+import {
+  DOUBTFUL_TICKERS,
+  isExchange,
+  normalizedColumnName,
+  PRICES,
+  ROLES,
+  type Role,
+  SPELLINGS,
+  symbolInName,
+} from './names.js'
 import type { Source } from './source.js'
 import { isEpoch } from './values.js'
 
@@ -126,7 +135,7 @@ export function missingFrom(columns: Columns): Role[] {
 
 /** A plain name without the numbering and the currency that Alpha Vantage puts around its names. */
 function plain(name: string): string {
-  return plainName(name.replace(/^\s*\d+[ab]?\. /, '').replace(/ \(USD\)$/, ''))
+  return normalizedColumnName(name.replace(/^\s*\d+[ab]?\. /, '').replace(/ \(USD\)$/, ''))
 }
 
 /** Each column's ticker and its name without it. */

@@ -115,7 +115,7 @@ const LANGUAGES: Readonly<Record<string, Names>> = {
 }
 
 /** A name of a column without case, blanks, accents and signs. */
-export function plainName(name: string): string {
+export function normalizedColumnName(name: string): string {
   if (/^[\x20-\x7e]*$/.test(name)) return name.toLowerCase().replace(/[^a-z0-9]/g, '')
   return name
     .normalize('NFKD')
@@ -124,7 +124,7 @@ export function plainName(name: string): string {
     .replace(/[^\p{L}\p{N}]/gu, '')
 }
 
-const namesIn = (text = ''): string[] => text.split(',').map(plainName)
+const namesIn = (text = ''): string[] => text.split(',').map(normalizedColumnName)
 
 /** The plain names of each role, the best first; a column without a name is ''. */
 export const SPELLINGS = Object.fromEntries(

@@ -43,7 +43,7 @@ export function latestBar(today: Day = utcToday()): Day {
 }
 
 /** Why a day on which something is said to have happened is none. */
-export function yetToCome(name: string, date: string): string {
+export function futureDateReason(name: string, date: string): string {
   return `${name} ${date} is yet to come, and nothing is known before its day`
 }
 
@@ -234,7 +234,7 @@ export class PriceRows {
     const text = row.field(column) ?? ''
     if (ticker !== null && this.#bars !== null) {
       const first = this.#tickerText.toString('utf8', 0, this.#tickerLength)
-      throw severalTickers(this.#collector.placeOf(row.line, 'ticker'), ticker, first, text)
+      throw severalTickersError(this.#collector.placeOf(row.line, 'ticker'), ticker, first, text)
     }
     const symbol = ticker ?? parseTicker(text)
     this.#tickerLength = Math.min(Buffer.byteLength(text), 65)
@@ -269,7 +269,7 @@ export function barFault(
 }
 
 /** The error for a ticker hint when the rows name several tickers. */
-export function severalTickers(place: FilePosition, tickerHint: string, first: string, second: string): BadData {
+export function severalTickersError(place: FilePosition, tickerHint: string, first: string, second: string): BadData {
   const some = `${quoted(first)}, ${quoted(second)}`
   const say = sentence`leave ${parameter('ticker', tickerHint)} away to import each under its own name`
   return new BadData(place, sentence`the file has several tickers (${some}); ${say}`)

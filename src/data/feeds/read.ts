@@ -22,8 +22,8 @@ import { parseTicker } from '../../core/model/terms.js'
 import { Collector, type RowPositions } from './bars.js'
 import type { FactsResult, Format, Input, ReadOptions, ReadResult } from './feed.js'
 import { checkSpan, type Layout, layoutOf, missingFrom, spells, tickerOfFile, tickerOption } from './layout.js'
-import { PRICES, plainName, type Role } from './names.js'
-import { adjustmentOf, latestBar, type PricePlan, PriceRows, severalTickers, tickerReason } from './price-rows.js'
+import { normalizedColumnName, PRICES, type Role } from './names.js'
+import { adjustmentOf, latestBar, type PricePlan, PriceRows, severalTickersError, tickerReason } from './price-rows.js'
 import { refuseText, shownNames } from './refusals.js'
 import { columnOf, type Row } from './row.js'
 import { headOf, inOlderEncodings, openSource, type Source } from './source.js'
@@ -239,7 +239,7 @@ async function planTable(table: TextTable, layout: Layout) {
   const tickerHint = tickerOption(options.ticker)
   const [one, two] = parts
   if (tickerHint !== null && one !== undefined && two !== undefined)
-    throw severalTickers(table.top, options.ticker!, one.ticker, two.ticker)
+    throw severalTickersError(table.top, options.ticker!, one.ticker, two.ticker)
   const all = parts.length > 0 ? parts.map(part => part.columns) : [columns]
   const isAdjusted = all.every(columns => columns.adj_close !== undefined)
   const placesOf = (...roles: Role[]) => all.flatMap(columns => roles.flatMap(role => columns[role] ?? []))
@@ -283,7 +283,7 @@ function symbolIn(
   for (const [i, name] of names.entries()) {
     const value = dialect.samples[0]![i] ?? ''
     const isSymbol = parseTicker(value) === value && /[A-Z]{2}|[A-Z].*\d|\d.*[A-Z]|^0\d{4,5}$/.test(value)
-    if (read.has(i) || !isSymbol || NO_SYMBOL.test(plainName(name))) continue
+    if (read.has(i) || !isSymbol || NO_SYMBOL.test(normalizedColumnName(name))) continue
     if (dialect.samples.every(fields => fields[i] === value)) return { name, value }
   }
   return null

@@ -18,18 +18,18 @@ import {
   type TickerSheet,
 } from '../store/store.js'
 import type { TickerData } from './derive.js'
-import { type BarRange, limitOrigins, merge, originsAfter } from './merge.js'
+import { type BarRange, limitOrigins, mergeSeries, originsAfter } from './merge.js'
 import { type RefusedTicker, refusalOf, type SourcedBars, type TickerReport } from './report.js'
-import { judge, jumpsAfter, type Rescaling, rescaled, rescaledCount, type SeamWarning } from './seam.js'
+import { judgeSeam, jumpsAfter, type Rescaling, rescale, rescaledCount, type SeamWarning } from './seam.js'
 
-/** What a file's bars change, not yet written. */
+/** The changes that a file's bars make, not yet written. */
 export interface MergedBars {
   reports: TickerReport[]
   refused: RefusedTicker[]
   /** Oddities where a file's bars meet stored ones. */
   oddities: SourcedOddity[]
   changes: Change[]
-  /** Tickers whose pulled events make room. */
+  /** Tickers whose events pulled from a server are removed. */
   unpulled: string[]
   /** What is left to derive once this is written. */
   pending: Pending
@@ -50,7 +50,7 @@ export interface Change {
 }
 
 /** Maximum number of changed bars held in memory. */
-const MOST_HELD = 700_000
+const MAX_BARS_IN_MEMORY = 700_000
 
 /** How bars of a stored ticker are treated. */
 export interface Choices {
@@ -72,38 +72,38 @@ export async function mergeBars(
 ): Promise<MergedBars> {
   const pending = await Pending.read(store)
   const taken: MergedBars = { reports: [], refused: [], oddities: [], changes: [], unpulled: [], pending }
-  const pulled = await pulledOf(store, tickers)
+  const pulled = await describePulled(store, tickers)
   const importedAt = new Date().toISOString()
   let held = 0
   for (const incoming of tickers) {
     const { ticker } = incoming
     const choices = choicesFor(ticker)
     const known = { pulled: pulled.get(ticker) ?? null, isPending: pending.tickers.has(ticker), importedAt }
-    const take = () => takeTicker(store, incoming, known, choices)
+    const take = () => mergeTicker(store, incoming, known, choices)
     const result = await take()
     if ('refused' in result) {
       taken.refused.push(result.refused)
       continue
     }
-    const { report, oddities, data, since } = result
+    const { report, oddities, data, since: firstChanged } = result
     taken.reports.push(report)
     taken.oddities.push(...oddities)
     if (pulled.has(ticker)) taken.unpulled.push(ticker)
     if (data === null) continue
     if (data.sector != null) pending.sectors.add(data.sector)
     held += report.bars
-    const source = held <= MOST_HELD ? atHand(store, data, since) : computedAgain(store, take)
+    const source = held <= MAX_BARS_IN_MEMORY ? dataInMemory(store, data, firstChanged) : dataMergedAgain(store, take)
     taken.changes.push({ ticker, bars: report.bars, data: source })
   }
   return taken
 }
 
 /** Separate functions: a closure next to the record would keep it in memory, used or not. */
-function atHand(store: Store, data: TickerData, since: number): () => Promise<TickerData> {
+function dataInMemory(store: Store, data: TickerData, since: number): () => Promise<TickerData> {
   return () => withStored(store, data, since)
 }
 
-function computedAgain(store: Store, take: () => Promise<Refused | Fit>): () => Promise<TickerData> {
+function dataMergedAgain(store: Store, take: () => Promise<Refused | Fit>): () => Promise<TickerData> {
   return async () => {
     const { data, since } = (await take()) as Fit
     return withStored(store, data!, since)
@@ -125,7 +125,7 @@ interface Fit {
 }
 
 /** @param isPending data derived from its facts are not up to date */
-async function takeTicker(
+async function mergeTicker(
   store: Store,
   incoming: SourcedBars,
   { pulled, isPending, importedAt }: { pulled: string | null; isPending: boolean; importedAt: string },
@@ -136,20 +136,20 @@ async function takeTicker(
   if (fileBars.bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
   // Stored data that will be replaced are not read: they may be damaged.
   const stored = choices.replace ? null : await storedOf(store, ticker)
-  const refused = refusedAtSight(fileBars, stored, pulled, choices)
+  const refused = refusalBeforeComparison(fileBars, stored, pulled, choices)
   if (refused !== null) return { refused }
   const sheets = await store.sheets(ticker)
-  const result = stored === null ? NOTHING_STORED : fitted(stored, fileBars, sheets, choices)
+  const result = stored === null ? NOTHING_STORED : fitStoredBars(stored, fileBars, sheets, choices)
   if ('refused' in result) return result
   const { rescaling } = result
   const oddities: SourcedOddity[] = result.oddities.map(oddity => ({ ticker, ...oddity }))
-  if (stored === null && !choices.replace) oddities.push(...(await namesakes(store, fileBars)))
-  const { report, entry, series, ranges } = mergeOne(fileBars, result.stored)
+  if (stored === null && !choices.replace) oddities.push(...(await otherNameWarnings(store, fileBars)))
+  const { report, entry, series, ranges } = mergeWithOrigins(fileBars, result.stored)
   if (rescaling !== null) noteRescaling(report, stored!, rescaling)
   if (pulled !== null) addNote(report, `${ticker}: ${pulled} are taken out`)
   if (report.added + report.replaced === 0 && rescaling === null) return { report, oddities, data: null, since: 0 }
-  const data = dataOf(entry, series, sheets)
-  const since = isPending || rescaling !== null ? 0 : sinceOf(result.stored, data, ranges)
+  const data = tickerData(entry, series, sheets)
+  const since = isPending || rescaling !== null ? 0 : firstChangedBar(result.stored, data, ranges)
   return { report, oddities, data, since }
 }
 
@@ -169,7 +169,7 @@ async function withStored(store: Store, data: TickerData, bar: number): Promise<
 }
 
 /** The bar from which on derived data may differ from the stored ones; 0: from the first bar on. */
-function sinceOf(stored: Stored | null, now: TickerData, [first]: readonly BarRange[]): number {
+function firstChangedBar(stored: Stored | null, now: TickerData, [first]: readonly BarRange[]): number {
   // Another asset class may change the weeks; unadjusted closes may be known only from now on.
   const isSame =
     stored !== null &&
@@ -177,19 +177,19 @@ function sinceOf(stored: Stored | null, now: TickerData, [first]: readonly BarRa
     (stored.series.unadjustedClose === undefined) === (now.daily.unadjustedClose === undefined)
   // The first range has the stored bars that did not change, if it begins with the first of them.
   const since = isSame && first !== undefined && first.index === 0 ? first.bars : 0
-  return reachesBack(now, since) ? 0 : since
+  return changesSplitBasis(now, since) ? 0 : since
 }
 
 /**
  * Whether new bars change the share basis of earlier ones: they show whether prices (or weeks) jump at a split. Nothing
  * else that classifies a bar depends on later bars.
  */
-function reachesBack({ daily: { days }, facts }: TickerData, since: number): boolean {
+function changesSplitBasis({ daily: { days }, facts }: TickerData, since: number): boolean {
   const weekBefore = days[countBelow(days, mondayOf(days[since]!)) - 1] ?? Number.NEGATIVE_INFINITY
   return facts?.splits.some(({ ex_date }) => ex_date > weekBefore && ex_date <= days.at(-1)!) ?? false
 }
 
-/** Bars of a file that are at hand, and when they came. */
+/** Bars of a file, and the time of their import. */
 type FileBars = SourcedBars & Pick<Origin, 'importedAt'>
 
 /** The stored data of a ticker, and its accepted jumps. */
@@ -207,9 +207,11 @@ async function storedOf(store: Store, ticker: string): Promise<Stored | null> {
 }
 
 /**
- * What excludes a ticker regardless of its prices; null if nothing does. @param stored what the store has besides bars
+ * The refusal of a ticker for reasons other than its prices; null if there are none.
+ * @param stored null if the ticker is new or will be replaced
+ * @param pulled its events from a server, as text; null if there are none
  */
-function refusedAtSight(
+function refusalBeforeComparison(
   { ticker, prices, bars }: SourcedBars,
   stored: Stored | null,
   pulled: string | null,
@@ -232,18 +234,18 @@ function refusedAtSight(
     const raw = entry.prices === 'raw' ? sentence`${parameter('prices', 'raw')} takes those, or ` : ''
     return refused('adjustment', sentence`${what}: ${raw}${again}`)
   }
-  if (refusedBefore === undefined || covers(bars, series)) return null
+  if (refusedBefore === undefined || spansAllDays(bars, series)) return null
   const what = `${ticker}: its bars in ${refusedBefore} are refused, and these come after them`
   return refused('refused_before', sentence`${what}; mend that first, or import the whole history`)
 }
 
 /** Whether a file's bars span all stored days. */
-function covers(incoming: Series, stored: Series): boolean {
+function spansAllDays(incoming: Series, stored: Series): boolean {
   return incoming.days[0]! <= stored.days[0]! && incoming.days.at(-1)! >= stored.days.at(-1)!
 }
 
 /** A new ticker may already be stored with, or without, the exchange suffix that vendors add to US tickers. */
-async function namesakes(store: Store, { ticker, bars }: SourcedBars): Promise<MergedBars['oddities']> {
+async function otherNameWarnings(store: Store, { ticker, bars }: SourcedBars): Promise<MergedBars['oddities']> {
   const other = ticker.endsWith('.US') ? ticker.slice(0, -3) : `${ticker}.US`
   if ((await store.ticker(other)) === null) return []
   const detail = sentence`${other} is stored, maybe the same under another name: ${parameter('ticker', other)} adds to it`
@@ -260,7 +262,7 @@ interface Fitted {
 const NOTHING_STORED: Fitted = { stored: null, rescaling: null, oddities: [] }
 
 /** Adapts stored bars and a file's bars of a ticker to each other, as far as allowed. */
-function fitted(
+function fitStoredBars(
   stored: Stored,
   { ticker, prices, bars }: SourcedBars,
   sheets: FactSheets,
@@ -269,12 +271,12 @@ function fitted(
   const { series, jumps } = stored
   const splits = (sheets.splits?.rows ?? []).map(row => row.record)
   const known = { prices, splits, jumps }
-  const { mismatch, oddities } = judge(series, bars, known)
+  const { mismatch, oddities } = judgeSeam(series, bars, known)
   if (mismatch === null) return { stored, rescaling: null, oddities }
   const counts = { stored: series.days.length, incoming: bars.days.length }
   if (mismatch.reason === 'another_instrument') return { refused: refusalOf(ticker, mismatch, false, counts) }
-  const again = rescaled(series, mismatch)
-  const after = judge(again, bars, known)
+  const again = rescale(series, mismatch)
+  const after = judgeSeam(again, bars, known)
   const fits = after.mismatch === null
   if (scale === 'rescale' && fits)
     return { stored: { ...stored, series: again }, rescaling: mismatch, oddities: after.oddities }
@@ -306,8 +308,8 @@ export async function cutBars(
   after: Day,
 ): Promise<{ changed: TickerData; removed: number; pending: Pending }> {
   const { ticker, first } = entry
-  const whole = (await store.bars(ticker))!
-  const bars = countUpTo(whole.days, after)
+  const allBars = (await store.bars(ticker))!
+  const bars = countUpTo(allBars.days, after)
   if (bars === 0) {
     const value = formatDay(after)
     const allowed = `a day from ${formatDay(first)} on, the first bar of ${ticker}`
@@ -315,15 +317,15 @@ export async function cutBars(
     throw new InvalidParameter(what, { param: 'after', value, allowed })
   }
   const pending = await Pending.read(store)
-  const cut = { ...entry, bars, last: whole.days[bars - 1]! }
+  const cut = { ...entry, bars, last: allBars.days[bars - 1]! }
   pending.noteWritten(null)
-  const changed = dataOf(cut, head(whole, bars), await store.sheets(ticker))
+  const changed = tickerData(cut, head(allBars, bars), await store.sheets(ticker))
   if (changed.sector != null) pending.sectors.add(changed.sector)
-  return { changed, removed: whole.days.length - bars, pending }
+  return { changed, removed: allBars.days.length - bars, pending }
 }
 
 /** A ticker with all its data under another name, and what is left to derive. */
-export async function renamed(
+export async function renamedData(
   store: Store,
   ticker: string,
   name: string,
@@ -339,7 +341,7 @@ export async function renamed(
   })
   const entry = await store.ticker(ticker)
   if (entry === null) return { records: [], sheets, pending }
-  const data = dataOf({ ...entry, ticker: name }, (await store.bars(ticker))!, facts)
+  const data = tickerData({ ...entry, ticker: name }, (await store.bars(ticker))!, facts)
   return { records: [data], sheets, pending }
 }
 
@@ -347,7 +349,7 @@ export async function renamed(
  * Whether all data of a ticker also exist under another name: across several servers, an interrupted rename leaves
  * both.
  */
-export async function isCopied(store: Store, ticker: string, name: string): Promise<boolean> {
+export async function hasSameData(store: Store, ticker: string, name: string): Promise<boolean> {
   const contentOf = async (of: string) => {
     const entry = await store.ticker(of)
     return [entry && { ...entry, ticker: name }, await store.bars(of), await store.sheets(of)]
@@ -357,7 +359,7 @@ export async function isCopied(store: Store, ticker: string, name: string): Prom
 }
 
 /** A ticker with changed bars and its facts, with the asset class and sector from these. */
-function dataOf(entry: TickerEntry, daily: Series, sheets: FactSheets): TickerData {
+function tickerData(entry: TickerEntry, daily: Series, sheets: FactSheets): TickerData {
   const security = securityOf(sheets)
   const now = security === null ? entry : { ...entry, assetClass: security.asset_class }
   const facts = countedFacts(sheets)
@@ -365,7 +367,7 @@ function dataOf(entry: TickerEntry, daily: Series, sheets: FactSheets): TickerDa
 }
 
 /** The pulled data of each ticker as text; tickers without any are absent. */
-async function pulledOf(store: Store, tickers: readonly SourcedBars[]): Promise<Map<string, string>> {
+async function describePulled(store: Store, tickers: readonly SourcedBars[]): Promise<Map<string, string>> {
   const only = tickers.length === 1 ? tickers[0]!.ticker : undefined
   const found = new Map<string, { events: number; url: string }>()
   for (const { ticker, events, url } of await store.pages.entries(only)) {
@@ -380,11 +382,11 @@ async function pulledOf(store: Store, tickers: readonly SourcedBars[]): Promise<
 }
 
 /** Merges a file's bars with stored ones, and records the origin of each. */
-function mergeOne(
+function mergeWithOrigins(
   { ticker, prices, bars, source, format, importedAt }: FileBars,
   stored: Stored | null,
 ): { report: TickerReport; entry: TickerEntry; series: Series; ranges: readonly BarRange[] } {
-  const { series, ranges, ...counts } = merge(stored?.series ?? emptySeries('daily', 0), bars)
+  const { series, ranges, ...counts } = mergeSeries(stored?.series ?? emptySeries('daily', 0), bars)
   const first = series.days[0]!
   const last = series.days.at(-1)!
   const reach = { first: formatDay(first), last: formatDay(last) }

@@ -22,17 +22,20 @@ export interface TickerData extends Company {
   sector?: string | null
 }
 
-/** All that is recorded of a ticker. */
+/** Derives everything that the store keeps of a ticker. */
 export function deriveRecord(data: TickerData): TickerRecord {
   const { entry, daily, facts, stored, sector = null } = data
   const fields = sector === null ? FIELDS : WITHOUT_SECTOR
-  const tail = tailOf(data, fields)
+  const tail = deriveTail(data, fields)
   if (tail !== null) return { entry, ...tail, stored }
   return { entry, ...record(daily, entry.assetClass, facts, fields) }
 }
 
-/** null if more than the last bars are new, or if the stored data do not suffice to continue. */
-function tailOf({ entry, daily, facts, stored }: TickerData, fields: readonly Field[]): ReturnType<typeof recordTail> {
+/** Derives only the last bars; null if earlier bars changed, or if the stored data do not suffice to continue. */
+function deriveTail(
+  { entry, daily, facts, stored }: TickerData,
+  fields: readonly Field[],
+): ReturnType<typeof recordTail> {
   if (stored === undefined) return null
   const days = decodeTail(stored.daily)
   const weeks = decodeTail(stored.weekly)
@@ -42,17 +45,17 @@ function tailOf({ entry, daily, facts, stored }: TickerData, fields: readonly Fi
 }
 
 /** The most tickers derived and written together, and the most bars: some 64 MB of records. */
-const TICKERS = 200
-const BARS = 400_000
+const MAX_GROUP_TICKERS = 200
+const MAX_GROUP_BARS = 400_000
 
 /** Splits tickers, in their order, into the groups that are derived and written together. */
-export function inGroups<T>(tickers: readonly T[], barsOf: (ticker: T) => number, maxBars = BARS): T[][] {
+export function groupTickers<T>(tickers: readonly T[], barsOf: (ticker: T) => number, maxBars = MAX_GROUP_BARS): T[][] {
   const groups: T[][] = []
   let bars = 0
   for (const ticker of tickers) {
     bars += barsOf(ticker)
     const group = groups.at(-1)
-    if (group !== undefined && group.length < TICKERS && bars <= maxBars) group.push(ticker)
+    if (group !== undefined && group.length < MAX_GROUP_TICKERS && bars <= maxBars) group.push(ticker)
     else {
       groups.push([ticker])
       bars = barsOf(ticker)
@@ -90,7 +93,7 @@ export async function* deriveGroups<Ticker>(
 }
 
 /** Reports the progress of deriving tickers. @param of their number */
-export function progressOf(file: string, of: number, onProgress: ImportOptions['onProgress']) {
+export function progressReporter(file: string, of: number, onProgress: ImportOptions['onProgress']) {
   let done = 0
   let rows = 0
   return ({ entry }: Pick<TickerData, 'entry'>): void => {
@@ -99,8 +102,8 @@ export function progressOf(file: string, of: number, onProgress: ImportOptions['
   }
 }
 
-/** Bars that take a millisecond to derive, about. */
-const BARS_A_MS = 300
+/** About the number of bars that one millisecond derives. */
+const BARS_DERIVED_PER_MS = 300
 
 /** Bars of a task for other machines, about a second's, and the most such tasks whose records wait to be written. */
 const TASK_BARS = 100_000
@@ -114,14 +117,14 @@ export async function* deriveStored(
   cluster?: Cluster,
 ): AsyncGenerator<DerivedGroup<TickerEntry>> {
   const dataOf = (entry: TickerEntry): Promise<TickerData> => companyOf(store, entry)
-  const groups = inGroups(entries, ({ bars }) => bars, cluster === undefined ? BARS : TASK_BARS)
+  const groups = groupTickers(entries, ({ bars }) => bars, cluster === undefined ? MAX_GROUP_BARS : TASK_BARS)
   if (cluster === undefined) return yield* deriveGroups(groups, dataOf, onTicker)
   const packed = (group: readonly TickerEntry[]): Promise<TickerData[]> => Promise.all(group.map(dataOf))
   const work: Work<TickerEntry[], TickerRecord[]> = {
     job: 'derive',
     data: () => null,
     tasks: groups,
-    ms: 1 + entries.reduce((sum, { bars }) => sum + bars, 0) / BARS_A_MS,
+    ms: 1 + entries.reduce((sum, { bars }) => sum + bars, 0) / BARS_DERIVED_PER_MS,
     here: async group => (await packed(group)).map(deriveRecord),
     packed,
     most: TASKS_AHEAD,
@@ -145,36 +148,36 @@ interface PendingStep {
 }
 
 /** Tickers without a sector that are written together. */
-const TOGETHER = 50
+const MAX_STEP_TICKERS = 50
 
 /**
  * Derives what is pending, sector by sector, then tickers without a sector. `pending` shrinks with each step; a step
  * counts once its amendments are written together with the remainder.
  */
 export async function* pendingSteps(store: Store, pending: Pending): AsyncGenerator<PendingStep> {
-  const of = pending.sectors.size + Math.ceil(pending.tickers.size / TOGETHER)
+  const of = pending.sectors.size + Math.ceil(pending.tickers.size / MAX_STEP_TICKERS)
   let done = 0
   for (const key of [...pending.sectors]) {
-    const amendments = await amendedBySector(store, key, pending.tickers)
+    const amendments = await amendSector(store, key, pending.tickers)
     pending.sectors.delete(key)
     for (const { ticker } of amendments) pending.tickers.delete(ticker)
     yield { amendments, done: done++, of, what: key }
   }
   while (pending.tickers.size > 0) {
     const amendments: Amendment[] = []
-    for (const ticker of [...pending.tickers].slice(0, TOGETHER)) {
-      amendments.push(...(await amendedByFacts(store, ticker)))
+    for (const ticker of [...pending.tickers].slice(0, MAX_STEP_TICKERS)) {
+      amendments.push(...(await amendTicker(store, ticker)))
       pending.tickers.delete(ticker)
     }
     yield { amendments, done: done++, of, what: '' }
   }
 }
 
-const BY_FACTS = FIELDS.filter(field => field.needs !== 'bars')
-const BY_FACTS_ALONE = FIELDS.filter(field => field.needs === 'facts')
+const FIELDS_BY_FACTS = FIELDS.filter(field => field.needs !== 'bars')
+const FIELDS_BY_OWN_FACTS = FIELDS.filter(field => field.needs === 'facts')
 
 /** The tickers of a sector compared with each other; for those with new facts, all fields that use facts. */
-async function amendedBySector(store: Store, key: string, fresh: ReadonlySet<string>): Promise<Amendment[]> {
+async function amendSector(store: Store, key: string, fresh: ReadonlySet<string>): Promise<Amendment[]> {
   const sectors = new Sectors(store)
   const members = await sectors.members(key)
   const found: Amendment[] = []
@@ -182,20 +185,21 @@ async function amendedBySector(store: Store, key: string, fresh: ReadonlySet<str
     const sector = await sectors.sectorOf(key, timeframe)
     for (const member of members) {
       const { ticker } = member.entry
-      found.push(amendment(member, timeframe, sector.seenFrom(ticker), fresh.has(ticker) ? BY_FACTS : BY_SECTOR))
+      found.push(amendment(member, timeframe, sector.seenFrom(ticker), fresh.has(ticker) ? FIELDS_BY_FACTS : BY_SECTOR))
     }
   }
   return found
 }
 
 /** A ticker without a sector, or whose sector is up to date. Without facts that count there is nothing to derive. */
-async function amendedByFacts(store: Store, ticker: string): Promise<Amendment[]> {
+async function amendTicker(store: Store, ticker: string): Promise<Amendment[]> {
   const entry = await store.ticker(ticker)
   if (entry === null) return []
   const sheets = await store.sheets(ticker)
   const company = await companyOf(store, entry)
   // If its sector is up to date, the comparison is as well.
-  const fields = company.facts !== null && sectorKey(securityOf(sheets)) !== null ? BY_FACTS_ALONE : BY_FACTS
+  const fields =
+    company.facts !== null && sectorKey(securityOf(sheets)) !== null ? FIELDS_BY_OWN_FACTS : FIELDS_BY_FACTS
   return TIMEFRAME_NAMES.map(timeframe => amendment(company, timeframe, null, fields))
 }
 

@@ -15,7 +15,7 @@ import {
   usableFrom,
 } from '../../core/model/facts.js'
 import { DAYS } from '../../core/params/arguments.js'
-import { MOST_ANALYSTS } from '../feeds/facts/rows.js'
+import { MAX_ANALYSTS } from '../feeds/facts/rows.js'
 import type { TickerFacts } from '../feeds/feed.js'
 import { Pending } from '../local/cache.js'
 import { countedFacts } from '../local/view.js'
@@ -24,15 +24,15 @@ import type { TickerData } from './derive.js'
 import type { Counts } from './merge.js'
 import type { SheetReport } from './report.js'
 
-/** What a file's facts change, not yet written. */
+/** The changes that a file's facts make, not yet written. */
 export interface MergedFacts {
   reports: SheetReport[]
   /** Tickers that have no bars yet. */
   barless: number
-  /** Records that are hardly meant so, in words for people. */
+  /** Sentences about records that are probably wrong, for people. */
   doubts: Words[]
   sheets: TickerSheet[]
-  /** Tickers whose weeks are other ones now, because they trade at weekends or do no more. */
+  /** Tickers that became crypto or no longer are: weeks with weekends differ from those without. */
   changed: TickerData[]
   /** What is left to derive once this is written. */
   pending: Pending
@@ -43,37 +43,38 @@ export interface MergedFacts {
  * classes.
  * @param replaces whether a ticker's records of a kind are replaced
  */
-export async function takeFacts(
+export async function mergeFactsOfFile(
   store: Store,
   facts: readonly TickerFacts[],
   source: FactSource,
   replaces: (ticker: string, kind: FactKind) => boolean,
 ): Promise<MergedFacts> {
   const pending = await Pending.read(store)
-  const taken: MergedFacts = { reports: [], barless: 0, doubts: [], sheets: [], changed: [], pending }
+  const mergedFacts: MergedFacts = { reports: [], barless: 0, doubts: [], sheets: [], changed: [], pending }
   for (const [ticker, incoming] of Map.groupBy(facts, ({ ticker }) => ticker)) {
-    const begun = incoming.map(({ kind }) => kind).filter(kind => replaces(ticker, kind))
-    const before = await soundSheets(store, ticker, begun, taken.pending)
-    if (!begun.includes('securities')) refuseOtherClass(ticker, before, incoming, source)
+    const replacedKinds = incoming.map(({ kind }) => kind).filter(kind => replaces(ticker, kind))
+    const before = await undamagedSheets(store, ticker, replacedKinds, mergedFacts.pending)
+    if (!replacedKinds.includes('securities')) refuseOtherClass(ticker, before, incoming, source)
     const after: { [Kind in FactKind]?: FactSheet } = { ...before }
     const merged = incoming.map(({ kind, records }) => {
-      const checked = records.map(record => checkedRecord(kind, ticker, record))
-      const result = mergeFacts(kind, begun.includes(kind) ? undefined : before[kind], checked, source)
+      const newRecords = records.map(record => recordToStore(kind, ticker, record))
+      const result = mergeSheet(kind, replacedKinds.includes(kind) ? undefined : before[kind], newRecords, source)
       after[kind] = result.sheet
       return { kind, result }
     })
-    taken.reports.push(...merged.map(({ kind, result }) => reportOf(ticker, kind, result)))
-    const changed = merged.filter(({ kind, result }) => changes(result, before[kind]))
-    taken.sheets.push(...changed.map(({ kind, result }) => ({ ticker, kind, sheet: result.sheet })))
-    if (incoming.some(({ kind }) => kind === 'splits')) taken.doubts.push(...doubtsOf(ticker, after as FactSheets))
+    mergedFacts.reports.push(...merged.map(({ kind, result }) => reportOf(ticker, kind, result)))
+    const changed = merged.filter(({ kind, result }) => isChanged(result, before[kind]))
+    mergedFacts.sheets.push(...changed.map(({ kind, result }) => ({ ticker, kind, sheet: result.sheet })))
+    if (incoming.some(({ kind }) => kind === 'splits'))
+      mergedFacts.doubts.push(...splitDoubts(ticker, after as FactSheets))
     const entry = await store.ticker(ticker)
-    if (entry === null) taken.barless++
+    if (entry === null) mergedFacts.barless++
     else if (changed.length > 0) {
       const kinds = changed.map(({ kind }) => kind)
-      await markPending(store, entry, { before, after: after as FactSheets, kinds }, taken)
+      await markPending(store, entry, { before, after: after as FactSheets, kinds }, mergedFacts)
     }
   }
-  return taken
+  return mergedFacts
 }
 
 /** Throws BadData if the store has another asset class for a ticker: it is unknown which one is right. */
@@ -98,7 +99,7 @@ function refuseOtherClass(
  * A ticker's facts. Damaged kinds that may be lost are left out, and every sector becomes pending: their content is
  * unknown. Throws Damaged for other kinds.
  */
-export async function soundSheets(
+export async function undamagedSheets(
   store: Store,
   ticker: string,
   mayGo: readonly FactKind[],
@@ -120,22 +121,22 @@ function nullIfDamaged(error: unknown): null {
   throw error
 }
 
-function changes({ added, replaced, sheet }: MergedSheet, before: FactSheet | undefined): boolean {
+function isChanged({ added, replaced, sheet }: MergedSheet, before: FactSheet | undefined): boolean {
   return added + replaced > 0 || sheet.rows.length !== (before?.rows.length ?? 0)
 }
 
 /** Vendors date a split by different days; two of one ratio that close are hardly two. */
-const SAME_SPLIT_DAYS = 10
+const MAX_DAYS_BETWEEN_SAME_SPLIT = 10
 
-function doubtsOf(ticker: string, { splits }: FactSheets): Words[] {
-  const all = (splits?.rows ?? []).map(row => row.record)
-  return all.flatMap(({ ex_date, ratio }, i): Words[] => {
+function splitDoubts(ticker: string, { splits }: FactSheets): Words[] {
+  const records = (splits?.rows ?? []).map(row => row.record)
+  return records.flatMap(({ ex_date, ratio }, i): Words[] => {
     const day = formatDay(ex_date)
-    const next = all[i + 1]
+    const next = records[i + 1]
     if (next?.ex_date === ex_date && next.ratio !== ratio)
       return [`${ticker} is split by ${ratio} and by ${next.ratio} on ${day}, and the one given last counts`]
-    const last = ex_date + SAME_SPLIT_DAYS
-    const other = all.find(later => later.ratio === ratio && later.ex_date > ex_date && later.ex_date <= last)
+    const last = ex_date + MAX_DAYS_BETWEEN_SAME_SPLIT
+    const other = records.find(later => later.ratio === ratio && later.ex_date > ex_date && later.ex_date <= last)
     if (other === undefined) return []
     const dates = `${day} and ${formatDay(other.ex_date)}`
     const both = `${ticker} has two splits of ratio ${ratio} on ${dates}, and both count`
@@ -143,8 +144,8 @@ function doubtsOf(ticker: string, { splits }: FactSheets): Words[] {
   })
 }
 
-/** What the comparison within a sector uses: earnings yields, and its members. */
-const COMPARED: readonly FactKind[] = ['reports', 'splits', 'securities']
+/** Kinds of facts that change a sector's comparison: its earnings yields or its members. */
+const KINDS_COMPARED_IN_SECTOR: readonly FactKind[] = ['reports', 'splits', 'securities']
 
 async function markPending(
   store: Store,
@@ -153,7 +154,7 @@ async function markPending(
   { changed, pending }: MergedFacts,
 ): Promise<void> {
   pending.tickers.add(entry.ticker)
-  const compared = kinds.some(kind => COMPARED.includes(kind))
+  const compared = kinds.some(kind => KINDS_COMPARED_IN_SECTOR.includes(kind))
   for (const sheets of [before, after])
     if (compared && countedFacts(sheets) !== null) pending.addSectorOf(securityOf(sheets))
   const assetClass = securityOf(after)?.asset_class ?? null
@@ -182,34 +183,34 @@ type Row = FactSheet['rows'][number]
  * the others stay, as a restated figure does not delete the old one. Only single facts (a report's result, the kind of
  * security) replace earlier ones.
  */
-export function mergeFacts(
+export function mergeSheet(
   kind: FactKind,
   present: FactSheet | undefined,
   incoming: readonly FactRecord[],
   source: FactSource,
 ): MergedSheet {
   const rule = RULES[kind] as Rule<FactRecord>
-  const number = present?.sources.length ?? 0
-  const mine: Map<string, readonly Row[]> = Map.groupBy(present?.rows ?? [], row => rule.key(row.record))
+  const newSource = present?.sources.length ?? 0
+  const rowsByKey: Map<string, readonly Row[]> = Map.groupBy(present?.rows ?? [], row => rule.key(row.record))
   const counts = { added: 0, replaced: 0, unchanged: 0 }
-  const theirs = Map.groupBy(
-    incoming.map((record): Row => ({ source: number, record })),
+  const incomingByKey = Map.groupBy(
+    incoming.map((record): Row => ({ source: newSource, record })),
     row => rule.key(row.record),
   )
-  for (const [key, incoming] of theirs) {
-    const had = mine.get(key) ?? []
+  for (const [key, incoming] of incomingByKey) {
+    const had = rowsByKey.get(key) ?? []
     const rows = rule.merge(had, incoming)
-    const fresh = rows.filter(row => row.source === number).length
+    const newRows = rows.filter(row => row.source === newSource).length
     const dropped = had.filter(row => !rows.includes(row)).length
-    const moved = fresh === 0 && rows.some((row, i) => !sameRecord(row.record, had[i]!.record))
-    const replaced = Math.min(fresh, dropped) + Number(moved)
-    const added = fresh - Math.min(fresh, dropped)
+    const moved = newRows === 0 && rows.some((row, i) => !sameRecord(row.record, had[i]!.record))
+    const replaced = Math.min(newRows, dropped) + Number(moved)
+    const added = newRows - Math.min(newRows, dropped)
     counts.added += added
     counts.replaced += replaced
     counts.unchanged += Math.max(0, incoming.length - added - replaced)
-    mine.set(key, rows)
+    rowsByKey.set(key, rows)
   }
-  const rows = [...mine.values()].flat()
+  const rows = [...rowsByKey.values()].flat()
   const knownDay = ({ record }: Row): number => knownOn(kind, record) ?? 0
   rows.sort((a, b) => knownDay(a) - knownDay(b))
   return { sheet: withSources(rows, [...(present?.sources ?? []), source]), ...counts }
@@ -222,26 +223,26 @@ interface Rule<Of extends FactRecord> {
 }
 
 const RULES: { [Kind in FactKind]: Rule<FactRecords[Kind]> } = {
-  reports: { key: it => `${it.period_end} ${usableFrom(it)} ${it.known}`, merge: appended },
+  reports: { key: it => `${it.period_end} ${usableFrom(it)} ${it.known}`, merge: appendRows },
   // A corrected result is no further report: four reports make a year.
-  earnings: { key: it => `${it.report_date}`, merge: replaced },
-  schedule: { key: it => `${it.known} ${it.expected_date}`, merge: appended },
-  ratings: { key: it => `${it.known} ${usableFrom(it)}`, merge: appended },
-  grades: { key: it => `${it.known} ${it.firm.trim().toLowerCase()}`, merge: appended },
-  insiders: { key: it => JSON.stringify(it), merge: appended },
-  splits: { key: it => `${it.ex_date}`, merge: appended },
-  securities: { key: () => '', merge: filledIn },
+  earnings: { key: it => `${it.report_date}`, merge: replaceRows },
+  schedule: { key: it => `${it.known} ${it.expected_date}`, merge: appendRows },
+  ratings: { key: it => `${it.known} ${usableFrom(it)}`, merge: appendRows },
+  grades: { key: it => `${it.known} ${it.firm.trim().toLowerCase()}`, merge: appendRows },
+  insiders: { key: it => JSON.stringify(it), merge: appendRows },
+  splits: { key: it => `${it.ex_date}`, merge: appendRows },
+  securities: { key: () => '', merge: fillInRows },
 }
 
-/** New records replace the stored ones, unless they say nothing new. */
-function replaced(had: readonly Row[], incoming: readonly Row[]): readonly Row[] {
-  const rows = appended(had, incoming)
+/** The rows after a merge in which new records replace the stored ones, unless all of them are stored already. */
+function replaceRows(had: readonly Row[], incoming: readonly Row[]): readonly Row[] {
+  const rows = appendRows(had, incoming)
   const stated = rows.slice(rows.length - incoming.length)
   return stated.every(row => had.includes(row)) ? rows : stated
 }
 
-/** New records come last; a record that both sides have is stored as often as the side with more copies has it. */
-function appended(had: readonly Row[], incoming: readonly Row[]): readonly Row[] {
+/** The stored rows, then the new ones. A common record is kept as often as the side with more copies has it. */
+function appendRows(had: readonly Row[], incoming: readonly Row[]): readonly Row[] {
   const left = [...had]
   const last = incoming.map(row => {
     const at = left.findIndex(other => sameRecord(other.record, row.record))
@@ -250,8 +251,8 @@ function appended(had: readonly Row[], incoming: readonly Row[]): readonly Row[]
   return [...left, ...last]
 }
 
-/** One record of all values: the newest that is known. A source without a sector does not delete a stored one. */
-function filledIn(had: readonly Row[], incoming: readonly Row[]): readonly Row[] {
+/** One row with the newest known value of each column. A source without a sector does not delete a stored one. */
+function fillInRows(had: readonly Row[], incoming: readonly Row[]): readonly Row[] {
   const all = [...had, ...incoming].map(row => row.record as object)
   const known = all.map(record => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)))
   // The first record has all keys, also those that stay null.
@@ -267,7 +268,7 @@ function sameRecord(a: FactRecord, b: FactRecord): boolean {
   return [...names].every(name => Object.is(one![name] ?? null, other![name] ?? null))
 }
 
-/** Sources that no record comes from any more are let go. */
+/** A sheet of these rows, without the sources that no row comes from. */
 function withSources(rows: readonly Row[], sources: readonly FactSource[]): FactSheet {
   const used = [...new Set(rows.map(row => row.source))].sort((a, b) => a - b)
   return {
@@ -281,27 +282,27 @@ function withSources(rows: readonly Row[], sources: readonly FactSource[]): Fact
  * for a value that its column cannot hold. File readers check that with line numbers, but records also come from
  * programs.
  */
-export function checkedRecord(kind: FactKind, ticker: string, incoming: object): FactRecord {
+export function recordToStore(kind: FactKind, ticker: string, incoming: object): FactRecord {
   const values: Readonly<Record<string, unknown>> = { ...incoming }
   const columns = FACT_COLUMNS[kind].filter(({ name, rare }) => rare !== true || values[name] != null)
   return Object.fromEntries(
-    columns.map(column => [column.name, checked(column, values[column.name], `${kind} of ${ticker}`)]),
+    columns.map(column => [column.name, valueToStore(column, values[column.name], `${kind} of ${ticker}`)]),
   ) as unknown as FactRecord
 }
 
-function checked(column: FactColumn, value: unknown, where: string): unknown {
+function valueToStore(column: FactColumn, value: unknown, where: string): unknown {
   const { name, holds, required } = column
   if (value === undefined || value === null) {
     if (required !== true) return holds === 'basis' ? 'bars' : null
-    throw refusal(where, name, value, 'a value, which every record needs')
+    throw invalidValue(where, name, value, 'a value, which every record needs')
   }
   const { holds: fits, allowed } = RECORD_RULES[holds]
-  if (!fits(value)) throw refusal(where, name, value, allowed)
+  if (!fits(value)) throw invalidValue(where, name, value, allowed)
   // There is one zero: the other would not come back from the store as it was.
   return typeof value === 'number' ? value + 0 : value
 }
 
-function refusal(where: string, param: string, value: unknown, allowed: string): InvalidParameter {
+function invalidValue(where: string, param: string, value: unknown, allowed: string): InvalidParameter {
   return new InvalidParameter(`${where}: ${param} ${describeValue(value)} is not ${allowed}.`, {
     param,
     value,
@@ -313,25 +314,25 @@ type RecordRule = { holds(value: unknown): boolean; allowed: string }
 
 const RECORD_RULES: Readonly<Record<FactColumn['holds'], RecordRule>> = {
   date: { holds: isDay, allowed: DAYS },
-  session: word('pre', 'post'),
-  number: number(() => true, 'a finite number'),
-  amount: number(value => value >= 0, 'a finite number from 0 on'),
-  count: number(
-    value => value >= 0 && value <= MOST_ANALYSTS && Number.isInteger(value),
-    `a whole number from 0 to ${MOST_ANALYSTS}`,
+  session: wordRule('pre', 'post'),
+  number: numberRule(() => true, 'a finite number'),
+  amount: numberRule(value => value >= 0, 'a finite number from 0 on'),
+  count: numberRule(
+    value => value >= 0 && value <= MAX_ANALYSTS && Number.isInteger(value),
+    `a whole number from 0 to ${MAX_ANALYSTS}`,
   ),
-  positive: number(value => value > 0, 'a finite number above 0'),
-  return: number(value => value >= -1, 'a finite number from -1 on'),
+  positive: numberRule(value => value > 0, 'a finite number above 0'),
+  return: numberRule(value => value >= -1, 'a finite number from -1 on'),
   text: { holds: value => typeof value === 'string' && value !== '', allowed: 'text' },
-  side: word('buy', 'sell'),
-  basis: word('bars', 'filed'),
-  asset_class: word('stock', 'crypto', 'etf'),
+  side: wordRule('buy', 'sell'),
+  basis: wordRule('bars', 'filed'),
+  asset_class: wordRule('stock', 'crypto', 'etf'),
 }
 
-function number(fits: (value: number) => boolean, allowed: string): RecordRule {
+function numberRule(fits: (value: number) => boolean, allowed: string): RecordRule {
   return { holds: value => typeof value === 'number' && Number.isFinite(value) && fits(value), allowed }
 }
 
-function word(...words: readonly string[]): RecordRule {
+function wordRule(...words: readonly string[]): RecordRule {
   return { holds: value => words.includes(value as string), allowed: words.join(' or ') }
 }

@@ -13,12 +13,12 @@ import {
 } from '../../core/params/arguments.js'
 import { flagValue, integerValue, refuse, textOf, tickerValue, wordValue } from '../../core/params/values.js'
 import { addRecord } from '../feeds/facts/kinds.js'
-import { BadCell, checkPast } from '../feeds/facts/rows.js'
+import { BadCell, refuseFutureDay } from '../feeds/facts/rows.js'
 import { FactsSink } from '../feeds/facts/sink.js'
 import type { Hints, Input, TickerFacts } from '../feeds/feed.js'
 import type { Role } from '../feeds/names.js'
 import { barFault, isPrice, latestBar } from '../feeds/price-rows.js'
-import { checkedRecord } from './facts.js'
+import { recordToStore } from './facts.js'
 import type { ImportOptions, SourcedBars } from './report.js'
 
 /**
@@ -38,18 +38,18 @@ export function barsFromCaller(value: unknown, today: Day | undefined): SourcedB
     const found = {
       ticker: tickerValue(`${at}.ticker`, textOf(`${at}.ticker`, ticker)),
       prices: wordValue(`${at}.prices`, textOf(`${at}.prices`, prices), ADJUSTMENTS),
-      source: nameOf(`${at}.source`, source),
-      format: nameOf(`${at}.format`, format),
+      source: nonEmptyText(`${at}.source`, source),
+      format: nonEmptyText(`${at}.format`, format),
     }
     if (seen.has(found.ticker)) refuse(`${at}.ticker`, ticker, 'a ticker that is given once')
     seen.add(found.ticker)
     const series = seriesOf(`${at}.bars`, bars)
-    checkBars(found, series, latest)
+    refuseBadBars(found, series, latest)
     return { ...found, bars: series }
   })
 }
 
-function nameOf(param: string, value: unknown): string {
+function nonEmptyText(param: string, value: unknown): string {
   return textOf(param, value) || refuse(param, value, 'text')
 }
 
@@ -81,7 +81,7 @@ function seriesOf(param: string, value: unknown): Series {
 }
 
 /** Throws BadData for the first bar that a reader would not have let in. */
-function checkBars({ ticker, source }: Pick<SourcedBars, 'ticker' | 'source'>, series: Series, latest: Day): void {
+function refuseBadBars({ ticker, source }: Pick<SourcedBars, 'ticker' | 'source'>, series: Series, latest: Day): void {
   const { days, open, high, low, close, volume, unadjustedClose } = series
   const columns: Partial<Record<Role, Float64Array>> = { open, high, low, close, volume }
   for (const [t, day] of days.entries()) {
@@ -113,23 +113,24 @@ export function factsFromCaller(
     const all = found.get(key) ?? { ticker, kind, records: [] }
     found.set(key, all)
     for (const [j, record] of listOf(`${at}.records`, records).entries()) {
-      const checked = checkedRecord(kind, ticker, objectOf(`${at}.records[${j}]`, record))
+      const checked = recordToStore(kind, ticker, objectOf(`${at}.records[${j}]`, record))
       all.records.push(checked)
-      checkRecord(kind, ticker, checked, { file, place: `record ${j + 1}`, latest, sink })
+      refuseBadRecord(kind, ticker, checked, { file, place: `record ${j + 1}`, latest, sink })
     }
   }
   return [...found.values()]
 }
 
 /** Throws BadData for a record that a file reader would refuse, alone or next to an earlier one. */
-function checkRecord(
+function refuseBadRecord(
   kind: FactKind,
   ticker: string,
   record: FactRecord,
   { file, place, latest, sink }: { file: string; place: string; latest: Day; sink: FactsSink },
 ): void {
   try {
-    for (const [name, value] of Object.entries(record)) checkPast(name, value, () => formatDay(Number(value)), latest)
+    for (const [name, value] of Object.entries(record))
+      refuseFutureDay(name, value, () => formatDay(Number(value)), latest)
     addRecord(kind, ticker, record, place, sink)
   } catch (error) {
     if (!(error instanceof BadCell)) throw error
@@ -140,7 +141,7 @@ function checkRecord(
 /** Where records are from. */
 export function sourceFromCaller(value: unknown): Pick<FactSource, 'file' | 'format'> {
   const { file, format } = objectOf('source', value)
-  return { file: nameOf('source.file', file), format: nameOf('source.format', format) }
+  return { file: nonEmptyText('source.file', file), format: nonEmptyText('source.format', format) }
 }
 
 /** Files to be read. */
@@ -149,12 +150,16 @@ export function inputsFromCaller(value: unknown): Input[] {
     const at = `inputs[${i}]`
     const { name, path, bytes } = objectOf(at, one)
     const size = bytes === undefined || bytes === null ? null : integerValue(`${at}.bytes`, bytes, 0, MOST_BYTES)
-    return { name: nameOf(`${at}.name`, name), path: path === null ? null : pathOf(`${at}.path`, path), bytes: size }
+    return {
+      name: nonEmptyText(`${at}.name`, name),
+      path: path === null ? null : pathOf(`${at}.path`, path),
+      bytes: size,
+    }
   })
 }
 
 function pathOf(param: string, value: unknown): string {
-  const path = nameOf(param, value)
+  const path = nonEmptyText(param, value)
   return path.includes('\0') ? refuse(param, value, 'the path of a file') : path
 }
 

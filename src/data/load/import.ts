@@ -20,9 +20,9 @@ import type { Input, ReadResult, Remark, TickerBars, TickerFacts, Warning } from
 import { type PartlyLoadedFile, Pending } from '../local/cache.js'
 import { digest } from '../store/codec.js'
 import { lockForWriting, type Store, type TickerEntry, UNDERIVED, type Writer } from '../store/store.js'
-import { type Choices, cutBars, isCopied, type MergedBars, mergeBars, renamed } from './bars.js'
-import { deriveGroups, deriveRecord, deriveStored, inGroups, pendingSteps, progressOf } from './derive.js'
-import { type MergedFacts, soundSheets, takeFacts } from './facts.js'
+import { type Choices, cutBars, hasSameData, type MergedBars, mergeBars, renamedData } from './bars.js'
+import { deriveGroups, deriveRecord, deriveStored, groupTickers, pendingSteps, progressReporter } from './derive.js'
+import { type MergedFacts, mergeFactsOfFile, undamagedSheets } from './facts.js'
 import type {
   FileReport,
   ImportOptions,
@@ -32,13 +32,13 @@ import type {
   SourcedBars,
   TickerReport,
 } from './report.js'
-import { partsOf, Run } from './run.js'
+import { importParts, Run } from './run.js'
 
 /** How stored bars are treated, with the names of the specification; at most one of them. */
 const BAR_CHOICES = { replace: 'replace', rescale: 'rescale', acceptJump: 'accept_jump' } as const
 type BarChoice = keyof typeof BAR_CHOICES
 
-function checkChoices(options: Pick<ImportOptions, BarChoice>): void {
+function refuseSeveralChoices(options: Pick<ImportOptions, BarChoice>): void {
   const chosen = (Object.keys(BAR_CHOICES) as BarChoice[]).filter(choice => options[choice])
   const [first, second] = chosen.map(choice => BAR_CHOICES[choice])
   if (second === undefined) return
@@ -86,7 +86,7 @@ function volumeRemarks(withoutVolume: readonly string[], tickers: number): Remar
 }
 
 /** Adds what was written of a file to the error about the rest. */
-function loadedInPart(
+function withLoadedPart(
   { words, cause }: NotWritten,
   part: Pick<PartlyLoadedFile, 'file' | 'tickers' | 'of'>,
 ): NotWritten {
@@ -119,13 +119,13 @@ interface Tools {
  */
 export class Importer {
   #store: Store | null = null
-  readonly #with: Tools
+  readonly #tools: Tools
   readonly #run = new Run()
-  #left: Finished | null = null
+  #leftByKilledImport: Finished | null = null
   #finished: Finished | null = null
 
   private constructor(tools: Tools) {
-    this.#with = tools
+    this.#tools = tools
   }
 
   /**
@@ -142,7 +142,7 @@ export class Importer {
     const importer = new Importer({ open: async () => store, read, writer })
     importer.#store = store
     const { isEmpty, tickers, sectors, since } = await Pending.read(store)
-    if (!isEmpty) importer.#left = { tickers: tickers.size, sectors: sectors.size, since }
+    if (!isEmpty) importer.#leftByKilledImport = { tickers: tickers.size, sectors: sectors.size, since }
     return importer
   }
 
@@ -165,12 +165,12 @@ export class Importer {
   async *import(inputs: readonly Input[], options: ImportOptions = {}): AsyncGenerator<FileReport> {
     const { checkImporting, inputsFromCaller } = await import('./from-caller.js')
     checkImporting(options)
-    checkChoices(options)
+    refuseSeveralChoices(options)
     const files = inputsFromCaller(inputs)
     if (this.#store !== null) await this.#refresh(options)
     try {
       for (const input of files) {
-        const report = await this.#published(() => this.#importOrRefuse(input, options))
+        const report = await this.#publishAfter(() => this.#importOrRefuse(input, options))
         if (report !== null) yield report
       }
     } finally {
@@ -190,10 +190,10 @@ export class Importer {
   ): Promise<TickerReport[]> {
     const { checkImporting, barsFromCaller } = await import('./from-caller.js')
     checkImporting(options)
-    checkChoices(options)
+    refuseSeveralChoices(options)
     const incoming = barsFromCaller(tickers, options.today)
     await this.#refresh(options)
-    const { reports } = await this.#published(() =>
+    const { reports } = await this.#publishAfter(() =>
       this.#takeBars(incoming, options, async ({ source }, { message, reason }) => {
         const refusal = new BadData({ file: source }, message)
         if (options.onRefused === undefined) throw refusal
@@ -215,7 +215,7 @@ export class Importer {
     const from = sourceFromCaller(source)
     const incoming = factsFromCaller(facts, from, options.today)
     await this.#refresh(options)
-    const { reports } = await this.#published(() => this.#takeFacts(incoming, from, options))
+    const { reports } = await this.#publishAfter(() => this.#takeFacts(incoming, from, options))
     await this.#settle(options)
     return reports
   }
@@ -238,7 +238,7 @@ export class Importer {
     pending.tickers.clear()
     for (const security of (await this.store.securities()).values()) pending.addSectorOf(security)
     const entries = await this.store.tickers()
-    const onTicker = progressOf('', entries.length, onProgress)
+    const onTicker = progressReporter('', entries.length, onProgress)
     for await (const { records, isLast } of deriveStored(this.store, entries, onTicker, cluster)) {
       // Until the last ticker is written, the store must not claim the current definitions.
       const until = made === UNDERIVED ? UNDERIVED : HALF_REBUILT
@@ -257,7 +257,7 @@ export class Importer {
     await this.#refresh({})
     const pending = await Pending.read(this.store)
     pending.noteWritten(null)
-    pending.addSectorOf(securityOf(await soundSheets(this.store, ticker, FACT_KINDS, pending)))
+    pending.addSectorOf(securityOf(await undamagedSheets(this.store, ticker, FACT_KINDS, pending)))
     const removed = await this.store.remove(ticker, pending.keys)
     await this.#settle({})
     return removed
@@ -290,7 +290,7 @@ export class Importer {
     await this.#refresh({})
     const names = await this.store.names()
     if (!names.includes(ticker)) return false
-    if (names.includes(name) && !(await isCopied(this.store, ticker, name))) {
+    if (names.includes(name) && !(await hasSameData(this.store, ticker, name))) {
       const what = `there is something of ${name} already; a ticker can only get a name that is free.`
       throw new InvalidParameter(what, { param: 'name', value: name })
     }
@@ -298,7 +298,7 @@ export class Importer {
       const what = `${ticker} was pulled from a server, and keeps the name that it has there.`
       throw new InvalidParameter(what, { param: 'ticker', value: ticker })
     }
-    const { records, sheets, pending } = await renamed(this.store, ticker, name)
+    const { records, sheets, pending } = await renamedData(this.store, ticker, name)
     const batch = { removed: [ticker], records: records.map(deriveRecord), sheets, unsettled: pending.keys }
     await this.store.write(batch, DEFINITIONS_VERSION)
     await this.#settle({})
@@ -324,8 +324,8 @@ export class Importer {
   async close(): Promise<void> {
     this.#run.close()
     try {
-      if (this.#left !== null) await this.#finish()
-      await this.#store?.unlock(this.#with.writer)
+      if (this.#leftByKilledImport !== null) await this.#finish()
+      await this.#store?.unlock(this.#tools.writer)
     } catch (error) {
       // On a full disk the writer's row stays. The lock does not, so the next writer can take it.
       if (!(error instanceof NotWritten)) throw error
@@ -335,7 +335,7 @@ export class Importer {
   }
 
   /** Work with the first data of a database; then it has its name, also if the work has failed. */
-  async #published<T>(work: () => Promise<T>): Promise<T> {
+  async #publishAfter<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } finally {
@@ -349,7 +349,7 @@ export class Importer {
   }
 
   async #refresh({ onProgress }: ImportOptions): Promise<void> {
-    this.#store ??= await this.#with.open()
+    this.#store ??= await this.#tools.open()
     const made = await this.store.definitions()
     if (made !== '' && made !== DEFINITIONS_VERSION) await this.#rebuild(await Pending.read(this.store), onProgress)
   }
@@ -368,7 +368,7 @@ export class Importer {
   async #importFile(input: Input, options: ImportOptions): Promise<FileReport> {
     const { onProgress } = options
     const { onRefused: _onRefused, replace: _replace, rescale: _rescale, acceptJump: _acceptJump, ...reading } = options
-    const result = await this.#with.read(input, {
+    const result = await this.#tools.read(input, {
       ...reading,
       onProgress: ({ bytes, total, rows }) =>
         onProgress?.({ file: input.name, stage: 'reading', done: bytes, of: total, rows }),
@@ -380,7 +380,7 @@ export class Importer {
       return { ...result, facts: reports, without_bars: barless, doubts }
     }
     const { release, tickers, withoutVolume, ...found } = result
-    this.#run.keep(release)
+    this.#run.releaseOnClose(release)
     const sourced = tickers.map(ticker => sourcedOf(ticker, found))
     const { reports, refused, oddities, resumed } = await this.#takeBars(sourced, options)
     const warnings = withOddities(found, oddities)
@@ -394,9 +394,9 @@ export class Importer {
     { replace = false, rescale, acceptJump, onProgress }: ImportOptions,
     onRefused?: (bars: SourcedBars, refusal: RefusedTicker) => Promise<void>,
   ): Promise<Pick<MergedBars, 'reports' | 'refused' | 'oddities'> & { resumed: number }> {
-    for (const incoming of tickers) this.#run.check(incoming)
+    for (const incoming of tickers) this.#run.refuseContradiction(incoming)
     const scale = rescale ? 'rescale' : acceptJump ? 'accept_jump' : undefined
-    const content = (): string => digest(partsOf(tickers, JSON.stringify({ replace, scale })))
+    const content = (): string => digest(importParts(tickers, JSON.stringify({ replace, scale })))
     const stopped = await Pending.read(this.store)
     const resumed = stopped.files.length === 0 ? 0 : stopped.tickersDone(content())
     const through = new Set(tickers.slice(0, resumed).map(({ ticker }) => ticker))
@@ -433,7 +433,7 @@ export class Importer {
     if (first === undefined || (changes.length === 0 && pending.files.length === 0)) return
     const of = changes.length
     // Written groups can be freed.
-    const groups = inGroups(changes.splice(0), ({ bars }) => bars)
+    const groups = groupTickers(changes.splice(0), ({ bars }) => bars)
     // Nothing changed: then the mark of a stopped import is deleted.
     if (groups.length === 0) groups.push([])
     const part = {
@@ -443,7 +443,7 @@ export class Importer {
       content: groups.length > 1 || pending.files.length > 0 ? content() : '',
     }
     const places = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
-    const onTicker = progressOf(part.file, of, onProgress)
+    const onTicker = progressReporter(part.file, of, onProgress)
     // Not at one moment: some are read while others are written.
     const found = deriveGroups(groups, change => change.data(), onTicker)
     let loaded = pending.tickersDone(part.content)
@@ -453,7 +453,7 @@ export class Importer {
       const names = new Set(group.map(({ ticker }) => ticker))
       const batch = { unpulled: unpulled.filter(ticker => names.has(ticker)), unsettled: pending.keys }
       await this.store.write({ ...batch, records }, DEFINITIONS_VERSION).catch(error => {
-        throw error instanceof NotWritten && loaded > 0 ? loadedInPart(error, { ...part, tickers: loaded }) : error
+        throw error instanceof NotWritten && loaded > 0 ? withLoadedPart(error, { ...part, tickers: loaded }) : error
       })
       loaded = through
     }
@@ -466,7 +466,7 @@ export class Importer {
   ): Promise<Pick<MergedFacts, 'reports' | 'barless' | 'doubts'>> {
     const source = { file, format, imported_at: new Date().toISOString() }
     const replaces = (ticker: string, kind: FactKind): boolean => replace && this.#run.isFirst(`${kind} ${ticker}`)
-    const taken = await this.store.atOneMoment(() => takeFacts(this.store, facts, source, replaces))
+    const taken = await this.store.atOneMoment(() => mergeFactsOfFile(this.store, facts, source, replaces))
     const { reports, barless, doubts, sheets, changed, pending } = taken
     if (sheets.length > 0) {
       const records = changed.map(deriveRecord)
@@ -486,9 +486,9 @@ export class Importer {
 
   /** Derives what is pending, one step per transaction. */
   async #settle({ onProgress }: Pick<ImportOptions, 'onProgress'>): Promise<void> {
-    const left = this.#left
+    const left = this.#leftByKilledImport
     // After an abort, do not try again at the end.
-    this.#left = null
+    this.#leftByKilledImport = null
     const pending = await Pending.read(this.store)
     for await (const { amendments, what, done, of } of pendingSteps(this.store, pending)) {
       onProgress?.({ file: what, stage: 'settling', done, of, rows: 0 })

@@ -2,7 +2,7 @@ import { countBelow, type Day } from '../../core/model/day.js'
 import { BAR_FIGURES, emptySeries, type Series } from '../../core/model/series.js'
 import type { ImportStamp, IndexedOrigin, Origin } from '../store/store.js'
 
-/** Bars in a row that were there, or that came in. */
+/** Consecutive bars that are all stored already, or all new. */
 export interface BarRange {
   /** Index of the first among the stored bars; -1 for new bars. */
   index: number
@@ -23,27 +23,27 @@ export interface Merged extends Counts {
 }
 
 /** Merges new daily bars into stored ones; on a common date the new bar wins. */
-export function merge(present: Series, incoming: Series): Merged {
-  const mine = present.days.length
-  const theirs = incoming.days.length
+export function mergeSeries(present: Series, incoming: Series): Merged {
+  const presentCount = present.days.length
+  const incomingCount = incoming.days.length
   const common = incoming.days.reduce((sum, day) => sum + Number(hasDay(present.days, day)), 0)
-  const series = emptySeries('daily', mine + theirs - common)
+  const series = emptySeries('daily', presentCount + incomingCount - common)
   series.known = series.days
   // If only one series has unadjusted closes, some bars lack them; an adjusted close cannot replace them.
-  const paid = present.unadjustedClose || incoming.unadjustedClose ? new Float64Array(series.days.length) : null
+  const unadjusted = present.unadjustedClose || incoming.unadjustedClose ? new Float64Array(series.days.length) : null
   const counts = { added: 0, replaced: 0, unchanged: 0 }
   const ranges: BarRange[] = []
   let t = 0
   let i = 0
   let j = 0
-  while (i < mine || j < theirs) {
+  while (i < presentCount || j < incomingCount) {
     // Stored bars before the next new bar stay.
-    if (j === theirs || present.days[i]! < incoming.days[j]!) {
-      const until = j === theirs ? mine : countBelow(present.days, incoming.days[j]!)
+    if (j === incomingCount || present.days[i]! < incoming.days[j]!) {
+      const until = j === incomingCount ? presentCount : countBelow(present.days, incoming.days[j]!)
       copyBars(present, i, until, series, t)
-      paid?.fill(Number.NaN, t, t + until - i)
-      if (present.unadjustedClose) paid?.set(present.unadjustedClose.subarray(i, until), t)
-      add(ranges, i, until - i)
+      unadjusted?.fill(Number.NaN, t, t + until - i)
+      if (present.unadjustedClose) unadjusted?.set(present.unadjustedClose.subarray(i, until), t)
+      appendRange(ranges, i, until - i)
       t += until - i
       i = until
       continue
@@ -52,18 +52,18 @@ export function merge(present: Series, incoming: Series): Merged {
     const same = isCommon && sameBar(present, i, incoming, j)
     if (same) copyBars(present, i, i + 1, series, t)
     else copyBars(incoming, j, j + 1, series, t)
-    if (paid !== null) {
+    if (unadjusted !== null) {
       // The unadjusted close of a day never changes, unlike the adjusted one.
-      const close = paidAt(incoming, j)
-      paid[t] = Number.isNaN(close) && isCommon ? paidAt(present, i) : close
+      const close = unadjustedCloseAt(incoming, j)
+      unadjusted[t] = Number.isNaN(close) && isCommon ? unadjustedCloseAt(present, i) : close
     }
     counts[!isCommon ? 'added' : same ? 'unchanged' : 'replaced']++
-    add(ranges, same ? i : -1, 1)
+    appendRange(ranges, same ? i : -1, 1)
     if (isCommon) i++
     j++
     t++
   }
-  if (paid?.some(close => !Number.isNaN(close))) series.unadjustedClose = paid
+  if (unadjusted?.some(close => !Number.isNaN(close))) series.unadjustedClose = unadjusted
   return { series, ...counts, ranges }
 }
 
@@ -82,7 +82,7 @@ function copyBars(from: Series, first: number, until: number, to: Series, at: nu
 }
 
 /** Adds bars to ranges: extends the last range if they continue it. */
-function add(ranges: BarRange[], index: number, bars: number): void {
+function appendRange(ranges: BarRange[], index: number, bars: number): void {
   const last = ranges.at(-1)
   const goesOn =
     last !== undefined && (index < 0 ? last.index < 0 : last.index >= 0 && last.index + last.bars === index)
@@ -94,11 +94,11 @@ function add(ranges: BarRange[], index: number, bars: number): void {
 function sameBar(a: Series, i: number, b: Series, j: number): boolean {
   for (const column of BAR_FIGURES) if (!Object.is(a[column][i]!, b[column][j]!)) return false
   // A file with only adjusted closes says nothing about unadjusted ones.
-  return b.unadjustedClose === undefined || paidAt(a, i) === b.unadjustedClose[j]
+  return b.unadjustedClose === undefined || unadjustedCloseAt(a, i) === b.unadjustedClose[j]
 }
 
 /** The close before adjustment; NaN if the series does not have it. */
-function paidAt({ unadjustedClose }: Series, t: number): number {
+function unadjustedCloseAt({ unadjustedClose }: Series, t: number): number {
   return unadjustedClose?.[t] ?? Number.NaN
 }
 
@@ -132,7 +132,7 @@ export function originsAfter(
       const of: ImportStamp & Pick<Origin, 'begun'> = before ?? own
       if (of !== last || jump !== undefined) {
         const begun = of.begun && { begun: of.begun }
-        origins.push({ ...bringerOf(of), bars: 0, ...begun, ...(jump === undefined ? {} : { jump }) })
+        origins.push({ ...stampOf(of), bars: 0, ...begun, ...(jump === undefined ? {} : { jump }) })
       }
       origins.at(-1)!.bars += count
       last = of
@@ -144,18 +144,18 @@ export function originsAfter(
 }
 
 /** Maximum number of ranges per ticker: every question reads the list, and each day may add one. */
-const MOST_RANGES = 16
+const MAX_ORIGINS = 16
 
 /** Number of newest ranges that are never merged. */
-const NEWEST = 4
+const UNMERGED_NEWEST = 4
 
 /** Limits the number of origins: too many are merged with their neighbours, the shortest first. */
 export function limitOrigins(origins: readonly Origin[]): Origin[] {
   const merged = [...origins]
-  while (merged.length > MOST_RANGES) {
+  while (merged.length > MAX_ORIGINS) {
     const at = shortestPair(merged)
     if (at === null) break
-    merged.splice(at, 2, joined(merged[at]!, merged[at + 1]!))
+    merged.splice(at, 2, joinOrigins(merged[at]!, merged[at + 1]!))
   }
   return merged
 }
@@ -164,7 +164,7 @@ export function limitOrigins(origins: readonly Origin[]): Origin[] {
 function shortestPair(origins: readonly Origin[]): number | null {
   let found: number | null = null
   let least = Number.POSITIVE_INFINITY
-  for (let i = 0; i + 1 < origins.length - NEWEST; i++) {
+  for (let i = 0; i + 1 < origins.length - UNMERGED_NEWEST; i++) {
     const bars = origins[i]!.bars + origins[i + 1]!.bars
     if (origins[i + 1]!.jump !== undefined || bars >= least) continue
     found = i
@@ -174,14 +174,14 @@ function shortestPair(origins: readonly Origin[]): number | null {
 }
 
 /** The first and the last import by their times: that of older bars may be the later one, as a correction is. */
-function joined(one: Origin, next: Origin): Origin {
-  const bringers = [one, next].flatMap(origin => [origin.begun ?? origin, origin]).map(bringerOf)
+function joinOrigins(one: Origin, next: Origin): Origin {
+  const bringers = [one, next].flatMap(origin => [origin.begun ?? origin, origin]).map(stampOf)
   const first = bringers.reduce((a, b) => (b.importedAt < a.importedAt ? b : a))
   const last = bringers.reduce((a, b) => (b.importedAt < a.importedAt ? a : b))
   const jump = one.jump === undefined ? {} : { jump: one.jump }
   return { ...last, bars: one.bars + next.bars, begun: first, ...jump }
 }
 
-function bringerOf({ source, format, importedAt }: ImportStamp): ImportStamp {
+function stampOf({ source, format, importedAt }: ImportStamp): ImportStamp {
   return { source, format, importedAt }
 }

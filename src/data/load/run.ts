@@ -10,10 +10,10 @@ import { firstContradiction } from './merge.js'
 import type { SourcedBars } from './report.js'
 
 /** Maximum bytes of earlier files held in memory. */
-const MOST_HELD = 32 * 1024 * 1024
+const MAX_BYTES_IN_MEMORY = 32 * 1024 * 1024
 
 /** Bars that an earlier file of the run had. */
-interface Taken {
+interface FileBars {
   file: string
   bars(): Series
 }
@@ -21,17 +21,17 @@ interface Taken {
 /** The data of one run so far: to find files that contradict each other, and to replace a ticker only once. */
 export class Run {
   readonly #begun = new Set<string>()
-  readonly #taken = new Map<string, Taken[]>()
+  readonly #barsByTicker = new Map<string, FileBars[]>()
   readonly #spill = new Spill()
   readonly #releases: (() => void)[] = []
-  #held = 0
+  #bytesInMemory = 0
   /** The file whose bars of a ticker are on another scale, and were refused: later ones continue it. */
   readonly refused = new Map<string, string>()
 
   /** Throws BadData for a bar that an earlier file of the run has otherwise. */
-  check(incoming: SourcedBars): void {
+  refuseContradiction(incoming: SourcedBars): void {
     const { ticker, source } = incoming
-    for (const earlier of this.#taken.get(ticker) ?? []) {
+    for (const earlier of this.#barsByTicker.get(ticker) ?? []) {
       if (earlier.file === source) continue
       const day = firstContradiction(earlier.bars(), incoming.bars)
       if (day === undefined) continue
@@ -42,7 +42,7 @@ export class Run {
     }
   }
 
-  /** True for the first query of a name. */
+  /** Whether this is the first call with this name in the run. */
   isFirst(what: string): boolean {
     const first = !this.#begun.has(what)
     this.#begun.add(what)
@@ -52,14 +52,14 @@ export class Run {
   /** Keeps the bars of a ticker that are taken in: beyond some, in a temporary file. */
   add(incoming: SourcedBars): void {
     const { ticker, source } = incoming
-    const taken = { file: source, bars: incoming.waits ? () => incoming.bars : this.#stored(incoming.bars) }
-    const earlier = this.#taken.get(ticker)
-    if (earlier === undefined) this.#taken.set(ticker, [taken])
+    const taken = { file: source, bars: incoming.waits ? () => incoming.bars : this.#storeBars(incoming.bars) }
+    const earlier = this.#barsByTicker.get(ticker)
+    if (earlier === undefined) this.#barsByTicker.set(ticker, [taken])
     else earlier.push(taken)
   }
 
   /** Keeps what a file has read until the run is over, as later files may contradict it. */
-  keep(release: (() => void) | null): void {
+  releaseOnClose(release: (() => void) | null): void {
     if (release !== null) this.#releases.push(release)
   }
 
@@ -68,10 +68,10 @@ export class Run {
     for (const release of this.#releases) release()
   }
 
-  #stored(bars: Series): () => Series {
-    this.#held += bytesOf(bars)
-    if (this.#held <= MOST_HELD) return () => bars
-    this.#held -= bytesOf(bars)
+  #storeBars(bars: Series): () => Series {
+    this.#bytesInMemory += bytesOf(bars)
+    if (this.#bytesInMemory <= MAX_BYTES_IN_MEMORY) return () => bars
+    this.#bytesInMemory -= bytesOf(bars)
     const at = this.#spill.put(columnsOf(bars))
     const length = bars.days.length
     const hasUnadjusted = bars.unadjustedClose !== undefined
@@ -84,7 +84,7 @@ export class Run {
   }
 }
 
-/** All columns that make bars differ from others. */
+/** The columns of bars that come from the file. */
 function columnsOf(bars: Series): (Float64Array | Int32Array)[] {
   const { days, open, high, low, close, volume, unadjustedClose } = bars
   return [days, open, high, low, close, volume, ...(unadjustedClose === undefined ? [] : [unadjustedClose])]
@@ -94,8 +94,8 @@ function bytesOf(bars: Series): number {
   return columnsOf(bars).reduce((sum, { byteLength }) => sum + byteLength, 0)
 }
 
-/** Everything that makes an import differ from others. */
-export function* partsOf(tickers: readonly SourcedBars[], choices: string): Generator<Buffer | string> {
+/** The content of an import in pieces, for a digest that identifies it. @param choices the options that matter */
+export function* importParts(tickers: readonly SourcedBars[], choices: string): Generator<Buffer | string> {
   yield choices
   for (const { ticker, prices, bars } of tickers) {
     yield `${ticker} ${prices}`

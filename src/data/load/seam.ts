@@ -8,7 +8,7 @@ import type { AcceptedJump } from '../store/store.js'
 /** Whether a file's bars of a ticker fit the stored ones: one scale, one instrument. */
 
 /** A day of either series, and its index in each; -1 if it has none. */
-interface Both {
+interface SeamDay {
   day: Day
   stored: number
   incoming: number
@@ -18,8 +18,8 @@ interface Both {
  * The days of both series where they meet, in order: from the stored bar before the file's first bar to the one after
  * its last.
  */
-function bothOf(stored: Series, incoming: Series): Both[] {
-  const all: Both[] = []
+function daysAtSeam(stored: Series, incoming: Series): SeamDay[] {
+  const all: SeamDay[] = []
   let i = Math.max(0, countBelow(stored.days, incoming.days[0]!) - 1)
   const end = Math.min(stored.days.length, countUpTo(stored.days, incoming.days.at(-1)!) + 1)
   let j = 0
@@ -76,42 +76,42 @@ export interface SeamWarning {
 }
 
 /** Checks whether a file's bars of a ticker fit the stored ones. */
-export function judge(
+export function judgeSeam(
   stored: Series,
   incoming: Series,
   known: SeamContext,
 ): { mismatch: SeamMismatch | null; oddities: SeamWarning[] } {
-  const both = bothOf(stored, incoming)
+  const both = daysAtSeam(stored, incoming)
   const mismatch = mismatchOf(stored, incoming, both)
-  return mismatch === null ? judgeSeams(stored, incoming, both, known) : { mismatch: mismatch, oddities: [] }
+  return mismatch === null ? judgeNeighbours(stored, incoming, both, known) : { mismatch, oddities: [] }
 }
 
-/** What the closes of common days show; null if they fit. */
-function mismatchOf(stored: Series, incoming: Series, both: readonly Both[]): SeamMismatch | null {
-  const pairs = pairsOf(stored, incoming, both)
+/** The mismatch that closes of common days show; null if they fit. */
+function mismatchOf(stored: Series, incoming: Series, both: readonly SeamDay[]): SeamMismatch | null {
+  const pairs = commonCloses(stored, incoming, both)
   // A file that has every stored day leaves nothing on another scale.
   const isWhole = pairs.length === stored.days.length
-  const step = isWhole ? null : stepOf(pairs)
+  const step = isWhole ? null : leadingScaleChange(pairs)
   if (step !== null) {
     // Bars before the step are on another scale; if the file has all of them, none remains.
     const remains = both.some(({ day, incoming }) => incoming < 0 && day < step.until)
-    return remains ? factorMismatch(factorOf(step.pairs), both, step.pairs, step.until) : null
+    return remains ? factorMismatch(ratioOfSums(step.pairs), both, step.pairs, step.until) : null
   }
   const factor = commonFactor(pairs)
   if (factor !== null) return isWhole ? null : factorMismatch(factor, both, pairs)
   if (pairs.length === 1) return isWhole ? null : oneDayMismatch(stored, incoming, both)
-  const differing = pairs.filter(({ ratio }) => Math.abs(ratio - 1) > ANOTHER).length
+  const differing = pairs.filter(({ ratio }) => Math.abs(ratio - 1) > MAX_CORRECTION).length
   if (2 * differing <= pairs.length) return null
   if (!moveTogether(pairs)) return { reason: 'another_instrument', differing, common: pairs.length }
-  return isWhole ? null : factorMismatch(middleOf(pairs), both, pairs)
+  return isWhole ? null : factorMismatch(medianRatio(pairs), both, pairs)
 }
 
-/** Closes of the same day that are this far apart are neither corrected nor rounded. */
-const ANOTHER = 0.01
+/** Corrections move a close by at most this fraction; closes further apart are of another scale or instrument. */
+const MAX_CORRECTION = 0.01
 /** Rounding error of a number that was calculated twice. */
-const NOISE = 1e-5
+const ROUNDING_ERROR = 1e-5
 /** Among closes that differ by a factor, a few may also be corrected: one in ten, or one of three or more. */
-function isMost(alike: number, all: number): boolean {
+function isNearlyAll(alike: number, all: number): boolean {
   return all - alike <= (all < 3 ? 0 : Math.max(1, Math.floor(all / 10)))
 }
 
@@ -129,10 +129,10 @@ interface Pair {
 
 type Ratio = Omit<Pair, 'day' | 'volumes'>
 
-const isCommon = (step: Both): boolean => step.stored >= 0 && step.incoming >= 0
+const isCommonDay = (step: SeamDay): boolean => step.stored >= 0 && step.incoming >= 0
 
-function pairsOf(stored: Series, incoming: Series, both: readonly Both[]): Pair[] {
-  const common = both.filter(isCommon)
+function commonCloses(stored: Series, incoming: Series, both: readonly SeamDay[]): Pair[] {
+  const common = both.filter(isCommonDay)
   const closes = ratiosOf(
     common.map(step => stored.close[step.stored]!),
     common.map(step => incoming.close[step.incoming]!),
@@ -145,41 +145,46 @@ function pairsOf(stored: Series, incoming: Series, both: readonly Both[]): Pair[
 }
 
 function ratiosOf(stored: readonly number[], incoming: readonly number[]): Ratio[] {
-  const fine = finenessOf(stored)
-  const fineIncoming = finenessOf(incoming)
+  const fine = priceStep(stored)
+  const fineIncoming = priceStep(incoming)
   return stored.map((before, i) => {
     const after = incoming[i]!
-    return { before, after, ratio: after / before, slack: NOISE + fine / before / 2 + fineIncoming / after / 2 }
+    return {
+      before,
+      after,
+      ratio: after / before,
+      slack: ROUNDING_ERROR + fine / before / 2 + fineIncoming / after / 2,
+    }
   })
 }
 
-const isSame = ({ ratio, slack }: Ratio): boolean => Math.abs(ratio - 1) <= slack
+const isSamePrice = ({ ratio, slack }: Ratio): boolean => Math.abs(ratio - 1) <= slack
 
-/** Whether prices differ by a factor, within rounding. */
-function isTimes(factor: number): (one: Ratio) => boolean {
+/** Returns a test whether prices differ by this factor, within rounding. */
+function hasFactor(factor: number): (one: Ratio) => boolean {
   return ({ ratio, slack }) => Math.abs(ratio / factor - 1) <= 2 * slack
 }
 
 /** With one common day its four prices decide. A bar of an unfinished day has the same open, and fits. */
-function oneDayMismatch(stored: Series, incoming: Series, both: readonly Both[]): SeamMismatch | null {
-  const day = both.find(isCommon)!
+function oneDayMismatch(stored: Series, incoming: Series, both: readonly SeamDay[]): SeamMismatch | null {
+  const day = both.find(isCommonDay)!
   const before = PRICES.map(name => stored[name][day.stored]!)
   const after = PRICES.map(name => incoming[name][day.incoming]!)
   const four = ratiosOf(before, after)
   const [, high, low, close] = four
   // A day on one price shows no ratio: it may as well be corrected.
   const isFlat = high!.before === low!.before && high!.after === low!.after
-  const isOne = four.every(isTimes(middleOf(four)))
-  if (!isFlat && isOne && !four.some(isSame))
-    return factorMismatch(factorOf(four), both, pairsOf(stored, incoming, [day]))
+  const isOne = four.every(hasFactor(medianRatio(four)))
+  if (!isFlat && isOne && !four.some(isSamePrice))
+    return factorMismatch(ratioOfSums(four), both, commonCloses(stored, incoming, [day]))
   const isDisjoint = low!.after > high!.before || high!.after < low!.before
-  const far = four.filter(({ ratio }) => Math.abs(ratio - 1) > ANOTHER).length
-  const isAnother = !isFlat && (far === four.length || (isDisjoint && Math.abs(close!.ratio - 1) > ANOTHER))
+  const far = four.filter(({ ratio }) => Math.abs(ratio - 1) > MAX_CORRECTION).length
+  const isAnother = !isFlat && (far === four.length || (isDisjoint && Math.abs(close!.ratio - 1) > MAX_CORRECTION))
   return isAnother ? { reason: 'another_instrument', differing: 1, common: 1 } : null
 }
 
 /** The smallest step of prices, such as 0.01; 0 where they have more digits than a vendor writes. */
-function finenessOf(prices: readonly number[]): number {
+function priceStep(prices: readonly number[]): number {
   for (let digits = 0; digits <= 6; digits++) {
     const places = 10 ** digits
     if (prices.every(price => Math.abs(price * places - Math.round(price * places)) < 1e-9 * price * places + 1e-9))
@@ -191,27 +196,30 @@ function finenessOf(prices: readonly number[]): number {
 /** The single factor between nearly all closes of common days, within rounding; null if there is none. */
 function commonFactor(pairs: readonly Pair[]): number | null {
   if (pairs.length < 2) return null
-  const withFactor = pairs.filter(isTimes(middleOf(pairs)))
-  const differing = withFactor.filter(one => !isSame(one))
-  if (!isMost(withFactor.length, pairs.length) || 2 * differing.length <= withFactor.length) return null
-  return factorOf(withFactor)
+  const withFactor = pairs.filter(hasFactor(medianRatio(pairs)))
+  const differing = withFactor.filter(one => !isSamePrice(one))
+  if (!isNearlyAll(withFactor.length, pairs.length) || 2 * differing.length <= withFactor.length) return null
+  return ratioOfSums(withFactor)
 }
 
-function middleOf(pairs: readonly Ratio[]): number {
+function medianRatio(pairs: readonly Ratio[]): number {
   return median(pairs.map(({ ratio }) => ratio))!
 }
 
-function factorOf(pairs: readonly Ratio[]): number {
+function ratioOfSums(pairs: readonly Ratio[]): number {
   return sum(pairs.map(({ after }) => after)) / sum(pairs.map(({ before }) => before))
 }
 
-/** The closes that differ by one factor up to a day from which on they are the same; null where they do not. */
-function stepOf(pairs: readonly Pair[]): { pairs: readonly Pair[]; until: Day } | null {
-  const at = pairs.findIndex(isSame)
+/**
+ * The first common closes, if they differ by one factor and later closes are equal; otherwise null.
+ * `until` is the first day with equal closes.
+ */
+function leadingScaleChange(pairs: readonly Pair[]): { pairs: readonly Pair[]; until: Day } | null {
+  const at = pairs.findIndex(isSamePrice)
   const leading = pairs.slice(0, at)
   const rest = pairs.slice(at)
-  if (at < 2 || !isMost(rest.filter(isSame).length, rest.length)) return null
-  const isOne = leading.every(isTimes(factorOf(leading)))
+  if (at < 2 || !isNearlyAll(rest.filter(isSamePrice).length, rest.length)) return null
+  const isOne = leading.every(hasFactor(ratioOfSums(leading)))
   return isOne ? { pairs: leading, until: pairs[at]!.day } : null
 }
 
@@ -222,8 +230,8 @@ function moveTogether(pairs: readonly Pair[]): boolean {
   return 2 * alike.length > steps.length
 }
 
-function factorMismatch(factor: number, both: readonly Both[], pairs: readonly Pair[], before?: Day): SeamMismatch {
-  const split = usualSplit(factor, SAME)
+function factorMismatch(factor: number, both: readonly SeamDay[], pairs: readonly Pair[], before?: Day): SeamMismatch {
+  const split = usualSplit(factor, FACTOR_MARGIN)
   const scale = split ?? { by: factor, over: 1 }
   const volume = median(pairs.map(({ volumes }) => volumes).filter(volumes => !Number.isNaN(volumes)))
   // Volumes of the same days show whether shares were divided, or only prices.
@@ -234,9 +242,9 @@ function factorMismatch(factor: number, both: readonly Both[], pairs: readonly P
 }
 
 /** Ratios of splits that are usual. */
-const USUAL = [2, 3, 4, 5, 7, 10, 20]
-const SPLITS: readonly Scale[] = [
-  ...USUAL.flatMap(ratio => [
+const USUAL_RATIOS = [2, 3, 4, 5, 7, 10, 20]
+const USUAL_SPLITS: readonly Scale[] = [
+  ...USUAL_RATIOS.flatMap(ratio => [
     { by: 1, over: ratio },
     { by: ratio, over: 1 },
   ]),
@@ -244,24 +252,26 @@ const SPLITS: readonly Scale[] = [
   { by: 3, over: 2 },
 ]
 /** How far a price may lie outside the range that the split implies. */
-const NEAR = 0.02
+const RANGE_MARGIN = 0.02
 /** A factor of many closes is known better. */
-const SAME = 0.001
+const FACTOR_MARGIN = 0.001
 
 /** The common split that scaled the prices, if recognisable; otherwise null. */
 function usualSplit(factor: number, most: number): Scale | null {
   const off = ({ by, over }: Scale): number => Math.abs((factor * over) / by - 1)
-  const nearest = SPLITS.reduce((best, scale) => (off(scale) < off(best) ? scale : best))
+  const nearest = USUAL_SPLITS.reduce((best, scale) => (off(scale) < off(best) ? scale : best))
   return off(nearest) <= most ? nearest : null
 }
 
 /** A split on this day: its price lies in or near the day's range. */
-function splitBetween(before: number, series: Series, t: number): Scale | null {
+function splitOnDay(before: number, series: Series, t: number): Scale | null {
   const close = series.close[t]!
   const expected = ({ by, over }: Scale): number => (before * by) / over
   const off = (scale: Scale): number => Math.abs(Math.log(close / expected(scale)))
-  const near = SPLITS.filter(scale => {
-    return expected(scale) >= series.low[t]! * (1 - NEAR) && expected(scale) <= series.high[t]! * (1 + NEAR)
+  const near = USUAL_SPLITS.filter(scale => {
+    return (
+      expected(scale) >= series.low[t]! * (1 - RANGE_MARGIN) && expected(scale) <= series.high[t]! * (1 + RANGE_MARGIN)
+    )
   })
   return near.reduce<Scale | null>((best, scale) => (best === null || off(scale) < off(best) ? scale : best), null)
 }
@@ -271,10 +281,10 @@ function scaleOf({ ratio }: Split): Scale {
   return usualSplit(1 / ratio, 1e-9) ?? { by: 1, over: ratio }
 }
 
-type Seam = readonly [a: Both, b: Both]
+type Seam = readonly [a: SeamDay, b: SeamDay]
 
 /** Neighbouring days of which only one is in the file, and the other only stored. */
-function seamsOf(both: readonly Both[]): Seam[] {
+function seamsOf(both: readonly SeamDay[]): Seam[] {
   return both.slice(1).flatMap((b, t): Seam[] => {
     const a = both[t]!
     return a.incoming >= 0 === b.incoming >= 0 ? [] : [[a, b]]
@@ -282,21 +292,21 @@ function seamsOf(both: readonly Both[]): Seam[] {
 }
 
 /** A jump where the file's side is `scale` times the stored side. */
-function jumpAt(a: Both, b: Both, { by, over }: Scale): AcceptedJump {
+function jumpAt(a: SeamDay, b: SeamDay, { by, over }: Scale): AcceptedJump {
   return { from: a.day, day: b.day, factor: b.incoming >= 0 ? by / over : over / by }
 }
 
 /** Checks each bar of the file against its stored neighbour, like two neighbours in one file. */
-function judgeSeams(
+function judgeNeighbours(
   stored: Series,
   incoming: Series,
-  both: readonly Both[],
+  both: readonly SeamDay[],
   known: SeamContext,
 ): { mismatch: SeamMismatch | null; oddities: SeamWarning[] } {
   const oddities: SeamWarning[] = []
   const mismatches: { scale: Scale; jump: AcceptedJump; split?: Split }[] = []
   let most: number | null = null
-  const close = (at: Both): number => (at.incoming >= 0 ? incoming.close[at.incoming]! : stored.close[at.stored]!)
+  const close = (at: SeamDay): number => (at.incoming >= 0 ? incoming.close[at.incoming]! : stored.close[at.stored]!)
   for (const [a, b] of seamsOf(both)) {
     const inFile = b.incoming >= 0 ? b : a
     if (inFile.stored >= 0 && close(inFile) === stored.close[inFile.stored]) continue
@@ -311,7 +321,7 @@ function judgeSeams(
     const split = known.splits.find(({ ex_date, ratio }) => {
       return ex_date > a.day && ex_date <= b.day && !isJump(1 / ratio, after / before)
     })
-    const later = b.incoming >= 0 ? splitBetween(before, incoming, b.incoming) : splitBetween(before, stored, b.stored)
+    const later = b.incoming >= 0 ? splitOnDay(before, incoming, b.incoming) : splitOnDay(before, stored, b.stored)
     const step = split === undefined ? later : scaleOf(split)
     if (step === null) oddities.push({ kind: 'jump', day: b.day, detail: `${jump}, which is stored` })
     // Raw prices fall on the day of a split.
@@ -334,7 +344,7 @@ function daysOf(stored: Series, incoming: Series): Int32Array {
 }
 
 /** Whether a step was accepted between these days or around them. */
-function isAccepted(jumps: readonly AcceptedJump[], a: Both, b: Both, factor: number): boolean {
+function isAccepted(jumps: readonly AcceptedJump[], a: SeamDay, b: SeamDay, factor: number): boolean {
   return jumps.some(jump => jump.from < b.day && a.day < jump.day && !isJump(jump.factor, factor))
 }
 
@@ -356,8 +366,8 @@ export function jumpsAfter(jumps: readonly AcceptedJump[], merged: Series, incom
   })
 }
 
-/** Bars on the scale of others. */
-export function rescaled(series: Series, rescaling: Rescaling): Series {
+/** Brings bars to the scale of a file. */
+export function rescale(series: Series, rescaling: Rescaling): Series {
   const { scale, shares } = rescaling
   const count = rescaledCount(series, rescaling)
   const scaled = (column: Float64Array, { by, over }: Scale): Float64Array =>

@@ -13,7 +13,7 @@ import {
 } from '../../core/model/series.js'
 import type { ContextFilter, EventFilter } from '../../core/params/studies.js'
 import { firstItem, type MarketBars, type PricedSource, type States } from '../../core/source.js'
-import { ColumnRoom } from '../../data/threads.js'
+import { ColumnMemory } from '../../data/threads.js'
 
 /** The events of one ticker that pass a filter, as columns; oldest first. */
 export interface Signals {
@@ -290,7 +290,7 @@ export function excludesDividends({
  * views of a larger buffer. Equal columns of many tickers are stored once.
  */
 export class MarketColumns {
-  readonly #room = new ColumnRoom()
+  readonly #room = new ColumnMemory()
   readonly #shared = new SharedColumns()
 
   copy<Kind extends Float64Array | Int32Array | Uint8Array>(column: Kind): Kind {

@@ -6,7 +6,7 @@ import type { History } from '../../core/model/history.js'
 import { numbersBetween, UNDEFINED } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import type { HistoriesQuery, Source } from '../../core/source.js'
-import { ColumnRoom } from '../../data/threads.js'
+import { ColumnMemory } from '../../data/threads.js'
 import type { Grouping } from './groups.js'
 import type { AnsweredRange } from './pool.js'
 
@@ -55,7 +55,7 @@ export async function* tickerSources(
   const whole = isWhole ? null : source.histories(all)[Symbol.asyncIterator]()
   const alike = new SharedColumns()
   // Copied, because the source's columns are views of larger buffers.
-  const room = new ColumnRoom()
+  const room = new ColumnMemory()
   try {
     for await (const history of source.histories({ ...all, ...narrowed, outcomes: 'needed', base: true })) {
       const { ticker, query_range, after, as_of, outcomes, base } = history

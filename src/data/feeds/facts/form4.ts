@@ -6,7 +6,7 @@ import { parseTicker } from '../../../core/model/terms.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
 import { MOST_LEVELS } from '../json-text.js'
 import { tickerOfSymbol, tickerOption } from '../layout.js'
-import { latestBar, yetToCome } from '../price-rows.js'
+import { futureDateReason, latestBar } from '../price-rows.js'
 import { type Source, textOf } from '../source.js'
 import { isNullWord, readNumber } from '../values.js'
 import { FactsSink, FILED_LATER, WITHOUT_SHARES } from './sink.js'
@@ -66,7 +66,7 @@ function tradeOf(trade: Element, form: Form, insider: string, sink: FactsSink): 
   }
   const traded = dayOfTrade(form, trade)
   for (const [name, day] of Object.entries({ transactionDate: traded, 'the day of filing': filed ?? traded }))
-    if (day > form.latest) throw new BadData(locate(form, trade), yetToCome(name, formatDay(day)))
+    if (day > form.latest) throw new BadData(locate(form, trade), futureDateReason(name, formatDay(day)))
   if (filed !== null && filed < traded) {
     const what = `the trade is of ${formatDay(traded)}, after the day on which it became known (${formatDay(filed)})`
     throw new BadData(locate(form, trade), what)

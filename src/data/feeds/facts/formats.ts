@@ -5,7 +5,7 @@
 import { quoted } from '../../../core/errors.js'
 import { formatDay, weekdayOf } from '../../../core/model/day.js'
 import { assumedFiling, type EarningsResult, type Report } from '../../../core/model/facts.js'
-import { BadCell, type Columns, checkRatio, type FactRow } from './rows.js'
+import { BadCell, type Columns, type FactRow, refuseImpossibleRatio } from './rows.js'
 import { reportsOfFilings } from './sec.js'
 import { type FiledFact, whyUnread } from './sec-ledger.js'
 import { AS_FILED, EARLIER_MONTHS, type FactsSink, FILED_LATER, type TimedGrade, WITHOUT_SHARES } from './sink.js'
@@ -231,7 +231,7 @@ const CORPORATE_ACTIONS = factsFormat({
     const ratio = value ?? 0
     if (/^split$/i.test(type)) {
       if (ratio <= 0) throw new BadCell('value', 'value is not above 0, as the ratio of a split must be')
-      checkRatio(ratio, 'value')
+      refuseImpossibleRatio(ratio, 'value')
       out.add('splits', ticker, { ex_date, ratio })
     } else if (/^dividend$/i.test(type)) out.remark('dividends are not used and not loaded', place)
     else throw new BadCell('type', `type ${quoted(type)} is not split or dividend`)

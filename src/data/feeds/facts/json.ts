@@ -6,13 +6,13 @@ import { isMapping } from '../../../core/params/arguments.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
 import { type JsonText, type Names, type Path, shaped } from '../json-text.js'
 import { tickerOption } from '../layout.js'
-import { latestBar, severalTickers, tickerReason, yetToCome } from '../price-rows.js'
+import { futureDateReason, latestBar, severalTickersError, tickerReason } from '../price-rows.js'
 import { Rejections } from '../refusals.js'
 import type { Source } from '../source.js'
 import { dateReason } from '../values.js'
-import { BadCell, checkRatio } from './rows.js'
+import { BadCell, refuseImpossibleRatio } from './rows.js'
 import { reportsOfFilings } from './sec.js'
-import { contradicts, type FiledFact, isReportForm, REPORT_CONCEPTS, whyUnread } from './sec-ledger.js'
+import { conceptValuesDiffer, type FiledFact, isReportForm, REPORT_CONCEPTS, whyUnread } from './sec-ledger.js'
 import { AS_FILED, documentTicker, FactsSink } from './sink.js'
 import { readYahooFacts } from './yahoo.js'
 
@@ -60,7 +60,7 @@ function readSplits(file: string, text: JsonText, options: ReadOptions): FactsRe
 function refuseSeveral(file: string, tickerHint: string, list: readonly unknown[]): void {
   const symbols = list.flatMap(row => (isMapping(row) && typeof row.ticker === 'string' ? [row.ticker] : []))
   const other = symbols.find(symbol => symbol !== symbols[0])
-  if (other !== undefined) throw severalTickers({ file }, tickerHint, symbols[0]!, other)
+  if (other !== undefined) throw severalTickersError({ file }, tickerHint, symbols[0]!, other)
 }
 
 function addSplit(row: Names, tickerHint: string | null, sink: FactsSink): void {
@@ -71,7 +71,7 @@ function addSplit(row: Names, tickerHint: string | null, sink: FactsSink): void 
   const ex_date = parseDay(date)
   if (ex_date === null) throw new BadCell('execution_date', dateReason('execution_date', date, 'YYYY-MM-DD'))
   const ratio = shares(row, 'split_to') / shares(row, 'split_from')
-  checkRatio(ratio, 'split_to')
+  refuseImpossibleRatio(ratio, 'split_to')
   sink.add('splits', ticker, { ex_date, ratio })
 }
 
@@ -104,7 +104,7 @@ function readCompanyFacts(file: string, text: JsonText, root: Names, options: Re
   const rejections = new Rejections(file, options.skipBadRows ?? false)
   const filings = new Filings(latestBar(options.today))
   const sound = read.filter(fact => {
-    const fault = filings.faultOf(fact)
+    const fault = filings.checkAndRemember(fact)
     if (fault === null) return true
     const [key, reason] = fault
     rejections.add(() => ({ ...text.locate([...fact.at, key]), reason, text: JSON.stringify(valueAt(root, fact.at)) }))
@@ -128,32 +128,38 @@ function readCompanyFacts(file: string, text: JsonText, root: Names, options: Re
   return sink.result(file, 'SEC company facts', facts.length, { dialect, rejected: rejections.rows })
 }
 
-/** The facts of the filings so far, to find contradictions. */
+/** Finds impossible facts, and facts that contradict an earlier fact of the same filing. */
 class Filings {
   readonly #latest: Day
-  /** By filing and what a figure is of. */
-  readonly #stated = new Map<string, number>()
+  /** The values so far, by filing, concept, unit and period. */
+  readonly #values = new Map<string, number>()
 
   /** @param latest the last day on which something can have been filed */
   constructor(latest: Day) {
     this.#latest = latest
   }
 
-  /** The key of a fact that is at fault, and why; null for a fact that may be. */
-  faultOf(fact: PlacedFact): [key: string, reason: string] | null {
+  /**
+   * Remembers a fact, to compare later ones with it. A fact is refused if it is impossible or contradicts an earlier one
+   * of the same filing. Returns the JSON key of the wrong value and the reason; null for a valid fact.
+   */
+  checkAndRemember(fact: PlacedFact): [key: string, reason: string] | null {
     const { accession, concept, unit, start, end, filed, form, value } = fact
-    if (filed > this.#latest) return ['filed', yetToCome('filed', formatDay(filed))]
+    if (filed > this.#latest) return ['filed', futureDateReason('filed', formatDay(filed))]
     const period = start === null ? formatDay(end) : `${formatDay(start)} to ${formatDay(end)}`
     // The count on the cover may be that of a later day.
     if (filed < end && unit !== 'shares')
       return ['filed', `filed ${formatDay(filed)} is before the period ended (${period})`]
-    const place = [accession ?? `${filed} ${form}`, concept, unit, start, end].join(' ')
-    const said = this.#stated.get(place)
-    this.#stated.set(place, said ?? value)
-    if (said === undefined || !contradicts(concept, value, said)) return null
+    const figure = [accession ?? `${filed} ${form}`, concept, unit, start, end].join(' ')
+    const earlierValue = this.#values.get(figure)
+    if (earlierValue === undefined) {
+      this.#values.set(figure, value)
+      return null
+    }
+    if (!conceptValuesDiffer(concept, value, earlierValue)) return null
     return [
       'val',
-      `${concept} of ${period} is ${value} here and ${said} before, in one filing; take one of the two out`,
+      `${concept} of ${period} is ${value} here and ${earlierValue} before, in one filing; take one of the two out`,
     ]
   }
 }

@@ -12,11 +12,11 @@ import {
   type Split,
 } from '../../../core/model/facts.js'
 import { layoutOf } from '../layout.js'
-import { plainName } from '../names.js'
+import { normalizedColumnName } from '../names.js'
 import { isDated, isOneValue, refuseLayout } from '../refusals.js'
 import type { TextTable } from '../text-table.js'
 import { addEarnings, checkKnown, FACTS_FORMATS, type FactsFormat } from './formats.js'
-import { BadCell, checkRatio, type FactRow } from './rows.js'
+import { BadCell, type FactRow, refuseImpossibleRatio } from './rows.js'
 import { type FactsSink, isFactName, type TimedGrade } from './sink.js'
 
 /**
@@ -25,9 +25,9 @@ import { type FactsSink, isFactName, type TimedGrade } from './sink.js'
  */
 export function formatOf({ file, dialect, top: place, options: { known } }: TextTable): FactsFormat {
   const header = new Header(dialect.names)
-  const theirs = FACTS_FORMATS.find(({ identifiedBy }) => header.hasAll(identifiedBy))
-  if (theirs !== undefined && 'refusal' in theirs) throw new BadData(place, theirs.refusal)
-  if (theirs !== undefined) return theirs
+  const vendorFormat = FACTS_FORMATS.find(({ identifiedBy }) => header.hasAll(identifiedBy))
+  if (vendorFormat !== undefined && 'refusal' in vendorFormat) throw new BadData(place, vendorFormat.refusal)
+  if (vendorFormat !== undefined) return vendorFormat
   const layout = layoutOf(file, dialect.headerLine, dialect.names)
   const bars = Object.keys(layout.columns).filter(role => role !== 'ticker').length
   const complete = FACT_KINDS.filter(kind => {
@@ -41,31 +41,35 @@ export function formatOf({ file, dialect, top: place, options: { known } }: Text
   const nearest = header.nearestKind(known)
   const isRow = dialect.names.some(isDated)
   const isPrices =
-    header.likeness(nearest) <= bars || (header.likeness(nearest) < 3 && isOneValue(layout, dialect.samples))
+    header.countWithMisspellings(nearest) <= bars ||
+    (header.countWithMisspellings(nearest) < 3 && isOneValue(layout, dialect.samples))
   if (isRow || isPrices) throw refuseLayout(file, dialect.headerLine, layout, dialect.samples)
   throw new BadData(place, missingColumns(header, nearest, known))
 }
 
 /** Optional columns that a header seems to misspell, with the misspelt word. */
-export function misspelt(names: readonly string[], reads: readonly string[]): { word: string; column: string }[] {
+export function misspeltColumns(
+  names: readonly string[],
+  reads: readonly string[],
+): { word: string; column: string }[] {
   const header = new Header(names)
   return reads
     .filter(column => !header.has(column))
-    .flatMap(column => header.slips(column).map(word => ({ word, column })))
+    .flatMap(column => header.misspellingsOf(column).map(word => ({ word, column })))
 }
 
 class Header {
-  readonly #plain: ReadonlySet<string>
+  readonly #names: ReadonlySet<string>
   /** Names that no column of facts has: the ones that may be misspelt. */
-  readonly #strange: readonly string[]
+  readonly #unknownNames: readonly string[]
 
   constructor(names: readonly string[]) {
-    this.#plain = new Set(names.map(plainName))
-    this.#strange = names.filter(name => !isFactName(name))
+    this.#names = new Set(names.map(normalizedColumnName))
+    this.#unknownNames = names.filter(name => !isFactName(name))
   }
 
   has(column: string): boolean {
-    return this.#plain.has(plainName(column))
+    return this.#names.has(normalizedColumnName(column))
   }
 
   hasAll(columns: readonly string[]): boolean {
@@ -77,28 +81,30 @@ class Header {
   }
 
   /** Names in the header that are within two slips of a column. */
-  slips(column: string): string[] {
-    return suggest(column, this.#strange, 1)
+  misspellingsOf(column: string): string[] {
+    return suggest(column, this.#unknownNames, 1)
   }
 
   /** How many columns of a kind there are, misspelt ones included. */
-  likeness(kind: FactKind): number {
-    return FACT_COLUMNS[kind].filter(({ name }) => this.has(name) || this.slips(name).length > 0).length
+  countWithMisspellings(kind: FactKind): number {
+    return FACT_COLUMNS[kind].filter(({ name }) => this.has(name) || this.misspellingsOf(name).length > 0).length
   }
 
   nearestKind(known: Day | undefined): FactKind {
     const lacking = (kind: FactKind) => neededColumns(kind, known).filter(column => !this.has(column)).length
     const order = (a: FactKind, b: FactKind) =>
-      this.likeness(b) - this.likeness(a) || lacking(a) - lacking(b) || FACT_COLUMNS[a].length - FACT_COLUMNS[b].length
+      this.countWithMisspellings(b) - this.countWithMisspellings(a) ||
+      lacking(a) - lacking(b) ||
+      FACT_COLUMNS[a].length - FACT_COLUMNS[b].length
     return FACT_KINDS.toSorted(order)[0]!
   }
 }
 
 function missingColumns(header: Header, kind: FactKind, known: Day | undefined): Words {
   const missing = neededColumns(kind, known).filter(column => !header.has(column))
-  const slips = missing.flatMap(column => header.slips(column).map(quoted))
+  const slips = missing.flatMap(column => header.misspellingsOf(column).map(quoted))
   const meant = slips.length === 0 ? '' : `; did you mean ${slips.join(' and ')}?`
-  const missingText = missing.length === 0 ? 'no columns of its own' : `no ${columns(missing)}`
+  const missingText = missing.length === 0 ? 'no columns of its own' : `no ${columnList(missing)}`
   const help =
     meant === '' && missing.join() === 'known'
       ? sentence` (give one day for all rows with ${parameter('known', 'DATE')})`
@@ -118,7 +124,7 @@ function needsOf(kind: FactKind, known: Day | undefined): string {
   return `${kind} need ${['ticker', ...needed].join(', ')}${more}`
 }
 
-function columns(names: readonly string[]): string {
+function columnList(names: readonly string[]): string {
   return `column${names.length === 1 ? '' : 's'} ${names.join(', ')}`
 }
 
@@ -146,7 +152,7 @@ export function addRecord(kind: FactKind, ticker: string, record: FactRecord, pl
   if (kind === 'earnings') addEarnings(out, ticker, record as EarningsResult, place)
   else {
     if (kind === 'reports') checkKnown(record as Report, 'known')
-    if (kind === 'splits') checkRatio((record as Split).ratio, 'ratio')
+    if (kind === 'splits') refuseImpossibleRatio((record as Split).ratio, 'ratio')
     if (kind === 'securities') checkDelisting(record as Security)
     out.add<FactKind>(kind, ticker, record, place)
   }

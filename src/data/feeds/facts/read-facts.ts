@@ -3,13 +3,13 @@ import type { FactValue } from '../../../core/model/facts.js'
 import type { Dialect } from '../dialect.js'
 import type { FactsResult } from '../feed.js'
 import { indexOfName, spells, tickerOption } from '../layout.js'
-import { plainName } from '../names.js'
+import { normalizedColumnName } from '../names.js'
 import { latestBar } from '../price-rows.js'
 import { Rejections } from '../refusals.js'
 import type { TextTable } from '../text-table.js'
 import { DateReader, isNullWord } from '../values.js'
 import type { FactsFormat } from './formats.js'
-import { formatOf, misspelt } from './kinds.js'
+import { formatOf, misspeltColumns } from './kinds.js'
 import { BadCell, type FactsPlan, RowReader, valueKind } from './rows.js'
 import { FactsSink } from './sink.js'
 
@@ -22,7 +22,7 @@ export async function readFactsTable(table: TextTable): Promise<FactsResult> {
   const plan = await planFacts(table, format)
   const rejections = new Rejections(file, options.skipBadRows ?? false)
   const sink = new FactsSink(plan.latest)
-  remarkNames(format, dialect, sink)
+  remarkMisspeltColumns(format, dialect, sink)
   const reader = new RowReader(plan, format.reads)
   const results: unknown[] = []
   let rows = 0
@@ -39,7 +39,7 @@ export async function readFactsTable(table: TextTable): Promise<FactsResult> {
   })
   rejections.refuse(rows)
   format.end?.(results, sink)
-  const words = describe(table, plan)
+  const words = describeReading(table, plan)
   const { rows: rejected } = rejections
   return sink.result(file, format.name, rows, { dialect: words, header: dialect.header, rejected })
 }
@@ -47,63 +47,79 @@ export async function readFactsTable(table: TextTable): Promise<FactsResult> {
 /** Decides how to read every row, from the header, the first rows and the user's hints. */
 async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPlan> {
   const { file, dialect } = table
-  const places = placesOf(table, format)
+  const columnIndexes = columnIndexesOf(table, format)
   const tickerColumn = tickerColumnOf(dialect.names)
   const tickerHint = tickerOption(table.options.ticker)
   if (tickerColumn === undefined && tickerHint === null)
     throw new BadData(table.top, sentence`no column names the ticker; give it with ${parameter('ticker')}`)
-  const columns = Object.entries(format.reads).flatMap(([name, column]) => {
-    const index = places.get(plainName(name))
-    return index === undefined ? [] : [{ name, holds: valueKind(column), index }]
+  const columns = Object.entries(format.reads).flatMap(([name, column]): ValueColumn[] => {
+    const index = columnIndexes.get(normalizedColumnName(name))
+    return index === undefined ? [] : [{ name, kind: valueKind(column), index }]
   })
-  const dated = columns.filter(({ holds }) => holds === 'date')
-  const dates: Record<string, DateReader> = {}
-  for (const column of dated) {
-    const empty = dialect.samples.every(fields => isNullWord(fields[column.index] ?? ''))
-    const beside = dated.map(({ index }) => index).filter(index => index !== column.index)
-    const { dateFormat = 'YYYY-MM-DD' } = table.hints
-    dates[column.name] = empty ? new DateReader(dateFormat) : await table.dates(column, beside)
-  }
-  const numbers = (wanted: boolean) =>
-    columns.filter(column => NUMERIC.has(column.holds) && isWhole(column) === wanted).map(({ index }) => index)
-  const decimal = table.decimal(numbers(false), numbers(true))
+  const dateColumns = columns.filter(({ kind }) => kind === 'date')
+  const dates = await dateReaders(table, dateColumns)
+  const numeric = columns.filter(({ kind }) => NUMERIC_KINDS.has(kind))
+  const fractions = numeric.filter(column => !isWholeNumber(column))
+  const wholeNumbers = numeric.filter(isWholeNumber)
+  const decimal = table.decimal(indexesOf(fractions), indexesOf(wholeNumbers))
   const { delimiter } = dialect
   const latest = latestBar(table.options.today)
-  return { file, delimiter, latest, places, tickerColumn, tickerHint, dates, decimal }
+  return { file, delimiter, latest, columnIndexes, tickerColumn, tickerHint, dates, decimal }
+}
+
+/** A column of the file that the format reads. */
+interface ValueColumn {
+  name: string
+  kind: FactValue
+  index: number
+}
+
+const indexesOf = (columns: readonly ValueColumn[]): number[] => columns.map(({ index }) => index)
+
+/** A date reader for each date column, by its name. An empty column gets the user's date format, or YYYY-MM-DD. */
+async function dateReaders(table: TextTable, dateColumns: readonly ValueColumn[]): Promise<Record<string, DateReader>> {
+  const { dateFormat = 'YYYY-MM-DD' } = table.hints
+  const readers: Record<string, DateReader> = {}
+  for (const column of dateColumns) {
+    const isEmpty = table.dialect.samples.every(fields => isNullWord(fields[column.index] ?? ''))
+    const otherIndexes = indexesOf(dateColumns).filter(index => index !== column.index)
+    readers[column.name] = isEmpty ? new DateReader(dateFormat) : await table.dates(column, otherIndexes)
+  }
+  return readers
 }
 
 /** Index of each column that the format reads; throws BadData for a repeated name. */
-function placesOf({ dialect, top }: TextTable, format: FactsFormat): Map<string, number> {
-  const plain = dialect.names.map(plainName)
-  const wanted = Object.keys(format.reads).map(plainName)
-  const places = wanted.map(name => [name, indexOfName(top, dialect.names, plain, name)] as const)
-  return new Map(places.filter(([, index]) => index >= 0))
+function columnIndexesOf({ dialect, top }: TextTable, format: FactsFormat): Map<string, number> {
+  const fileNames = dialect.names.map(normalizedColumnName)
+  const formatNames = Object.keys(format.reads).map(normalizedColumnName)
+  const indexes = formatNames.map(name => [name, indexOfName(top, dialect.names, fileNames, name)] as const)
+  return new Map(indexes.filter(([, index]) => index >= 0))
 }
 
-/** Columns "name" and "code" hold names and codes of many things here, never tickers. */
+/** Index of the ticker column; undefined if there is none. Columns "name" and "code" hold names and codes of many things here, never tickers. */
 function tickerColumnOf(names: readonly string[]): number | undefined {
-  const spelled = names.map(name => spells(name, ['ticker']) && !/^(name|code)$/.test(plainName(name)))
-  const exact = names.findIndex(name => plainName(name) === 'ticker')
+  const spelled = names.map(name => spells(name, ['ticker']) && !/^(name|code)$/.test(normalizedColumnName(name)))
+  const exact = names.findIndex(name => normalizedColumnName(name) === 'ticker')
   const found = exact >= 0 ? exact : spelled.indexOf(true)
   return found < 0 ? undefined : found
 }
 
-const NUMERIC: ReadonlySet<FactValue> = new Set(['number', 'positive', 'count', 'return'])
+const NUMERIC_KINDS: ReadonlySet<FactValue> = new Set(['number', 'positive', 'count', 'return'])
 
-/** Numbers that never have thousandths: a comma in them is unambiguous. */
-function isWhole({ name, holds }: { name: string; holds: FactValue }): boolean {
-  return holds === 'count' || /^(revenue|market_cap|shares|value|days_to_file)$/.test(name)
+/** Whether the numbers of a column never have thousandths: a comma in them is unambiguous. */
+function isWholeNumber({ name, kind }: Pick<ValueColumn, 'name' | 'kind'>): boolean {
+  return kind === 'count' || /^(revenue|market_cap|shares|value|days_to_file)$/.test(name)
 }
 
-/** A column that is left out because of a slip in its name would be missed without a word. */
-function remarkNames(format: FactsFormat, dialect: Dialect, sink: FactsSink): void {
-  for (const { word, column } of misspelt(dialect.names, Object.keys(format.reads)))
+/** Adds a remark for each column that is not read because its name seems misspelt. */
+function remarkMisspeltColumns(format: FactsFormat, dialect: Dialect, sink: FactsSink): void {
+  for (const { word, column } of misspeltColumns(dialect.names, Object.keys(format.reads)))
     sink.remark(`a column of the file is not read, and its name is like ${column}`, word)
 }
 
-function describe(table: TextTable, plan: FactsPlan): Record<string, string> {
-  const { tickerColumn, places } = plan
-  const used = [...(tickerColumn === undefined ? [] : [tickerColumn]), ...places.values()]
+function describeReading(table: TextTable, plan: FactsPlan): Record<string, string> {
+  const { tickerColumn, columnIndexes } = plan
+  const used = [...(tickerColumn === undefined ? [] : [tickerColumn]), ...columnIndexes.values()]
   const namesOf = (wanted: boolean) =>
     table.dialect.names.filter((_, i) => used.includes(i) === wanted).map(name => name || '(unnamed)')
   const unread = namesOf(false)

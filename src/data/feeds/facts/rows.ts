@@ -4,8 +4,8 @@ import type { FactValue, Report, Session } from '../../../core/model/facts.js'
 import type { AssetClass } from '../../../core/model/series.js'
 import { parseTicker } from '../../../core/model/terms.js'
 import type { Rejected } from '../feed.js'
-import { plainName } from '../names.js'
-import { severalTickers, tickerReason, yetToCome } from '../price-rows.js'
+import { normalizedColumnName } from '../names.js'
+import { futureDateReason, severalTickersError, tickerReason } from '../price-rows.js'
 import type { Row, RowFault } from '../row.js'
 import { type DateReader, type Decimal, dateReason, emptyWord, isNullWord, readNumber } from '../values.js'
 
@@ -20,7 +20,7 @@ export interface FactsPlan {
   file: string
   delimiter: string
   /** Index of each column, by its plain name. */
-  places: ReadonlyMap<string, number>
+  columnIndexes: ReadonlyMap<string, number>
   /** Index of the ticker column; undefined if there is none. */
   tickerColumn: number | undefined
   /** The ticker that the user gave. */
@@ -76,7 +76,7 @@ export class RowReader {
       this.#firstTicker ??= text
       if (this.#firstTicker === text) return tickerHint
       const { line, column: at } = this.#row!.rejected(delimiter, column, '')
-      throw severalTickers({ file, line, column: at }, tickerHint, this.#firstTicker, text)
+      throw severalTickersError({ file, line, column: at }, tickerHint, this.#firstTicker, text)
     }
     const ticker = parseTicker(text)
     if (ticker === null) throw new BadCell('ticker', tickerReason(text))
@@ -87,23 +87,28 @@ export class RowReader {
     return this.#row!.rejected(this.#plan.delimiter, this.#fieldOf(column), message)
   }
 
+  /** The value of a column in the row at hand; null if it is empty. Throws BadCell for a bad or missing value. */
   #value(name: string, column: Columns[string]): unknown {
-    const { places, dates, decimal, latest } = this.#plan
-    const place = places.get(plainName(name))
-    const text = place === undefined ? '' : (this.#row!.field(place) ?? '')
-    const holds = valueKind(column)
-    if (isNullWord(text) || isUnknown(holds, text)) {
-      if (column === holds) return null
+    const { columnIndexes, dates, decimal, latest } = this.#plan
+    const index = columnIndexes.get(normalizedColumnName(name))
+    const text = index === undefined ? '' : (this.#row!.field(index) ?? '')
+    const kind = valueKind(column)
+    if (isNullWord(text) || isUnknown(kind, text)) {
+      const isRequired = column !== kind
+      if (!isRequired) return null
       throw new BadCell(name, `${name} is ${emptyWord(text)}; every row needs it`)
     }
-    const value = READERS[holds]({ name, text, dates: dates[name], decimal })
-    checkPast(name, value, () => text, latest)
+    const value = READERS[kind]({ name, text, dates: dates[name], decimal })
+    refuseFutureDay(name, value, () => text, latest)
     return value
   }
 
+  /** Index of a column; 0 if the file does not have it. */
   #fieldOf(column: string | number): number {
     if (typeof column === 'number') return column
-    return (column === 'ticker' ? this.#plan.tickerColumn : this.#plan.places.get(plainName(column))) ?? 0
+    const { tickerColumn, columnIndexes } = this.#plan
+    const index = column === 'ticker' ? tickerColumn : columnIndexes.get(normalizedColumnName(column))
+    return index ?? 0
   }
 }
 
@@ -133,11 +138,12 @@ interface Cell {
 }
 
 /** Columns with dates of past events; other dates may be announced ones. */
-const PAST: ReadonlySet<string> = new Set(['known', 'filed', 'snapshot', 'date', 'transaction_date'])
+const PAST_EVENT_COLUMNS: ReadonlySet<string> = new Set(['known', 'filed', 'snapshot', 'date', 'transaction_date'])
 
-/** Throws BadCell for a day to come in such a column. */
-export function checkPast(name: string, value: unknown, text: () => string, latest: Day): void {
-  if (PAST.has(name) && Number(value) > latest) throw new BadCell(name, yetToCome(name, quoted(text())))
+/** Throws BadCell for a future day in a column of past events. @param text the value as written, for the message */
+export function refuseFutureDay(name: string, value: unknown, text: () => string, latest: Day): void {
+  if (PAST_EVENT_COLUMNS.has(name) && Number(value) > latest)
+    throw new BadCell(name, futureDateReason(name, quoted(text())))
 }
 
 /** The fault of a row, and its field: by the name of the column, or by number without one. */
@@ -156,15 +162,15 @@ function isUnknown(holds: FactValue, text: string): boolean {
 }
 
 /** More than any number of analysts who follow a share, and any split in the books of an exchange. */
-export const MOST_ANALYSTS = 1_000
-const LARGEST_RATIO = 10_000
+export const MAX_ANALYSTS = 1_000
+const MAX_SPLIT_RATIO = 10_000
 
 /** Throws BadCell for a ratio of a split that cannot be. */
-export function checkRatio(ratio: number, column: string): void {
-  if (ratio <= LARGEST_RATIO && ratio >= 1 / LARGEST_RATIO) return
+export function refuseImpossibleRatio(ratio: number, column: string): void {
+  if (ratio <= MAX_SPLIT_RATIO && ratio >= 1 / MAX_SPLIT_RATIO) return
   throw new BadCell(
     column,
-    `a split of ${ratio} to 1 is beyond reason: it lies between 1/${LARGEST_RATIO} and ${LARGEST_RATIO}`,
+    `a split of ${ratio} to 1 is beyond reason: it lies between 1/${MAX_SPLIT_RATIO} and ${MAX_SPLIT_RATIO}`,
   )
 }
 
@@ -182,7 +188,7 @@ const READERS: { readonly [Holds in FactValue]: (cell: Cell) => FactValues[Holds
   number,
   count: numberThat(
     [value => Number.isInteger(value) && value >= 0, 'is not a whole number, 0 or more'],
-    [value => value <= MOST_ANALYSTS, `is beyond reason: at most ${MOST_ANALYSTS} analysts`],
+    [value => value <= MAX_ANALYSTS, `is beyond reason: at most ${MAX_ANALYSTS} analysts`],
   ),
   positive: numberThat([value => value > 0, 'is not above 0']),
   amount: numberThat([value => value >= 0, 'is below 0; it is money paid or received, as side says']),
@@ -194,14 +200,14 @@ const READERS: { readonly [Holds in FactValue]: (cell: Cell) => FactValues[Holds
   asset_class: word(ASSET_CLASSES, 'stock, crypto or etf'),
 }
 
-/** A finite number; one below the least double is 0 to it, as to JavaScript. */
+/** The finite number in a cell; -0 becomes 0. Throws BadCell for anything else. */
 function number(cell: Cell): number {
   const value = readNumber(cell.text, cell.decimal)
   if (Number.isNaN(value)) return refuse(cell, fieldText(cell, 'is no number; it may be written as 1234.5 or 1.2345e3'))
   return Number.isFinite(value) ? value + 0 : refuse(cell, fieldText(cell, 'is too large for a number'))
 }
 
-/** Reads a number that must satisfy some rules; each rule comes with the text for a violation. */
+/** Returns a reader of numbers that must satisfy all rules; each rule has the text for a violation. */
 function numberThat(...rules: readonly (readonly [holds: (value: number) => boolean, otherwise: string])[]) {
   return (cell: Cell): number => {
     const value = number(cell)
@@ -210,10 +216,11 @@ function numberThat(...rules: readonly (readonly [holds: (value: number) => bool
   }
 }
 
+/** Returns a reader of a word from a list, in any case; it gives the meaning. @param allowed for the message */
 function word<Meaning extends string>(words: Readonly<Record<string, Meaning>>, allowed: string) {
   return (cell: Cell): Meaning => {
-    const said = cell.text.toLowerCase()
-    return Object.hasOwn(words, said) ? words[said]! : refuse(cell, fieldText(cell, `is not ${allowed}`))
+    const lowerCase = cell.text.toLowerCase()
+    return Object.hasOwn(words, lowerCase) ? words[lowerCase]! : refuse(cell, fieldText(cell, `is not ${allowed}`))
   }
 }
 

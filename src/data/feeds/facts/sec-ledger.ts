@@ -6,35 +6,32 @@ import type { Day } from '../../../core/model/day.js'
  */
 class ShareBasis {
   readonly #splits: Split[] = []
-  readonly #calm: Span[] = []
+  readonly #spansWithoutSplit: Span[] = []
 
   /** Whether no split is known or possible between two filing dates. */
-  same(one: Day, other: Day): boolean {
+  haveSameShares(one: Day, other: Day): boolean {
     const between = { after: Math.min(one, other), upTo: Math.max(one, other) }
     return !this.#splits.some(split => overlap(split, between))
   }
 
   /** A figure of the same period was stated on both dates: `ratio` shares now for each one then. */
   observe(span: Span, ratio: number): void {
-    if (Math.abs(ratio - 1) < 0.02) this.#calm.push(span)
+    if (Math.abs(ratio - 1) < 0.02) this.#spansWithoutSplit.push(span)
     else this.#add({ ...span, ratio })
-    for (const calm of this.#calm) for (const split of this.#splits) narrow(split, calm)
+    for (const calm of this.#spansWithoutSplit) for (const split of this.#splits) narrow(split, calm)
   }
 
-  /** Comparisons with overlapping spans and the same ratio saw the same split: it lies in the overlap. */
+  /** Adds a split, or narrows a known one: overlapping spans with the same ratio are the same split, in the overlap. */
   #add(seen: Split): void {
     const overlapping = this.#splits.filter(split => overlap(split, seen))
-    const known = overlapping.find(split => near(split.ratio, seen.ratio))
+    const known = overlapping.find(split => isCloseRatio(split.ratio, seen.ratio))
     if (known !== undefined) {
       known.after = Math.max(known.after, seen.after)
       known.upTo = Math.min(known.upTo, seen.upTo)
-    } else if (
-      !near(
-        overlapping.reduce((product, split) => product * split.ratio, 1),
-        seen.ratio,
-      )
-    )
-      this.#splits.push(seen)
+      return
+    }
+    const product = overlapping.reduce((ratio, split) => ratio * split.ratio, 1)
+    if (!isCloseRatio(product, seen.ratio)) this.#splits.push(seen)
   }
 }
 
@@ -52,7 +49,7 @@ function overlap(one: Span, other: Span): boolean {
   return Math.max(one.after, other.after) < Math.min(one.upTo, other.upTo)
 }
 
-/** A split does not lie in a span without one; where the span has all of it, the two contradict and the split stays. */
+/** Cuts a span without splits off a split's span. If it covers the whole split, the two contradict: nothing changes. */
 function narrow(split: Split, calm: Span): void {
   if (!overlap(split, calm)) return
   const startsInside = calm.after <= split.after
@@ -61,8 +58,8 @@ function narrow(split: Split, calm: Span): void {
   else if (endsInside && !startsInside) split.upTo = calm.after
 }
 
-/** Ratios of figures that are rounded to cents are not exact. */
-function near(one: number, other: number): boolean {
+/** Whether two ratios are equal within 15 %: ratios of figures that are rounded to cents are not exact. */
+function isCloseRatio(one: number, other: number): boolean {
   return Math.abs(one / other - 1) < 0.15
 }
 
@@ -131,24 +128,24 @@ export function whyUnread({ concept, unit, form }: Pick<FiledFact, 'concept' | '
   return isCounted(concept, unit) ? null : 'facts are in units that are not read'
 }
 
-/** Quarters end on the same day whichever filing states them, but for filings that give the end of the month instead. */
-const SLACK = 7
+/** Days between period ends that mean the same quarter: some filings give the end of the month instead. */
+const PERIOD_END_SLACK_DAYS = 7
 
 /** All that the filings of a company up to a date state, the latest word on each figure. */
 export class Ledger {
   readonly basis = new ShareBasis()
   /** Ends of periods, in the order in which filings first state them. */
-  readonly ends: Day[] = []
+  readonly periodEnds: Day[] = []
   readonly #entries = new Map<string, Entry>()
   readonly #countDays = new Set<Day>()
-  readonly #unlike = new Set<string>()
+  readonly #conflictingNames = new Set<string>()
 
   /** Adds the facts filed on a date, which is later than all earlier dates. */
-  post(filed: Day, facts: readonly FiledFact[]): void {
+  addFiling(filed: Day, facts: readonly FiledFact[]): void {
     const items = facts.flatMap(fact => this.#itemsOf(fact))
     const posted: Posted[] = []
     for (const item of items) {
-      if (contradicted(item, items)) continue
+      if (isImplausibleShareCount(item, items)) continue
       const key = keyOf(item.concept, item.term, item.end)
       const before = this.#entries.get(key)
       posted.push({ item, before })
@@ -156,7 +153,8 @@ export class Ledger {
       if (item.figure === 'count') this.#countDays.add(item.end)
     }
     for (const one of posted) {
-      for (const other of items) if (isRival(one.item, other)) this.#unlike.add(`${one.item.concept} ${other.concept}`)
+      for (const other of items)
+        if (isRival(one.item, other)) this.#conflictingNames.add(`${one.item.concept} ${other.concept}`)
       const ratio = sharesRatio(one, posted)
       if (ratio !== null) this.basis.observe({ after: one.before!.filed, upTo: filed }, ratio)
     }
@@ -167,7 +165,7 @@ export class Ledger {
   }
 
   /** The value of a figure: the first of its names with an entry that `accept` takes. */
-  first(figure: Figure, term: Term, end: Day, accept: (entry: Entry) => boolean = () => true): Entry | null {
+  firstEntry(figure: Figure, term: Term, end: Day, accept: (entry: Entry) => boolean = () => true): Entry | null {
     for (const concept of FIGURES[figure].concepts) {
       const entry = this.entry(concept, term, end)
       if (entry !== undefined && accept(entry)) return entry
@@ -176,9 +174,9 @@ export class Ledger {
   }
 
   /** The names of a figure that no filing has used for two different values, starting with `concept`. */
-  namesLike(figure: Figure, concept: string): string[] {
+  interchangeableNames(figure: Figure, concept: string): string[] {
     const others = FIGURES[figure].concepts.filter(other => other !== concept)
-    return [concept, ...others.filter(other => !this.#unlike.has(`${concept} ${other}`))]
+    return [concept, ...others.filter(other => !this.#conflictingNames.has(`${concept} ${other}`))]
   }
 
   /** Share counts of the days from..to, those of balance sheets first, then the earliest. */
@@ -188,8 +186,8 @@ export class Ledger {
   }
 
   /** The ends about a quarter before one. */
-  endsBefore(end: Day): Day[] {
-    return this.ends.filter(earlier => isQuarter(end - earlier))
+  endsOneQuarterBefore(end: Day): Day[] {
+    return this.periodEnds.filter(earlier => isQuarter(end - earlier))
   }
 
   #itemsOf({ concept, unit, start, end, value }: FiledFact): Item[] {
@@ -198,12 +196,13 @@ export class Ledger {
     const term = start === null ? 'day' : termOf(end - start)
     if (term === null || (term === 'day') !== (figure === 'equity' || figure === 'count')) return []
     // Not so for balances: that of the next morning may be one that a new rule of accounting has changed.
-    return [{ figure, concept, term, start, end: term === 'day' ? end : this.#usual(end), value }]
+    return [{ figure, concept, term, start, end: term === 'day' ? end : this.#normalizedPeriodEnd(end), value }]
   }
 
-  #usual(end: Day): Day {
-    const known = this.ends.find(other => Math.abs(other - end) <= SLACK)
-    if (known === undefined) this.ends.push(end)
+  /** The known period end nearest enough to a day; otherwise the day itself, which becomes known. */
+  #normalizedPeriodEnd(end: Day): Day {
+    const known = this.periodEnds.find(other => Math.abs(other - end) <= PERIOD_END_SLACK_DAYS)
+    if (known === undefined) this.periodEnds.push(end)
     return known ?? end
   }
 }
@@ -228,14 +227,14 @@ function isQuarter(days: number): boolean {
 
 /** Whether two names of a figure have different values for the same period. */
 function isRival(one: Item, other: Item): boolean {
-  const samePlace = one.figure === other.figure && one.term === other.term && one.end === other.end
-  return samePlace && one.concept !== other.concept && isOther(one, other.value)
+  const isSameFigure = one.figure === other.figure && one.term === other.term && one.end === other.end
+  return isSameFigure && one.concept !== other.concept && differsBeyondRounding(one, other.value)
 }
 
 /**
  * Whether a count is far from net income divided by earnings per share in the same filing, for example in thousands.
  */
-function contradicted(item: Item, filing: readonly Item[]): boolean {
+function isImplausibleShareCount(item: Item, filing: readonly Item[]): boolean {
   if (item.figure !== 'diluted') return false
   const stated = (figure: Figure) =>
     filing.find(other => other.figure === figure && other.term === item.term && other.end === item.end)?.value
@@ -274,19 +273,19 @@ export interface Entry {
 function entryAfter(item: Item, before: Entry | undefined, filed: Day): Entry {
   const { value, start } = item
   if (before === undefined) return { value, start, since: filed, filed, restated: false }
-  if (!isOther(item, before.value)) return { ...before, value, filed }
+  if (!differsBeyondRounding(item, before.value)) return { ...before, value, filed }
   if (before.filed === filed) return { ...before, value }
   return { value, start, since: filed, filed, restated: true }
 }
 
 /** Whether two values of a concept differ by more than rounding. */
-export function contradicts(concept: string, value: number, other: number): boolean {
+export function conceptValuesDiffer(concept: string, value: number, other: number): boolean {
   const figure = FIGURE_OF.get(concept)
-  return figure !== undefined && isOther({ figure, value }, other)
+  return figure !== undefined && differsBeyondRounding({ figure, value }, other)
 }
 
 /** Whether a value differs from the earlier one by more than rounding. */
-function isOther({ figure, value }: Pick<Item, 'figure' | 'value'>, before: number): boolean {
+function differsBeyondRounding({ figure, value }: Pick<Item, 'figure' | 'value'>, before: number): boolean {
   const rounding = figure === 'eps' ? 0.006 : 0.001 * Math.max(Math.abs(value), Math.abs(before))
   return value !== before && Math.abs(value - before) >= rounding
 }
@@ -297,8 +296,8 @@ interface Posted {
   before: Entry | undefined
 }
 
-/** Beyond it a change is no split but a change of unit, such as to thousands. */
-const MOST = 60
+/** The largest ratio of a split; a larger change is one of unit, such as to thousands. */
+const MAX_SHARES_RATIO = 60
 
 /**
  * The number of present shares per earlier share, judged by a figure from an earlier filing: 1 when the figure is the
@@ -317,7 +316,7 @@ function sharesRatio({ item, before }: Posted, filing: readonly Posted[]): numbe
 function ratioOfCounts(then: number, now: number): number | null {
   const ratio = now / then
   if (Math.abs(ratio - 1) < 0.02) return 1
-  return Math.abs(ratio - 1) < 0.05 || ratio > MOST || ratio < 1 / MOST ? null : ratio
+  return Math.abs(ratio - 1) < 0.05 || ratio > MAX_SHARES_RATIO || ratio < 1 / MAX_SHARES_RATIO ? null : ratio
 }
 
 /** Earnings per share are rounded to cents, so their ratio is a range; a split's ratio is a simple fraction. */
@@ -329,17 +328,17 @@ function ratioOfEarnings(then: number, now: number): number | null {
   const high = (old + 0.005) / (fresh - 0.005)
   if (!(low > 0) || !(high / low < 1.3)) return null
   if (low <= 1 && high >= 1) return 1
-  return isSimple(low, high) || isSimple(1 / high, 1 / low) ? old / fresh : null
+  return containsSimpleFraction(low, high) || containsSimpleFraction(1 / high, 1 / low) ? old / fresh : null
 }
 
 /** Whether a range contains a fraction such as 3/2, 4 or 20. */
-function isSimple(low: number, high: number): boolean {
+function containsSimpleFraction(low: number, high: number): boolean {
   return [1, 2, 3, 4].some(below => {
     const above = Math.ceil(low * below)
-    return above <= high * below && above / below >= 1.2 && above / below <= MOST
+    return above <= high * below && above / below >= 1.2 && above / below <= MAX_SHARES_RATIO
   })
 }
 
 function isRestatedRevenue({ item, before }: Posted): boolean {
-  return item.figure === 'revenue' && before !== undefined && isOther(item, before.value)
+  return item.figure === 'revenue' && before !== undefined && differsBeyondRounding(item, before.value)
 }

@@ -12,8 +12,8 @@ export function reportsOfFilings(facts: readonly FiledFact[]): Report[] {
   const versions = new Map<Day, Version>()
   const reports: Report[] = []
   for (const [filed, filing] of byFilingDate(facts)) {
-    ledger.post(filed, filing)
-    for (const end of [...ledger.ends].sort((a, b) => a - b)) {
+    ledger.addFiling(filed, filing)
+    for (const end of [...ledger.periodEnds].sort((a, b) => a - b)) {
       const before = versions.get(end) ?? UNKNOWN
       const now = figuresAt(ledger, end, filed, before)
       if (now.eps === null && now.revenue === null) continue
@@ -48,7 +48,7 @@ function byFilingDate(facts: readonly FiledFact[]): [Day, FiledFact[]][] {
 /** The figures of a quarter known after a day's filings. */
 function figuresAt(ledger: Ledger, end: Day, filed: Day, before: Version): Version {
   const sameShares = (known: KnownFigure | null) =>
-    known !== null && ledger.basis.same(known.filed, filed) ? known : null
+    known !== null && ledger.basis.haveSameShares(known.filed, filed) ? known : null
   const reported = (figure: 'eps' | 'revenue') => {
     const stated = statedFigure(ledger, figure, end, filed)
     // A quarter's filed figure is not replaced by a difference of rounded figures.
@@ -57,14 +57,14 @@ function figuresAt(ledger: Ledger, end: Day, filed: Day, before: Version): Versi
     return derived?.filed === filed ? derived : null
   }
   return {
-    eps: latest('eps', reported('eps'), before, sameShares(before.eps)),
-    revenue: latest('revenue', reported('revenue'), before, before.revenue),
-    book: latest('book', bookValue(ledger, end, filed), before, sameShares(before.book)),
+    eps: latestFigure('eps', reported('eps'), before, sameShares(before.eps)),
+    revenue: latestFigure('revenue', reported('revenue'), before, before.revenue),
+    book: latestFigure('book', bookValue(ledger, end, filed), before, sameShares(before.book)),
   }
 }
 
 /** The new figure; the one before, confirmed, where the new one repeats it; what may be carried over without a new one. */
-function latest(
+function latestFigure(
   figure: Figure,
   now: KnownFigure | null,
   before: Version,
@@ -108,7 +108,7 @@ const BALANCE_SLACK = 7
 
 /** A figure of a quarter as one filing date states it, null when it does not. */
 function statedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day, filed: Day): KnownFigure | null {
-  const entry = ledger.first(figure, 'quarter', end, one => one.filed === filed)
+  const entry = ledger.firstEntry(figure, 'quarter', end, one => one.filed === filed)
   return entry === null ? null : { value: entry.value, filed, stated: true }
 }
 
@@ -118,11 +118,11 @@ function statedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day, filed
  */
 function derivedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day): KnownFigure | null {
   // Filings change the name of a figure from one year to the next; the same name on both sides is surer.
-  const ways = FIGURES[figure].concepts.map(concept => ledger.namesLike(figure, concept))
+  const ways = FIGURES[figure].concepts.map(concept => ledger.interchangeableNames(figure, concept))
   for (const names of [...ways.map(([concept]) => [concept!]), ...ways]) {
-    const year = partOf(ledger, names.slice(0, 1), 'year', end)
+    const year = partialYear(ledger, names.slice(0, 1), 'year', end)
     if (year === null) continue
-    const ofOneKind = (parts: Part[] | null) => parts?.every(part => isOneKind(ledger, figure, year, part))
+    const ofOneKind = (parts: Part[] | null) => parts?.every(part => isSubtractable(ledger, figure, year, part))
     const parts = [nineMonths(ledger, names, end, year), threeQuarters(ledger, names, end, year)].find(ofOneKind)
     if (!parts) continue
     const value = parts.reduce((rest, part) => rest - part.value, year.value)
@@ -134,7 +134,7 @@ function derivedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day): Kno
 
 /** Equity at the end of a quarter over the shares there were, of filings that count the same shares as one of `filed`. */
 function bookValue(ledger: Ledger, end: Day, filed: Day): KnownFigure | null {
-  const equity = ledger.first('equity', 'day', end)
+  const equity = ledger.firstEntry('equity', 'day', end)
   const shares = equity === null ? null : sharesAt(ledger, end, filed)
   if (equity === null || shares === null) return null
   return { value: equity.value / shares.value, filed: Math.max(equity.filed, shares.filed), stated: false }
@@ -147,44 +147,47 @@ interface Part extends Entry {
 }
 
 function nineMonths(ledger: Ledger, names: readonly string[], end: Day, year: Part): Part[] | null {
-  const parts = ledger.endsBefore(end).map(before => partOf(ledger, names, 'nine_months', before))
-  const part = parts.find(one => one !== null && startTogether(one, year))
+  const parts = ledger.endsOneQuarterBefore(end).map(before => partialYear(ledger, names, 'nine_months', before))
+  const part = parts.find(one => one !== null && startSameDay(one, year))
   return part ? [part] : null
 }
 
 function threeQuarters(ledger: Ledger, names: readonly string[], end: Day, year: Part): Part[] | null {
   const parts: Part[] = []
   for (let last = end; parts.length < 3; ) {
-    const before = ledger.endsBefore(last).find(other => partOf(ledger, names, 'quarter', other) !== null)
+    const before = ledger
+      .endsOneQuarterBefore(last)
+      .find(other => partialYear(ledger, names, 'quarter', other) !== null)
     if (before === undefined) return null
-    parts.push(partOf(ledger, names, 'quarter', before)!)
+    parts.push(partialYear(ledger, names, 'quarter', before)!)
     last = before
   }
-  return startTogether(parts[2]!, year) ? parts : null
+  return startSameDay(parts[2]!, year) ? parts : null
 }
 
-function partOf(ledger: Ledger, names: readonly string[], term: Term, end: Day): Part | null {
+function partialYear(ledger: Ledger, names: readonly string[], term: Term, end: Day): Part | null {
   const entry = names.map(concept => ledger.entry(concept, term, end)).find(one => one !== undefined)
-  return entry === undefined ? null : { ...entry, shares: ledger.first('diluted', term, end) }
+  return entry === undefined ? null : { ...entry, shares: ledger.firstEntry('diluted', term, end) }
 }
 
-function startTogether(one: Entry, other: Entry): boolean {
+function startSameDay(one: Entry, other: Entry): boolean {
   return Math.abs(one.start! - other.start!) <= START_SLACK
 }
 
 /** Whether a partial year's figure may be subtracted from the year's figure. */
-function isOneKind(ledger: Ledger, figure: 'eps' | 'revenue', year: Part, part: Part): boolean {
+function isSubtractable(ledger: Ledger, figure: 'eps' | 'revenue', year: Part, part: Part): boolean {
   // A restated figure goes with another only once that was stated again too.
   if ((year.restated && part.filed < year.since) || (part.restated && year.filed < part.since)) return false
   // Figures a share add up over a year only while the shares are about as many: not across a split or a flotation.
   const counts = year.shares === null || part.shares === null ? 1 : part.shares.value / year.shares.value
-  return figure === 'revenue' || (ledger.basis.same(year.filed, part.filed) && Math.abs(counts - 1) < 0.1)
+  return figure === 'revenue' || (ledger.basis.haveSameShares(year.filed, part.filed) && Math.abs(counts - 1) < 0.1)
 }
 
 /** The count of a day if the filings have one, else the mean of the quarter, else that of the year it ends. */
 function sharesAt(ledger: Ledger, end: Day, filed: Day): Entry | null {
-  const current = (entry: Entry) => ledger.basis.same(entry.filed, filed)
-  const mean = ledger.first('diluted', 'quarter', end, current) ?? ledger.first('diluted', 'year', end, current)
+  const current = (entry: Entry) => ledger.basis.haveSameShares(entry.filed, filed)
+  const mean =
+    ledger.firstEntry('diluted', 'quarter', end, current) ?? ledger.firstEntry('diluted', 'year', end, current)
   // Far fewer than the mean: one class of several. Far more: not of this company's usual shares.
   const whole = (entry: Entry) => mean === null || (entry.value > 0.67 * mean.value && entry.value < 3 * mean.value)
   const counts = ledger.countsWithin(end - BALANCE_SLACK, end + COVER_DAYS)

@@ -14,7 +14,7 @@ import { parseTicker } from '../../../core/model/terms.js'
 import { firstOf } from '../../../core/numbers.js'
 import type { FactsResult, TickerFacts } from '../feed.js'
 import { stem, tickerOfSymbol, tickerOption } from '../layout.js'
-import { plainName } from '../names.js'
+import { normalizedColumnName } from '../names.js'
 import { latestBar } from '../price-rows.js'
 import { Remarks } from '../refusals.js'
 import { BadCell } from './rows.js'
@@ -28,7 +28,7 @@ export interface TimedGrade {
 }
 
 /** A fact that one file may state only once: its subject, its value (null: none), and the column of the error. */
-interface Once<Of> {
+interface SingleFact<Of> {
   column: string
   about(record: Of): string
   says(record: Of): string | null
@@ -36,7 +36,7 @@ interface Once<Of> {
   what: string
 }
 
-const ONCE: { readonly [Kind in FactKind]?: Once<FactRecords[Kind]> } = {
+const SINGLE_FACTS: { readonly [Kind in FactKind]?: SingleFact<FactRecords[Kind]> } = {
   reports: {
     column: 'period_end',
     about: ({ period_end, known, session }) => `${period_end} ${known} ${session}`,
@@ -71,7 +71,7 @@ export class FactsSink {
 
   /** Throws BadCell for a single fact that contradicts an earlier row: it is unknown which one is right. */
   add<Kind extends FactKind>(kind: Kind, ticker: string, record: FactRecords[Kind], place = ticker): void {
-    const once: Once<FactRecords[Kind]> | undefined = ONCE[kind]
+    const once: SingleFact<FactRecords[Kind]> | undefined = SINGLE_FACTS[kind]
     const said = once?.says(record) ?? null
     if (once !== undefined && said !== null) {
       const key = `${kind} ${ticker} ${once.about(record)}`
@@ -148,9 +148,11 @@ function tickerOfName(file: string): string | null {
   return ticker === null || CIK.test(ticker) ? null : ticker
 }
 
-const NAMES = new Set(FACT_KINDS.flatMap(kind => FACT_COLUMNS[kind].map(column => plainName(column.name))))
+const FACT_COLUMN_NAMES = new Set(
+  FACT_KINDS.flatMap(kind => FACT_COLUMNS[kind].map(column => normalizedColumnName(column.name))),
+)
 
 /** Whether a name is that of a column of facts in the project's own form. */
 export function isFactName(name: string): boolean {
-  return NAMES.has(plainName(name))
+  return FACT_COLUMN_NAMES.has(normalizedColumnName(name))
 }

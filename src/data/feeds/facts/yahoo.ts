@@ -5,7 +5,7 @@ import { assumedFiling } from '../../../core/model/facts.js'
 import { isMapping } from '../../../core/params/arguments.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
 import { shaped } from '../json-text.js'
-import { latestBar, yetToCome } from '../price-rows.js'
+import { futureDateReason, latestBar } from '../price-rows.js'
 import {
   AS_FILED,
   documentTicker,
@@ -97,7 +97,7 @@ const dayOfMoment = (seconds: number): Day => dayAt(seconds * 1000)
 /** The day of a past event. Throws BadData for a future day. */
 function pastDay(name: string, seconds: number, { file, latest }: Pick<Taking, 'file' | 'latest'>): Day {
   const day = dayOfMoment(seconds)
-  if (day > latest) throw new BadData({ file }, yetToCome(name, formatDay(day)))
+  if (day > latest) throw new BadData({ file }, futureDateReason(name, formatDay(day)))
   return day
 }
 
