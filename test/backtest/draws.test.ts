@@ -5,8 +5,8 @@ import { Random } from '../../src/core/statistics/random.js'
 import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
 import { simulate } from '../../src/research/backtest/draws.js'
-import { planOf, runOf } from '../../src/research/backtest/portfolio.js'
-import { entryTest, longestOf, randomEntry } from '../../src/research/backtest/random-entry.js'
+import { planRuns, runOf } from '../../src/research/backtest/portfolio.js'
+import { entryTest, longestTradeBars, randomEntry } from '../../src/research/backtest/random-entry.js'
 import type { Backtest } from '../../src/research/backtest/result.js'
 import { loadStrategies, type Ready } from '../../src/research/backtest/trade.js'
 import { notInQuick } from '../support/full.js'
@@ -51,7 +51,7 @@ describe('equal signals that compete for positions', () => {
   it('are chosen from 200 times; the run shown has the lower median of the total return', async () => {
     const found = await run()
     const own = await ready()
-    const plan = planOf(own)
+    const plan = planRuns(own)
     const totals = Array.from({ length: 200 }, (_, i) => runOf(plan, Random.stream(1, i + 1)).equity.at(-1)! - 1)
     const ascending = Float64Array.from(totals).sort()
     expect(found.draws).toMatchObject({
@@ -65,11 +65,11 @@ describe('equal signals that compete for positions', () => {
   })
 
   it('are shuffled in draw d by the stream seed xor d, each choice as often as another', async () => {
-    const own = planOf(await ready({ seed: 6 }))
+    const own = planRuns(await ready({ seed: 6 }))
     expect([...runOf(own, Random.stream(6, 3)).equity]).toEqual([...runOf(own, new Random(5)).equity])
     const one = { bars: flat(10, 8), bands: { rsi_zone: 'ddaddddd' } }
     const alike = madeMarket({ A: one, B: one, C: one })
-    const plan = planOf((await loadStrategies(alike, [strategyWith({ tickers: ['A', 'B', 'C'] })]))[0]!)
+    const plan = planRuns((await loadStrategies(alike, [strategyWith({ tickers: ['A', 'B', 'C'] })]))[0]!)
     const firsts = new Map<string, number>()
     for (let draw = 1; draw <= 2000; draw++) {
       const [first] = runOf(plan, Random.stream(6, draw)).trades
@@ -93,7 +93,7 @@ describe('equal signals that compete for positions', () => {
     const own = await ready()
     const { trades } = simulate(own)
     const whole = randomEntry(own.strategy, trades, 999)
-    const drawn = entryTest(own, longestOf(trades))(trades)!
+    const drawn = entryTest(own, longestTradeBars(trades))(trades)!
     expect(Math.abs(drawn.better_than - whole.better_than!)).toBeLessThan(0.05)
     expect(whole.p!).toBeCloseTo(2 * Math.min(whole.better_than!, 1 - whole.better_than!), 12)
     const { draws } = await run()
@@ -102,7 +102,7 @@ describe('equal signals that compete for positions', () => {
 
   it('are chosen from once with shuffle, and in order of ticker where that is chosen', async () => {
     const own = await ready()
-    const plan = planOf(own)
+    const plan = planRuns(own)
     const once = simulate(await ready({ portfolio: { max_positions: 2, shuffle: true } }))
     expect(once.draws).toBeNull()
     expect([...once.equity]).toEqual([...runOf(plan, Random.stream(1, 1)).equity])

@@ -12,7 +12,7 @@ import {
 } from '../../core/numbers.js'
 import { combinations, type GridStatistic } from '../../core/params/grid.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
-import { CELL_DRAWS } from '../../research/backtest/draws.js'
+import { COMBINATION_DRAWS } from '../../research/backtest/draws.js'
 import type { Grid, GridCell } from '../../research/backtest/result.js'
 import { inWords } from '../../research/backtest/words.js'
 import { LEAST_UNITS } from '../../research/study/result.js'
@@ -319,7 +319,7 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
       ? [
           {
             ...({ title: '5-95%', kind: 'return', spare: 0 } as const),
-            hint: `Total return over ${CELL_DRAWS} random choices among equal signals`,
+            hint: `Total return over ${COMBINATION_DRAWS} random choices among equal signals`,
             value: ({ draws }: GridCell) => (draws === null ? '' : [draws.return.p05, draws.return.p95]),
           } satisfies Column<GridCell>,
         ]

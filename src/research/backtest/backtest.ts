@@ -13,23 +13,24 @@ import { bySeverity, type Warning } from '../study/result.js'
 import { signalsOf } from '../study/signals.js'
 import { contextCoverage } from '../study/words.js'
 import { checkFamily } from '../trials.js'
+import { portfolioCalendar } from './candidates.js'
 import { benchmarkOf, buyAndHold, type ComparedCurve, heldAtExposure, holdTicker } from './comparison.js'
-import { CELL_DRAWS, drawsOf, pointsOf, simulate } from './draws.js'
+import { COMBINATION_DRAWS, drawsOf, pointsOf, simulate } from './draws.js'
 import { candidateChoices } from './grid.js'
-import { portfolioCalendar, type Simulation } from './portfolio.js'
+import type { Simulation } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
 import { type Backtest, type Benchmark, SAME_EXPOSURE, type Trade } from './result.js'
 import {
   averageExposure,
-  byDay,
-  byText,
-  closedOf,
+  closedInExitOrder,
+  compareText,
   curveOf,
-  deepestFalls,
+  deepestDrawdowns,
   equityPoints,
   figuresOf,
   monthlyReturns,
   returnsOf,
+  sortByDay,
   tradeResults,
   yearsOf,
 } from './statistics.js'
@@ -38,7 +39,7 @@ import { loadStrategies, type Member, openValue, type Ready, type TradeResult } 
 import { logAndDeflate, strategyTrial, testsTrial } from './trial-log.js'
 import { foldsOf, monteCarlo, validate, withVerdict } from './validation.js'
 import { verdictOn } from './verdict.js'
-import { barsAYearIn, checkShares, signalsFound, warningsOf } from './warnings.js'
+import { barsAYearIn, refuseShareCostsOnAdjusted, signalsFound, warningsOf } from './warnings.js'
 import { costsInWords, differences, exitsInWords, FILLS_IN_WORDS, rankInWords, slotsInWords } from './words.js'
 
 /**
@@ -57,12 +58,12 @@ export async function backtest(
   const benchmark =
     strategy.benchmark === null ? null : await tickerBars(source, strategy.benchmark, strategy.timeframe)
   const [own, ...rivals] = (await loadStrategies(source, [strategy, ...candidates], step)) as [Ready, ...Ready[]]
-  checkShares(own)
+  refuseShareCostsOnAdjusted(own)
   step?.(() => 'trades')
   const { simulation, ranks } = await testedRun(own, run.reps, source, step)
   const { days } = simulation
   const trades = tradeResults(simulation)
-  const { barsAYear, statistics, trade_statistics } = figuresOf(simulation, closedOf(trades))
+  const { barsAYear, statistics, trade_statistics } = figuresOf(simulation, closedInExitOrder(trades))
   const curve = curveOf(simulation, barsAYear)
   const exposure = averageExposure(simulation)
   const benchmarks = benchmarksOf(own, benchmark, exposure, { timeframe: strategy.timeframe, days, curve })
@@ -71,7 +72,7 @@ export async function backtest(
   if (run.monte_carlo !== null) step?.(() => 'Monte Carlo')
   const monte_carlo = run.monte_carlo === null ? null : monteCarlo(days, curve, run.monte_carlo, strategy.seed)
   const candidateTrials = rivals.map(rival =>
-    strategyTrial(simulate(rival, undefined, undefined, { draws: CELL_DRAWS })),
+    strategyTrial(simulate(rival, undefined, undefined, { draws: COMBINATION_DRAWS })),
   )
   const last = [{ days }, ...candidateTrials].reduce((most, trial) => Math.max(most, trial.days.at(-1) ?? most), -1)
   const calendar = portfolioCalendar([own, ...rivals].flatMap(({ members }) => members))
@@ -115,7 +116,7 @@ export async function backtest(
     equity: equityPoints(simulation, curve),
     months: monthlyReturns(simulation),
     years: yearsOf({ days, ...curve }),
-    drawdowns: deepestFalls(simulation),
+    drawdowns: deepestDrawdowns(simulation),
     trials: deflated,
     assumptions: assumptionsOf(own, barsAYear, run, random_entry, exposure),
     warnings: [
@@ -168,11 +169,15 @@ async function contextWarnings(source: PricedSource, { strategy, members }: Read
   const { first } = rangeOf(members.map(({ bars, eligible }) => daysAt(bars.days, eligible)))
   const isLate = first !== null && first < (days[0] ?? 0)
   // Without early bars of the context ticker, the signals that it excluded must be loaded.
-  const all = isLate ? await unfiltered(source, eventsFilter(strategy), members) : events
+  const all = isLate ? await eventsWithoutContext(source, eventsFilter(strategy), members) : events
   return contextCoverage(context.ticker, days, events, all)
 }
 
-async function unfiltered(source: PricedSource, entry: EventFilter, members: readonly Member[]): Promise<Day[]> {
+async function eventsWithoutContext(
+  source: PricedSource,
+  entry: EventFilter,
+  members: readonly Member[],
+): Promise<Day[]> {
   const all: Day[] = []
   const tickers = members.map(({ ticker }) => ticker)
   for await (const { prices, signals } of signalsOf(source, tickers, { ...entry, context: null }))
@@ -182,7 +187,7 @@ async function unfiltered(source: PricedSource, entry: EventFilter, members: rea
 
 /** Trades as the result lists them, in the order of their entries. */
 function tradeRows(strategy: Strategy, trades: readonly TradeResult[]): Trade[] {
-  const ordered = byDay(trades, ({ member, entryBar }) => member.bars.days[entryBar]!)
+  const ordered = sortByDay(trades, ({ member, entryBar }) => member.bars.days[entryBar]!)
   return ordered.map(trade => tradeRow(strategy, trade))
 }
 
@@ -194,7 +199,7 @@ function skippedRows({ skipped }: Simulation): Backtest['skipped'] {
       reason,
       rank: rankOf(member, index),
     }))
-    .sort((a, b) => byText(a.date, b.date) || byText(a.ticker, b.ticker))
+    .sort((a, b) => compareText(a.date, b.date) || compareText(a.ticker, b.ticker))
 }
 
 /** The rank of a signal: a number, or the band; null without one. */
@@ -250,13 +255,15 @@ function assumptionsOf(
     `prices: ${pricesOf(members)}`,
     `statistics: ${yearInWords(members, barsAYear)}, standard deviations with n - 1, risk-free rate ${percent(risk_free)} a year`,
     `reference: buy and hold of the same tickers, equal money in each${members.length > 1 ? ' (cash before its first bar)' : ''}, without costs; ${SAME_EXPOSURE}: ${percent(Number(part.toFixed(4)))} of the equity in it, the strategy's average, renewed at each close`,
-    draws === 0 ? `null: no random entries; seed ${seed}` : `null: ${MOVED}, ${draws} times; seed ${seed}`,
+    draws === 0
+      ? `null: no random entries; seed ${seed}`
+      : `null: ${MOVED_SIGNALS_WORDS}, ${draws} times; seed ${seed}`,
     'survivorship: tickers are those in the store',
     ...(run.tier === null ? [] : [`data: as the ${run.tier} tier sees them`]),
   ]
 }
 
-const MOVED =
+const MOVED_SIGNALS_WORDS =
   'the signals of all trades moved to other dates together, same exits and costs, each mean by its Newey-West error'
 
 const OVERLAPS: Readonly<Record<Strategy['overlap'], string>> = {

@@ -13,14 +13,14 @@ import { bestOf } from '../parts.js'
 import { bySeverity, type Warning, type WarningKind } from '../study/result.js'
 import { checkFamily } from '../trials.js'
 import { sharedIndices } from './comparison.js'
-import { AGREEMENT, DEPENDS, type DrawnRun, drawsOf, simulate } from './draws.js'
+import { AGREEMENT, DEPENDS_ON_DRAW, type DrawnRun, drawsOf, simulate } from './draws.js'
 import type { Simulation } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
 import type { ComparedStrategy, Comparison, SharpeDifference } from './result.js'
 import {
   barsAYearOf,
   type Curve,
-  closedOf,
+  closedInExitOrder,
   curveOf,
   equityAt,
   equityStatistics,
@@ -31,9 +31,9 @@ import {
   tradeStatistics,
   yearsOf,
 } from './statistics.js'
-import { loadStrategies, type Ready, type Taken } from './trade.js'
+import { loadStrategies, type Ready, type TakenTrade } from './trade.js'
 import { dataUsed, logAndDeflate, strategyTrial } from './trial-log.js'
-import { checkShares, warningsOfOne } from './warnings.js'
+import { refuseShareCostsOnAdjusted, warningsOfOne } from './warnings.js'
 
 /**
  * A strategy traded over all its days. `at` are its indices of the common days, `from` and `to` their first and last
@@ -64,7 +64,7 @@ export async function compare(
   const simulations: Pick<Rival, keyof DrawnRun | 'equities'>[] = []
   for (const strategy of strategies) {
     const [ready] = (await loadStrategies(source, [strategy], step)) as [Ready]
-    checkShares(ready)
+    refuseShareCostsOnAdjusted(ready)
     const equities: Float64Array[] = []
     const each = ({ equity }: DrawnRun | Simulation): void => {
       equities.push(equity)
@@ -161,7 +161,8 @@ function curveOn(barsAYear: number, { strategy, equity, exposure, trades, at, fr
 
 function resultOf(rival: Rival, curve: Curve, days: Int32Array): ComparedStrategy {
   const { name, strategy, from, to } = rival
-  const isWithin = ({ member, entryBar, left }: Taken): boolean => member.bars.days[entryBar]! >= from && left.day <= to
+  const isWithin = ({ member, entryBar, left }: TakenTrade): boolean =>
+    member.bars.days[entryBar]! >= from && left.day <= to
   const trades = tradeResults(rival).filter(({ taken }) => isWithin(taken))
   return {
     name,
@@ -169,7 +170,7 @@ function resultOf(rival: Rival, curve: Curve, days: Int32Array): ComparedStrateg
     first: dateOf(rival.days[0]),
     last: dateOf(rival.days.at(-1)),
     statistics: equityStatistics(curve),
-    trade_statistics: tradeStatistics(strategy.costs, closedOf(trades)),
+    trade_statistics: tradeStatistics(strategy.costs, closedInExitOrder(trades)),
     p: randomEntry(strategy, rival.trades, DEFAULT_REPS).p,
     draws: drawsOf(rival.draws),
     years: yearsOf({ days, equity: curve.equity, start: curve.start }),
@@ -178,7 +179,7 @@ function resultOf(rival: Rival, curve: Curve, days: Int32Array): ComparedStrateg
 }
 
 /** Random streams of other purposes have other numbers. */
-const STREAM = 4
+const RESAMPLE_STREAM = 4
 
 /** A difference of Sharpe ratios before the draws. */
 type Difference = Omit<SharpeDifference, 'verdict' | 'agreement'>
@@ -198,7 +199,7 @@ export function sharpeDifferences(
   const n = returns[0]!.length
   const block = withRatio.reduce((most, i) => Math.max(most, politisWhite(influenceOf(returns[i]!))), 1)
   const drawn = curves.map(() => new Float64Array(withRatio.length < 2 ? 0 : resamples))
-  const random = Random.stream(new Random(seed).word(), STREAM)
+  const random = Random.stream(new Random(seed).word(), RESAMPLE_STREAM)
   const indices = new Int32Array(n)
   for (let draw = 0; draw < resamples && withRatio.length > 1; draw++) {
     stationaryIndices(random, n, block, indices)
@@ -249,7 +250,7 @@ function withVerdicts(
     const same = signs?.map(own => Number(own[pair] === sign)) ?? null
     const agreement = same === null ? null : mean(same)
     const isAgreed = agreement === null || agreement >= AGREEMENT
-    return { ...difference, verdict: isAgreed ? (sign > 0 ? 'a is ahead' : 'b is ahead') : DEPENDS, agreement }
+    return { ...difference, verdict: isAgreed ? (sign > 0 ? 'a is ahead' : 'b is ahead') : DEPENDS_ON_DRAW, agreement }
   })
 }
 
@@ -259,7 +260,7 @@ function verdictOn(differences: readonly SharpeDifference[], best: string | null
     [a, b].includes(best!) && verdict !== null ? [verdict] : [],
   )
   if (words.length === 0) return 'not tested'
-  const against = (['not told apart', DEPENDS] as const).find(word => words.includes(word))
+  const against = (['not told apart', DEPENDS_ON_DRAW] as const).find(word => words.includes(word))
   return against ?? 'is ahead'
 }
 
@@ -272,7 +273,7 @@ function signsOfDraws(
   const n = curves[0]!.equity.length - 1
   const shown = curves.map(returnsOf)
   const block = shown.reduce((most, returns) => Math.max(most, politisWhite(influenceOf(returns))), 1)
-  const random = Random.stream(new Random(seed).word(), STREAM)
+  const random = Random.stream(new Random(seed).word(), RESAMPLE_STREAM)
   const resamples = Array.from({ length: RESAMPLES_A_DRAW }, () =>
     stationaryIndices(random, n, block, new Int32Array(n)).slice(),
   )
@@ -282,7 +283,7 @@ function signsOfDraws(
     const ratios = rivals.map((rival, i) => {
       const equity = rival.equities[draw]
       const { barsAYear, riskFree } = curves[i]!
-      const returns = equity === undefined ? shown[i]! : returnsOf(onCommonDays(rival, equity))
+      const returns = equity === undefined ? shown[i]! : returnsOf(equityOnCommonDays(rival, equity))
       const resampled = resamples.map(indices => drawnSharpe(returns, indices, barsAYear, riskFree))
       return { own: sharpe(returns, barsAYear, riskFree), resampled }
     })
@@ -298,7 +299,7 @@ function signsOfDraws(
 }
 
 /** The equity of a draw on the common days, and its start. It stays constant after the draw's last day. */
-function onCommonDays({ at, strategy }: Rival, equity: Float64Array): Pick<Curve, 'equity' | 'start'> {
+function equityOnCommonDays({ at, strategy }: Rival, equity: Float64Array): Pick<Curve, 'equity' | 'start'> {
   const on = (index: number): number => equity[Math.min(index, equity.length - 1)]!
   const { capital } = strategy.portfolio
   return { equity: Float64Array.from(at, on), start: at[0] === 0 ? capital : on(at[0] ?? 0) }

@@ -132,7 +132,7 @@ export function benchmarkOf(name: string, held: HeldPortfolio, compared: Compare
     correlation: line?.r ?? null,
     information_ratio: information,
     years: yearsOf({ ...held, start: 1 }),
-    equity: onDays(held, compared.days),
+    equity: equityOnDays(held, compared.days),
     rolling_beta: rollingBeta(excess, market, Math.round(barsAYear), { shared: bars, bars: compared.days.length }),
     reasons,
   }
@@ -156,12 +156,12 @@ function rollingBeta(
 }
 
 /** A smaller error relative to the mean is rounding, and so is a smaller difference of two values. */
-export const NOTHING = 1e-9
+export const ROUNDING = 1e-9
 
 /** Newey-West t of the alpha; null where only rounding is left of the returns. */
 function alphaT(excess: Float64Array, market: Float64Array): number | null {
   const found = neweyWestAlpha(excess, market, automaticLag(excess.length))
-  return found === null || found.se <= NOTHING * (deviation(excess) ?? 0) ? null : found.t
+  return found === null || found.se <= ROUNDING * (deviation(excess) ?? 0) ? null : found.t
 }
 
 /** Returns of both between the bars that they share, and the number of such bars a year. */
@@ -188,7 +188,7 @@ export function sharedIndices(calendars: readonly Int32Array[], timeframe: Timef
 }
 
 /** The equity at the last bar up to each day; null before the first bar and after the last. */
-function onDays(held: HeldPortfolio, days: Int32Array): (number | null)[] {
+function equityOnDays(held: HeldPortfolio, days: Int32Array): (number | null)[] {
   const last = held.days.at(-1) ?? Number.NEGATIVE_INFINITY
   return Array.from(days, day => (day > last ? null : (held.equity[countUpTo(held.days, day) - 1] ?? null)))
 }

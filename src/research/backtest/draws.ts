@@ -1,20 +1,21 @@
 import { quantile } from '../../core/statistics/moments.js'
 import { Random } from '../../core/statistics/random.js'
 import { drawdowns, sharpe } from '../../core/statistics/sharpe.js'
-import { type CalendarPart, planOf, runOf, type Simulation } from './portfolio.js'
+import type { CalendarPart } from './candidates.js'
+import { planRuns, runOf, type Simulation } from './portfolio.js'
 import type { DrawPoints, DrawsSummary } from './result.js'
 import { barsAYearOf, returnsOf } from './statistics.js'
 import type { Ready } from './trade.js'
 
 /** Number of random choices among equal signals, for one strategy and for each combination of a grid. */
 export const DRAWS = 200
-export const CELL_DRAWS = 25
+export const COMBINATION_DRAWS = 25
 
 /** A verdict holds where this share of the draws agrees. */
 export const AGREEMENT = 0.95
 
 /** The verdict where fewer draws agree. */
-export const DEPENDS = 'depends on which signals got a place'
+export const DEPENDS_ON_DRAW = 'depends on which signals got a place'
 
 /** The results of all draws, in their order; NaN where a draw has no value. */
 export interface Draws {
@@ -69,7 +70,7 @@ export interface Runs {
 }
 
 export function runsOf({ strategy, members }: Ready, calendar?: Int32Array, part?: CalendarPart): Runs {
-  const plan = planOf({ strategy, members }, calendar, part)
+  const plan = planRuns({ strategy, members }, calendar, part)
   const run: Runs['run'] = (draw, isBrief = false) => runOf(plan, Random.stream(strategy.seed, draw), isBrief)
   const { shuffle, order } = strategy.portfolio
   if (shuffle) return { only: run(1), run }

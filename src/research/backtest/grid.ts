@@ -15,9 +15,10 @@ import { inOrder } from '../../data/threads.js'
 import { bestOf, type Choice, choiceOf, type Score } from '../parts.js'
 import { bySeverity, LEAST_UNITS, type Warning } from '../study/result.js'
 import { checkFamily, correctedByLog } from '../trials.js'
+import { type CalendarPart, portfolioCalendar } from './candidates.js'
 import { buyAndHold } from './comparison.js'
-import { CELL_DRAWS, DEPENDS, DRAWS, type DrawnRun, drawsOf, simulate } from './draws.js'
-import { type CalendarPart, portfolioCalendar, type Simulation } from './portfolio.js'
+import { COMBINATION_DRAWS, DEPENDS_ON_DRAW, DRAWS, type DrawnRun, drawsOf, simulate } from './draws.js'
+import type { Simulation } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
 import type {
   DrawsSummary,
@@ -33,11 +34,18 @@ import { loadStrategies, type Member, type Ready } from './trade.js'
 import { dataUsed, logAndDeflate, strategyTrial, testsTrial } from './trial-log.js'
 import { type Fold, foldsOf, tradesT, type Validated, validate, withVerdict } from './validation.js'
 import { verdictOn } from './verdict.js'
-import { checkShares, ofChoices, ofPrices, SAME_CLOSE, WEEK, warningsOfOne } from './warnings.js'
+import {
+  choiceWarnings,
+  dividendWarning,
+  refuseShareCostsOnAdjusted,
+  SAME_CLOSE,
+  WEEK_DAYS,
+  warningsOfOne,
+} from './warnings.js'
 import { costsInWords, FILLS_IN_WORDS } from './words.js'
 
 /** Blocks of bars, half of which choose in turn; the same number as in a sweep. */
-const BLOCKS = 16
+const OVERFITTING_BLOCKS = 16
 
 /**
  * Runs every combination of some values of a strategy. Tests whether the best of them is better than the best of that
@@ -53,7 +61,7 @@ export async function grid(
   const { axes, statistic, strategies, run } = query
   checkFamily(run.family, trials)
   const ready = await loadStrategies(source, strategies, step)
-  ready.forEach(checkShares)
+  ready.forEach(refuseShareCostsOnAdjusted)
   const distinct = [...new Set(ready.map(({ members }) => members))]
   const data: GridData = {
     lists: distinct,
@@ -68,7 +76,7 @@ export async function grid(
   const cells = cellsOf(axes, results)
   const values = cells.map(({ value }) => value)
   const best = bestOf(values)
-  const tested = await validated(query, ready, data, found, runTasks)
+  const tested = await validateChoices(query, ready, data, found, runTasks)
   step?.(() => 'probability of overfitting')
   const columns = alignedReturns(found)
   const groups = equalReturns(columns)
@@ -129,10 +137,10 @@ export async function grid(
     warnings: [
       ...bySeverity([
         ...warningsOf(query, cells, best),
-        ofDays(strategies, found),
-        ...ofTraining(validation, query),
-        ...(shown === null ? [] : ofBest(shown, own.statistics)),
-        ofPrices(distinct[0] ?? []),
+        daysWarning(strategies, found),
+        ...trainingWarnings(validation, query),
+        ...(shown === null ? [] : warningsOfBest(shown, own.statistics)),
+        dividendWarning(distinct[0] ?? []),
       ]),
       ...source.remarks(),
     ],
@@ -158,7 +166,7 @@ export function verdictOnBest(
   const total = statistics.total_return ?? 0
   const isDoubted = total <= 0 || (pbo?.probability ?? 0) >= LEVEL
   if (isDoubted || verdictOf(p, total) !== 'beats chance') return word('not told from chance')
-  return word(draws !== null && 1 - (p05 ?? 0) >= LEVEL ? DEPENDS : 'beats chance')
+  return word(draws !== null && 1 - (p05 ?? 0) >= LEVEL ? DEPENDS_ON_DRAW : 'beats chance')
 }
 
 type RunTasks = (tasks: Parameters<typeof runCells>[1]) => Promise<CellResult[]>
@@ -172,7 +180,7 @@ function cellsOf(axes: readonly Axis[], seen: readonly CellResult[]): GridCell[]
 }
 
 /** The choice of each fold's training part by the same statistic, and its result on the test part. */
-async function validated(
+async function validateChoices(
   { axes, strategies, run }: GridQuery,
   ready: readonly Ready[],
   { calendar }: GridData,
@@ -259,7 +267,8 @@ function equalReturns(columns: readonly Float64Array[]): number[] {
 /** Uses each distinct strategy once. */
 function overfittingOf(columns: readonly Float64Array[], groups: readonly number[]): Pick<Grid, 'pbo' | 'reasons'> {
   const distinct = columns.filter((_, cell) => groups[cell] === cell)
-  const found = distinct.length < 2 ? { reason: 'all combinations have the same returns' } : pbo(distinct, BLOCKS)
+  const found =
+    distinct.length < 2 ? { reason: 'all combinations have the same returns' } : pbo(distinct, OVERFITTING_BLOCKS)
   if ('reason' in found) return { pbo: null, reasons: { pbo: found.reason } }
   return { pbo: found.overfitting, reasons: {} }
 }
@@ -293,7 +302,7 @@ function assumptionsOf({ strategies, statistic, run }: GridQuery): string[] {
     `compared by ${statistic.replaceAll('_', ' ')}; of equal ones the first is the best`,
     'neighbours: the combinations one step away along one key, in the order of its values. Smoothness: the correlation of combinations with the mean of their neighbours, those with the same returns once',
     `deflated Sharpe ratio: of the best, by the number of strategies of ${run.family === 'ledger' ? 'the ledger' : 'this run'} and the variance of their ratios (Bailey and López de Prado 2014)`,
-    `probability of overfitting: combinatorially symmetric cross-validation of the returns, ${BLOCKS} blocks, by Sharpe ratio, of combinations with the same returns one; how often the best of one half is not above the median of the other (Bailey and others 2017)`,
+    `probability of overfitting: combinatorially symmetric cross-validation of the returns, ${OVERFITTING_BLOCKS} blocks, by Sharpe ratio, of combinations with the same returns one; how often the best of one half is not above the median of the other (Bailey and others 2017)`,
     `seed ${seed}`,
     'survivorship: tickers are those in the store',
     ...(run.tier === null ? [] : [`data: as the ${run.tier} tier sees them`]),
@@ -306,7 +315,7 @@ function holdingOf(best: DrawnRun, barsAYear: number): EquityStatistics {
   return equityStatistics({ ...buyAndHold(prices, best.days, barsAYear), start: 1, riskFree })
 }
 
-const FEWER_DRAWS = `each combination has ${CELL_DRAWS} random choices among equal signals, to save time; a single backtest has ${DRAWS}, so its results differ a little`
+const FEWER_DRAWS = `each combination has ${COMBINATION_DRAWS} random choices among equal signals, to save time; a single backtest has ${DRAWS}, so its results differ a little`
 
 function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], best: number | null): Warning[] {
   const idle = cells.filter(({ trade_statistics: { n } }) => n === 0).length
@@ -321,7 +330,7 @@ function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], 
 }
 
 /** Bars of other tickers, or bands of another condition, may begin and end on other days. */
-function ofDays(strategies: readonly Strategy[], found: readonly FullCell[]): Warning {
+function daysWarning(strategies: readonly Strategy[], found: readonly FullCell[]): Warning {
   const known = found.filter(({ days }) => days.length > 0)
   const firsts = known.map(({ days }) => days[0]!)
   const lasts = known.map(({ days }) => days.at(-1)!)
@@ -332,13 +341,13 @@ function ofDays(strategies: readonly Strategy[], found: readonly FullCell[]): Wa
   // Where dates end the signals, each run continues until its own trades are closed.
   const isCut = strategies.some(({ entry }) => entry.before !== null)
   const begins = from < to ? [`begin between ${formatDay(from)} and ${formatDay(to)}`] : []
-  const ends = !isCut && last - end > WEEK ? [`end between ${formatDay(end)} and ${formatDay(last)}`] : []
+  const ends = !isCut && last - end > WEEK_DAYS ? [`end between ${formatDay(end)} and ${formatDay(last)}`] : []
   const what = [...begins, ...ends].join(' and ')
   return ['partial', what && `the combinations ${what}: each is measured over its own days, not over the same ones`]
 }
 
 /** The warnings of a backtest of the best cell. */
-function ofBest(best: DrawnRun, statistics: EquityStatistics): Warning[] {
+function warningsOfBest(best: DrawnRun, statistics: EquityStatistics): Warning[] {
   return warningsOfOne(best, statistics).map(([kind, sentence]) => {
     const isOfAll = kind === 'prices' || sentence === SAME_CLOSE
     return [kind, sentence && !isOfAll && `the best: ${sentence}`]
@@ -346,12 +355,12 @@ function ofBest(best: DrawnRun, statistics: EquityStatistics): Warning[] {
 }
 
 /** Warnings about training parts without a value, or with few trades. */
-function ofTraining(validation: Validation | null, { statistic, run }: GridQuery): Warning[] {
+function trainingWarnings(validation: Validation | null, { statistic, run }: GridQuery): Warning[] {
   const parts = validation?.folds.filter(({ role }) => role === 'train') ?? []
   const blind = parts.filter(({ chosen }) => chosen === null).length
   const which = parts.length === 1 ? 'the part to choose on' : `${blind} of ${parts.length} parts to choose on`
   const none = `on ${which} no combination has a ${statistic.replaceAll('_', ' ')}: the first is traded after it, and all tests leave that out`
-  return [['few', blind > 0 && none], ...ofChoices(validation, run)]
+  return [['few', blind > 0 && none], ...choiceWarnings(validation, run)]
 }
 
 /** The data of a grid. Cells that need the same data of their tickers share a list. */
@@ -400,7 +409,7 @@ export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData
       statistic === 't' ? tradesT(trades) : { ...statistics, ...trade_statistics }[statistic]
     const values: (number | null)[] = []
     const simulation = simulate(ready, part === null ? calendars[list]! : calendar, part ?? undefined, {
-      draws: CELL_DRAWS,
+      draws: COMBINATION_DRAWS,
       each: (run, draw) => {
         if (part !== null) values[draw] = measureOf(figuresOf(run), run)
       },

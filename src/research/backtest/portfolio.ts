@@ -1,19 +1,10 @@
 import { rankOrder, readRank } from '../../core/language/rank.js'
-import { daysAt, indicesIn, rangeOf, unionCalendar } from '../../core/model/calendar.js'
 import { countBelow, parseDay } from '../../core/model/day.js'
 import type { Strategy } from '../../core/params/strategy.js'
 import type { Random } from '../../core/statistics/random.js'
+import { type CalendarPart, type Candidates, candidatesOf, portfolioCalendar } from './candidates.js'
 import { type SkipReason, sizeOf } from './sizing.js'
-import {
-  entryBar,
-  type Member,
-  openValue,
-  type Ready,
-  type Taken,
-  type TradePath,
-  takenTrade,
-  tradePath,
-} from './trade.js'
+import { type Member, openValue, type Ready, type TakenTrade, type TradePath, takenTrade, tradePath } from './trade.js'
 
 /** The outcome of a strategy's signals and money. */
 export interface Simulation extends Ready {
@@ -34,7 +25,7 @@ export interface Simulation extends Ready {
   /** Interest on cash. */
   interest: number
   /** In the order of their entries. */
-  trades: Taken[]
+  trades: TakenTrade[]
   skipped: { member: Member; index: number; reason: SkipReason }[]
   /** Days with more signals than slots or money, and days on which equal signals competed for the last slots. */
   contested: number
@@ -57,7 +48,7 @@ export interface Plan extends Ready {
 }
 
 /** @param part only signals of these days; a trade must not end after them while the calendar continues */
-export function planOf(
+export function planRuns(
   { strategy, members }: Ready,
   calendar: Int32Array = portfolioCalendar(members),
   part: CalendarPart = { from: 0, to: calendar.length },
@@ -284,7 +275,7 @@ class Run {
     else for (let i = index + 1; i < next; i++) this.#skip(member, i, 'in_trade')
   }
 
-  #exitIndex(which: number, { why, bar, day }: Taken['left']): number {
+  #exitIndex(which: number, { why, bar, day }: TakenTrade['left']): number {
     if (why === 'open') return Number.POSITIVE_INFINITY
     return why === 'delisted' ? countBelow(this.#calendar, day) : this.#candidates.indices[which]![bar]!
   }
@@ -332,7 +323,7 @@ function shuffleEqual(sorted: Int32Array, order: Order | null, random: Random): 
 }
 
 interface Position {
-  taken: Taken
+  taken: TakenTrade
   /** Calendar index of each bar of its ticker. */
   indices: Int32Array
   /** Bar and price of the last mark; the entry price until the first close. */
@@ -341,7 +332,7 @@ interface Position {
   isOver: boolean
 }
 
-const NONE: readonly Taken[] = []
+const NO_TRADES: readonly TakenTrade[] = []
 
 /** The open positions. They are indexed by the day of their end, so that a day visits only its own. */
 class Positions {
@@ -360,7 +351,7 @@ class Positions {
   }
 
   /** @param exitIndex calendar index of the exit; infinite for a trade that stays open */
-  add(taken: Taken, indices: Int32Array, exitIndex: number): void {
+  add(taken: TakenTrade, indices: Int32Array, exitIndex: number): void {
     const position = { taken, indices, bar: taken.entryBar, price: taken.entry, isOver: false }
     this.#open.push(position)
     this.#count++
@@ -374,10 +365,10 @@ class Positions {
    * The positions that end at a calendar index, in the order of their entries: only those at the open, or all that
    * remain.
    */
-  leave(index: number, atOpen: boolean): readonly Taken[] {
+  leave(index: number, atOpen: boolean): readonly TakenTrade[] {
     const ending = this.#ending.get(index)
-    if (ending === undefined) return NONE
-    const left: Taken[] = []
+    if (ending === undefined) return NO_TRADES
+    const left: TakenTrade[] = []
     for (const position of ending) {
       if (position.isOver || (atOpen && !position.taken.left.atOpen)) continue
       position.isOver = true
@@ -413,87 +404,5 @@ class Positions {
     }
     this.#open.length = remaining
     return { worth, gross }
-  }
-}
-
-/** A part of the calendar: from the first index up to, but not including, the last. */
-export interface CalendarPart {
-  from: number
-  to: number
-  /** Signals only below this index (default `to`). */
-  signalsTo?: number
-}
-
-/**
- * The signals of a part, numbered in order of members: the member of each, and its index among the member's signals.
- */
-interface Candidates {
-  memberOf: Int32Array
-  signalOf: Int32Array
-  /**
-   * Candidates by calendar index of their fill, in the order of members. Those of index i are from `dueFrom[i]` up to
-   * `dueFrom[i + 1]`.
-   */
-  due: Int32Array
-  dueFrom: Int32Array
-  /** The greatest number of fills on one day. */
-  most: number
-  /** The last index with a fill; -1 without. */
-  lastDue: number
-  /** Signals without a bar in the part for their fill. */
-  unfilled: readonly number[]
-  /** For each member, index after its last signal in the part. */
-  ends: Int32Array
-  /** For each member, the calendar index of each bar; -1 before the calendar begins. */
-  indices: Int32Array[]
-}
-
-/** The days of all members from the first possible signal on. It includes delisting days after the last bar. */
-export function portfolioCalendar(members: readonly Member[]): Int32Array {
-  const { first } = rangeOf(members.map(({ bars, eligible }) => daysAt(bars.days, eligible)))
-  if (first === null) return new Int32Array()
-  const calendar = unionCalendar(members.map(({ bars }) => bars.days))
-  const last = calendar.at(-1)!
-  const ends = new Set(members.map(({ bars }) => bars.delisting?.day ?? last).filter(day => day > last))
-  const from = countBelow(calendar, first)
-  return Int32Array.from([...calendar.subarray(from), ...[...ends].sort((a, b) => a - b)])
-}
-
-function candidatesOf(
-  members: readonly Member[],
-  { fill }: Pick<Strategy, 'fill'>,
-  calendar: Int32Array,
-  { from, to, signalsTo = to }: CalendarPart,
-): Candidates {
-  const indices = members.map(({ bars }) => indicesIn(calendar, bars.days))
-  const ends = new Int32Array(members.length)
-  const all: { member: number; signal: number; index: number }[] = []
-  members.forEach(({ signals }, member) => {
-    const own = indices[member]!
-    signals.bars.forEach((bar, signal) => {
-      if (own[bar]! < from || own[bar]! >= signalsTo) return
-      ends[member] = signal + 1
-      all.push({ member, signal, index: own[entryBar(fill, bar)] ?? to })
-    })
-  })
-  const dueFrom = new Int32Array(calendar.length + 2)
-  for (const { index } of all) if (index < to) dueFrom[index + 1]!++
-  for (let index = 0; index <= calendar.length; index++) dueFrom[index + 1]! += dueFrom[index]!
-  const due = new Int32Array(dueFrom.at(-1)!)
-  const next = dueFrom.slice()
-  const unfilled: number[] = []
-  for (const [candidate, { index }] of all.entries())
-    if (index < to) due[next[index]!++] = candidate
-    else unfilled.push(candidate)
-  return {
-    memberOf: Int32Array.from(all, ({ member }) => member),
-    signalOf: Int32Array.from(all, ({ signal }) => signal),
-    due,
-    dueFrom,
-    most: dueFrom.reduce((most, end, index) => Math.max(most, end - (dueFrom[index - 1] ?? 0)), 0),
-    lastDue: all.reduce((last, { index }) => (index < to ? Math.max(last, index) : last), -1),
-    unfilled,
-    ends,
-    indices,
   }
 }

@@ -27,12 +27,12 @@ export function sizeOf(strategy: Strategy, member: Member, signal: number, purse
   const fraction = fractionOf(strategy, member, signal)
   if (!hasDistances(member, exit, signal) || Number.isNaN(fraction)) return 'no_size'
   const budget = Math.min(fraction * purse.equity, purse.cash)
-  if (!(budget > purse.equity * DUST)) return 'no_cash'
-  return bought(strategy, budget, price) ?? 'no_size'
+  if (!(budget > purse.equity * ROUNDING_CASH)) return 'no_cash'
+  return buyShares(strategy, budget, price) ?? 'no_size'
 }
 
 /** Cash below this part of the equity is the rounding error of money that was spent. */
-const DUST = 1e-9
+const ROUNDING_CASH = 1e-9
 
 /** Share of equity for a position; NaN where the rule has no value yet. */
 export function fractionOf({ portfolio }: Strategy, { bars, prices }: Member, signal: number): number {
@@ -58,7 +58,7 @@ export function idleSlots(
 }
 
 /** Shares that a budget buys, and their real cost; null where it buys none. */
-export function bought(
+export function buyShares(
   { side, costs, portfolio }: Pick<Strategy, 'side' | 'costs' | 'portfolio'>,
   budget: number,
   price: number,

@@ -14,7 +14,7 @@ import {
 } from '../../core/statistics/sharpe.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, EquityPoint, EquityStatistics, TradeStatistics, Year } from './result.js'
-import { breakEvenCost, type Member, type Taken, type TradeResult, tradeResult } from './trade.js'
+import { breakEvenCost, type Member, type TakenTrade, type TradeResult, tradeResult } from './trade.js'
 
 /** An equity curve and the data for its statistics. */
 export interface Curve {
@@ -50,7 +50,7 @@ export function equityAt({ equity, start }: Pick<Curve, 'equity' | 'start'>, bar
 export function equityStatistics(curve: Curve): EquityStatistics {
   const returns = returnsOf(curve)
   const why = reasonAgainst(curve, returns)
-  const { bars, ...values } = measured(curve, returns)
+  const { bars, ...values } = statisticsByName(curve, returns)
   // A curve without a valid equity has none of them.
   const none = Object.fromEntries(Object.keys(values).map(name => [name, null])) as Record<keyof typeof values, null>
   const statistics = why === null ? { bars, ...values } : { ...none, bars }
@@ -60,7 +60,7 @@ export function equityStatistics(curve: Curve): EquityStatistics {
 }
 
 /** The statistics of joined curves: parts of a calendar that need not touch. */
-export function chained(
+export function joinedStatistics(
   parts: readonly Curve[],
   { barsAYear, riskFree }: Pick<Curve, 'barsAYear' | 'riskFree'>,
 ): EquityStatistics {
@@ -83,7 +83,7 @@ export function chained(
   })
 }
 
-function measured(curve: Curve, returns: Float64Array): Omit<EquityStatistics, 'reasons'> {
+function statisticsByName(curve: Curve, returns: Float64Array): Omit<EquityStatistics, 'reasons'> {
   const { equity, start, barsAYear, riskFree } = curve
   const total = equity.at(-1)! / start
   const cagr = total ** (barsAYear / returns.length) - 1
@@ -149,7 +149,7 @@ export interface Figures {
 
 export function figuresOf(
   simulation: Simulation,
-  closed: readonly TradeResult[] = closedOf(tradeResults(simulation)),
+  closed: readonly TradeResult[] = closedInExitOrder(tradeResults(simulation)),
 ): Figures {
   const { strategy, members, days } = simulation
   const barsAYear = barsAYearOf(members, days)
@@ -166,19 +166,19 @@ export function tradeResults({ strategy, trades }: Simulation): TradeResult[] {
 }
 
 /** The trades that were closed, in the order of their exits. */
-export function closedOf(trades: readonly TradeResult[]): TradeResult[] {
+export function closedInExitOrder(trades: readonly TradeResult[]): TradeResult[] {
   const closed = trades.filter(({ taken }) => taken.left.why !== 'open')
-  return byDay(closed, ({ left }) => left.day)
+  return sortByDay(closed, ({ left }) => left.day)
 }
 
 /** Sorts trades by a day of theirs, then by ticker. */
-export function byDay(trades: readonly TradeResult[], dayOf: (taken: Taken) => number): TradeResult[] {
-  const order = (a: Taken, b: Taken): number =>
-    dayOf(a) - dayOf(b) || byText(a.member.ticker, b.member.ticker) || a.signal - b.signal
+export function sortByDay(trades: readonly TradeResult[], dayOf: (taken: TakenTrade) => number): TradeResult[] {
+  const order = (a: TakenTrade, b: TakenTrade): number =>
+    dayOf(a) - dayOf(b) || compareText(a.member.ticker, b.member.ticker) || a.signal - b.signal
   return trades.toSorted((a, b) => order(a.taken, b.taken))
 }
 
-export function byText(a: string, b: string): number {
+export function compareText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
@@ -209,24 +209,24 @@ export function tradeStatistics(costs: Costs, trades: readonly TradeResult[]): T
     expectancy: n === 0 ? null : (sum(gains) + sum(losses)) / n,
     // Tharp, "Super trader" (2009), with returns in place of multiples of the risk.
     sqn: average === null || !spread || areEqual(net, average) ? null : (Math.sqrt(n) * average) / spread,
-    longest_losing_run: n === 0 ? null : longestRun(net),
+    longest_losing_run: n === 0 ? null : longestLosingStreak(net),
     average_bars: mean(trades.map(trade => trade.bars)),
     mean_mfe: mean(trades.map(trade => trade.mfe)),
     mean_mae: mean(trades.map(trade => trade.mae)),
     break_even_cost: n === 0 ? null : breakEvenCost(costs, taken),
   }
-  return { ...statistics, reasons: reasonsFor(statistics, name => whyNone(name, n)) }
+  return { ...statistics, reasons: reasonsFor(statistics, name => reasonForNull(name, n)) }
 }
 
-function whyNone(name: string, trades: number): string {
+function reasonForNull(name: string, trades: number): string {
   if (trades === 0) return 'there is no closed trade'
-  return trades === 1 && name === 'sqn' ? ONE : (TRADE_REASONS[name] ?? 'it is not defined')
+  return trades === 1 && name === 'sqn' ? ONE_TRADE_ONLY : (TRADE_REASONS[name] ?? 'it is not defined')
 }
 
-const ONE = 'there is one trade only'
+const ONE_TRADE_ONLY = 'there is one trade only'
 
 const TRADE_REASONS: Readonly<Record<string, string>> = {
-  deviation: ONE,
+  deviation: ONE_TRADE_ONLY,
   sqn: 'all trades end alike',
   profit_factor: 'no trade lost',
   break_even_cost: 'the mean net return is not above 0 even at no cost',
@@ -239,12 +239,13 @@ function areEqual(values: readonly number[], average: number): boolean {
   return values.every(value => Math.abs(value - average) <= ROUNDING)
 }
 
-function longestRun(net: readonly number[]): number {
+/** The greatest number of losing trades in a row. @param net net returns in the order of the exits */
+function longestLosingStreak(net: readonly number[]): number {
   let longest = 0
-  let run = 0
+  let streak = 0
   for (const value of net) {
-    run = value < 0 ? run + 1 : 0
-    if (run > longest) longest = run
+    streak = value < 0 ? streak + 1 : 0
+    if (streak > longest) longest = streak
   }
   return longest
 }
@@ -296,7 +297,7 @@ function isForeign({ prices }: Pick<Member, 'prices'>, days: Int32Array): boolea
 }
 
 /** Number of the deepest falls that are listed. */
-const MOST_FALLS = 5
+const LISTED_DRAWDOWNS = 5
 
 /** The data for the statistics of a simulation. */
 export function curveOf({ strategy, equity, exposed, exposure, traded }: Simulation, barsAYear: number): Curve {
@@ -379,10 +380,10 @@ export function monthlyReturns({ days, equity, strategy }: Simulation): Backtest
 }
 
 /** The deepest falls from a high, the deepest first. */
-export function deepestFalls({ days, equity }: Simulation): Backtest['drawdowns'] {
+export function deepestDrawdowns({ days, equity }: Simulation): Backtest['drawdowns'] {
   return drawdowns(equity)
     .spells.toSorted((a, b) => a.depth - b.depth || a.from - b.from)
-    .slice(0, MOST_FALLS)
+    .slice(0, LISTED_DRAWDOWNS)
     .map(({ from, low, to, depth }) => ({
       from: formatDay(days[from]!),
       low: formatDay(days[low]!),

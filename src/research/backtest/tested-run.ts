@@ -1,7 +1,7 @@
 import type { Step, Workers } from '../../core/source.js'
 import { inOrder } from '../../data/threads.js'
 import { DRAWS, type DrawFigures, type DrawnRun, drawsFrom, figuresOfDraw, type Runs, runsOf } from './draws.js'
-import { entryTest, longestOf } from './random-entry.js'
+import { entryTest, longestTradeBars } from './random-entry.js'
 import type { Ready } from './trade.js'
 import type { EntryRank } from './verdict.js'
 
@@ -43,7 +43,7 @@ export async function testedRun(
 ): Promise<{ simulation: DrawnRun; ranks: (EntryRank | null)[] }> {
   const runs = runsOf(ready)
   if (runs.only !== null) return { simulation: { ...runs.only, draws: null }, ranks: [] }
-  const data: DrawsData = { ...ready, isTested: reps > 0, longest: longestOf(runs.run(1, true).trades) }
+  const data: DrawsData = { ...ready, isTested: reps > 0, longest: longestTradeBars(runs.run(1, true).trades) }
   const tasks = Array.from({ length: DRAWS }, (_, i) => i + 1)
   const ms = 1 + (DRAWS * ready.members.reduce((sum, { bars }) => sum + bars.days.length, 0)) / BARS_A_MS
   const work = { job: 'draws' as const, data: () => data, tasks, ms, here: drawRunner(data, runs) }

@@ -44,7 +44,7 @@ export interface ExitEvent {
 }
 
 /** How a trade ended. */
-interface Ending {
+interface TradeEnd {
   why: ExitKind
   /** Bar of the exit; the number of bars for a delisting after the last bar; the last bar for an open trade. */
   bar: number
@@ -84,7 +84,7 @@ function exitNeedsAtr({ stop, target, trailing }: Exit): boolean {
  *
  * @param clock bar from which the hold counts: that of the signal, or of a later one that postponed the exit
  */
-export function follow(bars: PathBars, rules: PathRules, signal: number, event: ExitEvent, clock = signal): Ending {
+export function follow(bars: PathBars, rules: PathRules, signal: number, event: ExitEvent, clock = signal): TradeEnd {
   const { exit, fill } = rules
   const count = bars.days.length
   const held = exit.hold === null ? Number.POSITIVE_INFINITY : clock + exit.hold
@@ -94,18 +94,18 @@ export function follow(bars: PathBars, rules: PathRules, signal: number, event: 
     const early = firstHit(bars, rules, signal, Math.min(held, due, count - 1), dueAtOpen ? due : -1)
     if (early !== null) return early
   }
-  if (dueAtOpen && due <= held && due < count) return ending(event.why, bars, due, bars.open[due]!, true)
-  if (held <= due && held < count) return ending('hold', bars, held, bars.close[held]!)
-  if (due < count) return ending(event.why, bars, due, bars.close[due]!)
+  if (dueAtOpen && due <= held && due < count) return tradeEnd(event.why, bars, due, bars.open[due]!, true)
+  if (held <= due && held < count) return tradeEnd('hold', bars, held, bars.close[held]!)
+  if (due < count) return tradeEnd(event.why, bars, due, bars.close[due]!)
   const { delisting } = bars
-  if (delisting === null) return ending(bars.hasEnded ? 'data_end' : 'open', bars, count - 1, bars.close[count - 1]!)
+  if (delisting === null) return tradeEnd(bars.hasEnded ? 'data_end' : 'open', bars, count - 1, bars.close[count - 1]!)
   const bar = delisting.day === bars.days[count - 1] ? count - 1 : count
-  return { ...ending('delisted', bars, count - 1, delisting.price), bar, day: delisting.day }
+  return { ...tradeEnd('delisted', bars, count - 1, delisting.price), bar, day: delisting.day }
 }
 
 /** The result of a trade: its bars, and its greatest gain and loss on the way, as fractions of the entry price. */
 export interface TradeResult {
-  taken: Taken
+  taken: TakenTrade
   bars: number
   /** At least 0, at most 0. */
   mfe: number
@@ -117,19 +117,19 @@ export interface TradeResult {
  * entry (the next bar after a fill at a close) to the exit. Only the open counts on a bar that was left at its open; a
  * hit stop or target limits its bar.
  */
-export function tradeResult(fill: Fill, taken: Taken): TradeResult {
+export function tradeResult(fill: Fill, taken: TakenTrade): TradeResult {
   const { side, entry, left, member } = taken
   const { bars } = member
   const first = taken.entryBar + (fill === 'next-open' ? 0 : 1)
   const last = Math.min(left.bar, bars.days.length - 1)
   let high = Math.max(entry, left.price)
   let low = Math.min(entry, left.price)
-  const whole = left.atOpen || isWithin(left) ? last - 1 : last
+  const whole = left.atOpen || isWithinBar(left) ? last - 1 : last
   for (let t = first; t <= whole; t++) {
     if (bars.high[t]! > high) high = bars.high[t]!
     if (bars.low[t]! < low) low = bars.low[t]!
   }
-  if (isWithin(left)) {
+  if (isWithinBar(left)) {
     const [lowest, highest] = side === 'long' ? [left.stop, left.target] : [left.target, left.stop]
     high = Math.max(high, Math.min(bars.high[last]!, highest))
     low = Math.min(low, Math.max(bars.low[last]!, lowest))
@@ -139,14 +139,14 @@ export function tradeResult(fill: Fill, taken: Taken): TradeResult {
   return { taken, bars: last - first + (left.atOpen ? 0 : 1), mfe: Math.max(0, best), mae: Math.min(0, worst) }
 }
 
-function isWithin({ why, atOpen }: Ending): boolean {
+function isWithinBar({ why, atOpen }: TradeEnd): boolean {
   return !atOpen && (why === 'stop' || why === 'target' || why === 'trailing')
 }
 
 /**
  * The first bar up to `last` that hits a stop or target; null without one. The search ends at the open of `dueOpen`.
  */
-function firstHit(bars: PathBars, rules: PathRules, signal: number, last: number, dueOpen: number): Ending | null {
+function firstHit(bars: PathBars, rules: PathRules, signal: number, last: number, dueOpen: number): TradeEnd | null {
   const { exit, fill, side } = rules
   // Prices of a short are compared with reversed signs.
   const s = side === 'long' ? 1 : -1
@@ -155,44 +155,44 @@ function firstHit(bars: PathBars, rules: PathRules, signal: number, last: number
   const entry = entryPrice(bars, fill, signal)
   const from = entryBar(fill, signal)
   const atr = bars.atr === null ? Number.NaN : bars.atr[signal]!
-  const stop = exit.stop === null ? -s * Number.POSITIVE_INFINITY : beyond(entry, -s, exit.stop, atr)
-  const target = exit.target === null ? s * Number.POSITIVE_INFINITY : beyond(entry, s, exit.target, atr)
+  const stop = exit.stop === null ? -s * Number.POSITIVE_INFINITY : priceAtDistance(entry, -s, exit.stop, atr)
+  const target = exit.target === null ? s * Number.POSITIVE_INFINITY : priceAtDistance(entry, s, exit.target, atr)
   let best = entry
   for (let t = fill === 'next-open' ? from : from + 1; t <= last; t++) {
-    const trail = exit.trailing === null ? stop : beyond(best, -s, exit.trailing, atr)
+    const trail = exit.trailing === null ? stop : priceAtDistance(best, -s, exit.trailing, atr)
     const isTrailing = exit.trailing !== null && s * trail > s * stop
     const level = isTrailing ? trail : stop
     const why = isTrailing ? 'trailing' : 'stop'
     if (t > from) {
       const open = bars.open[t]!
-      if (s * open <= s * level) return ending(why, bars, t, open, true)
-      if (s * open >= s * target) return ending('target', bars, t, open, true)
+      if (s * open <= s * level) return tradeEnd(why, bars, t, open, true)
+      if (s * open >= s * target) return tradeEnd('target', bars, t, open, true)
     }
     if (t === dueOpen) return null
-    if (s * worse[t]! <= s * level) return { ...ending(why, bars, t, level), stop: level, target }
-    if (s * better[t]! >= s * target) return { ...ending('target', bars, t, target), stop: level, target }
+    if (s * worse[t]! <= s * level) return { ...tradeEnd(why, bars, t, level), stop: level, target }
+    if (s * better[t]! >= s * target) return { ...tradeEnd('target', bars, t, target), stop: level, target }
     if (s * better[t]! > s * best) best = better[t]!
   }
   return null
 }
 
-function beyond(price: number, direction: number, distance: Distance, atr: number): number {
+function priceAtDistance(price: number, direction: number, distance: Distance, atr: number): number {
   return typeof distance === 'number' ? price * (1 + direction * distance) : price + direction * distance.atr * atr
 }
 
-function ending(why: ExitKind, bars: PathBars, bar: number, price: number, atOpen = false): Ending {
+function tradeEnd(why: ExitKind, bars: PathBars, bar: number, price: number, atOpen = false): TradeEnd {
   return { why, bar, day: bars.days[bar]!, price, atOpen, stop: Number.NaN, target: Number.NaN }
 }
 
 /** A trade that was taken. */
-export interface Taken extends Fills {
+export interface TakenTrade extends Fills {
   member: Member
   /** Index of its signal among the member's signals. */
   index: number
   signal: number
   entryBar: number
   invested: number
-  left: Ending
+  left: TradeEnd
   gross: number
   /** After all costs; for an open trade as if it were closed at its last close. */
   net: number
@@ -200,7 +200,7 @@ export interface Taken extends Fills {
 
 /** The trade after a signal, and the later signals that fall into it. */
 export interface TradePath {
-  left: Ending
+  left: TradeEnd
   /** Index of the first signal after the trade. */
   next: number
 }
@@ -227,7 +227,7 @@ export function tradePath(
 }
 
 /** Value of an open position at a price; borrow has accrued up to the day. */
-export function openValue(strategy: Strategy, taken: Taken, price: number, day: number): number {
+export function openValue(strategy: Strategy, taken: TakenTrade, price: number, day: number): number {
   const { shares, invested, entry } = taken
   if (strategy.side === 'long') return shares * price
   const { costs } = strategy
@@ -241,9 +241,9 @@ export function takenTrade(
   member: Member,
   strategy: Strategy,
   index: number,
-  left: Ending,
+  left: TradeEnd,
   bought: { shares: number; invested: number },
-): Taken {
+): TakenTrade {
   const signal = member.signals.bars[index]!
   const fills = fillsOf(member, strategy, signal, left, bought.shares)
   const gross = grossReturn(fills)
@@ -260,14 +260,14 @@ export function fillsOf(
   { bars }: Member,
   { side, fill }: Pick<Strategy, 'side' | 'fill'>,
   signal: number,
-  left: Ending,
+  left: TradeEnd,
   shares: number,
 ): Fills {
   const days = left.day - bars.days[entryBar(fill, signal)]!
   return { side, entry: entryPrice(bars, fill, signal), exit: left.price, shares, days }
 }
 
-function fallsInto({ why, bar }: Ending, signal: number): boolean {
+function fallsInto({ why, bar }: TradeEnd, signal: number): boolean {
   return why === 'open' || bar > signal
 }
 
@@ -364,7 +364,7 @@ export async function loadStrategies(
   step: Step = () => {},
 ): Promise<Ready[]> {
   const { tickers, timeframe } = strategies[0]!
-  const needs = strategies.map(needsOf)
+  const needs = strategies.map(dataKey)
   const apart = [...new Map(needs.map((need, i) => [need, strategies[i]!]))].map(([need, strategy]) => {
     return { need, strategy, members: [] as Member[], context: null as ContextBands | null }
   })
@@ -379,7 +379,7 @@ export async function loadStrategies(
     }
     n++
   }
-  const ended = new Map(apart.map(({ need, members }) => [need, withEnds(members)]))
+  const ended = new Map(apart.map(({ need, members }) => [need, markEndedTickers(members)]))
   return strategies.map((strategy, i) => ({ strategy, members: ended.get(needs[i]!)! }))
 }
 
@@ -406,7 +406,7 @@ async function* statesByLag(
 }
 
 /** The key of a strategy's data: everything that decides its signals and events, without holds and prices. */
-function needsOf(strategy: Strategy): string {
+function dataKey(strategy: Strategy): string {
   const { entry, exit, rank, lag } = strategy
   const rules = { ...exit, hold: null, stop: null, target: null, trailing: null }
   return JSON.stringify([entry, rules, rank, lag, needsAtr(strategy)])
@@ -419,7 +419,7 @@ function needsOf(strategy: Strategy): string {
 const LONGEST_LAG = 7
 
 /** Marks the tickers whose bars end before those of others without a known reason. */
-function withEnds(members: readonly Member[]): Member[] {
+function markEndedTickers(members: readonly Member[]): Member[] {
   const { last } = rangeOf(members.map(({ bars }) => bars.days))
   const hasEnded = ({ delisting, days }: PathBars): boolean =>
     delisting === null && last !== null && days.length > 0 && last - days.at(-1)! > LONGEST_LAG

@@ -10,23 +10,24 @@ import { naiveT } from '../../core/statistics/robust.js'
 import { drawdowns, drawnSharpe } from '../../core/statistics/sharpe.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
 import { type Choice, choiceOf, type Score, splitIndex, walkForwardFolds } from '../parts.js'
+import type { CalendarPart } from './candidates.js'
 import { buyAndHold } from './comparison.js'
-import { AGREEMENT, CELL_DRAWS, type DrawnRun, pointsOf, simulate } from './draws.js'
-import type { CalendarPart, Simulation } from './portfolio.js'
-import { entryRank, MOVES, randomEntryOf, type StrategyTrades } from './random-entry.js'
+import { AGREEMENT, COMBINATION_DRAWS, type DrawnRun, pointsOf, simulate } from './draws.js'
+import type { Simulation } from './portfolio.js'
+import { DRAW_MOVES, entryRank, randomEntryOf, type StrategyTrades } from './random-entry.js'
 import type { FanPoint, Interval, MonteCarlo, Tests, Validation } from './result.js'
 import {
   barsAYearOf,
   type Curve,
-  chained,
-  closedOf,
+  closedInExitOrder,
   curveOf,
   figuresOf,
+  joinedStatistics,
   returnsOf,
   tradeResults,
   tradeStatistics,
 } from './statistics.js'
-import type { Ready, Taken, TradeResult } from './trade.js'
+import type { Ready, TakenTrade, TradeResult } from './trade.js'
 import type { EntryRank, Evidence } from './verdict.js'
 
 /** A training part and its test part. */
@@ -84,12 +85,12 @@ export function validate(
   const [parts, tests]: [Validation['folds'], PartRun[]] = [[], []]
   let purged = 0
   for (const [i, { name, train, test }] of folds.entries()) {
-    const halves = choices === undefined ? known.map(one => halfOf(one, calendar, train)) : null
+    const halves = choices === undefined ? known.map(one => runPart(one, calendar, train)) : null
     const { candidate, agreement } = choices?.[i] ?? choiceOf(scoresOf(halves!))
     const strategy = known[candidate ?? 0]!
-    const trained = halves?.[candidate ?? 0] ?? halfOf(strategy, calendar, train)
+    const trained = halves?.[candidate ?? 0] ?? runPart(strategy, calendar, train)
     // The last part continues until its own trades are closed.
-    const tested = halfOf(strategy, calendar, test.to === days ? { ...test, to: calendar.length } : test)
+    const tested = runPart(strategy, calendar, test.to === days ? { ...test, to: calendar.length } : test)
     const chosen = names[candidate ?? -1] ?? null
     parts.push({ name, role: 'train', chosen, agreement, ...statisticsOf(trained) })
     parts.push({ name, role: 'test', chosen, agreement, ...statisticsOf(tested) })
@@ -98,7 +99,7 @@ export function validate(
   }
   const kind = run.split === null ? 'walk_forward' : 'split'
   const isChoiceOpen = parts.some(({ agreement }) => agreement !== null && agreement < AGREEMENT)
-  const all = tests.length === 0 ? null : together(tests, own, run.reps)
+  const all = tests.length === 0 ? null : testsTogether(tests, own, run.reps)
   const evidence = all === null ? null : { ...all.evidence, isChoiceOpen }
   return { kind, purged, candidates: [...names], folds: parts, test: all?.test ?? null, evidence }
 }
@@ -136,7 +137,7 @@ function refuseOverlap({ test, step }: WalkForward): void {
 }
 
 /** The t statistic of the mean net return; a candidate without one is chosen only where none has one. */
-export function tradesT(trades: readonly Taken[]): number {
+export function tradesT(trades: readonly TakenTrade[]): number {
   const closed = trades.filter(({ left }) => left.why !== 'open')
   return naiveT(closed.map(({ net }) => net))?.t ?? Number.NEGATIVE_INFINITY
 }
@@ -148,15 +149,15 @@ function scoresOf(halves: readonly PartRun[]): Score[] {
   })
 }
 
-function halfOf(ready: Ready, calendar: Int32Array, part: CalendarPart): PartRun {
+function runPart(ready: Ready, calendar: Int32Array, part: CalendarPart): PartRun {
   const drawn: PartRun['drawn'] = []
   const simulation = simulate(ready, calendar, part, {
-    draws: CELL_DRAWS,
+    draws: COMBINATION_DRAWS,
     each: ({ trades }, draw) => {
       drawn[draw] = trades
     },
   })
-  return { simulation, closed: closedOf(tradeResults(simulation)), drawn }
+  return { simulation, closed: closedInExitOrder(tradeResults(simulation)), drawn }
 }
 
 function statisticsOf({ simulation, closed }: PartRun) {
@@ -171,7 +172,7 @@ function statisticsOf({ simulation, closed }: PartRun) {
   }
 }
 
-function together(
+function testsTogether(
   tests: readonly PartRun[],
   { strategy, members }: Ready,
   reps: number,
@@ -186,10 +187,10 @@ function together(
     start: 1,
     riskFree,
   }))
-  const statistics = chained(curves, { barsAYear, riskFree })
-  const holding = chained(held, { barsAYear, riskFree })
+  const statistics = joinedStatistics(curves, { barsAYear, riskFree })
+  const holding = joinedStatistics(held, { barsAYear, riskFree })
   const { random_entry, ...chance } = testsAgainstChance(tests, reps)
-  const returns = returnsOfDraws(tests)
+  const returns = testReturnsByDraw(tests)
   const test = {
     statistics,
     trade_statistics: tradeStatistics(costs, closed),
@@ -207,13 +208,13 @@ function together(
 /** The days of all tests in one curve; each test continues from the end of the one before. */
 function testCurve(tests: readonly PartRun[], curves: readonly Curve[], held: readonly Curve[]): Tests['equity'] {
   const dates = tests.flatMap(({ simulation }) => Array.from(simulation.days, formatDay))
-  const equity = joined(curves)
-  const holding = joined(held)
+  const equity = joinCurves(curves)
+  const holding = joinCurves(held)
   const { series } = drawdowns(equity)
   return dates.map((date, i) => ({ date, equity: equity[i]!, holding: holding[i]!, drawdown: series[i]! }))
 }
 
-function joined(parts: readonly Curve[]): Float64Array {
+function joinCurves(parts: readonly Curve[]): Float64Array {
   let before = 1
   return Float64Array.from(
     parts.flatMap(({ equity, start }) => {
@@ -249,23 +250,25 @@ function testsAgainstChance(
   const random_entry = randomEntryOf(shown, reps, days)
   const isBelow = random_entry.p !== null && random_entry.p < LEVEL
   const isOpen = tests.some(({ drawn }) => drawn.length > 0)
-  const ranks = Array.from({ length: isBelow && isOpen ? CELL_DRAWS : 0 }, (_, draw): EntryRank | null => {
-    return entryRank(randomEntryOf(tradesOf(draw), Math.min(reps, MOVES), days))
+  const ranks = Array.from({ length: isBelow && isOpen ? COMBINATION_DRAWS : 0 }, (_, draw): EntryRank | null => {
+    return entryRank(randomEntryOf(tradesOf(draw), Math.min(reps, DRAW_MOVES), days))
   })
   return { random_entry, trades, ranks }
 }
 
-/** Total return of draw d over all tests; empty where no order is open. */
-function returnsOfDraws(tests: readonly PartRun[]): number[] {
+/** The total return of each draw over all tests; empty where no test has draws. A test without draws returns the same. */
+function testReturnsByDraw(tests: readonly PartRun[]): number[] {
   if (tests.every(({ simulation }) => simulation.draws === null)) return []
-  return Array.from(
-    { length: CELL_DRAWS },
-    (_, draw) =>
-      tests.reduce((total, { simulation: { draws, equity, strategy } }) => {
-        const own = (equity.at(-1) ?? strategy.portfolio.capital) / strategy.portfolio.capital - 1
-        return total * (1 + (draws?.returns[draw] ?? own))
-      }, 1) - 1,
-  )
+  return Array.from({ length: COMBINATION_DRAWS }, (_, draw) => {
+    let growth = 1
+    for (const { simulation } of tests) {
+      const { draws, equity, strategy } = simulation
+      const { capital } = strategy.portfolio
+      const shownReturn = (equity.at(-1) ?? capital) / capital - 1
+      growth *= 1 + (draws?.returns[draw] ?? shownReturn)
+    }
+    return growth - 1
+  })
 }
 
 /** Dates of the fan after the first. More would not be visible, and each stores a value of every draw. */
@@ -280,10 +283,10 @@ const FAN_DATES = 120
 export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: number): MonteCarlo {
   const returns = returnsOf(curve)
   const why = reasonAgainst(curve, returns)
-  if (why !== null) return { draws: 0, block: null, ...NOTHING, fan: [], reason: why }
+  if (why !== null) return { draws: 0, block: null, ...NO_INTERVALS, fan: [], reason: why }
   const n = returns.length
   const block = politisWhite(returns)
-  const random = Random.stream(new Random(seed).word(), STREAM)
+  const random = Random.stream(new Random(seed).word(), MONTE_CARLO_STREAM)
   const dates = Math.min(FAN_DATES, n)
   const bars = Array.from({ length: dates + 1 }, (_, i) => Math.round((i * n) / dates))
   const indices = new Int32Array(n)
@@ -311,10 +314,10 @@ export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: 
 }
 
 /** Random streams of other purposes have other numbers. */
-const STREAM = 3
+const MONTE_CARLO_STREAM = 3
 
-const NONE: Interval = { low: null, median: null, high: null }
-const NOTHING = { cagr: NONE, sharpe: NONE, max_drawdown: NONE, lost: null }
+const NO_INTERVAL: Interval = { low: null, median: null, high: null }
+const NO_INTERVALS = { cagr: NO_INTERVAL, sharpe: NO_INTERVAL, max_drawdown: NO_INTERVAL, lost: null }
 
 function reasonAgainst({ equity, start }: Curve, returns: Float64Array): string | null {
   if (returns.length < 2) return 'there are fewer than two returns'

@@ -1,7 +1,7 @@
 import { isFinding, type Verdict, verdictOf } from '../../core/statistics/verdict.js'
 import { LEAST_UNITS } from '../study/result.js'
 import { correctedByLog } from '../trials.js'
-import { AGREEMENT, DEPENDS } from './draws.js'
+import { AGREEMENT, DEPENDS_ON_DRAW } from './draws.js'
 import type { Backtest, Trade } from './result.js'
 
 /** The p of random entry of one run, and the share of random entries that it beats. */
@@ -40,14 +40,14 @@ export function verdictOn(evidence: Evidence, { log, log_q }: Pick<Backtest['tri
   if (independentTrades(trades) < LEAST_UNITS) return word('too few')
   if (total !== null && held !== null && total < held) {
     const agreement = shareOf(returns, one => one < held)
-    return word(isAgreed(agreement) ? 'worse than holding' : DEPENDS, agreement)
+    return word(isAgreed(agreement) ? 'worse than holding' : DEPENDS_ON_DRAW, agreement)
   }
   if (random_entry.p === null) return word('not tested')
-  const alone = wordOf(random_entry)
-  const agreement = shareOf(evidence.ranks, rank => wordOf(rank) === alone)
-  const inLog = wordOf({ ...random_entry, p: correctedByLog(random_entry.p, log, log_q) })
-  if (isFinding(alone) && !isAgreed(agreement)) return word(DEPENDS, agreement)
-  return word(isFinding(inLog) && isChoiceOpen ? DEPENDS : inLog, agreement)
+  const alone = verdictOfRank(random_entry)
+  const agreement = shareOf(evidence.ranks, rank => verdictOfRank(rank) === alone)
+  const inLog = verdictOfRank({ ...random_entry, p: correctedByLog(random_entry.p, log, log_q) })
+  if (isFinding(alone) && !isAgreed(agreement)) return word(DEPENDS_ON_DRAW, agreement)
+  return word(isFinding(inLog) && isChoiceOpen ? DEPENDS_ON_DRAW : inLog, agreement)
 }
 
 function shareOf<Draw>(draws: readonly Draw[], says: (draw: Draw) => boolean): number | null {
@@ -59,7 +59,7 @@ function isAgreed(agreement: number | null): boolean {
   return agreement === null || agreement >= AGREEMENT
 }
 
-function wordOf(rank: { p: number | null; better_than: number | null } | null): Verdict {
+function verdictOfRank(rank: { p: number | null; better_than: number | null } | null): Verdict {
   const { p = null, better_than: better = null } = rank ?? {}
   return verdictOf(p, better === null ? null : better - 0.5)
 }

@@ -7,12 +7,12 @@ import { LEVEL } from '../../core/statistics/verdict.js'
 import type { Warning } from '../study/result.js'
 import { excludesDividends } from '../study/signals.js'
 import { chance } from '../study/words.js'
-import { AGREEMENT, DEPENDS, DRAWS, type DrawnRun } from './draws.js'
+import { AGREEMENT, DEPENDS_ON_DRAW, DRAWS, type DrawnRun } from './draws.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, EquityStatistics, Validation } from './result.js'
 import { idleSlots } from './sizing.js'
 import { barsAYearOf } from './statistics.js'
-import type { Member, Ready, Taken } from './trade.js'
+import type { Member, Ready, TakenTrade } from './trade.js'
 
 /** The parts of a result that every traded strategy has. */
 type Traded = Pick<Backtest, 'signals' | 'ranking' | 'statistics' | 'benchmarks' | 'interest'>
@@ -21,20 +21,24 @@ type Found = Traded & Pick<Backtest, 'random_entry' | 'validation'>
 
 /** Warnings about signals, slots, money and data. */
 export function warningsOf(simulation: DrawnRun, found: Found, run: RunOptions): Warning[] {
-  return [...ofTests(found), ...ofTraded(simulation, found, run), ...ofChoices(found.validation, run)]
+  return [
+    ...disputeWarnings(found),
+    ...strategyWarnings(simulation, found, run),
+    ...choiceWarnings(found.validation, run),
+  ]
 }
 
 /** Warnings about one of several strategies, over all its own days. The caller itself warns about few trades. */
 export function warningsOfOne(simulation: DrawnRun, statistics: EquityStatistics): Warning[] {
-  return ofTraded(simulation, { ...signalsFound(simulation), statistics, benchmarks: [] }, { min_trades: 0 })
+  return strategyWarnings(simulation, { ...signalsFound(simulation), statistics, benchmarks: [] }, { min_trades: 0 })
 }
 
-function ofTraded(simulation: DrawnRun, found: Traded, run: Pick<RunOptions, 'min_trades'>): Warning[] {
+function strategyWarnings(simulation: DrawnRun, found: Traded, run: Pick<RunOptions, 'min_trades'>): Warning[] {
   return [
-    ...ofTrades(simulation, found, run),
-    ...ofPlaces(simulation, found),
-    ...ofMoney(simulation, found),
-    ...ofData(simulation, found),
+    ...tradeWarnings(simulation, found, run),
+    ...slotWarnings(simulation, found),
+    ...moneyWarnings(simulation, found),
+    ...dataWarnings(simulation, found),
   ]
 }
 
@@ -42,14 +46,14 @@ function ofTraded(simulation: DrawnRun, found: Traded, run: Pick<RunOptions, 'mi
 export function signalsFound(simulation: Simulation): Pick<Backtest, 'signals' | 'ranking' | 'interest'> {
   const { interest, strategy } = simulation
   return {
-    signals: countsOf(simulation),
+    signals: signalCounts(simulation),
     ranking: rankingOf(simulation),
     interest: { money: interest, of_capital: interest / strategy.portfolio.capital },
   }
 }
 
 /** Two tests with different questions about the same trades. */
-function ofTests({
+function disputeWarnings({
   statistics: { probabilistic_sharpe: above },
   random_entry: { p, better_than: better },
 }: Found): Warning[] {
@@ -61,7 +65,7 @@ function ofTests({
 
 export const SAME_CLOSE = 'same close: not tradable on end-of-day data'
 
-function ofTrades(
+function tradeWarnings(
   { strategy, trades }: Simulation,
   { signals: { closed, late } }: Traded,
   { min_trades }: Pick<RunOptions, 'min_trades'>,
@@ -76,13 +80,13 @@ function ofTrades(
     ['allowed', overlap === 'allow' && 'overlapping trades share bars, so that they are not as many independent ones'],
     ['settings', unextended && 'there is no hold that a signal could extend; they are skipped'],
     ['left_out', delisted > 0 && `${counted(delisted, 'trade')} ended with a delisting, at its final price`],
-    ['partial', endsOf(trades)],
+    ['partial', describeEndedBars(trades)],
     ['partial', late > 0 && `${counted(late, 'signal')} filled more than 5 days late: ${tickers} had no bar before`],
   ]
 }
 
 /** A trade is closed where its ticker ends, at a price that may not have been available. */
-function endsOf(trades: Simulation['trades']): string | null {
+function describeEndedBars(trades: Simulation['trades']): string | null {
   const ended = trades.filter(({ left }) => left.why === 'data_end')
   if (ended.length === 0) return null
   const days = new Map(ended.map(({ member, left }) => [member.ticker, left.day]))
@@ -91,7 +95,7 @@ function endsOf(trades: Simulation['trades']): string | null {
   return `the bars end, and no delisting says how: ${tickers.join(', ')}; ${formatInteger(ended.length)} ${are} at the last close (data_end)`
 }
 
-function ofPlaces(simulation: DrawnRun, { signals, ranking }: Traded): Warning[] {
+function slotWarnings(simulation: DrawnRun, { signals, ranking }: Traded): Warning[] {
   const { strategy, members } = simulation
   const idle = idleSlots(strategy, members.length)
   const without = signals.skipped.no_place ?? 0
@@ -101,13 +105,13 @@ function ofPlaces(simulation: DrawnRun, { signals, ranking }: Traded): Warning[]
   return [
     ['partial', idle && idleWords(idle)],
     ['partial', isMuch && `${left}${chosen}`],
-    ...ofRanks(simulation, ranking),
+    ...rankWarnings(simulation, ranking),
     ['partial', 'no_size' in signals.skipped && `some signals bought nothing: ${noSizeWords(strategy)}`],
   ]
 }
 
 function noSizeWords({ portfolio }: Strategy): string {
-  return portfolio.whole_shares ? NO_SHARE : NO_SIZE
+  return portfolio.whole_shares ? NO_SHARE : NO_SIZE_WORDS
 }
 
 /** How equal signals were chosen. */
@@ -135,7 +139,7 @@ const LEVELS =
   'the rank compares levels of prices or volume, which later splits and dividends change: use a ratio such as close / sma(close, 200)'
 
 /** Where a rank decided nothing, or less than it seems. */
-function ofRanks({ strategy, members, draws }: DrawnRun, ranking: Traded['ranking']): Warning[] {
+function rankWarnings({ strategy, members, draws }: DrawnRun, ranking: Traded['ranking']): Warning[] {
   const { portfolio, seed, rank } = strategy
   if (ranking === null || rank === undefined) return []
   const { by, contested_days: contested, tied_days: tied, without_rank: without } = ranking
@@ -169,7 +173,7 @@ function firstOf(trades: Simulation['trades'], members: readonly Member[]): stri
   return `of ${counted(trades.length, 'trade')} ${formatInteger(n)} ${start === first ? `${are} of ${first}` : `${begin} with ${start}`}`
 }
 
-function ofMoney({ strategy, equity }: Simulation, { interest, statistics }: Traded): Warning[] {
+function moneyWarnings({ strategy, equity }: Simulation, { interest, statistics }: Traded): Warning[] {
   const { costs, side, portfolio, risk_free } = strategy
   const isFree = costs.bps + costs.slippage_bps + costs.per_share + costs.fixed === 0
   const { total_return: total } = statistics
@@ -185,24 +189,24 @@ function ofMoney({ strategy, equity }: Simulation, { interest, statistics }: Tra
   ]
 }
 
-function ofData({ members, days }: Simulation, { benchmarks }: Traded): Warning[] {
+function dataWarnings({ members, days }: Simulation, { benchmarks }: Traded): Warning[] {
   const isCrowded = barsAYearOf(members, days) !== members[0]?.prices.barsAYear
   const calendars = barsAYearIn(members)
   const kinds = calendars.length > 1 ? `of ${calendars.join(' and ')} bars a year` : 'whose bars end on different days'
   const mixed = `tickers ${kinds} are on one calendar of all days: it is annualised by the bars a year that it has`
   return [
-    ofPrices(members),
+    dividendWarning(members),
     ['settings', (calendars.length > 1 || isCrowded) && mixed],
     ...benchmarks.map(({ name, first, last }): Warning => {
       if (first === null || last === null) return ['left_out', days.length > 0 && `${name} has no bar on these dates`]
-      const isShort = parseDay(first)! - days[0]! > WEEK || days.at(-1)! - parseDay(last)! > WEEK
+      const isShort = parseDay(first)! - days[0]! > WEEK_DAYS || days.at(-1)! - parseDay(last)! > WEEK_DAYS
       const own = `${name} has bars from ${first} to ${last} only, and is measured over those`
       return ['left_out', isShort && `${own}: not over the dates of the strategy`]
     }),
   ]
 }
 
-export function ofPrices(members: readonly Member[]): Warning {
+export function dividendWarning(members: readonly Member[]): Warning {
   const raw = members.filter(({ prices }) => excludesDividends(prices))
   return ['prices', raw.length > 0 && `prices of ${namesOf(raw)} are not adjusted for dividends`]
 }
@@ -213,10 +217,10 @@ export function barsAYearIn(members: readonly Member[]): number[] {
 }
 
 /** Calendars of two markets differ by a few days. */
-export const WEEK = 7
+export const WEEK_DAYS = 7
 
 /** Whether chance decided, because there was little to choose from. */
-export function ofChoices(validation: Validation | null, { min_trades }: RunOptions): Warning[] {
+export function choiceWarnings(validation: Validation | null, { min_trades }: RunOptions): Warning[] {
   if (validation === null || validation.candidates.length === 0) return []
   const parts = validation.folds.filter(({ role }) => role === 'train')
   const few = parts.filter(({ trades }) => trades < min_trades).length
@@ -225,19 +229,19 @@ export function ofChoices(validation: Validation | null, { min_trades }: RunOpti
   const where = parts.length === 1 ? 'the part to choose on' : `${open} of ${parts.length} parts to choose on`
   return [
     ['few', few > 0 && `${which} fewer than ${min_trades} trades of the chosen combinations: chance chooses there`],
-    ['few', open > 0 && `on ${where} the choice ${DEPENDS}`],
+    ['few', open > 0 && `on ${where} the choice ${DEPENDS_ON_DRAW}`],
   ]
 }
 
-const NO_SIZE = 'what they were given does not pay the costs, or there is no ATR yet'
-const NO_SHARE = `${NO_SIZE}, or it does not pay one whole share`
+const NO_SIZE_WORDS = 'what they were given does not pay the costs, or there is no ATR yet'
+const NO_SHARE = `${NO_SIZE_WORDS}, or it does not pay one whole share`
 
 function namesOf(members: readonly Member[]): string {
   return members.length <= 3 ? members.map(({ ticker }) => ticker).join(', ') : `${members.length} tickers`
 }
 
 /** A cost a share applies to shares as traded. Adjusted prices have other share counts, and no factors are stored. */
-export function checkShares({ strategy, members }: Ready): void {
+export function refuseShareCostsOnAdjusted({ strategy, members }: Ready): void {
   const { per_share } = strategy.costs
   const adjusted = members.filter(({ prices }) => prices.adjustment === 'adjusted')
   if (per_share === 0 || adjusted.length === 0) return
@@ -265,7 +269,7 @@ function rankingOf({ strategy: { rank }, members, contested, tied }: Simulation)
 }
 
 /** The outcome counts of the signals; they add up to the total. */
-function countsOf({ strategy, trades, skipped, extended, pending, purged }: Simulation): Backtest['signals'] {
+function signalCounts({ strategy, trades, skipped, extended, pending, purged }: Simulation): Backtest['signals'] {
   const open = trades.filter(({ left }) => left.why === 'open').length
   const reasons: Record<string, number> = {}
   for (const { reason } of skipped) reasons[reason] = (reasons[reason] ?? 0) + 1
@@ -276,17 +280,17 @@ function countsOf({ strategy, trades, skipped, extended, pending, purged }: Simu
     pending,
     skipped: Object.fromEntries(Object.entries(reasons).sort(([a], [b]) => (a < b ? -1 : 1))),
     extended,
-    late: trades.filter(trade => fillDelay(trade) > DAYS_TO_NEXT[strategy.timeframe] + LATE).length,
+    late: trades.filter(trade => fillDelay(trade) > DAYS_TO_NEXT[strategy.timeframe] + LATE_DAYS).length,
   }
 }
 
 /** Longer than any weekend with its holidays: the ticker was halted, or its bars have a gap. */
-const LATE = 5
+const LATE_DAYS = 5
 
 /** Expected days to the next bar, beyond a weekend: daily bars fill on the next day, weekly bars a week later. */
 const DAYS_TO_NEXT: Readonly<Record<Strategy['timeframe'], number>> = { daily: 0, weekly: 7 }
 
 /** Calendar days from a signal to its fill. */
-function fillDelay({ member, signal, entryBar }: Taken): number {
+function fillDelay({ member, signal, entryBar }: TakenTrade): number {
   return member.bars.days[entryBar]! - member.bars.days[signal]!
 }

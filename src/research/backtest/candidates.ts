@@ -1,0 +1,100 @@
+import { daysAt, indicesIn, rangeOf, unionCalendar } from '../../core/model/calendar.js'
+import { countBelow } from '../../core/model/day.js'
+import type { Strategy } from '../../core/params/strategy.js'
+import { entryBar, type Member } from './trade.js'
+
+/** A part of the calendar: from the first index up to, but not including, the last. */
+export interface CalendarPart {
+  from: number
+  to: number
+  /** Signals only below this index (default `to`). */
+  signalsTo?: number
+}
+
+/**
+ * The signals of a part, numbered in order of members: the member of each, and its index among the member's signals.
+ */
+export interface Candidates {
+  memberOf: Int32Array
+  signalOf: Int32Array
+  /**
+   * Candidates by calendar index of their fill, in the order of members. Those of index i are from `dueFrom[i]` up to
+   * `dueFrom[i + 1]`.
+   */
+  due: Int32Array
+  dueFrom: Int32Array
+  /** The greatest number of fills on one day. */
+  most: number
+  /** The last index with a fill; -1 without. */
+  lastDue: number
+  /** Signals without a bar in the part for their fill. */
+  unfilled: readonly number[]
+  /** For each member, index after its last signal in the part. */
+  ends: Int32Array
+  /** For each member, the calendar index of each bar; -1 before the calendar begins. */
+  indices: Int32Array[]
+}
+
+/** The days of all members from the first possible signal on. It includes delisting days after the last bar. */
+export function portfolioCalendar(members: readonly Member[]): Int32Array {
+  const { first } = rangeOf(members.map(({ bars, eligible }) => daysAt(bars.days, eligible)))
+  if (first === null) return new Int32Array()
+  const calendar = unionCalendar(members.map(({ bars }) => bars.days))
+  const last = calendar.at(-1)!
+  const ends = new Set(members.map(({ bars }) => bars.delisting?.day ?? last).filter(day => day > last))
+  const from = countBelow(calendar, first)
+  return Int32Array.from([...calendar.subarray(from), ...[...ends].sort((a, b) => a - b)])
+}
+
+/** The signals of a part of the calendar, as candidates for a run, and the days of their fills. */
+export function candidatesOf(
+  members: readonly Member[],
+  { fill }: Pick<Strategy, 'fill'>,
+  calendar: Int32Array,
+  { from, to, signalsTo = to }: CalendarPart,
+): Candidates {
+  const indices = members.map(({ bars }) => indicesIn(calendar, bars.days))
+  const ends = new Int32Array(members.length)
+  const memberOf: number[] = []
+  const signalOf: number[] = []
+  const fillDays: number[] = []
+  members.forEach(({ signals }, member) => {
+    const dayOfBar = indices[member]!
+    signals.bars.forEach((bar, signal) => {
+      if (dayOfBar[bar]! < from || dayOfBar[bar]! >= signalsTo) return
+      ends[member] = signal + 1
+      memberOf.push(member)
+      signalOf.push(signal)
+      fillDays.push(dayOfBar[entryBar(fill, bar)] ?? to)
+    })
+  })
+  const unfilled = [...fillDays.keys()].filter(candidate => fillDays[candidate]! >= to)
+  const { due, dueFrom } = groupByFillDay(fillDays, to, calendar.length)
+  return {
+    memberOf: Int32Array.from(memberOf),
+    signalOf: Int32Array.from(signalOf),
+    due,
+    dueFrom,
+    most: dueFrom.reduce((most, end, day) => Math.max(most, end - (dueFrom[day - 1] ?? 0)), 0),
+    lastDue: fillDays.reduce((last, day) => (day < to ? Math.max(last, day) : last), -1),
+    unfilled,
+    ends,
+    indices,
+  }
+}
+
+/**
+ * Groups candidates by the day of their fill, by a counting sort that keeps their order.
+ * @param fillDays for each candidate, the calendar index of its fill
+ * @param to candidates from this index on are left out
+ * @param days number of days of the calendar
+ */
+function groupByFillDay(fillDays: readonly number[], to: number, days: number): Pick<Candidates, 'due' | 'dueFrom'> {
+  const dueFrom = new Int32Array(days + 2)
+  for (const day of fillDays) if (day < to) dueFrom[day + 1]!++
+  for (let day = 0; day <= days; day++) dueFrom[day + 1]! += dueFrom[day]!
+  const due = new Int32Array(dueFrom.at(-1)!)
+  const next = dueFrom.slice()
+  for (const [candidate, day] of fillDays.entries()) if (day < to) due[next[day]!++] = candidate
+  return { due, dueFrom }
+}
