@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { neededFrom, type RecordedEnd, record, recordTail, sinceBar } from '../../src/core/engine/record.js'
+import {
+  firstBarNeededForLabels,
+  firstChangedBars,
+  type RecordedEnd,
+  record,
+  recordTail,
+} from '../../src/core/engine/record.js'
 import { TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
 import {
   bandsByBar,
@@ -55,8 +61,11 @@ it('goes on from what is recorded as the whole does, wherever it begins, and wha
     const assetClass = seed % 3 === 0 ? ('crypto' as const) : null
     const facts = seed % 4 === 0 ? factsOf(series, seed) : null
     const before = record(otherwise(series, first, random[1]!), assetClass, facts)
-    const since = sinceBar(series.days, first)
-    const reach = { daily: neededFrom('daily', since.daily), weekly: neededFrom('weekly', since.weekly) }
+    const since = firstChangedBars(series.days, first)
+    const reach = {
+      daily: firstBarNeededForLabels('daily', since.daily),
+      weekly: firstBarNeededForLabels('weekly', since.weekly),
+    }
     const from = { daily: Math.max(0, reach.daily - random[2]!), weekly: Math.max(0, reach.weekly - (random[2]! % 7)) }
     const recorded = {
       daily: endsOf(before.daily.fields, from.daily),
@@ -101,7 +110,7 @@ it('takes for the first changed week the one that has the first changed day', ()
     const series = seriesOf(bars)
     const first = seed % bars.length
     const { weekly } = record(series)
-    const since = sinceBar(series.days, first)
+    const since = firstChangedBars(series.days, first)
     const before = weekly.series.days[since.weekly - 1] ?? Number.NEGATIVE_INFINITY
     expect(before).toBeLessThan(series.days[first]!)
     expect(weekly.series.days[since.weekly]).toBeGreaterThanOrEqual(series.days[first]!)

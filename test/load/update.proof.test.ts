@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { recordTail, sinceBar } from '../../src/core/engine/record.js'
+import { firstChangedBars, recordTail } from '../../src/core/engine/record.js'
 import { remedy } from '../../src/core/errors.js'
 import { DEFINITIONS, DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import type { Report, Split } from '../../src/core/model/facts.js'
@@ -164,7 +164,7 @@ describe('a store after updates', () => {
     onTestFinished(() => importer.close())
     await importer.put([{ ticker, bars, prices: 'raw', source: 'a.csv', format: 'csv' }])
     const { entry } = (await importer.store.recorded(ticker, 'daily', 'rsi_zone'))!
-    const since = sinceBar(bars.days, 299)
+    const since = firstChangedBars(bars.days, 299)
     const stored = (await importer.store.tail(ticker, since, { daily: 0, weekly: 0 }))!
     const recorded = { daily: decodeTail(stored.daily)!, weekly: decodeTail(stored.weekly)! }
     const tail = recordTail(bars, null, null, { since, recorded })!

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { outcomes } from '../../src/core/engine/outcomes.js'
-import { entries, transitions } from '../../src/core/engine/record.js'
+import { labelEntries, transitions } from '../../src/core/engine/record.js'
 import {
   bandsByBar,
   emptySeries,
@@ -58,7 +58,7 @@ const worlds: fc.Arbitrary<World> = fc
 function recordsOf(codes: World['codes'], bars: number): Map<string, FieldRecord> {
   const records = Array.from(codes, ([name, all]) => {
     const changes = transitions(all.subarray(0, bars))
-    return [name, { ...changes, ...entries(changes, 30) }] as const
+    return [name, { ...changes, ...labelEntries(changes, 30) }] as const
   })
   return new Map(records.filter(([, { initialBar }]) => initialBar >= 0))
 }

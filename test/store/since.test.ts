@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
-import { neededFrom, recordTail, sinceBar } from '../../src/core/engine/record.js'
+import { firstBarNeededForLabels, firstChangedBars, recordTail } from '../../src/core/engine/record.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import { head, type Series } from '../../src/core/model/series.js'
 import { simulatedTicker } from '../../src/data/simulate/simulate.js'
@@ -85,8 +85,11 @@ it('writes only the chunks that differ', async () => {
 
 /** What is written of a ticker from one of its bars on. */
 async function tailOf(store: Store, bars: Series, bar: number) {
-  const since = sinceBar(bars.days, bar)
-  const from = { daily: neededFrom('daily', since.daily), weekly: neededFrom('weekly', since.weekly) }
+  const since = firstChangedBars(bars.days, bar)
+  const from = {
+    daily: firstBarNeededForLabels('daily', since.daily),
+    weekly: firstBarNeededForLabels('weekly', since.weekly),
+  }
   const stored = (await store.tail(ticker, since, from))!
   const recorded = { daily: decodeTail(stored.daily)!, weekly: decodeTail(stored.weekly)! }
   return { ...recordTail(bars, null, null, { since, recorded })!, stored }

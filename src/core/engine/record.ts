@@ -32,7 +32,7 @@ import { outcomes, ranksSince } from './outcomes.js'
  *  1. make weekly bars            `weekly`
  *  2. classify every bar          fields/
  *  3. store changes of the band   `transitions`
- *  4. label each entry            `entries`
+ *  4. label each entry            `labelEntries`
  *  5. compute later returns       `outcomes`
  *
  * Fields that compare a ticker with its sector see no other ticker here: `recordSeries` takes a sector, too. Where only
@@ -72,7 +72,7 @@ export function recordFields(panel: Panel, fields: readonly Field[]): Map<string
 /** The record of one field from its bands by bar. @param from a bar before which there is no band */
 export function recordOf(codes: Uint8Array, timeframe: Timeframe, from = 0): FieldRecord {
   const changes = transitions(codes, from)
-  return { ...changes, ...entries(changes, TIMEFRAMES[timeframe].flipsLookback) }
+  return { ...changes, ...labelEntries(changes, TIMEFRAMES[timeframe].flipsLookback) }
 }
 
 /** Buffer of one call of `changesFrom`, for any number of bars. */
@@ -126,7 +126,10 @@ export const NO_TRANSITIONS: Transitions = {
 }
 
 /** Labels each event with the data of its entry: flips in the lookback, and how settled the previous band was. */
-export function entries({ initialBar, bars }: Pick<Transitions, 'initialBar' | 'bars'>, lookback: number): Entries {
+export function labelEntries(
+  { initialBar, bars }: Pick<Transitions, 'initialBar' | 'bars'>,
+  lookback: number,
+): Entries {
   const flips = new Uint8Array(bars.length)
   const stability = new Uint8Array(bars.length)
   let oldest = 0
@@ -207,16 +210,16 @@ function weekStarts(days: Int32Array): number[] {
 export type Since = Record<Timeframe, number>
 
 /** The first changed weekly bar after a change of daily bars: that of the same week. */
-export function sinceBar(days: Int32Array, daily: number): Since {
+export function firstChangedBars(days: Int32Array, daily: number): Since {
   return { daily, weekly: weekStarts(days.subarray(0, daily + 1)).length - 1 }
 }
 
 /** The first bar whose recorded events are needed to label those from `since` on, for flips and lengths. */
-export function neededFrom(timeframe: Timeframe, since: number): number {
+export function firstBarNeededForLabels(timeframe: Timeframe, since: number): number {
   return Math.max(0, since - Math.max(TIMEFRAMES[timeframe].flipsLookback, DEFINITIONS.stability.establishedFrom))
 }
 
-/** The record of a series' fields, by name, at least from `neededFrom` on. */
+/** The record of a series' fields, by name, at least from `firstBarNeededForLabels` on. */
 export type RecordedEnd = ReadonlyMap<string, FieldTail>
 
 /**
@@ -253,7 +256,7 @@ function tailOf(
     const panel = new Panel(series, null, null, Math.max(0, since - 1))
     for (const field of fields.filter(({ needs }) => needs === 'bars')) {
       const before = recorded.get(field.name)
-      const tail = prolonged(before, field.classify(panel), { since, timeframe: series.timeframe })
+      const tail = extendRecord(before, field.classify(panel), { since, timeframe: series.timeframe })
       if (tail === null) return null
       if (tail.initialBar >= 0) found.set(field.name, tail)
     }
@@ -265,8 +268,8 @@ function tailOf(
   return tails && { series, outcomes: { ranks: ranksSince(series, since) }, fields: tails }
 }
 
-/** The record up to a bar, continued by the codes from there on; null where the current band is unknown. */
-function prolonged(
+/** Continues a record by the codes from bar `since` on; null if the band in force before that bar is unknown. */
+function extendRecord(
   recorded: FieldTail | undefined,
   codes: Uint8Array,
   { since, timeframe }: { since: number; timeframe: Timeframe },
@@ -279,25 +282,26 @@ function prolonged(
   const inForce = kept > 0 ? recorded.bands[kept - 1]! : earlier === 0 ? initialBand : codes[since - 1]!
   if (inForce === UNDEFINED) return null
   // Mostly nothing changes.
-  if (kept === recorded.bars.length && !joins(recorded.gaps, since) && isOn(codes, since, inForce)) return recorded
+  if (kept === recorded.bars.length && !hasGapBeyond(recorded.gaps, since) && allCodesEqual(codes, since, inForce))
+    return recorded
   const added = changesFrom(codes, since, inForce)
   const bars = new Int32Array(kept + added.bars.length)
   bars.set(recorded.bars.subarray(0, kept))
   bars.set(added.bars, kept)
   // Any band before the stored part is old enough to be equivalent.
   const begun = earlier === 0 ? initialBar : Number.NEGATIVE_INFINITY
-  const label = entries({ initialBar: begun, bars }, TIMEFRAMES[timeframe].flipsLookback)
+  const label = labelEntries({ initialBar: begun, bars }, TIMEFRAMES[timeframe].flipsLookback)
   label.flips.set(recorded.flips.subarray(0, kept))
   label.stability.set(recorded.stability.subarray(0, kept))
   const bands = new Uint8Array(bars.length)
   bands.set(recorded.bands.subarray(0, kept))
   bands.set(added.bands, kept)
-  const gaps = gapsJoined(recorded.gaps, added.gaps, since)
+  const gaps = joinGaps(recorded.gaps, added.gaps, since)
   return { initialBar, initialBand, bars, bands, gaps, ...label, earlier }
 }
 
 /** Joins runs without a band up to a bar with those from it on; a run across the bar is one run. */
-function gapsJoined(recorded: Int32Array, added: Int32Array, since: number): Int32Array {
+function joinGaps(recorded: Int32Array, added: Int32Array, since: number): Int32Array {
   const gaps: number[] = []
   for (let g = 0; g < recorded.length && recorded[g]! < since; g += 2)
     gaps.push(recorded[g]!, Math.min(recorded[g + 1]!, since))
@@ -307,13 +311,13 @@ function gapsJoined(recorded: Int32Array, added: Int32Array, since: number): Int
   return Int32Array.from(gaps)
 }
 
-/** Whether the last run without a band lies, or ends, beyond a bar. */
-function joins(gaps: Int32Array, bar: number): boolean {
+/** Whether the last run without a band ends after a bar. */
+function hasGapBeyond(gaps: Int32Array, bar: number): boolean {
   return gaps.length > 0 && gaps.at(-1)! > bar
 }
 
-/** Whether the codes of all bars from one on are the same. */
-function isOn(codes: Uint8Array, from: number, code: number): boolean {
+/** Whether all bars from `from` on have this code. */
+function allCodesEqual(codes: Uint8Array, from: number, code: number): boolean {
   for (let t = from; t < codes.length; t++) if (codes[t] !== code) return false
   return true
 }

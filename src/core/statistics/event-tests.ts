@@ -10,7 +10,7 @@ export type EventTest =
 /** Mean cumulative abnormal return, its standard error, and z from the events' own variances (MacKinlay 1997, eq. 16-20). */
 export function aggregate(events: readonly AbnormalEvent[]): EventTest & { car: number | null; se: number | null } {
   const n = events.length
-  if (n === 0) return { ...without(NO_EVENT), car: null, se: null }
+  if (n === 0) return { ...noTest(NO_EVENT), car: null, se: null }
   const car = total(events, event => event.car) / n
   const se = Math.sqrt(total(events, event => event.carVariance)) / n
   return { ...normalTest(car / se), car, se }
@@ -29,8 +29,8 @@ export function crossSection(events: readonly AbnormalEvent[]): EventTest {
  * model's degrees of freedom (Patell 1976). It assumes independent events and an unchanged variance.
  */
 export function patell(events: readonly AbnormalEvent[]): EventTest {
-  if (events.length === 0) return without(NO_EVENT)
-  if (events.some(event => event.df <= 2)) return without('an estimation window has too few bars')
+  if (events.length === 0) return noTest(NO_EVENT)
+  if (events.some(event => event.df <= 2)) return noTest('an estimation window has too few bars')
   const variance = total(events, event => event.df / (event.df - 2))
   return normalTest(total(events, standardised) / Math.sqrt(variance))
 }
@@ -52,7 +52,7 @@ export function kolariPynnonen(events: readonly AbnormalEvent[], r: number): Eve
   const plain = bmp(events)
   if (plain.reason !== null) return plain
   const inflation = 1 + (events.length - 1) * r
-  if (!(inflation > 0) || !(r < 1)) return without('the average correlation of the events leaves no variance')
+  if (!(inflation > 0) || !(r < 1)) return noTest('the average correlation of the events leaves no variance')
   return tTest(plain.statistic * Math.sqrt((1 - r) / inflation), events.length - 1)
 }
 
@@ -62,9 +62,9 @@ export function kolariPynnonen(events: readonly AbnormalEvent[], r: number): Eve
  */
 export function cowanSign(events: readonly AbnormalEvent[]): EventTest {
   const n = events.length
-  if (n === 0) return without(NO_EVENT)
+  if (n === 0) return noTest(NO_EVENT)
   const share = total(events, ({ estimation }) => estimation.filter(value => value > 0).length / estimation.length) / n
-  if (share === 0 || share === 1) return without('the estimation windows have abnormal returns of only one sign')
+  if (share === 0 || share === 1) return noTest('the estimation windows have abnormal returns of only one sign')
   const positive = events.filter(event => event.car > 0).length
   return normalTest((positive - n * share) / Math.sqrt(n * share * (1 - share)))
 }
@@ -74,7 +74,7 @@ function normalTest(z: number): EventTest {
   return { statistic: z, df: null, p: twoSidedNormal(z), reason: null }
 }
 
-export function without(reason: string): EventTest & { statistic: null } {
+export function noTest(reason: string): EventTest & { statistic: null } {
   return { statistic: null, df: null, p: null, reason }
 }
 
@@ -83,9 +83,9 @@ export const NO_EVENT = 'no event has a whole estimation window and a whole even
 function meanTest(values: readonly number[]): EventTest {
   const average = mean(values)
   const sd = deviation(values)
-  if (average === null) return without(NO_EVENT)
-  if (sd === null) return without('one event has no spread')
-  if (sd === 0) return without('the events do not differ')
+  if (average === null) return noTest(NO_EVENT)
+  if (sd === null) return noTest('one event has no spread')
+  if (sd === 0) return noTest('the events do not differ')
   return tTest((average / sd) * Math.sqrt(values.length), values.length - 1)
 }
 
@@ -107,8 +107,8 @@ export interface DatedEvent extends AbnormalEvent {
   eventDays: Int32Array
 }
 
-/** Fewer common days say nothing about a correlation; such pairs count as uncorrelated. */
-const LEAST_DAYS = 10
+/** The fewest common days for a correlation; pairs with fewer count as uncorrelated. */
+const MIN_COMMON_DAYS = 10
 
 /**
  * Average correlation of the events' cumulative abnormal returns over all pairs, for `kolariPynnonen`. For each pair it
@@ -118,7 +118,7 @@ const LEAST_DAYS = 10
  * Pynnönen (2018) for windows that overlap in part. Events without a common day count 0.
  */
 export function averageCorrelation(events: readonly DatedEvent[]): number {
-  const placed = onOneCalendar(events.filter(event => event.eventDays.length > 0))
+  const placed = placeOnCalendar(events.filter(event => event.eventDays.length > 0))
   placed.sort((a, b) => a.event[0]! - b.event[0]!)
   let sum = 0
   for (const [i, one] of placed.entries()) {
@@ -130,7 +130,7 @@ export function averageCorrelation(events: readonly DatedEvent[]): number {
 }
 
 /** An event with its windows as indices of the common calendar, and running sums of its residuals. */
-interface Placed {
+interface EventOnCalendar {
   event: Int32Array
   indices: Int32Array
   /** Whether the estimation window has no gaps: then a subtraction aligns two of them. */
@@ -140,7 +140,7 @@ interface Placed {
   squares: Float64Array
 }
 
-function onOneCalendar(events: readonly DatedEvent[]): Placed[] {
+function placeOnCalendar(events: readonly DatedEvent[]): EventOnCalendar[] {
   const days = new Set<number>()
   for (const { estimationDays, eventDays } of events) {
     for (const day of estimationDays) days.add(day)
@@ -148,33 +148,33 @@ function onOneCalendar(events: readonly DatedEvent[]): Placed[] {
   }
   const indices = new Map([...days].sort((a, b) => a - b).map((day, index) => [day, index]))
   return events.map(({ estimationDays, eventDays, estimation }) => {
-    const own = estimationDays.map(day => indices.get(day)!)
+    const calendarIndices = estimationDays.map(day => indices.get(day)!)
     return {
       event: eventDays.map(day => indices.get(day)!),
-      indices: own,
-      whole: own.length > 0 && own.at(-1)! - own[0]! === own.length - 1,
+      indices: calendarIndices,
+      whole: calendarIndices.length > 0 && calendarIndices.at(-1)! - calendarIndices[0]! === calendarIndices.length - 1,
       residuals: estimation,
-      sums: running(estimation, value => value),
-      squares: running(estimation, value => value * value),
+      sums: runningSums(estimation, value => value),
+      squares: runningSums(estimation, value => value * value),
     }
   })
 }
 
 /** Running sums: the sum of all values before each index, one more than there are values. */
-function running(values: Float64Array, of: (value: number) => number): Float64Array {
+function runningSums(values: Float64Array, of: (value: number) => number): Float64Array {
   const sums = new Float64Array(values.length + 1)
   for (let i = 0; i < values.length; i++) sums[i + 1] = sums[i]! + of(values[i]!)
   return sums
 }
 
-function correlation(a: Placed, b: Placed): number {
-  const shared = commonPlaces(a.event, b.event)
+function correlation(a: EventOnCalendar, b: EventOnCalendar): number {
+  const shared = countCommonDays(a.event, b.event)
   if (shared === 0) return 0
   const r = a.whole && b.whole ? alignedCorrelation(a, b) : mergedCorrelation(a, b)
   return r * (shared / Math.sqrt(a.event.length * b.event.length))
 }
 
-function commonPlaces(a: Int32Array, b: Int32Array): number {
+function countCommonDays(a: Int32Array, b: Int32Array): number {
   let count = 0
   for (let i = 0, j = 0; i < a.length && j < b.length; ) {
     const apart = a[i]! - b[j]!
@@ -186,10 +186,10 @@ function commonPlaces(a: Int32Array, b: Int32Array): number {
 }
 
 /** For windows without gaps. A pool has millions of pairs: their sums and squares are differences of running sums. */
-function alignedCorrelation(a: Placed, b: Placed): number {
+function alignedCorrelation(a: EventOnCalendar, b: EventOnCalendar): number {
   const first = Math.max(a.indices[0]!, b.indices[0]!)
   const n = Math.min(a.indices.at(-1)!, b.indices.at(-1)!) + 1 - first
-  if (n < LEAST_DAYS) return 0
+  if (n < MIN_COMMON_DAYS) return 0
   const fromA = first - a.indices[0]!
   const fromB = first - b.indices[0]!
   let products = 0
@@ -201,8 +201,8 @@ function alignedCorrelation(a: Placed, b: Placed): number {
   ])
 }
 
-/** For tickers without a bar on some days. */
-function mergedCorrelation(a: Placed, b: Placed): number {
+/** The correlation of two events whose estimation windows have gaps, from their common days. */
+function mergedCorrelation(a: EventOnCalendar, b: EventOnCalendar): number {
   let n = 0
   let sumA = 0
   let sumB = 0
@@ -224,7 +224,7 @@ function mergedCorrelation(a: Placed, b: Placed): number {
     if (apart <= 0) i++
     if (apart >= 0) j++
   }
-  if (n < LEAST_DAYS) return 0
+  if (n < MIN_COMMON_DAYS) return 0
   return pearson(n, products, [
     [sumA, squaresA],
     [sumB, squaresB],
@@ -248,11 +248,11 @@ type Sums = [sum: number, squares: number]
  */
 export function corradoRank(events: readonly AbnormalEvent[]): EventTest {
   const [first] = events
-  if (first === undefined) return without(NO_EVENT)
+  if (first === undefined) return noTest(NO_EVENT)
   const length = first.estimation.length
   const h = first.event.length
   if (events.some(({ estimation, event }) => estimation.length !== length || event.length !== h)) {
-    return without('the windows of the events differ in length')
+    return noTest('the windows of the events differ in length')
   }
   const bars = length + h
   const means = new Float64Array(bars)
@@ -262,12 +262,12 @@ export function corradoRank(events: readonly AbnormalEvent[]): EventTest {
   }
   const expected = (bars + 1) / 2
   const deviation = Math.sqrt(means.reduce((sum, rank) => sum + (rank - expected) ** 2, 0) / bars)
-  if (deviation === 0) return without('the ranks do not differ')
+  if (deviation === 0) return noTest('the ranks do not differ')
   const observed = means.subarray(length).reduce((sum, rank) => sum + rank, 0) / h
   return normalTest((Math.sqrt(h) * (observed - expected)) / deviation)
 }
 
-/** 1 for the least; equal values share the mean of their ranks. */
+/** The rank of each value, 1 for the least; equal values share the mean of their ranks. */
 export function ranksOf(values: Float64Array): Float64Array {
   const order = Int32Array.from(values.keys()).sort((a, b) => values[a]! - values[b]!)
   const ranks = new Float64Array(values.length)

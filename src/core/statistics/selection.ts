@@ -48,16 +48,16 @@ export function superiorAbility(
   const actual = [greatest, ability, ability, ability]
   return (reps, random) => {
     const exceeding = [0, 0, 0, 0]
-    const weights = new Float64Array(n * TOGETHER)
+    const weights = new Float64Array(n * RESAMPLES_PER_PASS)
     const indices = new Int32Array(n)
-    for (let done = 0; done < reps; done += TOGETHER) {
-      const many = Math.min(TOGETHER, reps - done)
+    for (let done = 0; done < reps; done += RESAMPLES_PER_PASS) {
+      const many = Math.min(RESAMPLES_PER_PASS, reps - done)
       weights.fill(0)
       for (let rep = 0; rep < many; rep++) {
         stationaryIndices(random, n, block, indices)
-        for (let i = 0; i < n; i++) weights[indices[i]! * TOGETHER + rep]!++
+        for (let i = 0; i < n; i++) weights[indices[i]! * RESAMPLES_PER_PASS + rep]!++
       }
-      resampled(varying, weights).forEach((maxima, test) => {
+      greatestInResamples(varying, weights).forEach((maxima, test) => {
         for (let rep = 0; rep < many; rep++) if (maxima[rep]! >= actual[test]!) exceeding[test]!++
       })
     }
@@ -67,7 +67,7 @@ export function superiorAbility(
 }
 
 /** Resamples that are summed together, so that a column is read once for all of them. */
-const TOGETHER = 8
+const RESAMPLES_PER_PASS = 8
 
 /** A column that varies, with one or both signs. */
 interface Varying extends Column {
@@ -89,7 +89,7 @@ function studentised({ sum, scale }: Candidate): number {
   return sum * scale
 }
 
-/** The reversed sign changes nothing but the sign, to the last bit. */
+/** The candidates of a column, with one or both signs; null if the column does not vary. */
 function candidatesOf({ indices, values }: Column, id: number, kernel: Kernel, eitherSign: boolean): Varying | null {
   const total = values.reduce((sum, value) => sum + value, 0)
   const variance = resampledVariance(indices, values, total, kernel)
@@ -105,14 +105,14 @@ function candidatesOf({ indices, values }: Column, id: number, kernel: Kernel, e
 }
 
 /** The greatest of all candidates in each resample, for each of the four tests. */
-function resampled(columns: readonly Varying[], weights: Float64Array): Float64Array[] {
-  const maxima = [Number.NEGATIVE_INFINITY, 0, 0, 0].map(least => new Float64Array(TOGETHER).fill(least))
+function greatestInResamples(columns: readonly Varying[], weights: Float64Array): Float64Array[] {
+  const maxima = [Number.NEGATIVE_INFINITY, 0, 0, 0].map(least => new Float64Array(RESAMPLES_PER_PASS).fill(least))
   const [reality, lower, consistent, upper] = maxima as [Float64Array, Float64Array, Float64Array, Float64Array]
-  const sums = new Float64Array(TOGETHER)
+  const sums = new Float64Array(RESAMPLES_PER_PASS)
   for (const column of columns) {
-    addUp(column, weights, sums)
+    sumResamples(column, weights, sums)
     for (const one of column.candidates) {
-      for (let rep = 0; rep < TOGETHER; rep++) {
+      for (let rep = 0; rep < RESAMPLES_PER_PASS; rep++) {
         const sum = one.sign * sums[rep]!
         reality[rep] = Math.max(reality[rep]!, sum - one.sum)
         lower[rep] = Math.max(lower[rep]!, (sum - one.lower) * one.scale)
@@ -125,12 +125,12 @@ function resampled(columns: readonly Varying[], weights: Float64Array): Float64A
 }
 
 /** Sums of a column over several resamples, from the count of each day in each resample. */
-function addUp({ indices, values }: Column, weights: Float64Array, sums: Float64Array): void {
+function sumResamples({ indices, values }: Column, weights: Float64Array, sums: Float64Array): void {
   sums.fill(0)
   for (let i = 0; i < indices.length; i++) {
     const value = values[i]!
-    const first = indices[i]! * TOGETHER
-    for (let rep = 0; rep < TOGETHER; rep++) sums[rep]! += value * weights[first + rep]!
+    const first = indices[i]! * RESAMPLES_PER_PASS
+    for (let rep = 0; rep < RESAMPLES_PER_PASS; rep++) sums[rep]! += value * weights[first + rep]!
   }
 }
 
@@ -154,7 +154,7 @@ function resampledVariance(
     pairs += value * near
   }
   const variance = squares + 2 * pairs - ((sum * sum) / n) * total
-  return variance > ROUNDING * squares ? variance : null
+  return variance > RELATIVE_ROUNDING * squares ? variance : null
 }
 
 /** The weight of two days by their distance from 1 to n - 1; `total` is the result for a column of ones. */
@@ -173,7 +173,7 @@ function kernelOf(n: number, block: number): Kernel {
 }
 
 /** A smaller variance, relative to the squares, is rounding. */
-const ROUNDING = 1e-12
+const RELATIVE_ROUNDING = 1e-12
 
 /** How often the best of several was no better than their median on other data. */
 export interface Overfitting {
@@ -197,7 +197,7 @@ interface Sums {
 }
 
 /** C(20, 10) = 184,756 splits can still be ranked in reasonable time. */
-const MOST_BLOCKS = 20
+const MAX_BLOCKS = 20
 
 /**
  * Probability of backtest overfitting, by combinatorially symmetric cross-validation (Bailey, Borwein, López de Prado &
@@ -212,14 +212,14 @@ export function pbo(columns: readonly Float64Array[], blocks: number): RankedSpl
   const bars = columns[0]?.length ?? 0
   if (columns.length < 2) return { reason: 'fewer than two to choose from' }
   if (columns.some(column => column.length !== bars)) throw new RangeError('columns differ in length')
-  if (!Number.isInteger(blocks) || blocks < 2 || blocks % 2 === 1 || blocks > MOST_BLOCKS) {
-    return { reason: `${blocks} blocks, but it takes an even number from 2 to ${MOST_BLOCKS}` }
+  if (!Number.isInteger(blocks) || blocks < 2 || blocks % 2 === 1 || blocks > MAX_BLOCKS) {
+    return { reason: `${blocks} blocks, but it takes an even number from 2 to ${MAX_BLOCKS}` }
   }
   if (bars < 2 * blocks) return { reason: `${bars} bars are fewer than two for each of ${blocks} blocks` }
   const sums = Array.from({ length: blocks }, (_, i) =>
     blockSums(columns, Math.floor((i * bars) / blocks), Math.floor(((i + 1) * bars) / blocks)),
   )
-  const sets = [...halves(blocks)]
+  const sets = [...halvesOfBlocks(blocks)]
   const logits = new Float64Array(sets.length)
   const logitOf = (inSample: Float64Array, outOfSample: Float64Array): number => {
     const omega = rankOfBest(inSample, outOfSample) / (columns.length + 1)
@@ -227,8 +227,8 @@ export function pbo(columns: readonly Float64Array[], blocks: number): RankedSpl
   }
   // The other half of the i-th set from the front is the i-th from the back.
   for (let [i, last] = [0, sets.length - 1]; i < last; i++, last--) {
-    const ratios = sharpes(sums.filter((_, block) => (sets[i]! >> block) & 1))
-    const others = sharpes(sums.filter((_, block) => !((sets[i]! >> block) & 1)))
+    const ratios = sharpeRatios(sums.filter((_, block) => (sets[i]! >> block) & 1))
+    const others = sharpeRatios(sums.filter((_, block) => !((sets[i]! >> block) & 1)))
     logits[i] = logitOf(ratios, others)
     logits[last] = logitOf(others, ratios)
   }
@@ -252,7 +252,7 @@ function blockSums(columns: readonly Float64Array[], from: number, to: number): 
 }
 
 /** Every half of the blocks as a set of bits, ascending. */
-function* halves(blocks: number): Generator<number> {
+function* halvesOfBlocks(blocks: number): Generator<number> {
   for (let set = 0; set < 1 << blocks; set++) {
     let bits = 0
     for (let rest = set; rest !== 0; rest &= rest - 1) bits++
@@ -261,7 +261,7 @@ function* halves(blocks: number): Generator<number> {
 }
 
 /** Sharpe ratio a bar of each column over the blocks, from combined moments (Chan, Golub & LeVeque 1979). */
-function sharpes(blocks: readonly Sums[]): Float64Array {
+function sharpeRatios(blocks: readonly Sums[]): Float64Array {
   const bars = blocks.reduce((sum, { n }) => sum + n, 0)
   const ratios = new Float64Array(blocks[0]!.means.length)
   // Loops by index: there are tens of thousands of splits, and iterators take three times as long.

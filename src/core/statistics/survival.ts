@@ -6,14 +6,14 @@ export interface Spell extends Counted {
   ended: boolean
 }
 
-/** One entry for several equal ones. */
+/** An entry for one or more equal ones. */
 export interface Counted {
   /** Number of equal ones (default 1). */
   times?: number
 }
 
-/** The total number. */
-export function countOf(counted: readonly Counted[]): number {
+/** The total of `times` over all entries. */
+export function totalTimes(counted: readonly Counted[]): number {
   let sum = 0
   for (const { times = 1 } of counted) sum += times
   return sum
@@ -36,7 +36,7 @@ export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
   const steps: SurvivalStep[] = []
   let survival = 1
   for (const { length, at_risk, here } of byLength(spells)) {
-    const ended = countOf(here.filter(spell => spell.ended))
+    const ended = totalTimes(here.filter(spell => spell.ended))
     if (ended === 0) continue
     survival *= 1 - ended / at_risk
     steps.push({ length, at_risk, ended, survival })
@@ -48,11 +48,11 @@ export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
 function* byLength<One extends Counted & { length: number }>(spells: readonly One[]) {
   // Grouped before they are sorted: many spells have few lengths.
   const groups = Map.groupBy(spells, ({ length }) => length)
-  let at_risk = countOf(spells)
+  let at_risk = totalTimes(spells)
   for (const length of [...groups.keys()].sort((a, b) => a - b)) {
     const here = groups.get(length)!
     yield { length, at_risk, here }
-    at_risk -= countOf(here)
+    at_risk -= totalTimes(here)
   }
 }
 
@@ -70,7 +70,7 @@ export interface SurvivalError {
 }
 
 /** Normal quantile of 97.5 %, for two-sided 95 %. */
-const Z = 1.959963984540054
+const NORMAL_QUANTILE_975 = 1.959963984540054
 
 /**
  * The error of each step. Greenwood, "The natural duration of cancer" (1926): S √(d Σ ended / (at risk (at risk -
@@ -84,7 +84,7 @@ export function survivalErrors(steps: readonly SurvivalStep[], effects?: readonl
     if (ended === at_risk) return { se: null, low: null, high: null }
     sum += ended / (at_risk * (at_risk - ended))
     const spread = Math.sqrt(sum * (effects?.[i] ?? 1))
-    const error = (Z * spread) / Math.log(survival)
+    const error = (NORMAL_QUANTILE_975 * spread) / Math.log(survival)
     return { se: survival * spread, low: survival ** Math.exp(-error), high: survival ** Math.exp(error) }
   })
 }
@@ -141,22 +141,22 @@ export function logRank(groups: readonly (readonly Spell[])[]): LogRank | { reas
     chi2,
     df: kept.length,
     p: chiSquareSurvival(chi2, kept.length),
-    groups: groups.map((group, g) => ({ n: countOf(group), observed: observed[g]!, expected: expected[g]! })),
+    groups: groups.map((group, g) => ({ n: totalTimes(group), observed: observed[g]!, expected: expected[g]! })),
   }
 }
 
 function sumsOf(groups: readonly (readonly Spell[])[]) {
   const spells = groups.flatMap((group, g) => group.map(spell => ({ ...spell, g })))
-  const atRisk = groups.map(countOf)
+  const atRisk = groups.map(totalTimes)
   const observed = groups.map(() => 0)
   const expected = groups.map(() => 0)
   const covariance = groups.map(() => groups.map(() => 0))
   for (const { at_risk: n, here } of byLength(spells)) {
     const ends = here.filter(({ ended }) => ended)
-    const d = countOf(ends)
+    const d = totalTimes(ends)
     const spread = n > 1 ? (d * (n - d)) / (n - 1) : 0
     for (const g of groups.keys()) {
-      observed[g]! += countOf(ends.filter(spell => spell.g === g))
+      observed[g]! += totalTimes(ends.filter(spell => spell.g === g))
       expected[g]! += (d * atRisk[g]!) / n
       for (const other of groups.keys()) {
         covariance[g]![other]! += spread * (atRisk[g]! / n) * (Number(g === other) - atRisk[other]! / n)

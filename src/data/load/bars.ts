@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { neededFrom, sinceBar } from '../../core/engine/record.js'
+import { firstBarNeededForLabels, firstChangedBars } from '../../core/engine/record.js'
 import { BadData, InvalidParameter, parameter, sentence, type Words } from '../../core/errors.js'
 import { countBelow, countUpTo, type Day, formatDay, mondayOf } from '../../core/model/day.js'
 import { FACT_KINDS, type FactSheets, securityOf } from '../../core/model/facts.js'
@@ -157,8 +157,11 @@ async function mergeTicker(
 async function withStored(store: Store, data: TickerData, bar: number): Promise<TickerData> {
   if (bar === 0) return data
   const { entry, daily } = data
-  const since = sinceBar(daily.days, bar)
-  const from = { daily: neededFrom('daily', since.daily), weekly: neededFrom('weekly', since.weekly) }
+  const since = firstChangedBars(daily.days, bar)
+  const from = {
+    daily: firstBarNeededForLabels('daily', since.daily),
+    weekly: firstBarNeededForLabels('weekly', since.weekly),
+  }
   try {
     const stored = await store.tail(entry.ticker, since, from)
     return stored === null ? data : { ...data, stored }

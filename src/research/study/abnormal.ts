@@ -18,9 +18,9 @@ import {
   marketModel,
   meanAdjusted,
   NO_EVENT,
+  noTest,
   patell,
   type ReturnModel,
-  without,
 } from '../../core/statistics/event-tests.js'
 import { mean, quantile } from '../../core/statistics/moments.js'
 import { equalUnits, independentUnits, type MemberBars, ratioOf, streamOf, type Unit } from './cell.js'
@@ -86,7 +86,7 @@ const TESTS: readonly Test[] = [
 
 /** @param of events that the test uses, out of `n`; or the reason why there is no test */
 function resultOf([test, title, run]: Test, of: readonly DatedEvent[] | string, n: number): TestResult {
-  if (typeof of === 'string') return { test, name: title, ...without(of) }
+  if (typeof of === 'string') return { test, name: title, ...noTest(of) }
   const { statistic, df, p, reason } = run(of)
   const name = of.length === n ? title : `${title}, ${of.length} events that share no day`
   return { test, name, statistic, df, p, reason }

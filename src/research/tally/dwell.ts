@@ -3,13 +3,13 @@ import { reasonsFor } from '../../core/statistics/moments.js'
 import { dailyShare, effectiveCases, type ShareInterval } from '../../core/statistics/shares.js'
 import {
   type Counted,
-  countOf,
   kaplanMeier,
   lengthInterval,
   lengthOfShare,
   type Spell,
   type SurvivalError,
   survivalErrors,
+  totalTimes,
 } from '../../core/statistics/survival.js'
 
 /** How long periods in one band last, in bars of the timeframe. stays = completed + censored + unknown. */
@@ -183,9 +183,9 @@ function barsSoFar({ initial, since, bars }: BandPeriods['present'], day: number
 export function dwell(band: string, stays: readonly BandPeriod[]): Dwell {
   const spells = spellsOf(stays)
   const completed = spells.filter(spell => spell.ended)
-  const all = countOf(stays)
-  const known = countOf(spells)
-  const ended = countOf(completed)
+  const all = totalTimes(stays)
+  const known = totalTimes(spells)
+  const ended = totalTimes(completed)
   const steps = kaplanMeier(spells)
   const effects = designEffects(
     stays,

@@ -1,4 +1,4 @@
-import { entries, transitions, weekly } from '../../../src/core/engine/record.js'
+import { labelEntries, transitions, weekly } from '../../../src/core/engine/record.js'
 import { BUILT_IN, FIELDS } from '../../../src/core/fields/index.js'
 import { conditionField, isCondition } from '../../../src/core/language/as-field.js'
 import type { Subject } from '../../../src/core/language/condition.js'
@@ -79,7 +79,7 @@ function statesOf(listing: Listing, field: string, timeframe: Timeframe): States
     field === 'made'
       ? statesFrom({ ticker, field, timeframe, bands: MADE_BANDS }, codes!)
       : fieldStates(ticker, field, barsOf(listing, timeframe).series)
-  const { stability, flips } = entries(transitions(made.codes), TIMEFRAMES[timeframe].flipsLookback)
+  const { stability, flips } = labelEntries(transitions(made.codes), TIMEFRAMES[timeframe].flipsLookback)
   return { ...made, stability, flips }
 }
 
