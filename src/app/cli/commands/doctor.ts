@@ -78,17 +78,13 @@ function doctorAnswer({ schema, outcome, checks }: Diagnosis, wide: boolean): An
   const shown = [column('check'), column('outcome'), column('detail'), remedies]
   return {
     ...describeList({ schema, outcome, checks: withRemedies }, rows, shown),
-    blocks: screen =>
-      screen.words
-        ? null
-        : [
-            {
-              title: [verdictText(checks)],
-              drawing: wide
-                ? rows.flatMap(row => drawCheck(row, screen))
-                : [...rows.filter(isFinding).flatMap(row => drawCheck(row, screen)), ...passedLines(rows, screen)],
-            },
-          ],
+    blocks: screen => {
+      if (screen.words) return null
+      const drawnRows = wide ? rows : rows.filter(isFinding)
+      const drawing = drawnRows.flatMap(row => drawCheck(row, screen))
+      if (!wide) drawing.push(...passedLines(rows, screen))
+      return [{ title: [verdictText(checks)], drawing }]
+    },
   }
 }
 

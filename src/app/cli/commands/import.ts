@@ -330,7 +330,9 @@ function remarkLines({ file, remarks }: FileReport): string[] {
     const positions = first.map(place =>
       place.startsWith(`${file}:`) ? `line ${place.slice(file.length + 1)}` : place,
     )
-    return `${withOptions(what)}${often}${positions.length === 0 ? '' : `; first: ${positions.join(', ')}${count > positions.length ? ' …' : ''}`}`
+    const more = count > positions.length ? ' …' : ''
+    const where = positions.length === 0 ? '' : `; first: ${positions.join(', ')}${more}`
+    return `${withOptions(what)}${often}${where}`
   })
 }
 
