@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 
 const LOADER = 'packs.js'
 /** A pack of less takes in what the next commands load: a package of some hundred files is what people expect. */
-const SMALL = 32_768
+const SMALL = 34_816
 /** What none of the commands below loads: chunks from here on are packs of their own, others are put together up to that. */
 const LARGE = 98_304
 const FULL = 196_608

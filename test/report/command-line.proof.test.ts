@@ -7,7 +7,7 @@ import { CHROMIUM, LACKING, Pages, paintedOf, REQUIRED } from './support/browser
 /** A line for each kind of report, on the sample. */
 const LINES = {
   sweep: 'bands sweep AAPL --field rsi_zone --horizon 5,20 --tests "bootstrap 99" --validate "split 2016-01-01"',
-  study: 'bands study AAPL rsi_zone --band overbought --benchmark GSPC --abnormal market --tests "bootstrap 199"',
+  study: 'bands study AAPL rsi_zone --band overbought --benchmark GSPC --tests "abnormal market, bootstrap 199"',
   backtest: 'bands backtest AAPL,GSPC rsi_zone --band oversold --hold 20 --stop 8% --benchmark GSPC --tests "draws 99"',
 }
 

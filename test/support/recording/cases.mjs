@@ -127,7 +127,7 @@ export const CLASSES = {
       study rsi_zone --tickers @tickers.txt --prev-band neutral_low --stability holding,fresh --max-flips 5 ${FEW}
       study AAPL rsi_zone --band oversold,overbought ${DOWN},strong_downtrend --context-lag 1 ${FEW} --json
       study AAPL GSPC rsi_zone --band oversold ${DOWN} --horizon 10 ${FEW}
-      study AAPL rsi_zone --band overbought --benchmark GSPC --abnormal mean --path -5..30 ${FEW} --json
+      study AAPL rsi_zone --band overbought --benchmark GSPC --path -5..30 --tests "abnormal mean, draws 99, bootstrap 99" --json
       study AAPL rsi_zone --band overbought --benchmark GSPC ${FEW}
       study AAPL macd_state --timeframe weekly --band expanding_positive ${FEW} --json
       study SIM0001 pe_vs_sector --band fair_value --horizon 5 ${FEW}

@@ -107,7 +107,7 @@ const addConditionCommand: Command = {
     'bands conditions add good_dip "@dip and trend_direction = uptrend"',
   ],
   notes: [
-    'Use it as @NAME wherever a condition meaning: bands screen @dip, --when "@dip and ma_alignment = bullish", a strategy file. With --watch NAME it is the list of the tickers for which it holds now. Conditions are kept with the watch lists.',
+    'Use it as @NAME wherever a condition stands: bands screen @dip, --when "@dip and ma_alignment = bullish", a strategy file. With --watch NAME it is the list of the tickers for which it holds now. Conditions are kept with the watch lists.',
   ],
   async run(context, args) {
     const { choice, fields } = context
