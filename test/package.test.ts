@@ -293,7 +293,7 @@ const UNCAUGHT = [
   ["await openBands({ db: '/none/such.db', tier: 'gold' })", 'tier "gold" is not one of '],
 ] as const
 
-const SAID = '21 2 bands.study/3\n'
+const SAID = '21 2 bands.study/2\n'
 
 const CONSUMER = `
 import * as bandsItself from 'bands'

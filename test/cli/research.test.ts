@@ -245,7 +245,7 @@ describe('bands sweep --when', () => {
       expect(events).toBeGreaterThan(5)
       for (const window of windows) {
         const cell = cells.find(({ band, horizon }) => band === bands![0] && horizon === window.horizon)!
-        expect(cell).toMatchObject({ n: window.n, n_separate: window.n_separate, events: window.events })
+        expect(cell).toMatchObject({ n: window.n, n_indep: window.n_indep, events: window.events })
         expect(cell.diff).toBeCloseTo(window.diff!, 12)
       }
     },

@@ -269,7 +269,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     await opened.page.locator('[data-save]').click()
     const { default: fs } = await import('node:fs')
     const saved = JSON.parse(fs.readFileSync(await (await saving).path(), 'utf8')) as { schema: string }
-    expect(saved.schema).toBe('bands.study/3')
+    expect(saved.schema).toBe('bands.study/2')
     await opened.close()
   })
 })

@@ -169,7 +169,7 @@ describe('what must be said', () => {
     const codes = codesWith(900, [200, 201, 500])
     const same = Array.from({ length: 12 }, (_, i) => ({ ...ONE, ticker: `T${i}`, codes }))
     const { windows, warnings } = await studyOf(same, { tickers: same.map(({ ticker }) => ticker) })
-    expect(windows[0]).toMatchObject({ n: 24, n_separate: 24, n_independent: 2 })
+    expect(windows[0]).toMatchObject({ n: 24, n_indep: 24, n_independent: 2 })
     expect(warnings.join()).toContain('(5d: 24 events, 2)')
   })
 

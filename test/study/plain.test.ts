@@ -62,7 +62,7 @@ describe.each([
       const n = followed.length
       const weighted = (of: (ticker: PlainTicker) => number): number =>
         tickers.reduce((sum, ticker) => sum + ticker.events.length * of(ticker), 0) / n
-      expect(found).toMatchObject({ n, n_separate: independent(tickers, h), best: followed.at(-1), worst: followed[0] })
+      expect(found).toMatchObject({ n, n_indep: independent(tickers, h), best: followed.at(-1), worst: followed[0] })
       expect(found.events).toBe(n + found.lost.not_elapsed)
       close(found.mean, average(followed))
       close(found.median, (followed[Math.floor((n - 1) / 2)]! + followed[Math.ceil((n - 1) / 2)]!) / 2)
@@ -321,7 +321,7 @@ it.skipIf(QUICK || SPY === null)('finds the published figures of SPY oversold (n
   const market = local
   const asked = queryOf({ tickers: ['SPY'], bands: ['oversold'], horizons: [20], reps: 'all' })
   const [window] = (await eventStudy(market, asked)).windows
-  expect(window).toMatchObject({ window: '20d', events: 52, n: 52, n_separate: 29, base: { n: 5207 } })
+  expect(window).toMatchObject({ window: '20d', events: 52, n: 52, n_indep: 29, base: { n: 5207 } })
   expect(100 * window!.mean!).toBeCloseTo(3.5574, 4)
   expect(100 * window!.base.mean!).toBeCloseTo(0.4506, 4)
   const shift = window!.tests.find(({ test }) => test === 'shift')

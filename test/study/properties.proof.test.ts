@@ -159,8 +159,8 @@ describe('few events', () => {
 
   it('have neither p-value nor interval, and are grey', async () => {
     const { windows, warnings } = await studyOf(few, { min_events: 1 })
-    for (const { n_separate, grey, tests, intervals, random_entry, aftermath } of windows) {
-      expect(n_separate).toBeLessThan(10)
+    for (const { n_indep, grey, tests, intervals, random_entry, aftermath } of windows) {
+      expect(n_indep).toBeLessThan(10)
       expect(grey).toBe(true)
       for (const { p, reason } of tests) expect([p, reason]).toEqual([null, expect.stringContaining('fewer than 10')])
       for (const { low, reason } of intervals) expect([low, reason]).toEqual([null, expect.any(String)])
@@ -172,7 +172,7 @@ describe('few events', () => {
 
   it('are fewer than asked for where so many are asked for', async () => {
     const [window] = (await studyOf(POOL, { min_events: 500, horizons: [5] })).windows
-    expect(window!.n_separate).toBeGreaterThanOrEqual(10)
+    expect(window!.n_indep).toBeGreaterThanOrEqual(10)
     expect(window!.tests[0]!.reason).toBe(`${window!.n} events are fewer than the 500 asked for`)
   })
 

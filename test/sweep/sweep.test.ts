@@ -97,8 +97,8 @@ describe('the cells of a sweep', () => {
     expect((await trials.of('cell')).length).toBe(looks)
     for (const window of study.windows) {
       const cell = cells.find(({ band, horizon }) => band === cells[0]!.band && horizon === window.horizon)!
-      const { n, n_separate, events } = window
-      expect({ n: cell.n, n_separate: cell.n_separate, events: cell.events }).toEqual({ n, n_separate, events })
+      const { n, n_indep, events } = window
+      expect({ n: cell.n, n_indep: cell.n_indep, events: cell.events }).toEqual({ n, n_indep, events })
       expect(cell.mean).toBeCloseTo(window.mean!, 12)
       expect(cell.base).toBeCloseTo(window.base.mean!, 12)
       expect(cell.diff).toBeCloseTo(window.diff!, 12)

@@ -8,7 +8,7 @@ import { compareTexts, stateText } from './words.js'
 
 /** The one table of each result that may be long, and that people sort: its page's script makes it again. */
 export function longTable(result: EventStudy | Backtest | Sweep): Table {
-  if (result.schema === 'bands.study/3') return occurrencesTable(result)
+  if (result.schema === 'bands.study/2') return occurrencesTable(result)
   return result.schema === 'bands.backtest/3' ? tradesTable(result) : cellsTable(result)
 }
 

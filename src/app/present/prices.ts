@@ -25,10 +25,10 @@ export type PricedResult = EventStudy | Backtest | Sweep | Grid | Comparison
 
 /** Describes a result for its page; a study or a backtest with charts of the prices around its events or signals. */
 export async function describeWithPrices(market: PricedSource, result: PricedResult): Promise<Description> {
-  if (result.schema === 'bands.sweep/3') return describeSweep(result)
+  if (result.schema === 'bands.sweep/2') return describeSweep(result)
   if (result.schema === 'bands.grid/3') return describeGrid(result)
   if (result.schema === 'bands.comparison/3') return describeComparison(result)
-  if (result.schema === 'bands.study/3')
+  if (result.schema === 'bands.study/2')
     return describeStudy(result, await readChartPrices(market, { ...result, marked: result.occurrences }))
   const marked = result.trades.map(({ ticker, signal_date: date, band }) => ({ ticker, date, band }))
   const { entry, lag } = result.strategy
@@ -53,13 +53,13 @@ export async function describeInputs(
 /** The tickers, fields, lags, contexts and benchmarks that a result depends on. */
 function inputsOfResult(result: PricedResult): Inputs {
   const { tickers, timeframe } = result
-  if (result.schema === 'bands.sweep/3') {
+  if (result.schema === 'bands.sweep/2') {
     const { fields, contexts, when, lag = 0 } = result
     return { tickers, timeframe, fields: compact([...fields, when]), lags: [lag], companions: contexts }
   }
   if ('fields' in result)
     return { tickers, timeframe, fields: result.fields, lags: result.lags, companions: result.contexts }
-  if (result.schema === 'bands.study/3') {
+  if (result.schema === 'bands.study/2') {
     const { field, when, lag = 0, context, benchmark } = result
     const companions = contextAndBenchmark(context, benchmark)
     return { tickers, timeframe, fields: compact([field, when]), lags: [lag], companions }

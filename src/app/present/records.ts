@@ -43,7 +43,7 @@ const WINDOW_COLUMNS = [
     'horizon',
     'events',
     'n',
-    'n_separate',
+    'n_indep',
     'n_independent',
   ],
   ...['lost_not_elapsed', 'lost_too_early', 'lost_delisted'],
@@ -101,7 +101,7 @@ export function cellRecords({ cells, timeframe }: Sweep): Records {
 
 const CELL_COLUMNS = [
   ...['ticker', 'field', 'timeframe', 'band', 'prev_band', 'context_ticker', 'context_field', 'context_band'],
-  ...['window', 'horizon', 'events', 'n', 'n_separate', 'n_independent', 'lost', 'mean', 'base', 'diff'],
+  ...['window', 'horizon', 'events', 'n', 'n_indep', 'n_independent', 'lost', 'mean', 'base', 'diff'],
   ...['hit', 'hit_low', 'hit_high', 'base_hit'],
   ...['low', 'high', 'p', 'q', 'log_q', 'verdict', 't', 'sharpe', 'grey', 'reason'],
 ]

@@ -211,7 +211,7 @@ function headOf({ query, subjects, asOf }: Material, range: Range) {
   const { filter, benchmark, abnormal } = query
   const known = rangeOf(subjects.map(({ prices }) => prices.series.days))
   return {
-    schema: 'bands.study/3' as const,
+    schema: 'bands.study/2' as const,
     tickers: subjects.map(({ ticker }) => ticker),
     ...structuredClone(filter),
     first: dateOf(range.first),

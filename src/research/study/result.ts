@@ -5,7 +5,7 @@ import type { LogComparison } from '../trials.js'
 
 /** `bands study`: returns after the events, compared with any bar. Returns are fractions, dates YYYY-MM-DD. */
 export interface EventStudy extends EventFilter, Sampling {
-  schema: 'bands.study/3'
+  schema: 'bands.study/2'
   tickers: string[]
   /** First and last date of the counted bars; null without any. */
   first: string | null
@@ -76,7 +76,7 @@ export interface StudyWindow {
   events: number
   n: number
   /** Greedy count of windows that share no bar, added up over the tickers. */
-  n_separate: number
+  n_indep: number
   /** Effective number of independent cases: overlapping windows and tickers that move together count as fewer. */
   n_independent: number
   /** A return needs no earlier bars, so none is too early; abnormal returns have their own `lost`. */

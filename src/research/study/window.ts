@@ -63,7 +63,7 @@ export function studyWindow(
   const { independent, ...hit } = hitRateOf(cell)
   const held = eventPortfolio(subjects, members, horizon, material.benchmark)
   const counts = countsOf(material, members, horizon)
-  const few = tooFew(counts.n, counts.n_separate, query)
+  const few = tooFew(counts.n, counts.n_indep, query)
   const options = { reps: query.reps, random: streamOf(query.seed, 'aftermath', horizon) }
   const tally = aftermathTally(material.subjects, horizon, few, options)
   const window = {
@@ -121,7 +121,7 @@ function countsOf({ subjects, asOf }: Material, members: readonly MemberBars[], 
   return {
     events: subjects.reduce((sum, { signals }) => sum + signals.bars.length, 0),
     n: members.reduce((sum, { events }) => sum + events.length, 0),
-    n_separate: independentWindows(members, horizon),
+    n_indep: independentWindows(members, horizon),
     lost,
   }
 }

@@ -78,7 +78,7 @@ const ENOUGH_FOR_BCA = 50
 const WINDOW_WARNINGS: readonly WindowWarning[] = [
   {
     kind: 'few',
-    of: ({ grey, window, n, n_separate }) => grey && `${window}: ${n}, ${n_separate} without overlap`,
+    of: ({ grey, window, n, n_indep }) => grey && `${window}: ${n}, ${n_indep} without overlap`,
     says: list => `Too few events for a p-value or an interval (${list}): read them one by one, not as an average.`,
   },
   {
@@ -91,7 +91,7 @@ const WINDOW_WARNINGS: readonly WindowWarning[] = [
   },
   {
     kind: 'allowed',
-    of: ({ window, n, n_separate }) => n_separate < n && `${window}: ${n_separate} of ${n}`,
+    of: ({ window, n, n_indep }) => n_indep < n && `${window}: ${n_indep} of ${n}`,
     says: list => `Windows overlap: fewer than the events share no bar (${list}). P and the intervals allow for that.`,
     between: ', ',
   },
@@ -299,7 +299,7 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material): string
     ...(fromPrices ? [leaningLine(filter.field)] : []),
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, and BCa of units of events whose windows share no day; ${resamples} resamples each. Their ends are moved out if there are few periods (Hesterberg 2015).`,
     'Random entries: as many bars of the same tickers, anywhere in the range; events whose windows overlap are moved together. Each mean is divided by its own Newey-West error. The mean of entries of the same calendar years is shown, without a p: the year holds the very fall or rise that led to an event.',
-    `n_separate counts windows of one ticker that share no bar${pooled ? ', added up over the tickers' : ''}. With n_separate below ${LEAST_UNITS}, or ${tooFewEvents(query)}, there is neither p-value nor interval.`,
+    `n_indep counts windows of one ticker that share no bar${pooled ? ', added up over the tickers' : ''}. With n_indep below ${LEAST_UNITS}, or ${tooFewEvents(query)}, there is neither p-value nor interval.`,
     `Calendar time: the mean return of all open positions by day, ${benchmark === null ? 'less what their tickers earn on any bar' : `its alpha against ${benchmark}`}.`,
     ...modelLines(abnormal, benchmark),
     'Path: its ribbon is the 95 % interval of the mean over units of events whose windows share no day; of few of them it is too narrow.',

@@ -202,7 +202,7 @@ export function sweepCell(
     horizon: key.horizon,
     events,
     n: sums.n,
-    n_separate: apart,
+    n_indep: apart,
     n_independent: hit.independent,
     lost: events - sums.n,
     ...meansOf(sums),

@@ -8,7 +8,7 @@ import type { LogComparison } from '../trials.js'
 
 /** `bands sweep`: every cell, sorted by corrected p. Returns are fractions. */
 export interface Sweep extends Omit<Sampling, 'reps'> {
-  schema: 'bands.sweep/3'
+  schema: 'bands.sweep/2'
   tickers: string[]
   timeframe: Timeframe
   fields: string[]
@@ -53,7 +53,7 @@ export interface SweepCell {
   events: number
   n: number
   /** Windows of one ticker that share no bar, added up over the tickers. */
-  n_separate: number
+  n_indep: number
   /** Effective number of independent cases. */
   n_independent: number
   lost: number

@@ -111,7 +111,7 @@ function headOf({ tickerData, timeline, query }: SweepRun, asOf: number | null) 
   const { seed, resamples, min_events } = query
   const { days, end } = timeline
   return {
-    schema: 'bands.sweep/3' as const,
+    schema: 'bands.sweep/2' as const,
     tickers: tickerData.map(({ ticker }) => ticker),
     timeframe,
     fields: [...fields],

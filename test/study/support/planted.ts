@@ -22,7 +22,7 @@ export interface Planted {
  */
 export function plantedIn(ticker: Omit<NullTicker, 'ticker'>, edge: Edge, window: StudyWindow, from: number): Planted {
   const truth = truthOf(ticker, edge, from)
-  return { truth, window, power: powerOf(truth, window.n_separate, edge) }
+  return { truth, window, power: powerOf(truth, window.n_indep, edge) }
 }
 
 /** Difference of the mean of the events' windows and of all, as planted. */

@@ -12,7 +12,7 @@ export function madeStudy(charts: readonly ChartPrices[], more: Partial<EventStu
   const all = charts.flatMap(chart => chart.events.map(({ at }) => ({ chart, at })))
   const dates = charts.flatMap(({ dates }) => [dates[0]!, dates.at(-1)!]).sort()
   return {
-    schema: 'bands.study/3',
+    schema: 'bands.study/2',
     tickers: charts.map(({ ticker }) => ticker),
     field: 'rsi_zone',
     timeframe: 'daily',
@@ -73,7 +73,7 @@ function windowOf(
     horizon,
     events: events.length,
     n: returns.length,
-    n_separate: Math.ceil(returns.length / 2),
+    n_indep: Math.ceil(returns.length / 2),
     n_independent: Math.ceil(returns.length / 2),
     context_base: null,
     log_q: null,

@@ -25,7 +25,7 @@ export function madeSweep(
   for (const cell of tested) cell.verdict = verdictOf(cell.q, cell.diff)
   const ordered = [...tested, ...cells.filter(({ p }) => p === null)]
   return {
-    schema: 'bands.sweep/3',
+    schema: 'bands.sweep/2',
     tickers,
     timeframe: 'daily',
     fields,
@@ -84,7 +84,7 @@ function cell(random: Random, ticker: string | null, field: string, band: string
     horizon,
     events: n + 2,
     n,
-    n_separate: indep,
+    n_indep: indep,
     n_independent: indep,
     lost: 2,
     mean: base + t * error,
