@@ -49,7 +49,10 @@ export interface Choice {
   agreement: number | null
 }
 
-/** Draw d of one candidate is compared with draw d of the others. */
+/**
+ * The best candidate, and the share of draws in which it is the best, too. Draw d of one candidate is compared with draw
+ * d of the others; a candidate without draws takes part with its own value.
+ */
 export function choiceOf(scores: readonly Score[]): Choice {
   const candidate = bestOf(scores.map(({ value }) => value))
   const draws = Math.max(0, ...scores.map(({ values }) => values.length))

@@ -197,11 +197,11 @@ function definitionsIn(answer: object, fields: FieldSet): Record<string, string>
   return used.size === 0 ? null : Object.fromEntries(used)
 }
 
-/** The named conditions in the texts of a question, with those in their own texts; null if there are none. */
+/** Each named condition that a question uses, itself or by another condition: its text by its name; null if none. */
 function conditionsOf(params: object, { conditions }: FieldSet): Record<string, string> | null {
   const used = new Map<string, string>()
   const walk = (value: unknown): void => {
-    if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) walk(one)
+    if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) walk(part)
     if (typeof value !== 'string') return
     for (const name of conditionsIn(value)) {
       const text = used.has(name) ? undefined : conditions?.named(name)

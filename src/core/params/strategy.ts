@@ -428,7 +428,7 @@ export interface Leaf {
 /** Every value and part that a parameter gives, in the order of a file. */
 export const LEAVES: readonly Leaf[] = leavesIn(STRATEGY, '')
 
-/** The values and parts that parameters set, with their paths. @param prefix the path of the rows, with a dot */
+/** Every node, at any depth, that a parameter sets, with its dotted path. @param prefix the path of the rows, with a dot */
 function leavesIn(rows: Nodes, prefix: string): Leaf[] {
   return Object.entries(rows).flatMap(([key, node]) => {
     const place = `${prefix}${key}`

@@ -216,18 +216,18 @@ interface Overlap {
   independent: number
 }
 
-export function overlap(bars: ArrayLike<number>, window: number): Overlap {
+export function overlap(eventBars: ArrayLike<number>, window: number): Overlap {
   let overlapping = 0
   let independent = 0
-  let free = Number.NEGATIVE_INFINITY
-  for (let i = 0; i < bars.length; i++) {
-    const bar = bars[i]!
-    const before = i > 0 && bar - bars[i - 1]! < window
-    const after = i + 1 < bars.length && bars[i + 1]! - bar < window
+  let nextFreeBar = Number.NEGATIVE_INFINITY
+  for (let i = 0; i < eventBars.length; i++) {
+    const bar = eventBars[i]!
+    const before = i > 0 && bar - eventBars[i - 1]! < window
+    const after = i + 1 < eventBars.length && eventBars[i + 1]! - bar < window
     if (before || after) overlapping++
-    if (bar < free) continue
+    if (bar < nextFreeBar) continue
     independent++
-    free = bar + window
+    nextFreeBar = bar + window
   }
   return { overlapping, independent }
 }

@@ -102,7 +102,10 @@ export class TextTable {
     return this.dialect.samples.flatMap(fields => columns.flatMap(index => fields[index] ?? []))
   }
 
-  /** How it is written, in words for people; `more` is said of its columns. */
+  /**
+   * How the file is written, for people: what is described, and how. @param more about its columns @param decimal the
+   * separator found in its numbers
+   */
   words(more: Record<string, string>, decimal: Decimal): Record<string, string> {
     const { bom, delimiter, quoted, eol, crlf, header, above } = this.dialect
     const { calendar } = this.hints

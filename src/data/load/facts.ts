@@ -241,14 +241,17 @@ function replaceRows(had: readonly Row[], incoming: readonly Row[]): readonly Ro
   return stated.every(row => had.includes(row)) ? rows : stated
 }
 
-/** The stored rows, then the new ones. A common record is kept as often as the side with more copies has it. */
+/**
+ * The stored rows without an equal in `incoming`, then the incoming ones. Each of these takes the place of one equal
+ * stored row, which is kept in its stead.
+ */
 function appendRows(had: readonly Row[], incoming: readonly Row[]): readonly Row[] {
-  const left = [...had]
-  const last = incoming.map(row => {
-    const at = left.findIndex(other => sameRecord(other.record, row.record))
-    return at < 0 ? row : left.splice(at, 1)[0]!
+  const unmatched = [...had]
+  const kept = incoming.map(row => {
+    const at = unmatched.findIndex(other => sameRecord(other.record, row.record))
+    return at < 0 ? row : unmatched.splice(at, 1)[0]!
   })
-  return [...left, ...last]
+  return [...unmatched, ...kept]
 }
 
 /** One row with the newest known value of each column. A source without a sector does not delete a stored one. */

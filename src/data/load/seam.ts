@@ -349,8 +349,8 @@ function isAccepted(jumps: readonly AcceptedJump[], a: SeamDay, b: SeamDay, fact
 }
 
 /**
- * The accepted jumps after a merge. A jump remains between neighbours that lie between its two old bars, at most one of
- * them from the file. A file with both bars shows the step itself.
+ * The accepted jumps after a merge. New bars may lie between the two bars of a jump: it moves to the neighbours among
+ * them whose ratio is nearest to its factor. A jump whose bars are both in the file is dropped: the file shows it.
  */
 export function jumpsAfter(jumps: readonly AcceptedJump[], merged: Series, incoming: Series): AcceptedJump[] {
   if (jumps.length === 0) return []
@@ -358,11 +358,11 @@ export function jumpsAfter(jumps: readonly AcceptedJump[], merged: Series, incom
   return jumps.flatMap(({ from, day, factor }) => {
     const first = merged.days.indexOf(from) + 1
     const last = merged.days.indexOf(day)
-    let at = first
-    const off = (t: number): number => Math.abs(Math.log(merged.close[t]! / merged.close[t - 1]! / factor))
-    for (let t = first + 1; t <= last; t++) if (off(t) < off(at)) at = t
-    const found = { from: merged.days[at - 1]!, day: merged.days[at]!, factor }
-    return inFile.has(found.from) && inFile.has(found.day) ? [] : [found]
+    const distance = (t: number): number => Math.abs(Math.log(merged.close[t]! / merged.close[t - 1]! / factor))
+    let nearest = first
+    for (let t = first + 1; t <= last; t++) if (distance(t) < distance(nearest)) nearest = t
+    const moved = { from: merged.days[nearest - 1]!, day: merged.days[nearest]!, factor }
+    return inFile.has(moved.from) && inFile.has(moved.day) ? [] : [moved]
   })
 }
 

@@ -271,9 +271,10 @@ export class Cache {
   }
 
   /**
-   * The error for a ticker without bars.
-   * @param reason the data that are missing, such as `no bars`
-   * @param others further tickers that have such data, for suggestions
+   * The error for a ticker that lacks data. Where only its events are here, it says that instead of the reason.
+   *
+   * @param reason what it lacks, such as `no bars`
+   * @param others tickers that have that without bars, also to suggest
    */
   async unknownTicker(ticker: string, reason = 'no bars', others: readonly string[] = []): Promise<NotFound> {
     const { otherData } = this.options

@@ -350,7 +350,10 @@ class Positions {
     return this.#count
   }
 
-  /** @param exitIndex calendar index of the exit; infinite for a trade that stays open */
+  /**
+   * @param indices the calendar index of each bar of its ticker
+   * @param exitIndex calendar index of the exit; infinite for a trade that stays open
+   */
   add(taken: TakenTrade, indices: Int32Array, exitIndex: number): void {
     const position = { taken, indices, bar: taken.entryBar, price: taken.entry, isOver: false }
     this.#open.push(position)

@@ -265,7 +265,7 @@ async function readiness(service: Service): Promise<object> {
   }
 }
 
-/** Made on first use: most servers never need it, and its modules load slowly. */
+/** Makes the OpenAPI document and its page, once for each shape of errors, when they are first asked for. */
 function documentsOf({ version }: Settings): (errors: ErrorShape) => Promise<{ openapi: Outgoing; docs: Outgoing }> {
   const make = async (errors: ErrorShape) => {
     const [{ openApi }, { docsPage }] = await Promise.all([import('./openapi.js'), import('./docs.js')])
