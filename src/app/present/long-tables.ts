@@ -57,12 +57,12 @@ export function tradesTable({ trades, ranking }: Backtest): Table {
 }
 
 function tradeColumns(trades: readonly Trade[], ranking: Backtest['ranking']): Column<Trade>[] {
-  const isBeside = trades.some(({ context_band }) => context_band !== null)
+  const hasContext = trades.some(({ context_band }) => context_band !== null)
   return compact([
     { title: 'Signal', kind: 'date', value: ({ signal_date }) => signal_date },
     { title: 'Ticker', kind: 'text', value: ({ ticker }) => ticker },
     { title: 'Band', kind: 'text', value: changeText },
-    isBeside && { title: 'Context', kind: 'text', value: ({ context_band }) => context_band },
+    hasContext && { title: 'Context', kind: 'text', value: ({ context_band }) => context_band },
     ...rankColumn<Trade>(ranking),
     { title: 'In', kind: 'date', value: ({ entry_date }) => entry_date },
     { title: 'at', kind: 'price', value: ({ entry_price }) => entry_price },

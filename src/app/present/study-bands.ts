@@ -131,7 +131,8 @@ function bandEstimates(
     difference === null ? null : difference + (base.mean ?? 0)
   const estimate = (label: string): Estimate => {
     if (label === questionLabel) {
-      const [low, high] = [plusBase(interval.low), plusBase(interval.high)]
+      const low = plusBase(interval.low)
+      const high = plusBase(interval.high)
       return { label, note: `n ${whole(n)}`, value: mean, median, low, high, grey, tone: undefined, reason: 'none' }
     }
     const band = other_bands.find(other => other.band === label)

@@ -127,14 +127,15 @@ class OwnQuantiles {
   }
 }
 
-/** The first and last bucket of several. */
+/** The first and last of neighbouring buckets. */
 type BucketRange = [from: number, to: number]
 
 function unionOf(ranges: readonly BucketRange[]): BucketRange {
   return [Math.min(...ranges.map(([from]) => from)), Math.max(...ranges.map(([, to]) => to))]
 }
 
-const PIECE = 2 ** 14
+/** Numbers in a block of memory that short runs share. */
+const BLOCK_SIZE = 2 ** 14
 
 /** The values of columns in a range of buckets, with the nearest values on both sides. */
 class RunsAround implements Runs {
@@ -143,7 +144,7 @@ class RunsAround implements Runs {
   readonly before: Int32Array
   readonly sizes: Int32Array
   /** Memory that many short runs share, and how much of it is in use. */
-  #piece = new Float64Array()
+  #block = new Float64Array()
   #used = 0
 
   constructor(range: BucketRange, columns: number) {
@@ -155,11 +156,11 @@ class RunsAround implements Runs {
   add(column: number, buckets: Buckets): void {
     const [from, to] = this.#range
     const { values, before } = buckets.between(buckets.before(from) - 1, buckets.before(to + 1))
-    if (this.#used + values.length > this.#piece.length) {
-      this.#piece = new Float64Array(Math.max(values.length, PIECE))
+    if (this.#used + values.length > this.#block.length) {
+      this.#block = new Float64Array(Math.max(values.length, BLOCK_SIZE))
       this.#used = 0
     }
-    const run = this.#piece.subarray(this.#used, this.#used + values.length)
+    const run = this.#block.subarray(this.#used, this.#used + values.length)
     run.set(values)
     this.#used += values.length
     this.values[column] = run
@@ -184,12 +185,13 @@ function bucketOfHalf(half: number): number {
   return (size ^ (half >> 31)) + MOST + 1
 }
 
-const one = new Float64Array(1)
-const halves = new Int32Array(one.buffer)
+/** One number, and the two halves of its bits. */
+const number = new Float64Array(1)
+const halves = new Int32Array(number.buffer)
 
 function bucketOf(x: number): number {
   // Both zeros are equal, and 0 is the larger one.
-  one[0] = x + 0
+  number[0] = x + 0
   return bucketOfHalf(halves[1]!)
 }
 
@@ -429,7 +431,7 @@ class Search {
       const i = columns[j]!
       const from = low === null ? 0 : low.counts[j]!
       const to = high === null ? values[i]!.length : high.counts[j]!
-      const count = from === to ? from : this.#look(j, x, from, to)
+      const count = from === to ? from : this.#countUpTo(j, x, from, to)
       counts[j] = count
       const upTo = earlier[i]! + count
       const size = sizes[i]!
@@ -443,7 +445,7 @@ class Search {
   }
 
   /** Number of values of a member's run up to x. */
-  #look(j: number, x: number, from: number, to: number): number {
+  #countUpTo(j: number, x: number, from: number, to: number): number {
     const run = this.#runs.values[this.#pool.columns[j]!]!
     const count = countUpTo(run, x, from, to)
     this.#before[j] = run[count - 1]!

@@ -57,12 +57,15 @@ export class TextTable {
    * The date format of a column, judged by the first rows. If these do not distinguish month and day, the whole file
    * and its other date columns decide. Throws BadData for an unknown or ambiguous format.
    */
-  async dates(column: { name: string; index: number }, beside: readonly number[] = []): Promise<DateReader> {
+  async dates(column: { name: string; index: number }, otherIndexes: readonly number[] = []): Promise<DateReader> {
     const { dateFormat, calendar } = this.hints
-    return new DateReader(dateFormat ?? (await this.#dateFormat(column, beside)), calendar)
+    return new DateReader(dateFormat ?? (await this.#dateFormat(column, otherIndexes)), calendar)
   }
 
-  async #dateFormat({ name, index }: { name: string; index: number }, beside: readonly number[]): Promise<DateFormat> {
+  async #dateFormat(
+    { name, index }: { name: string; index: number },
+    otherIndexes: readonly number[],
+  ): Promise<DateFormat> {
     const { file, source, dialect } = this
     const texts = this.#textsIn([index]).filter(text => text !== '')
     const guess = guessDateFormat(texts)
@@ -73,7 +76,7 @@ export class TextTable {
     if ('unknown' in guess) throw unknownDateFormat(place, name, texts[0], guess)
     let balance = 0
     await eachRow(file, source.chunks(), dialect, row => {
-      for (const other of [index, ...beside]) balance += orderProof(row.field(other) ?? '')
+      for (const other of [index, ...otherIndexes]) balance += orderProof(row.field(other) ?? '')
     })
     if (balance !== 0) return balance > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY'
     throw unknownDateFormat(place, name, texts[0], guess)

@@ -118,7 +118,13 @@ function statesOf(
     left.set(entered.subarray(0, events - 1), 1)
   }
   const states = {
-    ...{ ticker, field, timeframe, bands, from, to, left },
+    ticker,
+    field,
+    timeframe,
+    bands,
+    from,
+    to,
+    left,
     codes: bandsByBar(record ?? NO_EVENTS, to),
     bars: bars.subarray(first, events),
     entered: entered.subarray(first, events),
@@ -134,8 +140,13 @@ const NO_BYTES = new Uint8Array()
 
 /** The record of a field without data of the ticker. */
 const NO_EVENTS: FieldRecord = {
-  ...{ initialBar: -1, initialBand: UNDEFINED, bars: new Int32Array(), bands: NO_BYTES, gaps: new Int32Array() },
-  ...{ stability: NO_BYTES, flips: NO_BYTES },
+  initialBar: -1,
+  initialBand: UNDEFINED,
+  bars: new Int32Array(),
+  bands: NO_BYTES,
+  gaps: new Int32Array(),
+  stability: NO_BYTES,
+  flips: NO_BYTES,
 }
 
 /** The number of bars in a year: sessions of an exchange, or every day for a ticker that trades at weekends. */

@@ -59,8 +59,8 @@ export async function subjectsOf(
       ({ entered }: Signals) =>
       (i: number) =>
         wanted[entered[i]!] === 1
-    const beside = filterSignals(all, i => matches(all.contextBands?.[i] ?? null))
-    const signals = filterSignals(beside, enters(beside))
+    const contextSignals = filterSignals(all, i => matches(all.contextBands?.[i] ?? null))
+    const signals = filterSignals(contextSignals, enters(contextSignals))
     const own = packed(signals, columns)
     const { timeframe, days, close } = series
     subjects.push({
@@ -71,8 +71,10 @@ export async function subjectsOf(
       eligible: columns.ascending(eligibleBars(prices, states, filter)),
       signals: own,
       extremes: columns.copy(extremesOf(prices, signals.bars, horizons)),
-      byBand: states.bands.map((_, code) => columns.copy(beside.bars.filter((_, i) => beside.entered[i] === code))),
-      anyContext: beside === all ? own : packed(filterSignals(all, enters(all)), columns),
+      byBand: states.bands.map((_, code) =>
+        columns.copy(contextSignals.bars.filter((_, i) => contextSignals.entered[i] === code)),
+      ),
+      anyContext: contextSignals === all ? own : packed(filterSignals(all, enters(all)), columns),
       inContext:
         contextOf && Uint8Array.from(contextOf(series, [...series.days.keys()]), band => Number(matches(band))),
     })
@@ -84,8 +86,12 @@ export async function subjectsOf(
 function packed(signals: Signals, columns: MarketColumns): Signals {
   const { bars, entered, left, stability, flips } = signals
   return {
-    ...{ bars: columns.copy(bars), entered: columns.copy(entered), left: columns.copy(left) },
-    ...{ stability: columns.copy(stability), flips: columns.copy(flips), contextBands: signals.contextBands },
+    bars: columns.copy(bars),
+    entered: columns.copy(entered),
+    left: columns.copy(left),
+    stability: columns.copy(stability),
+    flips: columns.copy(flips),
+    contextBands: signals.contextBands,
   }
 }
 

@@ -265,11 +265,11 @@ export function hintsOf({ query: { filter }, subjects }: Material): string[] {
   const total = (of: (subject: Subject) => number): number => subjects.reduce((sum, subject) => sum + of(subject), 0)
   const entered = (band: string): number =>
     total(({ states, byBand }) => byBand[states.bands.indexOf(band)]?.length ?? 0)
-  const beside = (band: string): number =>
+  const eventsIn = (band: string): number =>
     total(({ anyContext }) => anyContext.contextBands?.filter(other => other === band).length ?? 0)
   return [
     ...strongerBands('band', bands, entered),
-    ...(context === null ? [] : strongerBands(`context band of ${context.ticker}`, context.bands, beside)),
+    ...(context === null ? [] : strongerBands(`context band of ${context.ticker}`, context.bands, eventsIn)),
   ]
 }
 

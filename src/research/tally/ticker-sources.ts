@@ -49,9 +49,9 @@ export async function* tickerSources(
   const dated = { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
   // All events of the field: the number of bars between two of them needs the unbroken chain of durations.
   const all: HistoriesQuery = { tickers, fields: [field], timeframe, lag, ...dated }
-  const beside = { ...(context === undefined ? {} : { context }), ...(when === undefined ? {} : { when }) }
+  const conditions = { ...(context === undefined ? {} : { context }), ...(when === undefined ? {} : { when }) }
   const isWhole = context === undefined && when === undefined
-  const narrowed = isWhole || bands === undefined ? beside : { ...beside, bands }
+  const narrowed = isWhole || bands === undefined ? conditions : { ...conditions, bands }
   const whole = isWhole ? null : source.histories(all)[Symbol.asyncIterator]()
   const alike = new SharedColumns()
   // Copied, because the source's columns are views of larger buffers.

@@ -91,10 +91,10 @@ class Header {
   }
 
   nearestKind(known: Day | undefined): FactKind {
-    const lacking = (kind: FactKind) => neededColumns(kind, known).filter(column => !this.has(column)).length
+    const missingColumns = (kind: FactKind) => neededColumns(kind, known).filter(column => !this.has(column)).length
     const order = (a: FactKind, b: FactKind) =>
       this.countWithMisspellings(b) - this.countWithMisspellings(a) ||
-      lacking(a) - lacking(b) ||
+      missingColumns(a) - missingColumns(b) ||
       FACT_COLUMNS[a].length - FACT_COLUMNS[b].length
     return FACT_KINDS.toSorted(order)[0]!
   }
