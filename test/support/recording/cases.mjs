@@ -157,7 +157,7 @@ export const CLASSES = {
       ${BACKTEST} --exit neutral_high,overbought --portfolio "overlap allow"
       backtest AAPL rsi_zone --band overbought --side short --hold 10 --costs 'borrow 3%' --tests "draws 99" --entry next-close
       backtest GSPC rsi_zone --band oversold --hold 20 --tests "draws 99" --entry close --costs '0bp,slip 3bp,share 0.01,fixed 1' --portfolio "capital 10000"
-      ${BACKTEST} --portfolio "whole-shares, capital 1000, cash 2%" --fraction 25% --json
+      ${BACKTEST} --portfolio "whole-shares, capital 1000, cash 2%" --size 25% --json
       ${BACKTEST} --size 'vol 10% max 0.5' --portfolio "shuffle" --seed 3
       backtest rsi_zone --all --band oversold --hold 10 --max-positions 2 --tests "draws 99" | both
       backtest AAPL macd_state --timeframe weekly --band expanding_positive --hold 4 --tests "draws 99"

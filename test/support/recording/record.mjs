@@ -232,7 +232,9 @@ const section = (title, text) => [text === '' ? `=== ${title} (nothing)\n` : `==
 
 /** Words as a shell splits them: quotes keep blanks. */
 function split(line) {
-  return [...line.matchAll(/(?:[^\s']+|'[^']*')+/g)].map(([word]) => word.replaceAll("'", ''))
+  return [...line.matchAll(/(?:[^\s'"]+|'[^']*'|"[^"]*")+/g)].map(([word]) =>
+    word.replace(/'([^']*)'|"([^"]*)"/g, (_, single, double) => single ?? double),
+  )
 }
 
 function slug(line) {
