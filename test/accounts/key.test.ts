@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { InvalidParameter } from '../../src/core/errors.js'
-import { nameValue } from '../../src/server/accounts/accounts.js'
-import { hashOf, makeKey, parseIdentity, parseKey, redacted } from '../../src/server/accounts/key.js'
+import { parseName } from '../../src/server/accounts/accounts.js'
+import { generateKey, hashKey, maskKeys, parseIdentity, parseKey } from '../../src/server/accounts/key.js'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -48,12 +48,12 @@ describe('a key', () => {
   )
 
   it('is made in its shape, another each time, with its identity and SHA-256', () => {
-    const made = Array.from({ length: 1_000 }, makeKey)
+    const made = Array.from({ length: 1_000 }, generateKey)
     for (const { key, identity, hash } of made) {
       expect(key).toMatch(/^bands_[0-9A-Za-z]{46}$/)
       expect(parseKey(key)).toEqual({ identity })
       expect(hash).toEqual(createHash('sha256').update(key, 'latin1').digest())
-      expect(hashOf(key)).toEqual(hash)
+      expect(hashKey(key)).toEqual(hash)
     }
     expect(new Set(made.map(({ identity }) => identity)).size).toBe(made.length)
   })
@@ -62,7 +62,7 @@ describe('a key', () => {
     const counts = new Map<string, number>()
     let total = 0
     for (let i = 0; i < 5_000; i++) {
-      for (const digit of makeKey().key.slice(6, 46)) {
+      for (const digit of generateKey().key.slice(6, 46)) {
         counts.set(digit, (counts.get(digit) ?? 0) + 1)
         total += 1
       }
@@ -78,9 +78,9 @@ describe('a key', () => {
 
   it('is blotted out of a text, whole or cut, and its identity stays', () => {
     for (const key of GOLDEN) {
-      expect(redacted(`keys revoke ${key} --json`)).toBe('keys revoke bands_[key] --json')
-      expect(redacted(`"${key.slice(0, 40)}…"`)).toBe('"bands_[key]…"')
-      expect(redacted(key.slice(0, 14))).toBe(key.slice(0, 14))
+      expect(maskKeys(`keys revoke ${key} --json`)).toBe('keys revoke bands_[key] --json')
+      expect(maskKeys(`"${key.slice(0, 40)}…"`)).toBe('"bands_[key]…"')
+      expect(maskKeys(key.slice(0, 14))).toBe(key.slice(0, 14))
     }
   })
 
@@ -94,17 +94,17 @@ describe('a key', () => {
 
 describe('a name', () => {
   it.each(['a', 'Zoë & Söhne', '東京', '🂡', 'x'.repeat(64), '🂡'.repeat(64)])('may be %s', name => {
-    expect(nameValue('name', name)).toBe(name)
+    expect(parseName('name', name)).toBe(name)
   })
 
   it('is kept in one way of writing its accents', () => {
-    expect(nameValue('name', 'Zoe\u0308')).toBe('Zoë')
+    expect(parseName('name', 'Zoe\u0308')).toBe('Zoë')
   })
 
   it.each(['', ' ', ' a', 'a ', 'a\nb', 'a\0', 'a\u202eb', 'a\u200bb', 'a\u2028b', 'x'.repeat(65), '\ud800'])(
     'cannot be %j',
     name => {
-      expect(() => nameValue('name', name)).toThrow(InvalidParameter)
+      expect(() => parseName('name', name)).toThrow(InvalidParameter)
     },
   )
 })

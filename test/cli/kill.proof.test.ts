@@ -135,7 +135,7 @@ test('a pull that is killed again and again pays for each page once, and keeps w
     ...['pull', TICKER, 'all', '--timeframe', 'both', '--db', db, '-q'],
     ...['--remote', server.url, '--key-file', keyFile],
   ]
-  const used = async (): Promise<number> => (await server.accounts.used(account.id, Date.now())).day
+  const used = async (): Promise<number> => (await server.accounts.usedCredits(account.id, Date.now())).day
   const random = new Random(3)
   let kills = 0
   for (let done = false; !done; ) {

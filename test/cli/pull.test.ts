@@ -137,7 +137,7 @@ describe('bands pull', () => {
 
   it('stops when the credits of the account are spent, with 8 and the time of the next, and goes on', async () => {
     const { key, id } = await server.account('spent', 'free')
-    const { used } = await server.accounts.used(id, Date.now()).then(used => ({ used }))
+    const { used } = await server.accounts.usedCredits(id, Date.now()).then(used => ({ used }))
     expect(used.hour).toBe(0)
     const db = newDb()
     for (let spent = 0; spent < PLANS.free.credits.hour; spent++)

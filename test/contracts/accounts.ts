@@ -6,7 +6,7 @@ import {
   type Account,
   type Accounts,
   type Charge,
-  type Charged,
+  type ChargeResult,
   DAY_MS,
   type DayUsage,
   HOUR_MS,
@@ -14,7 +14,7 @@ import {
   REPEAT_MS,
   RETENTION_DAYS,
   rollUpLedger,
-  type Used,
+  type UsedCredits,
 } from '../../src/server/accounts/accounts.js'
 import { draws, QUICK } from '../support/full.js'
 
@@ -233,32 +233,38 @@ export function accountsContract(name: string, open: Open): void {
   chargingContract(name, open)
 
   describe(`${name}: watch lists`, () => {
-    const most = 5
+    const maxTickers = 5
 
     it('have each ticker once, first added first', async () => {
       const { accounts, alice } = await withAlice()
-      expect(await accounts.watched(alice.id)).toEqual([])
-      expect(await accounts.watch(alice.id, { add: ['B', 'A', 'B'], remove: [], most })).toEqual(['B', 'A'])
-      expect(await accounts.watch(alice.id, { add: ['C', 'B'], remove: ['A', 'X'], most })).toEqual(['B', 'C'])
-      expect(await accounts.watch(alice.id, { add: ['A'], remove: [], most })).toEqual(['B', 'C', 'A'])
-      expect(await accounts.watched(alice.id)).toEqual(['B', 'C', 'A'])
+      expect(await accounts.watchedTickers(alice.id)).toEqual([])
+      expect(await accounts.changeWatchList(alice.id, { add: ['B', 'A', 'B'], remove: [], maxTickers })).toEqual([
+        'B',
+        'A',
+      ])
+      expect(await accounts.changeWatchList(alice.id, { add: ['C', 'B'], remove: ['A', 'X'], maxTickers })).toEqual([
+        'B',
+        'C',
+      ])
+      expect(await accounts.changeWatchList(alice.id, { add: ['A'], remove: [], maxTickers })).toEqual(['B', 'C', 'A'])
+      expect(await accounts.watchedTickers(alice.id)).toEqual(['B', 'C', 'A'])
     })
 
     it('belong to one account, and are there after a restart', async () => {
       const { accounts, again, alice } = await withAlice()
       const bob = await accounts.create('Bob', 'pro', iso(NOON))
-      await accounts.watch(alice.id, { add: ['A'], remove: [], most })
-      expect(await accounts.watched(bob.id)).toEqual([])
-      expect(await (await again()).watched(alice.id)).toEqual(['A'])
+      await accounts.changeWatchList(alice.id, { add: ['A'], remove: [], maxTickers })
+      expect(await accounts.watchedTickers(bob.id)).toEqual([])
+      expect(await (await again()).watchedTickers(alice.id)).toEqual(['A'])
     })
 
     it('stay as they were where they would get too long', async () => {
       const { accounts, alice } = await withAlice()
-      await accounts.watch(alice.id, { add: ['A', 'B', 'C'], remove: [], most })
-      const refused = accounts.watch(alice.id, { add: ['D', 'E', 'F'], remove: [], most })
+      await accounts.changeWatchList(alice.id, { add: ['A', 'B', 'C'], remove: [], maxTickers })
+      const refused = accounts.changeWatchList(alice.id, { add: ['D', 'E', 'F'], remove: [], maxTickers })
       await expect(refused).rejects.toThrow('a watch list has at most 5 tickers')
       await expect(refused).rejects.toBeInstanceOf(InvalidParameter)
-      expect(await accounts.watched(alice.id)).toEqual(['A', 'B', 'C'])
+      expect(await accounts.watchedTickers(alice.id)).toEqual(['A', 'B', 'C'])
     })
 
     it('lose no ticker where two add at once', async () => {
@@ -266,9 +272,11 @@ export function accountsContract(name: string, open: Open): void {
       const other = await again()
       const tickers = Array.from({ length: 20 }, (_, i) => `T${i}`)
       await Promise.all(
-        tickers.map((ticker, i) => [accounts, other][i % 2]!.watch(alice.id, { add: [ticker], remove: [], most: 20 })),
+        tickers.map((ticker, i) =>
+          [accounts, other][i % 2]!.changeWatchList(alice.id, { add: [ticker], remove: [], maxTickers: 20 }),
+        ),
       )
-      expect((await accounts.watched(alice.id)).sort()).toEqual(tickers.sort())
+      expect((await accounts.watchedTickers(alice.id)).sort()).toEqual(tickers.sort())
     })
   })
 }
@@ -287,10 +295,10 @@ export function chargingContract(name: string, open: Open): void {
         [midnight - 1, { day: 3, hour: 2 }],
         [midnight, { day: 1, hour: 1 }],
       ] as const) {
-        expect(await accounts.charge([chargeOf(alice, { at })])).toEqual([{ outcome: 'charged', used }])
-        expect(await accounts.used(alice.id, at)).toEqual(used)
+        expect(await accounts.charge([chargeOf(alice, { at })])).toEqual([{ outcome: 'charged', usedCredits: used }])
+        expect(await accounts.usedCredits(alice.id, at)).toEqual(used)
       }
-      expect(await accounts.used(alice.id, midnight + HOUR_MS)).toEqual({ day: 1, hour: 0 })
+      expect(await accounts.usedCredits(alice.id, midnight + HOUR_MS)).toEqual({ day: 1, hour: 0 })
       expect(await accounts.usage(alice.id, midnight - 1)).toEqual([
         { date: '2026-03-25', credits: 1, requests: 1 },
         { date: '2026-03-24', credits: 3, requests: 3 },
@@ -305,7 +313,7 @@ export function chargingContract(name: string, open: Open): void {
       const other = { question: sha256('MSFT rsi_zone') }
       const outcomes = await accounts.charge([named(), named(), named(other), chargeOf(alice, { limits })])
       expect(outcomes.map(charged => charged.outcome)).toEqual(['charged', 'repeated', 'conflict', 'limited'])
-      for (const { used } of outcomes) expect(used).toEqual({ day: 1, hour: 1 })
+      for (const { usedCredits: used } of outcomes) expect(used).toEqual({ day: 1, hour: 1 })
       expect((await accounts.charge([named(), named(other)])).map(charged => charged.outcome)).toEqual([
         'repeated',
         'conflict',
@@ -348,7 +356,7 @@ export function chargingContract(name: string, open: Open): void {
       const { accounts, alice } = await withAlice()
       const twice = chargeOf(alice)
       await expect(accounts.charge([chargeOf(alice), twice, twice])).rejects.toThrow()
-      expect(await accounts.used(alice.id, NOON)).toEqual({ day: 0, hour: 0 })
+      expect(await accounts.usedCredits(alice.id, NOON)).toEqual({ day: 0, hour: 0 })
       expect(await accounts.reconcile()).toEqual({ rows: 0, requests: 0, credits: 0, discrepancies: [] })
       expect(await accounts.charge([])).toEqual([])
     })
@@ -379,7 +387,7 @@ export function chargingContract(name: string, open: Open): void {
         )
         const expected = batch.map(charge => books.charge(charge))
         expect(await pick(connections).charge(batch)).toEqual(expected)
-        for (const { id } of owners) expect(await pick(connections).used(id, now)).toEqual(books.used(id, now))
+        for (const { id } of owners) expect(await pick(connections).usedCredits(id, now)).toEqual(books.used(id, now))
       }
       for (const { id } of owners) expect(await accounts.usage(id, NOON)).toEqual(books.usage(id))
       expect(await accounts.reconcile()).toEqual({ ...books.total(), discrepancies: [] })
@@ -412,7 +420,7 @@ export function chargingContract(name: string, open: Open): void {
         expect(rolled.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(0)
         for (const { id } of owners) {
           expect(await accounts.usage(id, 0)).toEqual(books.usage(id))
-          expect(await accounts.used(id, at)).toEqual(books.used(id, at))
+          expect(await accounts.usedCredits(id, at)).toEqual(books.used(id, at))
         }
         expect(await accounts.reconcile()).toEqual({ ...books.total(), discrepancies: [] })
         expect(await rollUpLedger(accounts, at)).toEqual({ rows: 0, days: 0 })
@@ -461,8 +469,11 @@ const numbered = (at: number, i: number): string => `${String(at).padStart(15, '
 export class Books {
   readonly #granted: Charge[] = []
 
-  charge(charge: Charge): Charged {
-    const told = (outcome: Charged['outcome']): Charged => ({ outcome, used: this.used(charge.account, charge.at) })
+  charge(charge: Charge): ChargeResult {
+    const told = (outcome: ChargeResult['outcome']): ChargeResult => ({
+      outcome,
+      usedCredits: this.used(charge.account, charge.at),
+    })
     const before = this.#granted.findLast(
       other =>
         other.account === charge.account &&
@@ -478,7 +489,7 @@ export class Books {
     return told('charged')
   }
 
-  used(account: number, at: number): Used {
+  used(account: number, at: number): UsedCredits {
     const own = this.#granted.filter(charge => charge.account === account)
     // 2026-03-24 and 2026-03-24T12
     const within = (length: number) => own.filter(charge => text(charge.at, length) === text(at, length))

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { Tier } from '../../src/core/model/terms.js'
 import { Answers } from '../../src/server/http/answers.js'
 import type { Question, Service } from '../../src/server/http/question.js'
-import { matches } from '../../src/server/http/questions.js'
+import { namesTag } from '../../src/server/http/questions.js'
 import { latch } from '../support/serve.js'
 
 const free = async (): Promise<void> => {}
@@ -25,12 +25,12 @@ function counted() {
     const isAnswerable = async (): Promise<boolean> => true
     return {
       credits: 1,
-      normal: whole,
-      whole,
+      key: whole,
+      fullKey: whole,
       stamp: async () => null,
       isHeavy: false,
-      ask,
-      part: body => body,
+      answer: ask,
+      cutOut: body => body,
       isAnswerable,
     }
   }
@@ -41,7 +41,7 @@ function answersOf(service: Service, keptBytes: number) {
   const answers = new Answers(service, { keptBytes, waiting: 10 })
   return {
     find: (tier: Tier, question: Question, check: () => Promise<void>) =>
-      answers.find({ tier, account: 1, check, lend: () => {} }, question),
+      answers.find({ tier, account: 1, check, onQueued: () => {} }, question),
   }
 }
 
@@ -52,7 +52,7 @@ it('asks once for the same, and again for another tier or question', async () =>
   const answers = answersOf(service, 1e6)
   const first = await answers.find('pro', question('/a', { a: 1 }), free)
   const second = await answers.find('pro', question('/a', { a: 1 }), free)
-  expect([first.kept, second.kept, first.answer === second.answer]).toEqual([false, true, true])
+  expect([first.isCached, second.isCached, first.answer === second.answer]).toEqual([false, true, true])
   expect(first.answer.body).toBe('{"a":1}')
   expect(first.answer.asOf).toBe('2024-10-04')
   await answers.find('free', question('/a', { a: 1 }), free)
@@ -84,7 +84,7 @@ it('forgets everything when the data has changed, and asks what was under way on
   expect((await young).answer.body).toBe('{"old":false}')
   expect((await answers.find('pro', question('/a', { a: 2 }), free)).answer.body).toBe('{"a":2}')
   const kept = await answers.find('pro', question('/slow', { old: 'again' }), free)
-  expect(kept.kept).toBe(true)
+  expect(kept.isCached).toBe(true)
   // /a twice, the young once, and the old before and after the change.
   expect(state.asked).toBe(5)
 })
@@ -103,13 +103,13 @@ it('keeps, and computes once, what stands on nothing that was written meanwhile'
   const { answer } = await first
   state.version = '3'
   await turn()
-  expect(await answers.find('pro', stamped, free)).toEqual({ answer, kept: true })
+  expect(await answers.find('pro', stamped, free)).toEqual({ answer, isCached: true })
   expect(state.asked).toBe(1)
   stamp = 'another'
-  expect((await answers.find('pro', stamped, free)).kept).toBe(true)
+  expect((await answers.find('pro', stamped, free)).isCached).toBe(true)
   state.version = '4'
   await turn()
-  expect((await answers.find('pro', stamped, free)).kept).toBe(false)
+  expect((await answers.find('pro', stamped, free)).isCached).toBe(false)
 })
 
 it('gives to who has seen the new version nothing of an older one, though that is told again by a slow reply', async () => {
@@ -136,7 +136,7 @@ it('gives to who has seen the new version nothing of an older one, though that i
 it('keeps no refusal', async () => {
   const { service, question } = counted()
   const answers = answersOf(service, 1e6)
-  const failing = { ...question('/a', {}), ask: () => Promise.reject(new Error('no')) }
+  const failing = { ...question('/a', {}), answer: () => Promise.reject(new Error('no')) }
   await expect(answers.find('pro', failing, free)).rejects.toThrow('no')
   expect((await answers.find('pro', question('/a', { a: 1 }), free)).answer.body).toBe('{"a":1}')
 })
@@ -154,7 +154,7 @@ it('is checked before it is computed, and not once it is kept', async () => {
   await expect(answers.find('pro', question('/a', { a: 1 }), refuse)).rejects.toThrow('no credits')
   open()
   await computing
-  expect((await answers.find('pro', question('/a', { a: 1 }), refuse)).kept).toBe(true)
+  expect((await answers.find('pro', question('/a', { a: 1 }), refuse)).isCached).toBe(true)
   expect(state.asked).toBe(1)
 })
 
@@ -164,10 +164,10 @@ it('keeps what was asked for last, up to its bytes', async () => {
   const big = (name: string) => question(name, { text: 'x'.repeat(2_500) })
   for (const name of ['/a', '/b', '/c', '/a', '/d']) await answers.find('pro', big(name), free)
   expect(state.asked).toBe(4)
-  const kept = async (name: string): Promise<boolean> => (await answers.find('pro', big(name), free)).kept
+  const kept = async (name: string): Promise<boolean> => (await answers.find('pro', big(name), free)).isCached
   expect([await kept('/a'), await kept('/d'), await kept('/c')]).toEqual([true, true, true])
   expect(await kept('/b')).toBe(false)
-  expect((await answers.find('pro', question('/huge', { text: 'x'.repeat(20_000) }), free)).kept).toBe(false)
+  expect((await answers.find('pro', question('/huge', { text: 'x'.repeat(20_000) }), free)).isCached).toBe(false)
   expect(await kept('/b')).toBe(true)
 })
 
@@ -180,17 +180,17 @@ it('compresses what it keeps once, and counts those bytes among what it keeps', 
   const bytes = await first.coded.in('gzip')
   expect(await (await find('/a')).answer.coded.in('gzip')).toBe(bytes)
   await find('/b')
-  expect((await find('/a')).kept).toBe(true)
+  expect((await find('/a')).isCached).toBe(true)
   // A second coding takes the room of the other answer.
   await first.coded.in('br')
-  expect([(await find('/a')).kept, (await find('/b')).kept]).toEqual([true, false])
+  expect([(await find('/a')).isCached, (await find('/b')).isCached]).toEqual([true, false])
 })
 
 it('keeps the parts of an answer with it', async () => {
   const { service, question } = counted()
   const answers = answersOf(service, 1e6)
   const whole = question('/a', { all: true })
-  const part = { ...whole, normal: '/a part', part: () => '{"some":true}' }
+  const part = { ...whole, key: '/a part', cutOut: () => '{"some":true}' }
   const [one, same] = await Promise.all([answers.find('pro', part, free), answers.find('pro', part, free)])
   expect([one.answer.body, same.answer.body]).toEqual(['{"some":true}', '{"some":true}'])
   const again = (await answers.find('pro', part, free)).answer
@@ -214,5 +214,5 @@ it.each([
   ['"x,"a""', false],
   [undefined, false],
 ])('If-None-Match %s names "a": %s', (header, named) => {
-  expect(matches(header, '"a"')).toBe(named)
+  expect(namesTag(header, '"a"')).toBe(named)
 })

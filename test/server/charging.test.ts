@@ -117,7 +117,7 @@ describe('a limit', () => {
     await Promise.all(Array.from({ length: 64 }, (_, number) => client(number)))
     expect(statuses.filter(status => status === 200)).toHaveLength(1_000)
     expect(statuses.filter(status => status === 429)).toHaveLength(280)
-    expect(await server.accounts.used(id, now)).toEqual({ day: 1_000, hour: 1_000 })
+    expect(await server.accounts.usedCredits(id, now)).toEqual({ day: 1_000, hour: 1_000 })
     expect(await server.accounts.reconcile(id)).toMatchObject({ rows: 1_000, credits: 1_000, discrepancies: [] })
     expect(commits.reduce((sum, charges) => sum + charges, 0)).toBe(1_280)
     expect(commits.length).toBeLessThan(1_280 / 2)
@@ -129,7 +129,7 @@ describe('a limit', () => {
     const asked = Array.from({ length: 130 }, (_, i) => (i % 2 === 0 ? server : other).get(QUESTION, key))
     const statuses = (await Promise.all(asked)).map(({ status }) => status)
     expect(statuses.filter(status => status === 200)).toHaveLength(100)
-    expect(await server.accounts.used(id, now)).toEqual({ day: 100, hour: 100 })
+    expect(await server.accounts.usedCredits(id, now)).toEqual({ day: 100, hour: 100 })
     await other.stop()
   })
 
@@ -255,7 +255,7 @@ it('writes a charge down before its answer leaves', async () => {
   const others = await openAccounts({ db: ground.db })
   for (let used = 1; used <= 5; used++) {
     await server.get(QUESTION, key)
-    expect(await others.used(id, now)).toEqual({ day: used, hour: used })
+    expect(await others.usedCredits(id, now)).toEqual({ day: used, hour: used })
   }
   await others.close()
 })

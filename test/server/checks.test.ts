@@ -7,7 +7,7 @@ import { type Day, formatDay, parseDay } from '../../src/core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import { parseOversold } from '../../src/core/params/questions.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
-import { makeKey } from '../../src/server/accounts/key.js'
+import { generateKey } from '../../src/server/accounts/key.js'
 import type { Service } from '../../src/server/http/question.js'
 import { ERROR_SHAPES } from '../../src/server/wire/format.js'
 import { notInQuick } from '../support/full.js'
@@ -64,12 +64,12 @@ describe('the order of checks', () => {
 describe('a key', () => {
   it.each([
     ['is missing', []],
-    ['is of no key', ['Authorization', `Bearer ${makeKey().key}`]],
-    ['has a wrong checksum', ['Authorization', `Bearer ${makeKey().key.slice(0, -1)}~`]],
+    ['is of no key', ['Authorization', `Bearer ${generateKey().key}`]],
+    ['has a wrong checksum', ['Authorization', `Bearer ${generateKey().key.slice(0, -1)}~`]],
     ['is sent by another scheme', ['Authorization', 'Basic YTpi']],
     ['is two words', ['Authorization', 'Bearer a b']],
     ['is empty', ['Authorization', 'Bearer ']],
-    ['is in another header', ['X-API-Key', makeKey().key]],
+    ['is in another header', ['X-API-Key', generateKey().key]],
   ])('that %s is refused as the specification says', async (_, headers) => {
     const { status, headers: told, json } = await ask(server.url + QUESTION, { headers })
     expect(status).toBe(401)
@@ -90,7 +90,7 @@ describe('a key', () => {
 
   it('is refused with a second Authorization header, whichever is right', async () => {
     const right = authorization(await server.key('pro'))
-    const wrong = ['authorization', `Bearer ${makeKey().key}`]
+    const wrong = ['authorization', `Bearer ${generateKey().key}`]
     for (const headers of [
       [...right, ...wrong],
       [...wrong, ...right],
@@ -211,7 +211,7 @@ describe('paths and methods', () => {
     expect(await statuses()).toEqual([503, 503, 503, 200])
     renameSync(`${location}.old`, location)
     expect(await statuses()).toEqual([200, 404, 200, 200])
-    expect((await served.accounts.used(id, Date.now())).day).toBe(2)
+    expect((await served.accounts.usedCredits(id, Date.now())).day).toBe(2)
     await served.accounts.revoke(identity, new Date().toISOString())
     expect((await served.get(QUESTION, key)).status).toBe(401)
     await served.stop()
@@ -286,7 +286,7 @@ notInQuick('is not ready while the disk of its accounts is full, and is again wi
   ftruncateSync(filler)
   closeSync(filler)
   expect(await statuses()).toEqual([200, 200])
-  expect((await served.accounts.used(id, Date.now())).day).toBe(2)
+  expect((await served.accounts.usedCredits(id, Date.now())).day).toBe(2)
   await served.stop()
 })
 

@@ -22,7 +22,7 @@ it('a damaged ticker costs nothing and is named in the log, and all others are a
     expect(refused.text).not.toContain(ground.db)
   }
   expect((await server.get('/v1/scan/oversold', key)).status).toBe(503)
-  expect((await server.accounts.used(id, Date.now())).day).toBe(0)
+  expect((await server.accounts.usedCredits(id, Date.now())).day).toBe(0)
   expect((await of('SIM0003')).status).toBe(200)
   expect((await of('SIM0002', 'weekly')).status).toBe(200)
   expect((await server.get('/readyz')).status).toBe(200)

@@ -104,7 +104,7 @@ it('refuses with 503 and a time to wait what would wait beyond the bound, and ch
   }
   letGo()
   for (const { status } of await Promise.all([first, ...others])) expect(status).toBe(200)
-  expect((await server.accounts.used(id, Date.now())).day).toBe(3)
+  expect((await server.accounts.usedCredits(id, Date.now())).day).toBe(3)
 })
 
 it('lets accounts take turns, and who waits for most gives way', async () => {

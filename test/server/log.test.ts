@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from 'vitest'
-import { makeKey } from '../../src/server/accounts/key.js'
+import { generateKey } from '../../src/server/accounts/key.js'
 import { Log } from '../../src/server/http/log.js'
 import { LOG_LEVELS, type LogLevel } from '../../src/server/http/options.js'
 import type { Service } from '../../src/server/http/question.js'
@@ -56,7 +56,7 @@ it('has no sign that steers a terminal', async () => {
 
 it('never contains a key, at any level, wherever a caller puts one, even after failures', async () => {
   const { lines, log } = logAt('trace')
-  const key = makeKey().key
+  const key = generateKey().key
   const secret = key.slice(14)
   const fault = new Error(`cannot do ${key}`, { cause: new Error(key) })
   const around = (service: Service): Service => ({ ...service, today: () => Promise.reject(fault) })

@@ -37,11 +37,11 @@ import { tickerSummary } from '../../src/data/local/summary.js'
 import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import type { Store } from '../../src/data/store/store.js'
-import { requestName } from '../../src/server/http/meter.js'
+import { requestNameHash } from '../../src/server/http/meter.js'
 import { isReference, openApi, resolve } from '../../src/server/http/openapi.js'
 import { type Schema, schemaRef } from '../../src/server/http/openapi-answers.js'
 import type { Operation } from '../../src/server/http/openapi-parts.js'
-import { Malformed, refusal } from '../../src/server/http/requests.js'
+import { errorAnswer, MalformedRequest } from '../../src/server/http/requests.js'
 import { ERROR_SHAPES, errorBody, NOTE } from '../../src/server/wire/format.js'
 import { errorSchemas } from '../../src/server/wire/schemas.js'
 import { Documented } from '../support/documented.js'
@@ -194,7 +194,7 @@ describe('the schema of a parameter', () => {
     )
     fc.assert(
       fc.property(fc.oneof(name, fc.constantFrom(...NASTY)), text => {
-        const expected = !refuses(() => requestName(['Idempotency-Key', text]))
+        const expected = !refuses(() => requestNameHash(['Idempotency-Key', text]))
         expect(documented.accepts(schema, text), JSON.stringify(text)).toBe(expected)
       }),
       { numRuns: draws(1500) },
@@ -292,7 +292,7 @@ describe('errors', () => {
   it.each(ERROR_SHAPES)('of every class at all leave the server as a documented answer (%s)', shape => {
     const own = new Documented(openApi({ version: '1.2.3', errors: shape }))
     for (const error of [...told(), ...untold()]) {
-      const { status, headers, body } = refusal(error, { id: 'id', errors: shape, now: 0 })
+      const { status, headers, body } = errorAnswer(error, { id: 'id', errors: shape, now: 0 })
       const answer = {
         status,
         headers: headers.filter((_, i) => i % 2 === 0),
@@ -514,7 +514,7 @@ function untold(): Error[] {
     new BadData({ file: 'f', line: 1 }, 'bad'),
     new Upstream('upstream', 'https://bands.example', 502),
     new TypeError('a fault'),
-    ...[400, 408, 414, 431].map(status => new Malformed(status, 'malformed', 'request')),
+    ...[400, 408, 414, 431].map(status => new MalformedRequest(status, 'malformed', 'request')),
   ]
 }
 

@@ -84,7 +84,7 @@ describe('/v1/ohlcv', () => {
 
   it('costs a credit for each hundred bars, and nothing when it is unchanged', async () => {
     const { id, key } = await server.account('of bars', 'pro')
-    const used = async () => (await server.accounts.used(id, Date.now())).day
+    const used = async () => (await server.accounts.usedCredits(id, Date.now())).day
     const costs = []
     let before = 0
     for (const search of ['limit=1', 'limit=100', 'limit=101', 'limit=1000', 'start=2030-01-01']) {
@@ -129,7 +129,7 @@ describe('/v1/schema/fields', () => {
   it('lists each field with its names and bands, free', async () => {
     const { id, key } = await server.account('of the schema', 'free')
     const { status, headers, json } = await server.get('/v1/schema/fields', key)
-    expect([status, (await server.accounts.used(id, Date.now())).day]).toEqual([200, 0])
+    expect([status, (await server.accounts.usedCredits(id, Date.now())).day]).toEqual([200, 0])
     const fields = json().fields as Record<string, unknown>[]
     const bands = fields.filter(({ field }) => field !== null)
     expect(bands.map(({ field }) => field)).toEqual(BUILT_IN.names)

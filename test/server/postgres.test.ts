@@ -36,7 +36,7 @@ describePostgres('accounts in PostgreSQL', () => {
     expect(await one.accounts.reconcile()).toMatchObject({ rows: 3, requests: 3, credits: 3, discrepancies: [] })
     await other.accounts.revoke(identity, new Date().toISOString())
     expect((await one.get(QUESTION, key)).status).toBe(401)
-    expect(await one.accounts.used(id, Date.now())).toMatchObject({ day: 3 })
+    expect(await one.accounts.usedCredits(id, Date.now())).toMatchObject({ day: 3 })
   })
 
   notInQuick('include the charges of other servers, also in free answers', async () => {

@@ -207,7 +207,7 @@ describe('refusals', () => {
 
   it('cost nothing, and an unchanged answer neither', async () => {
     const { id, key } = await server.account('of searches', 'pro')
-    const used = async () => (await server.accounts.used(id, Date.now())).day
+    const used = async () => (await server.accounts.usedCredits(id, Date.now())).day
     const { headers } = await server.get('/v1/search', key)
     expect((await server.get('/v1/search', key, { 'If-None-Match': headers.etag! })).status).toBe(304)
     await server.get('/v1/search?limit=0', key)

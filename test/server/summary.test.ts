@@ -241,7 +241,7 @@ describe('refusals', () => {
 
   it('cost nothing, and an unchanged answer neither', async () => {
     const { id, key } = await server.account('of summaries', 'pro')
-    const used = async () => (await server.accounts.used(id, Date.now())).day
+    const used = async () => (await server.accounts.usedCredits(id, Date.now())).day
     const { headers } = await server.get(AT, key)
     expect(await used()).toBe(1)
     expect((await server.get(AT, key, { 'If-None-Match': headers.etag! })).status).toBe(304)

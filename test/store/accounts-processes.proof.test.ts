@@ -51,7 +51,7 @@ describe('several processes with one file of accounts', () => {
       const { rows, requests, credits, discrepancies } = await accounts.reconcile()
       expect(discrepancies).toEqual([])
       expect(requests).toBe(rows)
-      expect(await accounts.used(id, NOON)).toEqual({ day: credits, hour: credits })
+      expect(await accounts.usedCredits(id, NOON)).toEqual({ day: credits, hour: credits })
     }
     // Clients that did not hear back ask again under the same name, with another number: what was written is free.
     const alice = await accounts.account('alice')

@@ -7,7 +7,7 @@ import { Busy, NotFound, StorageError } from '../../src/core/errors.js'
 import { openForWriting } from '../../src/data/store/sqlite/connection.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import { type Accounts, DAY_MS } from '../../src/server/accounts/accounts.js'
-import { authenticate, makeKey } from '../../src/server/accounts/key.js'
+import { authenticate, generateKey } from '../../src/server/accounts/key.js'
 import { ACCOUNTS, openSqliteAccounts } from '../../src/server/accounts/sqlite/accounts.js'
 import { accountsContract, chargeOf, iso, keyOf, NOON, sha256 } from '../contracts/accounts.js'
 import { Database } from '../support/database.js'
@@ -110,9 +110,9 @@ describe('the file of the accounts', () => {
 
   it('holds nothing of a key but its identity and its hash', async () => {
     const { path, accounts, id } = await withAlice()
-    const keys = Array.from({ length: 20 }, makeKey)
+    const keys = Array.from({ length: 20 }, generateKey)
     for (const { identity, hash } of keys) await accounts.addKey(id, keyOf(identity, { hash }))
-    const next = makeKey()
+    const next = generateKey()
     await accounts.roll(keys[0]!.identity, keyOf(next.identity, { hash: next.hash }), iso(NOON))
     for (const { key } of [...keys, next]) await authenticate(accounts, key, NOON)
     await accounts.charge([chargeOf(await accounts.account('alice'), { key: next.identity })])
@@ -132,7 +132,7 @@ it('asks and charges nothing once its file is removed, or another one lies there
   const work = [
     () => accounts.version(),
     () => accounts.key('AAAAAAAA'),
-    () => accounts.used(id, NOON),
+    () => accounts.usedCredits(id, NOON),
     () => accounts.charge([chargeOf(alice)]),
     () => accounts.setTier('alice', 'pro'),
   ]
@@ -240,11 +240,11 @@ describe('while another process writes', () => {
     other.exec('BEGIN IMMEDIATE')
     const charging = accounts.charge([chargeOf(alice)])
     // What only reads does not wait at all.
-    expect(await accounts.used(alice.id, NOON)).toEqual({ day: 0, hour: 0 })
+    expect(await accounts.usedCredits(alice.id, NOON)).toEqual({ day: 0, hour: 0 })
     for (let i = 0; i < 20; i++) await new Promise(resolve => setTimeout(resolve, 1))
     other.exec('COMMIT')
     other.close()
-    expect(await charging).toEqual([{ outcome: 'charged', used: { day: 1, hour: 1 } }])
+    expect(await charging).toEqual([{ outcome: 'charged', usedCredits: { day: 1, hour: 1 } }])
   })
 
   // A while is five seconds.

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { writeSync } from 'node:fs'
 import { openAccounts } from '../../src/app/open/accounts.js'
 import { Busy } from '../../src/core/errors.js'
-import type { Accounts, Charge, Charged } from '../../src/server/accounts/accounts.js'
+import type { Accounts, Charge, ChargeResult } from '../../src/server/accounts/accounts.js'
 
 /**
  * A server's part in charging, as a process of its own: it charges batches until a limit is reached or it is killed, and
@@ -44,7 +44,7 @@ async function main(): Promise<void> {
 }
 
 /** null: the database is away for longer than a server waits; its callers would ask again. */
-async function chargedOrNull(accounts: Accounts, batch: readonly Charge[]): Promise<Charged[] | null> {
+async function chargedOrNull(accounts: Accounts, batch: readonly Charge[]): Promise<ChargeResult[] | null> {
   try {
     return await accounts.charge(batch)
   } catch (error) {

@@ -12,7 +12,7 @@ import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import { openSqliteLists, openSqliteTrials } from '../../src/data/store/sqlite/lists.js'
 import { verifyLists, verifyTrials } from '../../src/data/store/sqlite/verify.js'
 import { Damaged, type Store, UNDERIVED } from '../../src/data/store/store.js'
-import { makeKey } from '../../src/server/accounts/key.js'
+import { generateKey } from '../../src/server/accounts/key.js'
 import { openSqliteAccounts } from '../../src/server/accounts/sqlite/accounts.js'
 import { verifyAccounts } from '../../src/server/accounts/sqlite/verify.js'
 import { typed } from '../cli/support/run.js'
@@ -394,7 +394,7 @@ describe('the files next to the data', () => {
     const accounts = openSqliteAccounts(path)
     const [key] = await accounts.keys()
     await accounts.setTier('alice', 'pro')
-    await accounts.roll(key!.identity, { ...makeKey(), name: 'next', created: iso(NOON), expires: null }, iso(NOON))
+    await accounts.roll(key!.identity, { ...generateKey(), name: 'next', created: iso(NOON), expires: null }, iso(NOON))
     await accounts.revoke(key!.identity, iso(NOON))
     expect(verifyAccounts(path).damages).toEqual([])
     changed(path, `UPDATE keys SET revoked = NULL WHERE identity = '${key!.identity}'`)
@@ -410,7 +410,7 @@ describe('the files next to the data', () => {
     const to = await filesBeside()
     const source = openSqliteAccounts(from.accounts)
     const target = openSqliteAccounts(to.accounts)
-    await target.replaceBooks(put => source.readBooks((book, rows) => put(book, rows)))
+    await target.replaceTables(put => source.readTables((book, rows) => put(book, rows)))
     await Promise.all([source.close(), target.close()])
     expect(verifyAccounts(to.accounts)).toMatchObject({ rows: 3, damages: [] })
     expect(verifyAccounts(from.accounts).damages).toEqual([])
@@ -449,7 +449,7 @@ async function filesBeside(): Promise<{ accounts: string; trials: string; lists:
   const files = { accounts: fileOf('accounts'), trials: fileOf('trials'), lists: fileOf('lists') }
   const accounts = openSqliteAccounts(files.accounts)
   const alice = await accounts.create('alice', 'free', iso(NOON))
-  const { identity, hash } = makeKey()
+  const { identity, hash } = generateKey()
   await accounts.addKey(alice.id, { identity, hash, name: 'default', created: iso(NOON), expires: null })
   const charges = ['r1', 'r2', 'r3'].map(requestId => chargeOf(alice, { requestId, key: identity, credits: 2 }))
   await accounts.charge(charges)

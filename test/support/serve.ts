@@ -12,7 +12,7 @@ import { Importer } from '../../src/data/load/import.js'
 import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import type { Accounts } from '../../src/server/accounts/accounts.js'
-import { type MadeKey, makeKey } from '../../src/server/accounts/key.js'
+import { type GeneratedKey, generateKey } from '../../src/server/accounts/key.js'
 import type { ServerOptions } from '../../src/server/http/options.js'
 import type { Service } from '../../src/server/http/question.js'
 import { type Running, startServer } from '../../src/server/http/server.js'
@@ -158,8 +158,8 @@ export function latch(): { passed: Promise<void>; open(): void } {
 
 let made = 0
 
-async function newKey(accounts: Accounts, account: number, name: string): Promise<MadeKey> {
-  const made = makeKey()
+async function newKey(accounts: Accounts, account: number, name: string): Promise<GeneratedKey> {
+  const made = generateKey()
   const { identity, hash } = made
   await accounts.addKey(account, { identity, hash, name, created: new Date().toISOString(), expires: null })
   return made

@@ -24,7 +24,7 @@ import {
 import type { FieldSet } from '../../core/fields/index.js'
 import { fieldsWithBand } from '../../core/language/condition.js'
 import { exampleOf } from '../../core/params/row.js'
-import { redacted } from '../../server/accounts/key.js'
+import { maskKeys } from '../../server/accounts/key.js'
 import {
   argumentKinds,
   CATALOGUE,
@@ -88,7 +88,7 @@ export async function report(
     : await humanForm(error, argv, world, context)
   if (debug && !wantsJson(argv)) lines.push(printable(stackOf(thrown)))
   // The message may repeat typed text, and typed text may be a key.
-  await world.err.write(redacted(linesText(lines))).catch(() => {})
+  await world.err.write(maskKeys(linesText(lines))).catch(() => {})
   return error instanceof BandsError ? EXIT_CODES[error.code] : UNFORESEEN_EXIT_CODE
 }
 

@@ -4,7 +4,7 @@ import { Busy, NotFound, quoted, StorageError, wrong } from '../../core/errors.j
 import { count } from '../../core/numbers.js'
 import { type OptionSpec, optional, optionsOf } from '../../core/params/row.js'
 import type { PricedSource, TrialKind, Trials } from '../../core/source.js'
-import { redacted } from '../../server/accounts/key.js'
+import { maskKeys } from '../../server/accounts/key.js'
 import type { NotedTrial, TrialLog } from '../present/data.js'
 import type { Described, Description, Records } from '../present/description.js'
 import type { PagedResult } from '../present/prices.js'
@@ -162,7 +162,7 @@ export async function writeReport(
 function reportOrigin(context: Context, found: PagedResult): Omit<ReportAbout, 'adjustment' | 'inputs'> {
   const { config } = context
   return {
-    command: redacted(quotedLine(context.argv)),
+    command: maskKeys(quotedLine(context.argv)),
     version: version(),
     source: sourceText(context),
     as_of: found.as_of,

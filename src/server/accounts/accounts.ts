@@ -60,7 +60,7 @@ export interface Charge {
 }
 
 /** Credits used in the day and the hour of a moment. */
-export interface Used {
+export interface UsedCredits {
   day: number
   hour: number
 }
@@ -69,10 +69,10 @@ export interface Used {
  * The result of a charge. It was recorded. Or it was free: the same answer to the same question was charged under the
  * same name within 48 hours. Or it was refused: it would exceed a limit, or the name belongs to another question.
  */
-export interface Charged {
+export interface ChargeResult {
   outcome: 'charged' | 'repeated' | 'limited' | 'conflict'
   /** After it. */
-  used: Used
+  usedCredits: UsedCredits
 }
 
 /** A change of a watch list. */
@@ -80,7 +80,7 @@ export interface WatchChange {
   add: readonly string[]
   remove: readonly string[]
   /** How many tickers the list may have. */
-  most: number
+  maxTickers: number
 }
 
 /** What an account used in one day. */
@@ -111,7 +111,7 @@ export interface Reconciliation {
 }
 
 /** The result of one step of rolling up the ledger. */
-export interface RolledUp {
+export interface RollUpResult {
   /** That became a part of their day. */
   rows: number
   /** Deleted days of accounts, older than the retention. */
@@ -121,10 +121,10 @@ export interface RolledUp {
 }
 
 /** A value as every database has it; times are milliseconds since 1970. */
-export type BookValue = string | number | Buffer | null
+export type ColumnValue = string | number | Buffer | null
 
 /** Tables in the order of writing, with the columns that are copied. An account is identified by its folded name. */
-export const BOOKS = {
+export const ACCOUNT_TABLES = {
   accounts: ['account', 'name', 'tier', 'created'],
   keys: ['account', 'identity', 'hash', 'name', 'created', 'expires', 'last_used', 'revoked'],
   secrets: ['use', 'secret'],
@@ -135,14 +135,14 @@ export const BOOKS = {
   watched: ['account', 'place', 'ticker'],
 } as const
 
-export type Book = keyof typeof BOOKS
-export const BOOK_NAMES = Object.keys(BOOKS) as Book[]
+export type AccountTable = keyof typeof ACCOUNT_TABLES
+export const ACCOUNT_TABLE_NAMES = Object.keys(ACCOUNT_TABLES) as AccountTable[]
 
 /** Some rows of a table, each with the columns of BOOKS. */
-export type EachRows = (book: Book, rows: readonly (readonly BookValue[])[]) => Promise<void> | void
+export type TakeRows = (book: AccountTable, rows: readonly (readonly ColumnValue[])[]) => Promise<void> | void
 
 /** Rows that are read, sent or written together. */
-export const ROWS_TOGETHER = 2_000
+export const ROWS_PER_BATCH = 2_000
 
 /** How many connections there are, how many of them have nothing to do, and how many questions wait for one. */
 export interface PoolState {
@@ -150,7 +150,7 @@ export interface PoolState {
   idle: number
   waiting: number
   /** How long questions have waited for one, all together, in seconds. */
-  waited: number
+  waitedSeconds: number
 }
 
 /**
@@ -188,16 +188,16 @@ export interface Accounts {
   revoke(identity: string, at: string): Promise<void>
   /** Replaces a key; the old one stays active until `until`. Both changes or none. */
   roll(identity: string, key: NewKey, until: string): Promise<void>
-  used(account: number, at: number): Promise<Used>
+  usedCredits(account: number, at: number): Promise<UsedCredits>
   /** All or none are written, synced to the disk when the promise settles; one outcome a charge, in their order. */
-  charge(charges: readonly Charge[]): Promise<Charged[]>
+  charge(charges: readonly Charge[]): Promise<ChargeResult[]>
   /** The tickers on the watch list of an account, first added first. */
-  watched(account: number): Promise<string[]>
+  watchedTickers(account: number): Promise<string[]>
   /**
    * Adds tickers to the end of that list, then takes others out of it, in one transaction. It returns the list. Throws
    * InvalidParameter where the list would get longer than `most`; then nothing is changed.
    */
-  watch(account: number, change: WatchChange): Promise<string[]>
+  changeWatchList(account: number, change: WatchChange): Promise<string[]>
   /** Days with usage, from the UTC day of a moment on, newest first. */
   usage(account: number, from: number): Promise<DayUsage[]>
   /** Sums the ledger and compares it with the counters; of one account (default: of all). */
@@ -206,25 +206,25 @@ export interface Accounts {
    * A short step of rolling up the ledger, in one transaction; see retention. It adds to existing rows, because other
    * servers may run it too and it may stop at any time.
    */
-  rollUp(at: number): Promise<RolledUp>
+  rollUp(at: number): Promise<RollUpResult>
   /** All data as of one moment, in batches. */
-  readBooks(each: EachRows): Promise<void>
+  readTables(each: TakeRows): Promise<void>
   /**
    * Replaces all books by those that the work writes, or changes nothing.
    * @param work gets a function that writes rows, and one that reads them back before the commit
    */
-  replaceBooks<T>(work: (put: EachRows, readBack: (each: EachRows) => Promise<void>) => Promise<T>): Promise<T>
+  replaceTables<T>(work: (put: TakeRows, readBack: (each: TakeRows) => Promise<void>) => Promise<T>): Promise<T>
   /** Throws StorageError where a charge could not be written down: without room, and from a failed one on until one works. */
   check(): Promise<void>
   close(): Promise<void>
 }
 
 /** A machine's clock may differ from that of its accounts by this much, in milliseconds. */
-const MOST_AHEAD = 60_000
+const MAX_CLOCK_DIFFERENCE_MS = 60_000
 
 /** Says how far a machine's clock is off; null where it is right. @param ahead of the accounts' clock, in milliseconds */
 export function clockFault(ahead: number, location: string): string | null {
-  if (Math.abs(ahead) <= MOST_AHEAD) return null
+  if (Math.abs(ahead) <= MAX_CLOCK_DIFFERENCE_MS) return null
   const seconds = Math.round(Math.abs(ahead) / 1000)
   return `the clock of this machine is ${seconds} seconds ${ahead > 0 ? 'ahead of' : 'behind'} that of ${location}`
 }
@@ -233,22 +233,23 @@ export function clockFault(ahead: number, location: string): string | null {
 type KeyState = 'active' | 'expired' | 'revoked'
 
 /** The state of a key at a time, in milliseconds since 1970. */
-export function stateOf({ expires, revoked }: Pick<KeyEntry, 'expires' | 'revoked'>, now: number): KeyState {
+export function keyState({ expires, revoked }: Pick<KeyEntry, 'expires' | 'revoked'>, now: number): KeyState {
   if (revoked !== null) return 'revoked'
   return expires !== null && Date.parse(expires) <= now ? 'expired' : 'active'
 }
 
 /** The stored name of an account or a key. Throws InvalidParameter naming the parameter. */
-export function nameValue(param: string, text: string): string {
+export function parseName(param: string, text: string): string {
   const name = text.normalize('NFC')
   const length = [...name].length
   // Invisible or direction-changing characters would make two names look alike.
-  if (length >= 1 && length <= LONGEST && name.trim() === name && !/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) return name
-  const allowed = `a name of 1 to ${LONGEST} printable characters, without blanks at its ends`
+  if (length >= 1 && length <= MAX_NAME_LENGTH && name.trim() === name && !/[\p{C}\p{Zl}\p{Zp}]/u.test(name))
+    return name
+  const allowed = `a name of 1 to ${MAX_NAME_LENGTH} printable characters, without blanks at its ends`
   throw invalid('not_allowed', { param, value: text, allowed })
 }
 
-const LONGEST = 64
+const MAX_NAME_LENGTH = 64
 
 /** Credits count per UTC day and hour, so that they reset for everyone at the same moment. */
 export const HOUR_MS = 3_600_000
@@ -272,25 +273,25 @@ export const hourStart = (at: number): number => at - (at % HOUR_MS)
  * has one row per account. Days older than RETENTION_DAYS are deleted, also from the counters. Hourly credits are retained
  * as long as the rows that they sum up. All in milliseconds since 1970.
  */
-export function retention(at: number): { singleFrom: number; daysFrom: number } {
-  return { singleFrom: dayStart(at - REPEAT_MS), daysFrom: dayStart(at) - RETENTION_DAYS * DAY_MS }
+export function retentionStarts(at: number): { rowsFrom: number; daysFrom: number } {
+  return { rowsFrom: dayStart(at - REPEAT_MS), daysFrom: dayStart(at) - RETENTION_DAYS * DAY_MS }
 }
 
 /** Pause between two steps, in milliseconds, so that charges can run in between. */
-const BETWEEN = 20
+const PAUSE_MS = 20
 
 /** Rolls up all due days step by step, each committed to disk. Throws AbortError when aborted. */
 export async function rollUpLedger(
   accounts: Pick<Accounts, 'rollUp'>,
   at: number,
   signal?: AbortSignal,
-): Promise<Omit<RolledUp, 'isOver'>> {
+): Promise<Omit<RollUpResult, 'isOver'>> {
   const all = { rows: 0, days: 0 }
   for (;;) {
     const { rows, days, isOver } = await accounts.rollUp(at)
     all.rows += rows
     all.days += days
     if (isOver) return all
-    await sleep(BETWEEN, undefined, { ...(signal && { signal }) })
+    await sleep(PAUSE_MS, undefined, { ...(signal && { signal }) })
   }
 }

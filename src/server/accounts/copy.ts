@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto'
 import { InvalidParameter, parameter, StorageError, sentence } from '../../core/errors.js'
-import { type Accounts, BOOK_NAMES, type Book, type BookValue, type Reconciliation } from './accounts.js'
+import {
+  ACCOUNT_TABLE_NAMES,
+  type Accounts,
+  type AccountTable,
+  type ColumnValue,
+  type Reconciliation,
+} from './accounts.js'
 
 /**
  * Copies accounts between any two databases: all data of one moment in one transaction, or nothing. Before the commit
@@ -12,7 +18,7 @@ export interface AccountsCopy {
   from: string
   to: string
   /** Rows of each table. */
-  rows: Record<Book, number>
+  rows: Record<AccountTable, number>
   /** The check sums of the copy. */
   proof: Reconciliation
 }
@@ -26,15 +32,15 @@ export async function copyAccounts(from: Accounts, to: Accounts, { replace = fal
     throw refused(
       sentence`${location} has accounts; copy to where there are none, or put them in the place of those (${parameter('replace')}).`,
     )
-  const rows = await to.replaceBooks(async (put, look) => {
+  const rows = await to.replaceTables(async (put, look) => {
     const sent = new Digest()
     const there = new Digest()
-    await from.readBooks(async (book, rows) => {
+    await from.readTables(async (book, rows) => {
       sent.add(book, rows)
       await put(book, rows)
     })
     await look((book, rows) => there.add(book, rows))
-    const other = BOOK_NAMES.find(book => sent.of(book) !== there.of(book))
+    const other = ACCOUNT_TABLE_NAMES.find(book => sent.of(book) !== there.of(book))
     if (other !== undefined) throw new StorageError(`${location}: its ${other} are not what was sent; nothing was kept`)
     return there.rows
   })
@@ -47,10 +53,10 @@ function refused(words: ReturnType<typeof sentence>): InvalidParameter {
 
 /** A hash of all rows of each table, in any order; for keys in their order, which matters. */
 class Digest {
-  readonly rows = Object.fromEntries(BOOK_NAMES.map(book => [book, 0])) as Record<Book, number>
-  readonly #sums = Object.fromEntries(BOOK_NAMES.map(book => [book, 0n])) as Record<Book, bigint>
+  readonly rows = Object.fromEntries(ACCOUNT_TABLE_NAMES.map(book => [book, 0])) as Record<AccountTable, number>
+  readonly #sums = Object.fromEntries(ACCOUNT_TABLE_NAMES.map(book => [book, 0n])) as Record<AccountTable, bigint>
 
-  add(book: Book, rows: readonly (readonly BookValue[])[]): void {
+  add(book: AccountTable, rows: readonly (readonly ColumnValue[])[]): void {
     for (const row of rows) {
       this.rows[book] += 1
       const place = book === 'keys' ? this.rows.keys : 0
@@ -62,7 +68,7 @@ class Digest {
     }
   }
 
-  of(book: Book): string {
+  of(book: AccountTable): string {
     return `${this.rows[book]} ${this.#sums[book]}`
   }
 }

@@ -1,29 +1,29 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { type Accounts, type KeyEntry, stateOf } from './accounts.js'
+import { type Accounts, type KeyEntry, keyState } from './accounts.js'
 
 const KEY_PREFIX = 'bands_'
 
 /** A text with everything masked that could be a key or a large part of one. */
-export function redacted(text: string): string {
-  return text.replace(LIKE_A_KEY, `${KEY_PREFIX}[key]`)
+export function maskKeys(text: string): string {
+  return text.replace(LONG_PART_OF_KEY, `${KEY_PREFIX}[key]`)
 }
 
 /** Longer than an identity and than most names of files, and short enough to leave no hint of the rest. */
-const LIKE_A_KEY = new RegExp(`${KEY_PREFIX}[0-9A-Za-z]{20,}`, 'g')
+const LONG_PART_OF_KEY = new RegExp(`${KEY_PREFIX}[0-9A-Za-z]{20,}`, 'g')
 
 /**
  * A key is `bands_`, eight identifying characters, 32 secret ones (190 bits), and six for the CRC32 of all before.
  * The checksum makes a mistyped or leaked key recognisable without a database. Characters are ASCII digits and
  * letters.
  */
-const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const IDENTITY = 8
-const SECRET = 32
-const CHECKSUM = 6
-const SHAPE = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${IDENTITY + SECRET + CHECKSUM}}$`)
+const BASE62_DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const IDENTITY_LENGTH = 8
+const SECRET_LENGTH = 32
+const CHECKSUM_LENGTH = 6
+const KEY_PATTERN = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${IDENTITY_LENGTH + SECRET_LENGTH + CHECKSUM_LENGTH}}$`)
 
-export interface MadeKey {
+export interface GeneratedKey {
   /** The key itself: shown once and never stored. */
   key: string
   identity: string
@@ -31,54 +31,54 @@ export interface MadeKey {
   hash: Buffer
 }
 
-export function makeKey(): MadeKey {
-  const identity = randomDigits(IDENTITY)
-  const body = KEY_PREFIX + identity + randomDigits(SECRET)
-  const key = body + checksumOf(body)
-  return { key, identity, hash: hashOf(key) }
+export function generateKey(): GeneratedKey {
+  const identity = randomBase62(IDENTITY_LENGTH)
+  const body = KEY_PREFIX + identity + randomBase62(SECRET_LENGTH)
+  const key = body + crc32InBase62(body)
+  return { key, identity, hash: hashKey(key) }
 }
 
 /** The identity in a text that is formed like a key; null when it is none. */
 export function parseKey(text: string): { identity: string } | null {
-  if (!SHAPE.test(text)) return null
-  const body = text.slice(0, -CHECKSUM)
-  if (checksumOf(body) !== text.slice(-CHECKSUM)) return null
-  return { identity: text.slice(KEY_PREFIX.length, KEY_PREFIX.length + IDENTITY) }
+  if (!KEY_PATTERN.test(text)) return null
+  const body = text.slice(0, -CHECKSUM_LENGTH)
+  if (crc32InBase62(body) !== text.slice(-CHECKSUM_LENGTH)) return null
+  return { identity: text.slice(KEY_PREFIX.length, KEY_PREFIX.length + IDENTITY_LENGTH) }
 }
 
 /** Fast on purpose: there is nothing to guess in 190 bits, and it is computed at every request. */
-export function hashOf(key: string): Buffer {
+export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
 
 /** The identity that people may type: bare, or with the prefix it is shown under; null for anything else. */
 export function parseIdentity(text: string): string | null {
   const bare = text.startsWith(KEY_PREFIX) ? text.slice(KEY_PREFIX.length) : text
-  return new RegExp(`^[0-9A-Za-z]{${IDENTITY}}$`).test(bare) ? bare : null
+  return new RegExp(`^[0-9A-Za-z]{${IDENTITY_LENGTH}}$`).test(bare) ? bare : null
 }
 
 /** As a base-62 number, the highest digit first. */
-function checksumOf(body: string): string {
+function crc32InBase62(body: string): string {
   let rest = crc32(body)
   let text = ''
-  for (let i = 0; i < CHECKSUM; i++) {
-    text = DIGITS[rest % 62] + text
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    text = BASE62_DIGITS[rest % 62] + text
     rest = Math.floor(rest / 62)
   }
   return text
 }
 
 /** Every digit equally likely: bytes beyond the last whole round of 62 are thrown away. */
-function randomDigits(count: number): string {
+function randomBase62(count: number): string {
   let text = ''
   while (text.length < count) {
     for (const byte of randomBytes(2 * (count - text.length)))
-      if (byte < LIMIT && text.length < count) text += DIGITS[byte % 62]
+      if (byte < FIRST_BIASED_BYTE && text.length < count) text += BASE62_DIGITS[byte % 62]
   }
   return text
 }
 
-const LIMIT = 256 - (256 % 62)
+const FIRST_BIASED_BYTE = 256 - (256 % 62)
 
 /**
  * The entry of a key; null when it is malformed, unknown, wrong, expired or revoked. All cases do the same work, so
@@ -87,13 +87,13 @@ const LIMIT = 256 - (256 % 62)
  * @param now milliseconds since 1970
  */
 export async function authenticate(accounts: Accounts, token: string, now: number): Promise<KeyEntry | null> {
-  const found = await accounts.key(parseKey(token)?.identity ?? NOBODY)
-  const right = timingSafeEqual(hashOf(token), found?.hash ?? NOBODYS_HASH)
-  if (found === null || !right || stateOf(found, now) !== 'active') return null
+  const found = await accounts.key(parseKey(token)?.identity ?? UNUSED_IDENTITY)
+  const right = timingSafeEqual(hashKey(token), found?.hash ?? UNMATCHED_HASH)
+  if (found === null || !right || keyState(found, now) !== 'active') return null
   const { hash: _hash, ...entry } = found
   return entry
 }
 
 /** No key has this identity, and no text this hash. */
-const NOBODY = '--------'
-const NOBODYS_HASH = randomBytes(32)
+const UNUSED_IDENTITY = '--------'
+const UNMATCHED_HASH = randomBytes(32)

@@ -5,7 +5,7 @@ import { objectOf } from '../../core/params/arguments.js'
 import { MAX_LIMIT, parametersOf } from '../../core/params/questions.js'
 import { readParams } from '../../core/params/row.js'
 import { PLANS } from '../../core/tiers.js'
-import type { Used } from '../accounts/accounts.js'
+import type { UsedCredits } from '../accounts/accounts.js'
 import type { CreditLimits } from './options.js'
 import type { Caller, Exchange } from './requests.js'
 
@@ -16,16 +16,16 @@ export function checkAccountQuestion({ search, hasBody }: Pick<Exchange, 'search
 }
 
 /** Bytes of a body: more than the longest list of tickers has. */
-const MOST_BYTES = 16_384
+const MAX_BODY_BYTES = 16_384
 
 /** The JSON object in the body of a request. Throws InvalidParameter for anything else. */
-export async function bodyOf(exchange: Exchange): Promise<object> {
+export async function readJsonBody(exchange: Exchange): Promise<object> {
   const { request } = exchange
   let text = ''
   request.setEncoding('utf8')
   for await (const part of request) {
     text += part
-    if (text.length > MOST_BYTES) throw wrong('body', `The body has at most ${MOST_BYTES} bytes.`)
+    if (text.length > MAX_BODY_BYTES) throw wrong('body', `The body has at most ${MAX_BODY_BYTES} bytes.`)
   }
   exchange.isRead = true
   try {
@@ -38,7 +38,7 @@ export async function bodyOf(exchange: Exchange): Promise<object> {
 export function accountPage(
   { name, tier }: Pick<Caller, 'name' | 'tier'>,
   limits: CreditLimits,
-  used: Used,
+  used: UsedCredits,
   today: Day,
 ): AccountPage {
   const left = { day: Math.max(0, limits.day - used.day), hour: Math.max(0, limits.hour - used.hour) }

@@ -2,7 +2,7 @@ import { formatDay } from '../../core/model/day.js'
 import type { Tier } from '../../core/model/terms.js'
 import { Coded } from './encoding.js'
 import type { Limits } from './options.js'
-import type { Found, Question, Service } from './question.js'
+import type { Question, QuestionResult, Service } from './question.js'
 import { Job, Queue, type QueuedCaller } from './queue.js'
 import { sha256 } from './requests.js'
 
@@ -41,37 +41,42 @@ export class Answers {
   readonly queue: Queue
   readonly #service: Service
   readonly #version: () => Promise<string>
-  readonly #most: number
+  readonly #maxBytes: number
   readonly #cache = new Map<string, CachedAnswer>()
-  readonly #underWay = new Map<string, Promise<Answer>>()
+  readonly #running = new Map<string, Promise<Answer>>()
   readonly #jobs = new Map<string, Job<Answer>>()
   #bytes = 0
-  #seen = ''
+  #dataVersion = ''
 
   /** @param keptBytes size of the cache @param waiting maximum number of heavy questions in the queue */
   constructor(service: Service, { keptBytes, waiting }: Pick<Limits, 'keptBytes' | 'waiting'>) {
     this.queue = new Queue(service.scansAtOnce, waiting)
     this.#service = service
     this.#version = oncePerTurn(() => service.version())
-    this.#most = keptBytes
+    this.#maxBytes = keptBytes
   }
 
   /** @returns whether it was there, or was a part of one that was. Throws what checking and asking throw, Unavailable. */
-  async find(caller: QueuedCaller & { tier: Tier }, question: Question): Promise<{ answer: Answer; kept: boolean }> {
+  async find(
+    caller: QueuedCaller & { tier: Tier },
+    question: Question,
+  ): Promise<{ answer: Answer; isCached: boolean }> {
     const version = await this.#version()
-    if (version !== this.#seen) this.#begin(version)
+    if (version !== this.#dataVersion) this.#startVersion(version)
     const { tier } = caller
-    const answer = await this.#take(`${tier} ${question.normal}`, question, version)
-    if (answer !== undefined) return { answer, kept: true }
-    const whole = await this.#take(`${tier} ${question.whole}`, question, version)
-    if (whole !== undefined) return { answer: this.#part(tier, whole, question), kept: true }
+    const answer = await this.#findCached(`${tier} ${question.key}`, question, version)
+    if (answer !== undefined) return { answer, isCached: true }
+    const whole = await this.#findCached(`${tier} ${question.fullKey}`, question, version)
+    if (whole !== undefined) return { answer: this.#cutOut(tier, whole, question), isCached: true }
     await caller.check()
-    const found = await (question.isHeavy ? this.#inTurn(caller, question, version) : this.#atOnce(tier, question))
-    return { answer: this.#part(tier, found, question), kept: false }
+    const found = await (question.isHeavy
+      ? this.#computeInQueue(caller, question, version)
+      : this.#computeOnce(tier, question))
+    return { answer: this.#cutOut(tier, found, question), isCached: false }
   }
 
   /** @param version of the data as this caller saw it: a slower reply may have seen an older one */
-  async #take(name: string, question: Question, version: string): Promise<Answer | undefined> {
+  async #findCached(name: string, question: Question, version: string): Promise<Answer | undefined> {
     const cached = this.#cache.get(name)
     if (cached === undefined) return undefined
     if (cached.version !== version) {
@@ -90,36 +95,36 @@ export class Answers {
   }
 
   /** Cached with the full answer: cutting it out takes longer than sending it. */
-  #part(tier: Tier, whole: Answer, question: Question): Answer {
-    if (question.normal === question.whole) return whole
-    const name = `${tier} ${question.normal}`
-    const answer = this.#answer(name, question.normal, { ...whole, body: question.part(whole.body) })
-    const cached = this.#cache.get(`${tier} ${question.whole}`)
-    if (cached?.answer === whole) this.#keep(name, answer, cached)
+  #cutOut(tier: Tier, whole: Answer, question: Question): Answer {
+    if (question.key === question.fullKey) return whole
+    const name = `${tier} ${question.key}`
+    const answer = this.#makeAnswer(name, question.key, { ...whole, body: question.cutOut(whole.body) })
+    const cached = this.#cache.get(`${tier} ${question.fullKey}`)
+    if (cached?.answer === whole) this.#addToCache(name, answer, cached)
     return answer
   }
 
-  #atOnce(tier: Tier, question: Question): Promise<Answer> {
-    const name = `${tier} ${question.whole}`
-    let found = this.#underWay.get(name)
+  #computeOnce(tier: Tier, question: Question): Promise<Answer> {
+    const name = `${tier} ${question.fullKey}`
+    let found = this.#running.get(name)
     if (found === undefined) {
-      found = this.#find(tier, question, NEVER).finally(() => {
-        if (this.#underWay.get(name) === found) this.#underWay.delete(name)
+      found = this.#compute(tier, question, NEVER_ABORTED).finally(() => {
+        if (this.#running.get(name) === found) this.#running.delete(name)
       })
-      this.#underWay.set(name, found)
+      this.#running.set(name, found)
     }
     return found
   }
 
-  async #inTurn(caller: QueuedCaller & { tier: Tier }, question: Question, version: string): Promise<Answer> {
+  async #computeInQueue(caller: QueuedCaller & { tier: Tier }, question: Question, version: string): Promise<Answer> {
     const { tier } = caller
-    const name = `${tier} ${question.whole}`
+    const name = `${tier} ${question.fullKey}`
     // A wrong question is refused at once, without waiting in the queue.
     await question.isAnswerable(this.#service, tier)
-    const cached = await this.#take(name, question, version)
+    const cached = await this.#findCached(name, question, version)
     if (cached !== undefined) return cached
     const known = this.#jobs.get(name)
-    const job = known?.isOver === false ? known : new Job(signal => this.#find(tier, question, signal))
+    const job = known?.isOver === false ? known : new Job(signal => this.#compute(tier, question, signal))
     this.queue.join(caller.account, job)
     this.#jobs.set(name, job)
     try {
@@ -132,62 +137,62 @@ export class Answers {
     }
   }
 
-  async #find(tier: Tier, question: Question, signal: AbortSignal): Promise<Answer> {
-    const name = `${tier} ${question.whole}`
+  async #compute(tier: Tier, question: Question, signal: AbortSignal): Promise<Answer> {
+    const name = `${tier} ${question.fullKey}`
     for (let tries = 1; ; tries++) {
       const version = await this.#service.version()
       const stamp = await question.stamp(this.#service)
       const asOf = formatDay(await this.#service.today())
       const data = await this.#service.snapshot()
-      const found = await question.ask(this.#service, tier, signal)
-      const answer = this.#answer(name, question.whole, { credits: question.credits, ...found, asOf, data })
+      const found = await question.answer(this.#service, tier, signal)
+      const answer = this.#makeAnswer(name, question.fullKey, { credits: question.credits, ...found, asOf, data })
       let isLasting = (await this.#service.version()) === version
       if (!isLasting && stamp !== null) isLasting = (await question.stamp(this.#service)) === stamp
       // The reason of an empty answer depends on more data than the answer.
-      if (isLasting) this.#keep(name, answer, { stamp: answer.note === null ? stamp : null, version })
+      if (isLasting) this.#addToCache(name, answer, { stamp: answer.note === null ? stamp : null, version })
       // A write meanwhile may affect only parts of the answer; a scan reads one moment.
-      if (isLasting || question.isHeavy || tries === MOST_TRIES) return answer
+      if (isLasting || question.isHeavy || tries === MAX_TRIES) return answer
     }
   }
 
-  #answer(name: string, question: string, found: Required<Found> & Pick<Answer, 'asOf' | 'data'>): Answer {
+  #makeAnswer(name: string, question: string, found: Required<QuestionResult> & Pick<Answer, 'asOf' | 'data'>): Answer {
     const { body } = found
     const coded = new Coded(body, bytes => {
       const cached = this.#cache.get(name)
-      if (cached?.answer === answer) this.#grow(cached, bytes)
+      if (cached?.answer === answer) this.#addBytes(cached, bytes)
     })
     const answer: Answer = { ...found, coded, digest: sha256(body), question: sha256(question) }
     return answer
   }
 
-  #keep(name: string, answer: Answer, { stamp, version }: Pick<CachedAnswer, 'stamp' | 'version'>): void {
-    const bytes = answer.body.length + 2 * name.length + OVERHEAD
-    if (bytes > this.#most) return
+  #addToCache(name: string, answer: Answer, { stamp, version }: Pick<CachedAnswer, 'stamp' | 'version'>): void {
+    const bytes = answer.body.length + 2 * name.length + ENTRY_OVERHEAD_BYTES
+    if (bytes > this.#maxBytes) return
     const cached = { answer, bytes: 0, stamp, version }
-    this.#drop(name)
+    this.#removeFromCache(name)
     this.#cache.set(name, cached)
-    this.#grow(cached, bytes)
+    this.#addBytes(cached, bytes)
   }
 
-  #grow(cached: CachedAnswer, bytes: number): void {
+  #addBytes(cached: CachedAnswer, bytes: number): void {
     cached.bytes += bytes
     this.#bytes += bytes
     for (const oldest of this.#cache.keys()) {
-      if (this.#bytes <= this.#most) break
-      this.#drop(oldest)
+      if (this.#bytes <= this.#maxBytes) break
+      this.#removeFromCache(oldest)
     }
   }
 
-  #drop(name: string): void {
+  #removeFromCache(name: string): void {
     this.#bytes -= this.#cache.get(name)?.bytes ?? 0
     this.#cache.delete(name)
   }
 
   /** Another version of the data. */
-  #begin(version: string): void {
-    this.#seen = version
+  #startVersion(version: string): void {
+    this.#dataVersion = version
     // Running work may have read old data.
-    this.#underWay.clear()
+    this.#running.clear()
     for (const [name, job] of this.#jobs) if (job.hasBegun) this.#jobs.delete(name)
   }
 }
@@ -196,11 +201,11 @@ export class Answers {
  * The data that answer, and their finished answers. Each request takes one of these and keeps it to its end. So
  * no answer mixes two files of data, and nothing cached outlives its file.
  */
-export class Served {
+export class ServiceWithAnswers {
   readonly service: Service
   readonly answers: Answers
   #running = 0
-  #ended: (() => void) | null = null
+  #onAllFinished: (() => void) | null = null
 
   constructor(service: Service, limits: Limits) {
     this.service = service
@@ -208,32 +213,32 @@ export class Served {
   }
 
   /** Some work of a request on these data. */
-  async during<T>(work: (served: Served) => Promise<T>): Promise<T> {
+  async use<T>(work: (served: ServiceWithAnswers) => Promise<T>): Promise<T> {
     this.#running++
     try {
       return await work(this)
     } finally {
       this.#running--
-      if (this.#running === 0) this.#ended?.()
+      if (this.#running === 0) this.#onAllFinished?.()
     }
   }
 
   /** Settles when no request uses these data, once no more can begin. */
-  async left(): Promise<void> {
+  async allFinished(): Promise<void> {
     if (this.#running === 0) return
     await new Promise<void>(resolve => {
-      this.#ended = resolve
+      this.#onAllFinished = resolve
     })
   }
 }
 
-const NEVER = new AbortController().signal
+const NEVER_ABORTED = new AbortController().signal
 
 /** During an import of many files, an answer about many tickers would otherwise retry until its end. */
-const MOST_TRIES = 3
+const MAX_TRIES = 3
 
 /** Approximate bytes of an entry besides its texts. */
-const OVERHEAD = 1_000
+const ENTRY_OVERHEAD_BYTES = 1_000
 
 /**
  * Shares one answer among all callers in one turn of the event loop: requests that arrive together check for changes

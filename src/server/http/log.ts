@@ -7,7 +7,7 @@ import type { Day } from '../../core/model/day.js'
 import { TIER_NAMES } from '../../core/model/terms.js'
 import type { WaitingFields } from '../../core/source.js'
 import type { PoolState } from '../accounts/accounts.js'
-import { redacted } from '../accounts/key.js'
+import { maskKeys } from '../accounts/key.js'
 import { LOG_LEVELS, type LogLevel, type ServerOptions } from './options.js'
 
 /** What the log says of a request. */
@@ -33,7 +33,7 @@ export class Log {
   add(level: Exclude<LogLevel, 'silent'>, entry: Readonly<Record<string, unknown>>): void {
     if (LOG_LEVELS.indexOf(level) < this.#least) return
     const line = JSON.stringify({ level, time: new Date().toISOString(), ...entry })
-    this.#write(`${printable(redacted(line))}\n`)
+    this.#write(`${printable(maskKeys(line))}\n`)
   }
 
   /**
@@ -59,7 +59,7 @@ function legible(text: string): string {
 }
 
 function blotted(text: string): string {
-  return redacted(text).replace(/[0-9A-Za-z]{32,}/g, '…')
+  return maskKeys(text).replace(/[0-9A-Za-z]{32,}/g, '…')
 }
 
 /** With all percent-encoding removed, even repeated; bytes that are no text stay. */
@@ -159,11 +159,11 @@ export class Metrics {
     const waits = `Seconds that questions have waited for a connection to the database of the accounts.`
     const waiting = this.#counter('bands_accounts_connection_wait_seconds_total', waits, [])
     this.#looks.push(() => {
-      const { total, idle, waiting: queued, waited } = pool()!
+      const { total, idle, waiting: queued, waitedSeconds } = pool()!
       for (const [state, count] of Object.entries({ used: total - idle, idle, waiting: queued }))
         gauge.set({ state }, count)
       waiting.reset()
-      waiting.inc(waited)
+      waiting.inc(waitedSeconds)
     })
   }
 

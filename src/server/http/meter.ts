@@ -2,20 +2,20 @@ import { counted, type InvalidParameter, RateLimited, wrong } from '../../core/e
 import {
   type Accounts,
   type Charge,
-  type Charged,
+  type ChargeResult,
   DAY_MS,
   dayStart,
   HOUR_MS,
   hourStart,
-  type Used,
+  type UsedCredits,
 } from '../accounts/accounts.js'
 import { type CreditHeaders, IDEMPOTENCY_KEY } from '../wire/format.js'
 import type { CreditLimits } from './options.js'
-import { headersNamed, sha256 } from './requests.js'
+import { headerValues, sha256 } from './requests.js'
 
-interface Waiting {
+interface PendingCharge {
   charge: Charge
-  resolve(charged: Charged): void
+  resolve(charged: ChargeResult): void
   reject(error: unknown): void
 }
 
@@ -25,45 +25,45 @@ interface Waiting {
  */
 export class Meter {
   readonly #accounts: Accounts
-  readonly #committed: (charges: number, seconds: number) => void
-  #waiting: Waiting[] = []
+  readonly #onCommit: (charges: number, seconds: number) => void
+  #pending: PendingCharge[] = []
   #running: Promise<void> | null = null
 
   /** @param committed is called after every commit */
   constructor(accounts: Accounts, committed: (charges: number, seconds: number) => void) {
     this.#accounts = accounts
-    this.#committed = committed
+    this.#onCommit = committed
   }
 
   /** Settles when the charge is on the disk, or is not to be. Throws Busy, StorageError. */
-  charge(charge: Charge): Promise<Charged> {
+  charge(charge: Charge): Promise<ChargeResult> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ charge, resolve, reject })
-      this.#running ??= this.#run()
+      this.#pending.push({ charge, resolve, reject })
+      this.#running ??= this.#commitPending()
     })
   }
 
-  async idle(): Promise<void> {
+  async allCommitted(): Promise<void> {
     while (this.#running !== null) await this.#running
   }
 
-  async #run(): Promise<void> {
-    while (this.#waiting.length > 0) {
+  async #commitPending(): Promise<void> {
+    while (this.#pending.length > 0) {
       // In the second turn, callers released by the last commit ask again: this halves the commits.
-      await turn()
-      await turn()
-      const batch = this.#waiting
-      this.#waiting = []
+      await nextTurn()
+      await nextTurn()
+      const batch = this.#pending
+      this.#pending = []
       await this.#commit(batch)
     }
     this.#running = null
   }
 
-  async #commit(batch: readonly Waiting[]): Promise<void> {
+  async #commit(batch: readonly PendingCharge[]): Promise<void> {
     const start = performance.now()
     try {
       const charged = await this.#accounts.charge(batch.map(({ charge }) => charge))
-      this.#committed(batch.length, (performance.now() - start) / 1000)
+      this.#onCommit(batch.length, (performance.now() - start) / 1000)
       for (const [i, { resolve }] of batch.entries()) resolve(charged[i]!)
     } catch (error) {
       for (const { reject } of batch) reject(error)
@@ -71,53 +71,53 @@ export class Meter {
   }
 }
 
-function turn(): Promise<void> {
+function nextTurn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
 /** The caller's credits as headers, in the order in which they are sent. `used` may be above a limit that was lowered since. */
-export function creditHeaders(limits: CreditLimits, used: Used, at: number): CreditHeaders {
+export function creditHeaders(limits: CreditLimits, used: UsedCredits, at: number): CreditHeaders {
   return {
     'X-Request-Limit': String(limits.day),
     'X-Requests-Used': String(used.day),
     'X-Requests-Remaining': String(Math.max(0, limits.day - used.day)),
-    'X-Request-Reset': utc(dayStart(at) + DAY_MS),
+    'X-Request-Reset': utcText(dayStart(at) + DAY_MS),
     'X-Hourly-Request-Limit': String(limits.hour),
     'X-Hourly-Requests-Used': String(used.hour),
     'X-Hourly-Requests-Remaining': String(Math.max(0, limits.hour - used.hour)),
-    'X-Hourly-Request-Reset': utc(hourStart(at) + HOUR_MS),
+    'X-Hourly-Request-Reset': utcText(hourStart(at) + HOUR_MS),
   }
 }
 
-export function isBeyond(limits: CreditLimits, used: Used, cost: number): boolean {
+export function exceedsLimits(limits: CreditLimits, used: UsedCredits, cost: number): boolean {
   return used.day + cost > limits.day || used.hour + cost > limits.hour
 }
 
 /** The error for an exceeded limit; it names the longer period. */
-export function limited(limits: CreditLimits, used: Used, cost: number, at: number): RateLimited {
+export function creditsUsedUpError(limits: CreditLimits, used: UsedCredits, cost: number, at: number): RateLimited {
   const ofDay = used.day + cost > limits.day
   const [period, limit, spent] = ofDay ? ['day', limits.day, used.day] : ['hour', limits.hour, used.hour]
-  const reset = utc(ofDay ? dayStart(at) + DAY_MS : hourStart(at) + HOUR_MS)
+  const reset = utcText(ofDay ? dayStart(at) + DAY_MS : hourStart(at) + HOUR_MS)
   const message = `This costs ${counted(cost, 'credit')}, and ${spent} of the ${limit} of the ${period} are used; there are new ones at ${reset}.`
   return new RateLimited(message, reset)
 }
 
 /** Such as `2026-03-24T00:00:00Z`. Answers of an hour have the same two, which take 2 µs to write. */
-function utc(at: number): string {
-  let text = TEXTS.get(at)
+function utcText(at: number): string {
+  let text = utcTexts.get(at)
   if (text !== undefined) return text
-  if (TEXTS.size >= MAX_TEXTS) TEXTS.clear()
+  if (utcTexts.size >= MAX_UTC_TEXTS) utcTexts.clear()
   text = new Date(at).toISOString().replace('.000Z', 'Z')
-  TEXTS.set(at, text)
+  utcTexts.set(at, text)
   return text
 }
 
-const TEXTS = new Map<number, string>()
-const MAX_TEXTS = 8
+const utcTexts = new Map<number, string>()
+const MAX_UTC_TEXTS = 8
 
 /** SHA-256 of the name that the caller gave to the request; null without one. Throws InvalidParameter. */
-export function requestName(rawHeaders: readonly string[]): Buffer | null {
-  const [name, another] = headersNamed(IDEMPOTENCY_KEY.toLowerCase(), rawHeaders)
+export function requestNameHash(rawHeaders: readonly string[]): Buffer | null {
+  const [name, another] = headerValues(IDEMPOTENCY_KEY.toLowerCase(), rawHeaders)
   if (name === undefined) return null
   if (another !== undefined) throw wrong(IDEMPOTENCY_KEY, `${IDEMPOTENCY_KEY} is given twice.`)
   if (/^[!-~]{1,255}$/.test(name)) return sha256(name)
@@ -126,7 +126,7 @@ export function requestName(rawHeaders: readonly string[]): Buffer | null {
 }
 
 /** The error for a name that was already used with another question. */
-export function nameTaken(): InvalidParameter {
+export function nameTakenError(): InvalidParameter {
   const message = `${IDEMPOTENCY_KEY} was given to another question within 48 hours; choose another one.`
   return wrong(IDEMPOTENCY_KEY, message)
 }

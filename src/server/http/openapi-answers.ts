@@ -16,11 +16,11 @@ import {
   REQUEST_ID,
 } from '../wire/format.js'
 import { schemaName } from '../wire/schemas.js'
-import { creditHeaders, limited, nameTaken } from './meter.js'
+import { creditHeaders, creditsUsedUpError, nameTakenError } from './meter.js'
 import { LIMITS } from './options.js'
 import { readEvents } from './question.js'
-import { tooManyScans } from './queue.js'
-import { ANSWERED, tooLarge, tooLong, tooSlow } from './requests.js'
+import { tooManyScansError } from './queue.js'
+import { headTooLargeError, READ_METHODS, tooSlowError, urlTooLongError } from './requests.js'
 
 /** The building blocks of answers in OpenAPI 3.1. */
 
@@ -90,7 +90,7 @@ export const HEADERS: Record<string, HeaderObject> = {
   [REQUEST_ID]: text("The server's own number of the request; its log has it too.", EXAMPLE_ID),
   'Retry-After': { description: 'Seconds after which to ask again.', schema: COUNT, example: 1_380 },
   'WWW-Authenticate': text('How to send the key.', 'Bearer'),
-  Allow: text('The methods that the path answers.', ANSWERED.join(', ')),
+  Allow: text('The methods that the path answers.', READ_METHODS.join(', ')),
 }
 
 function text(description: string, example: string): HeaderObject {
@@ -155,7 +155,7 @@ const REFUSALS = {
       unknown: ['A parameter that there is not', thrownBy(() => readEvents(`${AAPL}&befor=2018-01-01`))],
       repeated: ['A parameter is given twice', thrownBy(() => readEvents(`${AAPL}&ticker=GSPC`))],
       context: ['A context that is not complete', thrownBy(() => readEvents(`${AAPL}&context_ticker=GSPC`))],
-      idempotency: ['A name that another question has', nameTaken()],
+      idempotency: ['A name that another question has', nameTakenError()],
     },
   },
   401: {
@@ -186,31 +186,31 @@ const REFUSALS = {
     name: 'MethodNotAllowed',
     description: 'The path does not answer this method. Not charged; where no key is needed, no credits are shown.',
     headers: ['Allow', ...KNOWN_KEY],
-    examples: { post: ['A POST', new MethodNotAllowed('POST', EVENTS_PATH, ANSWERED)] },
+    examples: { post: ['A POST', new MethodNotAllowed('POST', EVENTS_PATH, READ_METHODS)] },
   },
   408: {
     name: 'RequestTimeout',
     description: 'The request did not arrive in time; the connection is closed.',
     headers: [REQUEST_ID],
-    examples: { slow: ['Too slow', tooSlow(LIMITS)] },
+    examples: { slow: ['Too slow', tooSlowError(LIMITS)] },
   },
   414: {
     name: 'UriTooLong',
-    description: tooLong(LIMITS).message,
+    description: urlTooLongError(LIMITS).message,
     headers: [REQUEST_ID],
-    examples: { url: ['Too long', tooLong(LIMITS)] },
+    examples: { url: ['Too long', urlTooLongError(LIMITS)] },
   },
   429: {
     name: 'TooManyRequests',
     description: 'The credits of the day or the hour do not suffice. Not charged.',
     headers: ['Retry-After', ...KNOWN_KEY],
-    examples: { hour: ['The hour is spent', limited(PLANS.plus.credits, SPENT, 1, MOMENT)] },
+    examples: { hour: ['The hour is spent', creditsUsedUpError(PLANS.plus.credits, SPENT, 1, MOMENT)] },
   },
   431: {
     name: 'HeadersTooLarge',
     description: `The URL and the headers have more than ${LIMITS.headBytes} bytes; the connection is closed.`,
     headers: [REQUEST_ID],
-    examples: { headers: ['Too large', tooLarge(LIMITS)] },
+    examples: { headers: ['Too large', headTooLargeError(LIMITS)] },
   },
   500: {
     name: 'InternalError',
@@ -224,7 +224,7 @@ const REFUSALS = {
     headers: ['Retry-After', ...KNOWN_KEY],
     examples: {
       stopping: ['While it stops', new Unavailable('The server is shutting down.')],
-      scans: ['When too many scans wait', tooManyScans()],
+      scans: ['When too many scans wait', tooManyScansError()],
     },
   },
 } satisfies Record<number, Refusal>

@@ -9,7 +9,7 @@ import { readParams } from '../../core/params/row.js'
 import { OWN_COLUMNS, parseSearch } from '../../core/params/search.js'
 import { SEARCH_COST } from '../../core/tiers.js'
 import { BARS_PATH, EVENTS_PATH, OVERSOLD_PATH, SCHEMA_PATH, SEARCH_PATH, SUMMARY_PATH } from '../wire/format.js'
-import { normalOf, type Question, type ReadQuestion, readEvents, readOversold } from './question.js'
+import { type Question, questionKey, type ReadQuestion, readEvents, readOversold } from './question.js'
 import { readSummary } from './summary-question.js'
 
 /** Path → how its query is read. Reading throws InvalidParameter. */
@@ -26,12 +26,12 @@ export const QUESTIONS: ReadonlyMap<string, ReadQuestion> = new Map([
 const TICKER = '{ticker}'
 
 /** The path as documents have it, and the ticker in it. A letter may be spelled with a percent sign. */
-export function templateOf(path: string): { template: string; inPath: string } {
+export function templateOf(path: string): { template: string; pathTicker: string } {
   const at = path.lastIndexOf('/') + 1
   const template = decoded(path.slice(0, at), decodeURI) + TICKER
   const last = path.slice(at)
-  if (last !== '' && QUESTIONS.has(template)) return { template, inPath: decoded(last, decodeURIComponent) }
-  return { template: decoded(path, decodeURI), inPath: '' }
+  if (last !== '' && QUESTIONS.has(template)) return { template, pathTicker: decoded(last, decodeURIComponent) }
+  return { template: decoded(path, decodeURI), pathTicker: '' }
 }
 
 function decoded(text: string, decode: (text: string) => string): string {
@@ -49,20 +49,20 @@ export function barsCost(rows: number): number {
 
 export function readBars(search: string, ticker: string): Question {
   const query = parseBars(withPathTicker(ticker, parametersOf(search), BARS))
-  const normal = normalOf(BARS_PATH, query)
+  const key = questionKey(BARS_PATH, query)
   return {
     credits: barsCost(0),
-    normal,
-    whole: normal,
+    key,
+    fullKey: key,
     // A bar may change while no band of its ticker does.
     stamp: async () => null,
     isHeavy: false,
-    async ask(service, tier) {
+    async answer(service, tier) {
       const page = await service.barsPage(tier, query)
       const note = page.row_count > 0 ? null : `${query.ticker} has no bar on those days.`
       return { body: JSON.stringify(page), note, credits: barsCost(page.row_count) }
     },
-    part: body => body,
+    cutOut: body => body,
     async isAnswerable(service, tier) {
       return (await service.bands(tier).known([query.ticker])).length > 0
     },
@@ -72,19 +72,19 @@ export function readBars(search: string, ticker: string): Question {
 /** A search reads every ticker, as a scan does. */
 function readSearch(search: string): Question {
   const query = parseSearch(parametersOf(search))
-  const normal = normalOf(SEARCH_PATH, query)
+  const key = questionKey(SEARCH_PATH, query)
   return {
     credits: SEARCH_COST,
-    normal,
-    whole: normal,
+    key,
+    fullKey: key,
     stamp: async () => null,
     isHeavy: true,
-    async ask(service, tier, signal) {
+    async answer(service, tier, signal) {
       const body = await service.search(tier, query, signal)
       const { match_count: count, total_scanned: scanned } = JSON.parse(body) as SearchPage
       return { body, note: count > 0 ? null : `None of ${counted(scanned, 'ticker')} meets all filters.` }
     },
-    part: body => body,
+    cutOut: body => body,
     async isAnswerable(service, tier) {
       await service.checkSearch(tier, query)
       return true
@@ -97,12 +97,12 @@ export function readSchema(search: string): Question {
   readParams({}, parametersOf(search))
   return {
     credits: 0,
-    normal: SCHEMA_PATH,
-    whole: SCHEMA_PATH,
+    key: SCHEMA_PATH,
+    fullKey: SCHEMA_PATH,
     stamp: async () => '',
     isHeavy: false,
-    ask: async () => ({ body: JSON.stringify(fieldsPage()), note: null }),
-    part: body => body,
+    answer: async () => ({ body: JSON.stringify(fieldsPage()), note: null }),
+    cutOut: body => body,
     isAnswerable: async () => true,
   }
 }

@@ -71,7 +71,7 @@ export interface RefusedFile {
 }
 
 /** The result of a question, before it is an answer. */
-export interface Found {
+export interface QuestionResult {
   body: string
   /** Why it is empty; null where it is not. */
   note: string | null
@@ -84,23 +84,23 @@ export interface Question {
   /** The least that an answer costs; 0: it is free. */
   credits: number
   /** The normal spelling of the question. */
-  normal: string
+  key: string
   /** The normal spelling of the question whose answer contains this one. */
-  whole: string
+  fullKey: string
   /** Is the same as long as the answer is; null: only as long as nothing is written. */
   stamp(service: Service): Promise<string | null>
   /** It takes long, so it waits in the queue, and stops when no caller waits for it any more. */
   isHeavy: boolean
   /** The body of the whole, and why it is empty. */
-  ask(service: Service, tier: Tier, signal: AbortSignal): Promise<Found>
+  answer(service: Service, tier: Tier, signal: AbortSignal): Promise<QuestionResult>
   /** Cuts the answer out of the full body. */
-  part(body: string): string
+  cutOut(body: string): string
   /** Whether there is an answer, judged without computing it. Throws TierRestricted, InvalidParameter. */
   isAnswerable(service: Service, tier: Tier): Promise<boolean>
 }
 
-/** How the query of a path is read. Throws InvalidParameter. @param inPath the ticker in the path, as it was sent */
-export type ReadQuestion = (search: string, inPath: string) => Question
+/** How the query of a path is read. Throws InvalidParameter. @param pathTicker the ticker in the path, as it was sent */
+export type ReadQuestion = (search: string, pathTicker: string) => Question
 
 export function readEvents(search: string): Question {
   return eventsQuestion(EVENTS_PATH, parseEvents(parametersOf(search)))
@@ -108,22 +108,22 @@ export function readEvents(search: string): Question {
 
 /** The events of a field, at either path. */
 export function eventsQuestion(path: string, query: EventsQuery): Question {
-  const normal = normalOf(path, query)
+  const key = questionKey(path, query)
   const { timeframe, context } = query
   const series = [query, ...(context === undefined ? [] : [{ ...context, timeframe }])]
   return {
     credits: eventsCost(query),
-    normal,
-    whole: normal,
+    key,
+    fullKey: key,
     stamp: service => service.stamp(series),
     isHeavy: false,
-    async ask(service, tier) {
+    async answer(service, tier) {
       const bands = service.bands(tier)
       const page = await bands.events(query)
       const why = page.total_occurrences > 0 ? null : await bands.whyEmpty(query)
       return { body: JSON.stringify(page), note: why && wordsAsText(emptyNote(why, query).reason) }
     },
-    part: body => body,
+    cutOut: body => body,
     async isAnswerable(service, tier) {
       entitle(query, tier, BUILT_IN)
       const tickers = series.map(({ ticker }) => ticker)
@@ -138,17 +138,17 @@ export function readOversold(search: string): Question {
   const whole = { ...query, limit: MAX_LIMIT }
   return {
     credits: OVERSOLD_COST,
-    normal: normalOf(OVERSOLD_PATH, query),
-    whole: normalOf(OVERSOLD_PATH, whole),
+    key: questionKey(OVERSOLD_PATH, query),
+    fullKey: questionKey(OVERSOLD_PATH, whole),
     stamp: async () => null,
     isHeavy: true,
-    async ask(service, tier, signal) {
+    async answer(service, tier, signal) {
       const body = await service.oversold(tier, whole, signal)
       if (!body.startsWith(NO_MATCH)) return { body, note: null }
       const day = query.date ?? (await service.today())
       return { body, note: emptyScanNote(query, JSON.parse(body), formatDay(day)) }
     },
-    part: body => firstMatches(body, query.limit),
+    cutOut: body => firstMatches(body, query.limit),
     async isAnswerable(service, tier) {
       await service.checkOversold(tier, query)
       return true
@@ -165,6 +165,6 @@ function firstMatches(body: string, limit: number): string {
 }
 
 /** Parsers sort the values of a query. */
-export function normalOf(path: string, query: object): string {
+export function questionKey(path: string, query: object): string {
   return `${path} ${JSON.stringify(query)}`
 }

@@ -9,20 +9,20 @@ import {
   dayStart,
   hourStart,
   type KeyEntry,
-  stateOf,
-  type Used,
+  keyState,
+  type UsedCredits,
 } from '../accounts/accounts.js'
 import { authenticate } from '../accounts/key.js'
 import { AS_OF, DATA, NOTE } from '../wire/format.js'
-import { accountPage, bodyOf, checkAccountQuestion } from './account.js'
-import { type Answer, oncePerTurn, Served } from './answers.js'
+import { accountPage, checkAccountQuestion, readJsonBody } from './account.js'
+import { type Answer, oncePerTurn, ServiceWithAnswers } from './answers.js'
 import type { HeaderList, Outgoing } from './encoding.js'
 import type { Metrics } from './log.js'
-import { creditHeaders, isBeyond, limited, Meter, nameTaken, requestName } from './meter.js'
+import { creditHeaders, creditsUsedUpError, exceedsLimits, Meter, nameTakenError, requestNameHash } from './meter.js'
 import type { Settings } from './options.js'
 import type { Question, ReadQuestion, Service } from './question.js'
 import type { QueuedCaller } from './queue.js'
-import { type Caller, type Exchange, type Handler, headersNamed, JSON_TYPE, json, type Spent } from './requests.js'
+import { type Caller, type CreditUse, type Exchange, type Handler, headerValues, JSON_TYPE, json } from './requests.js'
 import type { ChangeList, ReadListQuestion } from './watchlist.js'
 
 /**
@@ -35,77 +35,79 @@ export class Questions {
   readonly #settings: Settings
   readonly #metrics: Metrics
   readonly #accounts: Accounts
-  #served: Served
+  #current: ServiceWithAnswers
   readonly #callers: Callers
   /** By URL: to read a query takes longer than to find its answer. */
-  readonly #read = new Map<string, Question>()
+  readonly #parsedQuestions = new Map<string, Question>()
   #secret: KeyObject | null = null
 
   constructor(service: Service, settings: Settings, metrics: Metrics) {
     this.#settings = settings
     this.#metrics = metrics
     this.#accounts = service.accounts
-    this.#served = new Served(service, settings.limits)
-    metrics.watchScans(() => this.#served.answers.queue.waiting().length)
+    this.#current = new ServiceWithAnswers(service, settings.limits)
+    metrics.watchScans(() => this.#current.answers.queue.waiting().length)
     this.#callers = new Callers(service.accounts)
     this.meter = new Meter(service.accounts, (charges, seconds) => metrics.committed(charges, seconds))
   }
 
   /** The data that answer now. */
   get service(): Service {
-    return this.#served.service
+    return this.#current.service
   }
 
   /** Requests are answered from other data from now on. Settles when the last answer from the old data was made. */
   takeOver(next: Service): Promise<void> {
-    const before = this.#served
-    this.#served = new Served(next, this.#settings.limits)
-    return before.left()
+    const before = this.#current
+    this.#current = new ServiceWithAnswers(next, this.#settings.limits)
+    return before.allFinished()
   }
 
   /** Answers the question of a path. Throws its faults. */
-  question(path: string, read: ReadQuestion): Handler {
-    return this.#asked(path, async ({ url, search, inPath }) => {
-      const known = this.#read.get(url)
+  questionHandler(path: string, read: ReadQuestion): Handler {
+    return this.#chargedHandler(path, async ({ url, search, pathTicker }) => {
+      const known = this.#parsedQuestions.get(url)
       if (known !== undefined) return known
-      const question = read(search, inPath)
-      if (this.#read.size >= MOST_CACHED) this.#read.clear()
-      if (url.length <= LONGEST_URL) this.#read.set(url, question)
+      const question = read(search, pathTicker)
+      if (this.#parsedQuestions.size >= MAX_CACHED) this.#parsedQuestions.clear()
+      if (url.length <= MAX_CACHED_URL) this.#parsedQuestions.set(url, question)
       return question
     })
   }
 
   /** The same about the watch list of the account. */
-  listQuestion(path: string, read: ReadListQuestion): Handler {
-    return this.#asked(path, async ({ search }, { account }) => read(search, await this.#accounts.watched(account)))
+  listQuestionHandler(path: string, read: ReadListQuestion): Handler {
+    return this.#chargedHandler(path, async ({ search }, { account }) =>
+      read(search, await this.#accounts.watchedTickers(account)),
+    )
   }
 
   /** Changes the watch list of the account. Free. Throws its faults. */
-  listChange(change: ChangeList): Handler {
-    return this.authorized(async (exchange, { account }) => {
+  listChangeHandler(change: ChangeList): Handler {
+    return this.withValidKey(async (exchange, { account }) => {
       readParams({}, parametersOf(exchange.search))
-      const written = await bodyOf(exchange)
+      const written = await readJsonBody(exchange)
       const { status, headers, body } = json(200, await change(this.#accounts, account, written))
       return { status, headers: [...headers, 'Cache-Control', 'no-store'], body }
     })
   }
 
-  #asked(path: string, read: (exchange: Exchange, caller: Caller) => Promise<Question>): Handler {
-    return this.authorized(async (exchange, caller) => {
+  #chargedHandler(path: string, read: (exchange: Exchange, caller: Caller) => Promise<Question>): Handler {
+    return this.withValidKey(async (exchange, caller) => {
       const { request } = exchange
-      const idempotency = requestName(request.rawHeaders)
+      const idempotency = requestNameHash(request.rawHeaders)
       if (exchange.hasBody) throw wrong('body', 'A question has no body.')
       const question = await read(exchange, caller)
-      const { answer, kept } = await this.#served.during(({ answers, service }) =>
-        answers.find(this.#callerOf(exchange, caller, { question, service }), question),
+      const { answer, isCached } = await this.#current.use(({ answers, service }) =>
+        answers.find(this.#queuedCaller(exchange, caller, { question, service }), question),
       )
-      const etag = await this.#tagOf(answer, caller.account)
-      const headers = headersOf(etag, answer)
-      if (matches(request.headers['if-none-match'], etag)) {
+      const etag = await this.#tagFor(answer, caller.account)
+      const headers = answerHeaders(etag, answer)
+      if (namesTag(request.headers['if-none-match'], etag)) {
         this.#metrics.reused.inc({ how: 'not_modified' })
         return { status: 304, headers, body: '' }
       }
-      if (kept) this.#metrics.reused.inc({ how: 'cache' })
+      if (isCached) this.#metrics.reused.inc({ how: 'cache' })
       const { body, coded, digest } = answer
       const cost = { endpoint: path, question: answer.question, credits: answer.credits, idempotency }
       await this.#charge(exchange, caller, { ...cost, answer: digest })
@@ -115,24 +117,28 @@ export class Questions {
 
   /** The limits of a caller and its use of them. Free, and never kept. Throws its faults. */
   account(): Handler {
-    return this.authorized(async (exchange, caller) => {
+    return this.withValidKey(async (exchange, caller) => {
       checkAccountQuestion(exchange)
-      const spent = await this.#creditsOf(caller.account)
+      const spent = await this.#creditsUsedBy(caller.account)
       exchange.credits = spent
       const limits = this.#settings.credits[caller.tier]
-      const today = await this.#served.during(({ service }) => service.today())
+      const today = await this.#current.use(({ service }) => service.today())
       const { status, headers, body } = json(200, accountPage(caller, limits, spent.used, today))
       return { status, headers: [...headers, 'Cache-Control', 'no-store'], body }
     })
   }
 
-  #callerOf(exchange: Exchange, { tier, account }: Caller, asked: Asked): QueuedCaller & { tier: Tier } {
+  #queuedCaller(
+    exchange: Exchange,
+    { tier, account }: Caller,
+    asked: QuestionForService,
+  ): QueuedCaller & { tier: Tier } {
     return {
       tier,
       account,
-      check: () => this.#checkCredits(exchange, tier, account, asked),
-      lend(leave) {
-        exchange.leave = leave
+      check: () => this.#refuseWithoutCredits(exchange, tier, account, asked),
+      onQueued(leave) {
+        exchange.stopWaiting = leave
         if (exchange.isGone) leave()
       },
     }
@@ -142,7 +148,7 @@ export class Questions {
    * A strong tag: other bodies have other tags. A caller that sends one has paid for it, because it cannot be forged,
    * neither from a guessed body nor from another account's answer.
    */
-  async #tagOf({ digest }: Answer, account: number): Promise<string> {
+  async #tagFor({ digest }: Answer, account: number): Promise<string> {
     // An HMAC from the bytes of a key takes five times as long.
     this.#secret ??= createSecretKey(await this.#accounts.secret())
     return `"${createHmac('sha256', this.#secret).update(`${account} `).update(digest).digest('base64url')}"`
@@ -151,7 +157,7 @@ export class Questions {
   /**
    * Answers only callers with a valid key; every answer, errors included, reports their credits. Throws Unauthorized.
    */
-  authorized(answer: (exchange: Exchange, caller: Caller) => Promise<Outgoing> | Outgoing): Handler {
+  withValidKey(answer: (exchange: Exchange, caller: Caller) => Promise<Outgoing> | Outgoing): Handler {
     return async exchange => {
       const { now, credits } = this.#settings
       const caller = await this.#callers.of(exchange.request.rawHeaders, now())
@@ -160,14 +166,14 @@ export class Questions {
         return await answer(exchange, caller)
       } finally {
         // The answer matters more than its report of credits.
-        const spent = exchange.credits ?? (await this.#creditsOf(caller.account).catch(() => null))
+        const spent = exchange.credits ?? (await this.#creditsUsedBy(caller.account).catch(() => null))
         if (spent !== null)
           exchange.creditHeaders = Object.entries(creditHeaders(credits[caller.tier], spent.used, spent.at)).flat()
       }
     }
   }
 
-  async #creditsOf(account: number): Promise<Spent> {
+  async #creditsUsedBy(account: number): Promise<CreditUse> {
     const at = this.#settings.now()
     return { used: await this.#callers.used(account, at), at }
   }
@@ -176,16 +182,22 @@ export class Questions {
    * Without enough credits an answer is not computed: that would take time from paying callers. Throws RateLimited, and
    * before that the faults of the question.
    */
-  async #checkCredits(exchange: Exchange, tier: Tier, account: number, { question, service }: Asked): Promise<void> {
-    const spent = await this.#creditsOf(account)
-    if (!isBeyond(this.#settings.credits[tier], spent.used, question.credits)) return
-    if (await question.isAnswerable(service, tier)) throw this.#limited(exchange, tier, question.credits, spent)
+  async #refuseWithoutCredits(
+    exchange: Exchange,
+    tier: Tier,
+    account: number,
+    { question, service }: QuestionForService,
+  ): Promise<void> {
+    const spent = await this.#creditsUsedBy(account)
+    if (!exceedsLimits(this.#settings.credits[tier], spent.used, question.credits)) return
+    if (await question.isAnswerable(service, tier))
+      throw this.#countRateLimited(exchange, tier, question.credits, spent)
   }
 
-  #limited(exchange: Exchange, tier: Tier, cost: number, spent: Spent): RateLimited {
+  #countRateLimited(exchange: Exchange, tier: Tier, cost: number, spent: CreditUse): RateLimited {
     exchange.credits = spent
     this.#metrics.limited.inc({ tier })
-    return limited(this.#settings.credits[tier], spent.used, cost, spent.at)
+    return creditsUsedUpError(this.#settings.credits[tier], spent.used, cost, spent.at)
   }
 
   /** Throws RateLimited, InvalidParameter, Busy, StorageError. */
@@ -199,11 +211,18 @@ export class Questions {
     if (exchange.isGone || credits === 0) return
     const at = this.#settings.now()
     const limits = this.#settings.credits[tier]
-    const { outcome, used } = await this.meter.charge({ ...cost, account, key, requestId: exchange.id, limits, at })
-    exchange.credits = { used, at }
-    this.#callers.charged(account, used, at)
-    if (outcome === 'conflict') throw nameTaken()
-    if (outcome === 'limited') throw this.#limited(exchange, tier, credits, { used, at })
+    const { outcome, usedCredits } = await this.meter.charge({
+      ...cost,
+      account,
+      key,
+      requestId: exchange.id,
+      limits,
+      at,
+    })
+    exchange.credits = { used: usedCredits, at }
+    this.#callers.setUsedCredits(account, usedCredits, at)
+    if (outcome === 'conflict') throw nameTakenError()
+    if (outcome === 'limited') throw this.#countRateLimited(exchange, tier, credits, { used: usedCredits, at })
     if (outcome === 'repeated') return
     exchange.charged = credits
     this.#metrics.credits.inc({ tier }, credits)
@@ -211,7 +230,7 @@ export class Questions {
 }
 
 /** A question, and the data that answer it. */
-interface Asked {
+interface QuestionForService {
   question: Question
   service: Service
 }
@@ -228,54 +247,54 @@ class Callers {
    * whole hashes, so its time reveals nothing.
    */
   readonly #keys = new Map<string, KeyEntry>()
-  readonly #used = new Map<number, Spent>()
+  readonly #used = new Map<number, CreditUse>()
   /** How long an account's usage counts as current, in milliseconds. */
-  readonly #holds: number
+  readonly #maxAgeMs: number
   #seen = ''
 
   constructor(accounts: Accounts) {
     this.#accounts = accounts
     // Other servers may charge accounts in a network database, too.
-    this.#holds = accounts.pool === undefined ? Number.POSITIVE_INFINITY : USAGE_MAX_AGE_MS
+    this.#maxAgeMs = accounts.pool === undefined ? Number.POSITIVE_INFINITY : USAGE_MAX_AGE_MS
     this.#version = oncePerTurn(() => accounts.version())
   }
 
   /** @param now milliseconds since 1970, here and below. Throws Unauthorized. */
   async of(rawHeaders: readonly string[], now: number): Promise<Caller> {
     const token = bearerToken(rawHeaders)
-    await this.#heed(now)
-    const entry = this.#keys.get(token) ?? (await this.#look(token, now))
-    if (entry === null || stateOf(entry, now) !== 'active') throw new Unauthorized()
+    await this.#forgetOutdated(now)
+    const entry = this.#keys.get(token) ?? (await this.#lookUpKey(token, now))
+    if (entry === null || keyState(entry, now) !== 'active') throw new Unauthorized()
     const { identity, account } = entry
     return { account: account.id, name: account.name, key: identity, tier: account.tier }
   }
 
-  async used(account: number, now: number): Promise<Used> {
-    await this.#heed(now)
+  async used(account: number, now: number): Promise<UsedCredits> {
+    await this.#forgetOutdated(now)
     const known = this.#used.get(account)
-    if (known && hourStart(known.at) === hourStart(now) && Math.abs(now - known.at) < this.#holds) return known.used
-    const used = await this.#accounts.used(account, now)
-    this.charged(account, used, now)
+    if (known && hourStart(known.at) === hourStart(now) && Math.abs(now - known.at) < this.#maxAgeMs) return known.used
+    const used = await this.#accounts.usedCredits(account, now)
+    this.setUsedCredits(account, used, now)
     return used
   }
 
-  /** An account's usage after a charge at a moment. */
-  charged(account: number, used: Used, at: number): void {
-    if (this.#used.size >= MOST_CACHED) this.#used.clear()
+  /** Remembers the credits that an account had used at a time. @param at milliseconds since 1970 */
+  setUsedCredits(account: number, used: UsedCredits, at: number): void {
+    if (this.#used.size >= MAX_CACHED) this.#used.clear()
     this.#used.set(account, { used, at })
   }
 
-  async #look(token: string, now: number): Promise<KeyEntry | null> {
+  async #lookUpKey(token: string, now: number): Promise<KeyEntry | null> {
     const version = this.#seen
     const entry = await authenticate(this.#accounts, token, now)
     // A change during the lookup may have been missed.
     if (entry === null || version !== this.#seen) return entry
-    if (this.#keys.size >= MOST_CACHED) this.#keys.clear()
+    if (this.#keys.size >= MAX_CACHED) this.#keys.clear()
     this.#keys.set(token, entry)
     return entry
   }
 
-  async #heed(now: number): Promise<void> {
+  async #forgetOutdated(now: number): Promise<void> {
     const version = `${dayStart(now)} ${await this.#version()}`
     if (version === this.#seen) return
     this.#seen = version
@@ -288,24 +307,24 @@ class Callers {
 const USAGE_MAX_AGE_MS = 1_000
 
 /** Maximum number of keys, of accounts, and of questions, in memory. */
-const MOST_CACHED = 10_000
+const MAX_CACHED = 10_000
 
 /** Longer URLs are hardly repeated. */
-const LONGEST_URL = 500
+const MAX_CACHED_URL = 500
 
 /**
  * The token of the one `Authorization` header, which must be `Bearer` in any case and one word after it. A second header
  * is refused, as two readers could take different ones. Throws Unauthorized.
  */
 function bearerToken(rawHeaders: readonly string[]): string {
-  const [header = '', another] = headersNamed('authorization', rawHeaders)
+  const [header = '', another] = headerValues('authorization', rawHeaders)
   const token = /^bearer +([!-~]+)$/i.exec(header)?.[1]
   if (token === undefined || another !== undefined) throw new Unauthorized()
   return token
 }
 
 /** The body depends on the tier of the key, so no cache but the caller's own may keep it. */
-function headersOf(etag: string, { asOf, data, note }: Answer): HeaderList {
+function answerHeaders(etag: string, { asOf, data, note }: Answer): HeaderList {
   const about = [AS_OF, asOf, DATA, data, ...(note === null ? [] : [NOTE, note])]
   return ['ETag', etag, 'Cache-Control', 'private, no-cache', 'Vary', 'Authorization', ...about]
 }
@@ -314,7 +333,7 @@ function headersOf(etag: string, { asOf, data, note }: Answer): HeaderList {
  * Whether an `If-None-Match` contains the tag of the answer. Weak tags count as well, because the request changes
  * nothing (RFC 9110, 13.1.2). `*` does not count: its sender may have no answer.
  */
-export function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+export function namesTag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
   if (ifNoneMatch === etag) return true
   return Array.from(ifNoneMatch.matchAll(/"[^"]*"/g), ([tag]) => tag).includes(etag)

@@ -5,7 +5,7 @@ export interface QueuedCaller {
   /** Throws what keeps it from being computed. */
   check(): Promise<void>
   /** Receives the function to call when no caller waits any more. */
-  lend(leave: () => void): void
+  onQueued(leave: () => void): void
 }
 
 interface Waiter<Result> {
@@ -30,13 +30,13 @@ export class Job<Result> {
   /**
    * The result, for one more caller.
    * @param check called when the work begins; a caller that it refuses stops waiting
-   * @param lend gets the function that stops waiting. Throws the errors of check and work
+   * @param onQueued gets the function that stops waiting. Throws the errors of check and work
    */
-  wait({ check, lend }: Pick<QueuedCaller, 'check' | 'lend'>): Promise<Result> {
+  wait({ check, onQueued }: Pick<QueuedCaller, 'check' | 'onQueued'>): Promise<Result> {
     return new Promise((resolve, reject) => {
       const waiter = { check, resolve, reject }
       this.#waiting.add(waiter)
-      lend(() => {
+      onQueued(() => {
         if (!this.#waiting.delete(waiter)) return
         reject(new Unavailable('The caller has gone.'))
         if (this.isWanted) return
@@ -50,20 +50,20 @@ export class Job<Result> {
     return this.#waiting.size > 0
   }
 
-  async begin(): Promise<void> {
+  async run(): Promise<void> {
     this.hasBegun = true
-    await Promise.all([...this.#waiting].map(waiter => this.#checked(waiter)))
+    await Promise.all([...this.#waiting].map(waiter => this.#checkWaiter(waiter)))
     try {
       const result = this.isWanted ? await this.#work(this.#abort.signal) : null
       this.isOver = true
       if (result !== null) for (const { resolve } of this.#waiting) resolve(result)
       this.#waiting.clear()
     } catch (error) {
-      this.refuse(error)
+      this.rejectAll(error)
     }
   }
 
-  async #checked(waiter: Waiter<Result>): Promise<void> {
+  async #checkWaiter(waiter: Waiter<Result>): Promise<void> {
     try {
       await waiter.check()
     } catch (error) {
@@ -72,14 +72,14 @@ export class Job<Result> {
     }
   }
 
-  refuse(error: unknown): void {
+  rejectAll(error: unknown): void {
     this.isOver = true
     for (const { reject } of this.#waiting) reject(error)
     this.#waiting.clear()
   }
 }
 
-type AnyJob = Pick<Job<unknown>, 'hasBegun' | 'isWanted' | 'begin' | 'refuse'>
+type AnyJob = Pick<Job<unknown>, 'hasBegun' | 'isWanted' | 'run' | 'rejectAll'>
 
 /**
  * The queue of jobs, one line per account. Accounts take turns, so a heavy account delays only itself. When the queue
@@ -131,7 +131,7 @@ export class Queue {
       this.#lines.set(account, line)
       this.drop(job!)
       this.#running++
-      void job!.begin().then(() => {
+      void job!.run().then(() => {
         this.#running--
         this.#next()
       })
@@ -145,12 +145,12 @@ export class Queue {
   #makeRoom(size: number): void {
     const [longest = new Set<AnyJob>()] = [...this.#lines.values()].sort((a, b) => b.size - a.size)
     const last = [...longest].findLast(job => this.#lineCount(job) === 1)
-    if (last === undefined || longest.size <= size + 1) throw tooManyScans()
+    if (last === undefined || longest.size <= size + 1) throw tooManyScansError()
     this.drop(last)
-    last.refuse(tooManyScans())
+    last.rejectAll(tooManyScansError())
   }
 }
 
-export function tooManyScans(): Unavailable {
+export function tooManyScansError(): Unavailable {
   return new Unavailable('More scans wait than this server can make; try again in a moment.')
 }

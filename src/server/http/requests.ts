@@ -13,8 +13,8 @@ import {
   Unavailable,
 } from '../../core/errors.js'
 import type { Tier } from '../../core/model/terms.js'
-import type { Used } from '../accounts/accounts.js'
-import { redacted } from '../accounts/key.js'
+import type { UsedCredits } from '../accounts/accounts.js'
+import { maskKeys } from '../accounts/key.js'
 import {
   ERROR_SHAPE,
   ERROR_SHAPES,
@@ -38,10 +38,10 @@ export class Requests {
   readonly #metrics: Metrics
   readonly #log: Log
   readonly #connections: Connections
-  #running = 0
-  #leaving: (() => void)[] = []
+  #unanswered = 0
+  #pendingSends: (() => void)[] = []
   #closing = false
-  #allGone: (() => void) | null = null
+  #onAllAnswered: (() => void) | null = null
 
   constructor(settings: Settings, metrics: Metrics, log: Log, connections: Connections) {
     this.#settings = settings
@@ -51,7 +51,7 @@ export class Requests {
   }
 
   /** From now on every request is refused, because the server is stopping; except health checks. */
-  close(): void {
+  refuseNewRequests(): void {
     this.#closing = true
   }
 
@@ -60,40 +60,40 @@ export class Requests {
   }
 
   /** Settles when every received request was answered, or aborted and finished. */
-  async empty(): Promise<void> {
-    if (this.#running > 0)
+  async allAnswered(): Promise<void> {
+    if (this.#unanswered > 0)
       await new Promise<void>(resolve => {
-        this.#allGone = resolve
+        this.#onAllAnswered = resolve
       })
   }
 
   /** @param always also while the server ends */
-  take(exchange: Exchange, handler: Handler, { always = false } = {}): void {
+  handle(exchange: Exchange, handler: Handler, { always = false } = {}): void {
     const { request, response } = exchange
-    this.#running++
+    this.#unanswered++
     const number = this.#connections.work(request.socket)
     let isOpen = true
     let isWorking = true
     const over = (): void => {
-      if (!isOpen && !isWorking) this.#over()
+      if (!isOpen && !isWorking) this.#finishOne()
     }
     const close = (): void => {
       if (!isOpen) return
       isOpen = false
-      exchange.leave?.()
-      this.#count(exchange, response.headersSent ? response.statusCode : HUNG_UP)
+      exchange.stopWaiting?.()
+      this.#logAndCount(exchange, response.headersSent ? response.statusCode : CALLER_HUNG_UP)
       over()
     }
     response.once('close', close)
     // An idle connection while its answer is computed must stay open.
-    response.on('timeout', wait)
+    response.on('timeout', keepConnection)
     // An answer queued behind an earlier one does not get its close event; its request does.
     request.once('close', () => {
       if (exchange.isGone) close()
     })
     void this.#answer(exchange, handler, always).then(answer => {
-      response.off('timeout', wait)
-      this.#leave(() => {
+      response.off('timeout', keepConnection)
+      this.#sendAtEndOfTurn(() => {
         this.#send(answer, exchange, number)
         this.#connections.wait(request.socket, exchange.caller !== null)
       })
@@ -105,28 +105,28 @@ export class Requests {
   async #answer(exchange: Exchange, handler: Handler, always: boolean): Promise<Outgoing> {
     try {
       if (this.#closing && !always) throw new Unavailable('The server is shutting down.')
-      checkHead(exchange, this.#settings.limits)
+      refuseBadHead(exchange, this.#settings.limits)
       return await encoded(await handler(exchange), exchange.request.headers['accept-encoding'])
     } catch (error) {
-      return this.#refusal(error, exchange)
+      return this.#errorAnswer(error, exchange)
     }
   }
 
-  #refusal(error: unknown, { id, request }: Exchange): Outgoing {
-    const errors = shapeFor(request, this.#settings.errors)
-    const answer = refusal(error, { id, errors, now: this.#settings.now(), upgradeUrl: this.#settings.upgradeUrl })
+  #errorAnswer(error: unknown, { id, request }: Exchange): Outgoing {
+    const errors = errorShapeFor(request, this.#settings.errors)
+    const answer = errorAnswer(error, { id, errors, now: this.#settings.now(), upgradeUrl: this.#settings.upgradeUrl })
     const level = answer.status < 500 || error instanceof Unavailable ? 'debug' : 'error'
-    this.#log.add(level, { id, error: level === 'error' ? stackOf(error) : sentenceOf(error) })
+    this.#log.add(level, { id, error: level === 'error' ? stackText(error) : codeAndMessage(error) })
     return answer
   }
 
   /** Answers leave together at the end of a turn of the event loop: each by itself would wake its reader by itself. */
-  #leave(send: () => void): void {
-    this.#leaving.push(send)
-    if (this.#leaving.length > 1) return
+  #sendAtEndOfTurn(send: () => void): void {
+    this.#pendingSends.push(send)
+    if (this.#pendingSends.length > 1) return
     setImmediate(() => {
-      const leaving = this.#leaving
-      this.#leaving = []
+      const leaving = this.#pendingSends
+      this.#pendingSends = []
       for (const send of leaving) send()
     })
   }
@@ -136,7 +136,7 @@ export class Requests {
     if (exchange.isGone) return
     const hasBody = status !== 304 && status !== 204
     const all = [REQUEST_ID, exchange.id, ...headers, ...exchange.creditHeaders]
-    all.push(...readableBy(exchange.request, this.#settings.cors, all), ...everyAnswer(this.#settings))
+    all.push(...readableBy(exchange.request, this.#settings.cors, all), ...commonHeaders(this.#settings))
     if (hasBody) all.push('Content-Length', String(Buffer.byteLength(body)))
     // A body that was not read could be taken for the next request.
     const mustClose = (exchange.hasBody && !exchange.isRead) || status === 414
@@ -147,41 +147,41 @@ export class Requests {
     exchange.response.end(exchange.request.method === 'HEAD' || !hasBody ? undefined : body)
   }
 
-  #count(exchange: Exchange, status: number): void {
+  #logAndCount(exchange: Exchange, status: number): void {
     const milliseconds = performance.now() - exchange.startedAt
     this.#log.answered(exchange, status, milliseconds)
     this.#metrics.answered(exchange.route, status, milliseconds / 1000)
   }
 
-  #over(): void {
-    this.#running--
-    if (this.#running === 0) this.#allGone?.()
+  #finishOne(): void {
+    this.#unanswered--
+    if (this.#unanswered === 0) this.#onAllAnswered?.()
   }
 }
 
 /** A response that hears of its connection's idleness keeps that open. */
-function wait(): void {}
+function keepConnection(): void {}
 
 /** The usual log status for a caller who did not wait for the answer. */
-const HUNG_UP = 499
+const CALLER_HUNG_UP = 499
 
 /** What node's parser lets through. Throws Malformed. */
-function checkHead({ url, request }: Exchange, limits: Limits): void {
+function refuseBadHead({ url, request }: Exchange, limits: Limits): void {
   const { rawHeaders, httpVersion } = request
-  if (url.length > limits.urlLength) throw tooLong(limits)
-  const hosts = headersNamed('host', rawHeaders).length
-  if (hosts === 0 && httpVersion === '1.1') throw new Malformed(400, 'The request has no Host header.', 'Host')
-  if (hosts > 1) throw new Malformed(400, 'The request has more than one Host header.', 'Host')
+  if (url.length > limits.urlLength) throw urlTooLongError(limits)
+  const hosts = headerValues('host', rawHeaders).length
+  if (hosts === 0 && httpVersion === '1.1') throw new MalformedRequest(400, 'The request has no Host header.', 'Host')
+  if (hosts > 1) throw new MalformedRequest(400, 'The request has more than one Host header.', 'Host')
   const shape = request.headers[ERROR_SHAPE.toLowerCase()]
   if (shape !== undefined && !ERROR_SHAPES.some(known => known === shape))
-    throw new Malformed(400, `${ERROR_SHAPE} is not ${ERROR_SHAPES.join(' or ')}.`, ERROR_SHAPE)
+    throw new MalformedRequest(400, `${ERROR_SHAPE} is not ${ERROR_SHAPES.join(' or ')}.`, ERROR_SHAPE)
 }
 
 /**
  * How a caller reads errors: as it says, otherwise as the vendor's official clients do where it is one, otherwise as the
  * server has them.
  */
-export function shapeFor({ headers }: IncomingMessage, unlessSet: ErrorShape): ErrorShape {
+export function errorShapeFor({ headers }: IncomingMessage, unlessSet: ErrorShape): ErrorShape {
   const said = ERROR_SHAPES.find(shape => shape === headers[ERROR_SHAPE.toLowerCase()])
   if (said !== undefined) return said
   const isVendors = VENDORS_AGENT.test(headers['user-agent'] ?? '') || VENDORS_CLIENT.toLowerCase() in headers
@@ -191,12 +191,12 @@ export function shapeFor({ headers }: IncomingMessage, unlessSet: ErrorShape): E
 /** The clients for Python and Go, under the old name of the service and the new one. */
 const VENDORS_AGENT = /^ticker(api|db)-(python|sdk-go|go)\b/
 
-function stackOf(error: unknown): string {
-  const text = error instanceof BandsError ? sentenceOf(error) : ((error as Error)?.stack ?? sentenceOf(error))
-  return error instanceof Error && error.cause !== undefined ? `${text}\ncaused by ${stackOf(error.cause)}` : text
+function stackText(error: unknown): string {
+  const text = error instanceof BandsError ? codeAndMessage(error) : ((error as Error)?.stack ?? codeAndMessage(error))
+  return error instanceof Error && error.cause !== undefined ? `${text}\ncaused by ${stackText(error.cause)}` : text
 }
 
-function sentenceOf(error: unknown): string {
+function codeAndMessage(error: unknown): string {
   return error instanceof BandsError ? `${error.code}: ${error.message}` : String(error)
 }
 
@@ -211,8 +211,8 @@ export interface Caller {
 }
 
 /** What a caller had used, and when. */
-export interface Spent {
-  used: Used
+export interface CreditUse {
+  used: UsedCredits
   at: number
 }
 
@@ -226,18 +226,18 @@ export class Exchange {
   /** The path of the route, as documents have it. */
   route: string
   /** The ticker in the path, as it was sent; empty for paths without one. */
-  inPath = ''
+  pathTicker = ''
   readonly startedAt = performance.now()
   /** null until a valid key was seen */
   caller: Caller | null = null
   /** null until it was looked at */
-  credits: Spent | null = null
+  credits: CreditUse | null = null
   /** Credits that this answer cost. */
   charged = 0
   /** Sent with every answer; empty until a valid key was seen. */
   creditHeaders: HeaderList = []
   /** Gives up what the answer waits for, once the caller has hung up; null: nothing that could be. */
-  leave: (() => void) | null = null
+  stopWaiting: (() => void) | null = null
   readonly request: IncomingMessage
   readonly response: ServerResponse
 
@@ -280,11 +280,11 @@ export class Exchange {
     const { headers, socket } = this.request
     const host = (headers.host ?? '').replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1')
     const isHere = isLoopback(socket.remoteAddress ?? '') && isLoopback(host)
-    return isHere && !Object.keys(headers).some(name => OF_PROXIES.test(name))
+    return isHere && !Object.keys(headers).some(name => PROXY_HEADERS.test(name))
   }
 }
 
-const OF_PROXIES =
+const PROXY_HEADERS =
   /^(forwarded|via|x-forwarded-.*|x-real-ip|x-client-ip|x-cluster-client-ip|x-envoy-.*|true-client-ip|cf-.*)$/
 
 /** The status of each error; any other error is the server's own fault. */
@@ -299,12 +299,12 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
 }
 
 /** The methods of every path that there is. */
-export const ANSWERED: readonly ('GET' | 'HEAD')[] = ['GET', 'HEAD']
+export const READ_METHODS: readonly ('GET' | 'HEAD')[] = ['GET', 'HEAD']
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Headers of every answer: a browser must not guess a type, and over TLS must come back over TLS (for a year). */
-export function everyAnswer({ tls }: Pick<Settings, 'tls'>): HeaderList {
+export function commonHeaders({ tls }: Pick<Settings, 'tls'>): HeaderList {
   return tls === undefined ? NO_SNIFF : [...NO_SNIFF, 'Strict-Transport-Security', 'max-age=31536000']
 }
 
@@ -318,12 +318,12 @@ export function json(status: number, body: unknown): Outgoing {
  * What a caller sees of an error, in its error shape. For internal errors only the request's number; for disk errors no
  * path.
  */
-export function refusal(
+export function errorAnswer(
   thrown: unknown,
   { id, errors, now, upgradeUrl }: Pick<Settings, 'errors' | 'upgradeUrl'> & { id: string; now: number },
 ): Outgoing {
-  const error = reported(thrown)
-  const status = error instanceof Malformed ? error.status : STATUSES[error?.code ?? 'upstream']
+  const error = errorForCaller(thrown)
+  const status = error instanceof MalformedRequest ? error.status : STATUSES[error?.code ?? 'upstream']
   const { headers, body } =
     error === null || status === undefined
       ? json(500, internalErrorBody(id, errors))
@@ -331,13 +331,13 @@ export function refusal(
   // A key inside a parameter is not repeated in the answer.
   return {
     status: status ?? 500,
-    headers: [...headers, 'Cache-Control', 'no-store', ...more(error, now)],
-    body: redacted(String(body)),
+    headers: [...headers, 'Cache-Control', 'no-store', ...errorHeaders(error, now)],
+    body: maskKeys(String(body)),
   }
 }
 
 /** A request that is no proper HTTP, or more of it than this server takes; `param` says which part. */
-export class Malformed extends InvalidParameter {
+export class MalformedRequest extends InvalidParameter {
   readonly status: number
 
   constructor(status: number, message: string, param: string) {
@@ -346,21 +346,21 @@ export class Malformed extends InvalidParameter {
   }
 }
 
-export function tooSlow({ headersTimeout, requestTimeout }: Limits): Malformed {
+export function tooSlowError({ headersTimeout, requestTimeout }: Limits): MalformedRequest {
   const patience = `${headersTimeout / 1000} s for its head, ${requestTimeout / 1000} s in all`
-  return new Malformed(408, `The request did not arrive in time (${patience}).`, 'request')
+  return new MalformedRequest(408, `The request did not arrive in time (${patience}).`, 'request')
 }
 
-export function tooLong({ urlLength }: Limits): Malformed {
-  return new Malformed(414, `The URL has more than ${urlLength} characters.`, 'url')
+export function urlTooLongError({ urlLength }: Limits): MalformedRequest {
+  return new MalformedRequest(414, `The URL has more than ${urlLength} characters.`, 'url')
 }
 
-export function tooLarge({ headBytes }: Limits): Malformed {
-  return new Malformed(431, `The URL and the headers have more than ${headBytes} bytes.`, 'headers')
+export function headTooLargeError({ headBytes }: Limits): MalformedRequest {
+  return new MalformedRequest(431, `The URL and the headers have more than ${headBytes} bytes.`, 'headers')
 }
 
 /** null: nothing that a caller could make something of */
-function reported(thrown: unknown): BandsError | null {
+function errorForCaller(thrown: unknown): BandsError | null {
   if (thrown instanceof Busy)
     return new Unavailable('The data is being changed, or cannot be reached just now; try again in a moment.')
   // A database that refuses logins, for example after a password change, can be repaired while the server runs.
@@ -369,7 +369,7 @@ function reported(thrown: unknown): BandsError | null {
   return thrown instanceof BandsError ? thrown : null
 }
 
-function more(error: BandsError | null, now: number): HeaderList {
+function errorHeaders(error: BandsError | null, now: number): HeaderList {
   if (error instanceof Unauthorized) return ['WWW-Authenticate', 'Bearer']
   if (error instanceof MethodNotAllowed) return ['Allow', error.allow.join(', ')]
   if (error instanceof Unavailable) return ['Retry-After', '5']
@@ -378,7 +378,7 @@ function more(error: BandsError | null, now: number): HeaderList {
 }
 
 /** Values of all headers of a name (in lower case), as they were sent: node merges some, and drops others. */
-export function headersNamed(name: string, rawHeaders: readonly string[]): string[] {
+export function headerValues(name: string, rawHeaders: readonly string[]): string[] {
   const found: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const header = rawHeaders[i]!
@@ -393,16 +393,16 @@ export function headersNamed(name: string, rawHeaders: readonly string[]): strin
  */
 export function requestId(): string {
   const now = Date.now()
-  if (now !== moment) {
-    moment = now
+  if (now !== lastIdTime) {
+    lastIdTime = now
     const digits = now.toString(16).padStart(12, '0')
-    prefix = `${digits.slice(0, 8)}-${digits.slice(8)}-7`
+    idPrefix = `${digits.slice(0, 8)}-${digits.slice(8)}-7`
   }
-  return prefix + randomUUID().slice(15)
+  return idPrefix + randomUUID().slice(15)
 }
 
-let moment = 0
-let prefix = ''
+let lastIdTime = 0
+let idPrefix = ''
 
 /** Whether an address or name belongs to this machine only. */
 export function isLoopback(host: string): boolean {

@@ -35,19 +35,19 @@ import { QUESTIONS, templateOf } from './paths.js'
 import type { Service } from './question.js'
 import { Questions } from './questions.js'
 import {
-  ANSWERED,
+  commonHeaders,
   Exchange,
-  everyAnswer,
+  errorAnswer,
+  errorShapeFor,
   type Handler,
+  headTooLargeError,
   JSON_TYPE,
   json,
-  Malformed,
+  MalformedRequest,
+  READ_METHODS,
   Requests,
-  refusal,
   requestId,
-  shapeFor,
-  tooLarge,
-  tooSlow,
+  tooSlowError,
 } from './requests.js'
 import { CHANGES, LIST_QUESTIONS } from './watchlist.js'
 
@@ -87,7 +87,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
   const server = serverOf(settings, log, (request, response) => {
     const exchange = new Exchange(request, response)
     const { answer, always } = isPreflight(request, settings.cors) ? PREFLIGHT : routeOf(exchange, routes, questions)
-    requests.take(exchange, answer, { always })
+    requests.handle(exchange, answer, { always })
   })
   metrics.watch(server)
   metrics.watchPool(() => service.accounts.pool)
@@ -111,16 +111,16 @@ export async function startServer(service: Service, options: ServerOptions): Pro
     },
     takeOver: next => questions.takeOver(next),
     async stop() {
-      requests.close()
+      requests.refuseNewRequests()
       log.add('info', { message: 'stopping' })
       tidying.abort()
-      await Promise.race([requests.empty(), sleep(settings.limits.grace, undefined, { ref: false })])
+      await Promise.race([requests.allAnswered(), sleep(settings.limits.grace, undefined, { ref: false })])
       const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()
       connections.close()
       await closed
-      await questions.meter.idle()
+      await questions.meter.allCommitted()
       await tidied
     },
   }
@@ -190,22 +190,22 @@ interface Route {
 function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questions: Questions): Route {
   const { path } = exchange
   const { method = '' } = exchange.request
-  const { template, inPath } = templateOf(path)
-  Object.assign(exchange, { route: template, inPath })
+  const { template, pathTicker } = templateOf(path)
+  Object.assign(exchange, { route: template, pathTicker })
   const route = routes.get(template)
   if (route === undefined || route.isFor?.(exchange) === false)
-    return { answer: questions.authorized(() => refuse(new NotFound(`there is nothing at ${quoted(path)}.`))) }
-  if (ANSWERED.some(answered => answered === method)) return route
+    return { answer: questions.withValidKey(() => refuse(new NotFound(`there is nothing at ${quoted(path)}.`))) }
+  if (READ_METHODS.some(answered => answered === method)) return route
   const change = route.changes?.[method]
   if (change !== undefined) return { answer: change }
-  const methods = [...ANSWERED, ...Object.keys(route.changes ?? {})]
+  const methods = [...READ_METHODS, ...Object.keys(route.changes ?? {})]
   const answer = (): never => refuse(new MethodNotAllowed(method, path, methods))
-  return { answer: route.needsKey ? questions.authorized(answer) : answer }
+  return { answer: route.needsKey ? questions.withValidKey(answer) : answer }
 }
 
 /** For any path: only the real request shows whether it exists. */
 const PREFLIGHT: Route = {
-  answer: () => ({ status: 204, headers: preflightHeaders([...ANSWERED, ...Object.keys(CHANGES)]), body: '' }),
+  answer: () => ({ status: 204, headers: preflightHeaders([...READ_METHODS, ...Object.keys(CHANGES)]), body: '' }),
 }
 
 function refuse(error: Error): never {
@@ -213,11 +213,11 @@ function refuse(error: Error): never {
 }
 
 function questionRoutes(questions: Questions): [string, Route][] {
-  const asked = [...QUESTIONS].map(([path, read]) => [path, questions.question(path, read)] as const)
-  const listed = [...LIST_QUESTIONS].map(([path, read]) => [path, questions.listQuestion(path, read)] as const)
+  const asked = [...QUESTIONS].map(([path, read]) => [path, questions.questionHandler(path, read)] as const)
+  const listed = [...LIST_QUESTIONS].map(([path, read]) => [path, questions.listQuestionHandler(path, read)] as const)
   const routes = [...asked, ...listed, [ACCOUNT_PATH, questions.account()] as const]
   const changes = Object.fromEntries(
-    Object.entries(CHANGES).map(([method, change]) => [method, questions.listChange(change)]),
+    Object.entries(CHANGES).map(([method, change]) => [method, questions.listChangeHandler(change)]),
   )
   return routes.map(([path, answer]) => [path, { answer, needsKey: true, ...(path === WATCHLIST_PATH && { changes }) }])
 }
@@ -246,7 +246,9 @@ function openRoutes(
       answer: async () => text(await metrics.text(), metrics.contentType),
       isFor: ({ isLocal }) => isLocal || settings.metrics === 'any',
     },
-    '/openapi.json': { answer: async ({ request }) => (await documents(shapeFor(request, settings.errors))).openapi },
+    '/openapi.json': {
+      answer: async ({ request }) => (await documents(errorShapeFor(request, settings.errors))).openapi,
+    },
     '/docs': { answer: async () => (await documents(settings.errors)).docs },
   }
   return Object.entries(routes)
@@ -340,9 +342,9 @@ function refuseConnection(code: string, socket: Socket, settings: Settings, log:
   const malformed = malformedBy(code, settings)
   if (malformed === null || !socket.writable) return void socket.destroy()
   const id = requestId()
-  const { status, headers, body } = refusal(malformed, { id, errors: settings.errors, now: settings.now() })
+  const { status, headers, body } = errorAnswer(malformed, { id, errors: settings.errors, now: settings.now() })
   const length = Buffer.byteLength(body)
-  const all = [...headers, ...everyAnswer(settings), REQUEST_ID, id, 'Connection', 'close', 'Content-Length', length]
+  const all = [...headers, ...commonHeaders(settings), REQUEST_ID, id, 'Connection', 'close', 'Content-Length', length]
   const head = all.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`))
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`)
   socket.destroySoon()
@@ -350,8 +352,8 @@ function refuseConnection(code: string, socket: Socket, settings: Settings, log:
 }
 
 /** null: it has hung up, or does not speak HTTP */
-function malformedBy(code: string, { limits }: Settings): Malformed | null {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooSlow(limits)
-  if (code === 'HPE_HEADER_OVERFLOW') return tooLarge(limits)
-  return code.startsWith('HPE_') ? new Malformed(400, 'The request is not proper HTTP.', 'request') : null
+function malformedBy(code: string, { limits }: Settings): MalformedRequest | null {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooSlowError(limits)
+  if (code === 'HPE_HEADER_OVERFLOW') return headTooLargeError(limits)
+  return code.startsWith('HPE_') ? new MalformedRequest(400, 'The request is not proper HTTP.', 'request') : null
 }

@@ -8,7 +8,7 @@ import { parametersOf } from '../../core/params/questions.js'
 import { parseSummary, SUMMARY } from '../../core/params/summary.js'
 import { entitle, entitleAftermath, eventsCost, SUMMARY_COST } from '../../core/tiers.js'
 import { SUMMARY_PATH } from '../wire/format.js'
-import { eventsQuestion, normalOf, type Question, type Service } from './question.js'
+import { eventsQuestion, type Question, questionKey, type Service } from './question.js'
 
 /** A summary of a ticker: its state on one day or several, the events of a field, or their statistics. */
 export function readSummary(search: string, ticker: string): Question {
@@ -18,15 +18,15 @@ export function readSummary(search: string, ticker: string): Question {
 }
 
 /** An answer depends on bars, facts and the identity of the ticker: it is kept while no data change. */
-function lasting(normal: string): Pick<Question, 'normal' | 'whole' | 'stamp' | 'isHeavy' | 'part'> {
-  return { normal, whole: normal, stamp: async () => null, isHeavy: false, part: body => body }
+function lasting(key: string): Pick<Question, 'key' | 'fullKey' | 'stamp' | 'isHeavy' | 'cutOut'> {
+  return { key, fullKey: key, stamp: async () => null, isHeavy: false, cutOut: body => body }
 }
 
 function snapshotQuestion(query: SnapshotQuery): Question {
   return {
     credits: SUMMARY_COST,
-    ...lasting(normalOf(SUMMARY_PATH, query)),
-    async ask(service, tier) {
+    ...lasting(questionKey(SUMMARY_PATH, query)),
+    async answer(service, tier) {
       const page = await service.summary(tier, query)
       const isEmpty = 'snapshots' in page ? page.row_count === 0 : page.as_of_date === null
       return { body: JSON.stringify(page), note: isEmpty ? `${query.ticker} has no bar on those days.` : null }
@@ -42,8 +42,8 @@ function snapshotQuestion(query: SnapshotQuery): Question {
 function statsQuestion(query: EventsQuery): Question {
   return {
     credits: eventsCost(query),
-    ...lasting(normalOf(`${SUMMARY_PATH} stats`, query)),
-    async ask(service, tier) {
+    ...lasting(questionKey(`${SUMMARY_PATH} stats`, query)),
+    async answer(service, tier) {
       const bands = service.bands(tier)
       const { statsPage } = await import('../../research/tally/tally.js')
       const page = await statsPage(bands, query)

@@ -12,7 +12,7 @@ import { SUMMARY_COST } from '../../core/tiers.js'
 import type { FieldState } from '../../research/tally/now.js'
 import type { Accounts } from '../accounts/accounts.js'
 import { WATCHLIST_CHANGES_PATH, WATCHLIST_PATH } from '../wire/format.js'
-import { normalOf, type Question, type Service } from './question.js'
+import { type Question, questionKey, type Service } from './question.js'
 
 /** How the query of a path about a watch list is read. Throws InvalidParameter. */
 export type ReadListQuestion = (search: string, tickers: readonly string[]) => Question
@@ -30,16 +30,16 @@ export function watchlistCost(tickers: number): number {
   return Math.max(1, tickers) * SUMMARY_COST
 }
 
-function questionOf(path: string, query: ListQuery, credits: number, ask: Question['ask']): Question {
-  const normal = normalOf(path, query)
+function questionOf(path: string, query: ListQuery, credits: number, answer: Question['answer']): Question {
+  const key = questionKey(path, query)
   return {
     credits,
-    normal,
-    whole: normal,
+    key,
+    fullKey: key,
     isHeavy: false,
-    ask,
+    answer,
     stamp: async () => null,
-    part: body => body,
+    cutOut: body => body,
     isAnswerable: async () => true,
   }
 }
@@ -136,15 +136,15 @@ export type ChangeList = (accounts: Accounts, account: number, written: object) 
 export const CHANGES: Readonly<Record<'POST' | 'DELETE', ChangeList>> = {
   async POST(accounts, account, written) {
     const { tickers } = readParams(WATCHED, written)
-    const before = await accounts.watched(account)
-    const list = await accounts.watch(account, { add: tickers, remove: [], most: MAX_WATCHED })
+    const before = await accounts.watchedTickers(account)
+    const list = await accounts.changeWatchList(account, { add: tickers, remove: [], maxTickers: MAX_WATCHED })
     const [already_saved, added] = [true, false].map(known => tickers.filter(one => before.includes(one) === known))
     return { added, already_saved, watchlist_count: list.length, watchlist_limit: MAX_WATCHED }
   },
   async DELETE(accounts, account, written) {
     const { tickers } = readParams(WATCHED, written)
-    const before = await accounts.watched(account)
-    const list = await accounts.watch(account, { add: [], remove: tickers, most: MAX_WATCHED })
+    const before = await accounts.watchedTickers(account)
+    const list = await accounts.changeWatchList(account, { add: [], remove: tickers, maxTickers: MAX_WATCHED })
     return { removed: tickers.filter(one => before.includes(one)), watchlist_count: list.length }
   },
 }

@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Busy, ConfigError, NotFound, StorageError } from '../../../src/core/errors.js'
-import { type Accounts, DAY_MS, type EachRows, HOUR_MS, rollUpLedger } from '../../../src/server/accounts/accounts.js'
+import { type Accounts, DAY_MS, HOUR_MS, rollUpLedger, type TakeRows } from '../../../src/server/accounts/accounts.js'
 import { copyAccounts } from '../../../src/server/accounts/copy.js'
 import {
   type OpenPostgresAccounts,
@@ -107,13 +107,13 @@ describePostgres('accounts in PostgreSQL', () => {
       const accounts = await kept(opened(url))
       expect(await before.query(rows)).toEqual(ledger)
       const read: unknown[] = []
-      await accounts.readBooks((book, found) => void (book === 'ledger' && read.push(...found)))
+      await accounts.readTables((book, found) => void (book === 'ledger' && read.push(...found)))
       expect(read).toHaveLength(6_000)
       expect(await accounts.reconcile()).toEqual({ rows: 6_000, requests: 6_000, credits: 9_000, discrepancies: [] })
       const alice = await accounts.account('alice')
       const at = NOON + HOUR_MS / 4
       expect(await accounts.charge([chargeOf(alice, { at })])).toMatchObject([
-        { outcome: 'charged', used: { hour: 3 } },
+        { outcome: 'charged', usedCredits: { hour: 3 } },
       ])
       await before.close()
     })
@@ -125,7 +125,7 @@ describePostgres('accounts in PostgreSQL', () => {
       expect((await typed(`accounts grant server --accounts ${url}`)).out).toContain('server can serve the accounts')
       expectRefusal(await typed(`accounts grant servre --accounts ${url}`), 3, 'has no role servre')
       const server = await kept(opened(url.replace('bands@', 'server@'), { create: true }))
-      expect(await server.charge([chargeOf(alice)])).toEqual([{ outcome: 'charged', used: { day: 1, hour: 1 } }])
+      expect(await server.charge([chargeOf(alice)])).toEqual([{ outcome: 'charged', usedCredits: { day: 1, hour: 1 } }])
       expect((await server.key('Identity'))?.lastUsed).toBe(iso(NOON))
       await server.check()
       for (const work of [
@@ -224,7 +224,7 @@ describePostgres('accounts in PostgreSQL', () => {
       const hours = [0, 1, 0, 0, 1, 1, 0]
       const charged = await accounts.charge(hours.map(hour => chargeOf(alice, { at: NOON + hour * 3_600_000, limits })))
       expect(charged.map(({ outcome }) => outcome === 'charged')).toEqual([true, true, true, false, true, false, false])
-      expect(charged.map(({ used }) => used.hour)).toEqual([1, 1, 2, 2, 2, 2, 2])
+      expect(charged.map(({ usedCredits: used }) => used.hour)).toEqual([1, 1, 2, 2, 2, 2, 2])
       expect(await accounts.reconcile()).toMatchObject({ rows: 4, discrepancies: [] })
     })
 
@@ -243,7 +243,7 @@ describePostgres('accounts in PostgreSQL', () => {
       )
       const outcomes = (await Promise.all(rounds)).flat().map(({ outcome }) => outcome)
       expect(outcomes.filter(outcome => outcome === 'charged')).toHaveLength(12 * 25)
-      for (const { id } of owners) expect(await accounts.used(id, NOON)).toEqual({ day: 25, hour: 25 })
+      for (const { id } of owners) expect(await accounts.usedCredits(id, NOON)).toEqual({ day: 25, hour: 25 })
       expect(await accounts.reconcile()).toMatchObject({ rows: 300, credits: 300, discrepancies: [] })
     })
   })
@@ -263,7 +263,7 @@ describePostgres('accounts in PostgreSQL', () => {
       await accounts.addKey(owners[0]!.id, keyOf('Identity', { expires: iso(NOON) }))
       await accounts.addKey(owners[1]!.id, keyOf('AAAAAAAA'))
       await accounts.revoke('AAAAAAAA', iso(NOON))
-      await accounts.watch(owners[0]!.id, { add: ['MSFT', 'AAPL'], remove: [], most: 100 })
+      await accounts.changeWatchList(owners[0]!.id, { add: ['MSFT', 'AAPL'], remove: [], maxTickers: 100 })
       for (const [i, at] of [LONG_AGO, NOON - 90 * DAY_MS, NOON - 1, NOON].entries())
         await accounts.charge(
           owners.map((owner, k) =>
@@ -282,7 +282,7 @@ describePostgres('accounts in PostgreSQL', () => {
 
     const rowsOf = async (accounts: Accounts) => {
       const found: Record<string, string[]> = {}
-      await accounts.readBooks((book, rows) => {
+      await accounts.readTables((book, rows) => {
         found[book] = [...(found[book] ?? []), ...rows.map(row => JSON.stringify(row))]
       })
       for (const [book, rows] of Object.entries(found)) if (book !== 'keys') rows.sort()
@@ -303,7 +303,7 @@ describePostgres('accounts in PostgreSQL', () => {
       const again = { at: NOON + 1, limits, idempotency: sha256('3') }
       expect(await database.charge([chargeOf(zoe, again), chargeOf(zoe, { at: NOON + 1, limits })])).toMatchObject([
         { outcome: 'repeated' },
-        { outcome: 'charged', used: { day: 3 } },
+        { outcome: 'charged', usedCredits: { day: 3 } },
       ])
       const back = openSqliteAccounts(join(temporaryFolder(), 'back.accounts.db'))
       onTestFinished(() => back.close())
@@ -333,8 +333,8 @@ describePostgres('accounts in PostgreSQL', () => {
       await database.create('late', 'free', iso(NOON))
       const ending = Object.assign(Object.create(database), {
         location: 'elsewhere',
-        readBooks: (each: EachRows) =>
-          database.readBooks((book, rows) => {
+        readTables: (each: TakeRows) =>
+          database.readTables((book, rows) => {
             if (book === 'days') throw new Busy('it ended')
             return each(book, rows)
           }),
@@ -355,7 +355,7 @@ describePostgres('accounts in PostgreSQL', () => {
       const named = chargeOf(alice, { limits, idempotency: sha256(`round ${round}`) })
       const charged = await server.charge([named, chargeOf(alice, { limits: { day: 1, hour: 1 } })])
       expect(charged.map(({ outcome }) => outcome)).toEqual(['charged', 'limited'])
-      expect(charged[0]!.used).toEqual({ day: 2 + round, hour: 2 + round })
+      expect(charged[0]!.usedCredits).toEqual({ day: 2 + round, hour: 2 + round })
     }
     expect(line.swallowed()).toBe(3)
     expect(await accounts.reconcile()).toEqual({ rows: 4, requests: 4, credits: 4, discrepancies: [] })
@@ -372,7 +372,7 @@ describePostgres('accounts in PostgreSQL', () => {
     const charging = server.charge([chargeOf(alice)])
     await line.refused()
     await sql('ALTER ROLE teller LOGIN')
-    expect(await charging).toEqual([{ outcome: 'charged', used: { day: 2, hour: 2 } }])
+    expect(await charging).toEqual([{ outcome: 'charged', usedCredits: { day: 2, hour: 2 } }])
     expect(await accounts.reconcile()).toMatchObject({ rows: 2, discrepancies: [] })
     // Before anything was sent it is a fault of the settings.
     await sql('ALTER ROLE teller NOLOGIN')
@@ -389,7 +389,7 @@ describePostgres('accounts in PostgreSQL', () => {
     for (const end of await Promise.allSettled(tried)) expect(end).toMatchObject({ reason: expect.any(Busy) })
     await cluster.current.start()
     await accounts.check()
-    expect(await accounts.charge([chargeOf(alice)])).toMatchObject([{ outcome: 'charged', used: { day: 2 } }])
+    expect(await accounts.charge([chargeOf(alice)])).toMatchObject([{ outcome: 'charged', usedCredits: { day: 2 } }])
     expect(await accounts.reconcile()).toMatchObject({ rows: 2, discrepancies: [] })
   })
 })

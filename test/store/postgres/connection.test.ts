@@ -208,7 +208,7 @@ describePostgres('a database of PostgreSQL', () => {
     const database = await opened(url)
     await Promise.all(Array.from({ length: 6 }, () => database.query('SELECT pg_sleep(0.05)')))
     expect(database.pool).toMatchObject({ total: 2, idle: 2, waiting: 0 })
-    expect(database.pool.waited).toBeGreaterThan(0.1)
+    expect(database.pool.waitedSeconds).toBeGreaterThan(0.1)
     expect(addressOf('db', 'postgres://h/d', { BANDS_CONNECTIONS: '9' }).most).toBe(9)
     for (const connections of ['1', '101', 'x'])
       expect(() => addressOf('db', `postgres://h/d?connections=${connections}`, {})).toThrow(

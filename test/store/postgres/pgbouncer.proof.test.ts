@@ -49,7 +49,7 @@ describePgBouncer('through a real PgBouncer', () => {
             await node.charge(owners.flatMap(owner => [chargeOf(owner, PLENTY), chargeOf(owner, PLENTY)]))
         }),
       )
-      for (const owner of owners) expect((await first.used(owner.id, NOON)).day).toBe(6 * rounds)
+      for (const owner of owners) expect((await first.usedCredits(owner.id, NOON)).day).toBe(6 * rounds)
       expect(await first.reconcile()).toEqual({
         rows: 18 * rounds,
         requests: 18 * rounds,

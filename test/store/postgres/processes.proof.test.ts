@@ -59,7 +59,7 @@ describePostgres('several processes with accounts in one database', () => {
     const { rows, requests, credits, discrepancies } = await accounts.reconcile()
     expect(discrepancies).toEqual([])
     expect(requests).toBe(rows)
-    expect(await accounts.used(alice.id, NOON)).toEqual({ day: credits, hour: credits })
+    expect(await accounts.usedCredits(alice.id, NOON)).toEqual({ day: credits, hour: credits })
   })
 })
 

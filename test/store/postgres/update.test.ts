@@ -95,7 +95,7 @@ describePostgres('an update of accounts in PostgreSQL', () => {
           expect.fail(`repeated, never charged: ${line}`)
       }
       const accounts = await opened(url)
-      expect(await accounts.used(3, NOON)).toEqual({ day: 300, hour: 300 })
+      expect(await accounts.usedCredits(3, NOON)).toEqual({ day: 300, hour: 300 })
       const { length } = ledger
       expect(await accounts.reconcile()).toEqual({ rows: length, requests: length, credits: length, discrepancies: [] })
     })

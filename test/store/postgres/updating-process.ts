@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { writeSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Charge, Charged } from '../../../src/server/accounts/accounts.js'
+import type { Charge, ChargeResult } from '../../../src/server/accounts/accounts.js'
 import { openPostgresAccounts } from '../../../src/server/accounts/postgres/accounts.js'
 import { addressOf } from '../../../src/server/accounts/postgres/address.js'
 import { CHARGE_FUNCTION, chargeBatch } from '../../../src/server/accounts/postgres/charging.js'
@@ -18,7 +18,7 @@ import { functionOf, type Release, tablesOf } from './builds.js'
  */
 const [url = '', name = '', release = '', first = '', at = ''] = process.argv.slice(2)
 
-type ChargeAll = (charges: readonly Charge[]) => Promise<Charged[]>
+type ChargeAll = (charges: readonly Charge[]) => Promise<ChargeResult[]>
 
 /** The numbers of the accounts: alice, bob and carol. */
 const ALICE = 1

@@ -10,10 +10,10 @@ import {
   type Accounts,
   DAY_MS,
   type DayUsage,
-  nameValue,
+  keyState,
+  parseName,
   RETENTION_DAYS,
   rollUpLedger,
-  stateOf,
 } from '../../../server/accounts/accounts.js'
 import type { AccountsCopy } from '../../../server/accounts/copy.js'
 import { accountsLayoutOf, accountsUpdatePlan, accountsUrl, grantAccountsTo } from '../../open/accounts.js'
@@ -80,7 +80,7 @@ const create: Command = {
     'Accounts are in a file that only its owner can read: bands.accounts.db next to bands.db. --accounts names another file, or a PostgreSQL database (postgres://user@host/database). Credits belong to the account, not to a key.',
   ],
   async run(context, args) {
-    const name = nameValue('name', args.argument(0)!)
+    const name = parseName('name', args.argument(0)!)
     const tier = args.text('tier')
     if (tier === undefined) throw wrong('tier', `--tier is missing: ${TIER_NAMES.join(', ')}.`, { allowed: TIER_NAMES })
     const chosen = tierValue('tier', tier)
@@ -100,10 +100,10 @@ const list: Command = {
   async run(context, args) {
     const now = context.world.now().getTime()
     const accounts = await accountsFor(context, args)
-    const keys = (await accounts.keys()).filter(key => stateOf(key, now) === 'active')
+    const keys = (await accounts.keys()).filter(key => keyState(key, now) === 'active')
     const rows = await Promise.all(
       (await accounts.accounts()).map(async account => {
-        const { day, hour } = await accounts.used(account.id, now)
+        const { day, hour } = await accounts.usedCredits(account.id, now)
         const keyCount = keys.filter(key => key.account.id === account.id).length
         return { ...accountRow(account), keys: keyCount, day_used: day, hour_used: hour }
       }),

@@ -2,8 +2,15 @@ import { invalid, wrong } from '../../../core/errors.js'
 import { parseDay } from '../../../core/model/day.js'
 import { count } from '../../../core/numbers.js'
 import type { OptionSpec } from '../../../core/params/row.js'
-import { type Accounts, DAY_MS, HOUR_MS, type KeyEntry, nameValue, stateOf } from '../../../server/accounts/accounts.js'
-import { makeKey, parseIdentity } from '../../../server/accounts/key.js'
+import {
+  type Accounts,
+  DAY_MS,
+  HOUR_MS,
+  type KeyEntry,
+  keyState,
+  parseName,
+} from '../../../server/accounts/accounts.js'
+import { generateKey, parseIdentity } from '../../../server/accounts/key.js'
 import { type Column, column, describeList } from '../../present/description.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
@@ -29,11 +36,11 @@ const create: Command = {
     if (account === undefined)
       throw wrong('account', 'ACCOUNT is missing: name the account of the key (bands accounts list).')
     const named = args.text('name')
-    const name = named === undefined ? undefined : nameValue('name', named)
+    const name = named === undefined ? undefined : parseName('name', named)
     const now = context.world.now()
     const created = now.toISOString()
     const expires = expiryValue(args, now)
-    const { key, identity, hash } = makeKey()
+    const { key, identity, hash } = generateKey()
     const accounts = await accountsFor(context, args)
     const { id } = await accounts.account(account)
     await accounts.addKey(id, { identity, hash, name: name ?? (await freeName(accounts, id)), created, expires })
@@ -102,7 +109,7 @@ const roll: Command = {
     const now = context.world.now()
     const created = now.toISOString()
     const wanted = expiryValue(args, now)
-    const { key, ...made } = makeKey()
+    const { key, ...made } = generateKey()
     const accounts = await accountsFor(context, args)
     const { name = '', expires = null } = (await accounts.key(identity)) ?? {}
     const until = new Date(now.getTime() + grace).toISOString()
@@ -127,7 +134,7 @@ export const commands = withAccountsOption({
 /** The columns of a key that every command shows; never the key itself. */
 function keyRow(entry: KeyEntry, now: Date) {
   const { identity, account, name, created, expires, lastUsed, revoked } = entry
-  const state = stateOf(entry, now.getTime())
+  const state = keyState(entry, now.getTime())
   const times = { created, expires, last_used: lastUsed, revoked }
   return { identity, account: account.name, tier: account.tier, name, state, ...times }
 }

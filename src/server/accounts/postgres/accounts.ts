@@ -9,37 +9,37 @@ import {
   type Account,
   type Accounts,
   type Charge,
-  type Charged,
+  type ChargeResult,
   clockFault,
   DAY_MS,
   type DayUsage,
   dayStart,
-  type EachRows,
   HOUR_MS,
   hourStart,
   type KeyEntry,
   type NewKey,
   type PoolState,
   type Reconciliation,
-  type RolledUp,
-  retention,
-  type Used,
+  type RollUpResult,
+  retentionStarts,
+  type TakeRows,
+  type UsedCredits,
   type WatchChange,
 } from '../accounts.js'
 import {
   type AccountRow,
-  accountOf,
-  accountTaken,
-  type ComparedRow,
-  checkKeyName,
+  accountFromRow,
+  accountTakenError,
+  type CounterComparison,
   discrepanciesIn,
   endOfReplacedKey,
-  folded,
+  foldName,
   type KeyRow,
-  keyOf,
-  keyWithHash,
-  missing,
-  tooManyWatched,
+  keyAndHashFromRow,
+  keyFromRow,
+  missingError,
+  refuseNameOfActiveKey,
+  watchListTooLongError,
 } from '../rows.js'
 import type { Address } from './address.js'
 import { booksIn, TOO_LONG } from './books.js'
@@ -125,28 +125,28 @@ export class PostgresAccounts implements Accounts {
 
   create(name: string, tier: Tier, at: string): Promise<Account> {
     return this.#changing(async ({ query }) => {
-      const account = folded(name)
+      const account = foldName(name)
       const made = await query<AccountRow>(INTO_ACCOUNTS, [account, name, tier, Date.parse(at)])
-      if (made[0] === undefined) throw accountTaken((await existing({ query }, name)).name, name)
+      if (made[0] === undefined) throw accountTakenError((await existing({ query }, name)).name, name)
       await query('INSERT INTO bands_accounts.books (account) VALUES ($1)', [account])
-      return accountOf(made[0])
+      return accountFromRow(made[0])
     })
   }
 
   async accounts(): Promise<Account[]> {
     const rows = await this.#db.query<AccountRow>(`${ACCOUNTS} ORDER BY account`)
-    return rows.map(accountOf)
+    return rows.map(accountFromRow)
   }
 
   async account(name: string): Promise<Account> {
-    return accountOf(await existing(this.#db, name))
+    return accountFromRow(await existing(this.#db, name))
   }
 
   setTier(name: string, tier: Tier): Promise<Account> {
     return this.#changing(async ({ query }) => {
       const { id } = await existing({ query }, name)
       await query('UPDATE bands_accounts.accounts SET tier = $1 WHERE id = $2', [tier, id])
-      return accountOf(await existing({ query }, name))
+      return accountFromRow(await existing({ query }, name))
     })
   }
 
@@ -158,12 +158,12 @@ export class PostgresAccounts implements Accounts {
     const rows = await this.#db.query<KeyRow>(`${KEYS} WHERE $1::bigint IS NULL OR a.id = $1 ORDER BY k.made`, [
       account ?? null,
     ])
-    return rows.map(keyOf)
+    return rows.map(keyFromRow)
   }
 
   async key(identity: string): Promise<(KeyEntry & { hash: Buffer }) | null> {
     const [row] = await this.#db.query<KeyRow>(KEY_BY_IDENTITY, [identity])
-    return row === undefined ? null : keyWithHash(row)
+    return row === undefined ? null : keyAndHashFromRow(row)
   }
 
   revoke(identity: string, at: string): Promise<void> {
@@ -183,8 +183,8 @@ export class PostgresAccounts implements Accounts {
     })
   }
 
-  async used(account: number, at: number): Promise<Used> {
-    const [row] = await this.#db.query<Used>(USED, [account, dayStart(at), hourStart(at)])
+  async usedCredits(account: number, at: number): Promise<UsedCredits> {
+    const [row] = await this.#db.query<UsedCredits>(USED, [account, dayStart(at), hourStart(at)])
     return row!
   }
 
@@ -192,7 +192,7 @@ export class PostgresAccounts implements Accounts {
    * One call. If the connection is lost before the answer, the batch is sent again; request numbers prevent double
    * charges. Throws Busy; afterwards only the callers' idempotency keys show which charges were written.
    */
-  async charge(charges: readonly Charge[]): Promise<Charged[]> {
+  async charge(charges: readonly Charge[]): Promise<ChargeResult[]> {
     if (charges.length === 0) return []
     if (performance.now() - this.#clock.monotonic > CLOCK_MS) await this.#readClock().catch(() => {})
     // Do not wait for a database that is known to be away.
@@ -214,20 +214,20 @@ export class PostgresAccounts implements Accounts {
     }
   }
 
-  async watched(account: number): Promise<string[]> {
+  async watchedTickers(account: number): Promise<string[]> {
     const rows = await this.#db.query<{ ticker: string }>(WATCHED, [account])
     return rows.map(({ ticker }) => ticker)
   }
 
-  async watch(account: number, change: WatchChange): Promise<string[]> {
-    const { add, remove, most } = change
+  async changeWatchList(account: number, change: WatchChange): Promise<string[]> {
+    const { add, remove, maxTickers } = change
     const [name] = await this.#namesOf([{ account }])
     try {
       const sql = 'SELECT bands_accounts.watch($1, $2, $3, $4) AS tickers'
-      const [row] = await this.#db.query<{ tickers: string[] }>(sql, [name, add, remove, most])
+      const [row] = await this.#db.query<{ tickers: string[] }>(sql, [name, add, remove, maxTickers])
       return row!.tickers
     } catch (error) {
-      throw codeOf(error) === TOO_LONG ? tooManyWatched(change) : error
+      throw codeOf(error) === TOO_LONG ? watchListTooLongError(change) : error
     }
   }
 
@@ -240,24 +240,24 @@ export class PostgresAccounts implements Accounts {
     const only = [account ?? null]
     const work = async ({ query }: Queries): Promise<Reconciliation> => {
       const [total] = await query<Omit<Reconciliation, 'discrepancies'>>(TOTAL, only)
-      const found = await query<ComparedRow>(DISCREPANCIES, only)
+      const found = await query<CounterComparison>(DISCREPANCIES, only)
       return { ...total!, discrepancies: found.flatMap(discrepanciesIn) }
     }
     return this.#onLedger(work, { snapshot: true })
   }
 
   /** Rolls up one day, or deletes what is too old. */
-  async rollUp(at: number): Promise<RolledUp> {
-    const { singleFrom, daysFrom } = retention(at)
-    const work = ({ query }: Queries) => query<RolledUp>(ROLL_UP, [singleFrom, daysFrom])
+  async rollUp(at: number): Promise<RollUpResult> {
+    const { rowsFrom, daysFrom } = retentionStarts(at)
+    const work = ({ query }: Queries) => query<RollUpResult>(ROLL_UP, [rowsFrom, daysFrom])
     return (await this.#onLedger(work))[0]!
   }
 
-  readBooks(each: EachRows): Promise<void> {
+  readTables(each: TakeRows): Promise<void> {
     return this.#onLedger(session => readBooks(session, each), { snapshot: true })
   }
 
-  replaceBooks<T>(work: (put: EachRows, readBack: (each: EachRows) => Promise<void>) => Promise<T>): Promise<T> {
+  replaceTables<T>(work: (put: TakeRows, readBack: (each: TakeRows) => Promise<void>) => Promise<T>): Promise<T> {
     this.#names.clear()
     const replaced = async (session: Queries): Promise<T> => {
       await clearBooks(session)
@@ -356,10 +356,10 @@ function isOfStorage(error: unknown): error is Busy | ConfigError | StorageError
 }
 
 async function existing({ query }: Queries, name: string): Promise<AccountRow> {
-  const [row] = await query<AccountRow>(`${ACCOUNTS} WHERE account = $1`, [folded(name)])
+  const [row] = await query<AccountRow>(`${ACCOUNTS} WHERE account = $1`, [foldName(name)])
   if (row !== undefined) return row
   const known = await query<{ name: string }>('SELECT name FROM bands_accounts.accounts')
-  throw missing(
+  throw missingError(
     'account',
     name,
     known.map(other => other.name),
@@ -370,7 +370,7 @@ async function existingKey({ query }: Queries, identity: string): Promise<KeyRow
   const [row] = await query<KeyRow>(`${KEY_BY_IDENTITY} FOR UPDATE OF k`, [identity])
   if (row !== undefined) return row
   const known = await query<{ identity: string }>('SELECT identity FROM bands_accounts.keys')
-  throw missing(
+  throw missingError(
     'key',
     identity,
     known.map(other => other.identity),
@@ -381,7 +381,11 @@ async function existingKey({ query }: Queries, identity: string): Promise<KeyRow
 async function insertKey({ query }: Queries, account: number, key: NewKey, besides = ''): Promise<void> {
   // One at a time an account, so that of two of one name the second finds the first.
   await query('SELECT FROM bands_accounts.accounts WHERE id = $1 FOR UPDATE', [account])
-  checkKeyName(await query<KeyRow>(`${KEYS} WHERE a.id = $1 AND k.name = $2`, [account, key.name]), key, besides)
+  refuseNameOfActiveKey(
+    await query<KeyRow>(`${KEYS} WHERE a.id = $1 AND k.name = $2`, [account, key.name]),
+    key,
+    besides,
+  )
   const made = Date.parse(key.created)
   const expires = key.expires === null ? null : Date.parse(key.expires)
   await query(INTO_KEYS, [account, key.identity, key.hash.toString('hex'), key.name, made, expires])

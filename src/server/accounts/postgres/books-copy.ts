@@ -1,10 +1,17 @@
-import { BOOK_NAMES, BOOKS, type Book, type BookValue, type EachRows, ROWS_TOGETHER } from '../accounts.js'
-import { type BookRow, eachBook } from '../rows.js'
+import {
+  ACCOUNT_TABLE_NAMES,
+  ACCOUNT_TABLES,
+  type AccountTable,
+  type ColumnValue,
+  ROWS_PER_BATCH,
+  type TakeRows,
+} from '../accounts.js'
+import { type KeyedRow, readTablesInBatches } from '../rows.js'
 import { putBatches } from './books.js'
 import type { Queries } from './connection.js'
 
 /** The key for reading a table in batches, and the types of its columns. */
-const TABLES: Record<Book, { key: readonly string[]; types: string }> = {
+const TABLES: Record<AccountTable, { key: readonly string[]; types: string }> = {
   accounts: { key: ['id'], types: 'text text text bigint' },
   keys: { key: ['made'], types: 'text text text text bigint bigint bigint bigint' },
   secrets: { key: ['use'], types: 'text bytea' },
@@ -17,29 +24,33 @@ const TABLES: Record<Book, { key: readonly string[]; types: string }> = {
 }
 
 /** All rows, inside a transaction that sees one state. */
-export function readBooks({ query }: Queries, each: EachRows): Promise<void> {
-  return eachBook(each, (book, last) => {
+export function readBooks({ query }: Queries, each: TakeRows): Promise<void> {
+  return readTablesInBatches(each, (book, last) => {
     const { key } = TABLES[book]
-    const columns = [...BOOKS[book], ...key.map((name, i) => `${name} AS key_${i}`)].join(', ')
+    const columns = [...ACCOUNT_TABLES[book], ...key.map((name, i) => `${name} AS key_${i}`)].join(', ')
     const places = key.map((_, i) => `$${i + 1}`)
     // The last key column may be an expression over a row; the columns before it find the row.
     const rowsFrom =
       key.length > 1 ? `(${key.slice(0, -1).join(', ')}) >= (${places.slice(0, -1).join(', ')}) AND ` : ''
     const after = last === null ? '' : `WHERE ${rowsFrom}(${key.join(', ')}) > (${places.join(', ')})`
     const from = `FROM bands_accounts.${book} ${after}`
-    return query<BookRow>(`SELECT ${columns} ${from} ORDER BY ${key.join(', ')} LIMIT ${ROWS_TOGETHER}`, last ?? [])
+    return query<KeyedRow>(`SELECT ${columns} ${from} ORDER BY ${key.join(', ')} LIMIT ${ROWS_PER_BATCH}`, last ?? [])
   })
 }
 
 /** Deletes all rows. Charges wait until the transaction ends. */
 export async function clearBooks({ query }: Queries): Promise<void> {
   await query('LOCK TABLE bands_accounts.books IN EXCLUSIVE MODE')
-  const tables = BOOK_NAMES.toReversed().map(book => (book === 'ledger' ? 'batches' : book))
+  const tables = ACCOUNT_TABLE_NAMES.toReversed().map(book => (book === 'ledger' ? 'batches' : book))
   for (const table of [...tables, 'books']) await query(`DELETE FROM bands_accounts.${table}`)
 }
 
-export async function putBooks({ query }: Queries, book: Book, rows: readonly (readonly BookValue[])[]): Promise<void> {
-  const columns = BOOKS[book]
+export async function putBooks(
+  { query }: Queries,
+  book: AccountTable,
+  rows: readonly (readonly ColumnValue[])[],
+): Promise<void> {
+  const columns = ACCOUNT_TABLES[book]
   const types = TABLES[book].types.split(' ')
   const lists = columns.map((_, i) => rows.map(row => row[i]))
   const arrays = types.map((type, i) => `$${i + 1}::${type}[]`).join(', ')

@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto'
 import { StorageError } from '../../../core/errors.js'
-import { type Charge, type Charged, DAY_MS, HOUR_MS, hourStart, MINUTE_MS, REPEAT_MS, type Used } from '../accounts.js'
+import {
+  type Charge,
+  type ChargeResult,
+  DAY_MS,
+  HOUR_MS,
+  hourStart,
+  MINUTE_MS,
+  REPEAT_MS,
+  type UsedCredits,
+} from '../accounts.js'
 import { type Database, prepared } from './connection.js'
 
 /**
@@ -14,7 +23,7 @@ export async function chargeBatch(
   charges: readonly Charge[],
   names: readonly string[],
   { again, within }: { again: boolean; within: number },
-): Promise<Charged[]> {
+): Promise<ChargeResult[]> {
   const runs = runsOf(charges, names)
   const rows = await db.query<ChargedRow>(CHARGE, valuesOf(charges, runs, again), within)
   return outcomesIn(rows, runs, charges.length)
@@ -56,23 +65,23 @@ function runsOf(charges: readonly Charge[], names: readonly string[]): Run[] {
  * The result of one charge of a run, counted from 1. If `line` is null: the account's usage before a run that was
  * granted whole.
  */
-interface ChargedRow extends Used {
+interface ChargedRow extends UsedCredits {
   run: number
   line: number | null
-  outcome: Charged['outcome']
+  outcome: ChargeResult['outcome']
 }
 
-function outcomesIn(rows: readonly ChargedRow[], runs: readonly Run[], count: number): Charged[] {
-  const outcomes = new Array<Charged>(count)
+function outcomesIn(rows: readonly ChargedRow[], runs: readonly Run[], count: number): ChargeResult[] {
+  const outcomes = new Array<ChargeResult>(count)
   for (const { run, line, outcome, day, hour } of rows) {
     const { charges } = runs[run - 1]!
     const used = { day, hour }
-    if (line !== null) outcomes[charges[line - 1]![0]] = { outcome, used }
+    if (line !== null) outcomes[charges[line - 1]![0]] = { outcome, usedCredits: used }
     else
       for (const [place, { credits }] of charges) {
         used.day += credits
         used.hour += credits
-        outcomes[place] = { outcome, used: { ...used } }
+        outcomes[place] = { outcome, usedCredits: { ...used } }
       }
   }
   return outcomes

@@ -108,7 +108,7 @@ export class Database implements Queries {
 
   get pool(): PoolState {
     const { totalCount, idleCount, waitingCount } = this.#pool
-    return { total: totalCount, idle: idleCount, waiting: waitingCount, waited: this.#waited }
+    return { total: totalCount, idle: idleCount, waiting: waitingCount, waitedSeconds: this.#waited }
   }
 
   /**

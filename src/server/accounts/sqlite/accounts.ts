@@ -9,43 +9,43 @@ import { fileLostCheck } from '../../../data/store/sqlite/files.js'
 import type { DatabaseKind } from '../../../data/store/sqlite/migrations.js'
 import { addHashesSql, hashWrittenRows, JUST_WRITTEN, markWrittenSql } from '../../../data/store/sqlite/row-hash.js'
 import {
+  ACCOUNT_TABLE_NAMES,
+  ACCOUNT_TABLES,
   type Accounts,
-  BOOK_NAMES,
-  BOOKS,
-  type Book,
-  type BookValue,
+  type AccountTable,
+  type ColumnValue,
   type DayUsage,
   dayStart,
-  type EachRows,
   type NewKey,
-  ROWS_TOGETHER,
+  ROWS_PER_BATCH,
+  type TakeRows,
   type WatchChange,
 } from '../accounts.js'
 import {
   type AccountRow,
-  accountOf,
-  accountTaken,
-  type BookRow,
-  changedList,
-  checkKeyName,
-  eachBook,
+  accountFromRow,
+  accountTakenError,
+  applyWatchChange,
   endOfReplacedKey,
-  folded,
+  foldName,
+  type KeyedRow,
   type KeyRow,
-  keyOf,
-  keyWithHash,
-  missing,
-  tooManyWatched,
+  keyAndHashFromRow,
+  keyFromRow,
+  missingError,
+  readTablesInBatches,
+  refuseNameOfActiveKey,
+  watchListTooLongError,
 } from '../rows.js'
-import { chargeAll, reconciled, rollUp, usedIn } from './charging.js'
+import { chargeAll, readUsedCredits, reconcileLedger, rollUpOldestRows } from './charging.js'
 
 /** How long to wait for another process's commits, and the longest pause between two attempts, in milliseconds. */
-const PATIENCE = 5_000
-const LONGEST_SLEEP = 20
-const MOST_KEYS = 10_000
+const MAX_WAIT_MS = 5_000
+const MAX_PAUSE_MS = 20
+const MAX_REMEMBERED_KEYS = 10_000
 
 /** Tables whose rows have a hash. */
-const HASHED = ['accounts', 'keys'] as const
+const HASHED_TABLES = ['accounts', 'keys'] as const
 
 /** Accounts in one SQLite file, made first if it is missing. Throws StorageError, Busy. */
 export function openSqliteAccounts(path: string, notice?: Notice): Accounts {
@@ -70,8 +70,8 @@ function accountsIn(db: Session): Accounts {
    * StorageError once the file was moved: revoked keys would count in it, and charges to it would be lost.
    */
   const patiently = async <T>(work: () => T): Promise<T> => {
-    const deadline = performance.now() + PATIENCE
-    for (let longest = 1; ; longest = Math.min(2 * longest, LONGEST_SLEEP)) {
+    const deadline = performance.now() + MAX_WAIT_MS
+    for (let longest = 1; ; longest = Math.min(2 * longest, MAX_PAUSE_MS)) {
       try {
         checkPlace()
         return work()
@@ -97,7 +97,7 @@ function accountsIn(db: Session): Accounts {
     patiently(() => {
       const result = transaction(() => {
         const done = work()
-        hashWrittenRows(db, HASHED)
+        hashWrittenRows(db, HASHED_TABLES)
         return done
       })
       changes += 1
@@ -113,23 +113,23 @@ function accountsIn(db: Session): Accounts {
     create: (name, tier, at) =>
       writing(() => {
         const taken = accountRow(db, name)
-        if (taken !== undefined) throw accountTaken(taken.name, name)
-        db.run(INTO_ACCOUNTS, name, folded(name), tier, Date.parse(at))
-        return accountOf(accountRow(db, name)!)
+        if (taken !== undefined) throw accountTakenError(taken.name, name)
+        db.run(INTO_ACCOUNTS, name, foldName(name), tier, Date.parse(at))
+        return accountFromRow(accountRow(db, name)!)
       }),
-    accounts: () => patiently(() => db.all<AccountRow>(`${ALL_ACCOUNTS} ORDER BY folded`).map(accountOf)),
-    account: name => patiently(() => accountOf(existingAccount(db, name))),
+    accounts: () => patiently(() => db.all<AccountRow>(`${ALL_ACCOUNTS} ORDER BY folded`).map(accountFromRow)),
+    account: name => patiently(() => accountFromRow(existingAccount(db, name))),
     setTier: (name, tier) =>
       writing(() => {
         db.run(SET_TIER, tier, existingAccount(db, name).id)
-        return accountOf(existingAccount(db, name))
+        return accountFromRow(existingAccount(db, name))
       }),
     addKey: (account, key) => writing(() => insertKey(db, account, key)),
-    keys: account => patiently(() => db.all<KeyRow>(KEYS_OF, account ?? null, account ?? null).map(keyOf)),
+    keys: account => patiently(() => db.all<KeyRow>(KEYS_OF, account ?? null, account ?? null).map(keyFromRow)),
     key: identity =>
       patiently(() => {
         const row = db.get<KeyRow>(KEY_BY_IDENTITY, identity)
-        return row === undefined ? null : keyWithHash(row)
+        return row === undefined ? null : keyAndHashFromRow(row)
       }),
     revoke: (identity, at) =>
       writing(() => {
@@ -142,29 +142,29 @@ function accountsIn(db: Session): Accounts {
         db.run(SET_END, endOfReplacedKey(old, key, until), identity)
         insertKey(db, old.account, key, identity)
       }),
-    used: (account, at) => patiently(() => usedIn(db, account, at)),
+    usedCredits: (account, at) => patiently(() => readUsedCredits(db, account, at)),
     async charge(charges) {
       if (charges.length === 0) return []
       const { charged, used } = await patiently(() => transaction(() => chargeAll(db, charges, lastUsed)))
-      if (lastUsed.size > MOST_KEYS) lastUsed.clear()
+      if (lastUsed.size > MAX_REMEMBERED_KEYS) lastUsed.clear()
       for (const [key, minute] of used) lastUsed.set(key, minute)
       return charged
     },
-    watched: account => patiently(() => watchedBy(db, account)),
-    watch: (account, change) => patiently(() => transaction(() => watch(db, account, change))),
-    usage: (account, from) => patiently(() => db.all<DayUsage>(USAGE, account, dayStart(from))),
-    reconcile: account => patiently(() => reconciled(db, account ?? null)),
-    rollUp: at => patiently(() => transaction(() => rollUp(db, at))),
-    readBooks: each => db.readAtOneMomentAsync(() => readBooks(db, each)),
-    async replaceBooks(work) {
+    watchedTickers: account => patiently(() => watchedTickers(db, account)),
+    changeWatchList: (account, change) => patiently(() => transaction(() => changeWatchList(db, account, change))),
+    usage: (account, from) => patiently(() => db.all<DayUsage>(DAY_USAGE, account, dayStart(from))),
+    reconcile: account => patiently(() => reconcileLedger(db, account ?? null)),
+    rollUp: at => patiently(() => transaction(() => rollUpOldestRows(db, at))),
+    readTables: each => db.readAtOneMomentAsync(() => readTables(db, each)),
+    async replaceTables(work) {
       await patiently(() => db.run('BEGIN IMMEDIATE'))
       const result = await db.finishTransaction(async () => {
-        clearBooks(db)
+        clearTables(db)
         const done = await work(
-          (book, rows) => putBooks(db, book, rows),
-          each => readBooks(db, each),
+          (book, rows) => insertRows(db, book, rows),
+          each => readTables(db, each),
         )
-        hashWrittenRows(db, HASHED)
+        hashWrittenRows(db, HASHED_TABLES)
         return done
       })
       changes += 1
@@ -181,14 +181,14 @@ function accountsIn(db: Session): Accounts {
   }
 }
 
-function watchedBy(db: Session, account: number): string[] {
-  return db.all<{ ticker: string }>(WATCHED, account).map(({ ticker }) => ticker)
+function watchedTickers(db: Session, account: number): string[] {
+  return db.all<{ ticker: string }>(WATCHED_TICKERS, account).map(({ ticker }) => ticker)
 }
 
-function watch(db: Session, account: number, change: WatchChange): string[] {
-  const before = watchedBy(db, account)
-  const tickers = changedList(before, change)
-  if (tickers.length > change.most) throw tooManyWatched(change)
+function changeWatchList(db: Session, account: number, change: WatchChange): string[] {
+  const before = watchedTickers(db, account)
+  const tickers = applyWatchChange(before, change)
+  if (tickers.length > change.maxTickers) throw watchListTooLongError(change)
   for (const ticker of before) if (!tickers.includes(ticker)) db.run(UNWATCH, account, ticker)
   for (const ticker of tickers) if (!before.includes(ticker)) db.run(INTO_WATCHED, account, account, ticker)
   return tickers
@@ -201,29 +201,29 @@ function tryWriting(db: Session): void {
 }
 
 function accountRow(db: Session, name: string): AccountRow | undefined {
-  return db.get<AccountRow>(`${ALL_ACCOUNTS} WHERE folded = ?`, folded(name))
+  return db.get<AccountRow>(`${ALL_ACCOUNTS} WHERE folded = ?`, foldName(name))
 }
 
 function existingAccount(db: Session, name: string): AccountRow {
   const row = accountRow(db, name)
   if (row !== undefined) return row
-  throw missing('account', name, namesIn(db, 'SELECT name FROM accounts'))
+  throw missingError('account', name, selectNames(db, 'SELECT name FROM accounts'))
 }
 
 function existingKey(db: Session, identity: string): KeyRow {
   const row = db.get<KeyRow>(KEY_BY_IDENTITY, identity)
   if (row !== undefined) return row
-  throw missing('key', identity, namesIn(db, 'SELECT identity AS name FROM keys'))
+  throw missingError('key', identity, selectNames(db, 'SELECT identity AS name FROM keys'))
 }
 
-function namesIn(db: Session, sql: string): string[] {
+function selectNames(db: Session, sql: string): string[] {
   return db.all<{ name: string }>(sql).map(row => row.name)
 }
 
 /** @param besides the key that is being replaced; it may stay active for a while */
 function insertKey(db: Session, account: number, key: NewKey, besides = ''): void {
   const made = Date.parse(key.created)
-  checkKeyName(db.all<KeyRow>(KEYS_NAMED, account, key.name), key, besides)
+  refuseNameOfActiveKey(db.all<KeyRow>(KEYS_NAMED, account, key.name), key, besides)
   const expires = key.expires === null ? null : Date.parse(key.expires)
   db.run(INTO_KEYS, key.identity, key.hash.toString('hex'), account, key.name, made, expires)
 }
@@ -315,7 +315,7 @@ export const ACCOUNTS: DatabaseKind = {
       PRIMARY KEY (account, start)
     ) STRICT, WITHOUT ROWID;
     `,
-    addHashesSql(HASHED),
+    addHashesSql(HASHED_TABLES),
     `
     -- The watch list of each account, in the order of place
     CREATE TABLE watched (
@@ -330,10 +330,10 @@ export const ACCOUNTS: DatabaseKind = {
 }
 
 const ALL_ACCOUNTS = 'SELECT id, name, tier, created FROM accounts'
-const USAGE = `SELECT strftime('%F', start / 1000, 'unixepoch') AS date, credits, requests FROM counters
+const DAY_USAGE = `SELECT strftime('%F', start / 1000, 'unixepoch') AS date, credits, requests FROM counters
   WHERE account = ? AND period = 'day' AND start >= ? ORDER BY start DESC`
 
-const WATCHED = 'SELECT ticker FROM watched WHERE account = ? ORDER BY place'
+const WATCHED_TICKERS = 'SELECT ticker FROM watched WHERE account = ? ORDER BY place'
 const INTO_WATCHED = `INSERT INTO watched (account, place, ticker)
   VALUES (?, (SELECT coalesce(max(place), 0) + 1 FROM watched WHERE account = ?), ?)`
 const UNWATCH = 'DELETE FROM watched WHERE account = ? AND ticker = ?'
@@ -356,7 +356,7 @@ const SET_END = `UPDATE keys SET expires = ?, ${markWrittenSql('keys')} WHERE id
 const KEYS_NAMED = `${KEYS} WHERE k.account = ? AND k.name = ?`
 
 /** The key for reading a table in batches. Here an account has a number; elsewhere its name identifies it. */
-const READ_BY: Record<Book, readonly string[]> = {
+const BATCH_KEYS: Record<AccountTable, readonly string[]> = {
   accounts: ['id'],
   keys: ['id'],
   secrets: ['use'],
@@ -368,32 +368,34 @@ const READ_BY: Record<Book, readonly string[]> = {
 }
 
 /** All rows, inside a transaction. */
-function readBooks(db: Session, each: EachRows): Promise<void> {
-  return eachBook(each, (book, last) => {
-    const keys = READ_BY[book].map(name => `t.${name}`)
-    const columns = BOOKS[book].map(column => `${outside(book, column)} AS ${column}`)
+function readTables(db: Session, each: TakeRows): Promise<void> {
+  return readTablesInBatches(each, (book, last) => {
+    const keys = BATCH_KEYS[book].map(name => `t.${name}`)
+    const columns = ACCOUNT_TABLES[book].map(column => `${portableColumnSql(book, column)} AS ${column}`)
     const selected = [...columns, ...keys.map((key, i) => `${key} AS key_${i}`)].join(', ')
     const after = last === null ? '' : `WHERE (${keys.join(', ')}) > (${keys.map(() => '?').join(', ')})`
-    const sql = `SELECT ${selected} FROM ${book} t ${after} ORDER BY ${keys.join(', ')} LIMIT ${ROWS_TOGETHER}`
-    return db.all<BookRow>(sql, ...(last ?? []))
+    const sql = `SELECT ${selected} FROM ${book} t ${after} ORDER BY ${keys.join(', ')} LIMIT ${ROWS_PER_BATCH}`
+    return db.all<KeyedRow>(sql, ...(last ?? []))
   })
 }
 
-function outside(book: Book, column: string): string {
+function portableColumnSql(book: AccountTable, column: string): string {
   if (column !== 'account') return `t.${column}`
   return book === 'accounts' ? 't.folded' : '(SELECT folded FROM accounts WHERE id = t.account)'
 }
 
-function clearBooks(db: Session): void {
-  for (const table of BOOK_NAMES.toReversed()) db.run(`DELETE FROM ${table}`)
+function clearTables(db: Session): void {
+  for (const table of ACCOUNT_TABLE_NAMES.toReversed()) db.run(`DELETE FROM ${table}`)
 }
 
-function putBooks(db: Session, book: Book, rows: readonly (readonly BookValue[])[]): void {
-  const columns: string[] = BOOKS[book].map(column => (book === 'accounts' && column === 'account' ? 'folded' : column))
+function insertRows(db: Session, book: AccountTable, rows: readonly (readonly ColumnValue[])[]): void {
+  const columns: string[] = ACCOUNT_TABLES[book].map(column =>
+    book === 'accounts' && column === 'account' ? 'folded' : column,
+  )
   const values: string[] = columns.map(column =>
     column === 'account' ? '(SELECT id FROM accounts WHERE folded = ?)' : '?',
   )
-  if (HASHED.some(table => table === book)) {
+  if (HASHED_TABLES.some(table => table === book)) {
     columns.push('row_hash')
     values.push(JUST_WRITTEN)
   }

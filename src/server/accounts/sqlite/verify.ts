@@ -3,18 +3,20 @@ import { damagedRows } from '../../../data/store/sqlite/row-hash.js'
 import { fileDamage, type VerifiedFile, verifyFile } from '../../../data/store/sqlite/verify.js'
 import type { Discrepancy } from '../accounts.js'
 import { parseIdentity } from '../key.js'
-import { type AccountRow, folded, isTime, type KeyRow } from '../rows.js'
+import { type AccountRow, foldName, isStorableTime, type KeyRow } from '../rows.js'
 import { ACCOUNTS } from './accounts.js'
-import { reconciled } from './charging.js'
+import { reconcileLedger } from './charging.js'
 
 /** Checks accounts, keys and credits, and that the counters are the sums of the ledger. */
 export function verifyAccounts(file: string): VerifiedFile {
   return verifyFile('accounts', file, ACCOUNTS, db => {
-    const { rows, discrepancies } = reconciled(db, null)
+    const { rows, discrepancies } = reconcileLedger(db, null)
     const keys = db.all<Pick<KeyRow, 'identity' | 'hash'>>('SELECT identity, hash FROM keys ORDER BY id')
     const misshapen = keys.filter(({ identity, hash }) => parseIdentity(identity) !== identity || !SHA256.test(hash))
     const accounts = db.all<FiledAccount>('SELECT name, folded, tier, created FROM accounts ORDER BY id')
-    const strangeAccounts = accounts.filter(row => isFiledWrongly(row) || isOfNoTier(row) || !isTime(row.created))
+    const strangeAccounts = accounts.filter(
+      row => isFiledWrongly(row) || isOfNoTier(row) || !isStorableTime(row.created),
+    )
     const times = db.all<Record<string, number | null>>('SELECT created, expires, last_used, revoked FROM keys')
     const secrets = db.all<{ bytes: number }>("SELECT length(secret) AS bytes FROM secrets WHERE use = 'tags'")
     const strange = db.get<{ rows: number }>(STRANGE_CHARGES)!.rows
@@ -31,9 +33,9 @@ export function verifyAccounts(file: string): VerifiedFile {
         ...misshapen.map(({ identity }) => `the key ${identity} is not formed like one`),
         ...accounts.filter(isFiledWrongly).map(({ name }) => `the account ${name} is filed wrongly`),
         ...accounts
-          .filter(({ created }) => !isTime(created))
+          .filter(({ created }) => !isStorableTime(created))
           .map(({ name }) => `the account ${name} has a time that is none`),
-        ...(times.every(row => Object.values(row).every(at => at === null || isTime(at)))
+        ...(times.every(row => Object.values(row).every(at => at === null || isStorableTime(at)))
           ? []
           : ['a key has a time that is none']),
         ...accounts.filter(isOfNoTier).map(({ name, tier }) => `the account ${name} is of no tier, but of ${tier}`),
@@ -49,7 +51,7 @@ export function verifyAccounts(file: string): VerifiedFile {
 
 type FiledAccount = Pick<AccountRow, 'name' | 'tier' | 'created'> & { folded: string }
 
-const isFiledWrongly = (row: FiledAccount): boolean => folded(row.name) !== row.folded
+const isFiledWrongly = (row: FiledAccount): boolean => foldName(row.name) !== row.folded
 const isOfNoTier = ({ tier }: FiledAccount): boolean => !TIER_NAMES.includes(tier)
 
 const SHA256 = /^[0-9a-f]{64}$/
