@@ -96,7 +96,7 @@ describe('a file that is made to hurt', () => {
       encoding: 'UTF-8',
       compression: 'none',
       entry: null,
-      taken: () => 0,
+      bytesTaken: () => 0,
       total: null,
       chunks,
     }

@@ -11,7 +11,7 @@ import { parseTicker } from '../../src/core/model/terms.js'
 import type { Progress } from '../../src/data/feeds/feed.js'
 import { expandInputs } from '../../src/data/feeds/read.js'
 import { columnOf, splitLine } from '../../src/data/feeds/row.js'
-import { DateReader, decimalOf, guessDateFormat, numberAt, readNumber } from '../../src/data/feeds/values.js'
+import { DateReader, guessDateFormat, guessDecimal, readNumber, readNumberBytes } from '../../src/data/feeds/values.js'
 import { temporaryFolder } from '../support/store.js'
 import { only, read, readBars, refusal, refusedInput, rowsOf, written } from './files.js'
 
@@ -330,7 +330,7 @@ describe('arguments', () => {
   })
 })
 
-const at = (text: string) => numberAt(Buffer.from(`,${text},`), 1, text.length + 1, '.')
+const at = (text: string) => readNumberBytes(Buffer.from(`,${text},`), 1, text.length + 1, '.')
 
 describe('a number', () => {
   it('is the nearest double to its decimals, read from bytes or from text', () => {
@@ -384,13 +384,13 @@ describe('a number', () => {
   })
 
   it('proves the decimal sign of its file or leaves it open', () => {
-    expect(decimalOf(['1.5', '10'], [])).toBe('.')
-    expect(decimalOf(['1,5', '10'], [])).toBe(',')
-    expect(decimalOf(['1.234,5'], [])).toBe(',')
-    expect(decimalOf(['$1,234.5'], [])).toBe('.')
-    expect(decimalOf(['1,234'], ['1.234.567'])).toBe(',')
-    expect(decimalOf(['1,234'], [])).toBe(null)
-    expect(decimalOf(['10'], ['1,234'])).toBe('.')
+    expect(guessDecimal(['1.5', '10'], [])).toBe('.')
+    expect(guessDecimal(['1,5', '10'], [])).toBe(',')
+    expect(guessDecimal(['1.234,5'], [])).toBe(',')
+    expect(guessDecimal(['$1,234.5'], [])).toBe('.')
+    expect(guessDecimal(['1,234'], ['1.234.567'])).toBe(',')
+    expect(guessDecimal(['1,234'], [])).toBe(null)
+    expect(guessDecimal(['10'], ['1,234'])).toBe('.')
   })
 })
 
@@ -426,10 +426,10 @@ describe('a date', () => {
   it('reads the same from bytes', () => {
     const reader = new DateReader('YYYY-MM-DD')
     for (const text of ['2024-02-29', '0001-01-01', '9999-12-31']) {
-      expect(reader.at(Buffer.from(`x${text}x`), 1, 11)).toBe(reader.read(text))
+      expect(reader.readBytes(Buffer.from(`x${text}x`), 1, 11)).toBe(reader.read(text))
     }
     for (const text of ['2023-02-29', '2024-0a-01', '2024-01-1x', 'x024-01-01', '2024x01-01', '2024-01'])
-      expect(reader.at(Buffer.from(text), 0, text.length)).toBeNaN()
+      expect(reader.readBytes(Buffer.from(text), 0, text.length)).toBeNaN()
   })
 
   it('is guessed by what most are, month or day first by parts above 12', () => {

@@ -45,7 +45,12 @@ function drawnRows(random: Random, order: number): Row[] {
 function collected(rows: readonly Row[], held?: number) {
   const places = {
     lineOf: (row: number) => row,
-    reject: (line: number, { reason }: { reason: unknown }) => ({ line, column: 1, reason: String(reason), text: '' }),
+    describeRejected: (line: number, { reason }: { reason: unknown }) => ({
+      line,
+      column: 1,
+      reason: String(reason),
+      text: '',
+    }),
   }
   const collector = new Collector('a.csv', places, true, held)
   for (const [line, { ticker, ...bar }] of rows.entries()) {
@@ -56,7 +61,7 @@ function collected(rows: readonly Row[], held?: number) {
   const { release, tickers, ...found } = collector.finish('raw', 100)
   const copied = tickers.map(({ bars, ...ticker }) => ({ ...ticker, bars }))
   if (release !== null) onTestFinished(release)
-  expect(release === null).toBe(tickers.every(({ waits }) => waits !== true))
+  expect(release === null).toBe(tickers.every(({ spilled: waits }) => waits !== true))
   return { order, ...found, tickers: copied }
 }
 
@@ -66,9 +71,9 @@ it('the content of a file is the same, in any order, with little memory', () => 
     const rows = drawnRows(random, draw % 4)
     const held = collected(rows)
     const spilled = collected(rows, 5_000 + random.below(40_000))
-    expect(held.tickers.some(({ waits }) => waits)).toBe(false)
-    expect(spilled.tickers.every(({ waits }) => waits)).toBe(true)
-    expect({ ...spilled, tickers: spilled.tickers.map(({ waits: _, ...ticker }) => ticker) }).toEqual(held)
+    expect(held.tickers.some(({ spilled: waits }) => waits)).toBe(false)
+    expect(spilled.tickers.every(({ spilled: waits }) => waits)).toBe(true)
+    expect({ ...spilled, tickers: spilled.tickers.map(({ spilled: _, ...ticker }) => ticker) }).toEqual(held)
   }
 })
 
@@ -83,7 +88,7 @@ it('repeated days are found in the temporary file, without reading it back into 
   }
   for (let i = 0; i < 300; i++) {
     bars.add(barOf(19_000 + i), i)
-    if (i % 100 === 99) bars.letGo()
+    if (i % 100 === 99) bars.spill()
   }
   for (let i = 0; i < 300; i += 7) {
     const bar = barOf(19_000 + i)
@@ -95,7 +100,7 @@ it('repeated days are found in the temporary file, without reading it back into 
 
 it('bars that wait are the same whenever they are asked for', () => {
   const rows = drawnRows(new Random(2), 1)
-  const collector = new Collector('a.csv', { lineOf: row => row, reject: () => ({}) as never }, false, 10_000)
+  const collector = new Collector('a.csv', { lineOf: row => row, describeRejected: () => ({}) as never }, false, 10_000)
   for (const [line, { ticker, ...bar }] of rows.filter(({ seconds }) => seconds === 0).entries())
     if (!rows.slice(0, line).some(row => row.ticker === ticker && row.day === bar.day)) {
       collector.rows++
@@ -122,17 +127,17 @@ it('a temporary file has no name while it is used', () => {
   expect(tmpdir()).toBe(folder)
   const spill = new Spill()
   const columns = [new Float64Array([1, 2, 3]), new Int32Array([4, 5])]
-  const at = spill.put(columns)
+  const at = spill.append(columns)
   const found = [new Float64Array(3), new Int32Array(2)]
-  spill.take(at, found)
+  spill.readInto(at, found)
   expect(found).toEqual(columns)
   if (process.platform !== 'win32') expect(readdirSync(folder)).toEqual([])
   spill.close()
   expect(readdirSync(folder)).toEqual([])
   vi.stubEnv('TMPDIR', `${folder}/nothing`)
   const nowhere = new Spill()
-  nowhere.put(columns)
-  expect(() => nowhere.take(0, found)).toThrow(/a temporary file in .*nothing could not be written: ENOENT/)
+  nowhere.append(columns)
+  expect(() => nowhere.readInto(0, found)).toThrow(/a temporary file in .*nothing could not be written: ENOENT/)
 })
 
 it('a disk too full for a temporary file is reported with a remedy', ({ skip }) => {
@@ -143,7 +148,7 @@ it('a disk too full for a temporary file is reported with a remedy', ({ skip }) 
   const spill = new Spill()
   onTestFinished(() => spill.close())
   const put = (): void => {
-    for (let i = 0; i < 40; i++) spill.put([new Float64Array(10_000)])
+    for (let i = 0; i < 40; i++) spill.append([new Float64Array(10_000)])
   }
   expect(put).toThrow(`a temporary file in ${disk} could not be written: the disk is full; TMPDIR names a folder`)
 })

@@ -5,7 +5,7 @@ import { BadData, NotFound, quoted, StorageError, suggest, wrong } from '../../c
 import { parseDay } from '../../core/model/day.js'
 import type { Column } from '../../core/model/event.js'
 import { readSmallText, TOO_LONG } from '../../core/params/small-text.js'
-import { withMark } from '../../data/feeds/row.js'
+import { addTextMark } from '../../data/feeds/row.js'
 import type { EncodedGroup, ParquetColumn } from '../../data/local/parquet.js'
 
 /** The destination of rows. `write` resolves when the chunk is handed over, so a slow reader slows the writer. */
@@ -144,7 +144,7 @@ export function csvLine(values: readonly unknown[], raw: boolean): string {
 export function csvValue(value: unknown, raw = false): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number') return String(value)
-  const text = raw ? String(value) : withMark(String(value))
+  const text = raw ? String(value) : addTextMark(String(value))
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 

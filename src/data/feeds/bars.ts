@@ -28,7 +28,7 @@ export interface RowPositions {
   /** The line on which a row starts. */
   lineOf(row: number): number
   /** The bad row with the position of its fault; called while the row is current. */
-  reject(row: number, fault: Fault): Rejected
+  describeRejected(row: number, fault: Fault): Rejected
 }
 
 /** The bars of a whole file, and the notes about them. */
@@ -37,10 +37,10 @@ type Collected = Pick<
   'rows' | 'tickers' | 'withoutVolume' | 'rejected' | 'remarks' | 'warnings' | 'release'
 >
 
-const UNTRADED = 'a day without a trade, whose open, high, low and close are empty, is left out'
+const UNTRADED_DAYS = 'a day without a trade, whose open, high, low and close are empty, is left out'
 
 /** Maximum bytes of bars in memory while a file is read. */
-const MOST_BYTES = 80 * 1024 * 1024
+const MAX_BYTES_IN_MEMORY = 80 * 1024 * 1024
 
 /**
  * Collects the rows of a file, good and bad, and returns clean columns: all of them, or an error. Bars beyond the
@@ -52,8 +52,8 @@ export class Collector {
   readonly #spill = new Spill()
   readonly #maxBytes: number
   #bytes = 0
-  #untraded = 0
-  #rejected = -1
+  #untradedRows = 0
+  #lastRejectedRow = -1
   #isLarge = false
   readonly #file: string
   readonly #positions: RowPositions
@@ -62,7 +62,7 @@ export class Collector {
   readonly #warnings = new Map<WarningKind, Warning>()
 
   /** @param maxBytes bars in memory beyond which they go to a temporary file */
-  constructor(file: string, positions: RowPositions, skipBadRows: boolean, maxBytes = MOST_BYTES) {
+  constructor(file: string, positions: RowPositions, skipBadRows: boolean, maxBytes = MAX_BYTES_IN_MEMORY) {
     this.#file = file
     this.#maxBytes = maxBytes
     this.#positions = positions
@@ -82,9 +82,9 @@ export class Collector {
    * show intraday bars.
    */
   add(bars: GrowingBars, bar: Bar, row: number): void {
-    const before = bars.bytes
+    const bytesBefore = bars.bytes
     const earlier = bars.add(bar, row)
-    this.#bytes += bars.bytes - before
+    this.#bytes += bars.bytes - bytesBefore
     if (this.#bytes > this.#maxBytes) this.#spillBars()
     if (earlier === null) return
     const line = this.#positions.lineOf(earlier.row)
@@ -99,17 +99,17 @@ export class Collector {
       return
     }
     const what = `${date} has bars at several times of the day: these are intraday bars, and only daily bars are imported`
-    throw new BadData(this.placeOf(row, 'date'), what)
+    throw new BadData(this.positionOf(row, 'date'), what)
   }
 
   #spillBars(): void {
     this.#isLarge = true
-    for (const bars of this.#tickers.values()) bars.letGo()
+    for (const bars of this.#tickers.values()) bars.spill()
     this.#bytes = 0
   }
 
   /** Reads a whole file; if that fails, the temporary file is deleted. */
-  async whole<T>(read: () => T | Promise<T>): Promise<T> {
+  async deleteSpillOnError<T>(read: () => T | Promise<T>): Promise<T> {
     try {
       return await read()
     } catch (error) {
@@ -119,38 +119,38 @@ export class Collector {
   }
 
   /** The position of a field in the current row. */
-  placeOf(row: number, role: Role): FilePosition {
-    const { line, column } = this.#positions.reject(row, { role, reason: '' })
+  positionOf(row: number, role: Role): FilePosition {
+    const { line, column } = this.#positions.describeRejected(row, { role, reason: '' })
     return { file: this.#file, line, column }
   }
 
-  /** Rejects a row, once. */
+  /** Rejects a row; a second fault of the same row is ignored. */
   reject(row: number, fault: Fault): void {
-    if (row === this.#rejected) return
-    this.#rejected = row
-    this.#rejections.add(() => this.#positions.reject(row, fault))
+    if (row === this.#lastRejectedRow) return
+    this.#lastRejectedRow = row
+    this.#rejections.add(() => this.#positions.describeRejected(row, fault))
   }
 
-  /** The row at hand as a bad one, which may turn out to be no row at all. */
-  describe(row: number, fault: Fault): Rejected {
-    return this.#positions.reject(row, fault)
+  /** Describes the current row as a rejected one without rejecting it. */
+  describeRejected(row: number, fault: Fault): Rejected {
+    return this.#positions.describeRejected(row, fault)
   }
 
   rejectAll(rows: readonly Rejected[]): void {
     for (const row of rows) this.#rejections.add(() => row)
   }
 
-  leaveOut(row: number): void {
-    this.#untraded++
-    this.remark(UNTRADED, row)
+  skipUntraded(row: number): void {
+    this.#untradedRows++
+    this.remark(UNTRADED_DAYS, row)
   }
 
-  /** Says something about the file, with the line of a row. */
+  /** Adds a remark about the file, with the line of a row. */
   remark(what: Words, row: number): void {
     this.remarks.add(what, `${this.#file}:${this.#positions.lineOf(row)}`)
   }
 
-  /** How rows follow each other in the file. */
+  /** The order of the days in the file; unsorted where it differs by ticker. */
   get order(): Order {
     const orders = new Set([...this.#tickers.values()].filter(bars => bars.count > 1).map(bars => bars.order))
     if (orders.size > 1) return 'unsorted'
@@ -162,7 +162,7 @@ export class Collector {
    * temporary file are read from there on each use.
    */
   finish(prices: Adjustment, divisor = 1): Collected {
-    this.#rejections.refuse(this.rows)
+    this.#rejections.throwIfBad(this.rows)
     // For a large file memory is freed: the consumer of its bars needs it.
     if (this.#isLarge) this.#spillBars()
     const tickers: TickerBars[] = []
@@ -177,42 +177,50 @@ export class Collector {
       }
       const { bars, rows } = collected.sorted(divisor)
       if (!collected.hasVolume) withoutVolume.push(ticker)
-      tickers.push(collected.isHeld ? { ticker, bars, prices } : waiting(collected, prices, divisor))
-      if (collected.areDayBefore)
+      tickers.push(collected.isInMemory ? { ticker, bars, prices } : spilledTicker(collected, prices, divisor))
+      if (collected.areDatedDayBefore)
         for (const [i, day] of bars.days.entries())
-          if (weekdayOf(day) === SUNDAY) this.#warn('sundays', ticker, day, rows[i]!, DAY_BEFORE)
-      eachOddity(bars, (kind, i, detail) => this.#warn(kind, ticker, bars.days[i]!, rows[i]!, detail))
+          if (weekdayOf(day) === SUNDAY) this.#warn('sundays', ticker, day, rows[i]!, DATED_DAY_BEFORE)
+      reportOddities(bars, (kind, i, detail) => this.#warn(kind, ticker, bars.days[i]!, rows[i]!, detail))
     }
     if (tickers.length === 0)
-      throw this.#untraded > 0
-        ? new BadData({ file: this.#file }, `there are no bars in it: ${UNTRADED}`)
+      throw this.#untradedRows > 0
+        ? new BadData({ file: this.#file }, `there are no bars in it: ${UNTRADED_DAYS}`)
         : refuseUnfinished(this.#file)
     const warnings = ODDITIES.flatMap(kind => this.#warnings.get(kind) ?? [])
-    const release = this.#isLarge ? closing(this.#spill) : null
-    const said = { rejected: this.#rejections.rows, remarks: this.remarks.all, warnings }
-    return { rows: this.rows, tickers, withoutVolume, ...said, release }
+    const release = this.#isLarge ? closerOf(this.#spill) : null
+    return {
+      rows: this.rows,
+      tickers,
+      withoutVolume,
+      rejected: this.#rejections.rows,
+      remarks: this.remarks.all,
+      warnings,
+      release,
+    }
   }
 
   #warn(kind: WarningKind, ticker: string, day: Day, row: number, detail: Words): void {
     const warning = this.#warnings.get(kind) ?? { kind, count: 0, first: [] }
     this.#warnings.set(kind, warning)
-    if (warning.count++ >= SHOWN) return
+    if (warning.count++ >= MAX_WARNINGS_SHOWN) return
     const place = `${this.#file}:${this.#positions.lineOf(row)}`
     warning.first.push({ ticker, date: formatDay(day), place, detail })
   }
 }
 
-/** A separate function: a closure next to the read data would keep them in memory for the whole run. */
-function closing(spill: Spill): () => void {
+/** A function that closes a temporary file. A closure inside `finish` would keep the read data in memory. */
+function closerOf(spill: Spill): () => void {
   return () => spill.close()
 }
 
-function waiting(collected: GrowingBars, prices: Adjustment, divisor: number): TickerBars {
+/** The bars of a ticker in the temporary file, which are read again on each use. */
+function spilledTicker(collected: GrowingBars, prices: Adjustment, divisor: number): TickerBars {
   const { ticker } = collected
   return {
     ticker,
     prices,
-    waits: true,
+    spilled: true,
     get bars() {
       return collected.sorted(divisor).bars
     },
@@ -221,34 +229,35 @@ function waiting(collected: GrowingBars, prices: Adjustment, divisor: number): T
 
 const SUNDAY = 6
 
-const DAY_BEFORE = sentence`a Sunday, and hardly a bar is on a Friday: days of Asia begin on the day before in UTC; ${parameter('time_zone', 'Asia/Tokyo')}, or where the exchange is, dates them as there`
+const DATED_DAY_BEFORE = sentence`a Sunday, and hardly a bar is on a Friday: days of Asia begin on the day before in UTC; ${parameter('time_zone', 'Asia/Tokyo')}, or where the exchange is, dates them as there`
 
 /** Number of odd bars per kind that are listed one by one. */
-export const SHOWN = 3
+export const MAX_WARNINGS_SHOWN = 3
 
 /** Reports odd bars of one ticker that are loaded anyway: kind, bar and a short text. */
-function eachOddity(bars: Series, tell: (kind: WarningKind, bar: number, detail: string) => void): void {
+function reportOddities(bars: Series, report: (kind: WarningKind, bar: number, detail: string) => void): void {
   const { days, close, volume } = bars
   const spacing = middleSpacing(days)
-  if (spacing > DAILY) tell('not_daily', 0, `bars are mostly ${spacing} days apart: not daily bars?`)
-  const most = usualGap(days, spacing)
+  if (spacing > DAILY) report('not_daily', 0, `bars are mostly ${spacing} days apart: not daily bars?`)
+  const longestUsualGap = usualGap(days, spacing)
   for (let i = 0; i < days.length; i++) {
-    const outside = outsideRange(bars, i)
-    if (outside !== null) tell('outside_range', i, outside)
-    if (volume[i] === 0) tell('zero_volume', i, 'volume 0')
+    const outside = openOrCloseOutside(bars, i)
+    if (outside !== null) report('outside_range', i, outside)
+    if (volume[i] === 0) report('zero_volume', i, 'volume 0')
     if (i === 0) continue
-    const gap = gapBetween(days[i - 1]!, days[i]!, most)
-    if (gap !== null) tell('gap', i, gap)
+    const gap = gapBetween(days[i - 1]!, days[i]!, longestUsualGap)
+    if (gap !== null) report('gap', i, gap)
     const jump = jumpBetween(close[i - 1]!, close[i]!)
-    if (jump !== null) tell('jump', i, jump)
+    if (jump !== null) report('jump', i, jump)
   }
 }
 
-function outsideRange({ open, high, low, close }: Series, i: number): string | null {
-  return outsideBounds('open', open[i]!, high[i]!, low[i]!) ?? outsideBounds('close', close[i]!, high[i]!, low[i]!)
+/** Says that a bar's open or close is outside its high and low; null for a sound bar. */
+function openOrCloseOutside({ open, high, low, close }: Series, i: number): string | null {
+  return outsideHighLow('open', open[i]!, high[i]!, low[i]!) ?? outsideHighLow('close', close[i]!, high[i]!, low[i]!)
 }
 
-function outsideBounds(name: string, price: number, high: number, low: number): string | null {
+function outsideHighLow(name: string, price: number, high: number, low: number): string | null {
   if (price > high) return `${name} ${price} is above high ${high}`
   return price < low ? `${name} ${price} is below low ${low}` : null
 }

@@ -3,9 +3,9 @@ import { formatDay } from '../../core/model/day.js'
 import { parseTicker } from '../../core/model/terms.js'
 import { isFactName } from './facts/sink.js'
 import { FORMATS, type Format, type Hints } from './feed.js'
-import { spells, vendorOrder } from './layout.js'
-import { PRICES } from './names.js'
-import { isDated, refuseHeaderless } from './refusals.js'
+import { isNameOfRole, vendorOrder } from './layout.js'
+import { PRICES, USUAL_ORDER } from './names.js'
+import { refuseHeaderless, startsWithDate } from './refusals.js'
 import { type Cut, splitLine } from './row.js'
 import {
   type Calendar,
@@ -44,25 +44,23 @@ interface Line {
   from: number
 }
 
-const OWN = ['date', 'open', 'high', 'low', 'close', 'volume', 'adj_close']
-const MAX_SAMPLES = 500
+const MAX_SAMPLE_ROWS = 500
 
 /** Throws BadData when the text is no table, has no rows, or is of a kind that is neither daily bars nor facts. */
-export function detectDialect(file: string, head: Buffer, whole: boolean, hints: FormatHints): Dialect {
+export function detectDialect(file: string, head: Buffer, whole: boolean, hints: CheckedHints): Dialect {
   const bom = head.subarray(0, 3).toString('latin1') === '\xef\xbb\xbf'
   const eol = head.includes(10) || !head.includes(13) ? '\n' : '\r'
   const lines = linesOf(head, bom ? 3 : 0, eol, whole)
   const separator = /^sep=(.)$/i.exec(lines[0]?.text ?? '')?.[1]
   if (separator !== undefined) lines.shift()
   if (lines.length === 0) throw new BadData({ file }, 'the file is empty')
-  const above = lines.splice(0, linesAbove(lines)).length
-  const delimiter = hints.delimiter ?? separator ?? delimiterOf(lines.map(line => line.text))
-  const top = headerOf(file, lines, delimiter, hints)
-  const rows = lines.slice(top.lines)
-  const samples = rows.slice(0, MAX_SAMPLES).map(line => splitLine(line.text, delimiter))
-  if (samples.length === 0) throw withoutRows(file, top)
+  const above = lines.splice(0, countLinesAbove(lines)).length
+  const delimiter = hints.delimiter ?? separator ?? guessDelimiter(lines.map(line => line.text))
+  const header = findHeader(file, lines, delimiter, hints)
+  const rows = lines.slice(header.lines)
+  const samples = rows.slice(0, MAX_SAMPLE_ROWS).map(line => splitLine(line.text, delimiter))
+  if (samples.length === 0) throw noRowsError(file, header)
   const texts = lines.map(line => line.text)
-  const header = texts.slice(0, top.lines).join('\n')
   return {
     bom,
     eol,
@@ -70,10 +68,10 @@ export function detectDialect(file: string, head: Buffer, whole: boolean, hints:
     crlf: head.includes('\r\n'),
     quoted: texts.some(text => text.includes('"')),
     delimiter,
-    header: top.lines === 0 ? null : header,
+    header: header.lines === 0 ? null : texts.slice(0, header.lines).join('\n'),
     headerLine: lines[0]!.number,
-    names: top.tickers === null ? withRowNames(top.names, samples) : top.names,
-    tickers: top.tickers,
+    names: header.tickers === null ? addUnnamedColumn(header.names, samples) : header.names,
+    tickers: header.tickers,
     samples,
     firstRow: rows[0]!.text,
     offset: rows[0]!.from,
@@ -81,7 +79,7 @@ export function detectDialect(file: string, head: Buffer, whole: boolean, hints:
   }
 }
 
-/** The lines that are not blank; the last one only when it is known to be whole. */
+/** The lines that are not blank. A last line without an end is dropped if the file goes on. @param whole whether it does not */
 function linesOf(head: Buffer, start: number, eol: string, whole: boolean): Line[] {
   const lines: Line[] = []
   let number = 0
@@ -97,75 +95,81 @@ function linesOf(head: Buffer, start: number, eol: string, whole: boolean): Line
   return lines
 }
 
-const DELIMITED = [',', ';', '\t', '|']
+const DELIMITERS_TRIED = [',', ';', '\t', '|']
 
-const MOST_ABOVE = 20
+const MAX_LINES_ABOVE = 20
 
-/** How many lines of text are above a header of prices: a title, an address, the name of a security. */
-function linesAbove(lines: readonly Line[]): number {
-  const read = (line: Line) => DELIMITED.map(delimiter => splitLine(line.text, delimiter))
+/** The number of lines of text above a header of prices, such as a title; 0 where no such header follows. */
+function countLinesAbove(lines: readonly Line[]): number {
+  const splitByEach = (line: Line) => DELIMITERS_TRIED.map(delimiter => splitLine(line.text, delimiter))
   const isTable = (fields: readonly string[]) =>
     fields.filter(isColumnName).length > 1 || fields.filter(isNumber).length > 1
-  if (lines.length === 0 || read(lines[0]!).some(isTable)) return 0
-  const hasPrices = (fields: readonly string[]) => PRICES.every(role => fields.some(name => spells(name, [role])))
-  const found = lines.slice(0, MOST_ABOVE + 1).findIndex(line => read(line).some(hasPrices))
-  const isText = (line: Line) => read(line).every(fields => fields.filter(field => field !== '').length < PRICES.length)
-  return found > 0 && lines.slice(0, found).every(isText) ? found : 0
+  if (lines.length === 0 || splitByEach(lines[0]!).some(isTable)) return 0
+  const hasPrices = (fields: readonly string[]) => PRICES.every(role => fields.some(name => isNameOfRole(name, [role])))
+  const headerIndex = lines.slice(0, MAX_LINES_ABOVE + 1).findIndex(line => splitByEach(line).some(hasPrices))
+  const isText = (line: Line) =>
+    splitByEach(line).every(fields => fields.filter(field => field !== '').length < PRICES.length)
+  return headerIndex > 0 && lines.slice(0, headerIndex).every(isText) ? headerIndex : 0
 }
 
 function isNumber(field: string): boolean {
   return !isNullWord(field) && !Number.isNaN(readNumber(field))
 }
 
-function withoutRows(file: string, top: Top): BadData {
+function noRowsError(file: string, top: Header): BadData {
   if (top.names.some(isColumnName)) return new BadData({ file }, 'the file has a header and no rows')
   return new BadData({ file }, `the file has no table, only ${quoted(top.names.join(' '))}`)
 }
 
-interface Top {
+interface Header {
   /** How many of the lines are header. */
   lines: number
   names: string[]
   tickers: Dialect['tickers']
 }
 
-function headerOf(file: string, lines: readonly Line[], delimiter: string, hints: FormatHints): Top {
+/** Finds the header in the first lines: a hint, two or three lines of pandas, or one line; none above a row of data. */
+function findHeader(file: string, lines: readonly Line[], delimiter: string, hints: CheckedHints): Header {
   const fieldsOf = (line: number) => splitLine(lines[line]?.text ?? '', delimiter)
   const first = fieldsOf(0)
   const second = fieldsOf(1)
   const third = fieldsOf(2)
-  const stacked = stackedHeader(first, second, third)
+  const pandas = pandasHeader(first, second, third)
   if (hints.header !== undefined) {
-    const replaced = stacked?.lines ?? (isHeader(first, second) ? 1 : 0)
+    const replaced = pandas?.lines ?? (isHeader(first, second) ? 1 : 0)
     return { lines: replaced, names: splitLine(hints.header, ','), tickers: null }
   }
-  if (stacked !== null) return stacked
+  if (pandas !== null) return pandas
   // Two numbers or more make a row of data; a header has names.
   const isRow = first.filter(isNumber).length >= 2
-  return { lines: isRow ? 0 : 1, names: isRow ? ownNames(file, first) : first, tickers: null }
+  return { lines: isRow ? 0 : 1, names: isRow ? namesWithoutHeader(file, first) : first, tickers: null }
 }
 
 /** The texts that pandas writes before the names of prices and before tickers. */
-const STACKED = /^(|price|ticker|attributes|symbols)$/i
+const PANDAS_CORNER = /^(|price|ticker|attributes|symbols)$/i
 
-/** The header of pandas: a line of prices and one of tickers, in either order, and mostly one with the name of the dates. */
-function stackedHeader(first: readonly string[], second: readonly string[], third: readonly string[]): Top | null {
-  const [prices, symbols] = isPrices(first.slice(1)) ? [first, second] : [second, first]
-  if (!isPrices(prices.slice(1)) || symbols.length !== prices.length) return null
-  if (!STACKED.test(prices[0]!) || !STACKED.test(symbols[0]!)) return null
+/**
+ * The header of pandas; null for others. It has a line of prices and one of tickers, in either order, and mostly a third
+ * one that names only the dates.
+ */
+function pandasHeader(first: readonly string[], second: readonly string[], third: readonly string[]): Header | null {
+  const [prices, symbols] = arePriceNames(first.slice(1)) ? [first, second] : [second, first]
+  if (!arePriceNames(prices.slice(1)) || symbols.length !== prices.length) return null
+  if (!PANDAS_CORNER.test(prices[0]!) || !PANDAS_CORNER.test(symbols[0]!)) return null
   const tickers = symbols.slice(1).map(parseTicker)
   if (tickers.includes(null)) return null
-  const isNamed = spells(third[0] ?? '', ['date']) && third.slice(1).every(field => field === '')
+  const isNamed = isNameOfRole(third[0] ?? '', ['date']) && third.slice(1).every(field => field === '')
   return { lines: isNamed ? 3 : 2, names: ['Date', ...prices.slice(1)], tickers: [null, ...tickers] }
 }
 
 /** Whether names are those of prices and of yfinance's further columns. */
-function isPrices(names: readonly string[]): boolean {
-  const isPriceName = (name: string) => spells(name, [...PRICES, 'volume', 'adj_close']) || WITH_PRICES.test(name)
-  return PRICES.every(role => names.some(name => spells(name, [role]))) && names.every(isPriceName)
+function arePriceNames(names: readonly string[]): boolean {
+  const isPriceName = (name: string) =>
+    isNameOfRole(name, [...PRICES, 'volume', 'adj_close']) || YFINANCE_EXTRA.test(name)
+  return PRICES.every(role => names.some(name => isNameOfRole(name, [role]))) && names.every(isPriceName)
 }
 
-const WITH_PRICES = /^(dividends|stock splits|capital gains|repaired\?)$/i
+const YFINANCE_EXTRA = /^(dividends|stock splits|capital gains|repaired\?)$/i
 
 /**
  * Whether a first line is a header in any language, and not a row. Either it has no date and no number while the second
@@ -178,22 +182,25 @@ function isHeader(first: readonly string[], second: readonly string[]): boolean 
 }
 
 /**
- * Names for rows without a header: a vendor's order, or the project's own, with or without a ticker first; bars have
- * one date.
+ * Names for rows without a header, judged by the first row: a vendor's order, or the project's own, with or without a
+ * ticker first. Throws BadData for other rows.
  */
-function ownNames(file: string, first: readonly string[]): string[] {
-  const theirs = vendorOrder(first)
-  if (theirs !== null) return [...theirs]
-  const dates = first.filter(isDated).length
+function namesWithoutHeader(file: string, first: readonly string[]): string[] {
+  const vendorNames = vendorOrder(first)
+  if (vendorNames !== null) return [...vendorNames]
+  const dates = first.filter(startsWithDate).length
   const isTimed = isDate(first[0]) && /^\d{1,2}:\d{2}(:\d{2})?$/.test(first[1] ?? '')
-  const own = isTimed ? ['date', 'time', ...OWN.slice(1)] : OWN
-  const names = dates > 1 ? [] : isDate(first[0]) ? own : isDate(first[1]) ? ['ticker', ...OWN] : []
-  const least = names.length - 1
-  if (names.length > 0 && (first.length === least || first.length === least + 1)) return names.slice(0, first.length)
+  const usualNames = isTimed ? ['date', 'time', ...USUAL_ORDER.slice(1)] : USUAL_ORDER
+  let names: readonly string[] = []
+  if (dates < 2 && isDate(first[0])) names = usualNames
+  else if (dates < 2 && isDate(first[1])) names = ['ticker', ...USUAL_ORDER]
+  // The last one, an adjusted close, may be missing.
+  const surplus = names.length - first.length
+  if (names.length > 0 && (surplus === 0 || surplus === 1)) return names.slice(0, first.length)
   throw refuseHeaderless(file, first)
 }
 
-/** Eight digits may also be a time in milliseconds, so they must be a real date; other forms are unambiguous. */
+/** Whether a text has the form of a date. Eight digits, which may be a time in milliseconds, must be a real date. */
 function isDate(text = ''): boolean {
   const guess = guessDateFormat([text])
   if ('format' in guess && guess.format === 'Excel serial') return false
@@ -201,79 +208,86 @@ function isDate(text = ''): boolean {
   return !('unknown' in guess)
 }
 
-/** R writes the names of rows without a name above them: each row then has one field more, before its date or as it. */
-function withRowNames(names: string[], samples: readonly string[][]): string[] {
+/** Adds an unnamed first column where R wrote names of rows: each row then has one field more than the header. */
+function addUnnamedColumn(names: string[], samples: readonly string[][]): string[] {
   const [first] = samples
-  const wider = samples.every(fields => fields.length === names.length + 1)
-  const date = names.findIndex(name => spells(name, ['date']))
-  const shifted =
-    date < 0 ? !isFactName(names[0]!) && isDate(first![0]) : !isDate(first![date]) && isDate(first![date + 1])
-  return wider && shifted ? ['', ...names] : names
+  const isWider = samples.every(fields => fields.length === names.length + 1)
+  const date = names.findIndex(name => isNameOfRole(name, ['date']))
+  if (!isWider) return names
+  const isRowNameDate = date < 0 && !isFactName(names[0]!) && isDate(first![0])
+  const isDateShifted = date >= 0 && !isDate(first![date]) && isDate(first![date + 1])
+  return isRowNameDate || isDateShifted ? ['', ...names] : names
 }
 
 /** Whether a name is that of a column of bars or facts. */
 function isColumnName(name: string): boolean {
-  return spells(name) || isFactName(name)
+  return isNameOfRole(name) || isFactName(name)
 }
 
-/** The delimiter under which the first line has the most known names, or under which rows without a header agree. */
-function delimiterOf(lines: readonly string[]): string {
-  const known = DELIMITED.map(delimiter => splitLine(lines[0]!, delimiter).filter(isColumnName).length)
-  const most = Math.max(...known)
-  if (most >= 2) return DELIMITED[known.indexOf(most)]!
+/** The delimiter that gives the first line most known names, or rows without a header one width; otherwise a comma. */
+function guessDelimiter(lines: readonly string[]): string {
+  const knownNames = DELIMITERS_TRIED.map(delimiter => splitLine(lines[0]!, delimiter).filter(isColumnName).length)
+  const mostNames = Math.max(...knownNames)
+  if (mostNames >= 2) return DELIMITERS_TRIED[knownNames.indexOf(mostNames)]!
   // The comma comes last here: it may be the decimal sign of rows that another delimiter cuts.
-  const agreed = [';', '\t', '|'].find(delimiter => {
+  const evenDelimiter = [';', '\t', '|'].find(delimiter => {
     const counts = lines.slice(0, 20).map(line => splitLine(line, delimiter).length)
     return counts[0]! >= 4 && counts.every(count => count === counts[0])
   })
-  return agreed ?? ','
+  return evenDelimiter ?? ','
 }
 
-export function unknownDateFormat(place: FilePosition, name: string, text: string | undefined, guess: object): BadData {
+/** The error for dates whose form is unknown, or that may have the day or the month first. */
+export function unknownDateFormatError(
+  place: FilePosition,
+  name: string,
+  text: string | undefined,
+  guess: object,
+): BadData {
   const first = quoted(text ?? '')
   if ('unknown' in guess)
     return new BadData(place, `${name} ${first} is in no known form; dates may be ${DATE_FORMATS.join(', ')}`)
-  const forms = sentence`give ${parameter('date_format', 'MM/DD/YYYY')} or DD/MM/YYYY`
+  const advice = sentence`give ${parameter('date_format', 'MM/DD/YYYY')} or DD/MM/YYYY`
   return new BadData(
     place,
-    sentence`no date of the file shows whether ${first} has the month or the day first; ${forms}`,
+    sentence`no date of the file shows whether ${first} has the month or the day first; ${advice}`,
     { remedy: remedy('import', [place.file], { date_format: 'MM/DD/YYYY' }, true) },
   )
 }
 
 /** The refusal of Excel's serial numbers that may count from 1900 or from 1904. */
-export function serial1904(place: FilePosition, name: string, text: string): BadData {
+export function serialStartError(place: FilePosition, name: string, text: string): BadData {
   const dateAs = (format: DateFormat) => formatDay(new DateReader(format).read(text)!)
-  const both = `${dateAs('Excel serial 1904')} counted from 1904 or ${dateAs('Excel serial')} counted from 1900`
-  const what = `${name} ${quoted(text)} is a serial number of Excel, ${both}; the latter gives bars on weekends`
-  const give = sentence`give ${parameter('date_format', 'Excel serial 1904')} or Excel serial`
-  return new BadData(place, sentence`${what}; ${give}`, {
+  const dates = `${dateAs('Excel serial 1904')} counted from 1904 or ${dateAs('Excel serial')} counted from 1900`
+  const what = `${name} ${quoted(text)} is a serial number of Excel, ${dates}; the latter gives bars on weekends`
+  const advice = sentence`give ${parameter('date_format', 'Excel serial 1904')} or Excel serial`
+  return new BadData(place, sentence`${what}; ${advice}`, {
     remedy: remedy('import', [place.file], { date_format: 'Excel serial 1904' }, true),
   })
 }
 
-/** Hints that were found to be allowed. */
-export interface FormatHints {
+/** Valid hints, their values parsed. */
+export interface CheckedHints {
   format?: Format
   delimiter?: string
   dateFormat?: DateFormat
   decimal?: Decimal
   header?: string
-  /** That of the exchange. */
+  /** The calendar in the time zone of the exchange. */
   calendar?: Calendar
 }
 
 const DELIMITERS: Record<string, string> = { comma: ',', semicolon: ';', tab: '\t', '\\t': '\t', pipe: '|' }
 
-/** Checks the user's hints; throws InvalidParameter, which names the option, the value and the allowed values. */
-export function checkHints(hints: Hints = {}): FormatHints {
-  const checked: FormatHints = {}
-  if (hints.format !== undefined) checked.format = oneOf('format', hints.format, FORMATS)
-  if (hints.dateFormat !== undefined) checked.dateFormat = oneOf('date_format', hints.dateFormat, DATE_FORMATS)
-  if (hints.decimal !== undefined) checked.decimal = oneOf('decimal', hints.decimal, ['.', ','] as const)
+/** Parses the user's hints; throws InvalidParameter for a value that is not allowed. */
+export function parseHints(hints: Hints = {}): CheckedHints {
+  const checked: CheckedHints = {}
+  if (hints.format !== undefined) checked.format = allowedName('format', hints.format, FORMATS)
+  if (hints.dateFormat !== undefined) checked.dateFormat = allowedName('date_format', hints.dateFormat, DATE_FORMATS)
+  if (hints.decimal !== undefined) checked.decimal = allowedName('decimal', hints.decimal, ['.', ','] as const)
   if (hints.header !== undefined) checked.header = hints.header
   if (hints.timeZone !== undefined) checked.calendar = calendarOption(hints.timeZone)
-  if (hints.delimiter !== undefined) checked.delimiter = delimiter(hints.delimiter)
+  if (hints.delimiter !== undefined) checked.delimiter = parseDelimiter(hints.delimiter)
   return checked
 }
 
@@ -281,13 +295,14 @@ export function delimiterName(character: string): string {
   return Object.keys(DELIMITERS).find(word => DELIMITERS[word] === character) ?? character
 }
 
-function oneOf<T extends string>(param: string, value: string, allowed: readonly T[]): T {
+/** The allowed name that equals a value, regardless of case; throws InvalidParameter if there is none. */
+function allowedName<T extends string>(param: string, value: string, allowed: readonly T[]): T {
   const found = allowed.find(name => name.toLowerCase() === value.toLowerCase())
   if (found !== undefined) return found
   throw invalid('not_allowed', { param, value, allowed })
 }
 
-function delimiter(text: string): string {
+function parseDelimiter(text: string): string {
   const character = DELIMITERS[text.toLowerCase()] ?? text
   if (/^[\x20-\x7e\t]$/.test(character) && !/[\w".-]/.test(character)) return character
   const allowed = 'one character such as , ; | or one of the words comma, semicolon, tab, pipe'

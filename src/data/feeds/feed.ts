@@ -83,7 +83,7 @@ export interface TickerBars {
   bars: Series
   prices: Adjustment
   /** They are in a temporary file, and are read from it on each use. */
-  waits?: true
+  spilled?: true
 }
 
 /** A bad row with the position of its first fault and its raw text, so that it can be corrected and loaded again. */

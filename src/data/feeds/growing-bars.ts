@@ -17,8 +17,8 @@ export interface Bar {
   unadjusted: number
 }
 
-/** An earlier bar of the same day: its row and time of day, and whether it is the same to that. */
-interface Earlier {
+/** The stored bar of a day: its row and time of day, and whether all its values equal those of a new bar. */
+interface EarlierBar {
   row: number
   seconds: number
   same: boolean
@@ -34,12 +34,12 @@ type Columns = [
   unadjusted: Float64Array,
 ]
 
-interface Piece {
-  at: number
+interface SpilledPiece {
+  offset: number
   count: number
   /** The earliest and latest of its days, in any order of rows. */
-  least: Day
-  most: Day
+  earliestDay: Day
+  latestDay: Day
 }
 
 /** The growing bars of one ticker, in the order of the file; bars beyond the memory limit are stored elsewhere. */
@@ -48,87 +48,92 @@ export class GrowingBars {
   count = 0
   hasVolume = false
   readonly #spill: Spill
-  readonly #waiting: Piece[] = []
+  readonly #spilledPieces: SpilledPiece[] = []
   /** The bars in memory, with spare capacity, and their number. */
   #columns: Columns | null = null
-  #held = 0
+  #countInMemory = 0
   #isAdjusted = false
-  #least: Day = Number.POSITIVE_INFINITY
-  #most: Day = Number.NEGATIVE_INFINITY
+  #earliestDay: Day = Number.POSITIVE_INFINITY
+  #latestDay: Day = Number.NEGATIVE_INFINITY
   /** Which days are there; only from the first row on that does not continue the order. */
   #days: DaySet | null = null
   #ascending = true
   #descending = true
   /** How many bars are dated by a time in UTC from 10:00 on, by weekday. */
-  readonly #afternoons = [0, 0, 0, 0, 0, 0, 0]
+  readonly #utcAfternoonsByWeekday = [0, 0, 0, 0, 0, 0, 0]
 
   constructor(ticker: string, spill: Spill) {
     this.ticker = ticker
     this.#spill = spill
   }
 
-  /** How much memory they take, about. */
+  /** The approximate number of bytes that the bars take in memory. */
   get bytes(): number {
-    return this.#columns === null ? 0 : OVERHEAD + this.#columns[0].length * BYTES
+    return this.#columns === null ? 0 : OVERHEAD_BYTES + this.#columns[0].length * BYTES_PER_BAR
   }
 
-  /** Whether all of them are in memory. */
-  get isHeld(): boolean {
-    return this.#waiting.length === 0
+  /** Whether all bars are in memory. */
+  get isInMemory(): boolean {
+    return this.#spilledPieces.length === 0
   }
 
-  /** Adds the bar of a row (its line or ordinal); when its day is there already, gives back that bar instead. */
-  add(bar: Bar, row: number): Earlier | null {
+  /** Adds the bar of a row (its line or ordinal) and returns null. If its day has a bar, returns that one instead. */
+  add(bar: Bar, row: number): EarlierBar | null {
     const { day } = bar
-    const later = day > this.#most
-    const earlier = day < this.#least
-    if (!later && !earlier) {
-      this.#days ??= new DaySet(this.#gathered()[0])
-      if (this.#days.has(day)) return this.#earlier(bar)
+    const isAfterAll = day > this.#latestDay
+    const isBeforeAll = day < this.#earliestDay
+    if (!isAfterAll && !isBeforeAll) {
+      this.#days ??= new DaySet(this.#allColumns()[0])
+      if (this.#days.has(day)) return this.#earlierBar(bar)
     }
-    this.#ascending &&= later
-    this.#descending &&= earlier
-    if (later) this.#most = day
-    if (earlier) this.#least = day
+    this.#ascending &&= isAfterAll
+    this.#descending &&= isBeforeAll
+    if (isAfterAll) this.#latestDay = day
+    if (isBeforeAll) this.#earliestDay = day
     this.#days?.add(day)
-    if (bar.inUtc && bar.seconds >= AFTERNOON) this.#afternoons[weekdayOf(day)]!++
+    if (bar.inUtc && bar.seconds >= TEN_O_CLOCK_UTC) this.#utcAfternoonsByWeekday[weekdayOf(day)]!++
     this.#append(bar, row)
     return null
   }
 
   /**
-   * Whether these are Asian days with UTC dates, which begin in the afternoon of the day before. Then there are
-   * Sundays, and hardly a Friday or a Saturday.
+   * Whether the bars are dated a day early: days of Asia, which begin in the afternoon of the day before in UTC. Such
+   * bars have Sundays, and hardly a Friday or a Saturday.
    */
-  get areDayBefore(): boolean {
-    const [friday, saturday, sunday] = this.#afternoons.slice(4) as [number, number, number]
-    const count = this.#afternoons.reduce((sum, bars) => sum + bars, 0)
+  get areDatedDayBefore(): boolean {
+    const [friday, saturday, sunday] = this.#utcAfternoonsByWeekday.slice(4) as [number, number, number]
+    const count = this.#utcAfternoonsByWeekday.reduce((sum, bars) => sum + bars, 0)
     return count >= 5 && 5 * Math.max(friday, saturday) < sunday
   }
 
   get order(): Order {
-    return this.#ascending ? 'ascending' : this.#descending ? 'descending' : 'unsorted'
+    if (this.#ascending) return 'ascending'
+    return this.#descending ? 'descending' : 'unsorted'
   }
 
-  letGo(): void {
+  /** Moves the bars in memory to the temporary file. */
+  spill(): void {
     if (this.#columns === null) return
-    const columns = cut(this.#columns, this.#held)
+    const columns = sliceColumns(this.#columns, this.#countInMemory)
     const [days] = columns
-    const least = days.reduce((a, b) => Math.min(a, b))
-    const most = days.reduce((a, b) => Math.max(a, b))
-    this.#waiting.push({ at: this.#spill.put(columns), count: this.#held, least, most })
+    const earliestDay = days.reduce((a, b) => Math.min(a, b))
+    const latestDay = days.reduce((a, b) => Math.max(a, b))
+    const offset = this.#spill.append(columns)
+    this.#spilledPieces.push({ offset, count: this.#countInMemory, earliestDay, latestDay })
     this.#columns = null
-    this.#held = 0
+    this.#countInMemory = 0
   }
 
   /** The bars in order of their dates, each value divided by `divisor` except volume, and the row of each. */
   sorted(divisor: number): { bars: Series; rows: Int32Array } {
-    const gathered = this.#gathered()
-    const order = this.#sortedPlaces(gathered[0])
+    const columns = this.#allColumns()
+    const indexes = this.#indexesByDay(columns[0])
     // Columns in memory keep growing, so the result must be a copy.
-    const pick = (column: Column): Column =>
-      order === null ? (this.isHeld ? column.slice() : column) : column.map((_, i) => column[order[i]!]!)
-    const [days, rows, , open, high, low, close, volume, unadjusted] = gathered.map(pick) as Columns
+    const inOrder = (column: Column): Column => {
+      if (indexes !== null) return column.map((_, i) => column[indexes[i]!]!)
+      return this.isInMemory ? column.slice() : column
+    }
+    const [days, rows, , open, high, low, close, volume, unadjusted] = columns.map(inOrder) as Columns
     if (divisor !== 1)
       for (const column of [open, high, low, close, unadjusted])
         for (let i = 0; i < column.length; i++) column[i] = column[i]! / divisor
@@ -137,123 +142,127 @@ export class GrowingBars {
     return { bars, rows }
   }
 
-  /** The places in order of their dates; null when they are in order. */
-  #sortedPlaces(days: Int32Array): Int32Array | null {
+  /** The indexes of the bars in the order of their days; null when the bars are in that order already. */
+  #indexesByDay(days: Int32Array): Int32Array | null {
     if (this.#ascending) return null
-    const places = Int32Array.from({ length: this.count }, (_, i) => i)
-    if (this.#descending) return places.reverse()
-    return places.sort((a, b) => days[a]! - days[b]!)
+    const indexes = Int32Array.from({ length: this.count }, (_, i) => i)
+    if (this.#descending) return indexes.reverse()
+    return indexes.sort((a, b) => days[a]! - days[b]!)
   }
 
-  /** The bar that is there of a day, as one of a row. */
-  #earlier({ day, seconds, open, high, low, close, volume, unadjusted }: Bar): Earlier {
-    const [, [row], ...found] = this.#barOf(day)
+  /** The stored bar of the same day as a new bar, compared with that. */
+  #earlierBar({ day, seconds, open, high, low, close, volume, unadjusted }: Bar): EarlierBar {
+    const [, [row], ...storedValues] = this.#storedBar(day)
     const values = [seconds, open, high, low, close, volume, unadjusted]
-    return { row: row!, seconds: found[0][0]!, same: found.every(([value], i) => Object.is(value, values[i])) }
+    return {
+      row: row!,
+      seconds: storedValues[0][0]!,
+      same: storedValues.every(([value], i) => Object.is(value, values[i])),
+    }
   }
 
-  /** Columns with the one stored bar of a day. Bars in the temporary file stay there: a file may repeat many days. */
-  #barOf(day: Day): Columns {
+  /** Columns with one bar: the stored one of a day. Bars in the temporary file stay there: a file may repeat many days. */
+  #storedBar(day: Day): Columns {
     if (this.#columns !== null) {
-      const place = this.#columns[0].subarray(0, this.#held).indexOf(day)
-      if (place >= 0) return cut(this.#columns, place + 1, place)
+      const index = this.#columns[0].subarray(0, this.#countInMemory).indexOf(day)
+      if (index >= 0) return sliceColumns(this.#columns, index + 1, index)
     }
-    for (const piece of this.#waiting) {
-      const place = day < piece.least || day > piece.most ? -1 : this.#daysOf(piece).indexOf(day)
-      if (place >= 0) return this.#waitingBar(piece, place)
+    for (const piece of this.#spilledPieces) {
+      const index = day < piece.earliestDay || day > piece.latestDay ? -1 : this.#spilledDays(piece).indexOf(day)
+      if (index >= 0) return this.#spilledBar(piece, index)
     }
     throw new RangeError(`there is no bar of the day ${day}`)
   }
 
-  #daysOf({ at, count }: Piece): Int32Array {
+  #spilledDays({ offset, count }: SpilledPiece): Int32Array {
     const days = new Int32Array(count)
-    this.#spill.take(at, [days])
+    this.#spill.readInto(offset, [days])
     return days
   }
 
-  #waitingBar({ at, count }: Piece, place: number): Columns {
-    const bar = columnsOf(1)
-    let from = at
+  #spilledBar({ offset, count }: SpilledPiece, index: number): Columns {
+    const bar = newColumns(1)
+    let columnOffset = offset
     for (const column of bar) {
-      this.#spill.take(from + place * column.BYTES_PER_ELEMENT, [column])
-      from += count * column.BYTES_PER_ELEMENT
+      this.#spill.readInto(columnOffset + index * column.BYTES_PER_ELEMENT, [column])
+      columnOffset += count * column.BYTES_PER_ELEMENT
     }
     return bar
   }
 
-  /** All of them, without room for more. */
-  #gathered(): Columns {
-    const held = cut(this.#columns ?? columnsOf(0), this.#held)
-    if (this.isHeld) return held
-    const all = columnsOf(this.count)
+  /** The columns of all bars, also those in the temporary file, without spare capacity. */
+  #allColumns(): Columns {
+    const inMemory = sliceColumns(this.#columns ?? newColumns(0), this.#countInMemory)
+    if (this.isInMemory) return inMemory
+    const all = newColumns(this.count)
     let from = 0
-    for (const { at, count } of this.#waiting) {
-      this.#spill.take(at, cut(all, from + count, from))
+    for (const { offset, count } of this.#spilledPieces) {
+      this.#spill.readInto(offset, sliceColumns(all, from + count, from))
       from += count
     }
-    copy(held, all, from)
+    copyColumns(inMemory, all, from)
     return all
   }
 
   #append(bar: Bar, row: number): void {
-    const place = this.#held++
+    const index = this.#countInMemory++
     this.count++
-    this.#columns ??= columnsOf(START)
-    if (place === this.#columns[0].length) {
-      const larger = columnsOf(place * 2)
-      copy(this.#columns, larger, 0)
+    this.#columns ??= newColumns(INITIAL_CAPACITY)
+    if (index === this.#columns[0].length) {
+      const larger = newColumns(index * 2)
+      copyColumns(this.#columns, larger, 0)
       this.#columns = larger
     }
     const [days, rows, seconds, open, high, low, close, volume, unadjusted] = this.#columns
-    days[place] = bar.day
-    rows[place] = row
-    seconds[place] = bar.seconds
-    open[place] = bar.open
-    high[place] = bar.high
-    low[place] = bar.low
-    close[place] = bar.close
-    volume[place] = bar.volume
-    unadjusted[place] = bar.unadjusted
+    days[index] = bar.day
+    rows[index] = row
+    seconds[index] = bar.seconds
+    open[index] = bar.open
+    high[index] = bar.high
+    low[index] = bar.low
+    close[index] = bar.close
+    volume[index] = bar.volume
+    unadjusted[index] = bar.unadjusted
     if (!Number.isNaN(bar.unadjusted)) this.#isAdjusted = true
     if (!Number.isNaN(bar.volume)) this.hasVolume = true
   }
 }
 
-const START = 32
+const INITIAL_CAPACITY = 32
 /** Bytes of a bar, and of columns, even with few bars. */
-const BYTES = 3 * 4 + 6 * 8
-const OVERHEAD = 1_500
-/** Where clocks are furthest ahead, midnight is 10:00 UTC of the day before. */
-const AFTERNOON = 10 * 3600
+const BYTES_PER_BAR = 3 * 4 + 6 * 8
+const OVERHEAD_BYTES = 1_500
+/** 10:00 UTC in seconds: midnight of the next day, where clocks are furthest ahead. */
+const TEN_O_CLOCK_UTC = 10 * 3600
 
-function columnsOf(room: number): Columns {
-  const whole = Array.from({ length: 3 }, () => new Int32Array(room))
-  return [...whole, ...Array.from({ length: 6 }, () => new Float64Array(room))] as Columns
+function newColumns(capacity: number): Columns {
+  const integers = Array.from({ length: 3 }, () => new Int32Array(capacity))
+  return [...integers, ...Array.from({ length: 6 }, () => new Float64Array(capacity))] as Columns
 }
 
 /** Views on the bars from `from` up to `to`. */
-function cut(columns: Columns, to: number, from = 0): Columns {
+function sliceColumns(columns: Columns, to: number, from = 0): Columns {
   return columns.map(column => column.subarray(from, to)) as Columns
 }
 
-function copy(from: Columns, to: Columns, at: number): void {
+function copyColumns(from: Columns, to: Columns, at: number): void {
   for (const [i, column] of from.entries()) to[i]!.set(column, at)
 }
 
-/** Days as bits, which take little room even for the bars of a whole market in any order. */
+/** A set of days, as bits: it takes little memory even for the bars of a whole market. */
 class DaySet {
-  /** Of 32 days each. */
-  readonly #words = new Map<number, number>()
+  /** A bit for each of 32 days, by the day divided by 32. */
+  readonly #bitsByBlock = new Map<number, number>()
 
   constructor(days: Int32Array) {
     for (const day of days) this.add(day)
   }
 
   has(day: Day): boolean {
-    return ((this.#words.get(day >> 5) ?? 0) & (1 << (day & 31))) !== 0
+    return ((this.#bitsByBlock.get(day >> 5) ?? 0) & (1 << (day & 31))) !== 0
   }
 
   add(day: Day): void {
-    this.#words.set(day >> 5, (this.#words.get(day >> 5) ?? 0) | (1 << (day & 31)))
+    this.#bitsByBlock.set(day >> 5, (this.#bitsByBlock.get(day >> 5) ?? 0) | (1 << (day & 31)))
   }
 }

@@ -3,9 +3,9 @@ import { parseTicker, TICKER_SHAPE } from '../../core/model/terms.js'
 import { firstOf } from '../../core/numbers.js'
 import { isMapping } from '../../core/params/arguments.js'
 import type { Format } from './feed.js'
-import type { Names, Path } from './json-text.js'
-import { type Columns, checkSpan, layoutOf, missingFrom, vendorOrder } from './layout.js'
-import { ROLES } from './names.js'
+import type { JsonObject, Path } from './json-text.js'
+import { type Columns, layoutOf, missingBarRoles, refuseOtherThanDays, vendorOrder } from './layout.js'
+import { ROLES, USUAL_ORDER } from './names.js'
 import { MAX_FIELDS } from './row.js'
 
 /** Rows of bars inside a JSON document of any shape. */
@@ -16,16 +16,16 @@ export interface JsonTable {
   columns: Columns
   /** The values of each row, by column. */
   rows: readonly (readonly unknown[])[]
-  /** The path of a value; of the row without a column. */
-  path(row: number, column?: number): Path
+  /** The path of a value in the document; without a column that of the row. */
+  pathOf(row: number, column?: number): Path
   /** Time zone of the exchange, where dates are epochs that need one. */
   zone?: string
-  /** Whether a time of day is not part of the date: a vendor's stamp on a daily bar. */
-  stamped?: true
-  /** Whether the date is a key, not a value. */
-  keyed?: true
-  /** Notes about it besides its format. */
-  words?: Record<string, string>
+  /** Whether the time of day of an epoch means nothing, as on a daily bar of Yahoo. */
+  timeIgnored?: true
+  /** Whether dates are keys of the document, not values. */
+  dateIsKey?: true
+  /** Notes about the document, by topic. */
+  remarks?: Record<string, string>
 }
 
 /** Bars of no known vendor: a list of them, or the first object of lists or columns; null where there are none. */
@@ -34,24 +34,25 @@ export function tableOfShape(file: string, root: unknown): JsonTable | null {
 }
 
 /** The list of bars among the properties of an object, one for each of several tickers, or the object's own columns. */
-function nestedTable(file: string, root: Names): JsonTable | null {
+function nestedTable(file: string, root: JsonObject): JsonTable | null {
   const symbol = symbolOf(root)
   const lists = listsIn(file, root, [])
-  const words = lists.length > 0 && lists.every(isOfTicker) ? otherTickersNote(file, root, lists, isOfTicker) : {}
-  if (lists.length > 1) return { ...joinLists(file, lists), words }
+  const isByTicker = lists.length > 0 && lists.every(hasTickerKey)
+  const remarks = isByTicker ? otherTickersNote(file, root, lists, hasTickerKey) : {}
+  if (lists.length > 1) return { ...joinLists(file, lists), remarks }
   const table = lists[0]?.table ?? columnTable(file, root) ?? singleTable(file, root)
-  return table === null ? null : { ...table, symbol, words }
+  return table === null ? null : { ...table, symbol, remarks }
 }
 
-/** Lists of bars under the keys of an object. */
-export function listsIn(file: string, root: Names, at: Path): { key: string; table: JsonTable }[] {
+/** The lists of bars among the values of an object. @param path of the object in the document */
+export function listsIn(file: string, root: JsonObject, path: Path): { key: string; table: JsonTable }[] {
   return Object.entries(root).flatMap(([key, value]) => {
-    const table = listTable(file, value, [...at, key])
+    const table = listTable(file, value, [...path, key])
     return table === null ? [] : [{ key, table }]
   })
 }
 
-function isOfTicker({ key }: { key: string }): boolean {
+function hasTickerKey({ key }: { key: string }): boolean {
   return parseTicker(key) === key
 }
 
@@ -61,32 +62,35 @@ function isOfTicker({ key }: { key: string }): boolean {
  */
 export function otherTickersNote(
   file: string,
-  root: Names,
+  root: JsonObject,
   lists: readonly { key: string }[],
   isTicker: (entry: { key: string }) => boolean = () => true,
 ): Record<string, string> {
-  const found = new Set(lists.map(({ key }) => key))
+  const keysWithBars = new Set(lists.map(({ key }) => key))
   const others = Object.entries(root)
     .map(([key, value]) => ({ key, value }))
-    .filter(entry => !found.has(entry.key) && isTicker(entry))
-  const other = others.find(({ value }) => Array.isArray(value) && value.length > 0)
-  if (other !== undefined)
+    .filter(entry => !keysWithBars.has(entry.key) && isTicker(entry))
+  const listWithoutBars = others.find(({ value }) => Array.isArray(value) && value.length > 0)
+  if (listWithoutBars !== undefined)
     throw new BadData(
       { file },
-      `the value of ${quoted(other.key)} is no list of bars: date, open, high, low and close are needed; mend it or take it out`,
+      `the value of ${quoted(listWithoutBars.key)} is no list of bars: date, open, high, low and close are needed; mend it or take it out`,
     )
   const empty = others.filter(({ value }) => value === null || Array.isArray(value)).map(({ key }) => key)
-  return empty.length === 0 ? {} : { 'no bars of': firstOf(empty, NAMED) }
+  return empty.length === 0 ? {} : { 'no bars of': firstOf(empty, MAX_TICKERS_SHOWN) }
 }
 
-const NAMED = 10
+const MAX_TICKERS_SHOWN = 10
 
 /** Lists under the names of their tickers, as one table. Throws BadData for invalid names. */
 export function joinLists(file: string, lists: readonly { key: string; table: JsonTable }[]): JsonTable {
-  const other = lists.find(list => !isOfTicker(list))
-  if (other !== undefined) {
+  const withoutTicker = lists.find(list => !hasTickerKey(list))
+  if (withoutTicker !== undefined) {
     const keys = `there are bars under ${lists.map(({ key }) => quoted(key)).join(', ')}`
-    throw new BadData({ file }, `${keys}, and ${quoted(other.key)} is not ${TICKER_SHAPE}; import them one by one`)
+    throw new BadData(
+      { file },
+      `${keys}, and ${quoted(withoutTicker.key)} is not ${TICKER_SHAPE}; import them one by one`,
+    )
   }
   const rows = lists.flatMap(({ key, table }) => table.rows.map((cells, row) => ({ key, table, cells, row })))
   const roles = ROLES.filter(role => role === 'ticker' || lists.some(({ table }) => table.columns[role] !== undefined))
@@ -97,110 +101,116 @@ export function joinLists(file: string, lists: readonly { key: string; table: Js
     rows: rows.map(({ key, table: { columns }, cells }) =>
       roles.map(role => (role === 'ticker' ? key : cells[columns[role] ?? -1])),
     ),
-    path(at, column) {
+    pathOf(at, column) {
       const { table, row } = rows[at]!
-      return table.path(row, column === undefined ? undefined : table.columns[roles[column]!])
+      return table.pathOf(row, column === undefined ? undefined : table.columns[roles[column]!])
     },
   }
 }
 
-export function symbolOf(root: Names): string | null {
+/** The symbol that a document names, at its top or in `meta`; null where it names none. */
+export function symbolOf(root: JsonObject): string | null {
   const meta = isMapping(root.meta) ? root.meta : {}
   const symbols = [root.symbol, root.ticker, meta.symbol, meta.ticker]
   return symbols.find((symbol): symbol is string => typeof symbol === 'string') ?? null
 }
 
-/** An object that is one bar itself, such as the only line of a file of rejects. */
-function singleTable(file: string, root: Names): JsonTable | null {
+/** The table of an object that is itself one bar, such as the only line of a file of rejects; null for others. */
+function singleTable(file: string, root: JsonObject): JsonTable | null {
   const table = objectTable(file, [root], [])
-  return table === null ? null : { ...table, path: (row, column) => table.path(row, column).slice(1) }
+  return table === null ? null : { ...table, pathOf: (row, column) => table.pathOf(row, column).slice(1) }
 }
 
+/** The bars of a list of objects or lists; null where it is none. */
 export function listTable(file: string, value: unknown, path: Path): JsonTable | null {
   if (!Array.isArray(value) || value.length === 0) return null
   return Array.isArray(value[0]) ? arrayTable(file, value, path) : objectTable(file, value, path)
 }
 
 /** Vendors whose bars have keys of their own. */
-const VENDORS: readonly (readonly [format: Format, telling: readonly string[]])[] = [
+const VENDOR_KEYS: readonly (readonly [format: Format, keys: readonly string[]])[] = [
   ['tiingo', ['divCash', 'adjClose']],
   ['eodhd', ['code', 'exchange_short_name']],
 ]
 
-/** A list of objects, one a bar. */
-function objectTable(file: string, list: readonly unknown[], at: Path): JsonTable | null {
+/** The bars of a list of objects; null where their keys are not those of bars. */
+function objectTable(file: string, list: readonly unknown[], path: Path): JsonTable | null {
   const names = [...new Set(list.flatMap(row => (isMapping(row) ? Object.keys(row) : [])))]
   // Polygon, now Massive, distinguishes tickers and times only by a capital letter.
-  const meant =
-    names.includes('t') && !names.includes('ticker') ? names.map(name => (name === 'T' ? 'ticker' : name)) : names
-  const columns = barColumns(file, meant)
+  const isPolygon = names.includes('t') && !names.includes('ticker')
+  const columnNames = isPolygon ? names.map(name => (name === 'T' ? 'ticker' : name)) : names
+  const columns = barColumns(file, columnNames)
   if (columns === null) return null
   // Only needed keys are read: a few million rows may have hundreds of others.
   const roles = Object.keys(columns) as (keyof typeof columns)[]
-  const read = roles.map(role => names[columns[role]!]!)
+  const keysRead = roles.map(role => names[columns[role]!]!)
+  const vendor = VENDOR_KEYS.find(([, keys]) => keys.every(key => names.includes(key)))
   return {
-    format: VENDORS.find(([, telling]) => telling.every(name => names.includes(name)))?.[0] ?? 'json rows',
+    format: vendor?.[0] ?? 'json rows',
     symbol: null,
-    columns: Object.fromEntries(roles.map((role, place) => [role, place])),
-    rows: list.map(row => (isMapping(row) ? read.map(name => row[name]) : [])),
-    path: (row, column) => [...at, row, ...(column === undefined ? [] : [read[column]!])],
+    columns: Object.fromEntries(roles.map((role, i) => [role, i])),
+    rows: list.map(row => (isMapping(row) ? keysRead.map(name => row[name]) : [])),
+    pathOf: (row, column) => (column === undefined ? [...path, row] : [...path, row, keysRead[column]!]),
   }
 }
 
-const OWN = ['date', 'open', 'high', 'low', 'close', 'volume', 'adj_close']
 /** Minimum number of values in a row of unnamed columns: date, prices and volume. */
-const GUESSED = 6
-const HQCHART = ['date', 'prevclose', 'open', 'high', 'low', 'close', 'volume', 'amount']
+const MIN_UNNAMED_COLUMNS = 6
+const HQCHART_ORDER = ['date', 'prevclose', 'open', 'high', 'low', 'close', 'volume', 'amount']
 
-/** A list of lists, one a bar: in the order that a first list of names gives, in a vendor's, or in the project's own. */
+/** The bars of a list of lists, whose order is known from a first list of names, a vendor or the project's own. */
 function arrayTable(file: string, list: readonly unknown[], at: Path): JsonTable | null {
   const first = list[0] as unknown[]
-  const named = first.every(name => typeof name === 'string') && barColumns(file, first) !== null
-  if (named) return rowsTable(file, first as string[], list, at, 1)
-  if (at[0] === 'data' && first.length === HQCHART.length) return rowsTable(file, HQCHART, list, at)
-  if (first.length < GUESSED) return null
-  const order = isLowFirst(list) ? LOW_FIRST : OWN.slice(0, first.length)
+  const hasNames = first.every(name => typeof name === 'string') && barColumns(file, first) !== null
+  if (hasNames) return rowsTable(file, first as string[], list, at, 1)
+  if (at[0] === 'data' && first.length === HQCHART_ORDER.length) return rowsTable(file, HQCHART_ORDER, list, at)
+  if (first.length < MIN_UNNAMED_COLUMNS) return null
+  const order = isCoinbaseOrder(list) ? COINBASE_ORDER : USUAL_ORDER.slice(0, first.length)
   return rowsTable(file, vendorOrder(first.map(String)) ?? order, list, at)
 }
 
 /** Coinbase writes the low before the high, and both before the open. */
-const LOW_FIRST = ['date', 'low', 'high', 'open', 'close', 'volume']
+const COINBASE_ORDER = ['date', 'low', 'high', 'open', 'close', 'volume']
 
-/** Whether every row has its lowest price first and its highest second, which bars in the usual order would not have. */
-function isLowFirst(list: readonly unknown[]): boolean {
+/** Whether rows have Coinbase's order: the lowest price first, the highest second, which the usual order rules out. */
+function isCoinbaseOrder(list: readonly unknown[]): boolean {
   const rows = list.map(row => (Array.isArray(row) ? row.map(Number) : []))
   const isOrdered = rows.every(
     ([, low, high, open, close]) => low! <= Math.min(open!, close!) && high! >= Math.max(open!, close!),
   )
   const isImpossible = rows.some(([, open, , low]) => low! > open!)
-  return isOrdered && isImpossible && rows.every(row => row.length === LOW_FIRST.length)
+  return isOrdered && isImpossible && rows.every(row => row.length === COINBASE_ORDER.length)
 }
 
-/** Lists in a known order, without leading lists that are no bars; null if the order is not one of bars. */
+/** The bars of a list of lists, by the names of their columns; null if those are not the columns of bars. */
 export function rowsTable(
   file: string,
   names: readonly string[],
   list: readonly unknown[],
-  at: Path,
-  skip = 0,
+  path: Path,
+  skippedRows = 0,
 ): JsonTable | null {
-  const first: unknown = list[skip]
-  const fits = !Array.isArray(first) || names.length === first.length
-  const columns = fits ? barColumns(file, names) : null
+  const first: unknown = list[skippedRows]
+  const isSameLength = !Array.isArray(first) || names.length === first.length
+  const columns = isSameLength ? barColumns(file, names) : null
   if (columns === null) return null
   const { format } = layoutOf(file, 1, names)
-  if (format === 'binance' && Array.isArray(first)) checkSpan(file, names, first.map(String))
+  if (format === 'binance' && Array.isArray(first)) refuseOtherThanDays(file, names, first.map(String))
+  let shownFormat: Format = 'json rows'
+  if (names === HQCHART_ORDER) shownFormat = 'hqchart'
+  else if (format === 'binance' || format === 'kraken') shownFormat = format
   return {
-    format: names === HQCHART ? 'hqchart' : format === 'binance' || format === 'kraken' ? format : 'json rows',
+    format: shownFormat,
     symbol: null,
     columns,
-    rows: list.slice(skip).map(row => (Array.isArray(row) ? row : [])),
-    path: (row, column) => [...at, row + skip, ...(column === undefined ? [] : [column])],
+    rows: list.slice(skippedRows).map(row => (Array.isArray(row) ? row : [])),
+    pathOf: (row, column) =>
+      column === undefined ? [...path, row + skippedRows] : [...path, row + skippedRows, column],
   }
 }
 
-/** An object of lists, one a column. */
-function columnTable(file: string, root: Names): JsonTable | null {
+/** The bars of an object with a list for each column; null for others. */
+function columnTable(file: string, root: JsonObject): JsonTable | null {
   const lists = Object.entries(root).filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]))
   const columns = barColumns(
     file,
@@ -213,7 +223,7 @@ function columnTable(file: string, root: Names): JsonTable | null {
     symbol: null,
     columns,
     rows: lists[date]![1].map((_, row) => lists.map(([, list]) => list[row])),
-    path: (row, column = date) => [lists[column]![0], row],
+    pathOf: (row, column = date) => [lists[column]![0], row],
   }
 }
 
@@ -225,5 +235,5 @@ export function barColumns(file: string, names: readonly string[]): Columns | nu
     const tickers = parts.map(({ ticker }) => ticker).join(', ')
     throw new BadData({ file }, `has ${tickers} side by side; import one document for each ticker, or a CSV`)
   }
-  return missingFrom(columns).length === 0 ? columns : null
+  return missingBarRoles(columns).length === 0 ? columns : null
 }

@@ -1,53 +1,57 @@
 import { findNodeAtLocation, type Node, type ParseError, parse, parseTree } from 'jsonc-parser'
 import type * as z from 'zod'
 import { BadData, quoted } from '../../core/errors.js'
-import { lengthOf } from './row.js'
+import { characterCount } from './row.js'
 
 /** A step into a JSON document at a time: keys and indexes. */
 export type Path = readonly (string | number)[]
 
-export type Names = Record<string, unknown>
+export type JsonObject = Record<string, unknown>
 
 /** A JSON document, or one per line (NDJSON), that finds the position of each value in the text. */
 export class JsonText {
   /** The value of the document; a list of values where there is one a line. */
   readonly root: unknown
-  readonly lines: boolean
+  readonly isOneDocumentPerLine: boolean
   readonly content: string
   readonly #file: string
   readonly #lineStarts: readonly number[]
   /** Where each document starts. */
-  readonly #starts: readonly number[]
+  readonly #documentStarts: readonly number[]
   readonly #trees = new Map<number, Node | undefined>()
   /** The last position found: its offset, its line, and the number of characters before it in the line. */
-  #placed = { offset: 0, line: 0, before: 0 }
+  #lastPosition = { offset: 0, line: 0, before: 0 }
 
   /** Throws BadData at the first sign that JSON does not allow. */
   constructor(file: string, content: string) {
     this.#file = file
     this.content = content
     this.#lineStarts = [0, ...Array.from(content.matchAll(/\n/g), ({ index }) => index + 1)]
-    const deep = tooDeep(content)
-    if (deep !== null)
-      throw this.#fault(deep, `the JSON is nested more than ${MOST_LEVELS} levels deep here, as no bars or facts are`)
-    const whole = attempt(content)
+    const tooDeepOffset = tooDeepBracket(content)
+    if (tooDeepOffset !== null)
+      throw this.#error(
+        tooDeepOffset,
+        `the JSON is nested more than ${MAX_NESTING} levels deep here, as no bars or facts are`,
+      )
+    const document = parseOrUndefined(content)
     const starts = this.#lineStarts.filter(start => /^[ \t]*[[{]/.test(content.slice(start, start + 80)))
-    this.lines = whole === undefined && starts.length > 1 && attempt(this.#line(starts[0]!)) !== undefined
-    this.#starts = this.lines ? starts : [0]
-    if (whole === undefined && !this.lines) throw this.#syntaxError(0)
-    this.root = this.lines ? starts.map(start => this.#valueOfLine(start)) : whole
-    for (const start of this.#starts) {
+    this.isOneDocumentPerLine =
+      document === undefined && starts.length > 1 && parseOrUndefined(this.#line(starts[0]!)) !== undefined
+    this.#documentStarts = this.isOneDocumentPerLine ? starts : [0]
+    if (document === undefined && !this.isOneDocumentPerLine) throw this.#syntaxError(0)
+    this.root = this.isOneDocumentPerLine ? starts.map(start => this.#valueOfLine(start)) : document
+    for (const start of this.#documentStarts) {
       // JSON itself lets a later key of the same name replace an earlier one without a word.
       const repeated = repeatedKey(this.#document(start))
       if (repeated === null) continue
       const what = `${quoted(repeated.key)} is given twice in one object; take one of them out`
-      throw this.#fault(start + repeated.offset, what)
+      throw this.#error(start + repeated.offset, what)
     }
   }
 
   /** How the text is laid out, in words for people. */
-  get words(): { lines: string } {
-    return { lines: this.lines ? 'one document a line' : 'one document' }
+  get notes(): { lines: string } {
+    return { lines: this.isOneDocumentPerLine ? 'one document a line' : 'one document' }
   }
 
   /** The line of the value at a path, without a tree where the text has only one. */
@@ -58,8 +62,8 @@ export class JsonText {
 
   /** Line and column of the value at a path, or of its key; for an absent value of its parent. */
   locate(path: Path, key = false): { line: number; column: number } {
-    const start = this.#starts[this.lines ? Number(path[0]) : 0]!
-    const rest = this.lines ? path.slice(1) : path
+    const start = this.#documentStarts[this.isOneDocumentPerLine ? Number(path[0]) : 0]!
+    const rest = this.isOneDocumentPerLine ? path.slice(1) : path
     const tree = this.#tree(start)
     let node = tree
     for (let length = rest.length; length > 0; length--) {
@@ -79,11 +83,11 @@ export class JsonText {
       else high = middle
     }
     // Bad rows are located one after the other, and all may be in one line.
-    const { offset: last, line, before } = this.#placed
-    const goesOn = line === low && last <= offset
-    const from = goesOn ? last : this.#lineStarts[low]!
-    const column = (goesOn ? before : 0) + lengthOf(this.content.slice(from, offset))
-    this.#placed = { offset, line: low, before: column }
+    const { offset: last, line, before } = this.#lastPosition
+    const isLaterInLine = line === low && last <= offset
+    const from = isLaterInLine ? last : this.#lineStarts[low]!
+    const column = (isLaterInLine ? before : 0) + characterCount(this.content.slice(from, offset))
+    this.#lastPosition = { offset, line: low, before: column }
     return { line: low + 1, column: column + 1 }
   }
 
@@ -94,7 +98,7 @@ export class JsonText {
   }
 
   #document(start: number): string {
-    return this.lines ? this.#line(start) : this.content
+    return this.isOneDocumentPerLine ? this.#line(start) : this.content
   }
 
   #line(start: number): string {
@@ -103,7 +107,7 @@ export class JsonText {
   }
 
   #valueOfLine(start: number): unknown {
-    const value = attempt(this.#line(start))
+    const value = parseOrUndefined(this.#line(start))
     if (value === undefined) throw this.#syntaxError(start)
     return value
   }
@@ -116,16 +120,16 @@ export class JsonText {
     const sign = text.slice(offset, offset + Math.min(Math.max(length, 1), 20))
     const isOver = offset >= text.trimEnd().length
     const what = isOver ? 'the JSON ends here, unfinished' : `JSON does not allow ${JSON.stringify(sign)} here`
-    return this.#fault(start + offset, what)
+    return this.#error(start + offset, what)
   }
 
-  #fault(offset: number, what: string): BadData {
+  #error(offset: number, what: string): BadData {
     return new BadData({ file: this.#file, ...this.placeAt(offset) }, what)
   }
 }
 
 /** A part of a vendor's document in its required shape; throws BadData that names the first mismatch. */
-export function shaped<Shape extends z.ZodType>(
+export function parseShape<Shape extends z.ZodType>(
   file: string,
   shape: Shape,
   value: unknown,
@@ -139,7 +143,7 @@ export function shaped<Shape extends z.ZodType>(
   throw new BadData({ file }, `this looks like ${what}, but ${place} is not as it should be (${message})`)
 }
 
-function attempt(text: string): unknown {
+function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -147,10 +151,10 @@ function attempt(text: string): unknown {
   }
 }
 
-export const MOST_LEVELS = 100
+export const MAX_NESTING = 100
 
 /** The offset in a text, JSON or not, of the first bracket that is too deep; null if there is none. */
-function tooDeep(text: string): number | null {
+function tooDeepBracket(text: string): number | null {
   let level = 0
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -158,7 +162,7 @@ function tooDeep(text: string): number | null {
       i = endOfString(text, i)
       if (i < 0) return null
     } else if (code === OPEN_LIST || code === OPEN_OBJECT) {
-      if (++level > MOST_LEVELS) return i
+      if (++level > MAX_NESTING) return i
     } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) level--
   }
   return null
@@ -170,22 +174,22 @@ const CLOSE_LIST = 93
 const OPEN_OBJECT = 123
 const CLOSE_OBJECT = 125
 
-const NAME_ENDS = /\s*:/y
+const COLON_AFTER_KEY = /\s*:/y
 
 /** The first repeated key of an object, and its offset; the text is valid JSON. */
 function repeatedKey(text: string): { key: string; offset: number } | null {
   // The keys of each object that is open; none for a list.
-  const open: (Set<string> | null)[] = []
+  const openBrackets: (Set<string> | null)[] = []
   for (let i = 0; i < text.length; i++) {
     const sign = text[i]
-    if (sign === '{') open.push(new Set())
-    else if (sign === '[') open.push(null)
-    else if (sign === '}' || sign === ']') open.pop()
+    if (sign === '{') openBrackets.push(new Set())
+    else if (sign === '[') openBrackets.push(null)
+    else if (sign === '}' || sign === ']') openBrackets.pop()
     else if (sign === '"') {
       const end = endOfString(text, i)
-      const keys = open.at(-1)
-      NAME_ENDS.lastIndex = end + 1
-      if (keys != null && NAME_ENDS.test(text)) {
+      const keys = openBrackets.at(-1)
+      COLON_AFTER_KEY.lastIndex = end + 1
+      if (keys != null && COLON_AFTER_KEY.test(text)) {
         const raw = text.slice(i + 1, end)
         const key: string = raw.includes('\\') ? JSON.parse(`"${raw}"`) : raw
         if (keys.has(key)) return { key, offset: i }

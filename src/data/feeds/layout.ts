@@ -3,13 +3,13 @@ import { BadData, invalid, parameter, quoted, remedy, sentence } from '../../cor
 import { parseTicker, TICKER_SHAPE } from '../../core/model/terms.js'
 import type { Format } from './feed.js'
 import {
+  COLUMN_NAMES,
   DOUBTFUL_TICKERS,
   isExchange,
   normalizedColumnName,
   PRICES,
   ROLES,
   type Role,
-  SPELLINGS,
   symbolInName,
 } from './names.js'
 import type { Source } from './source.js'
@@ -51,19 +51,19 @@ export function vendorOrder(row: readonly string[]): readonly string[] | null {
   return format === 'kraken' && !/^\d+$/.test(row.at(-1)!) ? null : names
 }
 
-/** Throws BadData when the times at which the first bar opens and closes are not a day apart. */
-export function checkSpan(file: string, names: readonly string[], first: readonly string[]): void {
-  const [opened, closed] = ['opentime', 'closetime'].map(name => Number(first[names.map(plain).indexOf(name)]))
-  const minutes = ((closed! - opened!) * (opened! > 1e14 ? 1e-6 : 1e-3)) / 60
+/** Throws BadData unless the first bar closes a day after it opens. Times are epochs in milli- or microseconds. */
+export function refuseOtherThanDays(file: string, names: readonly string[], first: readonly string[]): void {
+  const [openTime, closeTime] = ['opentime', 'closetime'].map(name => Number(first[names.map(plainName).indexOf(name)]))
+  const minutes = ((closeTime! - openTime!) * (openTime! > 1e14 ? 1e-6 : 1e-3)) / 60
   if (Number.isNaN(minutes) || Math.round(minutes) === 24 * 60) return
-  const long = minutes > 24 * 60 ? `${Math.round(minutes / 24 / 60)} days` : `${Math.round(minutes)} minutes`
-  throw new BadData({ file }, `these are bars of ${long}; only daily bars are imported`)
+  const span = minutes > 24 * 60 ? `${Math.round(minutes / 24 / 60)} days` : `${Math.round(minutes)} minutes`
+  throw new BadData({ file }, `these are bars of ${span}; only daily bars are imported`)
 }
 
-/** Whether a name spells one of some roles. */
-export function spells(name: string, roles: readonly Role[] = ROLES): boolean {
-  const text = plain(name)
-  return roles.some(role => SPELLINGS[role].includes(text))
+/** Whether a column's name is a known spelling of one of some roles. */
+export function isNameOfRole(name: string, roles: readonly Role[] = ROLES): boolean {
+  const text = plainName(name)
+  return roles.some(role => COLUMN_NAMES[role].includes(text))
 }
 
 /**
@@ -79,104 +79,118 @@ export function layoutOf(
   first?: readonly string[],
   byTicker: ByTicker | null = tickersInNames(header),
 ): Layout {
-  const symbols = [...new Set(byTicker?.tickers.filter(ticker => ticker !== null))]
-  if (byTicker !== null && symbols.length > 1) {
+  const tickers = [...new Set(byTicker?.tickers.filter(ticker => ticker !== null))]
+  if (byTicker !== null && tickers.length > 1) {
     const columnsOf = (ticker: string) => {
-      const names = byTicker.names.map((name, i) => ([ticker, null].includes(byTicker.tickers[i]!) ? name : NO_NAME))
+      const isOther = byTicker.tickers.map(other => other !== null && other !== ticker)
+      const names = byTicker.names.map((name, i) => (isOther[i] ? OTHER_TICKERS_COLUMN : name))
       return layoutOf(file, line, names, first, null).columns
     }
-    const parts = symbols.map(ticker => ({ ticker, columns: columnsOf(ticker) }))
-    const whole = parts.filter(({ columns }) => missingFrom(columns).length === 0)
-    const columns = whole[0]?.columns ?? {}
-    return { format: formatByTicker(header, byTicker), names: header, columns, ticker: null, parts: whole }
+    const parts = tickers.map(ticker => ({ ticker, columns: columnsOf(ticker) }))
+    const completeParts = parts.filter(({ columns }) => missingBarRoles(columns).length === 0)
+    const columns = completeParts[0]?.columns ?? {}
+    return { format: formatByTicker(header, byTicker), names: header, columns, ticker: null, parts: completeParts }
   }
-  const [prefix = null] = symbols
-  const own = byTicker?.names ?? header
-  const names = own.map(plain)
-  const bare = own.map(name => plain(name.replace(UNIT, '')))
+  const namesWithoutTicker = byTicker?.names ?? header
+  const plainNames = namesWithoutTicker.map(plainName)
+  const namesWithoutUnit = namesWithoutTicker.map(name => plainName(name.replace(UNIT_AFTER_NAME, '')))
   const columns: Columns = {}
   for (const role of ROLES) {
-    const spelling = SPELLINGS[role].find(text => names.includes(text) || bare.includes(text))
+    const spelling = COLUMN_NAMES[role].find(text => plainNames.includes(text) || namesWithoutUnit.includes(text))
     if (spelling === undefined) continue
-    columns[role] = indexOfName({ file, line }, header, names.includes(spelling) ? names : bare, spelling)
+    columns[role] = indexOfName(
+      { file, line },
+      header,
+      plainNames.includes(spelling) ? plainNames : namesWithoutUnit,
+      spelling,
+    )
   }
-  if (columns.date === undefined && names[0] === '') columns.date = 0
+  if (columns.date === undefined && plainNames[0] === '') columns.date = 0
   if (columns.time === columns.date) delete columns.time
-  const volume = columns.volume ?? own.findIndex(name => VOLUME_OF.test(name))
+  const volume = columns.volume ?? namesWithoutTicker.findIndex(name => VOLUME_IN_CURRENCY.test(name))
   if (volume >= 0) columns.volume = volume
-  const ticker = columns.ticker ?? names.findIndex((name, i) => isTickerColumn(name, first?.[i]))
-  if (ticker >= 0) columns.ticker = ticker
-  const format = byTicker === null ? formatOf(header, names) : formatByTicker(header, byTicker)
-  return { format, names: header, columns, ticker: prefix, parts: [] }
+  const tickerColumn = columns.ticker ?? plainNames.findIndex((name, i) => isTickerColumn(name, first?.[i]))
+  if (tickerColumn >= 0) columns.ticker = tickerColumn
+  const format = byTicker === null ? formatOf(header, plainNames) : formatByTicker(header, byTicker)
+  return { format, names: header, columns, ticker: tickers[0] ?? null, parts: [] }
 }
 
+/** The format of a header whose names have tickers. In yfinance's they are on a line of their own. */
 function formatByTicker(header: readonly string[], { names }: ByTicker): Format {
   if (names === header) return 'yfinance'
   return header.some(name => /\.open$/i.test(name)) ? 'quantmod' : 'csv'
 }
 
 /** Placeholder for the name of another ticker's column. */
-const NO_NAME = 'column of another ticker'
+const OTHER_TICKERS_COLUMN = 'column of another ticker'
 
 /** A unit after a name: `Volume (BTC)`, `开盘价(元)`. */
-const UNIT = /\s*[(（][^()（）]*[)）]\s*$/
+const UNIT_AFTER_NAME = /\s*[(（][^()（）]*[)）]\s*$/
 
 /** The volume of a pair in one of its currencies: `Volume BTC`. */
-const VOLUME_OF = /^volume (?!ma$)[a-z0-9]{2,10}$/i
+const VOLUME_IN_CURRENCY = /^volume (?!ma$)[a-z0-9]{2,10}$/i
 
+/** Whether a column whose name is doubtful, such as `name`, has a ticker in the first row. */
 function isTickerColumn(name: string, first: string | undefined): boolean {
   return DOUBTFUL_TICKERS.includes(name) && first !== undefined && parseTicker(first) === first
 }
 
 /** The roles that daily bars need and a layout does not have. */
-export function missingFrom(columns: Columns): Role[] {
+export function missingBarRoles(columns: Columns): Role[] {
   return (['date', ...PRICES] as const).filter(role => columns[role] === undefined)
 }
 
-/** A plain name without the numbering and the currency that Alpha Vantage puts around its names. */
-function plain(name: string): string {
+/** The normalized name of a column, without the numbering and currency of Alpha Vantage (`1. open`, `1a. open (USD)`). */
+function plainName(name: string): string {
   return normalizedColumnName(name.replace(/^\s*\d+[ab]?\. /, '').replace(/ \(USD\)$/, ''))
 }
 
-/** Each column's ticker and its name without it. */
+/** The ticker of each column, null where it has none, and the column's name without it. */
 interface ByTicker {
   tickers: readonly (string | null)[]
   names: readonly string[]
 }
 
-const PRICE = '(open|high|low|close|adj[ ._]?close|adjusted|volume|dividends|stock[ ._]splits|capital[ ._]gains)'
-const TICKER_FIRST = new RegExp(`^(.+?)[._ |:/-]${PRICE}$`, 'i')
-const PRICE_FIRST = new RegExp(`^${PRICE}[._ |:/-](.+)$`, 'i')
-const ONE_PRICE = new RegExp(`^${PRICE}$`, 'i')
-const TUPLE = /^\('(.+)', '(.+)'\)$/
+const COLUMN_NAME = '(open|high|low|close|adj[ ._]?close|adjusted|volume|dividends|stock[ ._]splits|capital[ ._]gains)'
+const TICKER_FIRST = new RegExp(`^(.+?)[._ |:/-]${COLUMN_NAME}$`, 'i')
+const PRICE_FIRST = new RegExp(`^${COLUMN_NAME}[._ |:/-](.+)$`, 'i')
+const WHOLE_NAME = new RegExp(`^${COLUMN_NAME}$`, 'i')
+const TUPLE_NAME = /^\('(.+)', '(.+)'\)$/
 /** Words before or after prices that are no tickers. */
 const NO_TICKERS = new Set(['BID', 'ASK', 'MID', 'PRICE', 'ADJ', 'ADJUSTED', 'RAW', 'DAY', 'DAILY', 'INTEREST'])
 
-/** Names that each have a ticker (`AAPL.Open`, `Close_AAPL`, `('Close', 'AAPL')`); null where prices have their own names. */
+/**
+ * Splits names such as `AAPL.Open`, `Close_AAPL` and `('Close', 'AAPL')` into tickers and names. Returns null where
+ * columns have plain names, or no ticker has all four prices.
+ */
 function tickersInNames(header: readonly string[]): ByTicker | null {
-  const names = header.map(plain)
-  if (PRICES.every(role => SPELLINGS[role].some(text => names.includes(text)))) return null
-  const cut = header.map(splitTupleName)
-  const tickers = cut.map(found => found?.ticker ?? null)
-  const isWhole = (ticker: string) =>
-    PRICES.every(role => cut.some(found => found?.ticker === ticker && plain(found.name) === role))
-  const whole = new Set(tickers.filter(ticker => ticker !== null && isWhole(ticker)))
-  if (whole.size === 0) return null
-  // One word before all prices is a ticker only if a point follows.
-  const isOne = whole.size === 1 && cut.some(found => found?.isSure)
-  if (whole.size === 1 && !isOne) return null
+  const names = header.map(plainName)
+  if (PRICES.every(role => COLUMN_NAMES[role].some(text => names.includes(text)))) return null
+  const splitNames = header.map(splitTickerName)
+  const tickers = splitNames.map(found => found?.ticker ?? null)
+  const isComplete = (ticker: string) =>
+    PRICES.every(role => splitNames.some(found => found?.ticker === ticker && plainName(found.name) === role))
+  const completeTickers = new Set(tickers.filter(ticker => ticker !== null && isComplete(ticker)))
+  if (completeTickers.size === 0) return null
+  // A single word before all prices may be something else, unless a point follows it.
+  if (completeTickers.size === 1 && !splitNames.some(found => found?.isSure)) return null
   return {
-    tickers: tickers.map(ticker => (ticker !== null && whole.has(ticker) ? ticker : null)),
-    names: cut.map((found, i) => (found !== null && whole.has(found.ticker) ? found.name : header[i]!)),
+    tickers: tickers.map(ticker => (ticker !== null && completeTickers.has(ticker) ? ticker : null)),
+    names: splitNames.map((found, i) =>
+      found !== null && completeTickers.has(found.ticker) ? found.name : header[i]!,
+    ),
   }
 }
 
-function splitTupleName(name: string): { ticker: string; name: string; isSure: boolean } | null {
-  const [, ...pair] = TUPLE.exec(name) ?? PRICE_FIRST.exec(name) ?? TICKER_FIRST.exec(name) ?? []
-  const [price, symbol] = ONE_PRICE.test(pair[0] ?? '') ? pair : pair.reverse()
-  const ticker = parseTicker(symbol ?? '')
-  if (ticker === null || NO_TICKERS.has(ticker) || !ONE_PRICE.test(price ?? '')) return null
-  return { ticker, name: price!, isSure: !name.startsWith(symbol!) || name[symbol!.length] === '.' }
+/** The ticker and the price in a column's name; null where it has none. `isSure`: the word can be nothing but a ticker. */
+function splitTickerName(name: string): { ticker: string; name: string; isSure: boolean } | null {
+  const match = TUPLE_NAME.exec(name) ?? PRICE_FIRST.exec(name) ?? TICKER_FIRST.exec(name)
+  if (match === null) return null
+  const [, left, right] = match
+  const [price, symbol] = WHOLE_NAME.test(left!) ? [left!, right!] : [right!, left!]
+  const ticker = parseTicker(symbol)
+  if (ticker === null || NO_TICKERS.has(ticker) || !WHOLE_NAME.test(price)) return null
+  return { ticker, name: price, isSure: !name.startsWith(symbol) || name[symbol.length] === '.' }
 }
 
 /** Index of a name among the plain names of a header, -1 if absent; throws BadData for a repeated name. */
@@ -195,79 +209,75 @@ export function indexOfName(
 
 /** The vendor with this header. Only shown: columns are read by their own names. */
 function formatOf(header: readonly string[], names: readonly string[]): Format {
-  const has = (...wanted: string[]) => wanted.every(name => names.includes(name))
+  const hasAll = (...wanted: string[]) => wanted.every(name => names.includes(name))
   const text = header.join(',')
   if (/^(ticker,)?date,open,high,low,close,volume(,adj_close)?$/.test(text)) return 'bands csv'
-  if (has('stocksplits')) return 'yfinance'
-  const theirs = VENDOR_ORDERS.find(order => order[1].join(',') === text)
-  if (theirs !== undefined) return theirs[0]
-  if (has('price', 'change')) return 'investing'
-  if (has('code', 'ex')) return 'eodhd'
-  if (has('closelast') || text === 'date,close,volume,open,high,low') return 'nasdaq'
-  if (has('splitratio') && (has('exdividend') || has('adjclose'))) return 'quandl'
-  if (has('divcash') && has('adjclose')) return 'tiingo'
-  if (header[0] === 'timestamp' && has('volume') && (names.length === 6 || has('splitcoefficient')))
+  if (hasAll('stocksplits')) return 'yfinance'
+  const vendor = VENDOR_ORDERS.find(order => order[1].join(',') === text)
+  if (vendor !== undefined) return vendor[0]
+  if (hasAll('price', 'change')) return 'investing'
+  if (hasAll('code', 'ex')) return 'eodhd'
+  if (hasAll('closelast') || text === 'date,close,volume,open,high,low') return 'nasdaq'
+  if (hasAll('splitratio') && (hasAll('exdividend') || hasAll('adjclose'))) return 'quandl'
+  if (hasAll('divcash') && hasAll('adjclose')) return 'tiingo'
+  if (header[0] === 'timestamp' && hasAll('volume') && (names.length === 6 || hasAll('splitcoefficient')))
     return 'alpha vantage csv'
-  if (has('adjclose') && header.includes('Adj Close')) return 'yahoo'
+  if (hasAll('adjclose') && header.includes('Adj Close')) return 'yahoo'
   if (text === 'Date,Open,High,Low,Close,Volume' || header[0] === '<TICKER>') return 'stooq'
   return 'csv'
 }
 
 const EXTENSIONS = /\.(csv|txt|tsv|json|ndjson|jsonl|gz|zip)$/i
 
-/** The ticker that the user gave, null when none; throws InvalidParameter when it is malformed. */
-export function tickerOption(text: string | undefined): string | null {
+/** The ticker of the option `ticker`, null where it is absent; throws InvalidParameter when it is malformed. */
+export function parseTickerOption(text: string | undefined): string | null {
   if (text === undefined) return null
   const ticker = parseTicker(text)
   if (ticker !== null) return ticker
   throw invalid('not_allowed', { param: 'ticker', value: text, allowed: TICKER_SHAPE })
 }
 
-/** What gave a ticker that no row names. */
-export interface NamedByFile {
-  ticker: string
-  /** Further contents of the file name, for a remark. */
-  remark: string | null
-}
-
 /**
- * The ticker of a file whose rows name none: the document's own, or the name of the file without what a tool adds.
- * @param symbol what a column seems to say it is
+ * The ticker of a file whose rows name none, and a remark where its name also has an exchange. Throws BadData if there
+ * is none.
+ * @param ownSymbol the symbol in the document itself; it is preferred to the file's name
+ * @param symbol a likely ticker, for the suggested command
  */
 export function tickerOfFile(
   { file, entry }: Source,
-  own: string | null,
+  ownSymbol: string | null,
   format: Format,
   symbol?: string,
-): NamedByFile {
-  if (own !== null) return { ticker: tickerOfSymbol(file, own), remark: null }
-  const again = (ticker: string) => ({ remedy: remedy('import', [file], { ticker }, true) })
-  const give = sentence`give it with ${parameter('ticker')}`
+): { ticker: string; remark: string | null } {
+  if (ownSymbol !== null) return { ticker: tickerOfSymbol(file, ownSymbol), remark: null }
+  const withRemedy = (ticker: string) => ({ remedy: remedy('import', [file], { ticker }, true) })
+  const advice = sentence`give it with ${parameter('ticker')}`
   if (file === '-') {
-    const what = sentence`standard input has no name that gives the ticker; ${give}`
-    throw new BadData({ file }, what, again(symbol ?? 'AAPL'))
+    const reason = sentence`standard input has no name that gives the ticker; ${advice}`
+    throw new BadData({ file }, reason, withRemedy(symbol ?? 'AAPL'))
   }
-  const names = [entry, basename(file)].filter(name => name !== null).map(stem)
+  const names = [entry, basename(file)].filter(name => name !== null).map(withoutExtensions)
   for (const name of names) {
-    const found = symbolInName(name, format)
-    const ticker = found === null ? null : parseTicker(found.symbol)
-    if (found === null || ticker === null) continue
-    const { exchange } = found
-    const what = `the ticker ${ticker} is from the name of the file, in which ${exchange} is the exchange`
-    return { ticker, remark: exchange === undefined ? null : what }
+    const inName = symbolInName(name, format)
+    const ticker = inName === null ? null : parseTicker(inName.symbol)
+    if (inName === null || ticker === null) continue
+    const { exchange } = inName
+    const remark = `the ticker ${ticker} is from the name of the file, in which ${exchange} is the exchange`
+    return { ticker, remark: exchange === undefined ? null : remark }
   }
   const name = names.at(-1)!
-  const what = `no column names the ticker, and the file's name (${name}) is no ticker`
-  throw new BadData({ file }, sentence`${what}; ${give}`, again(symbol ?? likelySymbol(name)))
+  const reason = `no column names the ticker, and the file's name (${name}) is no ticker`
+  throw new BadData({ file }, sentence`${reason}; ${advice}`, withRemedy(symbol ?? likelySymbol(name)))
 }
 
+/** A likely ticker in the name of a file, for the suggested command; AAPL where there is none. */
 function likelySymbol(name: string): string {
   const parts = name.split(/[^A-Za-z0-9.^=-]+/).filter(part => parseTicker(part) !== null)
   const [first = 'AAPL', second] = parts
   return (second !== undefined && isExchange(first) ? second : first).toUpperCase()
 }
 
-/** The ticker that a document says it is of; throws BadData when that is none. */
+/** A document's own symbol as a ticker; throws BadData when it is not one. */
 export function tickerOfSymbol(file: string, symbol: string): string {
   const ticker = parseTicker(symbol)
   if (ticker !== null) return ticker
@@ -275,7 +285,8 @@ export function tickerOfSymbol(file: string, symbol: string): string {
   throw new BadData({ file }, sentence`${what}; give one with ${parameter('ticker')}`)
 }
 
-export function stem(name: string): string {
+/** A file's name without its known extensions, of which it may have several: `AAPL.csv.gz` becomes `AAPL`. */
+export function withoutExtensions(name: string): string {
   let rest = name
   while (EXTENSIONS.test(rest)) rest = rest.replace(EXTENSIONS, '')
   return rest

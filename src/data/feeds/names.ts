@@ -1,12 +1,14 @@
 export const ROLES = ['ticker', 'date', 'time', 'open', 'high', 'low', 'close', 'volume', 'adj_close'] as const
 export type Role = (typeof ROLES)[number]
 export const PRICES = ['open', 'high', 'low', 'close'] as const
+/** The order of the columns in rows without a header. */
+export const USUAL_ORDER = ['date', ...PRICES, 'volume', 'adj_close']
 
 /** Names of columns by role, the best first. Case, blanks, accents and signs do not count. */
-type Names = Partial<Record<Role, string>>
+type RoleNames = Partial<Record<Role, string>>
 
 /** English names, and those of vendors: NSE, Bloomberg, Refinitiv, CRSP, Compustat, Tushare, MetaTrader. */
-const ENGLISH: Names = {
+const ENGLISH: RoleNames = {
   ticker: `ticker, symbol, ticker symbol, stock, tic, code, ts_code, stock code, security code, wind code, secid,
     TckrSymb, RIC`,
   date: `date, datetime, timestamp, trade date, trading date, trading day, day, DTYYYYMMDD, index, open time, time, t,
@@ -23,9 +25,9 @@ const ENGLISH: Names = {
 }
 
 /** Names of columns that may hold tickers or something else. They count where the first row has a ticker. */
-const DOUBTFUL = 'instrument, instrument id, security, asset, pair, coin, contract, name'
+const DOUBTFUL_TICKER_NAMES = 'instrument, instrument id, security, asset, pair, coin, contract, name'
 
-const LANGUAGES: Readonly<Record<string, Names>> = {
+const LANGUAGES: Readonly<Record<string, RoleNames>> = {
   German: {
     ticker: 'Kürzel, Tickersymbol, WKN',
     date: 'Datum, Handelstag',
@@ -124,17 +126,19 @@ export function normalizedColumnName(name: string): string {
     .replace(/[^\p{L}\p{N}]/gu, '')
 }
 
-const namesIn = (text = ''): string[] => text.split(',').map(normalizedColumnName)
+const normalizedNames = (text = ''): string[] => text.split(',').map(normalizedColumnName)
 
 /** The plain names of each role, the best first; a column without a name is ''. */
-export const SPELLINGS = Object.fromEntries(
+export const COLUMN_NAMES = Object.fromEntries(
   ROLES.map(role => {
-    const all = [ENGLISH, ...Object.values(LANGUAGES)].flatMap(names => (role in names ? namesIn(names[role]) : []))
+    const all = [ENGLISH, ...Object.values(LANGUAGES)].flatMap(names =>
+      role in names ? normalizedNames(names[role]) : [],
+    )
     return [role, [...new Set(all)]]
   }),
 ) as unknown as Record<Role, readonly string[]>
 
-export const DOUBTFUL_TICKERS: readonly string[] = namesIn(DOUBTFUL)
+export const DOUBTFUL_TICKERS: readonly string[] = normalizedNames(DOUBTFUL_TICKER_NAMES)
 
 const EXCHANGES = new Set(
   `NASDAQ NYSE AMEX ARCA NYSEARCA BATS CBOE OTC OTCMKTS TSX TSXV NEO CSE LSE LSIN XETR XETRA FWB SWB GETTEX TRADEGATE EURONEXT
@@ -150,7 +154,7 @@ export function isExchange(name: string): boolean {
 }
 
 /** How tools name their files; the first group that is there is the symbol. */
-const FILE_NAMES: readonly RegExp[] = [
+const FILE_NAME_SHAPES: readonly RegExp[] = [
   // MetaTrader: EURUSD_Daily_202401020000_202402260000, EURUSD1440
   /^(?<symbol>.+)_(?:Daily|D1)_\d{8,12}_\d{8,12}$/i,
   /^(?<symbol>[A-Z]{6})1440$/,
@@ -170,32 +174,33 @@ const FILE_NAMES: readonly RegExp[] = [
 ]
 
 /** Suffixes that vendors add to file names, by layout. */
-const NAME_ENDS: Readonly<Record<string, RegExp>> = {
+const VENDOR_SUFFIXES: Readonly<Record<string, RegExp>> = {
   binance: /-\d+[a-z]+-\d{4}-\d{2}(-\d{2})?$/i,
   kraken: /_\d+$/,
 }
 
 /** TradingView: `NASDAQ_AAPL, 1D`, with a suffix after a repeated export. */
-const TRADING_VIEW = /^(?<exchange>[A-Z0-9]+)(?:_DLY)?_(?<symbol>.+), *1?D(?:_[0-9a-z]{4,6})?$/i
+const TRADING_VIEW_FILE = /^(?<exchange>[A-Z0-9]+)(?:_DLY)?_(?<symbol>.+), *1?D(?:_[0-9a-z]{4,6})?$/i
 
 /** Stooq: `aapl_us_d`, whose symbol is aapl.us. */
-const STOOQ = /^(?<symbol>[^ _]+(?:_[a-z]{1,2})?)_d$/i
+const STOOQ_FILE = /^(?<symbol>[^ _]+(?:_[a-z]{1,2})?)_d$/i
 
 /** Names that programs give to any export. */
-const NO_SYMBOL = /^(historical[-_ ]?(quotes|data|prices)?|download|export|quotes|table|untitled|book1|sheet1)$/i
+const GENERIC_FILE_NAMES =
+  /^(historical[-_ ]?(quotes|data|prices)?|download|export|quotes|table|untitled|book1|sheet1)$/i
 
 /** The symbol in the name of a file, and the exchange where the tool names it; null where the name has none. */
 export function symbolInName(name: string, format: string): { symbol: string; exchange?: string | undefined } | null {
   // Browsers and people number copies.
-  const bare = name.normalize('NFC').replace(/ ?\(\d+\)$| - (Copy|Kopie)$/i, '')
-  const short = bare.replace(NAME_ENDS[format] ?? '', '')
-  if (NO_SYMBOL.test(bare)) return null
-  const tradingView = TRADING_VIEW.exec(bare)?.groups
+  const withoutCopyNumber = name.normalize('NFC').replace(/ ?\(\d+\)$| - (Copy|Kopie)$/i, '')
+  const withoutSuffix = withoutCopyNumber.replace(VENDOR_SUFFIXES[format] ?? '', '')
+  if (GENERIC_FILE_NAMES.test(withoutCopyNumber)) return null
+  const tradingView = TRADING_VIEW_FILE.exec(withoutCopyNumber)?.groups
   if (tradingView !== undefined) return { symbol: tradingView.symbol!, exchange: tradingView.exchange! }
-  for (const pattern of FILE_NAMES) {
-    const { symbol, exchange } = pattern.exec(bare)?.groups ?? {}
+  for (const pattern of FILE_NAME_SHAPES) {
+    const { symbol, exchange } = pattern.exec(withoutCopyNumber)?.groups ?? {}
     if (symbol !== undefined) return { symbol: symbol.replace(/^#/, ''), exchange }
   }
-  const stooq = STOOQ.exec(short)?.groups
-  return { symbol: stooq === undefined ? short : stooq.symbol!.replaceAll('_', '.') }
+  const stooq = STOOQ_FILE.exec(withoutSuffix)?.groups
+  return { symbol: stooq === undefined ? withoutSuffix : stooq.symbol!.replaceAll('_', '.') }
 }

@@ -14,8 +14,8 @@ import {
   dateReason,
   emptyWord,
   isNullWord,
-  numberAt,
   readNumber,
+  readNumberBytes,
   readVolume,
 } from './values.js'
 
@@ -50,13 +50,13 @@ export function futureDateReason(name: string, date: string): string {
 /** Reads the rows of a file, one after the other, into a collector. */
 export class PriceRows {
   /** Whether every price and volume so far was a whole number. */
-  whole = true
-  /** How many bars were left out because their day is not over. */
-  #unfinished = 0
-  /** The last day that is over: Binance gives the candle that is still being traded, too. */
-  readonly #over: Day
-  /** Investing.com writes a volume that is not known so. */
-  readonly #noVolume: string
+  allWhole = true
+  /** How many bars were left out because their day is not finished. */
+  #unfinishedCount = 0
+  /** The last day whose bars count: Binance also gives the candle that is still being traded. */
+  readonly #lastFinishedDay: Day
+  /** How the vendor writes a volume that is not known. */
+  readonly #unknownVolumeText: string
   readonly #plan: PricePlan
   readonly #collector: Collector
   readonly #bar: Bar = {
@@ -70,78 +70,85 @@ export class PriceRows {
     volume: 0,
     unadjusted: Number.NaN,
   }
-  readonly #tickerText = Buffer.alloc(64)
-  #tickerLength = -1
+  readonly #lastTickerText = Buffer.alloc(64)
+  #lastTickerLength = -1
   #bars: GrowingBars | null = null
   /** Rows of text that may be the end of the file. */
-  #prose: Rejected[] = []
+  #textRows: Rejected[] = []
 
-  /** Other tickers side by side with this one. */
-  readonly #others: readonly PriceRows[]
+  /** Readers of the other tickers in parallel columns. */
+  readonly #otherParts: readonly PriceRows[]
   readonly #isPart: boolean
 
   constructor(plan: PricePlan, collector: Collector, isPart = (plan.parts ?? []).length > 0) {
     this.#plan = plan
     this.#isPart = isPart
-    this.#others = (plan.parts ?? [])
+    this.#otherParts = (plan.parts ?? [])
       .slice(1)
       .map(part => new PriceRows({ ...plan, ...part, parts: [] }, collector, true))
     this.#collector = collector
-    this.#over = plan.format === 'binance' ? plan.latest - 2 : Number.POSITIVE_INFINITY
-    this.#noVolume = plan.format === 'investing' ? '-' : ''
+    this.#lastFinishedDay = plan.format === 'binance' ? plan.latest - 2 : Number.POSITIVE_INFINITY
+    this.#unknownVolumeText = plan.format === 'investing' ? '-' : ''
   }
 
-  /** Rows left out, in words. */
-  get words(): Record<string, string> {
-    return this.#unfinished === 0 ? {} : { unfinished: `${counted(this.#unfinished, 'candle')} of today, left out` }
+  /** The note about bars left out because their day is not finished; empty if there are none. */
+  get unfinishedNote(): Record<string, string> {
+    return this.#unfinishedCount === 0
+      ? {}
+      : { unfinished: `${counted(this.#unfinishedCount, 'candle')} of today, left out` }
   }
 
-  /** @param rowFault the fault of an incomplete row */
+  /** Adds the bars of a row to the collector, or rejects the row. @param rowFault the fault of an incomplete row */
   visit(row: Row, rowFault: RowFault | null = null): void {
-    if (rowFault !== null && this.#isProse(row)) {
-      this.#prose.push(this.#collector.describe(row.line, { role: 'close', ...rowFault }))
+    if (rowFault !== null && this.#isOnlyText(row)) {
+      this.#textRows.push(this.#collector.describeRejected(row.line, { role: 'close', ...rowFault }))
       return
     }
-    if (this.#prose.length > 0) this.#rejectProse()
+    if (this.#textRows.length > 0) this.#rejectTextRows()
     this.#collector.rows++
-    let fault = this.#take(row, rowFault)
-    for (const other of this.#others) {
-      const found = other.#take(row, rowFault)
-      fault ??= found
+    let fault = this.#addBar(row, rowFault)
+    for (const part of this.#otherParts) {
+      const otherFault = part.#addBar(row, rowFault)
+      fault ??= otherFault
     }
     if (fault !== null) this.#collector.reject(row.line, fault)
   }
 
-  /** Adds the bar of a row; the fault where it has none, null where it is left out. */
-  #take(row: Row, rowFault: RowFault | null): Fault | null {
-    const fault = this.#placeFault(row, rowFault) ?? (this.#read(row) ? null : this.#fault(row))
-    if (fault === null && this.#bar.day > this.#over) this.#unfinished++
-    else if (fault === null) {
-      this.#collector.add(this.#bars!, this.#bar, row.line)
-      if (this.whole) this.whole = isWhole(this.#bar)
-    } else if (rowFault === null && this.#isUntraded(row)) {
-      if (this.#isPart) this.#collector.remarks.add(NO_BAR, this.#plan.ticker!)
-      else this.#collector.leaveOut(row.line)
+  /** Adds the bar of a row, or leaves it out where it may be missing, and returns null. Returns the fault of a bad row. */
+  #addBar(row: Row, rowFault: RowFault | null): Fault | null {
+    let fault = this.#findFaultBeforeReading(row, rowFault)
+    if (fault === null && !this.#readBar(row)) fault = this.#explainFault(row)
+    if (fault === null) {
+      if (this.#bar.day > this.#lastFinishedDay) this.#unfinishedCount++
+      else {
+        this.#collector.add(this.#bars!, this.#bar, row.line)
+        this.allWhole &&= isWhole(this.#bar)
+      }
       return null
     }
-    // Each of several tickers has columns of its own.
-    return fault !== null && this.#isPart ? { field: this.#plan.columns[fault.role]!, ...fault } : fault
+    if (rowFault === null && this.#isUntraded(row)) {
+      if (this.#isPart) this.#collector.remarks.add(NO_BAR_FOR_TICKER, this.#plan.ticker!)
+      else this.#collector.skipUntraded(row.line)
+      return null
+    }
+    // In parallel columns the role alone does not say which column is at fault.
+    return this.#isPart ? { field: this.#plan.columns[fault.role]!, ...fault } : fault
   }
 
-  /** Takes rows of text at the end of the file for a footer. */
+  /** Ends the file: remarks that rows of text at its end were left out as a footer. */
   finish(): void {
-    for (const { line } of this.#prose) this.#collector.remark(FOOTER, line)
+    for (const { line } of this.#textRows) this.#collector.remark(FOOTER_LEFT_OUT, line)
   }
 
-  /** Rows of text that other rows follow are bad rows. */
-  #rejectProse(): void {
-    this.#collector.rows += this.#prose.length
-    this.#collector.rejectAll(this.#prose)
-    this.#prose = []
+  /** Rejects the rows of text read so far: another row follows, so they are no footer. */
+  #rejectTextRows(): void {
+    this.#collector.rows += this.#textRows.length
+    this.#collector.rejectAll(this.#textRows)
+    this.#textRows = []
   }
 
-  /** Whether a row is one field of several words where others have their date or ticker. */
-  #isProse(row: Row): boolean {
+  /** Whether a row has only one field, with several words, in the column of dates or tickers. */
+  #isOnlyText(row: Row): boolean {
     const { ticker, date } = this.#plan.columns
     if (ticker !== 0 && date !== 0) return false
     for (let i = 1; i < row.count; i++) if (row.starts[i] !== row.ends[i]) return false
@@ -158,20 +165,20 @@ export class PriceRows {
     return columns.volume === undefined || isEmpty('volume') || Number(row.field(columns.volume)) === 0
   }
 
-  /** Why a row is not whole, or belongs to no ticker. */
-  #placeFault(row: Row, rowFault: RowFault | null): Fault | null {
+  /** The fault of an incomplete row, or of one whose ticker is invalid; null for others. Selects the ticker's bars. */
+  #findFaultBeforeReading(row: Row, rowFault: RowFault | null): Fault | null {
     if (rowFault !== null) return { role: 'close', ...rowFault }
-    if (this.#findBars(row)) return null
+    if (this.#selectBars(row)) return null
     return { role: 'ticker', reason: tickerReason(row.field(this.#plan.columns.ticker!) ?? '') }
   }
 
-  /** Fills the bar from the bytes of a row; false when the row is none. */
-  #read(row: Row): boolean {
+  /** Fills `#bar` from the bytes of a row; returns false when the row is no valid bar. */
+  #readBar(row: Row): boolean {
     const { columns, dates } = this.#plan
     const bar = this.#bar
     const date = columns.date!
     if (row.count <= date) return false
-    bar.day = dates.at(row.bytes, row.starts[date]!, row.ends[date]!)
+    bar.day = dates.readBytes(row.bytes, row.starts[date]!, row.ends[date]!)
     bar.seconds = dates.seconds
     bar.inUtc = dates.inUtc
     bar.unadjusted = Number.NaN
@@ -193,24 +200,27 @@ export class PriceRows {
     return isPrice(adjusted) && adjustBy(bar, adjusted)
   }
 
+  /** Fills the bar's volume, NaN where it is not known; returns false when the field is no volume. */
   #readVolume(row: Row): boolean {
-    const { volume } = this.#plan.columns
+    const { volume: volumeColumn } = this.#plan.columns
     this.#bar.volume = Number.NaN
-    if (volume === undefined || row.count <= volume || row.starts[volume] === row.ends[volume]) return true
-    this.#bar.volume = this.#number(row, volume)
+    if (volumeColumn === undefined || row.count <= volumeColumn || row.starts[volumeColumn] === row.ends[volumeColumn])
+      return true
+    this.#bar.volume = this.#number(row, volumeColumn)
     if (isVolume(this.#bar.volume)) return true
-    const text = row.field(volume)!
+    const text = row.field(volumeColumn)!
     this.#bar.volume = readVolume(text, this.#plan.decimal)
-    return isVolume(this.#bar.volume) || isNullWord(text) || text === this.#noVolume
+    return isVolume(this.#bar.volume) || isNullWord(text) || text === this.#unknownVolumeText
   }
 
+  /** The number in a column of a row; NaN when there is none. */
   #number(row: Row, column: number): number {
     if (row.count <= column) return Number.NaN
-    return numberAt(row.bytes, row.starts[column]!, row.ends[column]!, this.#plan.decimal)
+    return readNumberBytes(row.bytes, row.starts[column]!, row.ends[column]!, this.#plan.decimal)
   }
 
-  /** The first fault of a row that is no bar. */
-  #fault(row: Row): Fault {
+  /** The first fault of a row that `#readBar` refused, from the texts of its fields. */
+  #explainFault(row: Row): Fault {
     const { columns, dates, decimal, latest } = this.#plan
     const text = (role: Role) => row.field(columns[role] ?? row.count) ?? ''
     const value = (role: Role) => (role === 'volume' ? readVolume : readNumber)(text(role), decimal)
@@ -222,47 +232,47 @@ export class PriceRows {
     return { role: 'adj_close', reason: sentence`${reason}; ${parameter('prices', 'raw')} loads the prices without it` }
   }
 
-  /** Finds the bars that a row belongs to; false when its ticker is none. Mostly it is the ticker of the row before. */
-  #findBars(row: Row): boolean {
+  /** Sets `#bars` to the bars of the row's ticker; returns false when the ticker is invalid. */
+  #selectBars(row: Row): boolean {
     const { ticker, columns } = this.#plan
     const { ticker: column } = columns
     if (column === undefined) {
       this.#bars ??= this.#collector.barsOf(ticker!)
       return true
     }
-    if (this.#isTickerBefore(row, column)) return this.#bars !== null
+    if (this.#isLastTicker(row, column)) return this.#bars !== null
     const text = row.field(column) ?? ''
     if (ticker !== null && this.#bars !== null) {
-      const first = this.#tickerText.toString('utf8', 0, this.#tickerLength)
-      throw severalTickersError(this.#collector.placeOf(row.line, 'ticker'), ticker, first, text)
+      const first = this.#lastTickerText.toString('utf8', 0, this.#lastTickerLength)
+      throw severalTickersError(this.#collector.positionOf(row.line, 'ticker'), ticker, first, text)
     }
     const symbol = ticker ?? parseTicker(text)
-    this.#tickerLength = Math.min(Buffer.byteLength(text), 65)
-    this.#tickerText.write(text)
+    this.#lastTickerLength = Math.min(Buffer.byteLength(text), 65)
+    this.#lastTickerText.write(text)
     this.#bars = symbol === null ? null : this.#collector.barsOf(symbol)
     return this.#bars !== null
   }
 
-  #isTickerBefore(row: Row, column: number): boolean {
+  #isLastTicker(row: Row, column: number): boolean {
     if (row.count <= column) return false
     const start = row.starts[column]!
     const length = row.ends[column]! - start
-    if (length !== this.#tickerLength || length > 64) return false
-    for (let i = 0; i < length; i++) if (row.bytes[start + i] !== this.#tickerText[i]) return false
+    if (length !== this.#lastTickerLength || length > 64) return false
+    for (let i = 0; i < length; i++) if (row.bytes[start + i] !== this.#lastTickerText[i]) return false
     return true
   }
 }
 
-/** The first fault of a bar by its values; null for one that can be. @param text a value as its giver wrote it */
+/** The first fault of a bar's values; null for a valid bar. @param text the value of a role as the file has it */
 export function barFault(
   day: Day,
   latest: Day,
   value: (role: Role) => number,
   text: (role: Role) => string,
 ): Fault | null {
-  if (day < EARLIEST || day > latest) return { role: 'date', reason: outOfTime(day, latest) }
-  const bad = PRICES.find(role => !isPrice(value(role)))
-  if (bad !== undefined) return { role: bad, reason: priceReason(bad, text(bad), value(bad)) }
+  if (day < EARLIEST || day > latest) return { role: 'date', reason: dateRangeReason(day, latest) }
+  const badRole = PRICES.find(role => !isPrice(value(role)))
+  if (badRole !== undefined) return { role: badRole, reason: priceReason(badRole, text(badRole), value(badRole)) }
   if (value('high') < value('low')) return { role: 'high', reason: `high ${text('high')} is below low ${text('low')}` }
   if (isVolume(value('volume')) || isNullWord(text('volume'))) return null
   return { role: 'volume', reason: volumeReason(text('volume'), value('volume')) }
@@ -270,25 +280,26 @@ export function barFault(
 
 /** The error for a ticker hint when the rows name several tickers. */
 export function severalTickersError(place: FilePosition, tickerHint: string, first: string, second: string): BadData {
-  const some = `${quoted(first)}, ${quoted(second)}`
-  const say = sentence`leave ${parameter('ticker', tickerHint)} away to import each under its own name`
-  return new BadData(place, sentence`the file has several tickers (${some}); ${say}`)
+  const tickers = `${quoted(first)}, ${quoted(second)}`
+  const advice = sentence`leave ${parameter('ticker', tickerHint)} away to import each under its own name`
+  return new BadData(place, sentence`the file has several tickers (${tickers}); ${advice}`)
 }
 
-const NO_BAR = 'cells of a ticker are empty on a day on which others have a bar'
-const FOOTER = 'text at the end of the file, which is no row, is left out'
+const NO_BAR_FOR_TICKER = 'cells of a ticker are empty on a day on which others have a bar'
+const FOOTER_LEFT_OUT = 'text at the end of the file, which is no row, is left out'
 
-const NEEDS = 'a bar needs open, high, low and close'
-const ADJUSTING_NEEDS = 'adjusted prices need it'
+const WHY_PRICE_NEEDED = 'a bar needs open, high, low and close'
+const WHY_ADJ_CLOSE_NEEDED = 'adjusted prices need it'
 
-function outOfTime(day: Day, latest: Day): string {
+function dateRangeReason(day: Day, latest: Day): string {
   const date = formatDay(day)
   if (day > latest) return `date ${date} is yet to come: the last day that can have a bar is ${formatDay(latest)}`
   return `date ${date} is before 1800, and no bars are that old`
 }
 
 function priceReason(role: Role, text: string, value: number): string {
-  if (isNullWord(text)) return `${role} is ${emptyWord(text)}; ${role === 'adj_close' ? ADJUSTING_NEEDS : NEEDS}`
+  if (isNullWord(text))
+    return `${role} is ${emptyWord(text)}; ${role === 'adj_close' ? WHY_ADJ_CLOSE_NEEDED : WHY_PRICE_NEEDED}`
   if (Number.isNaN(value)) return `${role} ${quoted(text)} is no number; a price is a decimal number above 0`
   if (value <= 0) return `${role} ${quoted(text)} is not above 0, as a price must be`
   return `${role} ${quoted(text)} is too large or too small for a price`
@@ -313,6 +324,7 @@ function isVolume(value: number): boolean {
   return value >= 0 && value < Number.POSITIVE_INFINITY
 }
 
+/** Whether all prices and the volume, if known, are whole numbers. */
 function isWhole({ open, high, low, close, volume }: Bar): boolean {
   return [open, high, low, close].every(Number.isInteger) && (Number.isNaN(volume) || Number.isInteger(volume))
 }

@@ -21,7 +21,15 @@ import { formatDay } from '../../core/model/day.js'
 import { parseTicker } from '../../core/model/terms.js'
 import { Collector, type RowPositions } from './bars.js'
 import type { FactsResult, Format, Input, ReadOptions, ReadResult } from './feed.js'
-import { checkSpan, type Layout, layoutOf, missingFrom, spells, tickerOfFile, tickerOption } from './layout.js'
+import {
+  isNameOfRole,
+  type Layout,
+  layoutOf,
+  missingBarRoles,
+  parseTickerOption,
+  refuseOtherThanDays,
+  tickerOfFile,
+} from './layout.js'
 import { normalizedColumnName, PRICES, type Role } from './names.js'
 import { adjustmentOf, latestBar, type PricePlan, PriceRows, severalTickersError, tickerReason } from './price-rows.js'
 import { refuseText, shownNames } from './refusals.js'
@@ -29,9 +37,10 @@ import { columnOf, type Row } from './row.js'
 import { headOf, inOlderEncodings, openSource, type Source } from './source.js'
 import { TextTable } from './text-table.js'
 
-const HEAD = 1 << 16
-const LEAST_LINES = 20
-const LONG_HEAD = 1 << 21
+/** Bytes read to recognise a file, and more of them where they hold fewer lines than this. */
+const HEAD_BYTES = 1 << 16
+const LONG_HEAD_BYTES = 1 << 21
+const MIN_HEAD_LINES = 20
 
 /**
  * The content of one file, recognised by its text: daily bars as clean columns, or dated facts as records. A file that
@@ -40,7 +49,7 @@ const LONG_HEAD = 1 << 21
  * unreadable file.
  */
 export async function readFile(input: Input, options: ReadOptions = {}): Promise<ReadResult | FactsResult> {
-  checkKnown(options)
+  refuseFutureKnownDay(options)
   const source = await openSource(input, options.stdin)
   const head = await headWithRows(source)
   const text = head.bytes
@@ -49,7 +58,7 @@ export async function readFile(input: Input, options: ReadOptions = {}): Promise
     .replace(/^\ufeff/, '')
   const file = input.name
   if (head.whole && text.trim() === '') throw new BadData({ file }, 'the file is empty')
-  // At the top, or below the header of the SEC submission that contains it.
+  // The element is at the top of the file, or below the header of an SEC submission.
   if (head.bytes.includes('<ownershipDocument')) {
     const { readForm4 } = await import('./facts/form4.js')
     return readForm4(source, options)
@@ -63,14 +72,15 @@ export async function readFile(input: Input, options: ReadOptions = {}): Promise
   return readTable(source, head, options)
 }
 
-/** The start of a file. In a table with hundreds of parallel tickers the first lines are long. */
+/** The start of a file: more of it where lines are long, as in a table with hundreds of parallel tickers. */
 async function headWithRows(source: Source): Promise<{ bytes: Buffer; whole: boolean }> {
-  const head = await headOf(source, HEAD)
-  const lines = head.bytes.subarray(0, HEAD).reduce((count, byte) => count + Number(byte === 10), 0)
-  return head.whole || lines >= LEAST_LINES ? head : headOf(source, LONG_HEAD)
+  const head = await headOf(source, HEAD_BYTES)
+  const lines = head.bytes.subarray(0, HEAD_BYTES).reduce((count, byte) => count + Number(byte === 10), 0)
+  return head.whole || lines >= MIN_HEAD_LINES ? head : headOf(source, LONG_HEAD_BYTES)
 }
 
-function checkKnown({ known, today }: ReadOptions): void {
+/** Throws InvalidParameter when the option `known` is after the last day that can have a bar. */
+function refuseFutureKnownDay({ known, today }: ReadOptions): void {
   const latest = latestBar(today)
   if (known === undefined || known <= latest) return
   const value = formatDay(known)
@@ -91,7 +101,7 @@ export async function expandInputs(args: readonly string[]): Promise<Input[]> {
   for (const arg of args) {
     if (arg === '-') inputs.set('-', { name: '-', path: null, bytes: null })
     else
-      for (const name of await filesOf(arg)) {
+      for (const name of await filesOfArgument(arg)) {
         const path = resolve(name)
         if (!inputs.has(path)) inputs.set(path, { name, path, bytes: (await stat(path)).size })
       }
@@ -99,18 +109,20 @@ export async function expandInputs(args: readonly string[]): Promise<Input[]> {
   return [...inputs.values()]
 }
 
-async function filesOf(arg: string): Promise<string[]> {
-  const found = await kindOf(arg)
-  if (found === 'file') return [arg]
-  const files = found === 'folder' ? await filesUnder(arg) : GLOB.test(arg) ? await filesLike(arg) : null
-  if (files === null) throw await missing(arg)
+/** The files of one argument, sorted: a file, a folder or a glob. Throws NotFound where there are none. */
+async function filesOfArgument(arg: string): Promise<string[]> {
+  // A file `[1].csv` is not taken for a glob.
+  const kind = await fileOrFolder(arg)
+  if (kind === 'file') return [arg]
+  if (kind === null && !GLOB.test(arg)) throw await missingFileError(arg)
+  const files = kind === 'folder' ? await filesInFolder(arg) : await filesMatchingGlob(arg)
   if (files.length > 0) return files.sort()
-  const kinds = 'csv, txt, tsv, json, ndjson, xml, zip or gz'
-  throw new NotFound(`${arg}: no files ${found === 'folder' ? 'in this folder' : 'match'} (${kinds})`)
+  const types = 'csv, txt, tsv, json, ndjson, xml, zip or gz'
+  throw new NotFound(`${arg}: no files ${kind === 'folder' ? 'in this folder' : 'match'} (${types})`)
 }
 
-/** A name is taken literally before it is taken for a glob, so that a file `[1].csv` can be named. */
-async function kindOf(name: string): Promise<'file' | 'folder' | null> {
+/** Says whether a path is a file or a folder; null where there is none. Throws StorageError if it cannot be read. */
+async function fileOrFolder(name: string): Promise<'file' | 'folder' | null> {
   try {
     return (await stat(name)).isDirectory() ? 'folder' : 'file'
   } catch (error) {
@@ -120,27 +132,29 @@ async function kindOf(name: string): Promise<'file' | 'folder' | null> {
   }
 }
 
-async function filesUnder(folder: string): Promise<string[]> {
+/** The readable files in a folder and its subfolders, without hidden ones. */
+async function filesInFolder(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true })
-  const found = entries.map(async entry => {
+  const pathsOfEntries = entries.map(async entry => {
     const path = join(folder, entry.name)
     if (entry.name.startsWith('.') || entry.name === '__MACOSX') return []
-    if (entry.isDirectory()) return filesUnder(path)
-    const isFile = entry.isFile() || (entry.isSymbolicLink() && (await kindOf(path)) === 'file')
+    if (entry.isDirectory()) return filesInFolder(path)
+    const isFile = entry.isFile() || (entry.isSymbolicLink() && (await fileOrFolder(path)) === 'file')
     return isFile && READABLE.test(entry.name) ? [path] : []
   })
-  return (await Promise.all(found)).flat()
+  return (await Promise.all(pathsOfEntries)).flat()
 }
 
-/** The files of a glob; only readable types if there are any. */
-async function filesLike(pattern: string): Promise<string[]> {
+/** The files that match a glob: those of a readable type if there are any, otherwise all. */
+async function filesMatchingGlob(pattern: string): Promise<string[]> {
   const { glob } = await import('tinyglobby')
-  const found = await glob(pattern, { absolute: isAbsolute(pattern), expandDirectories: false, onlyFiles: true })
-  const readable = found.filter(name => READABLE.test(name))
-  return readable.length > 0 ? readable : found
+  const matches = await glob(pattern, { absolute: isAbsolute(pattern), expandDirectories: false, onlyFiles: true })
+  const readable = matches.filter(name => READABLE.test(name))
+  return readable.length > 0 ? readable : matches
 }
 
-async function missing(name: string): Promise<NotFound> {
+/** The error for a path that does not exist, with the nearest name in its folder. */
+async function missingFileError(name: string): Promise<NotFound> {
   const folder = dirname(name)
   const names = await readdir(folder).catch(() => null)
   if (names === null) return new NotFound(`${name}: no such file, and no such folder ${folder}`)
@@ -152,7 +166,7 @@ async function missing(name: string): Promise<NotFound> {
   })
 }
 
-/** The same name with an extension, or else one within two slips. */
+/** The same name with an extension, or else the nearest spelling; undefined where no name is near. */
 function nearestName(typed: string, names: readonly string[]): string | undefined {
   const start = `${typed.toLowerCase()}.`
   return names.find(name => name.toLowerCase().startsWith(start)) ?? suggest(typed, names, 1)[0]
@@ -164,9 +178,9 @@ export async function readTable(
   head: { bytes: Buffer; whole: boolean },
   options: ReadOptions,
 ): Promise<ReadResult | FactsResult> {
-  for (const other of inOlderEncodings(source, head)) {
-    const found = barsIn(other.source, other.head, options)
-    if (found !== null) return readBarsTable(found.table, found.layout)
+  for (const candidate of inOlderEncodings(source, head)) {
+    const bars = tryBarsTable(candidate.source, candidate.head, options)
+    if (bars !== null) return readBarsTable(bars.table, bars.layout)
   }
   const table = new TextTable(source, head, options)
   const layout = barsLayout(table)
@@ -175,10 +189,12 @@ export async function readTable(
   return readFactsTable(table)
 }
 
-/** A table of bars in an encoding that is only tried; null where its header is that of none. */
-function barsIn(...of: ConstructorParameters<typeof TextTable>): { table: TextTable; layout: Layout } | null {
+/** The table and layout of text in an encoding that is only tried; null where it is no table of bars. */
+function tryBarsTable(
+  ...tableArguments: ConstructorParameters<typeof TextTable>
+): { table: TextTable; layout: Layout } | null {
   try {
-    const table = new TextTable(...of)
+    const table = new TextTable(...tableArguments)
     const layout = barsLayout(table)
     return layout === null ? null : { table, layout }
   } catch (error) {
@@ -187,110 +203,128 @@ function barsIn(...of: ConstructorParameters<typeof TextTable>): { table: TextTa
   }
 }
 
+/** Reads all rows of a table of bars. Throws BadData for a bad row unless such rows are skipped. */
 async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResult> {
   const { file, dialect, options } = table
   const { columns } = layout
   const plan = await planTable(table, layout)
-  let at: Row | null = null
-  const places: RowPositions = {
+  let currentRow: Row | null = null
+  const positions: RowPositions = {
     lineOf: line => line,
-    reject: (_, { role, reason, field = columns[role] ?? 0 }) => at!.rejected(dialect.delimiter, field, reason),
+    describeRejected(_, fault) {
+      const field = fault.field ?? columns[fault.role] ?? 0
+      return currentRow!.rejected(dialect.delimiter, field, fault.reason)
+    },
   }
-  const collector = new Collector(file, places, options.skipBadRows ?? false)
+  const collector = new Collector(file, positions, options.skipBadRows ?? false)
   for (const remark of plan.remarks) collector.remarks.add(remark)
   const rows = new PriceRows(plan, collector)
-  return collector.whole(async () => {
+  return collector.deleteSpillOnError(async () => {
     await table.eachRow((row, rowFault) => {
-      at = row
+      currentRow = row
       rows.visit(row, rowFault)
     })
     rows.finish()
-    const format = settleFormat(table, layout, rows.whole)
+    const format = formatAfterReading(table, layout, rows.allWhole)
     const { order } = collector
-    const found = collector.finish(plan.prices, format === 'lean equity' ? 10_000 : 1)
-    const words: Record<string, string> = { ...describe(table, layout, plan), order, ...rows.words }
-    if (format === 'lean equity') words.scale = 'prices divided by 10,000'
-    return { holds: 'bars', file, format, dialect: words, header: dialect.header, ...found, adjustmentNote: plan.note }
+    const collected = collector.finish(plan.prices, format === 'lean equity' ? 10_000 : 1)
+    const described: Record<string, string> = { ...describeTable(table, layout, plan), order, ...rows.unfinishedNote }
+    if (format === 'lean equity') described.scale = 'prices divided by 10,000'
+    return {
+      holds: 'bars',
+      file,
+      format,
+      dialect: described,
+      header: dialect.header,
+      ...collected,
+      adjustmentNote: plan.note,
+    }
   })
 }
 
-function describe(table: TextTable, { columns, names, parts }: Layout, plan: PricePlan): Record<string, string> {
-  const used = Object.entries(columns).map(([role, i]) =>
+const MAX_UNREAD_SHOWN = 20
+
+/** How a table is written and read, in words by topic, such as `columns` and `dates`. */
+function describeTable(table: TextTable, { columns, names, parts }: Layout, plan: PricePlan): Record<string, string> {
+  const columnsRead = Object.entries(columns).map(([role, i]) =>
     names[i] === role ? role : `${role} = ${names[i] || '(unnamed)'}`,
   )
-  const read = new Set([{ columns }, ...parts].flatMap(({ columns }) => Object.values(columns)))
-  const unread = new Set(names.flatMap((name, i) => (name === '' || read.has(i) ? [] : [name.trim()])))
-  const more = {
-    ...(parts.length === 0 ? {} : { 'side by side': counted(parts.length, 'ticker') }),
-    columns: used.join(', '),
-    ...(unread.size === 0 ? {} : { 'columns not read': shownNames([...unread], MOST_UNREAD) }),
-    dates: plan.dates.format,
-  }
-  return table.words(more, plan.decimal)
+  const indexesRead = new Set([{ columns }, ...parts].flatMap(({ columns }) => Object.values(columns)))
+  const namesUnread = new Set(names.flatMap((name, i) => (name === '' || indexesRead.has(i) ? [] : [name.trim()])))
+  const topics: Record<string, string> = {}
+  if (parts.length > 0) topics['side by side'] = counted(parts.length, 'ticker')
+  topics.columns = columnsRead.join(', ')
+  if (namesUnread.size > 0) topics['columns not read'] = shownNames([...namesUnread], MAX_UNREAD_SHOWN)
+  topics.dates = plan.dates.format
+  return table.describe(topics, plan.decimal)
 }
-
-/** As many unread columns are named. */
-const MOST_UNREAD = 20
 
 /** Decides how to read every row of a table, from the first rows and the user's hints. */
 async function planTable(table: TextTable, layout: Layout) {
-  const { source, dialect, options } = table
+  const { dialect, options } = table
   const { columns, parts } = layout
-  const tickerHint = tickerOption(options.ticker)
-  const [one, two] = parts
-  if (tickerHint !== null && one !== undefined && two !== undefined)
-    throw severalTickersError(table.top, options.ticker!, one.ticker, two.ticker)
-  const all = parts.length > 0 ? parts.map(part => part.columns) : [columns]
-  const isAdjusted = all.every(columns => columns.adj_close !== undefined)
-  const placesOf = (...roles: Role[]) => all.flatMap(columns => roles.flatMap(role => columns[role] ?? []))
-  const dates = await table.dates({ name: 'date', index: columns.date! })
-  if (tickerHint === null && columns.ticker !== undefined) checkSymbols(table, columns.ticker)
-  const isNamed = tickerHint !== null || columns.ticker !== undefined || parts.length > 0
-  const symbol = isNamed ? null : symbolIn(table, layout)
-  const named = isNamed ? null : tickerOfFile(source, layout.ticker, layout.format, symbol?.value)
-  const remarks: Words[] = named?.remark == null ? [] : [named.remark]
-  if (named !== null && symbol !== null && symbol.value !== named.ticker) {
-    const what = `the ticker ${named.ticker} is the name of the file, and the column ${quoted(symbol.name)}, which is not read, has only ${quoted(symbol.value)}`
-    remarks.push(sentence`${what}; ${parameter('ticker', symbol.value)} if that is the ticker`)
-  }
-  const [first = ''] = dialect.samples[0]!.slice(columns.date)
-  const day = dates.format.startsWith('Excel') ? dates.read(first) : null
-  if (day !== null) remarks.push(`dates are serial numbers of Excel: ${first} is ${formatDay(day)}`)
+  const tickerHint = parseTickerOption(options.ticker)
+  const [firstPart, secondPart] = parts
+  if (tickerHint !== null && firstPart !== undefined && secondPart !== undefined)
+    throw severalTickersError(table.top, options.ticker!, firstPart.ticker, secondPart.ticker)
+  const columnsByPart = parts.length > 0 ? parts.map(part => part.columns) : [columns]
+  const isAdjusted = columnsByPart.every(({ adj_close }) => adj_close !== undefined)
+  const indexesOf = (...roles: Role[]) => columnsByPart.flatMap(part => roles.flatMap(role => part[role] ?? []))
+  const dates = await table.dateReader({ name: 'date', index: columns.date! })
+  const remarks: Words[] = []
+  let ticker = tickerHint ?? firstPart?.ticker ?? null
+  if (tickerHint === null && columns.ticker !== undefined) refuseSymbolNoTicker(table, columns.ticker)
+  else if (ticker === null) ticker = tickerOfAllRows(table, layout, remarks)
+  const firstDate = dialect.samples[0]![columns.date!] ?? ''
+  const day = dates.format.startsWith('Excel') ? dates.read(firstDate) : null
+  if (day !== null) remarks.push(`dates are serial numbers of Excel: ${firstDate} is ${formatDay(day)}`)
   return {
     format: layout.format,
     columns,
     parts,
-    ticker: tickerHint ?? named?.ticker ?? one?.ticker ?? null,
+    ticker,
     dates,
     remarks,
     latest: latestBar(options.today),
-    decimal: table.decimal(placesOf(...PRICES, 'adj_close'), placesOf('volume')),
+    decimal: table.decimalSeparator(indexesOf(...PRICES, 'adj_close'), indexesOf('volume')),
     ...adjustmentOf(isAdjusted, options.prices),
   }
 }
 
+/** The ticker of a table without a column of tickers, from its header or file name. Adds to the remarks if it may be wrong. */
+function tickerOfAllRows(table: TextTable, layout: Layout, remarks: Words[]): string {
+  const symbol = symbolInUnreadColumn(table, layout)
+  const { ticker, remark } = tickerOfFile(table.source, layout.ticker, layout.format, symbol?.value)
+  if (remark !== null) remarks.push(remark)
+  if (symbol !== null && symbol.value !== ticker) {
+    const conflict = `the ticker ${ticker} is the name of the file, and the column ${quoted(symbol.name)}, which is not read, has only ${quoted(symbol.value)}`
+    remarks.push(sentence`${conflict}; ${parameter('ticker', symbol.value)} if that is the ticker`)
+  }
+  return ticker
+}
+
 /** Single-valued columns that are no tickers, even if they look like one. */
-const NO_SYMBOL =
+const NAMES_WITHOUT_SYMBOL =
   /curr|ccy|series|exch|market|mic|interval|timeframe|period|^per$|type|class|isin|cusip|figi|status|source|unit/
 
-/** An unread column whose first rows have one text that may be the ticker. */
-function symbolIn(
+/** The name and text of an unread column whose first rows all have one text that may be the ticker; null if none. */
+function symbolInUnreadColumn(
   { dialect }: TextTable,
   { names, columns, ticker, parts }: Layout,
 ): { name: string; value: string } | null {
   if (ticker !== null || parts.length > 0 || dialect.header === null) return null
-  const read = new Set(Object.values(columns))
+  const indexesRead = new Set(Object.values(columns))
   for (const [i, name] of names.entries()) {
     const value = dialect.samples[0]![i] ?? ''
     const isSymbol = parseTicker(value) === value && /[A-Z]{2}|[A-Z].*\d|\d.*[A-Z]|^0\d{4,5}$/.test(value)
-    if (read.has(i) || !isSymbol || NO_SYMBOL.test(normalizedColumnName(name))) continue
+    if (indexesRead.has(i) || !isSymbol || NAMES_WITHOUT_SYMBOL.test(normalizedColumnName(name))) continue
     if (dialect.samples.every(fields => fields[i] === value)) return { name, value }
   }
   return null
 }
 
 /** Throws BadData where the first rows have one symbol, and it is no ticker, such as BTC/USD. */
-function checkSymbols({ file, dialect, options }: TextTable, column: number): void {
+function refuseSymbolNoTicker({ file, dialect, options }: TextTable, column: number): void {
   const symbols = new Set(dialect.samples.map(fields => fields[column] ?? ''))
   const [symbol = ''] = symbols
   const ticker = symbol
@@ -298,9 +332,9 @@ function checkSymbols({ file, dialect, options }: TextTable, column: number): vo
     .slice(0, 16)
     .toUpperCase()
   if (symbols.size > 1 || ticker === '' || parseTicker(symbol) !== null || options.skipBadRows) return
-  const place = { file, line: dialect.line, column: columnOf(dialect.firstRow, dialect.delimiter, column) }
-  const what = sentence`${tickerReason(symbol)}; give one with ${parameter('ticker', ticker)}`
-  throw new BadData(place, what, { remedy: remedy('import', [file], { ticker }, true) })
+  const position = { file, line: dialect.line, column: columnOf(dialect.firstRow, dialect.delimiter, column) }
+  const reason = sentence`${tickerReason(symbol)}; give one with ${parameter('ticker', ticker)}`
+  throw new BadData(position, reason, { remedy: remedy('import', [file], { ticker }, true) })
 }
 
 /** The column of volume, or another one where the first rows have only zeros there: MetaTrader counts ticks. */
@@ -308,31 +342,32 @@ function tradedVolume({ columns, names }: Layout, samples: readonly string[][]):
   const isTraded = (column: number) => samples.some(fields => /[1-9]/.test(fields[column] ?? ''))
   const { volume } = columns
   if (volume === undefined || isTraded(volume)) return volume
-  const others = names.flatMap((name, i) => (spells(name, ['volume']) && isTraded(i) ? [i] : []))
+  const others = names.flatMap((name, i) => (isNameOfRole(name, ['volume']) && isTraded(i) ? [i] : []))
   return others[0] ?? volume
 }
 
-/** The meaning of the columns; null when they are not those of daily bars. */
+/** The meaning of a table's columns; null when they are not those of daily bars. */
 function barsLayout({ file, dialect }: TextTable): Layout | null {
   const { tickers, names, samples } = dialect
   const byTicker = tickers === null ? undefined : { tickers, names }
   const layout = layoutOf(file, dialect.headerLine, names, samples[0], byTicker)
-  if (missingFrom(layout.columns).length > 0) return null
+  if (missingBarRoles(layout.columns).length > 0) return null
   const volume = tradedVolume(layout, dialect.samples)
   if (volume !== undefined) layout.columns.volume = volume
-  if (layout.format === 'binance') checkSpan(file, layout.names, dialect.samples[0]!)
+  if (layout.format === 'binance') refuseOtherThanDays(file, layout.names, dialect.samples[0]!)
   const isLean = dialect.samples.every(fields => /^\d{8} \d{2}:\d{2}$/.test(fields[0] ?? ''))
   return isLean && dialect.header === null ? { ...layout, format: 'lean equity' } : layout
 }
 
 /**
- * The file's format, once all of it is read. LEAN writes prices of equities times 10,000 as whole numbers, those of
- * crypto unchanged. The file does not say which, but a fraction proves crypto.
+ * The format of a file whose rows were all read. LEAN writes prices of equities times 10,000 as whole numbers, those of
+ * crypto unchanged. The file does not say which, but a fraction proves crypto. Throws BadData where a hint differs.
+ * @param allWhole whether all prices and volumes are whole numbers
  */
-function settleFormat({ file, hints }: TextTable, layout: Layout, whole: boolean): Format {
+function formatAfterReading({ file, hints }: TextTable, layout: Layout, allWhole: boolean): Format {
   const isLean = layout.format === 'lean equity'
-  const found = isLean && !whole ? 'lean crypto' : layout.format
-  const wanted = hints.format ?? found
-  if (wanted === found || wanted === 'csv' || (isLean && wanted === 'lean crypto')) return wanted
-  throw new BadData({ file }, `this is not ${wanted}; it looks like ${found}`)
+  const detected = isLean && !allWhole ? 'lean crypto' : layout.format
+  const format = hints.format ?? detected
+  if (format === detected || format === 'csv' || (isLean && format === 'lean crypto')) return format
+  throw new BadData({ file }, `this is not ${format}; it looks like ${detected}`)
 }

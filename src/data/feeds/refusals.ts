@@ -1,11 +1,10 @@
 import { BadData, counted, parameter, quoted, remedy, sentence, type Words, wordsAsText } from '../../core/errors.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../core/model/facts.js'
 import type { Rejected, Remark } from './feed.js'
-import { type Layout, missingFrom } from './layout.js'
-import { type Decimal, decimalOf, guessDateFormat, isNullWord, readNumber } from './values.js'
+import { type Layout, missingBarRoles } from './layout.js'
+import { type Decimal, guessDateFormat, guessDecimal, isNullWord, readNumber } from './values.js'
 
-/** What to import instead of unreadable facts. */
-const INSTEAD = `import the company facts of the SEC, or ${ownColumns('reports')}`
+const IMPORT_INSTEAD = `import the company facts of the SEC, or ${ownTableOf('reports')}`
 
 /** Names that only tables of facts have: earnings, ratings, filings, ratios. */
 const FACT_NAMES =
@@ -13,9 +12,9 @@ const FACT_NAMES =
 
 /** The error for a table whose header lacks columns of daily bars. */
 export function refuseLayout(file: string, line: number, layout: Layout, samples: readonly string[][]): BadData {
-  const found = `its columns are ${shownNames(layout.names)}`
-  const missing = missingFrom(layout.columns).join(', ')
-  const isRow = layout.names.some(isDated)
+  const columnsShown = `its columns are ${shownNames(layout.names)}`
+  const missing = missingBarRoles(layout.columns).join(', ')
+  const isRow = layout.names.some(startsWithDate)
   const header = likelyHeader(isRow ? [[...layout.names], ...samples] : samples)
   const again = header === null ? {} : { remedy: remedy('import', [file], { header }, true) }
   if (isRow) {
@@ -24,23 +23,23 @@ export function refuseLayout(file: string, line: number, layout: Layout, samples
     return new BadData({ file, line }, give, again)
   }
   const facts = layout.names.filter(name => FACT_NAMES.test(name.replace(/[^a-z]/gi, '')))
-  if (header === null && facts.length < 2 && isOneValue(layout, samples)) {
+  if (header === null && facts.length < 2 && hasOnePriceADay(layout, samples)) {
     const what = 'daily bars need open, high, low and close; this file has only one price a day'
-    return new BadData({ file, line }, `${what} (${found})`)
+    return new BadData({ file, line }, `${what} (${columnsShown})`)
   }
   if (facts.length > 0) {
-    const kinds = FACT_KINDS.map(ownColumns).join('; ')
+    const kinds = FACT_KINDS.map(ownTableOf).join('; ')
     return new BadData(
       { file, line },
-      `these look like facts in no layout that is known (${found}); known are ${kinds}`,
+      `these look like facts in no layout that is known (${columnsShown}); known are ${kinds}`,
     )
   }
-  const say = sentence`daily bars need date, open, high, low and close; ${found}; give names that are read with ${parameter('header')}`
-  return new BadData({ file, line }, sentence`the header has no ${missing}; ${say}`, again)
+  const advice = sentence`daily bars need date, open, high, low and close; ${columnsShown}; give names that are read with ${parameter('header')}`
+  return new BadData({ file, line }, sentence`the header has no ${missing}; ${advice}`, again)
 }
 
 /** Whether a table has a close and no other price, or a date and one number. */
-export function isOneValue({ columns, names }: Layout, samples: readonly string[][]): boolean {
+export function hasOnePriceADay({ columns, names }: Layout, samples: readonly string[][]): boolean {
   const { open, high, low, close, ticker } = columns
   if (close !== undefined) return [open, high, low].every(column => column === undefined)
   const [first = []] = samples
@@ -52,7 +51,7 @@ function isNumber(text: string): boolean {
 }
 
 /** Maximum ratio of a day's highest to its lowest price, for columns to count as prices. */
-const MOST_IN_A_DAY = 3
+const MAX_HIGH_TO_LOW = 3
 
 /**
  * Names for the columns of rows, judged by their values: a date, the four prices, then a volume. One price is always
@@ -70,9 +69,9 @@ function likelyHeader(rows: readonly string[][]): string | null {
   for (let from = 0; date >= 0 && from + 4 <= first.length; from++) {
     const columns = [from, from + 1, from + 2, from + 3]
     if (!columns.every(isPrices)) continue
-    const decimal = decimalOf(columns.flatMap(textsOf), []) ?? '.'
+    const decimal = guessDecimal(columns.flatMap(textsOf), []) ?? '.'
     const values = rows.map(fields => columns.map(column => readNumber(fields[column]!, decimal)))
-    const isOneDay = values.every(row => Math.max(...row) <= MOST_IN_A_DAY * Math.min(...row))
+    const isOneDay = values.every(row => Math.max(...row) <= MAX_HIGH_TO_LOW * Math.min(...row))
     const high = columns.find((_, i) => values.every(row => row[i] === Math.max(...row)))
     const low = columns.findLast((_, i) => values.every(row => row[i] === Math.min(...row)))
     if (!isOneDay || high === undefined || low === undefined || high === low) continue
@@ -92,7 +91,7 @@ function likelyHeader(rows: readonly string[][]): string | null {
 }
 
 /** Whether a field is a date; no column name is. */
-export function isDated(field: string): boolean {
+export function startsWithDate(field: string): boolean {
   return /^\d{4}-\d{2}-\d{2}/.test(field)
 }
 
@@ -132,16 +131,25 @@ export function refuseText(file: string, text: string): BadData | null {
 /** Kinds of JSON without readable bars or facts; the first match applies. */
 const JSON_KINDS: readonly (readonly [holds: (keys: Keys) => boolean, sentence: string])[] = [
   [
-    has('facts', 'cik'),
+    hasAllKeys('facts', 'cik'),
     'these are company facts of the SEC in another form than the SEC writes them; take them as they come',
   ],
-  [has('annualReports'), `these are statements of Alpha Vantage, which do not say when they became known; ${INSTEAD}`],
-  [has('AssetType'), `this is a company overview of Alpha Vantage, of one day and without its quarters; ${INSTEAD}`],
-  [has('financials'), `these are financial statements of Polygon, which are not read; ${INSTEAD}`],
-  [has('statementData'), `these are statements of Tiingo, which do not say when they became known; ${INSTEAD}`],
   [
-    has('marketCap', 'peRatio'),
-    `these are daily ratios of Tiingo; ratios are computed here from reports and prices; ${INSTEAD}`,
+    hasAllKeys('annualReports'),
+    `these are statements of Alpha Vantage, which do not say when they became known; ${IMPORT_INSTEAD}`,
+  ],
+  [
+    hasAllKeys('AssetType'),
+    `this is a company overview of Alpha Vantage, of one day and without its quarters; ${IMPORT_INSTEAD}`,
+  ],
+  [hasAllKeys('financials'), `these are financial statements of Polygon, which are not read; ${IMPORT_INSTEAD}`],
+  [
+    hasAllKeys('statementData'),
+    `these are statements of Tiingo, which do not say when they became known; ${IMPORT_INSTEAD}`,
+  ],
+  [
+    hasAllKeys('marketCap', 'peRatio'),
+    `these are daily ratios of Tiingo; ratios are computed here from reports and prices; ${IMPORT_INSTEAD}`,
   ],
 ]
 
@@ -149,11 +157,11 @@ type Keys = ReadonlySet<string>
 
 /** The refusal of a JSON document that no reader takes. */
 export function refuseJson(file: string, root: unknown): BadData {
-  const keys = keysOf(root)
-  const kind = JSON_KINDS.find(([holds]) => holds(keys))
-  if (kind !== undefined) return new BadData({ file }, kind[1])
-  const note = ['Error Message', 'Note', 'Information', 'message', 'error', 'detail'].find(key => keys.has(key))
-  const value = note === undefined ? undefined : (root as Record<string, unknown>)[note]
+  const keys = keysOfDocument(root)
+  const knownKind = JSON_KINDS.find(([holds]) => holds(keys))
+  if (knownKind !== undefined) return new BadData({ file }, knownKind[1])
+  const messageKey = ['Error Message', 'Note', 'Information', 'message', 'error', 'detail'].find(key => keys.has(key))
+  const value = messageKey === undefined ? undefined : (root as Record<string, unknown>)[messageKey]
   const text = Array.isArray(value) ? value[0] : value
   if (typeof text === 'string' && text !== '')
     return new BadData({ file }, `there are no bars in it, only a message of the vendor: ${quoted(text)}`)
@@ -165,8 +173,8 @@ export function refuseUnfinished(file: string): BadData {
   return new BadData({ file }, 'there are no bars in it, only a candle that is still being traded')
 }
 
-/** The keys of a document, and of the first row of the list that it is or holds. */
-function keysOf(root: unknown): Keys {
+/** The keys of an object or of the first one in a list, and those of its `results` and `data`. */
+function keysOfDocument(root: unknown): Keys {
   const keys = new Set<string>()
   const add = (value: unknown) => {
     const object = Array.isArray(value) ? value[0] : value
@@ -180,7 +188,7 @@ function keysOf(root: unknown): Keys {
   return keys
 }
 
-function has(...names: string[]): (keys: Keys) => boolean {
+function hasAllKeys(...names: string[]): (keys: Keys) => boolean {
   return keys => names.every(name => keys.has(name))
 }
 
@@ -191,13 +199,12 @@ export function shownNames(names: readonly string[], most = 8): string {
 }
 
 /** The project's own table of one kind of facts: its required columns, and those of figures. */
-function ownColumns(kind: FactKind): string {
+function ownTableOf(kind: FactKind): string {
   const columns = FACT_COLUMNS[kind].filter(({ required, holds }) => required || holds === 'number')
   return `${kind}.csv with ${['ticker', ...(columns.length === 0 ? FACT_COLUMNS[kind] : columns).map(({ name }) => name)].join(', ')}`
 }
 
-/** As many places of a remark are shown. */
-const SHOWN = 3
+const MAX_PLACES_SHOWN = 3
 
 /** Remarks about omissions and assumptions in a file. Equal remarks are counted. */
 export class Remarks {
@@ -209,7 +216,8 @@ export class Remarks {
     const remark = this.#remarks.get(text) ?? { what, count: 0, first: [] }
     this.#remarks.set(text, remark)
     remark.count++
-    if (first !== undefined && remark.first.length < SHOWN && !remark.first.includes(first)) remark.first.push(first)
+    if (first !== undefined && remark.first.length < MAX_PLACES_SHOWN && !remark.first.includes(first))
+      remark.first.push(first)
   }
 
   get all(): Remark[] {
@@ -222,31 +230,31 @@ export class Rejections {
   readonly rows: Rejected[] = []
   readonly #file: string
   readonly #skip: boolean
-  #bad = 0
+  #badRows = 0
 
   constructor(file: string, skip: boolean) {
     this.#file = file
     this.#skip = skip
   }
 
-  /** Takes a bad row, which is described only when somebody will read it. */
+  /** Counts a bad row. It is described only if it is the first one, or all of them are returned. */
   add(describe: () => Rejected): void {
-    this.#bad++
-    if (this.#skip || this.#bad === 1) this.rows.push(describe())
+    this.#badRows++
+    if (this.#skip || this.#badRows === 1) this.rows.push(describe())
   }
 
   /** Throws BadData when the bad rows of a whole file are not to be skipped, or no row is good. */
-  refuse(rows: number): void {
+  throwIfBad(rows: number): void {
     const [first] = this.rows
     if (first === undefined && rows > 0) return
     if (first === undefined) throw new BadData({ file: this.#file }, 'there are no rows in it')
     const place = { file: this.#file, line: first.line, column: first.column }
-    if (this.#bad === rows) {
+    if (this.#badRows === rows) {
       const all = rows === 1 ? 'the only row is bad' : `all ${counted(rows, 'row')} are bad`
       throw new BadData(place, sentence`${first.reason}; ${all}, so nothing can be loaded`)
     }
     if (this.#skip) return
-    const more = this.#bad === 1 ? '' : `; ${counted(this.#bad - 1, 'more bad row')} in this file`
+    const more = this.#badRows === 1 ? '' : `; ${counted(this.#badRows - 1, 'more bad row')} in this file`
     throw new BadData(place, sentence`${first.reason}${more}; ${parameter('skip_bad_rows')} loads the rest`, {
       remedy: remedy('import', [this.#file], { skip_bad_rows: true }, true),
     })

@@ -23,20 +23,20 @@ export class Row {
   /** Line on which the row starts, from 1. */
   line = 0
   /** The raw text of the row: set explicitly, or a part of the bytes. */
-  raw: string | null = null
-  from = 0
-  to = 0
+  rawText: string | null = null
+  rawStart = 0
+  rawEnd = 0
   /** Whether a line end follows it: the last line of a truncated file has none. */
-  ended = true
+  hasLineEnd = true
 
   text(): string {
-    return this.raw ?? this.bytes.toString('utf8', this.from, this.to)
+    return this.rawText ?? this.bytes.toString('utf8', this.rawStart, this.rawEnd)
   }
 
   field(index: number): string | undefined {
     if (index >= this.count) return undefined
     const text = this.bytes.toString('utf8', this.starts[index], this.ends[index])
-    return text.startsWith(MARK) ? withoutMark(text) : text
+    return text.startsWith(TEXT_MARK) ? removeTextMark(text) : text
   }
 
   /** The row as a rejected one, with the position of the bad field. */
@@ -45,7 +45,7 @@ export class Row {
     return { line: this.line, column: columnOf(text, delimiter, field), reason, text }
   }
 
-  /** Takes over fields that were cut elsewhere. */
+  /** Replaces the fields of the row by texts. */
   fill(fields: readonly string[]): void {
     const text = fields.join('')
     this.bytes = Buffer.from(text)
@@ -61,33 +61,34 @@ export class Row {
   }
 }
 
-/** Before a text that a spreadsheet would run, it makes it show the text instead. */
-const MARK = "'"
+/** A mark before a text that makes a spreadsheet show the text instead of running it as a formula. */
+const TEXT_MARK = "'"
 
-/** A text that a spreadsheet shows and never runs: with a mark if it needs one, or already begins with one. */
-export function withMark(text: string): string {
-  return isFormula(text.replace(MARKS, '')) ? MARK + text : text
+/** The text with a mark before it if a spreadsheet would run it, also one that only other marks keep from running. */
+export function addTextMark(text: string): string {
+  return isFormula(text.replace(LEADING_MARKS, '')) ? TEXT_MARK + text : text
 }
 
-function withoutMark(text: string): string {
-  return isFormula(text.replace(MARKS, '')) ? text.slice(MARK.length) : text
+/** Undoes `addTextMark`. */
+function removeTextMark(text: string): string {
+  return isFormula(text.replace(LEADING_MARKS, '')) ? text.slice(TEXT_MARK.length) : text
 }
 
-const MARKS = /^'+/
+const LEADING_MARKS = /^'+/
 
-/** A formula, also with the wide signs of East Asia, or one after a spreadsheet has dropped a leading blank. */
+/** Whether a spreadsheet would run a text as a formula: it starts with a sign such as `=`, and is no number. */
 function isFormula(text: string): boolean {
   return /^[=+\-@\t\r\n＝＋－＠]/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)
 }
 
-/** A wrong number of fields or a missing end, and the field. */
+/** Why a row is incomplete, and the index of the field at which that shows. */
 export interface RowFault {
   field: number
   reason: string
 }
 
 /** Number of rows that must agree before the last one is compared with them. */
-const ENOUGH = 5
+const MIN_ROWS_TO_COMPARE = 5
 
 /**
  * Finds incomplete rows of a table, one after the other. A row is as wide as its header; trailing columns without a
@@ -98,52 +99,58 @@ const ENOUGH = 5
  * point as any other row it counts as complete. If last fields are empty or no numbers, truncation is not detected.
  */
 export class RowChecker {
-  readonly #least: number
-  readonly #most: number
+  readonly #minFields: number
+  readonly #maxFields: number
   #rows = 0
-  /** The fewest digits before the point of a last number, the fewest and the most after it, and the smallest number. */
-  #whole = Number.POSITIVE_INFINITY
-  #part = Number.POSITIVE_INFINITY
-  #mostPart = 0
-  #smallest = Number.POSITIVE_INFINITY
+  /** Limits of the last numbers of all rows so far: their digits before and after the point, and their whole values. */
+  #minWholeDigits = Number.POSITIVE_INFINITY
+  #minFractionDigits = Number.POSITIVE_INFINITY
+  #maxFractionDigits = 0
+  #minValue = Number.POSITIVE_INFINITY
 
   constructor(names: readonly string[]) {
-    this.#least = names.findLastIndex(name => name !== '') + 1
-    this.#most = names.length
+    this.#minFields = names.findLastIndex(name => name !== '') + 1
+    this.#maxFields = names.length
   }
 
-  /** null for a row that is whole. */
-  faultOf(row: Row): RowFault | null {
-    if (row.count < this.#least) return this.#faultAt(row, row.count, 'the row is cut off, or fields are missing')
-    const surplus = row.count > this.#most ? surplusField(row, this.#most) : -1
-    if (surplus >= 0) return this.#faultAt(row, surplus, 'a delimiter inside a value needs quotes')
+  /** Returns the fault of an incomplete row, null for a complete one, whose last number it remembers. */
+  checkRow(row: Row): RowFault | null {
+    if (row.count < this.#minFields)
+      return this.#widthFault(row, row.count, 'the row is cut off, or fields are missing')
+    const surplus = row.count > this.#maxFields ? surplusField(row, this.#maxFields) : -1
+    if (surplus >= 0) return this.#widthFault(row, surplus, 'a delimiter inside a value needs quotes')
     const field = row.count - 1
-    const digits = digitsOf(row, field)
-    if (!row.ended) return this.#rows >= ENOUGH && this.#isShort(digits) ? { field, reason: CUT_OFF } : null
+    const lastNumber = countDigits(row, field)
+    if (!row.hasLineEnd) {
+      const isFault = this.#rows >= MIN_ROWS_TO_COMPARE && this.#isTruncated(lastNumber)
+      return isFault ? { field, reason: TRUNCATED_LINE } : null
+    }
     this.#rows++
-    this.#whole = Math.min(this.#whole, digits.whole)
-    this.#part = Math.min(this.#part, digits.part)
-    this.#mostPart = Math.max(this.#mostPart, digits.part)
-    this.#smallest = Math.min(this.#smallest, digits.size)
+    this.#minWholeDigits = Math.min(this.#minWholeDigits, lastNumber.wholeDigits)
+    this.#minFractionDigits = Math.min(this.#minFractionDigits, lastNumber.fractionDigits)
+    this.#maxFractionDigits = Math.max(this.#maxFractionDigits, lastNumber.fractionDigits)
+    this.#minValue = Math.min(this.#minValue, lastNumber.wholeValue)
     return null
   }
 
-  #isShort({ whole, part, size }: Digits): boolean {
-    if (part > 0 && part >= this.#mostPart) return false
-    return part < this.#part || (whole < this.#whole && size < this.#smallest / 2)
+  /** Whether a last number is shorter than those of all earlier rows. */
+  #isTruncated({ wholeDigits, fractionDigits, wholeValue }: DigitCounts): boolean {
+    if (fractionDigits > 0 && fractionDigits >= this.#maxFractionDigits) return false
+    if (fractionDigits < this.#minFractionDigits) return true
+    return wholeDigits < this.#minWholeDigits && wholeValue < this.#minValue / 2
   }
 
-  #faultAt({ count }: Row, field: number, why: string): RowFault {
+  #widthFault({ count }: Row, field: number, why: string): RowFault {
     const fields = `${count} field${count === 1 ? '' : 's'}`
-    const header = count < this.#least ? this.#least : this.#most
+    const header = count < this.#minFields ? this.#minFields : this.#maxFields
     return { field, reason: `the row has ${fields}, the header ${header}; ${why}` }
   }
 }
 
-const CUT_OFF =
+const TRUNCATED_LINE =
   'the last line has no line end, and its last number is shorter than that of every other row, as in a file that was cut off; a line end after it says that it is whole'
 
-/** The first field with a value beyond the width of the table; -1 when a row is wider by nothing but delimiters. */
+/** The index of the first field that is not empty beyond the width of the table; -1 if there is none. */
 function surplusField(row: Row, width: number): number {
   for (let i = width; i < row.count; i++) if (row.starts[i] !== row.ends[i]) return i
   return -1
@@ -153,31 +160,32 @@ const POINT = 46
 const COMMA = 44
 
 /** The number of digits before and after a number's point, and the value before the point. */
-interface Digits {
-  whole: number
-  part: number
-  size: number
+interface DigitCounts {
+  wholeDigits: number
+  fractionDigits: number
+  wholeValue: number
 }
 
-/** None for a number with other characters than digits. */
-function digitsOf({ bytes, starts, ends }: Row, field: number): Digits {
-  let whole = 0
-  let part = 0
-  let size = 0
-  let isWhole = true
+/** Counts the digits of a number in a field; all counts are 0 for a text with other characters. */
+function countDigits({ bytes, starts, ends }: Row, field: number): DigitCounts {
+  let wholeDigits = 0
+  let fractionDigits = 0
+  let wholeValue = 0
+  let isBeforePoint = true
   for (let i = starts[field]!; i < ends[field]!; i++) {
     const byte = bytes[i]!
-    if (isWhole && (byte === POINT || byte === COMMA)) isWhole = false
-    else if (byte < 48 || byte > 57) return { whole: 0, part: 0, size: 0 }
-    else if (isWhole) {
-      whole++
-      size = size * 10 + byte - 48
-    } else part++
+    if (isBeforePoint && (byte === POINT || byte === COMMA)) isBeforePoint = false
+    else if (byte < 48 || byte > 57) return { wholeDigits: 0, fractionDigits: 0, wholeValue: 0 }
+    else if (isBeforePoint) {
+      wholeDigits++
+      wholeValue = wholeValue * 10 + byte - 48
+    } else fractionDigits++
   }
-  return { whole, part, size }
+  return { wholeDigits, fractionDigits, wholeValue }
 }
 
-export function tooMany(file: string, line: number): BadData {
+/** The error for a row with more than `MAX_FIELDS` fields. */
+export function tooManyFields(file: string, line: number): BadData {
   return new BadData({ file, line }, `more than ${MAX_FIELDS} fields; this is no table of bars`)
 }
 
@@ -186,47 +194,49 @@ export function tooMany(file: string, line: number): BadData {
  * delimiter and doubled quotes; line breaks in quotes are beyond it.
  */
 export function splitLine(line: string, delimiter: string): string[] {
-  return spans(line, delimiter).map(({ start, end }) => unquote(line.slice(start, end).trim()))
+  return fieldSpans(line, delimiter).map(({ start, end }) => unquote(line.slice(start, end).trim()))
 }
 
 /** The column, from 1, of the character at which a field starts; one past the end when the line has no such field. */
 export function columnOf(line: string, delimiter: string, field: number): number {
-  const span = spans(line, delimiter)[field]
-  if (span === undefined) return lengthOf(line) + 1
+  const span = fieldSpans(line, delimiter)[field]
+  if (span === undefined) return characterCount(line) + 1
   const text = line.slice(span.start, span.end)
   const blanks = text.trim() === '' ? 0 : text.length - text.trimStart().length
-  return lengthOf(line.slice(0, span.start + blanks)) + 1
+  return characterCount(line.slice(0, span.start + blanks)) + 1
 }
 
-/** Characters as people count them: a letter outside the basic plane is one. */
-export function lengthOf(text: string): number {
+/** The number of characters as people count them: a letter outside the basic plane is one. */
+export function characterCount(text: string): number {
   return [...text].length
 }
 
-function spans(line: string, delimiter: string): { start: number; end: number }[] {
-  const found: { start: number; end: number }[] = []
+/** The start and end index of each field of a line, with blanks and quotes. */
+function fieldSpans(line: string, delimiter: string): { start: number; end: number }[] {
+  const spans: { start: number; end: number }[] = []
   let start = 0
-  let quoted = false
-  let blank = true
+  let inQuotes = false
+  let isBlank = true
   // In a quoted field each quote counts: a doubled one closes and reopens it.
-  let opened = false
+  let hasQuote = false
   for (let i = 0; i < line.length; i++) {
     const character = line[i]!
-    if (character === '"' && (opened || blank)) {
-      quoted = !quoted
-      opened = true
+    if (character === '"' && (hasQuote || isBlank)) {
+      inQuotes = !inQuotes
+      hasQuote = true
     }
-    if (character === delimiter && !quoted) {
-      found.push({ start, end: i })
+    if (character === delimiter && !inQuotes) {
+      spans.push({ start, end: i })
       start = i + 1
-      blank = true
-      opened = false
-    } else if (character !== ' ' && character !== '"') blank = false
+      isBlank = true
+      hasQuote = false
+    } else if (character !== ' ' && character !== '"') isBlank = false
   }
-  found.push({ start, end: line.length })
-  return found
+  spans.push({ start, end: line.length })
+  return spans
 }
 
+/** The text inside quotes, with doubled quotes as single ones; a text without quotes around it is unchanged. */
 function unquote(text: string): string {
   return text.length > 1 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1).replaceAll('""', '"') : text
 }

@@ -19,87 +19,87 @@ export interface Source {
   /** The name of the one file inside a zip. */
   entry: string | null
   /** Bytes read so far of the file on disk, and its size. */
-  taken(): number
+  bytesTaken(): number
   total: number | null
   chunks(): AsyncIterable<Buffer>
 }
 
-const CHUNK = 1 << 18
+const CHUNK_BYTES = 1 << 18
 
 /** Opens a file or standard input and unpacks gzip and zip, recognised by their first bytes. */
 export async function openSource(input: Input, stdin: ReadOptions['stdin']): Promise<Source> {
-  const whole = input.path === null ? Buffer.concat((await gather(stdin ?? process.stdin)).parts) : null
-  const start = whole ?? (await firstBytes(input))
+  const stdinBytes = input.path === null ? Buffer.concat((await gatherChunks(stdin ?? process.stdin)).parts) : null
+  const start = stdinBytes ?? (await firstBytes(input))
   refuseBinary(input.name, start.subarray(0, 16).toString('latin1'))
-  const total = whole?.length ?? input.bytes
+  const total = stdinBytes?.length ?? input.bytes
   let file: ReadStream | null = null
-  const taken = () => (file === null ? (total ?? 0) : file.bytesRead)
   const source: Source = {
     file: input.name,
     encoding: 'UTF-8',
     compression: 'none',
     entry: null,
     total,
-    taken,
-    chunks: () => text(raw()),
+    bytesTaken: () => (file === null ? (total ?? 0) : file.bytesRead),
+    chunks: () => textChunks(openRaw()),
   }
-  const text = (stream: Readable, below = stream) => checked(source, stream, below)
-  const raw = (): Readable => {
-    if (whole !== null) return Readable.from([whole], { objectMode: false })
-    file = createReadStream(input.path!, { highWaterMark: CHUNK })
+  const textChunks = (stream: Readable) => checkChunks(source, stream, stream)
+  const openRaw = (): Readable => {
+    if (stdinBytes !== null) return Readable.from([stdinBytes], { objectMode: false })
+    file = createReadStream(input.path!, { highWaterMark: CHUNK_BYTES })
     return file
   }
   if (start[0] === 0x1f && start[1] === 0x8b)
-    return Object.assign(source, { compression: 'gzip', chunks: () => gunzipped(source, raw()) })
+    return Object.assign(source, { compression: 'gzip', chunks: () => gunzipChunks(source, openRaw()) })
   if (start.subarray(0, 4).toString('latin1') !== 'PK\x03\x04') return source
-  const { name, unpacked } = await onlyFile(input.name, whole ?? (await readFile(input.path!)))
-  return Object.assign(source, { compression: 'zip', entry: name, chunks: () => text(Readable.from(unpacked())) })
+  const { name, unpack } = await onlyFile(input.name, stdinBytes ?? (await readFile(input.path!)))
+  return Object.assign(source, { compression: 'zip', entry: name, chunks: () => textChunks(Readable.from(unpack())) })
 }
 
 /** Encodings of older programs, in the order in which they are tried. */
-const OLDER = ['windows-1252', 'gb18030', 'shift_jis', 'euc-kr', 'big5', 'windows-1250']
+const OLDER_ENCODINGS = ['windows-1252', 'gb18030', 'shift_jis', 'euc-kr', 'big5', 'windows-1250']
 
-/** A file and its head in each older encoding that it may have; none where it is UTF-8. */
+/** Yields the file and its head as decoded from each older encoding; nothing where the text is UTF-8 or UTF-16. */
 export function* inOlderEncodings(
   source: Source,
   head: { bytes: Buffer; whole: boolean },
 ): Generator<{ source: Source; head: { bytes: Buffer; whole: boolean } }> {
   // The last character of a head may be cut off.
   if (source.encoding !== 'UTF-8' || isUtf8(head.bytes.subarray(0, head.bytes.lastIndexOf(10)))) return
-  for (const encoding of OLDER) {
+  for (const encoding of OLDER_ENCODINGS) {
     const bytes = Buffer.from(new TextDecoder(encoding).decode(head.bytes))
-    yield { source: { ...source, encoding, chunks: () => decoded(source, encoding) }, head: { ...head, bytes } }
+    yield { source: { ...source, encoding, chunks: () => decodeChunks(source, encoding) }, head: { ...head, bytes } }
   }
 }
 
-async function* decoded(source: Source, encoding: string): AsyncGenerator<Buffer> {
+/** The chunks of a file, converted from an encoding to UTF-8. */
+async function* decodeChunks(source: Source, encoding: string): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder(encoding)
   for await (const chunk of source.chunks()) yield Buffer.from(decoder.decode(chunk, { stream: true }))
   yield Buffer.from(decoder.decode())
 }
 
-/** At least `size` bytes from the start, or all there are. */
+/** At least `size` bytes from the start, or all of a shorter file. `whole`: the stream ended before that size. */
 export async function headOf(source: Source, size: number): Promise<{ bytes: Buffer; whole: boolean }> {
-  const { parts, whole } = await gather(source.chunks(), size)
+  const { parts, whole } = await gatherChunks(source.chunks(), size)
   return { bytes: Buffer.concat(parts), whole }
 }
 
 /** Maximum bytes of a text that is read whole; tables are read row by row, without a limit. */
-const MOST_TEXT = 1 << 28
+const MAX_TEXT_BYTES = 1 << 28
 
 /** The whole text, without a byte order mark. Throws BadData for one too large for memory. */
 export async function textOf(source: Source): Promise<string> {
-  const { parts, whole } = await gather(source.chunks(), MOST_TEXT)
+  const { parts, whole } = await gatherChunks(source.chunks(), MAX_TEXT_BYTES)
   if (whole)
     return Buffer.concat(parts)
       .toString('utf8')
       .replace(/^\ufeff/, '')
-  const what = `it has more than ${megabytes(MOST_TEXT)}, too many for a text that is read as a whole`
+  const what = `it has more than ${megabytes(MAX_TEXT_BYTES)}, too many for a text that is read as a whole`
   throw new BadData({ file: source.file }, `${what}; import it in parts, or as CSV`)
 }
 
-/** The chunks of a stream until they reach a number of bytes. */
-async function gather(
+/** Reads chunks of a stream until they reach `size` bytes. `whole`: the stream ended before that. */
+async function gatherChunks(
   stream: AsyncIterable<string | Uint8Array>,
   size = Number.POSITIVE_INFINITY,
 ): Promise<{ parts: Uint8Array[]; whole: boolean }> {
@@ -114,6 +114,7 @@ async function gather(
   return { parts, whole: true }
 }
 
+/** The first 16 bytes of a file. Throws NotFound or StorageError where it cannot be read. */
 async function firstBytes(input: Input): Promise<Buffer> {
   try {
     const handle = await open(input.path!)
@@ -141,35 +142,37 @@ const BINARIES: readonly (readonly [start: string, sentence: string])[] = [
   ['7z\xbc\xaf', 'this is a 7-Zip archive, which is not read; unpack it and import the result'],
 ]
 
+/** Throws BadData when the first bytes of a file are those of a well-known binary format. */
 function refuseBinary(file: string, start: string): void {
-  const binary = BINARIES.find(([magic]) => start.startsWith(magic))
-  if (binary !== undefined) throw new BadData({ file }, binary[1])
+  const refused = BINARIES.find(([magic]) => start.startsWith(magic))
+  if (refused !== undefined) throw new BadData({ file }, refused[1])
 }
 
-async function* gunzipped(source: Source, raw: Readable): AsyncGenerator<Buffer> {
+/** Unpacks a gzip stream. Throws BadData when it unpacks to implausibly many bytes. */
+async function* gunzipChunks(source: Source, raw: Readable): AsyncGenerator<Buffer> {
   const { file, total: packed } = source
   const { createGunzip } = await import('node:zlib')
-  const unzip = createGunzip({ chunkSize: CHUNK })
+  const unzip = createGunzip({ chunkSize: CHUNK_BYTES })
   raw.on('error', error => unzip.destroy(error))
   let unpacked = 0
-  for await (const chunk of checked(source, raw.pipe(unzip), raw)) {
+  for await (const chunk of checkChunks(source, raw.pipe(unzip), raw)) {
     unpacked += chunk.length
-    if (packed !== null && isBomb(packed, unpacked)) throw bomb(file, packed, `more than ${megabytes(unpacked)}`)
+    if (packed !== null && isBomb(packed, unpacked)) throw bombError(file, packed, `more than ${megabytes(unpacked)}`)
     yield chunk
   }
 }
 
-/** Text of prices or facts compresses 5 to 40 times; anything far beyond is meant to fill memory or disk. */
-const MOST_RATIO = 100
+/** Maximum ratio of unpacked to packed bytes. Prices and facts have 5 to 40; more is meant to fill memory or disk. */
+const MAX_RATIO = 100
 /** Number of bytes unpacked without checking the ratio. */
-const UNPACKED_FREELY = 1 << 24
+const UNCHECKED_BYTES = 1 << 24
 
 function isBomb(packed: number, unpacked: number): boolean {
-  return unpacked > UNPACKED_FREELY && unpacked > packed * MOST_RATIO
+  return unpacked > UNCHECKED_BYTES && unpacked > packed * MAX_RATIO
 }
 
-function bomb(file: string, packed: number, unpacked: string): BadData {
-  const what = `its ${megabytes(packed)} unpack to ${unpacked}, over ${MOST_RATIO} times as much, as no prices or facts do`
+function bombError(file: string, packed: number, unpacked: string): BadData {
+  const what = `its ${megabytes(packed)} unpack to ${unpacked}, over ${MAX_RATIO} times as much, as no prices or facts do`
   return new BadData({ file }, `${what}; if it is sound, unpack it and import the result`)
 }
 
@@ -177,16 +180,20 @@ function megabytes(count: number): string {
   return `${(count / 2 ** 20).toFixed(count < 10 * 2 ** 20 ? 1 : 0)} MB`
 }
 
-/** Passes chunks on; what no text has, and what goes wrong on the way, becomes an error in words. */
-async function* checked(source: Source, stream: Readable, below: Readable): AsyncGenerator<Buffer> {
+/**
+ * Passes on the chunks of a text, UTF-16 converted to UTF-8. Throws BadData for a NUL byte or a damaged text, and
+ * StorageError for a failed read.
+ * @param below the stream of the file, which is closed at the end; `stream` may unpack it
+ */
+async function* checkChunks(source: Source, stream: Readable, below: Readable): AsyncGenerator<Buffer> {
   const { file } = source
   let offset = 0
   let utf16: TextDecoder | null = null
   try {
-    for await (const read of stream as AsyncIterable<Buffer>) {
-      if (offset === 0) utf16 = utf16Of(read)
+    for await (const bytes of stream as AsyncIterable<Buffer>) {
+      if (offset === 0) utf16 = utf16Decoder(bytes)
       if (utf16 !== null) source.encoding = utf16.encoding.toUpperCase()
-      const chunk = utf16 === null ? read : Buffer.from(utf16.decode(read, { stream: true }))
+      const chunk = utf16 === null ? bytes : Buffer.from(utf16.decode(bytes, { stream: true }))
       const nul = chunk.indexOf(0)
       if (nul >= 0) throw nulError(file, chunk, offset, nul)
       offset += chunk.length
@@ -203,21 +210,23 @@ async function* checked(source: Source, stream: Readable, below: Readable): Asyn
 }
 
 /** The decoder of a text with a UTF-16 byte order mark; null for other texts. */
-function utf16Of(start: Buffer): TextDecoder | null {
+function utf16Decoder(start: Buffer): TextDecoder | null {
   const mark = start.length < 2 ? 0 : start.readUInt16BE(0)
   if (mark !== 0xfffe && mark !== 0xfeff) return null
   return new TextDecoder(mark === 0xfffe ? 'utf-16le' : 'utf-16be', { fatal: true })
 }
 
+/** The error for a NUL byte at index `nul` of a chunk that starts at byte `offset` of the text. */
 function nulError(file: string, chunk: Buffer, offset: number, nul: number): BadData {
   // Latin text in UTF-16 has a NUL in every other byte and nowhere else; a binary has them anywhere.
   const nuls = [...chunk.subarray(0, 64).entries()].filter(([, byte]) => byte === 0).map(([i]) => i)
-  const pairs = offset === 0 && nuls.length > 8 && nuls.every(i => i % 2 === nul % 2)
-  if (pairs)
+  const isUtf16 = offset === 0 && nuls.length > 8 && nuls.every(i => i % 2 === nul % 2)
+  if (isUtf16)
     return new BadData({ file }, 'this is UTF-16 text without a byte order mark; save it as UTF-8 and import that')
   return new BadData({ file }, `byte ${offset + nul + 1} is NUL, which no text has: a binary or damaged file`)
 }
 
+/** A failure of reading or unpacking as an error of ours; other errors are returned as they are. */
 function fileError(file: string, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code === 'ENOENT') return new NotFound(`${file}: no such file`)
@@ -232,12 +241,12 @@ function fileError(file: string, error: unknown): unknown {
 /** A file inside a zip archive: its name without folders, and its bytes, unpacked on each use. */
 interface Zipped {
   name: string
-  unpacked(): AsyncGenerator<Buffer>
+  unpack(): AsyncGenerator<Buffer>
 }
 
-/** The one file in a zip archive, found sound. */
+/** The only file in a zip archive, its checksum tested. Throws BadData for a damaged archive or several files. */
 async function onlyFile(file: string, archive: Buffer): Promise<Zipped> {
-  const refuse = (what: string, cause?: unknown) => new BadData({ file }, what, { cause })
+  const zipError = (what: string, cause?: unknown) => new BadData({ file }, what, { cause })
   // In the bundle, a CommonJS package has only its default export.
   const { default: yauzl } = await import('yauzl')
   const entries: Entry[] = []
@@ -247,28 +256,28 @@ async function onlyFile(file: string, archive: Buffer): Promise<Zipped> {
     for await (const entry of zip.eachEntry()) entries.push(entry)
     open = entry => zip.openReadStreamPromise(entry)
   } catch (cause) {
-    throw refuse('the zip archive is damaged or cut off', cause)
+    throw zipError('the zip archive is damaged or cut off', cause)
   }
-  const found = entries.filter(({ fileName }) => !fileName.endsWith('/') && !fileName.startsWith('__MACOSX/'))
-  const [entry] = found
-  if (entry === undefined) throw refuse('the zip archive is empty')
-  if (found.some(({ fileName }) => fileName === '[Content_Types].xml'))
-    throw refuse('this is an Office document (Excel?); save the sheet as CSV and import that')
-  if (found.length > 1) throw refuse(`the zip archive holds ${found.length} files; unpack it and import the folder`)
-  if (entry.isEncrypted()) throw refuse('the zip archive is protected by a password; unpack it and import the file')
-  // More than it declares is never unpacked.
+  const files = entries.filter(({ fileName }) => !fileName.endsWith('/') && !fileName.startsWith('__MACOSX/'))
+  const [entry] = files
+  if (entry === undefined) throw zipError('the zip archive is empty')
+  if (files.some(({ fileName }) => fileName === '[Content_Types].xml'))
+    throw zipError('this is an Office document (Excel?); save the sheet as CSV and import that')
+  if (files.length > 1) throw zipError(`the zip archive holds ${files.length} files; unpack it and import the folder`)
+  if (entry.isEncrypted()) throw zipError('the zip archive is protected by a password; unpack it and import the file')
+  // yauzl never unpacks more than the declared size.
   const { compressedSize, uncompressedSize } = entry
-  if (isBomb(compressedSize, uncompressedSize)) throw bomb(file, compressedSize, megabytes(uncompressedSize))
-  async function* unpacked(): AsyncGenerator<Buffer> {
+  if (isBomb(compressedSize, uncompressedSize)) throw bombError(file, compressedSize, megabytes(uncompressedSize))
+  async function* unpack(): AsyncGenerator<Buffer> {
     yield* await open(entry!)
   }
-  let sum = 0
+  let checksum = 0
   try {
-    for await (const chunk of unpacked()) sum = crc32(chunk, sum)
+    for await (const chunk of unpack()) checksum = crc32(chunk, checksum)
   } catch (cause) {
-    throw refuse('the zip archive is damaged', cause)
+    throw zipError('the zip archive is damaged', cause)
   }
   // yauzl checks sizes and leaves the checksum to us.
-  if (sum !== entry.crc32) throw refuse('the zip archive is damaged')
-  return { name: entry.fileName.slice(entry.fileName.lastIndexOf('/') + 1), unpacked }
+  if (checksum !== entry.crc32) throw zipError('the zip archive is damaged')
+  return { name: entry.fileName.slice(entry.fileName.lastIndexOf('/') + 1), unpack }
 }

@@ -6,7 +6,7 @@ import { StorageError } from '../../core/errors.js'
 /** Numbers that may go into a spill. */
 export type Column = Float64Array | Int32Array
 
-const BUFFER = 1 << 20
+const BUFFER_BYTES = 1 << 20
 
 /**
  * Columns beyond the memory limit, in a temporary file. Where the system allows it, the open file has no name, so that
@@ -14,36 +14,35 @@ const BUFFER = 1 << 20
  */
 export class Spill {
   #file: { path: string; fd: number } | null = null
-  /** null: nothing was put there yet, as of most files nothing is */
+  /** null until columns are appended, which few files need */
   #buffer: Buffer | null = null
-  /** Bytes in the file, and those still in the buffer. */
-  #written = 0
-  #waiting = 0
+  #writtenBytes = 0
+  #bufferedBytes = 0
   #isClosed = false
 
   /** Writes columns one after the other, and returns their offset. Throws StorageError if the disk is full. */
-  put(columns: readonly Column[]): number {
-    const at = this.#written + this.#waiting
-    this.#buffer ??= Buffer.allocUnsafe(BUFFER)
+  append(columns: readonly Column[]): number {
+    const at = this.#writtenBytes + this.#bufferedBytes
+    this.#buffer ??= Buffer.allocUnsafe(BUFFER_BYTES)
     for (const { buffer, byteOffset, byteLength } of columns) {
       const bytes = Buffer.from(buffer, byteOffset, byteLength)
       for (let from = 0; from < bytes.length; ) {
-        const copied = bytes.copy(this.#buffer, this.#waiting, from)
-        this.#waiting += copied
+        const copied = bytes.copy(this.#buffer, this.#bufferedBytes, from)
+        this.#bufferedBytes += copied
         from += copied
-        if (this.#waiting === BUFFER) this.#flush()
+        if (this.#bufferedBytes === BUFFER_BYTES) this.#flush()
       }
     }
     return at
   }
 
   /** Fills columns with the data at an offset. */
-  take(at: number, columns: readonly Column[]): void {
+  readInto(at: number, columns: readonly Column[]): void {
     this.#flush()
     let from = at
     for (const { buffer, byteOffset, byteLength } of columns) {
       const bytes = Buffer.from(buffer, byteOffset, byteLength)
-      this.#try('read', fd => readWhole(fd, bytes, from))
+      this.#useFile('read', fd => readAll(fd, bytes, from))
       from += byteLength
     }
   }
@@ -58,17 +57,18 @@ export class Spill {
   }
 
   #flush(): void {
-    if (this.#buffer === null || this.#waiting === 0) return
-    const bytes = this.#buffer.subarray(0, this.#waiting)
-    this.#try('written', fd => writeWhole(fd, bytes, this.#written))
-    this.#written += bytes.length
-    this.#waiting = 0
+    if (this.#buffer === null || this.#bufferedBytes === 0) return
+    const bytes = this.#buffer.subarray(0, this.#bufferedBytes)
+    this.#useFile('written', fd => writeAll(fd, bytes, this.#writtenBytes))
+    this.#writtenBytes += bytes.length
+    this.#bufferedBytes = 0
   }
 
-  #try(what: 'read' | 'written', work: (fd: number) => void): void {
+  /** Calls `work` with the open file. Throws StorageError for any failure. */
+  #useFile(what: 'read' | 'written', work: (fd: number) => void): void {
     try {
       if (this.#isClosed) throw new Error('it was taken away')
-      this.#file ??= opened()
+      this.#file ??= createTemporaryFile()
       work(this.#file.fd)
     } catch (cause) {
       const { code, message } = cause as NodeJS.ErrnoException
@@ -79,7 +79,8 @@ export class Spill {
   }
 }
 
-function opened(): { path: string; fd: number } {
+/** Creates a temporary file, and deletes its name at once where the system allows it. */
+function createTemporaryFile(): { path: string; fd: number } {
   const path = join(tmpdir(), `bands-${process.pid}-${Math.random().toString(36).slice(2)}.tmp`)
   const fd = openSync(path, 'wx+', 0o600)
   // Windows keeps the name of a file that is open.
@@ -87,12 +88,12 @@ function opened(): { path: string; fd: number } {
   return { path, fd }
 }
 
-/** A disk that has become full takes a part without an error, and refuses the next. */
-function writeWhole(fd: number, bytes: Buffer, at: number): void {
+/** Writes all bytes at an offset. A full disk takes a part of them without an error, and refuses the next part. */
+function writeAll(fd: number, bytes: Buffer, at: number): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, at + done)
 }
 
-function readWhole(fd: number, bytes: Buffer, at: number): void {
+function readAll(fd: number, bytes: Buffer, at: number): void {
   for (let done = 0; done < bytes.length; ) {
     const read = readSync(fd, bytes, done, bytes.length - done, at + done)
     if (read === 0) throw new Error('it ends too early')

@@ -1,31 +1,31 @@
 import { BadData, parameter, quoted, remedy, sentence } from '../../core/errors.js'
 import {
-  checkHints,
+  type CheckedHints,
   type Dialect,
   delimiterName,
   detectDialect,
-  type FormatHints,
-  serial1904,
-  unknownDateFormat,
+  parseHints,
+  serialStartError,
+  unknownDateFormatError,
 } from './dialect.js'
 import type { ReadOptions } from './feed.js'
-import { type Cut, columnOf, MAX_FIELDS, MAX_LINE, Row, RowChecker, type RowFault, tooMany } from './row.js'
+import { type Cut, columnOf, MAX_FIELDS, MAX_LINE, Row, RowChecker, type RowFault, tooManyFields } from './row.js'
 import type { Source } from './source.js'
 import {
   type DateFormat,
   DateReader,
   type Decimal,
-  decimalOf,
+  dayFirstProof,
   guessDateFormat,
-  maybe1904,
-  orderProof,
+  guessDecimal,
+  maySerialsCountFrom1904,
 } from './values.js'
 
 /** A text table: its source, its dialect, and the user's hints. */
 export class TextTable {
   readonly source: Source
   readonly dialect: Dialect
-  readonly hints: FormatHints
+  readonly hints: CheckedHints
   readonly options: ReadOptions
   readonly file: string
   readonly top: { file: string; line: number }
@@ -33,7 +33,7 @@ export class TextTable {
   /** Throws BadData when the text is no table, has no rows, or is of a kind that is neither daily bars nor facts. */
   constructor(source: Source, head: { bytes: Buffer; whole: boolean }, options: ReadOptions) {
     this.source = source
-    this.hints = checkHints(options.hints)
+    this.hints = parseHints(options.hints)
     this.dialect = detectDialect(source.file, head.bytes, head.whole, this.hints)
     this.options = options
     this.file = source.file
@@ -45,54 +45,56 @@ export class TextTable {
     const { source, options } = this
     const checker = new RowChecker(this.dialect.names)
     let rows = 0
-    const counted = (row: Row) => {
+    const countAndVisit = (row: Row) => {
       rows++
-      visit(row, checker.faultOf(row))
+      visit(row, checker.checkRow(row))
     }
-    const tick = () => options.onProgress?.({ bytes: source.taken(), total: source.total, rows })
-    await eachRow(this.file, source.chunks(), this.dialect, counted, tick)
+    const reportProgress = () => options.onProgress?.({ bytes: source.bytesTaken(), total: source.total, rows })
+    await eachRow(this.file, source.chunks(), this.dialect, countAndVisit, reportProgress)
   }
 
   /**
    * The date format of a column, judged by the first rows. If these do not distinguish month and day, the whole file
    * and its other date columns decide. Throws BadData for an unknown or ambiguous format.
    */
-  async dates(column: { name: string; index: number }, otherIndexes: readonly number[] = []): Promise<DateReader> {
+  async dateReader(column: { name: string; index: number }, otherIndexes: readonly number[] = []): Promise<DateReader> {
     const { dateFormat, calendar } = this.hints
-    return new DateReader(dateFormat ?? (await this.#dateFormat(column, otherIndexes)), calendar)
+    return new DateReader(dateFormat ?? (await this.#detectDateFormat(column, otherIndexes)), calendar)
   }
 
-  async #dateFormat(
+  /** See `dateReader`. Reads the whole file only where its first rows fit both orders of day and month. */
+  async #detectDateFormat(
     { name, index }: { name: string; index: number },
     otherIndexes: readonly number[],
   ): Promise<DateFormat> {
     const { file, source, dialect } = this
-    const texts = this.#textsIn([index]).filter(text => text !== '')
+    const texts = this.#samplesOf([index]).filter(text => text !== '')
     const guess = guessDateFormat(texts)
     const place = { file, line: dialect.line, column: columnOf(dialect.firstRow, dialect.delimiter, index) }
-    if ('format' in guess && guess.format === 'Excel serial' && maybe1904(texts))
-      throw serial1904(place, name, texts[0]!)
+    if ('format' in guess && guess.format === 'Excel serial' && maySerialsCountFrom1904(texts))
+      throw serialStartError(place, name, texts[0]!)
     if ('format' in guess) return guess.format
-    if ('unknown' in guess) throw unknownDateFormat(place, name, texts[0], guess)
-    let balance = 0
+    if ('unknown' in guess) throw unknownDateFormatError(place, name, texts[0], guess)
+    let dayFirstProofs = 0
     await eachRow(file, source.chunks(), dialect, row => {
-      for (const other of [index, ...otherIndexes]) balance += orderProof(row.field(other) ?? '')
+      for (const other of [index, ...otherIndexes]) dayFirstProofs += dayFirstProof(row.field(other) ?? '')
     })
-    if (balance !== 0) return balance > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY'
-    throw unknownDateFormat(place, name, texts[0], guess)
+    if (dayFirstProofs !== 0) return dayFirstProofs > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY'
+    throw unknownDateFormatError(place, name, texts[0], guess)
   }
 
   /**
-   * The decimal separator, judged by the first rows of some columns. Columns of `whole` numbers can only prove it.
-   * Throws BadData when the numbers are ambiguous.
+   * The decimal separator, judged by the first rows of some columns. Throws BadData when the numbers are ambiguous.
+   * @param fractionColumns columns of numbers such as prices
+   * @param wholeColumns columns of whole numbers, whose separators count only where they are unambiguous
    */
-  decimal(fractions: readonly number[], whole: readonly number[]): Decimal {
+  decimalSeparator(fractionColumns: readonly number[], wholeColumns: readonly number[]): Decimal {
     const { hints, dialect, file } = this
     if (hints.decimal !== undefined) return hints.decimal
     if (dialect.delimiter === ',' && !dialect.quoted) return '.'
-    const texts = this.#textsIn(fractions)
-    const volumes = this.#textsIn(whole)
-    const sign = decimalOf(texts, volumes, dialect.delimiter)
+    const texts = this.#samplesOf(fractionColumns)
+    const volumes = this.#samplesOf(wholeColumns)
+    const sign = guessDecimal(texts, volumes, dialect.delimiter)
     if (sign !== null) return sign
     const example = [...texts, ...volumes].find(text => /[.,]/.test(text))!
     const signs = sentence`${parameter('decimal', ',')} or ${parameter('decimal', '.')}`
@@ -101,36 +103,40 @@ export class TextTable {
     })
   }
 
-  #textsIn(columns: readonly number[]): string[] {
+  /** The fields of some columns in the first rows. */
+  #samplesOf(columns: readonly number[]): string[] {
     return this.dialect.samples.flatMap(fields => columns.flatMap(index => fields[index] ?? []))
   }
 
   /**
-   * How the file is written, for people: what is described, and how. @param more about its columns @param decimal the
-   * separator found in its numbers
+   * How the file is written, in words by topic. @param more topics about its columns @param decimal the separator in
+   * its numbers
    */
-  words(more: Record<string, string>, decimal: Decimal): Record<string, string> {
+  describe(more: Record<string, string>, decimal: Decimal): Record<string, string> {
     const { bom, delimiter, quoted, eol, crlf, header, above } = this.dialect
     const { calendar } = this.hints
-    return {
+    const newline = crlf ? 'CRLF' : 'LF'
+    const headerUse = this.hints.header === undefined ? 'yes' : 'replaced'
+    const topics: Record<string, string> = {
       encoding: bom ? 'UTF-8 with BOM' : this.source.encoding,
       compression: this.source.compression,
       delimiter: delimiterName(delimiter),
       quotes: quoted ? 'yes' : 'no',
-      'line ends': eol === '\r' ? 'CR' : crlf ? 'CRLF' : 'LF',
-      header: header === null ? 'no' : this.hints.header === undefined ? 'yes' : 'replaced',
-      ...(above === 0 ? {} : { 'lines above it': `${above}, left out` }),
-      ...more,
-      ...(calendar === undefined ? {} : { 'time zone': calendar.zone }),
-      decimal: decimal === '.' ? 'point' : 'comma',
+      'line ends': eol === '\r' ? 'CR' : newline,
+      header: header === null ? 'no' : headerUse,
     }
+    if (above > 0) topics['lines above it'] = `${above}, left out`
+    Object.assign(topics, more)
+    if (calendar !== undefined) topics['time zone'] = calendar.zone
+    topics.decimal = decimal === '.' ? 'point' : 'comma'
+    return topics
   }
 }
 
 const QUOTE = 34
 const SPACE = 32
 const TAB = 9
-const RETURN = 13
+const CARRIAGE_RETURN = 13
 
 /**
  * Calls `visit` for every row that is not blank, `tick` after every chunk. A scanner of our own, several times as fast as
@@ -141,15 +147,15 @@ async function eachRow(
   chunks: AsyncIterable<Buffer>,
   cut: Cut,
   visit: (row: Row) => void,
-  tick: () => void = () => {},
+  afterChunk: () => void = () => {},
 ): Promise<void> {
   const scanner = new Scanner(file, cut, visit)
-  let skip = cut.offset
-  for await (const whole of chunks) {
-    const chunk = whole.subarray(Math.min(skip, whole.length))
-    skip -= whole.length - chunk.length
-    scanner.take(chunk)
-    tick()
+  let bytesToSkip = cut.offset
+  for await (const chunk of chunks) {
+    const skipped = Math.min(bytesToSkip, chunk.length)
+    bytesToSkip -= skipped
+    scanner.visitRowsIn(chunk.subarray(skipped))
+    afterChunk()
   }
   scanner.finish()
 }
@@ -172,48 +178,48 @@ class Scanner {
     this.#visit = visit
   }
 
-  /** Visits the rows that end in this chunk. */
-  take(chunk: Buffer): void {
+  /** Visits the rows that end in the next chunk, and keeps its remaining bytes. */
+  visitRowsIn(chunk: Buffer): void {
     if (this.#bytes.length > 0) this.#bytes = Buffer.concat([this.#bytes, chunk])
     else this.#bytes = chunk
     let from = 0
     for (let end = this.#bytes.indexOf(this.#eol); end >= 0; end = this.#bytes.indexOf(this.#eol, from)) {
-      const next = this.#take(from, end, false)
+      const next = this.#visitRow(from, end, false)
       if (next < 0) break
       from = next
     }
     this.#bytes = this.#bytes.subarray(from)
-    if (this.#bytes.length > MAX_LINE) throw this.#bad('a line of more than a megabyte; this is no table of bars')
+    if (this.#bytes.length > MAX_LINE) throw this.#error('a line of more than a megabyte; this is no table of bars')
   }
 
   /** Visits the remaining rows; the last one has no line end. */
   finish(): void {
     for (let from = 0; from < this.#bytes.length; ) {
       const end = this.#bytes.indexOf(this.#eol, from)
-      from = this.#take(from, end < 0 ? this.#bytes.length : end, true)
+      from = this.#visitRow(from, end < 0 ? this.#bytes.length : end, true)
     }
   }
 
-  /** Cuts and visits one row; where the next one starts, -1 when its quotes run on beyond the bytes there are. */
-  #take(from: number, to: number, last: boolean): number {
+  /** Visits the row in bytes from..to; returns where the next row starts, -1 when a quoted field needs more bytes. */
+  #visitRow(from: number, to: number, last: boolean): number {
     const row = this.#row
     row.bytes = this.#bytes
     row.line = this.#line
-    const end = to > from && row.bytes[to - 1] === RETURN ? to - 1 : to
-    const count = this.#cut(from, end)
-    if (count < 0) return this.#takeQuoted(from, last)
+    const end = to > from && row.bytes[to - 1] === CARRIAGE_RETURN ? to - 1 : to
+    const count = this.#findFields(from, end)
+    if (count < 0) return this.#visitQuotedRow(from, last)
     this.#line++
     if (count === 1 && row.starts[0] === row.ends[0]) return to + 1
     row.count = count
-    row.from = from
-    row.to = end
-    row.ended = to < row.bytes.length
+    row.rawStart = from
+    row.rawEnd = end
+    row.hasLineEnd = to < row.bytes.length
     this.#visit(row)
     return to + 1
   }
 
-  /** Finds the fields of a row; returns their number, or -1 for quotes that need the slow way. */
-  #cut(from: number, end: number): number {
+  /** Finds the fields of a row; returns their number, or -1 for quotes that `#visitQuotedRow` has to read. */
+  #findFields(from: number, end: number): number {
     const { bytes } = this.#row
     const delimiter = this.#delimiter
     let count = 0
@@ -222,13 +228,13 @@ class Scanner {
     for (let i = from; i <= end; i++) {
       const byte = i === end ? delimiter : bytes[i]!
       if (byte === delimiter) {
-        this.#mark(count++, start, i)
+        this.#setField(count++, start, i)
         start = i + 1
         blank = true
       } else if (byte === QUOTE && blank) {
         const close = bytes.indexOf(QUOTE, i + 1)
         if (close < 0 || close >= end || (close + 1 < end && bytes[close + 1] !== delimiter)) return -1
-        this.#mark(count++, i + 1, close)
+        this.#setField(count++, i + 1, close)
         i = close + 1
         start = i + 1
       } else if (byte !== SPACE) blank = false
@@ -236,8 +242,9 @@ class Scanner {
     return count
   }
 
-  #mark(field: number, from: number, to: number): void {
-    if (field === MAX_FIELDS) throw tooMany(this.#file, this.#line)
+  /** Sets start and end of a field, without blanks around it. */
+  #setField(field: number, from: number, to: number): void {
+    if (field === MAX_FIELDS) throw tooManyFields(this.#file, this.#line)
     const { bytes, starts, ends } = this.#row
     let start = from
     let end = to
@@ -247,31 +254,31 @@ class Scanner {
     ends[field] = end
   }
 
-  /** Takes a row that doubles quotes or breaks lines inside them, field by field. */
-  #takeQuoted(from: number, last: boolean): number {
+  /** Visits a row with doubled quotes or line breaks inside quotes; returns the same as `#visitRow`. */
+  #visitQuotedRow(from: number, last: boolean): number {
     const bytes = this.#bytes
     const row = this.#row
     const fields: string[] = []
-    let at = from - 1
+    let fieldEnd = from - 1
     do {
-      const field = this.#quotedField(at + 1)
+      const field = this.#quotedField(fieldEnd + 1)
       if (field === null && (last || bytes.length - from > MAX_LINE))
-        throw this.#bad('a quoted field opens here and is never closed')
+        throw this.#error('a quoted field opens here and is never closed')
       if (field === null || (field.end === bytes.length && !last)) return -1
-      if (fields.length === MAX_FIELDS) throw tooMany(this.#file, this.#line)
+      if (fields.length === MAX_FIELDS) throw tooManyFields(this.#file, this.#line)
       fields.push(field.text.trim())
-      at = field.end
-    } while (at < bytes.length && bytes[at] !== this.#eol)
-    row.raw = bytes.toString('utf8', from, bytes[at - 1] === RETURN ? at - 1 : at)
+      fieldEnd = field.end
+    } while (fieldEnd < bytes.length && bytes[fieldEnd] !== this.#eol)
+    row.rawText = bytes.toString('utf8', from, bytes[fieldEnd - 1] === CARRIAGE_RETURN ? fieldEnd - 1 : fieldEnd)
     row.fill(fields)
-    row.ended = at < bytes.length
+    row.hasLineEnd = fieldEnd < bytes.length
     this.#visit(row)
-    this.#line += row.raw.split(String.fromCharCode(this.#eol)).length
-    row.raw = null
-    return at + 1
+    this.#line += row.rawText.split(String.fromCharCode(this.#eol)).length
+    row.rawText = null
+    return fieldEnd + 1
   }
 
-  /** The field that starts at a byte and the byte that ends it; null when its quote is not closed. */
+  /** The text of the field that starts at a byte, and the index of the byte after it; null when its quote is not closed. */
   #quotedField(from: number): { text: string; end: number } | null {
     const bytes = this.#bytes
     const start = this.#afterBlanks(from)
@@ -285,18 +292,23 @@ class Scanner {
     if (close < 0) return null
     const end = this.#afterBlanks(close + 1)
     if (end < bytes.length && bytes[end] !== this.#delimiter && bytes[end] !== this.#eol)
-      throw this.#bad('a quoted field is followed by more text before the next delimiter')
+      throw this.#error('a quoted field is followed by more text before the next delimiter')
     return { text: bytes.toString('utf8', start + 1, close).replaceAll('""', '"'), end }
   }
 
+  /** The index of the first byte from `from` on that is no blank, or that is a delimiter or line end. */
   #afterBlanks(from: number): number {
     let at = from
-    for (let byte = this.#bytes[at]; byte === SPACE || byte === TAB || byte === RETURN; byte = this.#bytes[++at])
+    for (
+      let byte = this.#bytes[at];
+      byte === SPACE || byte === TAB || byte === CARRIAGE_RETURN;
+      byte = this.#bytes[++at]
+    )
       if (byte === this.#delimiter || byte === this.#eol) break
     return at
   }
 
-  #bad(what: string): BadData {
+  #error(what: string): BadData {
     return new BadData({ file: this.#file, line: this.#line }, what)
   }
 }

@@ -19,26 +19,26 @@ export const DATE_FORMATS = [
 
 export type DateFormat = (typeof DATE_FORMATS)[number]
 
-const CLOCK =
+const TIME_OF_DAY =
   '(?:[T ](?<hour>\\d{1,2}):(?<minute>\\d{2})(?::(?<second>\\d{2})(?:\\.\\d+)?)?(?: ?(?<half>[AP]M))?(?: ?(?<zone>Z|(?:UTC|GMT)?[+-]\\d{2}(?::?\\d{2})?|UTC|GMT))?)?'
-const timed = (date: string): RegExp => new RegExp(`^${date}${CLOCK}$`)
-const SERIAL = /^\d{1,6}(?:\.\d+)?$/
-const EPOCH = /^-?\d{1,17}$/
-const SHAPES: Record<DateFormat, RegExp> = {
-  'YYYY-MM-DD': timed('(?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2})'),
-  YYYYMMDD: timed('(?<year>\\d{4})(?<month>\\d{2})(?<day>\\d{2})'),
-  'YYYY/MM/DD': timed('(?<year>\\d{4})[/.年](?<month>\\d{1,2})[/.月](?<day>\\d{1,2})日?'),
-  'MM/DD/YYYY': timed('(?<month>\\d{1,2})([/.-])(?<day>\\d{1,2})\\2(?<year>\\d{4}|\\d{2})'),
-  'DD/MM/YYYY': timed('(?<day>\\d{1,2})([/.-])(?<month>\\d{1,2})\\2(?<year>\\d{4}|\\d{2})'),
+const dateShape = (date: string): RegExp => new RegExp(`^${date}${TIME_OF_DAY}$`)
+const SERIAL_SHAPE = /^\d{1,6}(?:\.\d+)?$/
+const EPOCH_SHAPE = /^-?\d{1,17}$/
+const DATE_SHAPES: Record<DateFormat, RegExp> = {
+  'YYYY-MM-DD': dateShape('(?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2})'),
+  YYYYMMDD: dateShape('(?<year>\\d{4})(?<month>\\d{2})(?<day>\\d{2})'),
+  'YYYY/MM/DD': dateShape('(?<year>\\d{4})[/.年](?<month>\\d{1,2})[/.月](?<day>\\d{1,2})日?'),
+  'MM/DD/YYYY': dateShape('(?<month>\\d{1,2})([/.-])(?<day>\\d{1,2})\\2(?<year>\\d{4}|\\d{2})'),
+  'DD/MM/YYYY': dateShape('(?<day>\\d{1,2})([/.-])(?<month>\\d{1,2})\\2(?<year>\\d{4}|\\d{2})'),
   'DD-Mon-YYYY': /^(?<day>\d{1,2})[- ](?<month>[A-Za-z]{3,9})[- ](?<year>\d{4}|\d{2})$/,
   'Mon DD, YYYY': /^(?<month>[A-Za-z]{3,9})\.? (?<day>\d{1,2}),? (?<year>\d{4})$/,
-  'epoch seconds': EPOCH,
-  'epoch milliseconds': EPOCH,
-  'epoch microseconds': EPOCH,
-  'Excel serial': SERIAL,
-  'Excel serial 1904': SERIAL,
+  'epoch seconds': EPOCH_SHAPE,
+  'epoch milliseconds': EPOCH_SHAPE,
+  'epoch microseconds': EPOCH_SHAPE,
+  'Excel serial': SERIAL_SHAPE,
+  'Excel serial 1904': SERIAL_SHAPE,
 }
-const LAST_YEAR = SHAPES['DD/MM/YYYY']
+const YEAR_LAST_SHAPE = DATE_SHAPES['DD/MM/YYYY']
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 
 /**
@@ -59,39 +59,41 @@ export class DateReader {
     this.#calendar = calendar
   }
 
-  /** The day that bytes[start..end) name, NaN when they name none. */
-  at(bytes: Buffer, start: number, end: number): Day {
+  /** The day of the date in bytes[start..end), NaN when it is none. */
+  readBytes(bytes: Buffer, start: number, end: number): Day {
     if (end - start !== 10 || this.format !== 'YYYY-MM-DD' || bytes[start + 4] !== 45 || bytes[start + 7] !== 45)
       return this.read(bytes.toString('utf8', start, end)) ?? Number.NaN
     this.seconds = 0
     this.inUtc = false
-    const year = digits(bytes, start, 4)
-    return dayOf(year, digits(bytes, start + 5, 2), digits(bytes, start + 8, 2)) ?? Number.NaN
+    const year = readDigits(bytes, start, 4)
+    return dayOf(year, readDigits(bytes, start + 5, 2), readDigits(bytes, start + 8, 2)) ?? Number.NaN
   }
 
   /** The day of a text; null for another format or an impossible date. */
   read(text: string): Day | null {
-    const match = SHAPES[this.format].exec(text.trim())
+    const match = DATE_SHAPES[this.format].exec(text.trim())
     if (match === null) return null
     const { groups } = match
     if (groups === undefined)
-      return this.format.startsWith('Excel') ? this.#serial(Number(match[0])) : this.#epoch(Number(match[0]))
-    this.seconds = groups.hour === undefined ? 0 : clock(groups as unknown as Clock)
+      return this.format.startsWith('Excel')
+        ? this.#daySinceSerial(Number(match[0]))
+        : this.#dayOfEpoch(Number(match[0]))
+    this.seconds = groups.hour === undefined ? 0 : secondsSinceMidnight(groups as unknown as ClockTexts)
     if (Number.isNaN(this.seconds)) return null
-    const day = dayOf(fullYear(groups.year!), monthOf(groups.month!), Number(groups.day))
-    return day === null ? null : this.#localDay(day, this.seconds, offsetOf(groups.zone))
+    const day = dayOf(fullYear(groups.year!), monthNumber(groups.month!), Number(groups.day))
+    return day === null ? null : this.#localDay(day, this.seconds, secondsEastOfUtc(groups.zone))
   }
 
-  /** Excel counts days, and its time of day is their fraction. */
-  #serial(value: number): Day {
+  /** The day of a serial number of Excel, whose fraction is the time of day. */
+  #daySinceSerial(value: number): Day {
     const day = Math.floor(value)
     this.seconds = Math.round((value - day) * 86_400)
     this.inUtc = false
-    return day - (this.format === 'Excel serial' ? EXCEL_1970 : EXCEL_1970 - EXCEL_1904)
+    return day - (this.format === 'Excel serial' ? SERIAL_1970 : SERIAL_1970 - DAYS_1900_TO_1904)
   }
 
-  #epoch(value: number): Day | null {
-    const seconds = Math.floor(value / fractionsOf(value, this.format))
+  #dayOfEpoch(value: number): Day | null {
+    const seconds = Math.floor(value / unitsPerSecond(value, this.format))
     if (Math.abs(seconds) > 253_402_300_799) return null
     this.seconds = ((seconds % 86_400) + 86_400) % 86_400
     return this.#localDay(Math.floor(seconds / 86_400), this.seconds, 0)
@@ -107,23 +109,23 @@ export class DateReader {
 }
 
 /** Excel's number of 1970-01-01, and the offset of the calendar on old Macs in days. */
-const EXCEL_1970 = 25_569
-const EXCEL_1904 = 1462
-const EXCEL_2100 = 73_051
+const SERIAL_1970 = 25_569
+const DAYS_1900_TO_1904 = 1462
+const SERIAL_2100 = 73_051
 
 /** Whether serial numbers may be those of an old Mac: counted from 1900 some bars are on weekends, from 1904 none. */
-export function maybe1904(texts: readonly string[]): boolean {
-  const isWeekend = (from: 'Excel serial' | 'Excel serial 1904') => {
+export function maySerialsCountFrom1904(texts: readonly string[]): boolean {
+  const anyOnWeekend = (from: 'Excel serial' | 'Excel serial 1904') => {
     const dates = new DateReader(from)
     return texts.some(text => weekdayOf(dates.read(text) ?? 0) > FRIDAY)
   }
-  return isWeekend('Excel serial') && !isWeekend('Excel serial 1904')
+  return anyOnWeekend('Excel serial') && !anyOnWeekend('Excel serial 1904')
 }
 
 const FRIDAY = 4
 
-/** Seconds east of UTC; 0 for a time without a word about it. */
-function offsetOf(zone: string | undefined): number {
+/** The seconds of a time zone such as `UTC+05:30` east of UTC; 0 where there is none. */
+function secondsEastOfUtc(zone: string | undefined): number {
   const [, sign, hours, minutes = '0'] = /([+-])(\d{2}):?(\d{2})?$/.exec(zone ?? '') ?? []
   return hours === undefined ? 0 : (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60
 }
@@ -131,11 +133,12 @@ function offsetOf(zone: string | undefined): number {
 /**
  * The unit of a time since 1970, in parts of a second. From 1973 on its size shows it, even if a file changes its unit.
  */
-function fractionsOf(epoch: number, format: DateFormat): number {
+function unitsPerSecond(epoch: number, format: DateFormat): number {
   const size = Math.abs(epoch)
   if (size >= 1e14) return 1e6
   if (size >= 1e11) return 1000
-  return format === 'epoch microseconds' ? 1e6 : format === 'epoch milliseconds' ? 1000 : 1
+  if (format === 'epoch microseconds') return 1e6
+  return format === 'epoch milliseconds' ? 1000 : 1
 }
 
 /** Whether a text is a time since 1970 in seconds or parts of them, after 1973. */
@@ -151,17 +154,17 @@ type DateGuess = { format: DateFormat } | { unknown: true } | { ambiguous: true 
  */
 export function guessDateFormat(texts: readonly string[]): DateGuess {
   let best: DateFormat | null = null
-  let most = 0
+  let mostTexts = 0
   for (const format of DATE_FORMATS) {
     const count = texts.filter(text => isCandidate(format, text.trim())).length
-    if (count > most) [best, most] = [format, count]
+    if (count > mostTexts) [best, mostTexts] = [format, count]
   }
   if (best === null) return { unknown: true }
   if (!best.endsWith('/YYYY')) return { format: best }
   if (!isYearLast(texts)) return { unknown: true }
   // Dates with points have the day first wherever they are in use.
-  if (texts.every(text => !LAST_YEAR.test(text.trim()) || text.includes('.'))) return { format: 'DD/MM/YYYY' }
-  const balance = texts.reduce((sum, text) => sum + orderProof(text), 0)
+  if (texts.every(text => !YEAR_LAST_SHAPE.test(text.trim()) || text.includes('.'))) return { format: 'DD/MM/YYYY' }
+  const balance = texts.reduce((sum, text) => sum + dayFirstProof(text), 0)
   if (balance === 0) return { ambiguous: true }
   return { format: balance > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY' }
 }
@@ -176,25 +179,27 @@ function isYearLast(texts: readonly string[]): boolean {
 }
 
 /** The evidence of a date with the year last: 1 for day first, -1 for month first, 0 for none. */
-export function orderProof(text: string): -1 | 0 | 1 {
-  const match = LAST_YEAR.exec(text.trim())
+export function dayFirstProof(text: string): -1 | 0 | 1 {
+  const match = YEAR_LAST_SHAPE.exec(text.trim())
   if (match === null) return 0
-  const dayFirst = Number(match.groups!.day) > 12
-  return dayFirst === Number(match.groups!.month) > 12 ? 0 : dayFirst ? 1 : -1
+  const isDayProof = Number(match.groups!.day) > 12
+  const isMonthProof = Number(match.groups!.month) > 12
+  if (isDayProof === isMonthProof) return 0
+  return isDayProof ? 1 : -1
 }
 
-/** Guessing takes numbers only where no other format can mean them: epochs since 1973, Excel's days from 1970 to 2099. */
+/** Whether a text may be a date of a format. Numbers count from 1973 as epochs, from 1970 to 2099 as Excel's days. */
 function isCandidate(format: DateFormat, text: string): boolean {
   if (format === 'epoch seconds') return /^\d{9,10}$/.test(text)
   if (format === 'epoch milliseconds') return /^\d{12,13}$/.test(text)
   if (format === 'epoch microseconds') return /^\d{15,16}$/.test(text)
   if (format === 'Excel serial')
-    return /^\d{5}(\.\d+)?$/.test(text) && Number(text) >= EXCEL_1970 && Number(text) < EXCEL_2100
+    return /^\d{5}(\.\d+)?$/.test(text) && Number(text) >= SERIAL_1970 && Number(text) < SERIAL_2100
   if (format === 'Excel serial 1904') return false
-  return SHAPES[format].test(text)
+  return DATE_SHAPES[format].test(text)
 }
 
-interface Clock {
+interface ClockTexts {
   hour: string
   minute: string
   second?: string
@@ -202,14 +207,14 @@ interface Clock {
 }
 
 /** Seconds since midnight, NaN when there is no such time. */
-function clock({ hour, minute, second = '0', half }: Clock): number {
+function secondsSinceMidnight({ hour, minute, second = '0', half }: ClockTexts): number {
   if (Number(hour) > (half === undefined ? 23 : 12) || Number(minute) > 59 || Number(second) > 60) return Number.NaN
   const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + (half === 'PM' ? 12 : 0)
   return (hours * 60 + Number(minute)) * 60 + Number(second)
 }
 
-/** The number of a month that is written as one or by its name. */
-function monthOf(text: string): number {
+/** The number of a month, 1 to 12, from digits or a name; 0 for another word. */
+function monthNumber(text: string): number {
   return /^\d/.test(text) ? Number(text) : MONTHS.indexOf(text.slice(0, 3).toLowerCase()) + 1
 }
 
@@ -219,8 +224,8 @@ function fullYear(text: string): number {
   return text.length === 4 ? year : year + (year < 70 ? 2000 : 1900)
 }
 
-/** The number of `count` digits, NaN for other characters; the calendar turns NaN into NaN. */
-function digits(bytes: Buffer, start: number, count: number): number {
+/** The number of `count` digits; NaN for other characters. */
+function readDigits(bytes: Buffer, start: number, count: number): number {
   let value = 0
   for (let i = start; i < start + count; i++) {
     const digit = bytes[i]! - 48
@@ -232,8 +237,8 @@ function digits(bytes: Buffer, start: number, count: number): number {
 
 export type Decimal = '.' | ','
 
-const POINT = 46 - 48
-const POWERS = Float64Array.from({ length: 23 }, (_, power) => 10 ** power)
+const POINT_MINUS_ZERO = 46 - 48
+const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, power) => 10 ** power)
 const NUMBER_SHAPES: Record<Decimal, RegExp> = {
   // In India groups of two follow the first group of three.
   '.': /^[-+]?\$?(?:\d+|\d{1,3}(?:[,'’ \u00a0\u202f]\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})?(?:\.\d*)?(?:[eE][+-]?\d+)?$/,
@@ -245,22 +250,22 @@ const NULL_WORDS = new Set(['', 'na', 'n/a', 'null', 'none', 'nan'])
  * The number spelled by bytes[start..end), NaN when there is none. The fast way covers plain numbers; `$`, exponents
  * and long fractions go through `readNumber`.
  */
-export function numberAt(bytes: Buffer, start: number, end: number, decimal: Decimal): number {
+export function readNumberBytes(bytes: Buffer, start: number, end: number, decimal: Decimal): number {
   // Up to 15 digits are an exact integer, and so is the power of ten below them: one division rounds correctly.
   if (end - start > 16 || decimal !== '.') return readNumber(bytes.toString('utf8', start, end), decimal)
-  let whole = 0
-  let digits = 0
-  let point = -1
+  let digitsAsInteger = 0
+  let digitCount = 0
+  let pointIndex = -1
   for (let i = start; i < end; i++) {
     const digit = bytes[i]! - 48
     if (digit >= 0 && digit <= 9) {
-      whole = whole * 10 + digit
-      digits++
-    } else if (digit === POINT && point < 0) point = i
+      digitsAsInteger = digitsAsInteger * 10 + digit
+      digitCount++
+    } else if (digit === POINT_MINUS_ZERO && pointIndex < 0) pointIndex = i
     else return readNumber(bytes.toString('utf8', start, end), decimal)
   }
-  if (digits === 0 || digits > 15) return readNumber(bytes.toString('utf8', start, end), decimal)
-  return point < 0 ? whole : whole / POWERS[end - 1 - point]!
+  if (digitCount === 0 || digitCount > 15) return readNumber(bytes.toString('utf8', start, end), decimal)
+  return pointIndex < 0 ? digitsAsInteger : digitsAsInteger / POWERS_OF_TEN[end - 1 - pointIndex]!
 }
 
 /**
@@ -274,12 +279,12 @@ export function readNumber(text: string, decimal: Decimal = '.'): number {
   return Number(plain.replace(/[$'’\s]/g, ''))
 }
 
-const UNITS: Record<string, number> = { K: 1e3, M: 1e6, B: 1e9, T: 1e12 }
+const VOLUME_UNITS: Record<string, number> = { K: 1e3, M: 1e6, B: 1e9, T: 1e12 }
 
 /** Reads a number of shares, which may be in thousands (`40.5K`), millions, billions or trillions. */
 export function readVolume(text: string, decimal: Decimal = '.'): number {
   const trimmed = text.trim()
-  const unit = UNITS[trimmed.slice(-1).toUpperCase()]
+  const unit = VOLUME_UNITS[trimmed.slice(-1).toUpperCase()]
   if (unit === undefined) return readNumber(trimmed, decimal)
   // In decimals: 58.41 times a million is not exactly 58410000.
   return Math.round(readNumber(trimmed.slice(0, -1), decimal) * unit * 1000) / 1000
@@ -294,17 +299,21 @@ export function isNullWord(text: string): boolean {
  * ambiguous with semicolons, which are used where the comma is the decimal separator. Commas in volumes count only as
  * proof: shares have no thousandths.
  */
-export function decimalOf(prices: readonly string[], volumes: readonly string[], delimiter = ','): Decimal | null {
-  const proofs = [...prices, ...volumes].filter(text => /^[-+$\d.,\s]+$/.test(text)).map(text => proof(text.trim()))
+export function guessDecimal(prices: readonly string[], volumes: readonly string[], delimiter = ','): Decimal | null {
+  const proofs = [...prices, ...volumes]
+    .filter(text => /^[-+$\d.,\s]+$/.test(text))
+    .map(text => decimalProvedBy(text.trim()))
   if (proofs.includes('.')) return '.'
   if (proofs.includes(',')) return ','
-  const thousands = (sign: string) => (text: string) => new RegExp(`^\\+?\\$?\\d{1,3}${sign}\\d{3}$`).test(text.trim())
-  const doubtful = prices.some(thousands(',')) || (delimiter === ';' && [...prices, ...volumes].some(thousands('\\.')))
+  const hasOneGroup = (sign: string) => (text: string) =>
+    new RegExp(`^\\+?\\$?\\d{1,3}${sign}\\d{3}$`).test(text.trim())
+  const doubtful =
+    prices.some(hasOneGroup(',')) || (delimiter === ';' && [...prices, ...volumes].some(hasOneGroup('\\.')))
   return doubtful ? null : '.'
 }
 
-/** The decimal sign that a number proves by itself. */
-function proof(text: string): Decimal | null {
+/** The decimal separator that one number proves; null where its separator may also be that of thousands. */
+function decimalProvedBy(text: string): Decimal | null {
   const points = text.split('.').length - 1
   const commas = text.split(',').length - 1
   if (points > 0 && commas > 0) return text.lastIndexOf('.') > text.lastIndexOf(',') ? '.' : ','
@@ -327,14 +336,14 @@ export function emptyWord(text: string): string {
   return text === '' ? 'empty' : quoted(text)
 }
 
-/** The calendar of a time zone: which day it is there at an instant. */
+/** The calendar of a time zone: says which day it is there at an instant. */
 export class Calendar {
   readonly zone: string
   readonly #format: Intl.DateTimeFormat
 
   /** Throws RangeError for a name that is no time zone's. */
   constructor(zone: string) {
-    // Written as the project writes dates.
+    // This locale writes YYYY-MM-DD.
     const parts = { year: 'numeric', month: '2-digit', day: '2-digit' } as const
     this.#format = new Intl.DateTimeFormat('en-CA', { timeZone: zone, ...parts })
     this.zone = this.#format.resolvedOptions().timeZone
@@ -350,7 +359,7 @@ export class Calendar {
   }
 }
 
-/** The calendar of the zone that a document names for itself; that of UTC where it names none. */
+/** The calendar of the zone that a document names; that of UTC for an invalid name. */
 export function calendarOf(zone: string): Calendar {
   try {
     return new Calendar(zone)
@@ -367,9 +376,11 @@ export function calendarOption(zone: string): Calendar {
   } catch {}
   const names = Intl.supportedValuesOf('timeZone')
   const cityOf = (name: string) => name.slice(name.lastIndexOf('/') + 1)
-  const cities = suggest(cityOf(zone).replaceAll(' ', '_'), names.map(cityOf))
-  const near = suggest(zone, names)
-  const suggestions = near.length > 0 ? near : names.filter(name => cities.includes(cityOf(name))).slice(0, 3)
+  let suggestions = suggest(zone, names)
+  if (suggestions.length === 0) {
+    const cities = suggest(cityOf(zone).replaceAll(' ', '_'), names.map(cityOf))
+    suggestions = names.filter(name => cities.includes(cityOf(name))).slice(0, 3)
+  }
   const allowed = 'the name of a time zone (IANA), such as Asia/Tokyo'
   const sentence = `time_zone ${quoted(zone)} is not ${allowed}.${didYouMean(suggestions)}`
   throw wrong('time_zone', sentence, { value: zone, allowed, suggestions })

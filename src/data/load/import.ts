@@ -15,7 +15,7 @@ import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../../co
 import { checkDay, checkFunction } from '../../core/params/arguments.js'
 import { textOf, tickerValue } from '../../core/params/values.js'
 import type { Cluster } from '../../core/source.js'
-import { SHOWN } from '../feeds/bars.js'
+import { MAX_WARNINGS_SHOWN } from '../feeds/bars.js'
 import type { Input, ReadResult, Remark, TickerBars, TickerFacts, Warning } from '../feeds/feed.js'
 import { type PartlyLoadedFile, Pending } from '../local/cache.js'
 import { digest } from '../store/codec.js'
@@ -48,13 +48,13 @@ function refuseSeveralChoices(options: Pick<ImportOptions, BarChoice>): void {
 
 /** Bars of a file, which stay where they are. */
 function sourcedOf(bars: TickerBars, { file, format }: Pick<ReadResult, 'file' | 'format'>): SourcedBars {
-  const { ticker, prices, waits } = bars
+  const { ticker, prices, spilled } = bars
   return {
     ticker,
     prices,
     source: file,
     format,
-    ...(waits && { waits }),
+    ...(spilled && { spilled }),
     get bars() {
       return bars.bars
     },
@@ -70,7 +70,7 @@ function withOddities(
   for (const { kind, ticker, day, detail } of oddities) {
     const warning = all.get(kind) ?? { kind, count: 0, first: [] }
     all.set(kind, warning)
-    if (warning.count++ < SHOWN) warning.first.push({ ticker, date: formatDay(day), place: file, detail })
+    if (warning.count++ < MAX_WARNINGS_SHOWN) warning.first.push({ ticker, date: formatDay(day), place: file, detail })
   }
   return [...all.values()]
 }
@@ -82,7 +82,7 @@ function volumeRemarks(withoutVolume: readonly string[], tickers: number): Remar
   const fields = FIELDS.filter(field => field.usesVolume).map(({ name }) => name)
   const of = tickers === 1 ? '' : ` of ${count === tickers ? 'any ticker' : counted(count, 'ticker')}`
   const what = `no volume${of}: ${fields.join(' and ')} stay empty`
-  return [{ what, count: 1, first: count === tickers ? [] : withoutVolume.slice(0, SHOWN) }]
+  return [{ what, count: 1, first: count === tickers ? [] : withoutVolume.slice(0, MAX_WARNINGS_SHOWN) }]
 }
 
 /** Adds what was written of a file to the error about the rest. */

@@ -52,7 +52,7 @@ export class Run {
   /** Keeps the bars of a ticker that are taken in: beyond some, in a temporary file. */
   add(incoming: SourcedBars): void {
     const { ticker, source } = incoming
-    const taken = { file: source, bars: incoming.waits ? () => incoming.bars : this.#storeBars(incoming.bars) }
+    const taken = { file: source, bars: incoming.spilled ? () => incoming.bars : this.#storeBars(incoming.bars) }
     const earlier = this.#barsByTicker.get(ticker)
     if (earlier === undefined) this.#barsByTicker.set(ticker, [taken])
     else earlier.push(taken)
@@ -72,13 +72,13 @@ export class Run {
     this.#bytesInMemory += bytesOf(bars)
     if (this.#bytesInMemory <= MAX_BYTES_IN_MEMORY) return () => bars
     this.#bytesInMemory -= bytesOf(bars)
-    const at = this.#spill.put(columnsOf(bars))
+    const at = this.#spill.append(columnsOf(bars))
     const length = bars.days.length
     const hasUnadjusted = bars.unadjustedClose !== undefined
     return () => {
       const series = emptySeries('daily', length)
       if (hasUnadjusted) series.unadjustedClose = new Float64Array(length)
-      this.#spill.take(at, columnsOf(series))
+      this.#spill.readInto(at, columnsOf(series))
       return series
     }
   }

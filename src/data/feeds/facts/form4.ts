@@ -4,8 +4,8 @@ import { type Day, formatDay, parseDay } from '../../../core/model/day.js'
 import { assumedFiling, type InsiderTrade } from '../../../core/model/facts.js'
 import { parseTicker } from '../../../core/model/terms.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
-import { MOST_LEVELS } from '../json-text.js'
-import { tickerOfSymbol, tickerOption } from '../layout.js'
+import { MAX_NESTING } from '../json-text.js'
+import { parseTickerOption, tickerOfSymbol } from '../layout.js'
 import { futureDateReason, latestBar } from '../price-rows.js'
 import { type Source, textOf } from '../source.js'
 import { isNullWord, readNumber } from '../values.js'
@@ -46,7 +46,7 @@ export async function readForm4(source: Source, options: ReadOptions): Promise<F
   }
   for (const trade of derivatives) sink.remark('transactions in derivatives are not loaded', placeOf(form, trade))
   const rows = trades.length + derivatives.length
-  options.onProgress?.({ bytes: source.taken(), total: source.total, rows })
+  options.onProgress?.({ bytes: source.bytesTaken(), total: source.total, rows })
   const issuerName = textAt(root, 'issuer', 'issuerName') ?? ''
   const dialect = { encoding: source.encoding, compression: source.compression, issuer: issuerName }
   return sink.result(file, 'SEC Form 4', rows, { dialect })
@@ -84,7 +84,7 @@ function formWords(type: string | null): string {
 }
 
 function tickerOf(file: string, root: Element, options: ReadOptions): string {
-  const hint = tickerOption(options.ticker)
+  const hint = parseTickerOption(options.ticker)
   if (hint !== null) return hint
   const symbol = textAt(root, 'issuer', 'issuerTradingSymbol') ?? ''
   if (!isNullWord(symbol)) return tickerOfSymbol(file, symbol)
@@ -149,7 +149,7 @@ function documentIn(file: string, content: string, { known, today }: ReadOptions
 function rootOf({ file, text, linesBefore }: Form): Element {
   if (/<!DOCTYPE/i.test(text)) throw new BadData({ file }, 'the XML declares a document type, which no Form 4 does')
   if (isDeep(text))
-    throw new BadData({ file }, `the XML is nested more than ${MOST_LEVELS} levels deep, as no Form 4 is`)
+    throw new BadData({ file }, `the XML is nested more than ${MAX_NESTING} levels deep, as no Form 4 is`)
   const verdict = XMLValidator.validate(text)
   if (verdict !== true) {
     const { line, col, msg } = verdict.err
@@ -176,7 +176,7 @@ function isDeep(text: string): boolean {
   let level = 0
   for (const [tag] of text.matchAll(/<\/?[\w:][^<>]*>/g)) {
     if (tag.startsWith('</')) level--
-    else if (!tag.endsWith('/>') && ++level > MOST_LEVELS) return true
+    else if (!tag.endsWith('/>') && ++level > MAX_NESTING) return true
   }
   return false
 }

@@ -4,8 +4,8 @@ import { type Day, formatDay, parseDay } from '../../../core/model/day.js'
 import { parseTicker } from '../../../core/model/terms.js'
 import { isMapping } from '../../../core/params/arguments.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
-import { type JsonText, type Names, type Path, shaped } from '../json-text.js'
-import { tickerOption } from '../layout.js'
+import { type JsonObject, type JsonText, type Path, parseShape } from '../json-text.js'
+import { parseTickerOption } from '../layout.js'
 import { futureDateReason, latestBar, severalTickersError, tickerReason } from '../price-rows.js'
 import { Rejections } from '../refusals.js'
 import type { Source } from '../source.js'
@@ -25,8 +25,8 @@ export function readFactsJson(source: Source, text: JsonText, options: ReadOptio
     ? readCompanyFacts(file, text, root, options)
     : (readSplits(file, text, options) ?? readYahooFacts(file, root, options))
   if (facts === null) return null
-  options.onProgress?.({ bytes: source.taken(), total, rows: facts.rows })
-  const lines = companyFacts ? {} : text.words
+  options.onProgress?.({ bytes: source.bytesTaken(), total, rows: facts.rows })
+  const lines = companyFacts ? {} : text.notes
   return { ...facts, dialect: { encoding, compression, ...lines, ...facts.dialect } }
 }
 
@@ -40,7 +40,7 @@ function readSplits(file: string, text: JsonText, options: ReadOptions): FactsRe
   if (!Array.isArray(list) || !isMapping(list[0]) || !('split_from' in list[0])) return null
   const rejections = new Rejections(file, options.skipBadRows ?? false)
   const sink = new FactsSink()
-  const tickerHint = tickerOption(options.ticker)
+  const tickerHint = parseTickerOption(options.ticker)
   if (tickerHint !== null) refuseSeveral(file, tickerHint, list)
   for (const [i, row] of list.entries()) {
     try {
@@ -51,7 +51,7 @@ function readSplits(file: string, text: JsonText, options: ReadOptions): FactsRe
       rejections.add(() => ({ ...text.locate([...at, i, column]), reason, text: JSON.stringify(row) }))
     }
   }
-  rejections.refuse(list.length)
+  rejections.throwIfBad(list.length)
   if (isMapping(root) && typeof root.next_url === 'string')
     sink.remark('the answer has more pages, which are not in this file', 'next_url')
   return sink.result(file, 'polygon splits', list.length, { rejected: rejections.rows })
@@ -63,7 +63,7 @@ function refuseSeveral(file: string, tickerHint: string, list: readonly unknown[
   if (other !== undefined) throw severalTickersError({ file }, tickerHint, symbols[0]!, other)
 }
 
-function addSplit(row: Names, tickerHint: string | null, sink: FactsSink): void {
+function addSplit(row: JsonObject, tickerHint: string | null, sink: FactsSink): void {
   const symbol = typeof row.ticker === 'string' ? row.ticker : ''
   const ticker = tickerHint ?? parseTicker(symbol)
   if (ticker === null) throw new BadCell('ticker', tickerReason(symbol))
@@ -75,13 +75,13 @@ function addSplit(row: Names, tickerHint: string | null, sink: FactsSink): void 
   sink.add('splits', ticker, { ex_date, ratio })
 }
 
-function shares(row: Names, name: string): number {
+function shares(row: JsonObject, name: string): number {
   const value = row[name]
   if (typeof value === 'number' && value > 0) return value
   throw new BadCell(name, `${name} ${JSON.stringify(value ?? null)} is not a number above 0`)
 }
 
-function isCompanyFacts(root: unknown): root is Names {
+function isCompanyFacts(root: unknown): root is JsonObject {
   return isMapping(root) && 'cik' in root && isMapping(root.facts)
 }
 
@@ -89,9 +89,9 @@ function isCompanyFacts(root: unknown): root is Names {
  * The quarterly reports of a company and its name, from the company facts of the SEC, which have no ticker. Throws
  * BadData if they give no report, or with the position of an impossible fact.
  */
-function readCompanyFacts(file: string, text: JsonText, root: Names, options: ReadOptions): FactsResult {
+function readCompanyFacts(file: string, text: JsonText, root: JsonObject, options: ReadOptions): FactsResult {
   const ticker = documentTicker(file, null, options.ticker)
-  const { entityName, facts: taxonomies } = shaped(file, Document, neededOf(root), 'company facts of the SEC')
+  const { entityName, facts: taxonomies } = parseShape(file, Document, neededOf(root), 'company facts of the SEC')
   const facts = Object.entries(taxonomies).flatMap(([taxonomy, concepts]) =>
     Object.entries(concepts).flatMap(([concept, { units }]) => factsIn([taxonomy, concept], units)),
   )
@@ -110,7 +110,7 @@ function readCompanyFacts(file: string, text: JsonText, root: Names, options: Re
     rejections.add(() => ({ ...text.locate([...fact.at, key]), reason, text: JSON.stringify(valueAt(root, fact.at)) }))
     return false
   })
-  if (facts.length > 0) rejections.refuse(facts.length)
+  if (facts.length > 0) rejections.throwIfBad(facts.length)
   const reports = reportsOfFilings(sound)
   if (reports.length === 0)
     throw new BadData({ file }, 'no earnings a share and no revenue of a quarter, in USD, is stated in it')
@@ -180,8 +180,10 @@ const Document = z.object({
 })
 
 /** The document with only those of its hundreds of concepts that reports use. */
-function neededOf({ entityName, facts }: Names): Names {
-  const taxonomies = Object.entries(facts as Names).filter((entry): entry is [string, Names] => isMapping(entry[1]))
+function neededOf({ entityName, facts }: JsonObject): JsonObject {
+  const taxonomies = Object.entries(facts as JsonObject).filter((entry): entry is [string, JsonObject] =>
+    isMapping(entry[1]),
+  )
   const isNeeded = ([concept, value]: [string, unknown]) =>
     REPORT_CONCEPTS.has(concept) && isMapping(value) && 'units' in value
   const needed = taxonomies.map(([name, concepts]) => [
@@ -207,5 +209,5 @@ function factsIn([taxonomy, concept]: readonly [string, string], units: z.infer<
 }
 
 function valueAt(root: unknown, path: Path): unknown {
-  return path.reduce<unknown>((at, key) => (at as Names)[key], root)
+  return path.reduce<unknown>((at, key) => (at as JsonObject)[key], root)
 }

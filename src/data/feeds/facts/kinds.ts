@@ -13,7 +13,7 @@ import {
 } from '../../../core/model/facts.js'
 import { layoutOf } from '../layout.js'
 import { normalizedColumnName } from '../names.js'
-import { isDated, isOneValue, refuseLayout } from '../refusals.js'
+import { hasOnePriceADay, refuseLayout, startsWithDate } from '../refusals.js'
 import type { TextTable } from '../text-table.js'
 import { addEarnings, checkKnown, FACTS_FORMATS, type FactsFormat } from './formats.js'
 import { BadCell, type FactRow, refuseImpossibleRatio } from './rows.js'
@@ -39,10 +39,10 @@ export function formatOf({ file, dialect, top: place, options: { known } }: Text
   if (kind !== undefined && other !== undefined) throw new BadData(place, ambiguity(kind, other, known))
   if (kind !== undefined) return ownFormat(kind, header.has('known') ? undefined : known)
   const nearest = header.nearestKind(known)
-  const isRow = dialect.names.some(isDated)
+  const isRow = dialect.names.some(startsWithDate)
   const isPrices =
     header.countWithMisspellings(nearest) <= bars ||
-    (header.countWithMisspellings(nearest) < 3 && isOneValue(layout, dialect.samples))
+    (header.countWithMisspellings(nearest) < 3 && hasOnePriceADay(layout, dialect.samples))
   if (isRow || isPrices) throw refuseLayout(file, dialect.headerLine, layout, dialect.samples)
   throw new BadData(place, missingColumns(header, nearest, known))
 }

@@ -2,7 +2,7 @@ import { BadData, parameter, sentence } from '../../../core/errors.js'
 import type { FactValue } from '../../../core/model/facts.js'
 import type { Dialect } from '../dialect.js'
 import type { FactsResult } from '../feed.js'
-import { indexOfName, spells, tickerOption } from '../layout.js'
+import { indexOfName, isNameOfRole, parseTickerOption } from '../layout.js'
 import { normalizedColumnName } from '../names.js'
 import { latestBar } from '../price-rows.js'
 import { Rejections } from '../refusals.js'
@@ -37,7 +37,7 @@ export async function readFactsTable(table: TextTable): Promise<FactsResult> {
       rejections.add(() => reader.rejected(error))
     }
   })
-  rejections.refuse(rows)
+  rejections.throwIfBad(rows)
   format.end?.(results, sink)
   const words = describeReading(table, plan)
   const { rows: rejected } = rejections
@@ -49,7 +49,7 @@ async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPl
   const { file, dialect } = table
   const columnIndexes = columnIndexesOf(table, format)
   const tickerColumn = tickerColumnOf(dialect.names)
-  const tickerHint = tickerOption(table.options.ticker)
+  const tickerHint = parseTickerOption(table.options.ticker)
   if (tickerColumn === undefined && tickerHint === null)
     throw new BadData(table.top, sentence`no column names the ticker; give it with ${parameter('ticker')}`)
   const columns = Object.entries(format.reads).flatMap(([name, column]): ValueColumn[] => {
@@ -61,7 +61,7 @@ async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPl
   const numeric = columns.filter(({ kind }) => NUMERIC_KINDS.has(kind))
   const fractions = numeric.filter(column => !isWholeNumber(column))
   const wholeNumbers = numeric.filter(isWholeNumber)
-  const decimal = table.decimal(indexesOf(fractions), indexesOf(wholeNumbers))
+  const decimal = table.decimalSeparator(indexesOf(fractions), indexesOf(wholeNumbers))
   const { delimiter } = dialect
   const latest = latestBar(table.options.today)
   return { file, delimiter, latest, columnIndexes, tickerColumn, tickerHint, dates, decimal }
@@ -83,7 +83,7 @@ async function dateReaders(table: TextTable, dateColumns: readonly ValueColumn[]
   for (const column of dateColumns) {
     const isEmpty = table.dialect.samples.every(fields => isNullWord(fields[column.index] ?? ''))
     const otherIndexes = indexesOf(dateColumns).filter(index => index !== column.index)
-    readers[column.name] = isEmpty ? new DateReader(dateFormat) : await table.dates(column, otherIndexes)
+    readers[column.name] = isEmpty ? new DateReader(dateFormat) : await table.dateReader(column, otherIndexes)
   }
   return readers
 }
@@ -98,7 +98,7 @@ function columnIndexesOf({ dialect, top }: TextTable, format: FactsFormat): Map<
 
 /** Index of the ticker column; undefined if there is none. Columns "name" and "code" hold names and codes of many things here, never tickers. */
 function tickerColumnOf(names: readonly string[]): number | undefined {
-  const spelled = names.map(name => spells(name, ['ticker']) && !/^(name|code)$/.test(normalizedColumnName(name)))
+  const spelled = names.map(name => isNameOfRole(name, ['ticker']) && !/^(name|code)$/.test(normalizedColumnName(name)))
   const exact = names.findIndex(name => normalizedColumnName(name) === 'ticker')
   const found = exact >= 0 ? exact : spelled.indexOf(true)
   return found < 0 ? undefined : found
@@ -129,5 +129,5 @@ function describeReading(table: TextTable, plan: FactsPlan): Record<string, stri
     ...(unread.length === 0 ? {} : { 'columns not read': unread.join(', ') }),
     ...(dates.length === 0 ? {} : { dates: dates.join(', ') }),
   }
-  return table.words(more, plan.decimal)
+  return table.describe(more, plan.decimal)
 }

@@ -13,7 +13,7 @@ import {
 import { parseTicker } from '../../../core/model/terms.js'
 import { firstOf } from '../../../core/numbers.js'
 import type { FactsResult, TickerFacts } from '../feed.js'
-import { stem, tickerOfSymbol, tickerOption } from '../layout.js'
+import { parseTickerOption, tickerOfSymbol, withoutExtensions } from '../layout.js'
 import { normalizedColumnName } from '../names.js'
 import { latestBar } from '../price-rows.js'
 import { Remarks } from '../refusals.js'
@@ -137,14 +137,15 @@ const CIK = /^(CIK\d+|COMPANY-?FACTS|SUBMISSIONS)$/
  * Throws BadData if none of them is valid.
  */
 export function documentTicker(file: string, own: string | null, hint: string | undefined): string {
-  const ticker = tickerOption(hint) ?? (own === null ? tickerOfName(file) : tickerOfSymbol(file, own))
+  const ticker = parseTickerOption(hint) ?? (own === null ? tickerOfName(file) : tickerOfSymbol(file, own))
   if (ticker !== null) return ticker
-  const name = file === '-' ? 'standard input has no name' : `the file's name (${stem(basename(file))}) is none`
+  const name =
+    file === '-' ? 'standard input has no name' : `the file's name (${withoutExtensions(basename(file))}) is none`
   throw new BadData({ file }, sentence`the document names no ticker, and ${name}; give it with ${parameter('ticker')}`)
 }
 
 function tickerOfName(file: string): string | null {
-  const ticker = file === '-' ? null : parseTicker(stem(basename(file)))
+  const ticker = file === '-' ? null : parseTicker(withoutExtensions(basename(file)))
   return ticker === null || CIK.test(ticker) ? null : ticker
 }
 

@@ -4,7 +4,7 @@ import { type Day, dayAt, formatDay, parseDay } from '../../../core/model/day.js
 import { assumedFiling } from '../../../core/model/facts.js'
 import { isMapping } from '../../../core/params/arguments.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
-import { shaped } from '../json-text.js'
+import { parseShape } from '../json-text.js'
 import { futureDateReason, latestBar } from '../price-rows.js'
 import {
   AS_FILED,
@@ -47,7 +47,7 @@ const Named = z.object({ symbol: z.string() })
  * throws BadData when none can be.
  */
 function readSummary(file: string, root: unknown, options: ReadOptions, sink: FactsSink): number {
-  const { result, error } = shaped(file, Summary, root, 'a quote summary of Yahoo').quoteSummary
+  const { result, error } = parseShape(file, Summary, root, 'a quote summary of Yahoo').quoteSummary
   const modules = result?.[0]
   if (modules === undefined) {
     const said =
@@ -157,7 +157,7 @@ const Earnings = z.object({
 const Calendar = z.object({ earnings: z.object(Dates) })
 
 function read<Shape extends z.ZodType>(taking: Taking, name: string, shape: Shape, module: unknown): z.infer<Shape> {
-  return shaped(taking.file, shape, module, 'a quote summary of Yahoo', ['quoteSummary', 'result', '0', name])
+  return parseShape(taking.file, shape, module, 'a quote summary of Yahoo', ['quoteSummary', 'result', '0', name])
 }
 
 /** Newest first in the document; of two grades by one firm on one day the later one must count. */
@@ -269,7 +269,7 @@ const Series = z.object({
  * number of its figures. Throws BadData if it has no quarters, or if their dates or ticker are unknown.
  */
 function readTimeseries(file: string, root: unknown, options: ReadOptions, sink: FactsSink): number {
-  const { result, error } = shaped(file, Series, root, 'a time series of Yahoo').timeseries
+  const { result, error } = parseShape(file, Series, root, 'a time series of Yahoo').timeseries
   if (error)
     throw new BadData({ file }, `there are no facts in it, only a message of Yahoo: ${quoted(error.description)}`)
   const quarters = quartersIn(file, result ?? [])
@@ -305,7 +305,7 @@ function quartersIn(
       const type = TYPES[figure]
       if (!series.meta.type.includes(type) || series[type] === undefined) continue
       const at = ['timeseries', 'result', String(index), type]
-      for (const point of shaped(file, Points, series[type], 'a time series of Yahoo', at)) {
+      for (const point of parseShape(file, Points, series[type], 'a time series of Yahoo', at)) {
         if (point === null) continue
         const figures = quarters.get(point.asOfDate) ?? {}
         const { [figure]: said = point.reportedValue } = figures
