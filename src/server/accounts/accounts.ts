@@ -1,6 +1,6 @@
 // For: keys, accounts and credits of the server's customers.
 // In: a key and the cost of an answer.
-// Out: leave to answer, or the reason why not.
+// Out: whether the answer may be sent, or the reason why not.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { invalid } from '../../core/errors.js'
@@ -20,12 +20,12 @@ export interface KeyEntry {
   /** The eight characters that identify it. */
   identity: string
   account: Account
-  /** What its owner calls it. */
+  /** Chosen by its owner. */
   name: string
   created: string
-  /** ISO time from which it counts no more; null: never. */
+  /** ISO time from which the key is refused; null: never. */
   expires: string | null
-  /** To the minute; null until it has been used. */
+  /** ISO time, to the minute; null until the key is used. */
   lastUsed: string | null
   revoked: string | null
 }
@@ -42,11 +42,11 @@ export interface NewKey {
 /** The cost of one answer, recorded before the answer is sent. */
 export interface Charge {
   account: number
-  /** Identity of the key that was used. */
+  /** Identity of the caller's key. */
   key: string
-  /** The server's own number of the request; one row of the ledger bears it. */
+  /** The server's own number of the request; one row of the ledger has it. */
   requestId: string
-  /** SHA-256 of what the caller named this request, so that a retry is free; null when nothing was named. */
+  /** SHA-256 of the caller's name for this request, so that a retry is free; null without a name. */
   idempotency: Buffer | null
   /** SHA-256 of the question: reusing the name for another question is refused. */
   question: Buffer
@@ -59,19 +59,21 @@ export interface Charge {
   at: number
 }
 
-/** Credits used in the day and the hour of a moment. */
+/** Credits that an account has used in one day and in one hour. */
 export interface UsedCredits {
   day: number
   hour: number
 }
 
 /**
- * The result of a charge. It was recorded. Or it was free: the same answer to the same question was charged under the
- * same name within 48 hours. Or it was refused: it would exceed a limit, or the name belongs to another question.
+ * - charged: it was recorded
+ * - repeated: free, because the same answer to the same question was charged under the same name within 48 hours
+ * - limited: refused, because it would exceed a limit
+ * - conflict: refused, because the name belongs to another question
  */
 export interface ChargeResult {
   outcome: 'charged' | 'repeated' | 'limited' | 'conflict'
-  /** After it. */
+  /** After this charge. */
   usedCredits: UsedCredits
 }
 
@@ -79,7 +81,7 @@ export interface ChargeResult {
 export interface WatchChange {
   add: readonly string[]
   remove: readonly string[]
-  /** How many tickers the list may have. */
+  /** The most tickers that the list may have. */
   maxTickers: number
 }
 
@@ -102,7 +104,7 @@ export interface Discrepancy {
   ledger: number
 }
 
-/** All retained data. A rolled-up day counts as its original rows. */
+/** The sums of the retained ledger. A rolled-up day counts as its original rows. */
 export interface Reconciliation {
   rows: number
   requests: number
@@ -112,18 +114,18 @@ export interface Reconciliation {
 
 /** The result of one step of rolling up the ledger. */
 export interface RollUpResult {
-  /** That became a part of their day. */
+  /** Ledger rows that were added to the sum of their day, and deleted. */
   rows: number
-  /** Deleted days of accounts, older than the retention. */
+  /** Sums of days that were deleted, because they are older than the retention. */
   days: number
-  /** There is nothing left to do, or another one is doing it. */
+  /** Nothing is left to do, or another process is doing it. */
   isOver: boolean
 }
 
 /** A value as every database has it; times are milliseconds since 1970. */
 export type ColumnValue = string | number | Buffer | null
 
-/** Tables in the order of writing, with the columns that are copied. An account is identified by its folded name. */
+/** The tables in the order of writing, with the columns that a copy has. The folded name identifies an account. */
 export const ACCOUNT_TABLES = {
   accounts: ['account', 'name', 'tier', 'created'],
   keys: ['account', 'identity', 'hash', 'name', 'created', 'expires', 'last_used', 'revoked'],
@@ -138,18 +140,18 @@ export const ACCOUNT_TABLES = {
 export type AccountTable = keyof typeof ACCOUNT_TABLES
 export const ACCOUNT_TABLE_NAMES = Object.keys(ACCOUNT_TABLES) as AccountTable[]
 
-/** Some rows of a table, each with the columns of BOOKS. */
-export type TakeRows = (book: AccountTable, rows: readonly (readonly ColumnValue[])[]) => Promise<void> | void
+/** Receives some rows of a table, each with the columns of ACCOUNT_TABLES. */
+export type TakeRows = (table: AccountTable, rows: readonly (readonly ColumnValue[])[]) => Promise<void> | void
 
 /** Rows that are read, sent or written together. */
 export const ROWS_PER_BATCH = 2_000
 
-/** How many connections there are, how many of them have nothing to do, and how many questions wait for one. */
+/** The number of connections to a database, of idle ones among them, and of queries that wait for one. */
 export interface PoolState {
   total: number
   idle: number
   waiting: number
-  /** How long questions have waited for one, all together, in seconds. */
+  /** How long all queries together have waited for a connection. */
   waitedSeconds: number
 }
 
@@ -164,9 +166,9 @@ export interface Accounts {
   readonly pool?: PoolState
   /** Milliseconds since 1970 by the database's clock, which all servers on these accounts use. */
   now(): number
-  /** Milliseconds that this machine's clock is ahead of that one; absent where it is the same clock. */
+  /** Milliseconds that this machine's clock is ahead of the database's; absent if it is the same clock. */
   readonly clockAhead?: number
-  /** Stays the same as long as no account and no key is changed, by whomever; it may change without that as well. */
+  /** Changes whenever any process changes an account or a key; it may also change without that. */
   version(): Promise<string>
   /** The secret key for answer tags: the same for every server on these accounts. */
   secret(): Promise<Buffer>
@@ -178,43 +180,44 @@ export interface Accounts {
   account(name: string): Promise<Account>
   /** Throws NotFound. */
   setTier(name: string, tier: Tier): Promise<Account>
-  /** Throws InvalidParameter when the account has a key of that name which still counts. */
+  /** Throws InvalidParameter if the account has an active key of the same name. */
   addKey(account: number, key: NewKey): Promise<void>
-  /** In the order of creation; of one account (default: of all). */
+  /** Keys in the order of creation, of one account (default: of all). */
   keys(account?: number): Promise<KeyEntry[]>
   /** null: unknown identity */
   key(identity: string): Promise<(KeyEntry & { hash: Buffer }) | null>
-  /** The key counts no more from this moment on. Throws NotFound. */
+  /** Makes the key invalid from this ISO time on. Throws NotFound. */
   revoke(identity: string, at: string): Promise<void>
-  /** Replaces a key; the old one stays active until `until`. Both changes or none. */
+  /** Replaces a key; the old one stays active until the ISO time `until`. Makes both changes or none. */
   roll(identity: string, key: NewKey, until: string): Promise<void>
+  /** @param at milliseconds since 1970 */
   usedCredits(account: number, at: number): Promise<UsedCredits>
-  /** All or none are written, synced to the disk when the promise settles; one outcome a charge, in their order. */
+  /** Writes all charges or none, and syncs them to the disk. Resolves to one result per charge, in their order. */
   charge(charges: readonly Charge[]): Promise<ChargeResult[]>
   /** The tickers on the watch list of an account, first added first. */
   watchedTickers(account: number): Promise<string[]>
   /**
-   * Adds tickers to the end of that list, then takes others out of it, in one transaction. It returns the list. Throws
-   * InvalidParameter where the list would get longer than `most`; then nothing is changed.
+   * Adds tickers to the end of the watch list, then removes others, in one transaction. Returns the list. Throws
+   * InvalidParameter, and changes nothing, if the list would exceed `maxTickers`.
    */
   changeWatchList(account: number, change: WatchChange): Promise<string[]>
-  /** Days with usage, from the UTC day of a moment on, newest first. */
+  /** Days with usage, newest first. @param from milliseconds since 1970; its UTC day is the first one */
   usage(account: number, from: number): Promise<DayUsage[]>
-  /** Sums the ledger and compares it with the counters; of one account (default: of all). */
+  /** Sums the ledger of one account (default: of all), and compares it with the counters. */
   reconcile(account?: number): Promise<Reconciliation>
   /**
-   * A short step of rolling up the ledger, in one transaction; see retention. It adds to existing rows, because other
-   * servers may run it too and it may stop at any time.
+   * Runs one short step of rolling up the ledger, in one transaction; see retentionStarts. It adds to existing sums,
+   * because other servers may run it too and it may stop at any time.
    */
   rollUp(at: number): Promise<RollUpResult>
-  /** All data as of one moment, in batches. */
-  readTables(each: TakeRows): Promise<void>
+  /** Passes all rows, as of one moment, to `take`, in batches. */
+  readTables(take: TakeRows): Promise<void>
   /**
-   * Replaces all books by those that the work writes, or changes nothing.
-   * @param work gets a function that writes rows, and one that reads them back before the commit
+   * Replaces all rows by those that `work` inserts, or changes nothing.
+   * @param work gets a function that inserts rows, and one that reads them back before the commit
    */
-  replaceTables<T>(work: (put: TakeRows, readBack: (each: TakeRows) => Promise<void>) => Promise<T>): Promise<T>
-  /** Throws StorageError where a charge could not be written down: without room, and from a failed one on until one works. */
+  replaceTables<T>(work: (insert: TakeRows, readBack: (take: TakeRows) => Promise<void>) => Promise<T>): Promise<T>
+  /** Throws StorageError if charges cannot be written: the disk is full, or the last write failed. */
   check(): Promise<void>
   close(): Promise<void>
 }
@@ -222,23 +225,23 @@ export interface Accounts {
 /** A machine's clock may differ from that of its accounts by this much, in milliseconds. */
 const MAX_CLOCK_DIFFERENCE_MS = 60_000
 
-/** Says how far a machine's clock is off; null where it is right. @param ahead of the accounts' clock, in milliseconds */
-export function clockFault(ahead: number, location: string): string | null {
-  if (Math.abs(ahead) <= MAX_CLOCK_DIFFERENCE_MS) return null
-  const seconds = Math.round(Math.abs(ahead) / 1000)
-  return `the clock of this machine is ${seconds} seconds ${ahead > 0 ? 'ahead of' : 'behind'} that of ${location}`
+/** Says how far this machine's clock is off; null if it is right. @param aheadMs of the clock of the accounts */
+export function clockFault(aheadMs: number, location: string): string | null {
+  if (Math.abs(aheadMs) <= MAX_CLOCK_DIFFERENCE_MS) return null
+  const seconds = Math.round(Math.abs(aheadMs) / 1000)
+  const direction = aheadMs > 0 ? 'ahead of' : 'behind'
+  return `the clock of this machine is ${seconds} seconds ${direction} that of ${location}`
 }
 
-/** Only an active key counts. */
 type KeyState = 'active' | 'expired' | 'revoked'
 
-/** The state of a key at a time, in milliseconds since 1970. */
+/** @param now milliseconds since 1970 */
 export function keyState({ expires, revoked }: Pick<KeyEntry, 'expires' | 'revoked'>, now: number): KeyState {
   if (revoked !== null) return 'revoked'
   return expires !== null && Date.parse(expires) <= now ? 'expired' : 'active'
 }
 
-/** The stored name of an account or a key. Throws InvalidParameter naming the parameter. */
+/** The name of an account or a key in the form that is stored. Throws InvalidParameter. @param param for the message */
 export function parseName(param: string, text: string): string {
   const name = text.normalize('NFC')
   const length = [...name].length
@@ -258,40 +261,45 @@ export const DAY_MS = 24 * HOUR_MS
 /** Recording every use of a key would double the writes; one per minute is enough. */
 export const MINUTE_MS = 60_000
 
-/** How long a named request can be repeated free of charge while its answer is the same. */
+/** How long repeating a named request with the same answer is free. */
 export const REPEAT_MS = 48 * HOUR_MS
 
 /** Number of days before today with usage data. */
 export const RETENTION_DAYS = 400
 
-/** Start of the day or the hour of a moment; all in milliseconds since 1970. */
+/** The start of the UTC day or hour that contains a time. All are milliseconds since 1970. */
 export const dayStart = (at: number): number => at - (at % DAY_MS)
 export const hourStart = (at: number): number => at - (at % HOUR_MS)
 
 /**
- * Retention of the ledger. A day keeps one row per answer as long as requests can be repeated free of charge. Then it
- * has one row per account. Days older than RETENTION_DAYS are deleted, also from the counters. Hourly credits are retained
- * as long as the rows that they sum up. All in milliseconds since 1970.
+ * The times from which the ledger keeps its rows, and its sums of days. All are milliseconds since 1970. A row per
+ * answer and the hourly counters are kept while requests can be repeated free of charge. After that only the sum of
+ * each day is kept, for RETENTION_DAYS.
  */
-export function retentionStarts(at: number): { rowsFrom: number; daysFrom: number } {
-  return { rowsFrom: dayStart(at - REPEAT_MS), daysFrom: dayStart(at) - RETENTION_DAYS * DAY_MS }
+export function retentionStarts(now: number): { rowsFrom: number; daysFrom: number } {
+  return { rowsFrom: dayStart(now - REPEAT_MS), daysFrom: dayStart(now) - RETENTION_DAYS * DAY_MS }
 }
 
-/** Pause between two steps, in milliseconds, so that charges can run in between. */
-const PAUSE_MS = 20
+/** Pause between two steps of a roll-up, so that charges can be written in between. */
+const STEP_PAUSE_MS = 20
 
-/** Rolls up all due days step by step, each committed to disk. Throws AbortError when aborted. */
+/**
+ * Replaces the ledger rows of older days by one sum per account and day, and deletes sums beyond the retention. Runs in
+ * short steps until nothing is left, each committed to disk. Returns the totals of all steps.
+ * @param now milliseconds since 1970
+ * @param signal stops the work between two steps, with an AbortError
+ */
 export async function rollUpLedger(
   accounts: Pick<Accounts, 'rollUp'>,
-  at: number,
+  now: number,
   signal?: AbortSignal,
 ): Promise<Omit<RollUpResult, 'isOver'>> {
-  const all = { rows: 0, days: 0 }
+  const totals = { rows: 0, days: 0 }
   for (;;) {
-    const { rows, days, isOver } = await accounts.rollUp(at)
-    all.rows += rows
-    all.days += days
-    if (isOver) return all
-    await sleep(PAUSE_MS, undefined, { ...(signal && { signal }) })
+    const { rows, days, isOver } = await accounts.rollUp(now)
+    totals.rows += rows
+    totals.days += days
+    if (isOver) return totals
+    await sleep(STEP_PAUSE_MS, undefined, signal === undefined ? {} : { signal })
   }
 }

@@ -8,67 +8,64 @@ import {
   type Reconciliation,
 } from './accounts.js'
 
-/**
- * Copies accounts between any two databases: all data of one moment in one transaction, or nothing. Before the commit
- * it
- * reads the target back and compares it, row by row, with the data sent.
- */
-
 export interface AccountsCopy {
   from: string
   to: string
   /** Rows of each table. */
   rows: Record<AccountTable, number>
-  /** The check sums of the copy. */
+  /** The sums of the ledger in the copy. */
   proof: Reconciliation
 }
 
-/** Throws InvalidParameter for a target that is the source, or has accounts that are not to be replaced. */
+/**
+ * Copies all accounts of one moment to another database, in one transaction or not at all. Before the commit it reads
+ * the target back, and compares it with the rows that it sent. Throws InvalidParameter if the target is the source, or
+ * has accounts and `replace` is false.
+ */
 export async function copyAccounts(from: Accounts, to: Accounts, { replace = false } = {}): Promise<AccountsCopy> {
   const { location } = to
   if (from.location === location)
-    throw refused(sentence`${parameter('to')} is ${location}, which is the source of the copy; name another one.`)
+    throw targetError(sentence`${parameter('to')} is ${location}, which is the source of the copy; name another one.`)
   if (!replace && (await to.accounts()).length > 0)
-    throw refused(
+    throw targetError(
       sentence`${location} has accounts; copy to where there are none, or put them in the place of those (${parameter('replace')}).`,
     )
-  const rows = await to.replaceTables(async (put, look) => {
-    const sent = new Digest()
-    const there = new Digest()
-    await from.readTables(async (book, rows) => {
-      sent.add(book, rows)
-      await put(book, rows)
+  const rowCounts = await to.replaceTables(async (insert, readBack) => {
+    const sent = new TablesDigest()
+    const stored = new TablesDigest()
+    await from.readTables(async (table, rows) => {
+      sent.add(table, rows)
+      await insert(table, rows)
     })
-    await look((book, rows) => there.add(book, rows))
-    const other = ACCOUNT_TABLE_NAMES.find(book => sent.of(book) !== there.of(book))
-    if (other !== undefined) throw new StorageError(`${location}: its ${other} are not what was sent; nothing was kept`)
-    return there.rows
+    await readBack((table, rows) => stored.add(table, rows))
+    const wrong = ACCOUNT_TABLE_NAMES.find(table => sent.digestOf(table) !== stored.digestOf(table))
+    if (wrong !== undefined) throw new StorageError(`${location}: its ${wrong} are not what was sent; nothing was kept`)
+    return stored.rowCounts
   })
-  return { from: from.location, to: location, rows, proof: await to.reconcile() }
+  return { from: from.location, to: location, rows: rowCounts, proof: await to.reconcile() }
 }
 
-function refused(words: ReturnType<typeof sentence>): InvalidParameter {
+function targetError(words: ReturnType<typeof sentence>): InvalidParameter {
   return new InvalidParameter(words, { param: 'to' })
 }
 
-/** A hash of all rows of each table, in any order; for keys in their order, which matters. */
-class Digest {
-  readonly rows = Object.fromEntries(ACCOUNT_TABLE_NAMES.map(book => [book, 0])) as Record<AccountTable, number>
-  readonly #sums = Object.fromEntries(ACCOUNT_TABLE_NAMES.map(book => [book, 0n])) as Record<AccountTable, bigint>
+/** The number of rows of each table, and the sum of their hashes: it is the same in any order of the rows. */
+class TablesDigest {
+  readonly rowCounts = Object.fromEntries(ACCOUNT_TABLE_NAMES.map(table => [table, 0])) as Record<AccountTable, number>
+  readonly #hashSums = Object.fromEntries(ACCOUNT_TABLE_NAMES.map(table => [table, 0n])) as Record<AccountTable, bigint>
 
-  add(book: AccountTable, rows: readonly (readonly ColumnValue[])[]): void {
+  add(table: AccountTable, rows: readonly (readonly ColumnValue[])[]): void {
     for (const row of rows) {
-      this.rows[book] += 1
-      const place = book === 'keys' ? this.rows.keys : 0
-      const text = JSON.stringify([
-        place,
-        ...row.map(value => (Buffer.isBuffer(value) ? value.toString('hex') : value)),
-      ])
-      this.#sums[book] += BigInt(`0x${createHash('sha256').update(text).digest('hex')}`)
+      this.rowCounts[table] += 1
+      // The order of keys matters, so the position of a key is part of its hash.
+      const position = table === 'keys' ? this.rowCounts.keys : 0
+      const values = row.map(value => (Buffer.isBuffer(value) ? value.toString('hex') : value))
+      const text = JSON.stringify([position, ...values])
+      this.#hashSums[table] += BigInt(`0x${createHash('sha256').update(text).digest('hex')}`)
     }
   }
 
-  of(book: AccountTable): string {
-    return `${this.rows[book]} ${this.#sums[book]}`
+  digestOf(table: AccountTable): string {
+    return `${this.rowCounts[table]} ${this.#hashSums[table]}`
   }
 }

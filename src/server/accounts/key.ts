@@ -4,12 +4,12 @@ import { type Accounts, type KeyEntry, keyState } from './accounts.js'
 
 const KEY_PREFIX = 'bands_'
 
-/** A text with everything masked that could be a key or a large part of one. */
+/** Replaces everything in a text that could be a key, or a large part of one. */
 export function maskKeys(text: string): string {
   return text.replace(LONG_PART_OF_KEY, `${KEY_PREFIX}[key]`)
 }
 
-/** Longer than an identity and than most names of files, and short enough to leave no hint of the rest. */
+/** Longer than an identity and most file names, and short enough that the rest of a key cannot be guessed. */
 const LONG_PART_OF_KEY = new RegExp(`${KEY_PREFIX}[0-9A-Za-z]{20,}`, 'g')
 
 /**
@@ -38,7 +38,7 @@ export function generateKey(): GeneratedKey {
   return { key, identity, hash: hashKey(key) }
 }
 
-/** The identity in a text that is formed like a key; null when it is none. */
+/** The identity in a key; null if the text is not formed like a key, or its checksum is wrong. */
 export function parseKey(text: string): { identity: string } | null {
   if (!KEY_PATTERN.test(text)) return null
   const body = text.slice(0, -CHECKSUM_LENGTH)
@@ -46,51 +46,52 @@ export function parseKey(text: string): { identity: string } | null {
   return { identity: text.slice(KEY_PREFIX.length, KEY_PREFIX.length + IDENTITY_LENGTH) }
 }
 
-/** Fast on purpose: there is nothing to guess in 190 bits, and it is computed at every request. */
+/** SHA-256 of a key. A fast hash suffices: 190 random bits cannot be guessed. */
 export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
 
-/** The identity that people may type: bare, or with the prefix it is shown under; null for anything else. */
+/** The identity in a text that a person typed, with or without the prefix `bands_`; null if the text is none. */
 export function parseIdentity(text: string): string | null {
-  const bare = text.startsWith(KEY_PREFIX) ? text.slice(KEY_PREFIX.length) : text
-  return new RegExp(`^[0-9A-Za-z]{${IDENTITY_LENGTH}}$`).test(bare) ? bare : null
+  const identity = text.startsWith(KEY_PREFIX) ? text.slice(KEY_PREFIX.length) : text
+  return new RegExp(`^[0-9A-Za-z]{${IDENTITY_LENGTH}}$`).test(identity) ? identity : null
 }
 
-/** As a base-62 number, the highest digit first. */
+/** The CRC32 of a text as six digits of base 62, the highest first. */
 function crc32InBase62(body: string): string {
-  let rest = crc32(body)
+  let remaining = crc32(body)
   let text = ''
   for (let i = 0; i < CHECKSUM_LENGTH; i++) {
-    text = BASE62_DIGITS[rest % 62] + text
-    rest = Math.floor(rest / 62)
+    text = BASE62_DIGITS[remaining % 62] + text
+    remaining = Math.floor(remaining / 62)
   }
   return text
 }
 
-/** Every digit equally likely: bytes beyond the last whole round of 62 are thrown away. */
+/** Random digits of base 62, each equally likely. */
 function randomBase62(count: number): string {
   let text = ''
   while (text.length < count) {
     for (const byte of randomBytes(2 * (count - text.length)))
-      if (byte < FIRST_BIASED_BYTE && text.length < count) text += BASE62_DIGITS[byte % 62]
+      if (byte < UNBIASED_BYTES && text.length < count) text += BASE62_DIGITS[byte % 62]
   }
   return text
 }
 
-const FIRST_BIASED_BYTE = 256 - (256 % 62)
+/** Higher bytes are not used: divided by 62, they would make the first digits more likely. */
+const UNBIASED_BYTES = 256 - (256 % 62)
 
 /**
- * The entry of a key; null when it is malformed, unknown, wrong, expired or revoked. All cases do the same work, so
- * that the response time reveals nothing about existing keys.
- *
+ * The stored entry of a key; null if the key is malformed, unknown, wrong, expired or revoked. All cases do the same
+ * work, so that the response time reveals nothing about existing keys.
+ * @param token the key that the caller sent
  * @param now milliseconds since 1970
  */
 export async function authenticate(accounts: Accounts, token: string, now: number): Promise<KeyEntry | null> {
-  const found = await accounts.key(parseKey(token)?.identity ?? UNUSED_IDENTITY)
-  const right = timingSafeEqual(hashKey(token), found?.hash ?? UNMATCHED_HASH)
-  if (found === null || !right || keyState(found, now) !== 'active') return null
-  const { hash: _hash, ...entry } = found
+  const stored = await accounts.key(parseKey(token)?.identity ?? UNUSED_IDENTITY)
+  const isSameHash = timingSafeEqual(hashKey(token), stored?.hash ?? UNMATCHED_HASH)
+  if (stored === null || !isSameHash || keyState(stored, now) !== 'active') return null
+  const { hash: _hash, ...entry } = stored
   return entry
 }
 

@@ -38,20 +38,19 @@ export interface KeyRow {
   account_created: number
 }
 
-/** Throws StorageError for a row that no account has. */
+/** Throws StorageError if the row is damaged: its tier is unknown, or its time is impossible. */
 export function accountFromRow({ id, name, tier, created }: AccountRow): Account {
   if (!TIER_NAMES.includes(tier)) throw damagedRowError(`the account ${quoted(name)} has the tier ${quoted(tier)}`)
   return { id, name, tier, created: isoTime(created, `the account ${quoted(name)}`) }
 }
 
-/** The content of such a row cannot be recovered. */
 function damagedRowError(what: string): StorageError {
   return new StorageError(`the accounts are damaged: ${what}; put a backup in their place`, {
     remedy: remedy('verify'),
   })
 }
 
-/** Throws StorageError for a row that no key has. */
+/** Throws StorageError if the row is damaged: the tier of its account is unknown, or a time is impossible. */
 export function keyFromRow(row: KeyRow): KeyEntry {
   const { identity, account: id, account_name: name, tier, account_created: created } = row
   const timeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at, `the key ${identity}`))
@@ -70,25 +69,25 @@ export function keyAndHashFromRow(row: KeyRow): KeyEntry & { hash: Buffer } {
   return { ...keyFromRow(row), hash: Buffer.from(row.hash, 'hex') }
 }
 
-/** Names are compared as people read them: case aside, and however a letter with an accent was typed. */
+/** A name in the form in which names are compared: lower case, each accented letter as one character. */
 export const foldName = (name: string): string => name.normalize('NFC').toLowerCase()
 
-/** @param what names the thing that has the time, for messages */
-function isoTime(at: number, what: string): string {
-  if (!isStorableTime(at)) throw damagedRowError(`${what} has a time that is none (${at})`)
+/** Throws StorageError for an impossible time. @param at milliseconds since 1970 @param owner has the time, for the message */
+function isoTime(at: number, owner: string): string {
+  if (!isStorableTime(at)) throw damagedRowError(`${owner} has a time that is none (${at})`)
   return new Date(at).toISOString()
 }
 
-/** Whether a time is a date with a year of four digits. */
+/** Whether a time, in milliseconds since 1970, has a year of four digits. */
 export const isStorableTime = (at: number): boolean => at >= 0 && at < 253_402_300_800_000
 
-/** @param taken the name of the account that there is */
+/** @param taken the name of the existing account; it may differ from `name` in case */
 export function accountTakenError(taken: string, name: string): InvalidParameter {
   const message = `there is an account ${quoted(taken)} already; choose another name (case does not count).`
   return new InvalidParameter(message, { param: 'name', value: name })
 }
 
-/** @param known the names that there are */
+/** @param known all existing names, to suggest similar ones */
 export function missingError(kind: 'account' | 'key', name: string, known: readonly string[]): NotFound {
   const suggestions = suggest(name, known)
   const message = `there is no ${kind} ${quoted(name)}.${didYouMean(suggestions)}`
@@ -96,19 +95,22 @@ export function missingError(kind: 'account' | 'key', name: string, known: reado
 }
 
 /**
- * Throws InvalidParameter if an active key already has this name.
- * @param named the keys of the account with that name
- * @param besides the key that is being replaced
+ * Throws InvalidParameter if the account already has an active key with the name of the new key.
+ * @param namesakes the account's keys with that name
+ * @param replaced identity of the key that the new one replaces, and that may have the same name
  */
-export function refuseNameOfActiveKey(named: readonly KeyRow[], key: NewKey, besides = ''): void {
-  const made = Date.parse(key.created)
-  const rival = named.find(row => row.identity !== besides && keyState(keyFromRow(row), made) === 'active')
+export function refuseNameOfActiveKey(namesakes: readonly KeyRow[], key: NewKey, replaced: string | null): void {
+  const now = Date.parse(key.created)
+  const rival = namesakes.find(row => row.identity !== replaced && keyState(keyFromRow(row), now) === 'active')
   if (rival === undefined) return
   const message = `${quoted(rival.account_name)} has a key ${quoted(key.name)} already, ${rival.identity}; choose another name.`
   throw new InvalidParameter(message, { param: 'name', value: key.name })
 }
 
-/** When the replaced key ends. Throws InvalidParameter if it is no longer active. */
+/**
+ * When a replaced key ends, in milliseconds since 1970: at `until`, an ISO time, or at its own earlier end. Throws
+ * InvalidParameter if it is no longer active.
+ */
 export function endOfReplacedKey(old: KeyRow, key: NewKey, until: string): number {
   if (keyState(keyFromRow(old), Date.parse(key.created)) !== 'active') {
     const message = `the key ${quoted(old.identity)} counts no more, so none can take its place; make a new one.`
@@ -117,7 +119,7 @@ export function endOfReplacedKey(old: KeyRow, key: NewKey, until: string): numbe
   return Math.min(Date.parse(until), old.expires ?? Number.POSITIVE_INFINITY)
 }
 
-/** A counter and the ledger rows of its time; a side that is missing counts as 0. */
+/** A counter, and the sums of the ledger rows of its period; a missing side counts as 0. */
 export interface CounterComparison {
   name: string
   period: 'day' | 'hour'
@@ -128,48 +130,50 @@ export interface CounterComparison {
   ledger_requests: number
 }
 
-export function discrepanciesIn(found: CounterComparison): Discrepancy[] {
-  const { name: account, period, start } = found
-  const at = { account, period, start: isStorableTime(start) ? new Date(start).toISOString() : String(start) }
-  const both: Discrepancy[] = [
-    { ...at, of: 'credits', counter: found.counter_credits, ledger: found.ledger_credits },
-    { ...at, of: 'requests', counter: found.counter_requests, ledger: found.ledger_requests },
+/** The numbers that differ between a counter and the ledger: its credits, its requests, both or none. */
+export function discrepanciesIn(row: CounterComparison): Discrepancy[] {
+  const { name: account, period, start } = row
+  const common = { account, period, start: isStorableTime(start) ? new Date(start).toISOString() : String(start) }
+  const comparisons: Discrepancy[] = [
+    { ...common, of: 'credits', counter: row.counter_credits, ledger: row.ledger_credits },
+    { ...common, of: 'requests', counter: row.counter_requests, ledger: row.ledger_requests },
   ]
-  return both.filter(({ counter, ledger }) => counter !== ledger)
+  return comparisons.filter(({ counter, ledger }) => counter !== ledger)
 }
 
-/** A watch list that would get too long. */
 export function watchListTooLongError({ maxTickers }: WatchChange): InvalidParameter {
   return new InvalidParameter(`a watch list has at most ${maxTickers} tickers; take some out first.`, {
     param: 'tickers',
   })
 }
 
-/** The list after a change: added ones last, each once. */
+/** The watch list after a change: added tickers come last, and each ticker once. */
 export function applyWatchChange(before: readonly string[], { add, remove }: WatchChange): string[] {
   return [...new Set([...before, ...add])].filter(ticker => !remove.includes(ticker))
 }
 
-/** A row as it is read to be moved, with `key_0` and so on: what the table is read on by. */
+/** A row with the columns of ACCOUNT_TABLES, and its sort key in the columns `key_0`, `key_1` and so on. */
 export type KeyedRow = Record<string, ColumnValue>
 
 /**
- * Passes every row of every table to `each`, in groups. @param read reads the rows after a key; null for the first of
- * a table
+ * Passes every row of every table to `take`, in batches of ROWS_PER_BATCH.
+ * @param readBatch reads the rows after a sort key; null: the first rows of a table
  */
 export async function readTablesInBatches(
-  each: TakeRows,
-  read: (book: AccountTable, after: readonly ColumnValue[] | null) => Promise<KeyedRow[]> | KeyedRow[],
+  take: TakeRows,
+  readBatch: (table: AccountTable, after: readonly ColumnValue[] | null) => Promise<KeyedRow[]> | KeyedRow[],
 ): Promise<void> {
-  for (const book of ACCOUNT_TABLE_NAMES) {
+  for (const table of ACCOUNT_TABLE_NAMES) {
     let after: readonly ColumnValue[] | null = null
-    do {
-      const rows: KeyedRow[] = await read(book, after)
-      const values = rows.map(row => ACCOUNT_TABLES[book].map(column => row[column]!))
-      await each(book, values)
-      const last = rows.length < ROWS_PER_BATCH ? {} : rows.at(-1)!
-      const key = Object.entries(last).filter(([name]) => name.startsWith('key_'))
-      after = key.length === 0 ? null : key.map(([, value]) => value)
-    } while (after !== null)
+    for (;;) {
+      const rows: KeyedRow[] = await readBatch(table, after)
+      await take(
+        table,
+        rows.map(row => ACCOUNT_TABLES[table].map(column => row[column]!)),
+      )
+      if (rows.length < ROWS_PER_BATCH) break
+      const sortKey = Object.entries(rows.at(-1)!).filter(([column]) => column.startsWith('key_'))
+      after = sortKey.map(([, value]) => value)
+    }
   }
 }

@@ -1,6 +1,6 @@
 // For: accounts in a file, for one server.
 // In: a path.
-// Out: accounts; a ledger that proves its counters.
+// Out: accounts, and a ledger that its counters are checked against.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Busy, remedy, StorageError } from '../../../core/errors.js'
@@ -39,7 +39,7 @@ import {
 } from '../rows.js'
 import { chargeAll, readUsedCredits, reconcileLedger, rollUpOldestRows } from './charging.js'
 
-/** How long to wait for another process's commits, and the longest pause between two attempts, in milliseconds. */
+/** How long to wait for the commits of other processes, and the longest pause between two attempts. */
 const MAX_WAIT_MS = 5_000
 const MAX_PAUSE_MS = 20
 const MAX_REMEMBERED_KEYS = 10_000
@@ -47,60 +47,60 @@ const MAX_REMEMBERED_KEYS = 10_000
 /** Tables whose rows have a hash. */
 const HASHED_TABLES = ['accounts', 'keys'] as const
 
-/** Accounts in one SQLite file, made first if it is missing. Throws StorageError, Busy. */
+/** Opens the accounts in a SQLite file, and creates the file if it is missing. Throws StorageError, Busy. */
 export function openSqliteAccounts(path: string, notice?: Notice): Accounts {
   const db = openForWriting(path, ACCOUNTS, notice)
-  // SQLite's own waiting would block the process; waiting here lets other requests continue.
+  // SQLite's own waiting would block the process; retryWhileBusy lets other requests continue.
   db.pragma('busy_timeout = 0')
   return accountsIn(new Session(path, db, ACCOUNTS))
 }
 
 function accountsIn(db: Session): Accounts {
   const { location } = db
-  const checkPlace = fileLostCheck(location)
-  /** The minute in which each recently used key was last marked as used. */
-  const lastUsed = new Map<string, number>()
+  const refuseLostFile = fileLostCheck(location)
+  /** The minute that is stored as the last use of each recently used key. */
+  const lastUsedMinutes = new Map<string, number>()
   /** Changes to accounts and keys through this connection; SQLite counts only those of other connections. */
-  let changes = 0
+  let ownChanges = 0
   /** The last transaction could not be written. */
-  let failed = false
+  let hasFailed = false
 
   /**
-   * Runs now, or retries until another process releases its lock. Throws Busy when that takes too long. Throws
-   * StorageError once the file was moved: revoked keys would count in it, and charges to it would be lost.
+   * Runs the work, and again until no other process holds the lock. Throws Busy after MAX_WAIT_MS. Throws StorageError
+   * if the file was moved: in the old file revoked keys would be active, and charges would be lost.
    */
-  const patiently = async <T>(work: () => T): Promise<T> => {
+  const retryWhileBusy = async <T>(work: () => T): Promise<T> => {
     const deadline = performance.now() + MAX_WAIT_MS
-    for (let longest = 1; ; longest = Math.min(2 * longest, MAX_PAUSE_MS)) {
+    for (let maxPause = 1; ; maxPause = Math.min(2 * maxPause, MAX_PAUSE_MS)) {
       try {
-        checkPlace()
+        refuseLostFile()
         return work()
       } catch (error) {
         if (!(error instanceof Busy) || performance.now() >= deadline) throw error
       }
-      // Random, so that two waiting processes do not wake together for ever.
-      await sleep(Math.random() * longest)
+      // Random, so that two waiting processes do not always wake together.
+      await sleep(Math.random() * maxPause)
     }
   }
   const transaction = <T>(work: () => T): T => {
     try {
       const result = db.transaction(work)
-      failed = false
+      hasFailed = false
       return result
     } catch (error) {
-      failed ||= error instanceof StorageError
+      hasFailed ||= error instanceof StorageError
       throw error
     }
   }
-  /** Changes accounts or keys. Counted after the change, so that readers meanwhile do not cache old rows as new. */
-  const writing = <T>(work: () => T): Promise<T> =>
-    patiently(() => {
+  /** Changes accounts or keys, and then their version: earlier, a reader could cache old rows under the new version. */
+  const changeAccounts = <T>(work: () => T): Promise<T> =>
+    retryWhileBusy(() => {
       const result = transaction(() => {
-        const done = work()
+        const workResult = work()
         hashWrittenRows(db, HASHED_TABLES)
-        return done
+        return workResult
       })
-      changes += 1
+      ownChanges += 1
       return result
     })
 
@@ -108,74 +108,76 @@ function accountsIn(db: Session): Accounts {
     location,
     now: Date.now,
     version: () =>
-      patiently(() => `${db.get<{ data_version: number }>('PRAGMA data_version')!.data_version}.${changes}`),
-    secret: () => patiently(() => db.get<{ secret: Buffer }>(SECRET)!.secret),
+      retryWhileBusy(() => `${db.get<{ data_version: number }>('PRAGMA data_version')!.data_version}.${ownChanges}`),
+    secret: () => retryWhileBusy(() => db.get<{ secret: Buffer }>(SECRET)!.secret),
     create: (name, tier, at) =>
-      writing(() => {
+      changeAccounts(() => {
         const taken = accountRow(db, name)
         if (taken !== undefined) throw accountTakenError(taken.name, name)
         db.run(INTO_ACCOUNTS, name, foldName(name), tier, Date.parse(at))
         return accountFromRow(accountRow(db, name)!)
       }),
-    accounts: () => patiently(() => db.all<AccountRow>(`${ALL_ACCOUNTS} ORDER BY folded`).map(accountFromRow)),
-    account: name => patiently(() => accountFromRow(existingAccount(db, name))),
+    accounts: () => retryWhileBusy(() => db.all<AccountRow>(`${ALL_ACCOUNTS} ORDER BY folded`).map(accountFromRow)),
+    account: name => retryWhileBusy(() => accountFromRow(existingAccount(db, name))),
     setTier: (name, tier) =>
-      writing(() => {
+      changeAccounts(() => {
         db.run(SET_TIER, tier, existingAccount(db, name).id)
         return accountFromRow(existingAccount(db, name))
       }),
-    addKey: (account, key) => writing(() => insertKey(db, account, key)),
-    keys: account => patiently(() => db.all<KeyRow>(KEYS_OF, account ?? null, account ?? null).map(keyFromRow)),
+    addKey: (account, key) => changeAccounts(() => insertKey(db, account, key)),
+    keys: account => retryWhileBusy(() => db.all<KeyRow>(KEYS_OF, account ?? null, account ?? null).map(keyFromRow)),
     key: identity =>
-      patiently(() => {
+      retryWhileBusy(() => {
         const row = db.get<KeyRow>(KEY_BY_IDENTITY, identity)
         return row === undefined ? null : keyAndHashFromRow(row)
       }),
     revoke: (identity, at) =>
-      writing(() => {
+      changeAccounts(() => {
         existingKey(db, identity)
         db.run(REVOKE, Date.parse(at), identity)
       }),
     roll: (identity, key, until) =>
-      writing(() => {
+      changeAccounts(() => {
         const old = existingKey(db, identity)
         db.run(SET_END, endOfReplacedKey(old, key, until), identity)
         insertKey(db, old.account, key, identity)
       }),
-    usedCredits: (account, at) => patiently(() => readUsedCredits(db, account, at)),
+    usedCredits: (account, at) => retryWhileBusy(() => readUsedCredits(db, account, at)),
     async charge(charges) {
       if (charges.length === 0) return []
-      const { charged, used } = await patiently(() => transaction(() => chargeAll(db, charges, lastUsed)))
-      if (lastUsed.size > MAX_REMEMBERED_KEYS) lastUsed.clear()
-      for (const [key, minute] of used) lastUsed.set(key, minute)
-      return charged
+      const { results, newMinutes } = await retryWhileBusy(() =>
+        transaction(() => chargeAll(db, charges, lastUsedMinutes)),
+      )
+      if (lastUsedMinutes.size > MAX_REMEMBERED_KEYS) lastUsedMinutes.clear()
+      for (const [key, minute] of newMinutes) lastUsedMinutes.set(key, minute)
+      return results
     },
-    watchedTickers: account => patiently(() => watchedTickers(db, account)),
-    changeWatchList: (account, change) => patiently(() => transaction(() => changeWatchList(db, account, change))),
-    usage: (account, from) => patiently(() => db.all<DayUsage>(DAY_USAGE, account, dayStart(from))),
-    reconcile: account => patiently(() => reconcileLedger(db, account ?? null)),
-    rollUp: at => patiently(() => transaction(() => rollUpOldestRows(db, at))),
-    readTables: each => db.readAtOneMomentAsync(() => readTables(db, each)),
+    watchedTickers: account => retryWhileBusy(() => watchedTickers(db, account)),
+    changeWatchList: (account, change) => retryWhileBusy(() => transaction(() => changeWatchList(db, account, change))),
+    usage: (account, from) => retryWhileBusy(() => db.all<DayUsage>(DAY_USAGE, account, dayStart(from))),
+    reconcile: account => retryWhileBusy(() => reconcileLedger(db, account ?? null)),
+    rollUp: at => retryWhileBusy(() => transaction(() => rollUpOldestRows(db, at))),
+    readTables: take => db.readAtOneMomentAsync(() => readTables(db, take)),
     async replaceTables(work) {
-      await patiently(() => db.run('BEGIN IMMEDIATE'))
+      await retryWhileBusy(() => db.run('BEGIN IMMEDIATE'))
       const result = await db.finishTransaction(async () => {
         clearTables(db)
-        const done = await work(
-          (book, rows) => insertRows(db, book, rows),
-          each => readTables(db, each),
+        const workResult = await work(
+          (table, rows) => insertRows(db, table, rows),
+          take => readTables(db, take),
         )
         hashWrittenRows(db, HASHED_TABLES)
-        return done
+        return workResult
       })
-      changes += 1
+      ownChanges += 1
       return result
     },
     check: () =>
-      patiently(() => {
+      retryWhileBusy(() => {
         db.get(SECRET)
         if (isDiskNearlyFull(location)) throw new StorageError(`${location}: the disk is full`)
-        // A server that is not ready gets no requests: only a write of its own shows that writing works again.
-        if (failed) transaction(() => tryWriting(db))
+        // A server that is not ready gets no requests, so no charge would show that writing works again.
+        if (hasFailed) transaction(() => tryWriting(db))
       }),
     close: async () => db.close(),
   }
@@ -185,6 +187,7 @@ function watchedTickers(db: Session, account: number): string[] {
   return db.all<{ ticker: string }>(WATCHED_TICKERS, account).map(({ ticker }) => ticker)
 }
 
+/** Returns the new watch list of an account. Throws InvalidParameter if it would be too long. */
 function changeWatchList(db: Session, account: number, change: WatchChange): string[] {
   const before = watchedTickers(db, account)
   const tickers = applyWatchChange(before, change)
@@ -194,7 +197,7 @@ function changeWatchList(db: Session, account: number, change: WatchChange): str
   return tickers
 }
 
-/** SQLite writes nothing where a row stays as it was. */
+/** Inserts a row and deletes it, because SQLite writes nothing for an update that changes nothing. */
 function tryWriting(db: Session): void {
   db.run("INSERT INTO secrets VALUES ('try', x'')")
   db.run("DELETE FROM secrets WHERE use = 'try'")
@@ -220,18 +223,17 @@ function selectNames(db: Session, sql: string): string[] {
   return db.all<{ name: string }>(sql).map(row => row.name)
 }
 
-/** @param besides the key that is being replaced; it may stay active for a while */
-function insertKey(db: Session, account: number, key: NewKey, besides = ''): void {
-  const made = Date.parse(key.created)
-  refuseNameOfActiveKey(db.all<KeyRow>(KEYS_NAMED, account, key.name), key, besides)
+/** Throws InvalidParameter if another active key has this name. @param replaced identity of the key that this one replaces */
+function insertKey(db: Session, account: number, key: NewKey, replaced: string | null = null): void {
+  const created = Date.parse(key.created)
+  refuseNameOfActiveKey(db.all<KeyRow>(KEYS_OF_NAME, account, key.name), key, replaced)
   const expires = key.expires === null ? null : Date.parse(key.expires)
-  db.run(INTO_KEYS, key.identity, key.hash.toString('hex'), account, key.name, made, expires)
+  db.run(INTO_KEYS, key.identity, key.hash.toString('hex'), account, key.name, created, expires)
 }
 
 /**
- * Accounts, keys and their usage, in a file of their own. An import holds the data's write lock for seconds, and a
- * server
- * only reads the data. Released steps are never edited. All times are milliseconds since 1970.
+ * The schema of accounts, keys and their usage. They have their own file, because an import locks the data for seconds,
+ * and because a server only reads the data. Released steps are never edited. All times are milliseconds since 1970.
  */
 export const ACCOUNTS: DatabaseKind = {
   table: 'ledger',
@@ -344,7 +346,6 @@ const KEYS = `SELECT k.identity, k.hash, k.name, k.created, k.expires, k.last_us
 
 const SECRET = "SELECT secret FROM secrets WHERE use = 'tags'"
 
-/** Runs at every request, so its text is put together once. */
 const KEY_BY_IDENTITY = `${KEYS} WHERE k.identity = ?`
 const KEYS_OF = `${KEYS} WHERE ? IS NULL OR k.account = ? ORDER BY k.id`
 const INTO_ACCOUNTS = `INSERT INTO accounts (name, folded, tier, created, row_hash) VALUES (?, ?, ?, ?, ${JUST_WRITTEN})`
@@ -353,9 +354,9 @@ const INTO_KEYS = `INSERT INTO keys (identity, hash, account, name, created, exp
 const SET_TIER = `UPDATE accounts SET tier = ?, ${markWrittenSql('accounts')} WHERE id = ?`
 const REVOKE = `UPDATE keys SET revoked = ?, ${markWrittenSql('keys')} WHERE identity = ? AND revoked IS NULL`
 const SET_END = `UPDATE keys SET expires = ?, ${markWrittenSql('keys')} WHERE identity = ?`
-const KEYS_NAMED = `${KEYS} WHERE k.account = ? AND k.name = ?`
+const KEYS_OF_NAME = `${KEYS} WHERE k.account = ? AND k.name = ?`
 
-/** The key for reading a table in batches. Here an account has a number; elsewhere its name identifies it. */
+/** The columns that sort a table when it is read in batches. */
 const BATCH_KEYS: Record<AccountTable, readonly string[]> = {
   accounts: ['id'],
   keys: ['id'],
@@ -367,38 +368,41 @@ const BATCH_KEYS: Record<AccountTable, readonly string[]> = {
   watched: ['account', 'place'],
 }
 
-/** All rows, inside a transaction. */
-function readTables(db: Session, each: TakeRows): Promise<void> {
-  return readTablesInBatches(each, (book, last) => {
-    const keys = BATCH_KEYS[book].map(name => `t.${name}`)
-    const columns = ACCOUNT_TABLES[book].map(column => `${portableColumnSql(book, column)} AS ${column}`)
-    const selected = [...columns, ...keys.map((key, i) => `${key} AS key_${i}`)].join(', ')
-    const after = last === null ? '' : `WHERE (${keys.join(', ')}) > (${keys.map(() => '?').join(', ')})`
-    const sql = `SELECT ${selected} FROM ${book} t ${after} ORDER BY ${keys.join(', ')} LIMIT ${ROWS_PER_BATCH}`
-    return db.all<KeyedRow>(sql, ...(last ?? []))
+/** Passes all rows of all tables to `take`, in batches. Must run inside a transaction. */
+function readTables(db: Session, take: TakeRows): Promise<void> {
+  return readTablesInBatches(take, (table, after) => {
+    const columns = ACCOUNT_TABLES[table].map(column => `${selectedColumnSql(table, column)} AS ${column}`)
+    const sortColumns = BATCH_KEYS[table].map(name => `t.${name}`)
+    const selection = [...columns, ...sortColumns.map((column, i) => `${column} AS key_${i}`)].join(', ')
+    const placeholders = sortColumns.map(() => '?').join(', ')
+    const sortKey = sortColumns.join(', ')
+    const where = after === null ? '' : `WHERE (${sortKey}) > (${placeholders})`
+    const sql = `SELECT ${selection} FROM ${table} t ${where} ORDER BY ${sortKey} LIMIT ${ROWS_PER_BATCH}`
+    return db.all<KeyedRow>(sql, ...(after ?? []))
   })
 }
 
-function portableColumnSql(book: AccountTable, column: string): string {
+/** SQL of a column that is copied. The tables have the id of an account; a copy has its folded name. */
+function selectedColumnSql(table: AccountTable, column: string): string {
   if (column !== 'account') return `t.${column}`
-  return book === 'accounts' ? 't.folded' : '(SELECT folded FROM accounts WHERE id = t.account)'
+  return table === 'accounts' ? 't.folded' : '(SELECT folded FROM accounts WHERE id = t.account)'
 }
 
 function clearTables(db: Session): void {
   for (const table of ACCOUNT_TABLE_NAMES.toReversed()) db.run(`DELETE FROM ${table}`)
 }
 
-function insertRows(db: Session, book: AccountTable, rows: readonly (readonly ColumnValue[])[]): void {
-  const columns: string[] = ACCOUNT_TABLES[book].map(column =>
-    book === 'accounts' && column === 'account' ? 'folded' : column,
-  )
-  const values: string[] = columns.map(column =>
-    column === 'account' ? '(SELECT id FROM accounts WHERE folded = ?)' : '?',
-  )
-  if (HASHED_TABLES.some(table => table === book)) {
+/** Inserts rows of a copy, which identifies accounts by folded names. */
+function insertRows(db: Session, table: AccountTable, rows: readonly (readonly ColumnValue[])[]): void {
+  const columns: string[] = [...ACCOUNT_TABLES[table]]
+  const values = columns.map(() => '?')
+  if (table === 'accounts') columns[columns.indexOf('account')] = 'folded'
+  else if (columns.includes('account'))
+    values[columns.indexOf('account')] = '(SELECT id FROM accounts WHERE folded = ?)'
+  if (HASHED_TABLES.some(hashed => hashed === table)) {
     columns.push('row_hash')
     values.push(JUST_WRITTEN)
   }
-  const sql = `INSERT INTO ${book} (${columns.join(', ')}) VALUES (${values.join(', ')})`
+  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values.join(', ')})`
   for (const row of rows) db.run(sql, ...row)
 }

@@ -15,7 +15,7 @@ import {
 } from '../accounts.js'
 import { type CounterComparison, discrepanciesIn } from '../rows.js'
 
-/** Credits of the day and the hour of a moment, in one statement: it runs at every request. */
+/** Credits used in the day and the hour of a time. One statement, because it runs at every request. */
 export function readUsedCredits(db: Session, account: number, at: number): UsedCredits {
   return db.get<UsedCredits>(USED_CREDITS, account, dayStart(at), account, hourStart(at))!
 }
@@ -26,23 +26,24 @@ const USED_CREDITS = `SELECT
 
 /**
  * Writes charges one after the other. Must run inside a transaction that has the write lock.
- * @param lastUsed the minute that is stored as the last use of each key
- * @returns the result of each charge, and the keys with a new minute
+ * @param lastUsedMinutes the minute that is stored as the last use of each key
+ * @returns the result of each charge, and the new minute of each key whose minute changed
  */
 export function chargeAll(
   db: Session,
   charges: readonly Charge[],
-  lastUsed: ReadonlyMap<string, number>,
-): { charged: ChargeResult[]; used: Map<string, number> } {
+  lastUsedMinutes: ReadonlyMap<string, number>,
+): { results: ChargeResult[]; newMinutes: Map<string, number> } {
   const counters = new Counters(db)
-  const outcomes = charges.map(charge => chargeOne(db, counters, charge))
-  const written = charges.filter((_, i) => outcomes[i]!.outcome === 'charged')
+  const results = charges.map(charge => chargeOne(db, counters, charge))
+  const written = charges.filter((_, i) => results[i]!.outcome === 'charged')
   counters.write()
-  const used = markKeysUsed(db, written, lastUsed)
+  const newMinutes = markKeysUsed(db, written, lastUsedMinutes)
   deleteExpiredNames(db, written)
-  return { charged: outcomes, used }
+  return { results, newMinutes }
 }
 
+/** Writes one charge to the ledger and to `counters`, or returns why it is free or refused. */
 function chargeOne(db: Session, counters: Counters, charge: Charge): ChargeResult {
   const { account, limits, credits, at } = charge
   const day = counters.counter(account, 'day', dayStart(at))
@@ -51,27 +52,27 @@ function chargeOne(db: Session, counters: Counters, charge: Charge): ChargeResul
     outcome,
     usedCredits: { day: day.credits, hour: hour.credits },
   })
-  const before = chargeOfSameName(db, charge)
-  if (before?.question.equals(charge.question) === false) return result('conflict')
-  if (before?.answer.equals(charge.answer) === true) return result('repeated')
+  const earlier = chargeOfSameName(db, charge)
+  if (earlier !== undefined && !earlier.question.equals(charge.question)) return result('conflict')
+  if (earlier?.answer.equals(charge.answer)) return result('repeated')
   if (day.credits + credits > limits.day || hour.credits + credits > limits.hour) return result('limited')
   db.run(INTO_LEDGER, charge.requestId, account, charge.key, charge.endpoint, credits, at)
   if (charge.idempotency !== null) db.run(INTO_NAMED, account, charge.idempotency, charge.question, charge.answer, at)
   for (const counter of [day, hour]) {
     counter.credits += credits
-    counter.added += credits
-    counter.requests += 1
+    counter.addedCredits += credits
+    counter.addedRequests += 1
   }
   return result('charged')
 }
 
 const INTO_LEDGER = 'INSERT INTO ledger (request, account, key, endpoint, credits, at) VALUES (?, ?, ?, ?, ?, ?)'
-// Replaces a row of the same name that has expired or has another answer; the new one gets the highest id.
+// Replaces a row of the same name: it has expired, or has another answer. The new row gets the highest id.
 const INTO_NAMED = 'INSERT OR REPLACE INTO named (account, name, question, answer, at) VALUES (?, ?, ?, ?, ?)'
 
 type QuestionAndAnswer = Pick<Charge, 'question' | 'answer'>
 
-/** The last charge under this name; undefined when the name is free. */
+/** The unexpired charge under the name of this one; undefined if there is none, or the charge has no name. */
 function chargeOfSameName(db: Session, { account, idempotency, at }: Charge): QuestionAndAnswer | undefined {
   return idempotency === null
     ? undefined
@@ -80,20 +81,20 @@ function chargeOfSameName(db: Session, { account, idempotency, at }: Charge): Qu
 
 const CHARGE_OF_NAME = 'SELECT question, answer FROM named WHERE account = ? AND name = ? AND at > ?'
 
-/** One day or hour of an account: its credits by now, and how much of that this batch has added. */
+/** One day or hour of an account: its credits so far, and what this batch has added. */
 interface Counter {
   account: number
   period: 'day' | 'hour'
   start: number
   credits: number
-  added: number
-  requests: number
+  addedCredits: number
+  addedRequests: number
 }
 
-/** The counters that a batch touches; each is read and written once, however many charges fall on it. */
+/** The counters that a batch of charges changes. Each is read once and written once. */
 class Counters {
   readonly #db: Session
-  readonly #touched = new Map<string, Counter>()
+  readonly #counters = new Map<string, Counter>()
 
   constructor(db: Session) {
     this.#db = db
@@ -101,18 +102,18 @@ class Counters {
 
   counter(account: number, period: Counter['period'], start: number): Counter {
     const name = `${account} ${period} ${start}`
-    let counter = this.#touched.get(name)
+    let counter = this.#counters.get(name)
     if (counter === undefined) {
       const credits = this.#db.get<{ credits: number }>(COUNTER_CREDITS, account, period, start)?.credits ?? 0
-      counter = { account, period, start, credits, added: 0, requests: 0 }
-      this.#touched.set(name, counter)
+      counter = { account, period, start, credits, addedCredits: 0, addedRequests: 0 }
+      this.#counters.set(name, counter)
     }
     return counter
   }
 
   write(): void {
-    for (const { account, period, start, added, requests } of this.#touched.values())
-      if (requests > 0) this.#db.run(INTO_COUNTERS, account, period, start, added, requests)
+    for (const { account, period, start, addedCredits, addedRequests } of this.#counters.values())
+      if (addedRequests > 0) this.#db.run(INTO_COUNTERS, account, period, start, addedCredits, addedRequests)
   }
 }
 
@@ -120,40 +121,43 @@ const COUNTER_CREDITS = 'SELECT credits FROM counters WHERE account = ? AND peri
 const INTO_COUNTERS = `INSERT INTO counters (account, period, start, credits, requests) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET credits = credits + excluded.credits, requests = requests + excluded.requests`
 
+/** Stores the minute of the last charge of each key, and returns the minutes that differ from `lastUsedMinutes`. */
 function markKeysUsed(
   db: Session,
   charges: readonly Charge[],
-  lastUsed: ReadonlyMap<string, number>,
+  lastUsedMinutes: ReadonlyMap<string, number>,
 ): Map<string, number> {
-  const last = new Map(charges.map(({ key, at }) => [key, at - (at % MINUTE_MS)]))
-  for (const [key, minute] of last)
-    if (lastUsed.get(key) === minute) last.delete(key)
-    else db.run(SET_LAST_USED, minute, key, minute)
-  return last
+  const lastMinutes = new Map(charges.map(({ key, at }) => [key, at - (at % MINUTE_MS)]))
+  const newMinutes = new Map([...lastMinutes].filter(([key, minute]) => lastUsedMinutes.get(key) !== minute))
+  for (const [key, minute] of newMinutes) db.run(SET_LAST_USED, minute, key, minute)
+  return newMinutes
 }
 
 const SET_LAST_USED = 'UPDATE keys SET last_used = ? WHERE identity = ? AND coalesce(last_used, 0) < ?'
 
-/** A few at a time, and more than come in, so that no request waits for a great sweep. */
+/** Deletes at least two expired request names per charge, if there are any: more than were added, and never very many. */
 function deleteExpiredNames(db: Session, charges: readonly Charge[]): void {
-  const expired = Math.max(...charges.map(({ at }) => at)) - REPEAT_MS
-  for (let left = charges.length; left > 0; left -= 8) if (db.run(DELETE_EXPIRED_NAMES, expired) === 0) return
+  const expiredAt = Math.max(...charges.map(({ at }) => at)) - REPEAT_MS
+  for (let i = 0; i < charges.length; i += 8) if (db.run(DELETE_16_EXPIRED_NAMES, expiredAt) === 0) return
 }
 
-const DELETE_EXPIRED_NAMES = 'DELETE FROM named WHERE id IN (SELECT id FROM named ORDER BY id LIMIT 16) AND at <= ?'
+const DELETE_16_EXPIRED_NAMES = 'DELETE FROM named WHERE id IN (SELECT id FROM named ORDER BY id LIMIT 16) AND at <= ?'
 
 /**
- * Rolls up the oldest rows, a few at a time, so that no charge waits long. If none are left, it deletes rows beyond the
- * retention. Must run inside a transaction that has the write lock.
+ * Replaces the 500 oldest ledger rows by sums of days, as far as they are old enough; so few that no charge waits long.
+ * If there are none, it deletes sums of days beyond the retention. Must run inside a transaction that has the write lock.
+ * @param now milliseconds since 1970
  */
-export function rollUpOldestRows(db: Session, at: number): RollUpResult {
-  const { rowsFrom, daysFrom } = retentionStarts(at)
-  const rows = db.all<LedgerRow>(OLDEST_LEDGER_ROWS).filter(row => row.at < rowsFrom)
+export function rollUpOldestRows(db: Session, now: number): RollUpResult {
+  const { rowsFrom, daysFrom } = retentionStarts(now)
+  const rows = db.all<LedgerRow>(OLDEST_LEDGER_ROWS).filter(({ at }) => at < rowsFrom)
   const sums = new Map<string, { account: number; start: number; credits: number; requests: number }>()
   for (const { request, account, credits, at } of rows) {
     const start = dayStart(at)
     const sum = sums.get(`${account} ${start}`) ?? { account, start, credits: 0, requests: 0 }
-    sums.set(`${account} ${start}`, { ...sum, credits: sum.credits + credits, requests: sum.requests + 1 })
+    sum.credits += credits
+    sum.requests += 1
+    sums.set(`${account} ${start}`, sum)
     db.run('DELETE FROM ledger WHERE request = ?', request)
   }
   for (const { account, start, credits, requests } of sums.values()) {
@@ -173,23 +177,22 @@ interface LedgerRow {
   at: number
 }
 
-/** Later ones have higher numbers; one that has not, of a clock that went wrong, comes to the front in its time. */
+/** Later requests have higher numbers, except after a clock error; such a row is rolled up when it becomes the first. */
 const OLDEST_LEDGER_ROWS = 'SELECT request, account, credits, at FROM ledger ORDER BY request LIMIT 500'
 const INTO_DAYS = `INSERT INTO days (account, start, credits, requests) VALUES (?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET credits = credits + excluded.credits, requests = requests + excluded.requests`
-// By account, as both tables are sorted, so that no other rows are read.
+// Both tables are sorted by account, so the subquery avoids a scan of all rows.
 const DELETE_OLD_DAYS = 'DELETE FROM days WHERE account IN (SELECT id FROM accounts) AND start < ?'
 const DELETE_OLD_DAY_COUNTERS = `DELETE FROM counters
   WHERE account IN (SELECT id FROM accounts) AND period = 'day' AND start < ?`
 const DELETE_HOUR_COUNTERS = "DELETE FROM counters WHERE account = ? AND period = 'hour' AND start >= ? AND start < ?"
 
-/** Adds the whole ledger up; a ledger of millions of rows takes seconds. */
+/** Sums the ledger, and compares it with the counters; millions of rows take seconds. @param account null: all accounts */
 export function reconcileLedger(db: Session, account: number | null): Reconciliation {
-  // Reads one consistent state.
   return db.readAtOneMoment(() => {
-    const total = db.get<Omit<Reconciliation, 'discrepancies'>>(LEDGER_TOTALS, ...Array(4).fill(account))!
-    const found = db.all<CounterComparison>(DISCREPANCIES, ...Array(8).fill(account))
-    return { ...total, discrepancies: found.flatMap(discrepanciesIn) }
+    const totals = db.get<Omit<Reconciliation, 'discrepancies'>>(LEDGER_TOTALS, ...Array(4).fill(account))!
+    const comparisons = db.all<CounterComparison>(DISCREPANCIES, ...Array(8).fill(account))
+    return { ...totals, discrepancies: comparisons.flatMap(discrepanciesIn) }
   })
 }
 
@@ -199,7 +202,7 @@ const LEDGER_TOTALS = `SELECT l.rows + d.requests AS rows, l.requests + d.reques
     (SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(credits), 0) AS credits
       FROM days WHERE ? IS NULL OR account = ?) AS d`
 
-/** A rolled-up day has no hourly rows. */
+/** SQL: whether a counter or a sum, `row`, is hourly and its day was rolled up, so that it cannot be compared. */
 const isRolledUpSql = (row: string): string => `${row}.period = 'hour' AND EXISTS (
   SELECT 1 FROM days d WHERE d.account = ${row}.account AND d.start = ${row}.start - ${row}.start % ${DAY_MS})`
 
@@ -220,7 +223,8 @@ const DISCREPANCIES = `WITH sums AS (
   WHERE counter_credits <> ledger_credits OR counter_requests <> ledger_requests
   ORDER BY folded, start, period`
 
-function ledgerSumsSql(period: string, length: number): string {
+/** @param length of the period, in milliseconds */
+function ledgerSumsSql(period: 'day' | 'hour', length: number): string {
   return `SELECT account, '${period}' AS period, at - at % ${length} AS start,
     sum(credits) AS credits, count(*) AS requests
     FROM ledger WHERE ? IS NULL OR account = ? GROUP BY account, at - at % ${length}`

@@ -1,4 +1,5 @@
 import { TIER_NAMES } from '../../../core/model/terms.js'
+import type { Session } from '../../../data/store/sqlite/connection.js'
 import { damagedRows } from '../../../data/store/sqlite/row-hash.js'
 import { fileDamage, type VerifiedFile, verifyFile } from '../../../data/store/sqlite/verify.js'
 import type { Discrepancy } from '../accounts.js'
@@ -11,53 +12,59 @@ import { reconcileLedger } from './charging.js'
 export function verifyAccounts(file: string): VerifiedFile {
   return verifyFile('accounts', file, ACCOUNTS, db => {
     const { rows, discrepancies } = reconcileLedger(db, null)
-    const keys = db.all<Pick<KeyRow, 'identity' | 'hash'>>('SELECT identity, hash FROM keys ORDER BY id')
-    const misshapen = keys.filter(({ identity, hash }) => parseIdentity(identity) !== identity || !SHA256.test(hash))
-    const accounts = db.all<FiledAccount>('SELECT name, folded, tier, created FROM accounts ORDER BY id')
-    const strangeAccounts = accounts.filter(
-      row => isFiledWrongly(row) || isOfNoTier(row) || !isStorableTime(row.created),
-    )
-    const times = db.all<Record<string, number | null>>('SELECT created, expires, last_used, revoked FROM keys')
-    const secrets = db.all<{ bytes: number }>("SELECT length(secret) AS bytes FROM secrets WHERE use = 'tags'")
-    const strange = db.get<{ rows: number }>(STRANGE_CHARGES)!.rows
-    // Each row is named once.
-    const known = new Set(strangeAccounts.map(({ name }) => name))
-    const knownKeys = new Set(misshapen.map(key => key.identity))
-    const changed = damagedRows<AccountRow>(db, 'accounts').filter(({ name }) => !known.has(name))
-    const changedKeys = damagedRows<KeyRow>(db, 'keys').filter(({ identity }) => !knownKeys.has(identity))
-    return {
-      rows,
-      damages: [
-        ...changed.map(({ name }) => `the account ${name} is not what was written`),
-        ...changedKeys.map(({ identity }) => `the key ${identity} is not what was written`),
-        ...misshapen.map(({ identity }) => `the key ${identity} is not formed like one`),
-        ...accounts.filter(isFiledWrongly).map(({ name }) => `the account ${name} is filed wrongly`),
-        ...accounts
-          .filter(({ created }) => !isStorableTime(created))
-          .map(({ name }) => `the account ${name} has a time that is none`),
-        ...(times.every(row => Object.values(row).every(at => at === null || isStorableTime(at)))
-          ? []
-          : ['a key has a time that is none']),
-        ...accounts.filter(isOfNoTier).map(({ name, tier }) => `the account ${name} is of no tier, but of ${tier}`),
-        ...(secrets.length === 1 && secrets[0]!.bytes === 32 ? [] : ['the secret of the tags is not what was made']),
-        ...(strange === 0
-          ? []
-          : [`${strange} rows of the ledger name a key that is not there, or is another account’s`]),
-        ...discrepancies.map(discrepancyWords),
-      ].map(fileDamage),
-    }
+    const damages = [
+      ...accountAndKeyDamages(db),
+      ...secretDamages(db),
+      ...ledgerDamages(db),
+      ...discrepancies.map(discrepancyMessage),
+    ]
+    return { rows, damages: damages.map(fileDamage) }
   })
 }
 
-type FiledAccount = Pick<AccountRow, 'name' | 'tier' | 'created'> & { folded: string }
+/** Messages about damaged accounts and keys. A changed row is reported only if no other message names it. */
+function accountAndKeyDamages(db: Session): string[] {
+  const accounts = db.all<StoredAccount>('SELECT name, folded, tier, created FROM accounts ORDER BY id')
+  const wronglyFiled = accounts.filter(({ name, folded }) => foldName(name) !== folded)
+  const untimed = accounts.filter(({ created }) => !isStorableTime(created))
+  const withoutTier = accounts.filter(({ tier }) => !TIER_NAMES.includes(tier))
+  const reportedNames = new Set([...wronglyFiled, ...untimed, ...withoutTier].map(({ name }) => name))
+  const changedAccounts = damagedRows<AccountRow>(db, 'accounts').filter(({ name }) => !reportedNames.has(name))
 
-const isFiledWrongly = (row: FiledAccount): boolean => foldName(row.name) !== row.folded
-const isOfNoTier = ({ tier }: FiledAccount): boolean => !TIER_NAMES.includes(tier)
+  const keys = db.all<Pick<KeyRow, 'identity' | 'hash'>>('SELECT identity, hash FROM keys ORDER BY id')
+  const malformed = keys.filter(({ identity, hash }) => parseIdentity(identity) !== identity || !SHA256.test(hash))
+  const reportedKeys = new Set(malformed.map(({ identity }) => identity))
+  const changedKeys = damagedRows<KeyRow>(db, 'keys').filter(({ identity }) => !reportedKeys.has(identity))
+  const times = db.all<Record<string, number | null>>('SELECT created, expires, last_used, revoked FROM keys')
+  const isTimed = times.flatMap(row => Object.values(row)).every(at => at === null || isStorableTime(at))
+  return [
+    ...changedAccounts.map(({ name }) => `the account ${name} is not what was written`),
+    ...changedKeys.map(({ identity }) => `the key ${identity} is not what was written`),
+    ...malformed.map(({ identity }) => `the key ${identity} is not formed like one`),
+    ...wronglyFiled.map(({ name }) => `the account ${name} is filed wrongly`),
+    ...untimed.map(({ name }) => `the account ${name} has a time that is none`),
+    ...(isTimed ? [] : ['a key has a time that is none']),
+    ...withoutTier.map(({ name, tier }) => `the account ${name} is of no tier, but of ${tier}`),
+  ]
+}
+
+function secretDamages(db: Session): string[] {
+  const secrets = db.all<{ bytes: number }>("SELECT length(secret) AS bytes FROM secrets WHERE use = 'tags'")
+  const isSound = secrets.length === 1 && secrets[0]!.bytes === 32
+  return isSound ? [] : ['the secret of the tags is not what was made']
+}
+
+function ledgerDamages(db: Session): string[] {
+  const { rows } = db.get<{ rows: number }>(ROWS_WITHOUT_KEY)!
+  return rows === 0 ? [] : [`${rows} rows of the ledger name a key that is not there, or is another account’s`]
+}
+
+type StoredAccount = Pick<AccountRow, 'name' | 'tier' | 'created'> & { folded: string }
 
 const SHA256 = /^[0-9a-f]{64}$/
-const STRANGE_CHARGES = `SELECT count(*) AS rows FROM ledger
+const ROWS_WITHOUT_KEY = `SELECT count(*) AS rows FROM ledger
   WHERE NOT EXISTS (SELECT 1 FROM keys WHERE identity = ledger.key AND keys.account = ledger.account)`
 
-function discrepancyWords({ account, of, period, start, counter, ledger }: Discrepancy): string {
+function discrepancyMessage({ account, of, period, start, counter, ledger }: Discrepancy): string {
   return `${account}: the counter of the ${period} ${start} says ${counter} ${of}, and the ledger ${ledger}`
 }
