@@ -12,6 +12,8 @@ interface Connection {
   /** Requests, from the first on. */
   requests: number
   known: boolean
+  /** When it began to wait for its caller, by the clock of all connections. */
+  waitsSince: number
 }
 
 export type ClosedFor = 'all' | 'address'
@@ -24,8 +26,10 @@ export type ClosedFor = 'all' | 'address'
 export class Connections {
   readonly #limits: Limits
   readonly #closed: (crowd: ClosedFor) => void
-  /** By both ends. Among waiting ones, the first has waited longest. */
+  /** By both ends. */
   readonly #all = new Map<string, Connection>()
+  /** Counts the answers that have left and the connections that came: a clock that no two share. */
+  #clock = 0
   readonly #counts = new Map<string, number>()
   /** By socket: building the key of both ends takes a tenth of an answer's time. */
   readonly #asking = new WeakMap<Socket, Connection>()
@@ -39,6 +43,10 @@ export class Connections {
   /** Takes in the connections of a server from now on. */
   watch(server: Server): void {
     server.on('connection', socket => this.#add(socket))
+    // An idle connection stays open while its answer is computed.
+    server.on('timeout', (socket: Socket) => {
+      if ((this.#of(socket)?.working ?? 0) === 0) socket.destroy()
+    })
   }
 
   /** Above three quarters, connections are not kept open for another question. */
@@ -66,10 +74,7 @@ export class Connections {
     if (connection === undefined) return
     connection.working--
     connection.known ||= known
-    // It was closed meanwhile, and its ends may belong to another connection.
-    if (this.#all.get(connection.ends) !== connection) return
-    this.#all.delete(connection.ends)
-    this.#all.set(connection.ends, connection)
+    connection.waitsSince = ++this.#clock
   }
 
   /** Ends all connections, including those in a TLS handshake, which Node's HTTP server does not know. */
@@ -90,7 +95,7 @@ export class Connections {
     if (socket.remoteAddress === undefined) return void socket.destroy()
     const ends = endsOf(socket)
     const address = networkOf(socket.remoteAddress)
-    const connection = { socket, ends, address, working: 0, requests: 0, known: false }
+    const connection = { socket, ends, address, working: 0, requests: 0, known: false, waitsSince: ++this.#clock }
     // The caller hung up and reused the port, and the end of the old connection is reported later.
     const old = this.#all.get(ends)
     if (old !== undefined) this.#remove(old)
@@ -110,16 +115,16 @@ export class Connections {
   }
 
   /**
-   * The connection to close for the newest: of those that wait for their caller the longest, first one without a valid
-   * key. The map is in order of waiting. @param crowd 'address': only of the newest one's address
+   * The connection to close for the newest: the one that has waited longest for its caller, first one without a valid
+   * key. null: all others work. @param crowd 'address': only of the newest one's address
    */
   #longestWaiting(newest: Connection, crowd: ClosedFor): Connection | null {
     let longest: Connection | null = null
     for (const connection of this.#all.values()) {
-      const { address, working, known } = connection
+      const { address, working, known, waitsSince } = connection
       if (connection === newest || working > 0 || (crowd === 'address' && address !== newest.address)) continue
-      if (!known) return connection
-      longest ??= connection
+      const isBetter = longest === null || (known === longest.known ? waitsSince < longest.waitsSince : !known)
+      if (isBetter) longest = connection
     }
     return longest
   }

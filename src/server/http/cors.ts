@@ -26,8 +26,8 @@ const VARIES = ['Vary', 'Origin'] as const
 
 /** Whether a browser asks, without a key, if a page of the allowed origin may send its request. */
 export function isPreflight({ method, headers }: IncomingMessage, cors: Cors): boolean {
-  const asksFor = headers['access-control-request-method']
-  return cors !== undefined && method === 'OPTIONS' && headers.origin === cors && asksFor !== undefined
+  if (cors === undefined || method !== 'OPTIONS' || headers.origin !== cors) return false
+  return headers['access-control-request-method'] !== undefined
 }
 
 /** The allowed request headers: all that this server reads. */

@@ -9,7 +9,7 @@ export interface Outgoing {
   headers: HeaderList
   body: Buffer | string
   /** The codings of a body that is sent repeatedly. */
-  coded?: Coded
+  coded?: Coded | undefined
 }
 
 /** Bytes from which on an answer is compressed: a shorter one is a single packet anyway. */
@@ -27,12 +27,15 @@ const gzipped = promisify<Buffer | string, Buffer>(gzip)
 
 /** A body in its requested codings, each made once. */
 export class Coded {
+  /** Bytes of the body as it is. */
+  readonly length: number
   readonly #body: Buffer | string
   readonly #made: (bytes: number) => void
   readonly #bodies = new Map<Coding, Promise<Buffer>>()
 
   /** @param made called with the bytes that a new coding adds */
   constructor(body: Buffer | string, made: (bytes: number) => void = () => {}) {
+    this.length = Buffer.byteLength(body)
     this.#body = body
     this.#made = made
   }
@@ -51,17 +54,23 @@ export class Coded {
   }
 }
 
-/** A long answer as its caller may have it: compressed where the request says so. Outside of this thread. */
-export async function encoded(answer: Outgoing, accepted: string | undefined): Promise<Outgoing> {
-  if (Buffer.byteLength(answer.body) < LEAST) return answer
-  const coding = codingOf(accepted ?? '')
+/** Bytes of an answer's body. */
+export function lengthOf({ body, coded }: Outgoing): number {
+  return coded?.length ?? Buffer.byteLength(body)
+}
+
+/** A long answer as its caller may have it: compressed, outside of this thread, where the request says so. */
+export function encoded(answer: Outgoing, accepted: string | undefined): Outgoing | Promise<Outgoing> {
+  if (lengthOf(answer) < LEAST) return answer
+  const coding = accepted === undefined ? null : codingOf(accepted)
+  const { status, body, coded } = answer
   const headers = [...answer.headers, 'Vary', 'Accept-Encoding']
-  if (coding === null) return { ...answer, headers }
-  return {
-    ...answer,
-    headers: [...weakly(headers), 'Content-Encoding', coding],
-    body: await (answer.coded ?? new Coded(answer.body)).in(coding),
-  }
+  return coding === null ? { status, headers, body, coded } : compressed(answer, headers, coding)
+}
+
+async function compressed({ status, body, coded }: Outgoing, headers: HeaderList, coding: Coding): Promise<Outgoing> {
+  const bytes = await (coded ?? new Coded(body)).in(coding)
+  return { status, headers: [...weakly(headers), 'Content-Encoding', coding], body: bytes }
 }
 
 /** The coding that an `Accept-Encoding` prefers, the denser of equals; null: none supported. */

@@ -26,7 +26,7 @@ import {
 } from '../wire/format.js'
 import type { Connections } from './connections.js'
 import { readableBy } from './cors.js'
-import { encoded, type HeaderList, type Outgoing } from './encoding.js'
+import { encoded, type HeaderList, lengthOf, type Outgoing } from './encoding.js'
 import type { Log, Metrics } from './log.js'
 import type { Limits, Settings } from './options.js'
 
@@ -38,6 +38,7 @@ export class Requests {
   readonly #metrics: Metrics
   readonly #log: Log
   readonly #connections: Connections
+  readonly #commonHeaders: HeaderList
   #unanswered = 0
   #pendingSends: (() => void)[] = []
   #closing = false
@@ -48,6 +49,7 @@ export class Requests {
     this.#metrics = metrics
     this.#log = log
     this.#connections = connections
+    this.#commonHeaders = commonHeaders(settings)
   }
 
   /** From now on every request is refused, because the server is stopping; except health checks. */
@@ -84,15 +86,12 @@ export class Requests {
       this.#logAndCount(exchange, response.headersSent ? response.statusCode : CALLER_HUNG_UP)
       over()
     }
-    response.once('close', close)
-    // An idle connection while its answer is computed must stay open.
-    response.on('timeout', keepConnection)
+    response.on('close', close)
     // An answer queued behind an earlier one does not get its close event; its request does.
-    request.once('close', () => {
+    request.on('close', () => {
       if (exchange.isGone) close()
     })
     void this.#answer(exchange, handler, always).then(answer => {
-      response.off('timeout', keepConnection)
       this.#sendAtEndOfTurn(() => {
         this.#send(answer, exchange, number)
         this.#connections.wait(request.socket, exchange.caller !== null)
@@ -106,7 +105,10 @@ export class Requests {
     try {
       if (this.#closing && !always) throw new Unavailable('The server is shutting down.')
       refuseBadHead(exchange, this.#settings.limits)
-      return await encoded(await handler(exchange), exchange.request.headers['accept-encoding'])
+      const handled = handler(exchange)
+      const whole = handled instanceof Promise ? await handled : handled
+      const answer = encoded(whole, exchange.request.headers['accept-encoding'])
+      return answer instanceof Promise ? await answer : answer
     } catch (error) {
       return this.#errorAnswer(error, exchange)
     }
@@ -132,19 +134,24 @@ export class Requests {
   }
 
   /** @param number of the request on its connection */
-  #send({ status, headers, body }: Outgoing, exchange: Exchange, number: number): void {
+  #send(answer: Outgoing, exchange: Exchange, number: number): void {
     if (exchange.isGone) return
+    const { status, headers, body } = answer
     const hasBody = status !== 304 && status !== 204
+    const length = hasBody ? lengthOf(answer) : 0
     const all = [REQUEST_ID, exchange.id, ...headers, ...exchange.creditHeaders]
-    all.push(...readableBy(exchange.request, this.#settings.cors, all), ...commonHeaders(this.#settings))
-    if (hasBody) all.push('Content-Length', String(Buffer.byteLength(body)))
+    if (this.#settings.cors !== undefined) all.push(...readableBy(exchange.request, this.#settings.cors, all))
+    all.push(...this.#commonHeaders)
+    if (hasBody) all.push('Content-Length', String(length))
     // A body that was not read could be taken for the next request.
     const mustClose = (exchange.hasBody && !exchange.isRead) || status === 414
     const isLeaving = this.#closing || this.#connections.isCrowded
     if (mustClose || (isLeaving && this.#connections.isLast(exchange.request.socket, number)))
       all.push('Connection', 'close')
     exchange.response.writeHead(status, all)
-    exchange.response.end(exchange.request.method === 'HEAD' || !hasBody ? undefined : body)
+    if (exchange.request.method === 'HEAD' || !hasBody) exchange.response.end()
+    // Node copies ASCII faster when it is called Latin-1.
+    else exchange.response.end(body, length === body.length ? 'latin1' : 'utf8')
   }
 
   #logAndCount(exchange: Exchange, status: number): void {
@@ -159,9 +166,6 @@ export class Requests {
   }
 }
 
-/** A response that hears of its connection's idleness keeps that open. */
-function keepConnection(): void {}
-
 /** The usual log status for a caller who did not wait for the answer. */
 const CALLER_HUNG_UP = 499
 
@@ -172,17 +176,19 @@ function refuseBadHead({ url, request }: Exchange, limits: Limits): void {
   const hosts = headerValues('host', rawHeaders).length
   if (hosts === 0 && httpVersion === '1.1') throw new MalformedRequest(400, 'The request has no Host header.', 'Host')
   if (hosts > 1) throw new MalformedRequest(400, 'The request has more than one Host header.', 'Host')
-  const shape = request.headers[ERROR_SHAPE.toLowerCase()]
+  const shape = request.headers[SHAPE_HEADER]
   if (shape !== undefined && !ERROR_SHAPES.some(known => known === shape))
     throw new MalformedRequest(400, `${ERROR_SHAPE} is not ${ERROR_SHAPES.join(' or ')}.`, ERROR_SHAPE)
 }
+
+const SHAPE_HEADER = ERROR_SHAPE.toLowerCase()
 
 /**
  * How a caller reads errors: as it says, otherwise as the vendor's official clients do where it is one, otherwise as the
  * server has them.
  */
 export function errorShapeFor({ headers }: IncomingMessage, unlessSet: ErrorShape): ErrorShape {
-  const said = ERROR_SHAPES.find(shape => shape === headers[ERROR_SHAPE.toLowerCase()])
+  const said = ERROR_SHAPES.find(shape => shape === headers[SHAPE_HEADER])
   if (said !== undefined) return said
   const isVendors = VENDORS_AGENT.test(headers['user-agent'] ?? '') || VENDORS_CLIENT.toLowerCase() in headers
   return isVendors ? 'nested' : unlessSet
