@@ -24,6 +24,10 @@ interface LoggedRequest {
 export class Log {
   readonly #write: (line: string) => void
   readonly #least: number
+  /** URLs as the log has them: to look for keys in one takes longer than the rest of its line. */
+  readonly #urls = new Map<string, string>()
+  #moment = 0
+  #momentText = ''
 
   constructor({ level, write }: ServerOptions['log']) {
     this.#write = write
@@ -43,11 +47,29 @@ export class Log {
   answered({ id, url, request, caller, charged }: LoggedRequest, status: number, milliseconds: number): void {
     if (this.#least > LOG_LEVELS.indexOf('info')) return
     const called = request.headers['x-request-id']
-    const requestPart = `"id":"${id}","method":"${request.method}","url":${legible(url)}`
+    const requestPart = `"id":"${id}","method":"${request.method}","url":${this.#legibleUrl(url)}`
     const answer = `"status":${status},"ms":${milliseconds.toFixed(3)},"credits":${charged}`
     const who = caller === null ? '' : `,"account":${caller.account},"key":"${caller.key}"`
     const name = called === undefined ? '' : `,"called":${legible(String(called))}`
-    this.#write(`{"level":"info","time":"${new Date().toISOString()}",${requestPart},${answer}${who}${name}}\n`)
+    this.#write(`{"level":"info","time":"${this.#time()}",${requestPart},${answer}${who}${name}}\n`)
+  }
+
+  #legibleUrl(url: string): string {
+    let text = this.#urls.get(url)
+    if (text !== undefined) return text
+    text = legible(url)
+    if (this.#urls.size >= MOST_URLS) this.#urls.clear()
+    if (url.length <= LONGEST) this.#urls.set(url, text)
+    return text
+  }
+
+  #time(): string {
+    const now = Date.now()
+    if (now !== this.#moment) {
+      this.#moment = now
+      this.#momentText = new Date(now).toISOString()
+    }
+    return this.#momentText
   }
 }
 
@@ -75,6 +97,9 @@ function decoded(text: string): string {
 }
 
 const LONGEST = 500
+
+/** Maximum number of URLs in memory. */
+const MOST_URLS = 2_000
 
 /** The label of all unknown paths: callers must not be able to create labels. */
 const UNKNOWN_ROUTE = 'unknown'
