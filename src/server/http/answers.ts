@@ -11,6 +11,9 @@ export interface Answer {
   /** A text, because that leaves in one piece with the head of the answer. */
   body: string
   coded: Coded
+  /** Its tags by account, each made once. */
+  tags: ReadonlyMap<number, string>
+  addTag(account: number, tag: string): void
   /** SHA-256 of the body, and of the question. */
   digest: Buffer
   question: Buffer
@@ -40,7 +43,7 @@ interface CachedAnswer {
 export class Answers {
   readonly queue: Queue
   readonly #service: Service
-  readonly #version: () => Promise<string>
+  readonly #version: OncePerTurn<string>
   readonly #maxBytes: number
   readonly #cache = new Map<string, CachedAnswer>()
   readonly #running = new Map<string, Promise<Answer>>()
@@ -52,8 +55,19 @@ export class Answers {
   constructor(service: Service, { keptBytes, waiting }: Pick<Limits, 'keptBytes' | 'waiting'>) {
     this.queue = new Queue(service.scansAtOnce, waiting)
     this.#service = service
-    this.#version = oncePerTurn(() => service.version())
+    this.#version = new OncePerTurn(() => service.version())
     this.#maxBytes = keptBytes
+  }
+
+  /** The cached answer; null if it is not cached, or the data were not yet checked in this turn of the event loop. */
+  findReady(tier: Tier, question: Question): Answer | null {
+    const version = this.#version.known
+    if (version === null || version !== this.#dataVersion) return null
+    const name = nameOf(tier, question)
+    const cached = this.#cache.get(name)
+    if (cached?.version !== version) return null
+    this.#markUsed(name, cached)
+    return cached.answer
   }
 
   /** @returns whether it was there, or was a part of one that was. Throws what checking and asking throw, Unavailable. */
@@ -61,10 +75,10 @@ export class Answers {
     caller: QueuedCaller & { tier: Tier },
     question: Question,
   ): Promise<{ answer: Answer; isCached: boolean }> {
-    const version = await this.#version()
+    const version = await this.#version.ask()
     if (version !== this.#dataVersion) this.#startVersion(version)
     const { tier } = caller
-    const answer = await this.#findCached(`${tier} ${question.key}`, question, version)
+    const answer = await this.#findCached(nameOf(tier, question), question, version)
     if (answer !== undefined) return { answer, isCached: true }
     const whole = await this.#findCached(`${tier} ${question.fullKey}`, question, version)
     if (whole !== undefined) return { answer: this.#cutOut(tier, whole, question), isCached: true }
@@ -86,18 +100,20 @@ export class Answers {
       // Equal in both versions of the data.
       cached.answer.data = await this.#service.snapshot()
     }
-    if (this.#cache.get(name) === cached) {
-      // The map's order is the order of last use.
-      this.#cache.delete(name)
-      this.#cache.set(name, cached)
-    }
+    if (this.#cache.get(name) === cached) this.#markUsed(name, cached)
     return cached.answer
+  }
+
+  /** The map's order is the order of last use. */
+  #markUsed(name: string, cached: CachedAnswer): void {
+    this.#cache.delete(name)
+    this.#cache.set(name, cached)
   }
 
   /** Cached with the full answer: cutting it out takes longer than sending it. */
   #cutOut(tier: Tier, whole: Answer, question: Question): Answer {
     if (question.key === question.fullKey) return whole
-    const name = `${tier} ${question.key}`
+    const name = nameOf(tier, question)
     const answer = this.#makeAnswer(name, question.key, { ...whole, body: question.cutOut(whole.body) })
     const cached = this.#cache.get(`${tier} ${question.fullKey}`)
     if (cached?.answer === whole) this.#addToCache(name, answer, cached)
@@ -157,11 +173,17 @@ export class Answers {
 
   #makeAnswer(name: string, question: string, found: Required<QuestionResult> & Pick<Answer, 'asOf' | 'data'>): Answer {
     const { body } = found
-    const coded = new Coded(body, bytes => {
+    const grow = (bytes: number): void => {
       const cached = this.#cache.get(name)
       if (cached?.answer === answer) this.#addBytes(cached, bytes)
-    })
-    const answer: Answer = { ...found, coded, digest: sha256(body), question: sha256(question) }
+    }
+    const tags = new Map<number, string>()
+    const addTag = (account: number, tag: string): void => {
+      tags.set(account, tag)
+      grow(TAG_BYTES)
+    }
+    const coded = new Coded(body, grow)
+    const answer: Answer = { ...found, coded, tags, addTag, digest: sha256(body), question: sha256(question) }
     return answer
   }
 
@@ -237,22 +259,49 @@ const NEVER_ABORTED = new AbortController().signal
 /** During an import of many files, an answer about many tickers would otherwise retry until its end. */
 const MAX_TRIES = 3
 
-/** Approximate bytes of an entry besides its texts. */
+/** Approximate bytes of an entry besides its texts, and of a tag. */
 const ENTRY_OVERHEAD_BYTES = 1_000
+const TAG_BYTES = 150
+
+/** The name of an answer in the cache; kept, because to join and hash it takes as long as to find the answer. */
+function nameOf(tier: Tier, question: Question): string {
+  question.names ??= {}
+  question.names[tier] ??= `${tier} ${question.key}`
+  return question.names[tier]
+}
 
 /**
- * Shares one answer among all callers in one turn of the event loop: requests that arrive together check for changes
+ * Shares one result among all callers in one turn of the event loop: requests that arrive together check for changes
  * together.
  */
-export function oncePerTurn<T>(work: () => Promise<T>): () => Promise<T> {
-  let pending: Promise<T> | null = null
-  return () => {
-    if (pending === null) {
-      pending = work()
-      setImmediate(() => {
-        pending = null
-      })
-    }
+export class OncePerTurn<T> {
+  readonly #work: () => Promise<T>
+  #pending: Promise<T> | null = null
+  #known: T | null = null
+
+  constructor(work: () => Promise<T>) {
+    this.#work = work
+  }
+
+  /** The result of this turn; null if it is not there yet. */
+  get known(): T | null {
+    return this.#known
+  }
+
+  ask(): Promise<T> {
+    if (this.#pending !== null) return this.#pending
+    const pending = this.#work()
+    this.#pending = pending
+    pending.then(
+      result => {
+        if (this.#pending === pending) this.#known = result
+      },
+      () => {},
+    )
+    setImmediate(() => {
+      this.#pending = null
+      this.#known = null
+    })
     return pending
   }
 }

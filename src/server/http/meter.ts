@@ -9,7 +9,8 @@ import {
   hourStart,
   type UsedCredits,
 } from '../accounts/accounts.js'
-import { type CreditHeaders, IDEMPOTENCY_KEY } from '../wire/format.js'
+import { IDEMPOTENCY_KEY } from '../wire/format.js'
+import type { HeaderList } from './encoding.js'
 import type { CreditLimits } from './options.js'
 import { headerValues, sha256 } from './requests.js'
 
@@ -76,17 +77,25 @@ function nextTurn(): Promise<void> {
 }
 
 /** The caller's credits as headers, in the order in which they are sent. `used` may be above a limit that was lowered since. */
-export function creditHeaders(limits: CreditLimits, used: UsedCredits, at: number): CreditHeaders {
-  return {
-    'X-Request-Limit': String(limits.day),
-    'X-Requests-Used': String(used.day),
-    'X-Requests-Remaining': String(Math.max(0, limits.day - used.day)),
-    'X-Request-Reset': utcText(dayStart(at) + DAY_MS),
-    'X-Hourly-Request-Limit': String(limits.hour),
-    'X-Hourly-Requests-Used': String(used.hour),
-    'X-Hourly-Requests-Remaining': String(Math.max(0, limits.hour - used.hour)),
-    'X-Hourly-Request-Reset': utcText(hourStart(at) + HOUR_MS),
-  }
+export function creditHeaders(limits: CreditLimits, used: UsedCredits, at: number): HeaderList {
+  return [
+    'X-Request-Limit',
+    String(limits.day),
+    'X-Requests-Used',
+    String(used.day),
+    'X-Requests-Remaining',
+    String(Math.max(0, limits.day - used.day)),
+    'X-Request-Reset',
+    utcText(dayStart(at) + DAY_MS),
+    'X-Hourly-Request-Limit',
+    String(limits.hour),
+    'X-Hourly-Requests-Used',
+    String(used.hour),
+    'X-Hourly-Requests-Remaining',
+    String(Math.max(0, limits.hour - used.hour)),
+    'X-Hourly-Request-Reset',
+    utcText(hourStart(at) + HOUR_MS),
+  ]
 }
 
 export function exceedsLimits(limits: CreditLimits, used: UsedCredits, cost: number): boolean {

@@ -6,7 +6,6 @@ import { entitle, OVERSOLD_KEYS, PLANS } from '../../core/tiers.js'
 import {
   AS_OF,
   CREDIT_HEADERS,
-  type CreditHeaders,
   DATA,
   type ErrorShape,
   EVENTS_PATH,
@@ -100,7 +99,7 @@ function text(description: string, example: string): HeaderObject {
 function creditHeaderObjects(): Record<string, HeaderObject> {
   const examples = creditHeaders(PLANS.plus.credits, { day: 12, hour: 3 }, MOMENT)
   const objects = Object.entries(CREDIT_HEADERS).map(([name, description]): [string, HeaderObject] => {
-    const example = examples[name as keyof CreditHeaders]
+    const example = examples[examples.indexOf(name) + 1]!
     const isTime = name.endsWith('Reset')
     return [name, { description, schema: isTime ? TIME : COUNT, example: isTime ? example : Number(example) }]
   })

@@ -27,6 +27,7 @@ const TICKER = '{ticker}'
 
 /** The path as documents have it, and the ticker in it. A letter may be spelled with a percent sign. */
 export function templateOf(path: string): { template: string; pathTicker: string } {
+  if (QUESTIONS.has(path) && !path.endsWith(TICKER)) return { template: path, pathTicker: '' }
   const at = path.lastIndexOf('/') + 1
   const template = decoded(path.slice(0, at), decodeURI) + TICKER
   const last = path.slice(at)

@@ -87,6 +87,8 @@ export interface Question {
   key: string
   /** The normal spelling of the question whose answer contains this one. */
   fullKey: string
+  /** The names of its answers in the cache, by tier. */
+  names?: Partial<Record<Tier, string>>
   /** Is the same as long as the answer is; null: only as long as nothing is written. */
   stamp(service: Service): Promise<string | null>
   /** It takes long, so it waits in the queue, and stops when no caller waits for it any more. */

@@ -15,7 +15,7 @@ import {
 import { authenticate } from '../accounts/key.js'
 import { AS_OF, DATA, NOTE } from '../wire/format.js'
 import { accountPage, checkAccountQuestion, readJsonBody } from './account.js'
-import { type Answer, oncePerTurn, ServiceWithAnswers } from './answers.js'
+import { type Answer, OncePerTurn, ServiceWithAnswers } from './answers.js'
 import type { HeaderList, Outgoing } from './encoding.js'
 import type { Metrics } from './log.js'
 import { creditHeaders, creditsUsedUpError, exceedsLimits, Meter, nameTakenError, requestNameHash } from './meter.js'
@@ -65,7 +65,7 @@ export class Questions {
 
   /** Answers the question of a path. Throws its faults. */
   questionHandler(path: string, read: ReadQuestion): Handler {
-    return this.#chargedHandler(path, async ({ url, search, pathTicker }) => {
+    return this.#chargedHandler(path, ({ url, search, pathTicker }) => {
       const known = this.#parsedQuestions.get(url)
       if (known !== undefined) return known
       const question = read(search, pathTicker)
@@ -92,27 +92,33 @@ export class Questions {
     })
   }
 
-  #chargedHandler(path: string, read: (exchange: Exchange, caller: Caller) => Promise<Question>): Handler {
+  #chargedHandler(path: string, read: (exchange: Exchange, caller: Caller) => Question | Promise<Question>): Handler {
     return this.withValidKey(async (exchange, caller) => {
       const { request } = exchange
       const idempotency = requestNameHash(request.rawHeaders)
       if (exchange.hasBody) throw wrong('body', 'A question has no body.')
-      const question = await read(exchange, caller)
-      const { answer, isCached } = await this.#current.use(({ answers, service }) =>
-        answers.find(this.#queuedCaller(exchange, caller, { question, service }), question),
-      )
-      const etag = await this.#tagFor(answer, caller.account)
+      const asked = read(exchange, caller)
+      const question = asked instanceof Promise ? await asked : asked
+      const ready = this.#current.answers.findReady(caller.tier, question)
+      const { answer, isCached } =
+        ready === null ? await this.#findAnswer(exchange, caller, question) : { answer: ready, isCached: true }
+      const etag = answer.tags.get(caller.account) ?? (await this.#makeTag(answer, caller.account))
       const headers = answerHeaders(etag, answer)
       if (namesTag(request.headers['if-none-match'], etag)) {
         this.#metrics.reused.inc({ how: 'not_modified' })
         return { status: 304, headers, body: '' }
       }
       if (isCached) this.#metrics.reused.inc({ how: 'cache' })
-      const { body, coded, digest } = answer
-      const cost = { endpoint: path, question: answer.question, credits: answer.credits, idempotency }
-      await this.#charge(exchange, caller, { ...cost, answer: digest })
+      await this.#charge(exchange, caller, path, answer, idempotency)
+      const { body, coded } = answer
       return { status: 200, headers: ['Content-Type', JSON_TYPE, ...headers], body, coded }
     })
+  }
+
+  #findAnswer(exchange: Exchange, caller: Caller, question: Question): Promise<{ answer: Answer; isCached: boolean }> {
+    return this.#current.use(({ answers, service }) =>
+      answers.find(this.#queuedCaller(exchange, caller, { question, service }), question),
+    )
   }
 
   /** The limits of a caller and its use of them. Free, and never kept. Throws its faults. */
@@ -148,10 +154,13 @@ export class Questions {
    * A strong tag: other bodies have other tags. A caller that sends one has paid for it, because it cannot be forged,
    * neither from a guessed body nor from another account's answer.
    */
-  async #tagFor({ digest }: Answer, account: number): Promise<string> {
+  async #makeTag(answer: Answer, account: number): Promise<string> {
     // An HMAC from the bytes of a key takes five times as long.
     this.#secret ??= createSecretKey(await this.#accounts.secret())
-    return `"${createHmac('sha256', this.#secret).update(`${account} `).update(digest).digest('base64url')}"`
+    const code = createHmac('sha256', this.#secret).update(`${account} `).update(answer.digest).digest('base64url')
+    const tag = `"${code}"`
+    answer.addTag(account, tag)
+    return tag
   }
 
   /**
@@ -160,15 +169,16 @@ export class Questions {
   withValidKey(answer: (exchange: Exchange, caller: Caller) => Promise<Outgoing> | Outgoing): Handler {
     return async exchange => {
       const { now, credits } = this.#settings
-      const caller = await this.#callers.of(exchange.request.rawHeaders, now())
+      const { rawHeaders } = exchange.request
+      const at = now()
+      const caller = this.#callers.findReady(rawHeaders, at) ?? (await this.#callers.find(rawHeaders, at))
       exchange.caller = caller
       try {
         return await answer(exchange, caller)
       } finally {
         // The answer matters more than its report of credits.
         const spent = exchange.credits ?? (await this.#creditsUsedBy(caller.account).catch(() => null))
-        if (spent !== null)
-          exchange.creditHeaders = Object.entries(creditHeaders(credits[caller.tier], spent.used, spent.at)).flat()
+        if (spent !== null) exchange.creditHeaders = creditHeaders(credits[caller.tier], spent.used, spent.at)
       }
     }
   }
@@ -204,23 +214,18 @@ export class Questions {
   async #charge(
     exchange: Exchange,
     { account, key, tier }: Caller,
-    cost: Pick<Charge, 'endpoint' | 'question' | 'answer' | 'credits' | 'idempotency'>,
+    endpoint: string,
+    { question, digest, credits }: Answer,
+    idempotency: Charge['idempotency'],
   ): Promise<void> {
-    const { credits } = cost
     // What cannot arrive is not charged.
     if (exchange.isGone || credits === 0) return
     const at = this.#settings.now()
     const limits = this.#settings.credits[tier]
-    const { outcome, usedCredits } = await this.meter.charge({
-      ...cost,
-      account,
-      key,
-      requestId: exchange.id,
-      limits,
-      at,
-    })
-    exchange.credits = { used: usedCredits, at }
-    this.#callers.setUsedCredits(account, usedCredits, at)
+    const requestId = exchange.id
+    const cost = { account, key, requestId, idempotency, question, answer: digest, endpoint, credits, limits, at }
+    const { outcome, usedCredits } = await this.meter.charge(cost)
+    exchange.credits = this.#callers.setUsedCredits(account, usedCredits, at)
     if (outcome === 'conflict') throw nameTakenError()
     if (outcome === 'limited') throw this.#countRateLimited(exchange, tier, credits, { used: usedCredits, at })
     if (outcome === 'repeated') return
@@ -241,7 +246,7 @@ interface QuestionForService {
  */
 class Callers {
   readonly #accounts: Accounts
-  readonly #version: () => Promise<string>
+  readonly #version: OncePerTurn<string>
   /**
    * Until the next day. By the key, because its caller could spell the header in thousands of ways. A lookup compares
    * whole hashes, so its time reveals nothing.
@@ -250,38 +255,49 @@ class Callers {
   readonly #used = new Map<number, CreditUse>()
   /** How long an account's usage counts as current, in milliseconds. */
   readonly #maxAgeMs: number
+  /** The version of the accounts and the start of the day for which the two maps hold. */
   #seen = ''
+  #seenDay = 0
 
   constructor(accounts: Accounts) {
     this.#accounts = accounts
     // Other servers may charge accounts in a network database, too.
     this.#maxAgeMs = accounts.pool === undefined ? Number.POSITIVE_INFINITY : USAGE_MAX_AGE_MS
-    this.#version = oncePerTurn(() => accounts.version())
+    this.#version = new OncePerTurn(() => accounts.version())
   }
 
-  /** @param now milliseconds since 1970, here and below. Throws Unauthorized. */
-  async of(rawHeaders: readonly string[], now: number): Promise<Caller> {
+  /**
+   * The caller; null if its key was not yet seen, or the accounts were not yet checked in this turn of the event loop.
+   * Throws Unauthorized.
+   * @param now milliseconds since 1970, here and below
+   */
+  findReady(rawHeaders: readonly string[], now: number): Caller | null {
+    const token = bearerToken(rawHeaders)
+    if (this.#version.known !== this.#seen || this.#seenDay !== dayStart(now)) return null
+    const entry = this.#keys.get(token)
+    return entry === undefined ? null : callerOf(entry, now)
+  }
+
+  /** Throws Unauthorized. */
+  async find(rawHeaders: readonly string[], now: number): Promise<Caller> {
     const token = bearerToken(rawHeaders)
     await this.#forgetOutdated(now)
-    const entry = this.#keys.get(token) ?? (await this.#lookUpKey(token, now))
-    if (entry === null || keyState(entry, now) !== 'active') throw new Unauthorized()
-    const { identity, account } = entry
-    return { account: account.id, name: account.name, key: identity, tier: account.tier }
+    return callerOf(this.#keys.get(token) ?? (await this.#lookUpKey(token, now)), now)
   }
 
   async used(account: number, now: number): Promise<UsedCredits> {
     await this.#forgetOutdated(now)
     const known = this.#used.get(account)
     if (known && hourStart(known.at) === hourStart(now) && Math.abs(now - known.at) < this.#maxAgeMs) return known.used
-    const used = await this.#accounts.usedCredits(account, now)
-    this.setUsedCredits(account, used, now)
-    return used
+    return this.setUsedCredits(account, await this.#accounts.usedCredits(account, now), now).used
   }
 
-  /** Remembers the credits that an account had used at a time. @param at milliseconds since 1970 */
-  setUsedCredits(account: number, used: UsedCredits, at: number): void {
+  /** Remembers and returns an account's usage at a moment. */
+  setUsedCredits(account: number, used: UsedCredits, at: number): CreditUse {
+    const spent = { used, at }
     if (this.#used.size >= MAX_CACHED) this.#used.clear()
-    this.#used.set(account, { used, at })
+    this.#used.set(account, spent)
+    return spent
   }
 
   async #lookUpKey(token: string, now: number): Promise<KeyEntry | null> {
@@ -295,12 +311,20 @@ class Callers {
   }
 
   async #forgetOutdated(now: number): Promise<void> {
-    const version = `${dayStart(now)} ${await this.#version()}`
-    if (version === this.#seen) return
+    const version = await this.#version.ask()
+    if (version === this.#seen && this.#seenDay === dayStart(now)) return
     this.#seen = version
+    this.#seenDay = dayStart(now)
     this.#keys.clear()
     this.#used.clear()
   }
+}
+
+/** Throws Unauthorized unless the key is active. */
+function callerOf(entry: KeyEntry | null, now: number): Caller {
+  if (entry === null || keyState(entry, now) !== 'active') throw new Unauthorized()
+  const { identity, account } = entry
+  return { account: account.id, name: account.name, key: identity, tier: account.tier }
 }
 
 /** Maximum age of the reported credits of an account that other servers charge, in milliseconds. */

@@ -191,7 +191,8 @@ function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questio
   const { path } = exchange
   const { method = '' } = exchange.request
   const { template, pathTicker } = templateOf(path)
-  Object.assign(exchange, { route: template, pathTicker })
+  exchange.route = template
+  exchange.pathTicker = pathTicker
   const route = routes.get(template)
   if (route === undefined || route.isFor?.(exchange) === false)
     return { answer: questions.withValidKey(() => refuse(new NotFound(`there is nothing at ${quoted(path)}.`))) }
