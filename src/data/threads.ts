@@ -259,9 +259,9 @@ async function* yieldInOrder<Task, Result>(
   for (const found of begun) yield await found
 }
 
-type Column = Float64Array | Int32Array | Uint8Array
+export type Column = Float64Array | Int32Array | Uint16Array | Uint8Array
 type ColumnKind<Kind> = new (memory: ArrayBufferLike, from: number, length: number) => Kind
-const COLUMNS: readonly ColumnKind<Column>[] = [Float64Array, Int32Array, Uint8Array]
+const COLUMNS: readonly ColumnKind<Column>[] = [Float64Array, Int32Array, Uint16Array, Uint8Array]
 
 /** Columns begin at a multiple of this number of bytes, which suits every number type. */
 const ALIGNMENT_BYTES = 8
@@ -350,5 +350,5 @@ function isShared({ buffer }: Column): boolean {
 }
 
 function isColumn(value: object): value is Column {
-  return value instanceof Float64Array || value instanceof Int32Array || value instanceof Uint8Array
+  return COLUMNS.some(kind => value instanceof kind)
 }

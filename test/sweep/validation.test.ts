@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatDay } from '../../src/core/model/day.js'
+import { vocabulariesOf } from '../../src/core/source.js'
 import { type SweepQuery, sweep } from '../../src/research/sweep/sweep.js'
 import {
   checkpointOf,
@@ -16,7 +17,11 @@ import { asked, madeMarket } from './support/market.js'
 
 const MARKET = madeMarket({ seed: 8, tickers: 3, bars: 420, staggered: 35, chained: ['macd_state'], leaving: 0.2 })
 const TICKERS = await MARKET.withBars()
-const BOOKS = await readTickers(MARKET, asked({ tickers: TICKERS, fields: ['macd_state'] }), checkpointOf(undefined))
+const QUERY = {
+  ...asked({ tickers: TICKERS, fields: ['macd_state'] }),
+  vocabularies: await vocabulariesOf(MARKET, ['macd_state']),
+}
+const BOOKS = await readTickers(MARKET, QUERY, checkpointOf(undefined))
 const TIMELINE = timelineOf(BOOKS)
 
 const cuts: fc.Arbitrary<Partial<SweepQuery>> = fc.oneof(

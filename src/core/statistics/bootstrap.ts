@@ -152,13 +152,7 @@ export function expandedInterval(
  * @param out filled with n indices, and returned
  */
 export function stationaryIndices(random: Random, n: number, meanBlock: number, out: Int32Array): Int32Array {
-  const chance = 1 / meanBlock
-  let index = 0
-  for (let i = 0; i < n; i++) {
-    if (i === 0 || random.uniform() < chance) index = random.below(n)
-    else if (++index === n) index = 0
-    out[i] = index
-  }
+  random.fillBlocks(out, n, 1 / meanBlock)
   return out
 }
 

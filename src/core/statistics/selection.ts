@@ -124,14 +124,25 @@ function greatestInResamples(columns: readonly Varying[], weights: Float64Array)
   return maxima
 }
 
-/** Sums of a column over several resamples, from the count of each day in each resample. */
+/**
+ * Sums of a column over `RESAMPLES_PER_PASS` resamples, from the count of each day in each resample. Eight variables
+ * take half as long as a column of totals.
+ */
 function sumResamples({ indices, values }: Column, weights: Float64Array, sums: Float64Array): void {
-  sums.fill(0)
+  let [a, b, c, d, e, f, g, h] = [0, 0, 0, 0, 0, 0, 0, 0]
   for (let i = 0; i < indices.length; i++) {
     const value = values[i]!
     const first = indices[i]! * RESAMPLES_PER_PASS
-    for (let rep = 0; rep < RESAMPLES_PER_PASS; rep++) sums[rep]! += value * weights[first + rep]!
+    a += value * weights[first]!
+    b += value * weights[first + 1]!
+    c += value * weights[first + 2]!
+    d += value * weights[first + 3]!
+    e += value * weights[first + 4]!
+    f += value * weights[first + 5]!
+    g += value * weights[first + 6]!
+    h += value * weights[first + 7]!
   }
+  sums.set([a, b, c, d, e, f, g, h])
 }
 
 /**

@@ -13,7 +13,7 @@ import {
 } from '../../core/model/series.js'
 import type { ContextFilter, EventFilter } from '../../core/params/studies.js'
 import { firstItem, type MarketBars, type PricedSource, type States } from '../../core/source.js'
-import { ColumnMemory } from '../../data/threads.js'
+import { type Column, ColumnMemory } from '../../data/threads.js'
 
 /** The events of one ticker that pass a filter, as columns; oldest first. */
 export interface Signals {
@@ -293,7 +293,7 @@ export class MarketColumns {
   readonly #room = new ColumnMemory()
   readonly #shared = new SharedColumns()
 
-  copy<Kind extends Float64Array | Int32Array | Uint8Array>(column: Kind): Kind {
+  copy<Kind extends Column>(column: Kind): Kind {
     return this.#room.put(column)
   }
 

@@ -141,8 +141,8 @@ interface Holder {
   close: Float64Array
   /** Bars of the events. Each is held from its close to the close `horizon` bars later. */
   events: ArrayLike<number>
-  /** Mean return of any bar of the ticker, subtracted for the excess. */
-  base: number
+  /** Mean return of any bar of the ticker, subtracted for the excess; null: no excess is needed. */
+  base: number | null
   /** Calendar index of each bar, where already known. */
   indices?: Int32Array
 }
@@ -151,7 +151,7 @@ interface Holder {
 export interface CalendarTime {
   /** Number of open positions; 0 on days without any, whose returns are 0. */
   open: Float64Array
-  /** Sum of their returns, and sum of their excess over their tickers' base. */
+  /** Sum of their returns, and sum of their excess over their tickers' base; 0 without a base. */
   sum: Float64Array
   excess: Float64Array
 }
@@ -175,9 +175,10 @@ export function calendarTime(calendar: Int32Array, holders: readonly Holder[], h
       opened[bar] = 0
       if (positions === 0) continue
       const earned = close[bar]! / close[bar - 1]! - 1
-      made.open[indices[bar]!]! += positions
-      made.sum[indices[bar]!]! += positions * earned
-      made.excess[indices[bar]!]! += positions * (earned - base)
+      const day = indices[bar]!
+      made.open[day]! += positions
+      made.sum[day]! += positions * earned
+      if (base !== null) made.excess[day]! += positions * (earned - base)
     }
   }
   return made

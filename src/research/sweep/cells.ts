@@ -200,7 +200,8 @@ export class Resamples {
     const drawn = new Uint8Array(days * reps)
     const indices = new Int32Array(days)
     for (let rep = 0; rep < reps; rep++) {
-      for (const day of stationaryIndices(random, days, block, indices)) drawn[day * reps + rep]!++
+      stationaryIndices(random, days, block, indices)
+      for (let i = 0; i < days; i++) drawn[indices[i]! * reps + rep]!++
     }
     this.#bytes += drawn.length
     return drawn

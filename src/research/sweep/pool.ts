@@ -2,7 +2,7 @@ import { daysAt, indicesIn, SharedColumns, unionCalendar } from '../../core/mode
 import { overlap } from '../../core/statistics/counts.js'
 import { CalendarShare, type ShareInterval } from '../../core/statistics/shares.js'
 import type { CalendarCell } from '../study/cell.js'
-import { returnAfter } from '../study/signals.js'
+import { forwardReturns, returnAfter } from '../study/signals.js'
 import { type CalendarTime, calendarTime } from '../study/subject.js'
 import { type BarMask, type Condition, eligibleIn, type TickerData, type Timeline } from './ticker-data.js'
 
@@ -36,16 +36,17 @@ export function baseBarsOf(
   const first = new Int32Array(length)
   const last = new Int32Array(length)
   const alike = new SharedColumns()
+  const returns = new Float64Array(tickers.reduce((longest, data) => Math.max(longest, data.days.length), 0))
   const days = tickers.map((data, i) => {
     const eligible = eligibleIn(data, field)
     const indices = timeline.indices.get(data)!
-    const counts = (bar: number): boolean => mask === null || mask[indices[bar]!] === 1
-    const bars = mask === null ? eligible : eligible.filter(counts)
+    const bars = mask === null ? eligible : eligible.filter(bar => mask[indices[bar]!] === 1)
+    forwardReturns(data.prices, horizon, returns.subarray(0, data.days.length))
     let n = 0
     let sum = 0
     let rises = 0
     for (; n < bars.length; n++) {
-      const value = returnAfter(data.prices, bars[n]!, horizon)
+      const value = returns[bars[n]!]!
       // Windows that have not elapsed come last.
       if (Number.isNaN(value)) break
       sum += value
@@ -74,46 +75,39 @@ export interface EventPool {
 
 /** @param from @param to range of the tickers */
 export function poolOf(base: BaseBars, condition: Condition, from = 0, to = base.tickers.length): EventPool {
-  const { field, horizon, mask, timeline, tickers } = base
-  const { band, prev_band, context } = condition
+  const { horizon, mask, timeline, tickers } = base
+  const { group, prev_band, context } = condition
   let most = 0
-  for (let i = from; i < to; i++) most += tickers[i]!.first[field + 1]! - tickers[i]!.first[field]!
-  if (most > found.length) found = new Int32Array(2 * most)
+  for (let i = from; i < to; i++) most += tickers[i]!.first[group + 1]! - tickers[i]!.first[group]!
+  const eventBars = new Int32Array(most)
+  const returns = new Float64Array(most)
   const [members, first]: [number[], number[]] = [[], []]
   let n = 0
   let lost = 0
   for (let i = from; i < to; i++) {
     const data = tickers[i]!
-    const { bars, entered, left, contexts, prices } = data
+    const { bars, left, contexts, prices } = data
     const codes = context === null ? null : contexts[context.which]!
     const indices = mask === null ? null : timeline.indices.get(data)!
     const begin = n
-    for (let row = data.first[field]!, end = data.first[field + 1]!; row < end; row++) {
-      if (entered[row] !== band || (prev_band !== null && left[row] !== prev_band)) continue
+    for (let row = data.first[group]!, end = data.first[group + 1]!; row < end; row++) {
+      if (prev_band !== null && left[row] !== prev_band) continue
       if (codes !== null && codes[row] !== context!.band) continue
       const bar = bars[row]!
       const isCounted = indices === null || mask![indices[bar]!] === 1
-      if (isCounted && !Number.isNaN(returnAfter(prices, bar, horizon))) found[n++] = bar
-      else lost++
+      const value = isCounted ? returnAfter(prices, bar, horizon) : Number.NaN
+      if (Number.isNaN(value)) {
+        lost++
+        continue
+      }
+      eventBars[n] = bar
+      returns[n++] = value
     }
     if (n === begin) continue
     members.push(i)
     first.push(begin)
   }
-  const pool = { base, members, first: [...first, n], bars: found.slice(0, n), returns: new Float64Array(n), lost }
-  eachEvent(pool, (i, event) => {
-    pool.returns[event] = returnAfter(tickers[i]!.prices, pool.bars[event]!, horizon)
-  })
-  return pool
-}
-
-/** A buffer for the bars of a pool. */
-let found = new Int32Array(0)
-
-/** Calls with the ticker's index and the event's, in their order. */
-function eachEvent({ members, first }: EventPool, see: (i: number, event: number) => void): void {
-  for (let m = 0; m < members.length; m++)
-    for (let event = first[m]!; event < first[m + 1]!; event++) see(members[m]!, event)
+  return { base, members, first: [...first, n], bars: eventBars.subarray(0, n), returns: returns.subarray(0, n), lost }
 }
 
 /** Sums over the events: returns, gains, falls, and the base of each event's ticker. */
@@ -167,7 +161,7 @@ export function nonOverlappingIn({ base, members, first, bars }: EventPool): num
 
 /** The events day by day, and their hit rate. The calendar has the base days of all tickers with events. */
 export function cellOf(pool: EventPool): { cell: CalendarCell; hit: ShareInterval } {
-  const { base, bars, returns, members } = pool
+  const { base, bars, returns, members, first } = pool
   const { timeline, tickers, horizon } = base
   const calendar = unionCalendar([...new Set(members.map(i => base.days[i]!))])
   const onCalendar = indicesIn(calendar, timeline.days)
@@ -175,13 +169,18 @@ export function cellOf(pool: EventPool): { cell: CalendarCell; hit: ShareInterva
   const excess = new Float64Array(calendar.length)
   const hits = new CalendarShare(calendar.length)
   let sum = 0
-  eachEvent(pool, (i, event) => {
-    const day = onCalendar[timeline.indices.get(tickers[i]!)![bars[event]!]!]!
-    const value = returns[event]!
-    events[day]! += 1
-    excess[day]! += value - base.mean[i]!
-    hits.add(day, Number(value > 0), base.hit[i]!)
-    sum += value - base.mean[i]!
+  members.forEach((i, m) => {
+    const indices = timeline.indices.get(tickers[i]!)!
+    const mean = base.mean[i]!
+    const hit = base.hit[i]!
+    for (let event = first[m]!; event < first[m + 1]!; event++) {
+      const day = onCalendar[indices[bars[event]!]!]!
+      const value = returns[event]!
+      events[day]! += 1
+      excess[day]! += value - mean
+      hits.add(day, Number(value > 0), hit)
+      sum += value - mean
+    }
   })
   const n = bars.length
   const cell = { horizon, calendar, series: { events, excess }, n, diff: sum / n }
@@ -201,7 +200,7 @@ export function holdingsOf({ base, members, first, bars }: EventPool): {
     span.from = Math.min(span.from, indices[base.first[i]!]!)
     span.to = Math.max(span.to, indices[Math.min(base.last[i]! + horizon, indices.length - 1)]! + 1)
     const events = bars.subarray(first[m], first[m + 1])
-    return { days, close: prices.series.close, events, base: base.mean[i]!, indices }
+    return { days, close: prices.series.close, events, base: null, indices }
   })
   return { holdings: calendarTime(timeline.days, holders, horizon), span }
 }

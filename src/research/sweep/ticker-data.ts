@@ -8,7 +8,7 @@ import type { BarStates, MarketBars, PricedSource, Step } from '../../core/sourc
 import { type BarRange, cpcv, type Fold, kFolds, purge } from '../../core/statistics/folds.js'
 import { Random } from '../../core/statistics/random.js'
 import { splitIndex, walkForwardFolds } from '../parts.js'
-import { contextOn, eligibleBars, MarketColumns, signalsIn } from '../study/signals.js'
+import { contextOn, eligibleBars, MarketColumns, type Signals, signalsIn } from '../study/signals.js'
 import { filterWords } from '../trials.js'
 import type { KnownSweep, SweepValidation } from './result.js'
 
@@ -28,8 +28,7 @@ export interface Timeline {
 export function timelineOf(tickerData: readonly TickerData[]): Timeline {
   const { first, last } = rangeOf(
     tickerData.flatMap(data => {
-      const { length } = data.first
-      return Array.from({ length: length - 1 }, (_, field) => eligibleDays(data, field))
+      return Array.from({ length: data.eligible.length / 2 }, (_, field) => eligibleDays(data, field))
     }),
   )
   const days = unionCalendar(tickerData.map(data => data.days)).filter(day => first !== null && day >= first)
@@ -138,7 +137,8 @@ export function windowEnds({ days, indices }: Timeline, horizon: number): Int32A
 
 /**
  * A sweep's data of one ticker, read once. Columns hold all fields, one after the other, in the order of the query. An
- * object for each field would take more memory than the events in it.
+ * object for each field would take more memory than the events in it. The events of a field are grouped by the band
+ * that they enter.
  */
 export interface TickerData {
   ticker: string
@@ -148,10 +148,10 @@ export interface TickerData {
   eligible: Int32Array
   /** The bars with a band, for a field without one on bars in between. */
   gapped: ReadonlyMap<number, Int32Array>
-  /** Row of each field's first event, and the number of rows. */
+  /** Row of the first event of each group, and the number of rows. */
   first: Int32Array
-  bars: Int32Array
-  entered: Uint8Array
+  bars: Uint16Array | Int32Array
+  /** Code of the band that each event leaves; empty unless the query asks for it. */
   left: Uint8Array
   /** Code of the band of each context in the query. */
   contexts: Uint8Array[]
@@ -160,7 +160,7 @@ export interface TickerData {
 /** Ascending by ticker, each once, so that the order of the query does not matter. */
 export async function readTickers(
   source: PricedSource,
-  query: SweepQuery,
+  query: KnownSweep,
   checkpoint: Checkpoint,
 ): Promise<TickerData[]> {
   const tickers = [...new Set(query.tickers)].sort()
@@ -187,33 +187,21 @@ async function contextsOf(source: PricedSource, { contexts, timeframe }: SweepQu
 }
 
 function tickerDataOf(
-  { prices, states: read }: BarStates,
-  query: SweepQuery,
+  { prices, states }: BarStates,
+  query: KnownSweep,
   contexts: readonly ContextCodes[],
   columns: MarketColumns,
 ): TickerData {
   const { timeframe, after, before, when } = query
   const { ticker, series, delisting } = prices
-  const truths = when === undefined ? null : read.at(-1)!.codes
-  const own = read.slice(0, query.fields.length)
-  const eligible = own.map(states => eligibleBars(prices, states, query))
-  const signals = own.map(states => {
-    const any = { ...ANY_EVENT, field: states.field, timeframe, after, before }
-    return signalsIn(prices, states, any, null, truths)
+  const truths = when === undefined ? null : states.at(-1)!.codes
+  const fieldStates = states.slice(0, query.fields.length)
+  const eligible = fieldStates.map(ofField => eligibleBars(prices, ofField, query))
+  const signals = fieldStates.map(ofField => {
+    const any = { ...ANY_EVENT, field: ofField.field, timeframe, after, before }
+    return signalsIn(prices, ofField, any, null, truths)
   })
-  const first = new Int32Array(signals.length + 1)
-  signals.forEach((own, field) => {
-    first[field + 1] = first[field]! + own.bars.length
-  })
-  const rows = first.at(-1)!
-  const bars = new Int32Array(rows)
-  const entered = new Uint8Array(rows)
-  const left = new Uint8Array(rows)
-  signals.forEach((own, field) => {
-    bars.set(own.bars, first[field])
-    entered.set(own.entered, first[field])
-    left.set(own.left, first[field])
-  })
+  const { first, bars, left } = groupByBand(signals, query, series.days.length)
   return {
     ticker,
     days: columns.ascending(series.days),
@@ -224,16 +212,49 @@ function tickerDataOf(
     ),
     first: columns.copy(first),
     bars: columns.copy(bars),
-    entered: columns.copy(entered),
     left: columns.copy(left),
     contexts: contexts.map(codes => columns.copy(codes(series, bars))),
   }
+}
+
+/** The columns of a ticker's events, grouped by field and entered band. */
+function groupByBand(
+  signals: readonly Signals[],
+  query: KnownSweep,
+  barCount: number,
+): Pick<TickerData, 'first' | 'bars' | 'left'> {
+  const firstOfField = query.fields.map((_, field) => firstGroup(query, field))
+  const first = new Int32Array(firstGroup(query, query.fields.length) + 1)
+  signals.forEach(({ entered }, field) => {
+    for (const band of entered) first[firstOfField[field]! + band + 1]!++
+  })
+  for (let group = 1; group < first.length; group++) first[group]! += first[group - 1]!
+  const rows = first.at(-1)!
+  const bars = barCount > 2 ** 16 ? new Int32Array(rows) : new Uint16Array(rows)
+  const left = new Uint8Array(query.prev_band ? rows : 0)
+  const nextRow = first.slice()
+  signals.forEach((events, field) => {
+    for (let i = 0; i < events.bars.length; i++) {
+      const row = nextRow[firstOfField[field]! + events.entered[i]!]!++
+      bars[row] = events.bars[i]!
+      // Without the query's `prev_band` the column is empty and ignores this.
+      left[row] = events.left[i]!
+    }
+  })
+  return { first, bars, left }
+}
+
+/** The number of groups of events of the fields before one: each band of a field has a group. */
+function firstGroup(query: ConditionQuery, field: number): number {
+  return query.fields.slice(0, field).reduce((sum, name) => sum + vocabulary(query, name).length, 0)
 }
 
 /** The events of a cell, without window and ticker: indices into the query's lists, and codes of the vocabularies. */
 export interface Condition {
   field: number
   band: number
+  /** The number of the group of events that enter the band. */
+  group: number
   prev_band: number | null
   context: { which: number; band: number } | null
 }
@@ -259,9 +280,16 @@ export function conditionsOf(query: ConditionQuery, field: number): Condition[] 
     vocabulary(query, context.field).map((_, band) => ({ which, band })),
   )
   const entered = bands.filter(band => query.bands?.includes(words[band]!) ?? true)
+  const first = firstGroup(query, field)
   return entered.flatMap(band =>
     (query.prev_band ? bands.filter(left => left !== band) : [null]).flatMap(prev_band =>
-      (contexts.length > 0 ? contexts : [null]).map(context => ({ field, band, prev_band, context })),
+      (contexts.length > 0 ? contexts : [null]).map(context => ({
+        field,
+        band,
+        group: first + band,
+        prev_band,
+        context,
+      })),
     ),
   )
 }
