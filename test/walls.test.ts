@@ -83,7 +83,7 @@ const FACE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>
   },
   research: {
     '.': ['trials'],
-    backtest: ['backtest', 'compare', 'draws', 'grid', 'result', 'tested-run', 'trade', 'verdict', 'words'],
+    backtest: ['backtest', 'compare', 'draws', 'grid', 'members', 'result', 'tested-run', 'verdict', 'words'],
     screen: ['screen'],
     study: ['event-study', 'result', 'window'],
     sweep: ['result', 'sweep', 'validation'],

@@ -7,16 +7,24 @@ import { countUpTo, type Day, dateOf, formatDay } from '../../core/model/day.js'
 import { percent } from '../../core/numbers.js'
 import { eventsFilter, type RunOptions, type Strategy } from '../../core/params/strategy.js'
 import type { EventFilter } from '../../core/params/studies.js'
-import { type MarketBars, type PricedSource, type RunContext, tickerBars, vocabulariesOf } from '../../core/source.js'
+import {
+  type MarketBars,
+  type PricedSource,
+  type RunContext,
+  type Step,
+  tickerBars,
+  vocabulariesOf,
+} from '../../core/source.js'
 import { sampleOf } from '../../core/statistics/sharpe.js'
 import { bySeverity, type Warning } from '../study/result.js'
 import { signalsOf } from '../study/signals.js'
 import { contextCoverage } from '../study/words.js'
 import { checkFamily } from '../trials.js'
 import { portfolioCalendar } from './candidates.js'
-import { benchmarkOf, buyAndHold, type ComparedCurve, heldAtExposure, holdTicker } from './comparison.js'
-import { COMBINATION_DRAWS, drawsOf, pointsOf, simulate } from './draws.js'
+import { benchmarkOf, buyAndHold, type ComparedCurve, holdAtExposure, holdTicker } from './comparison.js'
+import { COMBINATION_DRAWS, type DrawnRun, drawsOf, pointsOf, simulate } from './draws.js'
 import { candidateChoices } from './grid.js'
+import { loadStrategies, type Member, type Ready } from './members.js'
 import type { Simulation } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
 import { type Backtest, type Benchmark, SAME_EXPOSURE, type Trade } from './result.js'
@@ -35,10 +43,10 @@ import {
   yearsOf,
 } from './statistics.js'
 import { testedRun } from './tested-run.js'
-import { loadStrategies, type Member, openValue, type Ready, type TradeResult } from './trade.js'
-import { logAndDeflate, strategyTrial, testsTrial } from './trial-log.js'
-import { foldsOf, monteCarlo, validate, withVerdict } from './validation.js'
-import { verdictOn } from './verdict.js'
+import { openValue, type TradeResult } from './trade.js'
+import { logAndDeflate, type StrategyTrial, strategyTrial, testsTrial } from './trial-log.js'
+import { foldsOf, monteCarlo, type Validated, validate, withVerdict } from './validation.js'
+import { type EntryRank, verdictOn } from './verdict.js'
 import { barsAYearIn, refuseShareCostsOnAdjusted, signalsFound, warningsOf } from './warnings.js'
 import { costsInWords, differences, exitsInWords, FILLS_IN_WORDS, rankInWords, slotsInWords } from './words.js'
 
@@ -57,37 +65,24 @@ export async function backtest(
   // A missing ticker is refused before the work, not after it.
   const benchmark =
     strategy.benchmark === null ? null : await tickerBars(source, strategy.benchmark, strategy.timeframe)
-  const [own, ...rivals] = (await loadStrategies(source, [strategy, ...candidates], step)) as [Ready, ...Ready[]]
-  refuseShareCostsOnAdjusted(own)
+  const [ready, ...rivals] = (await loadStrategies(source, [strategy, ...candidates], step)) as [Ready, ...Ready[]]
+  refuseShareCostsOnAdjusted(ready)
   step?.(() => 'trades')
-  const { simulation, ranks } = await testedRun(own, run.reps, source, step)
+  const { simulation, ranks } = await testedRun(ready, run.reps, source, step)
   const { days } = simulation
   const trades = tradeResults(simulation)
   const { barsAYear, statistics, trade_statistics } = figuresOf(simulation, closedInExitOrder(trades))
   const curve = curveOf(simulation, barsAYear)
   const exposure = averageExposure(simulation)
-  const benchmarks = benchmarksOf(own, benchmark, exposure, { timeframe: strategy.timeframe, days, curve })
+  const benchmarks = benchmarksOf(ready, benchmark, exposure, { timeframe: strategy.timeframe, days, curve })
   step?.(() => 'random entries')
   const random_entry = randomEntry(strategy, simulation.trades, run.reps)
   if (run.monte_carlo !== null) step?.(() => 'Monte Carlo')
   const monte_carlo = run.monte_carlo === null ? null : monteCarlo(days, curve, run.monte_carlo, strategy.seed)
-  const candidateTrials = rivals.map(rival =>
-    strategyTrial(simulate(rival, undefined, undefined, { draws: COMBINATION_DRAWS })),
-  )
-  const last = [{ days }, ...candidateTrials].reduce((most, trial) => Math.max(most, trial.days.at(-1) ?? most), -1)
-  const calendar = portfolioCalendar([own, ...rivals].flatMap(({ members }) => members))
-  const names = differences(rivals.map(rival => rival.strategy))
-  const isShared = source.cluster !== undefined && rivals.length > 1
-  const folds = isShared ? foldsOf(calendar.subarray(0, countUpTo(calendar, last)), run) : null
-  const choices = folds === null ? undefined : await candidateChoices(rivals, folds, calendar, source, step)
-  const validated = validate(own, { ready: rivals, names, choices }, { calendar, last }, run)
-  const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
-  const tried = [{ ...strategyTrial(simulation), p: random_entry.p }, ...candidateTrials]
-  const { interest, ...signals } = signalsFound(simulation)
-  const ofDraws = drawsOf(simulation.draws)
-  const draws = ofDraws && { ...ofDraws, p: pointsOf(Float64Array.from(ranks, rank => rank?.p ?? Number.NaN)) }
+  const tried = [{ ...strategyTrial(simulation), p: random_entry.p }, ...rivals.map(candidateTrial)]
+  const validated = await validateRun(source, ready, rivals, tried, run, step)
   const rows = tradeRows(strategy, trades)
-  const deflated = await logAndDeflate(tried, sample, trials, {
+  const deflated = await logAndDeflate(tried, sampleOf(statistics.sharpe, returnsOf(curve), barsAYear), trials, {
     family,
     tests: testsTrial(validated, run),
     vocabularies: await vocabulariesOf(source),
@@ -95,7 +90,7 @@ export async function backtest(
   const evidence = validated?.evidence ?? {
     trades: rows,
     random_entry,
-    ranks: ofDraws === null ? [] : ranks,
+    ranks: simulation.draws === null ? [] : ranks,
     isChoiceOpen: false,
     total: statistics.total_return,
     holding: benchmarks[0]!.statistics.total_return,
@@ -104,11 +99,13 @@ export async function backtest(
   }
   const verdict = verdictOn(evidence, deflated)
   const validation = withVerdict(validated, verdict)
-  const found = { ...signals, draws, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
+  const draws = testedDraws(simulation, ranks)
+  const { interest, ...signals } = signalsFound(simulation)
+  const results = { ...signals, draws, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
   return {
-    ...headOf(strategy, days, await source.asOfDay()),
+    ...resultHead(strategy, days, await source.asOfDay()),
     bars_a_year: barsAYear,
-    ...found,
+    ...results,
     trade_statistics,
     trades: rows,
     verdict,
@@ -118,34 +115,69 @@ export async function backtest(
     years: yearsOf({ days, ...curve }),
     drawdowns: deepestDrawdowns(simulation),
     trials: deflated,
-    assumptions: assumptionsOf(own, barsAYear, run, random_entry, exposure),
+    assumptions: assumptionsOf(ready, barsAYear, run, random_entry, exposure),
     warnings: [
-      ...bySeverity([
-        ...warningsOf(simulation, found, run),
-        ...(await contextWarnings(source, own)).map((sentence): Warning => ['partial', sentence]),
-      ]),
+      ...bySeverity([...warningsOf(simulation, results, run), ...(await contextWarnings(source, ready))]),
       ...source.remarks(),
     ],
   }
 }
 
-function benchmarksOf(
-  { strategy, members }: Ready,
-  other: MarketBars | null,
-  part: number,
-  judged: ComparedCurve,
-): Benchmark[] {
-  const { days, curve } = judged
-  const prices = members.map(member => member.prices)
-  const held = buyAndHold(prices, days, curve.barsAYear)
-  const own = [
-    benchmarkOf('buy and hold', held, judged),
-    benchmarkOf(SAME_EXPOSURE, heldAtExposure(held, part, strategy.portfolio.cash_rate), judged),
-  ]
-  return other === null ? own : [...own, benchmarkOf(other.ticker, holdTicker(other, days), judged)]
+/** Trades a candidate over all its days, with fewer draws than the strategy itself. */
+function candidateTrial(candidate: Ready): StrategyTrial {
+  return strategyTrial(simulate(candidate, undefined, undefined, { draws: COMBINATION_DRAWS }))
 }
 
-function headOf(strategy: Strategy, days: Int32Array, asOf: number | null) {
+/**
+ * Validates a strategy, or the choice among its candidates, on the parts of the data that a run asks for; null without
+ * parts.
+ * @param tried the strategy and its candidates as traded over all their days
+ */
+async function validateRun(
+  source: PricedSource,
+  ready: Ready,
+  candidates: readonly Ready[],
+  tried: readonly StrategyTrial[],
+  run: RunOptions,
+  step?: Step,
+): Promise<Validated | null> {
+  const last = tried.reduce((latest, { days }) => Math.max(latest, days.at(-1) ?? latest), -1)
+  const calendar = portfolioCalendar([ready, ...candidates].flatMap(({ members }) => members))
+  const names = differences(candidates.map(({ strategy }) => strategy))
+  const usesCluster = source.cluster !== undefined && candidates.length > 1
+  const folds = usesCluster ? foldsOf(calendar.subarray(0, countUpTo(calendar, last)), run) : null
+  const choices = folds === null ? undefined : await candidateChoices(candidates, folds, calendar, source, step)
+  return validate(ready, { ready: candidates, names, choices }, { calendar, last }, run)
+}
+
+/**
+ * The draws as a result shows them, with the p of random entry; null where the order of signals is never open.
+ * @param ranks of each draw
+ */
+function testedDraws({ draws }: DrawnRun, ranks: readonly (EntryRank | null)[]): Backtest['draws'] {
+  const summary = drawsOf(draws)
+  return summary && { ...summary, p: pointsOf(Float64Array.from(ranks, rank => rank?.p ?? Number.NaN)) }
+}
+
+/** Compares a strategy with holding its tickers, with holding them at the same exposure, and with a benchmark. */
+function benchmarksOf(
+  { strategy, members }: Ready,
+  benchmark: MarketBars | null,
+  exposure: number,
+  compared: ComparedCurve,
+): Benchmark[] {
+  const { days, curve } = compared
+  const prices = members.map(member => member.prices)
+  const held = buyAndHold(prices, days, curve.barsAYear)
+  const benchmarks = [
+    benchmarkOf('buy and hold', held, compared),
+    benchmarkOf(SAME_EXPOSURE, holdAtExposure(held, exposure, strategy.portfolio.cash_rate), compared),
+  ]
+  if (benchmark !== null) benchmarks.push(benchmarkOf(benchmark.ticker, holdTicker(benchmark, days), compared))
+  return benchmarks
+}
+
+function resultHead(strategy: Strategy, days: Int32Array, asOf: number | null) {
   const { tickers, timeframe, seed } = strategy
   return {
     schema: 'bands.backtest/3' as const,
@@ -160,29 +192,29 @@ function headOf(strategy: Strategy, days: Int32Array, asOf: number | null) {
 }
 
 /** Warnings about a context ticker that ends early, or begins after the first signals. */
-async function contextWarnings(source: PricedSource, { strategy, members }: Ready): Promise<string[]> {
+async function contextWarnings(source: PricedSource, { strategy, members }: Ready): Promise<Warning[]> {
   const { entry, timeframe } = strategy
   const { context } = entry
   if (context === null) return []
   const { days } = (await tickerBars(source, context.ticker, timeframe)).series
-  const events = members.flatMap(({ bars, signals }) => [...daysAt(bars.days, signals.bars)])
+  const signalDays = members.flatMap(({ bars, signals }) => [...daysAt(bars.days, signals.bars)])
   const { first } = rangeOf(members.map(({ bars, eligible }) => daysAt(bars.days, eligible)))
   const isLate = first !== null && first < (days[0] ?? 0)
   // Without early bars of the context ticker, the signals that it excluded must be loaded.
-  const all = isLate ? await eventsWithoutContext(source, eventsFilter(strategy), members) : events
-  return contextCoverage(context.ticker, days, events, all)
+  const allDays = isLate ? await signalDaysWithoutContext(source, eventsFilter(strategy), members) : signalDays
+  return contextCoverage(context.ticker, days, signalDays, allDays).map(sentence => ['partial', sentence])
 }
 
-async function eventsWithoutContext(
+async function signalDaysWithoutContext(
   source: PricedSource,
-  entry: EventFilter,
+  filter: EventFilter,
   members: readonly Member[],
 ): Promise<Day[]> {
-  const all: Day[] = []
+  const signalDays: Day[] = []
   const tickers = members.map(({ ticker }) => ticker)
-  for await (const { prices, signals } of signalsOf(source, tickers, { ...entry, context: null }))
-    all.push(...daysAt(prices.series.days, signals.bars))
-  return all
+  for await (const { prices, signals } of signalsOf(source, tickers, { ...filter, context: null }))
+    signalDays.push(...daysAt(prices.series.days, signals.bars))
+  return signalDays
 }
 
 /** Trades as the result lists them, in the order of their entries. */
@@ -197,19 +229,20 @@ function skippedRows({ skipped }: Simulation): Backtest['skipped'] {
       ticker: member.ticker,
       date: formatDay(member.bars.days[member.signals.bars[index]!]!),
       reason,
-      rank: rankOf(member, index),
+      rank: signalRank(member, index),
     }))
     .sort((a, b) => compareText(a.date, b.date) || compareText(a.ticker, b.ticker))
 }
 
-/** The rank of a signal: a number, or the band; null without one. */
-function rankOf({ ranks, rankBands }: Member, index: number): number | string | null {
+/** The rank of a signal: a number, or its band for a rank by field; null without one. */
+function signalRank({ ranks, rankBands }: Member, index: number): number | string | null {
   const value = ranks?.[index] ?? Number.NaN
   return Number.isNaN(value) ? null : (rankBands?.[value] ?? value)
 }
 
-function tradeRow(strategy: Strategy, { taken, bars: held, mfe, mae }: TradeResult): Trade {
-  const { member, index, signal, left, invested, gross, net } = taken
+/** A trade as the result lists it. */
+function tradeRow(strategy: Strategy, { taken, bars: barsHeld, mfe, mae }: TradeResult): Trade {
+  const { member, index, signal, end, invested, gross, net } = taken
   const { bars, states, signals } = member
   return {
     ticker: member.ticker,
@@ -218,18 +251,18 @@ function tradeRow(strategy: Strategy, { taken, bars: held, mfe, mae }: TradeResu
     band: states.bands[signals.entered[index]!]!,
     prev_band: states.bands[signals.left[index]!]!,
     context_band: signals.contextBands?.[index] ?? null,
-    rank: rankOf(member, index),
+    rank: signalRank(member, index),
     entry_date: formatDay(bars.days[taken.entryBar]!),
     entry_price: taken.entry,
-    exit_date: formatDay(left.day),
-    exit_price: left.price,
-    exit: left.why,
-    bars: held,
+    exit_date: formatDay(end.day),
+    exit_price: end.price,
+    exit: end.why,
+    bars: barsHeld,
     shares: taken.shares,
     invested,
     gross,
     net,
-    pnl: left.why === 'open' ? openValue(strategy, taken, left.price, left.day) - invested : invested * net,
+    pnl: end.why === 'open' ? openValue(strategy, taken, end.price, end.day) - invested : invested * net,
     mfe,
     mae,
   }
@@ -241,9 +274,11 @@ function assumptionsOf(
   barsAYear: number,
   run: RunOptions,
   { draws }: Backtest['random_entry'],
-  part: number,
+  exposure: number,
 ): string[] {
   const { costs, portfolio, rank, overlap, risk_free, seed } = strategy
+  const cashBefore = members.length > 1 ? ' (cash before its first bar)' : ''
+  const moves = draws === 0 ? 'no random entries' : `${MOVED_SIGNALS_WORDS}, ${draws} times`
   return [
     `fills: ${FILLS_IN_WORDS[strategy.fill]}; exits: ${exitsInWords(strategy)}`,
     'within a bar: a gap fills at the open, the stop comes before the target, and both before the close',
@@ -251,13 +286,11 @@ function assumptionsOf(
     `positions: at most ${slotsInWords(portfolio)} at the close before, never more than ` +
       `the cash, which earns ${percent(portfolio.cash_rate)} a year`,
     ...(rank === undefined ? [] : [`places: ${rankInWords(strategy)}`]),
-    OVERLAPS[overlap],
-    `prices: ${pricesOf(members)}`,
-    `statistics: ${yearInWords(members, barsAYear)}, standard deviations with n - 1, risk-free rate ${percent(risk_free)} a year`,
-    `reference: buy and hold of the same tickers, equal money in each${members.length > 1 ? ' (cash before its first bar)' : ''}, without costs; ${SAME_EXPOSURE}: ${percent(Number(part.toFixed(4)))} of the equity in it, the strategy's average, renewed at each close`,
-    draws === 0
-      ? `null: no random entries; seed ${seed}`
-      : `null: ${MOVED_SIGNALS_WORDS}, ${draws} times; seed ${seed}`,
+    OVERLAP_WORDS[overlap],
+    `prices: ${adjustmentsInWords(members)}`,
+    `statistics: ${annualisationInWords(members, barsAYear)}, standard deviations with n - 1, risk-free rate ${percent(risk_free)} a year`,
+    `reference: buy and hold of the same tickers, equal money in each${cashBefore}, without costs; ${SAME_EXPOSURE}: ${percent(Number(exposure.toFixed(4)))} of the equity in it, the strategy's average, renewed at each close`,
+    `null: ${moves}; seed ${seed}`,
     'survivorship: tickers are those in the store',
     ...(run.tier === null ? [] : [`data: as the ${run.tier} tier sees them`]),
   ]
@@ -266,20 +299,21 @@ function assumptionsOf(
 const MOVED_SIGNALS_WORDS =
   'the signals of all trades moved to other dates together, same exits and costs, each mean by its Newey-West error'
 
-const OVERLAPS: Readonly<Record<Strategy['overlap'], string>> = {
+const OVERLAP_WORDS: Readonly<Record<Strategy['overlap'], string>> = {
   skip: 'overlap: one position a ticker; signals while it is on are skipped, the next may come on the exit bar',
   allow: 'overlap: every signal is a position of its own',
   extend: 'overlap: one position a ticker; signals while it is on restart its hold',
 }
 
-/** Where calendars differ, the number comes from the days themselves. */
-function yearInWords(members: readonly Member[], barsAYear: number): string {
+/** The bars a year of a portfolio: those of its tickers, or a count where their calendars differ. */
+function annualisationInWords(members: readonly Member[], barsAYear: number): string {
   if (members.every(({ prices }) => prices.barsAYear === barsAYear)) return `${barsAYear} bars a year`
-  const own = `the tickers have ${barsAYearIn(members).join(' and ')}`
-  return `${barsAYear.toFixed(1)} bars a year (as many as there are; ${own})`
+  const perTicker = `the tickers have ${barsAYearIn(members).join(' and ')}`
+  return `${barsAYear.toFixed(1)} bars a year (as many as there are; ${perTicker})`
 }
 
-function pricesOf(members: readonly Member[]): string {
+/** How the prices of the tickers are adjusted: `adjusted`, or `some adjusted, some raw`. */
+function adjustmentsInWords(members: readonly Member[]): string {
   const kinds = [...new Set(members.map(({ prices }) => prices.adjustment))].sort()
   return kinds.length === 1 ? kinds[0]! : `some ${kinds.join(', some ')}`
 }

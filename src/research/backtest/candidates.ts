@@ -1,7 +1,8 @@
 import { daysAt, indicesIn, rangeOf, unionCalendar } from '../../core/model/calendar.js'
 import { countBelow } from '../../core/model/day.js'
 import type { Strategy } from '../../core/params/strategy.js'
-import { entryBar, type Member } from './trade.js'
+import type { Member } from './members.js'
+import { entryBar } from './trade.js'
 
 /** A part of the calendar: from the first index up to, but not including, the last. */
 export interface CalendarPart {
@@ -18,21 +19,21 @@ export interface Candidates {
   memberOf: Int32Array
   signalOf: Int32Array
   /**
-   * Candidates by calendar index of their fill, in the order of members. Those of index i are from `dueFrom[i]` up to
-   * `dueFrom[i + 1]`.
+   * The candidates in order of their fill days, then of members. Those that fill on calendar index i begin at
+   * `fillDayStarts[i]` and end before `fillDayStarts[i + 1]`.
    */
-  due: Int32Array
-  dueFrom: Int32Array
+  byFillDay: Int32Array
+  fillDayStarts: Int32Array
   /** The greatest number of fills on one day. */
-  most: number
+  maxFillsADay: number
   /** The last index with a fill; -1 without. */
-  lastDue: number
+  lastFillDay: number
   /** Signals without a bar in the part for their fill. */
   unfilled: readonly number[]
   /** For each member, index after its last signal in the part. */
-  ends: Int32Array
+  signalEnds: Int32Array
   /** For each member, the calendar index of each bar; -1 before the calendar begins. */
-  indices: Int32Array[]
+  dayIndices: Int32Array[]
 }
 
 /** The days of all members from the first possible signal on. It includes delisting days after the last bar. */
@@ -41,9 +42,9 @@ export function portfolioCalendar(members: readonly Member[]): Int32Array {
   if (first === null) return new Int32Array()
   const calendar = unionCalendar(members.map(({ bars }) => bars.days))
   const last = calendar.at(-1)!
-  const ends = new Set(members.map(({ bars }) => bars.delisting?.day ?? last).filter(day => day > last))
-  const from = countBelow(calendar, first)
-  return Int32Array.from([...calendar.subarray(from), ...[...ends].sort((a, b) => a - b)])
+  const delistingDays = members.map(({ bars }) => bars.delisting?.day ?? last)
+  const laterDays = [...new Set(delistingDays.filter(day => day > last))].sort((a, b) => a - b)
+  return Int32Array.from([...calendar.subarray(countBelow(calendar, first)), ...laterDays])
 }
 
 /** The signals of a part of the calendar, as candidates for a run, and the days of their fills. */
@@ -53,33 +54,33 @@ export function candidatesOf(
   calendar: Int32Array,
   { from, to, signalsTo = to }: CalendarPart,
 ): Candidates {
-  const indices = members.map(({ bars }) => indicesIn(calendar, bars.days))
-  const ends = new Int32Array(members.length)
+  const dayIndices = members.map(({ bars }) => indicesIn(calendar, bars.days))
+  const signalEnds = new Int32Array(members.length)
   const memberOf: number[] = []
   const signalOf: number[] = []
   const fillDays: number[] = []
   members.forEach(({ signals }, member) => {
-    const dayOfBar = indices[member]!
+    const dayOfBar = dayIndices[member]!
     signals.bars.forEach((bar, signal) => {
       if (dayOfBar[bar]! < from || dayOfBar[bar]! >= signalsTo) return
-      ends[member] = signal + 1
+      signalEnds[member] = signal + 1
       memberOf.push(member)
       signalOf.push(signal)
       fillDays.push(dayOfBar[entryBar(fill, bar)] ?? to)
     })
   })
   const unfilled = [...fillDays.keys()].filter(candidate => fillDays[candidate]! >= to)
-  const { due, dueFrom } = groupByFillDay(fillDays, to, calendar.length)
+  const { byFillDay, fillDayStarts } = groupByFillDay(fillDays, to, calendar.length)
   return {
     memberOf: Int32Array.from(memberOf),
     signalOf: Int32Array.from(signalOf),
-    due,
-    dueFrom,
-    most: dueFrom.reduce((most, end, day) => Math.max(most, end - (dueFrom[day - 1] ?? 0)), 0),
-    lastDue: fillDays.reduce((last, day) => (day < to ? Math.max(last, day) : last), -1),
+    byFillDay,
+    fillDayStarts,
+    maxFillsADay: fillDayStarts.reduce((most, start, i) => Math.max(most, start - (fillDayStarts[i - 1] ?? 0)), 0),
+    lastFillDay: fillDays.reduce((last, day) => (day < to ? Math.max(last, day) : last), -1),
     unfilled,
-    ends,
-    indices,
+    signalEnds,
+    dayIndices,
   }
 }
 
@@ -89,12 +90,16 @@ export function candidatesOf(
  * @param to candidates from this index on are left out
  * @param days number of days of the calendar
  */
-function groupByFillDay(fillDays: readonly number[], to: number, days: number): Pick<Candidates, 'due' | 'dueFrom'> {
-  const dueFrom = new Int32Array(days + 2)
-  for (const day of fillDays) if (day < to) dueFrom[day + 1]!++
-  for (let day = 0; day <= days; day++) dueFrom[day + 1]! += dueFrom[day]!
-  const due = new Int32Array(dueFrom.at(-1)!)
-  const next = dueFrom.slice()
-  for (const [candidate, day] of fillDays.entries()) if (day < to) due[next[day]!++] = candidate
-  return { due, dueFrom }
+function groupByFillDay(
+  fillDays: readonly number[],
+  to: number,
+  days: number,
+): Pick<Candidates, 'byFillDay' | 'fillDayStarts'> {
+  const fillDayStarts = new Int32Array(days + 2)
+  for (const day of fillDays) if (day < to) fillDayStarts[day + 1]!++
+  for (let day = 0; day <= days; day++) fillDayStarts[day + 1]! += fillDayStarts[day]!
+  const byFillDay = new Int32Array(fillDayStarts.at(-1)!)
+  const next = fillDayStarts.slice()
+  for (const [candidate, day] of fillDays.entries()) if (day < to) byFillDay[next[day]!++] = candidate
+  return { byFillDay, fillDayStarts }
 }

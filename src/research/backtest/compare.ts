@@ -1,7 +1,8 @@
 import { dateOf, formatDay } from '../../core/model/day.js'
 import type { CompareQuery } from '../../core/params/grid.js'
+import type { Strategy } from '../../core/params/strategy.js'
 import { DEFAULT_REPS } from '../../core/params/studies.js'
-import { type PricedSource, type RunContext, vocabulariesOf } from '../../core/source.js'
+import { type PricedSource, type RunContext, type Step, vocabulariesOf } from '../../core/source.js'
 import { expandedInterval, expandedTail, politisWhite, stationaryIndices } from '../../core/statistics/bootstrap.js'
 import { normalQuantile } from '../../core/statistics/distributions.js'
 import { deviation, mean } from '../../core/statistics/moments.js'
@@ -12,8 +13,9 @@ import { LEVEL } from '../../core/statistics/verdict.js'
 import { bestOf } from '../parts.js'
 import { bySeverity, type Warning, type WarningKind } from '../study/result.js'
 import { checkFamily } from '../trials.js'
-import { sharedIndices } from './comparison.js'
+import { sharedBarIndices } from './comparison.js'
 import { AGREEMENT, DEPENDS_ON_DRAW, type DrawnRun, drawsOf, simulate } from './draws.js'
+import { loadStrategies, type Ready } from './members.js'
 import type { Simulation } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
 import type { ComparedStrategy, Comparison, SharpeDifference } from './result.js'
@@ -31,18 +33,19 @@ import {
   tradeStatistics,
   yearsOf,
 } from './statistics.js'
-import { loadStrategies, type Ready, type TakenTrade } from './trade.js'
+import type { TakenTrade } from './trade.js'
 import { dataUsed, logAndDeflate, strategyTrial } from './trial-log.js'
 import { refuseShareCostsOnAdjusted, warningsOfOne } from './warnings.js'
 
-/**
- * A strategy traded over all its days. `at` are its indices of the common days, `from` and `to` their first and last
- * day.
- */
-interface Rival extends DrawnRun {
-  name: string
+/** A strategy traded over all its days. */
+interface TradedRival extends DrawnRun {
   /** One equity curve a draw; empty where the order of signals was never open. */
   equities: readonly Float64Array[]
+}
+
+/** A strategy on the days that all have in common: its indices of these days, and the first and last of them. */
+interface Rival extends TradedRival {
+  name: string
   barsAYear: number
   at: readonly number[]
   from: number
@@ -61,17 +64,7 @@ export async function compare(
   { step, trials = null }: RunContext = {},
 ): Promise<Comparison> {
   checkFamily(family, trials)
-  const simulations: Pick<Rival, keyof DrawnRun | 'equities'>[] = []
-  for (const strategy of strategies) {
-    const [ready] = (await loadStrategies(source, [strategy], step)) as [Ready]
-    refuseShareCostsOnAdjusted(ready)
-    const equities: Float64Array[] = []
-    const each = ({ equity }: DrawnRun | Simulation): void => {
-      equities.push(equity)
-    }
-    simulations.push({ ...simulate(ready, undefined, undefined, { each }), equities })
-  }
-  const rivals = rivalsOf(names, simulations)
+  const rivals = onCommonDays(names, await tradeEach(source, strategies, step))
   const [first] = rivals as [Rival]
   // Weeks have the dates of the first strategy.
   const days = Int32Array.from(first.at, i => first.days[i]!)
@@ -84,14 +77,14 @@ export async function compare(
   const estimates = sharpeDifferences(names, curves, returns, { resamples, seed })
   const differences = withVerdicts(estimates, rivals, curves, { names, seed })
   const best = bestOf(results.map(({ statistics }) => statistics.sharpe))
-  const order = [...(best === null ? [] : [best]), ...[...rivals.keys()].filter(one => one !== best)]
-  const tried = order.map(one => ({ ...strategyTrial(rivals[one]!), p: results[one]!.p }))
+  const bestFirst = [...rivals.keys()].sort((a, b) => Number(b === best) - Number(a === best))
+  const tried = bestFirst.map(i => ({ ...strategyTrial(rivals[i]!), p: results[i]!.p }))
   const sample = best === null ? null : sampleOf(results[best]!.statistics.sharpe, returns[best]!, barsAYear)
   return {
     schema: 'bands.comparison/3',
     tickers: [...new Set(strategies.flatMap(({ tickers }) => tickers))].sort(),
     ...dataUsed(strategies),
-    timeframe: strategies[0]!.timeframe,
+    timeframe: first.strategy.timeframe,
     first: dateOf(days[0]),
     last: dateOf(days.at(-1)),
     as_of: dateOf(await source.asOfDay()),
@@ -99,12 +92,12 @@ export async function compare(
     seed,
     strategies: results,
     dates: Array.from(days, formatDay),
-    correlations: returns.map(one => returns.map(other => (one === other ? 1 : (regression(one, other)?.r ?? null)))),
+    correlations: correlationsOf(returns),
     sharpe_differences: differences,
     best: best === null ? null : names[best]!,
     verdict: verdictOn(differences, best === null ? null : names[best]!),
     trials: await logAndDeflate(tried, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
-    assumptions: ASSUMED,
+    assumptions: ASSUMPTIONS,
     warnings: [
       ...bySeverity([...warningsOf(rivals, results, days, min_trades), ...warningsOfEach(rivals)]),
       ...source.remarks(),
@@ -112,7 +105,7 @@ export async function compare(
   }
 }
 
-const ASSUMED = [
+const ASSUMPTIONS = [
   'days: those that all strategies have, each traded over all its own days before; returns from one common day to the next',
   'trades: those that begin and end within the common days',
   'equal signals that compete for positions are chosen at random 200 times. Draw d of one strategy is compared with draw d of the other. A strategy is ahead if 95 % of the draws agree',
@@ -120,12 +113,30 @@ const ASSUMED = [
   'survivorship: tickers are those in the store',
 ]
 
-function rivalsOf(
-  names: readonly string[],
-  simulations: readonly Omit<Rival, 'name' | 'barsAYear' | 'at' | 'from' | 'to'>[],
-): Rival[] {
+/** Trades each strategy over all its days, and keeps the equity curve of each draw. */
+async function tradeEach(source: PricedSource, strategies: readonly Strategy[], step?: Step): Promise<TradedRival[]> {
+  const traded: TradedRival[] = []
+  for (const strategy of strategies) {
+    const [ready] = (await loadStrategies(source, [strategy], step)) as [Ready]
+    refuseShareCostsOnAdjusted(ready)
+    const equities: Float64Array[] = []
+    const each = ({ equity }: Simulation): void => {
+      equities.push(equity)
+    }
+    traded.push({ ...simulate(ready, undefined, undefined, { each }), equities })
+  }
+  return traded
+}
+
+/** Correlation of each pair of columns; null where one does not vary. */
+function correlationsOf(columns: readonly Float64Array[]): (number | null)[][] {
+  return columns.map(a => columns.map(b => (a === b ? 1 : (regression(a, b)?.r ?? null))))
+}
+
+/** Adds to each simulation its name and the days that all simulations share. */
+function onCommonDays(names: readonly string[], simulations: readonly TradedRival[]): Rival[] {
   const calendars = simulations.map(({ days }) => days)
-  const indices = sharedIndices(calendars, simulations[0]!.strategy.timeframe)
+  const indices = sharedBarIndices(calendars, simulations[0]!.strategy.timeframe)
   return simulations.map((simulation, i) => {
     const { days, members } = simulation
     const at = indices[i]!
@@ -145,9 +156,9 @@ function rivalsOf(
 function curveOn(barsAYear: number, { strategy, equity, exposure, trades, at, from, to }: Rival): Curve {
   const isWithin = (day: number): boolean => day >= from && day <= to
   let traded = 0
-  for (const { member, entryBar, entry, shares, left } of trades) {
+  for (const { member, entryBar, entry, shares, end } of trades) {
     if (isWithin(member.bars.days[entryBar]!)) traded += shares * entry
-    if (left.why !== 'open' && isWithin(left.day)) traded += shares * left.price
+    if (end.why !== 'open' && isWithin(end.day)) traded += shares * end.price
   }
   return {
     ...equityAt({ equity, start: strategy.portfolio.capital }, at),
@@ -161,8 +172,8 @@ function curveOn(barsAYear: number, { strategy, equity, exposure, trades, at, fr
 
 function resultOf(rival: Rival, curve: Curve, days: Int32Array): ComparedStrategy {
   const { name, strategy, from, to } = rival
-  const isWithin = ({ member, entryBar, left }: TakenTrade): boolean =>
-    member.bars.days[entryBar]! >= from && left.day <= to
+  const isWithin = ({ member, entryBar, end }: TakenTrade): boolean =>
+    member.bars.days[entryBar]! >= from && end.day <= to
   const trades = tradeResults(rival).filter(({ taken }) => isWithin(taken))
   return {
     name,
@@ -194,7 +205,7 @@ export function sharpeDifferences(
   const ratios = curves.map(({ equity, barsAYear, riskFree }, i) =>
     equity.every(value => value > 0) ? sharpe(returns[i]!, barsAYear, riskFree) : null,
   )
-  const pairs = pairsOf(names.length)
+  const pairs = indexPairs(names.length)
   const withRatio = ratios.flatMap((ratio, i) => (ratio === null ? [] : [i]))
   const n = returns[0]!.length
   const block = withRatio.reduce((most, i) => Math.max(most, politisWhite(influenceOf(returns[i]!))), 1)
@@ -211,22 +222,22 @@ export function sharpeDifferences(
   const outside = LEVEL / pairs.length
   return pairs.map(([a, b]) => {
     const figures = { a: names[a]!, b: names[b]!, level: 1 - outside, draws: resamples, block }
-    const none = (reason: string) => ({ ...figures, draws: 0, difference: null, low: null, high: null, reason })
-    const one = ratios[a]!
-    const other = ratios[b]!
-    if (ratios[a] === null || ratios[b] === null) return none('one of the two has no Sharpe ratio')
-    const values = drawn[a]!.map((value, draw) => value - drawn[b]![draw]!)
-    const known = values.filter(value => !Number.isNaN(value))
-    if (known.every(value => value === known[0])) return none('the two do not differ')
-    const { low, high } = expandedInterval(known, n / block, outside)
-    return { ...figures, difference: one - other, low, high, reason: null }
+    const unknown = (reason: string) => ({ ...figures, draws: 0, difference: null, low: null, high: null, reason })
+    const ratioA = ratios[a] ?? null
+    const ratioB = ratios[b] ?? null
+    if (ratioA === null || ratioB === null) return unknown('one of the two has no Sharpe ratio')
+    const differences = drawn[a]!.map((ratio, draw) => ratio - drawn[b]![draw]!).filter(value => !Number.isNaN(value))
+    if (differences.every(value => value === differences[0])) return unknown('the two do not differ')
+    const { low, high } = expandedInterval(differences, n / block, outside)
+    return { ...figures, difference: ratioA - ratioB, low, high, reason: null }
   })
 }
 
-function pairsOf(n: number): (readonly [a: number, b: number])[] {
-  return Array.from({ length: n }, (_, a) =>
-    Array.from({ length: n - a - 1 }, (_, i) => [a, a + 1 + i] as const),
-  ).flat()
+/** All pairs a < b of the indices below n, in order of a, then of b. */
+function indexPairs(n: number): (readonly [a: number, b: number])[] {
+  const pairs: [a: number, b: number][] = []
+  for (let a = 0; a < n; a++) for (let b = a + 1; b < n; b++) pairs.push([a, b])
+  return pairs
 }
 
 /** Resamples of each draw. The interval is the difference plus or minus a multiple of their deviation. */
@@ -239,7 +250,7 @@ function withVerdicts(
   curves: readonly Curve[],
   { names, seed }: { names: readonly string[]; seed: number },
 ): SharpeDifference[] {
-  const pairs = pairsOf(names.length)
+  const pairs = indexPairs(names.length)
   const draws = Math.max(...rivals.map(({ equities }) => equities.length))
   const signs = draws === 0 ? null : signsOfDraws(rivals, curves, { draws, seed, pairs })
   return differences.map((difference, pair) => {
@@ -247,21 +258,19 @@ function withVerdicts(
     if (low === null || high === null) return { ...difference, verdict: null, agreement: null }
     const sign = Number(low > 0) - Number(high < 0)
     if (sign === 0) return { ...difference, verdict: 'not told apart', agreement: null }
-    const same = signs?.map(own => Number(own[pair] === sign)) ?? null
-    const agreement = same === null ? null : mean(same)
-    const isAgreed = agreement === null || agreement >= AGREEMENT
-    return { ...difference, verdict: isAgreed ? (sign > 0 ? 'a is ahead' : 'b is ahead') : DEPENDS_ON_DRAW, agreement }
+    const agreement = signs === null ? null : mean(signs.map(signsOfDraw => Number(signsOfDraw[pair] === sign)))
+    if (agreement !== null && agreement < AGREEMENT) return { ...difference, verdict: DEPENDS_ON_DRAW, agreement }
+    return { ...difference, verdict: sign > 0 ? 'a is ahead' : 'b is ahead', agreement }
   })
 }
 
 /** Whether the best strategy is ahead of all others; the weakest comparison decides. */
 function verdictOn(differences: readonly SharpeDifference[], best: string | null): Comparison['verdict'] {
-  const words = differences.flatMap(({ a, b, verdict }) =>
-    [a, b].includes(best!) && verdict !== null ? [verdict] : [],
-  )
-  if (words.length === 0) return 'not tested'
-  const against = (['not told apart', DEPENDS_ON_DRAW] as const).find(word => words.includes(word))
-  return against ?? 'is ahead'
+  const ofBest = differences.filter(({ a, b }) => a === best || b === best)
+  const verdicts = ofBest.map(({ verdict }) => verdict).filter(verdict => verdict !== null)
+  if (verdicts.length === 0) return 'not tested'
+  if (verdicts.includes('not told apart')) return 'not told apart'
+  return verdicts.includes(DEPENDS_ON_DRAW) ? DEPENDS_ON_DRAW : 'is ahead'
 }
 
 /** For each draw and pair: 1 where the first is ahead, -1 where the second is, otherwise 0. */
@@ -278,31 +287,31 @@ function signsOfDraws(
     stationaryIndices(random, n, block, new Int32Array(n)).slice(),
   )
   const tail = expandedTail(Math.max(2, n / block), LEVEL / pairs.length)
-  const far = -normalQuantile(tail)
+  const criticalZ = -normalQuantile(tail)
   return Array.from({ length: draws }, (_, draw) => {
     const ratios = rivals.map((rival, i) => {
       const equity = rival.equities[draw]
       const { barsAYear, riskFree } = curves[i]!
       const returns = equity === undefined ? shown[i]! : returnsOf(equityOnCommonDays(rival, equity))
       const resampled = resamples.map(indices => drawnSharpe(returns, indices, barsAYear, riskFree))
-      return { own: sharpe(returns, barsAYear, riskFree), resampled }
+      return { ratio: sharpe(returns, barsAYear, riskFree), resampled }
     })
     return pairs.map(([a, b]) => {
-      const one = ratios[a]!
-      const other = ratios[b]!
-      const spread = deviation(one.resampled.map((value, i) => value - other.resampled[i]!))
-      if (one.own === null || other.own === null || spread === null) return 0
-      const difference = one.own - other.own
-      return Math.abs(difference) > far * spread ? Math.sign(difference) : 0
+      const { ratio: ratioA, resampled: resampledA } = ratios[a]!
+      const { ratio: ratioB, resampled: resampledB } = ratios[b]!
+      const spread = deviation(resampledA.map((value, i) => value - resampledB[i]!))
+      if (ratioA === null || ratioB === null || spread === null) return 0
+      const difference = ratioA - ratioB
+      return Math.abs(difference) > criticalZ * spread ? Math.sign(difference) : 0
     })
   })
 }
 
 /** The equity of a draw on the common days, and its start. It stays constant after the draw's last day. */
 function equityOnCommonDays({ at, strategy }: Rival, equity: Float64Array): Pick<Curve, 'equity' | 'start'> {
-  const on = (index: number): number => equity[Math.min(index, equity.length - 1)]!
+  const equityOn = (index: number): number => equity[Math.min(index, equity.length - 1)]!
   const { capital } = strategy.portfolio
-  return { equity: Float64Array.from(at, on), start: at[0] === 0 ? capital : on(at[0] ?? 0) }
+  return { equity: Float64Array.from(at, equityOn), start: at[0] === 0 ? capital : equityOn(at[0] ?? 0) }
 }
 
 /** Contribution of each return to the estimate of a Sharpe ratio; it sets the length of the blocks. */
@@ -315,7 +324,8 @@ function influenceOf(returns: Float64Array): Float64Array {
   })
 }
 
-const FEW_COMMON = ['no day', 'fewer than three days', 'fewer than three days'] as const
+/** The number of common days in words, where it is below three. */
+const FEW_DAYS_WORDS = ['no day', 'fewer than three days', 'fewer than three days'] as const
 
 function warningsOf(
   rivals: readonly Rival[],
@@ -328,7 +338,7 @@ function warningsOf(
   const judged = rivals.filter(({ strategy }) => strategy.benchmark !== null).map(({ name }) => name)
   const rates = new Set(rivals.map(({ strategy }) => strategy.risk_free))
   return [
-    ['nothing', days.length < 3 && `the strategies have ${FEW_COMMON[days.length]} in common`],
+    ['nothing', days.length < 3 && `the strategies have ${FEW_DAYS_WORDS[days.length]} in common`],
     ['few', few.length > 0 && `fewer than ${least} closed trades say little: ${few.join(', ')}`],
     ['left_out', cut.length > 0 && `days that not all of them have are left out of ${cut.join(', ')}`],
     ['settings', judged.length > 0 && `a benchmark is of one strategy, and is not used here: ${judged.join(', ')}`],
@@ -343,9 +353,9 @@ function warningsOfEach(rivals: readonly Rival[]): Warning[] {
     const statistics = equityStatistics(curveOf(rival, rival.barsAYear))
     for (const [kind, sentence] of warningsOfOne(rival, statistics)) {
       if (!sentence) continue
-      const found = bySentence.get(sentence) ?? { kind, names: [] }
-      found.names.push(rival.name)
-      bySentence.set(sentence, found)
+      const shared = bySentence.get(sentence) ?? { kind, names: [] }
+      shared.names.push(rival.name)
+      bySentence.set(sentence, shared)
     }
   }
   return [...bySentence].map(([sentence, { kind, names }]) => {

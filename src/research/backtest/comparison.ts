@@ -43,10 +43,10 @@ export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: nu
   for (const { series, delisting } of tickers) {
     const { days, close } = series
     let bar = countBelow(days, calendar[0] ?? 0)
-    const first = close[bar] ?? Number.NaN
+    const firstClose = close[bar] ?? Number.NaN
     const ends = delisting?.day ?? Number.POSITIVE_INFINITY
     if (bar < days.length) traded += money
-    if (bar < days.length && ends <= calendar.at(-1)!) traded += (money * delisting!.price) / first
+    if (bar < days.length && ends <= calendar.at(-1)!) traded += (money * delisting!.price) / firstClose
     for (let index = 0; index < calendar.length; index++) {
       const day = calendar[index]!
       if (bar === days.length || day < days[bar]!) {
@@ -54,37 +54,39 @@ export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: nu
         continue
       }
       while (bar + 1 < days.length && days[bar + 1]! <= day) bar++
-      const value = (money * (day < ends ? close[bar]! : delisting!.price)) / first
+      const value = (money * (day < ends ? close[bar]! : delisting!.price)) / firstClose
       if (day < ends) held[index] = 1
       if (day < ends) invested[index]! += value
       equity[index]! += value
     }
   }
   const shares = invested.map((value, index) => value / equity[index]!)
-  const exposed = held.reduce((sum, one) => sum + one, 0)
+  const exposed = held.reduce((sum, isHeld) => sum + isHeld, 0)
   return { days: calendar, equity, traded, exposed, invested: investedShare(shares), barsAYear }
 }
 
 /**
- * The same holding with only a part of the equity, rebalanced at each close; the rest is cash. It shows the return of a
- * strategy's average exposure. A negative part is a short position.
+ * A holding with only a part of the equity in it, rebalanced at each close; the rest is cash. It shows the return of a
+ * strategy's average exposure.
+ * @param full the holding with all of the equity
+ * @param exposure the part, a fraction; negative for a short position
  */
-export function heldAtExposure(whole: HeldPortfolio, part: number, cashRate: number): HeldPortfolio {
-  const equity = whole.equity.slice()
-  let traded = equity.length === 0 ? 0 : Math.abs(part)
+export function holdAtExposure(full: HeldPortfolio, exposure: number, cashRate: number): HeldPortfolio {
+  const equity = full.equity.slice()
+  let traded = equity.length === 0 ? 0 : Math.abs(exposure)
   for (let i = 1; i < equity.length; i++) {
     const before = equity[i - 1]!
-    const grown = part * (whole.equity[i]! / whole.equity[i - 1]!)
-    const interest = ((1 - Math.abs(part)) * cashRate * (whole.days[i]! - whole.days[i - 1]!)) / 365
-    equity[i] = before * (1 + grown - part + interest)
-    traded += Math.abs(part * equity[i]! - before * grown)
+    const grown = exposure * (full.equity[i]! / full.equity[i - 1]!)
+    const interest = ((1 - Math.abs(exposure)) * cashRate * (full.days[i]! - full.days[i - 1]!)) / 365
+    equity[i] = before * (1 + grown - exposure + interest)
+    traded += Math.abs(exposure * equity[i]! - before * grown)
   }
   return {
-    ...whole,
+    ...full,
     equity,
     traded,
-    exposed: part === 0 ? 0 : whole.exposed,
-    invested: Math.abs(part) * whole.invested,
+    exposed: exposure === 0 ? 0 : full.exposed,
+    invested: Math.abs(exposure) * full.invested,
   }
 }
 
@@ -92,10 +94,11 @@ export function heldAtExposure(whole: HeldPortfolio, part: number, cashRate: num
 export function holdTicker(ticker: MarketBars, calendar: Int32Array): HeldPortfolio {
   const { series, delisting, barsAYear } = ticker
   const end = calendar.at(-1) ?? -1
-  const own = series.days.subarray(countBelow(series.days, calendar[0] ?? 0), countUpTo(series.days, end))
-  const isLater = own.length > 0 && delisting !== null && delisting.day > own.at(-1)! && delisting.day <= end
-  const days = isLater ? Int32Array.from([...own, delisting.day]) : own
-  return { ...buyAndHold([ticker], days, barsAYear), exposed: own.length }
+  const barDays = series.days.subarray(countBelow(series.days, calendar[0] ?? 0), countUpTo(series.days, end))
+  const lastBarDay = barDays.at(-1) ?? end
+  const isDelistedLater = delisting !== null && delisting.day > lastBarDay && delisting.day <= end
+  const days = isDelistedLater ? Int32Array.from([...barDays, delisting.day]) : barDays
+  return { ...buyAndHold([ticker], days, barsAYear), exposed: barDays.length }
 }
 
 /**
@@ -104,23 +107,24 @@ export function holdTicker(ticker: MarketBars, calendar: Int32Array): HeldPortfo
  */
 export function benchmarkOf(name: string, held: HeldPortfolio, compared: ComparedCurve): Benchmark {
   const { riskFree } = compared.curve
-  const { own, other, bars, barsAYear } = onSharedBars(held, compared)
+  const { strategyReturns, heldReturns, bars, barsAYear } = onSharedBars(held, compared)
   const free = freeRate(barsAYear, riskFree)
-  const excess = own.map(value => value - free)
-  const market = other.map(value => value - free)
-  const isSound = own.every(Number.isFinite) && other.every(Number.isFinite)
+  const excess = strategyReturns.map(value => value - free)
+  const market = heldReturns.map(value => value - free)
+  const isSound = strategyReturns.every(Number.isFinite) && heldReturns.every(Number.isFinite)
   const line = isSound ? regression(excess, market) : null
-  const active = own.map((value, i) => value - other[i]!)
+  const t = line === null ? null : alphaT(excess, market)
+  const active = strategyReturns.map((value, i) => value - heldReturns[i]!)
   const spread = deviation(active)
   const information = isSound && spread ? (mean(active)! / spread) * Math.sqrt(barsAYear) : null
   const reasons: Record<string, string> = {}
-  const t = line === null ? null : alphaT(excess, market)
-  const few = own.length < 3 ? 'the two have fewer than three returns in common' : null
-  const none = isSound ? few : 'one of the two fell to 0'
+  let dataFault: string | null = null
+  if (!isSound) dataFault = 'one of the two fell to 0'
+  else if (excess.length < 3) dataFault = 'the two have fewer than three returns in common'
   if (line === null)
-    for (const key of ['alpha', 'beta', 'correlation']) reasons[key] = none ?? 'one of the two does not vary'
+    for (const key of ['alpha', 'beta', 'correlation']) reasons[key] = dataFault ?? 'one of the two does not vary'
   if (t === null) reasons.alpha_t = reasons.alpha ?? 'nothing is left that varies'
-  if (information === null) reasons.information_ratio = none ?? 'the two do not differ'
+  if (information === null) reasons.information_ratio = dataFault ?? 'the two do not differ'
   return {
     name,
     first: dateOf(held.days[0]),
@@ -138,21 +142,27 @@ export function benchmarkOf(name: string, held: HeldPortfolio, compared: Compare
   }
 }
 
-/** Beta of the last year of shared returns, at the strategy's bars that both have. */
+/**
+ * Beta of the last year of returns at each bar of a strategy. It is null at bars that the other curve lacks, and in the
+ * first year.
+ * @param year number of returns in a year
+ * @param shared indices of the strategy's bars that both have; there is one more than returns
+ * @param bars number of the strategy's bars
+ */
 function rollingBeta(
   excess: Float64Array,
   market: Float64Array,
   year: number,
   { shared, bars }: { shared: readonly number[]; bars: number },
 ): (number | null)[] {
-  const found = new Array<number | null>(bars).fill(null)
+  const betas = new Array<number | null>(bars).fill(null)
   for (let end = year; end <= excess.length; end++) {
-    const own = excess.subarray(end - year, end)
-    const other = market.subarray(end - year, end)
-    if (own.every(Number.isFinite) && other.every(Number.isFinite))
-      found[shared[end]!] = regression(own, other)?.beta ?? null
+    const excessOfYear = excess.subarray(end - year, end)
+    const marketOfYear = market.subarray(end - year, end)
+    if (excessOfYear.every(Number.isFinite) && marketOfYear.every(Number.isFinite))
+      betas[shared[end]!] = regression(excessOfYear, marketOfYear)?.beta ?? null
   }
-  return found
+  return betas
 }
 
 /** A smaller error relative to the mean is rounding, and so is a smaller difference of two values. */
@@ -160,17 +170,20 @@ export const ROUNDING = 1e-9
 
 /** Newey-West t of the alpha; null where only rounding is left of the returns. */
 function alphaT(excess: Float64Array, market: Float64Array): number | null {
-  const found = neweyWestAlpha(excess, market, automaticLag(excess.length))
-  return found === null || found.se <= ROUNDING * (deviation(excess) ?? 0) ? null : found.t
+  const alpha = neweyWestAlpha(excess, market, automaticLag(excess.length))
+  return alpha === null || alpha.se <= ROUNDING * (deviation(excess) ?? 0) ? null : alpha.t
 }
 
-/** Returns of both between the bars that they share, and the number of such bars a year. */
+/**
+ * The returns of a strategy and a holding between the bars that they share, the strategy's indices of these bars, and
+ * their number a year.
+ */
 function onSharedBars(held: HeldPortfolio, { timeframe, days, curve }: ComparedCurve) {
-  const [bars, heldBars] = sharedIndices([days, held.days], timeframe) as [number[], number[]]
+  const [bars, heldBars] = sharedBarIndices([days, held.days], timeframe) as [number[], number[]]
   const shared = Int32Array.from(bars, bar => days[bar]!)
   return {
-    own: returnsOf(equityAt(curve, bars)),
-    other: returnsOf(equityAt({ equity: held.equity, start: held.equity[0]! }, heldBars)),
+    strategyReturns: returnsOf(equityAt(curve, bars)),
+    heldReturns: returnsOf(equityAt({ equity: held.equity, start: held.equity[0]! }, heldBars)),
     barsAYear: sharedBarsAYear(shared, [{ days, barsAYear: curve.barsAYear }, held]),
     bars,
   }
@@ -180,11 +193,11 @@ function onSharedBars(held: HeldPortfolio, { timeframe, days, curve }: ComparedC
  * For each calendar, the indices of the bars that all calendars share. Weeks of two markets may end on different days
  * and are the same week.
  */
-export function sharedIndices(calendars: readonly Int32Array[], timeframe: Timeframe): number[][] {
+export function sharedBarIndices(calendars: readonly Int32Array[], timeframe: Timeframe): number[][] {
   const barOf = timeframe === 'weekly' ? mondayOf : (day: Day): Day => day
-  const indices = calendars.map(days => new Map(Array.from(days, (day, i) => [barOf(day), i])))
-  const shared = [...(indices[0]?.keys() ?? [])].filter(bar => indices.every(own => own.has(bar)))
-  return indices.map(own => shared.map(bar => own.get(bar)!))
+  const indexByBar = calendars.map(days => new Map(Array.from(days, (day, i) => [barOf(day), i])))
+  const shared = [...(indexByBar[0]?.keys() ?? [])].filter(bar => indexByBar.every(indices => indices.has(bar)))
+  return indexByBar.map(indices => shared.map(bar => indices.get(bar)!))
 }
 
 /** The equity at the last bar up to each day; null before the first bar and after the last. */

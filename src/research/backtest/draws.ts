@@ -2,10 +2,10 @@ import { quantile } from '../../core/statistics/moments.js'
 import { Random } from '../../core/statistics/random.js'
 import { drawdowns, sharpe } from '../../core/statistics/sharpe.js'
 import type { CalendarPart } from './candidates.js'
+import type { Ready } from './members.js'
 import { planRuns, runOf, type Simulation } from './portfolio.js'
 import type { DrawPoints, DrawsSummary } from './result.js'
 import { barsAYearOf, returnsOf } from './statistics.js'
-import type { Ready } from './trade.js'
 
 /** Number of random choices among equal signals, for one strategy and for each combination of a grid. */
 export const DRAWS = 200
@@ -65,10 +65,11 @@ export function simulate(
 export interface Runs {
   /** The only run, where the order of the signals is never open or drawn once; otherwise null. */
   only: Simulation | null
-  /** A draw, counted from 1. */
+  /** Makes a draw, counted from 1. `isBrief` leaves out the skipped signals. */
   run(draw: number, isBrief?: boolean): Simulation
 }
 
+/** Prepares the draws of a strategy, and makes its only run where there is nothing to draw. */
 export function runsOf({ strategy, members }: Ready, calendar?: Int32Array, part?: CalendarPart): Runs {
   const plan = planRuns({ strategy, members }, calendar, part)
   const run: Runs['run'] = (draw, isBrief = false) => runOf(plan, Random.stream(strategy.seed, draw), isBrief)
@@ -78,27 +79,27 @@ export function runsOf({ strategy, members }: Ready, calendar?: Int32Array, part
   return { only: first.tied === 0 || order === 'ticker' ? first : null, run }
 }
 
-/** The draws by their figures, in their order. */
+/** The figures of all draws as columns, and the draw that a result shows. */
 export function drawsFrom(figures: readonly DrawFigures[]): Draws {
-  const column = (of: (one: DrawFigures) => number | null) => Float64Array.from(figures, one => of(one) ?? Number.NaN)
-  const returns = column(({ total }) => total)
+  const returns = Float64Array.from(figures, ({ total }) => total)
   return {
-    shown: lowerMedian(returns) + 1,
+    shown: lowerMedianIndex(returns) + 1,
     returns,
-    sharpes: column(one => one.sharpe),
-    drawdowns: column(({ fall }) => fall),
+    sharpes: Float64Array.from(figures, ({ sharpe }) => sharpe ?? Number.NaN),
+    drawdowns: Float64Array.from(figures, ({ fall }) => fall ?? Number.NaN),
   }
 }
 
 /** Index of the lower median; ties go to the first. */
-function lowerMedian(values: Float64Array): number {
+function lowerMedianIndex(values: Float64Array): number {
   const ascending = [...values.keys()].sort((a, b) => values[a]! - values[b]! || a - b)
   return ascending[Math.floor((values.length - 1) / 2)]!
 }
 
-/** What all draws together need of one. */
+/** The figures of one draw that a summary of all draws needs. */
 export type DrawFigures = ReturnType<typeof figuresOfDraw>
 
+/** The total return of a run, its Sharpe ratio and deepest fall; the last two are null where its equity reached 0. */
 export function figuresOfDraw({ strategy, members, days, equity }: Simulation) {
   const { capital } = strategy.portfolio
   const returns = returnsOf({ equity, start: capital })

@@ -18,6 +18,7 @@ import { checkFamily, correctedByLog } from '../trials.js'
 import { type CalendarPart, portfolioCalendar } from './candidates.js'
 import { buyAndHold } from './comparison.js'
 import { COMBINATION_DRAWS, DEPENDS_ON_DRAW, DRAWS, type DrawnRun, drawsOf, simulate } from './draws.js'
+import { loadStrategies, type Member, type Ready } from './members.js'
 import type { Simulation } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
 import type {
@@ -30,7 +31,6 @@ import type {
   Validation,
 } from './result.js'
 import { curveOf, equityStatistics, type Figures, figuresOf, returnsOf } from './statistics.js'
-import { loadStrategies, type Member, type Ready } from './trade.js'
 import { dataUsed, logAndDeflate, strategyTrial, testsTrial } from './trial-log.js'
 import { type Fold, foldsOf, tradesT, type Validated, validate, withVerdict } from './validation.js'
 import { verdictOn } from './verdict.js'
@@ -62,48 +62,38 @@ export async function grid(
   checkFamily(run.family, trials)
   const ready = await loadStrategies(source, strategies, step)
   ready.forEach(refuseShareCostsOnAdjusted)
-  const distinct = [...new Set(ready.map(({ members }) => members))]
-  const data: GridData = {
-    lists: distinct,
-    cells: ready.map(({ strategy, members }) => ({ strategy, list: distinct.indexOf(members) })),
-    statistic,
-    reps: run.reps,
-    calendar: portfolioCalendar(distinct.flat()),
-  }
+  const data = gridData(ready, statistic, run.reps)
   const runTasks: RunTasks = tasks => runCells(data, tasks, source, step)
   const results = await runTasks(strategies.map((_, cell) => ({ cell, part: null })))
-  const found = results.map(({ whole }) => whole!)
-  const cells = cellsOf(axes, results)
+  const fullCells = results.map(({ whole }) => whole!)
+  const cells = gridCells(axes, results)
   const values = cells.map(({ value }) => value)
   const best = bestOf(values)
-  const tested = await validateChoices(query, ready, data, found, runTasks)
+  const validated = await validateChoices(query, ready, data, fullCells, runTasks)
   step?.(() => 'probability of overfitting')
-  const columns = alignedReturns(found)
-  const groups = equalReturns(columns)
-  const overfitting = overfittingOf(columns, groups)
-  const first = best ?? 0
-  const order = [first, ...strategies.keys()].filter((cell, i) => i === 0 || cell !== first)
-  const tried = order.map(cell => ({ strategy: strategies[cell]!, ...found[cell]! }))
-  const own = found[first]!
-  const sample = best === null ? null : sampleOf(own.statistics.sharpe, own.returns, own.barsAYear)
-  const vocabularies = await vocabulariesOf(source)
-  const tests = testsTrial(tested, run)
-  const deflated = await logAndDeflate(tried, sample, trials, { family: run.family, vocabularies, tests })
-  const low = best === null ? null : sampleOf(own.draws?.sharpe.p05 ?? null, own.returns, own.barsAYear)
+  const columns = alignedReturns(fullCells)
+  const firstEqual = firstEqualCells(columns)
+  const overfitting = overfittingOf(columns, firstEqual)
+  const headline = best ?? 0
+  const headlineFirst = [headline, ...[...strategies.keys()].filter(cell => cell !== headline)]
+  const tried = headlineFirst.map(cell => ({ strategy: strategies[cell]!, ...fullCells[cell]! }))
+  const { statistics, returns, barsAYear, draws } = fullCells[headline]!
+  const deflated = await logAndDeflate(
+    tried,
+    best === null ? null : sampleOf(statistics.sharpe, returns, barsAYear),
+    trials,
+    { family: run.family, vocabularies: await vocabulariesOf(source), tests: testsTrial(validated, run) },
+  )
+  const low = best === null ? null : sampleOf(draws?.sharpe.p05 ?? null, returns, barsAYear)
   const deflated_sharpe_p05 = low && deflatedSharpe({ ...low, trials: deflated.n, variance: deflated.variance })
-  const evidence = tested?.evidence ?? null
   const shown = best === null ? null : simulate(ready[best]!)
+  const evidence = validated?.evidence ?? null
+  const bestResult = { trials: deflated, deflated_sharpe_p05, pbo: overfitting.pbo }
   const verdict =
-    evidence !== null
-      ? verdictOn(evidence, deflated)
-      : verdictOnBest(best === null ? null : cells[best]!, {
-          trials: deflated,
-          deflated_sharpe_p05,
-          pbo: overfitting.pbo,
-        })
-  const validation = withVerdict(tested, verdict)
+    evidence === null ? verdictOnBest(best === null ? null : cells[best]!, bestResult) : verdictOn(evidence, deflated)
+  const validation = withVerdict(validated, verdict)
   const { tickers, timeframe, seed } = strategies[0]!
-  const days = unionCalendar(found.map(({ days }) => days))
+  const days = unionCalendar(fullCells.map(({ days }) => days))
   return {
     schema: 'bands.grid/3',
     axes: axes.map(({ key, values }) => ({ key, values: [...values] })),
@@ -114,7 +104,7 @@ export async function grid(
     first: dateOf(days[0]),
     last: dateOf(days.at(-1)),
     as_of: dateOf(await source.asOfDay()),
-    bars_a_year: own.barsAYear,
+    bars_a_year: barsAYear,
     seed,
     cells,
     best:
@@ -125,10 +115,10 @@ export async function grid(
             strategy: strategies[best]!,
             neighbours: neighboursOf(axes, values, best),
             deflated_sharpe_p05,
-            holding: holdingOf(shown, own.barsAYear),
+            holding: holdingStatistics(shown, barsAYear),
             equity: Array.from(shown.days, (day, i) => ({ date: formatDay(day), equity: shown.equity[i]! })),
           },
-    smoothness: smoothnessOf(axes, values, groups),
+    smoothness: smoothnessOf(axes, values, firstEqual),
     trials: deflated,
     verdict,
     pbo: overfitting.pbo,
@@ -137,10 +127,10 @@ export async function grid(
     warnings: [
       ...bySeverity([
         ...warningsOf(query, cells, best),
-        daysWarning(strategies, found),
+        daysWarning(strategies, fullCells),
         ...trainingWarnings(validation, query),
-        ...(shown === null ? [] : warningsOfBest(shown, own.statistics)),
-        dividendWarning(distinct[0] ?? []),
+        ...(shown === null ? [] : warningsOfBest(shown, statistics)),
+        dividendWarning(data.lists[0] ?? []),
       ]),
       ...source.remarks(),
     ],
@@ -148,32 +138,41 @@ export async function grid(
   }
 }
 
-/** Whether the best beats the best of that many by chance. The trial log and 95 % of its draws must agree. */
+type BestResult = Pick<Grid, 'trials' | 'pbo'> & Pick<NonNullable<Grid['best']>, 'deflated_sharpe_p05'>
+
+/**
+ * Whether the best cell beats the best of that many by chance. The trial log and 95 % of its draws must agree.
+ * @param best null where no cell has a value
+ */
 export function verdictOnBest(
-  top: GridCell | null,
-  {
-    trials,
-    deflated_sharpe_p05: p05,
-    pbo,
-  }: Pick<Grid, 'trials' | 'pbo'> & Pick<NonNullable<Grid['best']>, 'deflated_sharpe_p05'>,
+  best: GridCell | null,
+  { trials, deflated_sharpe_p05, pbo }: BestResult,
 ): StrategyVerdict {
-  const word = (word: StrategyVerdict['word']): StrategyVerdict => ({ word, agreement: null })
-  if (top === null) return word('not tested')
-  const { statistics, trade_statistics, draws } = top
-  if (trade_statistics.n < LEAST_UNITS) return word('too few')
-  if (trials.deflated_sharpe === null) return word('not tested')
+  const verdict = (word: StrategyVerdict['word']): StrategyVerdict => ({ word, agreement: null })
+  if (best === null) return verdict('not tested')
+  if (best.trade_statistics.n < LEAST_UNITS) return verdict('too few')
+  if (trials.deflated_sharpe === null) return verdict('not tested')
   const p = correctedByLog(1 - trials.deflated_sharpe, trials.log, trials.log_q)
-  const total = statistics.total_return ?? 0
+  const total = best.statistics.total_return ?? 0
   const isDoubted = total <= 0 || (pbo?.probability ?? 0) >= LEVEL
-  if (isDoubted || verdictOf(p, total) !== 'beats chance') return word('not told from chance')
-  return word(draws !== null && 1 - (p05 ?? 0) >= LEVEL ? DEPENDS_ON_DRAW : 'beats chance')
+  if (isDoubted || verdictOf(p, total) !== 'beats chance') return verdict('not told from chance')
+  const dependsOnDraw = best.draws !== null && 1 - (deflated_sharpe_p05 ?? 0) >= LEVEL
+  return verdict(dependsOnDraw ? DEPENDS_ON_DRAW : 'beats chance')
 }
 
-type RunTasks = (tasks: Parameters<typeof runCells>[1]) => Promise<CellResult[]>
+type RunTasks = (tasks: readonly CellTask[]) => Promise<CellResult[]>
 
-function cellsOf(axes: readonly Axis[], seen: readonly CellResult[]): GridCell[] {
+/** The data of strategies for their runs; strategies that need the same data of their tickers share a list. */
+function gridData(ready: readonly Ready[], statistic: GridData['statistic'], reps: number): GridData {
+  const lists = [...new Set(ready.map(({ members }) => members))]
+  const cells = ready.map(({ strategy, members }) => ({ strategy, list: lists.indexOf(members) }))
+  return { lists, cells, statistic, reps, calendar: portfolioCalendar(lists.flat()) }
+}
+
+/** @param results of all cells over all their days */
+function gridCells(axes: readonly Axis[], results: readonly CellResult[]): GridCell[] {
   return combinations(axes).map((values, i) => {
-    const { value, whole } = seen[i]!
+    const { value, whole } = results[i]!
     const { p, draws, statistics, trade_statistics } = whole!
     return { values, value, p, draws, statistics, trade_statistics }
   })
@@ -184,10 +183,10 @@ async function validateChoices(
   { axes, strategies, run }: GridQuery,
   ready: readonly Ready[],
   { calendar }: GridData,
-  traded: readonly FullCell[],
+  cells: readonly FullCell[],
   runTasks: RunTasks,
 ): Promise<Validated | null> {
-  const last = traded.reduce((most, { days }) => Math.max(most, days.at(-1) ?? most), -1)
+  const last = cells.reduce((latest, { days }) => Math.max(latest, days.at(-1) ?? latest), -1)
   const folds = foldsOf(calendar.subarray(0, countUpTo(calendar, last)), run)
   if (folds === null) return null
   const choices = await choicesOf(folds, strategies.length, runTasks)
@@ -198,14 +197,14 @@ async function validateChoices(
   return validate(ready[0]!, { ready, names, choices }, { calendar, last }, run)
 }
 
-/** What each training part chooses, by the scores of all cells. */
+/** The choice of each training part, by the scores of all cells on it. */
 async function choicesOf(folds: readonly Fold[], cells: number, runTasks: RunTasks): Promise<Choice[]> {
   const tasks = folds.flatMap(({ train }) => Array.from({ length: cells }, (_, cell) => ({ cell, part: train })))
   const trained = await runTasks(tasks)
   return folds.map((_, i) => choiceOf(trained.slice(i * cells, (i + 1) * cells)))
 }
 
-/** What each training part of a backtest chooses among its candidates. */
+/** The choice of each training part of a backtest among its candidates. */
 export async function candidateChoices(
   candidates: readonly Ready[],
   folds: readonly Fold[],
@@ -213,38 +212,40 @@ export async function candidateChoices(
   workers: Workers,
   step?: Step,
 ): Promise<Choice[]> {
-  const lists = [...new Set(candidates.map(({ members }) => members))]
-  const cells = candidates.map(({ strategy, members }) => ({ strategy, list: lists.indexOf(members) }))
-  const data: GridData = { lists, cells, statistic: 't', reps: 0, calendar }
-  return choicesOf(folds, cells.length, tasks => runCells(data, tasks, workers, step))
+  const data: GridData = { ...gridData(candidates, 't', 0), calendar }
+  return choicesOf(folds, candidates.length, tasks => runCells(data, tasks, workers, step))
 }
 
-/** Returns on the days of all cells. Before its first day and after its last a cell has money and no return. */
-function alignedReturns(found: readonly FullCell[]): Float64Array[] {
-  const days = unionCalendar(found.map(({ days }) => days))
-  return found.map(({ days: own, returns }) => {
-    const column = new Float64Array(Math.max(0, days.length - 1))
+/** The returns of each cell on the days of all cells; 0 before the cell's first day and after its last. */
+function alignedReturns(cells: readonly FullCell[]): Float64Array[] {
+  const allDays = unionCalendar(cells.map(({ days }) => days))
+  return cells.map(({ days, returns }) => {
+    const column = new Float64Array(Math.max(0, allDays.length - 1))
     // A cell's days are consecutive days of the whole calendar.
-    column.set(returns, countBelow(days, own[0] ?? 0))
+    column.set(returns, countBelow(allDays, days[0] ?? 0))
     return column
   })
 }
 
-/** Cells that differ from one by one step along one axis. */
+/**
+ * The cells one step away from a cell along one axis, ascending. Cells are numbered row by row: those along the last
+ * axis are next to each other.
+ */
 export function neighboursAt(axes: readonly Pick<Axis, 'values'>[], cell: number): number[] {
-  const found: number[] = []
-  let size = 1
+  const neighbours: number[] = []
+  let stride = 1
   for (const { values } of axes.toReversed()) {
-    const index = Math.floor(cell / size) % values.length
-    if (index > 0) found.push(cell - size)
-    if (index + 1 < values.length) found.push(cell + size)
-    size *= values.length
+    const index = Math.floor(cell / stride) % values.length
+    if (index > 0) neighbours.push(cell - stride)
+    if (index + 1 < values.length) neighbours.push(cell + stride)
+    stride *= values.length
   }
-  return found.sort((a, b) => a - b)
+  return neighbours.sort((a, b) => a - b)
 }
 
+/** The values of a cell's neighbours, summed up. */
 function neighboursOf(axes: readonly Axis[], values: readonly (number | null)[], cell: number): Neighbours {
-  const known = neighboursAt(axes, cell).flatMap(other => values[other] ?? [])
+  const known = neighboursAt(axes, cell).flatMap(neighbour => values[neighbour] ?? [])
   return {
     n: known.length,
     mean: mean(known),
@@ -254,7 +255,7 @@ function neighboursOf(axes: readonly Axis[], values: readonly (number | null)[],
 }
 
 /** For each cell, the first cell with the same returns: settings that change no trade are one strategy. */
-function equalReturns(columns: readonly Float64Array[]): number[] {
+function firstEqualCells(columns: readonly Float64Array[]): number[] {
   const first = new Map<string, number>()
   return columns.map((column, cell) => {
     const bytes = new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
@@ -264,19 +265,23 @@ function equalReturns(columns: readonly Float64Array[]): number[] {
   })
 }
 
-/** Uses each distinct strategy once. */
-function overfittingOf(columns: readonly Float64Array[], groups: readonly number[]): Pick<Grid, 'pbo' | 'reasons'> {
-  const distinct = columns.filter((_, cell) => groups[cell] === cell)
-  const found =
-    distinct.length < 2 ? { reason: 'all combinations have the same returns' } : pbo(distinct, OVERFITTING_BLOCKS)
-  if ('reason' in found) return { pbo: null, reasons: { pbo: found.reason } }
-  return { pbo: found.overfitting, reasons: {} }
+/**
+ * The probability of overfitting; cells with equal returns count once.
+ * @param columns the returns of each cell
+ * @param firstEqual for each cell, the first cell with the same returns
+ */
+function overfittingOf(columns: readonly Float64Array[], firstEqual: readonly number[]): Pick<Grid, 'pbo' | 'reasons'> {
+  const distinct = columns.filter((_, cell) => firstEqual[cell] === cell)
+  if (distinct.length < 2) return { pbo: null, reasons: { pbo: 'all combinations have the same returns' } }
+  const result = pbo(distinct, OVERFITTING_BLOCKS)
+  if ('reason' in result) return { pbo: null, reasons: { pbo: result.reason } }
+  return { pbo: result.overfitting, reasons: {} }
 }
 
 /**
  * Correlation of the cells with the means of their neighbours: near 1 on a smooth hill, near 0 for random results. Cells
  * with equal returns count once, and not as neighbours of each other, because they always correlate.
- * @param firstEqual of each cell the first cell with the same returns
+ * @param firstEqual for each cell, the first cell with the same returns
  */
 function smoothnessOf(
   axes: readonly Axis[],
@@ -290,9 +295,9 @@ function smoothnessOf(
     const around = mean([...neighbours].flatMap(neighbour => values[neighbour] ?? []))
     return around === null ? [] : [[value, around]]
   })
-  const own = Float64Array.from(pairs, ([value]) => value)
+  const cellValues = Float64Array.from(pairs, ([value]) => value)
   const neighbourMeans = Float64Array.from(pairs, ([, around]) => around)
-  return regression(own, neighbourMeans)?.r ?? null
+  return regression(cellValues, neighbourMeans)?.r ?? null
 }
 
 function assumptionsOf({ strategies, statistic, run }: GridQuery): string[] {
@@ -309,7 +314,8 @@ function assumptionsOf({ strategies, statistic, run }: GridQuery): string[] {
   ]
 }
 
-function holdingOf(best: DrawnRun, barsAYear: number): EquityStatistics {
+/** The statistics of holding the tickers of the best cell over the same days. */
+function holdingStatistics(best: DrawnRun, barsAYear: number): EquityStatistics {
   const { riskFree } = curveOf(best, barsAYear)
   const prices = best.members.map(member => member.prices)
   return equityStatistics({ ...buyAndHold(prices, best.days, barsAYear), start: 1, riskFree })
@@ -329,21 +335,24 @@ function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], 
   ]
 }
 
-/** Bars of other tickers, or bands of another condition, may begin and end on other days. */
-function daysWarning(strategies: readonly Strategy[], found: readonly FullCell[]): Warning {
-  const known = found.filter(({ days }) => days.length > 0)
-  const firsts = known.map(({ days }) => days[0]!)
-  const lasts = known.map(({ days }) => days.at(-1)!)
-  const from = Math.min(...firsts)
-  const to = Math.max(...firsts)
-  const end = Math.min(...lasts)
-  const last = Math.max(...lasts)
+/** Warns where cells begin or end on different days, because their tickers or conditions do. */
+function daysWarning(strategies: readonly Strategy[], cells: readonly FullCell[]): Warning {
+  const known = cells.filter(({ days }) => days.length > 0)
+  const firstDays = known.map(({ days }) => days[0]!)
+  const lastDays = known.map(({ days }) => days.at(-1)!)
+  const begin = { from: Math.min(...firstDays), to: Math.max(...firstDays) }
+  const end = { from: Math.min(...lastDays), to: Math.max(...lastDays) }
   // Where dates end the signals, each run continues until its own trades are closed.
-  const isCut = strategies.some(({ entry }) => entry.before !== null)
-  const begins = from < to ? [`begin between ${formatDay(from)} and ${formatDay(to)}`] : []
-  const ends = !isCut && last - end > WEEK_DAYS ? [`end between ${formatDay(end)} and ${formatDay(last)}`] : []
-  const what = [...begins, ...ends].join(' and ')
-  return ['partial', what && `the combinations ${what}: each is measured over its own days, not over the same ones`]
+  const mayEndApart = strategies.some(({ entry }) => entry.before !== null)
+  const words: string[] = []
+  if (begin.from < begin.to) words.push(`begin between ${formatDay(begin.from)} and ${formatDay(begin.to)}`)
+  if (!mayEndApart && end.to - end.from > WEEK_DAYS)
+    words.push(`end between ${formatDay(end.from)} and ${formatDay(end.to)}`)
+  if (words.length === 0) return ['partial', null]
+  return [
+    'partial',
+    `the combinations ${words.join(' and ')}: each is measured over its own days, not over the same ones`,
+  ]
 }
 
 /** The warnings of a backtest of the best cell. */
@@ -357,10 +366,10 @@ function warningsOfBest(best: DrawnRun, statistics: EquityStatistics): Warning[]
 /** Warnings about training parts without a value, or with few trades. */
 function trainingWarnings(validation: Validation | null, { statistic, run }: GridQuery): Warning[] {
   const parts = validation?.folds.filter(({ role }) => role === 'train') ?? []
-  const blind = parts.filter(({ chosen }) => chosen === null).length
-  const which = parts.length === 1 ? 'the part to choose on' : `${blind} of ${parts.length} parts to choose on`
+  const undecided = parts.filter(({ chosen }) => chosen === null).length
+  const which = parts.length === 1 ? 'the part to choose on' : `${undecided} of ${parts.length} parts to choose on`
   const none = `on ${which} no combination has a ${statistic.replaceAll('_', ' ')}: the first is traded after it, and all tests leave that out`
-  return [['few', blind > 0 && none], ...choiceWarnings(validation, run)]
+  return [['few', undecided > 0 && none], ...choiceWarnings(validation, run)]
 }
 
 /** The data of a grid. Cells that need the same data of their tickers share a list. */
@@ -398,7 +407,10 @@ interface CellResult extends Score {
   whole: FullCell | null
 }
 
-/** Runs cells one after the other; shared data are computed once. */
+/**
+ * Returns a function that runs a cell and computes the statistic of its run. For a part it also computes that of each
+ * draw, for all days the other figures of the cell.
+ */
 export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData): (task: CellTask) => CellResult {
   const calendars = lists.map((): Int32Array | null => null)
   return ({ cell, part }) => {
@@ -438,10 +450,10 @@ export async function runCells(
   const runCell = cellRunner(data)
   const ms = (tasks.length * bars) / BARS_A_MS
   const work = { job: 'grid' as const, data: () => data, tasks, ms, here: runCell }
-  const found: CellResult[] = []
-  for await (const one of inOrder(work, workers)) {
-    found.push(one)
-    step(() => `combination ${formatInteger(found.length)} of ${formatInteger(tasks.length)}`)
+  const results: CellResult[] = []
+  for await (const result of inOrder(work, workers)) {
+    results.push(result)
+    step(() => `combination ${formatInteger(results.length)} of ${formatInteger(tasks.length)}`)
   }
-  return found
+  return results
 }

@@ -3,8 +3,9 @@ import { countBelow, parseDay } from '../../core/model/day.js'
 import type { Strategy } from '../../core/params/strategy.js'
 import type { Random } from '../../core/statistics/random.js'
 import { type CalendarPart, type Candidates, candidatesOf, portfolioCalendar } from './candidates.js'
+import type { Member, Ready } from './members.js'
 import { type SkipReason, sizeOf } from './sizing.js'
-import { type Member, openValue, type Ready, type TakenTrade, type TradePath, takenTrade, tradePath } from './trade.js'
+import { openValue, type TakenTrade, type TradePath, takenTrade, tradePath } from './trade.js'
 
 /** The outcome of a strategy's signals and money. */
 export interface Simulation extends Ready {
@@ -71,8 +72,8 @@ export function runOf(plan: Plan, random: Random | null, isBrief = false): Simul
   const { from, to } = plan.part
   const run = new Run(plan, random, isBrief)
   let index = from
-  while (index < to && !run.isOver(index)) run.day(index++)
-  return run.done(index)
+  while (index < to && !run.isOver(index)) run.tradeDay(index++)
+  return run.resultUpTo(index)
 }
 
 class Run {
@@ -80,41 +81,37 @@ class Run {
   readonly #calendar: Int32Array
   readonly #part: CalendarPart
   /** First day without signals. */
-  readonly #before: number
+  readonly #signalsEnd: number
   readonly #candidates: Candidates
   readonly #paths: Plan['paths']
   /** For each member, index of the first signal after its last trade. */
-  readonly #free: Int32Array
+  readonly #nextSignal: Int32Array
   readonly #random: Random | null
   readonly #isBrief: boolean
   /** The order of a day's signals; null: all are equal. */
   readonly #order: Order | null
-  /** The signals of a day. */
-  readonly #signals: Int32Array
+  /** Memory for the candidates of a day. */
+  readonly #buffer: Int32Array
   readonly #result: Simulation
   readonly #positions: Positions
   #cash: number
   /** Equity at the previous close. */
   #equity: number
 
-  constructor(
-    { strategy, members, calendar, part, candidates, paths: courses }: Plan,
-    random: Random | null,
-    isBrief: boolean,
-  ) {
+  constructor({ strategy, members, calendar, part, candidates, paths }: Plan, random: Random | null, isBrief: boolean) {
     this.#strategy = strategy
     this.#calendar = calendar
     this.#part = part
     const { before } = strategy.entry
-    this.#before = before === null ? Number.POSITIVE_INFINITY : parseDay(before)!
+    this.#signalsEnd = before === null ? Number.POSITIVE_INFINITY : parseDay(before)!
     this.#candidates = candidates
-    this.#paths = courses
-    this.#free = new Int32Array(members.length)
+    this.#paths = paths
+    this.#nextSignal = new Int32Array(members.length)
     this.#positions = new Positions(strategy)
     this.#random = random
     this.#isBrief = isBrief
     this.#order = strategy.rank === undefined ? null : candidatesByRank(members, candidates, strategy.rank)
-    this.#signals = new Int32Array(candidates.most)
+    this.#buffer = new Int32Array(candidates.maxFillsADay)
     this.#cash = strategy.portfolio.capital
     this.#equity = this.#cash
     const count = part.to - part.from
@@ -139,47 +136,57 @@ class Run {
     }
   }
 
-  day(index: number): void {
-    const opens = this.#strategy.fill === 'next-open'
-    this.#earn(index)
-    this.#leave(index, true)
-    if (opens) this.#enter(index)
-    this.#expose(index)
-    this.#leave(index, false)
-    if (!opens) this.#enter(index)
-    // A position bought at the last close of its ticker ends there, too.
-    if (!opens) this.#leave(index, false)
-    this.#mark(index)
+  tradeDay(index: number): void {
+    const entersAtOpen = this.#strategy.fill === 'next-open'
+    this.#addInterest(index)
+    this.#closeTrades(index, { onlyAtOpen: true })
+    if (entersAtOpen) this.#takeSignals(index)
+    this.#recordExposure(index)
+    this.#closeTrades(index)
+    if (!entersAtOpen) {
+      this.#takeSignals(index)
+      // A position bought at the last close of its ticker ends there, too.
+      this.#closeTrades(index)
+    }
+    this.#recordClose(index)
   }
 
   /** Whether the dates have ended and nothing is open or pending. A run has at least one day. */
   isOver(index: number): boolean {
-    if (this.#isCut || index === this.#part.from || this.#calendar[index]! < this.#before) return false
-    return this.#positions.count === 0 && index > this.#candidates.lastDue
+    if (this.#endsEarly || index === this.#part.from || this.#calendar[index]! < this.#signalsEnd) return false
+    return this.#positions.count === 0 && index > this.#candidates.lastFillDay
   }
 
-  /** @param end index after the last day of the run */
-  done(end: number): Simulation {
-    const days = end - this.#part.from
+  /**
+   * The result of the days before an index, with the signals that wait for a fill as pending or purged.
+   * @param end calendar index after the last day of the run
+   */
+  resultUpTo(end: number): Simulation {
+    const count = end - this.#part.from
+    const { days, equity, value, positions, exposure } = this.#result
     const waiting = this.#candidates.unfilled.filter(candidate => this.#isFree(candidate)).length
-    if (this.#isCut) this.#result.purged += waiting
+    if (this.#endsEarly) this.#result.purged += waiting
     else this.#result.pending = waiting
-    const equity = this.#result.equity.subarray(0, days)
-    const value = this.#result.value.subarray(0, days)
-    const positions = this.#result.positions.subarray(0, days)
-    const exposure = this.#result.exposure.subarray(0, days)
-    return { ...this.#result, days: this.#result.days.subarray(0, days), equity, value, positions, exposure }
+    return {
+      ...this.#result,
+      days: days.subarray(0, count),
+      equity: equity.subarray(0, count),
+      value: value.subarray(0, count),
+      positions: positions.subarray(0, count),
+      exposure: exposure.subarray(0, count),
+    }
   }
 
   get #isFull(): boolean {
     return this.#positions.count >= this.#strategy.portfolio.max_positions
   }
 
-  get #isCut(): boolean {
+  /** Whether the part ends before the calendar does: trades that would end after it are purged. */
+  get #endsEarly(): boolean {
     return this.#part.to < this.#calendar.length
   }
 
-  #earn(index: number): void {
+  #addInterest(index: number): void {
     const { cash_rate } = this.#strategy.portfolio
     if (cash_rate === 0 || index === this.#part.from || !(this.#cash > 0)) return
     const interest = (this.#cash * cash_rate * (this.#calendar[index]! - this.#calendar[index - 1]!)) / 365
@@ -187,107 +194,124 @@ class Run {
     this.#result.interest += interest
   }
 
-  #leave(index: number, atOpen: boolean): void {
-    for (const { invested, net, shares, left } of this.#positions.leave(index, atOpen)) {
+  #closeTrades(index: number, { onlyAtOpen = false } = {}): void {
+    for (const { invested, net, shares, end } of this.#positions.close(index, onlyAtOpen)) {
       this.#cash += invested * (1 + net)
-      this.#result.traded += shares * left.price
+      this.#result.traded += shares * end.price
     }
   }
 
+  /** Whether a candidate falls into no earlier trade of its ticker. */
   #isFree(candidate: number): boolean {
     const { memberOf, signalOf } = this.#candidates
-    return signalOf[candidate]! >= this.#free[memberOf[candidate]!]!
+    return signalOf[candidate]! >= this.#nextSignal[memberOf[candidate]!]!
   }
 
-  #enter(index: number): void {
-    const { due, dueFrom } = this.#candidates
-    let n = 0
-    for (let at = dueFrom[index]!; at < dueFrom[index + 1]!; at++)
-      if (this.#isFree(due[at]!)) this.#signals[n++] = due[at]!
-    if (n === 0) return
-    const found = this.#signals.subarray(0, n)
-    if (this.#order !== null) found.sort(this.#order)
-    if (this.#random !== null) shuffleEqual(found, this.#order, this.#random)
-    let last = -1
-    let first = -1
-    for (let i = 0; i < n; i++) {
-      if (this.#isBrief && !this.#isCut && this.#isFull) {
-        // Nothing else happens on this day, and nobody counts the signals that are skipped.
-        if (first < 0) first = i
+  /** Trades the candidates of a day, and counts whether they competed for slots or money, and as equals. */
+  #takeSignals(index: number): void {
+    const candidates = this.#candidatesOn(index)
+    let lastTaken = -1
+    let firstRefused = -1
+    for (let i = 0; i < candidates.length; i++) {
+      if (this.#isBrief && !this.#endsEarly && this.#isFull) {
+        // All other candidates of the day are refused, too, and a brief run does not count them.
+        if (firstRefused < 0) firstRefused = i
         break
       }
-      const fate = this.#consider(found[i]!)
-      if (fate === 'taken') last = i
-      else if (first < 0 && (fate === 'no_place' || fate === 'no_cash')) first = i
+      const outcome = this.#tryCandidate(candidates[i]!)
+      if (outcome === 'taken') lastTaken = i
+      else if (firstRefused < 0 && (outcome === 'no_place' || outcome === 'no_cash')) firstRefused = i
     }
-    if (last < 0 || first < 0) return
+    if (lastTaken < 0 || firstRefused < 0) return
     this.#result.contested++
-    if (this.#order === null || this.#order(found[last]!, found[first]!) === 0) this.#result.tied++
+    if (this.#order === null || this.#order(candidates[lastTaken]!, candidates[firstRefused]!) === 0)
+      this.#result.tied++
   }
 
-  #consider(candidate: number): SignalOutcome {
+  /** The candidates that fill on a calendar index and fall into no earlier trade, in the order of their turn. */
+  #candidatesOn(index: number): Int32Array {
+    const { byFillDay, fillDayStarts } = this.#candidates
+    let n = 0
+    for (let at = fillDayStarts[index]!; at < fillDayStarts[index + 1]!; at++)
+      if (this.#isFree(byFillDay[at]!)) this.#buffer[n++] = byFillDay[at]!
+    if (n === 0) return NO_CANDIDATES
+    const candidates = this.#buffer.subarray(0, n)
+    if (this.#order !== null) candidates.sort(this.#order)
+    if (this.#random !== null) shuffleEqual(candidates, this.#order, this.#random)
+    return candidates
+  }
+
+  /** Trades a candidate if there is money and a position slot for it, and records the outcome. */
+  #tryCandidate(candidate: number): SignalOutcome {
     const { strategy, members } = this.#result
-    const which = this.#candidates.memberOf[candidate]!
-    const index = this.#candidates.signalOf[candidate]!
-    const ahead = this.#isCut ? this.#follow(candidate) : null
-    if (ahead !== null && this.#exitIndex(which, ahead.left) >= this.#part.to) {
+    const memberIndex = this.#candidates.memberOf[candidate]!
+    const signalIndex = this.#candidates.signalOf[candidate]!
+    const ahead = this.#endsEarly ? this.#pathOf(candidate) : null
+    if (ahead !== null && this.#exitIndex(memberIndex, ahead.end) >= this.#part.to) {
       this.#result.purged++
       // A purged trade still blocks later signals: its late end must not let them in.
-      this.#occupy(which, index, ahead.next)
+      this.#blockSignals(memberIndex, signalIndex, ahead.next)
       return 'purged'
     }
     if (this.#isBrief && this.#isFull) return 'no_place'
-    const member = members[which]!
-    const purse = { open: this.#positions.count, equity: this.#equity, cash: this.#cash }
-    const size = sizeOf(strategy, member, member.signals.bars[index]!, purse)
+    const member = members[memberIndex]!
+    const funds = { open: this.#positions.count, equity: this.#equity, cash: this.#cash }
+    const size = sizeOf(strategy, member, member.signals.bars[signalIndex]!, funds)
     if (typeof size === 'string') {
-      this.#skip(member, index, size)
+      this.#recordSkip(member, signalIndex, size)
       return size
     }
-    const path = ahead ?? this.#follow(candidate)
-    const taken = takenTrade(member, strategy, index, path.left, size)
+    const path = ahead ?? this.#pathOf(candidate)
+    const taken = takenTrade(member, strategy, signalIndex, path.end, size)
     this.#cash -= size.invested
     this.#result.traded += size.shares * taken.entry
     this.#result.trades.push(taken)
-    this.#positions.add(taken, this.#candidates.indices[which]!, this.#exitIndex(which, path.left))
-    this.#occupy(which, index, path.next)
+    this.#positions.add(taken, this.#candidates.dayIndices[memberIndex]!, this.#exitIndex(memberIndex, path.end))
+    this.#blockSignals(memberIndex, signalIndex, path.next)
     return 'taken'
   }
 
-  #follow(candidate: number): TradePath {
-    const { memberOf, signalOf, ends } = this.#candidates
+  /** The trade of a candidate, computed once for all runs of the plan. */
+  #pathOf(candidate: number): TradePath {
+    const { memberOf, signalOf, signalEnds } = this.#candidates
     const { members, strategy } = this.#result
-    const which = memberOf[candidate]!
-    this.#paths[candidate] ??= tradePath(members[which]!, strategy, signalOf[candidate]!, ends[which])
+    const memberIndex = memberOf[candidate]!
+    this.#paths[candidate] ??= tradePath(members[memberIndex]!, strategy, signalOf[candidate]!, signalEnds[memberIndex])
     return this.#paths[candidate]
   }
 
-  #skip(member: Member, index: number, reason: SkipReason): void {
+  #recordSkip(member: Member, index: number, reason: SkipReason): void {
     if (!this.#isBrief) this.#result.skipped.push({ member, index, reason })
   }
 
-  /** Signals during a trade are not entries. */
-  #occupy(which: number, index: number, next: number): void {
+  /**
+   * Makes the signals during a trade no entries, unless trades may overlap. They are counted as skipped or as extending it.
+   * @param index the trade's own signal
+   * @param next the first signal after the trade
+   */
+  #blockSignals(memberIndex: number, index: number, next: number): void {
     if (this.#strategy.overlap === 'allow') return
-    const member = this.#result.members[which]!
-    this.#free[which] = next
+    const member = this.#result.members[memberIndex]!
+    this.#nextSignal[memberIndex] = next
     if (this.#strategy.overlap === 'extend') this.#result.extended += next - index - 1
-    else for (let i = index + 1; i < next; i++) this.#skip(member, i, 'in_trade')
+    else for (let i = index + 1; i < next; i++) this.#recordSkip(member, i, 'in_trade')
   }
 
-  #exitIndex(which: number, { why, bar, day }: TakenTrade['left']): number {
+  /** Calendar index of the end of a trade; infinite for an open one. */
+  #exitIndex(memberIndex: number, { why, bar, day }: TakenTrade['end']): number {
     if (why === 'open') return Number.POSITIVE_INFINITY
-    return why === 'delisted' ? countBelow(this.#calendar, day) : this.#candidates.indices[which]![bar]!
+    return why === 'delisted' ? countBelow(this.#calendar, day) : this.#candidates.dayIndices[memberIndex]![bar]!
   }
 
   /** The exposure from open to close, before the exits at that close. */
-  #expose(index: number): void {
-    const share = this.#equity > 0 ? this.#positions.value() / this.#equity : Number.NaN
+  #recordExposure(index: number): void {
+    const share = this.#equity > 0 ? this.#positions.lastValue() / this.#equity : Number.NaN
     this.#result.exposure[index - this.#part.from] = share
     if (this.#positions.count > 0) this.#result.exposed++
   }
 
-  #mark(index: number): void {
+  /** Values all positions at a day's close. */
+  #recordClose(index: number): void {
     const at = index - this.#part.from
     const { worth, gross } = this.#positions.mark(index, this.#calendar[index]!)
     this.#equity = this.#cash + worth
@@ -332,6 +356,8 @@ interface Position {
   isOver: boolean
 }
 
+// Shared, because most days have neither entries nor exits.
+const NO_CANDIDATES = new Int32Array()
 const NO_TRADES: readonly TakenTrade[] = []
 
 /** The open positions. They are indexed by the day of their end, so that a day visits only its own. */
@@ -364,25 +390,22 @@ class Positions {
     else ending.push(position)
   }
 
-  /**
-   * The positions that end at a calendar index, in the order of their entries: only those at the open, or all that
-   * remain.
-   */
-  leave(index: number, atOpen: boolean): readonly TakenTrade[] {
+  /** Removes the positions that end at a calendar index, and returns their trades in the order of their entries. */
+  close(index: number, onlyAtOpen: boolean): readonly TakenTrade[] {
     const ending = this.#ending.get(index)
     if (ending === undefined) return NO_TRADES
-    const left: TakenTrade[] = []
+    const closed: TakenTrade[] = []
     for (const position of ending) {
-      if (position.isOver || (atOpen && !position.taken.left.atOpen)) continue
+      if (position.isOver || (onlyAtOpen && !position.taken.end.atOpen)) continue
       position.isOver = true
-      left.push(position.taken)
+      closed.push(position.taken)
     }
-    this.#count -= left.length
-    return left
+    this.#count -= closed.length
+    return closed
   }
 
   /** Value of the open shares at each position's last mark. */
-  value(): number {
+  lastValue(): number {
     let value = 0
     for (const { taken, price, isOver } of this.#open) if (!isOver) value += taken.shares * price
     return value

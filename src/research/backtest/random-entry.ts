@@ -5,21 +5,10 @@ import { Random } from '../../core/statistics/random.js'
 import { type RatioError, ratioError, ratioErrors } from '../../core/statistics/robust.js'
 import { shiftsOf, tooShort } from '../../core/statistics/shift.js'
 import { ROUNDING } from './comparison.js'
+import { type ExitEvent, firstExitEvent, hasExitPrices, type Member, type Ready } from './members.js'
 import type { Backtest } from './result.js'
 import { buyShares, fractionOf } from './sizing.js'
-import {
-  type ExitEvent,
-  entryBar,
-  entryPrice,
-  exitEventAfter,
-  fillsOf,
-  follow,
-  hasDistances,
-  type Member,
-  netReturn,
-  type Ready,
-  type TakenTrade,
-} from './trade.js'
+import { entryBar, entryPrice, fillsOf, followTrade, netReturn, type TakenTrade } from './trade.js'
 import type { EntryRank } from './verdict.js'
 
 /** The trades of one ticker, which random entry moves to other days. */
@@ -74,7 +63,7 @@ export function randomEntryOf(
   const closedRuns = runs.map(({ strategy, trades }) => ({ strategy, trades: closedTrades(trades) }))
   const allClosed = closedRuns.flatMap(run => run.trades)
   if (allClosed.length === 0) return untested('there is no closed trade')
-  const bandDays = calendarOf(allClosed)
+  const bandDays = bandDaysOf(allClosed)
   const allowedDays = days === null ? null : new Set(days)
   const calendar = allowedDays === null ? bandDays : bandDays.filter(day => allowedDays.has(day))
   const movable = closedRuns.flatMap(({ strategy, trades }) => movableTrades(strategy, trades, calendar))
@@ -93,7 +82,7 @@ export function randomEntryOf(
 }
 
 function closedTrades(trades: readonly TakenTrade[]): TakenTrade[] {
-  return trades.filter(({ left }) => left.why !== 'open')
+  return trades.filter(({ end }) => end.why !== 'open')
 }
 
 /** The index of a signal whose bar is not in the calendar. */
@@ -101,7 +90,7 @@ const NO_DAY = -1
 
 /** Bars from the signal to the exit of the longest closed trade. */
 export function longestTradeBars(trades: readonly TakenTrade[]): number {
-  return trades.reduce((most, { signal, left }) => Math.max(most, left.why === 'open' ? 0 : left.bar - signal), 1)
+  return trades.reduce((most, { signal, end }) => Math.max(most, end.why === 'open' ? 0 : end.bar - signal), 1)
 }
 
 /** Each draw of a run is compared with this number of moves, evenly spaced, because neighbouring moves hardly differ. */
@@ -219,24 +208,30 @@ function meanAfterEachMove(
 }
 
 /**
- * Ranks the mean of the strategy among the draws. A draw counts as high if it lies as many of its own errors above the
- * centre as the strategy does.
+ * Ranks the mean net return of the strategy among those of the draws. A draw counts as high if it lies as many of its
+ * own errors above the centre as the strategy does.
+ * @param centre mean of all draws
  */
 function rankAmongDraws(
-  own: RatioError,
-  all: readonly RatioError[],
+  strategy: RatioError,
+  draws: readonly RatioError[],
   centre: number,
 ): Pick<Backtest['random_entry'], 'p' | 'better_than' | 'reason'> {
   const varies = ({ mean, error }: RatioError): boolean => error > ROUNDING * Math.abs(mean)
-  if (!varies(own)) return { p: null, better_than: null, reason: 'the trades end alike, so their variation is unknown' }
-  const least = ((own.mean - centre) / own.error) * (1 - Math.sign(own.mean - centre) * ROUNDING)
+  if (!varies(strategy))
+    return { p: null, better_than: null, reason: 'the trades end alike, so their variation is unknown' }
+  const excess = strategy.mean - centre
+  // A little lower, so that rounding does not hide an equal draw.
+  const lowestT = (excess / strategy.error) * (1 - Math.sign(excess) * ROUNDING)
   // A draw that does not vary lies above the centre or below it, however near.
-  const isAsHigh = (one: RatioError): boolean =>
-    varies(one) ? (one.mean - centre) / one.error >= least : one.mean > centre
-  const n = 1 + all.length
-  const above = (1 + all.filter(isAsHigh).length) / n
-  // The floor holds where every move is as high.
-  return { p: Math.max(2 * Math.min(above, 1 - above), Math.min(1, 2 / n)), better_than: 1 - above, reason: null }
+  const isAsHigh = (draw: RatioError): boolean =>
+    varies(draw) ? (draw.mean - centre) / draw.error >= lowestT : draw.mean > centre
+  const n = 1 + draws.length
+  const shareAsHigh = (1 + draws.filter(isAsHigh).length) / n
+  // Otherwise p would be 0 where every draw is as high.
+  const least = Math.min(1, 2 / n)
+  const p = Math.max(2 * Math.min(shareAsHigh, 1 - shareAsHigh), least)
+  return { p, better_than: 1 - shareAsHigh, reason: null }
 }
 
 /** How a run ranks; null where it could not be tested. */
@@ -244,21 +239,20 @@ export function entryRank({ p, better_than }: Pick<Backtest['random_entry'], 'p'
   return p === null || better_than === null ? null : { p, better_than }
 }
 
-/** Days on which one of the tickers that were traded has a band. */
-function calendarOf(closed: readonly TakenTrade[]): Int32Array {
+/** The days on which one of the traded tickers has a band. */
+function bandDaysOf(closed: readonly TakenTrade[]): Int32Array {
   const members = [...new Set(closed.map(({ member }) => member))]
   return unionCalendar(members.map(({ eligible, bars }) => daysAt(bars.days, eligible)))
 }
 
 /** The trades by ticker and signal, ascending, so that sums do not depend on the order of the trades. */
 function movableTrades(strategy: Strategy, closed: readonly TakenTrade[], calendar: Int32Array): MovableTrades[] {
-  const byTicker = [...Map.groupBy(closed, ({ member }) => member)].sort(([{ ticker: a }], [{ ticker: b }]) =>
-    a < b ? -1 : 1,
-  )
-  return byTicker.map(([member, trades]) => {
+  const byMember = Map.groupBy(closed, ({ member }) => member)
+  const members = [...byMember.keys()].sort((a, b) => (a.ticker < b.ticker ? -1 : 1))
+  return members.map(member => {
     const indices = indicesIn(calendar, member.bars.days)
     const barAt = eligibleBarByDay(member, indices, calendar.length)
-    const bars = Int32Array.from(trades, ({ signal }) => signal).sort()
+    const bars = Int32Array.from(byMember.get(member)!, ({ signal }) => signal).sort()
     const signals = bars.map(bar => (barAt[indices[bar]!] === bar ? indices[bar]! : NO_DAY))
     return { signals, netAt: netReturnsByDay(strategy, member, bars, barAt) }
   })
@@ -280,7 +274,7 @@ interface EventAfter extends Pick<ExitEvent, 'why'> {
 const NO_EXIT_EVENT: EventAfter = { after: Number.POSITIVE_INFINITY, why: 'leave' }
 
 function exitDistance(member: Member, signal: number): EventAfter {
-  const { bar, why } = exitEventAfter(member, signal)
+  const { bar, why } = firstExitEvent(member, signal)
   return { after: bar < 0 ? Number.POSITIVE_INFINITY : bar - signal, why }
 }
 
@@ -318,14 +312,16 @@ function commonNetReturns(strategy: Strategy, member: Member, barAt: Int32Array)
 /**
  * Returns a function that moves all trades by a number of days, and gives the mean net return of those that still make a
  * trade, with its error. Each trade counts on the day of its own signal.
+ * @param days number of days of the calendar
+ * @param longest bars of the longest trade; the error counts correlations up to this distance
  */
-function shiftTrades(drawn: readonly MovableTrades[], days: number, longest: number): (shift: number) => RatioError {
+function shiftTrades(movable: readonly MovableTrades[], days: number, longest: number): (shift: number) => RatioError {
   const sums = new Float64Array(days)
   const counts = new Float64Array(days)
   return shift => {
     sums.fill(0)
     counts.fill(0)
-    for (const { signals, netAt } of drawn) {
+    for (const { signals, netAt } of movable) {
       for (let i = 0; i < signals.length; i++) {
         const net = netAt((signals[i]! + shift) % days, i)
         if (Number.isNaN(net)) continue
@@ -337,13 +333,16 @@ function shiftTrades(drawn: readonly MovableTrades[], days: number, longest: num
   }
 }
 
-/** Net return of a trade from a bar, bought as the first one would be; null where it is no trade or does not close. */
+/**
+ * Net return of a trade with its signal on a bar, bought with the starting capital. It is null where there is no trade,
+ * or none that closes.
+ */
 function netReturnFrom(strategy: Strategy, member: Member, bar: number, event: ExitEvent): number | null {
   const { bars } = member
   const { fill, exit, costs, portfolio } = strategy
-  if (entryBar(fill, bar) >= bars.days.length || !hasDistances(member, exit, bar)) return null
-  const left = follow(bars, strategy, bar, event)
-  if (left.why === 'open') return null
+  if (entryBar(fill, bar) >= bars.days.length || !hasExitPrices(member, exit, bar)) return null
+  const end = followTrade(bars, strategy, bar, event)
+  if (end.why === 'open') return null
   const size = buyShares(strategy, fractionOf(strategy, member, bar) * portfolio.capital, entryPrice(bars, fill, bar))
-  return size && netReturn(costs, fillsOf(member, strategy, bar, left, size.shares))
+  return size && netReturn(costs, fillsOf(member, strategy, bar, end, size.shares))
 }

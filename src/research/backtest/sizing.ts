@@ -1,5 +1,6 @@
 import type { Strategy } from '../../core/params/strategy.js'
-import { costShare, entryPrice, hasDistances, type Member } from './trade.js'
+import { hasExitPrices, type Member } from './members.js'
+import { costShare, entryPrice } from './trade.js'
 
 /** Why a signal is not traded. no_size: the money buys no share, or a rule needs an ATR that has no value yet. */
 export type SkipReason = 'in_trade' | 'no_price' | 'no_place' | 'no_cash' | 'no_size'
@@ -19,15 +20,15 @@ interface Size {
 }
 
 /** The size of an entry: its share of the equity, at most all the cash; or why there is no trade. */
-export function sizeOf(strategy: Strategy, member: Member, signal: number, purse: Funds): SkipReason | Size {
+export function sizeOf(strategy: Strategy, member: Member, signal: number, funds: Funds): SkipReason | Size {
   const { portfolio, fill, exit } = strategy
   const price = entryPrice(member.bars, fill, signal)
   if (!(price > 0 && Number.isFinite(price))) return 'no_price'
-  if (purse.open >= portfolio.max_positions) return 'no_place'
+  if (funds.open >= portfolio.max_positions) return 'no_place'
   const fraction = fractionOf(strategy, member, signal)
-  if (!hasDistances(member, exit, signal) || Number.isNaN(fraction)) return 'no_size'
-  const budget = Math.min(fraction * purse.equity, purse.cash)
-  if (!(budget > purse.equity * ROUNDING_CASH)) return 'no_cash'
+  if (!hasExitPrices(member, exit, signal) || Number.isNaN(fraction)) return 'no_size'
+  const budget = Math.min(fraction * funds.equity, funds.cash)
+  if (!(budget > funds.equity * ROUNDING_CASH)) return 'no_cash'
   return buyShares(strategy, budget, price) ?? 'no_size'
 }
 
@@ -45,29 +46,28 @@ export function fractionOf({ portfolio }: Strategy, { bars, prices }: Member, si
 }
 
 /**
- * Where fewer tickers than slots leave a part of the equity in cash forever: the most open positions, and the slots.
- * Otherwise null.
+ * The greatest number of open positions where a strategy has fewer tickers than slots; otherwise null. The rest of the
+ * equity then stays in cash forever.
  */
-export function idleSlots(
+export function usableSlots(
   { overlap, portfolio }: Pick<Strategy, 'overlap' | 'portfolio'>,
   tickers: number,
-): { most: number; places: number } | null {
-  const { size, max_positions: places } = portfolio
-  const isIdle = overlap !== 'allow' && size.method === 'equal' && tickers < places
-  return isIdle ? { most: tickers, places } : null
+): number | null {
+  const { size, max_positions } = portfolio
+  return overlap !== 'allow' && size.method === 'equal' && tickers < max_positions ? tickers : null
 }
 
-/** Shares that a budget buys, and their real cost; null where it buys none. */
+/** Shares that a budget buys, and their cost with the fees of the entry; null where it buys none. */
 export function buyShares(
   { side, costs, portfolio }: Pick<Strategy, 'side' | 'costs' | 'portfolio'>,
   budget: number,
   price: number,
 ): Size | null {
   const isLong = side === 'long'
-  const each = isLong ? price * (1 + costShare(costs)) + costs.per_share : price
+  const moneyPerShare = isLong ? price * (1 + costShare(costs)) + costs.per_share : price
   const fixed = isLong ? costs.fixed : 0
-  const affordable = (budget - fixed) / each
+  const affordable = (budget - fixed) / moneyPerShare
   const shares = portfolio.whole_shares ? Math.floor(affordable) : affordable
   if (!(shares > 0 && Number.isFinite(shares))) return null
-  return { shares, invested: portfolio.whole_shares ? shares * each + fixed : budget }
+  return { shares, invested: portfolio.whole_shares ? shares * moneyPerShare + fixed : budget }
 }

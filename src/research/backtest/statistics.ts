@@ -12,9 +12,10 @@ import {
   sortino,
   valueAtRisk,
 } from '../../core/statistics/sharpe.js'
+import type { Member } from './members.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, EquityPoint, EquityStatistics, TradeStatistics, Year } from './result.js'
-import { breakEvenCost, type Member, type TakenTrade, type TradeResult, tradeResult } from './trade.js'
+import { breakEvenCost, type TakenTrade, type TradeResult, tradeResult } from './trade.js'
 
 /** An equity curve and the data for its statistics. */
 export interface Curve {
@@ -40,7 +41,10 @@ export function returnsOf({ equity, start }: Pick<Curve, 'equity' | 'start'>): F
   return returns
 }
 
-/** The equity at some bars only. The starting capital counts as the value before the first day, as in returnsOf. */
+/**
+ * The part of a curve at some bars only. Its start is the starting capital if the first of them is the curve's first
+ * bar, as in returnsOf; otherwise the equity at that bar.
+ */
 export function equityAt({ equity, start }: Pick<Curve, 'equity' | 'start'>, bars: readonly number[]) {
   const first = bars[0] ?? 0
   return { equity: Float64Array.from(bars, bar => equity[bar]!), start: first === 0 ? start : equity[first]! }
@@ -49,17 +53,18 @@ export function equityAt({ equity, start }: Pick<Curve, 'equity' | 'start'>, bar
 /** The statistics of a curve; each null has its reason. */
 export function equityStatistics(curve: Curve): EquityStatistics {
   const returns = returnsOf(curve)
-  const why = reasonAgainst(curve, returns)
   const { bars, ...values } = statisticsByName(curve, returns)
-  // A curve without a valid equity has none of them.
-  const none = Object.fromEntries(Object.keys(values).map(name => [name, null])) as Record<keyof typeof values, null>
-  const statistics = why === null ? { bars, ...values } : { ...none, bars }
-  const one = returns.length < 2 ? REASONS.volatility : undefined
-  const reasons = reasonsFor(statistics, name => why ?? REASONS[name] ?? one ?? reasonOf(name, statistics))
-  return { ...statistics, reasons }
+  const fault = curveFault(curve, returns)
+  if (fault !== null) {
+    const nulls = Object.fromEntries(Object.keys(values).map(name => [name, null])) as Record<keyof typeof values, null>
+    return { ...nulls, bars, reasons: reasonsFor(nulls, () => fault) }
+  }
+  const fewReturns = returns.length < 2 ? REASONS.volatility : undefined
+  const reasons = reasonsFor(values, name => REASONS[name] ?? fewReturns ?? varianceReason(name, values))
+  return { bars, ...values, reasons }
 }
 
-/** The statistics of joined curves: parts of a calendar that need not touch. */
+/** The statistics of curves as one: each continues from the end of the one before. Their days need not touch. */
 export function joinedStatistics(
   parts: readonly Curve[],
   { barsAYear, riskFree }: Pick<Curve, 'barsAYear' | 'riskFree'>,
@@ -116,15 +121,16 @@ function statisticsByName(curve: Curve, returns: Float64Array): Omit<EquityStati
   }
 }
 
-function reasonAgainst({ equity, start }: Curve, returns: Float64Array): string | null {
+/** Why a curve has no statistics; null if it has. */
+function curveFault({ equity, start }: Curve, returns: Float64Array): string | null {
   if (returns.length === 0) return 'there are fewer than two bars'
   return start > 0 && equity.every(value => value > 0) ? null : 'the equity fell to 0 or below'
 }
 
-/** Why a statistic is null with few equal returns, or with returns of an impossible shape. */
-function reasonOf(name: string, { sharpe }: Pick<EquityStatistics, 'sharpe'>): string {
-  const judges = name === 'probabilistic_sharpe' || name === 'min_track_record_bars'
-  if (!judges || sharpe === null) return 'the returns do not vary'
+/** Why a statistic is null: the returns do not vary, or they allow for no test of the Sharpe ratio. */
+function varianceReason(name: string, { sharpe }: Pick<EquityStatistics, 'sharpe'>): string {
+  const testsSharpe = name === 'probabilistic_sharpe' || name === 'min_track_record_bars'
+  if (!testsSharpe || sharpe === null) return 'the returns do not vary'
   return name === 'min_track_record_bars' && sharpe <= 0
     ? 'the Sharpe ratio is not above 0'
     : 'the moments of the returns allow for none'
@@ -147,6 +153,7 @@ export interface Figures {
   trade_statistics: TradeStatistics
 }
 
+/** @param closed its closed trades, in the order of their exits */
 export function figuresOf(
   simulation: Simulation,
   closed: readonly TradeResult[] = closedInExitOrder(tradeResults(simulation)),
@@ -167,8 +174,8 @@ export function tradeResults({ strategy, trades }: Simulation): TradeResult[] {
 
 /** The trades that were closed, in the order of their exits. */
 export function closedInExitOrder(trades: readonly TradeResult[]): TradeResult[] {
-  const closed = trades.filter(({ taken }) => taken.left.why !== 'open')
-  return sortByDay(closed, ({ left }) => left.day)
+  const closed = trades.filter(({ taken }) => taken.end.why !== 'open')
+  return sortByDay(closed, ({ end }) => end.day)
 }
 
 /** Sorts trades by a day of theirs, then by ticker. */
@@ -218,6 +225,7 @@ export function tradeStatistics(costs: Costs, trades: readonly TradeResult[]): T
   return { ...statistics, reasons: reasonsFor(statistics, name => reasonForNull(name, n)) }
 }
 
+/** Why a statistic of a number of closed trades is null. */
 function reasonForNull(name: string, trades: number): string {
   if (trades === 0) return 'there is no closed trade'
   return trades === 1 && name === 'sqn' ? ONE_TRADE_ONLY : (TRADE_REASONS[name] ?? 'it is not defined')
@@ -261,20 +269,24 @@ const TOLERANCE = 0.05
  * @param parts days of the portfolio, in one piece or in several
  */
 export function barsAYearOf(members: readonly Pick<Member, 'prices'>[], ...parts: readonly Int32Array[]): number {
-  const most = Math.max(...members.map(({ prices }) => prices.barsAYear))
-  const found = effectiveBarsAYear(...parts)
-  if (found === null) return most
-  if (members.some(({ prices }) => prices.barsAYear !== most)) return found
+  const nominal = Math.max(...members.map(({ prices }) => prices.barsAYear))
+  const counted = countedBarsAYear(...parts)
+  if (counted === null) return nominal
+  if (members.some(({ prices }) => prices.barsAYear !== nominal)) return counted
   // Weeks of two markets may end on different days, which doubles the days with a bar.
-  const isCrowded = found > most * (1 + TOLERANCE)
-  return isCrowded && parts.some(part => members.some(member => isForeign(member, part))) ? found : most
+  const isCrowded = counted > nominal * (1 + TOLERANCE)
+  return isCrowded && parts.some(part => members.some(member => lacksManyDays(member, part))) ? counted : nominal
 }
 
-/** Returns / years from the first day to the last; null without any. */
-function effectiveBarsAYear(...parts: readonly Int32Array[]): number | null {
-  const some = parts.filter(({ length }) => length > 1)
-  const returns = some.reduce((sum, { length }) => sum + length - 1, 0)
-  const days = some.reduce((sum, part) => sum + part.at(-1)! - part[0]!, 0)
+/** The number of returns / the years that they cover; null without any. */
+function countedBarsAYear(...parts: readonly Int32Array[]): number | null {
+  let returns = 0
+  let days = 0
+  for (const part of parts) {
+    if (part.length < 2) continue
+    returns += part.length - 1
+    days += part.at(-1)! - part[0]!
+  }
   return days === 0 ? null : (returns * DAYS_A_YEAR) / days
 }
 
@@ -284,16 +296,16 @@ export function sharedBarsAYear(
   calendars: readonly { days: Int32Array; barsAYear: number }[],
 ): number {
   const same = calendars.find(({ days }) => days.length === shared.length)
-  return same?.barsAYear ?? effectiveBarsAYear(shared) ?? calendars[0]!.barsAYear
+  return same?.barsAYear ?? countedBarsAYear(shared) ?? calendars[0]!.barsAYear
 }
 
-/** Whether a ticker has no bar on many of the days from its first to its last. */
-function isForeign({ prices }: Pick<Member, 'prices'>, days: Int32Array): boolean {
-  const own = prices.series.days
-  const first = Math.max(own[0]!, days[0]!)
-  const last = Math.min(own.at(-1)!, days.at(-1)!)
-  const within = (column: Int32Array): number => Math.max(0, countUpTo(column, last) - countBelow(column, first))
-  return within(own) < within(days) * (1 - TOLERANCE)
+/** Whether a ticker has no bar on many days of a calendar between its own first and last bar. */
+function lacksManyDays({ prices }: Pick<Member, 'prices'>, calendar: Int32Array): boolean {
+  const barDays = prices.series.days
+  const first = Math.max(barDays[0]!, calendar[0]!)
+  const last = Math.min(barDays.at(-1)!, calendar.at(-1)!)
+  const countWithin = (days: Int32Array): number => Math.max(0, countUpTo(days, last) - countBelow(days, first))
+  return countWithin(barDays) < countWithin(calendar) * (1 - TOLERANCE)
 }
 
 /** Number of the deepest falls that are listed. */
@@ -354,12 +366,12 @@ export function yearsOf({ days, equity, start }: { days: Int32Array } & Pick<Cur
   const firsts = Array.from(days.keys()).filter(bar => bar === 0 || yearOf(days[bar]!) !== yearOf(days[bar - 1]!))
   return firsts.map((first, i) => {
     const before = first === 0 ? start : equity[first - 1]!
-    const own = Float64Array.from([before, ...equity.subarray(first, firsts[i + 1])])
-    const isSound = own.every(value => value > 0)
+    const values = Float64Array.from([before, ...equity.subarray(first, firsts[i + 1])])
+    const isSound = values.every(value => value > 0)
     return {
       year: yearOf(days[first]!),
-      return: before > 0 ? own.at(-1)! / before - 1 : null,
-      max_drawdown: isSound ? drawdowns(own).maximum : null,
+      return: before > 0 ? values.at(-1)! / before - 1 : null,
+      max_drawdown: isSound ? drawdowns(values).maximum : null,
     }
   })
 }
@@ -371,8 +383,9 @@ export function monthlyReturns({ days, equity, strategy }: Simulation): Backtest
   for (let i = 0; i < days.length; i++) {
     const year = yearOf(days[i]!)
     const month = monthOf(days[i]!)
-    const next = i + 1 < days.length ? days[i + 1]! : null
-    if (next !== null && yearOf(next) === year && monthOf(next) === month) continue
+    const next = days[i + 1]
+    const isLastOfMonth = next === undefined || yearOf(next) !== year || monthOf(next) !== month
+    if (!isLastOfMonth) continue
     months.push({ year, month, return: before > 0 ? equity[i]! / before - 1 : null })
     before = equity[i]!
   }
@@ -381,14 +394,12 @@ export function monthlyReturns({ days, equity, strategy }: Simulation): Backtest
 
 /** The deepest falls from a high, the deepest first. */
 export function deepestDrawdowns({ days, equity }: Simulation): Backtest['drawdowns'] {
-  return drawdowns(equity)
-    .spells.toSorted((a, b) => a.depth - b.depth || a.from - b.from)
-    .slice(0, LISTED_DRAWDOWNS)
-    .map(({ from, low, to, depth }) => ({
-      from: formatDay(days[from]!),
-      low: formatDay(days[low]!),
-      to: dateOf(to === null ? null : days[to]),
-      depth,
-      bars: (to ?? days.length - 1) - from,
-    }))
+  const deepestFirst = drawdowns(equity).spells.toSorted((a, b) => a.depth - b.depth || a.from - b.from)
+  return deepestFirst.slice(0, LISTED_DRAWDOWNS).map(({ from, low, to, depth }) => ({
+    from: formatDay(days[from]!),
+    low: formatDay(days[low]!),
+    to: dateOf(to === null ? null : days[to]),
+    depth,
+    bars: (to ?? days.length - 1) - from,
+  }))
 }

@@ -1,8 +1,8 @@
 import type { Step, Workers } from '../../core/source.js'
 import { inOrder } from '../../data/threads.js'
 import { DRAWS, type DrawFigures, type DrawnRun, drawsFrom, figuresOfDraw, type Runs, runsOf } from './draws.js'
+import type { Ready } from './members.js'
 import { entryTest, longestTradeBars } from './random-entry.js'
-import type { Ready } from './trade.js'
 import type { EntryRank } from './verdict.js'
 
 /** The data of the draws of a strategy. */
@@ -13,13 +13,16 @@ export interface DrawsData extends Ready {
   longest: number
 }
 
-/** What a result needs of a draw, and its rank among random entries. */
+/** The figures of a draw, and its rank among random entries. */
 interface TestedDraw {
   figures: DrawFigures
   rank: EntryRank | null
 }
 
-/** Makes draws one after the other, by their numbers from 1; the trades of each signal are computed once. */
+/**
+ * Returns a function that makes a draw by its number, from 1, and tests it against random entry. All draws share the
+ * trades of each signal.
+ */
 export function drawRunner(data: DrawsData, runs: Pick<Runs, 'run'> = runsOf(data)): (draw: number) => TestedDraw {
   const test = data.isTested ? entryTest(data, data.longest) : null
   return draw => {
@@ -47,11 +50,12 @@ export async function testedRun(
   const tasks = Array.from({ length: DRAWS }, (_, i) => i + 1)
   const ms = 1 + (DRAWS * ready.members.reduce((sum, { bars }) => sum + bars.days.length, 0)) / BARS_A_MS
   const work = { job: 'draws' as const, data: () => data, tasks, ms, here: drawRunner(data, runs) }
-  const found: TestedDraw[] = []
-  for await (const one of inOrder(work, { threads: 1, cluster })) {
-    found.push(one)
-    step(() => `trades  draw ${found.length}/${DRAWS}`)
+  const tested: TestedDraw[] = []
+  for await (const draw of inOrder(work, { threads: 1, cluster })) {
+    tested.push(draw)
+    step(() => `trades  draw ${tested.length}/${DRAWS}`)
   }
-  const draws = drawsFrom(found.map(({ figures }) => figures))
-  return { simulation: { ...runs.run(draws.shown), draws }, ranks: data.isTested ? found.map(({ rank }) => rank) : [] }
+  const draws = drawsFrom(tested.map(({ figures }) => figures))
+  const ranks = data.isTested ? tested.map(({ rank }) => rank) : []
+  return { simulation: { ...runs.run(draws.shown), draws }, ranks }
 }

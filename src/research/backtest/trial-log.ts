@@ -5,10 +5,10 @@ import type { Trial, Trials } from '../../core/source.js'
 import { variance } from '../../core/statistics/moments.js'
 import { deflatedSharpe, type SharpeSample, sharpe } from '../../core/statistics/sharpe.js'
 import { hashOf, isStrategy, noteAndCompare, RANDOM_ENTRY } from '../trials.js'
+import { fieldsOf } from './members.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, DataUsed } from './result.js'
 import { returnsOf } from './statistics.js'
-import { fieldsOf } from './trade.js'
 import type { Validated } from './validation.js'
 import { capitalMatters, inWords } from './words.js'
 
@@ -22,14 +22,17 @@ export function strategyTrial({ strategy, days, equity }: Simulation): StrategyT
 export function dataUsed(strategies: readonly Strategy[]): DataUsed {
   const lags = [...new Set(strategies.map(({ lag = 0 }) => lag))].sort((a, b) => a - b)
   const contexts = new Map<string, DataUsed['contexts'][number]>()
-  for (const { context } of strategies.map(({ entry }) => entry))
-    if (context !== null)
-      contexts.set(`${context.ticker} ${context.field}`, { ticker: context.ticker, field: context.field })
-  return {
+  for (const { entry } of strategies) {
+    if (entry.context === null) continue
+    const { ticker, field } = entry.context
+    contexts.set(`${ticker} ${field}`, { ticker, field })
+  }
+  const used: DataUsed = {
     fields: [...new Set(strategies.flatMap(fieldsOf))].sort(),
     contexts: [...contexts.keys()].sort().map(name => contexts.get(name)!),
-    ...(lags.at(-1)! > 0 && { lags }),
   }
+  if (lags.at(-1)! > 0) used.lags = lags
+  return used
 }
 
 interface LogOptions {
@@ -52,7 +55,7 @@ export interface TestsTrial {
   p: number | null
 }
 
-/** null without tests. */
+/** The tests of a validation as a trial; null without tests. */
 export function testsTrial(validated: Validated | null, run: RunOptions): TestsTrial | null {
   const test = validated?.test ?? null
   if (test === null) return null
@@ -85,43 +88,40 @@ export async function logAndDeflate(
   tried: readonly StrategyTrial[],
   sample: SharpeSample | null,
   trials: Trials | null,
-  { family: asked, vocabularies, tests = null }: LogOptions,
+  { family, vocabularies, tests = null }: LogOptions,
 ): Promise<Backtest['trials']> {
-  const family = asked ?? 'run'
-  const own = tried.map(look => trialOf(look, vocabularies))
-  const distinct = own.filter(({ hash }, i) => own.findIndex(other => other.hash === hash) === i)
-  const headline = tests === null ? own[0]! : trialOfTests(tests, own)
-  const all = tests === null || tests.p === null ? distinct : [...distinct, headline]
-  await trials?.note('strategy', all)
-  const inLog = (await trials?.of('strategy'))?.filter(isStrategy) ?? null
-  const pool = family === 'ledger' && inLog !== null ? inLog : distinct
-  const ratios = pool.flatMap(({ sharpe }) => (sharpe === null ? [] : [sharpe]))
-  const spread = variance(ratios)
-  const tested = all.filter(({ p }) => p !== null)
-  const inLogNow = headline.p === null ? null : await noteAndCompare(trials, 'strategy', tested, asked ?? 'ledger')
-  const log_q = inLogNow?.q.get(headline.hash) ?? null
+  const runTrials = tried.map(strategy => trialOf(strategy, vocabularies))
+  const distinct = runTrials.filter(({ hash }, i) => runTrials.findIndex(trial => trial.hash === hash) === i)
+  const headline = tests === null ? runTrials[0]! : trialOfTests(tests, runTrials)
+  const toLog = tests === null || tests.p === null ? distinct : [...distinct, headline]
+  await trials?.note('strategy', toLog)
+  const logged = (await trials?.of('strategy'))?.filter(isStrategy) ?? null
+  const deflatedBy = family === 'ledger' && logged !== null ? logged : distinct
+  const ratios = deflatedBy.map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null)
+  const tested = toLog.filter(({ p }) => p !== null)
+  const inLog = headline.p === null ? null : await noteAndCompare(trials, 'strategy', tested, family ?? 'ledger')
   const figures = {
     run: distinct.length,
-    ledger: inLog?.length ?? null,
-    family,
-    n: pool.length,
-    variance: spread,
-    log: inLogNow?.log ?? null,
-    log_q,
+    ledger: logged?.length ?? null,
+    family: family ?? 'run',
+    n: deflatedBy.length,
+    variance: variance(ratios),
+    log: inLog?.log ?? null,
+    log_q: inLog?.q.get(headline.hash) ?? null,
   }
-  const none = (reason: string) => ({ ...figures, deflated_sharpe: null, reason })
-  if (sample === null) return none('the strategy has no Sharpe ratio')
-  if (spread === null) return none(tooFew(figures))
-  const value = deflatedSharpe({ ...sample, trials: pool.length, variance: spread })
-  return value === null
-    ? none('the moments of the returns allow for none')
-    : { ...figures, deflated_sharpe: value, reason: null }
+  const withoutRatio = (reason: string) => ({ ...figures, deflated_sharpe: null, reason })
+  if (sample === null) return withoutRatio('the strategy has no Sharpe ratio')
+  if (figures.variance === null) return withoutRatio(noVarianceReason(figures))
+  const deflated_sharpe = deflatedSharpe({ ...sample, trials: figures.n, variance: figures.variance })
+  if (deflated_sharpe === null) return withoutRatio('the moments of the returns allow for none')
+  return { ...figures, deflated_sharpe, reason: null }
 }
 
-function tooFew({ family, n, ledger }: Pick<Backtest['trials'], 'family' | 'n' | 'ledger'>): string {
-  const one = n === 1 ? 'a single strategy has no variance' : `the ${n} strategies show fewer than two ratios`
-  if (family === 'ledger' || ledger === null || ledger < 2) return `${one} to deflate a Sharpe ratio by`
-  return `${one}; the ledger knows ${ledger}, and family "ledger" deflates by them`
+/** Why fewer than two known Sharpe ratios give no variance, and how the log could. */
+function noVarianceReason({ family, n, ledger }: Pick<Backtest['trials'], 'family' | 'n' | 'ledger'>): string {
+  const reason = n === 1 ? 'a single strategy has no variance' : `the ${n} strategies show fewer than two ratios`
+  if (family === 'ledger' || ledger === null || ledger < 2) return `${reason} to deflate a Sharpe ratio by`
+  return `${reason}; the ledger knows ${ledger}, and family "ledger" deflates by them`
 }
 
 /**
@@ -145,48 +145,59 @@ export function trialOf(
   }
 }
 
-/** The tests share the question of the first strategy: one command is one question. */
-function trialOfTests({ parts, first, last, p }: TestsTrial, own: readonly Trial[]): Trial {
-  const [lead, ...others] = own as [Trial, ...Trial[]]
-  const { split, embargo, walk_forward } = parts
-  const kind =
-    walk_forward === null
-      ? `split at ${split}${embargo ? `, embargo ${embargo}` : ''}`
-      : `walk-forward of ${walk_forward.train}, ${walk_forward.test} and ${walk_forward.step} bars`
+/**
+ * The tests of a validation as the trial log stores them. They share the question of the first strategy: one command is
+ * one question.
+ */
+function trialOfTests({ parts, first, last, p }: TestsTrial, strategies: readonly Trial[]): Trial {
+  const headline = strategies[0]!
   const range = [first, last]
-  const chosen = others.length === 0 ? '' : ` of ${own.length} strategies`
+  const choice = strategies.length === 1 ? '' : ` of ${strategies.length} strategies`
+  const rules = headline.spec.replace(/; [^;]*$/, '')
   return {
-    hash: hashOf({ kind: 'tests', parts, strategies: own.map(({ hash }) => hash).sort(), range }),
-    spec: `${kind}${chosen}: ${lead.spec.replace(/; [^;]*$/, '')}; ${range.join(' to ')}`,
+    hash: hashOf({ kind: 'tests', parts, strategies: strategies.map(({ hash }) => hash).sort(), range }),
+    spec: `${partsInWords(parts)}${choice}: ${rules}; ${range.join(' to ')}`,
     p,
     test: RANDOM_ENTRY,
     sharpe: null,
-    asked: { ...lead.asked!, first: parseDay(first), last: parseDay(last) },
+    asked: { ...headline.asked!, first: parseDay(first), last: parseDay(last) },
   }
+}
+
+/** `split at 2015-01-01, embargo 20` or `walk-forward of 1000, 250 and 250 bars`. */
+function partsInWords({ split, embargo, walk_forward }: TestsTrial['parts']): string {
+  if (walk_forward !== null)
+    return `walk-forward of ${walk_forward.train}, ${walk_forward.test} and ${walk_forward.step} bars`
+  return embargo ? `split at ${split}, embargo ${embargo}` : `split at ${split}`
 }
 
 /** The rules that decide the returns of a strategy, in a canonical form. */
 function tradingRules(strategy: Strategy, vocabularies: Vocabularies): Record<string, unknown> {
   const { entry, side, exit, overlap, costs, portfolio, seed } = strategy
   const { bps, slippage_bps, per_share, fixed, borrow } = costs
-  const { size, ...others } = portfolio
-  const all = isCondition(entry.field) ? TRUTHS : vocabularies.get(entry.field)
-  const plain: Strategy = {
+  const { size, ...otherSettings } = portfolio
+  const vocabulary = isCondition(entry.field) ? TRUTHS : vocabularies.get(entry.field)
+  const bands = nullIfAll(entry.bands, vocabulary)
+  const prev_bands = nullIfAll(entry.prev_bands, vocabulary)
+  const canonical: Strategy = {
     ...strategy,
-    entry: { ...entry, bands: nullIfAll(entry.bands, all), prev_bands: nullIfAll(entry.prev_bands, all) },
+    entry: { ...entry, bands, prev_bands },
     // Without a hold there is nothing to extend.
     overlap: overlap === 'extend' && exit.hold === null ? 'skip' : overlap,
     costs: { bps: bps + slippage_bps, slippage_bps: 0, per_share, fixed, borrow: side === 'long' ? 0 : borrow },
   }
-  const { name: _, benchmark: __, risk_free: ___, seed: ____, ...traded } = plain
+  const { name: _, benchmark: __, risk_free: ___, seed: ____, ...traded } = canonical
   const capital = capitalMatters(strategy) ? portfolio.capital : 1
-  // By the keys that the log has had from its first day on.
-  const rules = { ...traded, portfolio: { ...others, sizing: size, capital } }
+  // The key is still `sizing`, because other keys would give other hashes than those in existing logs.
+  const rules = { ...traded, portfolio: { ...otherSettings, sizing: size, capital } }
   // The seed changes trades only where it shuffles signals.
   return portfolio.shuffle ? { ...rules, seed } : rules
 }
 
-/** The bands, or null where they are all bands of the field: any band. */
-function nullIfAll(bands: readonly string[] | null, all: readonly string[] | undefined): readonly string[] | null {
-  return bands?.length === all?.length ? null : bands
+/** The bands, or null (any band) where they are the whole vocabulary of the field. */
+function nullIfAll(
+  bands: readonly string[] | null,
+  vocabulary: readonly string[] | undefined,
+): readonly string[] | null {
+  return bands?.length === vocabulary?.length ? null : bands
 }

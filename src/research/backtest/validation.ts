@@ -1,7 +1,7 @@
 import { wrong } from '../../core/errors.js'
 import { unionCalendar } from '../../core/model/calendar.js'
 import { countUpTo, dateOf, formatDay } from '../../core/model/day.js'
-import type { RunOptions } from '../../core/params/strategy.js'
+import type { RunOptions, Strategy } from '../../core/params/strategy.js'
 import type { WalkForward } from '../../core/params/studies.js'
 import { expandedInterval, politisWhite, stationaryIndices } from '../../core/statistics/bootstrap.js'
 import { quantile } from '../../core/statistics/moments.js'
@@ -13,6 +13,7 @@ import { type Choice, choiceOf, type Score, splitIndex, walkForwardFolds } from 
 import type { CalendarPart } from './candidates.js'
 import { buyAndHold } from './comparison.js'
 import { AGREEMENT, COMBINATION_DRAWS, type DrawnRun, pointsOf, simulate } from './draws.js'
+import type { Ready } from './members.js'
 import type { Simulation } from './portfolio.js'
 import { DRAW_MOVES, entryRank, randomEntryOf, type StrategyTrades } from './random-entry.js'
 import type { FanPoint, Interval, MonteCarlo, Tests, Validation } from './result.js'
@@ -27,7 +28,7 @@ import {
   tradeResults,
   tradeStatistics,
 } from './statistics.js'
-import type { Ready, TakenTrade, TradeResult } from './trade.js'
+import type { TakenTrade, TradeResult } from './trade.js'
 import type { EntryRank, Evidence } from './verdict.js'
 
 /** A training part and its test part. */
@@ -81,27 +82,30 @@ export function validate(
   const days = countUpTo(calendar, last)
   const folds = foldsOf(calendar.subarray(0, days), run)
   if (folds === null) return null
-  const known = ready.length > 0 ? ready : [own]
-  const [parts, tests]: [Validation['folds'], PartRun[]] = [[], []]
+  const candidates = ready.length > 0 ? ready : [own]
+  const parts: Validation['folds'] = []
+  const tests: PartRun[] = []
   let purged = 0
   for (const [i, { name, train, test }] of folds.entries()) {
-    const halves = choices === undefined ? known.map(one => runPart(one, calendar, train)) : null
-    const { candidate, agreement } = choices?.[i] ?? choiceOf(scoresOf(halves!))
-    const strategy = known[candidate ?? 0]!
-    const trained = halves?.[candidate ?? 0] ?? runPart(strategy, calendar, train)
+    const training = choices === undefined ? candidates.map(one => runPart(one, calendar, train)) : null
+    const { candidate, agreement } = choices?.[i] ?? choiceOf(trainingScores(training!))
+    const index = candidate ?? 0
+    const trained = training?.[index] ?? runPart(candidates[index]!, calendar, train)
     // The last part continues until its own trades are closed.
-    const tested = runPart(strategy, calendar, test.to === days ? { ...test, to: calendar.length } : test)
-    const chosen = names[candidate ?? -1] ?? null
-    parts.push({ name, role: 'train', chosen, agreement, ...statisticsOf(trained) })
-    parts.push({ name, role: 'test', chosen, agreement, ...statisticsOf(tested) })
+    const testPart = test.to === days ? { ...test, to: calendar.length } : test
+    const tested = runPart(candidates[index]!, calendar, testPart)
+    const chosen = candidate === null ? null : (names[candidate] ?? null)
+    parts.push({ name, role: 'train', chosen, agreement, ...partStatistics(trained) })
+    parts.push({ name, role: 'test', chosen, agreement, ...partStatistics(tested) })
     purged += trained.simulation.purged + tested.simulation.purged
     if (candidate !== null) tests.push(tested)
   }
-  const kind = run.split === null ? 'walk_forward' : 'split'
+  const kind: Validation['kind'] = run.split === null ? 'walk_forward' : 'split'
+  const head = { kind, purged, candidates: [...names], folds: parts }
+  if (tests.length === 0) return { ...head, test: null, evidence: null }
+  const { test, evidence } = joinTests(tests, own, run.reps)
   const isChoiceOpen = parts.some(({ agreement }) => agreement !== null && agreement < AGREEMENT)
-  const all = tests.length === 0 ? null : testsTogether(tests, own, run.reps)
-  const evidence = all === null ? null : { ...all.evidence, isChoiceOpen }
-  return { kind, purged, candidates: [...names], folds: parts, test: all?.test ?? null, evidence }
+  return { ...head, test, evidence: { ...evidence, isChoiceOpen } }
 }
 
 /** A validation with the verdict on its tests; null without one. */
@@ -111,12 +115,16 @@ export function withVerdict(validated: Validated | null, verdict: Tests['verdict
   return { ...others, test: test === null ? null : { ...test, verdict } }
 }
 
-/** @param calendar up to the last day of any run */
+/**
+ * The training and test parts of a split or a walk-forward; null where a run asks for neither.
+ * @param calendar up to the last day of any run
+ */
 export function foldsOf(calendar: Int32Array, { split, embargo, walk_forward }: RunOptions): Fold[] | null {
   if (split !== null) {
-    const index = splitIndex(calendar, split, embargo ?? 0)
+    const embargoBars = embargo ?? 0
+    const index = splitIndex(calendar, split, embargoBars)
     // Signals of the embargo count in neither part.
-    const train = { from: 0, to: index, signalsTo: index - (embargo ?? 0) }
+    const train = { from: 0, to: index, signalsTo: index - embargoBars }
     return [{ name: split, train, test: { from: index, to: calendar.length } }]
   }
   if (walk_forward === null) return null
@@ -128,7 +136,7 @@ export function foldsOf(calendar: Int32Array, { split, embargo, walk_forward }: 
   })
 }
 
-/** Test parts that share bars cannot be joined. */
+/** Throws InvalidParameter where test parts share bars, because they could not be joined. */
 function refuseOverlap({ test, step }: WalkForward): void {
   if (step >= test) return
   const allowed = `at least the ${test} bars of a test`
@@ -136,15 +144,16 @@ function refuseOverlap({ test, step }: WalkForward): void {
   throw wrong('walk_forward', message, { value: step, allowed })
 }
 
-/** The t statistic of the mean net return; a candidate without one is chosen only where none has one. */
+/** The t statistic of the mean net return of closed trades; minus infinity without one, so that others are chosen first. */
 export function tradesT(trades: readonly TakenTrade[]): number {
-  const closed = trades.filter(({ left }) => left.why !== 'open')
+  const closed = trades.filter(({ end }) => end.why !== 'open')
   return naiveT(closed.map(({ net }) => net))?.t ?? Number.NEGATIVE_INFINITY
 }
 
-function scoresOf(halves: readonly PartRun[]): Score[] {
-  return halves.map(({ simulation, drawn }) => {
-    const values = halves.length > 1 ? drawn.map(tradesT) : []
+/** The scores of candidates on a training part. A single candidate needs no scores of its draws. */
+function trainingScores(candidates: readonly PartRun[]): Score[] {
+  return candidates.map(({ simulation, drawn }) => {
+    const values = candidates.length > 1 ? drawn.map(tradesT) : []
     return { value: tradesT(simulation.trades), values }
   })
 }
@@ -160,7 +169,7 @@ function runPart(ready: Ready, calendar: Int32Array, part: CalendarPart): PartRu
   return { simulation, closed: closedInExitOrder(tradeResults(simulation)), drawn }
 }
 
-function statisticsOf({ simulation, closed }: PartRun) {
+function partStatistics({ simulation, closed }: PartRun) {
   const { days } = simulation
   const { statistics, trade_statistics } = figuresOf(simulation, closed)
   return {
@@ -172,7 +181,8 @@ function statisticsOf({ simulation, closed }: PartRun) {
   }
 }
 
-function testsTogether(
+/** The results of all test parts as one, compared with holding and with random entry. */
+function joinTests(
   tests: readonly PartRun[],
   { strategy, members }: Ready,
   reps: number,
@@ -180,7 +190,7 @@ function testsTogether(
   const { costs, risk_free: riskFree } = strategy
   const barsAYear = barsAYearOf(members, ...tests.map(({ simulation }) => simulation.days))
   const curves = tests.map(({ simulation }) => curveOf(simulation, barsAYear))
-  const closed = tests.flatMap(half => half.closed)
+  const closed = tests.flatMap(test => test.closed)
   const prices = members.map(member => member.prices)
   const held = tests.map(({ simulation }) => ({
     ...buyAndHold(prices, simulation.days, barsAYear),
@@ -199,10 +209,15 @@ function testsTogether(
     random_entry,
     draws: returns.length === 0 ? null : { n: returns.length, return: pointsOf(Float64Array.from(returns)) },
   }
-  const total = statistics.total_return
-  const other = holding.total_return
-  const isRuined = curves.some(({ equity }) => equity.some(value => value <= 0))
-  return { test, evidence: { ...chance, random_entry, total, holding: other, isRuined, returns } }
+  const evidence = {
+    ...chance,
+    random_entry,
+    total: statistics.total_return,
+    holding: holding.total_return,
+    isRuined: curves.some(({ equity }) => equity.some(value => value <= 0)),
+    returns,
+  }
+  return { test, evidence }
 }
 
 /** The days of all tests in one curve; each test continues from the end of the one before. */
@@ -214,15 +229,15 @@ function testCurve(tests: readonly PartRun[], curves: readonly Curve[], held: re
   return dates.map((date, i) => ({ date, equity: equity[i]!, holding: holding[i]!, drawdown: series[i]! }))
 }
 
+/** The curves one after the other, from 1; each continues from the last value of the one before. */
 function joinCurves(parts: readonly Curve[]): Float64Array {
+  const joined: number[] = []
   let before = 1
-  return Float64Array.from(
-    parts.flatMap(({ equity, start }) => {
-      const own = Array.from(equity, (value, i) => (i === 0 ? before : (before * value) / start))
-      before = own.at(-1) ?? before
-      return own
-    }),
-  )
+  for (const { equity, start } of parts) {
+    for (const [i, value] of equity.entries()) joined.push(i === 0 ? before : (before * value) / start)
+    before = joined.at(-1) ?? before
+  }
+  return Float64Array.from(joined)
 }
 
 /** Compares the trades of all tests, and those of each draw, with random entry on the days of the tests. */
@@ -231,29 +246,36 @@ function testsAgainstChance(
   reps: number,
 ): Pick<Evidence, 'random_entry' | 'trades' | 'ranks'> {
   const days = unionCalendar(tests.map(({ simulation }) => simulation.days))
-  const tradesOf = (draw: number | null): StrategyTrades[] => {
-    const runs = tests.map(({ simulation: { strategy, trades }, drawn }) => {
-      return { strategy, trades: (draw === null ? null : drawn[draw]) ?? trades }
-    })
-    return [...Map.groupBy(runs, ({ strategy }) => strategy)].map(([strategy, own]) => {
-      return { strategy, trades: own.flatMap(({ trades }) => trades) }
-    })
-  }
-  const shown = tradesOf(null)
-  const trades = shown
-    .flatMap(({ trades }) => trades)
-    .map(({ member, entryBar, left }) => ({
-      exit: left.why,
+  const shown = tradesByStrategy(tests)
+  const trades = shown.flatMap(({ trades }) =>
+    trades.map(({ member, entryBar, end }) => ({
+      exit: end.why,
       entry_date: formatDay(member.bars.days[entryBar]!),
-      exit_date: formatDay(left.day),
-    }))
+      exit_date: formatDay(end.day),
+    })),
+  )
   const random_entry = randomEntryOf(shown, reps, days)
-  const isBelow = random_entry.p !== null && random_entry.p < LEVEL
-  const isOpen = tests.some(({ drawn }) => drawn.length > 0)
-  const ranks = Array.from({ length: isBelow && isOpen ? COMBINATION_DRAWS : 0 }, (_, draw): EntryRank | null => {
-    return entryRank(randomEntryOf(tradesOf(draw), Math.min(reps, DRAW_MOVES), days))
-  })
+  const isSignificant = random_entry.p !== null && random_entry.p < LEVEL
+  const ranks: (EntryRank | null)[] = []
+  // Only a finding can depend on the draw.
+  if (isSignificant && tests.some(({ drawn }) => drawn.length > 0))
+    for (let draw = 0; draw < COMBINATION_DRAWS; draw++)
+      ranks.push(entryRank(randomEntryOf(tradesByStrategy(tests, draw), Math.min(reps, DRAW_MOVES), days)))
   return { random_entry, trades, ranks }
+}
+
+/**
+ * The trades of all tests by the strategy that made them.
+ * @param draw takes the trades of this draw where a test has draws (default: those of the run shown)
+ */
+function tradesByStrategy(tests: readonly PartRun[], draw?: number): StrategyTrades[] {
+  const byStrategy = new Map<Strategy, TakenTrade[]>()
+  for (const { simulation, drawn } of tests) {
+    const { strategy } = simulation
+    const trades = (draw === undefined ? undefined : drawn[draw]) ?? simulation.trades
+    byStrategy.set(strategy, [...(byStrategy.get(strategy) ?? []), ...trades])
+  }
+  return [...byStrategy].map(([strategy, trades]) => ({ strategy, trades }))
 }
 
 /** The total return of each draw over all tests; empty where no test has draws. A test without draws returns the same. */
@@ -282,8 +304,8 @@ const FAN_DATES = 120
  */
 export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: number): MonteCarlo {
   const returns = returnsOf(curve)
-  const why = reasonAgainst(curve, returns)
-  if (why !== null) return { draws: 0, block: null, ...NO_INTERVALS, fan: [], reason: why }
+  const reason = monteCarloFault(curve, returns)
+  if (reason !== null) return { draws: 0, block: null, ...NO_INTERVALS, fan: [], reason }
   const n = returns.length
   const block = politisWhite(returns)
   const random = Random.stream(new Random(seed).word(), MONTE_CARLO_STREAM)
@@ -293,17 +315,19 @@ export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: 
   const drawn = Array.from({ length: draws }, () =>
     drawnCurve(curve, returns, stationaryIndices(random, n, block, indices), bars),
   )
-  const interval = (of: (one: (typeof drawn)[number]) => number): Interval =>
-    expandedInterval(
-      Float64Array.from(drawn, of).filter(value => !Number.isNaN(value)),
+  const interval = (figure: 'cagr' | 'sharpe' | 'fall'): Interval => {
+    const values = Float64Array.from(drawn, one => one[figure])
+    return expandedInterval(
+      values.filter(value => !Number.isNaN(value)),
       n / block,
     )
+  }
   return {
     draws,
     block,
-    cagr: interval(one => one.cagr),
-    sharpe: interval(one => one.sharpe),
-    max_drawdown: interval(one => one.fall),
+    cagr: interval('cagr'),
+    sharpe: interval('sharpe'),
+    max_drawdown: interval('fall'),
     lost: drawn.filter(({ cagr }) => cagr < 0).length / draws,
     fan: bars.map((bar, i) => {
       const values = Float64Array.from(drawn, one => one.values[i]!)
@@ -319,24 +343,29 @@ const MONTE_CARLO_STREAM = 3
 const NO_INTERVAL: Interval = { low: null, median: null, high: null }
 const NO_INTERVALS = { cagr: NO_INTERVAL, sharpe: NO_INTERVAL, max_drawdown: NO_INTERVAL, lost: null }
 
-function reasonAgainst({ equity, start }: Curve, returns: Float64Array): string | null {
+/** Why a curve allows no Monte Carlo; null if it does. */
+function monteCarloFault({ equity, start }: Curve, returns: Float64Array): string | null {
   if (returns.length < 2) return 'there are fewer than two returns'
   if (start <= 0 || equity.some(value => value <= 0)) return 'the equity fell to 0 or below'
   return returns.every(value => value === returns[0]) ? 'the returns do not vary' : null
 }
 
-/** Three statistics of a curve of drawn returns that starts at 1, and its values after some bars; the first is 0. */
+/**
+ * Statistics of a curve of drawn returns that starts at 1.
+ * @param drawn indices of the drawn returns
+ * @param bars the curve's values are kept after each of these numbers of bars, ascending; the first is 0
+ */
 function drawnCurve({ barsAYear, riskFree }: Curve, returns: Float64Array, drawn: Int32Array, bars: readonly number[]) {
   const values = new Float64Array(bars.length).fill(1)
   let value = 1
   let high = 1
   let fall = 0
-  let next = 1
+  let kept = 1
   for (let i = 0; i < drawn.length; i++) {
     value *= 1 + returns[drawn[i]!]!
     if (value > high) high = value
     else if (value / high - 1 < fall) fall = value / high - 1
-    if (i + 1 === bars[next]) values[next++] = value
+    if (i + 1 === bars[kept]) values[kept++] = value
   }
   const cagr = value ** (barsAYear / drawn.length) - 1
   return { values, fall, cagr, sharpe: drawnSharpe(returns, drawn, barsAYear, riskFree) }

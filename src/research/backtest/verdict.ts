@@ -32,47 +32,49 @@ export interface Evidence {
  * regardless of chance. A finding needs 95 % of the draws and a q below .05 over the trial log.
  */
 export function verdictOn(evidence: Evidence, { log, log_q }: Pick<Backtest['trials'], 'log' | 'log_q'>) {
-  const { trades, random_entry, total, holding: held, isRuined, returns, isChoiceOpen } = evidence
-  const word = (word: Backtest['verdict']['word'], agreement: number | null = null): Backtest['verdict'] => {
+  const { trades, random_entry, total, holding, isRuined, returns, isChoiceOpen } = evidence
+  const verdict = (word: Backtest['verdict']['word'], agreement: number | null = null): Backtest['verdict'] => {
     return { word, agreement }
   }
-  if (isRuined) return word('ruined')
-  if (independentTrades(trades) < LEAST_UNITS) return word('too few')
-  if (total !== null && held !== null && total < held) {
-    const agreement = shareOf(returns, one => one < held)
-    return word(isAgreed(agreement) ? 'worse than holding' : DEPENDS_ON_DRAW, agreement)
+  if (isRuined) return verdict('ruined')
+  if (independentTrades(trades) < LEAST_UNITS) return verdict('too few')
+  if (total !== null && holding !== null && total < holding) {
+    const agreement = shareOf(returns, drawReturn => drawReturn < holding)
+    return verdict(isAgreed(agreement) ? 'worse than holding' : DEPENDS_ON_DRAW, agreement)
   }
-  if (random_entry.p === null) return word('not tested')
-  const alone = verdictOfRank(random_entry)
-  const agreement = shareOf(evidence.ranks, rank => verdictOfRank(rank) === alone)
+  if (random_entry.p === null) return verdict('not tested')
+  const uncorrected = verdictOfRank(random_entry)
+  const agreement = shareOf(evidence.ranks, rank => verdictOfRank(rank) === uncorrected)
   const inLog = verdictOfRank({ ...random_entry, p: correctedByLog(random_entry.p, log, log_q) })
-  if (isFinding(alone) && !isAgreed(agreement)) return word(DEPENDS_ON_DRAW, agreement)
-  return word(isFinding(inLog) && isChoiceOpen ? DEPENDS_ON_DRAW : inLog, agreement)
+  if (isFinding(uncorrected) && !isAgreed(agreement)) return verdict(DEPENDS_ON_DRAW, agreement)
+  return verdict(isFinding(inLog) && isChoiceOpen ? DEPENDS_ON_DRAW : inLog, agreement)
 }
 
-function shareOf<Draw>(draws: readonly Draw[], says: (draw: Draw) => boolean): number | null {
-  return draws.length === 0 ? null : draws.filter(says).length / draws.length
+/** The share of draws that fulfil a condition; null without draws. */
+function shareOf<Draw>(draws: readonly Draw[], condition: (draw: Draw) => boolean): number | null {
+  return draws.length === 0 ? null : draws.filter(condition).length / draws.length
 }
 
-/** Agreed, too, where no choice is open. */
+/** Whether enough draws agree. Without draws (null) there is nothing to disagree. */
 function isAgreed(agreement: number | null): boolean {
   return agreement === null || agreement >= AGREEMENT
 }
 
 function verdictOfRank(rank: { p: number | null; better_than: number | null } | null): Verdict {
-  const { p = null, better_than: better = null } = rank ?? {}
-  return verdictOf(p, better === null ? null : better - 0.5)
+  const { p = null, better_than = null } = rank ?? {}
+  return verdictOf(p, better_than === null ? null : better_than - 0.5)
 }
 
 /** Greatest number of closed trades, of any ticker, that do not overlap in time. */
 export function independentTrades(trades: readonly TradeDates[]): number {
   const closed = trades.filter(({ exit }) => exit !== 'open')
+  const inExitOrder = closed.toSorted((a, b) => (a.exit_date < b.exit_date ? -1 : 1))
   let n = 0
-  let end = ''
-  for (const { entry_date, exit_date } of closed.toSorted((a, b) => (a.exit_date < b.exit_date ? -1 : 1))) {
-    if (entry_date < end) continue
+  let lastExit = ''
+  for (const { entry_date, exit_date } of inExitOrder) {
+    if (entry_date < lastExit) continue
     n++
-    end = exit_date
+    lastExit = exit_date
   }
   return n
 }

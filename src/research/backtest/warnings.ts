@@ -8,23 +8,24 @@ import type { Warning } from '../study/result.js'
 import { excludesDividends } from '../study/signals.js'
 import { chance } from '../study/words.js'
 import { AGREEMENT, DEPENDS_ON_DRAW, DRAWS, type DrawnRun } from './draws.js'
+import type { Member, Ready } from './members.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, EquityStatistics, Validation } from './result.js'
-import { idleSlots } from './sizing.js'
+import { usableSlots } from './sizing.js'
 import { barsAYearOf } from './statistics.js'
-import type { Member, Ready, TakenTrade } from './trade.js'
+import type { TakenTrade } from './trade.js'
 
 /** The parts of a result that every traded strategy has. */
 type Traded = Pick<Backtest, 'signals' | 'ranking' | 'statistics' | 'benchmarks' | 'interest'>
 
-type Found = Traded & Pick<Backtest, 'random_entry' | 'validation'>
+type Tested = Traded & Pick<Backtest, 'random_entry' | 'validation'>
 
-/** Warnings about signals, slots, money and data. */
-export function warningsOf(simulation: DrawnRun, found: Found, run: RunOptions): Warning[] {
+/** All warnings of a backtest: about its signals, slots, money, data, test of random entry and choice of candidates. */
+export function warningsOf(simulation: DrawnRun, results: Tested, run: RunOptions): Warning[] {
   return [
-    ...disputeWarnings(found),
-    ...strategyWarnings(simulation, found, run),
-    ...choiceWarnings(found.validation, run),
+    ...disputeWarnings(results),
+    ...strategyWarnings(simulation, results, run),
+    ...choiceWarnings(results.validation, run),
   ]
 }
 
@@ -33,12 +34,12 @@ export function warningsOfOne(simulation: DrawnRun, statistics: EquityStatistics
   return strategyWarnings(simulation, { ...signalsFound(simulation), statistics, benchmarks: [] }, { min_trades: 0 })
 }
 
-function strategyWarnings(simulation: DrawnRun, found: Traded, run: Pick<RunOptions, 'min_trades'>): Warning[] {
+function strategyWarnings(simulation: DrawnRun, results: Traded, run: Pick<RunOptions, 'min_trades'>): Warning[] {
   return [
-    ...tradeWarnings(simulation, found, run),
-    ...slotWarnings(simulation, found),
-    ...moneyWarnings(simulation, found),
-    ...dataWarnings(simulation, found),
+    ...tradeWarnings(simulation, results, run),
+    ...slotWarnings(simulation, results),
+    ...moneyWarnings(simulation, results),
+    ...dataWarnings(simulation, results),
   ]
 }
 
@@ -52,15 +53,15 @@ export function signalsFound(simulation: Simulation): Pick<Backtest, 'signals' |
   }
 }
 
-/** Two tests with different questions about the same trades. */
-function disputeWarnings({
-  statistics: { probabilistic_sharpe: above },
-  random_entry: { p, better_than: better },
-}: Found): Warning[] {
-  if (above === null || p === null || 1 - above >= LEVEL || (p < LEVEL && better! > 0.5)) return []
-  const found = `the Sharpe ratio is above 0 (probability ${chance(above)}), and random entry finds no edge (p ${chance(p)})`
+/** Warns where the Sharpe ratio is significantly above 0, but the trades are not better than random entry. */
+function disputeWarnings({ statistics, random_entry }: Tested): Warning[] {
+  const { probabilistic_sharpe } = statistics
+  const { p, better_than } = random_entry
+  if (probabilistic_sharpe === null || p === null || 1 - probabilistic_sharpe >= LEVEL) return []
+  if (p < LEVEL && better_than! > 0.5) return []
+  const dispute = `the Sharpe ratio is above 0 (probability ${chance(probabilistic_sharpe)}), and random entry finds no edge (p ${chance(p)})`
   const why = 'of the signals believe random entry, whose dates have the rise of the market and the exits, too'
-  return [['disputed', `${found}: ${why}`]]
+  return [['disputed', `${dispute}: ${why}`]]
 }
 
 export const SAME_CLOSE = 'same close: not tradable on end-of-day data'
@@ -71,25 +72,25 @@ function tradeWarnings(
   { min_trades }: Pick<RunOptions, 'min_trades'>,
 ): Warning[] {
   const { fill, exit, overlap } = strategy
-  const delisted = trades.filter(({ left }) => left.why === 'delisted').length
-  const unextended = overlap === 'extend' && exit.hold === null
+  const delisted = trades.filter(({ end }) => end.why === 'delisted').length
+  const hasNothingToExtend = overlap === 'extend' && exit.hold === null
   const tickers = late === 1 ? 'its ticker' : 'their tickers'
   return [
     ['few', closed < min_trades && `${counted(closed, 'closed trade')}: fewer than ${min_trades} say little`],
     ['impossible', fill === 'close' && SAME_CLOSE],
     ['allowed', overlap === 'allow' && 'overlapping trades share bars, so that they are not as many independent ones'],
-    ['settings', unextended && 'there is no hold that a signal could extend; they are skipped'],
+    ['settings', hasNothingToExtend && 'there is no hold that a signal could extend; they are skipped'],
     ['left_out', delisted > 0 && `${counted(delisted, 'trade')} ended with a delisting, at its final price`],
     ['partial', describeEndedBars(trades)],
     ['partial', late > 0 && `${counted(late, 'signal')} filled more than 5 days late: ${tickers} had no bar before`],
   ]
 }
 
-/** A trade is closed where its ticker ends, at a price that may not have been available. */
+/** Lists the tickers whose bars ended during a trade without a known delisting; null without any. */
 function describeEndedBars(trades: Simulation['trades']): string | null {
-  const ended = trades.filter(({ left }) => left.why === 'data_end')
+  const ended = trades.filter(({ end }) => end.why === 'data_end')
   if (ended.length === 0) return null
-  const days = new Map(ended.map(({ member, left }) => [member.ticker, left.day]))
+  const days = new Map(ended.map(({ member, end }) => [member.ticker, end.day]))
   const tickers = [...days].map(([ticker, day]) => `${ticker} on ${formatDay(day)}`).sort()
   const are = ended.length === 1 ? 'trade ends' : 'trades end'
   return `the bars end, and no delisting says how: ${tickers.join(', ')}; ${formatInteger(ended.length)} ${are} at the last close (data_end)`
@@ -97,21 +98,19 @@ function describeEndedBars(trades: Simulation['trades']): string | null {
 
 function slotWarnings(simulation: DrawnRun, { signals, ranking }: Traded): Warning[] {
   const { strategy, members } = simulation
-  const idle = idleSlots(strategy, members.length)
-  const without = signals.skipped.no_place ?? 0
-  const left = `${formatInteger(without)} of ${counted(signals.total, 'signal')} found no place`
-  const isMuch = without >= signals.total * MANY_SHARE && without > 0
-  const chosen = ranking === null ? `, ${choiceInWords(simulation)}` : chosenByRank(ranking)
+  const { max_positions, whole_shares } = strategy.portfolio
+  const usable = usableSlots(strategy, members.length)
+  const withoutSlot = signals.skipped.no_place ?? 0
+  const isMuch = withoutSlot >= signals.total * MANY_SHARE && withoutSlot > 0
+  const choice = ranking === null ? `, ${choiceInWords(simulation)}` : rankChoiceInWords(ranking)
+  const slotless = `${formatInteger(withoutSlot)} of ${counted(signals.total, 'signal')} found no place${choice}`
+  const noSize = whole_shares ? NO_WHOLE_SHARE_WORDS : NO_SIZE_WORDS
   return [
-    ['partial', idle && idleWords(idle)],
-    ['partial', isMuch && `${left}${chosen}`],
+    ['partial', usable !== null && idleSlotsInWords(usable, max_positions)],
+    ['partial', isMuch && slotless],
     ...rankWarnings(simulation, ranking),
-    ['partial', 'no_size' in signals.skipped && `some signals bought nothing: ${noSizeWords(strategy)}`],
+    ['partial', 'no_size' in signals.skipped && `some signals bought nothing: ${noSize}`],
   ]
-}
-
-function noSizeWords({ portfolio }: Strategy): string {
-  return portfolio.whole_shares ? NO_SHARE : NO_SIZE_WORDS
 }
 
 /** How equal signals were chosen. */
@@ -120,57 +119,63 @@ function choiceInWords({ strategy, members, trades, draws }: DrawnRun): string {
   if (portfolio.shuffle)
     return `chosen at random once, by seed ${seed}: without shuffle, ${DRAWS} choices show how results differ`
   if (draws === null)
-    return `chosen in order of ticker: ${firstOf(trades, members)}; without order, the choice is random`
+    return `chosen in order of ticker: ${firstTickersInWords(trades, members)}; without order, the choice is random`
   const n = draws.returns.length
   return `chosen at random ${n} times, shown is draw ${draws.shown}`
 }
 
-function idleWords({ most, places }: { most: number; places: number }): string {
+function idleSlotsInWords(usable: number, slots: number): string {
   const cash = 'one a ticker: the rest of the equity stays cash'
-  return `only ${most} of ${places} positions can be on at once, ${cash}; at most ${counted(most, 'position')} would invest it all`
+  return `only ${usable} of ${slots} positions can be on at once, ${cash}; at most ${counted(usable, 'position')} would invest it all`
 }
 
-/** For signals without a slot; without any slot that day there was no choice. */
-function chosenByRank({ by, first, contested_days: days }: Traded['ranking'] & {}): string {
+/** How the rank chose among signals; empty where all slots were taken on each such day, so that there was no choice. */
+function rankChoiceInWords({ by, first, contested_days: days }: Traded['ranking'] & {}): string {
   return days === 0 ? '' : `; on ${counted(days, 'day')} the rank chose which: the ${first} ${by} first`
 }
 
-const LEVELS =
+const RANK_OF_LEVELS =
   'the rank compares levels of prices or volume, which later splits and dividends change: use a ratio such as close / sma(close, 200)'
 
-/** Where a rank decided nothing, or less than it seems. */
+/** Warns where a rank decided nothing, or less than it seems. */
 function rankWarnings({ strategy, members, draws }: DrawnRun, ranking: Traded['ranking']): Warning[] {
   const { portfolio, seed, rank } = strategy
   if (ranking === null || rank === undefined) return []
   const { by, contested_days: contested, tied_days: tied, without_rank: without } = ranking
   const read = readRank(rank)
-  const ties = portfolio.shuffle ? `seed ${seed}` : draws === null ? 'the order of tickers' : 'a random choice'
+  let ties = draws === null ? 'the order of tickers' : 'a random choice'
+  if (portfolio.shuffle) ties = `seed ${seed}`
   const equal = `on ${formatInteger(tied)} of ${counted(contested, 'day')} signals of equal rank competed for a place: ${ties} decided`
   const none = `${counted(without, 'signal')} had no ${by} on ${without === 1 ? 'its' : 'their'} bar yet, and came last`
   const isOfLevels = members.some(({ prices, signals }) => dependsOnLevels(read, prices.series, signals.bars))
   return [
-    ['settings', contested === 0 && IDLE_RANK],
-    ['flattering', isOfLevels && LEVELS],
+    ['settings', contested === 0 && RANK_DECIDED_NOTHING],
+    ['flattering', isOfLevels && RANK_OF_LEVELS],
     ['partial', tied > 0 && equal],
     ['partial', without > 0 && none],
   ]
 }
 
-const IDLE_RANK = 'the rank decided nothing: on no day did several signals compete for a free place'
+const RANK_DECIDED_NOTHING = 'the rank decided nothing: on no day did several signals compete for a free place'
 
 /** From this share of all signals on, the choice of traded signals matters. */
 const MANY_SHARE = 0.1
 /** With fewer tickers the first ones are listed by name. */
-const ALPHABET = 26
+const ENOUGH_FOR_LETTERS = 26
 
-/** Number of trades of the first tickers by name. */
-function firstOf(trades: Simulation['trades'], members: readonly Member[]): string {
+/**
+ * Number of trades of the first ticker by name: `of 40 trades 12 are of AAPL`. With many tickers it counts those with
+ * the same first letter: `of 40 trades 12 begin with A`.
+ */
+function firstTickersInWords(trades: Simulation['trades'], members: readonly Member[]): string {
   const names = trades.map(({ member }) => member.ticker)
   const first = names.reduce((least, name) => (name < least ? name : least), names[0] ?? '')
-  const start = members.length < ALPHABET ? first : first.slice(0, 1)
-  const n = names.filter(name => (start === first ? name === first : name.startsWith(start))).length
+  const start = members.length < ENOUGH_FOR_LETTERS ? first : first.slice(0, 1)
+  const isOfTicker = start === first
+  const n = names.filter(name => (isOfTicker ? name === first : name.startsWith(start))).length
   const [are, begin] = n === 1 ? ['is', 'begins'] : ['are', 'begin']
-  return `of ${counted(trades.length, 'trade')} ${formatInteger(n)} ${start === first ? `${are} of ${first}` : `${begin} with ${start}`}`
+  const which = isOfTicker ? `${are} of ${first}` : `${begin} with ${start}`
+  return `of ${counted(trades.length, 'trade')} ${formatInteger(n)} ${which}`
 }
 
 function moneyWarnings({ strategy, equity }: Simulation, { interest, statistics }: Traded): Warning[] {
@@ -208,7 +213,7 @@ function dataWarnings({ members, days }: Simulation, { benchmarks }: Traded): Wa
 
 export function dividendWarning(members: readonly Member[]): Warning {
   const raw = members.filter(({ prices }) => excludesDividends(prices))
-  return ['prices', raw.length > 0 && `prices of ${namesOf(raw)} are not adjusted for dividends`]
+  return ['prices', raw.length > 0 && `prices of ${tickersInWords(raw)} are not adjusted for dividends`]
 }
 
 /** The calendars of tickers, by their bars a year. */
@@ -219,7 +224,7 @@ export function barsAYearIn(members: readonly Member[]): number[] {
 /** Calendars of two markets differ by a few days. */
 export const WEEK_DAYS = 7
 
-/** Whether chance decided, because there was little to choose from. */
+/** Warns where chance decided the choice on a training part: few trades, or draws that choose differently. */
 export function choiceWarnings(validation: Validation | null, { min_trades }: RunOptions): Warning[] {
   if (validation === null || validation.candidates.length === 0) return []
   const parts = validation.folds.filter(({ role }) => role === 'train')
@@ -234,9 +239,9 @@ export function choiceWarnings(validation: Validation | null, { min_trades }: Ru
 }
 
 const NO_SIZE_WORDS = 'what they were given does not pay the costs, or there is no ATR yet'
-const NO_SHARE = `${NO_SIZE_WORDS}, or it does not pay one whole share`
+const NO_WHOLE_SHARE_WORDS = `${NO_SIZE_WORDS}, or it does not pay one whole share`
 
-function namesOf(members: readonly Member[]): string {
+function tickersInWords(members: readonly Member[]): string {
   return members.length <= 3 ? members.map(({ ticker }) => ticker).join(', ') : `${members.length} tickers`
 }
 
@@ -246,7 +251,7 @@ export function refuseShareCostsOnAdjusted({ strategy, members }: Ready): void {
   const adjusted = members.filter(({ prices }) => prices.adjustment === 'adjusted')
   if (per_share === 0 || adjusted.length === 0) return
   const param = 'costs'
-  const are = `the prices of ${namesOf(adjusted)} are adjusted, so that their shares are not those that were traded`
+  const are = `the prices of ${tickersInWords(adjusted)} are adjusted, so that their shares are not those that were traded`
   throw wrong(
     param,
     sentence`${parameter(param, `share ${per_share}`)}: ${are}; give the cost in basis points of the price, or load prices as they were traded.`,
@@ -257,20 +262,21 @@ export function refuseShareCostsOnAdjusted({ strategy, members }: Ready): void {
 /** The ranking of signals where there were more than slots; null without a rank. */
 function rankingOf({ strategy: { rank }, members, contested, tied }: Simulation): Backtest['ranking'] {
   if (rank === undefined) return null
-  const all = members.map(({ ranks }) => ranks?.reduce((n, value) => n + Number(Number.isNaN(value)), 0) ?? 0)
   const read = readRank(rank)
+  let without_rank = 0
+  for (const { ranks } of members) without_rank += ranks?.filter(Number.isNaN).length ?? 0
   return {
     by: rankedText(read),
     first: read.isLowestFirst ? 'lowest' : 'highest',
     contested_days: contested,
     tied_days: tied,
-    without_rank: all.reduce((sum, n) => sum + n, 0),
+    without_rank,
   }
 }
 
 /** The outcome counts of the signals; they add up to the total. */
 function signalCounts({ strategy, trades, skipped, extended, pending, purged }: Simulation): Backtest['signals'] {
-  const open = trades.filter(({ left }) => left.why === 'open').length
+  const open = trades.filter(({ end }) => end.why === 'open').length
   const reasons: Record<string, number> = {}
   for (const { reason } of skipped) reasons[reason] = (reasons[reason] ?? 0) + 1
   return {

@@ -64,11 +64,13 @@ function portfolioWords(strategy: Strategy): string[] {
 /** The order of a day's signals: `the highest rsi_zone first …`. */
 export function rankInWords({ rank, portfolio, seed }: Pick<Strategy, 'rank' | 'portfolio' | 'seed'>): string {
   const { shuffle, order } = portfolio
-  const ties = shuffle ? `at random by seed ${seed}` : order === 'ticker' ? 'in order of ticker' : 'at random'
+  let ties = 'at random'
+  if (shuffle) ties = `at random by seed ${seed}`
+  else if (order === 'ticker') ties = 'in order of ticker'
   if (rank === undefined) return ties
-  const read = readRank(rank)
-  const which = read.isLowestFirst ? 'lowest' : 'highest'
-  return `of a day's signals those with the ${which} ${rankedText(read)} on their own bar come first, those without one last, equal ones ${ties}`
+  const parsed = readRank(rank)
+  const which = parsed.isLowestFirst ? 'lowest' : 'highest'
+  return `of a day's signals those with the ${which} ${rankedText(parsed)} on their own bar come first, those without one last, equal ones ${ties}`
 }
 
 /** Whether returns depend on the amount of money. */
@@ -78,16 +80,19 @@ export function capitalMatters({ costs, portfolio }: Pick<Strategy, 'costs' | 'p
 
 /** The values of each strategy that are not common to all: `hold 5`. */
 export function differences(strategies: readonly Strategy[]): string[] {
-  const all = strategies.map(strategy => new Map(leavesOf(strategy)))
-  const keys = [...new Set(all.flatMap(leaves => [...leaves.keys()]))]
-  const known = keys.filter(key => new Set(all.map(leaves => leaves.get(key))).size > 1)
+  const leavesOfEach = strategies.map(strategy => new Map(leavesOf(strategy)))
+  const keys = [...new Set(leavesOfEach.flatMap(leaves => [...leaves.keys()]))]
+  const differing = keys.filter(key => new Set(leavesOfEach.map(leaves => leaves.get(key))).size > 1)
   return strategies.map((strategy, i) => {
-    const parts = known.map(key => leafInWords(key, all[i]!.get(key)))
+    const parts = differing.map(key => leafInWords(key, leavesOfEach[i]!.get(key)))
     return parts.length === 0 ? inWords(strategy) : parts.join(', ')
   })
 }
 
-/** Without its section. The lag of conditions belongs to the whole strategy, not to the context. */
+/**
+ * A key of a strategy without its section, and its value: `max positions 5`. The lag of conditions belongs to the whole
+ * strategy, not to the context.
+ */
 function leafInWords(key: string, text = 'none'): string {
   if (key === 'lag') return lagInWords(text === 'none' ? undefined : Number(text))[0] ?? 'other tickers on the same day'
   const name = key === 'entry.context.lag' ? 'context lag' : key.split('.').at(-1)!.replaceAll('_', ' ')
@@ -108,11 +113,12 @@ function pairsOf({ train, test, step, embargo, anchored }: WalkForward): string 
   return `train=${train},test=${test},step=${step}${embargo > 0 ? `,embargo=${embargo}` : ''}${anchored ? ',anchored' : ''}`
 }
 
-/** Each leaf of a document as text, with its path. */
-function leavesOf(value: unknown, index = ''): [index: string, text: string][] {
-  if (typeof value !== 'object' || value === null) return value === null ? [] : [[index, String(value)]]
-  if (Array.isArray(value)) return [[index, value.join(', ')]]
-  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, index === '' ? key : `${index}.${key}`))
+/** Each leaf of a document that is not null, as text, with its path: `['entry.field', 'rsi_zone']`. */
+function leavesOf(value: unknown, path = ''): [path: string, text: string][] {
+  if (value === null) return []
+  if (typeof value !== 'object') return [[path, String(value)]]
+  if (Array.isArray(value)) return [[path, value.join(', ')]]
+  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, path === '' ? key : `${path}.${key}`))
 }
 
 export function exitsInWords({ exit }: { exit: Exit }): string {
