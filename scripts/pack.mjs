@@ -16,6 +16,13 @@ const LARGE = 98_304
 const FULL = 196_608
 const EVENTS = ['AAPL', 'rsi_zone', '--band', 'oversold']
 
+/** A file with one more bar of a ticker of the sample, and a new ticker. */
+const NEW_BARS = 'bars.csv'
+const NEW_ROWS = `ticker,date,open,high,low,close,volume
+GSPC,2018-05-14,2738.47,2742.1,2725.47,2730.13,2972660000
+NEW,2018-05-14,10,11,9,10.5,1000
+`
+
 const WAYS = [
   ['--version'],
   ['completion', '--complete', '--', 'events', 'AA'],
@@ -32,7 +39,7 @@ const WAYS = [
   ['sweep', 'AAPL', '--field', 'rsi_zone'],
   ['scan', 'oversold'],
   ['status'],
-  ['import', 'missing.csv'],
+  ['import', NEW_BARS],
   ['export', 'events', '--write', 'events.csv'],
   // No words: a program that imports the library.
   null,
@@ -127,7 +134,7 @@ function goesWith(pack, length, ways) {
   return !isUsed(pack.ways) && length < LARGE && pack.length + length <= FULL
 }
 
-/** Chunks that a command line or a program loads. It looks at a copy of the sample, from an empty home. */
+/** Chunks that a command line or a program loads. It uses a copy of the sample, from an empty home. */
 async function loadedBy(dist, words) {
   return atHome(dist, async (run, home) => {
     const list = join(home, 'loaded.json')
@@ -148,11 +155,12 @@ function wayOf(dist, words) {
   return `await ${required('cli/main.js')}.main(${JSON.stringify(words)})`
 }
 
-/** Lends a way to run a program in an empty home, with the sample as its database. */
+/** Lends a way to run a program in a new home, with the sample as its database and a file of new bars. */
 async function atHome(dist, work) {
   const home = mkdtempSync(join(tmpdir(), 'bands-pack-'))
   const db = join(home, 'sample.db')
   copyFileSync(join(dist, 'sample.db'), db)
+  writeFileSync(join(home, NEW_BARS), NEW_ROWS)
   const env = { PATH: process.env.PATH, HOME: home, BANDS_DB: db, BANDS_API_KEY: 'none' }
   try {
     return await work(program => promisify(execFile)(process.execPath, ['-e', program], { cwd: home, env }), home)
