@@ -174,13 +174,14 @@ export function weekly(daily: Series, assetClass: AssetClass | null = null): Ser
       if (highs[t]! > high) high = highs[t]!
       if (lows[t]! < low) low = lows[t]!
       volume += volumes[t]!
-      weekends ||= isWeekend(days[t]!)
     }
     series.open[w] = daily.open[from]!
     series.high[w] = high
     series.low[w] = low
     series.volume[w] = volume
     const last = days[to - 1]!
+    // A week with a session on a weekend ends with one.
+    weekends ||= isWeekend(last)
     series.close[w] = daily.close[to - 1]!
     if (series.unadjustedClose !== undefined) series.unadjustedClose[w] = daily.unadjustedClose![to - 1]!
     series.days[w] = last
