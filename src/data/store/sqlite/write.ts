@@ -93,13 +93,19 @@ function putSeriesRow(db: Session, { id, ticker }: Numbered, timeframe: Timefram
 }
 
 /** Inserts or replaces the row with a key, and returns its row number, which stays the same. */
-function upsert(db: Session, table: string, key: string, row: ColumnValues): { id: number } {
-  const names = Object.keys(row)
-  const values = names.map(() => '?')
-  const changed = names.map(name => `${name} = excluded.${name}`)
-  const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${values.join(', ')})
+function upsert(db: Session, table: 'tickers' | 'series', key: string, row: ColumnValues): { id: number } {
+  // All rows of a table have the same columns.
+  upserts[table] ??= upsertSql(table, key, Object.keys(row))
+  return db.get<{ id: number }>(upserts[table], ...Object.values(row))!
+}
+
+const upserts: { tickers?: string; series?: string } = {}
+
+function upsertSql(table: string, key: string, columns: readonly string[]): string {
+  const values = columns.map(() => '?')
+  const changed = columns.map(name => `${name} = excluded.${name}`)
+  return `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values.join(', ')})
     ON CONFLICT (${key}) DO UPDATE SET ${changed.join(', ')} RETURNING rowid AS id`
-  return db.get<{ id: number }>(sql, ...Object.values(row))!
 }
 
 /** Replaces some fields of one series. A missing ticker is skipped. */
