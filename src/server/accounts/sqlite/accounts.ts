@@ -37,7 +37,7 @@ import {
   refuseNameOfActiveKey,
   watchListTooLongError,
 } from '../rows.js'
-import { chargeAll, readUsedCredits, reconcileLedger, rollUpOldestRows } from './charging.js'
+import { Counters, chargeAll, readUsedCredits, reconcileLedger, rollUpOldestRows } from './charging.js'
 
 /** How long to wait for the commits of other processes, and the longest pause between two attempts. */
 const MAX_WAIT_MS = 5_000
@@ -60,6 +60,7 @@ function accountsIn(db: Session): Accounts {
   const refuseLostFile = fileLostCheck(location)
   /** The minute that is stored as the last use of each recently used key. */
   const lastUsedMinutes = new Map<string, number>()
+  const counters = new Counters(db)
   /** Changes to accounts and keys through this connection; SQLite counts only those of other connections. */
   let ownChanges = 0
   /** The last transaction could not be written. */
@@ -88,6 +89,7 @@ function accountsIn(db: Session): Accounts {
       hasFailed = false
       return result
     } catch (error) {
+      counters.clear()
       hasFailed ||= error instanceof StorageError
       throw error
     }
@@ -146,7 +148,7 @@ function accountsIn(db: Session): Accounts {
     async charge(charges) {
       if (charges.length === 0) return []
       const { results, newMinutes } = await retryWhileBusy(() =>
-        transaction(() => chargeAll(db, charges, lastUsedMinutes)),
+        transaction(() => chargeAll(db, counters, charges, lastUsedMinutes)),
       )
       if (lastUsedMinutes.size > MAX_REMEMBERED_KEYS) lastUsedMinutes.clear()
       for (const [key, minute] of newMinutes) lastUsedMinutes.set(key, minute)
@@ -156,12 +158,17 @@ function accountsIn(db: Session): Accounts {
     changeWatchList: (account, change) => retryWhileBusy(() => transaction(() => changeWatchList(db, account, change))),
     usage: (account, from) => retryWhileBusy(() => db.all<DayUsage>(DAY_USAGE, account, dayStart(from))),
     reconcile: account => retryWhileBusy(() => reconcileLedger(db, account ?? null)),
-    rollUp: at => retryWhileBusy(() => transaction(() => rollUpOldestRows(db, at))),
+    rollUp: at =>
+      retryWhileBusy(() => {
+        counters.clear()
+        return transaction(() => rollUpOldestRows(db, at))
+      }),
     readTables: take => db.readAtOneMomentAsync(() => readTables(db, take)),
     async replaceTables(work) {
       await retryWhileBusy(() => db.run('BEGIN IMMEDIATE'))
       const result = await db.finishTransaction(async () => {
         clearTables(db)
+        counters.clear()
         const workResult = await work(
           (table, rows) => insertRows(db, table, rows),
           take => readTables(db, take),

@@ -26,18 +26,20 @@ const USED_CREDITS = `SELECT
 
 /**
  * Writes charges one after the other. Must run inside a transaction that has the write lock.
+ * @param counters of this connection; to be cleared if the transaction fails
  * @param lastUsedMinutes the minute that is stored as the last use of each key
  * @returns the result of each charge, and the new minute of each key whose minute changed
  */
 export function chargeAll(
   db: Session,
+  counters: Counters,
   charges: readonly Charge[],
   lastUsedMinutes: ReadonlyMap<string, number>,
 ): { results: ChargeResult[]; newMinutes: Map<string, number> } {
-  const counters = new Counters(db)
+  counters.clearOutdated()
   const results = charges.map(charge => chargeOne(db, counters, charge))
   const written = charges.filter((_, i) => results[i]!.outcome === 'charged')
-  counters.write()
+  counters.write(new Set(written.map(({ account }) => account)))
   const newMinutes = markKeysUsed(db, written, lastUsedMinutes)
   deleteExpiredNames(db, written)
   return { results, newMinutes }
@@ -46,23 +48,19 @@ export function chargeAll(
 /** Writes one charge to the ledger and to `counters`, or returns why it is free or refused. */
 function chargeOne(db: Session, counters: Counters, charge: Charge): ChargeResult {
   const { account, limits, credits, at } = charge
-  const day = counters.counter(account, 'day', dayStart(at))
-  const hour = counters.counter(account, 'hour', hourStart(at))
-  const result = (outcome: ChargeResult['outcome']): ChargeResult => ({
-    outcome,
-    usedCredits: { day: day.credits, hour: hour.credits },
-  })
+  const ofAccount = counters.find(account, at)
+  const { used } = ofAccount
+  const result = (outcome: ChargeResult['outcome']): ChargeResult => ({ outcome, usedCredits: { ...used } })
   const earlier = chargeOfSameName(db, charge)
   if (earlier !== undefined && !earlier.question.equals(charge.question)) return result('conflict')
   if (earlier?.answer.equals(charge.answer)) return result('repeated')
-  if (day.credits + credits > limits.day || hour.credits + credits > limits.hour) return result('limited')
+  if (used.day + credits > limits.day || used.hour + credits > limits.hour) return result('limited')
   db.run(INTO_LEDGER, charge.requestId, account, charge.key, charge.endpoint, credits, at)
   if (charge.idempotency !== null) db.run(INTO_NAMED, account, charge.idempotency, charge.question, charge.answer, at)
-  for (const counter of [day, hour]) {
-    counter.credits += credits
-    counter.addedCredits += credits
-    counter.addedRequests += 1
-  }
+  used.day += credits
+  used.hour += credits
+  ofAccount.addedCredits += credits
+  ofAccount.addedRequests += 1
   return result('charged')
 }
 
@@ -81,44 +79,74 @@ function chargeOfSameName(db: Session, { account, idempotency, at }: Charge): Qu
 
 const CHARGE_OF_NAME = 'SELECT question, answer FROM named WHERE account = ? AND name = ? AND at > ?'
 
-/** One day or hour of an account: its credits so far, and what this batch has added. */
-interface Counter {
-  account: number
-  period: 'day' | 'hour'
-  start: number
-  credits: number
+/** The counters of an account's day and hour, and what the running batch adds to both of them. */
+interface AccountCounters {
+  readonly account: number
+  readonly dayStart: number
+  readonly hourStart: number
+  readonly used: UsedCredits
   addedCredits: number
   addedRequests: number
 }
 
-/** The counters that a batch of charges changes. Each is read once and written once. */
-class Counters {
+/**
+ * The counters of the accounts that were charged last. They are read once, until another connection writes. Each batch
+ * of charges writes what it added.
+ */
+export class Counters {
   readonly #db: Session
-  readonly #counters = new Map<string, Counter>()
+  readonly #byAccount = new Map<number, AccountCounters>()
+  #dataVersion = -1
 
   constructor(db: Session) {
     this.#db = db
   }
 
-  counter(account: number, period: Counter['period'], start: number): Counter {
-    const name = `${account} ${period} ${start}`
-    let counter = this.#counters.get(name)
-    if (counter === undefined) {
-      const credits = this.#db.get<{ credits: number }>(COUNTER_CREDITS, account, period, start)?.credits ?? 0
-      counter = { account, period, start, credits, addedCredits: 0, addedRequests: 0 }
-      this.#counters.set(name, counter)
-    }
-    return counter
+  /** Must be called after a transaction that failed or that wrote other counters. */
+  clear(): void {
+    this.#byAccount.clear()
   }
 
-  write(): void {
-    for (const { account, period, start, addedCredits, addedRequests } of this.#counters.values())
-      if (addedRequests > 0) this.#db.run(INTO_COUNTERS, account, period, start, addedCredits, addedRequests)
+  /** Must be called first in each transaction: then no other connection can write. */
+  clearOutdated(): void {
+    const { data_version } = this.#db.get<{ data_version: number }>('PRAGMA data_version')!
+    if (data_version !== this.#dataVersion || this.#byAccount.size >= MAX_ACCOUNTS) this.clear()
+    this.#dataVersion = data_version
+  }
+
+  /** The counters of the day and the hour of a time. */
+  find(account: number, at: number): AccountCounters {
+    const day = dayStart(at)
+    const hour = hourStart(at)
+    const known = this.#byAccount.get(account)
+    if (known?.dayStart === day && known.hourStart === hour) return known
+    if (known !== undefined) this.#write(known)
+    const used = readUsedCredits(this.#db, account, at)
+    const counters = { account, dayStart: day, hourStart: hour, used, addedCredits: 0, addedRequests: 0 }
+    this.#byAccount.set(account, counters)
+    return counters
+  }
+
+  /** Writes what was added for these accounts. */
+  write(accounts: Iterable<number>): void {
+    for (const account of accounts) this.#write(this.#byAccount.get(account)!)
+  }
+
+  #write(counters: AccountCounters): void {
+    const { account, dayStart, hourStart, addedCredits, addedRequests } = counters
+    if (addedRequests === 0) return
+    const added = [addedCredits, addedRequests]
+    this.#db.run(INTO_COUNTERS, account, dayStart, ...added, account, hourStart, ...added)
+    counters.addedCredits = 0
+    counters.addedRequests = 0
   }
 }
 
-const COUNTER_CREDITS = 'SELECT credits FROM counters WHERE account = ? AND period = ? AND start = ?'
-const INTO_COUNTERS = `INSERT INTO counters (account, period, start, credits, requests) VALUES (?, ?, ?, ?, ?)
+/** The counters of more accounts are not kept. */
+const MAX_ACCOUNTS = 10_000
+
+const INTO_COUNTERS = `INSERT INTO counters (account, period, start, credits, requests)
+  VALUES (?, 'day', ?, ?, ?), (?, 'hour', ?, ?, ?)
   ON CONFLICT DO UPDATE SET credits = credits + excluded.credits, requests = requests + excluded.requests`
 
 /** Stores the minute of the last charge of each key, and returns the minutes that differ from `lastUsedMinutes`. */
