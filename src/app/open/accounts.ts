@@ -5,7 +5,7 @@ import { accountsValue } from '../../core/params/values.js'
 import type { Files } from '../../data/store/sqlite/files.js'
 import type { VerifiedFile } from '../../data/store/sqlite/verify.js'
 import type { Accounts } from '../../server/accounts/accounts.js'
-import { addressOf } from '../../server/accounts/postgres/address.js'
+import { parseAddress } from '../../server/accounts/postgres/address.js'
 import type { UpdatePlan } from '../../server/accounts/postgres/admin.js'
 import { refuseUnfinishedRestore } from './database.js'
 import { type AccountsChoice, accountsPath, filesOf, refuseSharedSecret } from './paths.js'
@@ -72,7 +72,7 @@ async function openAccountsAt(
 ): Promise<Accounts> {
   // Loaded here, so that only users of PostgreSQL load its driver.
   const { openPostgresAccounts } = await import('../../server/accounts/postgres/accounts.js')
-  return openPostgresAccounts(addressOf(at.param, at.url, env), { create: make, createCommand: createCommand(at) })
+  return openPostgresAccounts(parseAddress(at.param, at.url, env), { create: make, createCommand: createCommand(at) })
 }
 
 /**
@@ -84,8 +84,8 @@ export async function accountsLayoutOf(
   partitions?: number,
 ): Promise<{ accounts: string; partitions: number }> {
   const at = neededUrl(choice, 'a layout is for accounts in PostgreSQL, and these are a file.')
-  const { accountsLayout } = await import('../../server/accounts/postgres/admin.js')
-  const address = addressOf(at.param, at.url, choice.env)
+  const { partitionCount: accountsLayout } = await import('../../server/accounts/postgres/admin.js')
+  const address = parseAddress(at.param, at.url, choice.env)
   const found = await accountsLayout(address, { createCommand: createCommand(at), ...(partitions && { partitions }) })
   return { accounts: address.location, partitions: found }
 }
@@ -97,7 +97,7 @@ export async function accountsLayoutOf(
 export async function accountsUpdatePlan(choice: AccountsChoice): Promise<UpdatePlan & { accounts: string }> {
   const at = neededUrl(choice, 'a plan is for accounts in PostgreSQL, and these are a file.')
   const { updatePlan } = await import('../../server/accounts/postgres/admin.js')
-  const address = addressOf(at.param, at.url, choice.env)
+  const address = parseAddress(at.param, at.url, choice.env)
   return { accounts: address.location, ...(await updatePlan(address, { createCommand: createCommand(at) })) }
 }
 
@@ -108,7 +108,7 @@ export async function accountsUpdatePlan(choice: AccountsChoice): Promise<Update
 export async function grantAccountsTo(choice: AccountsChoice, role: string): Promise<string> {
   const at = neededUrl(choice, 'rights are for accounts in PostgreSQL, and these are a file.')
   const { grantAccounts } = await import('../../server/accounts/postgres/admin.js')
-  const address = addressOf(at.param, at.url, choice.env)
+  const address = parseAddress(at.param, at.url, choice.env)
   await grantAccounts(address, role)
   return address.location
 }

@@ -9,9 +9,9 @@ import {
   openPostgresAccounts,
   type PostgresAccounts,
 } from '../../../src/server/accounts/postgres/accounts.js'
-import { addressOf } from '../../../src/server/accounts/postgres/address.js'
-import { booksIn } from '../../../src/server/accounts/postgres/books.js'
+import { parseAddress } from '../../../src/server/accounts/postgres/address.js'
 import { Database } from '../../../src/server/accounts/postgres/connection.js'
+import { accountsSchema } from '../../../src/server/accounts/postgres/schema.js'
 import { prepareSchema } from '../../../src/server/accounts/postgres/steps.js'
 import { openSqliteAccounts } from '../../../src/server/accounts/sqlite/accounts.js'
 import { expectRefusal, typed } from '../../cli/support/run.js'
@@ -20,7 +20,7 @@ import { clusterForAll, describePostgres } from '../../support/postgres.js'
 import { temporaryFolder } from '../../support/store.js'
 
 const opened = (url: string, options: OpenPostgresAccounts = {}): Promise<PostgresAccounts> =>
-  openPostgresAccounts(addressOf('accounts', url, {}), options)
+  openPostgresAccounts(parseAddress('accounts', url, {}), options)
 
 const kept = async (opening: Promise<PostgresAccounts>): Promise<PostgresAccounts> => {
   const accounts = await opening
@@ -88,9 +88,9 @@ describePostgres('accounts in PostgreSQL', () => {
 
     it('of an earlier bands, with a row an answer in the ledger, become those of this one with the same books', async () => {
       const url = await cluster.current.createDatabase()
-      const address = addressOf('accounts', url, {})
+      const address = parseAddress('accounts', url, {})
       const before = await Database.open(address)
-      const { steps, ...kind } = booksIn(0)
+      const { steps, ...kind } = accountsSchema(0)
       await prepareSchema(before, { ...kind, steps: steps.slice(0, 2) }, { create: true })
       await before.query(`
         INSERT INTO bands_accounts.accounts (account, name, tier, created) VALUES ('alice', 'alice', 'free', ${NOON});

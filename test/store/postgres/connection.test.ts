@@ -5,7 +5,7 @@ import type { ClientConfig } from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type BandsError, Busy, ConfigError, InvalidParameter, StorageError } from '../../../src/core/errors.js'
 import { isPostgresUrl } from '../../../src/core/params/postgres-url.js'
-import { addressOf } from '../../../src/server/accounts/postgres/address.js'
+import { parseAddress } from '../../../src/server/accounts/postgres/address.js'
 import { Database, type DatabaseOptions, prepared } from '../../../src/server/accounts/postgres/connection.js'
 import { provenInFull } from '../../support/full.js'
 import { clusterForAll, describePostgres } from '../../support/postgres.js'
@@ -38,31 +38,35 @@ describe('the address of a database of PostgreSQL', () => {
   })
 
   it('is read from the URL, then from variables, then from defaults', () => {
-    const { config, location } = addressOf('accounts', 'postgres://ann@db.example:6432/bands?connect_timeout=9', {})
+    const { config, location } = parseAddress('accounts', 'postgres://ann@db.example:6432/bands?connect_timeout=9', {})
     expect(config).toMatchObject({ host: 'db.example', port: 6432, user: 'ann', database: 'bands' })
     expect(config).toMatchObject({ connectionTimeoutMillis: 9_000, application_name: 'bands' })
     expect(location).toBe('postgres://db.example:6432/bands')
     const env = { PGHOST: 'other', PGPORT: '7', PGUSER: 'bob', PGDATABASE: 'x', PGAPPNAME: 'web' }
-    expect(addressOf('db', 'postgres://', env).config).toMatchObject({
+    expect(parseAddress('db', 'postgres://', env).config).toMatchObject({
       host: 'other',
       port: 7,
       user: 'bob',
       database: 'x',
       application_name: 'web',
     })
-    expect(addressOf('db', 'postgres://ann@h/d', env).config).toMatchObject({ host: 'h', user: 'ann', database: 'd' })
-    expect(addressOf('db', 'postgres://', { USER: 'carl' })).toMatchObject({
+    expect(parseAddress('db', 'postgres://ann@h/d', env).config).toMatchObject({
+      host: 'h',
+      user: 'ann',
+      database: 'd',
+    })
+    expect(parseAddress('db', 'postgres://', { USER: 'carl' })).toMatchObject({
       config: { host: 'localhost', port: 5432, user: 'carl', database: 'carl', ssl: false },
       location: 'postgres://localhost:5432/carl',
     })
   })
 
   it('may be a socket, an address of IPv6, and have signs that are escaped', () => {
-    expect(addressOf('db', 'postgres:///bands?host=/run/postgresql', {})).toMatchObject({
+    expect(parseAddress('db', 'postgres:///bands?host=/run/postgresql', {})).toMatchObject({
       config: { host: '/run/postgresql', database: 'bands', ssl: false },
       location: 'postgres:///bands?host=/run/postgresql',
     })
-    expect(addressOf('db', 'postgres://a%40b@[::1]:7/my%20data', {})).toMatchObject({
+    expect(parseAddress('db', 'postgres://a%40b@[::1]:7/my%20data', {})).toMatchObject({
       config: { host: '::1', port: 7, user: 'a@b', database: 'my data' },
       location: 'postgres://[::1]:7/my%20data',
     })
@@ -74,7 +78,7 @@ describe('the address of a database of PostgreSQL', () => {
     for (const host of ['h', 'me@h', '[::1]', ''])
       for (const port of ['', ':5432'].slice(0, host === '' ? 1 : 2)) {
         const url = `postgres://${host}${port}/db?service=a@b`
-        expect(addressOf('db', url, { PGSERVICEFILE: file }).config, url).toMatchObject({
+        expect(parseAddress('db', url, { PGSERVICEFILE: file }).config, url).toMatchObject({
           port: 5432,
           database: 'db',
           user: host === 'me@h' ? 'me' : 'ann',
@@ -97,7 +101,7 @@ describe('the address of a database of PostgreSQL', () => {
     `postgres://h/d?user=ann&PASSWORD=${SECRET}`,
     `postgres://h/d?sslpassword=${SECRET}`,
   ])('with a password in it is refused, and the password not repeated (%#)', url => {
-    const error = failureOf(() => addressOf('accounts', url, {}))
+    const error = failureOf(() => parseAddress('accounts', url, {}))
     expect(error).toBeInstanceOf(InvalidParameter)
     expect(error.message).toMatch(
       /^accounts holds a password,.* PGPASSWORD, in a service file \(PGSERVICE\) or in \.pgpass\.$/,
@@ -113,7 +117,7 @@ describe('the address of a database of PostgreSQL', () => {
     ['postgres://h/d?options=-csearch_path', 'accounts sets something that is not known; it may set host, port, user,'],
     ['postgres://h1,h2/d', 'accounts names several hosts;'],
   ])('%s is refused with what is allowed', (url, sentence) => {
-    expect(failureOf(() => addressOf('accounts', url, {})).message).toContain(sentence)
+    expect(failureOf(() => parseAddress('accounts', url, {})).message).toContain(sentence)
   })
 
   it('takes a password from a variable, a service file or .pgpass, and shows it nowhere', async () => {
@@ -127,28 +131,28 @@ describe('the address of a database of PostgreSQL', () => {
       ['postgres://?service=prod', env],
       ['postgres://', { ...env, PGSERVICE: 'prod' }],
     ] as const) {
-      const { config, location } = addressOf('db', url, variables)
+      const { config, location } = parseAddress('db', url, variables)
       expect(config).toMatchObject({ host: 'db.prod', port: 6000, user: 'ann' })
       expect(await passwordOf(config)).toBe(SECRET)
       expect(location).toBe('postgres://db.prod:6000/ann')
     }
-    expect(await passwordOf(addressOf('db', 'postgres://h', { PGPASSWORD: SECRET }).config)).toBe(SECRET)
+    expect(await passwordOf(parseAddress('db', 'postgres://h', { PGPASSWORD: SECRET }).config)).toBe(SECRET)
     const passwords = join(temporaryFolder(), 'pgpass')
     writeFileSync(passwords, `# all\nh:5432:other:ann:wrong\nh:*:d\\:e:ann:with\\:colon\nlocalhost:*:*:ann:socket\n`, {
       mode: 0o600,
     })
-    const inFile = (url: string) => passwordOf(addressOf('db', url, { PGPASSFILE: passwords }).config)
+    const inFile = (url: string) => passwordOf(parseAddress('db', url, { PGPASSFILE: passwords }).config)
     expect(await inFile('postgres://ann@h/d%3Ae')).toBe('with:colon')
     expect(await inFile('postgres:///x?user=ann&host=/run/postgresql')).toBe('socket')
     expect(await inFile('postgres://bob@h/other')).toBe('')
     chmodSync(passwords, 0o644)
     await expect(inFile('postgres://ann@h/other')).rejects.toThrow('can be read or changed by others; chmod 600')
-    const unknown = failureOf(() => addressOf('db', 'postgres://?service=prdo', env))
+    const unknown = failureOf(() => parseAddress('db', 'postgres://?service=prdo', env))
     expect(unknown).toBeInstanceOf(ConfigError)
     expect(unknown.message).toBe(
       `the service "prdo" of PostgreSQL is not known: it is not in ${file}. Did you mean "prod"?`,
     )
-    const broken = failureOf(() => addressOf('db', 'postgres://?service=other', env))
+    const broken = failureOf(() => parseAddress('db', 'postgres://?service=other', env))
     expect(broken.message).toMatch(new RegExp(`^${file}:3: may set host, port,`))
     expect(broken.message).not.toContain('nonsense')
   })
@@ -157,7 +161,7 @@ describe('the address of a database of PostgreSQL', () => {
     const folder = temporaryFolder()
     const root = join(folder, 'root.crt')
     writeFileSync(root, 'a certificate')
-    const ssl = (url: string, env = {}) => addressOf('db', url, env).config.ssl
+    const ssl = (url: string, env = {}) => parseAddress('db', url, env).config.ssl
     expect(ssl('postgres://db.example/d')).toMatchObject({ rejectUnauthorized: false })
     expect(ssl('postgres://db.example/d?sslmode=disable')).toBe(false)
     expect(ssl('postgres://127.0.0.1/d')).toBe(false)
@@ -179,7 +183,7 @@ describe('the address of a database of PostgreSQL', () => {
 describePostgres('a database of PostgreSQL', () => {
   const cluster = clusterForAll()
   const opened = async (url: string, options: DatabaseOptions = {}, env = {}): Promise<Database> => {
-    const database = await Database.open(addressOf('db', url, env), options)
+    const database = await Database.open(parseAddress('db', url, env), options)
     onTestFinished(() => database.close())
     return database
   }
@@ -197,9 +201,11 @@ describePostgres('a database of PostgreSQL', () => {
 
   // What cuts off a shorter limit comes after five seconds.
   provenInFull('lets a transaction take longer than other statements may, where that is said', async () => {
-    const database = await fresh({ statement: 100 })
+    const database = await fresh({ statementMs: 100 })
     await expect(database.query('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }])
-    const long = database.transaction(({ query }) => query('SELECT 2 AS two FROM pg_sleep(5.5)'), { statement: 60_000 })
+    const long = database.transaction(({ query }) => query('SELECT 2 AS two FROM pg_sleep(5.5)'), {
+      statementMs: 60_000,
+    })
     await expect(long).resolves.toEqual([{ two: 2 }])
   })
 
@@ -209,9 +215,9 @@ describePostgres('a database of PostgreSQL', () => {
     await Promise.all(Array.from({ length: 6 }, () => database.query('SELECT pg_sleep(0.05)')))
     expect(database.pool).toMatchObject({ total: 2, idle: 2, waiting: 0 })
     expect(database.pool.waitedSeconds).toBeGreaterThan(0.1)
-    expect(addressOf('db', 'postgres://h/d', { BANDS_CONNECTIONS: '9' }).most).toBe(9)
+    expect(parseAddress('db', 'postgres://h/d', { BANDS_CONNECTIONS: '9' }).maxConnections).toBe(9)
     for (const connections of ['1', '101', 'x'])
-      expect(() => addressOf('db', `postgres://h/d?connections=${connections}`, {})).toThrow(
+      expect(() => parseAddress('db', `postgres://h/d?connections=${connections}`, {})).toThrow(
         'connections of the connection to PostgreSQL must be an integer from 2 to 100',
       )
   })
@@ -228,7 +234,7 @@ describePostgres('a database of PostgreSQL', () => {
   })
 
   it('keeps all of a transaction or nothing, and its limits to it', async () => {
-    const database = await fresh({ most: 1 })
+    const database = await fresh({ maxConnections: 1 })
     await database.query('CREATE TABLE t (n int8 PRIMARY KEY)')
     await database.transaction(({ query }) => query('INSERT INTO t VALUES (1)'))
     const failing = database.transaction(async ({ query }) => {
@@ -287,9 +293,9 @@ describePostgres('a database of PostgreSQL', () => {
     await database.query('CREATE TABLE t AS SELECT 1 AS n')
     await database.transaction(async ({ query }) => {
       await query('UPDATE t SET n = 2')
-      const second = database.transaction(other => other.query('UPDATE t SET n = 3'), { lock: 50 })
+      const second = database.transaction(other => other.query('UPDATE t SET n = 3'), { lockMs: 50 })
       await expect(second).rejects.toThrow(Busy)
-      const slow = database.transaction(other => other.query('SELECT pg_sleep(100)'), { statement: 50 })
+      const slow = database.transaction(other => other.query('SELECT pg_sleep(100)'), { statementMs: 50 })
       await expect(slow).rejects.toThrow(Busy)
     })
     expect(await database.query('SELECT n FROM t')).toEqual([{ n: 2 }])

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { openPostgresAccounts } from '../../../src/server/accounts/postgres/accounts.js'
-import { addressOf } from '../../../src/server/accounts/postgres/address.js'
+import { parseAddress } from '../../../src/server/accounts/postgres/address.js'
 import { accountsContract } from '../../contracts/accounts.js'
 import { FULL } from '../../support/full.js'
 import { clusterForAll, describeOldestPostgres } from '../../support/postgres.js'
@@ -18,7 +18,7 @@ describeOldestPostgres('the oldest PostgreSQL that is promised', () => {
   if (!FULL) return
 
   accountsContract('postgres 14', async () => {
-    const address = addressOf('accounts', await cluster.current.createDatabase(), {})
+    const address = parseAddress('accounts', await cluster.current.createDatabase(), {})
     return {
       accounts: await openPostgresAccounts(address, { create: true }),
       again: () => openPostgresAccounts(address),

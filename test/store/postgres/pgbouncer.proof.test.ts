@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Busy, ConfigError } from '../../../src/core/errors.js'
 import { openPostgresAccounts } from '../../../src/server/accounts/postgres/accounts.js'
-import { addressOf } from '../../../src/server/accounts/postgres/address.js'
+import { parseAddress } from '../../../src/server/accounts/postgres/address.js'
 import { Database, prepared } from '../../../src/server/accounts/postgres/connection.js'
 import { chargeOf, iso, NOON } from '../../contracts/accounts.js'
 import { draws, FULL } from '../../support/full.js'
@@ -28,7 +28,7 @@ describePgBouncer('through a real PgBouncer', () => {
   describe.each(FULL ? poolers : poolers.slice(0, 1))('%s', (_name, settings) => {
     it('a statement that a connection would keep has no name', async () => {
       const pooler = await begun(settings)
-      const database = await Database.open(addressOf('db', pooler.url('bands'), pooler.env))
+      const database = await Database.open(parseAddress('db', pooler.url('bands'), pooler.env))
       onTestFinished(() => database.close())
       const often = prepared('SELECT count(*) AS named FROM pg_prepared_statements')
       const found = await Promise.all(Array.from({ length: 40 }, () => database.query(often)))
@@ -37,7 +37,7 @@ describePgBouncer('through a real PgBouncer', () => {
 
     it('three nodes charge accounts exactly', async () => {
       const pooler = await begun(settings, new URL(await cluster.current.createDatabase()).pathname.slice(1))
-      const address = addressOf('accounts', pooler.url('bands'), pooler.env)
+      const address = parseAddress('accounts', pooler.url('bands'), pooler.env)
       const first = await openPostgresAccounts(address, { create: true })
       const nodes = [first, await openPostgresAccounts(address), await openPostgresAccounts(address)]
       onTestFinished(async () => void (await Promise.all(nodes.map(node => node.close()))))
@@ -63,7 +63,7 @@ describePgBouncer('through a real PgBouncer', () => {
     const pooler = await begun()
     const url = pooler.url('bands')
     const refused = (at: string, env: Record<string, string> = pooler.env): Promise<unknown> =>
-      Database.open(addressOf('db', at, env)).catch((error: unknown) => error)
+      Database.open(parseAddress('db', at, env)).catch((error: unknown) => error)
     const wrong = (await refused(url, { PGPASSWORD: 'hunter2' })) as Error
     expect(wrong).toBeInstanceOf(ConfigError)
     expect(wrong.message).toMatch(/does not let one in/)
@@ -80,14 +80,14 @@ describePgBouncer('through a real PgBouncer', () => {
       'unsupported startup parameter: options; its ignore_startup_parameters may name that',
     )
     const heeding = await begun({ ignore_startup_parameters: 'options' })
-    const database = await Database.open(addressOf('db', heeding.url('bands'), heeding.env))
+    const database = await Database.open(parseAddress('db', heeding.url('bands'), heeding.env))
     expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
     await database.close()
   })
 
   it('an unreachable database behind it is reported, and used again once it is back', async () => {
     const pooler = await begun({ server_login_retry: '1', query_wait_timeout: '2' })
-    const database = await Database.open(addressOf('db', pooler.url('bands'), pooler.env))
+    const database = await Database.open(parseAddress('db', pooler.url('bands'), pooler.env))
     onTestFinished(() => database.close())
     await cluster.current.stop()
     await expect(database.query('SELECT 1 AS one')).rejects.toThrow(Busy)

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { openPostgresAccounts, type PostgresAccounts } from '../../../src/server/accounts/postgres/accounts.js'
-import { addressOf } from '../../../src/server/accounts/postgres/address.js'
+import { parseAddress } from '../../../src/server/accounts/postgres/address.js'
 import { chargeOf, iso, NOON, sha256 } from '../../contracts/accounts.js'
 import { draws } from '../../support/full.js'
 import { clusterForAll, describePostgres } from '../../support/postgres.js'
@@ -14,7 +14,7 @@ describePostgres('several processes with accounts in one database', () => {
 
   const withProgram = async (): Promise<{ url: string; accounts: PostgresAccounts; program: string }> => {
     const url = await cluster.current.createDatabase()
-    const accounts = await openPostgresAccounts(addressOf('accounts', url, {}), { create: true })
+    const accounts = await openPostgresAccounts(parseAddress('accounts', url, {}), { create: true })
     onTestFinished(() => accounts.close())
     await accounts.create('alice', 'free', iso(NOON))
     return { url, accounts, program: await bundled('test/store/charging-process.ts', temporaryFolder()) }

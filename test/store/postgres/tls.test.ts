@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { ConfigError } from '../../../src/core/errors.js'
-import { addressOf } from '../../../src/server/accounts/postgres/address.js'
+import { parseAddress } from '../../../src/server/accounts/postgres/address.js'
 import { Database } from '../../../src/server/accounts/postgres/connection.js'
 import { clusterForAll, describePostgres, own } from '../../support/postgres.js'
 
@@ -57,7 +57,7 @@ describePostgres('a database of PostgreSQL with a certificate', () => {
     `postgres://${user}@${host}:${cluster.current.port}/postgres?${new URLSearchParams(settings)}`
   /** Whether the connection is encrypted, and by which certificate the caller is known. */
   const opened = async (url: string): Promise<unknown> => {
-    const database = await Database.open(addressOf('db', url, { PGPASSWORD: SECRET }))
+    const database = await Database.open(parseAddress('db', url, { PGPASSWORD: SECRET }))
     onTestFinished(() => database.close())
     const [found] = await database.query('SELECT ssl, client_dn AS dn FROM pg_stat_ssl WHERE pid = pg_backend_pid()')
     return found

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { StorageError } from '../../../src/core/errors.js'
 import { openPostgresAccounts, type PostgresAccounts } from '../../../src/server/accounts/postgres/accounts.js'
-import { addressOf } from '../../../src/server/accounts/postgres/address.js'
+import { parseAddress } from '../../../src/server/accounts/postgres/address.js'
 import { Database } from '../../../src/server/accounts/postgres/connection.js'
 import { grantRights } from '../../../src/server/accounts/postgres/rights.js'
 import { prepareSchema } from '../../../src/server/accounts/postgres/steps.js'
@@ -18,7 +18,7 @@ const LINES = draws(1_000)
 describePostgres('an update of accounts in PostgreSQL', () => {
   const cluster = clusterForAll()
 
-  const at = (url: string) => addressOf('accounts', url, {})
+  const at = (url: string) => parseAddress('accounts', url, {})
   const opened = async (url: string): Promise<PostgresAccounts> => {
     const accounts = await openPostgresAccounts(at(url))
     onTestFinished(() => accounts.close())

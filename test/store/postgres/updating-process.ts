@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Charge, ChargeResult } from '../../../src/server/accounts/accounts.js'
 import { openPostgresAccounts } from '../../../src/server/accounts/postgres/accounts.js'
-import { addressOf } from '../../../src/server/accounts/postgres/address.js'
+import { parseAddress } from '../../../src/server/accounts/postgres/address.js'
 import { CHARGE_FUNCTION, chargeBatch } from '../../../src/server/accounts/postgres/charging.js'
 import { Database, prepared } from '../../../src/server/accounts/postgres/connection.js'
 import { prepareSchema } from '../../../src/server/accounts/postgres/steps.js'
@@ -36,13 +36,13 @@ async function main(): Promise<void> {
 }
 
 async function ofThis(): Promise<ChargeAll> {
-  const accounts = await openPostgresAccounts(addressOf('accounts', url, {}))
+  const accounts = await openPostgresAccounts(parseAddress('accounts', url, {}))
   return charges => accounts.charge(charges)
 }
 
 /** The protocol of every release is the same so far; each calls its own function. */
 async function ofAnother(): Promise<ChargeAll> {
-  const database = await Database.open(addressOf('accounts', url, {}))
+  const database = await Database.open(parseAddress('accounts', url, {}))
   const own = Number(release) as Release
   await prepareSchema(database, tablesOf(own), { create: false })
   const query: Database['query'] = (text, values, within) =>
@@ -53,7 +53,7 @@ async function ofAnother(): Promise<ChargeAll> {
       { query },
       charges,
       charges.map(({ account }) => stored[account]!),
-      { again: false, within: 60_000 },
+      { again: false, timeoutMs: 60_000 },
     )
 }
 

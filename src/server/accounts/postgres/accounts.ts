@@ -1,6 +1,6 @@
 // For: accounts in PostgreSQL, for several servers at once.
 // In: the address of a database.
-// Out: accounts, charged in one statement for many answers.
+// Out: accounts; one statement charges many answers.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Busy, ConfigError, type Remedy, StorageError } from '../../../core/errors.js'
@@ -42,33 +42,33 @@ import {
   watchListTooLongError,
 } from '../rows.js'
 import type { Address } from './address.js'
-import { booksIn, TOO_LONG } from './books.js'
-import { clearBooks, putBooks, readBooks } from './books-copy.js'
 import { CHARGE_FUNCTION, chargeBatch } from './charging.js'
-import { codeOf, Database, type Queries, type TransactionOptions } from './connection.js'
+import { Database, errorCode, type Queries, type TransactionOptions } from './connection.js'
+import { clearTables, insertRows, readTables } from './copy-tables.js'
+import { accountsSchema, WATCH_LIST_TOO_LONG } from './schema.js'
 import { prepareSchema } from './steps.js'
 
-/** How long a batch of charges is sent again whose fate is not known, and the longest sleep between, in milliseconds. */
-const PATIENCE = 5_000
-const LONGEST_SLEEP = 200
-/** How long the answer to one batch is waited for: longer than the database waits for an account, and no minute. */
-const CHARGE_MS = 12_000
-const MOST_NAMES = 100_000
-/** The database's clock is read this often, in milliseconds. */
-const CLOCK_MS = 60_000
+/** How long a batch of charges with an unknown result is sent again, and the longest pause in between. */
+const MAX_RESEND_MS = 5_000
+const MAX_PAUSE_MS = 200
+/** How long to wait for the result of one batch; the database itself waits less long for an account. */
+const CHARGE_TIMEOUT_MS = 12_000
+const MAX_REMEMBERED_NAMES = 100_000
+/** The database's clock is read again after this time. */
+const CLOCK_MAX_AGE_MS = 60_000
 
 export interface OpenPostgresAccounts {
-  /** Create the tables where there are none. */
+  /** Create the tables if there are none. */
   create?: boolean
-  /** The command that creates the accounts, for the error where there are none. */
+  /** The command that creates the accounts, for the error if there are none. */
   createCommand?: Remedy
-  /** Number of partitions, by account, of the growing tables when they are created. */
+  /** How many partitions, by account, the growing tables get when they are created; 0: none. */
   partitions?: number
 }
 
 /**
- * Accounts in a PostgreSQL database. Throws NotFound if they do not exist and shall not be created; otherwise like
- * Database.open.
+ * Opens the accounts in a PostgreSQL database. Throws NotFound if there are none and `create` is false, and the errors
+ * of Database.open.
  */
 export async function openPostgresAccounts(
   address: Address,
@@ -76,7 +76,11 @@ export async function openPostgresAccounts(
 ): Promise<PostgresAccounts> {
   const database = await Database.open(address)
   try {
-    await prepareSchema(database, { ...booksIn(partitions), ...(createCommand && { createCommand }) }, { create })
+    await prepareSchema(
+      database,
+      { ...accountsSchema(partitions), ...(createCommand && { createCommand }) },
+      { create },
+    )
     return new PostgresAccounts(database, await readClock(database))
   } catch (error) {
     await database.close()
@@ -90,7 +94,7 @@ export class PostgresAccounts implements Accounts {
   /** The stored name of each account, by its number. Neither ever changes. */
   readonly #names = new Map<number, string>()
   /** The last batch of charges could not be written. */
-  #failed = false
+  #hasFailed = false
   #clock: Clock
 
   constructor(database: Database, clock: Clock) {
@@ -99,10 +103,10 @@ export class PostgresAccounts implements Accounts {
     this.#clock = clock
   }
 
-  /** The database's clock, independent of this machine's clock. */
+  /** The time of the database's clock. Setting this machine's clock does not change it. */
   now(): number {
-    const { at, monotonic } = this.#clock
-    return Math.round(at + (performance.now() - monotonic))
+    const { time, readAt } = this.#clock
+    return Math.round(time + (performance.now() - readAt))
   }
 
   get clockAhead(): number {
@@ -124,12 +128,12 @@ export class PostgresAccounts implements Accounts {
   }
 
   create(name: string, tier: Tier, at: string): Promise<Account> {
-    return this.#changing(async ({ query }) => {
+    return this.#changeAccounts(async ({ query }) => {
       const account = foldName(name)
-      const made = await query<AccountRow>(INTO_ACCOUNTS, [account, name, tier, Date.parse(at)])
-      if (made[0] === undefined) throw accountTakenError((await existing({ query }, name)).name, name)
+      const [created] = await query<AccountRow>(INTO_ACCOUNTS, [account, name, tier, Date.parse(at)])
+      if (created === undefined) throw accountTakenError((await existingAccount({ query }, name)).name, name)
       await query('INSERT INTO bands_accounts.books (account) VALUES ($1)', [account])
-      return accountFromRow(made[0])
+      return accountFromRow(created)
     })
   }
 
@@ -139,19 +143,19 @@ export class PostgresAccounts implements Accounts {
   }
 
   async account(name: string): Promise<Account> {
-    return accountFromRow(await existing(this.#db, name))
+    return accountFromRow(await existingAccount(this.#db, name))
   }
 
   setTier(name: string, tier: Tier): Promise<Account> {
-    return this.#changing(async ({ query }) => {
-      const { id } = await existing({ query }, name)
+    return this.#changeAccounts(async ({ query }) => {
+      const { id } = await existingAccount({ query }, name)
       await query('UPDATE bands_accounts.accounts SET tier = $1 WHERE id = $2', [tier, id])
-      return accountFromRow(await existing({ query }, name))
+      return accountFromRow(await existingAccount({ query }, name))
     })
   }
 
   addKey(account: number, key: NewKey): Promise<void> {
-    return this.#changing(session => insertKey(session, account, key))
+    return this.#changeAccounts(session => insertKey(session, account, key))
   }
 
   async keys(account?: number): Promise<KeyEntry[]> {
@@ -167,7 +171,7 @@ export class PostgresAccounts implements Accounts {
   }
 
   revoke(identity: string, at: string): Promise<void> {
-    return this.#changing(async session => {
+    return this.#changeAccounts(async session => {
       await existingKey(session, identity)
       const sql = 'UPDATE bands_accounts.keys SET revoked = $1 WHERE identity = $2 AND revoked IS NULL'
       await session.query(sql, [Date.parse(at), identity])
@@ -175,7 +179,7 @@ export class PostgresAccounts implements Accounts {
   }
 
   roll(identity: string, key: NewKey, until: string): Promise<void> {
-    return this.#changing(async session => {
+    return this.#changeAccounts(async session => {
       const old = await existingKey(session, identity)
       const end = endOfReplacedKey(old, key, until)
       await session.query('UPDATE bands_accounts.keys SET expires = $1 WHERE identity = $2', [end, identity])
@@ -184,94 +188,95 @@ export class PostgresAccounts implements Accounts {
   }
 
   async usedCredits(account: number, at: number): Promise<UsedCredits> {
-    const [row] = await this.#db.query<UsedCredits>(USED, [account, dayStart(at), hourStart(at)])
+    const [row] = await this.#db.query<UsedCredits>(USED_CREDITS, [account, dayStart(at), hourStart(at)])
     return row!
   }
 
   /**
-   * One call. If the connection is lost before the answer, the batch is sent again; request numbers prevent double
-   * charges. Throws Busy; afterwards only the callers' idempotency keys show which charges were written.
+   * Writes a batch of charges in one call. If the connection is lost before the answer, it sends the batch again;
+   * request numbers prevent double charges. If it then throws Busy, the charges may have been written or not: only a
+   * caller's idempotency key prevents a second charge.
    */
   async charge(charges: readonly Charge[]): Promise<ChargeResult[]> {
     if (charges.length === 0) return []
-    if (performance.now() - this.#clock.monotonic > CLOCK_MS) await this.#readClock().catch(() => {})
-    // Do not wait for a database that is known to be away.
-    const deadline = performance.now() + (this.#failed ? 0 : PATIENCE)
-    for (let again = false, longest = 10; ; again = true, longest = Math.min(2 * longest, LONGEST_SLEEP)) {
+    if (performance.now() - this.#clock.readAt > CLOCK_MAX_AGE_MS) await this.#readClock().catch(() => {})
+    // After a failure there is one attempt only: the database is probably still away.
+    const deadline = performance.now() + (this.#hasFailed ? 0 : MAX_RESEND_MS)
+    for (let again = false, maxPause = 10; ; again = true, maxPause = Math.min(2 * maxPause, MAX_PAUSE_MS)) {
       try {
-        const names = await this.#namesOf(charges)
-        const charged = await chargeBatch(this.#db, charges, names, { again, within: CHARGE_MS })
-        this.#failed = false
-        return charged
+        const names = await this.#accountNames(charges.map(({ account }) => account))
+        const results = await chargeBatch(this.#db, charges, names, { again, timeoutMs: CHARGE_TIMEOUT_MS })
+        this.#hasFailed = false
+        return results
       } catch (error) {
-        if (!isOfStorage(error)) throw error
-        const isLastTry = !(again || error instanceof Busy) || performance.now() >= deadline
-        if (isLastTry) this.#failed = true
-        if (isLastTry && again && !(error instanceof Busy)) throw new Busy(error.message, { cause: error })
-        if (isLastTry) throw error
+        if (!isStorageFailure(error)) throw error
+        const isBusy = error instanceof Busy
+        const mayRetry = (again || isBusy) && performance.now() < deadline
+        if (!mayRetry) {
+          this.#hasFailed = true
+          // A batch that was sent before may have been written, so the caller gets Busy.
+          throw again && !isBusy ? new Busy(error.message, { cause: error }) : error
+        }
       }
-      await sleep(Math.random() * longest)
+      await sleep(Math.random() * maxPause)
     }
   }
 
   async watchedTickers(account: number): Promise<string[]> {
-    const rows = await this.#db.query<{ ticker: string }>(WATCHED, [account])
+    const rows = await this.#db.query<{ ticker: string }>(WATCHED_TICKERS, [account])
     return rows.map(({ ticker }) => ticker)
   }
 
   async changeWatchList(account: number, change: WatchChange): Promise<string[]> {
     const { add, remove, maxTickers } = change
-    const [name] = await this.#namesOf([{ account }])
+    const [name] = await this.#accountNames([account])
     try {
       const sql = 'SELECT bands_accounts.watch($1, $2, $3, $4) AS tickers'
       const [row] = await this.#db.query<{ tickers: string[] }>(sql, [name, add, remove, maxTickers])
       return row!.tickers
     } catch (error) {
-      throw codeOf(error) === TOO_LONG ? watchListTooLongError(change) : error
+      throw errorCode(error) === WATCH_LIST_TOO_LONG ? watchListTooLongError(change) : error
     }
   }
 
   usage(account: number, from: number): Promise<DayUsage[]> {
-    return this.#db.query<DayUsage>(USAGE, [account, dayStart(from)])
+    return this.#db.query<DayUsage>(DAY_USAGE, [account, dayStart(from)])
   }
 
-  /** Reads one consistent state. */
   reconcile(account?: number): Promise<Reconciliation> {
-    const only = [account ?? null]
+    const accountOrAll = [account ?? null]
     const work = async ({ query }: Queries): Promise<Reconciliation> => {
-      const [total] = await query<Omit<Reconciliation, 'discrepancies'>>(TOTAL, only)
-      const found = await query<CounterComparison>(DISCREPANCIES, only)
-      return { ...total!, discrepancies: found.flatMap(discrepanciesIn) }
+      const [totals] = await query<Omit<Reconciliation, 'discrepancies'>>(LEDGER_TOTALS, accountOrAll)
+      const comparisons = await query<CounterComparison>(DISCREPANCIES, accountOrAll)
+      return { ...totals!, discrepancies: comparisons.flatMap(discrepanciesIn) }
     }
-    return this.#onLedger(work, { snapshot: true })
+    return this.#ledgerTransaction(work, { snapshot: true })
   }
 
-  /** Rolls up one day, or deletes what is too old. */
-  async rollUp(at: number): Promise<RollUpResult> {
-    const { rowsFrom, daysFrom } = retentionStarts(at)
-    const work = ({ query }: Queries) => query<RollUpResult>(ROLL_UP, [rowsFrom, daysFrom])
-    return (await this.#onLedger(work))[0]!
+  async rollUp(now: number): Promise<RollUpResult> {
+    const { rowsFrom, daysFrom } = retentionStarts(now)
+    const [result] = await this.#ledgerTransaction(({ query }) => query<RollUpResult>(ROLL_UP, [rowsFrom, daysFrom]))
+    return result!
   }
 
-  readTables(each: TakeRows): Promise<void> {
-    return this.#onLedger(session => readBooks(session, each), { snapshot: true })
+  readTables(take: TakeRows): Promise<void> {
+    return this.#ledgerTransaction(session => readTables(session, take), { snapshot: true })
   }
 
-  replaceTables<T>(work: (put: TakeRows, readBack: (each: TakeRows) => Promise<void>) => Promise<T>): Promise<T> {
+  replaceTables<T>(work: (insert: TakeRows, readBack: (take: TakeRows) => Promise<void>) => Promise<T>): Promise<T> {
     this.#names.clear()
-    const replaced = async (session: Queries): Promise<T> => {
-      await clearBooks(session)
+    return this.#ledgerTransaction(async session => {
+      await clearTables(session)
       const result = await work(
-        (book, rows) => putBooks(session, book, rows),
-        each => readBooks(session, each),
+        (table, rows) => insertRows(session, table, rows),
+        take => readTables(session, take),
       )
-      await session.query('UPDATE bands_accounts.changes SET count = count + 1')
+      await session.query(COUNT_CHANGE)
       return result
-    }
-    return this.#onLedger(replaced)
+    })
   }
 
-  /** Throws Busy where this machine's clock is more than a minute off: its answers, certificates and logs would be wrong. */
+  /** Also throws Busy if this machine's clock is off by more than a minute: its certificates and logs would be wrong. */
   async check(): Promise<void> {
     await this.#readClock()
     const fault = clockFault(this.clockAhead, this.location)
@@ -279,10 +284,10 @@ export class PostgresAccounts implements Accounts {
     const [state] = await this.#db.query<{ standby: boolean; fsync: string }>(STATE)
     if (state!.standby) throw new Busy(`${this.location} cannot be written just now: it is a standby`)
     if (state!.fsync !== 'on') throw new StorageError(`${this.location} does not sync its commits (fsync is off)`)
-    // A server that is not ready gets no requests: only a write of its own shows that writing works again.
-    if (this.#failed) {
+    // A server that is not ready gets no requests, so no charge would show that writing works again.
+    if (this.#hasFailed) {
       await this.#db.query('SELECT bands_accounts.try_writing()')
-      this.#failed = false
+      this.#hasFailed = false
     }
   }
 
@@ -294,102 +299,94 @@ export class PostgresAccounts implements Accounts {
     this.#clock = await readClock(this.#db)
   }
 
-  /** All of the ledger may be looked at. How many lines its rows have is not known: code would be compiled for a few. */
-  #onLedger<T>(work: (session: Queries) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
-    const own = async (session: Queries): Promise<T> => {
+  /** Runs a transaction that may read the whole ledger: with a long time limit, and without compiling its queries. */
+  #ledgerTransaction<T>(work: (session: Queries) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    const workWithoutJit = async (session: Queries): Promise<T> => {
       await session.query('SET LOCAL jit = off')
       return work(session)
     }
-    return this.#db.transaction(own, { ...options, statement: LEDGER_MS })
+    return this.#db.transaction(workWithoutJit, { ...options, statementMs: LEDGER_TIMEOUT_MS })
   }
 
-  /**
-   * Changes accounts or keys and notifies all servers. The notification comes last, because all writers lock its row.
-   */
-  #changing<T>(work: (session: Queries) => Promise<T>): Promise<T> {
+  /** Changes accounts or keys, and then their version; that comes last, because all writers lock its row. */
+  #changeAccounts<T>(work: (session: Queries) => Promise<T>): Promise<T> {
     return this.#db.transaction(async session => {
       const result = await work(session)
-      await session.query('UPDATE bands_accounts.changes SET count = count + 1')
+      await session.query(COUNT_CHANGE)
       return result
     })
   }
 
-  /** The stored names of some accounts. */
-  async #namesOf(charges: readonly Pick<Charge, 'account'>[]): Promise<string[]> {
-    const unknown = [...new Set(charges.map(({ account }) => account).filter(id => !this.#names.has(id)))]
-    if (unknown.length > 0) {
-      if (this.#names.size > MOST_NAMES) this.#names.clear()
+  /** The stored names of accounts. @param ids may repeat */
+  async #accountNames(ids: readonly number[]): Promise<string[]> {
+    if (!ids.every(id => this.#names.has(id))) {
+      if (this.#names.size > MAX_REMEMBERED_NAMES) this.#names.clear()
       const sql = 'SELECT id, account FROM bands_accounts.accounts WHERE id = ANY ($1)'
-      const wanted = [...new Set([...unknown, ...charges.map(({ account }) => account)])]
-      const found = await this.#db.query<{ id: number; account: string }>(sql, [wanted], CHARGE_MS)
-      for (const { id, account } of found) this.#names.set(id, account)
+      const rows = await this.#db.query<{ id: number; account: string }>(sql, [[...new Set(ids)]], CHARGE_TIMEOUT_MS)
+      for (const { id, account } of rows) this.#names.set(id, account)
     }
-    return charges.map(({ account }) => {
-      const name = this.#names.get(account)
-      if (name === undefined) throw new StorageError(`${this.location} has no account of the number ${account}`)
+    return ids.map(id => {
+      const name = this.#names.get(id)
+      if (name === undefined) throw new StorageError(`${this.location} has no account of the number ${id}`)
       return name
     })
   }
 }
 
-/** A time of the database, in milliseconds since 1970, and the moment of this process at which it was read. */
+/** A reading of the database's clock, in milliseconds since 1970, and of performance.now() at the same moment. */
 interface Clock {
-  at: number
-  monotonic: number
+  time: number
+  readAt: number
 }
 
-/** Half of the way there and back is added to what the database says. */
+/** Reads the database's clock. It adds half of the query's duration, because the answer took about that long. */
 async function readClock({ query }: Database): Promise<Clock> {
   const started = performance.now()
-  const [row] = await query<{ at: number }>(
-    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at',
-    [],
-    CHARGE_MS,
-  )
-  const monotonic = performance.now()
-  return { at: row!.at + (monotonic - started) / 2, monotonic }
+  const sql = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time'
+  const [row] = await query<{ time: number }>(sql, [], CHARGE_TIMEOUT_MS)
+  const readAt = performance.now()
+  return { time: row!.time + (readAt - started) / 2, readAt }
 }
 
 /** Whether the failure may pass, or can be repaired while a server runs. */
-function isOfStorage(error: unknown): error is Busy | ConfigError | StorageError {
+function isStorageFailure(error: unknown): error is Busy | ConfigError | StorageError {
   return error instanceof Busy || error instanceof ConfigError || error instanceof StorageError
 }
 
-async function existing({ query }: Queries, name: string): Promise<AccountRow> {
+async function existingAccount({ query }: Queries, name: string): Promise<AccountRow> {
   const [row] = await query<AccountRow>(`${ACCOUNTS} WHERE account = $1`, [foldName(name)])
   if (row !== undefined) return row
   const known = await query<{ name: string }>('SELECT name FROM bands_accounts.accounts')
-  throw missingError(
-    'account',
-    name,
-    known.map(other => other.name),
-  )
+  const names = known.map(row => row.name)
+  throw missingError('account', name, names)
 }
 
+/** The row of a key, locked until the transaction ends. Throws NotFound. */
 async function existingKey({ query }: Queries, identity: string): Promise<KeyRow> {
   const [row] = await query<KeyRow>(`${KEY_BY_IDENTITY} FOR UPDATE OF k`, [identity])
   if (row !== undefined) return row
   const known = await query<{ identity: string }>('SELECT identity FROM bands_accounts.keys')
-  throw missingError(
-    'key',
-    identity,
-    known.map(other => other.identity),
-  )
+  const identities = known.map(row => row.identity)
+  throw missingError('key', identity, identities)
 }
 
-/** @param besides the key that is being replaced; it may stay active for a while */
-async function insertKey({ query }: Queries, account: number, key: NewKey, besides = ''): Promise<void> {
-  // One at a time an account, so that of two of one name the second finds the first.
+/** Throws InvalidParameter if another active key has this name. @param replaced identity of the key that this one replaces */
+async function insertKey(
+  { query }: Queries,
+  account: number,
+  key: NewKey,
+  replaced: string | null = null,
+): Promise<void> {
+  // Lock the account, so that the second of two keys with one name finds the first.
   await query('SELECT FROM bands_accounts.accounts WHERE id = $1 FOR UPDATE', [account])
-  refuseNameOfActiveKey(
-    await query<KeyRow>(`${KEYS} WHERE a.id = $1 AND k.name = $2`, [account, key.name]),
-    key,
-    besides,
-  )
-  const made = Date.parse(key.created)
+  const namesakes = await query<KeyRow>(`${KEYS} WHERE a.id = $1 AND k.name = $2`, [account, key.name])
+  refuseNameOfActiveKey(namesakes, key, replaced)
+  const created = Date.parse(key.created)
   const expires = key.expires === null ? null : Date.parse(key.expires)
-  await query(INTO_KEYS, [account, key.identity, key.hash.toString('hex'), key.name, made, expires])
+  await query(INTO_KEYS, [account, key.identity, key.hash.toString('hex'), key.name, created, expires])
 }
+
+const COUNT_CHANGE = 'UPDATE bands_accounts.changes SET count = count + 1'
 
 const ACCOUNTS = 'SELECT id, name, tier, created FROM bands_accounts.accounts'
 
@@ -413,46 +410,46 @@ const SECRET = "SELECT secret FROM bands_accounts.secrets WHERE use = 'tags'"
 const STATE = `SELECT pg_is_in_recovery() AS standby, current_setting('fsync') AS fsync, (${SECRET}) IS NOT NULL AS whole,
   'bands_accounts.${CHARGE_FUNCTION}'::regproc`
 
-/** By name: the counters are indexed by it. */
-const OF_ACCOUNT = 'account = (SELECT account FROM bands_accounts.accounts WHERE id = $1)'
+/** SQL: whether a row belongs to the account with the id $1. Uses its name, because the tables are indexed by it. */
+const IS_OF_ACCOUNT = 'account = (SELECT account FROM bands_accounts.accounts WHERE id = $1)'
 
-const USED = `SELECT
+const USED_CREDITS = `SELECT
   coalesce(sum(credits) FILTER (WHERE period = 'day'), 0)::bigint AS day,
   coalesce(sum(credits) FILTER (WHERE period = 'hour'), 0)::bigint AS hour
   FROM bands_accounts.counters
-  WHERE ${OF_ACCOUNT} AND (period, start) IN (('day', $2::bigint), ('hour', $3::bigint))`
+  WHERE ${IS_OF_ACCOUNT} AND (period, start) IN (('day', $2::bigint), ('hour', $3::bigint))`
 
-const WATCHED = `SELECT w.ticker FROM bands_accounts.watched w
+const WATCHED_TICKERS = `SELECT w.ticker FROM bands_accounts.watched w
   JOIN bands_accounts.accounts a ON a.account = w.account WHERE a.id = $1 ORDER BY w.place`
-const USAGE = `SELECT to_char(to_timestamp(start / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS date, credits, requests
-  FROM bands_accounts.counters WHERE ${OF_ACCOUNT} AND period = 'day' AND start >= $2 ORDER BY start DESC`
+const DAY_USAGE = `SELECT to_char(to_timestamp(start / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS date, credits, requests
+  FROM bands_accounts.counters WHERE ${IS_OF_ACCOUNT} AND period = 'day' AND start >= $2 ORDER BY start DESC`
 
-/** To add up a ledger of many millions of rows, in milliseconds. */
-const LEDGER_MS = 3_600_000
+/** Enough to sum a ledger of many millions of rows. */
+const LEDGER_TIMEOUT_MS = 3_600_000
 
-const CHOSEN = `($1::bigint IS NULL OR ${OF_ACCOUNT})`
+const IS_OF_ACCOUNT_OR_ALL = `($1::bigint IS NULL OR ${IS_OF_ACCOUNT})`
 
-const TOTAL = `SELECT l.rows + d.requests AS rows, l.requests + d.requests AS requests, l.credits + d.credits AS credits
+const LEDGER_TOTALS = `SELECT l.rows + d.requests AS rows, l.requests + d.requests AS requests, l.credits + d.credits AS credits
   FROM (SELECT count(*) AS rows, count(DISTINCT (account, request)) AS requests,
-      coalesce(sum(credits), 0)::bigint AS credits FROM bands_accounts.ledger WHERE ${CHOSEN}) AS l,
+      coalesce(sum(credits), 0)::bigint AS credits FROM bands_accounts.ledger WHERE ${IS_OF_ACCOUNT_OR_ALL}) AS l,
     (SELECT coalesce(sum(requests), 0)::bigint AS requests, coalesce(sum(credits), 0)::bigint AS credits
-      FROM bands_accounts.days WHERE ${CHOSEN}) AS d`
+      FROM bands_accounts.days WHERE ${IS_OF_ACCOUNT_OR_ALL}) AS d`
 
-/** A rolled-up day has no hourly rows. */
-const ROLLED = (row: string): string => `${row}.period = 'hour' AND EXISTS (
+/** SQL: whether a counter or a sum, `row`, is hourly and its day was rolled up, so that it cannot be compared. */
+const isRolledUpSql = (row: string): string => `${row}.period = 'hour' AND EXISTS (
   SELECT FROM bands_accounts.days d WHERE d.account = ${row}.account AND d.start = ${row}.start - ${row}.start % ${DAY_MS})`
 
 const DISCREPANCIES = `WITH hours AS (
     SELECT account, at - at % ${HOUR_MS} AS start, sum(credits) AS credits, count(*) AS requests
-    FROM bands_accounts.ledger WHERE ${CHOSEN} GROUP BY 1, 2
+    FROM bands_accounts.ledger WHERE ${IS_OF_ACCOUNT_OR_ALL} GROUP BY 1, 2
   ), sums AS (
     SELECT account, period, start, sum(credits)::bigint AS credits, sum(requests)::bigint AS requests FROM (
       SELECT account, period, start - start % length AS start, credits, requests
       FROM hours, (VALUES ('day', ${DAY_MS}), ('hour', ${HOUR_MS})) AS p(period, length)
-      UNION ALL SELECT account, 'day', start, credits, requests FROM bands_accounts.days WHERE ${CHOSEN}
-    ) AS s WHERE NOT (${ROLLED('s')}) GROUP BY 1, 2, 3
+      UNION ALL SELECT account, 'day', start, credits, requests FROM bands_accounts.days WHERE ${IS_OF_ACCOUNT_OR_ALL}
+    ) AS s WHERE NOT (${isRolledUpSql('s')}) GROUP BY 1, 2, 3
   ), kept AS (
-    SELECT * FROM bands_accounts.counters c WHERE ${CHOSEN} AND NOT (${ROLLED('c')})
+    SELECT * FROM bands_accounts.counters c WHERE ${IS_OF_ACCOUNT_OR_ALL} AND NOT (${isRolledUpSql('c')})
   ), compared AS (
     SELECT account, period, start,
       coalesce(kept.credits, 0) AS counter_credits, coalesce(sums.credits, 0) AS ledger_credits,

@@ -18,27 +18,27 @@ export interface Address {
   location: string
   config: ClientConfig
   /** Maximum number of connections of each pool. */
-  most: number
+  maxConnections: number
 }
 
-/** One who imports keeps a connection, and reads by another. */
-const FEWEST = 2
-const USUAL = 4
-const MOST = 100
+/** A reader needs a second connection while a writer keeps one. */
+const MIN_CONNECTIONS = 2
+const DEFAULT_CONNECTIONS = 4
+const MAX_CONNECTIONS = 100
 
 type Env = Readonly<Record<string, string | undefined>>
 
 /**
- * Reads a URL. A service file and then PostgreSQL's own environment variables fill in what it leaves open. A password
- * comes from these two or from .pgpass. Error messages repeat no part of the URL: any part may be a mistyped password.
- *
+ * Reads the URL of a database. Missing settings come from a service file, then from PostgreSQL's environment variables.
+ * A password comes from these two or from .pgpass. Throws InvalidParameter, or ConfigError for a service or a
+ * certificate that cannot be used. Messages repeat no part of the URL: any part may be a mistyped password.
  * @param param the parameter that holds the URL
- * Throws InvalidParameter, or ConfigError for a service or a certificate that cannot be used.
  */
-export function addressOf(param: string, text: string, env: Env = process.env): Address {
+export function parseAddress(param: string, text: string, env: Env = process.env): Address {
   const inUrl = settingsIn(param, text.trim())
-  const named = inUrl.service ?? env.PGSERVICE
-  const settings: Settings = { ...ofEnvironment(env), ...(named && ofService(named, env)), ...inUrl }
+  const service = inUrl.service ?? env.PGSERVICE
+  const fromService = service ? serviceSettings(service, env) : {}
+  const settings: Settings = { ...environmentSettings(env), ...fromService, ...inUrl }
   const host = settings.host ?? 'localhost'
   const user = settings.user ?? env.USER ?? userInfo().username
   const port = integerSetting(settings, 'port', 5432, 65_535)
@@ -49,34 +49,38 @@ export function addressOf(param: string, text: string, env: Env = process.env): 
     port,
     user,
     database,
-    // Read at each connection, so that a changed password counts from the next one.
-    password: () => settings.password ?? passwordIn(passwordFile(env), [host, String(port), database, user]),
-    ssl: tlsOf(settings, host),
+    // Read for each connection, so that a changed password is used from the next one on.
+    password: () => settings.password ?? findPassword(passwordFilePath(env), [host, String(port), database, user]),
+    ssl: tlsSettings(settings, host),
     application_name: settings.application_name ?? 'bands',
     connectionTimeoutMillis: seconds * 1000,
   }
-  const most = integerSetting(settings, 'connections', USUAL, MOST, FEWEST)
-  return { config, location: locationOf(host, port, database), most }
+  const maxConnections = integerSetting(settings, 'connections', DEFAULT_CONNECTIONS, MAX_CONNECTIONS, MIN_CONNECTIONS)
+  return { config, location: locationText(host, port, database), maxConnections }
 }
 
-function ofEnvironment(env: Env): Settings {
-  const set = Object.entries(SETTINGS).map(([name, variable]) => [name, env[variable]] as const)
-  return Object.fromEntries(set.filter(([name, value]) => name !== 'service' && value)) as Settings
+function environmentSettings(env: Env): Settings {
+  const settings: Settings = {}
+  for (const [name, variable] of Object.entries(SETTINGS))
+    if (isSetting(name) && name !== 'service' && env[variable]) settings[name] = env[variable]
+  return settings
 }
 
-/** The settings of a service, from the user's file or the machine's. */
-function ofService(service: string, env: Env): Settings {
-  const own = env.PGSERVICEFILE || join(env.HOME || homedir(), '.pg_service.conf')
-  const files = [own, join(env.PGSYSCONFDIR || '/etc/postgresql-common', 'pg_service.conf')].filter(existsSync)
-  const known = files.map(file => [file, servicesIn(file)] as const)
-  for (const [file, services] of known) {
+/** The settings of a service, from the user's file or the machine's. Throws ConfigError for an unknown service. */
+function serviceSettings(service: string, env: Env): Settings {
+  const userFile = env.PGSERVICEFILE || join(env.HOME || homedir(), '.pg_service.conf')
+  const machineFile = join(env.PGSYSCONFDIR || '/etc/postgresql-common', 'pg_service.conf')
+  const files = [userFile, machineFile].filter(existsSync)
+  const names: string[] = []
+  for (const file of files) {
+    const services = readServices(file)
     const lines = services.get(service)
-    if (lines !== undefined) return settingsOf(lines, file)
+    if (lines !== undefined) return parseServiceLines(lines, file)
+    names.push(...services.keys())
   }
-  const where = files.length === 0 ? `there is no ${own}` : `it is not in ${files.join(' or ')}`
-  const names = known.flatMap(([, services]) => [...services.keys()])
-  const meant = didYouMean(suggest(service, names))
-  throw new ConfigError(`the service ${quoted(service)} of PostgreSQL is not known: ${where}.${meant}`)
+  const where = files.length === 0 ? `there is no ${userFile}` : `it is not in ${files.join(' or ')}`
+  const suggestion = didYouMean(suggest(service, names))
+  throw new ConfigError(`the service ${quoted(service)} of PostgreSQL is not known: ${where}.${suggestion}`)
 }
 
 interface Line {
@@ -84,22 +88,23 @@ interface Line {
   text: string
 }
 
-function servicesIn(file: string): Map<string, Line[]> {
+/** The lines of settings in a service file, by the name of the service. */
+function readServices(file: string): Map<string, Line[]> {
   const services = new Map<string, Line[]>()
   let lines: Line[] = []
-  for (const [i, raw] of textOf(file).split('\n').entries()) {
+  for (const [i, raw] of readText(file).split('\n').entries()) {
     const text = raw.trim()
     const [, service] = /^\[(.+)\]$/.exec(text) ?? []
     if (service !== undefined) {
       lines = []
-      // The first of a name counts.
+      // Of two services with one name, the first counts.
       if (!services.has(service)) services.set(service, lines)
     } else if (text !== '' && !text.startsWith('#')) lines.push({ number: i + 1, text })
   }
   return services
 }
 
-function settingsOf(lines: readonly Line[], file: string): Settings {
+function parseServiceLines(lines: readonly Line[], file: string): Settings {
   const settings: Settings = {}
   for (const line of lines) {
     const [, name = '', value = ''] = /^(\w+)=(.*)$/.exec(line.text) ?? []
@@ -111,48 +116,52 @@ function settingsOf(lines: readonly Line[], file: string): Settings {
   return settings
 }
 
-function passwordFile(env: Env): string {
+function passwordFilePath(env: Env): string {
   if (env.PGPASSFILE) return env.PGPASSFILE
   if (process.platform === 'win32') return join(env.APPDATA || homedir(), 'postgresql', 'pgpass.conf')
   return join(env.HOME || homedir(), '.pgpass')
 }
 
-/** The password of the first line that matches host, port, database and user (* matches any); empty if none does. */
-function passwordIn(file: string, wanted: readonly string[]): string {
+/**
+ * The password in the first line of a password file that matches; empty if none does, or there is no file. Throws
+ * ConfigError if other users can read the file.
+ * @param wanted host, port, database and user
+ */
+function findPassword(file: string, wanted: readonly string[]): string {
   if (!existsSync(file)) return ''
   if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
     throw new ConfigError(`${file} holds passwords and can be read or changed by others; chmod 600 ${file}`)
-  for (const line of textOf(file).split(/\r?\n/)) {
-    const parts = line.startsWith('#')
-      ? []
-      : (line.match(/(?:\\.|[^:\\])+/g) ?? []).map(part => part.replace(/\\(.)/g, '$1'))
+  for (const line of readText(file).split(/\r?\n/)) {
+    if (line.startsWith('#')) continue
+    const escapedParts = line.match(/(?:\\.|[^:\\])+/g) ?? []
+    const parts = escapedParts.map(part => part.replace(/\\(.)/g, '$1'))
     const password = parts[wanted.length]
-    if (password !== undefined && wanted.every((value, i) => isMeant(parts[i]!, value))) return password
+    if (password !== undefined && wanted.every((value, i) => matchesPart(parts[i]!, value))) return password
   }
   return ''
 }
 
-/** A password file names a socket localhost. */
-function isMeant(part: string, value: string): boolean {
+/** Whether a part of a line in a password file matches a value. `*` matches any; a socket is called localhost there. */
+function matchesPart(part: string, value: string): boolean {
   return part === '*' || part === (value.startsWith('/') ? 'localhost' : value)
 }
 
-/** A setting as an integer between two bounds, or its default. */
-function integerSetting(settings: Settings, name: Setting, byDefault: number, most: number, least = 1): number {
+/** A setting as an integer from `min` to `max`, or its default if it is not set. Throws ConfigError. */
+function integerSetting(settings: Settings, name: Setting, byDefault: number, max: number, min = 1): number {
   const text = settings[name]
   if (text === undefined) return byDefault
   const value = /^\d{1,6}$/.test(text) ? Number(text) : 0
-  if (value >= least && value <= most) return value
-  throw new ConfigError(`${name} of the connection to PostgreSQL must be an integer from ${least} to ${most}`)
+  if (value >= min && value <= max) return value
+  throw new ConfigError(`${name} of the connection to PostgreSQL must be an integer from ${min} to ${max}`)
 }
 
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full']
 
 /**
- * Unencrypted on this machine, encrypted to any other by default. PostgreSQL's `prefer` is not offered: an attacker in
- * between could simply refuse encryption.
+ * The TLS settings of a connection; false: unencrypted, which is the default for this machine only. PostgreSQL's mode
+ * `prefer` is not offered, because an attacker in between could simply refuse encryption. Throws ConfigError.
  */
-function tlsOf(settings: Settings, host: string): ClientConfig['ssl'] {
+function tlsSettings(settings: Settings, host: string): ClientConfig['ssl'] {
   const isLocal = /^(\/|localhost$|127\.|::1$)/.test(host)
   const { sslmode = isLocal ? 'disable' : 'require', sslrootcert, sslcert, sslkey } = settings
   if (!MODES.includes(sslmode))
@@ -162,18 +171,17 @@ function tlsOf(settings: Settings, host: string): ClientConfig['ssl'] {
   if (sslmode === 'disable' || host.startsWith('/')) return false
   if ((sslcert === undefined) !== (sslkey === undefined))
     throw new ConfigError('sslcert and sslkey of the connection to PostgreSQL go together: a certificate and its key')
-  const certificates = {
-    ...(sslrootcert !== undefined && sslrootcert !== 'system' && { ca: textOf(sslrootcert) }),
-    ...(sslcert !== undefined && { cert: textOf(sslcert) }),
-    ...(sslkey !== undefined && { key: textOf(sslkey) }),
-  }
+  const certificates: { ca?: string; cert?: string; key?: string } = {}
+  if (sslrootcert !== undefined && sslrootcert !== 'system') certificates.ca = readText(sslrootcert)
+  if (sslcert !== undefined) certificates.cert = readText(sslcert)
+  if (sslkey !== undefined) certificates.key = readText(sslkey)
   if (sslmode === 'verify-full') return certificates
   // As in PostgreSQL's own programs, naming a root certificate means verifying it.
   const rejectUnauthorized = sslmode === 'verify-ca' || sslrootcert !== undefined
   return { ...certificates, rejectUnauthorized, checkServerIdentity: () => undefined }
 }
 
-function textOf(file: string): string {
+function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
@@ -181,7 +189,7 @@ function textOf(file: string): string {
   }
 }
 
-function locationOf(host: string, port: number, database: string): string {
+function locationText(host: string, port: number, database: string): string {
   const name = encodeURIComponent(database)
   if (host.startsWith('/')) return `postgres:///${name}?host=${host}`
   return `postgres://${host.includes(':') ? `[${host}]` : host}:${port}/${name}`

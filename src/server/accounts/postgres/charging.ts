@@ -13,57 +13,63 @@ import {
 import { type Database, prepared } from './connection.js'
 
 /**
- * Writes a batch of charges in one call; returns the result of each, in order.
- * @param names the stored names of their accounts
+ * Writes a batch of charges in one call; returns the result of each, in order. Throws StorageError if two charges have
+ * the same request number.
+ * @param names the stored name of the account of each charge
  * @param again the batch was sent before, with unknown result
- * @param within milliseconds until the answer must arrive
  */
 export async function chargeBatch(
   db: Pick<Database, 'query'>,
   charges: readonly Charge[],
   names: readonly string[],
-  { again, within }: { again: boolean; within: number },
+  { again, timeoutMs }: { again: boolean; timeoutMs: number },
 ): Promise<ChargeResult[]> {
-  const runs = runsOf(charges, names)
-  const rows = await db.query<ChargedRow>(CHARGE, valuesOf(charges, runs, again), within)
-  return outcomesIn(rows, runs, charges.length)
+  const runs = splitIntoRuns(charges, names)
+  const rows = await db.query<ChargedRow>(CHARGE, chargeArguments(charges, runs, again), timeoutMs)
+  return resultsInOrder(rows, runs, charges.length)
 }
 
-/** Charges of one account and hour, under the same limits and with no name twice. */
+/** Charges of one account and hour, under the same limits, and with no request name twice. */
 interface Run {
   account: string
   hour: number
   limits: Charge['limits']
   /** In order, each with its index in the batch. */
-  charges: (readonly [place: number, charge: Charge])[]
-  names: Set<string>
+  charges: (readonly [index: number, charge: Charge])[]
+  requestNames: Set<string>
 }
 
-/** In the order of their charges. Throws StorageError for a number of a request that is there twice. */
-function runsOf(charges: readonly Charge[], names: readonly string[]): Run[] {
+/**
+ * Splits charges into runs, in their order. A charge joins the latest run of its account, if that has the same hour and
+ * limits and not its request name.
+ * @param names the stored name of the account of each charge
+ */
+function splitIntoRuns(charges: readonly Charge[], names: readonly string[]): Run[] {
   if (new Set(charges.map(({ requestId }) => requestId)).size < charges.length)
     throw new StorageError('two charges of one batch have the same number')
   const runs: Run[] = []
-  const last = new Map<string, Run>()
-  for (const [place, charge] of charges.entries()) {
-    const [account, hour, { limits }] = [names[place]!, hourStart(charge.at), charge]
-    const name = charge.idempotency?.toString('latin1')
-    let run = last.get(account)
+  const latestRuns = new Map<string, Run>()
+  for (const [index, charge] of charges.entries()) {
+    const account = names[index]!
+    const hour = hourStart(charge.at)
+    const { limits } = charge
+    const requestName = charge.idempotency?.toString('latin1')
+    let run = latestRuns.get(account)
     const isSame = run?.hour === hour && run.limits.day === limits.day && run.limits.hour === limits.hour
-    if (run === undefined || !isSame || (name !== undefined && run.names.has(name))) {
-      run = { account, hour, limits, charges: [], names: new Set() }
+    if (run === undefined || !isSame || (requestName !== undefined && run.requestNames.has(requestName))) {
+      run = { account, hour, limits, charges: [], requestNames: new Set() }
       runs.push(run)
-      last.set(account, run)
+      latestRuns.set(account, run)
     }
-    run.charges.push([place, charge])
-    if (name !== undefined) run.names.add(name)
+    run.charges.push([index, charge])
+    if (requestName !== undefined) run.requestNames.add(requestName)
   }
   return runs
 }
 
 /**
- * The result of one charge of a run, counted from 1. If `line` is null: the account's usage before a run that was
- * granted whole.
+ * The result of one charge: `line` is its position in its run, and `run` the position of that; both count from 1. If
+ * `line` is null, all charges of the run were written, and the credits are those used before the run.
  */
 interface ChargedRow extends UsedCredits {
   run: number
@@ -71,62 +77,70 @@ interface ChargedRow extends UsedCredits {
   outcome: ChargeResult['outcome']
 }
 
-function outcomesIn(rows: readonly ChargedRow[], runs: readonly Run[], count: number): ChargeResult[] {
-  const outcomes = new Array<ChargeResult>(count)
+/** The result of each charge in the order of the batch. @param count of charges in the batch */
+function resultsInOrder(rows: readonly ChargedRow[], runs: readonly Run[], count: number): ChargeResult[] {
+  const results = new Array<ChargeResult>(count)
   for (const { run, line, outcome, day, hour } of rows) {
     const { charges } = runs[run - 1]!
+    if (line !== null) {
+      const [index] = charges[line - 1]!
+      results[index] = { outcome, usedCredits: { day, hour } }
+      continue
+    }
     const used = { day, hour }
-    if (line !== null) outcomes[charges[line - 1]![0]] = { outcome, usedCredits: used }
-    else
-      for (const [place, { credits }] of charges) {
-        used.day += credits
-        used.hour += credits
-        outcomes[place] = { outcome, usedCredits: { ...used } }
-      }
+    for (const [index, { credits }] of charges) {
+      used.day += credits
+      used.hour += credits
+      results[index] = { outcome, usedCredits: { ...used } }
+    }
   }
-  return outcomes
+  return results
 }
 
 /** A charge as one stored line. */
-function lineOf({ requestId, key, endpoint, credits, at }: Charge): string {
+function ledgerLine({ requestId, key, endpoint, credits, at }: Charge): string {
   return `${requestId}\t${key}\t${endpoint}\t${credits}\t${at}`
 }
 
-/** One array per column: of runs, of their charges with a name, and of keys whose last use is updated. */
-function valuesOf(charges: readonly Charge[], runs: readonly Run[], again: boolean): unknown[] {
-  const named = runs.flatMap((run, i) =>
-    run.charges.flatMap(([, charge], j) => (charge.idempotency === null ? [] : [{ run: i + 1, line: j + 1, charge }])),
-  )
-  const parts = new Map<string, number>()
-  for (const { account } of runs) parts.set(account, (parts.get(account) ?? 0) + 1)
-  const minutes = new Map<string, { account: string; minute: number }>()
-  for (const { account, charges: own } of runs)
-    for (const [, { key, at }] of own) {
-      const minute = Math.max(at - (at % MINUTE_MS), minutes.get(key)?.minute ?? 0)
-      minutes.set(key, { account, minute })
+/** The arguments of the charging function, in its order; see chargeFunctionSql. */
+function chargeArguments(charges: readonly Charge[], runs: readonly Run[], again: boolean): unknown[] {
+  const runCounts = new Map<string, number>()
+  const lastUses = new Map<string, { account: string; key: string; minute: number }>()
+  for (const run of runs) {
+    const { account } = run
+    runCounts.set(account, (runCounts.get(account) ?? 0) + 1)
+    for (const [, { key, at }] of run.charges) {
+      const minute = Math.max(at - (at % MINUTE_MS), lastUses.get(key)?.minute ?? 0)
+      lastUses.set(key, { account, key, minute })
     }
-  const used = [...minutes]
+  }
+  const keyUses = [...lastUses.values()]
+  const named = runs.flatMap(({ charges }, i) =>
+    charges
+      .map(([, charge], j) => ({ run: i + 1, line: j + 1, charge }))
+      .filter(({ charge }) => charge.idempotency !== null),
+  )
   return [
-    batchName(charges[0]!.requestId),
+    batchId(charges[0]!.requestId),
     again,
     Math.max(...charges.map(({ at }) => at)),
     runs.map(({ account }) => account),
-    runs.map(run => run.charges.map(([, charge]) => lineOf(charge)).join('\n')),
+    runs.map(run => run.charges.map(([, charge]) => ledgerLine(charge)).join('\n')),
     runs.map(run => run.charges.reduce((sum, [, { credits }]) => sum + credits, 0)),
     runs.map(run => run.charges.length),
     runs.map(({ hour }) => hour),
     runs.map(({ limits }) => limits.day),
     runs.map(({ limits }) => limits.hour),
-    runs.map(({ account }) => parts.get(account) === 1),
+    runs.map(({ account }) => runCounts.get(account) === 1),
     named.map(({ run }) => run),
     named.map(({ line }) => line),
     named.map(({ charge }) => charge.idempotency),
     named.map(({ charge }) => charge.question),
     named.map(({ charge }) => charge.answer),
     named.map(({ charge }) => charge.at),
-    used.map(([, { account }]) => account),
-    used.map(([key]) => key),
-    used.map(([, { minute }]) => minute),
+    keyUses.map(({ account }) => account),
+    keyUses.map(({ key }) => key),
+    keyUses.map(({ minute }) => minute),
   ]
 }
 
@@ -142,8 +156,8 @@ const CHARGE = prepared(`SELECT run, line, outcome, day, hour FROM bands_account
 /** Bytes of the hash that identifies a batch; a request id would be a third of its row. */
 export const BATCH_BYTES = 12
 
-/** What a batch is known by. @param request the number of its first */
-function batchName(request: string): Buffer {
+/** Identifies a batch. @param request the number of its first request */
+function batchId(request: string): Buffer {
   return createHash('sha256').update(request).digest().subarray(0, BATCH_BYTES)
 }
 
@@ -167,7 +181,7 @@ function batchName(request: string): Buffer {
  * @param name of the function, with its version
  * @param latest SQL of the time from which the age of request names counts; not volatile, or no index would be used
  */
-export function chargeFunction(name: string, latest: string): string {
+export function chargeFunctionSql(name: string, latest: string): string {
   return `
 CREATE FUNCTION bands_accounts.${name}(
   batch bytea, again boolean, latest bigint,

@@ -5,22 +5,22 @@ import { BandsError, Busy, ConfigError, NotWritten, StorageError } from '../../.
 import type { PoolState } from '../accounts.js'
 import type { Address } from './address.js'
 
-/** The oldest version that has all that is used here. */
-const OLDEST = 14
+/** The oldest supported version of PostgreSQL. */
+const OLDEST_VERSION = 14
 
-/** How long a statement may take, how long one waits for a row, and how long a transaction may lie idle, in milliseconds. */
+/** How long a statement may take, a statement may wait for a row, and a transaction may be idle. */
 const STATEMENT_MS = 60_000
 const LOCK_MS = 5_000
 const IDLE_MS = 60_000
 
-/** How often a transaction is tried that others get in the way of. */
-const TRIES = 8
+/** How often a transaction is tried if others conflict with it. */
+const MAX_TRIES = 8
 
 export interface DatabaseOptions {
   /** Maximum number of connections (default: from the address). */
-  most?: number
-  /** How long a statement may take, in milliseconds. */
-  statement?: number
+  maxConnections?: number
+  /** How long a statement may take. */
+  statementMs?: number
 }
 
 /** Runs queries: on the database, or in one transaction or session. */
@@ -30,22 +30,23 @@ export interface Queries {
 }
 
 export interface TransactionOptions {
-  /** Reads one state, regardless of other commits; writes nothing. */
+  /** The transaction reads one state, regardless of other commits, and writes nothing. */
   snapshot?: boolean
-  /** How long one waits for a row or an advisory lock, in milliseconds. */
-  lock?: number
-  /** How long a statement may take, in milliseconds. */
-  statement?: number
+  /** How long a statement may wait for a row or an advisory lock. */
+  lockMs?: number
+  /** How long a statement may take. */
+  statementMs?: number
 }
 
-const NAMES = new Map<string, string>()
+/** Text of a frequent statement → its name on a connection. */
+const PREPARED_NAMES = new Map<string, string>()
 
 /**
- * A frequent statement that a connection keeps prepared. Its name is a hash of its text, so versions of bands can share
- * a connection without confusion.
+ * Returns the text of a statement, and makes connections keep it prepared. Its name is a hash of the text, so that two
+ * versions of bands can share a connection.
  */
 export function prepared(text: string): string {
-  NAMES.set(text, `bands_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`)
+  PREPARED_NAMES.set(text, `bands_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`)
   return text
 }
 
@@ -53,53 +54,52 @@ export function prepared(text: string): string {
 const STATEMENT_LOST = ['26000', '42P05', '0A000']
 
 /**
- * A PostgreSQL database with a pool of connections. Connections open on demand, and again after a loss. A pooler may
- * lend a connection for only one transaction. So statements have no names behind one, and settings last one transaction
- * (T13); except the following.
+ * A PostgreSQL database with a pool of connections. Connections open on demand, and again after a loss. A pooler, such
+ * as PgBouncer, may give a connection for only one transaction. So behind a pooler statements have no names, and settings
+ * always last one transaction.
  */
 export class Database implements Queries {
   readonly location: string
   readonly #pool: Pool
-  readonly #statement: number
+  readonly #statementMs: number
   /** Whether PostgreSQL itself answers, so that a connection keeps prepared statements. */
   #isDirect = false
-  #waited = 0
+  #waitedSeconds = 0
 
-  private constructor(pool: Pool, location: string, statement: number) {
+  private constructor(pool: Pool, location: string, statementMs: number) {
     this.#pool = pool
     this.location = location
-    this.#statement = statement
+    this.#statementMs = statementMs
   }
 
-  /** Throws Busy where it cannot be reached, ConfigError where one is not let in, StorageError for one that is too old. */
+  /** Throws Busy if it cannot be reached, ConfigError if it refuses the user, StorageError if its version is too old. */
   static async open(
-    { config, location, most: usual }: Address,
-    { most = usual, statement = STATEMENT_MS }: DatabaseOptions = {},
+    { config, location, maxConnections: usualMax }: Address,
+    { maxConnections = usualMax, statementMs = STATEMENT_MS }: DatabaseOptions = {},
   ): Promise<Database> {
-    // Loaded here: users of a file need not wait for it.
+    // Loaded here, so that users of a file need not load it.
     const { default: pg } = await import('pg')
     const types = {
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-        oid === INT8 ? integer : pg.types.getTypeParser(oid, format),
+        oid === INT8_OID ? parseBigint : pg.types.getTypeParser(oid, format),
     } as typeof pg.types
     const pool = new pg.Pool({
       ...config,
       types,
-      max: most,
+      max: maxConnections,
       keepAlive: true,
-      query_timeout: cutOff(statement),
+      query_timeout: answerTimeout(statementMs),
       allowExitOnIdle: true,
     })
-    // A broken connection rejects its next query, and an idle one is replaced. The pool listens only while a
-    // connection is
-    // idle: between two users its error event would end the process.
+    // Ignore error events, which would otherwise end the process: a broken connection also rejects its next query. The
+    // pool itself listens only to idle connections.
     pool.on('connect', client => client.on('error', () => {}))
     pool.on('error', () => {})
-    const database = new Database(pool, location, statement)
+    const database = new Database(pool, location, statementMs)
     try {
       const version = await database.#detectPooler()
-      if (Number.parseInt(version, 10) >= OLDEST) return database
-      throw new StorageError(`${location} is PostgreSQL ${version}; bands needs ${OLDEST} or newer`)
+      if (Number.parseInt(version, 10) >= OLDEST_VERSION) return database
+      throw new StorageError(`${location} is PostgreSQL ${version}; bands needs ${OLDEST_VERSION} or newer`)
     } catch (error) {
       await pool.end()
       throw error
@@ -108,55 +108,54 @@ export class Database implements Queries {
 
   get pool(): PoolState {
     const { totalCount, idleCount, waitingCount } = this.#pool
-    return { total: totalCount, idle: idleCount, waiting: waitingCount, waitedSeconds: this.#waited }
+    return { total: totalCount, idle: idleCount, waiting: waitingCount, waitedSeconds: this.#waitedSeconds }
   }
 
   /**
-   * A bound function, for callers that need nothing else.
-   * @param within milliseconds to wait for the answer (default: the statement limit)
+   * Runs one statement. An arrow function, so that callers can pass it on by itself.
+   * @param timeoutMs how long to wait for the answer (default: the limit of a statement)
    */
-  readonly query = <T = unknown>(text: string, values: readonly unknown[] = [], within?: number): Promise<T[]> =>
-    this.#lent(async client => {
-      const query = { text, values: [...values], query_timeout: within }
-      const name = this.#isDirect ? NAMES.get(text) : undefined
-      if (name === undefined) return rowsOf<T>(this.location, client, query)
+  readonly query = <T = unknown>(text: string, values: readonly unknown[] = [], timeoutMs?: number): Promise<T[]> =>
+    this.#withClient(async client => {
+      const query = { text, values: [...values], query_timeout: timeoutMs }
+      const name = this.#isDirect ? PREPARED_NAMES.get(text) : undefined
+      if (name === undefined) return runQuery<T>(this.location, client, query)
       try {
-        return await rowsOf<T>(this.location, client, { ...query, name })
+        return await runQuery<T>(this.location, client, { ...query, name })
       } catch (error) {
-        if (!STATEMENT_LOST.includes(codeOf(error))) throw error
-        // A pooler was put in between, or tables were changed: nothing has run yet, and without a name nothing needs
-        // preparing.
+        if (!STATEMENT_LOST.includes(errorCode(error))) throw error
+        // The statement has not run: a pooler was put in between, or tables were changed. Run it without a name.
         this.#isDirect = false
-        return rowsOf<T>(this.location, client, query)
+        return runQuery<T>(this.location, client, query)
       }
     })
 
   /**
-   * All or nothing; done again from its start where others got in the way, so that it must do nothing else. Throws Busy
-   * where they go on doing so.
+   * Runs `work` in a transaction: all of it takes effect, or nothing. After a conflict with another transaction it runs
+   * `work` again, so that must do nothing but query. Throws Busy after MAX_TRIES conflicts.
    */
   async transaction<T>(work: (session: Queries) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#lent(client =>
-          inTransaction(this.location, client, work, { statement: this.#statement, ...options }),
+        return await this.#withClient(client =>
+          inTransaction(this.location, client, work, { statementMs: this.#statementMs, ...options }),
         )
       } catch (error) {
-        if (attempt === TRIES || !isConflict(error)) throw error
+        if (attempt === MAX_TRIES || !isConflict(error)) throw error
       }
       // Random, so that two conflicting transactions do not conflict again.
       await sleep(Math.random() * 2 ** attempt * 5)
     }
   }
 
-  /** Reads the version, and whether a pooler is in between: a pooler invents its own session numbers. */
+  /** Returns the version, and notes whether a pooler is in between: that invents its own session numbers. */
   #detectPooler(): Promise<string> {
     const text = `SELECT current_setting('server_version') AS version, pg_backend_pid() AS pid`
-    return this.#lent(async client => {
+    return this.#withClient(async client => {
       const query = { text, values: [], query_timeout: undefined }
-      const [found] = await rowsOf<{ version: string; pid: number }>(this.location, client, query)
-      this.#isDirect = found!.pid === numberOf(client)
-      return found!.version
+      const [row] = await runQuery<{ version: string; pid: number }>(this.location, client, query)
+      this.#isDirect = row!.pid === sessionNumber(client)
+      return row!.version
     })
   }
 
@@ -164,42 +163,47 @@ export class Database implements Queries {
     if (!this.#pool.ending) await this.#pool.end()
   }
 
-  async #lent<T>(work: (client: PoolClient) => Promise<T>, closed = false): Promise<T> {
+  /** Runs `work` on a connection of the pool. Drops the connection if it may be broken. */
+  async #withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     let client: PoolClient
     const started = performance.now()
     try {
       client = await this.#pool.connect()
     } catch (error) {
-      throw translated(this.location, error)
+      throw translateError(this.location, error)
     } finally {
-      this.#waited += (performance.now() - started) / 1000
+      this.#waitedSeconds += (performance.now() - started) / 1000
     }
-    let broken = closed
+    let isBroken = false
     try {
       return await work(client)
     } catch (error) {
       // An error answered by the database, or raised by bands, leaves the connection usable.
-      broken ||= !(isAnswer(codeOf(error)) || (error instanceof BandsError && error.cause === undefined))
+      isBroken = !(
+        leavesConnectionUsable(errorCode(error)) ||
+        (error instanceof BandsError && error.cause === undefined)
+      )
       throw error
     } finally {
-      client.release(broken)
+      client.release(isBroken)
     }
   }
 }
 
-/** All or nothing, once, on its own connection. Errors of the work itself are passed on unchanged. */
+/** Runs `work` once in a transaction on a connection. Rolls it back, and throws the error of `work`, if that fails. */
 async function inTransaction<T>(
   location: string,
   client: PoolClient,
   work: (session: Queries) => Promise<T>,
-  { snapshot = false, lock = LOCK_MS, statement = STATEMENT_MS }: TransactionOptions = {},
+  { snapshot = false, lockMs = LOCK_MS, statementMs = STATEMENT_MS }: TransactionOptions = {},
 ): Promise<T> {
-  // One message: setting the limits costs no extra round trip.
   const query = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
-    rowsOf<Row>(location, client, { text, values: [...values], query_timeout: cutOff(statement) })
+    runQuery<Row>(location, client, { text, values: [...values], query_timeout: answerTimeout(statementMs) })
+  const mode = snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : ''
+  // One message, so that the limits cost no extra round trip.
   await query(
-    `BEGIN${snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : ''};
-     SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
+    `BEGIN${mode};
+     SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = ${lockMs};
      SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`,
   )
   try {
@@ -207,20 +211,20 @@ async function inTransaction<T>(
     await query('COMMIT')
     return result
   } catch (error) {
-    // If the connection is lost, so is the transaction.
+    // If this fails, the connection is lost, and the transaction with it.
     await client.query('ROLLBACK').catch(() => {})
     throw error
   }
 }
 
 /** The session number that the server sent on connecting. */
-function numberOf(client: PoolClient): number | undefined {
+function sessionNumber(client: PoolClient): number | undefined {
   return (client as { processID?: number }).processID
 }
 
-/** A last resort if no answer comes at all: the database enforces the limit itself. */
-function cutOff(statement: number): number {
-  return statement + 5_000
+/** How long to wait for an answer. The database enforces the limit of a statement; this one is for a lost answer. */
+function answerTimeout(statementMs: number): number {
+  return statementMs + 5_000
 }
 
 /** A statement and the time limit for its answer (default: the pool's). */
@@ -228,58 +232,63 @@ interface TimedQuery extends QueryConfig {
   query_timeout: number | undefined
 }
 
-async function rowsOf<T>(location: string, client: PoolClient, query: TimedQuery): Promise<T[]> {
+async function runQuery<T>(location: string, client: PoolClient, query: TimedQuery): Promise<T[]> {
   try {
     return (await client.query(query)).rows as T[]
   } catch (error) {
-    throw translated(location, error)
+    throw translateError(location, error)
   }
 }
 
-const INT8 = 20
+const INT8_OID = 20
 
-function integer(text: string): number {
+/** A bigint of the database as a number. Throws StorageError if it is too large. */
+function parseBigint(text: string): number {
   const value = Number(text)
   if (Number.isSafeInteger(value)) return value
   throw new StorageError(`${text} in a database of PostgreSQL is no number that can be counted with`)
 }
 
 /** SQLSTATE of a database error, or the code of a network failure; empty for anything else. */
-export function codeOf(error: unknown): string {
+export function errorCode(error: unknown): string {
   const { code, cause } = error as { code?: unknown; cause?: unknown }
   if (typeof code === 'string' && !(error instanceof BandsError)) return code
-  return cause instanceof Error ? codeOf(cause) : ''
+  return cause instanceof Error ? errorCode(cause) : ''
 }
 
 /** Whether another transaction interfered, so that a retry may succeed. */
 function isConflict(error: unknown): boolean {
-  return ['40001', '40P01'].includes(codeOf(error))
+  return ['40001', '40P01'].includes(errorCode(error))
 }
 
 /** Whether the database answered and the connection can still be used for writing. */
-function isAnswer(code: string): boolean {
+function leavesConnectionUsable(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|25006|25P03)/.test(code) && !code.startsWith('E')
 }
 
-/** An error of the driver or the database in words of bands, without any secret. */
-export function translated(location: string, error: unknown): BandsError {
+/** An error of the driver or the database as one of bands, with a message that contains no secret. */
+export function translateError(location: string, error: unknown): BandsError {
   if (error instanceof BandsError) return error
-  const code = codeOf(error)
-  // To several addresses of one name nothing is said but the code.
+  const code = errorCode(error)
+  // If all addresses of a host name fail, the error has no message.
   const message = (error instanceof Error ? error.message : String(error)) || code
-  const options = { cause: error }
-  const text = code === OF_POOLER ? `${code} ${message}` : code || message
-  const [, sentence, Kind] = KINDS.find(([form]) => form.test(text)) ?? [null, message, StorageError]
-  return new Kind(`${location} ${typeof sentence === 'function' ? sentence(message) : sentence}`.trim(), options)
+  const text = code === POOLER_CODE ? `${code} ${message}` : code || message
+  const translation = TRANSLATIONS.find(([pattern]) => pattern.test(text))
+  const [, wording, ErrorClass] = translation ?? [null, message, StorageError]
+  const words = typeof wording === 'function' ? wording(message) : wording
+  return new ErrorClass(`${location} ${words}`.trim(), { cause: error })
 }
 
-type Kind = typeof Busy | typeof ConfigError | typeof StorageError
+type ErrorClass = typeof Busy | typeof ConfigError | typeof StorageError
 
-/** PgBouncer has this one code for all that it says itself. */
-const OF_POOLER = '08P01'
+/** PgBouncer uses this code for all of its own errors. */
+const POOLER_CODE = '08P01'
 
-/** The meaning of a code, or of a message without one. Temporary failures are Busy: try later. */
-const KINDS: readonly [form: RegExp, sentence: string | ((message: string) => string), kind: Kind][] = [
+/**
+ * Pattern of a code, or of a message without one → the words after the location. The first match counts. Temporary
+ * failures are Busy.
+ */
+const TRANSLATIONS: readonly [pattern: RegExp, words: string | ((message: string) => string), type: ErrorClass][] = [
   [
     /^08P01 transaction blocks not allowed/,
     'is a pooler that lends a connection for one statement, and this takes a transaction: pool_mode must be transaction or session',

@@ -1,6 +1,6 @@
 import type { Queries } from './connection.js'
 
-/** Rights to accounts in PostgreSQL: granted to a role of servers, and carried over to the tables of an update. */
+/** Rights of the servers' role: to the tables and functions of accounts, and to those that an update adds. */
 
 /** Lets a role read accounts and charge them, and nothing else. @param role its name */
 export async function grantRights({ query }: Queries, role: string): Promise<void> {
@@ -14,44 +14,45 @@ const SERVER_RIGHTS = [
   'EXECUTE ON ALL FUNCTIONS IN SCHEMA bands_accounts',
 ]
 
-/** Tables or functions that there were before an update, and the roles that could read accounts or charge them. */
-interface Held {
-  known: readonly number[]
-  /** As SQL. */
+/** The tables or functions before an update, and the roles with the right to use them. */
+interface RightHolders {
+  oids: readonly number[]
+  /** Names of roles as SQL. */
   roles: readonly string[]
 }
 
-export type Rights = Readonly<Record<keyof typeof KINDS, Held>>
+export type Rights = Readonly<Record<keyof typeof KINDS, RightHolders>>
 
-export async function rightsIn({ query }: Queries): Promise<Rights> {
-  const held = async ({ right, all, examples }: Kind): Promise<Held> => {
-    const known = await query<{ oid: number }>(all)
+export async function readRights({ query }: Queries): Promise<Rights> {
+  const rightHolders = async ({ right, all, examples }: Kind): Promise<RightHolders> => {
+    const objects = await query<{ oid: number }>(all)
     const roles = await query<{ role: string }>(
       `SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS role
        FROM (${examples}) AS e, aclexplode(acl) WHERE privilege_type = $1 AND grantee <> owner`,
       [right],
     )
-    return { known: known.map(({ oid }) => oid), roles: roles.map(({ role }) => role) }
+    return { oids: objects.map(({ oid }) => oid), roles: roles.map(({ role }) => role) }
   }
-  return { TABLE: await held(KINDS.TABLE), FUNCTION: await held(KINDS.FUNCTION) }
+  return { TABLE: await rightHolders(KINDS.TABLE), FUNCTION: await rightHolders(KINDS.FUNCTION) }
 }
 
 /**
- * Gives the same roles the same rights to the tables and functions that an update has added. PostgreSQL lets everyone
- * call a new function; that right is taken away. @param before null for new accounts, which no role may use yet
+ * Gives roles the rights to the tables and functions that an update has added. Takes away the right of everyone to call
+ * a new function.
+ * @param before the rights before the update; null for new accounts, which no role may use yet
  */
-export async function carryRights({ query }: Queries, before: Rights | null): Promise<void> {
+export async function grantRightsToNew({ query }: Queries, before: Rights | null): Promise<void> {
   for (const [kind, { right, all }] of Object.entries(KINDS)) {
-    const { known, roles } = before?.[kind as keyof Rights] ?? { known: [], roles: [] }
-    const found = await query<{ oid: number; name: string }>(all)
-    for (const { name } of found.filter(({ oid }) => !known.includes(oid))) {
+    const { oids, roles } = before?.[kind as keyof Rights] ?? { oids: [], roles: [] }
+    const objects = await query<{ oid: number; name: string }>(all)
+    for (const { name } of objects.filter(({ oid }) => !oids.includes(oid))) {
       await query(`REVOKE ALL ON ${kind} ${name} FROM PUBLIC`)
       for (const role of roles) await query(`GRANT ${right} ON ${kind} ${name} TO ${role}`)
     }
   }
 }
 
-/** Additions of this transaction belong to the owner of a table. Otherwise a superuser would own them. */
+/** Makes the rest of the transaction act as the owner of a table. Otherwise a superuser would own the additions. */
 export async function actAsOwner({ query }: Queries, table: string): Promise<void> {
   const sql = 'SELECT relowner::regrole::text AS owner FROM pg_class WHERE oid = $1::regclass'
   const [row] = await query<{ owner: string }>(sql, [table])
@@ -60,9 +61,9 @@ export async function actAsOwner({ query }: Queries, table: string): Promise<voi
 
 interface Kind {
   right: string
-  /** All in the schema, with name and number. */
+  /** SQL: all of this kind in the schema, with name and number. */
   all: string
-  /** Those with the rights that new ones get. */
+  /** SQL: those whose rights the new ones get. */
   examples: string
 }
 

@@ -1,42 +1,41 @@
 import { NotFound, type Remedy, StorageError, type Words } from '../../../core/errors.js'
-import { codeOf, type Database, type Queries } from './connection.js'
-import { actAsOwner, carryRights, type Rights, rightsIn } from './rights.js'
+import { type Database, errorCode, type Queries } from './connection.js'
+import { actAsOwner, grantRightsToNew, type Rights, readRights } from './rights.js'
 
-/** Tables of bands for one purpose, in a schema of their own: other programs may share the database. */
+/** Tables of bands for one purpose. They have their own schema, because other programs may share the database. */
 export interface SchemaKind {
   schema: string
   /** The message if the tables are missing: a sentence and the command that creates them. */
-  none: (location: string) => Words
+  missingMessage: (location: string) => Words
   createCommand: Remedy
-  /** All missing steps run in one transaction. */
   steps: readonly SchemaStep[]
 }
 
 /**
- * A released step is never edited. In a rolling update the servers of two releases use the tables at the same time. So
- * a step removes only those parts which the servers of the release before do not use.
+ * One step of the schema; it is never edited after its release. In a rolling update the servers of two releases use the
+ * tables at the same time. So a step removes only what the servers of the release before do not use.
  */
 export interface SchemaStep {
-  /** The additions, in words. Servers of the release before do not notice them. */
+  /** What the step adds, in words. Servers of the release before do not notice it. */
   expand: string
-  /** The removals, in words. */
+  /** What the step removes, in words. */
   contract?: string
-  /** Builds that know this many steps, or more, can use the tables after this step. */
+  /** The fewest steps that a build must know to use the tables after this step. */
   since: number
   /** One or more statements. */
   sql: string
 }
 
-/** How many steps the tables have taken, and how many steps a build must know to use them. */
+/** How many steps the tables have taken, and the fewest that a build must know to use them. */
 export interface SchemaState {
   step: number
   since: number
 }
 
 /**
- * Creates the tables if requested, or updates older ones. Each step runs once, even if several processes start
- * together. Tables of a newer bands are used as they are, as long as this build can. Throws NotFound; throws
- * StorageError for tables that are too new, or for older ones that this user cannot change.
+ * Creates the tables if `create` is true, or updates older ones. Each step runs once, even if several processes start
+ * together. Tables of a newer bands stay as they are. Throws NotFound without tables, StorageError for tables that are
+ * too new for this build, or that this user may not update.
  */
 export async function prepareSchema(
   database: Database,
@@ -44,52 +43,53 @@ export async function prepareSchema(
   { create }: { create: boolean },
 ): Promise<void> {
   const { location } = database
-  const found = create ? await schemaState(database, kind) : await existingSchema(database, kind)
-  refuseNewer(location, kind, found)
-  if (found !== null && found.step >= kind.steps.length) return
+  const before = create ? await readSchemaState(database, kind) : await requireSchema(database, kind)
+  refuseNewerSchema(location, kind, before)
+  if (before !== null && before.step >= kind.steps.length) return
   try {
-    await database.transaction(({ query }) => takeSteps({ query }, location, kind), {
-      lock: PATIENCE,
-      statement: PATIENCE,
+    await database.transaction(({ query }) => runMissingSteps({ query }, location, kind), {
+      lockMs: STEP_TIMEOUT_MS,
+      statementMs: STEP_TIMEOUT_MS,
     })
   } catch (error) {
-    if (codeOf(error) !== FORBIDDEN || found === null) throw error
-    const state = `${location} has the tables of an earlier bands (schema ${found.step}, this one needs ${kind.steps.length})`
+    if (errorCode(error) !== NO_PRIVILEGE || before === null) throw error
+    const state = `${location} has the tables of an earlier bands (schema ${before.step}, this one needs ${kind.steps.length})`
     throw new StorageError(`${state}, and this user may not change them; open it once as their owner`, { cause: error })
   }
 }
 
-/** Throws NotFound if there are no tables, StorageError if they are too new for this build. */
-export async function existingSchema(database: Database, kind: SchemaKind): Promise<SchemaState> {
-  const found = await schemaState(database, kind)
-  if (found === null) throw new NotFound(kind.none(database.location), [], { remedy: kind.createCommand })
-  refuseNewer(database.location, kind, found)
-  return found
+/** The state of existing tables. Throws NotFound without tables, StorageError if they are too new for this build. */
+export async function requireSchema(database: Database, kind: SchemaKind): Promise<SchemaState> {
+  const state = await readSchemaState(database, kind)
+  if (state === null) throw new NotFound(kind.missingMessage(database.location), [], { remedy: kind.createCommand })
+  refuseNewerSchema(database.location, kind, state)
+  return state
 }
 
-/** Another may be rewriting a large table. */
-const PATIENCE = 600_000
+/** Long, because another process may be rewriting a large table. */
+const STEP_TIMEOUT_MS = 600_000
 
-/** SQLSTATE of what a user has no right to. */
-const FORBIDDEN = '42501'
+/** The SQLSTATE for a missing right. */
+const NO_PRIVILEGE = '42501'
 
-async function takeSteps({ query }: Queries, location: string, kind: SchemaKind): Promise<void> {
+/** Runs all missing steps; creates the schema if there is none. Must run inside a transaction. */
+async function runMissingSteps({ query }: Queries, location: string, kind: SchemaKind): Promise<void> {
   const { schema, steps } = kind
   await query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`bands ${schema}`])
-  // By now another may have taken them.
-  const found = await schemaState({ query }, kind)
-  refuseNewer(location, kind, found)
-  let before: Rights | null = null
-  if (found === null)
+  // Read again: meanwhile another process may have run them.
+  const before = await readSchemaState({ query }, kind)
+  refuseNewerSchema(location, kind, before)
+  let rights: Rights | null = null
+  if (before === null)
     await query(`CREATE SCHEMA IF NOT EXISTS ${schema};
       CREATE TABLE ${schema}.steps (step int PRIMARY KEY, taken timestamptz NOT NULL DEFAULT now())`)
   else {
     await actAsOwner({ query }, `${schema}.steps`)
-    before = await rightsIn({ query })
+    rights = await readRights({ query })
   }
   for (const [i, { sql, since }] of steps.entries()) {
     const step = i + 1
-    if (step <= (found?.step ?? 0)) continue
+    if (before !== null && step <= before.step) continue
     await query(sql)
     await query(`INSERT INTO ${schema}.steps (step) VALUES ($1) ON CONFLICT DO NOTHING`, [since])
     // Builds of three steps read only the table "steps": its last row is the step that a build must know.
@@ -98,25 +98,26 @@ async function takeSteps({ query }: Queries, location: string, kind: SchemaKind)
       await query(`INSERT INTO ${schema}.expanded (step) VALUES ($1)`, [step])
     }
   }
-  await carryRights({ query }, before)
+  await grantRightsToNew({ query }, rights)
 }
 
-/** How many steps the tables have taken, and how many a build must know; null if there are no tables. */
-export async function schemaState({ query }: Queries, { schema }: SchemaKind): Promise<SchemaState | null> {
+/** The state of the tables; null if there are none. */
+export async function readSchemaState({ query }: Queries, { schema }: SchemaKind): Promise<SchemaState | null> {
   const tables = await query<{ name: string }>(
     "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND tablename IN ('steps', 'expanded')",
     [schema],
   )
   if (!tables.some(({ name }) => name === 'steps')) return null
-  const all = tables.map(({ name }) => `SELECT step, '${name}' AS source FROM ${schema}.${name}`).join(' UNION ALL ')
-  const sql = `SELECT max(step) AS step, max(step) FILTER (WHERE source = 'steps') AS since FROM (${all}) AS s`
+  const selects = tables.map(({ name }) => `SELECT step, '${name}' AS source FROM ${schema}.${name}`)
+  const sql = `SELECT max(step) AS step, max(step) FILTER (WHERE source = 'steps') AS since FROM (${selects.join(' UNION ALL ')}) AS s`
   const [state] = await query<SchemaState>(sql)
   return state!
 }
 
-function refuseNewer(location: string, { steps }: SchemaKind, found: SchemaState | null): void {
-  if (found === null || found.since <= steps.length) return
+/** Throws StorageError if this build knows too few steps to use the tables. @param state null: there are no tables */
+function refuseNewerSchema(location: string, { steps }: SchemaKind, state: SchemaState | null): void {
+  if (state === null || state.since <= steps.length) return
   throw new StorageError(
-    `${location} has the tables of a newer bands (schema ${found.step}, this one knows ${steps.length}); update bands`,
+    `${location} has the tables of a newer bands (schema ${state.step}, this one knows ${steps.length}); update bands`,
   )
 }

@@ -1,12 +1,12 @@
 import { remedy } from '../../../core/errors.js'
 import { DAY_MS, HOUR_MS, REPEAT_MS, RETENTION_DAYS } from '../accounts.js'
-import { BATCH_BYTES, chargeFunction } from './charging.js'
+import { BATCH_BYTES, chargeFunctionSql } from './charging.js'
 import type { SchemaKind } from './steps.js'
 
 /**
- * Rolls up the oldest complete day in one call: one row per account replaces its rows and hourly counters. If no day is
- * left, it deletes rows beyond the retention. Only one server does this at a time. Both bounds use the database's own
- * clock, since deletion cannot be undone.
+ * Rolls up the oldest day that is due: one row per account replaces its ledger rows and hourly counters. If none is due,
+ * it deletes days beyond the retention. Only one server does this at a time. The database's own clock also limits what
+ * is deleted, because deletion cannot be undone.
  */
 const ROLL_UP = `
 CREATE FUNCTION bands_accounts.roll_up(single_from bigint, days_from bigint)
@@ -66,7 +66,7 @@ $$;
 `
 
 /** SQLSTATE for a watch list that would get too long. */
-export const TOO_LONG = 'BA001'
+export const WATCH_LIST_TOO_LONG = 'BA001'
 
 /** Changes the watch list of an account, one call at a time, and returns it. */
 const WATCH = `
@@ -85,7 +85,7 @@ BEGIN
   WHERE a.ticker <> ALL (removed) GROUP BY a.ticker
   ON CONFLICT (account, ticker) DO NOTHING;
   IF (SELECT count(*) FROM bands_accounts.watched w WHERE w.account = of_account) > most THEN
-    RAISE EXCEPTION 'too long' USING ERRCODE = '${TOO_LONG}';
+    RAISE EXCEPTION 'too long' USING ERRCODE = '${WATCH_LIST_TOO_LONG}';
   END IF;
   RETURN coalesce((SELECT array_agg(w.ticker ORDER BY w.place) FROM bands_accounts.watched w
     WHERE w.account = of_account), '{}');
@@ -93,8 +93,8 @@ END
 $$;
 `
 
-/** Stores rows of a ledger, `l`; rows of one account and hour share one row. */
-export function putBatches(from: string): string {
+/** SQL that stores ledger rows; all rows of one account and hour become one row. @param from SQL of the rows, named `l` */
+export function insertBatchesSql(from: string): string {
   const line = "concat_ws(E'\\t', l.request, l.key, l.endpoint, l.credits, l.at)"
   return `INSERT INTO bands_accounts.batches (account, hour, batch, lines)
     SELECT l.account, l.at - l.at % ${HOUR_MS}, substring(sha256(convert_to(min(l.request), 'UTF8')) FOR ${BATCH_BYTES}), string_agg(${line}, E'\\n' ORDER BY l.request)
@@ -102,9 +102,9 @@ export function putBatches(from: string): string {
 }
 
 /**
- * Accounts, keys and their usage, in a schema of their own. The folded name identifies an account and never changes.
- * Every key contains it as `account`. So the growing tables can be partitioned or sharded by it, and rows can move to
- * another database unchanged. The account number is only an attribute and valid in one database.
+ * The schema of accounts, keys and their usage. The folded name identifies an account, and never changes. It is part of
+ * every primary key, as `account`. So the growing tables can be partitioned or sharded by it, and rows can move to
+ * another database unchanged. The id of an account is valid in one database only.
  *
  * accounts, keys, changes and secrets are small and read everywhere; books, batches, counters and named are large. No
  * foreign key connects the two groups, because it could not reach across shards.
@@ -114,22 +114,22 @@ export function putBatches(from: string): string {
  *
  * @param partitions of the growing tables, by account; 0: whole tables
  */
-export function booksIn(partitions: number): SchemaKind {
-  const spread = (table: string, columns: string, options = ''): string => {
+export function accountsSchema(partitions: number): SchemaKind {
+  const createTable = (table: string, columns: string, options = ''): string => {
     const name = `bands_accounts.${table}`
     if (partitions === 0) return `CREATE TABLE ${name} (${columns})${options};`
-    const parts = Array.from(
-      { length: partitions },
-      (_, i) =>
-        `CREATE TABLE ${name}_${i} PARTITION OF ${name} FOR VALUES WITH (MODULUS ${partitions}, REMAINDER ${i})${options};`,
-    )
-    return [`CREATE TABLE ${name} (${columns}) PARTITION BY HASH (account);`, ...parts].join('\n')
+    const statements = [`CREATE TABLE ${name} (${columns}) PARTITION BY HASH (account);`]
+    for (let i = 0; i < partitions; i++) {
+      const values = `WITH (MODULUS ${partitions}, REMAINDER ${i})`
+      statements.push(`CREATE TABLE ${name}_${i} PARTITION OF ${name} FOR VALUES ${values}${options};`)
+    }
+    return statements.join('\n')
   }
-  // An updated row finds room on its page, so its index entry does not change.
-  const roomy = ' WITH (fillfactor = 50)'
+  // Leaves room on each page: a row that is updated in place needs no new index entry.
+  const halfFullPages = ' WITH (fillfactor = 50)'
   return {
     schema: 'bands_accounts',
-    none: location => `there are no accounts in ${location}.`,
+    missingMessage: location => `there are no accounts in ${location}.`,
     createCommand: remedy('accounts create', ['NAME'], { tier: 'free' }),
     steps: [
       {
@@ -155,11 +155,11 @@ export function booksIn(partitions: number): SchemaKind {
         expires bigint,
         last_used bigint,
         revoked bigint
-      )${roomy};
+      )${halfFullPages};
       CREATE INDEX keys_by_account ON bands_accounts.keys (account);
 
       -- One row: how often accounts and keys were changed
-      CREATE TABLE bands_accounts.changes (count bigint NOT NULL)${roomy};
+      CREATE TABLE bands_accounts.changes (count bigint NOT NULL)${halfFullPages};
       INSERT INTO bands_accounts.changes VALUES (0);
 
       -- What tags of answers are keyed with: 244 bits of the server's own strong generator
@@ -168,10 +168,10 @@ export function booksIn(partitions: number): SchemaKind {
         VALUES ('tags', sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')));
 
       -- One row an account: who charges it locks this first
-      ${spread('books', 'account text COLLATE "C" PRIMARY KEY', roomy)}
+      ${createTable('books', 'account text COLLATE "C" PRIMARY KEY', halfFullPages)}
 
       -- One row an answer that was charged, until its day is rolled up; request: the server's own number of it, later ones higher
-      ${spread(
+      ${createTable(
         'ledger',
         `account text COLLATE "C" NOT NULL,
         request text COLLATE "C" NOT NULL,
@@ -183,7 +183,7 @@ export function booksIn(partitions: number): SchemaKind {
       )}
 
       -- The sums of the ledger by day and by hour, kept with it in one transaction
-      ${spread(
+      ${createTable(
         'counters',
         `account text COLLATE "C" NOT NULL,
         period text COLLATE "C" NOT NULL CHECK (period IN ('day', 'hour')),
@@ -191,11 +191,11 @@ export function booksIn(partitions: number): SchemaKind {
         credits bigint NOT NULL,
         requests bigint NOT NULL,
         PRIMARY KEY (account, period, start)`,
-        roomy,
+        halfFullPages,
       )}
 
       -- Requests that their callers named. All three hashes are SHA-256.
-      ${spread(
+      ${createTable(
         'named',
         `account text COLLATE "C" NOT NULL,
         name bytea NOT NULL,
@@ -218,7 +218,7 @@ export function booksIn(partitions: number): SchemaKind {
         contract: 'the charging function of schema 1',
         sql: `
       -- One row an account and a day whose rows of the ledger were added up and removed
-      ${spread(
+      ${createTable(
         'days',
         `account text COLLATE "C" NOT NULL,
         start bigint NOT NULL,
@@ -240,7 +240,7 @@ export function booksIn(partitions: number): SchemaKind {
         sql: `
       -- One row a batch of charges, an account and an hour, until its day is rolled up. batch: the first bytes of the SHA-256
       -- of its first request; lines: one an answer, of request, key, endpoint, credits and time, with tabs between
-      ${spread(
+      ${createTable(
         'batches',
         `account text COLLATE "C" NOT NULL,
         hour bigint NOT NULL,
@@ -250,7 +250,7 @@ export function booksIn(partitions: number): SchemaKind {
       )}
       -- Rows lie in the order of their time, or nearly so: such an index costs next to nothing
       CREATE INDEX batches_by_time ON bands_accounts.batches USING brin (hour) WITH (autosummarize = on);
-      ${putBatches('(SELECT * FROM bands_accounts.ledger) AS l')};
+      ${insertBatchesSql('(SELECT * FROM bands_accounts.ledger) AS l')};
       DROP TABLE bands_accounts.ledger;
 
       -- One row an answer that was charged; request: the server's own number of it, later ones higher
@@ -264,7 +264,7 @@ export function booksIn(partitions: number): SchemaKind {
         text[], text[], text[], bytea[], bytea[], bytea[], text[], bigint[], bigint[], bigint[], bigint[], boolean,
         text[], bigint[], bigint[], bigint[], bigint[], bigint[]);
       DROP FUNCTION IF EXISTS bands_accounts.roll_up(bigint, bigint);
-      ${chargeFunction('charge', 'latest')}
+      ${chargeFunctionSql('charge', 'latest')}
       ${ROLL_UP}
       REVOKE ALL ON ALL FUNCTIONS IN SCHEMA bands_accounts FROM PUBLIC;
       `,
@@ -272,14 +272,14 @@ export function booksIn(partitions: number): SchemaKind {
       {
         since: 3,
         expand: 'charge_v2, next to charge: the age of request names counts by the clock of the database',
-        sql: chargeFunction('charge_v2', 'least(latest, (extract(epoch FROM now()) * 1000)::bigint)'),
+        sql: chargeFunctionSql('charge_v2', 'least(latest, (extract(epoch FROM now()) * 1000)::bigint)'),
       },
       {
         since: 3,
         expand: 'watched, the watch list of each account, and watch, which changes it',
         sql: `
       -- In the order of place
-      ${spread(
+      ${createTable(
         'watched',
         `account text COLLATE "C" NOT NULL,
         place bigint NOT NULL,
