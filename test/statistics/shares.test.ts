@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { wilson } from '../../src/core/statistics/counts.js'
 import { Random } from '../../src/core/statistics/random.js'
-import { type ShareMember, shareInterval } from '../../src/core/statistics/shares.js'
+import { CalendarShare, type ShareMember, shareInterval } from '../../src/core/statistics/shares.js'
 import { draws, provenInFull } from '../support/full.js'
 
 describe('the interval of a share', () => {
@@ -44,6 +44,24 @@ describe('the interval of a share', () => {
       5,
     )
     expect(many).toEqual({ ...alone, low: expect.closeTo(alone.low!, 9), high: expect.closeTo(alone.high!, 9) })
+  })
+
+  it('takes only the counted days of a longer calendar', () => {
+    const random = new Random(11)
+    for (let round = 0; round < 20; round++) {
+      const pool = [member(random, 80), member(random, 80)]
+      const isCounted = Uint8Array.from({ length: 200 }, () => 0)
+      const place = new Int32Array(80)
+      for (let day = 0, at = 0; day < 80; day++) {
+        at += random.below(2)
+        isCounted[at] = 1
+        place[day] = at++
+      }
+      const longer = new CalendarShare(isCounted.length)
+      for (const { indices, holds, base } of pool)
+        for (let i = 0; i < indices.length; i++) longer.add(place[indices[i]!]!, holds[i]!, base)
+      expect(longer.interval(7, isCounted)).toEqual(shareInterval(pool, 80, 7))
+    }
   })
 
   it('is none without events', () => {

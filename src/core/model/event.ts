@@ -91,8 +91,10 @@ export interface Baseline {
   ended: readonly number[]
   /** By window: the number of those bars in each performance band. */
   performances: readonly (readonly number[])[]
-  /** Computes the returns of those bars. @param w index of the window @param into at least as long as `ended[w]` */
-  returns(w: number, into: Float64Array): Float64Array
+  /** The closes from the first of these bars to the last known bar. */
+  closes: Float64Array
+  /** The index of each of these bars in `closes`. */
+  indexes: Int32Array
 }
 
 /** The state of a second ticker; without a band: any band, reported with each event. */

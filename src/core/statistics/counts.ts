@@ -216,14 +216,15 @@ interface Overlap {
   independent: number
 }
 
-export function overlap(eventBars: ArrayLike<number>, window: number): Overlap {
+/** @param count the number of events (default: all) */
+export function overlap(eventBars: ArrayLike<number>, window: number, count = eventBars.length): Overlap {
   let overlapping = 0
   let independent = 0
   let nextFreeBar = Number.NEGATIVE_INFINITY
-  for (let i = 0; i < eventBars.length; i++) {
+  for (let i = 0; i < count; i++) {
     const bar = eventBars[i]!
     const before = i > 0 && bar - eventBars[i - 1]! < window
-    const after = i + 1 < eventBars.length && eventBars[i + 1]! - bar < window
+    const after = i + 1 < count && eventBars[i + 1]! - bar < window
     if (before || after) overlapping++
     if (bar < nextFreeBar) continue
     independent++

@@ -45,8 +45,11 @@ export class CalendarShare {
     this.#held += holds
   }
 
-  interval(window: number): ShareInterval {
-    return intervalOf(this.#held, this.#excess, this.#events, window)
+  /** @param isCounted by day of the calendar: 1 for each day that counts, with or without an event (default: all) */
+  interval(window: number, isCounted?: Uint8Array): ShareInterval {
+    if (isCounted === undefined) return intervalOf(this.#held, this.#excess, this.#events, window)
+    const counted = (_: number, day: number): boolean => isCounted[day] === 1
+    return intervalOf(this.#held, this.#excess.filter(counted), this.#events.filter(counted), window)
   }
 }
 

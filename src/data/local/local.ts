@@ -4,7 +4,7 @@
 
 import type { FieldSet } from '../../core/fields/index.js'
 import { isCondition } from '../../core/language/as-field.js'
-import { daysAt } from '../../core/model/calendar.js'
+import { daysAt, isConsecutive } from '../../core/model/calendar.js'
 import { countBelow, type Day, formatDay } from '../../core/model/day.js'
 import type {
   Baseline,
@@ -15,7 +15,7 @@ import type {
   OversoldQuery,
 } from '../../core/model/event.js'
 import { type BandPeriods, eventsOf, type History } from '../../core/model/history.js'
-import { bandsByBar, type FieldRecord, returnOver, UNDEFINED } from '../../core/model/series.js'
+import { bandsByBar, type FieldRecord, numbersBetween, UNDEFINED } from '../../core/model/series.js'
 import { TIMEFRAMES } from '../../core/model/terms.js'
 import {
   type BandPeriodsQuery,
@@ -231,27 +231,13 @@ function barsWithBand(consecutiveBars: Int32Array, record: FieldRecord, bars: nu
 function baselineOf(view: View, bars: Int32Array): Baseline {
   const { windows } = TIMEFRAMES[view.timeframe]
   const ended = windows.map(window => countBelow(bars, view.bars - window))
+  const first = bars[0] ?? 0
   return {
     bars: bars.length,
     days: daysAt(view.days, bars),
     ended,
     performances: windows.map((_, w) => performanceCounts(view, w, bars.subarray(0, ended[w]))),
-    returns: returnsOf(view.outcomes!.close, windows, bars, ended),
-  }
-}
-
-/** A function of its own, because a closure next to the view would keep it in memory. */
-function returnsOf(
-  close: Float64Array,
-  windows: readonly number[],
-  bars: Int32Array,
-  ended: readonly number[],
-): Baseline['returns'] {
-  // Computed on demand: for a whole market all windows together take hundreds of megabytes.
-  return (w, into) => {
-    const window = windows[w]!
-    const returns = into.subarray(0, ended[w])
-    for (let i = 0; i < returns.length; i++) returns[i] = returnOver(close, bars[i]!, window)
-    return returns
+    closes: view.outcomes!.close.subarray(first, view.bars),
+    indexes: isConsecutive(bars) ? numbersBetween(0, bars.length) : bars.map(bar => bar - first),
   }
 }

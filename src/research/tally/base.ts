@@ -1,19 +1,28 @@
 import { inOrder } from '../../core/indicators/rank.js'
 import { countUpTo } from '../../core/model/day.js'
-import { PERFORMANCES, type Performance } from '../../core/model/series.js'
+import type { Baseline } from '../../core/model/event.js'
+import { PERFORMANCES, type Performance, returnOver } from '../../core/model/series.js'
 import type { Pool } from '../../core/statistics/mixtures.js'
 import { quantile } from '../../core/statistics/moments.js'
 
-/** Outcomes after any bar of one ticker, over one window. */
-export interface TickerBase {
-  /** The days of all bars whose window has ended. */
-  days: Int32Array
-  mean: number
-  /** Share of returns above 0. */
-  rises: number
-  /** Number of bars in each performance band. */
-  counts: readonly number[]
-  ranked: number
+/** A window of the aftermath: its index in the timeframe, and its length in bars. */
+export interface OutcomeWindow {
+  w: number
+  bars: number
+}
+
+/** Outcomes after any bar over one window, by ticker. */
+export interface WindowBases {
+  /** The number of bars whose window has ended. */
+  ended: Int32Array
+  /** The number of those bars that have a performance band, and the number in each band, ticker after ticker. */
+  ranked: Int32Array
+  counts: Int32Array
+  /** The mean of the returns, and the share of those above 0. */
+  means: Float64Array
+  rises: Float64Array
+  /** The share of the ranked bars whose return is among the best 40 %; the theoretical one without prices. */
+  topShares: Float64Array
 }
 
 /** The usual outcome, to compare a tally with. */
@@ -33,13 +42,11 @@ export interface Base {
   reason: string | null
 }
 
-/** A ticker's base and the events by which a pool weights it: those with a band, and those with a return. */
-export interface BaseShare {
-  base: TickerBase
-  /** The number of the ticker. */
-  column: number
-  ranked: number
-  ended: number
+/** The tickers of a group by number, ascending, and the events that weight them: those with a return, and with a band. */
+export interface GroupPool {
+  columns: Int32Array
+  ended: Int32Array
+  ranked: Int32Array
 }
 
 /** The shares for which the percentiles of the performance bands were cut, worst to best. */
@@ -48,32 +55,77 @@ const THEORETICAL = [0.05, 0.15, 0.2, 0.2, 0.2, 0.15, 0.05]
 /** The best three of them together. */
 export const TOP_SHARE = 0.4
 
-/** @param returns of all bars whose window has ended @param days of these bars */
-export function tickerBase(returns: Float64Array, days: Int32Array, counts: readonly number[]): TickerBase {
-  let sum = 0
-  let rises = 0
-  for (let i = 0; i < returns.length; i++) {
-    const value = returns[i]!
-    sum += value
-    rises += Number(value > 0)
-  }
-  const ranked = counts.reduce((total, count) => total + count, 0)
-  return { days, mean: sum / returns.length, rises: rises / returns.length, counts, ranked }
+/**
+ * The returns after the bars of a ticker over one window, for all bars whose window has ended.
+ * @param into at least as long as `ended[w]`
+ */
+export function baselineReturns(
+  { closes, indexes, ended }: Baseline,
+  { w, bars }: OutcomeWindow,
+  into: Float64Array,
+): Float64Array {
+  const returns = into.subarray(0, ended[w])
+  for (let i = 0; i < returns.length; i++) returns[i] = returnOver(closes, indexes[i]!, bars)
+  return returns
 }
 
-/** The weight of a ticker's returns in its pool; 0 without a return. */
-function weightIn(pool: readonly BaseShare[], { base, ended }: BaseShare): number {
-  if (base.days.length === 0) return 0
-  return pool.length === 1 ? 1 : ended
+/** @param baselines by ticker; null without prices */
+export function windowBases(baselines: readonly (Baseline | null)[], { w, bars }: OutcomeWindow): WindowBases {
+  const tickers = baselines.length
+  const bases = {
+    ended: new Int32Array(tickers),
+    ranked: new Int32Array(tickers),
+    counts: new Int32Array(PERFORMANCES.length * tickers),
+    means: new Float64Array(tickers),
+    rises: new Float64Array(tickers),
+    topShares: new Float64Array(tickers).fill(TOP_SHARE),
+  }
+  for (const [i, baseline] of baselines.entries()) {
+    if (baseline === null) continue
+    const { closes, indexes, ended, performances } = baseline
+    bases.ended[i] = ended[w]!
+    averageReturns(bases, i, closes, indexes, bars)
+    let top = 0
+    for (const [code, count] of performances[w]!.entries()) {
+      bases.counts[PERFORMANCES.length * i + code] = count
+      bases.ranked[i]! += count
+      if (isAmongTop(code)) top += count
+    }
+    bases.topShares[i] = top / bases.ranked[i]!
+  }
+  return bases
+}
+
+/** Sets the mean of a ticker's returns, and the share of those above 0. @param bars of the window */
+function averageReturns(
+  { ended, means, rises }: WindowBases,
+  ticker: number,
+  closes: Float64Array,
+  indexes: Int32Array,
+  bars: number,
+): void {
+  const n = ended[ticker]!
+  let sum = 0
+  let risen = 0
+  for (let i = 0; i < n; i++) {
+    const value = returnOver(closes, indexes[i]!, bars)
+    sum += value
+    risen += Number(value > 0)
+  }
+  means[ticker] = sum / n
+  rises[ticker] = risen / n
+}
+
+/** The weight of the returns of a pool's ticker; 0 without a return. @param m index in the pool */
+function weightIn({ columns, ended }: GroupPool, m: number, bases: WindowBases): number {
+  if (bases.ended[columns[m]!] === 0) return 0
+  return columns.length === 1 ? 1 : ended[m]!
 }
 
 /** The tickers by whose returns the quantiles of a pool are computed. */
-export function weightedColumns(pool: readonly BaseShare[]): Pool {
-  const members = pool.filter(share => weightIn(pool, share) > 0)
-  return {
-    columns: Int32Array.from(members, ({ column }) => column),
-    weights: Float64Array.from(members, share => weightIn(pool, share)),
-  }
+export function weightedColumns(pool: GroupPool, bases: WindowBases): Pool {
+  const weights = Float64Array.from(pool.columns, (_, m) => weightIn(pool, m, bases))
+  return { columns: pool.columns.filter((_, m) => weights[m]! > 0), weights: weights.filter(weight => weight > 0) }
 }
 
 /**
@@ -81,26 +133,29 @@ export function weightedColumns(pool: readonly BaseShare[]): Pool {
  * the mixture with these weights (mixtures.ts). One ticker has its own values, also without any event.
  * @param quantiles those of BASE_QUANTILES
  */
-export function measuredBase(pool: readonly BaseShare[], quantiles: readonly (number | null)[]): Base {
-  const alone = pool.length === 1
-  const sums = PERFORMANCES.map(() => 0)
+export function measuredBase(pool: GroupPool, bases: WindowBases, quantiles: readonly (number | null)[]): Base {
+  const { columns, ranked } = pool
+  const sums = new Float64Array(PERFORMANCES.length)
   let weights = 0
   let top = 0
   let n = 0
-  for (const { base, ranked } of pool) {
-    const weight = alone ? 1 : ranked
-    if (weight === 0 || base.ranked === 0) continue
+  for (let m = 0; m < columns.length; m++) {
+    const ticker = columns[m]!
+    const bars = bases.ranked[ticker]!
+    const weight = columns.length === 1 ? 1 : ranked[m]!
+    if (weight === 0 || bars === 0) continue
     weights += weight
-    n += base.ranked
-    for (let i = 0; i < sums.length; i++) sums[i]! += (weight * base.counts[i]!) / base.ranked
-    top += weight * topShare(base)
+    n += bars
+    for (let code = 0; code < sums.length; code++)
+      sums[code]! += (weight * bases.counts[sums.length * ticker + code]!) / bars
+    top += weight * bases.topShares[ticker]!
   }
   const share = (sum: number): number | null => (weights === 0 ? null : sum / weights)
   return {
     kind: 'measured',
     n,
-    shares: byPerformance(i => share(sums[i]!)),
-    returns: baseReturns(pool, quantiles),
+    shares: byPerformance(code => share(sums[code]!)),
+    returns: baseReturns(pool, bases, quantiles),
     top_share: share(top),
     reason: weights === 0 ? noWeight(pool) : null,
   }
@@ -120,24 +175,31 @@ export function theoreticalBase(): Base {
 /** Median, p10, p90. */
 export const BASE_QUANTILES = [0.5, 0.1, 0.9]
 
-function baseReturns(pool: readonly BaseShare[], [median = null, p10 = null, p90 = null]: readonly (number | null)[]) {
-  const ended = pool.map(share => ({ base: share.base, weight: weightIn(pool, share) })).filter(of => of.weight > 0)
-  const weights = ended.reduce((sum, { weight }) => sum + weight, 0)
-  const mean = (of: (base: TickerBase) => number): number | null =>
-    weights === 0 ? null : ended.reduce((sum, { base, weight }) => sum + weight * of(base), 0) / weights
-  return {
-    n: ended.reduce((sum, { base }) => sum + base.days.length, 0),
-    hit_rate: mean(base => base.rises),
-    mean: mean(base => base.mean),
-    median,
-    p10,
-    p90,
-    reason: weights === 0 ? noWeight(pool) : null,
+function baseReturns(
+  pool: GroupPool,
+  bases: WindowBases,
+  [median = null, p10 = null, p90 = null]: readonly (number | null)[],
+): ReturnFigures {
+  let n = 0
+  let weights = 0
+  let rises = 0
+  let means = 0
+  for (let m = 0; m < pool.columns.length; m++) {
+    const ticker = pool.columns[m]!
+    const weight = weightIn(pool, m, bases)
+    if (weight === 0) continue
+    n += bases.ended[ticker]!
+    weights += weight
+    rises += weight * bases.rises[ticker]!
+    means += weight * bases.means[ticker]!
   }
+  const mean = (sum: number): number | null => (weights === 0 ? null : sum / weights)
+  const reason = weights === 0 ? noWeight(pool) : null
+  return { n, hit_rate: mean(rises), mean: mean(means), median, p10, p90, reason }
 }
 
-function noWeight(pool: readonly BaseShare[]): string {
-  return pool.length === 1 ? 'no bar in range has such an outcome' : 'no event to weight the tickers by'
+function noWeight({ columns }: GroupPool): string {
+  return columns.length === 1 ? 'no bar in range has such an outcome' : 'no event to weight the tickers by'
 }
 
 export type Shares = Record<Performance, number | null>
@@ -191,9 +253,4 @@ export function byPerformance<Value>(value: (index: number) => Value): Record<Pe
 /** Whether a performance band is among the best 40 %. @param code index into PERFORMANCES */
 export function isAmongTop(code: number): boolean {
   return code >= FIRST_OF_TOP
-}
-
-/** The share of the best 40 % of the bars that have a performance band. */
-export function topShare({ counts, ranked }: Pick<TickerBase, 'counts' | 'ranked'>): number {
-  return counts.reduce((sum, count, code) => sum + (isAmongTop(code) ? count : 0), 0) / ranked
 }

@@ -3,10 +3,10 @@
 // Out: counts, shares and medians with intervals.
 
 import { InvalidParameter, parameter, sentence } from '../../core/errors.js'
-import { onCommonCalendar, SharedColumns } from '../../core/model/calendar.js'
-import type { Context, EventsQuery, PoolQuery } from '../../core/model/event.js'
+import { onCommonCalendar } from '../../core/model/calendar.js'
+import type { Baseline, Context, EventsQuery, PoolQuery } from '../../core/model/event.js'
 import type { History } from '../../core/model/history.js'
-import { PERFORMANCES, type Performance } from '../../core/model/series.js'
+import { PERFORMANCES, type Performance, returnOver } from '../../core/model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.js'
 import type { Family, TallyGrouping } from '../../core/params/studies.js'
 import type { RunContext, Source } from '../../core/source.js'
@@ -17,20 +17,20 @@ import { type LogComparison, noteAndCompare } from '../trials.js'
 import {
   BASE_QUANTILES,
   type Base,
-  type BaseShare,
+  baselineReturns,
   byPerformance,
+  type GroupPool,
   isAmongTop,
   measuredBase,
   NO_PRICES,
+  type OutcomeWindow,
   type ReturnFigures,
   returnFigures,
   type Shares,
-  type TickerBase,
-  TOP_SHARE,
   theoreticalBase,
-  tickerBase,
-  topShare,
+  type WindowBases,
   weightedColumns,
+  windowBases,
 } from './base.js'
 import { type Grouping, groupingOf, orderOf, sectorsOf } from './groups.js'
 import { byVocabulary, type PoolInfo, poolInfo, type Scope, scopeOf, tickersInOrder } from './pool.js'
@@ -93,16 +93,17 @@ export async function tally(
   }
   const order = await orderOf(source, by, filter)
   const { timeframe } = filter
-  const found = groupsOf(sources, by, order)
-  const room = roomFor(sources, found)
-  const tallied = TIMEFRAMES[timeframe].windows.flatMap((window, w) => {
-    return horizon === undefined || horizon.includes(window) ? [tallyWindow(found, sources, timeframe, w, room)] : []
+  const groupedEvents = groupsOf(sources, by, order)
+  const market = marketOf(sources, groupedEvents)
+  const windows = TIMEFRAMES[timeframe].windows
+    .map((bars, w) => ({ w, bars, name: windowNames(timeframe)[w]! }))
+    .filter(({ bars }) => horizon === undefined || horizon.includes(bars))
+  const outcomes = windows.map(window => tallyWindow(groupedEvents, market, window))
+  const groups = groupedEvents.map(({ value, events }, g): TallyGroup => {
+    const ofGroup = outcomes.map(ofWindow => ofWindow[g]!)
+    return { group: value, events, windows: ofGroup, warnings: groupWarnings(events, ofGroup) }
   })
-  const groups = found.map(({ value, events }, i): TallyGroup => {
-    const windows = tallied.map(groups => groups[i]!)
-    return { group: value, events, windows, warnings: groupWarnings(events, windows) }
-  })
-  const windowTrials = trialsOf(found.map(withDays(by, sources)), { ...query, tickers: names }, by)
+  const windowTrials = trialsOf(groupedEvents.map(withDays(by, sources)), { ...query, tickers: names }, by)
   const noted = await noteAndCompare(trials, 'cell', windowTrials, family)
   return {
     schema: 'bands.tally/2',
@@ -200,51 +201,70 @@ export interface TallyWindow {
   base: Base
 }
 
-/** Buffers that serve every window. */
-interface Room {
-  /** All returns of one ticker. */
-  ticker: Float64Array
-  /** The returns after the events of all tickers, and the index of each ticker's first. */
-  events: Float64Array
-  first: Int32Array
-  /** The returns after the events of one group, and the bars of those of one ticker. */
-  group: Float64Array
-  bars: Int32Array
+/** All tickers of a tally, the calendar of their days, and buffers that serve every window. */
+interface Market {
+  sources: readonly TickerSource[]
+  calendar: Int32Array
+  /** By ticker: the index of each of its days in the calendar. Tickers with equal days share them. */
+  dayIndexes: readonly Int32Array[]
+  /** For the returns of all bars of one ticker. */
+  tickerReturns: Float64Array
+  /** For the returns after the events of one group. */
+  groupReturns: Float64Array
+  /** For the events of one ticker. */
+  endedEvents: EndedEvents
 }
 
-function roomFor(sources: readonly TickerSource[], groups: readonly Group[]): Room {
-  const first = new Int32Array(sources.length + 1)
-  for (const [i, { events }] of sources.entries()) first[i + 1] = first[i]! + events
-  const most = (counts: readonly number[]): number => counts.reduce((most, count) => Math.max(most, count), 0)
+/** Events of one ticker and group whose window has ended, by event. */
+interface EndedEvents {
+  /** Index into PERFORMANCES, or NO_HISTORY. */
+  codes: Uint8Array
+  /** Index in bars, from any bar on. */
+  bars: Int32Array
+  /** Index on the calendar of the ticker, and on the common one. */
+  indices: Int32Array
+  days: Int32Array
+}
+
+function marketOf(sources: readonly TickerSource[], groups: readonly Group[]): Market {
+  const { calendar, indices } = onCommonCalendar(sources.map(({ days }) => days))
+  const greatest = (counts: readonly number[]): number => counts.reduce((most, count) => Math.max(most, count), 0)
+  const maxEvents = greatest(sources.map(({ events }) => events))
   return {
-    ticker: new Float64Array(most(sources.map(({ base }) => base?.bars ?? 0))),
-    events: new Float64Array(first.at(-1)!),
-    first,
-    group: new Float64Array(most(groups.map(({ events }) => events))),
-    bars: new Int32Array(most(sources.map(({ events }) => events))),
+    sources,
+    calendar,
+    dayIndexes: indices,
+    tickerReturns: new Float64Array(greatest(sources.map(({ base }) => base?.bars ?? 0))),
+    groupReturns: new Float64Array(greatest(groups.map(({ events }) => events))),
+    endedEvents: {
+      codes: new Uint8Array(maxEvents),
+      bars: new Int32Array(maxEvents),
+      indices: new Int32Array(maxEvents),
+      days: new Int32Array(maxEvents),
+    },
   }
 }
 
-/** All groups over one window. @param w index of the window in the timeframe */
+/** Counts the outcomes of all groups over one window. */
 function tallyWindow(
   groups: readonly Group[],
-  sources: readonly TickerSource[],
-  timeframe: Timeframe,
-  w: number,
-  room: Room,
+  market: Market,
+  window: OutcomeWindow & { name: string },
 ): TallyWindow[] {
-  const bases = basesOf(sources, w, room)
-  const counted = groups.map(group => countedOf(group, timeframe, w, bases, room))
-  const columns = { count: sources.length, values: (i: number) => sources[i]!.base!.returns(w, room.ticker) }
-  const pools = counted.map(({ pool }) => (pool === null ? NO_POOL : weightedColumns(pool)))
-  const quantiles = pooledQuantiles(columns, pools, BASE_QUANTILES)
-  return counted.map(({ events, ended: n, ranked, counts, returns, hit, top, overlapping, pool }, g) => ({
-    window: windowNames(timeframe)[w]!,
+  const { sources, tickerReturns } = market
+  const baselines = sources.map(({ base }) => base)
+  const bases = windowBases(baselines, window)
+  const counted = groups.map(group => countGroup(group, market, window, bases))
+  const returnsOf = (column: number) => baselineReturns(baselines[column]!, window, tickerReturns)
+  const pools = counted.map(({ pool }) => (pool === null ? NO_POOL : weightedColumns(pool, bases)))
+  const quantiles = pooledQuantiles({ count: sources.length, values: returnsOf }, pools, BASE_QUANTILES)
+  return counted.map(({ events, ended, ranked, counts, returns, hit, top, overlapping, pool }, g) => ({
+    window: window.name,
     events,
-    n,
+    n: ended,
     n_independent: (hit ?? top).independent,
-    pending: events - n,
-    no_history: n - ranked,
+    pending: events - ended,
+    no_history: ended - ranked,
     counts: byPerformance(i => counts[i]!),
     shares: byPerformance(i => (ranked === 0 ? null : counts[i]! / ranked)),
     returns,
@@ -255,71 +275,52 @@ function tallyWindow(
     top_high: top.high,
     reason: ranked > 0 ? null : events === 0 ? 'no event' : 'no event has a performance band for this window yet',
     overlapping,
-    base: pool === null ? theoreticalBase() : measuredBase(pool, quantiles[g]!),
+    base: pool === null ? theoreticalBase() : measuredBase(pool, bases, quantiles[g]!),
   }))
 }
 
-/** The base of each ticker over one window, null without prices. Puts the returns after its events into the room. */
-function basesOf(sources: readonly TickerSource[], w: number, { ticker, events, first }: Room): (TickerBase | null)[] {
-  const alike = new SharedColumns()
-  return sources.map(({ base, days, indices }, i) => {
-    if (base === null) return null
-    const returns = base.returns(w, ticker)
-    const from = first[i]!
-    for (let row = 0; row < indices.length; row++) events[from + row] = returns[indices[row]!] ?? Number.NaN
-    return tickerBase(returns, alike.of(days.subarray(0, returns.length)), base.performances[w]!)
-  })
-}
-
-/** Outcomes of the events of a group over one window; `pool` is null where prices are unknown. */
-function countedOf(
+/** Counts the outcomes of a group's events over one window. `hit` and `pool` are null where prices are unknown. */
+function countGroup(
   { members, events }: Group,
-  timeframe: Timeframe,
-  w: number,
-  bases: readonly (TickerBase | null)[],
-  room: Room,
+  market: Market,
+  { w, bars: window }: OutcomeWindow,
+  bases: WindowBases,
 ) {
-  const window = TIMEFRAMES[timeframe].windows[w]!
-  // Only days whose window has ended, as in a study.
-  const { calendar, indices } = onCommonCalendar(
-    members.map(member => (hasEnded(member, w) ? (bases[member.column]?.days ?? member.source.days) : NO_DAYS)),
-  )
+  const { calendar, dayIndexes, groupReturns, endedEvents } = market
   const hits = new CalendarShare(calendar.length)
   const tops = new CalendarShare(calendar.length)
-  const counts = PERFORMANCES.map(() => 0)
-  const pool: BaseShare[] = []
+  const days = new CountedDays(calendar.length)
+  const counts = new Int32Array(PERFORMANCES.length)
+  const pool: GroupPool = {
+    columns: Int32Array.from(members, ({ column }) => column),
+    ended: new Int32Array(members.length),
+    ranked: new Int32Array(members.length),
+  }
   let ended = 0
   let ranked = 0
   let returned = 0
   let overlapping = 0
-  for (const [m, { source, column, from, to }] of members.entries()) {
-    const { outcomes, indices: ownDays, bars } = source
-    const days = indices[m]!
-    const base = bases[column]!
-    const top = base === null ? TOP_SHARE : topShare(base)
-    const first = w * source.events
-    const firstReturn = room.first[column]!
-    const before = { ended, ranked }
-    for (let row = from; row < to; row++) {
-      const code = outcomes[first + row]!
-      if (code === PENDING) continue
-      room.bars[ended++ - before.ended] = bars[row]!
-      const day = days[ownDays[row]!]!
-      if (code !== NO_HISTORY) {
-        counts[code]!++
-        ranked++
-        tops.add(day, Number(isAmongTop(code)), top)
-      }
-      if (base === null) continue
-      const value = room.events[firstReturn + row]!
-      room.group[returned++] = value
-      hits.add(day, Number(value > 0), base.rises)
+  let isPriced = true
+  for (const [m, member] of members.entries()) {
+    const { column, source } = member
+    const dayIndex = dayIndexes[column]!
+    const count = takeEnded(member, w, dayIndex, endedEvents)
+    pool.ended[m] = count
+    pool.ranked[m] = countRanked(endedEvents, count, counts, tops, bases.topShares[column]!)
+    ended += count
+    ranked += pool.ranked[m]!
+    overlapping += overlap(endedEvents.bars, window, count).overlapping
+    // Only days whose window has ended, as in a study.
+    if (count > 0) days.add(dayIndex, source.base === null ? dayIndex.length : bases.ended[column]!)
+    if (source.base === null) {
+      isPriced = false
+      continue
     }
-    const own = { ended: ended - before.ended, ranked: ranked - before.ranked }
-    overlapping += overlap(room.bars.subarray(0, own.ended), window).overlapping
-    if (base !== null) pool.push({ base, column, ...own })
+    const returns = groupReturns.subarray(returned, returned + count)
+    returnsAfter(endedEvents, source.base, window, returns)
+    countRises(endedEvents, returns, hits, bases.rises[column]!)
+    returned += count
   }
-  const isPriced = pool.length === members.length
   const noReturn = ended > 0 ? NO_PRICES : events === 0 ? 'no event' : 'no window has ended yet'
   return {
     events,
@@ -327,21 +328,90 @@ function countedOf(
     ranked,
     counts,
     overlapping,
-    returns: returnFigures(room.group.subarray(0, returned), noReturn),
-    hit: isPriced ? hits.interval(window) : null,
-    top: tops.interval(window),
+    returns: returnFigures(groupReturns.subarray(0, returned), noReturn),
+    hit: isPriced ? hits.interval(window, days.isCounted) : null,
+    top: tops.interval(window, days.isCounted),
     pool: isPriced ? pool : null,
   }
 }
 
-const NO_DAYS = new Int32Array()
-const NO_POOL: Pool = { columns: [], weights: [] }
+// Each loop over events is a function of its own: V8 compiles a small one in a few milliseconds, a large one in fifty.
 
-/** Whether the window after some event has ended. */
-function hasEnded({ source: { outcomes, events }, from, to }: Member, w: number): boolean {
-  for (let row = from; row < to; row++) if (outcomes[w * events + row] !== PENDING) return true
-  return false
+/**
+ * Copies the events of a member whose window has ended.
+ * @param w index of the window in the timeframe
+ * @param dayIndex the index of each day of the ticker in the common calendar
+ * @returns their number
+ */
+function takeEnded({ source, from, to }: Member, w: number, dayIndex: Int32Array, into: EndedEvents): number {
+  const { outcomes, indices, bars } = source
+  const outcomesAt = w * source.events
+  let count = 0
+  for (let row = from; row < to; row++) {
+    const code = outcomes[outcomesAt + row]!
+    if (code === PENDING) continue
+    into.codes[count] = code
+    into.bars[count] = bars[row]!
+    into.indices[count] = indices[row]!
+    into.days[count] = dayIndex[indices[row]!]!
+    count++
+  }
+  return count
 }
+
+/** Counts events by performance band, and those among the best 40 % by day. @returns the events that have a band */
+function countRanked(
+  { codes, days }: EndedEvents,
+  count: number,
+  counts: Int32Array,
+  tops: CalendarShare,
+  topShare: number,
+): number {
+  let ranked = 0
+  for (let i = 0; i < count; i++) {
+    const code = codes[i]!
+    if (code === NO_HISTORY) continue
+    counts[code]!++
+    ranked++
+    tops.add(days[i]!, Number(isAmongTop(code)), topShare)
+  }
+  return ranked
+}
+
+function returnsAfter(
+  { indices }: EndedEvents,
+  { closes, indexes }: Baseline,
+  window: number,
+  into: Float64Array,
+): void {
+  for (let i = 0; i < into.length; i++) into[i] = returnOver(closes, indexes[indices[i]!]!, window)
+}
+
+function countRises({ days }: EndedEvents, returns: Float64Array, hits: CalendarShare, rises: number): void {
+  for (let i = 0; i < returns.length; i++) hits.add(days[i]!, Number(returns[i]! > 0), rises)
+}
+
+/** The days of a calendar on which some ticker of a group has a bar that counts. */
+class CountedDays {
+  /** By day of the calendar: 1 for each of these days. */
+  readonly isCounted: Uint8Array
+  /** The number of days already added of each column. */
+  readonly #added = new Map<Int32Array, number>()
+
+  constructor(days: number) {
+    this.isCounted = new Uint8Array(days)
+  }
+
+  /** Adds the first days of a ticker. @param dayIndexes in the calendar, one object for equal columns */
+  add(dayIndexes: Int32Array, count: number): void {
+    const added = this.#added.get(dayIndexes) ?? 0
+    if (added >= count) return
+    for (let i = added; i < count; i++) this.isCounted[dayIndexes[i]!] = 1
+    this.#added.set(dayIndexes, count)
+  }
+}
+
+const NO_POOL: Pool = { columns: [], weights: [] }
 
 /** Percentages of fewer complete windows mean little. */
 const FEW = 10

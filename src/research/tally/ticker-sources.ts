@@ -77,7 +77,7 @@ export async function* tickerSources(
         indices: own,
         bars: bars === indices ? own : ints(bars),
         outcomes: room.put(codesOf(outcomes, rows)),
-        base: base && { ...base, days },
+        base: base && { ...base, days, closes: room.put(base.closes), indexes: alike.of(base.indexes) },
         days,
       }
     }
