@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { outcomes, performanceOf, referenceSize } from '../../src/core/engine/outcomes.js'
+import { earlierReturns, performanceIndex, rankOutcomes } from '../../src/core/engine/outcomes.js'
 import { transitions } from '../../src/core/engine/record.js'
 import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
 import { Panel } from '../../src/core/fields/panel.js'
@@ -88,7 +88,7 @@ describe('P18: aftermath is monotone in the return, null while pending or withou
     const random = randomNumbers(seed)
     const { windows, minReference } = TIMEFRAMES.daily
     for (const [w, k] of windows.entries()) {
-      const { ranks, close } = outcomes(series)
+      const { ranks, close } = rankOutcomes(series)
       const returns = forwardReturns(close, k)
       const wrong = Array.from(ranks[w]!.keys()).filter(t => {
         const pending = t + k > series.close.length - 1
@@ -102,11 +102,11 @@ describe('P18: aftermath is monotone in the return, null while pending or withou
       for (const factor of [0.01, 0.5, 0.8, 0.9, 0.97, 0.99, 1, 1.01, 1.03, 1.1, 1.3, 2, 100]) {
         const close = series.close.slice()
         close[t + k] = close[t]! * factor
-        const found = performanceOf(outcomes({ close, timeframe: 'daily' }).ranks[w]![t]!, t, k)
+        const found = performanceIndex(rankOutcomes({ close, timeframe: 'daily' }).ranks[w]![t]!, t, k)
         expect(found, `${what}, ${k}d at ${t}, × ${factor}`).toBeGreaterThanOrEqual(worse)
         worse = found
       }
-      expect(referenceSize(t, k)).toBe(t - k + 1)
+      expect(earlierReturns(t, k)).toBe(t - k + 1)
     }
   })
 })

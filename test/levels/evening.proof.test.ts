@@ -3,7 +3,7 @@ import { FIELDS } from '../../src/core/fields/index.js'
 import { ANY_EVENT } from '../../src/core/params/studies.js'
 import type { Trial } from '../../src/core/source.js'
 import { Random } from '../../src/core/statistics/random.js'
-import { judgeAll } from '../../src/core/statistics/verdict.js'
+import { judgeTogether } from '../../src/core/statistics/verdict.js'
 import type { SweepCell } from '../../src/research/sweep/result.js'
 import { sweep } from '../../src/research/sweep/sweep.js'
 import { CELL_TEST, cellTrial, compareWithLog, leastByLog } from '../../src/research/trials.js'
@@ -39,7 +39,7 @@ provenInFull(
           ['log', log],
           ['run', null],
         ] as const)
-          for (const { verdict } of judgeAll(
+          for (const { verdict } of judgeTogether(
             windows.map(({ p, diff }, i) => {
               return { p, difference: diff, least: leastByLog(standing, q.get(own[i]!.hash)!) }
             }),

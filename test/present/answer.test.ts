@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { backtestAnswer, studyAnswer, sweepAnswer, tallyAnswer } from '../../src/app/present/answer.js'
-import { judgeAll, verdictOf } from '../../src/core/statistics/verdict.js'
+import { judgeTogether, verdictOf } from '../../src/core/statistics/verdict.js'
 import type { Backtest, Tests } from '../../src/research/backtest/result.js'
 import { verdictOn } from '../../src/research/backtest/verdict.js'
 import type { EventStudy, StudyWindow } from '../../src/research/study/result.js'
@@ -25,7 +25,7 @@ interface Seen {
 /** A study of whose windows just this is seen. */
 function studied(seen: readonly Seen[], more: Partial<EventStudy> = {}): EventStudy {
   const made = madeStudy(CHARTS, { events: 23, ...more })
-  const judged = judgeAll(seen.map(({ diff, p }) => ({ difference: diff, p })))
+  const judged = judgeTogether(seen.map(({ diff, p }) => ({ difference: diff, p })))
   const windows = seen.map(({ diff, p, low, high, cases, n = 23 }, i): StudyWindow => {
     const window = made.windows[i]!
     return {

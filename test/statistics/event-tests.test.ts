@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import {
   type AbnormalEvent,
   abnormalEvent,
-  aggregate,
   averageCorrelation,
   bmp,
   corradoRank,
@@ -12,9 +11,10 @@ import {
   type EventTest,
   kolariPynnonen,
   marketModel,
+  meanAbnormalReturn,
   meanAdjusted,
   patell,
-  ranksOf,
+  sharedRanks,
 } from '../../src/core/statistics/event-tests.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { notInQuick } from '../support/full.js'
@@ -22,7 +22,7 @@ import { madeEvents } from './support/made-events.js'
 import { golden } from './support/numpy.js'
 
 const TESTS: Record<string, (events: readonly DatedEvent[]) => EventTest> = {
-  aggregate,
+  aggregate: meanAbnormalReturn,
   'cross section': crossSection,
   patell,
   bmp,
@@ -56,7 +56,7 @@ describe('event tests', () => {
       [-0.091, 0.098, -0.93],
       [-0.679, 0.098, -6.93],
     ] as const) {
-      const found = aggregate([madeEvent([car], se ** 2)])
+      const found = meanAbnormalReturn([madeEvent([car], se ** 2)])
       expect(found).toMatchObject({ car, df: null })
       expect(found.se).toBeCloseTo(se, 12)
       expect(found.statistic).toBeCloseTo(z, 2)
@@ -90,7 +90,7 @@ describe('event tests', () => {
   })
 
   it('rank equal returns alike', () => {
-    expect([...ranksOf(Float64Array.of(3, 1, 3, 2, 3))]).toEqual([4, 1, 4, 2, 4])
+    expect([...sharedRanks(Float64Array.of(3, 1, 3, 2, 3))]).toEqual([4, 1, 4, 2, 4])
   })
 
   notInQuick('reject a twentieth of samples without any abnormal return', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type BarRange, cpcv, kFolds, purge, rollingFolds } from '../../src/core/statistics/folds.js'
+import { type BarRange, cpcv, indicesToTrainOn, kFolds, rollingFolds } from '../../src/core/statistics/folds.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { notInQuick } from '../support/full.js'
 
@@ -96,9 +96,9 @@ describe('purging', () => {
       { start: 24, end: 25 },
       { start: 25, end: 30 },
     ]
-    expect(purge(events, [{ from: 10, to: 15 }], 0)).toEqual([0, 3, 4])
-    expect(purge(events, [{ from: 10, to: 15 }], 3)).toEqual([0, 4])
-    expect(purge(events, [{ from: 10, to: 15 }], 4)).toEqual([0])
+    expect(indicesToTrainOn(events, [{ from: 10, to: 15 }], 0)).toEqual([0, 3, 4])
+    expect(indicesToTrainOn(events, [{ from: 10, to: 15 }], 3)).toEqual([0, 4])
+    expect(indicesToTrainOn(events, [{ from: 10, to: 15 }], 4)).toEqual([0])
   })
 
   notInQuick('leaves no training window that meets a tested one with its embargo', () => {
@@ -110,7 +110,7 @@ describe('purging', () => {
       const { splits } = cpcv(300, 6, 1 + random.below(3))
       const { test } = splits[random.below(splits.length)]!
       const isTested = (bar: number): boolean => test.some(({ from, to }) => bar >= from && bar < to)
-      const kept = purge(events, test, embargo).map(i => events[i]!)
+      const kept = indicesToTrainOn(events, test, embargo).map(i => events[i]!)
       for (const { start, end } of kept) {
         expect(isTested(start)).toBe(false)
         for (const tested of events.filter(event => isTested(event.start))) {
@@ -122,7 +122,7 @@ describe('purging', () => {
 
   it('of windows of one bar without embargo is the plain fold', () => {
     const events = rangeOf(0, 60).map(bar => ({ start: bar, end: bar }))
-    for (const { train, test } of kFolds(60, 7, 0)) expect(purge(events, test, 0)).toEqual(barsOf(train))
+    for (const { train, test } of kFolds(60, 7, 0)) expect(indicesToTrainOn(events, test, 0)).toEqual(barsOf(train))
   })
 })
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { queryAhead } from '../../src/app/remote/remote.js'
 import { recordSeries } from '../../src/core/engine/record.js'
-import { overlap, wilson } from '../../src/core/statistics/counts.js'
+import { countOverlap, wilson } from '../../src/core/statistics/counts.js'
 import { pooledQuantile, pooledQuantiles } from '../../src/core/statistics/mixtures.js'
 import { quantile } from '../../src/core/statistics/moments.js'
 import { kaplanMeier, lengthOfShare } from '../../src/core/statistics/survival.js'
@@ -149,9 +149,9 @@ describe('Kaplan-Meier', () => {
 
 describe('the overlap of windows', () => {
   it('counts windows that share a bar, and those left without', () => {
-    expect(overlap([0, 5, 9, 30], 5)).toEqual({ overlapping: 2, independent: 3 })
-    expect(overlap([0, 5, 10], 5)).toEqual({ overlapping: 0, independent: 3 })
-    expect(overlap([], 5)).toEqual({ overlapping: 0, independent: 0 })
+    expect(countOverlap([0, 5, 9, 30], 5)).toEqual({ overlapping: 2, independent: 3 })
+    expect(countOverlap([0, 5, 10], 5)).toEqual({ overlapping: 0, independent: 3 })
+    expect(countOverlap([], 5)).toEqual({ overlapping: 0, independent: 0 })
   })
 
   const spy = loadPrices('SPY')
@@ -160,7 +160,7 @@ describe('the overlap of windows', () => {
     const { bars, bands } = fields.get('rsi_zone')!
     const ended = [...bars].filter((bar, i) => bands[i] === 1 && bar + 20 < outcomes.close.length)
     expect(ended).toHaveLength(52)
-    expect(overlap(ended, 20).independent).toBe(29)
+    expect(countOverlap(ended, 20).independent).toBe(29)
   })
 })
 

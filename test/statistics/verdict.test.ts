@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { judgeAll, LEVEL, verdictOf } from '../../src/core/statistics/verdict.js'
+import { judgeTogether, LEVEL, verdictOf } from '../../src/core/statistics/verdict.js'
 
 test('a verdict needs p below the level, and takes its direction from the difference', () => {
   expect(verdictOf(0.049, 0.01)).toBe('beats chance')
@@ -15,11 +15,11 @@ test('the differences of one page are corrected together, and those without a p 
     { difference: 0.03, p: null },
     { difference: -0.01, p: 0.03 },
   ]
-  expect(judgeAll(shown)).toEqual([
+  expect(judgeTogether(shown)).toEqual([
     { corrected: 0.04, verdict: 'beats chance' },
     { corrected: null, verdict: 'too few' },
     { corrected: 0.04, verdict: 'worse than chance' },
   ])
-  expect(judgeAll([{ ...shown[0]!, least: 0.3 }])).toEqual([{ corrected: 0.02, verdict: 'not told from chance' }])
-  expect(judgeAll([...shown, { difference: 0.01, p: 0.9 }])[0]!.verdict).toBe('not told from chance')
+  expect(judgeTogether([{ ...shown[0]!, least: 0.3 }])).toEqual([{ corrected: 0.02, verdict: 'not told from chance' }])
+  expect(judgeTogether([...shown, { difference: 0.01, p: 0.9 }])[0]!.verdict).toBe('not told from chance')
 })

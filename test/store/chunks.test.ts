@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { outcomes } from '../../src/core/engine/outcomes.js'
+import { rankOutcomes } from '../../src/core/engine/outcomes.js'
 import { labelEntries, transitions } from '../../src/core/engine/record.js'
 import {
   bandsByBar,
@@ -80,7 +80,7 @@ function chunksOf({ timeframe, series, codes }: World, bars: number, first = 0):
   return {
     prices: codec.encodePrices(part, first),
     calendar: codec.encodeCalendar(part, timeframe, first),
-    outcomes: codec.encodeOutcomes(part, outcomes(part), timeframe, first),
+    outcomes: codec.encodeOutcomes(part, rankOutcomes(part), timeframe, first),
     events: codec.encodeEvents(recordsOf(codes, bars), bars, first),
   }
 }
@@ -94,7 +94,7 @@ describe('chunks', () => {
         for (const part of Object.values(chunks)) expect(part).toHaveLength(codec.chunkEnds(length).length)
         const { days, known } = series
         expect(codec.decodeCalendar(timeframe, chunks.calendar!)).toEqual({ days, known })
-        expect(codec.decodeOutcomes(timeframe, chunks.outcomes!)).toEqual(outcomes(series))
+        expect(codec.decodeOutcomes(timeframe, chunks.outcomes!)).toEqual(rankOutcomes(series))
         const records = recordsOf(codes, length)
         expect(decoded(headsOf(records), chunks.events!)).toEqual(records)
         for (const [name, record] of records) {

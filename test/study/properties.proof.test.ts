@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { outcomes, performanceOf } from '../../src/core/engine/outcomes.js'
+import { performanceIndex, rankOutcomes } from '../../src/core/engine/outcomes.js'
 import { UNDEFINED } from '../../src/core/model/series.js'
 import type { Trial, Trials } from '../../src/core/source.js'
 import { Random } from '../../src/core/statistics/random.js'
@@ -220,9 +220,9 @@ describe('the windows', () => {
 
   it('have the aftermath bands that the engine records', () => {
     const { series } = randomWalks(8, { tickers: 1, bars: 600 })[0]!
-    const { ranks } = outcomes(series)
+    const { ranks } = rankOutcomes(series)
     for (const [w, horizon] of [5, 10, 20, 50, 100].entries()) {
-      const recorded = Array.from(ranks[w]!, (rank, t) => (rank < 0 ? UNDEFINED : performanceOf(rank, t, horizon)))
+      const recorded = Array.from(ranks[w]!, (rank, t) => (rank < 0 ? UNDEFINED : performanceIndex(rank, t, horizon)))
       expect([...performances(series.close, horizon, 252)]).toEqual(recorded)
     }
   })

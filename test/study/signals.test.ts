@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { outcomes } from '../../src/core/engine/outcomes.js'
+import { rankOutcomes } from '../../src/core/engine/outcomes.js'
 import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
 import { indicesIn, unionCalendar } from '../../src/core/model/calendar.js'
 import { type Day, formatDay, parseDay } from '../../src/core/model/day.js'
@@ -267,7 +267,7 @@ function pricesOf(closes: readonly number[], delisting: MarketBars['delisting'] 
 describe('a forward return', () => {
   it('is the one that the engine records, for each of its windows', () => {
     const series = seriesOf(randomBars(4))
-    const { close } = outcomes(series)
+    const { close } = rankOutcomes(series)
     for (const horizon of [5, 10, 20, 50, 100])
       expect(forwardReturns({ ...pricesOf([]), series }, horizon)).toEqual(recordedReturns(close, horizon))
   })

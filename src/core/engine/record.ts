@@ -25,7 +25,7 @@ import {
   UNDEFINED,
 } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
-import { outcomes, ranksSince } from './outcomes.js'
+import { rankOutcomes, ranksEndingSince } from './outcomes.js'
 
 /**
  * One ticker's daily bars and facts → its complete record, daily and weekly.
@@ -44,39 +44,42 @@ export function record(
   facts: Facts | null = null,
   fields: readonly Field[] = FIELDS,
 ): { daily: SeriesRecord; weekly: SeriesRecord } {
-  const of = (series: Series): SeriesRecord => recordSeries(series, facts, null, fields)
-  return { daily: of(daily), weekly: of(weekly(daily, assetClass)) }
+  return {
+    daily: recordSeries(daily, facts, null, fields),
+    weekly: recordSeries(weekly(daily, assetClass), facts, null, fields),
+  }
 }
 
+/** The complete record of one series: the bands of each field, and the ranks of later returns. */
 export function recordSeries(
   series: Series,
   facts: Facts | null = null,
   sector: SectorView | null = null,
   fields: readonly Field[] = FIELDS,
 ): SeriesRecord {
-  const found = transient(() => recordFields(new Panel(series, facts, sector), fields))
-  return { series, outcomes: outcomes(series), fields: found }
+  const records = transient(() => recordFields(new Panel(series, facts, sector), fields))
+  return { series, outcomes: rankOutcomes(series), fields: records }
 }
 
 /** The record of each field that has a band on some bar. */
 export function recordFields(panel: Panel, fields: readonly Field[]): Map<string, FieldRecord> {
-  const found = new Map<string, FieldRecord>()
+  const records = new Map<string, FieldRecord>()
   for (const field of fields) {
     if (field.needs !== 'bars' && panel.fundamentals === null) continue
-    const record = recordOf(field.classify(panel), panel.series.timeframe)
-    if (record.initialBar >= 0) found.set(field.name, record)
+    const record = recordOfCodes(field.classify(panel), panel.series.timeframe)
+    if (record.initialBar >= 0) records.set(field.name, record)
   }
-  return found
+  return records
 }
 
 /** The record of one field from its bands by bar. @param from a bar before which there is no band */
-export function recordOf(codes: Uint8Array, timeframe: Timeframe, from = 0): FieldRecord {
+export function recordOfCodes(codes: Uint8Array, timeframe: Timeframe, from = 0): FieldRecord {
   const changes = transitions(codes, from)
   return { ...changes, ...labelEntries(changes, TIMEFRAMES[timeframe].flipsLookback) }
 }
 
 /** Buffer of one call of `changesFrom`, for any number of bars. */
-let scratchBars = new Int32Array()
+let changedBarsBuffer = new Int32Array()
 
 /**
  * Stores the defined bars on which the band differs from the current one. Undefined bars continue the current band.
@@ -95,7 +98,7 @@ export function transitions(codes: Uint8Array, from = 0): Transitions {
  * without a band and the bar after its last, by turns.
  */
 function changesFrom(codes: Uint8Array, from: number, before: number): Pick<Transitions, 'bars' | 'bands' | 'gaps'> {
-  if (scratchBars.length < codes.length) scratchBars = new Int32Array(codes.length)
+  if (changedBarsBuffer.length < codes.length) changedBarsBuffer = new Int32Array(codes.length)
   const gaps: number[] = []
   let changes = 0
   let inForce = before
@@ -108,9 +111,9 @@ function changesFrom(codes: Uint8Array, from: number, before: number): Pick<Tran
       continue
     }
     inForce = codes[t]!
-    scratchBars[changes++] = t
+    changedBarsBuffer[changes++] = t
   }
-  const bars = scratchBars.slice(0, changes)
+  const bars = changedBarsBuffer.slice(0, changes)
   const bands = new Uint8Array(changes)
   for (let i = 0; i < changes; i++) bands[i] = codes[bars[i]!]!
   return { bars, bands, gaps: Int32Array.from(gaps) }
@@ -125,7 +128,10 @@ export const NO_TRANSITIONS: Transitions = {
   gaps: NONE,
 }
 
-/** Labels each event with the data of its entry: flips in the lookback, and how settled the previous band was. */
+/**
+ * Labels each event with the number of changes of band in the lookback, and with the stability of the band that it left.
+ * @param lookback in bars
+ */
 export function labelEntries(
   { initialBar, bars }: Pick<Transitions, 'initialBar' | 'bars'>,
   lookback: number,
@@ -190,7 +196,7 @@ export function weekly(daily: Series, assetClass: AssetClass | null = null): Ser
   return series
 }
 
-/** A ticker's daily bars at a timeframe: unchanged, or its weeks. */
+/** The bars of a ticker at a timeframe, from its daily ones. */
 export function barsAt(timeframe: Timeframe, daily: Series, assetClass: AssetClass | null): Series {
   return timeframe === 'daily' ? daily : weekly(daily, assetClass)
 }
@@ -240,13 +246,13 @@ export function recordTail(
   }: { since: Since; recorded: Record<Timeframe, RecordedEnd>; fields?: readonly Field[] },
 ): { daily: SeriesTail; weekly: SeriesTail } | null {
   const of = (timeframe: Timeframe, series: Series): SeriesTail | null =>
-    tailOf(series, facts, { since: since[timeframe], recorded: recorded[timeframe], fields })
+    seriesTail(series, facts, { since: since[timeframe], recorded: recorded[timeframe], fields })
   const days = of('daily', daily)
   const weeks = days && of('weekly', weekly(daily, assetClass))
   return weeks && { daily: days!, weekly: weeks }
 }
 
-function tailOf(
+function seriesTail(
   series: Series,
   facts: Facts | null,
   { since, recorded, fields }: { since: number; recorded: RecordedEnd; fields: readonly Field[] },
@@ -266,7 +272,7 @@ function tailOf(
     for (const [name, record] of recordFields(new Panel(series, facts), byFacts)) found.set(name, record)
     return found
   })
-  return tails && { series, outcomes: { ranks: ranksSince(series, since) }, fields: tails }
+  return tails && { series, outcomes: { ranks: ranksEndingSince(series, since) }, fields: tails }
 }
 
 /** Continues a record by the codes from bar `since` on; null if the band in force before that bar is unknown. */
@@ -276,14 +282,14 @@ function extendRecord(
   { since, timeframe }: { since: number; timeframe: Timeframe },
 ): FieldTail | null {
   if (recorded === undefined || recorded.initialBar >= since)
-    return { ...recordOf(codes, timeframe, since), earlier: 0 }
+    return { ...recordOfCodes(codes, timeframe, since), earlier: 0 }
   const { initialBar, initialBand, earlier } = recorded
   let kept = recorded.bars.length
   while (kept > 0 && recorded.bars[kept - 1]! >= since) kept--
   const inForce = kept > 0 ? recorded.bands[kept - 1]! : earlier === 0 ? initialBand : codes[since - 1]!
   if (inForce === UNDEFINED) return null
   // Mostly nothing changes.
-  if (kept === recorded.bars.length && !hasGapBeyond(recorded.gaps, since) && allCodesEqual(codes, since, inForce))
+  if (kept === recorded.bars.length && !endsInGap(recorded.gaps, since) && allCodesEqual(codes, since, inForce))
     return recorded
   const added = changesFrom(codes, since, inForce)
   const bars = new Int32Array(kept + added.bars.length)
@@ -313,7 +319,7 @@ function joinGaps(recorded: Int32Array, added: Int32Array, since: number): Int32
 }
 
 /** Whether the last run without a band ends after a bar. */
-function hasGapBeyond(gaps: Int32Array, bar: number): boolean {
+function endsInGap(gaps: Int32Array, bar: number): boolean {
   return gaps.length > 0 && gaps.at(-1)! > bar
 }
 

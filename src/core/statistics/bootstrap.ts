@@ -14,11 +14,11 @@ export function stationaryRatioInterval(
   den: Float64Array,
   { block, reps, random, tail = 0.025 }: Resampling & { block: number },
 ): { low: number; high: number; estimates: Float64Array } | null {
-  if (den.reduce((days, events) => days + (events === 0 ? 0 : 1), 0) < 2) return null
+  if (den.filter(events => events !== 0).length < 2) return null
   const n = num.length
   const indices = new Int32Array(n)
   const estimates = new Float64Array(reps)
-  let made = 0
+  let known = 0
   for (let rep = 0; rep < reps; rep++) {
     stationaryIndices(random, n, block, indices)
     let numerator = 0
@@ -27,13 +27,11 @@ export function stationaryRatioInterval(
       numerator += num[indices[i]!]!
       denominator += den[indices[i]!]!
     }
-    if (denominator > 0) estimates[made++] = numerator / denominator
+    if (denominator > 0) estimates[known++] = numerator / denominator
   }
-  return made === 0 ? null : percentiles(estimates.subarray(0, made).sort(), tail)
-}
-
-function percentiles(estimates: Float64Array, tail: number) {
-  return { low: quantile(estimates, tail)!, high: quantile(estimates, 1 - tail)!, estimates }
+  if (known === 0) return null
+  const ascending = estimates.subarray(0, known).sort()
+  return { low: quantile(ascending, tail)!, high: quantile(ascending, 1 - tail)!, estimates: ascending }
 }
 
 /**
@@ -57,54 +55,62 @@ export function bca(
     for (let i = 0; i < values.length; i++) resample[i] = values[random.below(values.length)]!
     estimates[rep] = statistic(resample)!
   }
-  return bcaEndpoints(estimates, estimate, jackknife(values, statistic), tail)
+  return bcaEndpoints(estimates, estimate, jackknifeEstimates(values, statistic), tail)
 }
 
 /**
- * The percentiles of resampled estimates at which the interval ends.
- * @param left estimates with each value left out in turn
+ * The percentiles of resampled estimates at which the interval ends; null where all are equal, or lie on one side of the
+ * estimate.
+ * @param withoutOne estimates with each value left out in turn
  */
 export function bcaEndpoints(
   estimates: Float64Array,
   estimate: number,
-  left: Float64Array,
+  withoutOne: Float64Array,
   tail = 0.025,
 ): { low: number; high: number } | null {
   const ascending = estimates.toSorted()
   if (!(ascending[0]! < ascending.at(-1)!)) return null
   const bias = normalQuantile(shareBelow(ascending, estimate))
-  const acceleration = accelerationOf(left)
-  const end = (p: number) => {
+  // With all resamples on one side of the estimate the bias cannot be corrected.
+  if (!Number.isFinite(bias)) return null
+  const acceleration = jackknifeAcceleration(withoutOne)
+  const correctedQuantile = (p: number): number => {
     const z = bias + normalQuantile(p)
     return quantile(ascending, normalCdf(bias + z / (1 - acceleration * z)))!
   }
-  // With all resamples on one side of the estimate the bias cannot be corrected.
-  return Number.isFinite(bias) ? { low: end(tail), high: end(1 - tail) } : null
+  return { low: correctedQuantile(tail), high: correctedQuantile(1 - tail) }
 }
 
-function shareBelow(ascending: Float64Array, estimate: number): number {
+/** The share of values below an estimate; equal ones count half. */
+function shareBelow(values: Float64Array, estimate: number): number {
   let below = 0
-  for (const value of ascending) below += value < estimate ? 1 : value === estimate ? 0.5 : 0
-  return below / ascending.length
+  for (const value of values) {
+    if (value < estimate) below += 1
+    else if (value === estimate) below += 0.5
+  }
+  return below / values.length
 }
 
-function accelerationOf(left: Float64Array): number {
-  const centre = mean(left)!
+/** The acceleration of the bootstrap, from the estimates with each value left out in turn. */
+function jackknifeAcceleration(withoutOne: Float64Array): number {
+  const centre = mean(withoutOne)!
   let squares = 0
   let cubes = 0
-  for (const value of left) {
+  for (const value of withoutOne) {
     squares += (centre - value) ** 2
     cubes += (centre - value) ** 3
   }
   return squares === 0 ? 0 : cubes / (6 * squares ** 1.5)
 }
 
-function jackknife(values: Float64Array, statistic: (sample: Float64Array) => number | null): Float64Array {
-  const n = values.length
-  const others = values.slice(1)
-  return Float64Array.from({ length: n }, (_, i) => {
-    if (i > 0) others[i - 1] = values[i - 1]!
-    return statistic(others)!
+/** The statistic of all values but one, for each value. */
+function jackknifeEstimates(values: Float64Array, statistic: (sample: Float64Array) => number | null): Float64Array {
+  // All values but the first; each step puts back the value before and takes out the next.
+  const sample = values.slice(1)
+  return values.map((_, i) => {
+    if (i > 0) sample[i - 1] = values[i - 1]!
+    return statistic(sample)!
   })
 }
 
@@ -168,7 +174,7 @@ export function politisWhite(x: ArrayLike<number>): number {
   const centre = mean(x) ?? 0
   const deviations = Float64Array.from(x, value => value - centre)
   const covariances = autocovariances(deviations)
-  const reach = Math.min(2 * Math.max(1, uncorrelatedFrom(deviations, covariances)), covariances.length - 1)
+  const reach = Math.min(2 * Math.max(1, firstUncorrelatedLag(deviations, covariances)), covariances.length - 1)
   let spectrum = covariances[0] ?? 0
   let slope = 0
   for (let lag = 1; lag <= reach; lag++) {
@@ -176,44 +182,45 @@ export function politisWhite(x: ArrayLike<number>): number {
     spectrum += 2 * weight * covariances[lag]!
     slope += 2 * weight * lag * covariances[lag]!
   }
-  const most = Math.max(1, Math.ceil(Math.min(3 * Math.sqrt(n), n / 3)))
+  const maxBlock = Math.max(1, Math.ceil(Math.min(3 * Math.sqrt(n), n / 3)))
   const block = Math.cbrt((2 * slope * slope * n) / (2 * spectrum * spectrum))
-  return Number.isFinite(block) ? Math.min(most, Math.max(1, block)) : 1
+  return Number.isFinite(block) ? Math.min(maxBlock, Math.max(1, block)) : 1
 }
 
-/** Number of correlations in a row that must be small. */
-function run(n: number): number {
+/** The number of correlations in a row that must be small for a series of n values to count as uncorrelated. */
+function smallRunLength(n: number): number {
   return Math.max(5, Math.floor(Math.log10(n)))
 }
 
-/** From lag 0 to √n plus a run, as far as the series is long enough. */
+/** The autocovariances from lag 0 to √n plus the length of a run, as far as the series is long enough. */
 function autocovariances(deviations: Float64Array): Float64Array {
   const n = deviations.length
-  const most = Math.min(Math.ceil(Math.sqrt(n)) + run(n), n - 2)
-  return Float64Array.from({ length: Math.max(0, most + 1) }, (_, lag) => product(deviations, lag) / n)
+  const maxLag = Math.min(Math.ceil(Math.sqrt(n)) + smallRunLength(n), n - 2)
+  return Float64Array.from({ length: Math.max(0, maxLag + 1) }, (_, lag) => laggedProduct(deviations, lag) / n)
 }
 
-function product(deviations: Float64Array, lag: number): number {
+/** The sum of the products of values that are `lag` apart. */
+function laggedProduct(deviations: Float64Array, lag: number): number {
   let sum = 0
   for (let i = lag; i < deviations.length; i++) sum += deviations[i]! * deviations[i - lag]!
   return sum
 }
 
-/** The first lag with a run of correlations near 0; beyond every lag where there is none. */
-function uncorrelatedFrom(deviations: Float64Array, covariances: Float64Array): number {
+/** The lag before the first run of correlations near 0; infinite without such a run. */
+function firstUncorrelatedLag(deviations: Float64Array, covariances: Float64Array): number {
   const n = deviations.length
   const critical = 2 * Math.sqrt(Math.log10(n) / n)
-  let head = deviations[0]! ** 2
-  let tail = deviations[n - 1]! ** 2
-  const total = covariances[0]! * n
-  let small = 0
+  const squares = covariances[0]! * n
+  let headSquares = deviations[0]! ** 2
+  let tailSquares = deviations[n - 1]! ** 2
+  let smallInARow = 0
   for (let lag = 0; lag < covariances.length - 1; lag++) {
     // Each correlation is scaled by the squares without lag + 1 values at one end and at the other.
-    const scale = Math.sqrt((total - head) * (total - tail))
-    small = Math.abs(covariances[lag]! * n) / scale < critical ? small + 1 : 0
-    if (small === run(n)) return lag + 1 - run(n)
-    head += deviations[lag + 1]! ** 2
-    tail += deviations[n - 2 - lag]! ** 2
+    const scale = Math.sqrt((squares - headSquares) * (squares - tailSquares))
+    smallInARow = Math.abs(covariances[lag]! * n) / scale < critical ? smallInARow + 1 : 0
+    if (smallInARow === smallRunLength(n)) return lag + 1 - smallRunLength(n)
+    headSquares += deviations[lag + 1]! ** 2
+    tailSquares += deviations[n - 2 - lag]! ** 2
   }
   return Number.POSITIVE_INFINITY
 }

@@ -3,7 +3,7 @@ import { sum } from './moments.js'
 import { addValues, type Exceedance, exceedance, type ShiftOptions, shiftsOf, tooShort } from './shift.js'
 
 /** Normal quantile of 97.5 %, for two-sided 95 %. */
-const Z = 1.959963984540054
+const NORMAL_QUANTILE_975 = 1.959963984540054
 
 /**
  * 95 % interval of a share, `successes` of `n`; null for n = 0. Wilson, "Probable inference, the law of succession, and
@@ -12,9 +12,11 @@ const Z = 1.959963984540054
 export function wilson(successes: number, n: number): { low: number; high: number } | null {
   if (n === 0) return null
   const share = successes / n
-  const scale = 1 + (Z * Z) / n
-  const centre = (share + (Z * Z) / (2 * n)) / scale
-  const half = (Z / scale) * Math.sqrt((share * (1 - share)) / n + (Z * Z) / (4 * n * n))
+  const scale = 1 + (NORMAL_QUANTILE_975 * NORMAL_QUANTILE_975) / n
+  const centre = (share + (NORMAL_QUANTILE_975 * NORMAL_QUANTILE_975) / (2 * n)) / scale
+  const half =
+    (NORMAL_QUANTILE_975 / scale) *
+    Math.sqrt((share * (1 - share)) / n + (NORMAL_QUANTILE_975 * NORMAL_QUANTILE_975) / (4 * n * n))
   return {
     low: successes <= 0 ? 0 : centre - half,
     high: successes >= n ? 1 : centre + half,
@@ -64,16 +66,16 @@ export function gTestShift(
   const g = likelihoodRatio(observed, expected, n, n)
   const counts = shiftedCounts(members, calendar, shifts, categories)
   const shifted = Float64Array.from(shifts, (_, i) => {
-    const landed = counts.subarray(i * categories, (i + 1) * categories)
-    const many = landed.reduce((sum, count) => sum + count, 0)
-    return many === 0 ? Number.NaN : likelihoodRatio(landed, expected, n, many)
+    const countsOfShift = counts.subarray(i * categories, (i + 1) * categories)
+    const landed = countsOfShift.reduce((sum, count) => sum + count, 0)
+    return landed === 0 ? Number.NaN : likelihoodRatio(countsOfShift, expected, n, landed)
   })
-  const found = exceedance(shifted, g - ROUNDING * n)
-  return found === null
-    ? { reason: 'no shift leaves an event where its ticker has a band' }
-    : { g, ...found, observed: [...observed], expected: [...expected] }
+  const rarity = exceedance(shifted, g - ROUNDING * n)
+  if (rarity === null) return { reason: 'no shift leaves an event where its ticker has a band' }
+  return { g, ...rarity, observed: [...observed], expected: [...expected] }
 }
 
+/** The number of events of each category if each ticker's events were like its bars. */
 function expectedCounts(members: readonly GTestMember[], categories: number): Float64Array {
   const expected = new Float64Array(categories)
   for (const { codes, events } of members) {
@@ -95,7 +97,7 @@ function likelihoodRatio(observed: Int32Array, expected: Float64Array, n: number
 }
 
 /** Bits of the integers that a double represents exactly. */
-const BITS = 53
+const EXACT_BITS = 53
 
 /**
  * One row of counts a shift. The counts of all categories are packed into one number, some bits each, so that one
@@ -108,8 +110,8 @@ function shiftedCounts(
   categories: number,
 ): Int32Array {
   const counts = new Int32Array(shifts.length * categories)
-  const radix = 2 ** Math.floor(BITS / categories)
-  const one = Float64Array.from({ length: categories }, (_, code) => radix ** code)
+  const radix = 2 ** Math.floor(EXACT_BITS / categories)
+  const unitOfCode = Float64Array.from({ length: categories }, (_, code) => radix ** code)
   const totals = new Float64Array(shifts.length)
   const values = new Float64Array(2 * calendar)
   let added = 0
@@ -117,31 +119,37 @@ function shiftedCounts(
     if (events.length === 0) continue
     // The calendar twice, so that no index needs to wrap; 0 where there is no category.
     values.fill(0)
-    for (let i = 0; i < indices.length; i++) values[indices[i]!] = values[indices[i]! + calendar] = one[codes[i]!]!
+    for (let i = 0; i < indices.length; i++)
+      values[indices[i]!] = values[indices[i]! + calendar] = unitOfCode[codes[i]!]!
     for (let from = 0; from < events.length; ) {
-      if (added === radix - 1) added = unpack(totals, radix, counts, categories)
+      if (added === radix - 1) {
+        addUnpacked(totals, radix, counts, categories)
+        added = 0
+      }
       const at = events.subarray(from, from + radix - 1 - added).map(event => indices[event]!)
       addValues(totals, values, at, shifts)
       from += at.length
       added += at.length
     }
   }
-  unpack(totals, radix, counts, categories)
+  addUnpacked(totals, radix, counts, categories)
   return counts
 }
 
-/** Unpacks counts into rows; the remaining total is 0. */
-function unpack(totals: Float64Array, radix: number, into: Int32Array, categories: number): 0 {
+/**
+ * Adds packed counts to the rows of `counts`, and sets them to 0.
+ * @param totals for each shift, a number whose digits to the base `radix` are the counts of the categories
+ */
+function addUnpacked(totals: Float64Array, radix: number, counts: Int32Array, categories: number): void {
   for (let i = 0; i < totals.length; i++) {
     let rest = totals[i]!
     for (let code = 0; code < categories; code++) {
-      const others = Math.floor(rest / radix)
-      into[i * categories + code]! += rest - others * radix
-      rest = others
+      const higherDigits = Math.floor(rest / radix)
+      counts[i * categories + code]! += rest - higherDigits * radix
+      rest = higherDigits
     }
   }
   totals.fill(0)
-  return 0
 }
 
 export interface ChiSquare {
@@ -179,12 +187,15 @@ export function andersonGoodman(tables: readonly (readonly (readonly number[])[]
   return { total: { chi2, df, p: chiSquareSurvival(chi2, df), least_expected }, reason: null, rows }
 }
 
-/** One row; null with fewer than two contexts or destinations. */
+/**
+ * The chi-square of one row of a chain; null with fewer than two contexts or destinations.
+ * @param table counts by context and destination
+ */
 export function homogeneity(table: readonly (readonly number[])[]): ChiSquare | null {
   const contexts = table.map(sum)
   const destinations = (table[0] ?? []).map((_, to) => sum(table.map(row => row[to]!)))
   const n = sum(contexts)
-  const df = (contexts.filter(isSome).length - 1) * (destinations.filter(isSome).length - 1)
+  const df = (contexts.filter(isAboveZero).length - 1) * (destinations.filter(isAboveZero).length - 1)
   if (n === 0 || df === 0) return null
   let chi2 = 0
   let least_expected = Number.POSITIVE_INFINITY
@@ -199,14 +210,11 @@ export function homogeneity(table: readonly (readonly number[])[]): ChiSquare | 
   return { chi2, df, p: chiSquareSurvival(chi2, df), least_expected }
 }
 
-function isSome(count: number): boolean {
+function isAboveZero(count: number): boolean {
   return count > 0
 }
 
-/**
- * How far the windows of events share bars. A window covers the `window` bars after its event.
- * @param bars bar numbers of one ticker's events, ascending
- */
+/** How far the windows of events share bars. */
 interface Overlap {
   /** Events whose window shares a bar with another event's. */
   overlapping: number
@@ -216,8 +224,12 @@ interface Overlap {
   independent: number
 }
 
-/** @param count the number of events (default: all) */
-export function overlap(eventBars: ArrayLike<number>, window: number, count = eventBars.length): Overlap {
+/**
+ * Counts the events whose windows share bars. A window covers the `window` bars after its event.
+ * @param eventBars bar numbers of one ticker's events, ascending
+ * @param count the number of events (default: all)
+ */
+export function countOverlap(eventBars: ArrayLike<number>, window: number, count = eventBars.length): Overlap {
   let overlapping = 0
   let independent = 0
   let nextFreeBar = Number.NEGATIVE_INFINITY

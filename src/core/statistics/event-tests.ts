@@ -8,11 +8,13 @@ export type EventTest =
   | { statistic: null; df: null; p: null; reason: string }
 
 /** Mean cumulative abnormal return, its standard error, and z from the events' own variances (MacKinlay 1997, eq. 16-20). */
-export function aggregate(events: readonly AbnormalEvent[]): EventTest & { car: number | null; se: number | null } {
+export function meanAbnormalReturn(
+  events: readonly AbnormalEvent[],
+): EventTest & { car: number | null; se: number | null } {
   const n = events.length
   if (n === 0) return { ...noTest(NO_EVENT), car: null, se: null }
-  const car = total(events, event => event.car) / n
-  const se = Math.sqrt(total(events, event => event.carVariance)) / n
+  const car = sumOver(events, event => event.car) / n
+  const se = Math.sqrt(sumOver(events, event => event.carVariance)) / n
   return { ...normalTest(car / se), car, se }
 }
 
@@ -31,8 +33,8 @@ export function crossSection(events: readonly AbnormalEvent[]): EventTest {
 export function patell(events: readonly AbnormalEvent[]): EventTest {
   if (events.length === 0) return noTest(NO_EVENT)
   if (events.some(event => event.df <= 2)) return noTest('an estimation window has too few bars')
-  const variance = total(events, event => event.df / (event.df - 2))
-  return normalTest(total(events, standardised) / Math.sqrt(variance))
+  const variance = sumOver(events, event => event.df / (event.df - 2))
+  return normalTest(sumOver(events, standardised) / Math.sqrt(variance))
 }
 
 /**
@@ -63,13 +65,14 @@ export function kolariPynnonen(events: readonly AbnormalEvent[], r: number): Eve
 export function cowanSign(events: readonly AbnormalEvent[]): EventTest {
   const n = events.length
   if (n === 0) return noTest(NO_EVENT)
-  const share = total(events, ({ estimation }) => estimation.filter(value => value > 0).length / estimation.length) / n
+  const share =
+    sumOver(events, ({ estimation }) => estimation.filter(value => value > 0).length / estimation.length) / n
   if (share === 0 || share === 1) return noTest('the estimation windows have abnormal returns of only one sign')
   const positive = events.filter(event => event.car > 0).length
   return normalTest((positive - n * share) / Math.sqrt(n * share * (1 - share)))
 }
 
-/** Standard normal under "no abnormal return". */
+/** The test of a statistic that is standard normal without an abnormal return. */
 function normalTest(z: number): EventTest {
   return { statistic: z, df: null, p: twoSidedNormal(z), reason: null }
 }
@@ -97,7 +100,7 @@ function standardised({ car, carVariance }: AbnormalEvent): number {
   return car / Math.sqrt(carVariance)
 }
 
-function total(events: readonly AbnormalEvent[], of: (event: AbnormalEvent) => number): number {
+function sumOver(events: readonly AbnormalEvent[], of: (event: AbnormalEvent) => number): number {
   return events.reduce((sum, event) => sum + of(event), 0)
 }
 
@@ -121,26 +124,29 @@ export function averageCorrelation(events: readonly DatedEvent[]): number {
   const placed = placeOnCalendar(events.filter(event => event.eventDays.length > 0))
   placed.sort((a, b) => a.event[0]! - b.event[0]!)
   let sum = 0
-  for (const [i, one] of placed.entries()) {
-    const last = one.event.at(-1)!
-    for (let j = i + 1; j < placed.length && placed[j]!.event[0]! <= last; j++) sum += correlation(one, placed[j]!)
+  for (const [i, event] of placed.entries()) {
+    const lastDay = event.event.at(-1)!
+    // Later events begin after this one has ended.
+    for (let j = i + 1; j < placed.length && placed[j]!.event[0]! <= lastDay; j++)
+      sum += overlappingCorrelation(event, placed[j]!)
   }
   const pairs = (events.length * (events.length - 1)) / 2
   return pairs === 0 ? 0 : sum / pairs
 }
 
 /** An event with its windows as indices of the common calendar, and running sums of its residuals. */
-interface EventOnCalendar {
+interface PlacedEvent {
+  /** Calendar indices of the event window, and of the estimation window. */
   event: Int32Array
   indices: Int32Array
   /** Whether the estimation window has no gaps: then a subtraction aligns two of them. */
-  whole: boolean
+  isGapless: boolean
   residuals: Float64Array
   sums: Float64Array
   squares: Float64Array
 }
 
-function placeOnCalendar(events: readonly DatedEvent[]): EventOnCalendar[] {
+function placeOnCalendar(events: readonly DatedEvent[]): PlacedEvent[] {
   const days = new Set<number>()
   for (const { estimationDays, eventDays } of events) {
     for (const day of estimationDays) days.add(day)
@@ -152,7 +158,8 @@ function placeOnCalendar(events: readonly DatedEvent[]): EventOnCalendar[] {
     return {
       event: eventDays.map(day => indices.get(day)!),
       indices: calendarIndices,
-      whole: calendarIndices.length > 0 && calendarIndices.at(-1)! - calendarIndices[0]! === calendarIndices.length - 1,
+      isGapless:
+        calendarIndices.length > 0 && calendarIndices.at(-1)! - calendarIndices[0]! === calendarIndices.length - 1,
       residuals: estimation,
       sums: runningSums(estimation, value => value),
       squares: runningSums(estimation, value => value * value),
@@ -160,33 +167,35 @@ function placeOnCalendar(events: readonly DatedEvent[]): EventOnCalendar[] {
   })
 }
 
-/** Running sums: the sum of all values before each index, one more than there are values. */
+/** The sum of `of(value)` over all values before each index; one more than there are values. */
 function runningSums(values: Float64Array, of: (value: number) => number): Float64Array {
   const sums = new Float64Array(values.length + 1)
   for (let i = 0; i < values.length; i++) sums[i + 1] = sums[i]! + of(values[i]!)
   return sums
 }
 
-function correlation(a: EventOnCalendar, b: EventOnCalendar): number {
+/** The correlation of two events as averageCorrelation() counts it. */
+function overlappingCorrelation(a: PlacedEvent, b: PlacedEvent): number {
   const shared = countCommonDays(a.event, b.event)
   if (shared === 0) return 0
-  const r = a.whole && b.whole ? alignedCorrelation(a, b) : mergedCorrelation(a, b)
+  const r = a.isGapless && b.isGapless ? alignedCorrelation(a, b) : mergedCorrelation(a, b)
   return r * (shared / Math.sqrt(a.event.length * b.event.length))
 }
 
+/** @param a indices of days, ascending, as in `b` */
 function countCommonDays(a: Int32Array, b: Int32Array): number {
   let count = 0
   for (let i = 0, j = 0; i < a.length && j < b.length; ) {
-    const apart = a[i]! - b[j]!
-    if (apart === 0) count++
-    if (apart <= 0) i++
-    if (apart >= 0) j++
+    const distance = a[i]! - b[j]!
+    if (distance === 0) count++
+    if (distance <= 0) i++
+    if (distance >= 0) j++
   }
   return count
 }
 
 /** For windows without gaps. A pool has millions of pairs: their sums and squares are differences of running sums. */
-function alignedCorrelation(a: EventOnCalendar, b: EventOnCalendar): number {
+function alignedCorrelation(a: PlacedEvent, b: PlacedEvent): number {
   const first = Math.max(a.indices[0]!, b.indices[0]!)
   const n = Math.min(a.indices.at(-1)!, b.indices.at(-1)!) + 1 - first
   if (n < MIN_COMMON_DAYS) return 0
@@ -194,15 +203,15 @@ function alignedCorrelation(a: EventOnCalendar, b: EventOnCalendar): number {
   const fromB = first - b.indices[0]!
   let products = 0
   for (let k = 0; k < n; k++) products += a.residuals[fromA + k]! * b.residuals[fromB + k]!
-  const between = (sums: Float64Array, from: number): number => sums[from + n]! - sums[from]!
+  const sumFrom = (runningSums: Float64Array, from: number): number => runningSums[from + n]! - runningSums[from]!
   return pearson(n, products, [
-    [between(a.sums, fromA), between(a.squares, fromA)],
-    [between(b.sums, fromB), between(b.squares, fromB)],
+    [sumFrom(a.sums, fromA), sumFrom(a.squares, fromA)],
+    [sumFrom(b.sums, fromB), sumFrom(b.squares, fromB)],
   ])
 }
 
 /** The correlation of two events whose estimation windows have gaps, from their common days. */
-function mergedCorrelation(a: EventOnCalendar, b: EventOnCalendar): number {
+function mergedCorrelation(a: PlacedEvent, b: PlacedEvent): number {
   let n = 0
   let sumA = 0
   let sumB = 0
@@ -210,8 +219,8 @@ function mergedCorrelation(a: EventOnCalendar, b: EventOnCalendar): number {
   let squaresB = 0
   let products = 0
   for (let i = 0, j = 0; i < a.indices.length && j < b.indices.length; ) {
-    const apart = a.indices[i]! - b.indices[j]!
-    if (apart === 0) {
+    const distance = a.indices[i]! - b.indices[j]!
+    if (distance === 0) {
       const x = a.residuals[i]!
       const y = b.residuals[j]!
       n++
@@ -221,8 +230,8 @@ function mergedCorrelation(a: EventOnCalendar, b: EventOnCalendar): number {
       squaresB += y * y
       products += x * y
     }
-    if (apart <= 0) i++
-    if (apart >= 0) j++
+    if (distance <= 0) i++
+    if (distance >= 0) j++
   }
   if (n < MIN_COMMON_DAYS) return 0
   return pearson(n, products, [
@@ -231,7 +240,10 @@ function mergedCorrelation(a: EventOnCalendar, b: EventOnCalendar): number {
   ])
 }
 
-/** Correlation from sums and sums of squares: residuals lie near 0, so the sums lose no important digits. */
+/**
+ * Correlation of n pairs from their sum of products, and the sum and sum of squares of either side. It is 0 if one side
+ * does not vary. Residuals lie near 0, so the sums lose no important digits.
+ */
 function pearson(n: number, products: number, [[sumA, squaresA], [sumB, squaresB]]: [Sums, Sums]): number {
   const spread = (squaresA - sumA ** 2 / n) * (squaresB - sumB ** 2 / n)
   return spread > 0 ? (products - (sumA * sumB) / n) / Math.sqrt(spread) : 0
@@ -257,7 +269,7 @@ export function corradoRank(events: readonly AbnormalEvent[]): EventTest {
   const bars = length + h
   const means = new Float64Array(bars)
   for (const { estimation, event } of events) {
-    const ranks = ranksOf(Float64Array.of(...estimation, ...event))
+    const ranks = sharedRanks(Float64Array.of(...estimation, ...event))
     for (let t = 0; t < bars; t++) means[t]! += ranks[t]! / events.length
   }
   const expected = (bars + 1) / 2
@@ -268,7 +280,7 @@ export function corradoRank(events: readonly AbnormalEvent[]): EventTest {
 }
 
 /** The rank of each value, 1 for the least; equal values share the mean of their ranks. */
-export function ranksOf(values: Float64Array): Float64Array {
+export function sharedRanks(values: Float64Array): Float64Array {
   const order = Int32Array.from(values.keys()).sort((a, b) => values[a]! - values[b]!)
   const ranks = new Float64Array(values.length)
   for (let i = 0; i < order.length; ) {
@@ -340,17 +352,18 @@ export function abnormalReturns(model: ReturnModel, returns: Float64Array, marke
 export function abnormalEvent(model: ReturnModel, returns: Float64Array, market?: Float64Array): AbnormalEvent {
   const event = abnormalReturns(model, returns, market)
   const h = event.length
-  const drift = market === undefined ? 0 : market.reduce((sum, value) => sum + value - model.marketMean, 0)
-  const ofMarket = model.marketSquares === 0 ? 0 : drift ** 2 / model.marketSquares
+  const marketDrift = market === undefined ? 0 : market.reduce((sum, value) => sum + value - model.marketMean, 0)
+  const marketTerm = model.marketSquares === 0 ? 0 : marketDrift ** 2 / model.marketSquares
   return {
     estimation: model.residuals,
     event,
     car: event.reduce((sum, value) => sum + value, 0),
-    carVariance: model.variance * (h + h ** 2 / model.residuals.length + ofMarket),
+    carVariance: model.variance * (h + h ** 2 / model.residuals.length + marketTerm),
     df: model.df,
   }
 }
 
+/** Adds the variance of its residuals to a model; null where they do not vary. */
 function withVariance(model: Omit<ReturnModel, 'variance'>): ReturnModel | null {
   const variance = model.residuals.reduce((sum, value) => sum + value * value, 0) / model.df
   return variance > 0 ? { ...model, variance } : null

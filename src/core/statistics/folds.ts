@@ -55,7 +55,7 @@ export function rollingFolds(bars: number, { train, test, step, anchored, embarg
  * removes events whose windows reach into the test part.
  */
 export function kFolds(bars: number, k: number, embargo: number): Fold[] {
-  return groupsOf(bars, k).map(test => ({ train: outside(bars, [test], embargo), test: [test] }))
+  return equalGroups(bars, k).map(test => ({ train: trainingRanges(bars, [test], embargo), test: [test] }))
 }
 
 /**
@@ -64,13 +64,14 @@ export function kFolds(bars: number, k: number, embargo: number): Fold[] {
  * @param k fewer than the `n` groups; there are at most as many groups as bars
  */
 export function cpcv(bars: number, n: number, k: number): Cpcv {
-  const groups = groupsOf(bars, n)
-  const splits = combinations(n, k).map((chosen): CpcvFold => {
-    const test = chosen.map(group => groups[group]!)
-    return { groups: chosen, train: outside(bars, test, 0), test }
+  const groups = equalGroups(bars, n)
+  const splits = combinations(n, k).map((testGroups): CpcvFold => {
+    const test = testGroups.map(group => groups[group]!)
+    return { groups: testGroups, train: trainingRanges(bars, test, 0), test }
   })
-  const tests = groups.map((_, group) => splits.flatMap((split, i) => (split.groups.includes(group) ? [i] : [])))
-  const paths = tests[0]!.map((_, path) => tests.map(ofGroup => ofGroup[path]!))
+  const splitIndices = [...splits.keys()]
+  const splitsByGroup = groups.map((_, group) => splitIndices.filter(i => splits[i]!.groups.includes(group)))
+  const paths = splitsByGroup[0]!.map((_, path) => splitsByGroup.map(splitsOfGroup => splitsOfGroup[path]!))
   return { groups, splits, paths }
 }
 
@@ -79,23 +80,30 @@ export function cpcv(bars: number, n: number, k: number): Cpcv {
  * to the end of the last window that begins in it, plus `embargo` bars (López de Prado 2018, ch. 7). Training must not
  * know the outcomes of tested events.
  */
-export function purge(events: readonly LabelWindow[], testRanges: readonly BarRange[], embargo: number): number[] {
-  const closed = testRanges.map(({ from, to }) => {
+export function indicesToTrainOn(
+  events: readonly LabelWindow[],
+  testRanges: readonly BarRange[],
+  embargo: number,
+): number[] {
+  const extended = testRanges.map(({ from, to }) => {
     const tested = events.filter(({ start }) => start >= from && start < to)
-    return { from, last: tested.reduce((last, { end }) => Math.max(last, end), to - 1) + embargo }
+    const lastEnd = tested.reduce((latest, { end }) => Math.max(latest, end), to - 1)
+    return { from, last: lastEnd + embargo }
   })
-  const meets = ({ start, end }: LabelWindow): boolean => closed.some(({ from, last }) => start <= last && end >= from)
-  return events.flatMap((event, i) => (meets(event) ? [] : [i]))
+  return [...events.keys()].filter(i => {
+    const { start, end } = events[i]!
+    return extended.every(({ from, last }) => start > last || end < from)
+  })
 }
 
 /** n consecutive groups that cover all bars. */
-function groupsOf(bars: number, n: number): BarRange[] {
+function equalGroups(bars: number, n: number): BarRange[] {
   const edge = (i: number): number => Math.floor((i * bars) / n)
   return Array.from({ length: n }, (_, i) => ({ from: edge(i), to: edge(i + 1) }))
 }
 
 /** The bars that are neither tested nor in the `embargo` after a tested part. */
-function outside(bars: number, test: readonly BarRange[], embargo: number): BarRange[] {
+function trainingRanges(bars: number, test: readonly BarRange[], embargo: number): BarRange[] {
   const rest: BarRange[] = []
   let from = 0
   for (const part of test) {
@@ -106,10 +114,11 @@ function outside(bars: number, test: readonly BarRange[], embargo: number): BarR
   return rest
 }
 
-/** All ways to choose k of 0..n-1, each ascending, in lexicographic order. */
-function combinations(n: number, k: number): number[][] {
+/** All ways to choose k of the numbers from `from` up to n - 1, each ascending, in lexicographic order. */
+function combinations(n: number, k: number, from = 0): number[][] {
   if (k === 0) return [[]]
-  const from = (first: number): number[][] =>
-    combinations(n - first - 1, k - 1).map(rest => [first, ...rest.map(i => i + first + 1)])
-  return Array.from({ length: n - k + 1 }, (_, first) => from(first)).flat()
+  const chosen: number[][] = []
+  for (let first = from; first <= n - k; first++)
+    for (const rest of combinations(n, k - 1, first + 1)) chosen.push([first, ...rest])
+  return chosen
 }

@@ -18,7 +18,7 @@ interface Estimate {
  * `effectiveBlocks` of `lag` + 1 days, less one. null where one block has all events, or without variance.
  */
 export function neweyWest(num: Float64Array, den: Float64Array, lag: number): Estimate | null {
-  return ratioOf(num, den, lag + 1, deviations => bartlett(deviations, lag))
+  return ratioEstimate(num, den, lag + 1, deviations => bartlettVariance(deviations, lag))
 }
 
 /**
@@ -32,10 +32,10 @@ export function hansenHodrick(
   lag: number,
 ): (Estimate & { fallback: boolean }) | null {
   let fallback = false
-  const estimate = ratioOf(num, den, lag + 1, deviations => {
-    const uniform = longRun(deviations, lag, () => 1)
+  const estimate = ratioEstimate(num, den, lag + 1, deviations => {
+    const uniform = longRunVariance(deviations, lag, () => 1)
     fallback = uniform <= 0
-    return fallback ? bartlett(deviations, lag) : uniform
+    return fallback ? bartlettVariance(deviations, lag) : uniform
   })
   return estimate && { ...estimate, fallback }
 }
@@ -47,7 +47,7 @@ export function hansenHodrick(
  * clusters with events.
  */
 export function clusterByBlock(num: Float64Array, den: Float64Array, block: number): Estimate | null {
-  return ratioOf(num, den, block, deviations => {
+  return ratioEstimate(num, den, block, deviations => {
     let variance = 0
     for (let start = 0; start < deviations.length; start += block) {
       variance += sum(deviations.subarray(start, start + block)) ** 2
@@ -103,7 +103,7 @@ export function regression(y: Float64Array, x: Float64Array): Regression | null 
   const sxx = squares(x, meanX)
   const syy = squares(y, meanY)
   const sxy = products(x, meanX, y, meanY)
-  if (n < 3 || sxx <= NOTHING * squares(x, 0) || syy <= NOTHING * squares(y, 0)) return null
+  if (n < 3 || sxx <= RELATIVE_ROUNDING * squares(x, 0) || syy <= RELATIVE_ROUNDING * squares(y, 0)) return null
   const beta = sxy / sxx
   const alpha = meanY - beta * meanX
   const residuals = y.map((value, i) => value - alpha - beta * x[i]!)
@@ -115,7 +115,7 @@ export function automaticLag(n: number): number {
   return Math.floor(4 * (n / 100) ** (2 / 9))
 }
 
-/** The alpha of that regression with Newey and West's standard error; the lag in bars. null without one. */
+/** The alpha of `regression` with Newey and West's standard error; the lag in bars. null without a regression or error. */
 export function neweyWestAlpha(
   y: Float64Array,
   x: Float64Array,
@@ -126,18 +126,22 @@ export function neweyWestAlpha(
   const { meanX, sxx, residuals } = line
   // The influence of each bar on alpha: its row of (X'X)⁻¹X' times its residual.
   const influence = residuals.map((residual, i) => residual * (1 / x.length - (meanX * (x[i]! - meanX)) / sxx))
-  const se = Math.sqrt(bartlett(influence, lag))
+  const se = Math.sqrt(bartlettVariance(influence, lag))
   return se > 0 ? { alpha: line.alpha, se, t: line.alpha / se } : null
 }
 
 /** A smaller sum of squares, relative to the whole, is rounding. */
-const NOTHING = 1e-24
+const RELATIVE_ROUNDING = 1e-24
 
 /** Effective blocks within this distance of 1 count as one. */
 const ROUNDING = 1e-9
 
-/** @param block length of the blocks that set the degrees of freedom */
-function ratioOf(
+/**
+ * The ratio Σ num / Σ den of two calendar series, with its standard error; null as `neweyWest` says.
+ * @param block length of the blocks that set the degrees of freedom
+ * @param varianceOf variance of a sum, from the deviations num - ratio · den of each day
+ */
+function ratioEstimate(
   num: Float64Array,
   den: Float64Array,
   block: number,
@@ -148,14 +152,14 @@ function ratioOf(
   const events = sum(den)
   const estimate = sum(num) / events
   const variance = varianceOf(num.map((value, i) => value - estimate * den[i]!))
-  if (!(variance > NOTHING * squares(num, 0))) return null
+  if (!(variance > RELATIVE_ROUNDING * squares(num, 0))) return null
   const se = Math.sqrt(variance) / events
   return { estimate, se, t: estimate / se, df }
 }
 
 /** Variance of a sum of values that depend on the previous `lag` values: Bartlett's weights keep it at or above 0. */
-function bartlett(values: Float64Array, lag: number): number {
-  return longRun(values, lag, distance => 1 - distance / (lag + 1))
+function bartlettVariance(values: Float64Array, lag: number): number {
+  return longRunVariance(values, lag, distance => 1 - distance / (lag + 1))
 }
 
 /**
@@ -174,13 +178,14 @@ function windowVariance(values: Float64Array, days: number): number {
   return variance / days
 }
 
-/** The ratio of two calendar series of equal length, its number of events, and its error with lag `days` - 1. */
+/** The ratio of two calendar series of equal length, its number of events, and its error. */
 export interface RatioError {
   mean: number
   n: number
   error: number
 }
 
+/** @param days length of the windows in which values may depend on each other */
 export function ratioError(num: Float64Array, den: Float64Array, days: number): RatioError {
   let total = 0
   let n = 0
@@ -241,8 +246,12 @@ export function ratioErrors(
   })
 }
 
-/** Multiplies only days with a value: the events of one ticker are few. */
-function longRun(values: Float64Array, lag: number, weightOf: (distance: number) => number): number {
+/**
+ * Variance of a sum of values that depend on the previous `lag` values. It multiplies only days with a value: the events
+ * of one ticker are few.
+ * @param weightOf weight of the products of values that are this many days apart
+ */
+function longRunVariance(values: Float64Array, lag: number, weightOf: (distance: number) => number): number {
   const weights = Float64Array.from({ length: lag + 1 }, (_, distance) => 2 * weightOf(distance))
   const days = Int32Array.from(values.keys()).filter(day => values[day] !== 0)
   let variance = squares(values, 0)

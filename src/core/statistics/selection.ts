@@ -38,27 +38,30 @@ export function superiorAbility(
   n: number,
   { block, eitherSign = false }: { block: number; eitherSign?: boolean },
 ): ((reps: number, random: Random) => SuperiorAbility) | null {
-  const kernel = kernelOf(n, block)
-  const varying = columns.map((column, id) => candidatesOf(column, id, kernel, eitherSign)).filter(one => one !== null)
-  const candidates = varying.flatMap(one => one.candidates)
+  const kernel = distanceKernel(n, block)
+  const varying = columns
+    .map((column, id) => varyingColumn(column, id, kernel, eitherSign))
+    .filter(column => column !== null)
+  const candidates = varying.flatMap(column => column.candidates)
   if (candidates.length === 0) return null
   const best = candidates.reduce((a, b) => (studentised(b) > studentised(a) ? b : a))
-  const greatest = candidates.reduce((most, { sum }) => Math.max(most, sum), Number.NEGATIVE_INFINITY)
+  const greatestSum = candidates.reduce((greatest, { sum }) => Math.max(greatest, sum), Number.NEGATIVE_INFINITY)
   const ability = Math.max(0, studentised(best))
-  const actual = [greatest, ability, ability, ability]
+  // In the order of greatestInResamples.
+  const statistics = [greatestSum, ability, ability, ability]
   return (reps, random) => {
     const exceeding = [0, 0, 0, 0]
-    const weights = new Float64Array(n * RESAMPLES_PER_PASS)
+    const timesDrawn = new Float64Array(n * RESAMPLES_PER_PASS)
     const indices = new Int32Array(n)
     for (let done = 0; done < reps; done += RESAMPLES_PER_PASS) {
-      const many = Math.min(RESAMPLES_PER_PASS, reps - done)
-      weights.fill(0)
-      for (let rep = 0; rep < many; rep++) {
+      const resamples = Math.min(RESAMPLES_PER_PASS, reps - done)
+      timesDrawn.fill(0)
+      for (let rep = 0; rep < resamples; rep++) {
         stationaryIndices(random, n, block, indices)
-        for (let i = 0; i < n; i++) weights[indices[i]! * RESAMPLES_PER_PASS + rep]!++
+        for (let i = 0; i < n; i++) timesDrawn[indices[i]! * RESAMPLES_PER_PASS + rep]!++
       }
-      greatestInResamples(varying, weights).forEach((maxima, test) => {
-        for (let rep = 0; rep < many; rep++) if (maxima[rep]! >= actual[test]!) exceeding[test]!++
+      greatestInResamples(varying, timesDrawn).forEach((maxima, test) => {
+        for (let rep = 0; rep < resamples; rep++) if (maxima[rep]! >= statistics[test]!) exceeding[test]!++
       })
     }
     const [realityCheck, lower, consistent, upper] = exceeding.map(count => (1 + count) / (1 + reps))
@@ -90,7 +93,7 @@ function studentised({ sum, scale }: Candidate): number {
 }
 
 /** The candidates of a column, with one or both signs; null if the column does not vary. */
-function candidatesOf({ indices, values }: Column, id: number, kernel: Kernel, eitherSign: boolean): Varying | null {
+function varyingColumn({ indices, values }: Column, id: number, kernel: Kernel, eitherSign: boolean): Varying | null {
   const total = values.reduce((sum, value) => sum + value, 0)
   const variance = resampledVariance(indices, values, total, kernel)
   if (variance === null) return null
@@ -104,20 +107,23 @@ function candidatesOf({ indices, values }: Column, id: number, kernel: Kernel, e
   return { indices, values, candidates }
 }
 
-/** The greatest of all candidates in each resample, for each of the four tests. */
-function greatestInResamples(columns: readonly Varying[], weights: Float64Array): Float64Array[] {
+/**
+ * The greatest value of all candidates in each resample, for each test: reality check, lower, consistent, upper.
+ * @param timesDrawn how often each resample contains each day, day after day
+ */
+function greatestInResamples(columns: readonly Varying[], timesDrawn: Float64Array): Float64Array[] {
   const maxima = [Number.NEGATIVE_INFINITY, 0, 0, 0].map(least => new Float64Array(RESAMPLES_PER_PASS).fill(least))
   const [reality, lower, consistent, upper] = maxima as [Float64Array, Float64Array, Float64Array, Float64Array]
   const sums = new Float64Array(RESAMPLES_PER_PASS)
   for (const column of columns) {
-    sumResamples(column, weights, sums)
-    for (const one of column.candidates) {
+    sumResamples(column, timesDrawn, sums)
+    for (const candidate of column.candidates) {
       for (let rep = 0; rep < RESAMPLES_PER_PASS; rep++) {
-        const sum = one.sign * sums[rep]!
-        reality[rep] = Math.max(reality[rep]!, sum - one.sum)
-        lower[rep] = Math.max(lower[rep]!, (sum - one.lower) * one.scale)
-        consistent[rep] = Math.max(consistent[rep]!, (sum - one.consistent) * one.scale)
-        upper[rep] = Math.max(upper[rep]!, (sum - one.sum) * one.scale)
+        const sum = candidate.sign * sums[rep]!
+        reality[rep] = Math.max(reality[rep]!, sum - candidate.sum)
+        lower[rep] = Math.max(lower[rep]!, (sum - candidate.lower) * candidate.scale)
+        consistent[rep] = Math.max(consistent[rep]!, (sum - candidate.consistent) * candidate.scale)
+        upper[rep] = Math.max(upper[rep]!, (sum - candidate.sum) * candidate.scale)
       }
     }
   }
@@ -125,22 +131,23 @@ function greatestInResamples(columns: readonly Varying[], weights: Float64Array)
 }
 
 /**
- * Sums of a column over `RESAMPLES_PER_PASS` resamples, from the count of each day in each resample. Eight variables
- * take half as long as a column of totals.
+ * Writes to `sums` the sum of a column in each of `RESAMPLES_PER_PASS` resamples. Eight variables take half as long as a
+ * column of totals.
+ * @param timesDrawn how often each resample contains each day, day after day
  */
-function sumResamples({ indices, values }: Column, weights: Float64Array, sums: Float64Array): void {
+function sumResamples({ indices, values }: Column, timesDrawn: Float64Array, sums: Float64Array): void {
   let [a, b, c, d, e, f, g, h] = [0, 0, 0, 0, 0, 0, 0, 0]
   for (let i = 0; i < indices.length; i++) {
     const value = values[i]!
     const first = indices[i]! * RESAMPLES_PER_PASS
-    a += value * weights[first]!
-    b += value * weights[first + 1]!
-    c += value * weights[first + 2]!
-    d += value * weights[first + 3]!
-    e += value * weights[first + 4]!
-    f += value * weights[first + 5]!
-    g += value * weights[first + 6]!
-    h += value * weights[first + 7]!
+    a += value * timesDrawn[first]!
+    b += value * timesDrawn[first + 1]!
+    c += value * timesDrawn[first + 2]!
+    d += value * timesDrawn[first + 3]!
+    e += value * timesDrawn[first + 4]!
+    f += value * timesDrawn[first + 5]!
+    g += value * timesDrawn[first + 6]!
+    h += value * timesDrawn[first + 7]!
   }
   sums.set([a, b, c, d, e, f, g, h])
 }
@@ -175,7 +182,7 @@ interface Kernel {
   total: number
 }
 
-function kernelOf(n: number, block: number): Kernel {
+function distanceKernel(n: number, block: number): Kernel {
   const sameBlock = 1 - 1 / block
   const weights = Float64Array.from({ length: n }, (_, distance) =>
     distance === 0 ? 0 : (1 - distance / n) * sameBlock ** distance + (distance / n) * sameBlock ** (n - distance),
@@ -230,23 +237,25 @@ export function pbo(columns: readonly Float64Array[], blocks: number): RankedSpl
   const sums = Array.from({ length: blocks }, (_, i) =>
     blockSums(columns, Math.floor((i * bars) / blocks), Math.floor(((i + 1) * bars) / blocks)),
   )
-  const sets = [...halvesOfBlocks(blocks)]
-  const logits = new Float64Array(sets.length)
+  const halves = [...halvesOfBlocks(blocks)]
+  const logits = new Float64Array(halves.length)
   const logitOf = (inSample: Float64Array, outOfSample: Float64Array): number => {
     const omega = rankOfBest(inSample, outOfSample) / (columns.length + 1)
     return Math.log(omega / (1 - omega))
   }
-  // The other half of the i-th set from the front is the i-th from the back.
-  for (let [i, last] = [0, sets.length - 1]; i < last; i++, last--) {
-    const ratios = sharpeRatios(sums.filter((_, block) => (sets[i]! >> block) & 1))
-    const others = sharpeRatios(sums.filter((_, block) => !((sets[i]! >> block) & 1)))
-    logits[i] = logitOf(ratios, others)
-    logits[last] = logitOf(others, ratios)
+  // The complement of the i-th half from the front is the i-th from the back.
+  for (let i = 0; i < halves.length / 2; i++) {
+    const isInHalf = (block: number): boolean => ((halves[i]! >> block) & 1) === 1
+    const ratios = sharpeRatios(sums.filter((_, block) => isInHalf(block)))
+    const complementRatios = sharpeRatios(sums.filter((_, block) => !isInHalf(block)))
+    logits[i] = logitOf(ratios, complementRatios)
+    logits[halves.length - 1 - i] = logitOf(complementRatios, ratios)
   }
   const probability = logits.filter(logit => logit <= 0).length / logits.length
   return { overfitting: { probability, splits: logits.length, blocks }, logits }
 }
 
+/** The sums of each column over the bars of a block. */
 function blockSums(columns: readonly Float64Array[], from: number, to: number): Sums {
   const n = to - from
   const means = Float64Array.from(columns, column => {
@@ -262,12 +271,13 @@ function blockSums(columns: readonly Float64Array[], from: number, to: number): 
   return { n, means, squares }
 }
 
-/** Every half of the blocks as a set of bits, ascending. */
+/** Every way to choose half of the blocks, ascending: an integer with bit b set if block b is chosen. */
 function* halvesOfBlocks(blocks: number): Generator<number> {
-  for (let set = 0; set < 1 << blocks; set++) {
-    let bits = 0
-    for (let rest = set; rest !== 0; rest &= rest - 1) bits++
-    if (bits === blocks / 2) yield set
+  for (let half = 0; half < 1 << blocks; half++) {
+    let chosen = 0
+    // Each step clears the lowest bit.
+    for (let rest = half; rest !== 0; rest &= rest - 1) chosen++
+    if (chosen === blocks / 2) yield half
   }
 }
 
@@ -296,10 +306,10 @@ function rankOfBest(inSample: Float64Array, outOfSample: Float64Array): number {
   let best = Number.NEGATIVE_INFINITY
   for (let column = 0; column < inSample.length; column++) best = Math.max(best, inSample[column]!)
   let ranks = 0
-  let chosen = 0
+  let bestColumns = 0
   for (let column = 0; column < inSample.length; column++) {
     if (inSample[column] !== best) continue
-    chosen++
+    bestColumns++
     let below = 0
     let equal = 0
     for (let other = 0; other < outOfSample.length; other++) {
@@ -308,7 +318,7 @@ function rankOfBest(inSample: Float64Array, outOfSample: Float64Array): number {
     }
     ranks += below + (equal + 1) / 2
   }
-  return ranks / chosen
+  return ranks / bestColumns
 }
 
 /**
@@ -344,7 +354,7 @@ export function holm(p: readonly number[]): number[] {
   return adjusted
 }
 
-/** From the greatest p down: p · m / rank, and never above that of a greater p. */
+/** q-values of m p-values: from the greatest p down factor · p · m / rank, and never above that of a greater p. */
 function stepUp(p: readonly number[], factor: number): number[] {
   const order = ascendingOrder(p)
   const adjusted = new Array<number>(p.length)
@@ -357,6 +367,7 @@ function stepUp(p: readonly number[], factor: number): number[] {
   return adjusted
 }
 
+/** The indices of p-values, that of the least first. */
 function ascendingOrder(p: readonly number[]): number[] {
   return p.map((_, i) => i).sort((a, b) => p[a]! - p[b]!)
 }

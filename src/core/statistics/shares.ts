@@ -1,4 +1,4 @@
-import { overlap, wilson } from './counts.js'
+import { countOverlap, wilson } from './counts.js'
 import { sum } from './moments.js'
 import { ratioError } from './robust.js'
 
@@ -47,9 +47,9 @@ export class CalendarShare {
 
   /** @param isCounted by day of the calendar: 1 for each day that counts, with or without an event (default: all) */
   interval(window: number, isCounted?: Uint8Array): ShareInterval {
-    if (isCounted === undefined) return intervalOf(this.#held, this.#excess, this.#events, window)
+    if (isCounted === undefined) return effectiveInterval(this.#held, this.#excess, this.#events, window)
     const counted = (_: number, day: number): boolean => isCounted[day] === 1
-    return intervalOf(this.#held, this.#excess.filter(counted), this.#events.filter(counted), window)
+    return effectiveInterval(this.#held, this.#excess.filter(counted), this.#events.filter(counted), window)
   }
 }
 
@@ -67,14 +67,19 @@ export function shareInterval(members: readonly ShareMember[], days: number, win
  * @param events of each day
  */
 export function dailyShare(held: Float64Array, events: Float64Array, window: number): ShareInterval {
-  return intervalOf(sum(held), held, events, window)
+  return effectiveInterval(sum(held), held, events, window)
 }
 
-function intervalOf(held: number, excess: Float64Array, events: Float64Array, window: number): ShareInterval {
+/**
+ * Wilson interval of a share on its effective number of independent cases.
+ * @param held number of events that count in the share
+ * @param excess the sum of each day's deviations from the base
+ */
+function effectiveInterval(held: number, excess: Float64Array, events: Float64Array, window: number): ShareInterval {
   const n = sum(events)
   if (n === 0) return { share: null, low: null, high: null, independent: 0 }
   const share = held / n
-  const cases = casesOf(share, n, excess, events, window)
+  const cases = independentCases(share, n, excess, events, window)
   return { share, ...wilson(share * cases, cases)!, independent: Math.round(cases) }
 }
 
@@ -84,22 +89,27 @@ function intervalOf(held: number, excess: Float64Array, events: Float64Array, wi
  */
 export function effectiveCases(held: Float64Array, events: Float64Array, window: number): number {
   const n = sum(events)
-  return n === 0 ? 0 : casesOf(sum(held) / n, n, held, events, window)
+  return n === 0 ? 0 : independentCases(sum(held) / n, n, held, events, window)
 }
 
-function casesOf(share: number, n: number, excess: Float64Array, events: Float64Array, window: number): number {
+/** The effective number of independent cases among n events, as CalendarShare describes it. */
+function independentCases(
+  share: number,
+  n: number,
+  excess: Float64Array,
+  events: Float64Array,
+  window: number,
+): number {
   const { error } = ratioError(excess, events, window)
   const effective = error > ROUNDING ? Math.min(n, (share * (1 - share)) / error ** 2) : 0
-  return effective >= 1 ? effective : separateDates(events, window)
+  return effective >= 1 ? effective : datesWithoutOverlap(events, window)
 }
 
 /** An error below this is rounding. */
 const ROUNDING = 1e-12
 
-/** Greedy count of dates with events whose windows share no day. */
-function separateDates(events: Float64Array, window: number): number {
-  return overlap(
-    Int32Array.from(events.keys()).filter(day => events[day]! > 0),
-    window,
-  ).independent
+/** The number of dates with events whose windows share no day: the first, then always the next possible one. */
+function datesWithoutOverlap(events: Float64Array, window: number): number {
+  const dates = Int32Array.from(events.keys()).filter(day => events[day]! > 0)
+  return countOverlap(dates, window).independent
 }

@@ -1,7 +1,7 @@
 import { normalCdf, normalQuantile } from './distributions.js'
 import { deviation, kurtosis, mean, quantile, skewness } from './moments.js'
 
-/** What a Sharpe ratio a bar is judged by: `n` returns, their skewness and plain kurtosis (3 for a normal distribution). */
+/** A Sharpe ratio with what its tests need: `n` returns, their skewness and kurtosis (3 for a normal distribution). */
 export interface SharpeSample {
   /** Per bar, not per year. */
   sharpe: number
@@ -34,13 +34,13 @@ export function sharpe(returns: ArrayLike<number>, barsAYear: number, rf = 0): n
 
 /** The sample for tests of a yearly Sharpe ratio, per bar; null without a ratio. */
 export function sampleOf(yearly: number | null, returns: Float64Array, barsAYear: number): SharpeSample | null {
-  const lean = skewness(returns)
-  const tails = kurtosis(returns)
-  if (yearly === null || lean === null || tails === null) return null
-  return { sharpe: yearly / Math.sqrt(barsAYear), n: returns.length, skewness: lean, kurtosis: tails }
+  const skew = skewness(returns)
+  const kurt = kurtosis(returns)
+  if (yearly === null || skew === null || kurt === null) return null
+  return { sharpe: yearly / Math.sqrt(barsAYear), n: returns.length, skewness: skew, kurtosis: kurt }
 }
 
-/** Sharpe ratio a year of redrawn returns. @param drawn indices of the returns; NaN where they do not vary */
+/** Sharpe ratio a year of redrawn returns; NaN where they do not vary. @param drawn indices of the drawn returns */
 export function drawnSharpe(returns: Float64Array, drawn: Int32Array, barsAYear: number, rf: number): number {
   const n = drawn.length
   let sum = 0
@@ -81,9 +81,9 @@ export function freeRate(barsAYear: number, rf: number): number {
  * for impossible moments.
  */
 export function probabilisticSharpe({ n, benchmark = 0, ...sample }: SharpeSample): number | null {
-  const spread = spreadOf(sample)
-  if (n < 2 || spread === null) return null
-  return normalCdf(((sample.sharpe - benchmark) * Math.sqrt(n - 1)) / Math.sqrt(spread))
+  const variance = ratioVariance(sample)
+  if (n < 2 || variance === null) return null
+  return normalCdf(((sample.sharpe - benchmark) * Math.sqrt(n - 1)) / Math.sqrt(variance))
 }
 
 /**
@@ -95,10 +95,10 @@ export function minTrackRecord(
   { benchmark = 0, ...sample }: Omit<SharpeSample, 'n'> & { n?: number },
   level = 0.95,
 ): number | null {
-  const spread = spreadOf(sample)
+  const variance = ratioVariance(sample)
   const edge = sample.sharpe - benchmark
-  if (spread === null || !(edge > 0)) return null
-  return 1 + spread * (normalQuantile(level) / edge) ** 2
+  if (variance === null || !(edge > 0)) return null
+  return 1 + variance * (normalQuantile(level) / edge) ** 2
 }
 
 /**
@@ -128,7 +128,7 @@ export function deflatedSharpe({
 }
 
 /** n times the variance of the estimated ratio (Mertens 2002); null for impossible moments. */
-function spreadOf({
+function ratioVariance({
   sharpe,
   skewness,
   kurtosis,

@@ -43,7 +43,7 @@ export function exceedance(shifted: Float64Array, least: number): Exceedance | n
 }
 
 /** Up to this number of shifts, all are used. */
-const FEW = 2000
+const MAX_ALL_SHIFTS = 2000
 
 /** Differences that are smaller relative to the events' mean distance from 0 are rounding. */
 const ROUNDING = 1e-12
@@ -71,12 +71,12 @@ export function jointShift(
   const { sums, counts } = shiftedSums(members, calendar, shifts)
   // 0 / 0, thus NaN, where no event lands on a value.
   const means = sums.map((sum, i) => sum / counts[i]!)
-  const found = exceedance(means, Math.abs(actual.diff) - ROUNDING * actual.size)
-  return found === null
-    ? { reason: 'no shift leaves an event where its ticker has a return' }
-    : { diff: actual.diff, ...found }
+  const rarity = exceedance(means, Math.abs(actual.diff) - ROUNDING * actual.size)
+  if (rarity === null) return { reason: 'no shift leaves an event where its ticker has a return' }
+  return { diff: actual.diff, ...rarity }
 }
 
+/** The reason why a calendar allows for no shift. */
 export function tooShort(calendar: number, horizon: number): string {
   return `${calendar} bars are too few to shift windows of ${horizon} against each other`
 }
@@ -88,17 +88,18 @@ export function tooShort(calendar: number, horizon: number): string {
 export function shiftsOf(calendar: number, horizon: number, { reps, random }: ShiftOptions): Int32Array {
   const possible = Math.max(0, calendar - 2 * horizon + 1)
   const all = Int32Array.from({ length: possible }, (_, i) => horizon + i)
-  if (reps === 'all' || possible <= FEW || possible <= reps) return all
+  if (reps === 'all' || possible <= MAX_ALL_SHIFTS || possible <= reps) return all
   // The first steps of a Fisher-Yates shuffle.
   for (let i = 0; i < reps; i++) {
-    const other = i + random.below(possible - i)
-    const drawn = all[other]!
-    all[other] = all[i]!
+    const j = i + random.below(possible - i)
+    const drawn = all[j]!
+    all[j] = all[i]!
     all[i] = drawn
   }
   return all.subarray(0, reps).sort()
 }
 
+/** Mean excess of the events, and mean distance of their excess from 0; null without events. */
 function actualMean(members: readonly ShiftMember[]): { diff: number; size: number } | null {
   let sum = 0
   let size = 0
@@ -125,15 +126,16 @@ function shiftedSums(members: readonly ShiftMember[], calendar: number, shifts: 
     const { indices, events } = member
     if (events.length === 0) continue
     const at = events.map(event => indices[event]!)
-    lay(values, member, calendar)
+    layTwice(values, member, calendar)
     addValues(sums, values, at, shifts)
-    if (indices.length < calendar) addLost(lost, indices, at)
+    if (indices.length < calendar) countLost(lost, indices, at)
     n += events.length
   }
   return { sums, counts: shifts.map(shift => n - lost[shift]!) }
 }
 
-function lay(values: Float64Array, { indices, returns, base }: ShiftMember, calendar: number): void {
+/** Writes the excess after each bar of a ticker at its calendar index, twice: also one calendar later. */
+function layTwice(values: Float64Array, { indices, returns, base }: ShiftMember, calendar: number): void {
   if (indices.length < calendar) values.fill(0)
   for (let i = 0; i < indices.length; i++) values[indices[i]!] = values[indices[i]! + calendar] = returns[i]! - base
 }
@@ -159,11 +161,23 @@ export function addValues(totals: Float64Array, values: Float64Array, at: Int32A
   }
 }
 
-/** Counts from the indices without a value, because they are few. */
-function addLost(lost: Int32Array, indices: Int32Array, at: Int32Array): void {
+/**
+ * Adds to `lost`, for each shift, the number of events that land where their ticker has no value. It goes through the
+ * indices without a value, because they are few.
+ * @param indices calendar indices with a value, ascending
+ * @param at calendar index of each event
+ */
+function countLost(lost: Int32Array, indices: Int32Array, at: Int32Array): void {
   const calendar = lost.length
-  for (let index = 0, next = 0; index < calendar; index++) {
-    if (indices[next] === index) next++
-    else for (let i = 0; i < at.length; i++) lost[index >= at[i]! ? index - at[i]! : index - at[i]! + calendar]!++
+  let next = 0
+  for (let index = 0; index < calendar; index++) {
+    if (indices[next] === index) {
+      next++
+      continue
+    }
+    for (let i = 0; i < at.length; i++) {
+      const shift = index - at[i]!
+      lost[shift >= 0 ? shift : shift + calendar]!++
+    }
   }
 }

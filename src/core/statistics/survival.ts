@@ -35,8 +35,8 @@ interface SurvivalStep {
 export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
   const steps: SurvivalStep[] = []
   let survival = 1
-  for (const { length, at_risk, here } of byLength(spells)) {
-    const ended = totalTimes(here.filter(spell => spell.ended))
+  for (const { length, at_risk, spellsOfLength } of riskSets(spells)) {
+    const ended = totalTimes(spellsOfLength.filter(spell => spell.ended))
     if (ended === 0) continue
     survival *= 1 - ended / at_risk
     steps.push({ length, at_risk, ended, survival })
@@ -44,15 +44,15 @@ export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
   return steps
 }
 
-/** Spells by length, ascending: the number that last at least that long, and those that end there. */
-function* byLength<One extends Counted & { length: number }>(spells: readonly One[]) {
+/** For each length of spells, ascending: the number that last at least that long, and the spells of just that length. */
+function* riskSets<AnySpell extends Counted & { length: number }>(spells: readonly AnySpell[]) {
   // Grouped before they are sorted: many spells have few lengths.
-  const groups = Map.groupBy(spells, ({ length }) => length)
+  const byLength = Map.groupBy(spells, ({ length }) => length)
   let at_risk = totalTimes(spells)
-  for (const length of [...groups.keys()].sort((a, b) => a - b)) {
-    const here = groups.get(length)!
-    yield { length, at_risk, here }
-    at_risk -= totalTimes(here)
+  for (const length of [...byLength.keys()].sort((a, b) => a - b)) {
+    const spellsOfLength = byLength.get(length)!
+    yield { length, at_risk, spellsOfLength }
+    at_risk -= totalTimes(spellsOfLength)
   }
 }
 
@@ -127,32 +127,34 @@ export interface LogRank {
  * hypergeometric covariance have a chi-square distribution. Groups without a possible end do not count.
  */
 export function logRank(groups: readonly (readonly Spell[])[]): LogRank | { reason: string } {
-  const { observed, expected, covariance } = sumsOf(groups)
-  const counting = groups.flatMap((_, g) => (expected[g]! > 0 ? [g] : []))
-  if (counting.length < 2) return { reason: 'fewer than two groups in which an end could be seen' }
-  // One of them follows from the others.
-  const kept = counting.slice(0, -1)
-  const differences = kept.map(g => observed[g]! - expected[g]!)
-  const spreads = kept.map(g => kept.map(other => covariance[g]![other]!))
-  const solved = solve(spreads, differences)
-  if (solved === null) return { reason: 'every end was that of the last spell at risk' }
-  const chi2 = solved.reduce((sum, value, i) => sum + value * differences[i]!, 0)
+  const { observed, expected, covariance } = logRankSums(groups)
+  const withEnds = [...groups.keys()].filter(g => expected[g]! > 0)
+  if (withEnds.length < 2) return { reason: 'fewer than two groups in which an end could be seen' }
+  // The difference of the last group follows from those of the others.
+  const independent = withEnds.slice(0, -1)
+  const differences = independent.map(g => observed[g]! - expected[g]!)
+  const covariances = independent.map(g => independent.map(other => covariance[g]![other]!))
+  const solution = solve(covariances, differences)
+  if (solution === null) return { reason: 'every end was that of the last spell at risk' }
+  const chi2 = solution.reduce((sum, value, i) => sum + value * differences[i]!, 0)
+  const df = independent.length
   return {
     chi2,
-    df: kept.length,
-    p: chiSquareSurvival(chi2, kept.length),
+    df,
+    p: chiSquareSurvival(chi2, df),
     groups: groups.map((group, g) => ({ n: totalTimes(group), observed: observed[g]!, expected: expected[g]! })),
   }
 }
 
-function sumsOf(groups: readonly (readonly Spell[])[]) {
+/** By group: the number of ends, the number expected if all groups ended equally, and the covariance of the differences. */
+function logRankSums(groups: readonly (readonly Spell[])[]) {
   const spells = groups.flatMap((group, g) => group.map(spell => ({ ...spell, g })))
   const atRisk = groups.map(totalTimes)
   const observed = groups.map(() => 0)
   const expected = groups.map(() => 0)
   const covariance = groups.map(() => groups.map(() => 0))
-  for (const { at_risk: n, here } of byLength(spells)) {
-    const ends = here.filter(({ ended }) => ended)
+  for (const { at_risk: n, spellsOfLength } of riskSets(spells)) {
+    const ends = spellsOfLength.filter(({ ended }) => ended)
     const d = totalTimes(ends)
     const spread = n > 1 ? (d * (n - d)) / (n - 1) : 0
     for (const g of groups.keys()) {
@@ -162,14 +164,14 @@ function sumsOf(groups: readonly (readonly Spell[])[]) {
         covariance[g]![other]! += spread * (atRisk[g]! / n) * (Number(g === other) - atRisk[other]! / n)
       }
     }
-    for (const { g, times = 1 } of here) atRisk[g]! -= times
+    for (const { g, times = 1 } of spellsOfLength) atRisk[g]! -= times
   }
   return { observed, expected, covariance }
 }
 
-/** x of A x = b, A symmetric and positive definite (elimination with the greatest pivot); null where A is singular. */
-function solve(matrix: readonly (readonly number[])[], right: readonly number[]): number[] | null {
-  const rows = matrix.map((row, i) => [...row, right[i]!])
+/** Solves A x = b by elimination with the greatest pivot, A symmetric and positive definite; null where A is singular. */
+function solve(matrix: readonly (readonly number[])[], b: readonly number[]): number[] | null {
+  const rows = matrix.map((row, i) => [...row, b[i]!])
   const size = rows.length
   const scale = Math.max(...matrix.map((row, i) => row[i]!))
   for (let column = 0; column < size; column++) {
@@ -210,9 +212,9 @@ export function cumulativeIncidence(spells: readonly CausedSpell[], causes: numb
   const incidence: number[] = new Array(causes).fill(0)
   const steps: IncidenceStep[] = []
   let survival = 1
-  for (const { length, at_risk, here } of byLength(spells)) {
+  for (const { length, at_risk, spellsOfLength } of riskSets(spells)) {
     let ended = 0
-    for (const { cause, times = 1 } of here) {
+    for (const { cause, times = 1 } of spellsOfLength) {
       if (cause === null) continue
       // One by one, so that the last digit equals that of uncounted spells.
       for (let i = 0; i < times; i++) incidence[cause]! += survival / at_risk

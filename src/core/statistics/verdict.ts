@@ -7,7 +7,7 @@ export type Verdict = 'beats chance' | 'not told from chance' | 'worse than chan
 export const LEVEL = 0.05
 
 /** Where to read how often a test is wrong. */
-export const CHECKED = 'Level and power of the tests: docs/developing/how-the-tests-were-checked.md.'
+export const TESTS_CHECKED_IN = 'Level and power of the tests: docs/developing/how-the-tests-were-checked.md.'
 
 /**
  * @param p two-sided, after every correction that applies; null where no test was possible
@@ -40,11 +40,12 @@ export interface Judged {
 }
 
 /** Judges all differences of one page together. A difference without a p does not count among them. */
-export function judgeAll(shown: readonly Tested[]): Judged[] {
-  const corrected = holm(shown.flatMap(({ p }) => p ?? []))
+export function judgeTogether(shown: readonly Tested[]): Judged[] {
+  const correctedPs = holm(shown.flatMap(({ p }) => p ?? []))
   let next = 0
   return shown.map(({ difference, p, least }) => {
-    const own = p === null ? null : corrected[next++]!
-    return { corrected: own, verdict: verdictOf(own === null ? null : Math.max(own, least ?? 0), difference) }
+    if (p === null) return { corrected: null, verdict: verdictOf(null, difference) }
+    const corrected = correctedPs[next++]!
+    return { corrected, verdict: verdictOf(Math.max(corrected, least ?? 0), difference) }
   })
 }

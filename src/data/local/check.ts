@@ -1,5 +1,5 @@
-import { outcomes } from '../../core/engine/outcomes.js'
-import { recordOf } from '../../core/engine/record.js'
+import { rankOutcomes } from '../../core/engine/outcomes.js'
+import { recordOfCodes } from '../../core/engine/record.js'
 import { InvalidParameter } from '../../core/errors.js'
 import type { Field } from '../../core/fields/field.js'
 import type { FieldSet } from '../../core/fields/index.js'
@@ -141,7 +141,7 @@ class Comparison {
     const [view] = views
     if (view === undefined) return
     for (const window of TIMEFRAMES[view.timeframe].windows) this.aftermath.compared += Math.max(0, view.bars - window)
-    this.#addDifferences(this.aftermath, outcomeDifferences(view, outcomes(cut.series)), view, day, null)
+    this.#addDifferences(this.aftermath, outcomeDifferences(view, rankOutcomes(cut.series)), view, day, null)
   }
 
   /** Counts differences, and lists them up to MAX_LISTED. @param field null: returns after a bar */
@@ -174,7 +174,7 @@ function* bandDifferences({ bars, bands }: View, whole: Uint8Array, cut: Uint8Ar
 
 /** The view with the events that follow from bands by bar. */
 function viewOfCodes(view: View, codes: Uint8Array): View {
-  const record = recordOf(codes, view.timeframe)
+  const record = recordOfCodes(codes, view.timeframe)
   return { ...view, record, events: record.bars.length }
 }
 

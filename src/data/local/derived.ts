@@ -1,4 +1,4 @@
-import { barsAt, NO_TRANSITIONS, recordOf, transitions } from '../../core/engine/record.js'
+import { barsAt, NO_TRANSITIONS, recordOfCodes, transitions } from '../../core/engine/record.js'
 import { Busy, type NotFound } from '../../core/errors.js'
 import { type AnyField, type FieldSet, isRecorded } from '../../core/fields/index.js'
 import { Panel } from '../../core/fields/panel.js'
@@ -55,7 +55,7 @@ export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): A
       for (const field of fields) {
         if (isRecorded(field)) continue
         const codes = derivation.codes(field, null, timeframe, isConditionField(field) ? lag : 0)
-        records.set(field.name, recordOf(codes, timeframe))
+        records.set(field.name, recordOfCodes(codes, timeframe))
       }
       yield { ...found, fields: columnsOf(records) }
     }

@@ -1,4 +1,4 @@
-import { referenceSize } from '../../core/engine/outcomes.js'
+import { earlierReturns } from '../../core/engine/outcomes.js'
 import { InvalidParameter, NotFound, TierRestricted, wordsAsText } from '../../core/errors.js'
 import type { Field, Reading } from '../../core/fields/field.js'
 import { ruleInWords } from '../../core/fields/index.js'
@@ -319,7 +319,7 @@ function stabilityWords(flips: number, lasted: number, timeframe: Timeframe): st
 /** The figures behind the outcome of an event on bar `t`. @param w the index of the window, `name` its name */
 function explainWindow(view: View, t: number, event: HistoricEvent, name: string, w: number): ExplainedWindow {
   const { windows, minReference: sample_needed } = TIMEFRAMES[view.timeframe]
-  const sample = referenceSize(t, windows[w]!)
+  const sample = earlierReturns(t, windows[w]!)
   const end = t + windows[w]!
   const barsToCome = end - (view.bars - 1)
   const missing = event.missing![name] ?? null

@@ -1,4 +1,4 @@
-import { outcomePercentile, performanceOf } from '../../core/engine/outcomes.js'
+import { outcomePercentile, performanceIndex } from '../../core/engine/outcomes.js'
 import { remedy, sentence, type Words } from '../../core/errors.js'
 import { TRUE } from '../../core/language/as-field.js'
 import { countBelow, countUpTo, type Day, formatDay } from '../../core/model/day.js'
@@ -202,7 +202,7 @@ function performancesAt({ timeframe, bars, outcomes }: View, w: number, at: Int3
     if (bar + window >= bars) continue
     ended[row] = 1
     const rank = ranks![bar]!
-    if (rank >= 0) performances[row] = performanceOf(rank, bar, window)
+    if (rank >= 0) performances[row] = performanceIndex(rank, bar, window)
   }
   return { ended, performances }
 }
@@ -214,7 +214,7 @@ export function performanceCounts({ timeframe, outcomes }: View, w: number, at: 
   const ranks = outcomes!.ranks[w]!
   for (let i = 0; i < at.length; i++) {
     const rank = ranks[at[i]!]!
-    if (rank >= 0) counts[performanceOf(rank, at[i]!, window)]!++
+    if (rank >= 0) counts[performanceIndex(rank, at[i]!, window)]!++
   }
   return counts
 }

@@ -6,7 +6,6 @@ import { expandedTail } from '../../core/statistics/bootstrap.js'
 import {
   abnormalEvent,
   abnormalReturns,
-  aggregate,
   averageCorrelation,
   bmp,
   corradoRank,
@@ -16,6 +15,7 @@ import {
   type EventTest,
   kolariPynnonen,
   marketModel,
+  meanAbnormalReturn,
   meanAdjusted,
   NO_EVENT,
   noTest,
@@ -49,7 +49,7 @@ export function abnormalOver(
     else complete.push(found)
   }
   const n = complete.length
-  const { car } = aggregate(complete)
+  const { car } = meanAbnormalReturn(complete)
   const separate = sharingNoDay(complete)
   const few = n === 0 ? NO_EVENT : tooFew(n, separate.length, query)
   const tests = TESTS.map(one => resultOf(one, few ?? (one === JOINT ? complete : separate), n))
@@ -76,7 +76,7 @@ const JOINT: Test = ['kolari_pynnonen', 'Kolari-Pynnonen', events => kolariPynno
 
 const TESTS: readonly Test[] = [
   JOINT,
-  ['car', 'mean CAR (MacKinlay)', aggregate],
+  ['car', 'mean CAR (MacKinlay)', meanAbnormalReturn],
   ['cross_section', 'cross-section t', crossSection],
   ['patell', 'Patell', patell],
   ['bmp', 'Boehmer-Musumeci-Poulsen', bmp],

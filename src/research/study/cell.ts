@@ -4,7 +4,7 @@ import { countBelow } from '../../core/model/day.js'
 import { DEFINITIONS } from '../../core/model/definitions.js'
 import { forwardReturns, PERFORMANCES, UNDEFINED } from '../../core/model/series.js'
 import { TIMEFRAMES } from '../../core/model/terms.js'
-import { gTestShift, overlap } from '../../core/statistics/counts.js'
+import { countOverlap, gTestShift } from '../../core/statistics/counts.js'
 import { pooledQuantile, type Weighted } from '../../core/statistics/mixtures.js'
 import { Random } from '../../core/statistics/random.js'
 import { type ShareInterval, shareInterval } from '../../core/statistics/shares.js'
@@ -195,7 +195,7 @@ export function independentWindows(members: readonly Pick<Member, 'bars' | 'even
   return members.reduce((sum, { bars, events }) => {
     const at = new Int32Array(events.length)
     for (let i = 0; i < at.length; i++) at[i] = bars[events[i]!]!
-    return sum + overlap(at, horizon).independent
+    return sum + countOverlap(at, horizon).independent
   }, 0)
 }
 

@@ -18,7 +18,7 @@ import {
   type Workers,
 } from '../../core/source.js'
 import { sum } from '../../core/statistics/moments.js'
-import { judgeAll } from '../../core/statistics/verdict.js'
+import { judgeTogether } from '../../core/statistics/verdict.js'
 import { inOrder } from '../../data/threads.js'
 import { type CellSpec, cellTrial, leastByLog, noteAndCompare, type RunInLog } from '../trials.js'
 import { bandPathOf, modelledEvents, pathOf } from './abnormal.js'
@@ -82,7 +82,7 @@ function withVerdicts(
   state: RunInLog | null,
 ): StudyWindow[] {
   const logQs = own.map(({ hash }) => state?.q.get(hash) ?? null)
-  const judgements = judgeAll(
+  const judgements = judgeTogether(
     windows.map(({ diff, tests }, i) => ({
       difference: diff,
       p: tests[0]?.p ?? null,

@@ -2,7 +2,7 @@ import { formatInteger } from '../../core/errors.js'
 import { daysAt, rangeOf } from '../../core/model/calendar.js'
 import { type Day, formatDay } from '../../core/model/day.js'
 import type { EventFilter } from '../../core/params/studies.js'
-import { CHECKED, LEVEL } from '../../core/statistics/verdict.js'
+import { LEVEL, TESTS_CHECKED_IN } from '../../core/statistics/verdict.js'
 import { ESTIMATION } from './abnormal.js'
 import { isVolatile, LEAST_UNITS, type StudyWindow, tooFewEvents, type Warning, type WarningKind } from './result.js'
 import { excludesDividends, lostWindowsOf } from './signals.js'
@@ -293,7 +293,7 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material): string
     RETURNS_ASSUMED,
     pricesLine(subjects),
     `Base: every bar of the same ${pooled ? 'tickers' : 'ticker'} and dates on which ${filter.field} has a band and whose window has elapsed${pooled ? '; each ticker counts in it as its events count' : ''}.`,
-    `P (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one${pooled ? ', so a day on which many tickers have events counts as one' : ''} (Newey & West 1987, Carter, Schnepel & Steigerwald 2017). ${CHECKED}`,
+    `P (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one${pooled ? ', so a day on which many tickers have events counts as one' : ''} (Newey & West 1987, Carter, Schnepel & Steigerwald 2017). ${TESTS_CHECKED_IN}`,
     `Plain shift (${shiftsText(query.reps)}): the returns are rotated against the events${pooled ? ', by the same number of days in all tickers' : ''}. It treats the days of the events like other days: in volatile times its p is too small.`,
     ...contextLine(filter.context),
     ...(fromPrices ? [leaningLine(filter.field)] : []),

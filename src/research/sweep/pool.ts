@@ -1,5 +1,5 @@
 import { daysAt, indicesIn, SharedColumns, unionCalendar } from '../../core/model/calendar.js'
-import { overlap } from '../../core/statistics/counts.js'
+import { countOverlap } from '../../core/statistics/counts.js'
 import { CalendarShare, type ShareInterval } from '../../core/statistics/shares.js'
 import type { CalendarCell } from '../study/cell.js'
 import { forwardReturns, returnAfter } from '../study/signals.js'
@@ -155,7 +155,7 @@ export function added(a: Sums, b: Sums): Sums {
 
 /** Greedy count of windows that share no bar, added up over the tickers. */
 export function nonOverlappingIn({ base, members, first, bars }: EventPool): number {
-  const count = (m: number): number => overlap(bars.subarray(first[m], first[m + 1]), base.horizon).independent
+  const count = (m: number): number => countOverlap(bars.subarray(first[m], first[m + 1]), base.horizon).independent
   return members.reduce((sum, _, m) => sum + count(m), 0)
 }
 

@@ -7,7 +7,7 @@ import { type Range, rangeOf } from '../../core/model/calendar.js'
 import { dateOf } from '../../core/model/day.js'
 import type { SweepQuery } from '../../core/params/studies.js'
 import { type PricedSource, type RunContext, type Trial, type Trials, vocabulariesOf } from '../../core/source.js'
-import { CHECKED, LEVEL, verdictOf } from '../../core/statistics/verdict.js'
+import { LEVEL, TESTS_CHECKED_IN, verdictOf } from '../../core/statistics/verdict.js'
 import { bySeverity, LEAST_UNITS, tooFewEvents, type Warning } from '../study/result.js'
 import { commonAssumptions, RETURNS_ASSUMED } from '../study/words.js'
 import { CELL_TEST, cellTrial, checkFamily, correctedByLog, noteAndCompare, type RunInLog } from '../trials.js'
@@ -150,7 +150,7 @@ function assumptionsOf(query: SweepQuery, cells: number): string[] {
   ]
 }
 
-const CAUTION = ` Corrections and the deflated Sharpe ratio are cautious. ${CHECKED}`
+const CAUTION = ` Corrections and the deflated Sharpe ratio are cautious. ${TESTS_CHECKED_IN}`
 
 const VALIDATED = `Validation: combinations with a corrected p below ${LEVEL} on the training part are chosen (the best one if there is none). They are held in the direction of that part; no training window meets a test window.`
 

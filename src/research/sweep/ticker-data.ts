@@ -5,7 +5,7 @@ import { numbersBetween, type Series } from '../../core/model/series.js'
 import { windowName } from '../../core/model/terms.js'
 import { ANY_EVENT, type EventFilter, type SweepQuery } from '../../core/params/studies.js'
 import type { BarStates, MarketBars, PricedSource, Step } from '../../core/source.js'
-import { type BarRange, cpcv, type Fold, kFolds, purge } from '../../core/statistics/folds.js'
+import { type BarRange, cpcv, type Fold, indicesToTrainOn, kFolds } from '../../core/statistics/folds.js'
 import { Random } from '../../core/statistics/random.js'
 import { splitIndex, walkForwardFolds } from '../parts.js'
 import { contextOn, eligibleBars, MarketColumns, type Signals, signalsIn } from '../study/signals.js'
@@ -111,7 +111,7 @@ function tooFew(param: string, bars: number, allowed: string): InvalidParameter 
 export function trainMask(fold: ValidationPlan['folds'][number], embargo: number, ends: Int32Array): Uint8Array {
   const windows = Array.from(ends, (end, start) => ({ start, end }))
   const mask = new Uint8Array(ends.length)
-  for (const index of purge(windows, fold.test, embargo)) mask[index] = 1
+  for (const index of indicesToTrainOn(windows, fold.test, embargo)) mask[index] = 1
   const train = rangeMask(fold.train, ends.length)
   return mask.map((kept, index) => kept & train[index]!)
 }

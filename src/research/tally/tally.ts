@@ -10,7 +10,7 @@ import { PERFORMANCES, type Performance, returnOver } from '../../core/model/ser
 import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.js'
 import type { Family, TallyGrouping } from '../../core/params/studies.js'
 import type { RunContext, Source } from '../../core/source.js'
-import { overlap } from '../../core/statistics/counts.js'
+import { countOverlap } from '../../core/statistics/counts.js'
 import { type Pool, pooledQuantiles } from '../../core/statistics/mixtures.js'
 import { CalendarShare } from '../../core/statistics/shares.js'
 import { type LogComparison, noteAndCompare } from '../trials.js'
@@ -309,7 +309,7 @@ function countGroup(
     pool.ranked[m] = countRanked(endedEvents, count, counts, tops, bases.topShares[column]!)
     ended += count
     ranked += pool.ranked[m]!
-    overlapping += overlap(endedEvents.bars, window, count).overlapping
+    overlapping += countOverlap(endedEvents.bars, window, count).overlapping
     // Only days whose window has ended, as in a study.
     if (count > 0) days.add(dayIndex, source.base === null ? dayIndex.length : bases.ended[column]!)
     if (source.base === null) {

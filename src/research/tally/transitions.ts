@@ -4,7 +4,7 @@ import { TIMEFRAMES, type Timeframe } from '../../core/model/terms.js'
 import type { RunContext, Source } from '../../core/source.js'
 import type { ShareInterval } from '../../core/statistics/shares.js'
 import { type CausedSpell, cumulativeIncidence, stepAt, totalTimes } from '../../core/statistics/survival.js'
-import { CHECKED } from '../../core/statistics/verdict.js'
+import { TESTS_CHECKED_IN } from '../../core/statistics/verdict.js'
 import type { ContextTests } from './by-context.js'
 import { type BandPeriod, type Change, CollectedChanges, type Dwell, dwell, shareAmong } from './dwell.js'
 import { type AnsweredRange, byVocabulary, ordersOf, type Scope, scopeOf, tickersInOrder } from './pool.js'
@@ -134,7 +134,7 @@ function figuresOf(
 
 function notesOf(tickers: readonly string[], isSplit: boolean): string[] {
   const split = [
-    `A transition counts in the context of its day, a stay in that of the day it began. The tests are chi-square tests, and each row and band is one of its own: of twenty, one finds something by chance. They treat consecutive periods as independent, and find too much. ${CHECKED}`,
+    `A transition counts in the context of its day, a stay in that of the day it began. The tests are chi-square tests, and each row and band is one of its own: of twenty, one finds something by chance. They treat consecutive periods as independent, and find too much. ${TESTS_CHECKED_IN}`,
     ...(tickers.length > 1 ? ['They take stays as independent; tickers that move together make p too small.'] : []),
   ]
   return [
