@@ -38,7 +38,7 @@ function counted() {
 }
 
 function answersOf(service: Service, keptBytes: number) {
-  const answers = new Answers(service, { keptBytes, waiting: 10 })
+  const answers = new Answers(service, { cacheBytes: keptBytes, waiting: 10 })
   return {
     find: (tier: Tier, question: Question, check: () => Promise<void>) =>
       answers.find({ tier, account: 1, check, onQueued: () => {} }, question),
@@ -177,12 +177,12 @@ it('compresses what it keeps once, and counts those bytes among what it keeps', 
   const noise = randomBytes(1_500).toString('hex')
   const find = (name: string) => answers.find('pro', question(name, { noise }), free)
   const first = (await find('/a')).answer
-  const bytes = await first.coded.in('gzip')
-  expect(await (await find('/a')).answer.coded.in('gzip')).toBe(bytes)
+  const bytes = await first.encodedBodies.encodedAs('gzip')
+  expect(await (await find('/a')).answer.encodedBodies.encodedAs('gzip')).toBe(bytes)
   await find('/b')
   expect((await find('/a')).isCached).toBe(true)
   // A second coding takes the room of the other answer.
-  await first.coded.in('br')
+  await first.encodedBodies.encodedAs('br')
   expect([(await find('/a')).isCached, (await find('/b')).isCached]).toEqual([true, false])
 })
 

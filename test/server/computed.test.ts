@@ -131,7 +131,7 @@ it.each([
   ['gives a 304 and a free repeat from what is kept', 1e6, 304, 200],
   ['gives neither where it would have to be computed', 0, 429, 429],
 ])('to who has no credits %s', async (_, keptBytes, unchanged, repeated) => {
-  const { server, computed, spent } = await noted({ limits: { keptBytes } })
+  const { server, computed, spent } = await noted({ limits: { cacheBytes: keptBytes } })
   const key = await spent('free', 99)
   const named = { 'Idempotency-Key': 'again' }
   const { etag } = (await server.get(QUESTION, key, named)).headers

@@ -387,7 +387,7 @@ describe.skipIf(!OPENSSL)('over TLS', () => {
       return [...(await Promise.all(found)), await shakes({})]
     }
     expect(await checked()).toEqual([null, null, null, 'TLSv1.2', 'TLSv1.3'])
-    served.certify(rsa)
+    served.setCertificate(rsa)
     expect(await checked()).toEqual([null, null, null, 'TLSv1.2', 'TLSv1.3'])
   })
 

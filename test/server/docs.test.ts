@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { FIELDS } from '../../src/core/fields/index.js'
 import { PLANS } from '../../src/core/tiers.js'
 import { docsPage } from '../../src/server/http/docs.js'
-import { isReference, type OpenApiDocument, openApi, resolve } from '../../src/server/http/openapi.js'
+import { isReference, type OpenApiDocument, openApi, resolveReference } from '../../src/server/http/openapi.js'
 import { firstInQuick } from '../support/full.js'
 import { serveFile } from '../support/serve.js'
 
@@ -21,10 +21,10 @@ describe('the page', () => {
       const section = sectionOf(PAGE, get.operationId)
       expect(section).toContain(`GET ${path}`)
       for (const parameter of get.parameters ?? [])
-        expect(section).toContain(`<code>${resolve(DOCUMENT, parameter).name}</code>`)
+        expect(section).toContain(`<code>${resolveReference(DOCUMENT, parameter).name}</code>`)
       for (const [status, response] of Object.entries(get.responses)) {
         expect(section).toMatch(new RegExp(`<th scope="row">(<a href="#error-\\w+">)?${status}(</a>)?</th>`))
-        for (const name of Object.keys(resolve(DOCUMENT, response).headers ?? {}))
+        for (const name of Object.keys(resolveReference(DOCUMENT, response).headers ?? {}))
           expect(isReference(response) ? errors : section).toContain(`<a href="#header-${name}">${name}</a>`)
       }
     }

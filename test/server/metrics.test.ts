@@ -46,8 +46,8 @@ describe('counters', () => {
 
   it('is commits with the charges in each, and the version', async () => {
     const metrics = made()
-    metrics.committed(1, 0.004)
-    metrics.committed(40, 0.02)
+    metrics.countCommit(1, 0.004)
+    metrics.countCommit(40, 0.02)
     const value = valuesIn(await metrics.text())
     expect(value('bands_commit_charges_sum')).toBe(41)
     expect(value('bands_commit_charges_bucket{le="32"}')).toBe(1)

@@ -38,8 +38,8 @@ import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import type { Store } from '../../src/data/store/store.js'
 import { requestNameHash } from '../../src/server/http/meter.js'
-import { isReference, openApi, resolve } from '../../src/server/http/openapi.js'
-import { type Schema, schemaRef } from '../../src/server/http/openapi-answers.js'
+import { isReference, openApi, resolveReference } from '../../src/server/http/openapi.js'
+import { type Schema, schemaReference } from '../../src/server/http/openapi-answers.js'
 import type { Operation } from '../../src/server/http/openapi-parts.js'
 import { errorAnswer, MalformedRequest } from '../../src/server/http/requests.js'
 import { ERROR_SHAPES, errorBody, NOTE } from '../../src/server/wire/format.js'
@@ -70,7 +70,7 @@ describe('the document', () => {
       expect(document.openapi).toMatch(/^3\.1\.\d$/)
       for (const { $ref } of partsOf(document).flatMap(part => (isReference(part) ? [part] : []))) {
         expect($ref).toMatch(/^#\/components\/(schemas|parameters|headers|responses)\/[A-Za-z0-9._-]+$/)
-        expect(resolve(document, { $ref }), $ref).toBeDefined()
+        expect(resolveReference(document, { $ref }), $ref).toBeDefined()
       }
       const operations = operationsOf(document)
       expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
@@ -152,14 +152,17 @@ describe('the document', () => {
       const documented = new Documented(document)
       for (const { responses } of operationsOf(document)) {
         for (const [status, response] of Object.entries(responses)) {
-          const { content = {}, headers = {} } = resolve(document, response)
+          const { content = {}, headers = {} } = resolveReference(document, response)
           for (const { schema, examples = {} } of Object.values(content)) {
             expect(Object.keys(examples), status).not.toEqual([])
             for (const [name, { value }] of Object.entries(examples))
               expect(documented.faults(schema, value), `${status} ${name}`).toBeNull()
           }
           for (const [name, header] of Object.entries(headers)) {
-            const { schema, example } = resolve(document, header) as unknown as { schema: Schema; example: unknown }
+            const { schema, example } = resolveReference(document, header) as unknown as {
+              schema: Schema
+              example: unknown
+            }
             expect(documented.faults(schema, example), name).toBeNull()
           }
         }
@@ -203,7 +206,7 @@ describe('the schema of a parameter', () => {
 
   /** A number stands in a URL as its decimal digits, and in no other way. */
   function asDocumented(schema: Schema, text: string): unknown {
-    const { type } = resolve<Schema>(FLAT, schema)
+    const { type } = resolveReference<Schema>(FLAT, schema)
     return type === 'integer' && String(Number(text)) === text ? Number(text) : text
   }
 })
@@ -230,7 +233,7 @@ describe('answers of the engine', () => {
     }
     const context = { context_ticker: 'SIM0003', context_field: 'trend_direction', context_band: 'downtrend' }
     pages.push(await local('pro').events(parseEvents({ ticker: 'SIM0002', field: 'rsi_zone', ...context })))
-    for (const page of pages) expect(documented.faults(schemaRef('EventsPage'), page)).toBeNull()
+    for (const page of pages) expect(documented.faults(schemaReference('EventsPage'), page)).toBeNull()
     expect(keysOf(pages)).toEqual(documentedKeys('EventsPage'))
     expect(keysOf(pages.flatMap(({ events }) => events))).toEqual(documentedKeys('BandEvent'))
   })
@@ -243,7 +246,7 @@ describe('answers of the engine', () => {
       for (let day = parseDay('2016-06-01')!; day <= parseDay('2018-05-11')!; day += 40)
         pages.push(await local(tier).oversold({ ...parseOversold({ limit: 100 }), date: day }))
     }
-    for (const page of pages) expect(documented.faults(schemaRef('OversoldPage'), page)).toBeNull()
+    for (const page of pages) expect(documented.faults(schemaReference('OversoldPage'), page)).toBeNull()
     expect(keysOf(pages)).toEqual(documentedKeys('OversoldPage'))
     expect(keysOf(pages.flatMap(({ matches }) => matches))).toEqual(documentedKeys('OversoldMatch'))
   })
@@ -304,7 +307,7 @@ describe('errors', () => {
 
   it('with an undocumented key would fail', () => {
     const body = { error: 'unauthorized', message: 'No.', more: 1 }
-    expect(documented.faults(schemaRef('Unauthorized'), body)).toMatch(/additional properties/)
+    expect(documented.faults(schemaReference('Unauthorized'), body)).toMatch(/additional properties/)
   })
 
   it('are of one type each, and no body fits the schema of another', () => {
@@ -434,13 +437,13 @@ function rowsOf(path: string, table: Readonly<Record<string, Parameter>>) {
 }
 
 function queryOf(path: string) {
-  const found = (FLAT.paths[path]!.get.parameters ?? []).map(parameter => resolve(FLAT, parameter))
+  const found = (FLAT.paths[path]!.get.parameters ?? []).map(parameter => resolveReference(FLAT, parameter))
   return found.filter(parameter => parameter.in !== 'header')
 }
 
 function expectOperation(document: typeof FLAT, operation: Operation): void {
   const { parameters = [], responses, security, tags } = operation
-  const found = parameters.map(parameter => resolve(document, parameter))
+  const found = parameters.map(parameter => resolveReference(document, parameter))
   const places = found.map(parameter => `${parameter.in} ${parameter.name}`)
   expect(new Set(places).size).toBe(places.length)
   // OpenAPI leaves these three to other parts of the document.
@@ -448,7 +451,7 @@ function expectOperation(document: typeof FLAT, operation: Operation): void {
   expect(Object.keys(responses)).toContain('200')
   for (const [status, response] of Object.entries(responses)) {
     expect(status).toMatch(/^[2-5]\d\d$/)
-    const { description, headers = {} } = resolve(document, response)
+    const { description, headers = {} } = resolveReference(document, response)
     expect(description).not.toBe('')
     expect(Object.keys(headers)).not.toContain('Content-Type')
   }
@@ -535,6 +538,6 @@ function documentedKeys(name: string): string[] {
 
 function examplesOf(path: string): unknown[] {
   const { document } = documented
-  const { content = {} } = resolve(document, document.paths[path]!.get.responses['200']!)
+  const { content = {} } = resolveReference(document, document.paths[path]!.get.responses['200']!)
   return Object.values(content['application/json']!.examples!).map(({ value }) => value)
 }

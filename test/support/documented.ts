@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { type OpenApiDocument, resolve } from '../../src/server/http/openapi.js'
+import { type OpenApiDocument, resolveReference } from '../../src/server/http/openapi.js'
 import { type Reference, SCHEMAS_AT, type Schema } from '../../src/server/http/openapi-answers.js'
 
 /** The schemas of an OpenAPI document as a validator reads them, strictly: no keyword, format or key that it does not know. */
@@ -35,7 +35,7 @@ export class Documented {
   faultsOf(path: string, { status, headers, body }: Answered): string | null {
     const found = this.document.paths[path]!.get.responses[status]
     if (found === undefined) return `${status} is not documented`
-    const { content } = resolve(this.document, found)
+    const { content } = resolveReference(this.document, found)
     const names = new Set(this.headersOf(path, status).map(name => name.toLowerCase()))
     const unknown = headers.filter(name => !names.has(name.toLowerCase()) && !OF_HTTP.has(name.toLowerCase()))
     if (unknown.length > 0) return `${status}: headers ${unknown.join(', ')} are not documented`
@@ -46,7 +46,7 @@ export class Documented {
 
   /** Names of the headers that an answer has. */
   headersOf(path: string, status: number): string[] {
-    return Object.keys(resolve(this.document, this.document.paths[path]!.get.responses[status]!).headers ?? {})
+    return Object.keys(resolveReference(this.document, this.document.paths[path]!.get.responses[status]!).headers ?? {})
   }
 }
 

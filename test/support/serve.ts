@@ -15,7 +15,7 @@ import type { Accounts } from '../../src/server/accounts/accounts.js'
 import { type GeneratedKey, generateKey } from '../../src/server/accounts/key.js'
 import type { ServerOptions } from '../../src/server/http/options.js'
 import type { Service } from '../../src/server/http/question.js'
-import { type Running, startServer } from '../../src/server/http/server.js'
+import { type RunningServer, startServer } from '../../src/server/http/server.js'
 import { sourced } from './store.js'
 
 /** A store of simulated tickers on disk: SIM0001 and on, with facts, to 2024-06-28. */
@@ -52,7 +52,7 @@ export interface ServeLent extends Partial<ServerOptions> {
 }
 
 /** A real server on a port of its own, over a store and accounts on disk. */
-export interface Served extends Running {
+export interface Served extends RunningServer {
   /** Looks for a new file of data now. */
   look(): Promise<void>
   service: Service

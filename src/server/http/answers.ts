@@ -1,6 +1,6 @@
 import { formatDay } from '../../core/model/day.js'
 import type { Tier } from '../../core/model/terms.js'
-import { Coded } from './encoding.js'
+import { EncodedBodies } from './encoding.js'
 import type { Limits } from './options.js'
 import type { Question, QuestionResult, Service } from './question.js'
 import { Job, Queue, type QueuedCaller } from './queue.js'
@@ -8,37 +8,37 @@ import { sha256 } from './requests.js'
 
 /** The answer to one question of one tier, ready to be sent again and again. */
 export interface Answer {
-  /** A text, because that leaves in one piece with the head of the answer. */
+  /** A string, because node sends that in one piece with the head of the answer. */
   body: string
-  coded: Coded
-  /** Its tags by account, each made once. */
+  encodedBodies: EncodedBodies
+  /** The ETags of the answer, by account. */
   tags: ReadonlyMap<number, string>
   addTag(account: number, tag: string): void
-  /** SHA-256 of the body, and of the question. */
+  /** SHA-256 of the body. */
   digest: Buffer
+  /** SHA-256 of the question. */
   question: Buffer
   asOf: string
-  /** The hash of the data that it is from. */
+  /** The hash of the data that the answer is from. */
   data: string
-  /** Why it is empty, in ASCII; null where it is not. */
+  /** Why the answer is empty, in ASCII; null if it is not empty. */
   note: string | null
-  /** Its price. */
   credits: number
 }
 
 interface CachedAnswer {
   answer: Answer
-  /** Its size, including its codings. */
+  /** Size of the entry, including the encoded bodies. */
   bytes: number
-  /** Of its question when it was computed. */
+  /** The stamp of the question when the answer was computed. */
   stamp: string | null
-  /** The version of the data for which it was last seen to be the answer. */
+  /** The latest version of the data for which this is known to be the answer. */
   version: string
 }
 
 /**
- * Finished answers by tier and question. The last used ones are cached, up to a number of bytes, while their data are
- * unchanged. Equal questions at the same time are computed once.
+ * Finds or computes answers by tier and question. Answers are cached while their data are unchanged, up to a number of
+ * bytes; the one used longest ago is removed first. Equal questions at the same time are computed once.
  */
 export class Answers {
   readonly queue: Queue
@@ -51,12 +51,12 @@ export class Answers {
   #bytes = 0
   #dataVersion = ''
 
-  /** @param keptBytes size of the cache @param waiting maximum number of heavy questions in the queue */
-  constructor(service: Service, { keptBytes, waiting }: Pick<Limits, 'keptBytes' | 'waiting'>) {
+  /** @param cacheBytes size of the cache @param waiting maximum number of heavy questions in the queue */
+  constructor(service: Service, { cacheBytes, waiting }: Pick<Limits, 'cacheBytes' | 'waiting'>) {
     this.queue = new Queue(service.scansAtOnce, waiting)
     this.#service = service
     this.#version = new OncePerTurn(() => service.version())
-    this.#maxBytes = keptBytes
+    this.#maxBytes = cacheBytes
   }
 
   /** The cached answer; null if it is not cached, or the data were not yet checked in this turn of the event loop. */
@@ -70,7 +70,10 @@ export class Answers {
     return cached.answer
   }
 
-  /** @returns whether it was there, or was a part of one that was. Throws what checking and asking throw, Unavailable. */
+  /**
+   * The answer, and whether it or its full answer was cached. Throws the errors of the question and of `caller.check`,
+   * which runs before an answer is computed, and Unavailable if too many scans wait.
+   */
   async find(
     caller: QueuedCaller & { tier: Tier },
     question: Question,
@@ -80,16 +83,19 @@ export class Answers {
     const { tier } = caller
     const answer = await this.#findCached(nameOf(tier, question), question, version)
     if (answer !== undefined) return { answer, isCached: true }
-    const whole = await this.#findCached(`${tier} ${question.fullKey}`, question, version)
-    if (whole !== undefined) return { answer: this.#cutOut(tier, whole, question), isCached: true }
+    const full = await this.#findCached(`${tier} ${question.fullKey}`, question, version)
+    if (full !== undefined) return { answer: this.#cutOut(tier, full, question), isCached: true }
     await caller.check()
-    const found = await (question.isHeavy
+    const computed = await (question.isHeavy
       ? this.#computeInQueue(caller, question, version)
       : this.#computeOnce(tier, question))
-    return { answer: this.#cutOut(tier, found, question), isCached: false }
+    return { answer: this.#cutOut(tier, computed, question), isCached: false }
   }
 
-  /** @param version of the data as this caller saw it: a slower reply may have seen an older one */
+  /**
+   * A cached answer that is right for a version of the data; undefined if there is none. An answer of another version is
+   * right if the stamp of the question is the same.
+   */
   async #findCached(name: string, question: Question, version: string): Promise<Answer | undefined> {
     const cached = this.#cache.get(name)
     if (cached === undefined) return undefined
@@ -97,50 +103,52 @@ export class Answers {
       const stamp = await question.stamp(this.#service)
       if (stamp === null || stamp !== cached.stamp || (await this.#service.version()) !== version) return undefined
       cached.version = version
-      // Equal in both versions of the data.
+      // The answer is the same in both versions, so it may name the new one.
       cached.answer.data = await this.#service.snapshot()
     }
     if (this.#cache.get(name) === cached) this.#markUsed(name, cached)
     return cached.answer
   }
 
-  /** The map's order is the order of last use. */
+  /** Moves an entry to the end of the cache, whose order is the order of last use. */
   #markUsed(name: string, cached: CachedAnswer): void {
     this.#cache.delete(name)
     this.#cache.set(name, cached)
   }
 
-  /** Cached with the full answer: cutting it out takes longer than sending it. */
-  #cutOut(tier: Tier, whole: Answer, question: Question): Answer {
-    if (question.key === question.fullKey) return whole
+  /** Makes the answer to a question from its full answer, and caches it if that is cached. */
+  #cutOut(tier: Tier, full: Answer, question: Question): Answer {
+    if (question.key === question.fullKey) return full
     const name = nameOf(tier, question)
-    const answer = this.#makeAnswer(name, question.key, { ...whole, body: question.cutOut(whole.body) })
+    const answer = this.#makeAnswer(name, question.key, { ...full, body: question.cutOut(full.body) })
     const cached = this.#cache.get(`${tier} ${question.fullKey}`)
-    if (cached?.answer === whole) this.#addToCache(name, answer, cached)
+    if (cached?.answer === full) this.#addToCache(name, answer, cached)
     return answer
   }
 
+  /** The full answer. Callers with an equal question at the same time share one computation. */
   #computeOnce(tier: Tier, question: Question): Promise<Answer> {
     const name = `${tier} ${question.fullKey}`
-    let found = this.#running.get(name)
-    if (found === undefined) {
-      found = this.#compute(tier, question, NEVER_ABORTED).finally(() => {
-        if (this.#running.get(name) === found) this.#running.delete(name)
+    let computation = this.#running.get(name)
+    if (computation === undefined) {
+      computation = this.#compute(tier, question, NEVER_ABORTED).finally(() => {
+        if (this.#running.get(name) === computation) this.#running.delete(name)
       })
-      this.#running.set(name, found)
+      this.#running.set(name, computation)
     }
-    return found
+    return computation
   }
 
+  /** The full answer, computed when its turn in the queue comes. Callers with an equal question share one job. */
   async #computeInQueue(caller: QueuedCaller & { tier: Tier }, question: Question, version: string): Promise<Answer> {
     const { tier } = caller
     const name = `${tier} ${question.fullKey}`
-    // A wrong question is refused at once, without waiting in the queue.
+    // Throws for a wrong question, so that its caller does not wait in the queue.
     await question.isAnswerable(this.#service, tier)
     const cached = await this.#findCached(name, question, version)
     if (cached !== undefined) return cached
-    const known = this.#jobs.get(name)
-    const job = known?.isOver === false ? known : new Job(signal => this.#compute(tier, question, signal))
+    const running = this.#jobs.get(name)
+    const job = running?.isOver === false ? running : new Job(signal => this.#compute(tier, question, signal))
     this.queue.join(caller.account, job)
     this.#jobs.set(name, job)
     try {
@@ -153,6 +161,7 @@ export class Answers {
     }
   }
 
+  /** Computes the full answer, and again if the data change meanwhile; caches it if they do not. */
   async #compute(tier: Tier, question: Question, signal: AbortSignal): Promise<Answer> {
     const name = `${tier} ${question.fullKey}`
     for (let tries = 1; ; tries++) {
@@ -160,30 +169,34 @@ export class Answers {
       const stamp = await question.stamp(this.#service)
       const asOf = formatDay(await this.#service.today())
       const data = await this.#service.snapshot()
-      const found = await question.answer(this.#service, tier, signal)
-      const answer = this.#makeAnswer(name, question.fullKey, { credits: question.credits, ...found, asOf, data })
-      let isLasting = (await this.#service.version()) === version
-      if (!isLasting && stamp !== null) isLasting = (await question.stamp(this.#service)) === stamp
-      // The reason of an empty answer depends on more data than the answer.
-      if (isLasting) this.#addToCache(name, answer, { stamp: answer.note === null ? stamp : null, version })
-      // A write meanwhile may affect only parts of the answer; a scan reads one moment.
-      if (isLasting || question.isHeavy || tries === MAX_TRIES) return answer
+      const result = await question.answer(this.#service, tier, signal)
+      const answer = this.#makeAnswer(name, question.fullKey, { credits: question.credits, ...result, asOf, data })
+      let isCurrent = (await this.#service.version()) === version
+      if (!isCurrent && stamp !== null) isCurrent = (await question.stamp(this.#service)) === stamp
+      // The note of an empty answer depends on more data than the stamp covers.
+      if (isCurrent) this.#addToCache(name, answer, { stamp: answer.note === null ? stamp : null, version })
+      // After a write during the computation, parts of the answer may differ in age; but a scan reads one moment.
+      if (isCurrent || question.isHeavy || tries === MAX_TRIES) return answer
     }
   }
 
-  #makeAnswer(name: string, question: string, found: Required<QuestionResult> & Pick<Answer, 'asOf' | 'data'>): Answer {
-    const { body } = found
-    const grow = (bytes: number): void => {
+  /**
+   * Makes an answer whose later parts, encoded bodies and tags, count as bytes of the cache while it is cached.
+   * @param name of the answer in the cache @param key of the question
+   */
+  #makeAnswer(name: string, key: string, result: Required<QuestionResult> & Pick<Answer, 'asOf' | 'data'>): Answer {
+    const { body } = result
+    const addCachedBytes = (bytes: number): void => {
       const cached = this.#cache.get(name)
       if (cached?.answer === answer) this.#addBytes(cached, bytes)
     }
     const tags = new Map<number, string>()
     const addTag = (account: number, tag: string): void => {
       tags.set(account, tag)
-      grow(TAG_BYTES)
+      addCachedBytes(TAG_BYTES)
     }
-    const coded = new Coded(body, grow)
-    const answer: Answer = { ...found, coded, tags, addTag, digest: sha256(body), question: sha256(question) }
+    const encodedBodies = new EncodedBodies(body, addCachedBytes)
+    const answer: Answer = { ...result, encodedBodies, tags, addTag, digest: sha256(body), question: sha256(key) }
     return answer
   }
 
@@ -196,6 +209,7 @@ export class Answers {
     this.#addBytes(cached, bytes)
   }
 
+  /** Counts bytes for an entry, and removes the entries used longest ago if the cache is too large. */
   #addBytes(cached: CachedAnswer, bytes: number): void {
     cached.bytes += bytes
     this.#bytes += bytes
@@ -210,7 +224,7 @@ export class Answers {
     this.#cache.delete(name)
   }
 
-  /** Another version of the data. */
+  /** Notes a new version of the data, and separates running work from new questions. */
   #startVersion(version: string): void {
     this.#dataVersion = version
     // Running work may have read old data.
@@ -220,8 +234,8 @@ export class Answers {
 }
 
 /**
- * The data that answer, and their finished answers. Each request takes one of these and keeps it to its end. So
- * no answer mixes two files of data, and nothing cached outlives its file.
+ * The data of one file and the answers from them. A request uses one of these from start to end. So no answer mixes two
+ * files, and no cached answer outlives its file.
  */
 export class ServiceWithAnswers {
   readonly service: Service
@@ -234,8 +248,8 @@ export class ServiceWithAnswers {
     this.answers = new Answers(service, limits)
   }
 
-  /** Some work of a request on these data. */
-  async use<T>(work: (served: ServiceWithAnswers) => Promise<T>): Promise<T> {
+  /** Runs the work of a request on these data. */
+  async use<T>(work: (data: ServiceWithAnswers) => Promise<T>): Promise<T> {
     this.#running++
     try {
       return await work(this)
@@ -256,24 +270,21 @@ export class ServiceWithAnswers {
 
 const NEVER_ABORTED = new AbortController().signal
 
-/** During an import of many files, an answer about many tickers would otherwise retry until its end. */
+/** A limit, because an answer about many tickers could otherwise be computed again until a long import ends. */
 const MAX_TRIES = 3
 
 /** Approximate bytes of an entry besides its texts, and of a tag. */
 const ENTRY_OVERHEAD_BYTES = 1_000
 const TAG_BYTES = 150
 
-/** The name of an answer in the cache; kept, because to join and hash it takes as long as to find the answer. */
+/** The name of an answer in the cache. The question remembers it, because building it takes as long as a lookup. */
 function nameOf(tier: Tier, question: Question): string {
   question.names ??= {}
   question.names[tier] ??= `${tier} ${question.key}`
   return question.names[tier]
 }
 
-/**
- * Shares one result among all callers in one turn of the event loop: requests that arrive together check for changes
- * together.
- */
+/** Does some work at most once in each turn of the event loop, and shares the result among all callers. */
 export class OncePerTurn<T> {
   readonly #work: () => Promise<T>
   #pending: Promise<T> | null = null
@@ -283,7 +294,7 @@ export class OncePerTurn<T> {
     this.#work = work
   }
 
-  /** The result of this turn; null if it is not there yet. */
+  /** The result of this turn; null if there is none yet. */
   get known(): T | null {
     return this.#known
   }

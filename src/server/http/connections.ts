@@ -1,159 +1,170 @@
 import type { Server, Socket } from 'node:net'
 import type { Limits } from './options.js'
 
-/** One connection, from its first packet on; the handshake of TLS is a part of it. */
+/** One connection, from its first packet on, including the TLS handshake. */
 interface Connection {
   socket: Socket
-  /** A socket that is closed has forgotten them. */
-  ends: string
+  /** See endpointsOf; kept, because a closed socket does not know them any more. */
+  endpoints: string
+  /** See networkOf. */
   address: string
   /** Requests whose answers are still being made. */
-  working: number
-  /** Requests, from the first on. */
+  runningAnswers: number
+  /** All requests so far. */
   requests: number
-  known: boolean
-  /** When it began to wait for its caller, by the clock of all connections. */
+  hasValidKey: boolean
+  /** When the connection began to wait for its caller, by the clock of Connections. */
   waitsSince: number
 }
 
-export type ClosedFor = 'all' | 'address'
+/** The limit that an additional connection exceeds: of all connections, or of those from its address. */
+export type ExceededLimit = 'all' | 'address'
 
 /**
- * The open connections. Connecting is free, so idle connections must not block others. When all are used, the one that
- * has waited longest for its caller is closed, those without a valid key first. A connection with a running answer is
- * never closed; a new one is refused only if all others are such.
+ * The open connections, up to a limit. When a new one exceeds it, the connection that has waited longest for its caller
+ * is closed, those without a valid key first. A connection with a running answer is never closed; if all have one, the
+ * new connection is closed.
  */
 export class Connections {
   readonly #limits: Limits
-  readonly #closed: (crowd: ClosedFor) => void
-  /** By both ends. */
-  readonly #all = new Map<string, Connection>()
-  /** Counts the answers that have left and the connections that came: a clock that no two share. */
+  readonly #onClosed: (limit: ExceededLimit) => void
+  /** By their endpoints. */
+  readonly #open = new Map<string, Connection>()
+  /** Counts sent answers and new connections, so that no two of these have the same time. */
   #clock = 0
-  readonly #counts = new Map<string, number>()
-  /** By socket: building the key of both ends takes a tenth of an answer's time. */
-  readonly #asking = new WeakMap<Socket, Connection>()
+  readonly #countByAddress = new Map<string, number>()
+  /** By socket, because building the text of the endpoints takes a tenth of an answer's time. */
+  readonly #bySocket = new WeakMap<Socket, Connection>()
 
-  /** @param closed called when one is closed for lack of space */
-  constructor(limits: Limits, closed: (crowd: ClosedFor) => void) {
+  /** @param onClosed called when a connection is closed because of a limit */
+  constructor(limits: Limits, onClosed: (limit: ExceededLimit) => void) {
     this.#limits = limits
-    this.#closed = closed
+    this.#onClosed = onClosed
   }
 
-  /** Takes in the connections of a server from now on. */
+  /** Watches the connections of a server from now on. */
   watch(server: Server): void {
     server.on('connection', socket => this.#add(socket))
-    // An idle connection stays open while its answer is computed.
+    // On a timeout, close the connection unless its answer is being computed.
     server.on('timeout', (socket: Socket) => {
-      if ((this.#of(socket)?.working ?? 0) === 0) socket.destroy()
+      if ((this.#connectionOf(socket)?.runningAnswers ?? 0) === 0) socket.destroy()
     })
   }
 
-  /** Above three quarters, connections are not kept open for another question. */
+  /** Whether three quarters of the limit are used; then connections are not kept open for another request. */
   get isCrowded(): boolean {
-    return this.#all.size >= 0.75 * this.#limits.connections
+    return this.#open.size >= 0.75 * this.#limits.connections
   }
 
-  /** A request has come, and its answer is being made. @returns its number on its connection */
-  work(socket: Socket): number {
-    const connection = this.#of(socket)
+  /** Notes a new request. Returns its number on its connection, from 1; 0 for an unknown connection. */
+  beginAnswer(socket: Socket): number {
+    const connection = this.#connectionOf(socket)
     if (connection === undefined) return 0
-    connection.working++
+    connection.runningAnswers++
     connection.requests++
     return connection.requests
   }
 
-  /** Whether no later request came on the connection: its answer would be lost. */
-  isLast(socket: Socket, number: number): boolean {
-    return (this.#of(socket)?.requests ?? number) === number
+  /** Whether no later request came on the connection, so that closing it loses no answer. @param number of the request */
+  isLatestRequest(socket: Socket, number: number): boolean {
+    return (this.#connectionOf(socket)?.requests ?? number) === number
   }
 
-  /** An answer has left: from here on it is the caller that is waited for. @param known a valid key came with the request */
-  wait(socket: Socket, known: boolean): void {
-    const connection = this.#of(socket)
+  /** Notes that an answer was sent, and the connection waits for its caller. @param hasValidKey of the request */
+  endAnswer(socket: Socket, hasValidKey: boolean): void {
+    const connection = this.#connectionOf(socket)
     if (connection === undefined) return
-    connection.working--
-    connection.known ||= known
+    connection.runningAnswers--
+    connection.hasValidKey ||= hasValidKey
     connection.waitsSince = ++this.#clock
   }
 
-  /** Ends all connections, including those in a TLS handshake, which Node's HTTP server does not know. */
+  /** Closes all connections, including those in a TLS handshake, which node's HTTP server does not close. */
   close(): void {
-    for (const { socket } of this.#all.values()) socket.destroy()
+    for (const { socket } of this.#open.values()) socket.destroy()
   }
 
-  #of(socket: Socket): Connection | undefined {
-    const known = this.#asking.get(socket)
-    if (known !== undefined) return known
-    const connection = this.#all.get(endsOf(socket))
-    if (connection !== undefined) this.#asking.set(socket, connection)
+  #connectionOf(socket: Socket): Connection | undefined {
+    let connection = this.#bySocket.get(socket)
+    if (connection === undefined) {
+      connection = this.#open.get(endpointsOf(socket))
+      if (connection !== undefined) this.#bySocket.set(socket, connection)
+    }
     return connection
   }
 
+  /** Adds a new connection, and closes one if that exceeds a limit. */
   #add(socket: Socket): void {
-    // The caller hung up before it sent anything.
+    // The caller has already hung up.
     if (socket.remoteAddress === undefined) return void socket.destroy()
-    const ends = endsOf(socket)
+    const endpoints = endpointsOf(socket)
     const address = networkOf(socket.remoteAddress)
-    const connection = { socket, ends, address, working: 0, requests: 0, known: false, waitsSince: ++this.#clock }
-    // The caller hung up and reused the port, and the end of the old connection is reported later.
-    const old = this.#all.get(ends)
+    const waitsSince = ++this.#clock
+    const connection = { socket, endpoints, address, runningAnswers: 0, requests: 0, hasValidKey: false, waitsSince }
+    // A connection with the same endpoints has ended; node reports that later.
+    const old = this.#open.get(endpoints)
     if (old !== undefined) this.#remove(old)
-    this.#all.set(ends, connection)
-    this.#counts.set(address, this.#countOf(address) + 1)
+    this.#open.set(endpoints, connection)
+    this.#countByAddress.set(address, this.#countOf(address) + 1)
     socket.once('close', () => this.#remove(connection))
     const { connections, connectionsPerAddress } = this.#limits
     if (this.#countOf(address) > connectionsPerAddress) this.#makeRoom(connection, 'address')
-    else if (this.#all.size > connections) this.#makeRoom(connection, 'all')
+    else if (this.#open.size > connections) this.#makeRoom(connection, 'all')
   }
 
-  #makeRoom(newest: Connection, crowd: ClosedFor): void {
-    const longest = this.#longestWaiting(newest, crowd) ?? newest
-    this.#remove(longest)
-    longest.socket.destroy()
-    this.#closed(crowd)
+  /** Closes the connection that has waited longest; the newest one if no other may be closed. */
+  #makeRoom(newest: Connection, limit: ExceededLimit): void {
+    const closed = this.#longestWaiting(newest, limit) ?? newest
+    this.#remove(closed)
+    closed.socket.destroy()
+    this.#onClosed(limit)
   }
 
   /**
-   * The connection to close for the newest: the one that has waited longest for its caller, first one without a valid
-   * key. null: all others work. @param crowd 'address': only of the newest one's address
+   * The connection that has waited longest for its caller, those without a valid key first; null: all others have a
+   * running answer. @param limit 'address': only those with the address of the newest one
    */
-  #longestWaiting(newest: Connection, crowd: ClosedFor): Connection | null {
+  #longestWaiting(newest: Connection, limit: ExceededLimit): Connection | null {
     let longest: Connection | null = null
-    for (const connection of this.#all.values()) {
-      const { address, working, known, waitsSince } = connection
-      if (connection === newest || working > 0 || (crowd === 'address' && address !== newest.address)) continue
-      const isBetter = longest === null || (known === longest.known ? waitsSince < longest.waitsSince : !known)
-      if (isBetter) longest = connection
+    for (const connection of this.#open.values()) {
+      if (connection === newest || connection.runningAnswers > 0) continue
+      if (limit === 'address' && connection.address !== newest.address) continue
+      if (longest === null || isClosedBefore(connection, longest)) longest = connection
     }
     return longest
   }
 
   #remove(connection: Connection): void {
-    const { ends, address } = connection
-    if (this.#all.get(ends) !== connection) return
-    this.#all.delete(ends)
+    const { endpoints, address } = connection
+    if (this.#open.get(endpoints) !== connection) return
+    this.#open.delete(endpoints)
     const count = this.#countOf(address) - 1
-    if (count === 0) this.#counts.delete(address)
-    else this.#counts.set(address, count)
+    if (count === 0) this.#countByAddress.delete(address)
+    else this.#countByAddress.set(address, count)
   }
 
   #countOf(address: string): number {
-    return this.#counts.get(address) ?? 0
+    return this.#countByAddress.get(address) ?? 0
   }
 }
 
-/** Both ends of a connection, as text: equal for its socket and for the one that TLS makes of it. */
-function endsOf({ localAddress, remoteAddress, remotePort }: Socket): string {
+function isClosedBefore(a: Connection, b: Connection): boolean {
+  return a.hasValidKey === b.hasValidKey ? a.waitsSince < b.waitsSince : !a.hasValidKey
+}
+
+/** Both ends of a connection as text: the same for a TLS socket and for the socket below it. */
+function endpointsOf({ localAddress, remoteAddress, remotePort }: Socket): string {
   return `${localAddress} ${remoteAddress} ${remotePort}`
 }
 
-/** An address; for IPv6 its /64 network, which one caller usually owns. */
+/** An IPv4 address; for IPv6 the /64 network of the address, which usually belongs to one caller. */
 export function networkOf(address: string): string {
-  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
-  if (mapped !== undefined || !address.includes(':')) return mapped ?? address
-  const [head = '', tail = ''] = address.replace(/%.*$/, '').split('::')
-  const [first, last] = [head, tail].map(part => (part === '' ? [] : part.split(':'))) as [string[], string[]]
-  const zeros = Array.from({ length: 8 - first.length - last.length }, () => '0')
-  return [...first, ...zeros, ...last].slice(0, 4).join(':')
+  const ipv4InIpv6 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (ipv4InIpv6 !== undefined) return ipv4InIpv6
+  if (!address.includes(':')) return address
+  const withoutZone = address.replace(/%.*$/, '')
+  // `::` replaces the zero groups that are missing from eight.
+  const [head = [], tail = []] = withoutZone.split('::').map(part => part.split(':').filter(group => group !== ''))
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0')
+  return [...head, ...zeros, ...tail].slice(0, 4).join(':')
 }

@@ -10,19 +10,19 @@ import { ERROR_SHAPE, IDEMPOTENCY_KEY, VENDORS_CLIENT } from '../wire/format.js'
 type Cors = string | undefined
 
 /** The CORS headers of an answer. @param headers those of the answer, names and values in turn */
-export function readableBy(request: IncomingMessage, cors: Cors, headers: readonly string[]): readonly string[] {
+export function corsHeaders(request: IncomingMessage, cors: Cors, headers: readonly string[]): readonly string[] {
   if (cors === undefined) return []
-  if (request.headers.origin !== cors) return VARIES
+  if (request.headers.origin !== cors) return VARY_BY_ORIGIN
   // Without this a page sees hardly any header: neither the credits left nor the as-of day.
   const exposed = new Set(headers.filter((_, i) => i % 2 === 0))
   return [
-    ...VARIES,
+    ...VARY_BY_ORIGIN,
     ...['Access-Control-Allow-Origin', cors],
     ...['Access-Control-Expose-Headers', [...exposed].join(', ')],
   ]
 }
 
-const VARIES = ['Vary', 'Origin'] as const
+const VARY_BY_ORIGIN = ['Vary', 'Origin'] as const
 
 /** Whether a browser asks, without a key, if a page of the allowed origin may send its request. */
 export function isPreflight({ method, headers }: IncomingMessage, cors: Cors): boolean {
@@ -34,10 +34,17 @@ export function isPreflight({ method, headers }: IncomingMessage, cors: Cors): b
 export function preflightHeaders(methods: readonly string[]): readonly string[] {
   return [
     ...['Access-Control-Allow-Methods', methods.join(', ')],
-    ...['Access-Control-Allow-Headers', READ.join(', ')],
+    ...['Access-Control-Allow-Headers', READ_HEADERS.join(', ')],
     // Two hours, the longest that browsers remember it.
     ...['Access-Control-Max-Age', '7200'],
   ]
 }
 
-const READ = ['Authorization', 'Content-Type', 'If-None-Match', IDEMPOTENCY_KEY, ERROR_SHAPE, VENDORS_CLIENT] as const
+const READ_HEADERS = [
+  'Authorization',
+  'Content-Type',
+  'If-None-Match',
+  IDEMPOTENCY_KEY,
+  ERROR_SHAPE,
+  VENDORS_CLIENT,
+] as const

@@ -1,6 +1,6 @@
 import { formatInteger } from '../../core/errors.js'
 import { Html, html, type TemplateValue } from '../../core/html.js'
-import { isReference, type OpenApiDocument, resolve } from './openapi.js'
+import { isReference, type OpenApiDocument, resolveReference } from './openapi.js'
 import { type ResponseObject, SCHEMAS_AT, type Schema } from './openapi-answers.js'
 import type { Operation } from './openapi-parts.js'
 import { sha256 } from './requests.js'
@@ -8,7 +8,7 @@ import { sha256 } from './requests.js'
 /** One readable page, generated from the document: no script, no loaded resources. */
 export function docsPage(document: OpenApiDocument): { html: string; csp: string } {
   const { info, openapi } = document
-  const sections = sectionsOf(document)
+  const sections = pageSections(document)
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -19,7 +19,7 @@ export function docsPage(document: OpenApiDocument): { html: string; csp: string
 </head>
 <body>
 <h1>${info.title} <span class="faint">${info.version}</span></h1>
-${prose(info.description)}
+${paragraphs(info.description)}
 <p>The same for programs: <a href="openapi.json">openapi.json</a>, OpenAPI ${openapi}.</p>
 <nav aria-label="Contents"><ul>
 ${sections.map(([id, title]) => html`<li><a href="#${id}">${title}</a></li>\n`)}</ul></nav>
@@ -36,93 +36,98 @@ ${sections.map(([id, title, body]) => html`<section id="${id}">\n<h2>${title}</h
   }
 }
 
-function sectionsOf(document: OpenApiDocument): [id: string, title: string, body: TemplateValue][] {
+function pageSections(document: OpenApiDocument): [id: string, title: string, body: TemplateValue][] {
   const { components, paths, 'x-tiers': tiers, 'x-fields': fields } = document
   const granted = tiers.map(({ tier, range, aftermath, context, credits }) => {
     const features = [aftermath, context].map(granted => (granted ? 'yes' : 'no'))
     return [tier, range, ...features, ...[credits.day, credits.hour].map(formatInteger)]
   })
   const headers = Object.entries(components.headers).map(([name, { description, schema, example }]) => {
-    return [named('header', name), inline(description), typeOf(schema), code(example)]
+    return [codeWithId('header', name), textWithCode(description), valuesInWords(schema), code(example)]
   })
-  const bands = fields.map(({ field, tier, summary, bands }) => [named('field', field), tier, summary, listed(bands)])
+  const bands = fields.map(({ field, tier, summary, bands }) => [
+    codeWithId('field', field),
+    tier,
+    summary,
+    codeList(bands),
+  ])
   return [
-    ['authentication', 'Authentication', prose(components.securitySchemes.bearer.description)],
+    ['authentication', 'Authentication', paragraphs(components.securitySchemes.bearer.description)],
     [
       'tiers',
       'Tiers and limits',
       table(['Tier', 'Range', 'Aftermath', 'Context', 'Credits a day', 'Credits an hour'], granted),
     ],
     ...Object.entries(paths).map(([path, { get }]): [string, string, TemplateValue] => {
-      return [get.operationId, `GET ${path}`, operationOf(document, get)]
+      return [get.operationId, `GET ${path}`, operationBody(document, get)]
     }),
-    ['errors', 'Errors', Object.entries(components.responses).map(([name, response]) => errorOf(name, response))],
+    ['errors', 'Errors', Object.entries(components.responses).map(([name, response]) => errorSection(name, response))],
     ['headers', 'Headers of answers', table(['Header', 'Meaning', 'Values', 'Example'], headers)],
     ['fields', 'Fields and their bands', table(['Field', 'From tier', 'Tells', 'Bands'], bands)],
-    ['schemas', 'Schemas', Object.entries(components.schemas).map(([name, schema]) => schemaOf(name, schema))],
+    ['schemas', 'Schemas', Object.entries(components.schemas).map(([name, schema]) => schemaSection(name, schema))],
   ]
 }
 
 /** Parameters and answers of one operation. */
-function operationOf(document: OpenApiDocument, operation: Operation): TemplateValue {
+function operationBody(document: OpenApiDocument, operation: Operation): TemplateValue {
   const { summary, description, security, parameters = [], responses, 'x-codeSamples': samples = [] } = operation
   const taken = parameters.map(found => {
-    const { name, in: place, required, schema, description } = resolve(document, found)
+    const { name, in: place, required, schema, description } = resolveReference(document, found)
     const more = [place === 'header' && ' header', required && ' required'].map(word => word || '')
-    return [[code(name), html`<span class="faint">${more}</span>`], typeOf(schema), inline(description)]
+    return [[code(name), html`<span class="faint">${more}</span>`], valuesInWords(schema), textWithCode(description)]
   })
   const answers = Object.entries(responses).map(([status, found]) => {
     const error = isReference(found) && found.$ref.split('/').at(-1)
     const linked = error ? html`<a href="#error-${error}">${status}</a>` : status
-    return [linked, inline(resolve(document, found).description)]
+    return [linked, textWithCode(resolveReference(document, found).description)]
   })
   // Error bodies are shown with the errors.
   const own = Object.entries(responses).flatMap(([status, found]) => {
-    return isReference(found) ? [] : [html`<h4>${status}</h4>\n`, bodyOf(found)]
+    return isReference(found) ? [] : [html`<h4>${status}</h4>\n`, responseBody(found)]
   })
   return html`<p><strong>${summary}.</strong> ${security.length === 0 ? 'Needs no key.' : 'Needs a key.'}</p>
-${prose(description)}
+${paragraphs(description)}
 ${samples.map(({ label, source }) => example(label, source))}
 ${taken.length > 0 && html`<h3>Parameters</h3>\n${table(['Name', 'Values', 'Meaning'], taken)}`}
 <h3>Answers</h3>
 ${table(['Status', 'Meaning'], answers)}${own}`
 }
 
-function errorOf(name: string, response: ResponseObject): TemplateValue {
-  return html`<h3 id="error-${name}">${name}</h3>\n${prose(response.description)}${bodyOf(response)}`
+function errorSection(name: string, response: ResponseObject): TemplateValue {
+  return html`<h3 id="error-${name}">${name}</h3>\n${paragraphs(response.description)}${responseBody(response)}`
 }
 
 /** The headers of an answer, the schema of its body, and examples of that. */
-function bodyOf({ headers = {}, content = {} }: ResponseObject): TemplateValue {
+function responseBody({ headers = {}, content = {} }: ResponseObject): TemplateValue {
   const links = Object.keys(headers).map((name, i) => [i > 0 && ', ', html`<a href="#header-${name}">${name}</a>`])
   const bodies = Object.values(content).map(({ schema, examples = {} }) => {
     const shown = Object.values(examples).map(({ summary, value }) => example(summary, JSON.stringify(value, null, 2)))
-    return html`<p>Body: ${typeOf(schema)}</p>\n${shown}`
+    return html`<p>Body: ${valuesInWords(schema)}</p>\n${shown}`
   })
   return html`<p>Headers: ${links}</p>\n${bodies}`
 }
 
 /** A schema, and the keys of an object with what each means. */
-function schemaOf(name: string, schema: Schema): TemplateValue {
-  const rows = keysOf(schema)
+function schemaSection(name: string, schema: Schema): TemplateValue {
+  const rows = keyRows(schema)
   const keys = rows.length > 0 && table(['Key', 'Values', 'Meaning'], rows)
-  return html`<h3 id="schema-${name}">${name}</h3>\n${prose(aboutOf(schema))}${keys || html`<p>${typeOf(schema)}</p>\n`}`
+  return html`<h3 id="schema-${name}">${name}</h3>\n${paragraphs(descriptionOf(schema))}${keys || html`<p>${valuesInWords(schema)}</p>\n`}`
 }
 
 /** The keys of an object (`*`: any other), and those of unnamed nested objects, each with its path. */
-function keysOf({ properties, required = [], additionalProperties: rest }: Schema, path = ''): TemplateValue[][] {
+function keyRows({ properties, required = [], additionalProperties: rest }: Schema, path = ''): TemplateValue[][] {
   const keys: Record<string, Schema> = { ...(isSchema(properties) && properties), ...(isSchema(rest) && { '*': rest }) }
   return Object.entries(keys).flatMap(([key, part]) => {
     const absent = !(required as string[]).includes(key) && html`<span class="faint"> may be absent</span>`
-    const inner = [part, ...((part.anyOf ?? []) as Schema[])].flatMap(deeper => keysOf(deeper, `${path}${key}.`))
-    return [[[code(path + key), absent], typeOf(part), inline(aboutOf(part))], ...inner]
+    const inner = [part, ...((part.anyOf ?? []) as Schema[])].flatMap(deeper => keyRows(deeper, `${path}${key}.`))
+    return [[[code(path + key), absent], valuesInWords(part), textWithCode(descriptionOf(part))], ...inner]
   })
 }
 
-const aboutOf = ({ description = '' }: Schema): string => String(description)
+const descriptionOf = ({ description = '' }: Schema): string => String(description)
 
 /** The values that a schema allows, in words; named schemas are links, other keywords are shown as they are. */
-function typeOf(schema: Schema): TemplateValue {
+function valuesInWords(schema: Schema): TemplateValue {
   const { $ref, type, const: word, enum: words, anyOf, items, default: fallback } = schema
   const isPlain = word === undefined && words === undefined && type !== undefined
   const name = String($ref).replace(SCHEMAS_AT, '')
@@ -130,16 +135,16 @@ function typeOf(schema: Schema): TemplateValue {
     $ref !== undefined && html`<a href="#schema-${name}">${name}</a>`,
     isPlain && [type].flat().join(' or '),
     word !== undefined && code(word),
-    Array.isArray(words) && listed(words),
-    Array.isArray(anyOf) && anyOf.flatMap((part, i) => [i > 0 && ' or ', typeOf(part)]),
-    isSchema(items) && [' of ', typeOf(items)],
-    ...LIMITS.map(limit => limit in schema && html`, ${limit} ${code(schema[limit])}`),
+    Array.isArray(words) && codeList(words),
+    Array.isArray(anyOf) && anyOf.flatMap((part, i) => [i > 0 && ' or ', valuesInWords(part)]),
+    isSchema(items) && [' of ', valuesInWords(items)],
+    ...SHOWN_KEYWORDS.map(limit => limit in schema && html`, ${limit} ${code(schema[limit])}`),
     fallback !== undefined && html` (default ${code(fallback)})`,
   ]
   return parts.some(part => part !== false) ? parts : 'anything'
 }
 
-const LIMITS = ['format', 'pattern', 'minimum', 'maximum', 'minLength', 'maxLength']
+const SHOWN_KEYWORDS = ['format', 'pattern', 'minimum', 'maximum', 'minLength', 'maxLength']
 
 const isSchema = (part: unknown): part is Readonly<Record<string, Schema>> =>
   typeof part === 'object' && part !== null && Object.keys(part).length > 0
@@ -159,18 +164,18 @@ function example(caption: string, text: string): TemplateValue {
 }
 
 /** Descriptions: paragraphs with an empty line between, code in backticks. */
-function prose(description: string): TemplateValue {
-  return description !== '' && description.split(/\n{2,}/).map(text => html`<p>${inline(text)}</p>\n`)
+function paragraphs(description: string): TemplateValue {
+  return description !== '' && description.split(/\n{2,}/).map(text => html`<p>${textWithCode(text)}</p>\n`)
 }
 
 /** One line of a description. */
-function inline(text: string): TemplateValue {
+function textWithCode(text: string): TemplateValue {
   return text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? code(part) : part))
 }
 
 const code = (value: unknown): TemplateValue => html`<code>${String(value)}</code>`
-const named = (kind: string, name: string): TemplateValue => html`<code id="${kind}-${name}">${name}</code>`
-const listed = (words: readonly unknown[]): TemplateValue => words.map((word, i) => [i > 0 && ', ', code(word)])
+const codeWithId = (kind: string, name: string): TemplateValue => html`<code id="${kind}-${name}">${name}</code>`
+const codeList = (words: readonly unknown[]): TemplateValue => words.map((word, i) => [i > 0 && ', ', code(word)])
 
 /** The style of the page: light or dark by preference, rows as cards on narrow screens, plain on paper. */
 const STYLE = `

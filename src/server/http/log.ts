@@ -23,7 +23,7 @@ interface LoggedRequest {
 /** JSON lines with level, time and more. No line ever contains a key. */
 export class Log {
   readonly #write: (line: string) => void
-  readonly #least: number
+  readonly #minLevel: number
   /** URLs as the log has them: to look for keys in one takes longer than the rest of its line. */
   readonly #urls = new Map<string, string>()
   #moment = 0
@@ -31,11 +31,11 @@ export class Log {
 
   constructor({ level, write }: ServerOptions['log']) {
     this.#write = write
-    this.#least = LOG_LEVELS.indexOf(level)
+    this.#minLevel = LOG_LEVELS.indexOf(level)
   }
 
   add(level: Exclude<LogLevel, 'silent'>, entry: Readonly<Record<string, unknown>>): void {
-    if (LOG_LEVELS.indexOf(level) < this.#least) return
+    if (LOG_LEVELS.indexOf(level) < this.#minLevel) return
     const line = JSON.stringify({ level, time: new Date().toISOString(), ...entry })
     this.#write(`${printable(maskKeys(line))}\n`)
   }
@@ -44,22 +44,22 @@ export class Log {
    * The log line of an answered request. Of its headers it has only the caller's name for the request. Built by hand,
    * because every answer has one, even the fastest.
    */
-  answered({ id, url, request, caller, charged }: LoggedRequest, status: number, milliseconds: number): void {
-    if (this.#least > LOG_LEVELS.indexOf('info')) return
+  logAnswer({ id, url, request, caller, charged }: LoggedRequest, status: number, milliseconds: number): void {
+    if (this.#minLevel > LOG_LEVELS.indexOf('info')) return
     const called = request.headers['x-request-id']
     const requestPart = `"id":"${id}","method":"${request.method}","url":${this.#legibleUrl(url)}`
     const answer = `"status":${status},"ms":${milliseconds.toFixed(3)},"credits":${charged}`
     const who = caller === null ? '' : `,"account":${caller.account},"key":"${caller.key}"`
-    const name = called === undefined ? '' : `,"called":${legible(String(called))}`
+    const name = called === undefined ? '' : `,"called":${jsonForLog(String(called))}`
     this.#write(`{"level":"info","time":"${this.#time()}",${requestPart},${answer}${who}${name}}\n`)
   }
 
   #legibleUrl(url: string): string {
     let text = this.#urls.get(url)
     if (text !== undefined) return text
-    text = legible(url)
+    text = jsonForLog(url)
     if (this.#urls.size >= MOST_URLS) this.#urls.clear()
-    if (url.length <= LONGEST) this.#urls.set(url, text)
+    if (url.length <= MAX_LOGGED_CHARACTERS) this.#urls.set(url, text)
     return text
   }
 
@@ -74,18 +74,18 @@ export class Log {
 }
 
 /** As JSON, cut, without keys, and without any run of letters as long as a key: its first letters may be disguised. */
-function legible(text: string): string {
-  const cut = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
-  const plain = blotted(decoded(cut))
-  return printable(JSON.stringify(plain === decoded(cut) ? cut : plain))
+function jsonForLog(text: string): string {
+  const cut = text.length > MAX_LOGGED_CHARACTERS ? `${text.slice(0, MAX_LOGGED_CHARACTERS)}…` : text
+  const plain = maskKeyParts(decodePercent(cut))
+  return printable(JSON.stringify(plain === decodePercent(cut) ? cut : plain))
 }
 
-function blotted(text: string): string {
+function maskKeyParts(text: string): string {
   return maskKeys(text).replace(/[0-9A-Za-z]{32,}/g, '…')
 }
 
 /** With all percent-encoding removed, even repeated; bytes that are no text stay. */
-function decoded(text: string): string {
+function decodePercent(text: string): string {
   const once = text.replace(/(%[0-9A-Fa-f]{2})+/g, bytes => {
     try {
       return decodeURIComponent(bytes)
@@ -93,10 +93,10 @@ function decoded(text: string): string {
       return bytes
     }
   })
-  return once === text ? text : decoded(once)
+  return once === text ? text : decodePercent(once)
 }
 
-const LONGEST = 500
+const MAX_LOGGED_CHARACTERS = 500
 
 /** Maximum number of URLs in memory. */
 const MOST_URLS = 2_000
@@ -113,7 +113,7 @@ interface DataState {
 }
 
 /** Seconds. */
-const DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 /**
  * The counters of one server, for Prometheus. Labels are closed sets and never identify a caller: no key, no account,
@@ -128,7 +128,7 @@ export class Metrics {
     name: 'bands_http_request_duration_seconds',
     help: 'From the request to its answer, by route.',
     labelNames: ['route'],
-    buckets: [...DURATIONS, 5, 10],
+    buckets: [...DURATION_BUCKETS, 5, 10],
     registers: this.#registers,
   })
   readonly credits = this.#counter('bands_credits_charged_total', 'Credits charged, by tier.', ['tier'])
@@ -145,10 +145,10 @@ export class Metrics {
   readonly #commit = new Histogram({
     name: 'bands_commit_duration_seconds',
     help: 'Duration of a commit of charges, until it is on the disk.',
-    buckets: DURATIONS,
+    buckets: DURATION_BUCKETS,
     registers: this.#registers,
   })
-  #looks: (() => void | Promise<void>)[] = []
+  #collectors: (() => void | Promise<void>)[] = []
   readonly #connections = this.#gauge('bands_connections_open', 'Connections that are open.')
 
   /** @param routes the paths that are served; all others are counted as one */
@@ -173,7 +173,7 @@ export class Metrics {
   /** Reports the length of the scan queue from now on. */
   watchScans(waiting: () => number): void {
     const gauge = this.#gauge('bands_scans_waiting', 'Scans that wait for their turn.')
-    this.#looks.push(() => gauge.set(waiting()))
+    this.#collectors.push(() => gauge.set(waiting()))
   }
 
   /** Reports the connections to the database of the accounts; a file has none. */
@@ -183,7 +183,7 @@ export class Metrics {
     const gauge = this.#gauge('bands_accounts_connections', help, ['state'])
     const waits = `Seconds that questions have waited for a connection to the database of the accounts.`
     const waiting = this.#counter('bands_accounts_connection_wait_seconds_total', waits, [])
-    this.#looks.push(() => {
+    this.#collectors.push(() => {
       const { total, idle, waiting: queued, waitedSeconds } = pool()!
       for (const [state, count] of Object.entries({ used: total - idle, idle, waiting: queued }))
         gauge.set({ state }, count)
@@ -197,7 +197,7 @@ export class Metrics {
     if (ahead() === undefined) return
     const help = "Seconds that this machine's clock is ahead of the clock of the accounts' database."
     const gauge = this.#gauge('bands_accounts_clock_ahead_seconds', help)
-    this.#looks.push(() => gauge.set(ahead()! / 1000))
+    this.#collectors.push(() => gauge.set(ahead()! / 1000))
   }
 
   /** Reports which version of the data is queried, the day of its newest bar, and for how long fields have waited. */
@@ -214,18 +214,18 @@ export class Metrics {
       'For how long fields have waited for an import of facts; 0 where none waits, NaN where that is not known.',
     )
     const refused = this.#gauge('bands_data_refused', 'Whether a new file of data was refused: 1, or 0.')
-    const readAll = inTime(() => {
+    const readAll = withTimeLimit(() => {
       const { version, newestDay, waiting } = data()
       return Promise.all([version(), newestDay(), waiting()])
     })
-    this.#looks.push(async () => {
+    this.#collectors.push(async () => {
       refused.set(data().refused() === null ? 0 : 1)
       try {
         const [now, newest, waitingFields] = await readAll()
         if (now !== seen) since.set(Date.now() / 1000)
         seen = now
         if (newest !== null) day.set(newest * 86_400)
-        waits.set(waitingFields === null ? 0 : (secondsOf(waitingFields) ?? Number.NaN))
+        waits.set(waitingFields === null ? 0 : (secondsWaited(waitingFields) ?? Number.NaN))
         up.set(1)
       } catch {
         up.set(0)
@@ -240,14 +240,14 @@ export class Metrics {
     this.#seconds.observe({ route }, seconds)
   }
 
-  committed(charges: number, seconds: number): void {
+  countCommit(charges: number, seconds: number): void {
     this.#batch.observe(charges)
     this.#commit.observe(seconds)
   }
 
   /** All metrics, including those of the process, in the exposition format of Prometheus. */
   async text(): Promise<string> {
-    await Promise.all(this.#looks.map(look => look()))
+    await Promise.all(this.#collectors.map(look => look()))
     return Registry.merge([...this.#registers, processMetrics()]).metrics()
   }
 
@@ -264,18 +264,18 @@ export class Metrics {
  * Memory, garbage collection, event loop: measured per process, so created once for all its servers. Each collection
  * would leave observers that nothing ends.
  */
-let ofProcess: Registry | undefined
+let processRegistry: Registry | undefined
 
 function processMetrics(): Registry {
-  if (ofProcess === undefined) {
-    ofProcess = new Registry()
-    collectDefaultMetrics({ register: ofProcess })
+  if (processRegistry === undefined) {
+    processRegistry = new Registry()
+    collectDefaultMetrics({ register: processRegistry })
   }
-  return ofProcess
+  return processRegistry
 }
 
 /** For how many seconds fields have waited; null: unknown. */
-export function secondsOf({ since }: WaitingFields): number | null {
+export function secondsWaited({ since }: WaitingFields): number | null {
   return since === null ? null : Math.max(0, Math.round((Date.now() - Date.parse(since)) / 1000))
 }
 
@@ -283,7 +283,7 @@ export function secondsOf({ since }: WaitingFields): number | null {
 const DATA_TIMEOUT_MS = 5_000
 
 /** A query with a time limit. It does not start again before it has ended. */
-function inTime<T>(query: () => Promise<T>): () => Promise<T> {
+function withTimeLimit<T>(query: () => Promise<T>): () => Promise<T> {
   let pending: Promise<T> | null = null
   return () => {
     pending ??= query().finally(() => {

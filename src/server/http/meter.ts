@@ -16,7 +16,7 @@ import { headerValues, sha256 } from './requests.js'
 
 interface PendingCharge {
   charge: Charge
-  resolve(charged: ChargeResult): void
+  resolve(result: ChargeResult): void
   reject(error: unknown): void
 }
 
@@ -30,13 +30,13 @@ export class Meter {
   #pending: PendingCharge[] = []
   #running: Promise<void> | null = null
 
-  /** @param committed is called after every commit */
-  constructor(accounts: Accounts, committed: (charges: number, seconds: number) => void) {
+  /** @param onCommit is called after every commit */
+  constructor(accounts: Accounts, onCommit: (charges: number, seconds: number) => void) {
     this.#accounts = accounts
-    this.#onCommit = committed
+    this.#onCommit = onCommit
   }
 
-  /** Settles when the charge is on the disk, or is not to be. Throws Busy, StorageError. */
+  /** Resolves when the charge is on the disk, or was found free or refused. Throws Busy, StorageError. */
   charge(charge: Charge): Promise<ChargeResult> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ charge, resolve, reject })
@@ -50,7 +50,7 @@ export class Meter {
 
   async #commitPending(): Promise<void> {
     while (this.#pending.length > 0) {
-      // In the second turn, callers released by the last commit ask again: this halves the commits.
+      // Two turns: callers who got an answer after the last commit send their next request in the second one.
       await nextTurn()
       await nextTurn()
       const batch = this.#pending
@@ -63,9 +63,9 @@ export class Meter {
   async #commit(batch: readonly PendingCharge[]): Promise<void> {
     const start = performance.now()
     try {
-      const charged = await this.#accounts.charge(batch.map(({ charge }) => charge))
+      const results = await this.#accounts.charge(batch.map(({ charge }) => charge))
       this.#onCommit(batch.length, (performance.now() - start) / 1000)
-      for (const [i, { resolve }] of batch.entries()) resolve(charged[i]!)
+      for (const [i, { resolve }] of batch.entries()) resolve(results[i]!)
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
@@ -76,7 +76,7 @@ function nextTurn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
-/** The caller's credits as headers, in the order in which they are sent. `used` may be above a limit that was lowered since. */
+/** The caller's credits as headers. @param used may exceed a limit that was lowered @param at milliseconds since 1970 */
 export function creditHeaders(limits: CreditLimits, used: UsedCredits, at: number): HeaderList {
   return [
     'X-Request-Limit',
@@ -102,16 +102,16 @@ export function exceedsLimits(limits: CreditLimits, used: UsedCredits, cost: num
   return used.day + cost > limits.day || used.hour + cost > limits.hour
 }
 
-/** The error for an exceeded limit; it names the longer period. */
+/** The error for a cost that exceeds a limit. If both limits are exceeded, it names the day. */
 export function creditsUsedUpError(limits: CreditLimits, used: UsedCredits, cost: number, at: number): RateLimited {
-  const ofDay = used.day + cost > limits.day
-  const [period, limit, spent] = ofDay ? ['day', limits.day, used.day] : ['hour', limits.hour, used.hour]
-  const reset = utcText(ofDay ? dayStart(at) + DAY_MS : hourStart(at) + HOUR_MS)
+  const isDayExceeded = used.day + cost > limits.day
+  const [period, limit, spent] = isDayExceeded ? ['day', limits.day, used.day] : ['hour', limits.hour, used.hour]
+  const reset = utcText(isDayExceeded ? dayStart(at) + DAY_MS : hourStart(at) + HOUR_MS)
   const message = `This costs ${counted(cost, 'credit')}, and ${spent} of the ${limit} of the ${period} are used; there are new ones at ${reset}.`
   return new RateLimited(message, reset)
 }
 
-/** Such as `2026-03-24T00:00:00Z`. Answers of an hour have the same two, which take 2 µs to write. */
+/** A time, in milliseconds since 1970, such as `2026-03-24T00:00:00Z`. Cached: all answers of an hour have the same two. */
 function utcText(at: number): string {
   let text = utcTexts.get(at)
   if (text !== undefined) return text
@@ -124,7 +124,7 @@ function utcText(at: number): string {
 const utcTexts = new Map<number, string>()
 const MAX_UTC_TEXTS = 8
 
-/** SHA-256 of the name that the caller gave to the request; null without one. Throws InvalidParameter. */
+/** SHA-256 of the caller's name for a request, from its Idempotency-Key; null without one. Throws InvalidParameter. */
 export function requestNameHash(rawHeaders: readonly string[]): Buffer | null {
   const [name, another] = headerValues(IDEMPOTENCY_KEY.toLowerCase(), rawHeaders)
   if (name === undefined) return null

@@ -49,11 +49,11 @@ export interface ResponseObject {
 /** Where the schemas of a document lie. */
 export const SCHEMAS_AT = '#/components/schemas/'
 
-export function schemaRef(name: string): Reference {
+export function schemaReference(name: string): Reference {
   return { $ref: SCHEMAS_AT + name }
 }
 
-export function headersOf(names: readonly string[]): Record<string, Reference> {
+export function headerReferences(names: readonly string[]): Record<string, Reference> {
   return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
@@ -62,7 +62,7 @@ const COUNT: Schema = { type: 'integer', minimum: 0 }
 const TIME: Schema = { type: 'string', format: 'date-time' }
 
 /** The time of the examples, and their request. */
-const MOMENT = Date.parse('2026-03-23T14:37:00Z')
+const EXAMPLE_TIME = Date.parse('2026-03-23T14:37:00Z')
 const EXAMPLE_NOTE = "AAPL's daily rsi_zone never became deep_oversold; it became neutral, overbought and oversold."
 const EXAMPLE_DATA = '013b61eefde0a1277f696747bfa3831a'
 const EXAMPLE_ID = '0f5e6a0e-8d1c-4b0a-9a53-6f2f2c1f7d10'
@@ -70,7 +70,7 @@ const EXAMPLE_ID = '0f5e6a0e-8d1c-4b0a-9a53-6f2f2c1f7d10'
 /** Every header that an answer may have, by name. */
 export const HEADERS: Record<string, HeaderObject> = {
   ...creditHeaderObjects(),
-  ETag: text(
+  ETag: textHeader(
     "Names this answer to this account; with it in If-None-Match the account's same answer comes as 304, without body and free.",
     '"n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"',
   ),
@@ -79,25 +79,25 @@ export const HEADERS: Record<string, HeaderObject> = {
     schema: { type: 'string', format: 'date' },
     example: '2026-03-23',
   },
-  [DATA]: text('The hash of the data that the answer is from: equal for servers with equal data.', EXAMPLE_DATA),
-  [NOTE]: text('Why the answer is empty, in a sentence; absent where it is not.', EXAMPLE_NOTE),
-  'Cache-Control': text(
+  [DATA]: textHeader('The hash of the data that the answer is from: equal for servers with equal data.', EXAMPLE_DATA),
+  [NOTE]: textHeader('Why the answer is empty, in a sentence; absent where it is not.', EXAMPLE_NOTE),
+  'Cache-Control': textHeader(
     "How the answer may be kept: only by the caller's own cache, and to be asked for again; an error not at all.",
     'private, no-cache',
   ),
-  Vary: text('What the answer depends on besides the URL.', 'Authorization'),
-  [REQUEST_ID]: text("The server's own number of the request; its log has it too.", EXAMPLE_ID),
+  Vary: textHeader('What the answer depends on besides the URL.', 'Authorization'),
+  [REQUEST_ID]: textHeader("The server's own number of the request; its log has it too.", EXAMPLE_ID),
   'Retry-After': { description: 'Seconds after which to ask again.', schema: COUNT, example: 1_380 },
-  'WWW-Authenticate': text('How to send the key.', 'Bearer'),
-  Allow: text('The methods that the path answers.', READ_METHODS.join(', ')),
+  'WWW-Authenticate': textHeader('How to send the key.', 'Bearer'),
+  Allow: textHeader('The methods that the path answers.', READ_METHODS.join(', ')),
 }
 
-function text(description: string, example: string): HeaderObject {
+function textHeader(description: string, example: string): HeaderObject {
   return { description, schema: TEXT, example }
 }
 
 function creditHeaderObjects(): Record<string, HeaderObject> {
-  const examples = creditHeaders(PLANS.plus.credits, { day: 12, hour: 3 }, MOMENT)
+  const examples = creditHeaders(PLANS.plus.credits, { day: 12, hour: 3 }, EXAMPLE_TIME)
   const objects = Object.entries(CREDIT_HEADERS).map(([name, description]): [string, HeaderObject] => {
     const example = examples[examples.indexOf(name) + 1]!
     const isTime = name.endsWith('Reset')
@@ -107,28 +107,32 @@ function creditHeaderObjects(): Record<string, HeaderObject> {
 }
 
 /** The headers of every answer to a known key, and of every successful one. */
-export const KNOWN_KEY = [...Object.keys(CREDIT_HEADERS), REQUEST_ID]
-const OF_ANSWERS = ['ETag', AS_OF, DATA, NOTE, 'Cache-Control', 'Vary', ...KNOWN_KEY]
+export const KNOWN_KEY_HEADERS = [...Object.keys(CREDIT_HEADERS), REQUEST_ID]
+const ANSWER_HEADERS = ['ETag', AS_OF, DATA, NOTE, 'Cache-Control', 'Vary', ...KNOWN_KEY_HEADERS]
 
 export const UNCHANGED: ResponseObject = {
   description: 'The answer is one that If-None-Match names. Without a body, and not charged.',
-  headers: headersOf(OF_ANSWERS),
+  headers: headerReferences(ANSWER_HEADERS),
 }
 
-export function found(description: string, schema: string, examples: Record<string, ExampleObject>): ResponseObject {
-  const content = { 'application/json': { schema: { ...schemaRef(schema) }, examples } }
-  return { description, headers: headersOf(OF_ANSWERS), content }
+export function dataAnswer(
+  description: string,
+  schema: string,
+  examples: Record<string, ExampleObject>,
+): ResponseObject {
+  const content = { 'application/json': { schema: { ...schemaReference(schema) }, examples } }
+  return { description, headers: headerReferences(ANSWER_HEADERS), content }
 }
 
 /** @param more further properties besides the word */
-export function status(description: string, word: string, more: Schema = {}): ResponseObject {
+export function statusAnswer(description: string, word: string, more: Schema = {}): ResponseObject {
   const properties = { status: { type: 'string', const: word }, ...more }
   const schema = { type: 'object', properties, required: ['status'] }
   const examples = { [word]: { summary: description, value: { status: word } } }
-  return { description, headers: headersOf([REQUEST_ID]), content: { 'application/json': { schema, examples } } }
+  return { description, headers: headerReferences([REQUEST_ID]), content: { 'application/json': { schema, examples } } }
 }
 
-interface Refusal {
+interface ErrorAnswer {
   name: string
   description: string
   /** Default: those of every answer to a known key. */
@@ -139,21 +143,21 @@ interface Refusal {
 
 const AAPL = 'ticker=AAPL&field=rsi_zone'
 const GSPC = { ticker: 'GSPC', field: 'rsi_zone' }
-const SPENT = { day: 12_000, hour: PLANS.plus.credits.hour }
+const HOUR_USED_UP = { day: 12_000, hour: PLANS.plus.credits.hour }
 
 /** The answers that are no answer, by status. */
-const REFUSALS = {
+const ERROR_ANSWERS = {
   400: {
     name: 'BadRequest',
     description:
       'A parameter or a header is missing, given twice, unknown, or has a value that cannot be used. Not charged.',
     examples: {
-      band: ['A band that the field does not have', thrownBy(() => readEvents(`${AAPL}&band=oversol`))],
-      missing: ['A parameter is missing', thrownBy(() => readEvents('ticker=AAPL'))],
-      limit: ['A number that is out of range', thrownBy(() => readEvents(`${AAPL}&limit=1000`))],
-      unknown: ['A parameter that there is not', thrownBy(() => readEvents(`${AAPL}&befor=2018-01-01`))],
-      repeated: ['A parameter is given twice', thrownBy(() => readEvents(`${AAPL}&ticker=GSPC`))],
-      context: ['A context that is not complete', thrownBy(() => readEvents(`${AAPL}&context_ticker=GSPC`))],
+      band: ['A band that the field does not have', errorThrownBy(() => readEvents(`${AAPL}&band=oversol`))],
+      missing: ['A parameter is missing', errorThrownBy(() => readEvents('ticker=AAPL'))],
+      limit: ['A number that is out of range', errorThrownBy(() => readEvents(`${AAPL}&limit=1000`))],
+      unknown: ['A parameter that there is not', errorThrownBy(() => readEvents(`${AAPL}&befor=2018-01-01`))],
+      repeated: ['A parameter is given twice', errorThrownBy(() => readEvents(`${AAPL}&ticker=GSPC`))],
+      context: ['A context that is not complete', errorThrownBy(() => readEvents(`${AAPL}&context_ticker=GSPC`))],
       idempotency: ['A name that another question has', nameTakenError()],
     },
   },
@@ -167,10 +171,10 @@ const REFUSALS = {
     name: 'Forbidden',
     description: 'A field, a feature or a date that the tier of the key does not have. Not charged.',
     examples: {
-      field: ['A field of a higher tier', thrownBy(() => entitle({ field: 'pe_vs_sector' }, 'plus', BUILT_IN))],
+      field: ['A field of a higher tier', errorThrownBy(() => entitle({ field: 'pe_vs_sector' }, 'plus', BUILT_IN))],
       feature: [
         'A feature of a higher tier',
-        thrownBy(() => entitle({ field: 'rsi_zone', context: GSPC }, 'free', BUILT_IN)),
+        errorThrownBy(() => entitle({ field: 'rsi_zone', context: GSPC }, 'free', BUILT_IN)),
       ],
     },
   },
@@ -184,7 +188,7 @@ const REFUSALS = {
   405: {
     name: 'MethodNotAllowed',
     description: 'The path does not answer this method. Not charged; where no key is needed, no credits are shown.',
-    headers: ['Allow', ...KNOWN_KEY],
+    headers: ['Allow', ...KNOWN_KEY_HEADERS],
     examples: { post: ['A POST', new MethodNotAllowed('POST', EVENTS_PATH, READ_METHODS)] },
   },
   408: {
@@ -202,8 +206,8 @@ const REFUSALS = {
   429: {
     name: 'TooManyRequests',
     description: 'The credits of the day or the hour do not suffice. Not charged.',
-    headers: ['Retry-After', ...KNOWN_KEY],
-    examples: { hour: ['The hour is spent', creditsUsedUpError(PLANS.plus.credits, SPENT, 1, MOMENT)] },
+    headers: ['Retry-After', ...KNOWN_KEY_HEADERS],
+    examples: { hour: ['The hour is spent', creditsUsedUpError(PLANS.plus.credits, HOUR_USED_UP, 1, EXAMPLE_TIME)] },
   },
   431: {
     name: 'HeadersTooLarge',
@@ -220,39 +224,39 @@ const REFUSALS = {
     name: 'DataUnavailable',
     description:
       'The data cannot be read now, more scans wait than the server can make, or it is about to stop. Not charged.',
-    headers: ['Retry-After', ...KNOWN_KEY],
+    headers: ['Retry-After', ...KNOWN_KEY_HEADERS],
     examples: {
       stopping: ['While it stops', new Unavailable('The server is shutting down.')],
       scans: ['When too many scans wait', tooManyScansError()],
     },
   },
-} satisfies Record<number, Refusal>
+} satisfies Record<number, ErrorAnswer>
 
 /** References to some of them, by status. */
-export function refused(...statuses: readonly (keyof typeof REFUSALS)[]): Record<string, Reference> {
+export function errorReferences(...statuses: readonly (keyof typeof ERROR_ANSWERS)[]): Record<string, Reference> {
   return Object.fromEntries(
-    statuses.map(status => [status, { $ref: `#/components/responses/${REFUSALS[status].name}` }]),
+    statuses.map(status => [status, { $ref: `#/components/responses/${ERROR_ANSWERS[status].name}` }]),
   )
 }
 
-export function refusals(shape: ErrorShape): Record<string, ResponseObject> {
-  const components = Object.values<Refusal>(REFUSALS).map(
-    ({ name, description, headers: own = KNOWN_KEY, examples }) => {
+export function errorAnswers(shape: ErrorShape): Record<string, ResponseObject> {
+  const components = Object.values<ErrorAnswer>(ERROR_ANSWERS).map(
+    ({ name, description, headers: own = KNOWN_KEY_HEADERS, examples }) => {
       const errors = Object.entries(examples)
       const shown = errors.map(([example, [summary, error]]) => {
         const value = error === 'internal' ? internalErrorBody(EXAMPLE_ID, shape) : errorBody(error, shape)
         return [example, { summary, value }]
       })
       const [, error] = errors[0]![1]
-      const schema = schemaRef(schemaName(error === 'internal' ? 'internal_error' : error.code))
+      const schema = schemaReference(schemaName(error === 'internal' ? 'internal_error' : error.code))
       const content = { 'application/json': { schema, examples: Object.fromEntries(shown) } }
-      return [name, { description, headers: headersOf(['Cache-Control', ...own]), content }]
+      return [name, { description, headers: headerReferences(['Cache-Control', ...own]), content }]
     },
   )
   return Object.fromEntries(components)
 }
 
-function thrownBy(work: () => unknown): BandsError {
+function errorThrownBy(work: () => unknown): BandsError {
   try {
     work()
   } catch (error) {
@@ -350,12 +354,12 @@ const MATCH: OversoldMatch = {
 }
 
 export const OVERSOLD_EXAMPLES: Record<string, ExampleObject> = {
-  pro: { summary: 'Asked on Pro', value: scanSeenBy('pro') },
-  plus: { summary: 'Asked on Plus', value: scanSeenBy('plus') },
-  free: { summary: 'Asked on Free', value: scanSeenBy('free') },
+  pro: { summary: 'Asked on Pro', value: scanForTier('pro') },
+  plus: { summary: 'Asked on Plus', value: scanForTier('plus') },
+  free: { summary: 'Asked on Free', value: scanForTier('free') },
 }
 
-function scanSeenBy(tier: Tier): OversoldPage {
+function scanForTier(tier: Tier): OversoldPage {
   const seen = Object.fromEntries(OVERSOLD_KEYS[tier].map(key => [key, MATCH[key]])) as unknown as OversoldMatch
   return { matches: [seen], total_scanned: 10, match_count: 1, data_status: 'eod' }
 }

@@ -6,13 +6,21 @@ import { SUMMARY } from '../../core/params/summary.js'
 import { eventsCost, PLANS, SEARCH_COST, SUMMARY_COST } from '../../core/tiers.js'
 import { ACCOUNT_PATH, BARS_PATH, EVENTS_PATH, SCHEMA_PATH, SEARCH_PATH, SUMMARY_PATH } from '../wire/format.js'
 import { accountPage } from './account.js'
-import { EVENTS_EXAMPLES, found, headersOf, KNOWN_KEY, refused, schemaRef, UNCHANGED } from './openapi-answers.js'
-import { curl, type Operation, query, REQUEST_HEADERS, tiersWith } from './openapi-parts.js'
+import {
+  dataAnswer,
+  EVENTS_EXAMPLES,
+  errorReferences,
+  headerReferences,
+  KNOWN_KEY_HEADERS,
+  schemaReference,
+  UNCHANGED,
+} from './openapi-answers.js'
+import { curlSample, type Operation, queryParameters, REQUEST_HEADERS, tiersWith } from './openapi-parts.js'
 import { fieldsPage } from './paths.js'
 
 /** The operations besides events and scans. */
 
-export function summary(): Operation {
+export function summaryOperation(): Operation {
   const path = SUMMARY_PATH.replace('{ticker}', 'AAPL')
   return {
     operationId: 'summarize',
@@ -24,21 +32,21 @@ With \`field\` the events of that field: the body of \`${EVENTS_PATH}\`. With \`
 
 Costs ${counted(SUMMARY_COST, 'credit')}, with a context ${counted(eventsCost({ context: { ticker: '', field: '', band: '' } }), 'credit')}.`,
     security: [{ bearer: [] }],
-    parameters: [...query(SUMMARY, SUMMARY_PATH), ...REQUEST_HEADERS],
+    parameters: [...queryParameters(SUMMARY, SUMMARY_PATH), ...REQUEST_HEADERS],
     responses: {
-      200: found('The state, the states, the events, or their numbers.', 'SummaryPage', SUMMARY_EXAMPLES),
+      200: dataAnswer('The state, the states, the events, or their numbers.', 'SummaryPage', SUMMARY_EXAMPLES),
       304: UNCHANGED,
-      ...refused(400, 401, 403, 404, 405, 408, 414, 431, 429, 500, 503),
+      ...errorReferences(400, 401, 403, 404, 405, 408, 414, 431, 429, 500, 503),
     },
     'x-codeSamples': [
-      curl('AAPL now', path),
-      curl('Its trend, and how settled that is', `${path}?fields=trend&meta=true`),
-      curl('The last times it became oversold', `${path}?field=momentum_rsi_zone&band=oversold`),
+      curlSample('AAPL now', path),
+      curlSample('Its trend, and how settled that is', `${path}?fields=trend&meta=true`),
+      curlSample('The last times it became oversold', `${path}?field=momentum_rsi_zone&band=oversold`),
     ],
   }
 }
 
-export function search(): Operation {
+export function searchOperation(): Operation {
   const filters = [{ field: 'momentum_rsi_zone', op: 'eq', value: 'overbought' }]
   const encoded = encodeURIComponent(JSON.stringify(filters))
   return {
@@ -49,22 +57,22 @@ export function search(): Operation {
 
 A band column keeps the name that the question has. \`date\` needs ${tiersWith('context')}.`,
     security: [{ bearer: [] }],
-    parameters: [...query(SEARCH, SEARCH_PATH), ...REQUEST_HEADERS],
+    parameters: [...queryParameters(SEARCH, SEARCH_PATH), ...REQUEST_HEADERS],
     responses: {
-      200: found('The results in the order asked for; none is an answer too.', 'SearchPage', {
+      200: dataAnswer('The results in the order asked for; none is an answer too.', 'SearchPage', {
         overbought: {
           summary: 'The overbought ones, asked on Free with fields ticker, trend_direction and close',
           value: OVERBOUGHT,
         },
       }),
       304: UNCHANGED,
-      ...refused(400, 401, 403, 405, 408, 414, 431, 429, 500, 503),
+      ...errorReferences(400, 401, 403, 405, 408, 414, 431, 429, 500, 503),
     },
-    'x-codeSamples': [curl('The overbought tickers', `${SEARCH_PATH}?filters=${encoded}`)],
+    'x-codeSamples': [curlSample('The overbought tickers', `${SEARCH_PATH}?filters=${encoded}`)],
   }
 }
 
-export function bars(): Operation {
+export function barsOperation(): Operation {
   const path = BARS_PATH.replace('{ticker}', 'AAPL')
   return {
     operationId: 'listBars',
@@ -72,22 +80,22 @@ export function bars(): Operation {
     summary: 'Daily bars of one ticker, in pages',
     description: `The stored daily bars within the range of the tier. A page that is not the last one has a \`next_cursor\`: the same question with it as \`cursor\` gives the next page, and all pages together have each bar once. Costs a credit for each ${counted(BARS_PER_CREDIT, 'bar')}, and at least one.`,
     security: [{ bearer: [] }],
-    parameters: [...query(BARS, BARS_PATH), ...REQUEST_HEADERS],
+    parameters: [...queryParameters(BARS, BARS_PATH), ...REQUEST_HEADERS],
     responses: {
-      200: found('The bars; none is an answer too.', 'BarsPage', {
+      200: dataAnswer('The bars; none is an answer too.', 'BarsPage', {
         newest: { summary: 'The newest two bars of AAPL, asked on Pro', value: NEWEST },
       }),
       304: UNCHANGED,
-      ...refused(400, 401, 404, 405, 408, 414, 431, 429, 500, 503),
+      ...errorReferences(400, 401, 404, 405, 408, 414, 431, 429, 500, 503),
     },
     'x-codeSamples': [
-      curl('The newest hundred bars of AAPL', path),
-      curl('A year, oldest first', `${path}?start=2017-01-01&end=2017-12-31&order=asc&limit=1000`),
+      curlSample('The newest hundred bars of AAPL', path),
+      curlSample('A year, oldest first', `${path}?start=2017-01-01&end=2017-12-31&order=asc&limit=1000`),
     ],
   }
 }
 
-export function schemaFields(): Operation {
+export function fieldsOperation(): Operation {
   return {
     operationId: 'listFields',
     tags: ['service'],
@@ -97,17 +105,17 @@ export function schemaFields(): Operation {
     security: [{ bearer: [] }],
     parameters: REQUEST_HEADERS,
     responses: {
-      200: found('All fields, in the order of the specification.', 'FieldsPage', {
+      200: dataAnswer('All fields, in the order of the specification.', 'FieldsPage', {
         fields: { summary: 'The fields', value: fieldsPage() },
       }),
       304: UNCHANGED,
-      ...refused(400, 401, 405, 408, 414, 431, 500, 503),
+      ...errorReferences(400, 401, 405, 408, 414, 431, 500, 503),
     },
-    'x-codeSamples': [curl('The fields', SCHEMA_PATH)],
+    'x-codeSamples': [curlSample('The fields', SCHEMA_PATH)],
   }
 }
 
-export function account(): Operation {
+export function accountOperation(): Operation {
   const asked = { name: 'research', tier: 'plus' } as const
   const example = accountPage(asked, PLANS.plus.credits, { day: 12, hour: 3 }, EXAMPLE_DAY)
   return {
@@ -120,17 +128,17 @@ export function account(): Operation {
     responses: {
       200: {
         description: 'The account of the key.',
-        headers: headersOf(['Cache-Control', ...KNOWN_KEY]),
+        headers: headerReferences(['Cache-Control', ...KNOWN_KEY_HEADERS]),
         content: {
           'application/json': {
-            schema: { ...schemaRef('AccountPage') },
+            schema: { ...schemaReference('AccountPage') },
             examples: { plus: { summary: 'An account on Plus', value: example } },
           },
         },
       },
-      ...refused(400, 401, 405, 408, 414, 431, 500, 503),
+      ...errorReferences(400, 401, 405, 408, 414, 431, 500, 503),
     },
-    'x-codeSamples': [curl('The account', ACCOUNT_PATH)],
+    'x-codeSamples': [curlSample('The account', ACCOUNT_PATH)],
   }
 }
 

@@ -5,7 +5,7 @@ import type { Parameter } from '../../core/params/row.js'
 import { PLANS } from '../../core/tiers.js'
 import { HOUR_MS, REPEAT_MS } from '../accounts/accounts.js'
 import { ERROR_SHAPE, ERROR_SHAPES, type ErrorShape, IDEMPOTENCY_KEY } from '../wire/format.js'
-import { type Reference, type ResponseObject, type Schema, schemaRef, TEXT } from './openapi-answers.js'
+import { type Reference, type ResponseObject, type Schema, schemaReference, TEXT } from './openapi-answers.js'
 
 /** The parts of an operation of the OpenAPI document: parameters and samples. */
 
@@ -28,11 +28,11 @@ export interface Operation {
   requestBody?: { required: true; content: Record<string, { schema: Schema; example: unknown }> }
   /** By status. */
   responses: Record<string, ResponseObject | Reference>
-  'x-codeSamples'?: ReturnType<typeof curl>[]
+  'x-codeSamples'?: ReturnType<typeof curlSample>[]
 }
 
 /** Notes about the values of a parameter, by its name. */
-const VALUES: Readonly<Record<string, string>> = {
+const VALUE_NOTES: Readonly<Record<string, string>> = {
   Ticker: 'Letters in either case; answers have them in upper case.',
   Field: 'Which of them a tier may ask for, and which bands they have, is listed with the fields.',
   Band: 'Which of them a field has is listed with the fields.',
@@ -43,18 +43,21 @@ const VALUES: Readonly<Record<string, string>> = {
 export function parameterSchemas(tables: readonly Readonly<Record<string, Parameter>>[]): Record<string, Schema> {
   const kinds = tables.flatMap(table => Object.values<Parameter>(table)).map(({ kind }) => kind)
   return Object.fromEntries(
-    kinds.map(({ name = '', schema }) => [name, { ...schema, ...(name in VALUES && { description: VALUES[name] }) }]),
+    kinds.map(({ name = '', schema }) => [
+      name,
+      { ...schema, ...(name in VALUE_NOTES && { description: VALUE_NOTES[name] }) },
+    ]),
   )
 }
 
 /** The parameters of a question, in the order of the specification. @param path names some of them in braces */
-export function query(table: Readonly<Record<string, Parameter>>, path: string): ParameterObject[] {
+export function queryParameters(table: Readonly<Record<string, Parameter>>, path: string): ParameterObject[] {
   return Object.entries(table).map(([name, { kind, about, required, fallback }]) => ({
     name,
     in: path.includes(`{${name}}`) ? 'path' : 'query',
     description: name === 'field' ? `${about} ${fieldsInWords()}.` : about,
     ...(required && { required }),
-    schema: { ...schemaRef(kind.name ?? ''), ...(fallback !== undefined && { default: fallback }) },
+    schema: { ...schemaReference(kind.name ?? ''), ...(fallback !== undefined && { default: fallback }) },
   }))
 }
 
@@ -87,7 +90,7 @@ export const REQUEST_HEADERS: Reference[] = Object.keys(requestHeaders('flat')).
 }))
 
 /** The key goes to curl through its standard input, so that no list of processes shows it. */
-export function curl(label: string, path: string) {
+export function curlSample(label: string, path: string) {
   const source = `printf 'Authorization: Bearer %s' "$BANDS_API_KEY" | curl -H @- "$BANDS_URL${path}"`
   return { lang: 'Shell', label, source }
 }

@@ -3,12 +3,19 @@ import type { WatchlistChangesPage, WatchlistPage } from '../../core/model/pages
 import { MAX_WATCHED, WATCHLIST } from '../../core/params/pages.js'
 import { SUMMARY_COST } from '../../core/tiers.js'
 import { WATCHLIST_CHANGES_PATH, WATCHLIST_PATH } from '../wire/format.js'
-import { found, headersOf, KNOWN_KEY, refused, schemaRef, UNCHANGED } from './openapi-answers.js'
-import { curl, type Operation, query, REQUEST_HEADERS } from './openapi-parts.js'
+import {
+  dataAnswer,
+  errorReferences,
+  headerReferences,
+  KNOWN_KEY_HEADERS,
+  schemaReference,
+  UNCHANGED,
+} from './openapi-answers.js'
+import { curlSample, type Operation, queryParameters, REQUEST_HEADERS } from './openapi-parts.js'
 
 /** The operations of a watch list. */
 
-export function watchlist(): Record<'get' | 'post' | 'delete', Operation> {
+export function watchlistOperations(): Record<'get' | 'post' | 'delete', Operation> {
   return {
     get: {
       operationId: 'showWatchlist',
@@ -16,49 +23,49 @@ export function watchlist(): Record<'get' | 'post' | 'delete', Operation> {
       summary: 'The state of each ticker on the watch list of the account',
       description: `The list belongs to the account, and all of its keys share it. Costs ${counted(SUMMARY_COST, 'credit')} for each ticker on the list, and at least one.`,
       security: [{ bearer: [] }],
-      parameters: [...query(WATCHLIST, WATCHLIST_PATH), ...REQUEST_HEADERS],
+      parameters: [...queryParameters(WATCHLIST, WATCHLIST_PATH), ...REQUEST_HEADERS],
       responses: {
-        200: found('The states, in the order of the list.', 'WatchlistPage', {
+        200: dataAnswer('The states, in the order of the list.', 'WatchlistPage', {
           none: { summary: 'An empty list', value: NONE },
         }),
         304: UNCHANGED,
-        ...refused(400, 401, 405, 408, 414, 431, 429, 500, 503),
+        ...errorReferences(400, 401, 405, 408, 414, 431, 429, 500, 503),
       },
-      'x-codeSamples': [curl('The watch list', WATCHLIST_PATH)],
+      'x-codeSamples': [curlSample('The watch list', WATCHLIST_PATH)],
     },
-    post: changed('addToWatchlist', 'Adds tickers to the watch list', 'WatchlistAdded', {
+    post: changeOperation('addToWatchlist', 'Adds tickers to the watch list', 'WatchlistAdded', {
       added: ['AAPL'],
       already_saved: ['GSPC'],
       watchlist_count: 2,
       watchlist_limit: MAX_WATCHED,
     }),
-    delete: changed('removeFromWatchlist', 'Takes tickers off the watch list', 'WatchlistRemoved', {
+    delete: changeOperation('removeFromWatchlist', 'Takes tickers off the watch list', 'WatchlistRemoved', {
       removed: ['AAPL', 'GSPC'],
       watchlist_count: 0,
     }),
   }
 }
 
-export function watchlistChanges(): Operation {
+export function watchlistChangesOperation(): Operation {
   return {
     operationId: 'listWatchlistChanges',
     tags: ['watchlist'],
     summary: 'What changed on the watch list on the newest bar of each ticker',
     description: `Costs ${counted(SUMMARY_COST, 'credit')}, for any number of tickers.`,
     security: [{ bearer: [] }],
-    parameters: [...query(WATCHLIST, WATCHLIST_CHANGES_PATH), ...REQUEST_HEADERS],
+    parameters: [...queryParameters(WATCHLIST, WATCHLIST_CHANGES_PATH), ...REQUEST_HEADERS],
     responses: {
-      200: found('The changes by ticker; none is an answer too.', 'WatchlistChangesPage', {
+      200: dataAnswer('The changes by ticker; none is an answer too.', 'WatchlistChangesPage', {
         one: { summary: 'AAPL and GSPC, asked on Free', value: CHANGED },
       }),
       304: UNCHANGED,
-      ...refused(400, 401, 405, 408, 414, 431, 429, 500, 503),
+      ...errorReferences(400, 401, 405, 408, 414, 431, 429, 500, 503),
     },
-    'x-codeSamples': [curl('What changed', WATCHLIST_CHANGES_PATH)],
+    'x-codeSamples': [curlSample('What changed', WATCHLIST_CHANGES_PATH)],
   }
 }
 
-function changed(operationId: string, summary: string, schema: string, example: object): Operation {
+function changeOperation(operationId: string, summary: string, schema: string, example: object): Operation {
   return {
     operationId,
     tags: ['watchlist'],
@@ -83,15 +90,15 @@ function changed(operationId: string, summary: string, schema: string, example: 
     responses: {
       200: {
         description: 'The tickers that changed, and the number on the list.',
-        headers: headersOf(['Cache-Control', ...KNOWN_KEY]),
+        headers: headerReferences(['Cache-Control', ...KNOWN_KEY_HEADERS]),
         content: {
           'application/json': {
-            schema: { ...schemaRef(schema) },
+            schema: { ...schemaReference(schema) },
             examples: { two: { summary: 'Two tickers', value: example } },
           },
         },
       },
-      ...refused(400, 401, 405, 408, 414, 431, 500, 503),
+      ...errorReferences(400, 401, 405, 408, 414, 431, 500, 503),
     },
   }
 }

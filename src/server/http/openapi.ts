@@ -24,29 +24,29 @@ import {
 import { PAGES } from '../wire/page-schemas.js'
 import { wireSchemas } from '../wire/schemas.js'
 import {
+  dataAnswer,
   EVENTS_EXAMPLES,
-  found,
+  errorAnswers,
+  errorReferences,
   HEADERS,
   OVERSOLD_EXAMPLES,
   type Reference,
-  refusals,
-  refused,
   SCHEMAS_AT,
   type Schema,
-  status,
+  statusAnswer,
   UNCHANGED,
 } from './openapi-answers.js'
-import { account, bars, schemaFields, search, summary } from './openapi-pages.js'
+import { accountOperation, barsOperation, fieldsOperation, searchOperation, summaryOperation } from './openapi-pages.js'
 import {
-  curl,
+  curlSample,
   type Operation,
   parameterSchemas,
-  query,
+  queryParameters,
   REQUEST_HEADERS,
   requestHeaders,
   tiersWith,
 } from './openapi-parts.js'
-import { watchlist, watchlistChanges } from './openapi-watchlist.js'
+import { watchlistChangesOperation, watchlistOperations } from './openapi-watchlist.js'
 
 /**
  * The service as an OpenAPI 3.1 document. Other tables fill it in: parameters and limits, answer schemas, tiers and
@@ -54,17 +54,17 @@ import { watchlist, watchlistChanges } from './openapi-watchlist.js'
  */
 export function openApi({ version, errors }: { version: string; errors: ErrorShape }) {
   const paths: Record<string, { get: Operation } & Partial<Record<'post' | 'delete', Operation>>> = {
-    [EVENTS_PATH]: { get: events() },
+    [EVENTS_PATH]: { get: eventsOperation() },
     [OVERSOLD_PATH]: { get: oversold() },
-    [SUMMARY_PATH]: { get: summary() },
-    [SEARCH_PATH]: { get: search() },
-    [BARS_PATH]: { get: bars() },
-    [SCHEMA_PATH]: { get: schemaFields() },
-    [ACCOUNT_PATH]: { get: account() },
-    [WATCHLIST_PATH]: watchlist(),
-    [WATCHLIST_CHANGES_PATH]: { get: watchlistChanges() },
-    '/healthz': { get: health() },
-    '/readyz': { get: readiness() },
+    [SUMMARY_PATH]: { get: summaryOperation() },
+    [SEARCH_PATH]: { get: searchOperation() },
+    [BARS_PATH]: { get: barsOperation() },
+    [SCHEMA_PATH]: { get: fieldsOperation() },
+    [ACCOUNT_PATH]: { get: accountOperation() },
+    [WATCHLIST_PATH]: watchlistOperations(),
+    [WATCHLIST_CHANGES_PATH]: { get: watchlistChangesOperation() },
+    '/healthz': { get: healthOperation() },
+    '/readyz': { get: readinessOperation() },
   }
   const components = {
     schemas: {
@@ -73,7 +73,7 @@ export function openApi({ version, errors }: { version: string; errors: ErrorSha
     },
     parameters: requestHeaders(errors),
     headers: HEADERS,
-    responses: refusals(errors),
+    responses: errorAnswers(errors),
     securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: ABOUT_KEYS } },
   }
   return {
@@ -111,9 +111,9 @@ const ABOUT_KEYS = `Send the key with every request as \`Authorization: Bearer b
 
 Only answers 200 are charged. Credits are counted in days and hours of UTC; every answer to a known key says what is left.`
 
-function events(): Operation {
+function eventsOperation(): Operation {
   const context = { ticker: '', field: '', band: '' }
-  const oversold = `${EVENTS_PATH}?ticker=AAPL&field=rsi_zone&band=oversold`
+  const oversoldOperation = `${EVENTS_PATH}?ticker=AAPL&field=rsi_zone&band=oversold`
   return {
     operationId: 'searchEvents',
     tags: ['events'],
@@ -126,19 +126,19 @@ Events lie within the range of the tier, counted back from the day in \`${AS_OF}
 
 \`context_ticker\`, \`context_field\` and \`context_band\` go together, for ${tiersWith('context')}. They keep the events on whose date the second ticker was in that band: the one it entered last, on or before the date.`,
     security: [{ bearer: [] }],
-    parameters: [...query(EVENTS, EVENTS_PATH), ...REQUEST_HEADERS],
+    parameters: [...queryParameters(EVENTS, EVENTS_PATH), ...REQUEST_HEADERS],
     responses: {
-      200: found('The events, newest first; none is an answer too.', 'EventsPage', EVENTS_EXAMPLES),
+      200: dataAnswer('The events, newest first; none is an answer too.', 'EventsPage', EVENTS_EXAMPLES),
       304: UNCHANGED,
-      ...refused(400, 401, 403, 404, 405, 408, 414, 431, 429, 500, 503),
+      ...errorReferences(400, 401, 403, 404, 405, 408, 414, 431, 429, 500, 503),
     },
     'x-codeSamples': [
-      curl('The last times AAPL became oversold', oversold),
-      curl(
+      curlSample('The last times AAPL became oversold', oversoldOperation),
+      curlSample(
         'The same while an index was in a downtrend',
-        `${oversold}&context_ticker=GSPC&context_field=trend_direction&context_band=downtrend`,
+        `${oversoldOperation}&context_ticker=GSPC&context_field=trend_direction&context_band=downtrend`,
       ),
-      curl(
+      curlSample(
         'On weekly bars, of one year',
         `${EVENTS_PATH}?ticker=AAPL&field=trend_direction&timeframe=weekly&after=2016-12-31&before=2018-01-01`,
       ),
@@ -156,43 +156,43 @@ function oversold(): Operation {
 
 What a match says depends on the tier; keys of a higher tier are left out, and those of fundamentals for crypto and funds. \`match_count\` counts all matches, \`matches\` is cut at \`limit\`.`,
     security: [{ bearer: [] }],
-    parameters: [...query(OVERSOLD, OVERSOLD_PATH), ...REQUEST_HEADERS],
+    parameters: [...queryParameters(OVERSOLD, OVERSOLD_PATH), ...REQUEST_HEADERS],
     responses: {
-      200: found('The matches in the order asked for; none is an answer too.', 'OversoldPage', OVERSOLD_EXAMPLES),
+      200: dataAnswer('The matches in the order asked for; none is an answer too.', 'OversoldPage', OVERSOLD_EXAMPLES),
       304: UNCHANGED,
-      ...refused(400, 401, 403, 405, 408, 414, 431, 429, 500, 503),
+      ...errorReferences(400, 401, 403, 405, 408, 414, 431, 429, 500, 503),
     },
-    'x-codeSamples': [curl('Large stocks that are deeply oversold', large)],
+    'x-codeSamples': [curlSample('Large stocks that are deeply oversold', large)],
   }
 }
 
-function health(): Operation {
+function healthOperation(): Operation {
   return {
     operationId: 'health',
     tags: ['service'],
     summary: 'Whether the server runs',
     description: 'Answers as long as the process does, in any state of its data.',
     security: [],
-    responses: { 200: status('The server runs.', 'ok'), ...refused(405, 408, 414, 431) },
+    responses: { 200: statusAnswer('The server runs.', 'ok'), ...errorReferences(405, 408, 414, 431) },
   }
 }
 
-function readiness(): Operation {
+function readinessOperation(): Operation {
   return {
-    ...health(),
+    ...healthOperation(),
     operationId: 'readiness',
     summary: 'Whether the server can answer',
     description:
       'Looks whether the data can be read and charges be written, and the server is not about to stop. While fields wait for an import of facts, questions about them get 503, and `waiting` says for how long they have waited.',
     responses: {
-      200: status('The server can answer.', 'ready', { waiting: WAITING }),
-      ...refused(405, 408, 414, 431, 503),
+      200: statusAnswer('The server can answer.', 'ready', { waiting: WAITING_FIELDS }),
+      ...errorReferences(405, 408, 414, 431, 503),
     },
   }
 }
 
 /** Fields that wait for an import of facts; absent where none does. */
-const WAITING: Schema = {
+const WAITING_FIELDS: Schema = {
   type: 'object',
   properties: {
     fields: { type: 'integer', description: 'How many fields wait.' },
@@ -215,7 +215,7 @@ function rangesInWords(): string {
 export type OpenApiDocument = ReturnType<typeof openApi>
 
 /** What a reference within the document points to. */
-export function resolve<Found>(document: OpenApiDocument, found: Found | Reference): Found {
+export function resolveReference<Found>(document: OpenApiDocument, found: Found | Reference): Found {
   if (!isReference(found)) return found
   const path = found.$ref.replace(/^#\//, '').split('/')
   return path.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], document) as Found

@@ -62,7 +62,7 @@ export const LIMITS = {
   /** Time for running requests to end when the server stops. */
   grace: 10_000,
   /** Bytes of finished answers in the cache. */
-  keptBytes: 32 * 1024 * 1024,
+  cacheBytes: 32 * 1024 * 1024,
   /** Scans that may wait for their turn. */
   waiting: 250,
 }

@@ -13,7 +13,7 @@ import { type Question, questionKey, type ReadQuestion, readEvents, readOversold
 import { readSummary } from './summary-question.js'
 
 /** Path → how its query is read. Reading throws InvalidParameter. */
-export const QUESTIONS: ReadonlyMap<string, ReadQuestion> = new Map([
+export const QUESTION_READERS: ReadonlyMap<string, ReadQuestion> = new Map([
   [EVENTS_PATH, readEvents],
   [OVERSOLD_PATH, readOversold],
   [SUMMARY_PATH, readSummary],
@@ -23,19 +23,20 @@ export const QUESTIONS: ReadonlyMap<string, ReadQuestion> = new Map([
 ])
 
 /** The last part of such a path is a ticker. */
-const TICKER = '{ticker}'
+const TICKER_PLACEHOLDER = '{ticker}'
 
 /** The path as documents have it, and the ticker in it. A letter may be spelled with a percent sign. */
-export function templateOf(path: string): { template: string; pathTicker: string } {
-  if (QUESTIONS.has(path) && !path.endsWith(TICKER)) return { template: path, pathTicker: '' }
+export function pathTemplate(path: string): { template: string; pathTicker: string } {
+  if (QUESTION_READERS.has(path) && !path.endsWith(TICKER_PLACEHOLDER)) return { template: path, pathTicker: '' }
   const at = path.lastIndexOf('/') + 1
-  const template = decoded(path.slice(0, at), decodeURI) + TICKER
+  const template = decodeOrKeep(path.slice(0, at), decodeURI) + TICKER_PLACEHOLDER
   const last = path.slice(at)
-  if (last !== '' && QUESTIONS.has(template)) return { template, pathTicker: decoded(last, decodeURIComponent) }
-  return { template: decoded(path, decodeURI), pathTicker: '' }
+  if (last !== '' && QUESTION_READERS.has(template))
+    return { template, pathTicker: decodeOrKeep(last, decodeURIComponent) }
+  return { template: decodeOrKeep(path, decodeURI), pathTicker: '' }
 }
 
-function decoded(text: string, decode: (text: string) => string): string {
+function decodeOrKeep(text: string, decode: (text: string) => string): string {
   try {
     return decode(text)
   } catch {

@@ -16,7 +16,7 @@ import { authenticate } from '../accounts/key.js'
 import { AS_OF, DATA, NOTE } from '../wire/format.js'
 import { accountPage, checkAccountQuestion, readJsonBody } from './account.js'
 import { type Answer, OncePerTurn, ServiceWithAnswers } from './answers.js'
-import type { HeaderList, Outgoing } from './encoding.js'
+import type { HeaderList, OutgoingAnswer } from './encoding.js'
 import type { Metrics } from './log.js'
 import { creditHeaders, creditsUsedUpError, exceedsLimits, Meter, nameTakenError, requestNameHash } from './meter.js'
 import type { Settings } from './options.js'
@@ -26,9 +26,8 @@ import { type Caller, type CreditUse, type Exchange, type Handler, headerValues,
 import type { ChangeList, ReadListQuestion } from './watchlist.js'
 
 /**
- * The endpoints that need a valid key. Order of checks: key, parameters, tier, ticker. Then come the credits, for an
- * answer that is not cached, before it is computed; then whether the caller already has it. Then it is charged, and
- * only after that sent.
+ * The endpoints that need a valid key. Order of checks: key, parameters, then for an answer that is not cached tier,
+ * ticker and credits, then whether the caller already has the answer. Then it is charged, and only after that sent.
  */
 export class Questions {
   readonly meter: Meter
@@ -37,7 +36,7 @@ export class Questions {
   readonly #accounts: Accounts
   #current: ServiceWithAnswers
   readonly #callers: Callers
-  /** By URL: to read a query takes longer than to find its answer. */
+  /** By URL, because parsing a query takes longer than finding its answer. */
   readonly #parsedQuestions = new Map<string, Question>()
   #secret: KeyObject | null = null
 
@@ -46,28 +45,28 @@ export class Questions {
     this.#metrics = metrics
     this.#accounts = service.accounts
     this.#current = new ServiceWithAnswers(service, settings.limits)
-    metrics.watchScans(() => this.#current.answers.queue.waiting().length)
+    metrics.watchScans(() => this.#current.answers.queue.waitingJobs().length)
     this.#callers = new Callers(service.accounts)
-    this.meter = new Meter(service.accounts, (charges, seconds) => metrics.committed(charges, seconds))
+    this.meter = new Meter(service.accounts, (charges, seconds) => metrics.countCommit(charges, seconds))
   }
 
-  /** The data that answer now. */
+  /** The data that answers come from now. */
   get service(): Service {
     return this.#current.service
   }
 
-  /** Requests are answered from other data from now on. Settles when the last answer from the old data was made. */
+  /** Answers new requests from other data. Settles when the last answer from the old data is made. */
   takeOver(next: Service): Promise<void> {
     const before = this.#current
     this.#current = new ServiceWithAnswers(next, this.#settings.limits)
     return before.allFinished()
   }
 
-  /** Answers the question of a path. Throws its faults. */
+  /** A handler for a path whose questions `read` parses. */
   questionHandler(path: string, read: ReadQuestion): Handler {
     return this.#chargedHandler(path, ({ url, search, pathTicker }) => {
-      const known = this.#parsedQuestions.get(url)
-      if (known !== undefined) return known
+      const parsed = this.#parsedQuestions.get(url)
+      if (parsed !== undefined) return parsed
       const question = read(search, pathTicker)
       if (this.#parsedQuestions.size >= MAX_CACHED) this.#parsedQuestions.clear()
       if (url.length <= MAX_CACHED_URL) this.#parsedQuestions.set(url, question)
@@ -75,30 +74,29 @@ export class Questions {
     })
   }
 
-  /** The same about the watch list of the account. */
+  /** A handler for a path whose questions are about the watch list of the account. */
   listQuestionHandler(path: string, read: ReadListQuestion): Handler {
     return this.#chargedHandler(path, async ({ search }, { account }) =>
       read(search, await this.#accounts.watchedTickers(account)),
     )
   }
 
-  /** Changes the watch list of the account. Free. Throws its faults. */
+  /** A handler that changes the watch list of the account, free of charge. */
   listChangeHandler(change: ChangeList): Handler {
     return this.withValidKey(async (exchange, { account }) => {
       readParams({}, parametersOf(exchange.search))
-      const written = await readJsonBody(exchange)
-      const { status, headers, body } = json(200, await change(this.#accounts, account, written))
-      return { status, headers: [...headers, 'Cache-Control', 'no-store'], body }
+      return uncachedJson(await change(this.#accounts, account, await readJsonBody(exchange)))
     })
   }
 
+  /** A handler that finds the answer to a question, and charges it unless the caller already has it. */
   #chargedHandler(path: string, read: (exchange: Exchange, caller: Caller) => Question | Promise<Question>): Handler {
     return this.withValidKey(async (exchange, caller) => {
       const { request } = exchange
       const idempotency = requestNameHash(request.rawHeaders)
       if (exchange.hasBody) throw wrong('body', 'A question has no body.')
-      const asked = read(exchange, caller)
-      const question = asked instanceof Promise ? await asked : asked
+      const parsed = read(exchange, caller)
+      const question = parsed instanceof Promise ? await parsed : parsed
       const ready = this.#current.answers.findReady(caller.tier, question)
       const { answer, isCached } =
         ready === null ? await this.#findAnswer(exchange, caller, question) : { answer: ready, isCached: true }
@@ -110,63 +108,64 @@ export class Questions {
       }
       if (isCached) this.#metrics.reused.inc({ how: 'cache' })
       await this.#charge(exchange, caller, path, answer, idempotency)
-      const { body, coded } = answer
-      return { status: 200, headers: ['Content-Type', JSON_TYPE, ...headers], body, coded }
+      const { body, encodedBodies } = answer
+      return { status: 200, headers: ['Content-Type', JSON_TYPE, ...headers], body, encodedBodies }
     })
   }
 
+  /** The answer, and whether it was cached; computed if need be. */
   #findAnswer(exchange: Exchange, caller: Caller, question: Question): Promise<{ answer: Answer; isCached: boolean }> {
     return this.#current.use(({ answers, service }) =>
       answers.find(this.#queuedCaller(exchange, caller, { question, service }), question),
     )
   }
 
-  /** The limits of a caller and its use of them. Free, and never kept. Throws its faults. */
-  account(): Handler {
+  /** A handler that shows the caller its limits and used credits, free of charge. */
+  accountHandler(): Handler {
     return this.withValidKey(async (exchange, caller) => {
       checkAccountQuestion(exchange)
       const spent = await this.#creditsUsedBy(caller.account)
       exchange.credits = spent
       const limits = this.#settings.credits[caller.tier]
       const today = await this.#current.use(({ service }) => service.today())
-      const { status, headers, body } = json(200, accountPage(caller, limits, spent.used, today))
-      return { status, headers: [...headers, 'Cache-Control', 'no-store'], body }
+      return uncachedJson(accountPage(caller, limits, spent.used, today))
     })
   }
 
   #queuedCaller(
     exchange: Exchange,
     { tier, account }: Caller,
-    asked: QuestionForService,
+    question: QuestionForService,
   ): QueuedCaller & { tier: Tier } {
     return {
       tier,
       account,
-      check: () => this.#refuseWithoutCredits(exchange, tier, account, asked),
-      onQueued(leave) {
-        exchange.stopWaiting = leave
-        if (exchange.isGone) leave()
+      check: () => this.#refuseWithoutCredits(exchange, tier, account, question),
+      onQueued(stopWaiting) {
+        exchange.stopWaiting = stopWaiting
+        if (exchange.isGone) stopWaiting()
       },
     }
   }
 
   /**
-   * A strong tag: other bodies have other tags. A caller that sends one has paid for it, because it cannot be forged,
-   * neither from a guessed body nor from another account's answer.
+   * Makes the ETag of an answer for an account, and adds it to the answer. It proves that the account has paid for the
+   * answer: without the secret it cannot be made from a guessed body, or from another account's answer.
    */
   async #makeTag(answer: Answer, account: number): Promise<string> {
     // An HMAC from the bytes of a key takes five times as long.
     this.#secret ??= createSecretKey(await this.#accounts.secret())
-    const code = createHmac('sha256', this.#secret).update(`${account} `).update(answer.digest).digest('base64url')
-    const tag = `"${code}"`
+    const hmac = createHmac('sha256', this.#secret).update(`${account} `).update(answer.digest).digest('base64url')
+    const tag = `"${hmac}"`
     answer.addTag(account, tag)
     return tag
   }
 
   /**
-   * Answers only callers with a valid key; every answer, errors included, reports their credits. Throws Unauthorized.
+   * A handler that answers only callers with a valid key; otherwise it throws Unauthorized. Every answer, errors
+   * included, reports the caller's credits.
    */
-  withValidKey(answer: (exchange: Exchange, caller: Caller) => Promise<Outgoing> | Outgoing): Handler {
+  withValidKey(answer: (exchange: Exchange, caller: Caller) => Promise<OutgoingAnswer> | OutgoingAnswer): Handler {
     return async exchange => {
       const { now, credits } = this.#settings
       const { rawHeaders } = exchange.request
@@ -176,7 +175,7 @@ export class Questions {
       try {
         return await answer(exchange, caller)
       } finally {
-        // The answer matters more than its report of credits.
+        // If the credits cannot be read, the answer is sent without them.
         const spent = exchange.credits ?? (await this.#creditsUsedBy(caller.account).catch(() => null))
         if (spent !== null) exchange.creditHeaders = creditHeaders(credits[caller.tier], spent.used, spent.at)
       }
@@ -185,12 +184,12 @@ export class Questions {
 
   async #creditsUsedBy(account: number): Promise<CreditUse> {
     const at = this.#settings.now()
-    return { used: await this.#callers.used(account, at), at }
+    return { used: await this.#callers.usedCredits(account, at), at }
   }
 
   /**
-   * Without enough credits an answer is not computed: that would take time from paying callers. Throws RateLimited, and
-   * before that the faults of the question.
+   * Throws RateLimited if the caller has too few credits for a question, so that no time goes into its answer. But for a
+   * wrong question it throws the error of the question, and none for a question without an answer.
    */
   async #refuseWithoutCredits(
     exchange: Exchange,
@@ -204,13 +203,14 @@ export class Questions {
       throw this.#countRateLimited(exchange, tier, question.credits, spent)
   }
 
+  /** Counts a refused request, and returns its error. */
   #countRateLimited(exchange: Exchange, tier: Tier, cost: number, spent: CreditUse): RateLimited {
     exchange.credits = spent
     this.#metrics.limited.inc({ tier })
     return creditsUsedUpError(this.#settings.credits[tier], spent.used, cost, spent.at)
   }
 
-  /** Throws RateLimited, InvalidParameter, Busy, StorageError. */
+  /** Charges an answer, unless it is free or the caller is gone. Throws RateLimited, InvalidParameter, Busy, StorageError. */
   async #charge(
     exchange: Exchange,
     { account, key, tier }: Caller,
@@ -218,7 +218,6 @@ export class Questions {
     { question, digest, credits }: Answer,
     idempotency: Charge['idempotency'],
   ): Promise<void> {
-    // What cannot arrive is not charged.
     if (exchange.isGone || credits === 0) return
     const at = this.#settings.now()
     const limits = this.#settings.credits[tier]
@@ -241,23 +240,23 @@ interface QuestionForService {
 }
 
 /**
- * The callers and their usage. Both are looked up once, and again when another process changed the accounts. Its own
- * charges are known here; those of other servers are read. Limits are enforced where charges are written.
+ * Remembers the callers and their used credits; both are read again when another process changes the accounts. Charges
+ * by other servers are noticed after USAGE_MAX_AGE_MS. Limits are enforced where charges are written, not here.
  */
 class Callers {
   readonly #accounts: Accounts
   readonly #version: OncePerTurn<string>
   /**
-   * Until the next day. By the key, because its caller could spell the header in thousands of ways. A lookup compares
-   * whole hashes, so its time reveals nothing.
+   * By key, not by header, because a caller could spell that in thousands of ways. A lookup compares whole hashes, so
+   * its time reveals nothing.
    */
   readonly #keys = new Map<string, KeyEntry>()
   readonly #used = new Map<number, CreditUse>()
-  /** How long an account's usage counts as current, in milliseconds. */
+  /** How long the remembered credits of an account count as current. */
   readonly #maxAgeMs: number
-  /** The version of the accounts and the start of the day for which the two maps hold. */
-  #seen = ''
-  #seenDay = 0
+  /** The version of the accounts, and the start of the day, for which the two maps are right. */
+  #knownVersion = ''
+  #knownDay = 0
 
   constructor(accounts: Accounts) {
     this.#accounts = accounts
@@ -273,26 +272,28 @@ class Callers {
    */
   findReady(rawHeaders: readonly string[], now: number): Caller | null {
     const token = bearerToken(rawHeaders)
-    if (this.#version.known !== this.#seen || this.#seenDay !== dayStart(now)) return null
+    if (this.#version.known !== this.#knownVersion || this.#knownDay !== dayStart(now)) return null
     const entry = this.#keys.get(token)
     return entry === undefined ? null : callerOf(entry, now)
   }
 
-  /** Throws Unauthorized. */
+  /** The caller. Throws Unauthorized. */
   async find(rawHeaders: readonly string[], now: number): Promise<Caller> {
     const token = bearerToken(rawHeaders)
     await this.#forgetOutdated(now)
     return callerOf(this.#keys.get(token) ?? (await this.#lookUpKey(token, now)), now)
   }
 
-  async used(account: number, now: number): Promise<UsedCredits> {
+  async usedCredits(account: number, now: number): Promise<UsedCredits> {
     await this.#forgetOutdated(now)
-    const known = this.#used.get(account)
-    if (known && hourStart(known.at) === hourStart(now) && Math.abs(now - known.at) < this.#maxAgeMs) return known.used
+    const last = this.#used.get(account)
+    const isCurrent =
+      last !== undefined && hourStart(last.at) === hourStart(now) && Math.abs(now - last.at) < this.#maxAgeMs
+    if (isCurrent) return last.used
     return this.setUsedCredits(account, await this.#accounts.usedCredits(account, now), now).used
   }
 
-  /** Remembers and returns an account's usage at a moment. */
+  /** Remembers the credits that an account had used at a time. @param at milliseconds since 1970 */
   setUsedCredits(account: number, used: UsedCredits, at: number): CreditUse {
     const spent = { used, at }
     if (this.#used.size >= MAX_CACHED) this.#used.clear()
@@ -300,40 +301,42 @@ class Callers {
     return spent
   }
 
+  /** Reads and remembers the entry of a key; null if the key is not valid. */
   async #lookUpKey(token: string, now: number): Promise<KeyEntry | null> {
-    const version = this.#seen
+    const version = this.#knownVersion
     const entry = await authenticate(this.#accounts, token, now)
-    // A change during the lookup may have been missed.
-    if (entry === null || version !== this.#seen) return entry
+    // After a change during the lookup, the entry may be old: do not remember it.
+    if (entry === null || version !== this.#knownVersion) return entry
     if (this.#keys.size >= MAX_CACHED) this.#keys.clear()
     this.#keys.set(token, entry)
     return entry
   }
 
+  /** Forgets keys and credits if the accounts have changed, or a new day has begun. */
   async #forgetOutdated(now: number): Promise<void> {
     const version = await this.#version.ask()
-    if (version === this.#seen && this.#seenDay === dayStart(now)) return
-    this.#seen = version
-    this.#seenDay = dayStart(now)
+    if (version === this.#knownVersion && this.#knownDay === dayStart(now)) return
+    this.#knownVersion = version
+    this.#knownDay = dayStart(now)
     this.#keys.clear()
     this.#used.clear()
   }
 }
 
-/** Throws Unauthorized unless the key is active. */
+/** The caller with a key. Throws Unauthorized unless the key is active. @param entry null: the key is unknown */
 function callerOf(entry: KeyEntry | null, now: number): Caller {
   if (entry === null || keyState(entry, now) !== 'active') throw new Unauthorized()
   const { identity, account } = entry
   return { account: account.id, name: account.name, key: identity, tier: account.tier }
 }
 
-/** Maximum age of the reported credits of an account that other servers charge, in milliseconds. */
+/** Maximum age of the remembered credits of an account that other servers may charge. */
 const USAGE_MAX_AGE_MS = 1_000
 
 /** Maximum number of keys, of accounts, and of questions, in memory. */
 const MAX_CACHED = 10_000
 
-/** Longer URLs are hardly repeated. */
+/** Length of a URL; longer ones are rarely repeated. */
 const MAX_CACHED_URL = 500
 
 /**
@@ -347,7 +350,13 @@ function bearerToken(rawHeaders: readonly string[]): string {
   return token
 }
 
-/** The body depends on the tier of the key, so no cache but the caller's own may keep it. */
+/** A JSON answer that no cache may store. */
+function uncachedJson(page: object): OutgoingAnswer {
+  const { status, headers, body } = json(200, page)
+  return { status, headers: [...headers, 'Cache-Control', 'no-store'], body }
+}
+
+/** The headers of an answer. Only the caller's own cache may store it, because it depends on the tier of the key. */
 function answerHeaders(etag: string, { asOf, data, note }: Answer): HeaderList {
   const about = [AS_OF, asOf, DATA, data, ...(note === null ? [] : [NOTE, note])]
   return ['ETag', etag, 'Cache-Control', 'private, no-cache', 'Vary', 'Authorization', ...about]

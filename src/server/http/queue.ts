@@ -2,10 +2,10 @@ import { Unavailable } from '../../core/errors.js'
 
 export interface QueuedCaller {
   account: number
-  /** Throws what keeps it from being computed. */
+  /** Throws if nothing may be computed for this caller. */
   check(): Promise<void>
-  /** Receives the function to call when no caller waits any more. */
-  onQueued(leave: () => void): void
+  /** Receives a function; calling that makes this caller stop waiting. */
+  onQueued(stopWaiting: () => void): void
 }
 
 interface Waiter<Result> {
@@ -14,13 +14,13 @@ interface Waiter<Result> {
   reject(error: unknown): void
 }
 
-/** Work that runs once for all waiting callers, and is aborted when none is left. */
+/** Work that runs once for all callers that wait for it, and is aborted when no caller waits any more. */
 export class Job<Result> {
   readonly #work: (signal: AbortSignal) => Promise<Result>
   readonly #abort = new AbortController()
   readonly #waiting = new Set<Waiter<Result>>()
   hasBegun = false
-  /** Who comes now comes too late for it. */
+  /** It has ended or was aborted; a later caller needs a new job. */
   isOver = false
 
   constructor(work: (signal: AbortSignal) => Promise<Result>) {
@@ -28,9 +28,9 @@ export class Job<Result> {
   }
 
   /**
-   * The result, for one more caller.
-   * @param check called when the work begins; a caller that it refuses stops waiting
-   * @param onQueued gets the function that stops waiting. Throws the errors of check and work
+   * Adds a caller, and resolves to the result. Rejects with the errors of `check` and of the work, and with Unavailable if
+   * the caller stops waiting.
+   * @param check called when the work begins; if it throws, this caller stops waiting
    */
   wait({ check, onQueued }: Pick<QueuedCaller, 'check' | 'onQueued'>): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -50,6 +50,7 @@ export class Job<Result> {
     return this.#waiting.size > 0
   }
 
+  /** Checks all callers, does the work unless none is left, and gives each its result or its error. Never rejects. */
   async run(): Promise<void> {
     this.hasBegun = true
     await Promise.all([...this.#waiting].map(waiter => this.#checkWaiter(waiter)))
@@ -63,6 +64,7 @@ export class Job<Result> {
     }
   }
 
+  /** Rejects and removes a caller whose check throws. */
   async #checkWaiter(waiter: Waiter<Result>): Promise<void> {
     try {
       await waiter.check()
@@ -72,6 +74,7 @@ export class Job<Result> {
     }
   }
 
+  /** Ends the job: all waiting callers get the error. */
   rejectAll(error: unknown): void {
     this.isOver = true
     for (const { reject } of this.#waiting) reject(error)
@@ -82,37 +85,37 @@ export class Job<Result> {
 type AnyJob = Pick<Job<unknown>, 'hasBegun' | 'isWanted' | 'run' | 'rejectAll'>
 
 /**
- * The queue of jobs, one line per account. Accounts take turns, so a heavy account delays only itself. When the queue
- * is full, the longest line gives way to shorter ones.
+ * A queue of jobs with one line per account. Accounts take turns, so an account with many jobs delays only itself. When
+ * the queue is full, the last job of the longest line is refused in favour of an account with a shorter line.
  */
 export class Queue {
-  readonly #atOnce: number
-  readonly #most: number
-  /** By account, in the order of their next turns; a job with several callers is in the line of each. */
+  readonly #maxRunning: number
+  readonly #maxWaiting: number
+  /** By account, in the order of their next turns; a job for several accounts is in the line of each. */
   readonly #lines = new Map<number, Set<AnyJob>>()
   #running = 0
 
-  /** @param atOnce jobs that are worked on at once @param most jobs that may wait */
-  constructor(atOnce: number, most: number) {
-    this.#atOnce = atOnce
-    this.#most = most
+  constructor(maxRunning: number, maxWaiting: number) {
+    this.#maxRunning = maxRunning
+    this.#maxWaiting = maxWaiting
   }
 
-  /** Puts a job at the end of an account's line, if it has not begun. Throws Unavailable where there is no room. */
+  /** Adds a job to the end of an account's line, unless it has begun. Throws Unavailable if the queue is full. */
   join(account: number, job: AnyJob): void {
     const line = this.#lines.get(account) ?? new Set()
     if (job.hasBegun || line.has(job)) return
-    const isFull = this.#running >= this.#atOnce && this.waiting().length >= this.#most
+    const isFull = this.#running >= this.#maxRunning && this.waitingJobs().length >= this.#maxWaiting
     if (isFull && this.#lineCount(job) === 0) this.#makeRoom(line.size)
     line.add(job)
     this.#lines.set(account, line)
-    this.#next()
+    this.#startNext()
   }
 
-  waiting(): AnyJob[] {
+  waitingJobs(): AnyJob[] {
     return [...new Set([...this.#lines.values()].flatMap(line => [...line]))]
   }
 
+  /** Removes a job from all lines. */
   drop(job: AnyJob): void {
     for (const [account, line] of this.#lines) {
       line.delete(job)
@@ -120,20 +123,21 @@ export class Queue {
     }
   }
 
-  #next(): void {
-    while (this.#running < this.#atOnce) {
-      const [first] = this.#lines
-      if (first === undefined) return
-      const [account, line] = first
+  /** Starts waiting jobs, one of each account in turn, while fewer than the maximum run. */
+  #startNext(): void {
+    while (this.#running < this.#maxRunning) {
+      const [firstLine] = this.#lines
+      if (firstLine === undefined) return
+      const [account, line] = firstLine
       const [job] = line
-      // Its next turn comes after all others.
+      // The account's next turn comes after those of all others.
       this.#lines.delete(account)
       this.#lines.set(account, line)
       this.drop(job!)
       this.#running++
       void job!.run().then(() => {
         this.#running--
-        this.#next()
+        this.#startNext()
       })
     }
   }
@@ -142,8 +146,13 @@ export class Queue {
     return [...this.#lines.values()].filter(line => line.has(job)).length
   }
 
+  /**
+   * Refuses the last job of the longest line. Throws Unavailable if that line would not stay longer than the caller's.
+   * @param size of the caller's line
+   */
   #makeRoom(size: number): void {
     const [longest = new Set<AnyJob>()] = [...this.#lines.values()].sort((a, b) => b.size - a.size)
+    // Only a job that no other account waits for.
     const last = [...longest].findLast(job => this.#lineCount(job) === 1)
     if (last === undefined || longest.size <= size + 1) throw tooManyScansError()
     this.drop(last)

@@ -25,12 +25,12 @@ import {
   VENDORS_CLIENT,
 } from '../wire/format.js'
 import type { Connections } from './connections.js'
-import { readableBy } from './cors.js'
-import { encoded, type HeaderList, lengthOf, type Outgoing } from './encoding.js'
+import { corsHeaders } from './cors.js'
+import { encodeAnswer, type HeaderList, lengthOf, type OutgoingAnswer } from './encoding.js'
 import type { Log, Metrics } from './log.js'
 import type { Limits, Settings } from './options.js'
 
-export type Handler = (exchange: Exchange) => Outgoing | Promise<Outgoing>
+export type Handler = (exchange: Exchange) => OutgoingAnswer | Promise<OutgoingAnswer>
 
 /** Receives requests and sends answers: each request gets one, is logged and counted, even after failures. */
 export class Requests {
@@ -52,7 +52,7 @@ export class Requests {
     this.#commonHeaders = commonHeaders(settings)
   }
 
-  /** From now on every request is refused, because the server is stopping; except health checks. */
+  /** Makes every new request fail, except health checks, because the server is stopping. */
   refuseNewRequests(): void {
     this.#closing = true
   }
@@ -61,7 +61,7 @@ export class Requests {
     return this.#closing
   }
 
-  /** Settles when every received request was answered, or aborted and finished. */
+  /** Settles when every received request is answered or aborted, and no handler runs any more. */
   async allAnswered(): Promise<void> {
     if (this.#unanswered > 0)
       await new Promise<void>(resolve => {
@@ -69,52 +69,54 @@ export class Requests {
       })
   }
 
-  /** @param always also while the server ends */
+  /** Runs a handler, and sends its answer or its error. @param always also while the server is stopping */
   handle(exchange: Exchange, handler: Handler, { always = false } = {}): void {
     const { request, response } = exchange
     this.#unanswered++
-    const number = this.#connections.work(request.socket)
+    const number = this.#connections.beginAnswer(request.socket)
     let isOpen = true
     let isWorking = true
-    const over = (): void => {
+    const finishIfDone = (): void => {
       if (!isOpen && !isWorking) this.#finishOne()
     }
-    const close = (): void => {
+    const logOnce = (): void => {
       if (!isOpen) return
       isOpen = false
       exchange.stopWaiting?.()
       this.#logAndCount(exchange, response.headersSent ? response.statusCode : CALLER_HUNG_UP)
-      over()
+      finishIfDone()
     }
-    response.on('close', close)
-    // An answer queued behind an earlier one does not get its close event; its request does.
+    response.on('close', logOnce)
+    // Behind an earlier answer on the same connection, the response has no close event, but the request has one.
     request.on('close', () => {
-      if (exchange.isGone) close()
+      if (exchange.isGone) logOnce()
     })
     void this.#answer(exchange, handler, always).then(answer => {
       this.#sendAtEndOfTurn(() => {
         this.#send(answer, exchange, number)
-        this.#connections.wait(request.socket, exchange.caller !== null)
+        this.#connections.endAnswer(request.socket, exchange.caller !== null)
       })
       isWorking = false
-      over()
+      finishIfDone()
     })
   }
 
-  async #answer(exchange: Exchange, handler: Handler, always: boolean): Promise<Outgoing> {
+  /** The answer of a handler in the form to send; its error as an answer if it throws. */
+  async #answer(exchange: Exchange, handler: Handler, always: boolean): Promise<OutgoingAnswer> {
     try {
       if (this.#closing && !always) throw new Unavailable('The server is shutting down.')
       refuseBadHead(exchange, this.#settings.limits)
       const handled = handler(exchange)
-      const whole = handled instanceof Promise ? await handled : handled
-      const answer = encoded(whole, exchange.request.headers['accept-encoding'])
-      return answer instanceof Promise ? await answer : answer
+      const plainAnswer = handled instanceof Promise ? await handled : handled
+      const encoded = encodeAnswer(plainAnswer, exchange.request.headers['accept-encoding'])
+      return encoded instanceof Promise ? await encoded : encoded
     } catch (error) {
       return this.#errorAnswer(error, exchange)
     }
   }
 
-  #errorAnswer(error: unknown, { id, request }: Exchange): Outgoing {
+  /** Logs an error, and returns the answer that the caller gets. */
+  #errorAnswer(error: unknown, { id, request }: Exchange): OutgoingAnswer {
     const errors = errorShapeFor(request, this.#settings.errors)
     const answer = errorAnswer(error, { id, errors, now: this.#settings.now(), upgradeUrl: this.#settings.upgradeUrl })
     const level = answer.status < 500 || error instanceof Unavailable ? 'debug' : 'error'
@@ -122,41 +124,42 @@ export class Requests {
     return answer
   }
 
-  /** Answers leave together at the end of a turn of the event loop: each by itself would wake its reader by itself. */
+  /** Sends all answers of a turn of the event loop together, so that they wake a reader only once. */
   #sendAtEndOfTurn(send: () => void): void {
     this.#pendingSends.push(send)
     if (this.#pendingSends.length > 1) return
     setImmediate(() => {
-      const leaving = this.#pendingSends
+      const sends = this.#pendingSends
       this.#pendingSends = []
-      for (const send of leaving) send()
+      for (const sendOne of sends) sendOne()
     })
   }
 
-  /** @param number of the request on its connection */
-  #send(answer: Outgoing, exchange: Exchange, number: number): void {
+  /** Writes an answer. @param number of the request on its connection, from 1 */
+  #send(answer: OutgoingAnswer, exchange: Exchange, number: number): void {
     if (exchange.isGone) return
     const { status, headers, body } = answer
     const hasBody = status !== 304 && status !== 204
     const length = hasBody ? lengthOf(answer) : 0
-    const all = [REQUEST_ID, exchange.id, ...headers, ...exchange.creditHeaders]
-    if (this.#settings.cors !== undefined) all.push(...readableBy(exchange.request, this.#settings.cors, all))
-    all.push(...this.#commonHeaders)
-    if (hasBody) all.push('Content-Length', String(length))
-    // A body that was not read could be taken for the next request.
+    const allHeaders = [REQUEST_ID, exchange.id, ...headers, ...exchange.creditHeaders]
+    if (this.#settings.cors !== undefined)
+      allHeaders.push(...corsHeaders(exchange.request, this.#settings.cors, allHeaders))
+    allHeaders.push(...this.#commonHeaders)
+    if (hasBody) allHeaders.push('Content-Length', String(length))
+    // Otherwise the rest of an unread body would be read as the next request.
     const mustClose = (exchange.hasBody && !exchange.isRead) || status === 414
-    const isLeaving = this.#closing || this.#connections.isCrowded
-    if (mustClose || (isLeaving && this.#connections.isLast(exchange.request.socket, number)))
-      all.push('Connection', 'close')
-    exchange.response.writeHead(status, all)
+    const shouldClose = this.#closing || this.#connections.isCrowded
+    if (mustClose || (shouldClose && this.#connections.isLatestRequest(exchange.request.socket, number)))
+      allHeaders.push('Connection', 'close')
+    exchange.response.writeHead(status, allHeaders)
     if (exchange.request.method === 'HEAD' || !hasBody) exchange.response.end()
-    // Node copies ASCII faster when it is called Latin-1.
+    // If bytes equal characters, the body is ASCII, which node copies faster as Latin-1.
     else exchange.response.end(body, length === body.length ? 'latin1' : 'utf8')
   }
 
   #logAndCount(exchange: Exchange, status: number): void {
     const milliseconds = performance.now() - exchange.startedAt
-    this.#log.answered(exchange, status, milliseconds)
+    this.#log.logAnswer(exchange, status, milliseconds)
     this.#metrics.answered(exchange.route, status, milliseconds / 1000)
   }
 
@@ -166,10 +169,10 @@ export class Requests {
   }
 }
 
-/** The usual log status for a caller who did not wait for the answer. */
+/** The status in log and metrics if the caller did not wait for the answer. */
 const CALLER_HUNG_UP = 499
 
-/** What node's parser lets through. Throws Malformed. */
+/** Throws MalformedRequest for a too long URL and for bad headers that node's parser accepts. */
 function refuseBadHead({ url, request }: Exchange, limits: Limits): void {
   const { rawHeaders, httpVersion } = request
   if (url.length > limits.urlLength) throw urlTooLongError(limits)
@@ -184,29 +187,31 @@ function refuseBadHead({ url, request }: Exchange, limits: Limits): void {
 const SHAPE_HEADER = ERROR_SHAPE.toLowerCase()
 
 /**
- * How a caller reads errors: as it says, otherwise as the vendor's official clients do where it is one, otherwise as the
- * server has them.
+ * The shape of errors for a caller: as its header says, `nested` for the vendor's official clients, otherwise the
+ * server's own.
  */
-export function errorShapeFor({ headers }: IncomingMessage, unlessSet: ErrorShape): ErrorShape {
-  const said = ERROR_SHAPES.find(shape => shape === headers[SHAPE_HEADER])
-  if (said !== undefined) return said
+export function errorShapeFor({ headers }: IncomingMessage, serverShape: ErrorShape): ErrorShape {
+  const requested = ERROR_SHAPES.find(shape => shape === headers[SHAPE_HEADER])
+  if (requested !== undefined) return requested
   const isVendors = VENDORS_AGENT.test(headers['user-agent'] ?? '') || VENDORS_CLIENT.toLowerCase() in headers
-  return isVendors ? 'nested' : unlessSet
+  return isVendors ? 'nested' : serverShape
 }
 
 /** The clients for Python and Go, under the old name of the service and the new one. */
 const VENDORS_AGENT = /^ticker(api|db)-(python|sdk-go|go)\b/
 
+/** An error for the log, followed by its causes. An error of bands has no stack. */
 function stackText(error: unknown): string {
-  const text = error instanceof BandsError ? codeAndMessage(error) : ((error as Error)?.stack ?? codeAndMessage(error))
-  return error instanceof Error && error.cause !== undefined ? `${text}\ncaused by ${stackText(error.cause)}` : text
+  if (!(error instanceof Error)) return String(error)
+  const text = error instanceof BandsError ? codeAndMessage(error) : (error.stack ?? String(error))
+  return error.cause === undefined ? text : `${text}\ncaused by ${stackText(error.cause)}`
 }
 
 function codeAndMessage(error: unknown): string {
   return error instanceof BandsError ? `${error.code}: ${error.message}` : String(error)
 }
 
-/** Whose key a request bears. */
+/** The account and the key of a request. */
 export interface Caller {
   account: number
   /** The account's name. */
@@ -216,40 +221,40 @@ export interface Caller {
   tier: Tier
 }
 
-/** What a caller had used, and when. */
+/** The credits that a caller had used at a time, in milliseconds since 1970. */
 export interface CreditUse {
   used: UsedCredits
   at: number
 }
 
-/** One request, and what became known of it on the way to its answer. */
+/** One request, and its state on the way to the answer. */
 export class Exchange {
   readonly id: string
-  /** From its path on, as it was sent, and its two parts. */
+  /** The path and the query of the request, as sent; `path` and `search` are its two parts. */
   readonly url: string
   readonly path: string
   readonly search: string
-  /** The path of the route, as documents have it. */
+  /** The path of the route, such as `/v1/summary/{ticker}`. */
   route: string
   /** The ticker in the path, as it was sent; empty for paths without one. */
   pathTicker = ''
   readonly startedAt = performance.now()
-  /** null until a valid key was seen */
+  /** null until the key is found valid */
   caller: Caller | null = null
-  /** null until it was looked at */
+  /** null until the credits are read */
   credits: CreditUse | null = null
   /** Credits that this answer cost. */
   charged = 0
-  /** Sent with every answer; empty until a valid key was seen. */
+  /** Sent with every answer; empty without a valid key. */
   creditHeaders: HeaderList = []
-  /** Gives up what the answer waits for, once the caller has hung up; null: nothing that could be. */
+  /** Called if the caller hangs up while its question waits in the queue; null: it does not wait. */
   stopWaiting: (() => void) | null = null
   readonly request: IncomingMessage
   readonly response: ServerResponse
 
   constructor(request: IncomingMessage, response: ServerResponse) {
     const { url: target = '' } = request
-    // Proxies may name the whole URL.
+    // A proxy may send the whole URL.
     const url = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '')
     const mark = url.indexOf('?')
     this.id = requestId()
@@ -261,10 +266,7 @@ export class Exchange {
     this.response = response
   }
 
-  /**
-   * The caller has hung up. Node does not notice it for an answer queued behind another of the same connection, so the
-   * connection is checked as well.
-   */
+  /** Whether the caller has hung up. Behind an earlier answer of the connection, only the socket shows that. */
   get isGone(): boolean {
     return this.response.destroyed || this.request.socket.destroyed
   }
@@ -272,15 +274,14 @@ export class Exchange {
   /** Whether the body was read to its end. */
   isRead = false
 
-  /** Only changes to a watch list have a body; any other is not read. */
   get hasBody(): boolean {
     const { 'content-length': length, 'transfer-encoding': chunks } = this.request.headers
     return (length !== undefined && !/^0+$/.test(length)) || chunks !== undefined
   }
 
   /**
-   * From this machine and not through a local proxy. A proxy passes on the requested host, or sets a forwarding header.
-   * One that does neither looks local, and must block private paths itself.
+   * Whether the request comes from this machine and not through a proxy on it. A proxy passes on the requested host, or
+   * sets a forwarding header. A proxy that does neither must itself block the paths that are private.
    */
   get isLocal(): boolean {
     const { headers, socket } = this.request
@@ -293,7 +294,7 @@ export class Exchange {
 const PROXY_HEADERS =
   /^(forwarded|via|x-forwarded-.*|x-real-ip|x-client-ip|x-cluster-client-ip|x-envoy-.*|true-client-ip|cf-.*)$/
 
-/** The status of each error; any other error is the server's own fault. */
+/** The HTTP status of each error; any other error is 500. */
 const STATUSES: Partial<Record<ErrorCode, number>> = {
   invalid_parameter: 400,
   unauthorized: 401,
@@ -304,37 +305,37 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   data_unavailable: 503,
 }
 
-/** The methods of every path that there is. */
+/** The methods that every path answers. */
 export const READ_METHODS: readonly ('GET' | 'HEAD')[] = ['GET', 'HEAD']
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Headers of every answer: a browser must not guess a type, and over TLS must come back over TLS (for a year). */
+/** Headers of every answer: a browser must not guess a type, and if TLS is used, must use it for a year. */
 export function commonHeaders({ tls }: Pick<Settings, 'tls'>): HeaderList {
   return tls === undefined ? NO_SNIFF : [...NO_SNIFF, 'Strict-Transport-Security', 'max-age=31536000']
 }
 
 const NO_SNIFF = ['X-Content-Type-Options', 'nosniff']
 
-export function json(status: number, body: unknown): Outgoing {
+export function json(status: number, body: unknown): OutgoingAnswer {
   return { status, headers: ['Content-Type', JSON_TYPE], body: JSON.stringify(body) }
 }
 
 /**
- * What a caller sees of an error, in its error shape. For internal errors only the request's number; for disk errors no
- * path.
+ * The answer to a caller whose request failed. An internal error shows only the number of the request, and an error of
+ * the storage shows no path. Keys are masked.
+ * @param id of the request @param errors shape of the body @param now milliseconds since 1970
  */
 export function errorAnswer(
   thrown: unknown,
   { id, errors, now, upgradeUrl }: Pick<Settings, 'errors' | 'upgradeUrl'> & { id: string; now: number },
-): Outgoing {
+): OutgoingAnswer {
   const error = errorForCaller(thrown)
   const status = error instanceof MalformedRequest ? error.status : STATUSES[error?.code ?? 'upstream']
   const { headers, body } =
     error === null || status === undefined
       ? json(500, internalErrorBody(id, errors))
       : json(status, errorBody(error, errors, upgradeUrl))
-  // A key inside a parameter is not repeated in the answer.
   return {
     status: status ?? 500,
     headers: [...headers, 'Cache-Control', 'no-store', ...errorHeaders(error, now)],
@@ -342,7 +343,7 @@ export function errorAnswer(
   }
 }
 
-/** A request that is no proper HTTP, or more of it than this server takes; `param` says which part. */
+/** A request that is malformed or too large; `param` names the part. */
 export class MalformedRequest extends InvalidParameter {
   readonly status: number
 
@@ -365,7 +366,7 @@ export function headTooLargeError({ headBytes }: Limits): MalformedRequest {
   return new MalformedRequest(431, `The URL and the headers have more than ${headBytes} bytes.`, 'headers')
 }
 
-/** null: nothing that a caller could make something of */
+/** The error that a caller may see; null: an internal error. */
 function errorForCaller(thrown: unknown): BandsError | null {
   if (thrown instanceof Busy)
     return new Unavailable('The data is being changed, or cannot be reached just now; try again in a moment.')
@@ -375,6 +376,7 @@ function errorForCaller(thrown: unknown): BandsError | null {
   return thrown instanceof BandsError ? thrown : null
 }
 
+/** The headers that an error adds. @param now milliseconds since 1970 */
 function errorHeaders(error: BandsError | null, now: number): HeaderList {
   if (error instanceof Unauthorized) return ['WWW-Authenticate', 'Bearer']
   if (error instanceof MethodNotAllowed) return ['Allow', error.allow.join(', ')]
@@ -383,19 +385,19 @@ function errorHeaders(error: BandsError | null, now: number): HeaderList {
   return ['Retry-After', String(Math.max(1, Math.ceil((Date.parse(error.reset) - now) / 1000)))]
 }
 
-/** Values of all headers of a name (in lower case), as they were sent: node merges some, and drops others. */
+/** The values of all headers with a name. Node's own `headers` merge or drop repeated ones. @param name in lower case */
 export function headerValues(name: string, rawHeaders: readonly string[]): string[] {
-  const found: string[] = []
+  const values: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const header = rawHeaders[i]!
-    if (header.length === name.length && header.toLowerCase() === name) found.push(rawHeaders[i + 1]!)
+    if (header.length === name.length && header.toLowerCase() === name) values.push(rawHeaders[i + 1]!)
   }
-  return found
+  return values
 }
 
 /**
- * A number for a request that cannot be guessed and sorts by time (UUID version 7). So the ledger's index grows only at
- * its end, instead of being rewritten with every commit.
+ * A new number for a request: a UUID of version 7, which cannot be guessed and sorts by time. So the index of the ledger
+ * grows only at its end.
  */
 export function requestId(): string {
   const now = Date.now()
@@ -410,12 +412,11 @@ export function requestId(): string {
 let lastIdTime = 0
 let idPrefix = ''
 
-/** Whether an address or name belongs to this machine only. */
+/** Whether an address or a host name always means this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
 }
 
 export function sha256(text: string | Buffer): Buffer {
-  // One call: half the time of an incremental hash.
   return hash('sha256', text, 'buffer')
 }

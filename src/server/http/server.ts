@@ -28,10 +28,10 @@ import { clockFault, rollUpLedger } from '../accounts/accounts.js'
 import { ACCOUNT_PATH, type ErrorShape, REQUEST_ID, WATCHLIST_PATH } from '../wire/format.js'
 import { Connections } from './connections.js'
 import { isPreflight, preflightHeaders } from './cors.js'
-import { Coded, type HeaderList, type Outgoing } from './encoding.js'
-import { Log, Metrics, secondsOf } from './log.js'
+import { EncodedBodies, type HeaderList, type OutgoingAnswer } from './encoding.js'
+import { Log, Metrics, secondsWaited } from './log.js'
 import { type Certificate, type ServerOptions, type Settings, settingsOf } from './options.js'
-import { QUESTIONS, templateOf } from './paths.js'
+import { pathTemplate, QUESTION_READERS } from './paths.js'
 import type { Service } from './question.js'
 import { Questions } from './questions.js'
 import {
@@ -49,15 +49,15 @@ import {
   requestId,
   tooSlowError,
 } from './requests.js'
-import { CHANGES, LIST_QUESTIONS } from './watchlist.js'
+import { LIST_CHANGES, LIST_QUESTIONS } from './watchlist.js'
 
-export interface Running {
+export interface RunningServer {
   /** Its address, without a trailing slash. */
   url: string
   port: number
   log: Log
   /** Shows another certificate from the next connection on. */
-  certify(tls: Certificate): void
+  setCertificate(tls: Certificate): void
   /** Answers from other data from now on; settles when the last answer from the ones before was made. */
   takeOver(next: Service): Promise<void>
   /** Accepts no more requests, finishes running ones, and settles when all is written. The service stays open. */
@@ -68,11 +68,11 @@ export interface Running {
  * Starts to listen: on node's own server, as there are few paths, and no answer that a framework could put together.
  * Throws ConfigError where that cannot be done.
  */
-export async function startServer(service: Service, options: ServerOptions): Promise<Running> {
+export async function startServer(service: Service, options: ServerOptions): Promise<RunningServer> {
   const settings = settingsOf({ now: () => service.accounts.now(), ...options })
   const log = new Log(settings.log)
   const metrics = new Metrics(settings.version, [
-    ...QUESTIONS.keys(),
+    ...QUESTION_READERS.keys(),
     ...LIST_QUESTIONS.keys(),
     ACCOUNT_PATH,
     ...OPEN_PATHS,
@@ -84,7 +84,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
     ...questionRoutes(questions),
     ...openRoutes(() => questions.service, settings, metrics, requests),
   ])
-  const server = serverOf(settings, log, (request, response) => {
+  const server = createLimitedServer(settings, log, (request, response) => {
     const exchange = new Exchange(request, response)
     const { answer, always } = isPreflight(request, settings.cors) ? PREFLIGHT : routeOf(exchange, routes, questions)
     requests.handle(exchange, answer, { always })
@@ -95,7 +95,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
   metrics.watchData(() => questions.service)
   connections.watch(server)
   const port = await listen(server, settings)
-  const url = urlOf(settings, port)
+  const url = serverUrl(settings, port)
   log.add('info', { message: `listening at ${url}` })
   const { clockAhead = 0, location } = service.accounts
   const fault = clockFault(clockAhead, location)
@@ -106,8 +106,8 @@ export async function startServer(service: Service, options: ServerOptions): Pro
     url,
     port,
     log,
-    certify: tls => {
-      if (server instanceof TlsServer) server.setSecureContext({ ...TLS, ...tls })
+    setCertificate: tls => {
+      if (server instanceof TlsServer) server.setSecureContext({ ...TLS_OPTIONS, ...tls })
     },
     takeOver: next => questions.takeOver(next),
     async stop() {
@@ -152,11 +152,11 @@ async function listen(server: Server, { host, port, limits }: Settings): Promise
     await once(server, 'listening')
     return (server.address() as AddressInfo).port
   } catch (cause) {
-    throw new ConfigError(whyNot(cause as NodeJS.ErrnoException, host, port), { cause })
+    throw new ConfigError(listenFault(cause as NodeJS.ErrnoException, host, port), { cause })
   }
 }
 
-function whyNot({ code, message }: NodeJS.ErrnoException, host: string, port: number): Words {
+function listenFault({ code, message }: NodeJS.ErrnoException, host: string, port: number): Words {
   switch (code) {
     case 'EADDRINUSE':
       return sentence`port ${port} of ${host} is in use; choose another ${parameter('port')}, or 0 for any that is free.`
@@ -171,7 +171,7 @@ function whyNot({ code, message }: NodeJS.ErrnoException, host: string, port: nu
   }
 }
 
-function urlOf({ host, tls }: Settings, port: number): string {
+function serverUrl({ host, tls }: Settings, port: number): string {
   return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
@@ -190,35 +190,35 @@ interface Route {
 function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questions: Questions): Route {
   const { path } = exchange
   const { method = '' } = exchange.request
-  const { template, pathTicker } = templateOf(path)
+  const { template, pathTicker } = pathTemplate(path)
   exchange.route = template
   exchange.pathTicker = pathTicker
   const route = routes.get(template)
   if (route === undefined || route.isFor?.(exchange) === false)
-    return { answer: questions.withValidKey(() => refuse(new NotFound(`there is nothing at ${quoted(path)}.`))) }
+    return { answer: questions.withValidKey(() => throwError(new NotFound(`there is nothing at ${quoted(path)}.`))) }
   if (READ_METHODS.some(answered => answered === method)) return route
   const change = route.changes?.[method]
   if (change !== undefined) return { answer: change }
   const methods = [...READ_METHODS, ...Object.keys(route.changes ?? {})]
-  const answer = (): never => refuse(new MethodNotAllowed(method, path, methods))
+  const answer = (): never => throwError(new MethodNotAllowed(method, path, methods))
   return { answer: route.needsKey ? questions.withValidKey(answer) : answer }
 }
 
 /** For any path: only the real request shows whether it exists. */
 const PREFLIGHT: Route = {
-  answer: () => ({ status: 204, headers: preflightHeaders([...READ_METHODS, ...Object.keys(CHANGES)]), body: '' }),
+  answer: () => ({ status: 204, headers: preflightHeaders([...READ_METHODS, ...Object.keys(LIST_CHANGES)]), body: '' }),
 }
 
-function refuse(error: Error): never {
+function throwError(error: Error): never {
   throw error
 }
 
 function questionRoutes(questions: Questions): [string, Route][] {
-  const asked = [...QUESTIONS].map(([path, read]) => [path, questions.questionHandler(path, read)] as const)
+  const asked = [...QUESTION_READERS].map(([path, read]) => [path, questions.questionHandler(path, read)] as const)
   const listed = [...LIST_QUESTIONS].map(([path, read]) => [path, questions.listQuestionHandler(path, read)] as const)
-  const routes = [...asked, ...listed, [ACCOUNT_PATH, questions.account()] as const]
+  const routes = [...asked, ...listed, [ACCOUNT_PATH, questions.accountHandler()] as const]
   const changes = Object.fromEntries(
-    Object.entries(CHANGES).map(([method, change]) => [method, questions.listChangeHandler(change)]),
+    Object.entries(LIST_CHANGES).map(([method, change]) => [method, questions.listChangeHandler(change)]),
   )
   return routes.map(([path, answer]) => [path, { answer, needsKey: true, ...(path === WATCHLIST_PATH && { changes }) }])
 }
@@ -232,7 +232,7 @@ function openRoutes(
   metrics: Metrics,
   requests: Pick<Requests, 'isClosing'>,
 ): [string, Route][] {
-  const documents = documentsOf(settings)
+  const documents = documentMaker(settings)
   const routes: Record<(typeof OPEN_PATHS)[number], Route> = {
     // The start page. A temporary redirect: browsers would keep a permanent one, even if this path changes.
     '/': { answer: () => ({ status: 302, headers: ['Location', '/docs', 'Cache-Control', 'no-cache'], body: '' }) },
@@ -244,7 +244,7 @@ function openRoutes(
       },
     },
     '/metrics': {
-      answer: async () => text(await metrics.text(), metrics.contentType),
+      answer: async () => textAnswer(await metrics.text(), metrics.contentType),
       isFor: ({ isLocal }) => isLocal || settings.metrics === 'any',
     },
     '/openapi.json': {
@@ -263,19 +263,21 @@ async function readiness(service: Service): Promise<object> {
   return {
     status: 'ready',
     data: await service.snapshot(),
-    ...(waiting && { waiting: { ...waiting, seconds: secondsOf(waiting) } }),
+    ...(waiting && { waiting: { ...waiting, seconds: secondsWaited(waiting) } }),
     ...(refused && { refused }),
   }
 }
 
 /** Makes the OpenAPI document and its page, once for each shape of errors, when they are first asked for. */
-function documentsOf({ version }: Settings): (errors: ErrorShape) => Promise<{ openapi: Outgoing; docs: Outgoing }> {
+function documentMaker({
+  version,
+}: Settings): (errors: ErrorShape) => Promise<{ openapi: OutgoingAnswer; docs: OutgoingAnswer }> {
   const make = async (errors: ErrorShape) => {
     const [{ openApi }, { docsPage }] = await Promise.all([import('./openapi.js'), import('./docs.js')])
     const document = openApi({ version, errors })
     const { html, csp } = docsPage(document)
-    const docs = text(html, 'text/html; charset=utf-8', ['Content-Security-Policy', csp])
-    return { openapi: text(JSON.stringify(document), JSON_TYPE), docs }
+    const docs = textAnswer(html, 'text/html; charset=utf-8', ['Content-Security-Policy', csp])
+    return { openapi: textAnswer(JSON.stringify(document), JSON_TYPE), docs }
   }
   const made: Partial<Record<ErrorShape, ReturnType<typeof make>>> = {}
   return errors => {
@@ -284,13 +286,13 @@ function documentsOf({ version }: Settings): (errors: ErrorShape) => Promise<{ o
   }
 }
 
-function text(body: string, type: string, more: HeaderList = []): Outgoing {
+function textAnswer(body: string, type: string, more: HeaderList = []): OutgoingAnswer {
   const headers = ['Content-Type', type, 'Cache-Control', 'no-cache', ...more]
-  return { status: 200, headers, body, coded: new Coded(body) }
+  return { status: 200, headers, body, encodedBodies: new EncodedBodies(body) }
 }
 
 /** TLS 1.3, and of 1.2 only ciphers with forward secrecy and authenticated encryption (RFC 9325, 4.2). */
-const TLS: TlsOptions = {
+const TLS_OPTIONS: TlsOptions = {
   minVersion: 'TLSv1.2',
   ciphers: [
     'TLS_AES_128_GCM_SHA256',
@@ -309,7 +311,7 @@ const TLS: TlsOptions = {
  * A Node server with every limit set. By default it waits for ever for the end of a request, and checks request heads
  * only twice a minute.
  */
-function serverOf(settings: Settings, log: Log, answer: RequestListener): Server {
+function createLimitedServer(settings: Settings, log: Log, answer: RequestListener): Server {
   const { limits, tls } = settings
   const options: HttpOptions = {
     headersTimeout: limits.headersTimeout,
@@ -322,7 +324,7 @@ function serverOf(settings: Settings, log: Log, answer: RequestListener): Server
     noDelay: true,
   }
   const server = tls
-    ? createTlsServer({ ...options, ...TLS, ...tls, handshakeTimeout: limits.headersTimeout }, answer)
+    ? createTlsServer({ ...options, ...TLS_OPTIONS, ...tls, handshakeTimeout: limits.headersTimeout }, answer)
     : createServer(options, answer)
   server.setTimeout(limits.connectionTimeout)
   // Bytes are limited; a header that is dropped for its number could be a second Authorization.
@@ -340,7 +342,7 @@ function serverOf(settings: Settings, log: Log, answer: RequestListener): Server
  * @param code of node's parser
  */
 function refuseConnection(code: string, socket: Socket, settings: Settings, log: Log): void {
-  const malformed = malformedBy(code, settings)
+  const malformed = malformedRequest(code, settings)
   if (malformed === null || !socket.writable) return void socket.destroy()
   const id = requestId()
   const { status, headers, body } = errorAnswer(malformed, { id, errors: settings.errors, now: settings.now() })
@@ -353,7 +355,7 @@ function refuseConnection(code: string, socket: Socket, settings: Settings, log:
 }
 
 /** null: it has hung up, or does not speak HTTP */
-function malformedBy(code: string, { limits }: Settings): MalformedRequest | null {
+function malformedRequest(code: string, { limits }: Settings): MalformedRequest | null {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooSlowError(limits)
   if (code === 'HPE_HEADER_OVERFLOW') return headTooLargeError(limits)
   return code.startsWith('HPE_') ? new MalformedRequest(400, 'The request is not proper HTTP.', 'request') : null

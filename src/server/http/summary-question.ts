@@ -18,14 +18,14 @@ export function readSummary(search: string, ticker: string): Question {
 }
 
 /** An answer depends on bars, facts and the identity of the ticker: it is kept while no data change. */
-function lasting(key: string): Pick<Question, 'key' | 'fullKey' | 'stamp' | 'isHeavy' | 'cutOut'> {
+function uncutQuestion(key: string): Pick<Question, 'key' | 'fullKey' | 'stamp' | 'isHeavy' | 'cutOut'> {
   return { key, fullKey: key, stamp: async () => null, isHeavy: false, cutOut: body => body }
 }
 
 function snapshotQuestion(query: SnapshotQuery): Question {
   return {
     credits: SUMMARY_COST,
-    ...lasting(questionKey(SUMMARY_PATH, query)),
+    ...uncutQuestion(questionKey(SUMMARY_PATH, query)),
     async answer(service, tier) {
       const page = await service.summary(tier, query)
       const isEmpty = 'snapshots' in page ? page.row_count === 0 : page.as_of_date === null
@@ -42,7 +42,7 @@ function snapshotQuestion(query: SnapshotQuery): Question {
 function statsQuestion(query: EventsQuery): Question {
   return {
     credits: eventsCost(query),
-    ...lasting(questionKey(`${SUMMARY_PATH} stats`, query)),
+    ...uncutQuestion(questionKey(`${SUMMARY_PATH} stats`, query)),
     async answer(service, tier) {
       const bands = service.bands(tier)
       const { statsPage } = await import('../../research/tally/tally.js')
@@ -51,11 +51,11 @@ function statsQuestion(query: EventsQuery): Question {
       const { emptyNote } = await import('../../core/empty.js')
       return { body: JSON.stringify(page), note: why && wordsAsText(emptyNote(why, query).reason) }
     },
-    isAnswerable: (service, tier) => isCountable(service, tier, query),
+    isAnswerable: (service, tier) => isAnswerable(service, tier, query),
   }
 }
 
-async function isCountable(service: Service, tier: Tier, query: EventsQuery): Promise<boolean> {
+async function isAnswerable(service: Service, tier: Tier, query: EventsQuery): Promise<boolean> {
   entitle(query, tier, BUILT_IN)
   entitleAftermath(tier)
   const tickers = [query.ticker, ...(query.context === undefined ? [] : [query.context.ticker])]

@@ -30,7 +30,7 @@ export function watchlistCost(tickers: number): number {
   return Math.max(1, tickers) * SUMMARY_COST
 }
 
-function questionOf(path: string, query: ListQuery, credits: number, answer: Question['answer']): Question {
+function listQuestion(path: string, query: ListQuery, credits: number, answer: Question['answer']): Question {
   const key = questionKey(path, query)
   return {
     credits,
@@ -46,13 +46,13 @@ function questionOf(path: string, query: ListQuery, credits: number, answer: Que
 
 function readWatchlist(search: string, tickers: readonly string[]): Question {
   const query = { tickers, ...readParams(WATCHLIST, parametersOf(search)) }
-  return questionOf(WATCHLIST_PATH, query, watchlistCost(tickers.length), async (service, tier) => {
+  return listQuestion(WATCHLIST_PATH, query, watchlistCost(tickers.length), async (service, tier) => {
     const page = await watchlistPage(service, tier, query)
-    return { body: JSON.stringify(page), note: tickers.length > 0 ? null : EMPTY }
+    return { body: JSON.stringify(page), note: tickers.length > 0 ? null : EMPTY_LIST }
   })
 }
 
-const EMPTY = 'The watch list is empty.'
+const EMPTY_LIST = 'The watch list is empty.'
 
 /** A ticker without data here stays on the list, and is left out of the answer. */
 async function watchlistPage(service: Service, tier: Tier, { tickers, timeframe }: ListQuery): Promise<WatchlistPage> {
@@ -79,10 +79,10 @@ async function watchlistPage(service: Service, tier: Tier, { tickers, timeframe 
 
 function readChanges(search: string, tickers: readonly string[]): Question {
   const query = { tickers, ...readParams(WATCHLIST, parametersOf(search)) }
-  return questionOf(WATCHLIST_CHANGES_PATH, query, SUMMARY_COST, async (service, tier) => {
+  return listQuestion(WATCHLIST_CHANGES_PATH, query, SUMMARY_COST, async (service, tier) => {
     const page = await changesPage(service, tier, query)
     const none = page.tickers_changed > 0 ? null : 'No band of the list was entered on the newest bar.'
-    return { body: JSON.stringify(page), note: tickers.length === 0 ? EMPTY : none }
+    return { body: JSON.stringify(page), note: tickers.length === 0 ? EMPTY_LIST : none }
   })
 }
 
@@ -94,14 +94,14 @@ async function changesPage(
 ): Promise<WatchlistChangesPage> {
   const bands = service.bands(tier)
   const there = (await bands.known(tickers)).map(({ ticker }) => ticker)
-  const states = there.length === 0 ? [] : await statesOf(bands, there, timeframe)
+  const states = there.length === 0 ? [] : await currentStates(bands, there, timeframe)
   const changes: Record<string, WatchlistChange[]> = {}
   const context: WatchlistChangesPage['ticker_context'] = {}
   for (const ticker of there) {
     const own = states.filter(state => state.ticker === ticker && state.initial === false)
     const entered = own.map(({ since }) => since).filter(since => since !== null)
     context[ticker] = { last_changed_date: entered.sort().at(-1) ?? null }
-    const changed = own.filter(({ bars }) => bars === 1).map(changeOf)
+    const changed = own.filter(({ bars }) => bars === 1).map(listedChange)
     if (changed.length > 0) changes[ticker] = changed
   }
   const day = await service.newestDay()
@@ -115,7 +115,7 @@ async function changesPage(
   }
 }
 
-async function statesOf(
+async function currentStates(
   bands: ReturnType<Service['bands']>,
   tickers: readonly string[],
   timeframe: Timeframe,
@@ -125,7 +125,7 @@ async function statesOf(
   return (await now(bands, { tickers, fields, omitted, timeframe, skip: await bands.missing?.() })).states
 }
 
-function changeOf({ field, band, prev_band, bars }: FieldState): WatchlistChange {
+function listedChange({ field, band, prev_band, bars }: FieldState): WatchlistChange {
   return { field: longNameOf(field), from: prev_band, to: band, periods_in_current_state: bars }
 }
 
@@ -133,7 +133,7 @@ function changeOf({ field, band, prev_band, bars }: FieldState): WatchlistChange
 export type ChangeList = (accounts: Accounts, account: number, written: object) => Promise<object>
 
 /** The list as it was, and the new one, differ by what an answer says. */
-export const CHANGES: Readonly<Record<'POST' | 'DELETE', ChangeList>> = {
+export const LIST_CHANGES: Readonly<Record<'POST' | 'DELETE', ChangeList>> = {
   async POST(accounts, account, written) {
     const { tickers } = readParams(WATCHED, written)
     const before = await accounts.watchedTickers(account)

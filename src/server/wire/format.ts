@@ -6,17 +6,22 @@ export const ERROR_SHAPES: readonly ErrorShape[] = ['flat', 'nested']
 
 /** An error as the body of an answer. @param upgradeUrl where to get a higher tier, if the server has one */
 export function errorBody(error: BandsError, shape: ErrorShape, upgradeUrl: string | null = null): ErrorBody {
-  return bodyOf(error.code, error.message, payloadAt(error, upgradeUrl), shape)
+  return shapedBody(error.code, error.message, payloadAt(error, upgradeUrl), shape)
 }
 
 type ErrorBody = Record<string, unknown>
 
 /** A fault of the server's own: the caller learns nothing but the number under which its log has it. */
 export function internalErrorBody(requestId: string, shape: ErrorShape): ErrorBody {
-  return bodyOf('internal_error', 'The server failed; its log has the request id.', { request_id: requestId }, shape)
+  return shapedBody(
+    'internal_error',
+    'The server failed; its log has the request id.',
+    { request_id: requestId },
+    shape,
+  )
 }
 
-function bodyOf(type: string, message: string, payload: ErrorBody, shape: ErrorShape): ErrorBody {
+function shapedBody(type: string, message: string, payload: ErrorBody, shape: ErrorShape): ErrorBody {
   return shape === 'flat' ? { error: type, message, ...payload } : { error: { type, message, ...payload } }
 }
 

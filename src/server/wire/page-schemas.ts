@@ -89,11 +89,11 @@ const BAND_META = z.looseObject({
   flips_lookback: z.string().describe('The lookback in bars, as 30d.'),
   stability: STABILITY,
 })
-const PLACED = z.union([z.string(), BAND_META]).nullable()
+const BAND_OR_META = z.union([z.string(), BAND_META]).nullable()
 const SECTION = z
-  .record(z.string(), z.union([PLACED, z.record(z.string(), PLACED)]))
+  .record(z.string(), z.union([BAND_OR_META, z.record(z.string(), BAND_OR_META)]))
   .describe('The band in force of each field, by its place; null without a band. With `meta` its stability.')
-const LEFT_OUT = {
+const OMITTED = {
   omitted: z
     .array(z.looseObject({ field: z.string(), why: z.string() }))
     .describe('Fields that wait for an import; absent without any.')
@@ -107,14 +107,14 @@ const IDENTITY = {
   market_cap_tier: MARKET_CAP_TIER.nullable(),
   data_status: z.literal('eod').describe('The data is of the end of a day.'),
 }
-const OF_A_DAY = {
+const DAY_PARTS = {
   as_of_date: DATE.nullable().describe('The date of the last bar; null without any.'),
   [PRICES]: BAR.omit({ date: true }).partial().nullable().describe('Prices of that bar.').optional(),
   ...Object.fromEntries(SECTIONS.map(name => [name, SECTION.optional()])),
 }
-const SNAPSHOT = z.looseObject(OF_A_DAY)
+const SNAPSHOT = z.looseObject(DAY_PARTS)
 
-export const SNAPSHOT_PAGE = z.looseObject({ ...IDENTITY, ...OF_A_DAY, ...LEFT_OUT })
+export const SNAPSHOT_PAGE = z.looseObject({ ...IDENTITY, ...DAY_PARTS, ...OMITTED })
 
 export const SNAPSHOTS_PAGE = z.looseObject({
   ...IDENTITY,
@@ -124,7 +124,7 @@ export const SNAPSHOTS_PAGE = z.looseObject({
   total_rows: COUNT.describe('Bars of these days.'),
   has_more: z.boolean().describe('Whether a greater `offset` has more.'),
   snapshots: z.array(SNAPSHOT).describe('Oldest first.'),
-  ...LEFT_OUT,
+  ...OMITTED,
 })
 
 export const STATS_PAGE = z.looseObject({
@@ -155,7 +155,7 @@ export const SEARCH_PAGE = z.looseObject({
   results: z
     .array(z.record(z.string(), z.union([z.string(), z.number()]).nullable()))
     .describe('In the order asked for; each has the columns by their names, null where there is no value.'),
-  ...LEFT_OUT,
+  ...OMITTED,
 })
 
 export const WATCHLIST_PAGE = z.looseObject({

@@ -190,7 +190,7 @@ export function schemaName(type: string): string {
   return type.replace(/(?:^|_)([a-z])/g, (_all, letter: string) => letter.toUpperCase())
 }
 
-const NAMED: Readonly<Record<string, z.ZodType>> = {
+const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   EventsPage: EVENTS_PAGE,
   BandEvent: BAND_EVENT,
   Aftermath: AFTERMATH,
@@ -216,7 +216,7 @@ export function wireSchemas(
   pages: Readonly<Record<string, z.ZodType>>,
 ): Record<string, Record<string, unknown>> {
   const named = z.registry<{ id: string }>()
-  for (const [id, schema] of Object.entries({ ...NAMED, ...pages })) named.add(schema, { id })
+  for (const [id, schema] of Object.entries({ ...NAMED_SCHEMAS, ...pages })) named.add(schema, { id })
   for (const [type, schema] of Object.entries(errorSchemas(shape))) named.add(schema, { id: schemaName(type) })
   const { schemas } = z.toJSONSchema(named, {
     uri: id => at + id,

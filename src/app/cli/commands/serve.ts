@@ -9,7 +9,7 @@ import { FILE, integerOf, oneOf, WORDS } from '../../../core/params/kinds.js'
 import { type Kind, optional, optionsOf, type Read, withDefault } from '../../../core/params/row.js'
 import { LIMITS, LOG_LEVELS, type ServerOptions } from '../../../server/http/options.js'
 import { isLoopback } from '../../../server/http/requests.js'
-import { type Running, startServer } from '../../../server/http/server.js'
+import { type RunningServer, startServer } from '../../../server/http/server.js'
 import { ERROR_SHAPES } from '../../../server/wire/format.js'
 import { refuseSharedSecret } from '../../open/paths.js'
 import { type OpenedService, openService } from '../../open/service.js'
@@ -170,7 +170,7 @@ async function serveUntilSignal(context: Context, { options, tls, log, file }: S
 }
 
 /** Takes over every new file of data, and logs that. */
-function followDataFile(opened: OpenedService, { takeOver, log }: Running) {
+function followDataFile(opened: OpenedService, { takeOver, log }: RunningServer) {
   return opened.follow(takeOver, {
     taken: data => log.add('info', { message: 'took over a new file of data', data }),
     refused: why => log.add('error', { error: `the new file of data is not taken over, the old one answers: ${why}` }),
@@ -178,7 +178,11 @@ function followDataFile(opened: OpenedService, { takeOver, log }: Running) {
 }
 
 /** Reads the certificate again and reopens the log file. An unusable file changes nothing, and is logged. */
-async function reload({ certify, log }: Running, file: LogFile | null, options: Options): Promise<void> {
+async function reload(
+  { setCertificate: certify, log }: RunningServer,
+  file: LogFile | null,
+  options: Options,
+): Promise<void> {
   const logError = (text: string) => (error: Error) => log.add('error', { message: `${text}: ${error.message}` })
   if (file !== null) await file.reopen().catch(logError('the log goes on where it was'))
   const tls = await readCertificate(options).catch(logError('the certificate stays as it was'))
