@@ -9,10 +9,11 @@ import {
   slope,
   slowStochastic,
   sma,
+  stochastic,
   trueRange,
   wilder,
 } from '../../src/core/indicators/averages.js'
-import { ago, highest, lowest, stochastic } from '../../src/core/indicators/columns.js'
+import { ago, highest, lowest } from '../../src/core/indicators/columns.js'
 import { type LevelRules, NO_LEVEL, resistance, support } from '../../src/core/indicators/levels.js'
 import { percentile, type Ranks, rollingRanks } from '../../src/core/indicators/rank.js'
 import { accumulationSlope, volumeRatio } from '../../src/core/indicators/volume.js'

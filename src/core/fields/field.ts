@@ -1,3 +1,4 @@
+import { byteColumn } from '../indicators/columns.js'
 import { compare, percentile, type Ranks, TOLERANCE, zoneOfRank } from '../indicators/rank.js'
 import { type Expression, printExpression, termReadings, valuesOf, warmUpOf } from '../language/expression.js'
 import { UNDEFINED } from '../model/series.js'
@@ -43,14 +44,14 @@ export interface Field<Band extends string = BandName> {
 
 /** One code per bar from a bar on; the rule returns UNDEFINED where an input is undefined. */
 export function codes(length: number, from: number, rule: (t: number) => number): Uint8Array {
-  const out = new Uint8Array(length).fill(UNDEFINED, 0, from)
+  const out = byteColumn(length).fill(UNDEFINED, 0, from)
   for (let t = from; t < length; t++) out[t] = rule(t)
   return out
 }
 
 /** One code per bar for items that rarely change: the rule runs only at changes. */
 export function codesOf<Item>(items: readonly Item[], rule: (item: Item) => number): Uint8Array {
-  const out = new Uint8Array(items.length)
+  const out = byteColumn(items.length)
   for (let t = 0; t < out.length; t++) out[t] = t > 0 && items[t] === items[t - 1] ? out[t - 1]! : rule(items[t]!)
   return out
 }
@@ -65,7 +66,7 @@ export function zones(
   scaleOf: number | ((cut: number) => number),
   from = 0,
 ): Uint8Array {
-  const out = new Uint8Array(values.length).fill(UNDEFINED)
+  const out = byteColumn(values.length).fill(UNDEFINED)
   const slacks = cuts.map(cut => TOLERANCE * (typeof scaleOf === 'number' ? scaleOf : scaleOf(cut)))
   for (let t = from; t < out.length; t++) {
     const value = values[t]!
@@ -92,7 +93,7 @@ export function zoneBothWays(value: number, cuts: readonly number[]): number {
 
 /** Zones of a rolling percentile from a bar on, compared in integers. */
 export function rankZones({ rank, size }: Ranks, cuts: readonly number[], from = 0): Uint8Array {
-  const out = new Uint8Array(rank.length).fill(UNDEFINED)
+  const out = byteColumn(rank.length).fill(UNDEFINED)
   for (let t = from; t < out.length; t++) if (rank[t]! >= 0) out[t] = zoneOfRank(rank[t]!, size[t]!, cuts)
   return out
 }

@@ -1,4 +1,5 @@
-import { column, stochastic, undefinedColumn } from './columns.js'
+import { column, highest, lowest, undefinedColumn } from './columns.js'
+import { compare } from './rank.js'
 
 /**
  * Simple moving average: the mean of the last `length` values; NaN for the first `length - 1`.
@@ -7,7 +8,7 @@ import { column, stochastic, undefinedColumn } from './columns.js'
  * that could tip a comparison.
  */
 export function sma(values: Float64Array, length: number): Float64Array {
-  const means = undefinedColumn(values.length)
+  const means = undefinedColumn(values.length, length - 1)
   let sum = 0
   let lost = 0
   for (let t = 0; t < values.length; t++) {
@@ -47,10 +48,10 @@ export function ema(values: Float64Array, length: number): Float64Array {
 
 /** @param step change of the smoothed value, from the distance of a new value */
 function smoothed(values: Float64Array, length: number, step: (change: number) => number): Float64Array {
-  const moved = undefinedColumn(values.length)
   const first = values.findIndex(value => !Number.isNaN(value))
-  const begin = first + length - 1
-  if (first < 0 || begin >= values.length) return moved
+  const begin = first < 0 ? values.length : first + length - 1
+  const moved = undefinedColumn(values.length, begin)
+  if (begin >= values.length) return moved
   let current = meanOf(values, first, begin)
   moved[begin] = current
   for (let t = begin + 1; t < values.length; t++) {
@@ -65,7 +66,7 @@ function smoothed(values: Float64Array, length: number, step: (change: number) =
  * NaN for the first `length - 1`, and before bar `from`.
  */
 export function slope(values: Float64Array, length: number, from = 0): Float64Array {
-  const slopes = undefinedColumn(values.length)
+  const slopes = undefinedColumn(values.length, Math.max(from, length - 1))
   const middle = (length - 1) / 2
   const spread = squaresAround(length)
   const last = values.length - length
@@ -103,7 +104,7 @@ export function squaresAround(length: number): number {
  * as 100 · gain / (gain + loss). 50 where nothing ever moved. NaN for the first `length` bars.
  */
 export function rsi(close: Float64Array, length: number): Float64Array {
-  const index = undefinedColumn(close.length)
+  const index = undefinedColumn(close.length, length)
   let gain = 0
   let loss = 0
   for (let t = 1; t < close.length; t++) {
@@ -139,6 +140,22 @@ export function macd(
   return { macd: line, signal: ema(line, lengths.signal) }
 }
 
+/**
+ * The position of the close between the lowest low and the highest high of the last `length` bars (George Lane's %K).
+ * 0..100 for a close within its bar's range; 50 where these are equal. NaN for the first `length - 1`.
+ */
+export function stochastic(high: Float64Array, low: Float64Array, close: Float64Array, length: number): Float64Array {
+  const top = highest(high, length)
+  const bottom = lowest(low, length)
+  const places = column(close.length)
+  for (let t = 0; t < places.length; t++) {
+    const from = bottom[t]!
+    const to = top[t]!
+    places[t] = Number.isNaN(to) ? to : compare(to, from) === 0 ? 50 : (100 * (close[t]! - from)) / (to - from)
+  }
+  return places
+}
+
 interface StochasticRules {
   /** Length of the window of lows and highs. */
   length: number
@@ -172,7 +189,7 @@ function meanOf(values: Float64Array, from: number, to: number): number {
  * NaN on bar 0, which has no previous close.
  */
 export function trueRange(high: Float64Array, low: Float64Array, close: Float64Array): Float64Array {
-  const range = undefinedColumn(close.length)
+  const range = undefinedColumn(close.length, 1)
   for (let t = 1; t < close.length; t++) {
     const before = close[t - 1]!
     range[t] = Math.max(high[t]! - low[t]!, Math.abs(high[t]! - before), Math.abs(low[t]! - before))
@@ -187,7 +204,7 @@ export function atr(high: Float64Array, low: Float64Array, close: Float64Array, 
 
 /** Average true range as a share of the close; NaN before bar `from`. */
 export function natr(atr: Float64Array, close: Float64Array, from = 0): Float64Array {
-  const shares = undefinedColumn(atr.length)
+  const shares = undefinedColumn(atr.length, from)
   for (let t = Math.max(0, from); t < shares.length; t++) shares[t] = atr[t]! / close[t]!
   return shares
 }

@@ -2,8 +2,6 @@
 // In: columns of numbers, one value a bar.
 // Out: columns of the same length; NaN while an indicator warms up.
 
-import { compare } from './rank.js'
-
 /** The memory that `transient` lends to columns, and its used part. */
 let memory = new Float64Array()
 let used = 0
@@ -27,21 +25,41 @@ export function transient<Result>(work: () => Result): Result {
 
 /** A column whose caller writes every value. */
 export function column(length: number): Float64Array {
-  if (!lending) return new Float64Array(length)
-  const start = used
-  used += length
-  // What does not fit now will fit at the next call.
-  return used <= memory.length ? memory.subarray(start, used) : new Float64Array(length)
+  const byte = reserve(length)
+  return byte === null ? new Float64Array(length) : new Float64Array(memory.buffer, byte, length)
 }
 
-/** A column that is undefined on every bar until it is written. */
-export function undefinedColumn(length: number): Float64Array {
-  return column(length).fill(Number.NaN)
+/** The same with one byte for each bar. */
+export function byteColumn(length: number): Uint8Array {
+  const byte = reserve(length / BYTES_PER_NUMBER)
+  return byte === null ? new Uint8Array(length) : new Uint8Array(memory.buffer, byte, length)
+}
+
+/** The same with whole numbers. */
+export function wholeColumn(length: number): Int32Array {
+  const byte = reserve(length / 2)
+  return byte === null ? new Int32Array(length) : new Int32Array(memory.buffer, byte, length)
+}
+
+const BYTES_PER_NUMBER = Float64Array.BYTES_PER_ELEMENT
+
+/** Reserves lent memory and returns its first byte; null if none is lent, or too little. */
+function reserve(numbers: number): number | null {
+  if (!lending) return null
+  const start = used
+  used += Math.ceil(numbers)
+  // What does not fit now will fit at the next call.
+  return used <= memory.length ? start * BYTES_PER_NUMBER : null
+}
+
+/** A column that is undefined before a bar; its caller writes all values from there on (default: those it has). */
+export function undefinedColumn(length: number, before = length): Float64Array {
+  return column(length).fill(Number.NaN, 0, Math.max(0, before))
 }
 
 /** @param from the result has no values before it */
 export function logarithms(values: Float64Array, from = 0): Float64Array {
-  const logs = undefinedColumn(values.length)
+  const logs = undefinedColumn(values.length, from)
   for (let t = Math.max(0, from); t < logs.length; t++) logs[t] = Math.log(values[t]!)
   return logs
 }
@@ -64,7 +82,7 @@ export function lowest(values: Float64Array, length: number): Float64Array {
 
 /** Monotonic queue (Lemire 2006): it holds the bars whose value no later bar of the window exceeds. */
 function extreme(values: Float64Array, length: number, side: 1 | -1): Float64Array {
-  const found = undefinedColumn(values.length)
+  const found = undefinedColumn(values.length, length - 1)
   const queue = new Int32Array(values.length)
   let first = 0
   let beyond = 0
@@ -77,25 +95,9 @@ function extreme(values: Float64Array, length: number, side: 1 | -1): Float64Arr
   return found
 }
 
-/**
- * The position of the close between the lowest low and the highest high of the last `length` bars (George Lane's %K).
- * 0..100 for a close within its bar's range; 50 where these are equal. NaN for the first `length - 1`.
- */
-export function stochastic(high: Float64Array, low: Float64Array, close: Float64Array, length: number): Float64Array {
-  const top = highest(high, length)
-  const bottom = lowest(low, length)
-  const places = column(close.length)
-  for (let t = 0; t < places.length; t++) {
-    const from = bottom[t]!
-    const to = top[t]!
-    places[t] = Number.isNaN(to) ? to : compare(to, from) === 0 ? 50 : (100 * (close[t]! - from)) / (to - from)
-  }
-  return places
-}
-
 /** The values `bars` bars earlier; NaN for the first `bars`. */
 export function ago(values: Float64Array, bars: number): Float64Array {
-  const before = undefinedColumn(values.length)
+  const before = undefinedColumn(values.length, bars)
   if (bars < values.length) before.set(values.subarray(0, values.length - bars), bars)
   return before
 }

@@ -1,4 +1,4 @@
-import { negated, undefinedColumn } from './columns.js'
+import { byteColumn, negated, undefinedColumn, wholeColumn } from './columns.js'
 import { compare } from './rank.js'
 
 /** The state of a bar relative to its level. */
@@ -38,7 +38,7 @@ export function support(
   rules: LevelRules,
   from = 0,
 ): Levels {
-  const state = new Uint8Array(low.length).fill(NO_LEVEL)
+  const state = byteColumn(low.length).fill(NO_LEVEL)
   const level = undefinedColumn(low.length)
   const first = searchFrom(close, from, rules)
   const pivots = new Pivots(low, rules, first)
@@ -144,7 +144,7 @@ class Pivots {
 
 /** Bars from one on whose low is below each of the `reach` lows before and not above any of the `reach` lows after. */
 function pivotLows(low: Float64Array, reach: number, from: number): Int32Array {
-  const pivots = new Int32Array(low.length)
+  const pivots = wholeColumn(low.length)
   let count = 0
   for (let q = Math.max(reach, from); q + reach < low.length; q++) if (isPivotLow(low, q, reach)) pivots[count++] = q
   return pivots.subarray(0, count)

@@ -1,4 +1,5 @@
 import { countBelow } from '../model/day.js'
+import { wholeColumn } from './columns.js'
 import { WASM } from './ranks.wasm.js'
 import { instantiated } from './wasm.js'
 
@@ -124,13 +125,15 @@ export function movingRanks(values: Float64Array, subset: Subset, from = 0): Ran
 
 /** The ranks of a few bars at the end. */
 function lastRanks(values: Float64Array, { lag, history, least }: Subset, from: number): Ranks {
-  const rank = new Int32Array(values.length).fill(-1)
-  const size = new Int32Array(values.length)
+  const rank = wholeColumn(values.length).fill(-1)
+  const size = wholeColumn(values.length).fill(0)
   for (let t = Math.max(0, from); t < values.length; t++) {
     if (Number.isNaN(values[t]!)) continue
     const among = values.subarray(Math.max(0, t - lag - history + 1), Math.max(0, t - lag + 1))
-    for (let i = 0; i < among.length; i++) size[t]! += Number(!Number.isNaN(among[i]!))
-    if (size[t]! >= least) rank[t] = rankAmong(values[t]!, among, among.length)
+    let defined = 0
+    for (let i = 0; i < among.length; i++) defined += Number(!Number.isNaN(among[i]!))
+    size[t] = defined
+    if (defined >= least) rank[t] = rankAmong(values[t]!, among, among.length)
   }
   return { rank, size }
 }

@@ -14,7 +14,7 @@ interface VolumeWindow {
  * is unknown, where fewer than `minPositive` of the earlier ones are positive, and before bar `from`.
  */
 export function volumeRatio(volume: Float64Array, window: VolumeWindow, from = 0): Float64Array {
-  const ratios = undefinedColumn(volume.length)
+  const ratios = undefinedColumn(volume.length, Math.max(1, from))
   const means = meanVolumes(volume, window, from - 1)
   for (let t = Math.max(1, from); t < volume.length; t++) ratios[t] = volume[t]! / means[t - 1]!
   return ratios
@@ -57,7 +57,7 @@ function moneyFlow(
 
 /** Slope of each window's own line: it is 0 on the first bar and changes by the flow of each later one. */
 function lineSlopes(flow: Float64Array, length: number, from: number): Float64Array {
-  const slopes = undefinedColumn(flow.length)
+  const slopes = undefinedColumn(flow.length, Math.max(from, length - 1))
   const middle = (length - 1) / 2
   const spread = squaresAround(length)
   const last = flow.length - length

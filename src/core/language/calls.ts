@@ -1,5 +1,5 @@
-import { atr, ema, natr, rsi, slope, sma, wilder } from '../indicators/averages.js'
-import { ago, column, highest, lowest, stochastic, undefinedColumn } from '../indicators/columns.js'
+import { atr, ema, natr, rsi, slope, sma, stochastic, wilder } from '../indicators/averages.js'
+import { ago, column, highest, lowest, undefinedColumn } from '../indicators/columns.js'
 import { percentile, rollingRanks } from '../indicators/rank.js'
 import { volumeRatio } from '../indicators/volume.js'
 import type { Series } from '../model/series.js'
