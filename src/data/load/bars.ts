@@ -203,10 +203,8 @@ interface Stored {
 }
 
 async function storedOf(store: Store, ticker: string): Promise<Stored | null> {
-  const entry = await store.ticker(ticker)
-  if (entry === null) return null
-  const series = (await store.bars(ticker))!
-  return { entry, series, jumps: jumpsOf(entry, series.days) }
+  const found = await store.tickerWithBars(ticker)
+  return found && { ...found, jumps: jumpsOf(found.entry, found.series.days) }
 }
 
 /**
@@ -342,9 +340,9 @@ export async function renamedData(
     const sheet = facts[kind]
     return sheet === undefined ? [] : [{ ticker: name, kind, sheet }]
   })
-  const entry = await store.ticker(ticker)
-  if (entry === null) return { records: [], sheets, pending }
-  const data = tickerData({ ...entry, ticker: name }, (await store.bars(ticker))!, facts)
+  const found = await store.tickerWithBars(ticker)
+  if (found === null) return { records: [], sheets, pending }
+  const data = tickerData({ ...found.entry, ticker: name }, found.series, facts)
   return { records: [data], sheets, pending }
 }
 

@@ -149,11 +149,14 @@ function sqliteStore(db: Session, unpublished?: { file: NewFile; lock: Connectio
       return day === null || day <= upTo ? day : newestUpTo(store, upTo)
     },
     async bars(ticker) {
+      return (await store.tickerWithBars(ticker))?.series ?? null
+    },
+    async tickerWithBars(ticker) {
       return db.readAtOneMoment(() => {
         const row = entryRow(db, ticker)
         if (row === undefined) return null
         const { prices, unadjusted } = barChunks(db, row)
-        return decodePrices(prices, unadjusted)
+        return { entry: entryOf(row), series: decodePrices(prices, unadjusted) }
       })
     },
     async sheets(ticker, except) {

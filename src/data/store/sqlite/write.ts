@@ -23,7 +23,7 @@ import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
 export function putRecord(db: Session, record: TickerRecord): void {
   const { entry, isTail, bars, daily, weekly } = pack(record)
   const { ticker } = entry
-  const { id } = upsert(db, 'tickers', 'ticker', entryColumnValues(entryRowOf(entry, bars)))
+  const { id } = upsert(db, 'tickers', ['ticker'], entryColumnValues(entryRowOf(entry, bars)))
   const rows: NewChunk[] = []
   for (const { timeframe, parts } of [{ ...daily, parts: [...bars, ...daily.parts] }, weekly]) {
     const chunksOf = isTail ? chunksAfter : changedChunks
@@ -89,11 +89,12 @@ const PUT_CHUNK = `INSERT INTO chunks (ticker_id, timeframe, part, chunk, column
   ON CONFLICT DO UPDATE SET columns = excluded.columns`
 
 function putSeriesRow(db: Session, { id, ticker }: Numbered, timeframe: Timeframe, row: SeriesRow): void {
-  upsert(db, 'series', 'ticker_id, timeframe', { ticker_id: id, ...seriesColumnValues({ ticker, timeframe }, row) })
+  const values = { ticker_id: id, ...seriesColumnValues({ ticker, timeframe }, row) }
+  upsert(db, 'series', ['ticker_id', 'timeframe'], values)
 }
 
 /** Inserts or replaces the row with a key, and returns its row number, which stays the same. */
-function upsert(db: Session, table: 'tickers' | 'series', key: string, row: ColumnValues): { id: number } {
+function upsert(db: Session, table: 'tickers' | 'series', key: readonly string[], row: ColumnValues): { id: number } {
   // All rows of a table have the same columns.
   upserts[table] ??= upsertSql(table, key, Object.keys(row))
   return db.get<{ id: number }>(upserts[table], ...Object.values(row))!
@@ -101,11 +102,11 @@ function upsert(db: Session, table: 'tickers' | 'series', key: string, row: Colu
 
 const upserts: { tickers?: string; series?: string } = {}
 
-function upsertSql(table: string, key: string, columns: readonly string[]): string {
+function upsertSql(table: string, key: readonly string[], columns: readonly string[]): string {
   const values = columns.map(() => '?')
-  const changed = columns.map(name => `${name} = excluded.${name}`)
+  const changed = columns.filter(name => !key.includes(name)).map(name => `${name} = excluded.${name}`)
   return `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values.join(', ')})
-    ON CONFLICT (${key}) DO UPDATE SET ${changed.join(', ')} RETURNING rowid AS id`
+    ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${changed.join(', ')} RETURNING rowid AS id`
 }
 
 /** Replaces some fields of one series. A missing ticker is skipped. */
