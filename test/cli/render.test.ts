@@ -43,9 +43,9 @@ describe('a table', () => {
   })
 
   test('leaves the most spare columns out until it fits', () => {
-    expect(fitToWidth(TABLE, 20).left).toEqual([2])
-    expect(fitToWidth(TABLE, 10).left).toEqual([2, 1])
-    expect(fitToWidth(TABLE, 80).left).toEqual([])
+    expect(fitToWidth(TABLE, 20).hidden).toEqual([2])
+    expect(fitToWidth(TABLE, 10).hidden).toEqual([2, 1])
+    expect(fitToWidth(TABLE, 80).hidden).toEqual([])
   })
 
   test('says which columns are left out', async () => {

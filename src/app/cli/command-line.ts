@@ -33,31 +33,32 @@ export function remedyWords({ command, words = [], params = {} }: Remedy): strin
 }
 
 /**
- * The typed line with the parameters of a remedy. Returns null if the remedy is another line, or about one of several
- * files.
+ * Adds the options of a remedy to the typed line; each replaces the same option with another value. Returns null if the
+ * remedy is another line (without `again`), or about one of several files.
  */
 export function lineWithRemedy(argv: readonly string[], { again, words = [], params = {} }: Remedy): string[] | null {
   if (!again || !words.every(word => argv.includes(word))) return null
   const line = [...argv]
   for (const [name, value] of Object.entries(params)) {
-    const [option, text] = optionWords(name, value)
+    const [option, optionValue] = optionWords(name, value)
     const at = line.indexOf(option)
-    const [, earlierValue] = at < 0 ? [] : line.splice(at, text === undefined ? 1 : 2)
+    const removedWords = at < 0 ? [] : line.splice(at, optionValue === undefined ? 1 : 2)
     line.push(option)
-    if (text === undefined) continue
-    const isPartOfValue = optionOf(name) !== option && earlierValue !== undefined
-    line.push(isPartOfValue ? `${earlierValue}, ${text}` : text)
+    if (optionValue === undefined) continue
+    // The parameter may be one part of the option's value, as in `--cv "k 5"`: the other parts stay.
+    const earlierParts = optionOf(name) === option ? undefined : removedWords[1]
+    line.push(earlierParts === undefined ? optionValue : `${earlierParts}, ${optionValue}`)
   }
   return line
 }
 
 /** A sentence in which every parameter is an option. */
-export function withOptions(words: Words): string {
+export function textWithOptions(words: Words): string {
   return wordsAsText(words, mention => mentionText(mention, optionOf))
 }
 
 /** A text in which every parameter that is an option of the command is that option; an argument keeps its name. */
-export function withOptionsOf(options: readonly OptionSpec[], words: Words): string {
+export function textWithOptionsOf(options: readonly OptionSpec[], words: Words): string {
   const known = new Set(optionNames(options))
   const name = (param: string): string => {
     const option = optionOf(param)
@@ -122,14 +123,14 @@ export function replaceWithinWord(
 ): string[] | null {
   const { value, line = 1, column = 1 } = offence
   const wrong = String(value)
-  // The word up to the wrong text; null if the word has it not.
+  // The part of a word before the wrong text; null if the word does not have the wrong text at that column.
   const textBefore = (word: string): string | null => {
     const text = word.replace(/^--[\w-]+=/, '')
     const start = [...text].slice(0, column - 1).join('')
     return text.startsWith(wrong, start.length) ? word.slice(0, word.length - text.length) + start : null
   }
-  const at = line === 1 ? argv.findLastIndex(word => textBefore(word) !== null) : -1
-  if (at < 0) return null
+  const at = argv.findLastIndex(word => textBefore(word) !== null)
+  if (line !== 1 || at < 0) return null
   const start = textBefore(argv[at]!)!
   return argv.with(at, start + right + argv[at]!.slice(start.length + wrong.length))
 }

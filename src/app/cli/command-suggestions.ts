@@ -79,8 +79,8 @@ function slip(words: string, command: string, example: readonly string[], does: 
  */
 export function suggestCommand(word: string, argv: readonly string[]): InvalidParameter | undefined {
   const others = argv.filter((_, i) => i !== argv.indexOf(word))
-  const errorWith = (what: Words, to: Remedy): InvalidParameter => noCommand(quoted(word), word, what, to)
-  const suggestion = suggestByWords(word.toLowerCase(), others)
+  const errorWith = (reason: Words, line: Remedy): InvalidParameter => noCommandError(quoted(word), word, reason, line)
+  const suggestion = suggestByNextWord(word.toLowerCase(), others)
   if (suggestion !== undefined) return errorWith(...suggestion)
   const commonSlip = COMMON_SLIPS.find(({ words }) => words.includes(word.toLowerCase()))
   if (commonSlip !== undefined) {
@@ -95,9 +95,14 @@ export function suggestCommand(word: string, argv: readonly string[]): InvalidPa
   return suggestByName(word, others, errorWith)
 }
 
-/** The error for a wrong first word. @param named the word as the sentence names it */
-function noCommand(named: string, value: string, what: Words, to: Remedy): InvalidParameter {
-  return wrong('command', sentence`there is no command ${named}: ${[what].flat()}.`, { value }, { remedy: to })
+/**
+ * The error for a wrong first word.
+ * @param described the word as the sentence names it
+ * @param reason the end of the sentence
+ * @param line the line to paste
+ */
+function noCommandError(described: string, value: string, reason: Words, line: Remedy): InvalidParameter {
+  return wrong('command', sentence`there is no command ${described}: ${[reason].flat()}.`, { value }, { remedy: line })
 }
 
 /** The error for `bands help WORD` if the word is no command. */
@@ -107,25 +112,28 @@ export function unknownHelpTopic(word: string): InvalidParameter {
   return wrong('command', message, { value: word, suggestions }, { remedy: remedy('help', [suggestions[0] ?? 'all']) })
 }
 
-/** Suggests to make a watch list, for a ticker where a command of watch lists belongs. */
+/** Suggests to make a watch list for `bands watch TICKER`; undefined if the word is no ticker in capitals. */
 export function suggestList(word: string, argv: readonly string[]): InvalidParameter | undefined {
   if (!isTicker(word) || word !== word.toUpperCase()) return undefined
-  const [what, to] = suggestByWords('add', argv.slice(argv.indexOf(word)))!
-  return noCommand(`${quoted(word)} of watch`, word, what, to)
+  const [reason, line] = suggestByNextWord('add', argv.slice(argv.indexOf(word)))!
+  return noCommandError(`${quoted(word)} of watch`, word, reason, line)
 }
 
-/** Suggests a command for a word that means one thing before a file, and another before a ticker or a field. */
-function suggestByWords(word: string, others: readonly string[]): [what: Words, to: Remedy] | undefined {
-  const [first] = others
+/**
+ * Suggests a command for `add`, `search`, `find` or `lookup`, which mean one thing before a file, and another before a
+ * ticker or a field. Returns the end of the sentence and the line to paste; undefined for other words.
+ * @param others the words after it
+ */
+function suggestByNextWord(word: string, others: readonly string[]): [reason: Words, line: Remedy] | undefined {
+  const [next] = others
   if (word === 'add') {
-    if (first === undefined || isFile(first)) return [LOADS_A_FILE, remedy('import', others)]
+    if (next === undefined || isFile(next)) return [LOADS_A_FILE, remedy('import', others)]
     return ['bands watch add makes a list of tickers', remedy('watch add', ['mine', ...others])]
   }
   if (!['search', 'find', 'lookup'].includes(word)) return undefined
-  const [field] = first === undefined ? [] : likelyFields(first, BUILT_IN)
-  if (first === undefined || field !== undefined)
-    return ['bands fields lists the fields', remedy('fields', field === undefined ? [] : [field])]
-  return ['bands status shows a ticker', remedy('status', [first])]
+  const fields = next === undefined ? [] : likelyFields(next, BUILT_IN).slice(0, 1)
+  if (next === undefined || fields.length > 0) return ['bands fields lists the fields', remedy('fields', fields)]
+  return ['bands status shows a ticker', remedy('status', [next])]
 }
 
 const LOADS_A_FILE = sentence`${remedy('import')} loads a file`
@@ -140,14 +148,15 @@ const isFile = (word: string): boolean => /\.(csv|txt|json|gz|zip)$/i.test(word)
 function suggestByName(
   word: string,
   others: readonly string[],
-  errorWith: (what: Words, to: Remedy) => InvalidParameter,
+  errorWith: (reason: Words, line: Remedy) => InvalidParameter,
 ): InvalidParameter | undefined {
   const name = word.toLowerCase()
   const ticker = others.find(other => isTicker(other))
   const [field] = likelyFields(name, BUILT_IN)
   if (field !== undefined) {
-    const what = field === name ? `${field} is a field` : `${field} is the field`
-    return errorWith(what, ticker === undefined ? remedy('now', ['--field', field]) : remedy('events', [ticker, field]))
+    const reason = field === name ? `${field} is a field` : `${field} is the field`
+    const line = ticker === undefined ? remedy('now', ['--field', field]) : remedy('events', [ticker, field])
+    return errorWith(reason, line)
   }
   const [fieldOfBand] = fieldsWithBand(name, BUILT_IN)
   if (fieldOfBand !== undefined) {
@@ -158,13 +167,11 @@ function suggestByName(
   if (isFile(word)) return errorWith(LOADS_A_FILE, remedy('import', [word, ...others]))
   if (/\.ya?ml$/i.test(word))
     return errorWith(sentence`${remedy('backtest')} runs a strategy`, remedy('backtest', [word, ...others]))
-  const isCapital = /^[A-Z][A-Z\d.^=-]*$/.test(word) && parseTicker(word) !== null
-  if (!isCapital || suggest(word, TOP_WORDS).length > 0) return undefined
-  const fieldsNamed = others.flatMap(other => likelyFields(other, BUILT_IN).slice(0, 1))
-  return errorWith(
-    'if it is a ticker, a command comes before it',
-    fieldsNamed.length === 0 ? remedy('now', [word]) : remedy('events', [word, fieldsNamed[0]!]),
-  )
+  const isCapitalTicker = /^[A-Z][A-Z\d.^=-]*$/.test(word) && parseTicker(word) !== null
+  if (!isCapitalTicker || suggest(word, TOP_WORDS).length > 0) return undefined
+  const [typedField] = others.flatMap(other => likelyFields(other, BUILT_IN).slice(0, 1))
+  const line = typedField === undefined ? remedy('now', [word]) : remedy('events', [word, typedField])
+  return errorWith('if it is a ticker, a command comes before it', line)
 }
 
 /** A word that can be a ticker, and means no field. */
@@ -209,20 +216,20 @@ export function suggestOption(typed: string, options: readonly string[]): string
   return names?.find(name => options.includes(name)) ?? nearestOption(word, options)
 }
 
-/** The nearest name, also without its plural s: `--csot`. */
+/** The option whose letters are nearest to a word; the word may also miss the plural s of the option: `csot`. */
 function nearestOption(word: string, options: readonly string[]): string | undefined {
   const names = options.map(name => name.slice(2))
-  const [near = suggest(`${word}s`, names)[0]] = suggest(word, names)
-  return near && `--${near}`
+  const nearest = suggest(word, names)[0] ?? suggest(`${word}s`, names)[0]
+  return nearest === undefined ? undefined : `--${nearest}`
 }
 
 /** The names of the commands that have an option, in the order of the help. @param except a command to leave out */
 export async function commandsWithOption(option: string, except: Entry | undefined): Promise<string[]> {
-  const found: string[] = []
+  const names: string[] = []
   for (const entry of CATALOGUE) {
     if (entry === except) continue
     const { options = [] } = await entry.load()
-    if (options.some(spec => longName(spec) === option)) found.push(entry.name)
+    if (options.some(spec => longName(spec) === option)) names.push(entry.name)
   }
-  return found
+  return names
 }

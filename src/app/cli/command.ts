@@ -101,7 +101,7 @@ export class Args {
   }
 }
 
-/** `week-start` → `weekStart`, the form of commander's keys. */
-function toCamelCase(option: string): string {
-  return option.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+/** `week-start` and `week_start` → `weekStart`, the form of commander's keys. */
+export function toCamelCase(name: string): string {
+  return name.replace(/[-_](\w)/g, (_, letter: string) => letter.toUpperCase())
 }

@@ -86,20 +86,21 @@ async function readLine(words: readonly string[], env: NodeJS.ProcessEnv): Promi
     inQuotes: false,
   }
   for (const word of words) {
-    const { pendingOption: waiting } = line
+    const optionBefore = line.pendingOption
     line.pendingOption = undefined
-    if (waiting !== undefined) values.set(longName(waiting), word)
-    else if (word.startsWith('-')) takeOption(line, word)
-    else await takeWord(line, word)
+    if (optionBefore !== undefined) values.set(longName(optionBefore), word)
+    else if (word.startsWith('-')) addOption(line, word)
+    else await addWord(line, word)
   }
-  const named = values.get('--fields-file') || env.BANDS_FIELDS_FILE
+  const fieldsFile = values.get('--fields-file') || env.BANDS_FIELDS_FILE
   // A broken file is reported when the command runs.
-  const fields = await fieldsUnlessBroken(named ? { fields_file: named } : {}, env)
+  const fields = await fieldsUnlessBroken(fieldsFile ? { fields_file: fieldsFile } : {}, env)
   const { namedConditions } = await import('../open/database.js')
   return { ...line, fields: { ...fields, conditions: await namedConditions({ db: values.get('--db'), env }) } }
 }
 
-function takeOption(line: Line, word: string): void {
+/** Adds an option to the line: with its value of `--name=value`, otherwise as the option whose value is the next word. */
+function addOption(line: Line, word: string): void {
   const [name = '', value] = word.split(/=(.*)/s)
   const spec = optionNamed(line, name)
   if (!spec?.[0].includes('<')) return
@@ -107,7 +108,8 @@ function takeOption(line: Line, word: string): void {
   else line.values.set(longName(spec), value)
 }
 
-async function takeWord(line: Line, word: string): Promise<void> {
+/** Adds a word that belongs to no option. If it completes the name of a command, the command is loaded. */
+async function addWord(line: Line, word: string): Promise<void> {
   line.words.push(word)
   const entry = line.command === undefined ? CATALOGUE.find(({ name }) => name === line.words.join(' ')) : undefined
   if (entry === undefined) return
@@ -123,6 +125,7 @@ function optionNamed({ options }: Line, name: string): OptionSpec | undefined {
   return options.find(([flags]) => flags.split(/[ ,]+/).includes(name))
 }
 
+/** The candidates for the last word of a line: values of an option, options, arguments or commands. */
 async function candidates(words: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly Candidate[]> {
   const line = await readLine(words.slice(0, -1), env)
   const last = words.at(-1) ?? ''
@@ -132,7 +135,7 @@ async function candidates(words: readonly string[], env: NodeJS.ProcessEnv): Pro
   if (line.pendingOption !== undefined) return optionCandidates(line, line.pendingOption, word)
   const [, name, value] = /^(--[\w-]+)=["']?(.*)$/s.exec(word) ?? []
   const spec = name === undefined ? undefined : optionNamed(line, name)
-  if (spec !== undefined) return prefixed(`${name}=`, await optionCandidates(line, spec, value!))
+  if (spec !== undefined) return withPrefix(`${name}=`, await optionCandidates(line, spec, value!))
   if (word.startsWith('-')) {
     const options = line.options.map((spec): Candidate => [longName(spec), spec[1]])
     return startingWith(word, [...options, ['--help', 'examples and options']])
@@ -141,9 +144,9 @@ async function candidates(words: readonly string[], env: NodeJS.ProcessEnv): Pro
   return startingWith(word, commandWords(line.words))
 }
 
-/** Commands, or the commands of a group after its name. */
+/** The first words of commands; after the name of a group, the second words of its commands. */
 function commandWords([first, ...more]: readonly string[]): readonly Candidate[] {
-  if (first === 'help') return [...commandWords(more), ...(more.length === 0 ? [['options'] as const] : [])]
+  if (first === 'help') return more.length === 0 ? [...commandWords([]), ['options']] : commandWords(more)
   if (more.length > 0) return []
   if (first !== undefined) return commandsOfGroup(first).map(({ name, summary }) => [name.split(' ')[1]!, summary])
   return TOP_WORDS.map(word => [word, GROUPS[word] ?? CATALOGUE.find(({ name }) => name === word)!.summary])
@@ -160,21 +163,22 @@ async function argumentCandidates(line: Line, command: Command, word: string): P
   const laterKinds = kinds.slice(kinds.indexOf(line.words[0] ?? '') + 1)
   // The field comes last.
   if (argument === last && laterKinds.includes('FIELD') && line.words.some(typed => line.fields.named(typed))) return []
-  const found: Candidate[] = []
+  const candidates: Candidate[] = []
   for (const kind of laterKinds) {
     const isPlaceholder = kind === kind.toUpperCase()
-    if (isPlaceholder) found.push(...(await kindCandidates(line, kind, word)))
-    else found.push([kind])
+    if (isPlaceholder) candidates.push(...(await kindCandidates(line, kind, word)))
+    else candidates.push([kind])
   }
-  return found
+  return candidates
 }
 
 /** The candidates for the value of an option; for a list also after a comma. */
 async function optionCandidates(line: Line, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
   if (longName(spec) === '--vary') return varyCandidates(word)
   const start = spec[2] === 'repeatable' ? word.lastIndexOf(',') + 1 : 0
-  const found = startingWith(word.slice(start), await valueCandidates(line, spec, word.slice(start)))
-  return prefixed(word.slice(0, start), found)
+  const lastValue = word.slice(start)
+  const candidates = startingWith(lastValue, await valueCandidates(line, spec, lastValue))
+  return withPrefix(word.slice(0, start), candidates)
 }
 
 /** The keys of --vary that begin with a word; none after `=`, because the values are free. */
@@ -187,6 +191,7 @@ async function varyCandidates(word: string): Promise<readonly Candidate[]> {
   )
 }
 
+/** The candidates for one value of an option: its valid values, otherwise those of its placeholder. */
 async function valueCandidates(line: Line, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
   const [flags, , , , values = []] = spec
   const kind = flags.slice(flags.indexOf('<') + 1, -1)
@@ -199,9 +204,8 @@ async function valueCandidates(line: Line, spec: OptionSpec, word: string): Prom
 }
 
 /** The bands of the fields that are on the line. */
-function bandsOfTypedFields({ values, words: plain, fields }: Line): readonly string[] {
-  const typed = [values.get('--field'), ...plain]
-  const names = typed.flatMap(text => text?.split(',') ?? [])
+function bandsOfTypedFields({ values, words, fields }: Line): readonly string[] {
+  const names = [values.get('--field') ?? '', ...words].flatMap(text => text.split(','))
   return fields.all.filter(({ name }) => names.includes(name)).flatMap(field => field.bands)
 }
 
@@ -228,37 +232,37 @@ async function conditionCandidates(line: Line, text: string): Promise<readonly C
 }
 
 async function tickerCandidates({ values, env }: Line): Promise<readonly Candidate[]> {
-  return (await loadedWords(values.get('--db'), env)).tickers.map(name => [name])
+  return (await readDatabaseWords(values.get('--db'), env)).tickers.map(name => [name])
 }
 
 /** The words of the database, or of the sample if there is none. */
-export async function loadedWords(typed: string | undefined, env: NodeJS.ProcessEnv): Promise<LoadedWords> {
+export async function readDatabaseWords(typed: string | undefined, env: NodeJS.ProcessEnv): Promise<DatabaseWords> {
   const { openLocal } = await import('../open/database.js')
   const opened = await openLocal({ db: typed ?? (await savedDatabase(env)), env })
   try {
-    return await openedWords(opened)
+    return await wordsOfOpened(opened)
   } finally {
     await opened.bands.close()
   }
 }
 
-interface LoadedWords {
+interface DatabaseWords {
   /** With bars or pulled. */
   tickers: readonly string[]
   /** The day that the data end. */
   today: Day
 }
 
-export async function openedWords({ bands, local }: Pick<Opened, 'bands' | 'local'>): Promise<LoadedWords> {
+export async function wordsOfOpened({ bands, local }: Pick<Opened, 'bands' | 'local'>): Promise<DatabaseWords> {
   return { tickers: await bands.tickers(), today: await local.today() }
 }
 
 async function listCandidates({ values, env }: Line): Promise<readonly Candidate[]> {
-  return (await loadedLists(values.get('--db'), env)).map(name => [name])
+  return (await watchListNames(values.get('--db'), env)).map(name => [name])
 }
 
 /** The watch lists of the database. */
-export async function loadedLists(typed: string | undefined, env: NodeJS.ProcessEnv): Promise<readonly string[]> {
+export async function watchListNames(typed: string | undefined, env: NodeJS.ProcessEnv): Promise<readonly string[]> {
   const { readLists } = await import('../open/lists.js')
   return (await readLists({ db: typed ?? (await savedDatabase(env)), env })).map(({ name }) => name)
 }
@@ -272,13 +276,13 @@ async function savedDatabase(env: NodeJS.ProcessEnv): Promise<string | undefined
 }
 
 /** The candidates that begin with a word, in either case: tickers are typed in small letters, too. */
-function startingWith(word: string, all: readonly Candidate[]): readonly Candidate[] {
+function startingWith(word: string, candidates: readonly Candidate[]): readonly Candidate[] {
   const typed = word.toLowerCase()
-  return all.filter(([name]) => name === FILES || name.toLowerCase().startsWith(typed))
+  return candidates.filter(([name]) => name === FILES || name.toLowerCase().startsWith(typed))
 }
 
-/** The candidates with a text before each. */
-function prefixed(text: string, candidates: readonly Candidate[]): readonly Candidate[] {
+/** The candidates with a text before each; file names get none, because the shell completes them. */
+function withPrefix(text: string, candidates: readonly Candidate[]): readonly Candidate[] {
   return candidates.map(([name, about]) => (name === FILES ? [name] : [text + name, about]) as Candidate)
 }
 
@@ -322,15 +326,15 @@ export async function conditionTexts(
   vocabulary: Vocabulary,
   tickersLike: (start: string) => Promise<readonly string[]>,
 ): Promise<string[]> {
-  const found = completeCondition(text, vocabulary)
-  const isTicker = found.words.length === 0 && found.ticker && found.typed !== ''
-  const words = isTicker ? (await tickersLike(found.typed)).map(ticker => `${ticker}:`) : found.words
-  let texts = words.map(found.with)
+  const completion = completeCondition(text, vocabulary)
+  const isTicker = completion.words.length === 0 && completion.ticker && completion.typed !== ''
+  const words = isTicker ? (await tickersLike(completion.typed)).map(ticker => `${ticker}:`) : completion.words
+  let texts = words.map(completion.with)
   while (texts.length === 1 && !isCompleteCondition(texts[0]!, vocabulary)) {
-    const [only] = texts
-    const next = allowedAfter(only!, vocabulary).filter(word => word !== '@')
+    const [onlyText = ''] = texts
+    const next = allowedAfter(onlyText, vocabulary).filter(word => word !== '@')
     if (next.length === 0) break
-    texts = next.map(word => withBlank(only!, word) + word)
+    texts = next.map(word => withBlank(onlyText, word) + word)
   }
   return texts
 }

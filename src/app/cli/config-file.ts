@@ -164,7 +164,7 @@ function parseSettings(file: JsonSource, members: ReadonlyMap<string, Node>): Sa
       throw file.faultAt(node, 'db should be a whole path, from the root on: a run may begin in any folder.')
     positions[name] = file.lineAt(node)
   }
-  return { values, positions: positions }
+  return { values, positions }
 }
 
 function parseProfile(file: JsonSource, name: string, node: Node): Profile {

@@ -73,14 +73,14 @@ export class Context {
     return (await this.remote()) ?? (await this.localDatabase()).bands
   }
 
-  /** The chosen server; null if the local database answers. */
+  /** The chosen server; null if the local database answers, which then refuses the options of a server. */
   async remote(config = this.config): Promise<Remote | null> {
     const usedRemote = await this.server(config)
     if (usedRemote === null) refuseServerOptions(this.config)
     return usedRemote
   }
 
-  /** The chosen server, for a command that also uses the options of a server for something else. */
+  /** As `remote`, for a command that also uses the options of a server for something else: they are not refused. */
   async server(config = this.config): Promise<Remote | null> {
     const { remote, profile } = config
     // Most users have no server, and should not wait for the code that calls one.
@@ -148,8 +148,8 @@ export class Context {
   async cluster(): Promise<Cluster | undefined> {
     const { cluster, threads } = this.config
     if (cluster === undefined) return undefined
-    const { openCluster: clusterAt } = await import('../open/database.js')
-    this.#cluster ??= await clusterAt({ ...this.choice, cluster, threads })
+    const { openCluster } = await import('../open/database.js')
+    this.#cluster ??= await openCluster({ ...this.choice, cluster, threads })
     return this.#cluster
   }
 
@@ -315,7 +315,7 @@ export class Context {
     }
   }
 
-  /** Closes everything, even if one of it fails. Only the error of a lost file is thrown. */
+  /** Closes every opened resource, even if closing one fails. Throws only FileLost. */
   async #closeAll(): Promise<void> {
     const closings = [...this.#toClose, this.#opened?.local, this.#usedRemote, this.#cluster].map(resource =>
       resource?.close(),
@@ -331,7 +331,7 @@ export class Context {
     return this.world.err.terminal && this.world.env.TERM !== 'dumb' ? 'line' : 'none'
   }
 
-  /** Notes that the data are the sample's, or end before the day of the question. */
+  /** Writes notices about the source: the sample, data that end early, used conditions, and a server with its credits. */
   async #noticeSource(): Promise<void> {
     if (this.opened?.sample) await this.notice(await sampleNotice(this.opened.local))
     await this.#noticeEnd()
@@ -402,25 +402,23 @@ function recordUses(fields: FieldSet) {
     return text
   }
   // Built-in fields have no definitions to record.
-  const set: FieldSet = {
-    ...(fields.all.every(({ hash }) => hash === undefined) ? fields : { ...fields, named: fieldNamed }),
-    ...(knownConditions && {
-      conditions: {
-        get names() {
-          return knownConditions.names
-        },
-        named: conditionNamed,
-      },
-    }),
+  const isBuiltIn = fields.all.every(({ hash }) => hash === undefined)
+  const recordingFields = isBuiltIn ? fields : { ...fields, named: fieldNamed }
+  if (knownConditions === undefined) return { set: recordingFields, used: ownFieldHashes, conditions: usedConditions }
+  const conditions = {
+    get names() {
+      return knownConditions.names
+    },
+    named: conditionNamed,
   }
-  return { set, used: ownFieldHashes, conditions: usedConditions }
+  return { set: { ...recordingFields, conditions }, used: ownFieldHashes, conditions: usedConditions }
 }
 
 /** A hint with the answering server and the remaining credits of the key's account. */
 function remoteHint({ url, credits }: Remote, { profile }: Config): string {
-  const who = `answered by ${url}${profile === undefined ? '' : ` (profile ${profile})`}`
-  const left = creditsLeft(credits)
-  return left === '' ? who : `${who}; ${left}`
+  const profileText = profile === undefined ? '' : ` (profile ${profile})`
+  const creditsText = creditsLeft(credits)
+  return `answered by ${url}${profileText}${creditsText === '' ? '' : `; ${creditsText}`}`
 }
 
 /** `9,998 of 100,000 credits left today, 998 of 10,000 left this hour`; empty if unknown. */

@@ -187,11 +187,9 @@ function queryError(sql: string, cause: unknown, tables: readonly string[]): Err
   const nearest = name === undefined ? [] : suggest(name, knownNames, 1)
   const where = errorPosition === null ? '' : ` line ${errorPosition.line}, column ${errorPosition.column}:`
   const hint = nearest.length === 0 ? '' : ` Did you mean "${nearest[0]}"?`
-  return wrong('query', `query:${where} ${firstLine(text ?? message)}.${hint}`, {
-    ...(name !== undefined && { value: name }),
-    ...(nearest.length > 0 && { suggestions: nearest }),
-    ...errorPosition,
-  })
+  const suggestions = nearest.length > 0 ? { suggestions: nearest } : {}
+  const offence = name === undefined ? errorPosition : { value: name, ...suggestions, ...errorPosition }
+  return wrong('query', `query:${where} ${firstLine(text ?? message)}.${hint}`, offence ?? {})
 }
 
 /** The JSON in a message of DuckDB; null if it has none. */

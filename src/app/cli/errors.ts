@@ -43,13 +43,13 @@ import {
   remedyWords,
   replaceWithinWord,
   replaceWord,
-  withOptionsOf,
+  textWithOptionsOf,
 } from './command-line.js'
 import { commandsWithOption, joinConditionWords, suggestCommand, suggestList } from './command-suggestions.js'
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
-import { lineWithNewNames, newName } from './old-names.js'
+import { lineWithNewNames, replacementOf } from './old-names.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { isColoured, type World, widthOf } from './world.js'
 
@@ -80,18 +80,22 @@ export async function report(
   context?: Context,
 ): Promise<number> {
   const error = asError(thrown)
-  const debug = wantsDebug(argv.includes('--debug'), world.env)
-  // Machines read one line, so no other line may follow it.
-  if (wantsJson(argv)) context?.omitSourceNotice()
-  const lines = wantsJson(argv)
-    ? [printable(JSON.stringify({ ...machineForm(error, context), ...(debug ? { stack: stackOf(thrown) } : {}) }))]
-    : await humanForm(error, argv, world, context)
-  if (debug && !wantsJson(argv)) lines.push(printable(stackOf(thrown)))
+  const stack = wantsDebug(argv.includes('--debug'), world.env) ? stackOf(thrown) : undefined
+  let lines: string[]
+  if (wantsJson(argv)) {
+    // Machines read one line, so no other line may follow it.
+    context?.omitSourceNotice()
+    lines = [printable(JSON.stringify({ ...machineForm(error, context), stack }))]
+  } else {
+    lines = await humanForm(error, argv, world, context)
+    if (stack !== undefined) lines.push(printable(stack))
+  }
   // The message may repeat typed text, and typed text may be a key.
   await world.err.write(maskKeys(linesText(lines))).catch(() => {})
   return error instanceof BandsError ? EXIT_CODES[error.code] : UNFORESEEN_EXIT_CODE
 }
 
+/** The properties of an error for machines; `internal` is an error that bands does not know. */
 function machineForm(error: Error, context?: Context): Record<string, unknown> {
   const upgradeUrl = context?.config.upgrade_url ?? null
   if (error instanceof BandsError) return { error: error.code, message: error.message, ...payloadAt(error, upgradeUrl) }
@@ -106,27 +110,25 @@ function wantsJson(argv: readonly string[]): boolean {
   )
 }
 
+/** The lines about an error for people: the message, then labelled lines that help. */
 async function humanForm(error: Error, argv: readonly string[], world: World, context?: Context): Promise<string[]> {
   const width = widthOf(world.err, world.env)
   const paint = await paintFor(isColoured(context?.config.color ?? 'auto', world.env, world.err.terminal))
-  const options = (await commandIn(argv)?.load())?.options ?? []
-  const [firstLine = '', ...otherLines] = printable(withOptionsOf(options, messageWords(error, context?.fields))).split(
-    '\n',
-  )
+  const options = (await entryOf(argv)?.load())?.options ?? []
+  const message = printable(textWithOptionsOf(options, messageWords(error, context?.fields)))
+  const [firstLine = '', ...otherLines] = message.split('\n')
+  const [first = '', ...wrapped] = wrap(`error: ${firstLine}`, width)
+  const lines = [first.replace(/^error:/, paint.bad('error:')), ...wrapped, ...otherLines]
   const help = (await helpLines(error, argv, world, context)).filter(([, text]) => text !== '')
-  const label = Math.max(7, ...help.map(([name]) => name.length + 2))
-  return [
-    ...wrap(`error: ${firstLine}`, width).map((line, i) =>
-      i === 0 ? line.replace(/^error:/, paint.bad('error:')) : line,
-    ),
-    ...otherLines,
-    ...help.flatMap(([name, text]) =>
-      // A line to paste stays whole.
-      (text.startsWith('bands ') ? [printable(text)] : wrap(printable(text), width - label - 2)).map(
-        (line, i) => `  ${(i === 0 ? `${name}:` : '').padEnd(label)}${line}`,
-      ),
-    ),
-  ]
+  const labelWidth = Math.max(7, ...help.map(([label]) => label.length + 2))
+  for (const [label, text] of help) {
+    // A line to paste stays whole.
+    const texts = text.startsWith('bands ') ? [printable(text)] : wrap(printable(text), width - labelWidth - 2)
+    texts.forEach((line, i) => {
+      lines.push(`  ${(i === 0 ? `${label}:` : '').padEnd(labelWidth)}${line}`)
+    })
+  }
+  return lines
 }
 
 /** The message for people. It does not list the allowed values: a line of its own does. */
@@ -176,11 +178,13 @@ async function helpLines(
   return [['please', 'this is a fault of bands: report it with the command line and the output of --debug']]
 }
 
+/** How to see what a tier does not show: a higher tier; with the local database also the answer without a tier. */
 function tierHelp({ upgradeUrl }: TierRestricted, argv: readonly string[], context?: Context): [string, string][] {
   const upgrade: [string, string] = ['upgrade', upgradeUrl ?? context?.config.upgrade_url ?? '']
   // At a server the key decides, so no option can be left out.
   if (context?.usedRemote != null) return [upgrade]
-  return [upgrade, ['locally', argv.some(word => word.startsWith('--tier')) ? 'leave out --tier' : 'unset BANDS_TIER']]
+  const isTyped = argv.some(word => word.startsWith('--tier'))
+  return [upgrade, ['locally', isTyped ? 'leave out --tier' : 'unset BANDS_TIER']]
 }
 
 /**
@@ -197,6 +201,7 @@ async function refusedKeyHelp(context?: Context): Promise<[string, string][]> {
   ]
 }
 
+/** The lines below a message about a parameter: its valid values, the usage of the command, and lines to paste. */
 async function parameterHelp(
   error: InvalidParameter,
   argv: readonly string[],
@@ -221,42 +226,50 @@ async function workingLines(
   world: World,
   context?: Context,
 ): Promise<string[]> {
-  const { mended, vocabularyOf, without } = await import('./working-line.js')
-  const known = await vocabularyOf(argv, world, context)
-  // A remedy is a line of its own, but for an unknown first word: the repair finds the same and keeps the options.
+  const { mendLine, readVocabulary, withoutOption } = await import('./working-line.js')
+  const known = await readVocabulary(argv, world, context)
   const isCommand = error instanceof InvalidParameter && error.param === 'command'
-  const isUnknownFirstWord = isCommand && !TOP_WORDS.includes(argv[0]!)
-  const hasLine = error.remedy !== null || lineWithNewKey(error, argv) !== null
-  const remedied = isUnknownFirstWord || !hasLine ? null : correctedWords(error, argv)
   // `help` and `--version` are no commands of the catalogue.
   if (isCommand && error.remedy !== null && !TOP_WORDS.includes(error.remedy.command.split(' ')[0]!))
     return [quotedLine(remedyWords(error.remedy))]
-  const typed = joinConditionWords(argv) ?? remedied ?? argv
   const lines = new Set<string>()
+  const lineToMend = joinConditionWords(argv) ?? remediedLine(error, argv) ?? argv
   for (const reading of [0, 1]) {
-    const line = await mended(typed, known, reading)
+    const line = await mendLine(lineToMend, known, reading)
     // The typed line in another order would fail, too.
-    if (line !== null && !sameWords(line, argv)) lines.add(quotedLine(line))
+    if (line !== null && !differOnlyInOrder(line, argv)) lines.add(quotedLine(line))
   }
   if (lines.size > 0) return [...lines]
-  const meant =
-    correctedWords(error, argv) ??
-    (error instanceof InvalidParameter ? without(argv, optionOf(error.param).split(' ')[0]!) : null)
-  const line = meant && ((await mended(meant, known)) ?? meant)
-  if (line !== null && !sameWords(line, argv)) return [quotedLine(line)]
-  const [example] = (await commandIn(argv)?.load())?.examples ?? []
+  let corrected = correctedLine(error, argv)
+  if (corrected === null && error instanceof InvalidParameter)
+    corrected = withoutOption(argv, optionOf(error.param).split(' ')[0]!)
+  if (corrected !== null) {
+    const line = (await mendLine(corrected, known)) ?? corrected
+    if (!differOnlyInOrder(line, argv)) return [quotedLine(line)]
+  }
+  const [example] = (await entryOf(argv)?.load())?.examples ?? []
   return [example ?? 'bands help all']
 }
 
-/** Whether lines differ at most by the order of their options. */
-function sameWords(line: readonly string[], other: readonly string[]): boolean {
+/** The line of an error's remedy, or with new keys; null without one. Mending an unknown first word finds it by itself. */
+function remediedLine(error: InvalidParameter | NotFound, argv: readonly string[]): string[] | null {
+  const isCommand = error instanceof InvalidParameter && error.param === 'command'
+  if (isCommand && !TOP_WORDS.includes(argv[0]!)) return null
+  const hasLine = error.remedy !== null || lineWithNewKey(error, argv) !== null
+  return hasLine ? correctedLine(error, argv) : null
+}
+
+/** Whether lines have the same words, and differ at most by the order of their options. */
+function differOnlyInOrder(line: readonly string[], other: readonly string[]): boolean {
+  // The options of a line in alphabetical order, each with the word after it, then the other words.
   const parts = (words: readonly string[]): string[] => {
     const options: string[] = []
     const others: string[] = []
     for (let at = 0; at < words.length; at++) {
-      if (!words[at]!.startsWith('--')) others.push(words[at]!)
-      else if (words[at + 1]?.startsWith('--') === false) options.push(quotedLine([words[at]!, words[++at]!]))
-      else options.push(words[at]!)
+      const word = words[at]!
+      const hasValue = words[at + 1]?.startsWith('--') === false
+      if (!word.startsWith('--')) others.push(word)
+      else options.push(hasValue ? quotedLine([word, words[++at]!]) : word)
     }
     return [...options.toSorted(), ...others]
   }
@@ -269,8 +282,8 @@ function lineWithNewKey(error: InvalidParameter | NotFound, argv: readonly strin
   return isKey ? lineWithNewNames(argv, []) : null
 }
 
-/** The words of the remedy, or the typed line with the nearest valid value; null if there is none. */
-function correctedWords(error: InvalidParameter | NotFound, argv: readonly string[]): string[] | null {
+/** The typed line with new keys, with the nearest valid value, or the line of the remedy; null if there is none. */
+function correctedLine(error: InvalidParameter | NotFound, argv: readonly string[]): string[] | null {
   const { remedy } = error
   const renamed = lineWithNewKey(error, argv)
   if (renamed !== null) return renamed
@@ -279,11 +292,11 @@ function correctedWords(error: InvalidParameter | NotFound, argv: readonly strin
   if (remedy !== null) return lineWithRemedy(argv, remedy) ?? remedyWords(remedy)
   if (error instanceof NotFound) return null
   const { offence } = error
-  const meant = offence.suggestions?.[0]
-  if (meant === undefined) return null
+  const nearest = offence.suggestions?.[0]
+  if (nearest === undefined) return null
   return offence.column === undefined
-    ? replaceWord(argv, String(offence.value), meant)
-    : replaceWithinWord(argv, offence, meant)
+    ? replaceWord(argv, String(offence.value), nearest)
+    : replaceWithinWord(argv, offence, nearest)
 }
 
 /** The label of the listed valid values: `bands`, `fields`, `options` or `commands`; undefined for other values. */
@@ -292,6 +305,7 @@ function labelOf({ about, param }: InvalidParameter): string | undefined {
   return kind && `${kind}s`
 }
 
+/** The lines below a NotFound: for a ticker the loaded ones and how to load more, for anything else a line to paste. */
 async function notFoundHelp(
   error: NotFound,
   argv: readonly string[],
@@ -302,45 +316,49 @@ async function notFoundHelp(
   // Tickers do not help with a missing file or account.
   if (missing?.kind !== 'ticker' || context?.opened == null) {
     // A file that is missing may be a field, which a strategy file is made of.
-    const command = await commandIn(argv)?.load()
+    const command = await entryOf(argv)?.load()
     const takesField = command?.arguments?.flatMap(argumentKinds).includes('FIELD') || command?.madeBy !== undefined
     if (missing?.kind === 'file' && takesField && suggestions.length === 0)
       return [['try', (await workingLines(error, argv, world, context))[0] ?? '']]
-    const words = correctedWords(error, argv)
+    const words = correctedLine(error, argv)
     return [['try', words === null ? '' : quotedLine(words)]]
   }
   const tickers = await context.opened.bands.tickers()
   // Local tickers do not help with a ticker that a server does not know.
   if (context.usedRemote !== null && tickers.includes(missing.name))
     return [['here', `${missing.name} has prices here; ${context.usedRemote.url} does not know it`]]
-  const first = tickers.slice(0, 24).join(' ')
-  const isHere = suggestions.length > 0
-  const [line = ''] = isHere
-    ? await workingLines(error, argv, world, context)
-    : [await sampleLine(missing.name, argv, context)]
+  const firstTickers = tickers.slice(0, MAX_LISTED_TICKERS).join(' ')
+  const omitted = tickers.length - MAX_LISTED_TICKERS
+  const [line = ''] =
+    suggestions.length > 0
+      ? await workingLines(error, argv, world, context)
+      : [await sampleLine(missing.name, argv, context)]
   return [
-    ['here', tickers.length > 24 ? `${first} and ${tickers.length - 24} more (bands status)` : first],
+    ['here', omitted > 0 ? `${firstTickers} and ${omitted} more (bands status)` : firstTickers],
     [tickers.length > 0 ? 'load more' : 'load', 'bands import FILE.csv'],
     ['try', line],
   ]
 }
 
+/** The most tickers that are listed below an error. */
+const MAX_LISTED_TICKERS = 24
+
 /** The typed line for the bundled sample if it has the ticker (help and docs name its tickers), otherwise `bands status`. */
 async function sampleLine(ticker: string, argv: readonly string[], { opened, config }: Context): Promise<string> {
-  const other = 'bands status'
-  if (opened!.sample || config.from.db === '--db') return other
+  const statusLine = 'bands status'
+  if (opened!.sample || config.from.db === '--db') return statusLine
   const [{ openSample }, { SAMPLE }] = await Promise.all([import('../open/database.js'), import('../open/paths.js')])
   const { local } = openSample()
   try {
-    const isThere = (await local.store.names()).includes(ticker)
-    return isThere ? quotedLine([...argv, '--db', SAMPLE]) : other
+    const isInSample = (await local.store.names()).includes(ticker)
+    return isInSample ? quotedLine([...argv, '--db', SAMPLE]) : statusLine
   } finally {
     await local.close()
   }
 }
 
 /** The row of the command that a line names; undefined if it names none. */
-function commandIn(argv: readonly string[]): Entry | undefined {
+function entryOf(argv: readonly string[]): Entry | undefined {
   const at = argv.findIndex(word => TOP_WORDS.includes(word))
   const twoWords = argv.slice(at, at + 2).join(' ')
   return CATALOGUE.find(({ name }) => name === twoWords) ?? CATALOGUE.find(({ name }) => name === argv[at])
@@ -373,23 +391,23 @@ export async function usageError(
   const word = /'([^']*)'/.exec(error.message)?.[1] ?? ''
   switch (error.code) {
     case 'commander.unknownCommand': {
-      // Inside a group, only its own second words are meant.
-      const words = group === undefined ? TOP_WORDS : commandsOfGroup(group).map(({ name }) => name.split(' ')[1]!)
-      const meant =
-        group === undefined ? suggestCommand(word, argv) : group === 'watch' ? suggestList(word, argv) : undefined
-      return meant ?? unknownWord('command', word, words, suggest(word, words), group)
+      if (group === undefined)
+        return suggestCommand(word, argv) ?? unknownWordError('command', word, TOP_WORDS, suggest(word, TOP_WORDS))
+      const words = commandsOfGroup(group).map(({ name }) => name.split(' ')[1]!)
+      const suggestedList = group === 'watch' ? suggestList(word, argv) : undefined
+      return suggestedList ?? unknownWordError('command', word, words, suggest(word, words), group)
     }
     case 'commander.unknownOption':
-      return await unknownOption(word.split('=')[0]!, parsed, argv)
+      return await unknownOptionError(word.split('=')[0]!, parsed, argv)
     case 'commander.missingArgument':
       return wrong(word.toLowerCase(), `${word} is missing.`, { allowed: usage(entry, command) })
     case 'commander.optionMissingArgument':
-      return needsValue(word, command)
+      return missingValueError(word, command)
     case 'commander.excessArguments': {
-      const takes = command?.arguments?.length ?? 0
-      const what = ['no arguments', 'one argument'][takes] ?? `${takes} arguments`
+      const count = command?.arguments?.length ?? 0
+      const countText = ['no arguments', 'one argument'][count] ?? `${count} arguments`
       const offence = { param: 'arguments', value: argv.join(' '), allowed: usage(entry, command) }
-      return new InvalidParameter(`${entry?.name ?? 'bands'} takes ${what}; there are more words here.`, offence)
+      return new InvalidParameter(`${entry?.name ?? 'bands'} takes ${countText}; there are more words here.`, offence)
     }
     default:
       return wrong('arguments', error.message.replace(/^error: /, ''))
@@ -397,8 +415,8 @@ export async function usageError(
 }
 
 /** The error for an option whose value is missing. @param flags `--limit <N>` */
-function needsValue(flags: string, command: Command | undefined): InvalidParameter {
-  const spec = [...(command?.options ?? []), ...GLOBAL_OPTIONS].find(([own]) => own === flags)
+function missingValueError(flags: string, command: Command | undefined): InvalidParameter {
+  const spec = [...(command?.options ?? []), ...GLOBAL_OPTIONS].find(option => option[0] === flags)
   const name = /--[\w-]+/.exec(flags)![0]
   const example = spec === undefined ? null : exampleOf(spec)
   const exampleText = example === null ? '' : `, for example ${example}`
@@ -406,23 +424,14 @@ function needsValue(flags: string, command: Command | undefined): InvalidParamet
 }
 
 /** The error for an unknown option: with its new name, the nearest options, or the commands that have it. */
-async function unknownOption(
+async function unknownOptionError(
   typed: string,
   { command, entry }: ParsedCommand,
   argv: readonly string[],
 ): Promise<InvalidParameter> {
   const allowed = optionNames(command?.options ?? [])
-  const newOption = newName(typed)
-  const isArgument = command?.arguments?.some(([name]) => name === newOption)
-  const line =
-    newOption === undefined || !(isArgument || allowed.includes(newOption)) ? null : lineWithNewNames(argv, allowed)
-  if (line !== null)
-    return wrong(
-      'option',
-      `${typed} is ${isArgument ? 'an argument' : newOption} now.`,
-      { value: typed },
-      { remedy: remedy(line[0]!, line.slice(1)) },
-    )
+  const renamed = renamedOptionError(typed, command, argv)
+  if (renamed !== null) return renamed
   const plainNames = allowed.map(name => name.slice(2))
   const nearest = suggest(typed.replace(/^-+/, ''), plainNames).map(name => `--${name}`)
   if (entry !== undefined && plainNames.includes('prev-band') && LATER_OUTCOME.test(typed) && nearest.length === 0)
@@ -431,15 +440,30 @@ async function unknownOption(
       `${typed} cannot choose events: how long a band lasts and what follows it are not known when the event happens, so ${entry.name} would look ahead.`,
       { value: typed },
     )
-  const others = nearest.length > 0 ? [] : await commandsWithOption(typed, entry)
-  if (others.length === 0) return unknownWord('option', typed, [...allowed, '--help'], nearest, entry?.name)
-  const named =
-    others.length > MAX_NAMED_COMMANDS
-      ? `${others.slice(0, MAX_NAMED_COMMANDS).join(', ')} and more`
-      : others.join(', ')
+  const commands = nearest.length > 0 ? [] : await commandsWithOption(typed, entry)
+  if (commands.length === 0) return unknownWordError('option', typed, [...allowed, '--help'], nearest, entry?.name)
+  const more = commands.length > MAX_NAMED_COMMANDS ? ' and more' : ''
+  const otherCommands = `${commands.slice(0, MAX_NAMED_COMMANDS).join(', ')}${more}`
   const name = entry?.name ?? argv.find(word => TOP_WORDS.includes(word))
-  const message = `there is no option ${JSON.stringify(typed)} of ${name}; ${named} ${others.length > 1 ? 'have' : 'has'} one.`
+  const verb = commands.length > 1 ? 'have' : 'has'
+  const message = `there is no option ${JSON.stringify(typed)} of ${name}; ${otherCommands} ${verb} one.`
   return wrong('option', message, { value: typed })
+}
+
+/** The error for an option of an earlier version, with its new name; null for other options. */
+function renamedOptionError(
+  typed: string,
+  command: Command | undefined,
+  argv: readonly string[],
+): InvalidParameter | null {
+  const allowed = optionNames(command?.options ?? [])
+  const replacement = replacementOf(typed)
+  const isArgument = command?.arguments?.some(([name]) => name === replacement)
+  if (replacement === undefined || !(isArgument || allowed.includes(replacement))) return null
+  const line = lineWithNewNames(argv, allowed)
+  if (line === null) return null
+  const message = `${typed} is ${isArgument ? 'an argument' : replacement} now.`
+  return wrong('option', message, { value: typed }, { remedy: remedy(line[0]!, line.slice(1)) })
 }
 
 /** The most commands that a sentence names. */
@@ -448,15 +472,15 @@ const MAX_NAMED_COMMANDS = 4
 /** Options for durations and later returns, which are not known when an event happens. */
 const LATER_OUTCOME = /duration|aftermath|performance|outcome|forward|future|return|held|next-band/
 
-/** The error for an unknown command or option. @param of the command that was searched for it */
-function unknownWord(
+/** The error for an unknown command or option. @param owner the command or group that does not have it */
+function unknownWordError(
   param: string,
   value: string,
   allowed: readonly string[],
   suggestions: readonly string[],
-  of: string | undefined,
+  owner?: string,
 ): InvalidParameter {
-  const where = of === undefined ? '' : ` of ${of}`
+  const where = owner === undefined ? '' : ` of ${owner}`
   const message = `there is no ${param} ${JSON.stringify(value)}${where}.${didYouMean(suggestions)}`
   return wrong(param, message, { value, allowed, suggestions })
 }

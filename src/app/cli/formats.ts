@@ -92,16 +92,16 @@ export async function writeBlocks(
   sink: Sink,
 ): Promise<void> {
   const { before, between, after } = JSON_FRAMES[output]
-  let next = before
   let hasRows = false
   for await (const { text } of blocks) {
-    if (next !== '') await sink.write(next)
+    const separator = hasRows ? between : before
+    if (separator !== '') await sink.write(separator)
     await sink.write(text)
-    next = between
     hasRows = true
   }
-  // Without rows, NDJSON has no line.
-  if (hasRows || before !== '') await sink.write(`${hasRows ? '' : before}${after}`)
+  if (hasRows) await sink.write(after)
+  // Without rows, NDJSON has no line, and JSON an empty list.
+  else if (output === 'json') await sink.write(before + after)
 }
 
 /** One JSON object per line, each with a line feed. */
@@ -168,13 +168,13 @@ async function writeParquet<Row>(rows: AsyncIterable<Row>, columns: readonly Col
   const groups = async function* (): AsyncGenerator<EncodedGroup> {
     let group = new RowGroup(columns)
     for await (const row of rows) {
-      const at = group.addNulls(1)
-      for (const { name, kind, of } of columns) {
-        const value = of(row)
+      const rowIndex = group.addNulls(1)
+      for (const { name, kind, of: cellOf } of columns) {
+        const value = cellOf(row)
         if (value === null) continue
         const column = group.column(name)
-        if (typeof value === 'number') column.values[at] = value
-        else column.values[at] = kind === 'date' ? parseDay(value)! : column.code(value)
+        if (typeof value === 'number') column.values[rowIndex] = value
+        else column.values[rowIndex] = kind === 'date' ? parseDay(value)! : column.code(value)
       }
       if (group.rows < GROUP_ROWS) continue
       yield group.encode()
@@ -198,19 +198,19 @@ export async function writeGroups(
 }
 
 /**
- * Writes a complete file under another name and renames it; a link stays a link. A device or a pipe is written
+ * Writes a complete file under a temporary name and renames it; a link stays a link. A device or a pipe is written
  * directly, because renaming would replace it by a file.
  */
-export async function writeFileWhole(named: string, write: (sink: Sink) => Promise<void>): Promise<void> {
-  await refuseMissingFolder(named)
-  const file = await realpath(named).catch(() => named)
+export async function writeFileWhole(file: string, write: (sink: Sink) => Promise<void>): Promise<void> {
+  await refuseMissingFolder(file)
+  const target = await realpath(file).catch(() => file)
   // A dangling link counts as present.
-  const existing = await stat(file).catch(() => lstat(file).catch(() => null))
-  if (existing !== null && !existing.isFile()) return writeToPath(file, named, write)
-  const partial = `${file}.${process.pid}.partial`
+  const existing = await stat(target).catch(() => lstat(target).catch(() => null))
+  if (existing !== null && !existing.isFile()) return writeToPath(target, file, write)
+  const partial = `${target}.${process.pid}.partial`
   try {
-    await writeToPath(partial, named, write)
-    await rename(partial, file).catch(cause => throwWriteError(named, cause))
+    await writeToPath(partial, file, write)
+    await rename(partial, target).catch(cause => throwWriteError(file, cause))
   } catch (error) {
     await rm(partial, { force: true })
     throw error
@@ -243,21 +243,20 @@ async function similarFiles(file: string): Promise<string[]> {
 }
 
 /** Throws StorageError if the folder of a file is missing. For work that takes long before it writes. */
-export async function refuseMissingFolder(named: string): Promise<void> {
-  await access(dirname(named)).catch(() => {
-    throw new StorageError(`cannot write ${named}: there is no folder ${dirname(named)}.`)
+export async function refuseMissingFolder(file: string): Promise<void> {
+  await access(dirname(file)).catch(() => {
+    throw new StorageError(`cannot write ${file}: there is no folder ${dirname(file)}.`)
   })
 }
 
-/** @param named the file as the user named it, for errors */
-async function writeToPath(path: string, named: string, write: (sink: Sink) => Promise<void>): Promise<void> {
-  const handle = await open(path, 'w').catch(cause => throwWriteError(named, cause))
+/** Opens a path for writing, and closes it when the rows are written. @param file the name for errors, as the user typed it */
+async function writeToPath(path: string, file: string, writeRows: (sink: Sink) => Promise<void>): Promise<void> {
+  const handle = await open(path, 'w').catch(cause => throwWriteError(file, cause))
+  const write = async (chunk: string | Uint8Array): Promise<void> => {
+    await handle.writeFile(chunk).catch(cause => throwWriteError(file, cause))
+  }
   try {
-    await write({
-      write: async chunk => {
-        await handle.writeFile(chunk).catch(cause => throwWriteError(named, cause))
-      },
-    })
+    await writeRows({ write })
   } finally {
     await handle.close()
   }

@@ -72,7 +72,7 @@ type CommandHelp = Extract<Request, { isWhole: boolean }>
 
 /** The help with every option. */
 function fullHelp({ helpFor, command }: CommandHelp) {
-  return { ...helpOf(helpFor, command), more: 0 }
+  return { ...helpOf(helpFor, command), omittedOptions: 0 }
 }
 
 /** The short help: three examples, one note, and the options in `first`. A command without `first` has only a full help. */
@@ -82,10 +82,10 @@ function briefHelp(request: CommandHelp) {
   if (first === undefined) return help
   const isFirst = ([word]: Item): boolean => first.includes(/--([\w-]+)/.exec(word)![1]!)
   const sections = help.sections.map(({ title, items }) => ({ title, items: items.filter(isFirst) }))
-  const more = help.sections.flatMap(({ items }) => items).filter(item => !isFirst(item)).length
+  const omittedOptions = help.sections.flatMap(({ items }) => items).filter(item => !isFirst(item)).length
   return {
     ...help,
-    more,
+    omittedOptions,
     examples: help.examples.slice(0, 3),
     notes: help.notes.slice(0, 1),
     sections: sections.filter(({ items }) => items.length > 0),
@@ -95,7 +95,7 @@ function briefHelp(request: CommandHelp) {
 /** The help of every command and the global options, from which the build makes man pages. */
 export async function manual() {
   const commands = await Promise.all(CATALOGUE.map(async entry => helpOf(entry, await entry.load())))
-  return { commands, groups: GROUPS, options: GLOBAL_OPTIONS.map(itemOf), notes: [EXIT_CODES_NOTE, STABILITY_NOTE] }
+  return { commands, groups: GROUPS, options: GLOBAL_OPTIONS.map(optionItem), notes: [EXIT_CODES_NOTE, STABILITY_NOTE] }
 }
 
 /** Groups options by their headings in this order; one without a heading joins the option before it. */
@@ -104,43 +104,46 @@ function sectionsOf({ options = [] }: Command) {
   let heading = 'Options'
   for (const spec of options) {
     heading = spec[3] ?? heading
-    blocks.set(heading, [...(blocks.get(heading) ?? []), itemOf(spec)])
+    blocks.set(heading, [...(blocks.get(heading) ?? []), optionItem(spec)])
   }
   return [...blocks].map(([title, items]) => ({ title, items }))
 }
 
-function itemOf([flags, about, times]: OptionSpec): Item {
+function optionItem([flags, about, times]: OptionSpec): Item {
   return [plainName(flags), times === 'repeatable' && !flags.endsWith('<PARTS>') ? `${about} (several: A,B)` : about]
 }
 
 /** Examples, arguments and notes, followed by the command's own options. */
 function helpText(help: ReturnType<typeof fullHelp>, width: number): string {
-  const { name, summary, examples, usage, arguments: words, notes, sections } = help
+  const { name, summary, examples, usage, arguments: args, notes, sections } = help
   const wordWidth = longestWord(sections.flatMap(({ items }) => items))
   const blocks = [
     paragraph(`bands ${name}: ${summary}`, width),
     linesText(examples.map(line => `  ${line}`)),
-    `Usage: ${usage}\n${itemList(words, width)}`,
+    `Usage: ${usage}\n${itemList(args, width)}`,
     ...notes.map(text => paragraph(text, width)),
     ...sections.map(({ title, items }) => `${title}\n${itemList(items, width, wordWidth)}`),
-    ...(help.more === 0 ? [] : [paragraph(`${help.more} more options: bands ${name} --help all`, width)]),
-    paragraph('Options of every command, and exit codes: bands help options', width),
   ]
+  if (help.omittedOptions > 0)
+    blocks.push(paragraph(`${help.omittedOptions} more options: bands ${name} --help all`, width))
+  blocks.push(paragraph('Options of every command, and exit codes: bands help options', width))
   return blocks.filter(block => block !== '').join('\n')
 }
 
 /** The help common to all commands: global options, exit codes, stability. */
 function commonHelp(width: number): string {
-  const items = GLOBAL_OPTIONS.map(itemOf)
+  const items = GLOBAL_OPTIONS.map(optionItem)
   return [
     `Options of every command\n${itemList(items, width)}`,
     ...[EXIT_CODES_NOTE, STABILITY_NOTE].map(text => paragraph(text, width)),
   ].join('\n')
 }
 
+/** The help of a group: its commands. */
 function groupHelp(group: string, width: number): string {
   const commands = commandsOfGroup(group).map(({ name, summary }): Item => [`bands ${name}`, summary])
-  return `bands ${group}: ${GROUPS[group]}\n\n${itemList(commands, width)}\nbands ${group} COMMAND --help: examples and every option.\n`
+  const end = `bands ${group} COMMAND --help: examples and every option.`
+  return `bands ${group}: ${GROUPS[group]}\n\n${itemList(commands, width)}\n${end}\n`
 }
 
 const EXIT_CODES_NOTE =
@@ -155,16 +158,11 @@ function paragraph(text: string, width: number): string {
 
 /** Items below each other, their descriptions wrapped in a second column. @param wordWidth the width of the first one */
 export function itemList(items: readonly Item[], width: number, wordWidth = longestWord(items)): string {
-  return items
-    .map(([word, about]) => {
-      const [first = '', ...rest] = wrap(about, Math.max(20, width - wordWidth - 4))
-      const lines = [
-        `  ${word.padEnd(wordWidth)}  ${first}`,
-        ...rest.map(line => `${' '.repeat(wordWidth + 4)}${line}`),
-      ]
-      return linesText(lines.map(line => line.trimEnd()))
-    })
-    .join('')
+  const lines = items.flatMap(([word, about]) => {
+    const [first = '', ...rest] = wrap(about, Math.max(20, width - wordWidth - 4))
+    return [`  ${word.padEnd(wordWidth)}  ${first}`, ...rest.map(line => `${' '.repeat(wordWidth + 4)}${line}`)]
+  })
+  return linesText(lines.map(line => line.trimEnd()))
 }
 
 /** In characters. */

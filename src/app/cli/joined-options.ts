@@ -1,5 +1,6 @@
 import { partsKind } from '../../core/params/parts.js'
 import { exampleOf, type OptionSpec, type Parameter } from '../../core/params/row.js'
+import { toCamelCase } from './command.js'
 
 /** The option that carries a parameter, and its word in the value: `split` of `--validate "split 2015-01-01"`. */
 interface OptionPart {
@@ -11,26 +12,19 @@ interface OptionPart {
 /** The option parts by the name of the parameter; filled as commands are loaded. */
 const PARTS = new Map<string, OptionPart>()
 
-/** The option that carries a parameter; undefined if the parameter has an option of its own name, or is not loaded. */
-export function partOfParam(param: string): OptionPart | undefined {
-  return PARTS.get(param)
-}
-
-/** The option and the word: `--validate split`; null for a parameter with an option of its own. */
+/** The option and the word: `--validate split`; null for a parameter with an option of its own, or not loaded. */
 export function partText(param: string): string | null {
-  const place = PARTS.get(param)
-  return place === undefined ? null : `--${place.option} ${place.word}`.trim()
+  const part = PARTS.get(param)
+  return part === undefined ? null : `--${part.option} ${part.word}`.trim()
 }
 
 /** The loaded parameters by the option that carries them, without those that have an option of their own name. */
-export function partsByOption(): Map<string, [param: string, place: OptionPart][]> {
-  const byOption = new Map<string, [string, OptionPart][]>()
-  for (const [param, place] of PARTS)
-    byOption.set(place.option, [...(byOption.get(place.option) ?? []), [param, place]])
-  return byOption
+export function partsByOption(): Map<string, [param: string, part: OptionPart][]> {
+  return Map.groupBy(PARTS, ([, { option }]) => option)
 }
 
-const paramOf = ([flags]: OptionSpec): string => /--([\w-]+)/.exec(flags)![1]!.replaceAll('-', '_')
+/** The parameter of an option: `--cost-fixed` → `cost_fixed`. */
+export const paramOf = ([flags]: OptionSpec): string => /--([\w-]+)/.exec(flags)![1]!.replaceAll('-', '_')
 
 /** The options of a command, with the parameters that are parts of one option joined into it. */
 export function joinOptions(specs: readonly OptionSpec[]): OptionSpec[] {
@@ -73,8 +67,6 @@ function joinedSpec(option: string, parts: readonly OptionSpec[]): OptionSpec {
   return [`--${option} <PARTS>`, help, 'repeatable', parts.find(part => part[3] !== undefined)?.[3], [], parameter]
 }
 
-const camelCased = (param: string): string => param.replace(/[-_](\w)/g, (_, letter: string) => letter.toUpperCase())
-
 /**
  * The typed options with each joined option replaced by its parameters, under their names in camel case. Throws
  * InvalidParameter for a part that cannot be read.
@@ -85,20 +77,19 @@ export function splitJoinedOptions(
 ): Record<string, unknown> {
   const values: Record<string, unknown> = { ...typed }
   for (const spec of specs) {
-    const option = paramOf(spec).replaceAll('_', '-')
+    const param = paramOf(spec)
     const parameter = spec[5]
-    const value = values[camelCased(option)]
-    const part = parameter?.part
+    const value = values[toCamelCase(param)]
     if (value === undefined) continue
     if (spec[0].endsWith('<PARTS>') && parameter !== undefined) {
-      delete values[camelCased(option)]
-      const parts = parameter.kind.parse(option.replaceAll('-', '_'), [value].flat().join(', ')) as Record<
-        string,
-        unknown
-      >
-      for (const [param, own] of Object.entries(parts)) values[camelCased(param)] = own
-    } else if (part !== undefined)
-      for (const [param, place] of PARTS) if (place.option === option) values[camelCased(param)] = value
+      delete values[toCamelCase(param)]
+      const parts = parameter.kind.parse(param, [value].flat().join(', ')) as Record<string, unknown>
+      for (const [partName, partValue] of Object.entries(parts)) values[toCamelCase(partName)] = partValue
+    } else if (parameter?.part !== undefined) {
+      // The option has another name than its parameter.
+      for (const [carried, { option }] of PARTS)
+        if (option === param.replaceAll('_', '-')) values[toCamelCase(carried)] = value
+    }
   }
   return values
 }

@@ -33,8 +33,8 @@ export interface SortedWords {
  * Sorts words by what they name; misspelt ones are corrected.
  * @param exactly only words without a mistake are sorted, all others are `others`
  */
-export function sortWords(words: readonly string[], known: Vocabulary, exactly = false): SortedWords {
-  const found: SortedWords = {
+export function sortWords(words: readonly string[], known: Vocabulary, { exactly = false } = {}): SortedWords {
+  const sorted: SortedWords = {
     tickers: [],
     lists: [],
     fields: [],
@@ -44,19 +44,20 @@ export function sortWords(words: readonly string[], known: Vocabulary, exactly =
     files: [],
     others: [],
   }
-  const put = (kind: keyof SortedWords, word: string): void => {
-    if (!found[kind].includes(word)) found[kind].push(word)
+  const addOnce = (kind: keyof SortedWords, word: string): void => {
+    if (!sorted[kind].includes(word)) sorted[kind].push(word)
   }
   for (const text of words) {
     const condition = nearestCondition(text, known.fields)
-    if (condition !== undefined) put('conditions', condition)
-    else if (text === '-' || text.startsWith('@')) put('tickers', text)
-    else if (isCompleteCondition(text, known.fields)) put('conditions', text)
-    else
-      for (const word of text.includes(' ') ? [text] : text.split(',').filter(part => part !== ''))
-        put(...sortWord(word, known, exactly))
+    if (condition !== undefined) addOnce('conditions', condition)
+    else if (text === '-' || text.startsWith('@')) addOnce('tickers', text)
+    else if (isCompleteCondition(text, known.fields)) addOnce('conditions', text)
+    else {
+      const parts = text.includes(' ') ? [text] : text.split(',').filter(part => part !== '')
+      for (const part of parts) addOnce(...sortWord(part, known, exactly))
+    }
   }
-  return found
+  return sorted
 }
 
 /** The nearest named condition of `@NAME`; undefined for other words, such as a file of tickers. */
@@ -77,16 +78,16 @@ function sortWord(word: string, { fields, tickers, lists }: Vocabulary, exactly:
   if (isDateLike(word)) return ['dates', word]
   if (/\.(ya?ml|json)$/i.test(word)) return ['files', word]
   if (exactly || word.includes(' ')) return ['others', word]
-  const near: [keyof SortedWords, string | undefined][] = [
-    // A number or a letter is near to every short ticker.
-    ['tickers', /^[a-z]{2}/i.test(word) ? suggest(word, tickers)[0] : undefined],
-    ['fields', likelyFields(word, fields)[0]],
-    ['bands', suggest(word, bands)[0]],
-  ]
+  // A number or a letter is near to every short ticker.
+  const nearestTicker = /^[a-z]{2}/i.test(word) ? suggest(word, tickers)[0] : undefined
+  const [nearestField] = likelyFields(word, fields)
+  const [nearestBand] = suggest(word, bands)
   // A word in capitals is more likely a ticker, unless it is a part of the name of a field.
   const isPartOfField = likelyFields(word, fields).some(field => field.split('_').includes(name))
-  const order = /^[A-Z]/.test(word) && !isPartOfField ? near : [...near.slice(1), near[0]!]
-  for (const [kind, meant] of order) if (meant !== undefined) return [kind, meant]
+  if (nearestTicker !== undefined && /^[A-Z]/.test(word) && !isPartOfField) return ['tickers', nearestTicker]
+  if (nearestField !== undefined) return ['fields', nearestField]
+  if (nearestBand !== undefined) return ['bands', nearestBand]
+  if (nearestTicker !== undefined) return ['tickers', nearestTicker]
   const isUnknown = tickers.length === 0 && /^[A-Z]/.test(word) && parseTicker(word) !== null
   return [isUnknown ? 'tickers' : 'others', word]
 }
@@ -94,7 +95,7 @@ function sortWord(word: string, { fields, tickers, lists }: Vocabulary, exactly:
 /** A text with the wrong word of an error replaced by the nearest allowed one; null if none is near. */
 export function correctValue(text: string, offence: InvalidParameter['offence'], fields: FieldSet): string | null {
   const { value, suggestions = [], column } = offence
-  const [meant = value === ',' ? ' and' : nearestBand(offence, fields)] = suggestions
+  const meant = suggestions[0] ?? (value === ',' ? ' and' : nearestBand(offence, fields))
   if (meant === undefined) return null
   // `oversold = rsi_zone`: the sides change places.
   const [field, band] = meant.split(' = ')
@@ -110,7 +111,10 @@ export function correctValue(text: string, offence: InvalidParameter['offence'],
 /** Words of like meaning in the names of bands. */
 const BAND_MEANINGS = [/bull|up|high|above|bought|rising/, /bear|down|low|below|sold|falling/, /near|close|approach/]
 
-/** The allowed band that is nearest to a wrong one: of like meaning, then by common pairs of letters. */
+/**
+ * A wrong text with its band replaced by the nearest allowed one: of like meaning, then by common pairs of letters.
+ * Undefined if the text ends in no word, or no band is allowed.
+ */
 function nearestBand({ value, allowed = [] }: InvalidParameter['offence'], fields: FieldSet): string | undefined {
   const [, before = '', typed = ''] = /^(.*[=,])?(.*)$/.exec(String(value).toLowerCase()) ?? []
   const known = new Set(fields.all.flatMap(({ bands }) => bands))
@@ -123,9 +127,8 @@ function nearestBand({ value, allowed = [] }: InvalidParameter['offence'], field
     const common = pairs(band).filter(pair => pairs(typed).includes(pair)).length
     return common / (band.length + typed.length)
   }
-  const [nearest] = (likeBands.length > 0 ? likeBands : bands).toSorted(
-    (a, b) => likeness(b) - likeness(a) || a.length - b.length,
-  )
+  const candidates = likeBands.length > 0 ? likeBands : bands
+  const [nearest] = candidates.toSorted((a, b) => likeness(b) - likeness(a) || a.length - b.length)
   return String(value).slice(0, before.length) + nearest
 }
 
@@ -146,6 +149,11 @@ export function mendCondition(written: string, fields: FieldSet): string {
   const words = written.match(/[a-z_]\w*/gi) ?? []
   const [field = fields.names[0]!] = words.flatMap(word => likelyFields(word, fields).slice(0, 1))
   const { bands } = fields.named(field)!
-  const near = words.flatMap(word => suggest(word, bands))
-  return `${field} = ${near[0] ?? (bands.includes('oversold') ? 'oversold' : bands[0])}`
+  const [band = exampleBand(bands)] = words.flatMap(word => suggest(word, bands))
+  return `${field} = ${band}`
+}
+
+/** `oversold`, or the first of some bands if they do not have it. */
+export function exampleBand(bands: readonly string[]): string {
+  return bands.includes('oversold') ? 'oversold' : bands[0]!
 }

@@ -64,15 +64,9 @@ export function namedFolder(named: string, option: NamedFolder['option']): Named
  * @param ending of the other folder's name
  */
 export function unsuitableFolder({ named, option }: NamedFolder, words: string, ending = '2'): InvalidParameter {
-  const other = `${named.replace(/[\\/]+$/, '')}-${ending}`
-  return wrong(
-    option,
-    `${quoted(named)} ${words}; name another folder.`,
-    { value: named },
-    {
-      remedy: remedy('export', [], { [option]: other }, true),
-    },
-  )
+  const otherFolder = `${named.replace(/[\\/]+$/, '')}-${ending}`
+  const line = remedy('export', [], { [option]: otherFolder }, true)
+  return wrong(option, `${quoted(named)} ${words}; name another folder.`, { value: named }, { remedy: line })
 }
 
 /** A change that is being made. */
@@ -209,31 +203,31 @@ function olderTables(folder: string, tables: Tables): Tables {
 
 /** Views with the names of JSON: `returns['5d']` next to the column return_5d. */
 function viewsText(tables: Tables): string {
-  const views = Object.entries(tables).map(([table, { columns, partition_by: by }]) =>
-    viewText(
-      table,
-      columns,
-      by === 'year' ? `'${table}/*/*.parquet', hive_partitioning = true` : `'${table}/*.parquet'`,
-    ),
-  )
+  const views = Object.entries(tables).map(([table, { columns, partition_by }]) => {
+    const isByYear = partition_by === 'year'
+    const files = isByYear ? `'${table}/*/*.parquet', hive_partitioning = true` : `'${table}/*.parquet'`
+    return viewText(table, columns, files)
+  })
   return `-- In this folder: duckdb -init ${VIEWS_FILE}\n${views.join('')}`
 }
 
-/** @param from the files, as SQL */
-function viewText(table: string, columns: readonly string[], from: string): string {
+/** The statement that makes the view of a table. @param files as arguments of read_parquet */
+function viewText(table: string, columns: readonly string[], files: string): string {
   const structs = windowStructs(columns).map(({ name, text }) => `  ${text} AS ${name}`)
-  return `CREATE OR REPLACE VIEW ${table} AS SELECT ${['*', ...structs].join(',\n')}\nFROM read_parquet(${from});\n`
+  return `CREATE OR REPLACE VIEW ${table} AS SELECT ${['*', ...structs].join(',\n')}\nFROM read_parquet(${files});\n`
 }
 
 /** The objects of JSON that have a key for each window, in SQL: `returns` is a struct of return_5d, return_21d and so on. */
 export function windowStructs(columns: readonly string[]): { name: string; text: string }[] {
   return Object.entries(WINDOW_PREFIX).flatMap(([key, prefix]) => {
-    const windows = columns.filter(name => name.startsWith(prefix) && /\d[dw]$/.test(name))
-    const inner = (name: string): string => (key === 'performance' ? `{'performance': "${name}"}` : `"${name}"`)
-    const parts = windows.map(name => `'${name.slice(prefix.length)}': ${inner(name)}`)
-    return parts.length === 0
-      ? []
-      : [{ name: key === 'performance' ? 'aftermath' : key, text: `{${parts.join(', ')}}` }]
+    const isPerformance = key === 'performance'
+    const windowColumns = columns.filter(column => column.startsWith(prefix) && /\d[dw]$/.test(column))
+    if (windowColumns.length === 0) return []
+    const parts = windowColumns.map(column => {
+      const value = isPerformance ? `{'performance': "${column}"}` : `"${column}"`
+      return `'${column.slice(prefix.length)}': ${value}`
+    })
+    return [{ name: isPerformance ? 'aftermath' : key, text: `{${parts.join(', ')}}` }]
   })
 }
 
@@ -248,8 +242,8 @@ export interface FolderView {
 export function folderViews(named: NamedFolder): FolderView[] {
   const tables = readTables(named)
   return EXPORT_TABLES.flatMap(table => {
-    const { columns = [], files: own = {} } = tables[table] ?? {}
-    const files = Object.keys(own).map(file => join(named.path, file))
+    const { columns = [], files: listedFiles = {} } = tables[table] ?? {}
+    const files = Object.keys(listedFiles).map(file => join(named.path, file))
     return files.length === 0 ? [] : [{ table, view: viewText(table, columns, sqlList(files)), files }]
   })
 }

@@ -4,7 +4,7 @@ import { type Day, parseDay } from '../../core/model/day.js'
 import type { HistoryQuery, PoolQuery } from '../../core/model/event.js'
 import type { Source } from '../../core/source.js'
 import type { EventStudy } from '../../research/study/result.js'
-import { withOptions } from './command-line.js'
+import { textWithOptions } from './command-line.js'
 import type { Context } from './context.js'
 
 /** Says on stderr why a question about one ticker has no event to show. */
@@ -14,7 +14,7 @@ export async function noticeNoEvent(context: Context, source: Source, query: His
   if (why === null) return
   const { reason, advice } = emptyNote(why, query)
   const sentences = advice === null ? [reason] : [reason, advice]
-  await context.notice(`No event: ${sentences.map(withOptions).join(' ')}`)
+  await context.notice(`No event: ${sentences.map(textWithOptions).join(' ')}`)
 }
 
 /** Says on stderr why a question about several tickers has no event to show. */
@@ -36,7 +36,7 @@ export async function noticeEmptyStudy(context: Context, source: Source, study: 
   const { tickers, field, when } = study
   const noFacts =
     (await noFactsReason(source, tickers, field)) ?? (when && (await noFactsReason(source, tickers, when)))
-  await context.notice(`No event: ${noFacts ?? noBarReason(study) ?? noBandReason(study) ?? neverHappened(study)}.`)
+  await context.notice(`No event: ${noFacts ?? noBarReason(study) ?? noBandReason(study) ?? neverHappenedNote(study)}.`)
 }
 
 /** Why a study has no bar between its dates; null if it has one. */
@@ -61,7 +61,7 @@ function noBandReason({ field, first, after, before, first_bar, last_bar }: Even
 }
 
 /** The reason of a study that has bars and bands: what it asks about did not happen. */
-function neverHappened({ tickers, field, bands, when, lag, first, last }: EventStudy): string {
+function neverHappenedNote({ tickers, field, bands, when, lag, first, last }: EventStudy): string {
   const isOneTicker = tickers.length === 1
   const subject = isOneTicker ? tickers[0]! : `none of ${tickers.length} tickers`
   const never = isOneTicker ? 'never ' : ''
@@ -78,7 +78,7 @@ function neverHappened({ tickers, field, bands, when, lag, first, last }: EventS
 /** Why no ticker of a list has the facts of a field; null if one may have them. */
 export async function noFactsReason(source: Source, tickers: readonly string[], field: string): Promise<string | null> {
   const known = await source.known(tickers, field)
-  const reasons = known.flatMap(({ missing }) => (missing === null ? [] : [withOptions(missing)]))
+  const reasons = known.flatMap(({ missing }) => (missing === null ? [] : [textWithOptions(missing)]))
   if (known.length < tickers.length || reasons.length < known.length) return null
   if (reasons.length === 1) return reasons[0]!
   return `${field} uses dated facts, and none that count are loaded for any of the ${tickers.length} tickers`

@@ -12,53 +12,53 @@ interface Replacement {
   /** The old options that take no value. */
   readonly flags?: readonly string[]
   /** The new words of a line. @param values the typed value of each old option, by its name */
-  now(values: Readonly<Record<string, string>>): string[]
+  newWords(values: Readonly<Record<string, string>>): string[]
 }
 
 const REPLACEMENTS: readonly Replacement[] = [
   {
     old: ['--costs-bps', '--slippage-bps', '--cost-per-share', '--cost-fixed', '--borrow'],
-    now: values => ['--costs', costsValue(values)],
+    newWords: values => ['--costs', costsValue(values)],
   },
   {
     old: ['--sizing', '--fraction', '--target-volatility', '--max-fraction'],
-    now: values => ['--size', sizeValue(values)],
+    newWords: values => ['--size', sizeValue(values)],
   },
-  { old: ['--exit-on'], now: ({ '--exit-on': rule = '' }) => ['--exit', enteringCondition(rule)] },
-  { old: ['--exit-when'], now: ({ '--exit-when': rule = '' }) => ['--exit', rule] },
+  { old: ['--exit-on'], newWords: ({ '--exit-on': rule = '' }) => ['--exit', enteringCondition(rule)] },
+  { old: ['--exit-when'], newWords: ({ '--exit-when': rule = '' }) => ['--exit', rule] },
   {
     old: ['--context-ticker', '--context-field', '--context-band'],
-    now: values => ['--context', contextValue(values)],
+    newWords: values => ['--context', contextValue(values)],
   },
   ...['trades', 'equity', 'years', 'cells', 'occurrences'].map((table): Replacement => {
     const old = `--${table}`
-    return { old: [old], now: values => ['--write', `${table}=${values[old] ?? `${table}.csv`}`] }
+    return { old: [old], newWords: values => ['--write', `${table}=${values[old] ?? `${table}.csv`}`] }
   }),
   {
     old: ['--skip-bad-rows', '--rejects'],
     flags: ['--skip-bad-rows'],
-    now: ({ '--rejects': file = 'skip' }) => ['--bad-rows', file],
+    newWords: ({ '--rejects': file = 'skip' }) => ['--bad-rows', file],
   },
-  { old: ['--out'], now: ({ '--out': file = 'out.csv' }) => ['--write', file] },
+  { old: ['--out'], newWords: ({ '--out': file = 'out.csv' }) => ['--write', file] },
   // An argument now: an option of that name would be read as --accounts.
-  { old: ['--account'], argument: '[ACCOUNT]', now: ({ '--account': name = 'NAME' }) => [name] },
-  { old: ['--all-fields'], flags: ['--all-fields'], argument: '[NAME...]', now: () => ['all'] },
-  { old: ['--fields'], now: ({ '--fields': fields = '' }) => ['--field', fields] },
-  { old: ['--ticker'], now: ({ '--ticker': ticker = '' }) => ['--tickers', ticker] },
-  { old: ['--provider'], now: ({ '--provider': name = '' }) => ['--from', name] },
-  { old: ['--changed'], flags: ['--changed'], now: () => ['--since', '1'] },
-  { old: ['--date'], now: ({ '--date': day = '' }) => ['--as-of', day] },
+  { old: ['--account'], argument: '[ACCOUNT]', newWords: ({ '--account': name = 'NAME' }) => [name] },
+  { old: ['--all-fields'], flags: ['--all-fields'], argument: '[NAME...]', newWords: () => ['all'] },
+  { old: ['--fields'], newWords: ({ '--fields': fields = '' }) => ['--field', fields] },
+  { old: ['--ticker'], newWords: ({ '--ticker': ticker = '' }) => ['--tickers', ticker] },
+  { old: ['--provider'], newWords: ({ '--provider': name = '' }) => ['--from', name] },
+  { old: ['--changed'], flags: ['--changed'], newWords: () => ['--since', '1'] },
+  { old: ['--date'], newWords: ({ '--date': day = '' }) => ['--as-of', day] },
 ]
 
 /** Replacements for options that are parts of a joined option now, or have another name. */
 function joinedReplacements(): Replacement[] {
   return [...partsByOption()].map(([option, params]) => {
-    const words = new Map(params.map(([param, place]) => [`--${param.replaceAll('_', '-')}`, place]))
-    const part = ([old, value]: [string, string]): string => `${words.get(old)!.word} ${value}`.trim()
+    const partByOld = new Map(params.map(([param, part]) => [`--${param.replaceAll('_', '-')}`, part]))
+    const partWithValue = ([old, value]: [string, string]): string => `${partByOld.get(old)!.word} ${value}`.trim()
     return {
-      old: [...words.keys()],
-      flags: [...words].flatMap(([old, { isFlag }]) => (isFlag ? [old] : [])),
-      now: values => [`--${option}`, Object.entries(values).map(part).join(', ')],
+      old: [...partByOld.keys()],
+      flags: [...partByOld].flatMap(([old, { isFlag }]) => (isFlag ? [old] : [])),
+      newWords: values => [`--${option}`, Object.entries(values).map(partWithValue).join(', ')],
     }
   })
 }
@@ -77,6 +77,7 @@ const OPTION_OF_KEY: Readonly<Record<string, string>> = {
   exit_when: '--exit-when',
 }
 
+/** The value of --costs from the values of the old options. */
 function costsValue(values: Readonly<Record<string, string>>): string {
   const part = (option: string, before: string, after = ''): string[] =>
     values[option] === undefined ? [] : [`${before}${values[option]}${after}`]
@@ -89,23 +90,26 @@ function costsValue(values: Readonly<Record<string, string>>): string {
   ].join(',')
 }
 
+/** The value of --size from the values of the old options. */
 function sizeValue({
   '--sizing': method = '',
   '--fraction': fraction,
   '--target-volatility': target,
-  '--max-fraction': most,
+  '--max-fraction': max,
 }: Readonly<Record<string, string>>): string {
   if (method === 'equal') return 'equal'
   if (fraction !== undefined || method === 'fixed-fraction') return fraction ?? '10%'
-  return `vol ${target ?? '15%'}${most === undefined ? '' : ` max ${most}`}`
+  return `vol ${target ?? '15%'}${max === undefined ? '' : ` max ${max}`}`
 }
 
+/** `rsi_zone=oversold,neutral` → `rsi_zone enters (oversold, neutral)`; a rule without bands is unchanged. */
 function enteringCondition(rule: string): string {
   const [field = '', bands] = rule.split('=')
   if (bands === undefined) return rule
-  return `${field} enters ${bands.includes(',') ? `(${bands.split(',').join(', ')})` : bands}`
+  return `${field} enters ${bands.includes(',') ? `(${bands.replaceAll(',', ', ')})` : bands}`
 }
 
+/** The value of --context from the values of the old options: `GSPC:trend_direction=up`. */
 function contextValue(values: Readonly<Record<string, string>>): string {
   const band = values['--context-band']
   const subject = `${values['--context-ticker'] ?? 'GSPC'}:${values['--context-field'] ?? 'trend_direction'}`
@@ -120,31 +124,33 @@ export function lineWithNewNames(argv: readonly string[], options: readonly stri
   const known = new Set([...options, ...GLOBAL_OPTIONS.map(longName)])
   const table = [...REPLACEMENTS, ...joinedReplacements()]
   const valuesByRow = new Map<Replacement, Record<string, string>>()
+  // All old options of a replacement become one word, at the position of the first of them.
   const words: (string | Replacement)[] = []
   for (let at = 0; at < argv.length; at++) {
-    const [name = '', joined] = argv[at]!.split(/=(.*)/s)
+    const [name = '', joinedValue] = argv[at]!.split(/=(.*)/s)
     const row = known.has(name) ? undefined : table.find(({ old }) => old.includes(name))
     if (row === undefined) {
       words.push(argv[at]!)
       continue
     }
-    const next = argv[at + 1]
-    const isFlag = row.flags?.includes(name) === true
-    const value = isFlag ? '' : (joined ?? (next === undefined || next.startsWith('--') ? undefined : argv[++at]))
+    const values = valuesByRow.get(row) ?? {}
     if (!valuesByRow.has(row)) words.push(row)
-    valuesByRow.set(row, { ...valuesByRow.get(row), ...(value !== undefined && { [name]: value }) })
+    valuesByRow.set(row, values)
+    if (row.flags?.includes(name)) values[name] = ''
+    else if (joinedValue !== undefined) values[name] = joinedValue
+    else if (argv[at + 1]?.startsWith('--') === false) values[name] = argv[++at]!
   }
-  const line = words.flatMap(word => (typeof word === 'string' ? [word] : word.now(valuesByRow.get(word)!)))
-  const keyed = withNewKeys(line)
-  return valuesByRow.size === 0 && keyed === null ? null : (keyed ?? line)
+  const line = words.flatMap(word => (typeof word === 'string' ? [word] : word.newWords(valuesByRow.get(word)!)))
+  const lineWithKeys = withNewKeys(line)
+  return valuesByRow.size === 0 ? lineWithKeys : (lineWithKeys ?? line)
 }
 
 /** A line with the new keys of `--vary KEY=VALUES` and of `config set KEY VALUE`; null if none is old. */
 function withNewKeys(line: readonly string[]): string[] | null {
   const words = [...line]
   const at = line.findIndex((word, i) => word === 'set' && line[i - 1] === 'config')
-  const now = at < 0 ? undefined : newKey(line[at + 1] ?? '', [line[at + 2] ?? ''])
-  if (now !== undefined) return words.toSpliced(at + 1, 2, now.key, now.values[0]!)
+  const setting = at < 0 ? undefined : newKey(line[at + 1] ?? '', [line[at + 2] ?? ''])
+  if (setting !== undefined) return words.toSpliced(at + 1, 2, setting.key, setting.values[0]!)
   let isChanged = false
   line.forEach((word, i) => {
     if (line[i - 1] !== '--vary') return
@@ -162,12 +168,12 @@ function newKey(key: string, values: readonly string[]): { key: string; values: 
   const option = OPTION_OF_KEY[key.replaceAll('-', '_')]
   const row = REPLACEMENTS.find(({ old }) => old.includes(option ?? ''))
   if (option === undefined || row === undefined) return undefined
-  const made = values.map(value => row.now({ [option]: value }))
+  const made = values.map(value => row.newWords({ [option]: value }))
   return { key: made[0]![0]!.slice(2), values: made.map(([, value]) => value!) }
 }
 
 /** The new name of an old option, or the argument that replaces it; undefined if the option is not old. */
-export function newName(option: string): string | undefined {
+export function replacementOf(option: string): string | undefined {
   const row = [...REPLACEMENTS, ...joinedReplacements()].find(({ old }) => old.includes(option))
-  return row?.argument ?? row?.now({})[0]
+  return row?.argument ?? row?.newWords({})[0]
 }

@@ -74,10 +74,10 @@ export interface PoolTarget extends Pick<Target, 'field'> {
 export async function eventsQuery(context: Context, args: Args, target: Target): Promise<EventsQuery> {
   const table = (await context.withholds()) ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS
   const params: Written = { ...filtersOf(args, context.fields), ...args.params(['limit']), ...target }
-  const word = args.text('context')
-  if (word !== undefined && params.context_band === undefined)
-    throw wrong('context', `context ${quoted(word)} names no band: write ${word}=BAND.`, {
-      value: word,
+  const typedContext = args.text('context')
+  if (typedContext !== undefined && params.context_band === undefined)
+    throw wrong('context', `context ${quoted(typedContext)} names no band: write ${typedContext}=BAND.`, {
+      value: typedContext,
       allowed: context.fields.named(String(params.context_field))!.bands,
     })
   return parseEvents(params, table, context.fields)
@@ -155,25 +155,25 @@ export const POOL_ARGUMENTS = [
 /**
  * Parses `TICKER... FIELD`, or `FIELD` with --tickers or --all: the last word is the field. Throws InvalidParameter,
  * and NotFound without loaded tickers.
- * @param loaded returns all loaded tickers
- * @param others other forms of the line, for refusals
+ * @param loadedTickers returns all loaded tickers that have a field
+ * @param otherForms other forms of the line, for refusals
  */
 export async function tickersAndField(
   context: Context,
   args: Args,
   command: string,
-  loaded: (field: string) => Promise<readonly string[]>,
-  others = '',
+  loadedTickers: (field: string) => Promise<readonly string[]>,
+  otherForms = '',
 ): Promise<PoolTarget> {
   const words = args.rest(0)
-  const pooled = isPooled(args)
   const field = words.at(-1)
   if (args.text('when') !== undefined && (field === undefined || !isField(field, context.fields)))
-    return { tickers: await tickersOfCondition(context, args, command, loaded) }
-  const defaults = words.length === 1 && !pooled ? defaultTickers(context) : []
-  if (field === undefined || (words.length === 1 && !pooled && defaults.length === 0)) {
-    const missing = words.length === 0 || !field!.includes('_') ? 'FIELD' : 'TICKER'
-    const allowed = `bands ${command} TICKER... FIELD, or bands ${command} FIELD --tickers A,B, or bands ${command} FIELD --all${others}`
+    return { tickers: await tickersOfCondition(context, args, command, loadedTickers) }
+  const isFieldOnly = words.length === 1 && !isPooled(args)
+  const defaults = isFieldOnly ? defaultTickers(context) : []
+  if (field === undefined || (isFieldOnly && defaults.length === 0)) {
+    const missing = field?.includes('_') ? 'TICKER' : 'FIELD'
+    const allowed = `bands ${command} TICKER... FIELD, or bands ${command} FIELD --tickers A,B, or bands ${command} FIELD --all${otherForms}`
     throw wrong(missing.toLowerCase(), `${missing} is missing.`, { allowed })
   }
   if (words.length > 1) refuseFieldBeforeTicker(context, words[0]!, field)
@@ -187,7 +187,7 @@ export async function tickersAndField(
     )
   const event = isCondition(name) ? { when: refuseSecondCondition(args, name) } : { field: name }
   if (defaults.length > 0) return { tickers: await useDefaultTickers(context), ...event }
-  return { tickers: await tickersOfLine(context, args, words.slice(0, -1), () => loaded(name)), ...event }
+  return { tickers: await tickersOfLine(context, args, words.slice(0, -1), () => loadedTickers(name)), ...event }
 }
 
 /** Returns a condition that was typed as the field. Throws InvalidParameter if there is --when as well. */
@@ -203,13 +203,13 @@ async function tickersOfCondition(
   context: Context,
   args: Args,
   command: string,
-  loaded: (field: string) => Promise<readonly string[]>,
+  loadedTickers: (field: string) => Promise<readonly string[]>,
 ): Promise<string[]> {
   const { name } = conditionValue('when', args.text('when')!, context.fields)
   const words = args.rest(0)
-  if (words.length > 0 || isPooled(args)) return tickersOfLine(context, args, words, () => loaded(name))
-  const usual = await useDefaultTickers(context)
-  if (usual.length > 0) return usual
+  if (words.length > 0 || isPooled(args)) return tickersOfLine(context, args, words, () => loadedTickers(name))
+  const defaults = await useDefaultTickers(context)
+  if (defaults.length > 0) return defaults
   const allowed = `bands ${command} TICKER... --when CONDITION, or bands ${command} --all --when CONDITION`
   throw wrong('ticker', 'TICKER is missing.', { allowed })
 }
@@ -227,9 +227,9 @@ function isField(word: string, fields: FieldSet): boolean {
 export async function poolTarget(context: Context, args: Args, command: string) {
   const usage = `bands ${command} FIELD --tickers A,B`
   const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
-  const loaded = async (field: string) =>
+  const loadedTickers = async (field: string) =>
     tickersWithFields(context, await everyTicker(context, usage), { fields: [field], timeframe })
-  return tickersAndField(context, args, command, loaded, `, or bands ${command} TICKER... --when CONDITION`)
+  return tickersAndField(context, args, command, loadedTickers, `, or bands ${command} TICKER... --when CONDITION`)
 }
 
 /** The query for events of several tickers: tickers, field and filters. Throws as tickersAndField does. */

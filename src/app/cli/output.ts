@@ -47,9 +47,8 @@ export async function write(answer: Answer, { format, raw, out, screen }: Writin
   }
   const [{ blocksText }, { blocksOf }] = await Promise.all([import('./draw/table.js'), import('./draw/described.js')])
   const terminalScreen = await screen()
-  return out.write(
-    await blocksText(answer.blocks?.(terminalScreen) ?? blocksOf(answer, terminalScreen, style), terminalScreen),
-  )
+  const blocks = answer.blocks?.(terminalScreen) ?? blocksOf(answer, terminalScreen, style)
+  return out.write(await blocksText(blocks, terminalScreen))
 }
 
 /** A document as JSON with a final newline. @param isPretty indents it, for people */
@@ -66,19 +65,24 @@ function* jsonPieces({ document, long = [] }: Answer): Generator<string> {
     yield json(document)
     return
   }
+  // The text that is not yet handed out.
   let text = '{'
+  let isFirst = true
   for (const name of Object.keys(document)) {
     const value = long.find(({ key }) => key === name)?.each?.() ?? (document as Row)[name]
     const valueText = isLong(value) ? '[' : JSON.stringify(value)
     if (valueText === undefined) continue
-    text += `${text.endsWith('{') ? '' : ','}${JSON.stringify(name)}:${valueText}`
+    text += `${isFirst ? '' : ','}${JSON.stringify(name)}:${valueText}`
+    isFirst = false
     if (!isLong(value)) continue
+    let comma = ''
     for (const piece of piecesOf(value)) {
-      yield text
+      yield text + comma
       yield JSON.stringify(piece).slice(1, -1)
-      text = ','
+      text = ''
+      comma = ','
     }
-    text = text === ',' ? ']' : `${text}]`
+    text += ']'
   }
   yield `${text}}\n`
 }

@@ -13,6 +13,7 @@ import {
   changeFolder,
   type Layout,
   type ListedFile,
+  type ListedTable,
   type NamedFolder,
   openFolder,
   readTables,
@@ -30,7 +31,7 @@ export interface WriteSummary {
   rows: number
 }
 
-/** The folder, how its rows are divided among files, and a callback with each finished ticker and their number. */
+/** The folder, the division of its rows among files, and a callback with each finished ticker and the number finished. */
 export interface PartitionOptions extends Layout {
   folder: NamedFolder
   onTicker?: (ticker: string, done: number) => void
@@ -66,50 +67,83 @@ export async function writePartitions(
   const columns = tableColumns(table, filter, local.fieldSet)
   const jobs = await planJobs(local, { table, columns, filter, layout, tickers })
   const listed = earlier?.files ?? {}
-  const isSame = (path: string, { source }: Job): boolean =>
-    listed[path]?.source === source && hasRecordedSize(folder, path, listed[path])
-  // The files of all years are one job, which has every listed file.
-  const pathsOf = ({ path }: Job): string[] => (path === null ? Object.keys(listed) : [path])
-  const isCurrent = (job: Job): boolean => pathsOf(job).length > 0 && pathsOf(job).every(path => isSame(path, job))
-  const { kept = [], pending = [] } = Object.groupBy(jobs, job => (isCurrent(job) ? 'kept' : 'pending'))
-  const tableInfo = async () => ({
-    version: version(),
-    definitions: DEFINITIONS_VERSION,
-    as_of: await asOfText(local),
-    data: await local.store.snapshot(),
-    ...layout,
-    columns: columns.map(({ name }) => name),
-  })
+  const { keptPaths, pending } = sortJobs(folder, jobs, listed)
   mkdirSync(join(folder, table), { recursive: true })
   // A run that is killed leaves a folder that the next one knows.
   if (Object.keys(tables).length === 0) changeFolder(folder, { tables, staged: [], removed: [] })
   const files = new StagedFiles(folder, columns)
   try {
     await stageFiles(local, { table, filter, layout, pending, onTicker }, files)
-    const { stagedFiles } = files
-    const keptPaths = new Set(kept.flatMap(pathsOf))
     // With a file for each ticker, named tickers leave the files of others.
     const isForNamedTickers = layout.partition_by === 'ticker' && layout.partitions === null && !!filter.tickers?.length
     const remaining = isForNamedTickers ? new Set(Object.keys(listed)) : keptPaths
-    const removed = Object.keys(listed).filter(path => !stagedFiles.has(path) && !remaining.has(path))
-    const changed = [...stagedFiles].filter(
-      ([path, { sha256 }]) => listed[path]?.sha256 !== sha256 || !hasRecordedSize(folder, path, listed[path]),
-    )
-    const filesByPath = { ...listed, ...Object.fromEntries(stagedFiles) }
-    for (const path of removed) delete filesByPath[path]
-    const inOrder = Object.fromEntries(Object.entries(filesByPath).sort(([a], [b]) => (a < b ? -1 : 1)))
-    const rows = Object.values(inOrder).reduce((sum, file) => sum + file.rows, 0)
+    const { changed, removed, newFiles } = compareFiles(folder, listed, files.stagedFiles, remaining)
+    const newTable: ListedTable = {
+      version: version(),
+      definitions: DEFINITIONS_VERSION,
+      as_of: await asOfText(local),
+      data: await local.store.snapshot(),
+      ...layout,
+      columns: columns.map(({ name }) => name),
+      rows: sumRows(Object.values(newFiles)),
+      files: newFiles,
+    }
     changeFolder(folder, {
-      tables: { ...readTables(named), [table]: { ...(await tableInfo()), rows, files: inOrder } },
-      staged: changed.map(([path]) => [stagedPath(path), path]),
+      tables: { ...readTables(named), [table]: newTable },
+      staged: changed.map(path => [stagedPath(path), path]),
       removed,
     })
-    const unchanged = stagedFiles.size - changed.length + keptPaths.size
-    const newRows = changed.reduce((sum, [, file]) => sum + file.rows, 0)
-    return { written: changed.length, kept: unchanged, removed: removed.length, rows: newRows }
+    const kept = files.stagedFiles.size - changed.length + keptPaths.size
+    const rows = sumRows(changed.map(path => newFiles[path]!))
+    return { written: changed.length, kept, removed: removed.length, rows }
   } finally {
     files.removeStaged()
   }
+}
+
+/** Divides jobs into those whose listed files are up to date, as the paths of these files, and those to do. */
+function sortJobs(
+  folder: string,
+  jobs: readonly Job[],
+  listed: Readonly<Record<string, ListedFile>>,
+): { keptPaths: Set<string>; pending: Job[] } {
+  const keptPaths = new Set<string>()
+  const pending: Job[] = []
+  for (const job of jobs) {
+    // The files of all years are one job, which has every listed file.
+    const paths = job.path === null ? Object.keys(listed) : [job.path]
+    const isCurrent = paths.every(
+      path => listed[path]?.source === job.source && hasRecordedSize(folder, path, listed[path]),
+    )
+    if (paths.length === 0 || !isCurrent) pending.push(job)
+    else for (const path of paths) keptPaths.add(path)
+  }
+  return { keptPaths, pending }
+}
+
+/**
+ * Compares new files with the listed ones. Returns the paths of files that differ, the paths of files to remove, and the
+ * new list, sorted by path.
+ * @param remaining the paths of listed files that stay without a new file
+ */
+function compareFiles(
+  folder: string,
+  listed: Readonly<Record<string, ListedFile>>,
+  staged: ReadonlyMap<string, ListedFile>,
+  remaining: ReadonlySet<string>,
+): { changed: string[]; removed: string[]; newFiles: Record<string, ListedFile> } {
+  const removed = Object.keys(listed).filter(path => !staged.has(path) && !remaining.has(path))
+  const changed = [...staged.keys()].filter(
+    path => listed[path]?.sha256 !== staged.get(path)!.sha256 || !hasRecordedSize(folder, path, listed[path]),
+  )
+  const filesByPath = { ...listed, ...Object.fromEntries(staged) }
+  for (const path of removed) delete filesByPath[path]
+  const newFiles = Object.fromEntries(Object.entries(filesByPath).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return { changed, removed, newFiles }
+}
+
+function sumRows(files: readonly ListedFile[]): number {
+  return files.reduce((sum, file) => sum + file.rows, 0)
 }
 
 /** `ticker in 8 partitions` */
@@ -122,6 +156,7 @@ async function asOfText(local: Local): Promise<string | null> {
   return day === null ? null : formatDay(day)
 }
 
+/** Whether a file has the size in its record. Neither a file nor a record counts as equal. */
 function hasRecordedSize(folder: string, path: string, file: ListedFile | undefined): boolean {
   return statSync(join(folder, path), { throwIfNoEntry: false })?.size === file?.bytes
 }
@@ -134,6 +169,7 @@ interface TableExport {
   tickers: readonly string[]
 }
 
+/** The files to make from some tickers, each with the hash of the data that it is made from. */
 async function planJobs(local: Local, { table, columns, filter, layout, tickers }: TableExport): Promise<Job[]> {
   const sourceOf = await sourceHashes(local, columns, filter)
   const { partition_by, partitions } = layout
@@ -144,12 +180,13 @@ async function planJobs(local: Local, { table, columns, filter, layout, tickers 
     return `${table}/part-${String(partitionOf(ticker, partitions)).padStart(digits, '0')}-of-${partitions}.parquet`
   }
   const jobs: Job[] = []
-  for (const [path, own] of Map.groupBy(tickers, pathOf)) jobs.push({ path, tickers: own, source: await sourceOf(own) })
+  for (const [path, tickersOfFile] of Map.groupBy(tickers, pathOf))
+    jobs.push({ path, tickers: tickersOfFile, source: await sourceOf(tickersOfFile) })
   return jobs
 }
 
 /** The first 32 bits of the SHA-256 of the ticker, modulo the number of files. */
-export function partitionOf(ticker: string, partitions: number): number {
+function partitionOf(ticker: string, partitions: number): number {
   return createHash('sha256').update(ticker).digest().readUInt32BE() % partitions
 }
 
@@ -176,6 +213,7 @@ async function sourceHashes(
   }
 }
 
+/** Makes the files of the pending jobs under temporary names. Threads share the work, in tasks of several tickers. */
 async function stageFiles(
   local: Local,
   {
@@ -189,17 +227,14 @@ async function stageFiles(
   files: StagedFiles,
 ): Promise<void> {
   const tasks = pending.flatMap(job => splitIntoTasks(job.tickers).map(tickers => ({ job, tickers })))
-  const grouped = { table, filter, byYear: layout.partition_by === 'year' }
+  const grouping = { table, filter, byYear: layout.partition_by === 'year' }
+  const tickersByTask = tasks.map(({ tickers }) => tickers)
   let next = 0
-  let done = 0
-  for await (const groups of exportGroups(
-    local,
-    grouped,
-    tasks.map(({ tickers }) => tickers),
-  )) {
+  let doneTickers = 0
+  for await (const groups of exportGroups(local, grouping, tickersByTask)) {
     const { job, tickers } = tasks[next++]!
-    done += tickers.length
-    onTicker(tickers[0]!, done)
+    doneTickers += tickers.length
+    onTicker(tickers[0]!, doneTickers)
     if (job.path !== null) files.open(job.path, job.source)
     for (const { year, group } of groups) {
       const path = job.path ?? `${table}/year=${year}/part.parquet`

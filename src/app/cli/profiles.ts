@@ -139,16 +139,15 @@ export async function keyFor(chosen: ChosenServer, config: Config, env: NodeJS.P
     const message = `several keys are kept for ${origin}; choose one with --profile: ${profiles.join(', ')}.`
     throw wrong('profile', message, { allowed: profiles })
   }
-  const [only] = keysForOrigin
-  if (only !== undefined) {
-    const { key, profile } = only
+  const [stored] = keysForOrigin
+  if (stored !== undefined) {
+    const { key, profile } = stored
     return { key, from: `bands login, profile ${profile}`, login: `bands login --profile ${profile}` }
   }
   const login = name === undefined ? `bands login --remote ${base}` : `bands login --profile ${name}`
-  if (name !== undefined && matching[0] !== undefined)
-    throw new Unauthorized(
-      `the key of profile "${name}" was given for ${matching[0].origin}, not for ${origin}; ${login}`,
-    )
+  const [otherKey] = name === undefined ? [] : matching
+  if (otherKey !== undefined)
+    throw new Unauthorized(`the key of profile "${name}" was given for ${otherKey.origin}, not for ${origin}; ${login}`)
   throw new Unauthorized(`no API key for ${base}; set BANDS_API_KEY, or ${login}`)
 }
 

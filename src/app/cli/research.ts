@@ -54,9 +54,9 @@ export async function trialLog(context: Context, kinds: readonly TrialKind[], si
   const trials = await openTrialsForReading(context.choice)
   if (trials === null || trials === 'none') return trials
   context.closeAtEnd(trials)
-  const found: NotedTrial[] = []
-  for (const kind of kinds) for (const trial of await trials.of(kind, since)) found.push({ kind, ...trial })
-  return found
+  const notedTrials: NotedTrial[] = []
+  for (const kind of kinds) for (const trial of await trials.of(kind, since)) notedTrials.push({ kind, ...trial })
+  return notedTrials
 }
 
 /** Endings of the files that a command writes in addition to its answer: tables, and the page of --report. */
@@ -131,15 +131,16 @@ export async function writeTable(
 }
 
 /** A result for people: the verdict, the question, the tables, the notes, and how it was computed. */
-export function describeResult(found: Description, records: Records): Described {
-  const { document, long, heading, assumed, sections, answer, warnings } = found
+export function describeResult(result: Description, records: Records): Described {
+  const { document, long, heading, assumed, sections, answer, warnings } = result
   const paragraphs = [{ heading: [answer], parts: [{ phrases: heading }] }, ...sections]
-  return { document, long, ...records, paragraphs, notes: warnings.filter(one => one !== answer), method: assumed }
+  const notes = warnings.filter(warning => warning !== answer)
+  return { document, long, ...records, paragraphs, notes, method: assumed }
 }
 
 /** Shows a result in the requested detail. */
-export async function showResult(context: Context, args: Args, found: Description, records: Records): Promise<void> {
-  await context.show(describeResult(found, records), {
+export async function showResult(context: Context, args: Args, result: Description, records: Records): Promise<void> {
+  await context.show(describeResult(result, records), {
     wide: args.flag('wide'),
     explain: args.value('explain') !== undefined,
   })
@@ -150,29 +151,29 @@ export async function writeReport(
   context: Context,
   file: string,
   market: PricedSource | null,
-  found: PagedResult,
+  result: PagedResult,
 ): Promise<void> {
   const { reportOf } = await import('../report/report.js')
-  const page = await reportOf(async () => market ?? studyMarket(context), found, reportOrigin(context, found))
+  const page = await reportOf(async () => market ?? studyMarket(context), result, reportOrigin(context, result))
   await writeFileWhole(file, sink => sink.write(page))
   await context.remark(`wrote the report to ${file}`)
 }
 
 /** How a result came about, so that it can be made again and checked. */
-function reportOrigin(context: Context, found: PagedResult): Omit<ReportAbout, 'adjustment' | 'inputs'> {
+function reportOrigin(context: Context, result: PagedResult): Omit<ReportAbout, 'adjustment' | 'inputs'> {
   const { config } = context
   return {
     command: maskKeys(quotedLine(context.argv)),
     version: version(),
     source: sourceText(context),
-    as_of: found.as_of,
+    as_of: result.as_of,
     tier: context.usedRemote === null ? config.tier : null,
   }
 }
 
 /** Where the data of an answer come from, in words. */
-function sourceText({ usedRemote: asked, opened }: Context): string {
-  const sample = opened === null || opened.sample
-  const here = sample ? 'the sample that comes with bands' : `files imported into ${basename(opened.path)}`
-  return asked === null ? here : `events of ${asked.url}, prices of ${here}`
+function sourceText({ usedRemote, opened }: Context): string {
+  const isSample = opened === null || opened.sample
+  const here = isSample ? 'the sample that comes with bands' : `files imported into ${basename(opened.path)}`
+  return usedRemote === null ? here : `events of ${usedRemote.url}, prices of ${here}`
 }

@@ -20,16 +20,16 @@ const MONTHS_PER_UNIT = { m: 1, q: 3, y: 12 } as const
 
 /**
  * A typed date as YYYY-MM-DD; null if it is none.
- * @param line which reading of an ambiguous date to take, from 0 (the first if there is no other), and the day of `today`
+ * @param line the index of the reading to take for an ambiguous date (the first if there is no other), and the day of `today`
  */
 export function isoDate(text: string, line: { reading: number; known: { today: Day | null } }): string | null {
   const day = parseDay(text)
   if (day !== null) return formatDay(day)
   const readings = readingsOf(text)
+  const date = readings[line.reading] ?? readings[0]
+  if (date !== undefined) return date
   const { today } = line.known
-  return (
-    readings[line.reading] ?? readings[0] ?? (today === null ? null : dateOf(relativeDay(text.toLowerCase(), today)))
-  )
+  return today === null ? null : dateOf(relativeDay(text.toLowerCase(), today))
 }
 
 export function isDateLike(word: string): boolean {
@@ -69,23 +69,32 @@ function monthsBefore(day: Day, months: number): Day | null {
 
 /** The days that a date may mean: 2017-01-02 and 2017-02-01 for 01/02/2017; one for Feb 2017 or Feb 1, 2017. */
 function readingsOf(text: string): string[] {
-  const [named, first, name = '', second, of] = NAMED_MONTH.exec(text) ?? []
-  const month = MONTHS.indexOf(name.toLowerCase()) + 1
-  if (named !== undefined) return month === 0 ? [] : readingsOf(`${of}-${month}-${first ?? second ?? 1}`)
-  const [, a, b, year] = /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})$/.exec(text) ?? []
-  const iso = (y: string, m: string, d: string): string => `${y}-${m.padStart(2, '0')}-${d.padStart(2, '0')}`
-  const [, y, m = '1', d = '1'] = /^(\d{4})(?:[-/.]?(\d{1,2})(?:[-/.]?(\d{1,2}))?)?$/.exec(text) ?? []
+  const withName = NAMED_MONTH.exec(text)
+  if (withName !== null) {
+    const [, dayBefore, name = '', dayAfter, year] = withName
+    const month = MONTHS.indexOf(name.toLowerCase()) + 1
+    return month === 0 ? [] : readingsOf(`${year}-${month}-${dayBefore ?? dayAfter ?? 1}`)
+  }
+  const iso = (year: string, month: string, day: string): string =>
+    `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
   const readings: string[] = []
-  if (year !== undefined) {
-    if (text.includes('/')) readings.push(iso(year, a!, b!))
-    readings.push(iso(year, b!, a!))
-  } else if (y !== undefined) readings.push(iso(y, m, d))
-  return [...new Set(readings.map(clampToMonth))].filter(one => parseDay(one) !== null)
+  const yearLast = /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})$/.exec(text)
+  const yearFirst = /^(\d{4})(?:[-/.]?(\d{1,2})(?:[-/.]?(\d{1,2}))?)?$/.exec(text)
+  if (yearLast !== null) {
+    const [, first = '', second = '', year = ''] = yearLast
+    if (text.includes('/')) readings.push(iso(year, first, second))
+    readings.push(iso(year, second, first))
+  } else if (yearFirst !== null) {
+    const [, year = '', month = '1', day = '1'] = yearFirst
+    readings.push(iso(year, month, day))
+  }
+  return [...new Set(readings.map(clampToMonth))].filter(date => parseDay(date) !== null)
 }
 
 /** A date with its day moved to the last of its month if it is later: 2016-02-30 → 2016-02-29. */
 function clampToMonth(text: string): string {
   const [, month, day] = /^(\d{4}-\d\d)-(29|30|31)$/.exec(text) ?? []
-  const days = ['31', '30', '29', '28'].filter(last => day !== undefined && last <= day)
-  return days.map(last => `${month}-${last}`).find(one => parseDay(one) !== null) ?? text
+  if (day === undefined) return text
+  const days = ['31', '30', '29', '28'].filter(lastDay => lastDay <= day)
+  return days.map(lastDay => `${month}-${lastDay}`).find(date => parseDay(date) !== null) ?? text
 }

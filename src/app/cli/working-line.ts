@@ -9,7 +9,8 @@ import { longName, optionOf, remedyWords } from './command-line.js'
 import { commandsWithOption, suggestCommand, suggestOption } from './command-suggestions.js'
 import { fieldsUnlessBroken } from './config.js'
 import type { Context } from './context.js'
-import { correctValue, mendCondition, type SortedWords, sortWords, type Vocabulary } from './line-words.js'
+import { paramOf } from './joined-options.js'
+import { correctValue, exampleBand, mendCondition, type SortedWords, sortWords, type Vocabulary } from './line-words.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { isoDate } from './typed-dates.js'
 import type { World } from './world.js'
@@ -38,30 +39,30 @@ interface Line {
 }
 
 /**
- * The corrected words; null if the line names no command.
- * @param reading which of the readings of an ambiguous date
+ * The words of a corrected line; null if the line names no command.
+ * @param reading the index of the reading to take for an ambiguous date
  */
-export async function mended(argv: readonly string[], known: Vocabulary, reading = 0): Promise<string[] | null> {
-  const found = await commandIn(argv)
-  if (found === null) return null
-  const command = await found.entry.load()
-  const own = command.options ?? []
-  const specs = [...own, ...GLOBAL_OPTIONS.filter(spec => !own.some(one => longName(one) === longName(spec)))]
+export async function mendLine(argv: readonly string[], known: Vocabulary, reading = 0): Promise<string[] | null> {
+  const typed = await findCommand(argv)
+  if (typed === null) return null
+  const { entry } = typed
+  const command = await entry.load()
+  const commandOptions = command.options ?? []
+  const names = commandOptions.map(longName)
+  const specs = [...commandOptions, ...GLOBAL_OPTIONS.filter(spec => !names.includes(longName(spec)))]
   const { madeBy } = command
-  const rest = found.rest.filter((word, at) => !isMissingStrategy(word, found.rest[at - 1]))
-  const { fields, files } = sortWords(
-    rest.filter(word => !word.startsWith('-')),
-    known,
-  )
+  const rest = typed.rest.filter((word, at) => !isMissingStrategy(word, typed.rest[at - 1]))
+  const plainWords = rest.filter(word => !word.startsWith('-'))
+  const { fields, files } = sortWords(plainWords, known)
   // Without a file, the line is the one that makes it.
-  const isMade = fields.length > 0 || rest.length < found.rest.length
-  if (madeBy !== undefined && isMade && files.length === 0) return mended([...madeBy, ...rest], known, reading)
-  const line: Line = { name: found.entry.name, command, specs, parts: [], known, reading }
-  const other = await readParts(line, rest, found.entry)
-  if (other !== null) return mended([...other.split(' '), ...rest], known, reading)
-  arrange(line)
+  const isMade = fields.length > 0 || rest.length < typed.rest.length
+  if (madeBy !== undefined && isMade && files.length === 0) return mendLine([...madeBy, ...rest], known, reading)
+  const line: Line = { name: entry.name, command, specs, parts: [], known, reading }
+  const otherCommand = await readParts(line, rest, entry)
+  if (otherCommand !== null) return mendLine([...otherCommand.split(' '), ...rest], known, reading)
+  arrangeWords(line)
   mendValues(line)
-  complete(line)
+  addNeededParts(line)
   return [...line.name.split(' '), ...line.parts.flatMap(part => (typeof part === 'string' ? [part] : wordsOf(part)))]
 }
 
@@ -70,22 +71,23 @@ function isMissingStrategy(word: string, before = ''): boolean {
   return /\.(ya?ml|json)$/i.test(word) && !before.startsWith('-') && !existsSync(word)
 }
 
-/** The words that a line of this user may name. */
-export async function vocabularyOf(argv: readonly string[], world: World, context?: Context): Promise<Vocabulary> {
+/** The fields, tickers, lists and the last day that a line of this user may name. Without a readable database only fields. */
+export async function readVocabulary(argv: readonly string[], world: World, context?: Context): Promise<Vocabulary> {
   const fields = context?.fields ?? (await fieldsUnlessBroken({}, world.env))
   const unknown = { fields, tickers: [], lists: [], today: null }
   if (context?.usedRemote != null) return unknown
   try {
-    const { loadedLists, loadedWords, openedWords } = await import('./complete.js')
+    const { watchListNames, readDatabaseWords, wordsOfOpened } = await import('./complete.js')
     const opened = context?.opened ?? null
-    const words = await (opened === null ? loadedWords(databaseIn(argv), world.env) : openedWords(opened))
-    return { fields, ...words, lists: await loadedLists(databaseIn(argv), world.env) }
+    const words = await (opened === null ? readDatabaseWords(databaseIn(argv), world.env) : wordsOfOpened(opened))
+    return { fields, ...words, lists: await watchListNames(databaseIn(argv), world.env) }
   } catch {
     // The error at hand is more important than a database that cannot be read.
     return unknown
   }
 }
 
+/** The value of --db on a line; undefined without it. */
 function databaseIn(argv: readonly string[]): string | undefined {
   const at = argv.findLastIndex(word => /^--db(=|$)/.test(word))
   if (at < 0) return undefined
@@ -93,7 +95,7 @@ function databaseIn(argv: readonly string[]): string | undefined {
 }
 
 /** A line without one of its options; null if it does not have that option. */
-export function without(argv: readonly string[], option: string): string[] | null {
+export function withoutOption(argv: readonly string[], option: string): string[] | null {
   const at = argv.findLastIndex(word => word === option || word.startsWith(`${option}=`))
   if (at < 0) return null
   const isFlag = argv[at] !== option || argv[at + 1] === undefined || argv[at + 1]!.startsWith('--')
@@ -103,39 +105,43 @@ export function without(argv: readonly string[], option: string): string[] | nul
 const takesValue = ([flags]: OptionSpec): boolean => flags.includes('<')
 const placeholder = ([flags]: OptionSpec): string => /<(.*)>/.exec(flags)?.[1] ?? ''
 const wordsOf = ({ spec, value }: Typed): string[] => [longName(spec), ...(value === null ? [] : [value])]
-const paramOf = (spec: OptionSpec): string => longName(spec).slice(2).replaceAll('-', '_')
 
-/** The command of a line, and the other words. Words before the command are moved after it. */
-async function commandIn(argv: readonly string[]): Promise<{ entry: Entry; rest: string[] } | null> {
-  const plain = argv.flatMap((word, at) => (word.startsWith('-') || isGlobalValue(argv, at) ? [] : [at]))
-  const [first] = plain
-  const at = plain.find(at => TOP_WORDS.includes(argv[at]!)) ?? first
+/** The command that a line names or most likely means, and the other words in their order; null if there is none. */
+async function findCommand(argv: readonly string[]): Promise<{ entry: Entry; rest: string[] } | null> {
+  const plainIndexes = argv.flatMap((word, at) => (word.startsWith('-') || isGlobalValue(argv, at) ? [] : [at]))
+  const at = plainIndexes.find(index => TOP_WORDS.includes(argv[index]!)) ?? plainIndexes[0]
   if (at === undefined) return null
   const word = argv[at]!
-  const others = argv.toSpliced(at, 1)
   const entry = CATALOGUE.find(({ name }) => name === word)
-  if (entry !== undefined) return { entry, rest: others }
-  const group = commandsOfGroup(word)
-  if (group.length > 0) {
-    const names = group.map(({ name }) => name.split(' ')[1]!)
-    const next = argv[at + 1] ?? ''
-    const [twig] = names.includes(next) ? [next] : suggest(next, names)
-    const name = twig ?? GROUP_DEFAULTS[word] ?? names[0]!
-    // A list is of all, whatever its unknown word was.
-    const isNoWord = name === 'list' && /^[^-]/.test(next)
-    const rest = twig === undefined && !isNoWord ? others : others.toSpliced(at, 1)
-    return { entry: CATALOGUE.find(entry => entry.name === `${word} ${name}`)!, rest }
+  if (entry !== undefined) return { entry, rest: argv.toSpliced(at, 1) }
+  if (commandsOfGroup(word).length > 0) return findCommandOfGroup(argv, at)
+  const remedy = suggestCommand(word, argv)?.remedy
+  if (remedy == null) {
+    const [nearest] = suggest(word, TOP_WORDS)
+    return nearest === undefined ? null : findCommand(argv.with(at, nearest))
   }
-  const to = suggestCommand(word, argv)?.remedy
-  const [near] = suggest(word, TOP_WORDS)
-  if (to == null) return near === undefined ? null : commandIn(argv.with(at, near))
-  if (to.command.startsWith('-')) return null
+  if (remedy.command.startsWith('-')) return null
+  const words = remedyWords(remedy)
+  const firstOption = argv.findIndex(other => other.startsWith('-'))
   // A remedy about a field or a ticker has no options; those of the line are kept.
-  const options = argv.slice(argv.findIndex(other => other.startsWith('-')))
-  const words = remedyWords(to)
-  const isWhole =
-    !options[0]?.startsWith('-') || words.some(other => other.startsWith('-')) || words.includes(options[0])
-  return commandIn(isWhole ? words : [...words, ...options])
+  const keepsOptions =
+    firstOption >= 0 && !words.includes(argv[firstOption]!) && !words.some(other => other.startsWith('-'))
+  return findCommand(keepsOptions ? [...words, ...argv.slice(firstOption)] : words)
+}
+
+/** The command of a group: of the word after the group, of the nearest one, or the default. @param at of the group's word */
+function findCommandOfGroup(argv: readonly string[], at: number): { entry: Entry; rest: string[] } {
+  const group = argv[at]!
+  const names = commandsOfGroup(group).map(({ name }) => name.split(' ')[1]!)
+  const next = argv[at + 1] ?? ''
+  const typedName = names.includes(next) ? next : suggest(next, names)[0]
+  const name = typedName ?? GROUP_DEFAULTS[group] ?? names[0]!
+  // `list` takes no word, so an unknown one is dropped.
+  const isNextDropped = typedName !== undefined || (name === 'list' && /^[^-]/.test(next))
+  return {
+    entry: CATALOGUE.find(entry => entry.name === `${group} ${name}`)!,
+    rest: argv.toSpliced(at, isNextDropped ? 2 : 1),
+  }
 }
 
 /** Whether a word is the value of a global option. */
@@ -143,12 +149,15 @@ function isGlobalValue(argv: readonly string[], at: number): boolean {
   return GLOBAL_OPTIONS.some(spec => takesValue(spec) && longName(spec) === argv[at - 1])
 }
 
-/** Reads words and options. Returns another command if only that one has an option of the line. */
+/**
+ * Reads words and options into the parts of a line; unknown options are left out. Returns the name of another command if
+ * only that one has an option of the line, otherwise null.
+ */
 async function readParts(line: Line, words: readonly string[], entry: Entry): Promise<string | null> {
   const { specs, parts } = line
-  const named = (name: string): OptionSpec | undefined => specs.find(([flags]) => flags.split(/[ ,]+/).includes(name))
-  const isOption = (word: string | undefined): boolean =>
-    word?.startsWith('--') === true || named(word ?? '') !== undefined
+  const specNamed = (name: string): OptionSpec | undefined =>
+    specs.find(([flags]) => flags.split(/[ ,]+/).includes(name))
+  const isOption = (word: string): boolean => word.startsWith('--') || specNamed(word) !== undefined
   for (let at = 0; at < words.length; at++) {
     const word = words[at]!
     if (!/^--?[a-z]/i.test(word)) {
@@ -156,21 +165,23 @@ async function readParts(line: Line, words: readonly string[], entry: Entry): Pr
       continue
     }
     const [name = '', joined] = word.split(/=(.*)/s)
-    const spec = named(name) ?? named(suggestOption(name, specs.map(longName)) ?? '')
+    const spec = specNamed(name) ?? specNamed(suggestOption(name, specs.map(longName)) ?? '')
     const next = words[at + 1]
     const hasNext = next !== undefined && !isOption(next)
     if (spec === undefined) {
-      const others = await commandsWithOption(name, entry)
-      const [only] = others
-      if (others.length === 1 && (await isLike(line.command, only!))) return only!
-      if (hasNext && joined === undefined && others.length > 0 && (await optionTakes(only!, name))) at++
+      const commands = await commandsWithOption(name, entry)
+      const [firstCommand] = commands
+      if (firstCommand === undefined) continue
+      if (commands.length === 1 && (await takesSameArguments(line.command, firstCommand))) return firstCommand
+      // The value of the option is left out, too.
+      if (hasNext && joined === undefined && (await optionTakesValue(firstCommand, name))) at++
     } else if (!takesValue(spec)) parts.push({ spec, value: null })
     else {
       if (joined === undefined && hasNext) at++
       const option = { spec, value: joined ?? (hasNext ? next : '') }
-      const rest = words[at + 1]
-      if (hasNext && rest !== undefined && isUnit(line, option, rest)) {
-        option.value += rest
+      const wordAfter = words[at + 1]
+      if (hasNext && wordAfter !== undefined && isUnit(line, option, wordAfter)) {
+        option.value += wordAfter
         at++
       }
       parts.push(option)
@@ -179,21 +190,23 @@ async function readParts(line: Line, words: readonly string[], entry: Entry): Pr
   return null
 }
 
-/** Whether a word belongs to the value before it: `--costs 10 bp`. */
+/** Whether a word is the unit of the value before it: `--costs 10 bp`. */
 function isUnit(line: Line, { spec, value }: Typed, word: string): boolean {
-  const { others } = sortWords([word], line.known, true)
+  const { others } = sortWords([word], line.known, { exactly: true })
   const hasUnit = spec[5] !== undefined && /^\d/.test(value ?? '') && /^[a-z%]+$/i.test(word)
-  return hasUnit && others.length > 0 && problem(line, { spec, value: value + word }) === null
+  return hasUnit && others.length > 0 && refusalOf(line, { spec, value: value + word }) === null
 }
 
-/** Whether a command takes the same arguments. */
-async function isLike({ arguments: own = [] }: Command, name: string): Promise<boolean> {
-  const { arguments: others = [] } = await CATALOGUE.find(entry => entry.name === name)!.load()
-  const kinds = (list: typeof own): string[] => list.flatMap(argumentKinds)
-  return ['TICKER', 'FIELD'].every(kind => kinds(own).includes(kind) && kinds(others).includes(kind))
+/** Whether a command and another one both take a ticker and a field. @param otherName the name of the other */
+async function takesSameArguments(command: Command, otherName: string): Promise<boolean> {
+  const other = await CATALOGUE.find(entry => entry.name === otherName)!.load()
+  return [command, other].every(({ arguments: args = [] }) => {
+    const kinds = args.flatMap(argumentKinds)
+    return kinds.includes('TICKER') && kinds.includes('FIELD')
+  })
 }
 
-async function optionTakes(command: string, name: string): Promise<boolean> {
+async function optionTakesValue(command: string, name: string): Promise<boolean> {
   const { options = [] } = await CATALOGUE.find(entry => entry.name === command)!.load()
   return options.some(spec => longName(spec) === name && takesValue(spec))
 }
@@ -201,127 +214,147 @@ async function optionTakes(command: string, name: string): Promise<boolean> {
 const optionsOf = (line: Line): Typed[] => line.parts.filter(part => typeof part !== 'string')
 const optionNamed = (line: Line, name: string): Typed | undefined =>
   optionsOf(line).find(({ spec }) => longName(spec) === name)
-const specOf = (line: Line, ...names: string[]): OptionSpec | undefined =>
+/** The first of the named options that the command has. */
+const firstSpec = (line: Line, ...names: string[]): OptionSpec | undefined =>
   names.map(name => line.specs.find(spec => longName(spec) === name)).find(spec => spec !== undefined)
 
-/** Puts the words where the command takes them: tickers, fields, bands, dates and conditions. */
-function arrange(line: Line): void {
-  const kinds = (line.command.arguments ?? []).flatMap(argumentKinds)
-  const takes = (kind: string): boolean => kinds.includes(kind)
-  const pools = line.specs.find(spec => placeholder(spec) === 'TICKERS')
-  const isOfTickers = line.command.arguments?.[0]?.[0] === '[TICKER...]'
-  const isQuestion =
-    !takes('SYMBOL') &&
-    (pools !== undefined || (takes('TICKER') && takes('FIELD')) || isOfTickers || kinds.length === 0)
-  if (!isQuestion) return
+/** The kinds and words that the command of a line takes as arguments. */
+const kindsOf = (line: Line): string[] => (line.command.arguments ?? []).flatMap(argumentKinds)
+
+/** Puts the words of a question where its command takes them: tickers, fields, bands, dates and conditions. */
+function arrangeWords(line: Line): void {
+  const kinds = kindsOf(line)
+  const tickersOption = line.specs.find(spec => placeholder(spec) === 'TICKERS')
+  const takesTickerAndField = kinds.includes('TICKER') && kinds.includes('FIELD')
+  const takesTickers = tickersOption !== undefined || line.command.arguments?.[0]?.[0] === '[TICKER...]'
+  const isQuestion = takesTickers || takesTickerAndField || kinds.length === 0
+  if (!isQuestion || kinds.includes('SYMBOL')) return
   const typed = line.parts.filter(part => typeof part === 'string')
-  const found = sortWords(typed, line.known)
-  takeBack(line, found)
-  const isByCondition = optionNamed(line, '--when') !== undefined || found.conditions.length > 0
-  const words: string[] = []
-  if (takes('CONDITION')) words.push(mendCondition(conditionOf(found, line.known.fields), line.known.fields))
-  else if (takes('TICKER') && takes('FIELD')) {
-    const isFile = takes('FILE') && found.files.length > 0
-    const bands = [...found.bands, ...(optionNamed(line, '--band')?.value ?? '').split(',')]
-    const needsField = !isByCondition && !isFile && kinds.length > 0
-    if (needsField && found.fields.length === 0) found.fields.push(fieldFor(bands, line.known.fields))
-    const isPool = pools !== undefined
-    if (!isFile) addTickers(line, found, isPool)
-    words.push(...(isFile ? found.files.slice(0, 1) : []), ...(isPool ? found.tickers : found.tickers.slice(0, 1)))
-    if (!isFile) words.push(...found.fields.slice(0, 1))
-    if (takes('DATE')) words.push(...found.dates.splice(0, 1).map(text => isoDate(text, line) ?? text))
-  } else {
-    if (takes('TICKER')) words.push(...found.tickers)
-    else if (found.tickers.length > 0 && pools !== undefined) add(line, pools, found.tickers.join(','))
-    const field = line.specs.find(spec => /^FIELDS?$/.test(placeholder(spec)) && !longName(spec).includes('context'))
-    if (found.fields.length > 0 && field !== undefined) add(line, field, found.fields.join(','))
-    const listed =
-      (line.command.arguments ?? []).map(argumentKinds).find(all => all.every(word => /^[a-z]/.test(word))) ?? []
-    if (takes('FIELD')) words.push(...found.fields)
-    if (listed.length > 0)
-      words.push(
-        [
-          ...typed.filter(word => listed.includes(word)),
-          ...typed.flatMap(word => suggest(word, listed)),
-          listed[0]!,
-        ][0]!,
-      )
-  }
-  addOptions(line, found)
+  const sorted = sortWords(typed, line.known)
+  takeBackWords(line, sorted)
+  let words: string[]
+  if (kinds.includes('CONDITION')) words = [mendCondition(conditionOf(sorted, line.known.fields), line.known.fields)]
+  else if (takesTickerAndField) words = tickerAndFieldWords(line, sorted, tickersOption !== undefined)
+  else words = otherArguments(line, sorted, typed, tickersOption)
+  addOptions(line, sorted)
   if (words.join('\n') === typed.join('\n')) return
   line.parts = [...words, ...optionsOf(line)]
+}
+
+/** The arguments of a command that takes a ticker and a field, or a file instead. @param isPool whether it takes several tickers */
+function tickerAndFieldWords(line: Line, sorted: SortedWords, isPool: boolean): string[] {
+  const kinds = kindsOf(line)
+  const words: string[] = []
+  if (kinds.includes('FILE') && sorted.files.length > 0)
+    words.push(sorted.files[0]!, ...(isPool ? sorted.tickers : sorted.tickers.slice(0, 1)))
+  else {
+    const isByCondition = optionNamed(line, '--when') !== undefined || sorted.conditions.length > 0
+    const bands = [...sorted.bands, ...(optionNamed(line, '--band')?.value ?? '').split(',')]
+    if (!isByCondition && sorted.fields.length === 0) sorted.fields.push(fieldFor(bands, line.known.fields))
+    addTickers(line, sorted, isPool)
+    words.push(...(isPool ? sorted.tickers : sorted.tickers.slice(0, 1)), ...sorted.fields.slice(0, 1))
+  }
+  if (kinds.includes('DATE')) words.push(...sorted.dates.splice(0, 1).map(text => isoDate(text, line) ?? text))
+  return words
+}
+
+/**
+ * The arguments of a command that takes tickers, fields, or one of several words. Tickers and fields that it does not
+ * take as arguments become options.
+ * @param typed the typed words
+ */
+function otherArguments(
+  line: Line,
+  { tickers, fields }: SortedWords,
+  typed: readonly string[],
+  tickersOption: OptionSpec | undefined,
+): string[] {
+  const kinds = kindsOf(line)
+  const words: string[] = []
+  if (kinds.includes('TICKER')) words.push(...tickers)
+  else if (tickers.length > 0 && tickersOption !== undefined) addOption(line, tickersOption, tickers.join(','))
+  const isFieldOption = (spec: OptionSpec): boolean =>
+    /^FIELDS?$/.test(placeholder(spec)) && !longName(spec).includes('context')
+  const fieldOption = line.specs.find(isFieldOption)
+  if (fields.length > 0 && fieldOption !== undefined) addOption(line, fieldOption, fields.join(','))
+  if (kinds.includes('FIELD')) words.push(...fields)
+  const choices = (line.command.arguments ?? [])
+    .map(argumentKinds)
+    .find(kindsOfArgument => kindsOfArgument.every(word => /^[a-z]/.test(word)))
+  if (choices === undefined || choices.length === 0) return words
+  const typedChoice = typed.find(word => choices.includes(word))
+  const [nearestChoice] = typed.flatMap(word => suggest(word, choices))
+  return [...words, typedChoice ?? nearestChoice ?? choices[0]!]
 }
 
 /**
  * Takes words back from an option whose value the user left out: it took a field, a ticker or a date instead. Only kinds
  * of words that the line does not have elsewhere.
+ * @param sorted the other words of the line, to which they are added
  */
-function takeBack(line: Line, found: SortedWords): void {
+function takeBackWords(line: Line, sorted: SortedWords): void {
   for (const option of optionsOf(line)) {
     const { spec, value } = option
-    if (value === null || value === '' || problem(line, option) === null) continue
+    if (value === null || value === '' || refusalOf(line, option) === null) continue
     const kind = placeholder(spec)
-    const inValue = sortWords([value], line.known, true)
-    const takes = (one: string): boolean => kind.startsWith(one) || kind === 'CONDITION' || kind === 'T:F=B'
+    const inValue = sortWords([value], line.known, { exactly: true })
     for (const [name, list] of [
       ['FIELD', 'fields'],
       ['TICKER', 'tickers'],
       ['DATE', 'dates'],
     ] as const) {
-      if (inValue[list].length === 0 || takes(name) || found[list].length > 0) continue
-      found[list].push(...inValue[list])
+      const optionTakesThem = kind.startsWith(name) || kind === 'CONDITION' || kind === 'T:F=B'
+      if (inValue[list].length === 0 || optionTakesThem || sorted[list].length > 0) continue
+      sorted[list].push(...inValue[list])
       option.value = ''
     }
   }
 }
 
-/** The condition of the words, or the one that they come closest to. */
+/** The typed condition, otherwise one that is made from the typed field, bands or other words. */
 function conditionOf({ conditions, fields, bands, others }: SortedWords, known: FieldSet): string {
   if (conditions.length > 0) return conditions[0]!
   if (others.length > 0 && fields.length === 0 && bands.length === 0) return others[0]!
   const field = fields[0] ?? fieldFor(bands, known)
-  const own = known.named(field)!.bands
-  return `${field} = ${bands.find(band => own.includes(band)) ?? (own.includes('oversold') ? 'oversold' : own[0]!)}`
+  const bandsOfField = known.named(field)!.bands
+  return `${field} = ${bands.find(band => bandsOfField.includes(band)) ?? exampleBand(bandsOfField)}`
 }
 
-/** The field of some bands. */
+/** The first field that has one of the bands, otherwise the first known field. */
 function fieldFor(bands: readonly string[], fields: FieldSet): string {
   return bands.flatMap(band => fieldsWithBand(band, fields))[0] ?? fields.names[0]!
 }
 
-/** Every ticker if none is named, or the first one where the command takes one. */
-function addTickers(line: Line, found: SortedWords, isPool: boolean): void {
-  const isNamed =
-    found.tickers.length > 0 ||
-    found.lists.length > 0 ||
-    ['--tickers', '--watch', '--all'].some(name => optionNamed(line, name))
-  const everyTicker = optionNamed(line, '--all')
-  if (found.tickers.length > 0) line.parts = line.parts.filter(part => part !== everyTicker)
-  if (isNamed) return
-  const all = isPool ? specOf(line, '--all') : undefined
-  if (all !== undefined) found.tickers.push('--all')
-  else found.tickers.push(...line.known.tickers.slice(0, 1))
+/** Adds every ticker if none is named, or the first one if the command takes only one. Named tickers replace --all. */
+function addTickers(line: Line, { tickers, lists }: SortedWords, isPool: boolean): void {
+  const allOption = optionNamed(line, '--all')
+  const isNamed = ['--tickers', '--watch', '--all'].some(name => optionNamed(line, name))
+  if (tickers.length > 0) line.parts = line.parts.filter(part => part !== allOption)
+  if (tickers.length > 0 || lists.length > 0 || isNamed) return
+  if (isPool && firstSpec(line, '--all') !== undefined) tickers.push('--all')
+  else tickers.push(...line.known.tickers.slice(0, 1))
 }
 
-/** Bands, dates, conditions and words of a list, which are options. */
+/** Adds words that are values of options: bands, lists, the first date and condition, and the listed values of an option. */
 function addOptions(line: Line, { bands, lists, dates, conditions, others }: SortedWords): void {
-  const band = specOf(line, '--band')
-  if (bands.length > 0 && band !== undefined) add(line, band, bands.join(','))
-  const watch = specOf(line, '--watch')
-  if (lists.length > 0 && watch !== undefined) add(line, watch, lists.join(','))
-  const date = specOf(line, '--after', '--since', '--as-of')
+  const band = firstSpec(line, '--band')
+  if (bands.length > 0 && band !== undefined) addOption(line, band, bands.join(','))
+  const watch = firstSpec(line, '--watch')
+  if (lists.length > 0 && watch !== undefined) addOption(line, watch, lists.join(','))
+  const date = firstSpec(line, '--after', '--since', '--as-of')
   if (dates.length > 0 && date !== undefined && optionNamed(line, longName(date)) === undefined)
-    add(line, date, dates[0]!)
-  const when = specOf(line, '--when')
-  const takesCondition = (line.command.arguments ?? []).flatMap(argumentKinds).includes('CONDITION')
-  if (conditions.length > 0 && when !== undefined && !takesCondition) add(line, when, conditions[0]!)
+    addOption(line, date, dates[0]!)
+  const when = firstSpec(line, '--when')
+  const takesCondition = kindsOf(line).includes('CONDITION')
+  if (conditions.length > 0 && when !== undefined && !takesCondition) addOption(line, when, conditions[0]!)
   for (const word of others) {
     const spec = line.specs.find(([, , , , values = []]) => values.includes(word))
-    if (spec !== undefined && optionNamed(line, longName(spec)) === undefined) add(line, spec, word)
+    if (spec !== undefined && optionNamed(line, longName(spec)) === undefined) addOption(line, spec, word)
   }
 }
 
-function add(line: Line, spec: OptionSpec, value: string): void {
+/** Adds an option, or gives its value to the typed one: an empty one takes the value, a repeatable one also has it. */
+function addOption(line: Line, spec: OptionSpec, value: string): void {
   const typed = optionNamed(line, longName(spec))
   if (typed === undefined) line.parts.push({ spec, value })
   else if (typed.value === '' || typed.value === null) typed.value = value
@@ -340,88 +373,75 @@ function mendValues(line: Line): void {
   }
   for (const option of optionsOf(line)) {
     if (option.value === null) continue
-    const value = valueFor(line, option)
+    const value = mendedValue(line, option)
     if (value === null) line.parts = line.parts.filter(part => part !== option)
     else option.value = value
   }
 }
 
-/** The value, corrected where it is wrong; null if the option is better left out. */
-function valueFor(line: Line, option: Typed): string | null {
+/** The value of an option, corrected if it is wrong; null if the option is better left out. */
+function mendedValue(line: Line, option: Typed): string | null {
   const { spec, value } = option
   const kind = placeholder(spec)
-  if (/^BANDS?$/.test(kind) && longName(spec).startsWith('--band')) return bandsFor(line, value!)
+  if (/^BANDS?$/.test(kind) && longName(spec).startsWith('--band')) return mendedBands(line, value!)
   // A corrected value may have another fault, such as the band of a corrected field.
   for (let text = value!, tries = 0; text !== '' && tries < 4; tries++) {
-    const fault = problem(line, { spec, value: text })
+    const fault = refusalOf(line, { spec, value: text })
     if (fault === null) return text
-    const next = correctValue(text, fault.offence, line.known.fields) ?? (kind === 'DATE' ? datesIn(text, line) : null)
+    const next = correctValue(text, fault.offence, line.known.fields) ?? (kind === 'DATE' ? isoDates(text, line) : null)
     if (next === null || next === text) break
     text = next
   }
-  // A field says what a condition would say again, and some commands take only one of them.
-  const isSaid =
-    kind === 'CONDITION' && line.parts.some(part => typeof part === 'string' && line.known.fields.named(part))
-  if (isSaid || isUseless(line, spec)) return null
+  // Some commands take a field or a condition, and not both.
+  const hasField = line.parts.some(part => typeof part === 'string' && line.known.fields.named(part))
+  if ((kind === 'CONDITION' && hasField) || isUseless(line, spec)) return null
   return kind === 'CONDITION' && value !== '' ? mendCondition(value!, line.known.fields) : exampleFor(line, spec)
 }
 
-/** Whether the option of a parameter means nothing on this line. */
+/** Whether an option has no effect on this line, because all the options that it belongs to are missing. */
 function isUseless(line: Line, [, , , , , parameter]: OptionSpec): boolean {
   const { onlyWith } = parameter ?? {}
   return onlyWith?.every(name => optionNamed(line, optionOf(name)) === undefined) ?? false
 }
 
-function datesIn(text: string, line: Line): string | null {
+/** Dates between commas, each as YYYY-MM-DD; null if one is not a date. A date may itself have a comma: `Feb 1, 2017`. */
+function isoDates(text: string, line: Line): string | null {
   const dates = text.split(',').map(part => isoDate(part, line))
   return dates.includes(null) ? isoDate(text, line) : dates.join(',')
 }
 
 /** The bands of the typed field; a band of another field brings that field with it. */
-function bandsFor(line: Line, value: string): string | null {
-  const { known } = line
+function mendedBands(line: Line, value: string): string | null {
+  const { fields } = line.known
   const words = line.parts.filter(part => typeof part === 'string')
-  const at = line.parts.findIndex(part => typeof part === 'string' && known.fields.named(part) !== undefined)
   const option = optionsOf(line).find(({ spec }) => /^FIELDS?$/.test(placeholder(spec)))
-  const named = [...words, ...(option?.value ?? '').split(',')].filter(word => known.fields.named(word) !== undefined)
-  const fields = named.length > 0 ? named : known.fields.names
-  const own = [...new Set(fields.flatMap(field => known.fields.named(field)!.bands))]
-  const all = known.fields.all.flatMap(field => field.bands)
-  const bands = value.split(',').flatMap(band => (own.includes(band) ? [band] : suggest(band, own).slice(0, 1)))
+  const isField = (part: string | Typed): boolean => typeof part === 'string' && fields.named(part) !== undefined
+  const typedFields = [...words, ...(option?.value ?? '').split(',')].filter(isField)
+  const fieldNames = typedFields.length > 0 ? typedFields : fields.names
+  const allowed = [...new Set(fieldNames.flatMap(field => fields.named(field)!.bands))]
+  const typedBands = value.split(',')
+  const bands = typedBands.flatMap(band => (allowed.includes(band) ? [band] : suggest(band, allowed).slice(0, 1)))
   if (bands.length > 0) return [...new Set(bands)].join(',')
-  const [band] = value.split(',').flatMap(band => (all.includes(band) ? [band] : suggest(band, all)))
-  const takesField = (line.command.arguments ?? []).flatMap(argumentKinds).includes('FIELD')
-  if (band === undefined || (!takesField && option === undefined))
-    return own.includes('oversold') ? 'oversold' : own[0]!
-  const field = fieldFor([band], known.fields)
+  const everyBand = fields.all.flatMap(field => field.bands)
+  const [otherBand] = typedBands.flatMap(band => (everyBand.includes(band) ? [band] : suggest(band, everyBand)))
+  const takesField = option !== undefined || kindsOf(line).includes('FIELD')
+  if (otherBand === undefined || !takesField) return exampleBand(allowed)
+  const field = fieldFor([otherBand], fields)
+  const at = line.parts.findIndex(isField)
   if (at >= 0) line.parts[at] = field
   else if (option !== undefined) option.value = field
-  return band
+  return otherBand
 }
 
 /** The refusal of an option's value; null if it is allowed. */
-function problem(line: Line, { spec, value }: Typed): InvalidParameter | null {
-  const [, , , , values = [], parameter] = spec
+function refusalOf(line: Line, { spec, value }: Typed): InvalidParameter | null {
+  const parameter = spec[5]
   const param = paramOf(spec)
-  const { fields } = line.known
-  const { tickers } = line.known
-  const wrong = (suggestions: string[], part = value): InvalidParameter =>
-    new InvalidParameter('', { param, value: part, suggestions })
-  const takes = placeholder(spec)
-  if (/^TICKERS?$/.test(takes) && tickers.length > 0 && !/^[@-]/.test(value!)) {
-    const odd = value!.split(',').find(text => !tickers.includes(text.toUpperCase()))
-    return odd === undefined ? null : wrong(suggest(odd, tickers), odd)
-  }
-  if (parameter === undefined) {
-    const odd = /^FIELDS?$/.test(takes)
-      ? value!.split(',').find(text => fields.named(text) === undefined)
-      : values.length > 0 && !values.includes(value!)
-        ? value!
-        : takes === 'N' && !/^[1-9]\d*$/.test(value!)
-          ? value!
-          : undefined
-    if (odd === undefined) return null
-    return wrong(/^FIELDS?$/.test(takes) ? sortWords([odd], line.known).fields : suggest(odd, values), odd)
+  const { fields, tickers } = line.known
+  const isTickers = /^TICKERS?$/.test(placeholder(spec)) && tickers.length > 0 && !/^[@-]/.test(value!)
+  if (isTickers || parameter === undefined) {
+    const wrongValue = isTickers ? unknownTicker(line, value!) : wrongListedValue(line, spec, value!)
+    return wrongValue === null ? null : new InvalidParameter('', { param, ...wrongValue })
   }
   const field = line.parts.find(part => typeof part === 'string' && fields.named(part) !== undefined)
   const earlier = field === undefined ? {} : { field }
@@ -436,23 +456,47 @@ function problem(line: Line, { spec, value }: Typed): InvalidParameter | null {
   }
 }
 
-/** A value that works for an option; null if there is none. */
-function exampleFor({ known, parts }: Line, spec: OptionSpec): string | null {
-  const [first] = known.tickers
-  const field = parts.find(part => typeof part === 'string' && known.fields.named(part) !== undefined)
-  const kind = placeholder(spec)
-  if (/^TICKERS?$/.test(kind)) return first ?? null
-  if (/^FIELDS?$/.test(kind)) return String(field ?? known.fields.names[0])
-  if (kind === 'CONDITION' || kind === 'C')
-    return `${field ?? known.fields.names[0]} = ${known.fields.named(String(field ?? known.fields.names[0]))!.bands[0]}`
-  const example = exampleOf(spec)
-  if (first === undefined) return example
-  // An example may name a ticker that is not loaded here.
-  return example?.replace(/^[A-Z]+(?=:)/, ticker => (known.tickers.includes(ticker) ? ticker : first)) ?? null
+/** A wrong value, and the allowed values that are near to it. */
+interface WrongValue {
+  value: string
+  suggestions: string[]
 }
 
-/** Adds what the command cannot do without. */
-function complete(line: Line): void {
+/** The first ticker of a list that is not loaded; null if all are. */
+function unknownTicker({ known: { tickers } }: Line, value: string): WrongValue | null {
+  const unknown = value.split(',').find(text => !tickers.includes(text.toUpperCase()))
+  return unknown === undefined ? null : { value: unknown, suggestions: suggest(unknown, tickers) }
+}
+
+/** The wrong part of a value for an option that is no parameter: it takes fields, listed words or a number. Null if right. */
+function wrongListedValue({ known }: Line, spec: OptionSpec, value: string): WrongValue | null {
+  const [, , , , listed = []] = spec
+  if (/^FIELDS?$/.test(placeholder(spec))) {
+    const unknown = value.split(',').find(text => known.fields.named(text) === undefined)
+    return unknown === undefined ? null : { value: unknown, suggestions: sortWords([unknown], known).fields }
+  }
+  const isUnlisted = listed.length > 0 && !listed.includes(value)
+  const isNoNumber = placeholder(spec) === 'N' && !/^[1-9]\d*$/.test(value)
+  return isUnlisted || isNoNumber ? { value, suggestions: suggest(value, listed) } : null
+}
+
+/** A value that works for an option; null if there is none. */
+function exampleFor({ known, parts }: Line, spec: OptionSpec): string | null {
+  const [firstTicker] = known.tickers
+  const typedField = parts.find(part => typeof part === 'string' && known.fields.named(part) !== undefined)
+  const field = String(typedField ?? known.fields.names[0])
+  const kind = placeholder(spec)
+  if (/^TICKERS?$/.test(kind)) return firstTicker ?? null
+  if (/^FIELDS?$/.test(kind)) return field
+  if (kind === 'CONDITION' || kind === 'C') return `${field} = ${known.fields.named(field)!.bands[0]}`
+  const example = exampleOf(spec)
+  if (firstTicker === undefined) return example
+  // An example may name a ticker that is not loaded here.
+  return example?.replace(/^[A-Z]+(?=:)/, ticker => (known.tickers.includes(ticker) ? ticker : firstTicker)) ?? null
+}
+
+/** Adds a missing ticker, and the first of the options of which the command needs one. */
+function addNeededParts(line: Line): void {
   const { needsOneOf = [], arguments: words = [] } = line.command
   const typed = line.parts.filter(part => typeof part === 'string').length
   if (words.at(-1)?.[0] === '<TICKER...>' && typed === words.length - 1)
@@ -462,6 +506,6 @@ function complete(line: Line): void {
   const isNamed = needsOneOf[0] === '--all' && line.parts.some(part => typeof part === 'string')
   if (needsOneOf.length === 0 || isFile || isNamed || needsOneOf.some(name => optionNamed(line, name) !== undefined))
     return
-  const spec = specOf(line, needsOneOf[0]!)!
+  const spec = firstSpec(line, needsOneOf[0]!)!
   line.parts.push({ spec, value: takesValue(spec) ? exampleFor(line, spec) : null })
 }

@@ -17,7 +17,11 @@ import { type Column, column, type Described, type Tone, tablePart } from './des
 import { asOfText, boundsText, stateText, tickersText } from './words.js'
 
 /** The newest events of one ticker and field, newest first, cut at the limit: in any form but the plain specified page. */
-export function describeEvents(page: NewestEvents, query: EventsQuery, withReturns: boolean): Described {
+export function describeEvents(
+  page: NewestEvents,
+  query: EventsQuery,
+  { returns: withReturns }: { returns: boolean },
+): Described {
   const { ticker, field, timeframe, total } = page
   const events = page.events.map(event => withoutExtras(event, withReturns))
   return {
@@ -54,7 +58,11 @@ function recordColumns(timeframe: Timeframe, withReturns: boolean): string[] {
 }
 
 /** Describes events of several tickers, as describeEvents does for one, with a column of tickers. */
-export function describePoolEvents(page: PoolEvents, query: PoolEventsQuery, withReturns: boolean): Described {
+export function describePoolEvents(
+  page: PoolEvents,
+  query: PoolEventsQuery,
+  { returns: withReturns }: { returns: boolean },
+): Described {
   const { tickers, field, timeframe, query_range } = page
   const events = page.events.map(event => withoutExtras(event, withReturns))
   const forHeading = { ...page, total: page.total_occurrences, query_range }

@@ -46,15 +46,14 @@ type Commands = Readonly<Record<string, Command>>
 
 /** The commands about accounts, each with the option --accounts added. */
 export function withAccountsOption(commands: Commands): Commands {
-  const named = ([name, command]: [string, Command]) =>
-    [name, { ...command, options: [...(command.options ?? []), ...optionsOf(ACCOUNTS)] }] as const
-  return Object.fromEntries(Object.entries(commands).map(named))
+  const entries = Object.entries(commands).map(([name, command]) => {
+    const options = [...(command.options ?? []), ...optionsOf(ACCOUNTS)]
+    return [name, { ...command, options }] as const
+  })
+  return Object.fromEntries(entries)
 }
 
-/**
- * Throws InvalidParameter for global options that have no meaning here. @param make the command makes an account with a
- * tier
- */
+/** Throws InvalidParameter for global options that have no meaning here. @param make allows --tier: it is of the new account */
 function refuseGlobalOptions(context: Context, { make = false } = {}): void {
   context.refuseRemote()
   // A user who types a tier here may believe that the key decides it.
@@ -211,19 +210,20 @@ const layout: Command = {
   ],
   async run(context, args) {
     context.refuseRemote()
-    const { partitions: wanted } = args.read(LAYOUT)
+    const { partitions: newPartitions } = args.read(LAYOUT)
+    const isMade = newPartitions !== undefined
     const choice = { ...context.choice, ...args.read(ACCOUNTS) }
     if (args.flag('dry-run')) {
-      if (wanted !== undefined) throw wrong('dry_run', '--dry-run does not go with --partitions: it makes no tables.')
+      if (isMade) throw wrong('dry_run', '--dry-run does not go with --partitions: it makes no tables.')
       return showPlan(context, await accountsUpdatePlan(choice))
     }
     // Accounts in a file are never cut into partitions.
-    const isInFile = wanted === undefined && accountsUrl(choice) === null
+    const isInFile = !isMade && accountsUrl(choice) === null
     const { accounts, partitions } = isInFile
       ? { accounts: (await accountsFor(context, args)).location, partitions: 1 }
-      : await accountsLayoutOf(choice, wanted)
+      : await accountsLayoutOf(choice, newPartitions)
     const tables = partitions === 1 ? 'whole tables' : count(partitions, 'partition')
-    const notes = [`${accounts}: ${tables}${wanted === undefined ? '' : ', made now, with nothing in them'}`]
+    const notes = [`${accounts}: ${tables}${isMade ? ', made now, with nothing in them' : ''}`]
     await context.show(oneRow({ schema: 'bands.accounts-layout/1', accounts, partitions }, notes))
   },
 }
@@ -258,6 +258,7 @@ const grant: Command = {
   },
 }
 
+/** Shows the numbers of copied rows, and whether the ledger of the copy agrees with its counters. If not, the exit code is 5. */
 async function showCopy(context: Context, { from, to, rows, proof }: AccountsCopy): Promise<void> {
   const { accounts, keys, ledger, days } = rows
   const { requests, credits, discrepancies } = proof
@@ -295,10 +296,11 @@ async function showAccount(context: Context, account: Account, done: string): Pr
   await context.show(oneRow({ schema: 'bands.account/1', ...row }, [`${row.name} ${done} ${row.tier}: ${limits}`]))
 }
 
+/** Shows the credits of one account or of all, for each of the last days. */
 async function showUsage(context: Context, args: Args): Promise<void> {
-  const [name, { days }] = [args.argument(0), args.read(DAYS)]
+  const name = args.argument(0)
   const now = context.world.now().getTime()
-  const from = now - (days - 1) * DAY_MS
+  const from = now - (args.read(DAYS).days - 1) * DAY_MS
   const store = await accountsFor(context, args)
   const selected = name === undefined ? await store.accounts() : [await store.account(name)]
   const accounts = await Promise.all(
@@ -317,7 +319,7 @@ async function showUsage(context: Context, args: Args): Promise<void> {
   await context.show(describeList(document, rows, shown, { notes }))
 }
 
-const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
+const dateOf = (time: number): string => new Date(time).toISOString().slice(0, 10)
 
 function sumUsage(days: readonly DayUsage[]): { credits: number; requests: number } {
   return {
@@ -331,15 +333,15 @@ async function reconcile(context: Context, args: Args): Promise<void> {
   const name = args.argument(0)
   const accounts = await accountsFor(context, args)
   const account = name === undefined ? null : await accounts.account(name)
-  const found = await accounts.reconcile(account?.id)
-  const { rows, requests, credits, discrepancies } = found
+  const result = await accounts.reconcile(account?.id)
+  const { rows, requests, credits, discrepancies } = result
   const counted = `${count(rows, 'row')} of the ledger, ${count(requests, 'request')}, ${count(credits, 'credit')}`
   const verdict = discrepancies.length === 0 ? 'the counters say the same' : count(discrepancies.length, 'discrepancy')
   const shown = [
     ...[column('account'), column('period'), column('start')],
     ...[column('of'), column('counter', 'count'), column('ledger', 'count')],
   ]
-  const document = { schema: 'bands.reconciliation/1', account: account?.name ?? null, ...found }
+  const document = { schema: 'bands.reconciliation/1', account: account?.name ?? null, ...result }
   await context.show(describeList(document, discrepancies, shown, { notes: [`${counted}: ${verdict}`] }))
   if (discrepancies.length > 0) context.exitCode = 5
 }

@@ -11,6 +11,7 @@ import type { PricedSource } from '../../../core/source.js'
 import { backtest } from '../../../research/backtest/backtest.js'
 import { compare } from '../../../research/backtest/compare.js'
 import { grid } from '../../../research/backtest/grid.js'
+import type { Backtest } from '../../../research/backtest/result.js'
 import { describeRunOptions } from '../../../research/backtest/words.js'
 import { describeBacktest } from '../../present/backtest.js'
 import { comparisonRecords, describeComparison } from '../../present/comparison.js'
@@ -75,46 +76,49 @@ const backtestCommand: Command = {
     const isGrid = vary.length > 0
     const files = await outputFiles(args, isGrid ? GRID_TABLES : TABLES)
     const market = await studyMarket(context)
-    const { params, ways } = await readBacktestParams(context, args, market)
+    const { params, parsing } = await readBacktestParams(context, args, market)
     if (isGrid) {
-      for (const option of STRATEGY_ONLY_OPTIONS) if (args.value(option) !== undefined) throw strategyOnlyError(option)
-      const query = parseGrid({ ...params, vary, ...args.params(['statistic']) }, ways)
+      refuseStrategyOptions(args)
+      const query = parseGrid({ ...params, vary, ...args.params(['statistic']) }, parsing)
       return showGrid(context, args, market, query, files)
     }
-    for (const option of GRID_ONLY_OPTIONS) if (args.value(option) !== undefined) throw gridOnlyError(option)
-    const { strategy, run, notes } = parseBacktest(params, ways)
+    if (args.value('statistic') !== undefined)
+      throw wrong(
+        'statistic',
+        sentence`${parameter('statistic')} is for a grid; name the values to try with ${parameter('vary', 'hold=5,10,20')}.`,
+      )
+    const { strategy, run, notes } = parseBacktest(params, parsing)
     for (const note of notes) await context.notice(note)
     if (args.flag('print-config')) return printConfig(context, strategy, run, { ofAllTickers: args.flag('all') })
-    const found = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
-    await showResult(context, args, describeBacktest(found, [], args.read(EXPLAIN).explain), tradeRecords(found))
-    if (files.trades !== undefined) {
-      const { open } = found.signals
-      const ofThem = open === 0 ? '' : `, ${whole(open)} of them still open,`
-      await writeTable(context, files.trades, 'trade', tradeRecords(found), ofThem)
-    }
-    if (files.equity !== undefined) await writeTable(context, files.equity, 'bar', equityRecords(found))
-    if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(yearsByName(found)))
-    if (files.report !== undefined) await writeReport(context, files.report, market, found)
+    const result = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
+    await showResult(context, args, describeBacktest(result, [], args.read(EXPLAIN).explain), tradeRecords(result))
+    await writeBacktestFiles(context, files, market, result)
   },
 }
 
-/** Options that do not go with --vary, and options that need it. */
-const STRATEGY_ONLY_OPTIONS = ['print-config', 'benchmark', 'reps', 'monte-carlo', 'explain']
-const GRID_ONLY_OPTIONS = ['statistic']
-
-function strategyOnlyError(option: string): InvalidParameter {
-  const param = option.replaceAll('-', '_')
-  return wrong(
-    param,
-    sentence`${parameter(param)} is of one strategy, and ${parameter('vary')} makes many; leave one of them out.`,
-  )
+/** Writes the requested tables of a backtest, and its report. */
+async function writeBacktestFiles(
+  context: Context,
+  files: Partial<Record<(typeof TABLES)[number] | 'report', string>>,
+  market: PricedSource,
+  result: Backtest,
+): Promise<void> {
+  const { open } = result.signals
+  const openText = open === 0 ? '' : `, ${whole(open)} of them still open,`
+  if (files.trades !== undefined) await writeTable(context, files.trades, 'trade', tradeRecords(result), openText)
+  if (files.equity !== undefined) await writeTable(context, files.equity, 'bar', equityRecords(result))
+  if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(yearsByName(result)))
+  if (files.report !== undefined) await writeReport(context, files.report, market, result)
 }
 
-function gridOnlyError(param: string): InvalidParameter {
-  return wrong(
-    param,
-    sentence`${parameter(param)} is for a grid; name the values to try with ${parameter('vary', 'hold=5,10,20')}.`,
-  )
+/** Throws InvalidParameter for an option that does not go with --vary. */
+function refuseStrategyOptions(args: Args): void {
+  for (const option of ['print-config', 'benchmark', 'reps', 'monte-carlo', 'explain']) {
+    if (args.value(option) === undefined) continue
+    const param = option.replaceAll('-', '_')
+    const words = sentence`${parameter(param)} is of one strategy, and ${parameter('vary')} makes many; leave one of them out.`
+    throw wrong(param, words)
+  }
 }
 
 /** Runs and shows every combination of a grid. */
@@ -126,23 +130,24 @@ async function showGrid(
   files: { cells?: string; report?: string },
 ): Promise<void> {
   for (const note of query.notes) await context.notice(note)
-  const found = await withTrials(context, trials => grid(market, query, { trials, step: context.step }))
-  await showResult(context, args, describeGrid(found), gridRecords(found))
-  if (files.cells !== undefined) await writeTable(context, files.cells, 'combination', gridRecords(found))
-  if (files.report !== undefined) await writeReport(context, files.report, market, found)
+  const result = await withTrials(context, trials => grid(market, query, { trials, step: context.step }))
+  await showResult(context, args, describeGrid(result), gridRecords(result))
+  if (files.cells !== undefined) await writeTable(context, files.cells, 'combination', gridRecords(result))
+  if (files.report !== undefined) await writeReport(context, files.report, market, result)
 }
 
 /**
  * The parameters of a strategy file, or of tickers and a field, with overriding options. Throws InvalidParameter,
  * BadData with a position in the file, NotFound for a missing file, StorageError for an unreadable one.
+ * @returns the parameters, and what their parser has to know
  */
 async function readBacktestParams(
   context: Context,
   args: Args,
   market: PricedSource,
-): Promise<{ params: object; ways: BacktestContext }> {
-  const { tier } = context.config
+): Promise<{ params: object; parsing: BacktestContext }> {
   const { fields } = context
+  const { tier } = context.config
   const options = args.params(Object.keys(BACKTEST))
   // A condition may have commas, so it is taken as it was typed.
   const exits = args.texts('exit')
@@ -153,14 +158,14 @@ async function readBacktestParams(
   if (first === undefined || !isStrategyFile(first)) {
     const target = await tickersAndField(context, args, 'backtest', () => market.withBars())
     // A strategy file sets its own costs; those of config.json are for runs without one.
-    return { params: { ...configCosts(context.config), ...options, ...target }, ways: { tier, fields } }
+    return { params: { ...configCosts(context.config), ...options, ...target }, parsing: { tier, fields } }
   }
   if (more.length > 0) throw extraWordsError(more, fields)
   const strategy = await readSmallFile(first)
   const tickers = isPooled(args) ? { tickers: await tickersOfLine(context, args, [], () => market.withBars()) } : {}
   return {
     params: { ...options, ...tickers, strategy },
-    ways: { tier, fields, file: first, loaded: await market.withBars() },
+    parsing: { tier, fields, file: first, loaded: await market.withBars() },
   }
 }
 
@@ -195,10 +200,12 @@ async function printConfig(
 ): Promise<void> {
   const { format } = context
   const runText = describeRunOptions(run)
-  const missing = runText === null ? null : `not in this file, to be given with it again: ${runText}`
-  if (format === null || format === 'table')
-    return context.out.write(`${missing === null ? '' : `# ${missing}\n`}${printStrategy(strategy, options)}`)
-  if (missing !== null) await context.remark(missing)
+  const note = runText === null ? null : `not in this file, to be given with it again: ${runText}`
+  if (format === null || format === 'table') {
+    const comment = note === null ? '' : `# ${note}\n`
+    return context.out.write(comment + printStrategy(strategy, options))
+  }
+  if (note !== null) await context.remark(note)
   if (format === 'json') return context.out.write(`${JSON.stringify(strategyDocument(strategy, options), null, 2)}\n`)
   throw wrong('output', `output "${format}" has no form for a strategy; it is YAML, or JSON with --json.`, {
     value: format,
@@ -240,10 +247,10 @@ const compareCommand: Command = {
       { tier: context.config.tier, fields: context.fields, loaded: await market.withBars() },
     )
     for (const note of query.notes) await context.notice(note)
-    const found = await withTrials(context, trials => compare(market, query, { trials, step: context.step }))
-    await showResult(context, args, describeComparison(found), comparisonRecords(found))
-    if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(found.strategies))
-    if (files.report !== undefined) await writeReport(context, files.report, market, found)
+    const result = await withTrials(context, trials => compare(market, query, { trials, step: context.step }))
+    await showResult(context, args, describeComparison(result), comparisonRecords(result))
+    if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(result.strategies))
+    if (files.report !== undefined) await writeReport(context, files.report, market, result)
   },
 }
 

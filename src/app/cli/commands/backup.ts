@@ -78,17 +78,11 @@ const restore: Command = {
       notice: context.choice.notice,
     })
     const { made, bands } = restored.manifest
-    const row = {
-      schema: 'bands.restore/2',
-      folder: from,
-      made,
-      bands,
-      restored: restored.files.map(({ path }) => path),
-      kept: restored.kept,
-    }
+    const paths = restored.files.map(({ path }) => path)
+    const row = { schema: 'bands.restore/2', folder: from, made, bands, restored: paths, kept: restored.kept }
     const lines = restored.files.map(({ path, replaced }) => `${path}${replaced ? ', which replaces the old one' : ''}`)
-    const others = restored.kept.map(path => `${path} is not in the backup and stays as it is`)
-    await context.show(oneRow(row, [`restored as of ${made}:`, ...lines, ...others]))
+    const keptLines = restored.kept.map(path => `${path} is not in the backup and stays as it is`)
+    await context.show(oneRow(row, [`restored as of ${made}:`, ...lines, ...keptLines]))
   },
 }
 

@@ -7,7 +7,7 @@ import { TIMEFRAME_ROW } from '../../../core/params/questions.js'
 import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
 import { type CheckLookahead, checkLookahead, type Skipped } from '../../../data/local/check.js'
 import type { Local } from '../../../data/local/local.js'
-import { type Column, column, type Described, tableOf } from '../../present/description.js'
+import { type Column, column, type Described, type Paragraph, tableOf } from '../../present/description.js'
 import { tickersText } from '../../present/words.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
@@ -46,49 +46,47 @@ const lookahead: Command = {
     'Bars and facts are cut off at random days and everything is derived anew. Bands, events and later returns must be the same as from all data. Exits with 5 if one is not.',
   ],
   async run(context, args) {
-    const { field: fields = checkableFields(context), ...asked } = args.read(LOOKAHEAD, context.fields)
+    const { field: fields = checkableFields(context), ...options } = args.read(LOOKAHEAD, context.fields)
     const { local, tickers } = await lookaheadTickers(context, args)
-    const found = await checkLookahead(local, { ...asked, tickers, fields }, { step: context.step })
-    await context.show(describeLookahead(found))
-    if (!found.passed) context.exitCode = 5
+    const result = await checkLookahead(local, { ...options, tickers, fields }, { step: context.step })
+    await context.show(describeLookahead(result))
+    if (!result.passed) context.exitCode = 5
   },
 }
 
 export const commands = { 'check lookahead': lookahead }
 
 /** Describes a check: for each field, whether truncated data give the same bands for earlier days. */
-function describeLookahead(found: CheckLookahead): Described {
-  const { tickers, timeframe, fields, cuts, seed, aftermath, differences, skipped } = found
+function describeLookahead(result: CheckLookahead): Described {
+  const { tickers, timeframe, fields, cuts, seed, aftermath, differences, skipped } = result
   // A field without events could not show look-ahead bias.
-  const [tested, untested] = partition(fields, field => field.events > 0 || field.differences > 0)
-  const none = `Not tested, because ${untested.length === 1 ? 'it' : 'they'} had no event by these days`
+  const isTested = (field: CheckLookahead['fields'][number]): boolean => field.events > 0 || field.differences > 0
+  const tested = fields.filter(isTested)
+  const untested = fields.filter(field => !isTested(field))
+  const untestedReason = `Not tested, because ${untested.length === 1 ? 'it' : 'they'} had no event by these days`
+  const untestedNames = untested.map(({ field }) => field).join(', ')
+  const verdict = lookaheadVerdict(result, tested.length)
+  const laterReturns = `Later returns: ${whole(aftermath.compared)} windows compared, ${whole(aftermath.differences)} differ.`
+  const paragraphs: Paragraph[] = [
+    {
+      heading: [`${tickersText(tickers)}  ${timeframe}`, `cut off at ${count(cuts.length, 'day')}`, `seed ${seed}`],
+      parts: [
+        { notes: untested.length === 0 ? [verdict] : [verdict, `${untestedReason}: ${untestedNames}.`] },
+        { table: tableOf('Fields', FIELD_COLUMNS, tested) },
+        { notes: [laterReturns, ...skippedNotes(skipped)] },
+      ],
+    },
+  ]
+  if (differences.length > 0)
+    paragraphs.push({
+      heading: ['First differences'],
+      parts: [{ table: tableOf('Differences', DIFFERENCE_COLUMNS, differences) }],
+    })
   return {
-    document: found,
+    document: result,
     columns: ['timeframe', 'field', 'series', 'bars', 'events', 'differences'],
     rows: fields.map(field => ({ timeframe, ...field })),
-    paragraphs: [
-      {
-        heading: [`${tickersText(tickers)}  ${timeframe}`, `cut off at ${count(cuts.length, 'day')}`, `seed ${seed}`],
-        parts: [
-          { notes: [lookaheadVerdict(found, tested.length), ...namesSentence(none, untested)] },
-          { table: tableOf('Fields', FIELD_COLUMNS, tested) },
-          {
-            notes: [
-              `Later returns: ${whole(aftermath.compared)} windows compared, ${whole(aftermath.differences)} differ.`,
-              ...skippedNotes(skipped),
-            ],
-          },
-        ],
-      },
-      ...(differences.length === 0
-        ? []
-        : [
-            {
-              heading: ['First differences'],
-              parts: [{ table: tableOf('Differences', DIFFERENCE_COLUMNS, differences) }],
-            },
-          ]),
-    ],
+    paragraphs,
   }
 }
 
@@ -102,30 +100,21 @@ const DIFFERENCE_COLUMNS: readonly Column<CheckLookahead['differences'][number]>
   ...[column('whole'), column('cut_off')],
 ]
 
-function lookaheadVerdict({ passed }: CheckLookahead, tested: number): string {
-  if (tested === 0) return 'Nothing was tested.'
+/** The sentence about the outcome of a check. @param testedFields the number of fields with events to compare */
+function lookaheadVerdict({ passed }: CheckLookahead, testedFields: number): string {
+  if (testedFields === 0) return 'Nothing was tested.'
   if (!passed) return 'NOT PASSED.'
-  return `Passed: of ${count(tested, 'field')}, nothing that is shown of a day knows what came after it.`
+  return `Passed: of ${count(testedFields, 'field')}, nothing that is shown of a day knows what came after it.`
 }
 
 /** The most tickers that a sentence names. */
 const MAX_NAMED_TICKERS = 5
 
+/** A sentence for each reason to skip tickers, with their names. */
 function skippedNotes(skipped: readonly Skipped[]): string[] {
-  const reasons = new Map<string, string[]>()
-  for (const { ticker, reason } of skipped) reasons.set(reason, [...(reasons.get(reason) ?? []), ticker])
-  return [...reasons].map(([reason, tickers]) => {
-    const more = tickers.length > MAX_NAMED_TICKERS ? ` and ${tickers.length - MAX_NAMED_TICKERS} more` : ''
-    return `Left out: ${tickers.slice(0, MAX_NAMED_TICKERS).join(', ')}${more} (${reason}).`
+  return [...Map.groupBy(skipped, ({ reason }) => reason)].map(([reason, group]) => {
+    const names = group.slice(0, MAX_NAMED_TICKERS).map(({ ticker }) => ticker)
+    const more = group.length > MAX_NAMED_TICKERS ? ` and ${group.length - MAX_NAMED_TICKERS} more` : ''
+    return `Left out: ${names.join(', ')}${more} (${reason}).`
   })
-}
-
-/** Splits a list into the items that pass a test, and the others. */
-function partition<Item>(items: readonly Item[], passes: (item: Item) => boolean): [Item[], Item[]] {
-  return [items.filter(passes), items.filter(item => !passes(item))]
-}
-
-/** A sentence that lists fields after a text; no sentence without fields. */
-function namesSentence(text: string, fields: readonly { field: string }[]): string[] {
-  return fields.length === 0 ? [] : [`${text}: ${fields.map(({ field }) => field).join(', ')}.`]
 }

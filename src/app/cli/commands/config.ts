@@ -124,17 +124,13 @@ async function setSetting(context: Context, key: ConfigKey, words: readonly stri
 /** The absolute path of a database file: runs begin in different folders. Throws InvalidParameter for a folder or no path. */
 async function absoluteDatabasePath(text: string): Promise<string> {
   const path = resolve(fileValue('db', text))
-  const param = 'db'
   const allowed = 'the path of a file'
-  if (text.trim() === '') throw invalid('not_allowed', { param, value: text, allowed })
+  if (text.trim() === '') throw invalid('not_allowed', { param: 'db', value: text, allowed })
   const file = await stat(path).catch(() => null)
   if (file?.isDirectory() !== true) return path
-  const advice = join(text, 'bands.db')
-  throw wrong(
-    param,
-    sentence`${parameter(param)} ${quoted(text)} is a folder, and a database is a file: ${advice} is one in it.`,
-    { value: text, allowed },
-  )
+  const example = join(text, 'bands.db')
+  const message = sentence`${parameter('db')} ${quoted(text)} is a folder, and a database is a file: ${example} is one in it.`
+  throw wrong('db', message, { value: text, allowed })
 }
 
 async function unsetSetting(context: Context, key: ConfigKey, words: readonly string[]): Promise<void> {
@@ -152,12 +148,12 @@ async function changeSetting(context: Context, key: ConfigKey, text: string | un
   const { saved } = await readConfigFile(env)
   const value = shownValue(saved.values[key])
   const file = configPath(env)
-  const done = value === null ? `${key} is unset` : `${key} is ${value}`
+  const change = value === null ? `${key} is unset` : `${key} is ${value}`
   const row = { schema: 'bands.setting/1', setting: key, value, origin: saved.positions[key] ?? 'default' }
-  await context.show(oneRow(row, [`${done} in ${file}`]))
-  const winner = key in SETTINGS ? context.config.from[key as Setting] : undefined
-  if (value !== null && winner !== undefined && !winner.startsWith(file))
-    await context.remark(`${winner} says otherwise, and wins.`)
+  await context.show(oneRow(row, [`${change} in ${file}`]))
+  const usedSource = key in SETTINGS ? context.config.from[key as Setting] : undefined
+  if (value !== null && usedSource !== undefined && !usedSource.startsWith(file))
+    await context.remark(`${usedSource} says otherwise, and wins.`)
 }
 
 /** Parses the key of a setting that can be set. Throws InvalidParameter with these keys. */
@@ -189,21 +185,20 @@ interface ShownSetting {
 async function settingsOf({ config, world: { env } }: Context): Promise<ShownSetting[]> {
   const chosen = await chosenServer(config, env)
   const { profiles } = await readConfigFile(env)
-  const folder = configFolder(env).origin
-  const { profile } = chosen ?? {}
+  const folderOrigin = configFolder(env).origin
+  const profile = chosen?.profile ?? null
   const settingRow = (setting: Setting, value: ShownSetting['value'], origin = config.from[setting] ?? 'default') => ({
     setting,
     value,
     origin,
   })
-  const profileOrigin = profile ? (config.from.profile ?? chosen!.from) : 'default'
+  const profileOrigin = profile === null ? 'default' : (config.from.profile ?? chosen!.from)
+  let tierRow = settingRow('tier', config.tier)
   // At a server the key decides; its profile has the known tier.
-  const tierRow =
-    chosen === null
-      ? settingRow('tier', config.tier)
-      : settingRow('tier', profile?.tier ?? null, profile?.tier ? profile.position : 'the key decides')
+  if (chosen !== null) tierRow = settingRow('tier', null, 'the key decides')
+  if (profile?.tier) tierRow = settingRow('tier', profile.tier, profile.position)
   // Throws for an invalid address without repeating it, because it may hold a password.
-  const url = chosen && addressOf(chosen.url, { allowPlainHttp: true }).base
+  const url = chosen === null ? null : addressOf(chosen.url, { allowPlainHttp: true }).base
   return [
     settingRow('remote', url, chosen?.from),
     settingRow('profile', profile?.name ?? null, profileOrigin),
@@ -217,12 +212,12 @@ async function settingsOf({ config, world: { env } }: Context): Promise<ShownSet
       value: shownValue(config.saved.values[name] ?? CONFIG_KEYS[name].fallback),
       origin: config.saved.positions[name] ?? 'default',
     })),
-    { setting: 'config_file', value: configPath(env), origin: folder },
-    { setting: 'credentials_file', value: credentialsPath(env), origin: folder },
-    ...[...profiles.values()].map(({ name, url, position: place }) => ({
+    { setting: 'config_file', value: configPath(env), origin: folderOrigin },
+    { setting: 'credentials_file', value: credentialsPath(env), origin: folderOrigin },
+    ...[...profiles.values()].map(({ name, url, position }) => ({
       setting: `profiles.${name}`,
       value: url,
-      origin: place,
+      origin: position,
     })),
   ]
 }
@@ -278,11 +273,11 @@ const login: Command = {
     const { profile, url, tier, key } = login
     const limit = credits?.day?.limit ?? null
     const remaining = credits?.day?.remaining ?? null
-    const plan = tier === null ? '' : `, tier ${tier}`
-    const left = remaining === null ? '' : `, ${whole(remaining)} of ${whole(limit ?? 0)} credits left today`
+    const tierText = tier === null ? '' : `, tier ${tier}`
+    const creditsText = remaining === null ? '' : `, ${whole(remaining)} of ${whole(limit ?? 0)} credits left today`
     const row = { schema: 'bands.login/1', ...login, credits_limit: limit, credits_remaining: remaining }
     await context.show({
-      ...oneRow(row, [`profile ${profile}: ${url}${plan}, key ${key}${left}`]),
+      ...oneRow(row, [`profile ${profile}: ${url}${tierText}, key ${key}${creditsText}`]),
       document: { schema: 'bands.login/1', ...login, credits },
     })
     await context.hint(
@@ -300,9 +295,8 @@ const logout: Command = {
   ],
   async run(context, args) {
     const { profile, origin } = await forgetKey(context, args.text('from'))
-    const notes = [
-      `the key of ${profile.startsWith('provider ') ? '' : 'profile '}${profile} for ${origin} is forgotten`,
-    ]
+    const owner = profile.startsWith('provider ') ? profile : `profile ${profile}`
+    const notes = [`the key of ${owner} for ${origin} is forgotten`]
     await context.show(oneRow({ schema: 'bands.logout/1', profile, origin }, notes))
   },
 }
@@ -386,8 +380,8 @@ async function forgetKey({ config, world: { env } }: Context, provider: string |
     if (name !== undefined) return profile === name
     return remote === undefined || remote === LOCAL || origin === originOf(remote)
   })
-  const [only] = matching
-  if (only === undefined) {
+  const [matchingKey] = matching
+  if (matchingKey === undefined) {
     if (name === undefined) throw new NotFound('no key is kept.')
     const names = stored.map(({ profile }) => profile)
     throw new NotFound(`no key of profile "${name}" is kept.`, suggest(name, names))
@@ -397,8 +391,8 @@ async function forgetKey({ config, world: { env } }: Context, provider: string |
     const message = `several keys are kept; choose the one to forget with --profile: ${names.join(', ')}.`
     throw wrong('profile', message, { allowed: names })
   }
-  await saveKey(env, only.profile, null)
-  return only
+  await saveKey(env, matchingKey.profile, null)
+  return matchingKey
 }
 
 /** In characters; no API key is as long. */

@@ -41,11 +41,11 @@ const status: Command = {
     if (remote !== null) return showAccount(context, args, remote)
     const opened = await context.localDatabase()
     const typed = await parseTickers(args.rest(0), context.world)
-    const found = await readStatus(opened, typed.length === 0 ? undefined : typed)
-    const knownTickers = new Set([...found.tickers, ...found.pulled].map(({ ticker }) => ticker))
+    const result = await readStatus(opened, typed.length === 0 ? undefined : typed)
+    const knownTickers = new Set([...result.tickers, ...result.pulled].map(({ ticker }) => ticker))
     const missing = typed.find(ticker => !knownTickers.has(ticker))
     if (missing !== undefined) throw await opened.local.unknownTicker(missing)
-    await context.show(describeStatus(found, dayAt(context.world.now().getTime())), { wide: args.flag('wide') })
+    await context.show(describeStatus(result, dayAt(context.world.now().getTime())), { wide: args.flag('wide') })
   },
 }
 
@@ -72,10 +72,10 @@ const facts: Command = {
     const ticker = tickerValue('ticker', args.argument(0)!)
     const { kind, limit } = args.read(FACTS)
     const { knownFacts } = await import('../../../data/local/facts.js')
-    const found = await knownFacts(await context.local(), kind === undefined ? { ticker } : { ticker, kind })
-    await context.show(describeFacts(found, kind, limit))
-    const [first] = found.kinds
-    const by = found.as_of === null ? '' : ` by ${found.as_of}`
+    const result = await knownFacts(await context.local(), kind === undefined ? { ticker } : { ticker, kind })
+    await context.show(describeFacts(result, kind, limit))
+    const [first] = result.kinds
+    const by = result.as_of === null ? '' : ` by ${result.as_of}`
     if (first === undefined)
       await context.remark(`no ${kind ?? 'facts'} of ${ticker} are known${by}; bands import FILE loads facts.`)
     else if (kind === undefined) await context.hint(`next: bands facts ${ticker} --kind ${first.kind}`)
@@ -90,23 +90,17 @@ const verify: Command = {
   ],
   async run(context, args) {
     const deep = args.flag('deep')
-    const { tickers, damages } = await verifyData(context, deep)
-    const otherFiles = context.opened!.sample
-      ? []
-      : await verifyOtherFiles({ ...context.choice, ...args.read(ACCOUNTS_FILE) })
-    const dataDamages = damages.map(damage => damageRow(context.opened!.path, damage))
-    const rows = [
-      ...dataDamages,
-      ...otherFiles.flatMap(({ file, damages }) => damages.map(damage => damageRow(file, damage))),
-    ]
+    const { tickers, damages: dataDamages } = await verifyData(context, deep)
+    const { path: database, sample } = context.opened!
+    const otherFiles = sample ? [] : await verifyOtherFiles({ ...context.choice, ...args.read(ACCOUNTS_FILE) })
+    const rows = [{ file: database, damages: dataDamages }, ...otherFiles].flatMap(({ file, damages }) =>
+      damages.map(damage => damageRow(file, damage)),
+    )
     const files = otherFiles.map(({ kind, file, rows }) => ({ kind, file, rows }))
-    const checkedParts = [
-      count(tickers, 'ticker'),
-      ...files.map(({ kind, rows }) => `${FILE_NAMES[kind]} (${count(rows, 'row')})`),
-    ]
-    const summary = `${checkedParts.join(', ')} checked${deep ? ', every event derived again' : ''}`
+    const fileTexts = files.map(({ kind, rows }) => `${FILE_NAMES[kind]} (${count(rows, 'row')})`)
+    const checkedText = [count(tickers, 'ticker'), ...fileTexts].join(', ')
+    const summary = `${checkedText} checked${deep ? ', every event derived again' : ''}`
     const verdict = rows.length === 0 ? 'all as it was written' : count(rows.length, 'damage')
-    const { path: database } = context.opened!
     const document = { schema: 'bands.verify/1', database, tickers, deep, beside: files, damages: rows }
     await context.show(describeList(document, rows, DAMAGE_COLUMNS, { notes: [`${summary}: ${verdict}`] }))
     if (hasAccountsElsewhere(context, args))
@@ -146,8 +140,8 @@ async function verifyData(context: Context, deep: boolean): Promise<{ tickers: n
   } catch (error) {
     const fault = error instanceof StorageError ? corruptionMessage(error) : null
     if (fault === null) throw error
-    const remedy = `${fault}; import the files again into a new database, or put a backup in its place`
-    throw new BadData({ file: databasePath(context.choice) }, remedy, { cause: error })
+    const message = `${fault}; import the files again into a new database, or put a backup in its place`
+    throw new BadData({ file: databasePath(context.choice) }, message, { cause: error })
   }
 }
 
@@ -182,12 +176,15 @@ const remove: Command = {
     const ticker = tickerValue('ticker', args.argument(0)!)
     const { after: day } = args.read(REMOVE)
     const importer = await openForImport(context, { wait: args.flag('wait') })
-    const after = day === undefined ? null : formatDay(day)
-    const bars = day === undefined ? null : await removeBarsAfter(importer, ticker, day)
-    if (after === null && !(await importer.remove(ticker))) throw await notLoadedError(importer, ticker, 'nothing is')
-    const removedNote = bars === null ? `${ticker} is removed` : `${count(bars, 'bar')} of ${ticker} removed`
-    const notes = [bars === 0 ? `${ticker} has no bars after ${after}` : removedNote]
-    await context.show(oneRow({ schema: 'bands.remove/1', ticker, removed: bars !== 0, after, bars }, notes))
+    if (day === undefined) {
+      if (!(await importer.remove(ticker))) throw await notLoadedError(importer, ticker, 'nothing is')
+      const row = { schema: 'bands.remove/1', ticker, removed: true, after: null, bars: null }
+      return context.show(oneRow(row, [`${ticker} is removed`]))
+    }
+    const after = formatDay(day)
+    const bars = await removeBarsAfter(importer, ticker, day)
+    const note = bars === 0 ? `${ticker} has no bars after ${after}` : `${count(bars, 'bar')} of ${ticker} removed`
+    await context.show(oneRow({ schema: 'bands.remove/1', ticker, removed: bars > 0, after, bars }, [note]))
   },
 }
 
@@ -216,22 +213,20 @@ const rename: Command = {
     const lists = await existingLists(context)
     if (!(await importer.rename(ticker, name))) throw await notLoadedError(importer, ticker, 'nothing is')
     const listNames = (await lists?.renameTicker(ticker, name)) ?? []
-    const listNotes =
-      listNames.length === 0
-        ? []
-        : [`in ${listNames.length === 1 ? 'the list' : 'the lists'} ${listNames.join(', ')}, too`]
-    const notes = [`${ticker} is ${name} now`, ...listNotes]
+    const notes = [`${ticker} is ${name} now`]
+    if (listNames.length > 0)
+      notes.push(`in ${listNames.length === 1 ? 'the list' : 'the lists'} ${listNames.join(', ')}, too`)
     await context.show(oneRow({ schema: 'bands.rename/1', ticker, name }, notes))
   },
 }
 
 /** The user's watch lists for writing; null if their file does not exist, because a rename does not make it. */
 async function existingLists(context: Context): Promise<Lists | null> {
-  const there = context.closeAtEnd(await openListsForReading(context.choice))
-  return there && context.closeAtEnd(await openLists(context.choice))
+  const existing = context.closeAtEnd(await openListsForReading(context.choice))
+  return existing === null ? null : context.closeAtEnd(await openLists(context.choice))
 }
 
-/** @param what the beginning of the message: `nothing is` */
+/** The error for a ticker that is not loaded, with the nearest ones. @param what the beginning of the message: `nothing is` */
 async function notLoadedError(importer: Importer, ticker: string, what: string): Promise<NotFound> {
   const suggestions = suggest(ticker, await importer.tickers())
   const message = `${what} loaded for "${ticker}".`
@@ -270,8 +265,8 @@ const trials: Command = {
   async run(context, args) {
     const { kind, limit, since } = args.read(TRIALS)
     const kinds = kind === undefined ? KINDS : [kind]
-    const found = await trialLog(context, kinds, since?.time)
-    await context.show(describeTrials(found, { kinds, limit, since: since?.day ?? null }))
+    const log = await trialLog(context, kinds, since?.time)
+    await context.show(describeTrials(log, { kinds, limit, since: since?.day ?? null }))
   },
 }
 

@@ -32,19 +32,19 @@ const demoCommand: Command = {
     const { report } = await outputFiles(args)
     const bands = await context.sample()
     const query = parseEvents(DEMO_EVENTS)
-    const events = describeEvents(await bands.newest(query), query, false)
+    const events = describeEvents(await bands.newest(query), query, { returns: false })
     const { ticker, limit: _limit, ...filter } = query
-    const tallied = describeTally(await tally(bands, { ...filter, tickers: [ticker] }))
+    const tallyAnswer = describeTally(await tally(bands, { ...filter, tickers: [ticker] }))
     const fields = grantedFields(context.config.tier, context.fields).map(({ name }) => name)
-    const states = await now(bands, { tickers: [COMPANY], fields, timeframe: 'daily' })
-    const studied = await withCountedTrials(null, trials =>
+    const presentBands = await now(bands, { tickers: [COMPANY], fields, timeframe: 'daily' })
+    const study = await withCountedTrials(null, trials =>
       eventStudy(bands, parseStudy(DEMO_STUDY), { trials, step: context.step }),
     )
-    const study = describeResult(describeStudy(studied), windowRecords(studied))
-    await context.show(demoAnswer(events, tallied, study, states), { whole: true })
+    const studyAnswer = describeResult(describeStudy(study), windowRecords(study))
+    await context.show(demoAnswer(events, tallyAnswer, studyAnswer, presentBands), { whole: true })
     // The demo should not fail because of a folder that is not writable.
     if (context.isForPeople || report !== undefined)
-      await writeReport(context, report ?? REPORT_FILE, bands, studied).catch(error => {
+      await writeReport(context, report ?? REPORT_FILE, bands, study).catch(error => {
         if (!(error instanceof StorageError)) throw error
         return context.notice(`no report: ${error.message}`)
       })
@@ -53,7 +53,7 @@ const demoCommand: Command = {
 }
 
 /** Joins the answers of the demo, each below its command line. Machine formats of rows have the events. */
-function demoAnswer(events: Described, tallied: Described, studied: Described, states: Now): Answer {
+function demoAnswer(events: Described, tallied: Described, studied: Described, presentBands: Now): Answer {
   const searchText = `${DEMO_EVENTS.ticker} ${DEMO_EVENTS.field} --band ${DEMO_EVENTS.band}`
   const answers: [line: string, answer: Described][] = [
     [`bands events ${searchText}`, events],
@@ -66,7 +66,7 @@ function demoAnswer(events: Described, tallied: Described, studied: Described, s
       schema: 'bands.demo/1',
       events: events.document,
       tally: tallied.document,
-      now: states,
+      now: presentBands,
       study: studied.document,
     },
     blocks: screen => answers.flatMap(([line, answer]) => [{ notes: [`$ ${line}`] }, ...blocksOf(answer, screen)]),

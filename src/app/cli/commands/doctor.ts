@@ -18,7 +18,7 @@ import { column, describeList } from '../../present/description.js'
 import { addressOf } from '../../remote/address.js'
 import type { Remote } from '../../remote/remote.js'
 import type { Command } from '../command.js'
-import { withOptions } from '../command-line.js'
+import { textWithOptions } from '../command-line.js'
 import { type Config, configPath, credentialsPath, loadFields } from '../config.js'
 import { readConfigFile } from '../config-file.js'
 import { type Context, creditsLeft } from '../context.js'
@@ -40,7 +40,7 @@ const doctorCommand: Command = {
   async run(context, args) {
     const { config, world } = context
     const { node, modules } = process.versions
-    const found = await doctor({
+    const diagnosis = await doctor({
       database: databasePath({ db: config.db, env: world.env }),
       node,
       abi: modules,
@@ -48,8 +48,8 @@ const doctorCommand: Command = {
       extraChecks: await environmentChecks(context),
       terminal: terminalFacts(world, config.color),
     })
-    await context.show(doctorAnswer(found, args.flag('wide')))
-    if (found.outcome === 'fail') context.exitCode = 5
+    await context.show(doctorAnswer(diagnosis, args.flag('wide')))
+    if (diagnosis.outcome === 'fail') context.exitCode = 5
   },
 }
 
@@ -70,8 +70,8 @@ function verdictText(checks: Diagnosis['checks']): string {
 function doctorAnswer({ schema, outcome, checks }: Diagnosis, wide: boolean): Answer {
   const withRemedies = checks.map(({ detail, remedy, ...check }) => ({
     ...check,
-    detail: withOptions(detail),
-    remedy: remedy === null ? null : withOptions(remedy),
+    detail: textWithOptions(detail),
+    remedy: remedy === null ? null : textWithOptions(remedy),
   }))
   const rows = withRemedies.map(({ name, ...check }) => ({ check: name, ...check }))
   const remedies = { ...column('remedy'), value: ({ remedy }: CheckRow) => remedy ?? '' }
@@ -151,8 +151,8 @@ async function environmentChecks(context: Context): Promise<Check[]> {
         : failedCheck('lists', `${listsPath}: ${first.what}`, LISTS.mend)
     }),
     await runCheck('fields', 'mend the file of your own fields; no question is answered until then', async () => {
-      const own = (await loadFields(config, env)).all.filter(({ hash }) => hash !== undefined)
-      return own.length === 0 ? 'none of your own' : `your own: ${own.map(({ name }) => name).join(', ')}`
+      const ownFields = (await loadFields(config, env)).all.filter(({ hash }) => hash !== undefined)
+      return ownFields.length === 0 ? 'none of your own' : `your own: ${ownFields.map(({ name }) => name).join(', ')}`
     }),
     ...(await serverChecks(context, { ...config, from })),
   ]
@@ -161,13 +161,14 @@ async function environmentChecks(context: Context): Promise<Check[]> {
 /** Runs one check and returns its text if all is well. An error becomes the finding, with `mend` as its remedy. */
 async function runCheck(name: string, mend: Check['detail'], check: () => Promise<string | Check>): Promise<Check> {
   try {
-    const found = await check()
-    return typeof found === 'string' ? okCheck(name, found) : found
+    const finding = await check()
+    return typeof finding === 'string' ? okCheck(name, finding) : finding
   } catch (thrown) {
     return failedCheck(name, firstLineOf(thrown), mend)
   }
 }
 
+/** The checks of the chosen server; none if the local database answers. An error becomes a failed check. */
 async function serverChecks(context: Context, config: Config): Promise<Check[]> {
   const { env } = context.world
   try {
@@ -183,21 +184,20 @@ async function answerChecks(server: Remote, key: Omit<FoundKey, 'key'>): Promise
   const began = performance.now()
   const refusal: unknown = await server.checkKey().catch((error: unknown) => error)
   if (refusal !== undefined && !(refusal instanceof Unauthorized || refusal instanceof RateLimited)) throw refusal
-  const answers = okCheck('server', `${server.url} answers in ${Math.ceil(performance.now() - began)} ms`)
-  return [
-    answers,
-    tlsCheck(server.url),
-    ...(refusal instanceof Unauthorized
-      ? [failedCheck('key', `it is refused; it is from ${key.from}`, key.login ?? `put another one there`)]
-      : [
-          okCheck('key', `it is accepted; it is from ${key.from}`),
-          okCheck('plan', server.tier ?? 'not given'),
-          creditsCheck(server),
-        ]),
-    clockCheck(server.ahead),
-  ]
+  const answerTime = Math.ceil(performance.now() - began)
+  const checks = [okCheck('server', `${server.url} answers in ${answerTime} ms`), tlsCheck(server.url)]
+  if (refusal instanceof Unauthorized)
+    checks.push(failedCheck('key', `it is refused; it is from ${key.from}`, key.login ?? `put another one there`))
+  else
+    checks.push(
+      okCheck('key', `it is accepted; it is from ${key.from}`),
+      okCheck('plan', server.tier ?? 'not given'),
+      creditsCheck(server),
+    )
+  return [...checks, clockCheck(server.ahead)]
 }
 
+/** The check of the encryption on the way to a server. */
 function tlsCheck(url: string): Check {
   if (url.startsWith('https:')) return okCheck('TLS', 'the certificate is trusted')
   if (addressOf(url, { allowPlainHttp: true }).loopback)
@@ -205,17 +205,21 @@ function tlsCheck(url: string): Check {
   return warningCheck('TLS', 'none: everyone on the way can read the key', 'ask it by https')
 }
 
+/** The check of the remaining credits: a warning if those of the day or the hour are spent. */
 function creditsCheck({ credits }: Remote): Check {
-  const left = creditsLeft(credits)
+  const creditsText = creditsLeft(credits)
   const spent = [credits?.day, credits?.hour].find(allowance => allowance?.remaining === 0)
-  if (spent == null) return okCheck('credits', left === '' ? 'not given' : left)
-  return warningCheck('credits', left, spent.reset === null ? 'wait for new ones' : `wait until ${spent.reset}`)
+  if (spent == null) return okCheck('credits', creditsText === '' ? 'not given' : creditsText)
+  return warningCheck('credits', creditsText, spent.reset === null ? 'wait for new ones' : `wait until ${spent.reset}`)
 }
 
 /** Rounding and network delay explain no larger difference. */
 const MAX_CLOCK_DIFFERENCE_MS = 30_000
 
-/** @param ahead milliseconds from the clock of this machine to that of the server; null if the server sends no time */
+/**
+ * The check of this machine's clock.
+ * @param ahead milliseconds that the clock of the server is ahead; null if the server sends no time
+ */
 function clockCheck(ahead: number | null): Check {
   if (ahead === null) return okCheck('clock', 'the server does not send its time')
   if (Math.abs(ahead) < MAX_CLOCK_DIFFERENCE_MS) return okCheck('clock', 'within seconds of that of the server')

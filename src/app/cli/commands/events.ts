@@ -41,15 +41,15 @@ const eventsCommand: Command = {
     'Events of several tickers on one date are in order of ticker. --limit may cut within a date; a remark then says how many of that date are left out.',
   ],
   async run(context, args) {
-    const { tickers, ...asked } = await poolTarget(context, args, 'events')
-    const [ticker, second] = tickers
+    const { tickers, ...target } = await poolTarget(context, args, 'events')
     // A list with one ticker gives the same document as a longer list, for scripts.
-    if (second !== undefined || isPooled(args)) return showPoolEvents(context, args, { tickers, ...asked })
-    const query = withoutDefaultLimit(context, args, await eventsQuery(context, args, { ticker: ticker!, ...asked }))
+    if (tickers.length > 1 || isPooled(args)) return showPoolEvents(context, args, { tickers, ...target })
+    const limitedQuery = await eventsQuery(context, args, { ticker: tickers[0]!, ...target })
+    const query = withoutDefaultLimit(context, args, limitedQuery)
     // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
     const isPlain = context.format === 'json' && !args.flag('returns')
-    const found = await (isPlain ? writeSpecifiedPage(context, query) : showEvents(context, args, query))
-    if (found > 0) return
+    const events = await (isPlain ? writeSpecifiedPage(context, query) : showEvents(context, args, query))
+    if (events > 0) return
     const { noticeNoEvent } = await import('../notices.js')
     await noticeNoEvent(context, await context.source(), query)
     if (args.flag('fail-empty')) context.exitCode = 3
@@ -57,39 +57,38 @@ const eventsCommand: Command = {
 }
 
 /** Shows the events of several tickers in one document. */
-async function showPoolEvents(context: Context, args: Args, { tickers, ...place }: PoolTarget): Promise<void> {
-  // Every refusal of a question about one ticker is one of several: its filters, its limit.
-  const { ticker: _ticker, ...asked } = await eventsQuery(context, args, { ticker: tickers[0]!, ...place })
-  const query = { ...withoutDefaultLimit(context, args, asked), tickers }
+async function showPoolEvents(context: Context, args: Args, { tickers, ...target }: PoolTarget): Promise<void> {
+  // The filters and the limit are parsed as those of a question about one ticker.
+  const { ticker: _ticker, ...filters } = await eventsQuery(context, args, { ticker: tickers[0]!, ...target })
+  const query = { ...withoutDefaultLimit(context, args, filters), tickers }
   const [{ poolEvents }, { describePoolEvents }] = await Promise.all([
     import('../../../research/tally/pool.js'),
     import('../../present/events.js'),
   ])
   const source = await context.source()
-  const found = await poolEvents(source, query, { step: context.step })
-  const description = describePoolEvents(found, query, args.flag('returns'))
+  const result = await poolEvents(source, query, { step: context.step })
+  const description = describePoolEvents(result, query, { returns: args.flag('returns') })
   await context.show(description, { wide: args.flag('wide') })
-  const leftOutCount = found.total_occurrences - found.events.length
-  if (leftOutCount > 0 && context.format !== 'json') {
-    const most = await largestLimit(context, found.total_occurrences)
-    const { omitted_on_last_date: same, events } = found
+  const omitted = result.total_occurrences - result.events.length
+  if (omitted > 0 && context.format !== 'json') {
+    const limit = await largestLimit(context, result.total_occurrences)
+    const { omitted_on_last_date: onLastDate, events } = result
     const { date, ticker } = events.at(-1)!
-    const sameDateText = same === 0 ? '' : `${count(same, 'event')} of ${date} after ${ticker}, and `
-    await context.remark(
-      `${sameDateText}${count(leftOutCount - same, 'older event')} left out: --limit ${most} shows more, --csv all.`,
-    )
+    const lastDateText = onLastDate === 0 ? '' : `${count(onLastDate, 'event')} of ${date} after ${ticker}, and `
+    const olderText = count(omitted - onLastDate, 'older event')
+    await context.remark(`${lastDateText}${olderText} left out: --limit ${limit} shows more, --csv all.`)
   }
-  if (found.total_occurrences > 0) return
+  if (result.total_occurrences > 0) return
   const { noticeNoEventOfAny } = await import('../notices.js')
-  await noticeNoEventOfAny(context, source, query, found)
+  await noticeNoEventOfAny(context, source, query, result)
   if (args.flag('fail-empty')) context.exitCode = 3
 }
 
 /** Writes the page of the specification as JSON. Returns the number of all events that match. */
 async function writeSpecifiedPage(context: Context, query: EventsQuery): Promise<number> {
-  const found: EventsPage = await (await context.source()).events(query)
-  await context.out.write(json(context.withUsedDefinitions(found), { isPretty: context.out.terminal }))
-  return found.total_occurrences
+  const result: EventsPage = await (await context.source()).events(query)
+  await context.out.write(json(context.withUsedDefinitions(result), { isPretty: context.out.terminal }))
+  return result.total_occurrences
 }
 
 /** Shows the events of one ticker with hints. Returns the number of all events that match. */
@@ -98,20 +97,20 @@ async function showEvents(context: Context, args: Args, query: EventsQuery): Pro
   const returns = args.flag('returns')
   const { describeEvents } = await import('../../present/events.js')
   const source = await context.source()
-  const found = await source.newest(query)
-  await context.show(describeEvents(found, query, returns), { wide })
+  const result = await source.newest(query)
+  await context.show(describeEvents(result, query, { returns }), { wide })
   const { server } = source
   if (server !== null && returns)
     await context.remark(`exact returns need the database here; ${server.url} does not give them.`)
-  const older = optionForOlder(found, await largestLimit(context, found.total))
+  const olderOption = optionForOlder(result, await largestLimit(context, result.total))
   // The page itself says so, and advice at a terminal.
-  if (found.total > found.events.length && context.format !== 'json' && !context.isHinting)
-    await context.remark(leftOutText(found, older, args.value('limit') !== undefined))
+  if (result.total > result.events.length && context.format !== 'json' && !context.isHinting)
+    await context.remark(leftOutText(result, olderOption, args.value('limit') !== undefined))
   // A server that sells plans names the address in its own refusals.
   const { upgrade_url: url } = context.config
   const upgrade = server === null && url !== undefined ? `: ${url}` : ''
-  await context.hint(...hintsFor(found, query, { wide, upgrade, older }))
-  return found.total
+  await context.hint(...hintsFor(result, query, { wide, upgrade, olderOption }))
+  return result.total
 }
 
 /** The option that shows more of the omitted events: --limit, or --before once the limit is reached. */
@@ -122,32 +121,37 @@ function optionForOlder({ events }: NewestEvents, limit: number): string {
 
 /**
  * A sentence with the number of older events that are left out.
- * @param by the option that shows more
+ * @param option the option that shows more
  * @param isLimited whether a limit was typed, which also limits rows for machines
  */
-function leftOutText({ events, total }: NewestEvents, by: string, isLimited: boolean): string {
-  const older = total - events.length
-  const more = by === `--limit ${total}` ? 'shows them' : `shows more, --csv${isLimited ? ' without --limit' : ''} all`
-  return `${older} older ${older === 1 ? 'event is' : 'events are'} left out: ${by} ${more}.`
+function leftOutText({ events, total }: NewestEvents, option: string, isLimited: boolean): string {
+  const omitted = total - events.length
+  const subject = omitted === 1 ? '1 older event is' : `${omitted} older events are`
+  if (option === `--limit ${total}`) return `${subject} left out: ${option} shows them.`
+  return `${subject} left out: ${option} shows more, --csv${isLimited ? ' without --limit' : ''} all.`
 }
 
-/** Hints that explain the signs and the omitted rows, and name the next command. @param older the option for older rows */
+/**
+ * Hints that explain the signs and the omitted rows, and name the next command.
+ * @param upgrade the end of the hint at a higher tier
+ * @param olderOption the option for older rows
+ */
 function hintsFor(
   { events, total }: NewestEvents,
   query: EventsQuery,
-  { wide, upgrade, older: by }: { wide: boolean; upgrade: string; older: string },
+  { wide, upgrade, olderOption }: { wide: boolean; upgrade: string; olderOption: string },
 ): string[] {
   const { ticker, timeframe } = query
-  const isFull = events.some(event => event.aftermath !== null)
+  const hasReturns = events.some(event => event.aftermath !== null)
   const signs = `--- worst 5% to +++ best 5% of ${ticker}'s own past; .. open, ? too little past`
-  const older = total - events.length
+  const omitted = total - events.length
   const words = ['tally', ticker, ...eventWords(query)]
   if (timeframe !== 'daily') words.push('--timeframe', timeframe)
   const hints: string[] = []
-  if (isFull && !wide) hints.push(signs)
-  if (!isFull && events.length > 0) hints.push(`Stability, flips and returns come with the Plus tier${upgrade}`)
-  if (older > 0) hints.push(`${older} older: ${by}`)
-  if (isFull) hints.push(`next: ${quotedLine(words)}`)
+  if (hasReturns && !wide) hints.push(signs)
+  if (!hasReturns && events.length > 0) hints.push(`Stability, flips and returns come with the Plus tier${upgrade}`)
+  if (omitted > 0) hints.push(`${omitted} older: ${olderOption}`)
+  if (hasReturns) hints.push(`next: ${quotedLine(words)}`)
   return hints
 }
 

@@ -188,17 +188,11 @@ async function exportPartitions(
   const filter = await exportFilter(context, args, what)
   const onTicker = (ticker: string, done: number): void =>
     context.step(() => `export  ${ticker}  ${count(done, 'ticker')}`)
-  const found = await writePartitions(await context.local(), what, filter, {
-    folder: namedFolder(out, 'write'),
-    ...layout,
-    onTicker,
-  })
-  const { written, kept, removed, rows } = found
-  const sentences = [
-    `wrote ${count(written, 'file')} with ${count(rows, 'row')} to ${out}`,
-    ...(kept > 0 ? [`${whole(kept)} had not changed`] : []),
-    ...(removed > 0 ? [`removed ${count(removed, 'file')}`] : []),
-  ]
+  const options = { folder: namedFolder(out, 'write'), ...layout, onTicker }
+  const { written, kept, removed, rows } = await writePartitions(await context.local(), what, filter, options)
+  const sentences = [`wrote ${count(written, 'file')} with ${count(rows, 'row')} to ${out}`]
+  if (kept > 0) sentences.push(`${whole(kept)} had not changed`)
+  if (removed > 0) sentences.push(`removed ${count(removed, 'file')}`)
   await context.remark(sentences.join('; '))
 }
 
@@ -219,12 +213,12 @@ async function exportFactsFolder(context: Context, args: Args, out: string | und
   if (existsSync(folder) && (!statSync(folder).isDirectory() || readdirSync(folder).length > 0))
     throw wrong('write', `${folder} is there and not empty; name another folder.`, { value: out })
   await refuseMissingFolder(folder)
-  const cache = await context.local()
+  const local = await context.local()
   const tickers = await tickersOf(context, args)
   const partial = `${folder}.${process.pid}.partial`
   const files = new FactFiles(partial, context.config.csv_raw)
   try {
-    for await (const line of exportFacts(cache, tickers)) files.add(line)
+    for await (const line of exportFacts(local, tickers)) files.add(line)
     files.close()
     renameSync(partial, folder)
   } catch (cause) {
@@ -252,6 +246,7 @@ class FactFiles {
     this.#raw = raw
   }
 
+  /** Appends a record to its file, which it begins with the names of the columns. */
   add({ file, kind, values }: FactLine): void {
     let handle = this.#open.get(file)
     if (handle === undefined) {
@@ -285,34 +280,36 @@ async function runExport(
   format: ExportOutput,
   out: string | undefined,
 ): Promise<void> {
-  // A server that is only set has no part in other exports, either.
+  // A server that is not on the command line has no part in other exports, either.
   const remote = what === 'bars' && isRemoteTyped(context.config) ? await context.remote() : null
   if (remote !== null) return exportServerBars(context, remote, filter, { format, out })
-  const cache = await context.local()
+  const local = await context.local()
   const both = what !== 'bars' && filter.timeframes?.length === 0
   if (what === 'events' && (format === 'json' || format === 'ndjson')) {
-    const blocks = exportEventBlocks(cache, filter, betweenRows(format))
-    const write: WriteRows = (sink, counted) =>
-      writeBlocks(
-        format,
-        reportEach(blocks, ({ rows }) => counted(rows)),
-        sink,
-      )
+    const blocks = exportEventBlocks(local, filter, betweenRows(format))
+    const write: WriteRows = (sink, addRows) => {
+      const countedBlocks = reportEach(blocks, ({ rows }) => addRows(rows))
+      return writeBlocks(format, countedBlocks, sink)
+    }
     return writeOutput(context, { out, write, both })
   }
-  if (format !== 'parquet') return writeRowsTo(context, exportTable(cache, what, filter), { format, out, both })
+  if (format !== 'parquet') return writeRowsTo(context, exportTable(local, what, filter), { format, out, both })
   const { exportGroups, splitIntoTasks } = await import('../../../data/local/export-columns.js')
-  const { tickers } = await readTableFilter(cache, what, filter)
-  const groups = async function* (counted: (rows: number) => void) {
-    for await (const found of exportGroups(cache, { table: what, filter, byYear: false }, splitIntoTasks(tickers))) {
-      for (const { group } of found) {
-        counted(group.rows)
+  const tasks = splitIntoTasks((await readTableFilter(local, what, filter)).tickers)
+  const countedGroups = async function* (addRows: (rows: number) => void) {
+    for await (const groups of exportGroups(local, { table: what, filter, byYear: false }, tasks)) {
+      for (const { group } of groups) {
+        addRows(group.rows)
         yield group
       }
     }
   }
-  const columns = tableColumns(what, filter, cache.fieldSet)
-  await writeOutput(context, { out, write: (sink, counted) => writeGroups(groups(counted), columns, sink), both })
+  const columns = tableColumns(what, filter, local.fieldSet)
+  await writeOutput(context, {
+    out,
+    write: (sink, addRows) => writeGroups(countedGroups(addRows), columns, sink),
+    both,
+  })
 }
 
 /** Exports bars of a server, in the range of the key; each hundred costs a credit. */
@@ -327,31 +324,26 @@ async function exportServerBars(
   const rows = async function* (): AsyncGenerator<ExportedBar> {
     for (const ticker of tickers) yield* remote.pages.bars(ticker, { after, before })
   }
-  await writeRowsTo(
-    context,
-    { rows: rows(), columns: BAR_COLUMNS as ExportedTable['columns'] },
-    { format, out, both: false },
-  )
+  const table = { rows: rows(), columns: BAR_COLUMNS as ExportedTable['columns'] }
+  await writeRowsTo(context, table, { format, out, both: false })
 }
 
+/** Writes a table row by row, with progress. */
 function writeRowsTo(
   context: Context,
   { rows, columns }: ExportedTable,
-  { format, ...sending }: Omit<Output, 'write'> & { format: ExportOutput },
+  { format, ...output }: Omit<Output, 'write'> & { format: ExportOutput },
 ): Promise<void> {
   const raw = context.config.csv_raw
-  const write: WriteRows = (sink, counted) =>
-    writeRows(
-      format,
-      reportEach(rows, () => counted(1)),
-      columns,
-      sink,
-      { raw },
-    )
-  return writeOutput(context, { ...sending, write })
+  const write: WriteRows = (sink, addRows) => {
+    const countedRows = reportEach(rows, () => addRows(1))
+    return writeRows(format, countedRows, columns, sink, { raw })
+  }
+  return writeOutput(context, { ...output, write })
 }
 
-type WriteRows = (sink: Sink, counted: (rows: number) => void) => Promise<void>
+/** Writes rows to a sink, and reports the number of rows in each piece. */
+type WriteRows = (sink: Sink, addRows: (rows: number) => void) => Promise<void>
 
 /** The destination of an export: a file, or standard output without `out`. */
 interface Output {
@@ -363,18 +355,19 @@ interface Output {
 
 /** Writes the rows with progress, and stops cleanly after a signal. */
 async function writeOutput(context: Context, { out, write, both }: Output): Promise<void> {
-  let done = 0
+  let writtenRows = 0
   context.endTidily()
-  const counted = (rows: number): void => {
-    const before = done
-    done += rows
-    // Rows that run down the terminal are progress enough.
-    if (Math.floor(before / 1000) < Math.floor(done / 1000) && (out !== undefined || !context.out.terminal))
-      context.step(() => `export  ${count(done, 'row')}`)
+  // Rows that run down the terminal are progress enough.
+  const showsProgress = out !== undefined || !context.out.terminal
+  const addRows = (rows: number): void => {
+    const before = writtenRows
+    writtenRows += rows
+    const passesThousand = Math.floor(before / 1000) < Math.floor(writtenRows / 1000)
+    if (passesThousand && showsProgress) context.step(() => `export  ${count(writtenRows, 'row')}`)
   }
-  if (out === undefined) return write(context.out, counted)
-  await writeFileWhole(out, sink => write(sink, counted))
-  await context.remark(`wrote ${count(done, 'row')}${both ? ', daily and weekly,' : ''} to ${out}`)
+  if (out === undefined) return write(context.out, addRows)
+  await writeFileWhole(out, sink => write(sink, addRows))
+  await context.remark(`wrote ${count(writtenRows, 'row')}${both ? ', daily and weekly,' : ''} to ${out}`)
 }
 
 export const commands = { export: exportCommand }

@@ -84,15 +84,16 @@ const update: Command = {
     if (!isPooled(args) && args.rest(0).length === 0)
       throw wrong('ticker', 'TICKER is missing.', { allowed: 'bands update TICKER..., or bands update --all' })
     const importer = await openForImport(context, { wait: args.flag('wait') })
-    const named = args.flag('all') ? null : await tickersOfLine(context, args, args.rest(0), () => importer.tickers())
-    const groups = await tickersByVendor(importer, named)
+    const isAll = args.flag('all')
+    const tickersToUpdate = isAll ? null : await tickersOfLine(context, args, args.rest(0), () => importer.tickers())
+    const groups = await tickersByVendor(importer, tickersToUpdate)
     const providers = await allProviders(providersPath(context.world.env))
-    const all: Fetching[] = []
+    const fetchings: Fetching[] = []
     for (const [name, tickers] of groups) {
       const vendor = await openVendorFor(context, providerNamed(name, providers), args)
-      all.push(new Fetching(importer, vendor, { tickers }, { update: true }))
+      fetchings.push(new Fetching(importer, vendor, { tickers }, { update: true }))
     }
-    await planAndFetch(context, args, all)
+    await planAndFetch(context, args, fetchings)
   },
 }
 
@@ -110,57 +111,55 @@ async function planAndFetch(context: Context, args: Args, fetchings: readonly Fe
   if (args.flag('dry-run')) return context.show(describePlans(plans))
   for (const plan of plans) if (plan.calls > 1) await context.remark(planText(plan))
   context.endTidily()
-  const found: FetchedTicker[] = []
+  const fetched: FetchedTicker[] = []
   let thrown: unknown = null
   try {
     for (const [i, fetching] of fetchings.entries()) {
       const began = performance.now()
       const step = (progress: FetchProgress): void =>
         context.step(() => progressText(progress, plans[i]!, (performance.now() - began) / 1000))
-      for await (const ticker of fetching.run({ step })) found.push(ticker)
+      for await (const ticker of fetching.run({ step })) fetched.push(ticker)
     }
   } catch (error) {
     thrown = error
   }
-  if (found.length > 0) await context.show(describeFetched(found))
+  // Fetched tickers are stored, and shown also after an error.
+  if (fetched.length > 0) await context.show(describeFetched(fetched))
   if (thrown !== null) throw thrown
-  const failure = failureText(found)
+  const failure = failureText(fetched)
   if (failure !== '') throw new BandsError('bad_data', `${failure}.`)
 }
 
 /** `fetch  AAPL  12/505 tickers  13 calls  about 10 hours left` @param elapsed seconds */
-function progressText({ done, of, ticker, calls }: FetchProgress, plan: FetchPlan, elapsed: number): string {
+function progressText({ done, of: tickers, ticker, calls }: FetchProgress, plan: FetchPlan, elapsed: number): string {
+  // Seconds left: by the pace that the vendor allows, and by the time that the tickers so far took.
   const byPace = plan.calls === 0 ? 0 : plan.seconds * Math.max(0, 1 - calls / plan.calls)
-  const byRate = done === 0 ? 0 : (elapsed / done) * (of - done)
-  const left = durationText(Math.max(byPace, byRate))
-  return `fetch  ${ticker}  ${done}/${of} tickers  ${count(calls, 'call')}  ${left} left`
+  const bySpeed = done === 0 ? 0 : (elapsed / done) * (tickers - done)
+  const timeLeft = durationText(Math.max(byPace, bySpeed))
+  return `fetch  ${ticker}  ${done}/${tickers} tickers  ${count(calls, 'call')}  ${timeLeft} left`
 }
 
 /**
  * The vendor to fetch from: the named one, otherwise the one of the stored bars, otherwise the only one with a key. Throws
  * InvalidParameter if that is not clear.
- * @param before returns the names of the vendors that the tickers were fetched from
+ * @param earlierVendors returns the names of the vendors that the tickers were fetched from
  */
 async function chooseProvider(
   context: Context,
-  named: string | undefined,
-  before: () => Promise<string[]>,
+  name: string | undefined,
+  earlierVendors: () => Promise<string[]>,
 ): Promise<Provider> {
-  const all = await allProviders(providersPath(context.world.env))
-  if (named !== undefined) return providerNamed(named, all)
-  const known = [...new Set(await before())]
-  if (known.length === 1) return providerNamed(known[0]!, all)
-  const usable = await Promise.all(
-    all.map(async one => one.needs !== 'nothing' && (await vendorKey(context, one)) !== null),
-  )
-  const withKey = all.filter((one, i) => usable[i] && one.holds === 'bars')
+  const providers = await allProviders(providersPath(context.world.env))
+  if (name !== undefined) return providerNamed(name, providers)
+  const earlierNames = [...new Set(await earlierVendors())]
+  if (earlierNames.length === 1) return providerNamed(earlierNames[0]!, providers)
+  const withKey: Provider[] = []
+  for (const provider of providers)
+    if (provider.holds === 'bars' && provider.needs !== 'nothing' && (await vendorKey(context, provider)) !== null)
+      withKey.push(provider)
   if (withKey.length === 1) return withKey[0]!
-  const names = all.map(one => one.name)
-  throw invalid('missing', {
-    param: 'from',
-    allowed: names,
-    suggestions: withKey.length > 0 ? [withKey[0]!.name] : ['coinbase'],
-  })
+  const allowed = providers.map(provider => provider.name)
+  throw invalid('missing', { param: 'from', allowed, suggestions: [withKey[0]?.name ?? 'coinbase'] })
 }
 
 /** The key for a vendor: that of the environment, otherwise the stored one; null without either. */
@@ -172,24 +171,21 @@ async function vendorKey({ world: { env } }: Context, provider: Provider): Promi
 /** Opens a vendor with its key; with --dry-run it needs no key. */
 async function openVendorFor(context: Context, provider: Provider, args: Args): Promise<Vendor> {
   const key = await vendorKey(context, provider)
-  return context.closeAtEnd(
-    openVendor(provider, {
-      env: context.world.env,
-      ...(key !== null && { key }),
-      timeoutMs: context.config.timeout * 1000,
-      isPlanned: args.flag('dry-run'),
-      lent: {
-        // Sleeps in short pieces, so that Ctrl-C ends a long wait.
-        sleep: async ms => {
-          const until = performance.now() + ms
-          for (let left = ms; left > 0; left = until - performance.now()) {
-            context.step(() => `${provider.name}: waiting ${whole(Math.ceil(left / 1000))} s, as its pace demands`)
-            await new Promise(resolve => setTimeout(resolve, Math.min(left, MAX_SLEEP_MS)))
-          }
-        },
-      },
-    }),
-  )
+  // Sleeps in short pieces, so that Ctrl-C ends a long wait.
+  const sleep = async (ms: number): Promise<void> => {
+    const end = performance.now() + ms
+    for (let remaining = ms; remaining > 0; remaining = end - performance.now()) {
+      context.step(() => `${provider.name}: waiting ${whole(Math.ceil(remaining / 1000))} s, as its pace demands`)
+      await new Promise(resolve => setTimeout(resolve, Math.min(remaining, MAX_SLEEP_MS)))
+    }
+  }
+  const options = {
+    env: context.world.env,
+    timeoutMs: context.config.timeout * 1000,
+    isPlanned: args.flag('dry-run'),
+    lent: { sleep },
+  }
+  return context.closeAtEnd(openVendor(provider, key === null ? options : { ...options, key }))
 }
 
 const MAX_SLEEP_MS = 250
@@ -211,26 +207,22 @@ const providers: Command = {
       throw wrong('name', 'a second word is only for check: bands providers check FILE.', { value: file })
     const path = providersPath(context.world.env)
     const all = await allProviders(path)
-    const own = (await ownProviders(path)).map(one => one.name)
-    const known = async (one: Provider): Promise<KnownProvider> => ({
-      ...one,
-      has_key: (await vendorKey(context, one)) !== null,
-      is_own: own.includes(one.name),
+    const ownNames = (await ownProviders(path)).map(provider => provider.name)
+    const withState = async (provider: Provider): Promise<KnownProvider> => ({
+      ...provider,
+      has_key: (await vendorKey(context, provider)) !== null,
+      is_own: ownNames.includes(provider.name),
     })
-    if (name !== undefined) return context.show(describeProvider(await known(providerNamed(name, all))))
-    await context.show(describeProviders(await Promise.all(all.map(known))))
+    if (name !== undefined) return context.show(describeProvider(await withState(providerNamed(name, all))))
+    await context.show(describeProviders(await Promise.all(all.map(withState))))
   },
 }
 
 /** Checks a file of vendors, and shows their names. */
 async function checkProvidersFile(context: Context, file: string): Promise<void> {
-  const found = await readProviders(file)
-  const names = found.map(({ name }) => name)
-  await context.show(
-    oneRow({ schema: 'bands.providers-check/1', file, vendors: names.join(',') }, [
-      `${file} is right: ${count(names.length, 'vendor')}${names.length === 0 ? '' : `, ${names.join(', ')}`}.`,
-    ]),
-  )
+  const names = (await readProviders(file)).map(({ name }) => name)
+  const note = `${file} is right: ${[count(names.length, 'vendor'), ...names].join(', ')}.`
+  await context.show(oneRow({ schema: 'bands.providers-check/1', file, vendors: names.join(',') }, [note]))
 }
 
 export const commands = { fetch: fetchCommand, update, providers }

@@ -23,9 +23,10 @@ import type {
 } from '../../../data/load/report.js'
 import { column, type Described, type Paragraph, type Table, tableOf } from '../../present/description.js'
 import type { Args, Command } from '../command.js'
-import { withOptions } from '../command-line.js'
+import { textWithOptions } from '../command-line.js'
 import type { Context } from '../context.js'
 import { megabytesText } from '../draw/table.js'
+import { linesText } from '../draw/text.js'
 import type { Row } from '../formats.js'
 import { ClosedPipe } from '../world.js'
 import { openForImport, WAIT } from '../writing.js'
@@ -103,26 +104,26 @@ async function runImport(context: Context, args: Args): Promise<void> {
   const keepRejects = rejectsWriter(args.read(BAD_ROWS).bad_rows, dirname(databasePath(context.choice)), inputs)
   const importer = await openForImport(context, { wait: args.flag('wait'), make: true })
   // A document, or rows below one header, are written when they are whole.
-  const atOnce = context.isForPeople || context.format === 'ndjson'
-  const done: Imported[] = []
+  const isShownByFile = context.isForPeople || context.format === 'ndjson'
+  const imported: Imported[] = []
   const refused: BadData[] = []
   const options = importOptions(context, args)
   // A single refused file is the whole answer.
   if (inputs.length > 1)
     options.onRefused = async error => {
       refused.push(error)
-      if (context.format !== 'json') await context.notice(`error: ${withOptions(error.words)}`)
+      if (context.format !== 'json') await context.notice(`error: ${textWithOptions(error.words)}`)
     }
   for await (const report of importer.import(inputs, options)) {
-    done.push({ report, rejects: await keepRejects(report) })
-    if (atOnce && !isSilent(context, done.at(-1)!))
-      await ignoreClosedPipe(context.show(describeImport(done.slice(-1), [])))
+    const file = { report, rejects: await keepRejects(report) }
+    imported.push(file)
+    if (isShownByFile && !isSilent(context, file)) await ignoreClosedPipe(context.show(describeImport([file], [])))
     if (context.format !== 'json')
       for (const { message } of refusedTickers(report))
-        await context.notice(`error: ${report.file}: ${withOptions(message)}`)
+        await context.notice(`error: ${report.file}: ${textWithOptions(message)}`)
   }
-  if (!atOnce) await ignoreClosedPipe(context.show(describeImport(done, refused)))
-  const refusals = refusalText(done, refused.length, inputs.length)
+  if (!isShownByFile) await ignoreClosedPipe(context.show(describeImport(imported, refused)))
+  const refusals = refusalText(imported, refused.length, inputs.length)
   if (refusals !== '') throw new BandsError('bad_data', refusals)
 }
 
@@ -136,22 +137,19 @@ function refusedTickers(report: FileReport): readonly RefusedTicker[] {
   return report.holds === 'bars' ? report.refused : []
 }
 
-/** The sentence about refused rows and files; empty if there are none. */
-function refusalText(done: readonly Imported[], refusedFiles: number, files: number): string {
-  const tickers = total(done.map(({ report }) => refusedTickers(report).length))
-  const loaded = total(done.map(({ report }) => (report.holds === 'bars' ? report.tickers : report.facts).length))
-  const lines = [
-    { refused: refusedFiles, of: files, what: 'file' },
-    {
-      refused: tickers,
-      of: total(done.map(({ report }) => (report.holds === 'bars' ? report.tickers.length : 0))) + tickers,
-      what: 'ticker',
-    },
-  ].filter(({ refused }) => refused > 0)
-  if (lines.length === 0) return ''
-  const counted = lines.map(({ refused, of, what }) => `${whole(refused)} of ${count(of, what)}`)
-  const verb = refusedFiles + tickers === 1 ? 'was' : 'were'
-  return `${counted.join(' and ')} ${verb} refused; ${loaded === 0 ? 'nothing is loaded' : 'the others are loaded'}.`
+/** `1 of 2 files and 1 of 3 tickers were refused; the others are loaded.` Empty if nothing was refused. */
+function refusalText(imported: readonly Imported[], refusedFiles: number, files: number): string {
+  const reports = imported.map(({ report }) => report)
+  const refused = total(reports.map(report => refusedTickers(report).length))
+  const loadedTickers = total(reports.map(report => (report.holds === 'bars' ? report.tickers.length : 0)))
+  const loadedFacts = total(reports.map(report => (report.holds === 'bars' ? 0 : report.facts.length)))
+  const parts: string[] = []
+  if (refusedFiles > 0) parts.push(`${whole(refusedFiles)} of ${count(files, 'file')}`)
+  if (refused > 0) parts.push(`${whole(refused)} of ${count(loadedTickers + refused, 'ticker')}`)
+  if (parts.length === 0) return ''
+  const verb = refusedFiles + refused === 1 ? 'was' : 'were'
+  const rest = loadedTickers + loadedFacts === 0 ? 'nothing is loaded' : 'the others are loaded'
+  return `${parts.join(' and ')} ${verb} refused; ${rest}.`
 }
 
 /** The typed import options and the progress callback. */
@@ -176,10 +174,11 @@ function importOptions(context: Context, args: Args): ImportOptions {
   }
 }
 
-export function progressText({ file, stage, done, of, rows }: ImportProgress): string {
-  const far =
-    stage === 'reading' ? megabytesText(done, of) : `${done}/${of ?? '?'} ${stage === 'settling' ? 'steps' : 'tickers'}`
-  return `${stage}  ${file}  ${far}  ${whole(rows)} rows`
+/** `reading  prices.csv  3.1 of 12.4 MB  52,000 rows`; after reading, tickers or steps instead of bytes. */
+export function progressText({ file, stage, done, of: total, rows }: ImportProgress): string {
+  const unit = stage === 'settling' ? 'steps' : 'tickers'
+  const progress = stage === 'reading' ? megabytesText(done, total) : `${done}/${total ?? '?'} ${unit}`
+  return `${stage}  ${file}  ${progress}  ${whole(rows)} rows`
 }
 
 /** Waits for output. The import continues when the reader of the output has gone (`| head`). */
@@ -211,7 +210,7 @@ function describeImport(files: readonly Imported[], refused: readonly BadData[])
       const { file, format } = report
       const parts = report.holds === 'facts' ? report.facts : report.tickers
       const refusals = refusedTickers(report).map(({ ticker, reason, factor, date, message }) => {
-        return { file, format, ticker, refused: reason, factor, date, note: withOptions(message) }
+        return { file, format, ticker, refused: reason, factor, date, note: textWithOptions(message) }
       })
       return [...parts.map(part => ({ file, format, ...part })), ...refusals]
     }),
@@ -219,56 +218,61 @@ function describeImport(files: readonly Imported[], refused: readonly BadData[])
   }
 }
 
+/** The import of a file as JSON. */
 function fileDocument({ report, rejects }: Imported): Row {
   const { holds, file, format, dialect, header, rows } = report
-  const read = { holds, file, format, dialect, header, rows }
+  const fileFacts = { holds, file, format, dialect, header, rows }
   const rejected = report.rejected.map(({ line, column, reason, text }) => {
-    return { line, column, reason: withOptions(reason), text }
+    return { line, column, reason: textWithOptions(reason), text }
   })
-  const remarks = report.remarks.map(({ what, ...more }) => ({ what: withOptions(what), ...more }))
+  const remarks = report.remarks.map(({ what, ...more }) => ({ what: textWithOptions(what), ...more }))
   if (report.holds === 'bars') {
     const { adjustmentNote: adjustment, tickers } = report
     const warnings = report.warnings.map(({ first, ...warning }) => ({
       ...warning,
-      first: first.map(oddity => ({ ...oddity, detail: withOptions(oddity.detail) })),
+      first: first.map(oddity => ({ ...oddity, detail: textWithOptions(oddity.detail) })),
     }))
-    const refused = report.refused.map(({ message, ...more }) => ({ ...more, message: withOptions(message) }))
-    const { resumed } = report
-    return { ...read, ...(resumed && { resumed }), adjustment, tickers, refused, rejected, rejects, remarks, warnings }
+    const refused = report.refused.map(({ message, ...more }) => ({ ...more, message: textWithOptions(message) }))
+    const resumed = report.resumed ? { resumed: report.resumed } : {}
+    return { ...fileFacts, ...resumed, adjustment, tickers, refused, rejected, rejects, remarks, warnings }
   }
   const { facts, without_bars } = report
-  const doubts = report.doubts.map(withOptions)
-  return { ...read, facts, without_bars, doubts, rejected, remarks, rejects }
+  const doubts = report.doubts.map(textWithOptions)
+  return { ...fileFacts, facts, without_bars, doubts, rejected, remarks, rejects }
 }
 
+/** The import of a file for people: a table of its tickers or facts, and notes. */
 function fileParagraph({ report, rejects }: Imported): Paragraph {
   const { file, format, dialect, rows } = report
-  const read = Object.entries(dialect).map(([what, value]) => `${what} ${value}`)
-  const prices = report.holds === 'facts' ? [] : [report.adjustmentNote]
+  const dialectText = Object.entries(dialect).map(([property, value]) => `${property} ${value}`)
+  const heading = [file, format, count(rows, 'row')]
+  if (report.holds === 'bars') heading.push(report.adjustmentNote)
   const table = report.holds === 'facts' ? factsTable(report) : tickerTable(report)
-  const notes = [read.join(', '), ...noteLines(report), ...rejectLines(report, rejects)]
-  return { heading: [file, format, count(rows, 'row'), ...prices], parts: [{ table }, { notes }] }
+  const notes = [dialectText.join(', '), ...noteLines(report), ...rejectLines(report, rejects)]
+  return { heading, parts: [{ table }, { notes }] }
 }
 
 /** A file with more tickers has one row with their sums instead. */
 const MAX_LISTED_TICKERS = 30
 
+/** A row for each ticker, or one row with the sums of many. */
 function tickerTable({ tickers }: BarsReport): Table {
   const prices = [...new Set(tickers.map(ticker => ticker.prices))].join(', ')
   const bars = total(tickers.map(ticker => ticker.bars))
-  const all = { ...sumCounts(tickers), ticker: count(tickers.length, 'ticker'), prices, bars }
+  const sums = { ...sumCounts(tickers), ticker: count(tickers.length, 'ticker'), prices, bars }
   const columns = [column('ticker'), column('prices', 'text', { spare: 1 }), ...countColumns('bars', 2)]
-  return tableOf<typeof all>('Tickers', columns, tickers.length > MAX_LISTED_TICKERS ? [all] : tickers)
+  return tableOf<typeof sums>('Tickers', columns, tickers.length > MAX_LISTED_TICKERS ? [sums] : tickers)
 }
 
+/** A row for each kind of facts, with the sums of its tickers. */
 function factsTable({ facts }: FactsReport): Table {
-  const kinds = FACT_KINDS.map(kind => ({ kind, sheets: facts.filter(sheet => sheet.kind === kind) }))
-  const lines = kinds.flatMap(({ kind, sheets }) => {
-    const records = total(sheets.map(sheet => sheet.records))
-    return sheets.length === 0 ? [] : [{ ...sumCounts(sheets), kind, tickers: sheets.length, records }]
+  const kinds = FACT_KINDS.filter(kind => facts.some(sheet => sheet.kind === kind))
+  const rows = kinds.map(kind => {
+    const sheets = facts.filter(sheet => sheet.kind === kind)
+    return { ...sumCounts(sheets), kind, tickers: sheets.length, records: total(sheets.map(sheet => sheet.records)) }
   })
   const columns = [column('kind'), column('tickers', 'count'), ...countColumns('records', 1)]
-  return tableOf<(typeof lines)[number]>('Kinds', columns, lines)
+  return tableOf<(typeof rows)[number]>('Kinds', columns, rows)
 }
 
 /**
@@ -295,6 +299,7 @@ interface RowCounts {
   last: string | null
 }
 
+/** The sums of some counts, with the first and the last of all dates; empty without dates. */
 function sumCounts(parts: readonly RowCounts[]): RowCounts & { first: string; last: string } {
   const days = parts.flatMap(({ first, last }) => [first ?? [], last ?? []].flat()).sort()
   return {
@@ -313,40 +318,43 @@ function total(numbers: readonly number[]): number {
 /** Notes about a file: odd bars, or omitted and assumed facts, with their first positions. */
 function noteLines(report: FileReport): string[] {
   if (report.holds === 'facts') return [...remarkLines(report), ...factLines(report)]
-  const warnings = report.warnings.map(({ kind, count: found, first: [first] }) => {
-    const where =
-      first === undefined ? '' : `, first at ${first.place}: ${first.ticker} ${first.date} ${withOptions(first.detail)}`
-    return `warning: ${kind.replaceAll('_', ' ')} ${found === 1 ? 'once' : `${whole(found)} times`}${where}`
+  const warnings = report.warnings.map(({ kind, count: times, first: [first] }) => {
+    const timesText = times === 1 ? 'once' : `${whole(times)} times`
+    const warning = `warning: ${kind.replaceAll('_', ' ')} ${timesText}`
+    if (first === undefined) return warning
+    return `${warning}, first at ${first.place}: ${first.ticker} ${first.date} ${textWithOptions(first.detail)}`
   })
-  const { resumed = 0 } = report
-  const stopped =
-    resumed === 0 ? [] : [`goes on where an import of the same was stopped: after ${count(resumed, 'ticker')}`]
-  return [...stopped, ...report.tickers.flatMap(ticker => ticker.note ?? []), ...remarkLines(report), ...warnings]
+  const lines = [...report.tickers.flatMap(ticker => ticker.note ?? []), ...remarkLines(report), ...warnings]
+  if (!report.resumed) return lines
+  return [`goes on where an import of the same was stopped: after ${count(report.resumed, 'ticker')}`, ...lines]
 }
 
+/** The remarks about a file, each with the number of its occurrences and the first positions. */
 function remarkLines({ file, remarks }: FileReport): string[] {
   return remarks.map(({ what, count, first }) => {
-    const often = count === 1 ? '' : ` (${whole(count)} times)`
+    const timesText = count === 1 ? '' : ` (${whole(count)} times)`
     const positions = first.map(place =>
       place.startsWith(`${file}:`) ? `line ${place.slice(file.length + 1)}` : place,
     )
     const more = count > positions.length ? ' …' : ''
     const where = positions.length === 0 ? '' : `; first: ${positions.join(', ')}${more}`
-    return `${withOptions(what)}${often}${where}`
+    return `${textWithOptions(what)}${timesText}${where}`
   })
 }
 
+/** Lines about tickers without bars, and about doubtful facts. */
 function factLines({ without_bars, doubts }: FactsReport): string[] {
-  const barless =
-    without_bars === 0 ? [] : [`${count(without_bars, 'ticker')} without bars yet: no field uses their facts`]
-  return [...barless, ...doubts.map(doubt => `warning: ${withOptions(doubt)}`)]
+  const warnings = doubts.map(doubt => `warning: ${textWithOptions(doubt)}`)
+  if (without_bars === 0) return warnings
+  return [`${count(without_bars, 'ticker')} without bars yet: no field uses their facts`, ...warnings]
 }
 
+/** The number of rejected rows and the first three; none if no row was rejected. @param rejects the file that keeps them */
 function rejectLines({ file, rejected }: FileReport, rejects: string | null): string[] {
   if (rejected.length === 0) return []
   const first = rejected
     .slice(0, 3)
-    .map(({ line, column, reason }) => `  ${file}:${line}:${column}: ${withOptions(reason)}`)
+    .map(({ line, column, reason }) => `  ${file}:${line}:${column}: ${textWithOptions(reason)}`)
   const verb = rejected.length === 1 ? 'is' : 'are'
   return [`${count(rejected.length, 'bad row')} ${verb} not loaded, and kept in ${rejects}; the first:`, ...first]
 }
@@ -355,16 +363,17 @@ function rejectLines({ file, rejected }: FileReport, rejects: string | null): st
  * Writes skipped rows unchanged under the header of their file, so that they can be corrected and imported. They go
  * into the named file, otherwise into one file per input in a folder. The returned function takes a report and returns
  * its file of rejected rows; null if there are none.
+ * @param option the value of --bad-rows
  */
-function rejectsWriter(named: string | undefined, folder: string, inputs: readonly Input[]) {
-  const sharedPath = named === SKIP_WORD ? undefined : named
+function rejectsWriter(option: string | undefined, folder: string, inputs: readonly Input[]) {
+  const sharedPath = option === SKIP_WORD ? undefined : option
   /** The header that each written file begins with, by its path; null for a file without a header. */
   const headerByPath = new Map<string, string | null>()
   /** Inputs with the same header share one file; those with another header get a file of their own. */
   const pathFor = (file: string, header: string | null): string => {
-    const wanted = sharedPath ?? join(folder, `${file === '-' ? 'stdin' : basename(file)}.rejects`)
+    const firstPath = sharedPath ?? join(folder, `${file === '-' ? 'stdin' : basename(file)}.rejects`)
     for (let i = 1; ; i++) {
-      const path = i === 1 ? wanted : `${wanted}.${i}`
+      const path = i === 1 ? firstPath : `${firstPath}.${i}`
       if (!headerByPath.has(path) || (sharedPath !== undefined && headerByPath.get(path) === header)) return path
     }
   }
@@ -373,9 +382,10 @@ function rejectsWriter(named: string | undefined, folder: string, inputs: readon
     const path = pathFor(file, header)
     if (inputs.some(input => input.path === resolve(path)))
       throw wrong('bad_rows', `--bad-rows ${path} is a file that is being imported.`, { value: path })
-    const first = headerByPath.has(path) || header === null ? [] : [header]
-    const text = [...first, ...rejected.map(row => row.text)].map(line => `${line}\n`).join('')
-    await writeFile(path, text, { flag: headerByPath.has(path) ? 'a' : 'w' }).catch(cause => {
+    const isBegun = headerByPath.has(path)
+    const lines = rejected.map(row => row.text)
+    if (!isBegun && header !== null) lines.unshift(header)
+    await writeFile(path, linesText(lines), { flag: isBegun ? 'a' : 'w' }).catch(cause => {
       throw new StorageError(`cannot write the bad rows to ${path}: ${(cause as Error).message}`, { cause })
     })
     headerByPath.set(path, header)

@@ -35,8 +35,8 @@ const create: Command = {
     const account = args.argument(0)
     if (account === undefined)
       throw wrong('account', 'ACCOUNT is missing: name the account of the key (bands accounts list).')
-    const named = args.text('name')
-    const name = named === undefined ? undefined : parseName('name', named)
+    const typedName = args.text('name')
+    const name = typedName === undefined ? undefined : parseName('name', typedName)
     const now = context.world.now()
     const created = now.toISOString()
     const expires = expiryValue(args, now)
@@ -108,19 +108,21 @@ const roll: Command = {
     const grace = graceValue(args.text('grace') ?? '1d')
     const now = context.world.now()
     const created = now.toISOString()
-    const wanted = expiryValue(args, now)
-    const { key, ...made } = generateKey()
+    const typedExpiry = expiryValue(args, now)
+    const { key, ...newKey } = generateKey()
     const accounts = await accountsFor(context, args)
     const { name = '', expires = null } = (await accounts.key(identity)) ?? {}
-    const until = new Date(now.getTime() + grace).toISOString()
-    await accounts.roll(identity, { ...made, name, created, expires: wanted ?? expires }, until)
-    const entry = (await accounts.key(made.identity))!
-    const old = (await accounts.key(identity))!
-    await showNewKey(context, key, entry, old)
-    const left = Date.parse(old.expires!) - now.getTime()
-    const end =
-      left <= 0 ? 'counts no more' : `counts until ${minuteText(old.expires)} UTC, ${durationText(left)} from now`
-    await context.remark(`${SHOWN_ONCE} The old one, ${identity}, ${end}.`)
+    const graceEnd = new Date(now.getTime() + grace).toISOString()
+    await accounts.roll(identity, { ...newKey, name, created, expires: typedExpiry ?? expires }, graceEnd)
+    const entry = (await accounts.key(newKey.identity))!
+    const oldEntry = (await accounts.key(identity))!
+    await showNewKey(context, key, entry, oldEntry)
+    const remainingMs = Date.parse(oldEntry.expires!) - now.getTime()
+    const validity =
+      remainingMs <= 0
+        ? 'counts no more'
+        : `counts until ${minuteText(oldEntry.expires)} UTC, ${durationText(remainingMs)} from now`
+    await context.remark(`${SHOWN_ONCE} The old one, ${identity}, ${validity}.`)
   },
 }
 
@@ -181,11 +183,11 @@ function identityValue(args: Args): string {
 function expiryValue(args: Args, now: Date): string | null {
   const text = args.text('expires')
   if (text === undefined) return null
-  const days = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : Number.NaN
-  if (days <= MAX_EXPIRY_DAYS) return new Date(now.getTime() + days * DAY_MS).toISOString()
+  if (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= MAX_EXPIRY_DAYS)
+    return new Date(now.getTime() + Number(text) * DAY_MS).toISOString()
   const day = parseDay(text)
-  const end = day === null ? 0 : (day + 1) * DAY_MS
-  if (end > now.getTime()) return new Date(end).toISOString()
+  const endOfDay = day === null ? 0 : (day + 1) * DAY_MS
+  if (endOfDay > now.getTime()) return new Date(endOfDay).toISOString()
   const allowed = `a number of days from 1 to ${MAX_EXPIRY_DAYS}, or a date to come as YYYY-MM-DD`
   throw invalid('not_allowed', { param: 'expires', value: text, allowed })
 }
@@ -195,10 +197,12 @@ const MAX_EXPIRY_DAYS = 3_650
 /** `0`, `12h`, `7d` → milliseconds. Throws InvalidParameter. */
 function graceValue(text: string): number {
   const [, number, unit] = /^(0|[1-9]\d{0,2})([hd]?)$/.exec(text) ?? []
-  const length = Number(number) * (unit === 'h' ? HOUR_MS : DAY_MS)
-  if (length <= MAX_GRACE_MS && (unit !== '' || length === 0)) return length
+  // Not a number for a text of another form, and so never in the limit.
+  const grace = Number(number) * (unit === 'h' ? HOUR_MS : DAY_MS)
+  const isInLimit = grace <= MAX_GRACE_MS
+  if (isInLimit && (unit !== '' || grace === 0)) return grace
   const allowed = 'a time from 0 to 7d, such as 12h or 2d'
-  const suggestions = unit === '' && length <= MAX_GRACE_MS ? [`${text}d`] : []
+  const suggestions = unit === '' && isInLimit ? [`${text}d`] : []
   throw invalid('not_allowed', { param: 'grace', value: text, allowed, suggestions })
 }
 

@@ -67,8 +67,8 @@ const pullCommand: Command = {
   ],
   async run(context, args) {
     const { max_credits: maxCredits, timeframe } = args.read(PULL)
-    const all = args.rest(0).flatMap(splitAtCommas).includes(ALL_FIELDS)
-    const series = await requestedSeries(args, all, timeframe, context.world)
+    const isAllFields = args.rest(0).flatMap(splitAtCommas).includes(ALL_FIELDS)
+    const series = await requestedSeries(args, isAllFields, timeframe, context.world)
     const request = { series, replace: args.flag('replace') }
     if (args.flag('dry-run')) return context.show(describePlan(await planPull(context, request)))
     const remote = await context.pullServer()
@@ -77,14 +77,15 @@ const pullCommand: Command = {
     const puller = await openForPull(context, { wait: args.flag('wait') })
     // Every page is stored at once: after a signal, the pages so far are still shown.
     context.endTidily()
-    const wanted = { ...request, series: all ? withinTier(series, remote.tier) : series }
+    const pulledSeries = isAllFields ? withinTier(series, remote.tier) : series
     const limit = maxCredits === undefined ? {} : { maxCredits }
-    const report = await puller.pull(remote, wanted, { ...limit, ...progressCallbacks(context, remote) })
-    const failure = pullFailure(report, all)
+    const options = { ...limit, ...progressCallbacks(context, remote) }
+    const report = await puller.pull(remote, { ...request, series: pulledSeries }, options)
+    const failure = pullFailure(report, isAllFields)
     const hasResult = report.credits > 0 || report.series.some(({ outcome }) => outcome === 'unchanged')
     if (failure === null || hasResult) await context.show(describePull(report))
     if (failure !== null) throw failure
-    await context.hint(`next, without a server: ${exampleLine(wanted.series[0]!, context.config)}`)
+    await context.hint(`next, without a server: ${exampleLine(pulledSeries[0]!, context.config)}`)
   },
 }
 
@@ -95,7 +96,7 @@ const MAX_LISTED = 30
 function describePull(report: PullReport): Described {
   const { url: source, credits, creditsLeft, creditsMissing, stopped } = report
   const reports = report.series.toSorted(byTicker)
-  const series = reports.map(one => seriesRow(one, source))
+  const series = reports.map(seriesReport => seriesRow(seriesReport, source))
   return {
     document: {
       schema: 'bands.pull/1',
@@ -126,6 +127,7 @@ function byTicker(a: SeriesReport, b: SeriesReport): number {
   return Number(a.timeframe > b.timeframe) - Number(a.timeframe < b.timeframe)
 }
 
+/** A series of a pull as a row for machines. @param source the address of the server */
 function seriesRow({ added, refusal, outcome, ...report }: SeriesReport, source: string) {
   const { ticker, timeframe, field, events, changed, credits, query_range, pulled_at, as_of, note } = report
   return {
@@ -191,38 +193,45 @@ function creditsLeftText(left: CreditsLeft | null): string {
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}`
 }
 
+/** The notes and refusals of series, at most MAX_LISTED, and the spent credits. */
 function pullNotes({ series, credits, creditsLeft }: PullReport): string[] {
-  const noted = series.filter(({ note, refusal }) => note !== null || refusal !== null)
-  const shown = noted
+  const withNote = series.filter(({ note, refusal }) => note !== null || refusal !== null)
+  const lines = withNote
     .slice(0, MAX_LISTED)
-    .map(one => `${one.ticker} ${one.timeframe} ${one.field}: ${one.refusal?.message ?? one.note}`)
-  const more = noted.length > shown.length ? [`and ${whole(noted.length - shown.length)} more (--json has all)`] : []
-  return [...shown, ...more, `${count(credits, 'credit')} spent${creditsLeftText(creditsLeft)}`]
+    .map(
+      ({ ticker, timeframe, field, refusal, note }) => `${ticker} ${timeframe} ${field}: ${refusal?.message ?? note}`,
+    )
+  const omitted = withNote.length - lines.length
+  if (omitted > 0) lines.push(`and ${whole(omitted)} more (--json has all)`)
+  return [...lines, `${count(credits, 'credit')} spent${creditsLeftText(creditsLeft)}`]
 }
 
-const sumOf = (own: readonly SeriesReport[], key: 'events' | 'added' | 'credits'): number =>
-  own.reduce((total, one) => total + one[key], 0)
+const sumOf = (group: readonly SeriesReport[], key: 'events' | 'added' | 'credits'): number =>
+  group.reduce((total, report) => total + report[key], 0)
 
 const SERIES_COLUMNS: readonly Column<[string, SeriesReport[]]>[] = [
   { title: 'ticker', kind: 'text', value: ([ticker]) => ticker },
   {
     title: 'series',
     kind: 'text',
-    value: ([, own]) => (own.length === 1 ? `${own[0]!.timeframe} ${own[0]!.field}` : `${whole(own.length)} series`),
+    value: ([, group]) =>
+      group.length === 1 ? `${group[0]!.timeframe} ${group[0]!.field}` : `${whole(group.length)} series`,
   },
-  { title: 'outcome', kind: 'text', spare: 1, value: ([, own]) => outcomesText(own) },
-  { title: 'events', kind: 'count', value: ([, own]) => sumOf(own, 'events') },
-  { title: 'new', kind: 'count', spare: 2, value: ([, own]) => sumOf(own, 'added') },
-  { title: 'credits', kind: 'count', spare: 3, value: ([, own]) => sumOf(own, 'credits') },
-  { title: 'as of', kind: 'date', spare: 4, value: ([, own]) => own.map(({ as_of }) => as_of ?? UNKNOWN).sort()[0]! },
+  { title: 'outcome', kind: 'text', spare: 1, value: ([, group]) => outcomesText(group) },
+  { title: 'events', kind: 'count', value: ([, group]) => sumOf(group, 'events') },
+  { title: 'new', kind: 'count', spare: 2, value: ([, group]) => sumOf(group, 'added') },
+  { title: 'credits', kind: 'count', spare: 3, value: ([, group]) => sumOf(group, 'credits') },
+  { title: 'as of', kind: 'date', spare: 4, value: ([, group]) => group.map(row => row.as_of ?? UNKNOWN).sort()[0]! },
 ]
 
-/** The lines of the table, each with its label and series: one series, all series of a ticker, or all. */
+/**
+ * The rows of the table, each with its label and its series. A row has one series; of more than MAX_LISTED all series of a
+ * ticker; of more tickers there is one row with all series.
+ */
 function groupSeries(series: readonly SeriesReport[]): [string, SeriesReport[]][] {
-  if (series.length <= MAX_LISTED) return series.map(one => [one.ticker, [one]])
-  const found = new Map<string, SeriesReport[]>()
-  for (const one of series) found.set(one.ticker, [...(found.get(one.ticker) ?? []), one])
-  return found.size <= MAX_LISTED ? [...found] : [[count(found.size, 'ticker'), [...series]]]
+  if (series.length <= MAX_LISTED) return series.map(report => [report.ticker, [report]])
+  const byTicker = Map.groupBy(series, ({ ticker }) => ticker)
+  return byTicker.size <= MAX_LISTED ? [...byTicker] : [[count(byTicker.size, 'ticker'), [...series]]]
 }
 
 /** `updated`, or `20 pulled, 1 refused`. */
@@ -240,20 +249,20 @@ const USAGE = 'bands pull TICKER... FIELD...'
  */
 async function requestedSeries(
   args: Args,
-  all: boolean,
-  timeframes: readonly (Timeframe | 'both')[],
+  isAllFields: boolean,
+  timeframeWords: readonly (Timeframe | 'both')[],
   world: World,
 ): Promise<SeriesKey[]> {
   const words = args.rest(0).flatMap(splitAtCommas)
-  const named = words.filter(word => BUILT_IN.named(word) !== undefined)
-  const others = words.filter(word => BUILT_IN.named(word) === undefined && word !== ALL_FIELDS)
-  for (const word of others) refuseMistypedField(word)
-  const tickers = await parseTickers(others, world)
-  const fields = all ? BUILT_IN.names : named
+  const isField = (word: string): boolean => BUILT_IN.named(word) !== undefined
+  const tickerWords = words.filter(word => !isField(word) && word !== ALL_FIELDS)
+  for (const word of tickerWords) refuseMistypedField(word)
+  const tickers = await parseTickers(tickerWords, world)
+  const fields = isAllFields ? BUILT_IN.names : words.filter(isField)
   if (tickers.length === 0) throw wrong('ticker', 'TICKER is missing.', { allowed: USAGE })
   if (fields.length === 0) throw wrong('field', 'FIELD is missing; all asks for each.', { allowed: USAGE })
-  const chosen = TIMEFRAME_NAMES.filter(name => timeframes.includes(name) || timeframes.includes('both'))
-  return tickers.flatMap(ticker => chosen.flatMap(timeframe => fields.map(field => ({ ticker, timeframe, field }))))
+  const timeframes = TIMEFRAME_NAMES.filter(name => timeframeWords.includes(name) || timeframeWords.includes('both'))
+  return tickers.flatMap(ticker => timeframes.flatMap(timeframe => fields.map(field => ({ ticker, timeframe, field }))))
 }
 
 /** Throws InvalidParameter for a word that is nearly a field: it would be pulled, and charged, as a ticker. */
@@ -300,19 +309,19 @@ function progressCallbacks(context: Context, remote: Remote): PullOptions {
 }
 
 /**
- * Why a pull is incomplete; null if it is complete.
- * @param all whether every field was requested; then fields above the key's tier are no failure
+ * The error that a pull ends with; null if it is complete.
+ * @param isAllFields whether every field was requested; then fields above the key's tier are no failure
  */
-function pullFailure({ series, stopped, error, creditsMissing, credits }: PullReport, all: boolean): unknown {
+function pullFailure({ series, stopped, error, creditsMissing, credits }: PullReport, isAllFields: boolean): unknown {
   if (stopped === 'error') return error
   const unfinished = series.filter(({ outcome }) => outcome === 'unfinished').length
   const rest = `${whole(unfinished)} of ${whole(series.length)} series are not at their end, for ${priceText(creditsMissing)} more; the same command goes on.`
   if (stopped === 'credits')
     return new BandsError('rate_limit_exceeded', `${whole(credits)} credits are spent, as many as may be: ${rest}`)
   if (unfinished > 0) return new BandsError('busy', `the server changed while it was asked: ${rest}`)
-  const isAbove = ({ refusal, pulled_at }: SeriesReport): boolean =>
+  const isAboveTier = ({ refusal, pulled_at }: SeriesReport): boolean =>
     refusal?.code === 'tier_restricted' && pulled_at === null
-  const refused = series.filter(one => one.refusal !== null && !(all && isAbove(one)))
+  const refused = series.filter(report => report.refusal !== null && !(isAllFields && isAboveTier(report)))
   const [first] = refused
   if (first === undefined) return null
   if (series.length === 1) return first.refusal

@@ -2,7 +2,7 @@ import { builtText } from '../../../core/built.js'
 import { parameter, sentence, wrong } from '../../../core/errors.js'
 import { type AnyField, ruleInWords } from '../../../core/fields/index.js'
 import { fieldValue, timeframeValue, wordValue } from '../../../core/params/values.js'
-import { column, describeList, tableOf } from '../../present/description.js'
+import { type Column, column, describeList, type Paragraph, tableOf } from '../../present/description.js'
 import { describeBandCounts } from '../../present/tally.js'
 import type { Args, Command } from '../command.js'
 import { longName } from '../command-line.js'
@@ -29,18 +29,21 @@ const fields: Command = {
   ],
   withoutFields: true,
   async run(context, args) {
-    const [word, ...more] = args.rest(0)
-    if (word === 'check') return checkFields(context, args, fieldsFileOf(more))
-    const [other] = Object.keys(args.params(CHECK_OPTIONS.map(option => longName(option).slice(2))))
-    if (other !== undefined) throw wrong(other, sentence`${parameter(other)} is only for bands fields check FILE.`)
-    const named = args.rest(0).map(name => fieldValue('field', name, context.fields))
-    await context.show(fieldsAnswer(word === undefined ? context.fields.all : named, word !== undefined))
+    const words = args.rest(0)
+    if (words[0] === 'check') return checkFields(context, args, fieldsFileOf(words.slice(1)))
+    const [checkOption] = Object.keys(args.params(CHECK_OPTIONS.map(option => longName(option).slice(2))))
+    if (checkOption !== undefined)
+      throw wrong(checkOption, sentence`${parameter(checkOption)} is only for bands fields check FILE.`)
+    const namedFields = words.map(name => fieldValue('field', name, context.fields))
+    await context.show(words.length === 0 ? fieldListAnswer(context.fields.all) : fieldRulesAnswer(namedFields))
     await reportBrokenFields(context)
   },
 }
 
-function fieldsFileOf([file, second]: readonly string[]): string {
-  if (file !== undefined && second === undefined) return file
+/** The only word after `check`. Throws InvalidParameter if there is none, or more than one. */
+function fieldsFileOf(words: readonly string[]): string {
+  const [file] = words
+  if (file !== undefined && words.length === 1) return file
   throw wrong('file', 'bands fields check takes one file of own fields.')
 }
 
@@ -51,6 +54,7 @@ async function reportBrokenFields(context: Context): Promise<void> {
   )
 }
 
+/** Reads a file of own fields, and shows how often each of their bands occurred on the tickers of the line. */
 async function checkFields(context: Context, args: Args, file: string): Promise<void> {
   const [{ ownFieldSet }, { bandCounts }] = await Promise.all([
     import('../../../core/params/fields-file.js'),
@@ -63,41 +67,50 @@ async function checkFields(context: Context, args: Args, file: string): Promise<
   const tickers = isPooled(args) ? await tickersOfLine(context, args, [], allTickers) : await allTickers()
   const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
   const local = (await context.local()).withFields(set)
-  const found = await bandCounts(local, { fields: ownNames, tickers, timeframe }, context.step)
-  await context.show(describeBandCounts(found))
+  const counts = await bandCounts(local, { fields: ownNames, tickers, timeframe }, context.step)
+  await context.show(describeBandCounts(counts))
 }
 
-/** The answer that lists fields. @param isWhole also shows the rules to people; machines always get them */
-function fieldsAnswer(fields: readonly AnyField[], isWhole: boolean): Answer {
-  const rows = fields.map(field => {
-    const { name, tier, needs, bands, summary, hash } = field
-    return {
-      field: name,
-      tier,
-      needs,
-      bands,
-      summary,
-      rule: ruleInWords(field),
-      ...(hash === undefined ? {} : { hash }),
-    }
-  })
-  const vocabularies = rows.map(row => ({ ...row, bands: row.bands.join(' ') }))
-  const columns = [column('field'), column('tier'), column('needs'), column('bands')]
-  const table = tableOf<(typeof vocabularies)[number]>('Fields', columns, vocabularies)
-  return {
-    document: { schema: 'bands.fields/1', fields: rows },
-    columns: ['field', 'tier', 'needs', 'bands', 'summary', 'rule'],
+type FieldRow = ReturnType<typeof fieldRow>
+
+function fieldRow(field: AnyField) {
+  const { name, tier, needs, bands, summary, hash } = field
+  const row = { field: name, tier, needs, bands, summary, rule: ruleInWords(field) }
+  return hash === undefined ? row : { ...row, hash }
+}
+
+/** The answer that lists fields: a table in a pipe; on a terminal a paragraph for each, because vocabularies are long. */
+function fieldListAnswer(fields: readonly AnyField[]): Answer {
+  const rows = fields.map(fieldRow)
+  const columns: Column<FieldRow>[] = [
+    ...[column('field'), column('tier'), column('needs')],
+    { title: 'bands', kind: 'text', value: ({ bands }) => bands.join(' ') },
+  ]
+  const table: Paragraph = { heading: [], on: 'pipe', parts: [{ table: tableOf('Fields', columns, rows) }] }
+  const paragraphs = rows.map((row): Paragraph => ({ ...fieldParagraph(row, []), on: 'screen' }))
+  return fieldsAnswer(rows, [table, ...paragraphs])
+}
+
+/** The answer with the rule of each field. */
+function fieldRulesAnswer(fields: readonly AnyField[]): Answer {
+  const rows = fields.map(fieldRow)
+  return fieldsAnswer(
     rows,
-    paragraphs: [
-      ...(isWhole ? [] : [{ heading: [], on: 'pipe' as const, parts: [{ table }] }]),
-      // On a terminal the long vocabularies are below each field.
-      ...vocabularies.map(({ field, tier, needs, bands, summary, rule }) => ({
-        heading: [field, tier, `from ${needs}`],
-        ...(isWhole ? {} : { on: 'screen' as const }),
-        parts: [{ notes: [summary, `  ${bands}`, ...(isWhole ? [`Rule: ${rule}`] : [])] }],
-      })),
-    ],
+    rows.map(row => fieldParagraph(row, [`Rule: ${row.rule}`])),
+  )
+}
+
+function fieldParagraph({ field, tier, needs, bands, summary }: FieldRow, notes: readonly string[]): Paragraph {
+  return {
+    heading: [field, tier, `from ${needs}`],
+    parts: [{ notes: [summary, `  ${bands.join(' ')}`, ...notes] }],
   }
+}
+
+/** An answer about fields. Machines get the same rows with every paragraph. */
+function fieldsAnswer(rows: readonly FieldRow[], paragraphs: readonly Paragraph[]): Answer {
+  const columns = ['field', 'tier', 'needs', 'bands', 'summary', 'rule']
+  return { document: { schema: 'bands.fields/1', fields: rows }, columns, rows, paragraphs }
 }
 
 type Schema = Readonly<Record<string, unknown>>
@@ -139,6 +152,7 @@ function printSchema(context: Context, schema: Schema): Promise<void> {
   return context.out.write(json(schema, { isPretty: format !== 'json' || context.out.terminal }))
 }
 
+/** The answer that lists the names of schemas; `schema` is null where the name is already that of the schema. */
 function namesAnswer(schemas: Readonly<Record<string, Schema>>): Answer {
   const rows = Object.entries(schemas).map(([name, { title }]) => ({
     name,

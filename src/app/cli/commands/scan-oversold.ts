@@ -24,18 +24,20 @@ const scanCommand: Command = {
   async run(context, args) {
     const withholds = await context.withholds()
     const table = withholds ? OVERSOLD : UNLIMITED_OVERSOLD
-    const wanted = withoutDefaultLimit(context, args, parseOversold(args.params(Object.keys(table)), table))
+    const typedQuery = withoutDefaultLimit(context, args, parseOversold(args.params(Object.keys(table)), table))
     // A scan has no second page: a key gets no more, in no form.
-    const query = withholds ? { ...wanted, limit: Math.min(wanted.limit, MAX_LIMIT) } : wanted
+    const query = withholds ? { ...typedQuery, limit: Math.min(typedQuery.limit, MAX_LIMIT) } : typedQuery
     const source = await context.source()
     const page = await source.oversold(query)
     const { matches, match_count } = page
-    // A server does not report the present day.
-    const date = query.date ?? (await context.opened?.local.today()) ?? null
-    await context.show(describeOversold(query, page, date), { wide: args.flag('wide') })
-    const day = date === null ? null : formatDay(date)
-    if (date !== null && context.opened !== null) await noticeStaleTickers(context, context.opened.local, date)
-    if (match_count === 0) return context.remark(`No match: ${source.server?.note ?? emptyScanNote(query, page, day)}`)
+    // Null if it is today at a server, which does not report the present day.
+    const day = query.date ?? (await context.opened?.local.today()) ?? null
+    await context.show(describeOversold(query, page, day), { wide: args.flag('wide') })
+    if (day !== null && context.opened !== null) await noticeStaleTickers(context, context.opened.local, day)
+    if (match_count === 0) {
+      const note = source.server?.note ?? emptyScanNote(query, page, day === null ? null : formatDay(day))
+      return context.remark(`No match: ${note}`)
+    }
     // The page itself says so.
     if (match_count > matches.length && context.format !== 'json')
       await context.remark(await notShownText(context, page))
@@ -47,20 +49,20 @@ const scanCommand: Command = {
 async function noticeStaleTickers(context: Context, { store }: Local, day: Day): Promise<void> {
   const { OVERSOLD_RULES } = await import('../../../data/local/scan-states.js')
   const oldest = day - OVERSOLD_RULES.maxAge
-  const old = (await store.tickers()).filter(({ first, last }) => first <= day && last < oldest)
-  if (old.length === 0) return
-  const named = old.slice(0, 3).map(({ ticker, last }) => `${ticker} (${formatDay(last)})`)
-  const more = old.length > named.length ? ` and ${whole(old.length - named.length)} more` : ''
-  await context.remark(`left out, because no bar is in the week before ${formatDay(day)}: ${named.join(', ')}${more}`)
+  const stale = (await store.tickers()).filter(({ first, last }) => first <= day && last < oldest)
+  if (stale.length === 0) return
+  const names = stale.slice(0, 3).map(({ ticker, last }) => `${ticker} (${formatDay(last)})`)
+  const more = stale.length > names.length ? ` and ${whole(stale.length - names.length)} more` : ''
+  await context.remark(`left out, because no bar is in the week before ${formatDay(day)}: ${names.join(', ')}${more}`)
 }
 
 /** The number of matches that are not shown, and how to see them. */
 async function notShownText(context: Context, { matches, match_count }: OversoldPage): Promise<string> {
   const more = `${whole(match_count - matches.length)} more match`
-  const most = await largestLimit(context, match_count)
-  return matches.length < most
-    ? `${more}: --limit ${most}`
-    : `${more}, and ${most} is the most that is shown: narrow it with --filter`
+  const maxLimit = await largestLimit(context, match_count)
+  return matches.length < maxLimit
+    ? `${more}: --limit ${maxLimit}`
+    : `${more}, and ${maxLimit} is the most that is shown: narrow it with --filter`
 }
 
 /** Hints about the values of a higher tier, and the next command. */

@@ -58,41 +58,45 @@ const screenCommand: Command = {
     const remote = await context.remote()
     if (remote !== null) return screenAtServer(context, args, remote)
     const local = await context.local()
-    const asked = parseScreen({ when: args.argument(0), ...args.params(Object.keys(OPTIONS)) }, local.fieldSet)
+    const query = parseScreen({ when: args.argument(0), ...args.params(Object.keys(OPTIONS)) }, local.fieldSet)
     // Faults in the line are reported before any question or post.
     const names = args.list('columns')
-    const look = { columns: names.length === 0 ? undefined : names, sort: args.text('sort') }
-    refuseUnknownColumns(look, subjectsNamed(local, asked.condition), asked.tally)
+    const style = { columns: names.length === 0 ? undefined : names, sort: args.text('sort') }
+    refuseUnknownColumns(style, subjectsNamed(local, query.condition), query.tally)
     const post = await webhookPoster(context, args)
     const tickers = await marketTickers(context, args, local)
-    const found = await screen(local, { ...asked, tickers }, { step: context.step })
-    await post(found)
-    const closes = await sparklineCloses(context, local, found)
-    await context.show(describeScreen(found, { ...look, closes }), { wide: args.flag('wide') })
-    if (found.matches.length > 0) return context.hint(...screenHints(found, asked))
-    await noticeNoMatch(context, args, found)
+    const result = await screen(local, { ...query, tickers }, { step: context.step })
+    await post(result)
+    const closes = await sparklineCloses(context, local, result)
+    await context.show(describeScreen(result, { ...style, closes }), { wide: args.flag('wide') })
+    if (result.matches.length > 0) return context.hint(...screenHints(result, query))
+    await noticeNoMatch(context, args, result)
   },
 }
 
 /** Asks the search of a server, which knows bands on the last bar of each ticker. */
 async function screenAtServer(context: Context, args: Args, remote: Remote): Promise<void> {
   const { timeframe, ...others } = args.params(Object.keys(OPTIONS))
-  const [other] = Object.keys(others)
-  if (other !== undefined)
-    throw wrong(other, sentence`${parameter(other)} needs bars before the last one, and a search of a server has none.`)
-  const asked = parseScreen({ when: args.argument(0), ...(timeframe !== undefined && { timeframe }) }, context.fields)
+  const [refused] = Object.keys(others)
+  if (refused !== undefined) {
+    const words = sentence`${parameter(refused)} needs bars before the last one, and a search of a server has none.`
+    throw wrong(refused, words)
+  }
+  const when = args.argument(0)
+  const query = parseScreen(timeframe === undefined ? { when } : { when, timeframe }, context.fields)
   // A fault in the line is reported before a question that costs a credit.
   const names = args.list('columns')
-  const subjects = conditionField(asked.condition, context.fields).subjects.map(printSubject)
-  const look = { columns: names.length > 0 ? names : ['ticker', 'date', ...subjects, 'close'], sort: args.text('sort') }
-  refuseUnknownColumns(look, subjects, false)
+  const subjects = conditionField(query.condition, context.fields).subjects.map(printSubject)
+  const columns = names.length > 0 ? names : ['ticker', 'date', ...subjects, 'close']
+  const style = { columns, sort: args.text('sort') }
+  refuseUnknownColumns(style, subjects, false)
   const post = await webhookPoster(context, args)
   const tickers = isPooled(args) ? await tickersOfLine(context, args, [], async () => []) : undefined
   const { serverScreen } = await import('../../remote/server-screen.js')
-  const found = await serverScreen(remote.pages, { ...asked, tickers })
-  await post(found)
-  await context.show(describeScreen(found, look), { wide: args.flag('wide') })
-  if (found.matches.length === 0) await noticeNoMatch(context, args, found)
+  const result = await serverScreen(remote.pages, { ...query, tickers })
+  await post(result)
+  await context.show(describeScreen(result, style), { wide: args.flag('wide') })
+  if (result.matches.length === 0) await noticeNoMatch(context, args, result)
 }
 
 /** The number of bars in the sparkline of a match. */
@@ -113,6 +117,7 @@ async function sparklineCloses(
   return closes
 }
 
+/** A hint at the next command: a tally of the condition, or its picture if the screen already had a tally. */
 function screenHints(
   { matches, when: condition }: Screen,
   { timeframe, tally }: { timeframe: string; tally: boolean },
@@ -123,16 +128,15 @@ function screenHints(
   return [`next: ${next}`]
 }
 
-/** Explains an empty answer, as far as possible without another question. */
+/** Explains an empty answer, as far as possible without another question. With --fail-empty the exit code is 3. */
 async function noticeNoMatch(context: Context, args: Args, { scanned, stale, as_of, within }: Screen): Promise<void> {
   if (args.flag('fail-empty')) context.exitCode = 3
-  const what =
+  const reason =
     within === null ? `it is true for no ticker on ${as_of}` : `it became true for no ticker in the last ${within} bars`
-  const fresh = scanned - stale
   let scope = `${scanned} tickers were looked at`
   if (scanned === 0) scope = 'no ticker was asked about'
-  else if (stale > 0) scope = `${fresh} of ${scanned} tickers had a bar in the week before ${as_of}`
-  await context.remark(`No match: ${scope}, and ${what}.`)
+  else if (stale > 0) scope = `${scanned - stale} of ${scanned} tickers had a bar in the week before ${as_of}`
+  await context.remark(`No match: ${scope}, and ${reason}.`)
 }
 
 const changesCommand: Command = {
@@ -158,32 +162,33 @@ const changesCommand: Command = {
     const post = await webhookPoster(context, args)
     const parsed = parseChanges(args.params(Object.keys(CHANGES)), local.fieldSet)
     const tickers = await marketTickers(context, args, local)
-    const newest = (await local.today()) - 1
+    const dayBefore = (await local.today()) - 1
     const query = { ...parsed, tickers }
-    const ways = { step: context.step }
-    const tell = (changed: Changed) => showChanges({ context, args, post }, changed, tickers.length)
-    if (parsed.since !== 'last') return tell(await changes(local, { ...query, since: parsed.since ?? newest }, ways))
+    const options = { step: context.step }
+    const show = (changed: Changed) => showChanges({ context, args, post }, changed, tickers.length)
+    if (parsed.since !== 'last')
+      return show(await changes(local, { ...query, since: parsed.since ?? dayBefore }, options))
     const question = questionOf({ ...parsed, lists: args.list('watch') }, local.fieldSet.names)
     const lists = context.closeAtEnd(await openLists(context.choice))
     const marks = await lists.readMarks(question)
-    const changed = await changes(local, { ...query, since: newest, marks }, ways)
-    await tell(changed)
+    const changed = await changes(local, { ...query, since: dayBefore, marks }, options)
+    await show(changed)
     await lists.saveMarks(question, changed.marks)
   },
 }
 
-/** Posts and shows the changes; throws if either is incomplete. */
+/** Posts and shows the changes; throws if either is incomplete. @param tickers the number of queried tickers */
 async function showChanges(
   { context, args, post }: { context: Context; args: Args; post: Post },
-  { found }: Changed,
+  { found: result }: Changed,
   tickers: number,
 ): Promise<void> {
-  await post(found)
+  await post(result)
   const watched = new Set((await readLists(context.choice)).flatMap(list => list.tickers))
-  await context.show(describeChanges(found, tickers, watched), { wide: args.flag('wide') })
-  await context.noticeOmitted(found.omitted ?? [])
-  if (found.changes.length > 0) return
-  const since = found.since === 'last' ? 'since the last time' : `on a bar that became final after ${found.since}`
+  await context.show(describeChanges(result, tickers, watched), { wide: args.flag('wide') })
+  await context.noticeOmitted(result.omitted ?? [])
+  if (result.changes.length > 0) return
+  const since = result.since === 'last' ? 'since the last time' : `on a bar that became final after ${result.since}`
   await context.remark(`No change: no field of ${tickers} tickers entered another band ${since}.`)
   if (args.flag('fail-empty')) context.exitCode = 3
 }
@@ -214,12 +219,14 @@ async function webhookPoster(context: Context, args: Args): Promise<Post> {
   }
 }
 
+/** Throws InvalidParameter for an option of a webhook, because the line has none. */
 function refuseWebhookOptions(args: Args): void {
-  const alone = ['webhook-secret-file', 'allow-private'].find(name => args.value(name) !== undefined)
-  if (alone === undefined) return
-  throw wrong(alone.replaceAll('-', '_'), `--${alone} is for --webhook URL, and none is given.`)
+  const option = ['webhook-secret-file', 'allow-private'].find(name => args.value(name) !== undefined)
+  if (option === undefined) return
+  throw wrong(option.replaceAll('-', '_'), `--${option} is for --webhook URL, and none is given.`)
 }
 
+/** The secret of the named file, otherwise of the variable. Throws ConfigError if there is none. */
 async function webhookSecret(context: Context, args: Args): Promise<string> {
   const file = args.text('webhook-secret-file')
   const secret = file === undefined ? context.world.env[SECRET_VARIABLE] : (await readSmallFile(file)).trim()

@@ -151,9 +151,10 @@ async function serveUntilSignal(context: Context, { options, tls, log, file }: S
       log: { level: options.log_level, write: line => log.add(line) },
     })
     const takeOver = opened.sample ? null : followDataFile(opened, running)
-    let reloaded = Promise.resolve()
-    const forget = world.onReload?.(() => {
-      reloaded = reloaded.then(() => reload(running, file, options)).then(() => takeOver?.checkNow())
+    // Settles after the last reload; reloads do not overlap.
+    let reloads = Promise.resolve()
+    const stopReloading = world.onReload?.(() => {
+      reloads = reloads.then(() => reload(running, file, options)).then(() => takeOver?.checkNow())
     })
     try {
       const stopRequest = new Promise<unknown>(resolve => world.onStop(resolve, GRACE_MS))
@@ -161,8 +162,8 @@ async function serveUntilSignal(context: Context, { options, tls, log, file }: S
       await stopRequest
     } finally {
       await running.stop()
-      forget?.()
-      await reloaded
+      stopReloading?.()
+      await reloads
     }
   } finally {
     await opened.close()

@@ -6,7 +6,7 @@ import { integerValue } from '../../../core/params/values.js'
 import { WHEN } from '../../../core/params/when.js'
 import { SHOWN_BARS, type Timeline, timeline } from '../../../data/local/timeline.js'
 import { describeExplanation } from '../../present/explain.js'
-import { tickersText } from '../../present/words.js'
+import { asOfText, tickersText } from '../../present/words.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import { drawingWidth, drawMultiples, drawTimeline } from '../draw/chart.js'
@@ -44,45 +44,44 @@ const showCommand: Command = {
     'The last 250 bars, or all after --after; CSV and NDJSON have all. A ^ or a number below the bands counts events.',
   ],
   async run(context, args) {
-    const { tickers, ...place } = await poolTarget(context, args, 'show')
+    const { tickers, ...target } = await poolTarget(context, args, 'show')
     const isPool = tickers.length > 1 || isPooled(args)
     const height = integerValue('height', args.text('height') ?? (isPool ? '4' : '12'), 3, 60)
     const style = { height, ascii: args.flag('ascii') }
-    const query = historyQuery(context, args, { ticker: tickers[0]!, ...place })
+    const query = historyQuery(context, args, { ticker: tickers[0]!, ...target })
     if (isPool) return showMultiples(context, { ...query, tickers }, style)
-    const timelineOfAll = await timeline(await context.local(), query, Number.POSITIVE_INFINITY)
-    const isComplete = context.isRowByRow || query.after !== undefined
-    const found = isComplete ? timelineOfAll : { ...timelineOfAll, bars: timelineOfAll.bars.slice(-SHOWN_BARS) }
-    await context.show(timelineAnswer(found, style))
-    const left = timelineOfAll.bars.length - found.bars.length
-    if (found.bars.every(bar => bar.band === null)) await noticeNoEvent(context, await context.local(), query)
-    else if (left > 0 && !context.out.terminal)
-      await context.remark(`${count(left, 'earlier bar')} left out: --after DATE shows more, --csv all.`)
+    const fullTimeline = await timeline(await context.local(), query, Number.POSITIVE_INFINITY)
+    const isShownWhole = context.isRowByRow || query.after !== undefined
+    const bars = isShownWhole ? fullTimeline.bars : fullTimeline.bars.slice(-SHOWN_BARS)
+    await context.show(timelineAnswer({ ...fullTimeline, bars }, style))
+    const omitted = fullTimeline.bars.length - bars.length
+    if (bars.every(bar => bar.band === null)) await noticeNoEvent(context, await context.local(), query)
+    else if (omitted > 0 && !context.out.terminal)
+      await context.remark(`${count(omitted, 'earlier bar')} left out: --after DATE shows more, --csv all.`)
   },
 }
 
 /** Draws several tickers next to each other, each on its own scale. Machines get the rows of all. */
 async function showMultiples(context: Context, { tickers, ...query }: PoolQuery, style: Style): Promise<void> {
   const local = await context.local()
-  const most = context.isRowByRow ? Number.POSITIVE_INFINITY : SHOWN_BARS
-  const found: Timeline[] = []
+  const maxBars = context.isRowByRow ? Number.POSITIVE_INFINITY : SHOWN_BARS
+  const timelines: Timeline[] = []
   for (const ticker of tickers) {
-    found.push(await timeline(local, { ...query, ticker }, most))
-    context.step(() => `show  ${ticker}  ${found.length} of ${tickers.length}`)
+    timelines.push(await timeline(local, { ...query, ticker }, maxBars))
+    context.step(() => `show  ${ticker}  ${timelines.length} of ${tickers.length}`)
   }
   const { field, timeframe } = query
-  const as_of = found[0]?.as_of ?? null
+  const as_of = timelines[0]?.as_of ?? null
+  const title = [`${tickersText(tickers)}  ${field}  ${timeframe}`, ...asOfText({ as_of })]
   await context.show({
-    document: { schema: 'bands.pool-show/1', tickers, field, timeframe, as_of, timelines: found },
+    document: { schema: 'bands.pool-show/1', tickers, field, timeframe, as_of, timelines },
     columns: COLUMNS,
-    rows: found.flatMap(rowsOf),
+    rows: timelines.flatMap(rowsOf),
     paragraphs: [],
-    blocks: screen => [
-      {
-        title: [`${tickersText(tickers)}  ${field}  ${timeframe}`, ...(as_of === null ? [] : [`as of ${as_of}`])],
-        drawing: drawMultiples(found, timelineOptions(screen, style, found[0]?.bands ?? [])),
-      },
-    ],
+    blocks: screen => {
+      const options = timelineOptions(screen, style, timelines[0]?.bands ?? [])
+      return [{ title, drawing: drawMultiples(timelines, options) }]
+    },
   })
 }
 
@@ -112,12 +111,12 @@ function timelineOptions(
 }
 
 /** The answer that draws the price with its bands; for machines it has a row for each bar. */
-function timelineAnswer(found: Timeline, style: Style): Answer {
-  const { ticker, field, timeframe, bars } = found
+function timelineAnswer(result: Timeline, style: Style): Answer {
+  const { ticker, field, timeframe, bars } = result
   return {
-    document: found,
+    document: result,
     columns: COLUMNS,
-    rows: rowsOf(found),
+    rows: rowsOf(result),
     paragraphs: [],
     blocks: screen => {
       const events = bars.filter(bar => bar.event).length
@@ -128,10 +127,10 @@ function timelineAnswer(found: Timeline, style: Style): Answer {
             `${ticker}  ${field}  ${timeframe}`,
             range,
             `${events} ${events === 1 ? 'event' : 'events'}`,
-            `${found.prices} prices`,
-            `as of ${found.as_of}`,
+            `${result.prices} prices`,
+            `as of ${result.as_of}`,
           ],
-          drawing: drawTimeline(found, timelineOptions(screen, style, found.bands)),
+          drawing: drawTimeline(result, timelineOptions(screen, style, result.bands)),
         },
       ]
     },

@@ -59,15 +59,16 @@ const simulateCommand: Command = {
 
 /** Prints simulated bars, ticker by ticker, never all at once; their facts go into the files of a folder. */
 async function writeSimulated(context: Context, options: SimulateOptions, folder?: string): Promise<void> {
-  let done = 0
-  const keep = folder === undefined ? null : factWriter(folder)
+  let madeTickers = 0
+  const writeFacts = folder === undefined ? null : factWriter(folder)
   const tickers = reportEach(simulatedTickers(options), ticker => {
-    context.step(() => `simulate  ${++done}/${options.count}`)
-    keep?.(ticker.facts)
+    context.step(() => `simulate  ${++madeTickers}/${options.count}`)
+    writeFacts?.(ticker.facts)
   })
   for (const chunk of outputChunks(tickers, context.format)) await context.out.write(chunk)
 }
 
+/** Loads simulated bars with their facts into the database, and shows the number of each. */
 async function loadSimulated(context: Context, options: SimulateOptions, wait: boolean): Promise<void> {
   const importer = await openForImport(context, { wait, make: true })
   const origin = { source: `simulate --seed ${options.seed}`, format: 'simulated' }
@@ -80,11 +81,11 @@ async function loadSimulated(context: Context, options: SimulateOptions, wait: b
     { file: origin.source, format: origin.format },
     { replace: true, today, onProgress },
   )
-  const sourced = function* (): Generator<SourcedBars> {
+  const barsWithSource = function* (): Generator<SourcedBars> {
     for (const { ticker, bars } of simulatedTickers(options)) yield { ticker, bars, prices: 'raw', ...origin }
   }
   // Bars of another seed do not continue existing bars.
-  const reports = await importer.put(sourced(), { replace: true, today, onProgress })
+  const reports = await importer.put(barsWithSource(), { replace: true, today, onProgress })
   const records = sheets.reduce((sum, sheet) => sum + sheet.records, 0)
   const bars = reports.reduce((sum, report) => sum + report.bars, 0)
   const tickers = count(reports.length, 'simulated ticker')
@@ -135,8 +136,8 @@ function* reportEach<T>(items: Iterable<T>, each: (item: T) => void): Generator<
  * first record. Both throw StorageError.
  */
 function factWriter(folder: string): (facts: readonly TickerFacts[]) => void {
-  const begun = new Set<FactKind>()
-  const guard = (work: () => void): void => {
+  const begunKinds = new Set<FactKind>()
+  const throwStorageError = (work: () => void): void => {
     try {
       work()
     } catch (cause) {
@@ -144,13 +145,13 @@ function factWriter(folder: string): (facts: readonly TickerFacts[]) => void {
     }
   }
   const write = (part: TickerFacts): void => {
-    const isBegun = begun.has(part.kind)
+    const isBegun = begunKinds.has(part.kind)
     const text = isBegun ? factRows(part) : factHeader(part.kind) + factRows(part)
     writeFileSync(join(folder, `${part.kind}.csv`), text, { flag: isBegun ? 'a' : 'w' })
-    begun.add(part.kind)
+    begunKinds.add(part.kind)
   }
-  guard(() => mkdirSync(folder, { recursive: true }))
-  return facts => guard(() => facts.forEach(write))
+  throwStorageError(() => mkdirSync(folder, { recursive: true }))
+  return facts => throwStorageError(() => facts.forEach(write))
 }
 
 export const commands = { simulate: simulateCommand }

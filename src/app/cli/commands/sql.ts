@@ -51,39 +51,30 @@ function namedTables(query: string): readonly ExportTable[] {
   return named.length === 0 ? EXPORT_TABLES : named
 }
 
+/** Brings the Parquet files of the tables up to date, and makes their views. */
 async function openViews(
   context: Context,
   args: Args,
   session: SqlSession,
   tables: readonly ExportTable[],
 ): Promise<void> {
-  const [{ namedFolder, folderViews: viewsIn }, { writePartitions }] = await Promise.all([
+  const [{ namedFolder, folderViews }, { writePartitions }] = await Promise.all([
     import('../manifest.js'),
     import('../partitions.js'),
   ])
   const local = await context.local()
   const folder = namedFolder(args.text('folder') ?? defaultFolder(context), 'folder')
   context.endTidily()
-  const found = { written: 0, removed: 0 }
+  let writtenFiles = 0
   for (const table of tables) {
     const onTicker = (ticker: string, done: number): void =>
       context.step(() => `${table}  ${ticker}  ${count(done, 'ticker')}`)
-    const { written, removed } = await writePartitions(
-      local,
-      table,
-      {},
-      {
-        folder,
-        partition_by: 'ticker',
-        partitions: null,
-        onTicker,
-      },
-    )
-    found.written += written
-    found.removed += removed
+    const options = { folder, partition_by: 'ticker', partitions: null, onTicker } as const
+    const { written } = await writePartitions(local, table, {}, options)
+    writtenFiles += written
   }
-  if (found.written > 0) await context.remark(`wrote ${count(found.written, 'file')} to ${folder.named}`)
-  await session.addViews(viewsIn(folder).filter(({ table }) => tables.includes(table)))
+  if (writtenFiles > 0) await context.remark(`wrote ${count(writtenFiles, 'file')} to ${folder.named}`)
+  await session.addViews(folderViews(folder).filter(({ table }) => tables.includes(table)))
 }
 
 /**
@@ -124,15 +115,15 @@ async function showAnswer(context: Context, { columns, blocks }: SqlAnswer, limi
     return writeRows(format, rowsOf(blocks), cells, context.out, { raw: config.csv_raw })
   }
   const rows: Row[] = []
-  let found = 0
+  let totalRows = 0
   for await (const block of blocks) {
-    found += block.count
-    const room = context.isForPeople ? limit - rows.length : block.count
-    if (room > 0) for (const row of block.rows().slice(0, room)) rows.push(row)
+    totalRows += block.count
+    const maxRows = context.isForPeople ? limit - rows.length : block.count
+    if (maxRows > 0) for (const row of block.rows().slice(0, maxRows)) rows.push(row)
   }
   await context.show({ ...documentOf(columns, rows), paragraphs: [tableOf(columns, rows)] })
-  const left = found - rows.length
-  if (left > 0) await context.remark(`${count(left, 'row')} left out: --limit all shows them, --csv writes them.`)
+  const omitted = totalRows - rows.length
+  if (omitted > 0) await context.remark(`${count(omitted, 'row')} left out: --limit all shows them, --csv writes them.`)
 }
 
 async function* rowsOf(blocks: SqlAnswer['blocks']): AsyncGenerator<Row> {
@@ -197,7 +188,7 @@ function viewsAnswer({ fields }: Context): Answer {
   const heads = ['view', 'column', 'type'].map(name => ({ name, type: 'VARCHAR' }))
   const paragraphs = views.map(({ view, columns }) => {
     const byType = Map.groupBy(columns, ({ type }) => type)
-    const lines = [...byType].map(([type, some]) => `${type}: ${some.map(({ column }) => column).join(', ')}`)
+    const lines = [...byType].map(([type, group]) => `${type}: ${group.map(({ column }) => column).join(', ')}`)
     return { heading: [view, VIEW_ROWS[view]], parts: [{ notes: lines }] }
   })
   return { ...documentOf(heads, rows), paragraphs }

@@ -38,13 +38,14 @@ const studyCommand: Command = {
     const market = await studyMarket(context)
     const target = await tickersAndField(context, args, 'study', () => market.withBars())
     const query = parseStudy({ ...args.params(Object.keys(STUDY)), ...target }, context.fields)
-    const found = await withTrials(context, trials => eventStudy(market, query, { trials, step: context.step }))
-    await showResult(context, args, describeStudy(found), windowRecords(found))
-    if (found.hints.length > 0) await context.hint(...found.hints)
-    if (files.occurrences !== undefined) await writeTable(context, files.occurrences, 'event', occurrenceRecords(found))
-    if (files.report !== undefined) await writeReport(context, files.report, market, found)
-    if (found.events > 0) return
-    await noticeEmptyStudy(context, await context.source(), found)
+    const result = await withTrials(context, trials => eventStudy(market, query, { trials, step: context.step }))
+    await showResult(context, args, describeStudy(result), windowRecords(result))
+    if (result.hints.length > 0) await context.hint(...result.hints)
+    if (files.occurrences !== undefined)
+      await writeTable(context, files.occurrences, 'event', occurrenceRecords(result))
+    if (files.report !== undefined) await writeReport(context, files.report, market, result)
+    if (result.events > 0) return
+    await noticeEmptyStudy(context, await context.source(), result)
     if (args.flag('fail-empty')) context.exitCode = 3
   },
 }

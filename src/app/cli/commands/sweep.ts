@@ -36,18 +36,19 @@ const sweepCommand: Command = {
   async run(context, args) {
     const files = await outputFiles(args, ['cells'])
     const limit = integerValue('limit', args.text('limit') ?? '10', 1, 100_000)
-    const usual = args.rest(0).length === 0 && !isPooled(args) ? await useDefaultTickers(context) : null
-    if (usual?.length === 0) {
+    const isUnnamed = args.rest(0).length === 0 && !isPooled(args)
+    const defaults = isUnnamed ? await useDefaultTickers(context) : null
+    if (defaults?.length === 0) {
       const allowed = 'bands sweep TICKER..., or bands sweep --tickers A,B, or bands sweep --all'
       throw wrong('ticker', 'TICKER is missing.', { allowed })
     }
     const market = await studyMarket(context)
-    const tickers = usual ?? (await tickersOfLine(context, args, args.rest(0), () => market.withBars()))
+    const tickers = defaults ?? (await tickersOfLine(context, args, args.rest(0), () => market.withBars()))
     const query = parseSweep({ ...args.params(Object.keys(SWEEP)), tickers }, context.fields)
-    const found = await withTrials(context, trials => sweep(market, query, { trials, step: context.step }))
-    await showResult(context, args, describeSweep(found, { limit }), cellRecords(found))
-    if (files.cells !== undefined) await writeTable(context, files.cells, 'cell', cellRecords(found))
-    if (files.report !== undefined) await writeReport(context, files.report, market, found)
+    const result = await withTrials(context, trials => sweep(market, query, { trials, step: context.step }))
+    await showResult(context, args, describeSweep(result, { limit }), cellRecords(result))
+    if (files.cells !== undefined) await writeTable(context, files.cells, 'cell', cellRecords(result))
+    if (files.report !== undefined) await writeReport(context, files.report, market, result)
   },
 }
 

@@ -1,5 +1,6 @@
 import { quoted, wrong } from '../../../core/errors.js'
 import { formatDay, parseDay } from '../../../core/model/day.js'
+import type { Timeframe } from '../../../core/model/terms.js'
 import { count } from '../../../core/numbers.js'
 import { FILTERS, NOW, parseTransitions } from '../../../core/params/questions.js'
 import { optionsOf } from '../../../core/params/row.js'
@@ -44,25 +45,26 @@ const tallyCommand: Command = {
     const pool = await pooledQuery(context, args, 'tally')
     const query = { ...pool, ...tallyOptions(args.params(Object.keys(TALLY)), pool.timeframe) }
     const bands = await context.source()
-    const ask = (trials: Trials | null): Promise<Tally> => tally(bands, query, { trials, step: context.step })
-    const found = await (bands.server === null ? withTrials(context, ask) : ask(null))
-    await context.show(describeTally(found), { wide: args.flag('wide') })
-    if (report !== undefined) await writeReport(context, report, null, found)
-    if (found.events > 0) return context.hint(...tallyHints(found))
-    const [only, second] = found.tickers
-    if (second === undefined) await noticeNoEvent(context, await context.source(), { ...query, ticker: only! })
-    else await noticeNoEventOfAny(context, await context.source(), query, found)
+    const runTally = (trials: Trials | null): Promise<Tally> => tally(bands, query, { trials, step: context.step })
+    const result = await (bands.server === null ? withTrials(context, runTally) : runTally(null))
+    await context.show(describeTally(result), { wide: args.flag('wide') })
+    if (report !== undefined) await writeReport(context, report, null, result)
+    if (result.events > 0) return context.hint(...tallyHints(result))
+    const [ticker = ''] = result.tickers
+    if (result.tickers.length < 2) await noticeNoEvent(context, bands, { ...query, ticker })
+    else await noticeNoEventOfAny(context, bands, query, result)
     if (args.flag('fail-empty')) context.exitCode = 3
   },
 }
 
 /** A hint at the study of the same events; none for several tickers or without a band. */
 function tallyHints({ field, timeframe, tickers, band, when }: Tally): string[] {
-  const [only, second] = tickers
-  if (only === undefined || second !== undefined || band === null) return []
-  const words = eventWords({ field, bands: band.split(','), ...(when === undefined ? {} : { when }) })
+  const [ticker] = tickers
+  if (ticker === undefined || tickers.length > 1 || band === null) return []
+  const events = { field, bands: band.split(',') }
+  const words = eventWords(when === undefined ? events : { ...events, when })
   const weekly = timeframe === 'weekly' ? ['--timeframe', 'weekly'] : []
-  return [`next: ${quotedLine(['study', only, ...words, ...weekly])}`]
+  return [`next: ${quotedLine(['study', ticker, ...words, ...weekly])}`]
 }
 
 /** The filter for the present bands. */
@@ -85,55 +87,76 @@ const nowCommand: Command = {
     'bands now --since 1',
   ],
   async run(context, args) {
-    const fields = args.list('field').map(name => fieldValue('field', name, context.fields).name)
+    const typedFields = args.list('field').map(name => fieldValue('field', name, context.fields).name)
     const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
     const filter = args.read(BAND_FILTER)
-    const words = args.rest(0)
-    const isNamed = words.length > 0 || args.value('tickers') !== undefined || args.value('watch') !== undefined
-    const every = (): Promise<readonly string[]> => everyTicker(context, 'bands now A B')
-    const usual = isNamed || args.flag('all') ? [] : await useDefaultTickers(context)
-    const named = isNamed ? await tickersOfLine(context, args, words, every) : usual
+    const namedTickers = await tickersOfNow(context, args)
     const bands = await context.source()
-    const listed = named.length > 0 ? named : await every()
-    const queried = fields.length > 0 ? fields : undefined
-    const { fields: chosen, omitted } = await fieldsFor(bands, queried, { ticker: listed[0], timeframe })
-    const tickers = named.length > 0 ? listed : await tickersWithFields(context, listed, { fields: chosen, timeframe })
-    const skip = named.length > 0 && fields.length > 0 ? undefined : await bands.missing?.()
-    const query = { tickers, fields: chosen, omitted, timeframe, skip, ...filter }
-    const found = await now(bands, query, { step: context.step })
-    // Skip fields that cannot apply (a fund has no P/E).
-    await context.show(describeNow(found, { unknown: fields.length > 0 }))
-    await context.noticeOmitted(omitted)
-    if (found.states.length === 0) {
-      const [only, second] = tickers
-      const present =
-        only === undefined || second !== undefined
-          ? ''
-          : await presentBands(context, bands, { tickers, fields: chosen, omitted, timeframe, skip }, filter.band)
-      const none = `Nothing: none of ${count(tickers.length, 'ticker')} is in a band as it was asked for.`
-      await context.remark(present === '' ? none : present)
+    const query = await nowQuery(context, bands, { namedTickers, typedFields, timeframe })
+    const result = await now(bands, { ...query, ...filter }, { step: context.step })
+    // Without --field, fields that cannot apply are left out (a fund has no P/E).
+    await context.show(describeNow(result, { unknown: typedFields.length > 0 }))
+    await context.noticeOmitted(query.omitted)
+    if (result.states.length === 0) {
+      const tickers = count(query.tickers.length, 'ticker')
+      const present = query.tickers.length === 1 ? await presentBands(context, bands, query, filter.band) : ''
+      await context.remark(present || `Nothing: none of ${tickers} is in a band as it was asked for.`)
       if (args.flag('fail-empty')) context.exitCode = 3
       return
     }
     // A filtered answer omits rows for another reason.
-    if (filter.band === undefined && filter.since === undefined) await noticeMissingFacts(context, bands, fields, found)
-    await noticeOldBands(context, bands, found)
+    if (filter.band === undefined && filter.since === undefined)
+      await noticeMissingFacts(context, bands, typedFields, result)
+    await noticeOldBands(context, bands, result)
   },
 }
 
+const allTickersOfNow = (context: Context): Promise<readonly string[]> => everyTicker(context, 'bands now A B')
+
+/** The tickers that the line names, otherwise the default ones; empty if the question is about all. */
+async function tickersOfNow(context: Context, args: Args): Promise<string[]> {
+  const words = args.rest(0)
+  if (words.length > 0 || args.value('tickers') !== undefined || args.value('watch') !== undefined)
+    return tickersOfLine(context, args, words, () => allTickersOfNow(context))
+  return args.flag('all') ? [] : useDefaultTickers(context)
+}
+
+interface NowOptions {
+  /** Empty for all tickers that have one of the fields. */
+  namedTickers: readonly string[]
+  /** Empty for all fields. */
+  typedFields: readonly string[]
+  timeframe: Timeframe
+}
+
+/** The query for present bands. Unless both tickers and fields are named, a ticker's missing fields are skipped. */
+async function nowQuery(context: Context, source: Source, { namedTickers, typedFields, timeframe }: NowOptions) {
+  const isNamed = namedTickers.length > 0
+  const listed = isNamed ? namedTickers : await allTickersOfNow(context)
+  const fieldNames = typedFields.length > 0 ? typedFields : undefined
+  const { fields, omitted } = await fieldsFor(source, fieldNames, { ticker: listed[0], timeframe })
+  const tickers = isNamed ? listed : await tickersWithFields(context, listed, { fields, timeframe })
+  const skip = isNamed && typedFields.length > 0 ? undefined : await source.missing?.()
+  return { tickers, fields, omitted, timeframe, skip }
+}
+
 /**
- * Sentences with the present band of each field that has one of the queried bands; empty if no field has one.
+ * Sentences with the present band of each field whose vocabulary has one of the queried bands; empty if no field has one.
  * Example: `AAPL rsi_zone is neutral_low since 2018-02-06.`
  */
 async function presentBands(
   context: Context,
   source: Source,
   query: Parameters<typeof now>[1],
-  asked: readonly string[] = [],
+  queriedBands: readonly string[] = [],
 ): Promise<string> {
   const { states } = await now(source, query, { step: context.step })
+  const hasQueriedBand = (field: string): boolean => {
+    const vocabulary = context.fields.named(field)?.bands ?? []
+    return queriedBands.some(band => vocabulary.includes(band))
+  }
   return states
-    .filter(({ field, band }) => band !== null && asked.some(one => context.fields.named(field)?.bands.includes(one)))
+    .filter(({ field, band }) => band !== null && hasQueriedBand(field))
     .map(({ ticker, field, band, since }) => `${ticker} ${field} is ${band}${since === null ? '' : ` since ${since}`}.`)
     .join(' ')
 }
@@ -150,9 +173,9 @@ async function noticeMissingFacts(
 ): Promise<void> {
   if (context.config.quiet) return
   for (const field of new Set(fields)) {
-    const own = states.filter(state => state.field === field)
-    if (own.some(state => state.band !== null)) continue
-    const tickers = own.map(state => state.ticker)
+    const statesOfField = states.filter(state => state.field === field)
+    if (statesOfField.some(state => state.band !== null)) continue
+    const tickers = statesOfField.map(state => state.ticker)
     const reason = await noFactsReason(source, tickers, field)
     if (reason !== null) await context.notice(`${reason}.`)
   }
@@ -164,13 +187,13 @@ async function noticeOldBands(context: Context, source: Source, { states, as_of 
   const tickers = [...new Set(states.map(state => state.ticker))]
   const known = await source.known(tickers)
   // A day after all data has a notice of its own.
-  const day = known.reduce((newest, { last }) => Math.max(newest, last), -Infinity)
-  const limit = Math.min(day, parseDay(as_of)!) - STALE_DAYS
-  const old = known.filter(({ last }) => last < limit)
-  if (old.length === 0) return
-  const named = old.slice(0, 5).map(({ ticker, last }) => `${ticker} ${formatDay(last)}`)
-  const more = old.length > named.length ? ` and ${old.length - named.length} more (bands status)` : ''
-  await context.notice(`not up to ${as_of}, shown as of the newest bar: ${named.join(', ')}${more}`)
+  const newestDay = known.reduce((newest, { last }) => Math.max(newest, last), -Infinity)
+  const oldestAllowed = Math.min(newestDay, parseDay(as_of)!) - STALE_DAYS
+  const stale = known.filter(({ last }) => last < oldestAllowed)
+  if (stale.length === 0) return
+  const names = stale.slice(0, 5).map(({ ticker, last }) => `${ticker} ${formatDay(last)}`)
+  const more = stale.length > names.length ? ` and ${stale.length - names.length} more (bands status)` : ''
+  await context.notice(`not up to ${as_of}, shown as of the newest bar: ${names.join(', ')}${more}`)
 }
 
 const transitionsCommand: Command = {
@@ -191,22 +214,21 @@ const transitionsCommand: Command = {
   async run(context, args) {
     refuseContextBand(args)
     const query = await pooledQuery(context, args, 'transitions', parseTransitions)
-    const found = await transitionsOf(await context.source(), query, { step: context.step })
-    await context.show(describeTransitions(found), { wide: args.flag('wide') })
-    const [only, second] = found.tickers
-    if (found.events > 0) return
-    if (second === undefined) await noticeNoEvent(context, await context.source(), { ...query, ticker: only! })
-    else await noticeNoEventOfAny(context, await context.source(), query, found)
+    const result = await transitionsOf(await context.source(), query, { step: context.step })
+    await context.show(describeTransitions(result), { wide: args.flag('wide') })
+    if (result.events > 0) return
+    const [ticker = ''] = result.tickers
+    if (result.tickers.length < 2) await noticeNoEvent(context, await context.source(), { ...query, ticker })
+    else await noticeNoEventOfAny(context, await context.source(), query, result)
   },
 }
 
 /** Throws InvalidParameter if --context names a band, as other commands allow: transitions compares all bands. */
 function refuseContextBand(args: Args): void {
-  const short = args.text('context')
-  if (short !== undefined && /:.*=/.test(short))
-    throw wrong('context', `context ${quoted(short)} names a band, but all bands are compared: write only T:F.`, {
-      value: short,
-    })
+  const value = args.text('context')
+  if (value === undefined || !/:.*=/.test(value)) return
+  const message = `context ${quoted(value)} names a band, but all bands are compared: write only T:F.`
+  throw wrong('context', message, { value })
 }
 
 export const commands = { tally: tallyCommand, now: nowCommand, transitions: transitionsCommand }

@@ -59,14 +59,13 @@ const uiCommand: Command = {
 
 /** The options with which a thread opens the same data. */
 async function threadOptions({ config, world }: Context, db: string): Promise<BandsOptions> {
-  const file = ownFieldsPath(config, world.env)
-  return {
-    db,
-    ...(config.tier !== null && { tier: config.tier }),
-    ...(config.as_of !== null && { asOf: formatDay(config.as_of) }),
-    ...(config.threads !== undefined && { threads: config.threads }),
-    ...(file !== null && { fields: await readSmallFile(file) }),
-  }
+  const fieldsFile = ownFieldsPath(config, world.env)
+  const options: BandsOptions = { db }
+  if (config.tier !== null) options.tier = config.tier
+  if (config.as_of !== null) options.asOf = formatDay(config.as_of)
+  if (config.threads !== undefined) options.threads = config.threads
+  if (fieldsFile !== null) options.fields = await readSmallFile(fieldsFile)
+  return options
 }
 
 /** Asks the desktop to open an address. Without a desktop nothing happens: the address was printed. */

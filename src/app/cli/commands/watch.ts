@@ -71,21 +71,22 @@ const remove: Command = {
   async run(context, args) {
     const { name } = findList(args.argument(0)!, await readLists(context.choice))
     const tickers = await parseTickers(args.rest(1), context.world)
-    const left = await removeFromList(context.choice, name, tickers)
-    if (left !== null) return showList(context, left)
+    const remaining = await removeFromList(context.choice, name, tickers)
+    if (remaining !== null) return showList(context, remaining)
     await context.show(oneRow({ schema: 'bands.watch-removed/1', name }, [`the list ${name} is removed`]))
   },
 }
 
 /** Shows one list; machines get a row per ticker. */
 async function showList(context: Context, { name, condition, tickers }: NamedList): Promise<void> {
-  const of = condition ?? (tickers.length === 0 ? 'no tickers' : tickers.join(' '))
+  const content = condition ?? (tickers.length === 0 ? 'no tickers' : tickers.join(' '))
   const title = [name, condition === null ? count(tickers.length, 'ticker') : 'the tickers for which holds']
-  const each = condition === null ? tickers : [null]
+  // The list of a condition is one row without a ticker.
+  const tickerCells = condition === null ? tickers : [null]
   await context.show({
-    ...oneRow({ schema: 'bands.watch-list/1', name, condition, tickers }, [of], title),
+    ...oneRow({ schema: 'bands.watch-list/1', name, condition, tickers }, [content], title),
     columns: ['name', 'condition', 'ticker'],
-    rows: each.map(ticker => ({ name, condition, ticker })),
+    rows: tickerCells.map(ticker => ({ name, condition, ticker })),
   })
 }
 

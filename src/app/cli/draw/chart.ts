@@ -162,9 +162,9 @@ export function drawBars(bars: readonly Bar[], { width, ascii }: { width: number
   const label = maxLength(bars.map(bar => bar.label))
   const text = maxLength(bars.map(bar => bar.text))
   const barWidth = Math.max(8, width - label - text - 4)
-  const most = bars.reduce((a, bar) => Math.max(a, bar.value), 0)
+  const maxValue = bars.reduce((max, bar) => Math.max(max, bar.value), 0)
   return bars.map(bar => {
-    const length = most === 0 ? 0 : (bar.value / most) * barWidth
+    const length = maxValue === 0 ? 0 : (bar.value / maxValue) * barWidth
     const drawn = ascii ? '#'.repeat(Math.round(length)) : eighthBlocks(length)
     const axis = ascii ? '|' : '│'
     return `${bar.label.padStart(label)} ${axis}${drawn}${drawn === '' ? '' : ' '}${bar.text}`.trimEnd()

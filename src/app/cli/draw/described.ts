@@ -60,8 +60,9 @@ function noteNames(notes: readonly string[], { wide = false }: Style): readonly 
     if (names.length > 0 && [...names, name].join(NOTE_SEPARATOR).length > MAX_NOTE_NAMES_LENGTH) break
     names.push(name)
   }
-  const left = notes.length - names.length
-  return [`notes: ${[...names, ...(left > 0 ? [`${left} more`] : [])].join(NOTE_SEPARATOR)} (--wide)`]
+  const omitted = notes.length - names.length
+  if (omitted > 0) names.push(`${omitted} more`)
+  return [`notes: ${names.join(NOTE_SEPARATOR)} (--wide)`]
 }
 
 const NOTE_SEPARATOR = ' · '
@@ -74,12 +75,14 @@ function shortNoteName(note: string): string {
   return words.length <= MAX_NOTE_NAMES_LENGTH ? words : `${wrap(words, MAX_NOTE_NAMES_LENGTH - 1)[0]}…`
 }
 
-/** Whether a part is shown. @param on the medium or detail that it is for; undefined for all */
-function isShown(on: Medium | undefined, { wide = false, explain = false, words }: DrawStyle): boolean {
-  if (on === undefined || on === 'terminal') return true
-  if (on === 'screen' || on === 'pipe') return words === (on === 'pipe')
-  if (on === 'page') return false
-  return on === 'explain' ? explain : wide === (on === 'wide')
+/** Whether a part is shown. @param medium the medium or detail that it is for; undefined for all */
+function isShown(medium: Medium | undefined, { wide = false, explain = false, words }: DrawStyle): boolean {
+  if (medium === undefined || medium === 'terminal') return true
+  if (medium === 'screen') return !words
+  if (medium === 'pipe') return words
+  if (medium === 'page') return false
+  if (medium === 'explain') return explain
+  return medium === 'wide' ? wide : !wide
 }
 
 /** The blocks of a paragraph, with its heading on the first one. */
@@ -128,26 +131,31 @@ function partBlocks(part: Part, screen: Screen, style: DrawStyle): Block[] {
 }
 
 function drawnTable({ columns, rows, grey, grouped, limit, whole: output }: DescribedTable, style: DrawStyle): Table {
-  const shownIndexes = [...columns.keys()].filter(i => isShown(columns[i]!.on, style))
-  const shown = rows.slice(0, limit)
-  const isRepeated = (i: number, r: number): boolean =>
-    grouped === true && !style.words && r > 0 && shown[r - 1]![i]!.content === shown[r]![i]!.content
-  return {
-    columns: shownIndexes.map(i => screenColumn(columns[i]!, style)),
-    rows: shown.map((row, r) =>
-      shownIndexes.map(
-        (i, place): Cell => (place === 0 && isRepeated(i, r) ? '' : screenCell(row[i]!, style, grey?.[r])),
-      ),
+  const shownColumns = [...columns.keys()].filter(i => isShown(columns[i]!.on, style))
+  const shownRows = rows.slice(0, limit)
+  const [groupColumn] = shownColumns
+  // In a grouped table, the first column is blank where it repeats the row before.
+  const isRepeated = (column: number, row: number): boolean =>
+    grouped === true &&
+    !style.words &&
+    column === groupColumn &&
+    shownRows[row - 1]?.[column]?.content === shownRows[row]![column]!.content
+  const drawn: Table = {
+    columns: shownColumns.map(i => screenColumn(columns[i]!, style)),
+    rows: shownRows.map((cells, row) =>
+      shownColumns.map(i => (isRepeated(i, row) ? '' : screenCell(cells[i]!, style, grey?.[row]))),
     ),
-    ...(output === undefined ? {} : { whole: output }),
-    ...(style.wide && { continued: true }),
   }
+  if (output !== undefined) drawn.whole = output
+  if (style.wide) drawn.continued = true
+  return drawn
 }
 
 function screenColumn(heading: Heading, { words }: DrawStyle): Column {
   const { title, sign, verbatim, kind } = heading
-  const whole = verbatim ? title : title.toUpperCase()
-  return { ...heading, title: words ? whole : (sign ?? whole), ...(isNumeric(kind) && { align: 'right' }) }
+  const fullTitle = verbatim ? title : title.toUpperCase()
+  const column = { ...heading, title: words ? fullTitle : (sign ?? fullTitle) }
+  return isNumeric(kind) ? { ...column, align: 'right' } : column
 }
 
 function screenCell({ kind, content, tone, mark = '', heat }: DescribedCell, style: DrawStyle, grey = false): Cell {
@@ -199,13 +207,13 @@ const NUMBER_FORMATS: Readonly<Record<Kind, (value: number) => string>> = {
 
 /** The text of a cell with two values: `-1.2 to +4.5%`, `27-65%`, `12 (1.4)`, `+++ +12.0%`, `B oversold`. */
 function pairText(kind: Kind, [first, second]: readonly [Value, Value], style: DrawStyle): string {
-  const one = valueText(kind, first, style)
-  const two = valueText(kind, second, style)
-  if (kind === 'lettered') return style.words ? two : `${one} ${two}`
-  if (kind === 'performance') return `${one} ${two}`
-  if (kind === 'lifted') return `${one}${second === null ? '' : ` (${valueText('tenth', second, style)})`}`
+  const firstText = valueText(kind, first, style)
+  const secondText = valueText(kind, second, style)
+  if (kind === 'lettered') return style.words ? secondText : `${firstText} ${secondText}`
+  if (kind === 'performance') return `${firstText} ${secondText}`
+  if (kind === 'lifted') return second === null ? firstText : `${firstText} (${valueText('tenth', second, style)})`
   if (first === null || second === null) return UNKNOWN
-  return `${one.replace(/%$/, '')}${kind === 'share' ? '-' : ' to '}${two}`
+  return `${firstText.replace(/%$/, '')}${kind === 'share' ? '-' : ' to '}${secondText}`
 }
 
 /** Lines with a name, a sparkline and a text each, such as equity and drawdown. */
@@ -261,18 +269,18 @@ const MAX_CLASSES = 12
  * the bars of the first one; each line then has the share of each series.
  */
 function histogramLines({ bars }: Chart, { width, unicode }: Screen): string[] {
-  const [{ edges, counts }, ...others] = bars as [Chart['bars'][number], ...Chart['bars']]
-  const each = Math.ceil(counts.length / MAX_CLASSES)
-  const classes = Array.from({ length: Math.ceil(counts.length / each) }, (_, i) => {
-    const first = i * each
-    const end = Math.min((i + 1) * each, counts.length)
-    const n = sum(counts.slice(first, end))
-    const shares = [counts, ...others.map(other => other.counts)].map(all => {
-      const total = sum(all)
-      return total === 0 ? UNKNOWN : share(sum(all.slice(first, end)) / total)
+  const [{ edges, counts }] = bars as [Chart['bars'][number]]
+  const mergedClasses = Math.ceil(counts.length / MAX_CLASSES)
+  const classes = Array.from({ length: Math.ceil(counts.length / mergedClasses) }, (_, i) => {
+    const start = i * mergedClasses
+    const end = Math.min(start + mergedClasses, counts.length)
+    const n = sum(counts.slice(start, end))
+    const shares = bars.map(series => {
+      const total = sum(series.counts)
+      return total === 0 ? UNKNOWN : share(sum(series.counts.slice(start, end)) / total)
     })
-    const text = others.length === 0 ? whole(n) : `${whole(n)}  ${shares.join(' / ')}`
-    return { label: classLabel(edges[first]!, edges[end]!), value: n, text }
+    const text = bars.length === 1 ? whole(n) : `${whole(n)}  ${shares.join(' / ')}`
+    return { label: classLabel(edges[start]!, edges[end]!), value: n, text }
   })
   return drawBars(classes, { width: Math.min(80, drawingWidth(width)), ascii: !unicode })
 }

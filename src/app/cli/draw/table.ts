@@ -40,37 +40,37 @@ const GAP = '  '
 const MAX_WRAPPING_WIDTH = 40
 
 /**
- * The table without the columns that do not fit, and the indexes of these. Columns with the highest `spare` go first;
- * columns without `spare` stay.
+ * The table without the columns that do not fit, and the indexes of the hidden columns. Those with the highest `spare`
+ * are hidden first; columns without `spare` stay.
  */
-export function fitToWidth(table: Table, width: number): { table: Table; left: number[] } {
+export function fitToWidth(table: Table, width: number): { table: Table; hidden: number[] } {
   const widths = table.columns.map((column, i) =>
     Math.min(widthOf(column, i, table), column.wraps ? MAX_WRAPPING_WIDTH : Number.POSITIVE_INFINITY),
   )
   const shown = new Set(table.columns.keys())
-  const left: number[] = []
-  const total = (): number => [...shown].reduce((sum, i) => sum + widths[i]! + GAP.length, -GAP.length)
-  const spares = [...shown].filter(i => table.columns[i]!.spare !== undefined)
-  spares.sort((a, b) => table.columns[b]!.spare! - table.columns[a]!.spare!)
-  for (const i of spares) {
-    if (total() <= width) break
+  const hidden: number[] = []
+  const shownWidth = (): number => [...shown].reduce((sum, i) => sum + widths[i]! + GAP.length, -GAP.length)
+  const spareColumns = [...shown].filter(i => table.columns[i]!.spare !== undefined)
+  spareColumns.sort((a, b) => table.columns[b]!.spare! - table.columns[a]!.spare!)
+  for (const i of spareColumns) {
+    if (shownWidth() <= width) break
     shown.delete(i)
-    left.push(i)
+    hidden.push(i)
   }
-  return { table: selectColumns(table, i => shown.has(i)), left }
+  return { table: selectColumns(table, i => shown.has(i)), hidden }
 }
 
 /**
- * A second table with the columns that did not fit the first one. It repeats the first columns, which say what a row is
- * about. One of the others is shown even if it does not fit.
+ * A second table with the columns that were hidden in the first one. It repeats the first columns, which say what a row is
+ * about. The last hidden column cannot be hidden again.
  */
-function continuation(table: Table, left: readonly number[]): Table {
-  const first = table.columns.findIndex(({ align, spare }) => align === 'right' || spare !== undefined)
+function continuation(table: Table, hidden: readonly number[]): Table {
+  const firstFigure = table.columns.findIndex(({ align, spare }) => align === 'right' || spare !== undefined)
   const columns = table.columns.map((column, i) => {
-    const { spare: _, ...shown } = column
-    return i === left.at(-1) ? shown : column
+    const { spare: _, ...withoutSpare } = column
+    return i === hidden.at(-1) ? withoutSpare : column
   })
-  return selectColumns({ ...table, columns }, i => left.includes(i) || i < Math.max(first, 1))
+  return selectColumns({ ...table, columns }, i => hidden.includes(i) || i < Math.max(firstFigure, 1))
 }
 
 function selectColumns(table: Table, isWanted: (index: number) => boolean): Table {
@@ -81,17 +81,15 @@ function selectColumns(table: Table, isWanted: (index: number) => boolean): Tabl
 /** The table as lines of aligned text, each character one column wide. */
 export function plainTable({ columns, rows }: Table, paint: Paint): string[] {
   const widths = columns.map((column, i) => widthOf(column, i, { columns, rows }))
-  const line = (cells: readonly Cell[]): string =>
-    cells
-      .map((cell, i) => {
-        const space = ' '.repeat(widths[i]! - textOf(cell).length)
-        const last = i === cells.length - 1
-        return columns[i]!.align === 'right'
-          ? space + paintCell(cell, paint)
-          : paintCell(cell, paint) + (last ? '' : space)
-      })
-      .join(GAP)
-      .trimEnd()
+  const line = (cells: readonly Cell[]): string => {
+    const padded = cells.map((cell, i) => {
+      const text = paintCell(cell, paint)
+      const space = ' '.repeat(widths[i]! - textOf(cell).length)
+      if (columns[i]!.align === 'right') return space + text
+      return i === cells.length - 1 ? text : text + space
+    })
+    return padded.join(GAP).trimEnd()
+  }
   return [line(columns.map(column => ({ text: column.title, tone: 'strong' }))), ...rows.map(line)]
 }
 
@@ -142,14 +140,14 @@ export interface Screen {
 
 /** The text of blocks. In a pipe a single table has nothing around it, so that its lines can be counted and cut. */
 export async function blocksText(blocks: readonly Block[], screen: Screen): Promise<string> {
-  const clean = blocks.map(block =>
-    cleanBlock(block, screen.unicode ? printable : text => withAsciiSigns(printable(text))),
-  )
-  const [only] = clean
-  if (screen.width === Number.POSITIVE_INFINITY && clean.length === 1 && only?.table && !only.notes?.length)
-    return linesText(plainTable(only.table, screen.paint))
+  const legible = (text: string): string => (screen.unicode ? printable(text) : withAsciiSigns(printable(text)))
+  const legibleBlocks = blocks.map(block => cleanBlock(block, legible))
+  const [first, ...more] = legibleBlocks
+  const isPipe = screen.width === Number.POSITIVE_INFINITY
+  if (isPipe && first?.table && more.length === 0 && !first.notes?.length)
+    return linesText(plainTable(first.table, screen.paint))
   const parts: string[] = []
-  for (const block of clean) parts.push(...(await blockParts(block, screen)))
+  for (const block of legibleBlocks) parts.push(...(await blockParts(block, screen)))
   return parts.join('\n')
 }
 
@@ -161,6 +159,7 @@ function cleanBlock({ title, table, notes, phrases, faint, ...rest }: Block, leg
   return { ...rest, ...texts, faint: faint?.map(legible), table: table && { ...table, rows: rows! } }
 }
 
+/** The parts of a block's text that blank lines separate: the heading, a table or drawing, and the sentences below it. */
 async function blockParts(block: Block, screen: Screen): Promise<string[]> {
   const { title = [], table, drawing, notes = [], phrases = [], faint = [] } = block
   const { width, paint } = screen
@@ -174,16 +173,17 @@ async function blockParts(block: Block, screen: Screen): Promise<string[]> {
   return parts.filter(part => part !== '')
 }
 
-async function tableText(whole: Table, screen: Screen): Promise<string> {
-  if (screen.width === Number.POSITIVE_INFINITY) return linesText(plainTable(whole, screen.paint))
-  const { table, left } = fitToWidth(wrapLastColumn(whole, screen), screen.width)
-  const narrow = cutLastColumn(wrapLastColumn(table, screen), screen)
+/** The text of a table. If it does not fit, columns are hidden; they follow as a second table, or a line names them. */
+async function tableText(table: Table, screen: Screen): Promise<string> {
+  if (screen.width === Number.POSITIVE_INFINITY) return linesText(plainTable(table, screen.paint))
+  const { table: fitting, hidden } = fitToWidth(wrapLastColumn(table, screen), screen.width)
+  const narrow = cutLastColumn(wrapLastColumn(fitting, screen), screen)
   const lines = await terminalTable(narrow, screen.paint)
-  if (left.length === 0) return linesText(lines)
-  if (whole.continued) return `${linesText([...lines, ''])}${await tableText(continuation(whole, left), screen)}`
-  const titles = left.map(i => whole.columns[i]!.title)
-  const hidden = `${titles.join(', ')} hidden (terminal too narrow); --${whole.whole ?? 'csv'} has every column`
-  return linesText([...lines, ...wrap(hidden, screen.width)])
+  if (hidden.length === 0) return linesText(lines)
+  if (table.continued) return `${linesText([...lines, ''])}${await tableText(continuation(table, hidden), screen)}`
+  const titles = hidden.map(i => table.columns[i]!.title)
+  const note = `${titles.join(', ')} hidden (terminal too narrow); --${table.whole ?? 'csv'} has every column`
+  return linesText([...lines, ...wrap(note, screen.width)])
 }
 
 /** The table with the text of a wrapping last column divided into rows of one line each. */
@@ -222,10 +222,10 @@ function cutLastColumn(table: Table, screen: Screen): Table {
   return { ...table, rows: table.rows.map(row => row.map((cell, i) => (i === last ? cut(cell) : cell))) }
 }
 
-/** `3.1 of 12.4 MB`. */
-export function megabytesText(done: number, of: number | null): string {
-  const mega = (size: number): string => (size / 1e6).toFixed(1)
-  return of === null ? `${mega(done)} MB` : `${mega(done)} of ${mega(of)} MB`
+/** `3.1 of 12.4 MB`, or `3.1 MB` if the total is unknown. @param done in bytes, as `total` */
+export function megabytesText(done: number, total: number | null): string {
+  const mega = (bytes: number): string => (bytes / 1e6).toFixed(1)
+  return total === null ? `${mega(done)} MB` : `${mega(done)} of ${mega(total)} MB`
 }
 
 /** A text with the signs of bands replaced by ASCII, for terminals without Unicode. Names from files stay. */

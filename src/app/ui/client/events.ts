@@ -127,7 +127,7 @@ function eventsTable(page: Page, history: NotedHistory, { events }: ChartContent
   const found = { ticker, field, timeframe, query_range, as_of, events: newest, total: newest.length }
   const { band } = page.asked
   const query = { ticker, field, timeframe, bands: [band], limit: newest.length }
-  const [paragraph] = describeEvents(found as never, query as never, true).paragraphs
+  const [paragraph] = describeEvents(found as never, query as never, { returns: true }).paragraphs
   const table = paragraph!.parts.flatMap(part => ('table' in part ? [part.table] : []))[0]!
   const rows = [...newest.keys()].slice(0, page.typed.has('every event') ? undefined : MOST_ROWS)
   const choice = {
