@@ -226,7 +226,10 @@ async function workingLines(
   world: World,
   context?: Context,
 ): Promise<string[]> {
-  const { mendLine, readVocabulary, withoutOption } = await import('./working-line.js')
+  const [{ mendLine, withoutOption }, { readVocabulary }] = await Promise.all([
+    import('./working-line.js'),
+    import('./line-words.js'),
+  ])
   const known = await readVocabulary(argv, world, context)
   const isCommand = error instanceof InvalidParameter && error.param === 'command'
   // `help` and `--version` are no commands of the catalogue.

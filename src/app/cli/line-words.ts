@@ -4,7 +4,10 @@ import { isCompleteCondition, likelyFields, parseCondition } from '../../core/la
 import type { Day } from '../../core/model/day.js'
 import { parseTicker } from '../../core/model/terms.js'
 import { replaceWithinWord } from './command-line.js'
+import { fieldsUnlessBroken } from './config.js'
+import type { Context } from './context.js'
 import { isDateLike } from './typed-dates.js'
+import type { World } from './world.js'
 
 /** What a word of a line may name. */
 export interface Vocabulary {
@@ -15,6 +18,29 @@ export interface Vocabulary {
   lists: readonly string[]
   /** The day that the data end; null if it is not known. */
   today: Day | null
+}
+
+/** The fields, tickers, lists and the last day that a line of this user may name. Without a readable database only fields. */
+export async function readVocabulary(argv: readonly string[], world: World, context?: Context): Promise<Vocabulary> {
+  const fields = context?.fields ?? (await fieldsUnlessBroken({}, world.env))
+  const unknown = { fields, tickers: [], lists: [], today: null }
+  if (context?.usedRemote != null) return unknown
+  try {
+    const { watchListNames, readDatabaseWords, wordsOfOpened } = await import('./complete.js')
+    const opened = context?.opened ?? null
+    const words = await (opened === null ? readDatabaseWords(databaseIn(argv), world.env) : wordsOfOpened(opened))
+    return { fields, ...words, lists: await watchListNames(databaseIn(argv), world.env) }
+  } catch {
+    // The error at hand is more important than a database that cannot be read.
+    return unknown
+  }
+}
+
+/** The value of --db on a line; undefined without it. */
+function databaseIn(argv: readonly string[]): string | undefined {
+  const at = argv.findLastIndex(word => /^--db(=|$)/.test(word))
+  if (at < 0) return undefined
+  return argv[at]!.slice('--db='.length) || argv[at + 1]
 }
 
 /** The words of a line by what they name, each list in the typed order. */

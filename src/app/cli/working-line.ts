@@ -7,13 +7,10 @@ import { argumentKinds, CATALOGUE, commandsOfGroup, type Entry, GROUP_DEFAULTS, 
 import type { Command } from './command.js'
 import { longName, optionOf, remedyWords } from './command-line.js'
 import { commandsWithOption, suggestCommand, suggestOption } from './command-suggestions.js'
-import { fieldsUnlessBroken } from './config.js'
-import type { Context } from './context.js'
 import { paramOf } from './joined-options.js'
 import { correctValue, exampleBand, mendCondition, type SortedWords, sortWords, type Vocabulary } from './line-words.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { isoDate } from './typed-dates.js'
-import type { World } from './world.js'
 
 /**
  * Makes a line that works of the words of one that does not. It reads what the command declares: its arguments, its
@@ -69,29 +66,6 @@ export async function mendLine(argv: readonly string[], known: Vocabulary, readi
 /** Whether a word names a strategy file that is not there. @param before the word in front of it */
 function isMissingStrategy(word: string, before = ''): boolean {
   return /\.(ya?ml|json)$/i.test(word) && !before.startsWith('-') && !existsSync(word)
-}
-
-/** The fields, tickers, lists and the last day that a line of this user may name. Without a readable database only fields. */
-export async function readVocabulary(argv: readonly string[], world: World, context?: Context): Promise<Vocabulary> {
-  const fields = context?.fields ?? (await fieldsUnlessBroken({}, world.env))
-  const unknown = { fields, tickers: [], lists: [], today: null }
-  if (context?.usedRemote != null) return unknown
-  try {
-    const { watchListNames, readDatabaseWords, wordsOfOpened } = await import('./complete.js')
-    const opened = context?.opened ?? null
-    const words = await (opened === null ? readDatabaseWords(databaseIn(argv), world.env) : wordsOfOpened(opened))
-    return { fields, ...words, lists: await watchListNames(databaseIn(argv), world.env) }
-  } catch {
-    // The error at hand is more important than a database that cannot be read.
-    return unknown
-  }
-}
-
-/** The value of --db on a line; undefined without it. */
-function databaseIn(argv: readonly string[]): string | undefined {
-  const at = argv.findLastIndex(word => /^--db(=|$)/.test(word))
-  if (at < 0) return undefined
-  return argv[at]!.slice('--db='.length) || argv[at + 1]
 }
 
 /** A line without one of its options; null if it does not have that option. */
