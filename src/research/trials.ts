@@ -35,13 +35,18 @@ export function cellTrial(spec: CellSpec, found: Pick<Trial, 'p' | 'test' | 'sha
 }
 
 /** Hashes JSON whose bytes only depend on the values: keys ascending, no spaces. */
-export function hashOf(document: unknown): string {
-  const text = JSON.stringify(document, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  )
-  return createHash('sha256').update(text).digest('hex')
+export function hashOf(document: object): string {
+  return createHash('sha256')
+    .update(JSON.stringify(withSortedKeys(document)))
+    .digest('hex')
+}
+
+/** The same JSON value with the keys of every object ascending. A replacer would be called for each ticker. */
+function withSortedKeys(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(withSortedKeys)
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([key, inner]) => [key, withSortedKeys(inner)]))
 }
 
 /**

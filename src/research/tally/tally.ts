@@ -301,7 +301,8 @@ function countGroup(
   let returned = 0
   let overlapping = 0
   let isPriced = true
-  for (const [m, member] of members.entries()) {
+  for (let m = 0; m < members.length; m++) {
+    const member = members[m]!
     const { column, source } = member
     const dayIndex = dayIndexes[column]!
     const count = takeEnded(member, w, dayIndex, endedEvents)
@@ -316,9 +317,8 @@ function countGroup(
       isPriced = false
       continue
     }
-    const returns = groupReturns.subarray(returned, returned + count)
-    returnsAfter(endedEvents, source.base, window, returns)
-    countRises(endedEvents, returns, hits, bases.rises[column]!)
+    addReturns(endedEvents, count, source.base, window, groupReturns, returned)
+    countRises(endedEvents, count, groupReturns, returned, hits, bases.rises[column]!)
     returned += count
   }
   const noReturn = ended > 0 ? NO_PRICES : events === 0 ? 'no event' : 'no window has ended yet'
@@ -378,17 +378,28 @@ function countRanked(
   return ranked
 }
 
-function returnsAfter(
+/** Writes the return after each event. @param at index of the first one in `into` */
+function addReturns(
   { indices }: EndedEvents,
+  count: number,
   { closes, indexes }: Baseline,
   window: number,
   into: Float64Array,
+  at: number,
 ): void {
-  for (let i = 0; i < into.length; i++) into[i] = returnOver(closes, indexes[indices[i]!]!, window)
+  for (let i = 0; i < count; i++) into[at + i] = returnOver(closes, indexes[indices[i]!]!, window)
 }
 
-function countRises({ days }: EndedEvents, returns: Float64Array, hits: CalendarShare, rises: number): void {
-  for (let i = 0; i < returns.length; i++) hits.add(days[i]!, Number(returns[i]! > 0), rises)
+/** Counts the returns above 0 by day. @param at index of the first event's return */
+function countRises(
+  { days }: EndedEvents,
+  count: number,
+  returns: Float64Array,
+  at: number,
+  hits: CalendarShare,
+  rises: number,
+): void {
+  for (let i = 0; i < count; i++) hits.add(days[i]!, Number(returns[at + i]! > 0), rises)
 }
 
 /** The days of a calendar on which some ticker of a group has a bar that counts. */
