@@ -21,7 +21,8 @@ export interface ViewOptions {
 
 /** One open file of data, and the threads that scan it. */
 export interface OpenData extends ServedData {
-  numbers: FileNumbers | null
+  /** Which file it is, and which files lie next to it, to recognise a replaced one. */
+  fileNumbers: FileNumbers | null
   companions: Companions
   /** Starts all threads: they find the file by its name, so they open it before another file gets that. */
   start(): void
@@ -34,7 +35,7 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
   const path = store.location
   // Only from bars: pulled events belong to the other server, which charges for them.
   const derived = cachedStore(store)
-  const checkPlace = fileGoneCheck(path)
+  const refuseIfFileGone = fileGoneCheck(path)
   const numbers = fileNumbers(path)
   const data: ScanData = { path, numbers }
   const threads = new Threads<ScanTask, string>('scan', data, scansAtOnce)
@@ -42,13 +43,13 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
   const today = (): Promise<Day> => bands('pro').today()
   let snapshot: { version: string; hash: Promise<string> } | null = null
   return {
-    numbers,
+    fileNumbers: numbers,
     companions: companionsOf(path),
     start: () => threads.start(),
     verify: async () => JSON.parse(await threads.run('verify')) as Checked,
     bands,
     async oversold(tier, query, signal) {
-      checkPlace()
+      refuseIfFileGone()
       return threads.run({ tier, query, today: await today() }, signal)
     },
     async summary(tier, query) {
@@ -58,7 +59,7 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
       return (await import('../../data/local/bars-page.js')).barsPage(bands(tier), query)
     },
     async search(tier, query, signal) {
-      checkPlace()
+      refuseIfFileGone()
       return threads.run({ tier, search: query, today: await today() }, signal)
     },
     async checkSearch(tier, query) {
@@ -78,8 +79,8 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
     newestDay: () => derived.newestDay(),
     waiting: () => bands('pro').waiting(),
     async check() {
-      checkPlace()
-      await readSomething(store, derived)
+      refuseIfFileGone()
+      await readFirstBars(store, derived)
     },
     async close() {
       await Promise.all([threads.close(), store.close()])
@@ -88,12 +89,13 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
 }
 
 /**
- * Reads without the cache, because a file that was damaged while open still has its first pages in memory.
- * @param derived the same store with cached tickers: listing them takes far longer than reading the bars of one
+ * Reads the bars of the first ticker, to find out whether the file can still be read. It does not use the cache, because
+ * that holds the first pages of a file that was damaged while open.
+ * @param cached the same store with cached tickers: listing them takes far longer than reading the bars of one
  */
-async function readSomething(store: Store, derived: Store): Promise<void> {
+async function readFirstBars(store: Store, cached: Store): Promise<void> {
   try {
-    const [first] = await derived.tickers()
+    const [first] = await cached.tickers()
     if (first !== undefined) await store.bars(first.ticker)
   } catch (error) {
     // Only questions about a damaged ticker fail; all others are answered.

@@ -89,7 +89,7 @@ export class TakeOver {
     const seen = statSync(path, { throwIfNoEntry: false })
     // Nothing has the name: /readyz says that the file is lost.
     if (seen === undefined) return
-    if (isSameFile(seen, this.#data.numbers)) {
+    if (isSameFile(seen, this.#data.fileNumbers)) {
       this.#refused = ''
       return found(null)
     }
@@ -120,7 +120,7 @@ export class TakeOver {
     const next = openData(openSqlite(path, { readonly: true }), this.#options.view)
     this.#candidate = next
     try {
-      if (!isSameFile(seen, next.numbers)) throw new Busy(`${path} was replaced again`)
+      if (!isSameFile(seen, next.fileNumbers)) throw new Busy(`${path} was replaced again`)
       next.start()
       const { damages, definitions, tickers } = await next.verify()
       const [damage] = damages

@@ -19,7 +19,7 @@ import {
 } from '../store/store.js'
 import type { TickerData } from './derive.js'
 import { type BarRange, limitOrigins, mergeSeries, originsAfter } from './merge.js'
-import { type RefusedTicker, refusalOf, type SourcedBars, type TickerReport } from './report.js'
+import { type RefusedTicker, type SourcedBars, seamRefusal, type TickerReport } from './report.js'
 import { judgeSeam, jumpsAfter, type Rescaling, rescale, rescaledCount, type SeamWarning } from './seam.js'
 
 /** The changes that a file's bars make, not yet written. */
@@ -275,7 +275,7 @@ function fitStoredBars(
   const { mismatch, oddities } = judgeSeam(series, bars, known)
   if (mismatch === null) return { stored, rescaling: null, oddities }
   const counts = { stored: series.days.length, incoming: bars.days.length }
-  if (mismatch.reason === 'another_instrument') return { refused: refusalOf(ticker, mismatch, false, counts) }
+  if (mismatch.reason === 'another_instrument') return { refused: seamRefusal(ticker, mismatch, false, counts) }
   const again = rescale(series, mismatch)
   const after = judgeSeam(again, bars, known)
   const fits = after.mismatch === null
@@ -283,7 +283,7 @@ function fitStoredBars(
     return { stored: { ...stored, series: again }, rescaling: mismatch, oddities: after.oddities }
   if (scale === 'accept_jump')
     return { stored: { ...stored, jumps: [...jumps, ...mismatch.jumps] }, rescaling: null, oddities }
-  return { refused: refusalOf(ticker, mismatch, fits, counts) }
+  return { refused: seamRefusal(ticker, mismatch, fits, counts) }
 }
 
 function noteRescaling(report: TickerReport, { series }: Stored, rescaling: Rescaling): void {

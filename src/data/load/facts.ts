@@ -62,8 +62,8 @@ export async function mergeFactsOfFile(
       after[kind] = result.sheet
       return { kind, result }
     })
-    mergedFacts.reports.push(...merged.map(({ kind, result }) => reportOf(ticker, kind, result)))
-    const changed = merged.filter(({ kind, result }) => isChanged(result, before[kind]))
+    mergedFacts.reports.push(...merged.map(({ kind, result }) => sheetReport(ticker, kind, result)))
+    const changed = merged.filter(({ kind, result }) => changesSheet(result, before[kind]))
     mergedFacts.sheets.push(...changed.map(({ kind, result }) => ({ ticker, kind, sheet: result.sheet })))
     if (incoming.some(({ kind }) => kind === 'splits'))
       mergedFacts.doubts.push(...splitDoubts(ticker, after as FactSheets))
@@ -85,31 +85,34 @@ function refuseOtherClass(
   { file }: FactSource,
 ): void {
   const stored = securities?.rows.at(-1)
-  const classes = incoming.flatMap(({ kind, records }) =>
-    kind === 'securities' ? (records as readonly Security[]).map(({ asset_class }) => asset_class) : [],
-  )
-  const other = classes.find(found => found !== null && found !== stored?.record.asset_class)
-  if (stored === undefined || stored.record.asset_class === null || other === undefined) return
+  if (stored === undefined || stored.record.asset_class === null) return
+  const storedClass = stored.record.asset_class
+  const classes = incoming
+    .filter(({ kind }) => kind === 'securities')
+    .flatMap(({ records }) => (records as readonly Security[]).map(({ asset_class }) => asset_class))
+  const other = classes.find(assetClass => assetClass !== null && assetClass !== storedClass)
+  if (other === undefined) return
   const from = securities!.sources[stored.source]!.file
-  const what = `${ticker} is of class ${stored.record.asset_class} by ${from}, and of class ${other} by this file`
+  const what = `${ticker} is of class ${storedClass} by ${from}, and of class ${other} by this file`
   throw new BadData({ file }, sentence`${what}; ${parameter('replace')} starts its securities again from this file`)
 }
 
 /**
- * A ticker's facts. Damaged kinds that may be lost are left out, and every sector becomes pending: their content is
- * unknown. Throws Damaged for other kinds.
+ * A ticker's facts. Damaged kinds are left out if they may be lost, and every sector becomes pending: their content is
+ * unknown. Throws Damaged for other damaged kinds.
+ * @param mayBeLost kinds that will be replaced or removed
  */
 export async function undamagedSheets(
   store: Store,
   ticker: string,
-  mayGo: readonly FactKind[],
+  mayBeLost: readonly FactKind[],
   pending: Pending,
 ): Promise<FactSheets> {
   try {
     return await store.sheets(ticker)
   } catch (error) {
-    if (!(error instanceof Damaged && mayGo.length > 0)) throw error
-    const sheets = await store.sheets(ticker, mayGo)
+    if (!(error instanceof Damaged && mayBeLost.length > 0)) throw error
+    const sheets = await store.sheets(ticker, mayBeLost)
     for (const other of await store.factTickers())
       pending.addSectorOf(await store.sheets(other).then(securityOf, nullIfDamaged))
     return sheets
@@ -121,32 +124,37 @@ function nullIfDamaged(error: unknown): null {
   throw error
 }
 
-function isChanged({ added, replaced, sheet }: MergedSheet, before: FactSheet | undefined): boolean {
+function changesSheet({ added, replaced, sheet }: MergedSheet, before: FactSheet | undefined): boolean {
   return added + replaced > 0 || sheet.rows.length !== (before?.rows.length ?? 0)
 }
 
 /** Vendors date a split by different days; two of one ratio that close are hardly two. */
 const MAX_DAYS_BETWEEN_SAME_SPLIT = 10
 
+/** Doubts about pairs of stored splits of a ticker that are probably the same split. */
 function splitDoubts(ticker: string, { splits }: FactSheets): Words[] {
   const records = (splits?.rows ?? []).map(row => row.record)
-  return records.flatMap(({ ex_date, ratio }, i): Words[] => {
+  const doubts: Words[] = []
+  for (const [i, { ex_date, ratio }] of records.entries()) {
     const day = formatDay(ex_date)
     const next = records[i + 1]
-    if (next?.ex_date === ex_date && next.ratio !== ratio)
-      return [`${ticker} is split by ${ratio} and by ${next.ratio} on ${day}, and the one given last counts`]
+    if (next?.ex_date === ex_date && next.ratio !== ratio) {
+      doubts.push(`${ticker} is split by ${ratio} and by ${next.ratio} on ${day}, and the one given last counts`)
+      continue
+    }
     const last = ex_date + MAX_DAYS_BETWEEN_SAME_SPLIT
-    const other = records.find(later => later.ratio === ratio && later.ex_date > ex_date && later.ex_date <= last)
-    if (other === undefined) return []
-    const dates = `${day} and ${formatDay(other.ex_date)}`
-    const both = `${ticker} has two splits of ratio ${ratio} on ${dates}, and both count`
-    return [sentence`${both}; ${parameter('replace')} starts its splits again`]
-  })
+    const same = records.find(later => later.ratio === ratio && later.ex_date > ex_date && later.ex_date <= last)
+    if (same === undefined) continue
+    const both = `${ticker} has two splits of ratio ${ratio} on ${day} and ${formatDay(same.ex_date)}, and both count`
+    doubts.push(sentence`${both}; ${parameter('replace')} starts its splits again`)
+  }
+  return doubts
 }
 
 /** Kinds of facts that change a sector's comparison: its earnings yields or its members. */
 const KINDS_COMPARED_IN_SECTOR: readonly FactKind[] = ['reports', 'splits', 'securities']
 
+/** Marks what changed facts leave to derive: the ticker, its sectors, and its weeks if it became or ceased to be crypto. */
 async function markPending(
   store: Store,
   entry: TickerEntry,
@@ -166,10 +174,10 @@ async function markPending(
   })
 }
 
-function reportOf(ticker: string, kind: FactKind, { sheet: { rows }, ...counts }: MergedSheet): SheetReport {
-  const dateAt = (place: number): string | null =>
-    dateOf(rows.length === 0 ? null : knownOn(kind, rows.at(place)!.record))
-  return { ticker, kind, ...counts, records: rows.length, first: dateAt(0), last: dateAt(-1) }
+function sheetReport(ticker: string, kind: FactKind, { sheet: { rows }, ...counts }: MergedSheet): SheetReport {
+  const knownDate = (row: Row | undefined): string | null =>
+    row === undefined ? null : dateOf(knownOn(kind, row.record))
+  return { ticker, kind, ...counts, records: rows.length, first: knownDate(rows[0]), last: knownDate(rows.at(-1)) }
 }
 
 interface MergedSheet extends Counts {
@@ -193,22 +201,19 @@ export function mergeSheet(
   const newSource = present?.sources.length ?? 0
   const rowsByKey: Map<string, readonly Row[]> = Map.groupBy(present?.rows ?? [], row => rule.key(row.record))
   const counts = { added: 0, replaced: 0, unchanged: 0 }
-  const incomingByKey = Map.groupBy(
-    incoming.map((record): Row => ({ source: newSource, record })),
-    row => rule.key(row.record),
-  )
-  for (const [key, incoming] of incomingByKey) {
-    const had = rowsByKey.get(key) ?? []
-    const rows = rule.merge(had, incoming)
-    const newRows = rows.filter(row => row.source === newSource).length
-    const dropped = had.filter(row => !rows.includes(row)).length
-    const moved = newRows === 0 && rows.some((row, i) => !sameRecord(row.record, had[i]!.record))
-    const replaced = Math.min(newRows, dropped) + Number(moved)
+  const incomingRows = incoming.map((record): Row => ({ source: newSource, record }))
+  for (const [key, incomingOfKey] of Map.groupBy(incomingRows, row => rule.key(row.record))) {
+    const stored = rowsByKey.get(key) ?? []
+    const merged = rule.merge(stored, incomingOfKey)
+    const newRows = merged.filter(row => row.source === newSource).length
+    const dropped = stored.filter(row => !merged.includes(row)).length
+    const isReordered = newRows === 0 && merged.some((row, i) => !sameRecord(row.record, stored[i]!.record))
+    const replaced = Math.min(newRows, dropped) + Number(isReordered)
     const added = newRows - Math.min(newRows, dropped)
     counts.added += added
     counts.replaced += replaced
-    counts.unchanged += Math.max(0, incoming.length - added - replaced)
-    rowsByKey.set(key, rows)
+    counts.unchanged += Math.max(0, incomingOfKey.length - added - replaced)
+    rowsByKey.set(key, merged)
   }
   const rows = [...rowsByKey.values()].flat()
   const knownDay = ({ record }: Row): number => knownOn(kind, record) ?? 0
@@ -219,56 +224,57 @@ export function mergeSheet(
 interface Rule<Of extends FactRecord> {
   /** The subject of a record: among records with the same key the newest counts. */
   key(record: Of): string
-  merge(had: readonly Row[], incoming: readonly Row[]): readonly Row[]
+  merge(stored: readonly Row[], incoming: readonly Row[]): readonly Row[]
 }
 
 const RULES: { [Kind in FactKind]: Rule<FactRecords[Kind]> } = {
-  reports: { key: it => `${it.period_end} ${usableFrom(it)} ${it.known}`, merge: appendRows },
+  reports: { key: record => `${record.period_end} ${usableFrom(record)} ${record.known}`, merge: appendRows },
   // A corrected result is no further report: four reports make a year.
-  earnings: { key: it => `${it.report_date}`, merge: replaceRows },
-  schedule: { key: it => `${it.known} ${it.expected_date}`, merge: appendRows },
-  ratings: { key: it => `${it.known} ${usableFrom(it)}`, merge: appendRows },
-  grades: { key: it => `${it.known} ${it.firm.trim().toLowerCase()}`, merge: appendRows },
-  insiders: { key: it => JSON.stringify(it), merge: appendRows },
-  splits: { key: it => `${it.ex_date}`, merge: appendRows },
+  earnings: { key: record => `${record.report_date}`, merge: replaceRows },
+  schedule: { key: record => `${record.known} ${record.expected_date}`, merge: appendRows },
+  ratings: { key: record => `${record.known} ${usableFrom(record)}`, merge: appendRows },
+  grades: { key: record => `${record.known} ${record.firm.trim().toLowerCase()}`, merge: appendRows },
+  insiders: { key: record => JSON.stringify(record), merge: appendRows },
+  splits: { key: record => `${record.ex_date}`, merge: appendRows },
   securities: { key: () => '', merge: fillInRows },
 }
 
 /** The rows after a merge in which new records replace the stored ones, unless all of them are stored already. */
-function replaceRows(had: readonly Row[], incoming: readonly Row[]): readonly Row[] {
-  const rows = appendRows(had, incoming)
-  const stated = rows.slice(rows.length - incoming.length)
-  return stated.every(row => had.includes(row)) ? rows : stated
+function replaceRows(stored: readonly Row[], incoming: readonly Row[]): readonly Row[] {
+  const rows = appendRows(stored, incoming)
+  const newest = rows.slice(rows.length - incoming.length)
+  return newest.every(row => stored.includes(row)) ? rows : newest
 }
 
 /**
- * The stored rows without an equal in `incoming`, then the incoming ones. Each of these takes the place of one equal
- * stored row, which is kept in its stead.
+ * The stored rows without an equal in `incoming`, then the incoming ones. For an incoming row with an equal stored one,
+ * the stored row itself is listed.
  */
-function appendRows(had: readonly Row[], incoming: readonly Row[]): readonly Row[] {
-  const unmatched = [...had]
-  const kept = incoming.map(row => {
-    const at = unmatched.findIndex(other => sameRecord(other.record, row.record))
-    return at < 0 ? row : unmatched.splice(at, 1)[0]!
+function appendRows(stored: readonly Row[], incoming: readonly Row[]): readonly Row[] {
+  const unmatched = [...stored]
+  const newest = incoming.map(row => {
+    const equal = unmatched.findIndex(({ record }) => sameRecord(record, row.record))
+    return equal < 0 ? row : unmatched.splice(equal, 1)[0]!
   })
-  return [...unmatched, ...kept]
+  return [...unmatched, ...newest]
 }
 
 /** One row with the newest known value of each column. A source without a sector does not delete a stored one. */
-function fillInRows(had: readonly Row[], incoming: readonly Row[]): readonly Row[] {
-  const all = [...had, ...incoming].map(row => row.record as object)
-  const known = all.map(record => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)))
+function fillInRows(stored: readonly Row[], incoming: readonly Row[]): readonly Row[] {
+  const records = [...stored, ...incoming].map(row => row.record as object)
+  const known = records.map(record => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)))
   // The first record has all keys, also those that stay null.
-  const record = Object.assign({}, all[0], ...known) as FactRecord
-  if (had.length > 0 && sameRecord(had.at(-1)!.record, record)) return had
+  const record = Object.assign({}, records[0], ...known) as FactRecord
+  if (stored.length > 0 && sameRecord(stored.at(-1)!.record, record)) return stored
   return [{ source: incoming[0]!.source, record }]
 }
 
+/** Whether two records have the same values. A rare column may be missing in one of them: it is null there. */
 function sameRecord(a: FactRecord, b: FactRecord): boolean {
-  const [one, other] = [a, b] as unknown as Record<string, unknown>[]
-  // Rare columns may be missing in one of them: unknown there.
-  const names = new Set([...Object.keys(one!), ...Object.keys(other!)])
-  return [...names].every(name => Object.is(one![name] ?? null, other![name] ?? null))
+  const valuesA = a as unknown as Record<string, unknown>
+  const valuesB = b as unknown as Record<string, unknown>
+  const names = new Set([...Object.keys(a), ...Object.keys(b)])
+  return [...names].every(name => Object.is(valuesA[name] ?? null, valuesB[name] ?? null))
 }
 
 /** A sheet of these rows, without the sources that no row comes from. */
@@ -293,14 +299,15 @@ export function recordToStore(kind: FactKind, ticker: string, incoming: object):
   ) as unknown as FactRecord
 }
 
+/** A value as its column stores it. Throws InvalidParameter for one that it cannot hold. @param where as in `reports of AAPL` */
 function valueToStore(column: FactColumn, value: unknown, where: string): unknown {
   const { name, holds, required } = column
   if (value === undefined || value === null) {
     if (required !== true) return holds === 'basis' ? 'bars' : null
     throw invalidValue(where, name, value, 'a value, which every record needs')
   }
-  const { holds: fits, allowed } = RECORD_RULES[holds]
-  if (!fits(value)) throw invalidValue(where, name, value, allowed)
+  const { holds: isAllowed, allowed } = RECORD_RULES[holds]
+  if (!isAllowed(value)) throw invalidValue(where, name, value, allowed)
   // There is one zero: the other would not come back from the store as it was.
   return typeof value === 'number' ? value + 0 : value
 }

@@ -149,23 +149,23 @@ export function inputsFromCaller(value: unknown): Input[] {
   return listOf('inputs', value).map((one, i) => {
     const at = `inputs[${i}]`
     const { name, path, bytes } = objectOf(at, one)
-    const size = bytes === undefined || bytes === null ? null : integerValue(`${at}.bytes`, bytes, 0, MOST_BYTES)
+    const size = bytes === undefined || bytes === null ? null : integerValue(`${at}.bytes`, bytes, 0, MAX_BYTES)
     return {
       name: nonEmptyText(`${at}.name`, name),
-      path: path === null ? null : pathOf(`${at}.path`, path),
+      path: path === null ? null : pathWithoutNul(`${at}.path`, path),
       bytes: size,
     }
   })
 }
 
-function pathOf(param: string, value: unknown): string {
+function pathWithoutNul(param: string, value: unknown): string {
   const path = nonEmptyText(param, value)
   return path.includes('\0') ? refuse(param, value, 'the path of a file') : path
 }
 
-const MOST_BYTES = Number.MAX_SAFE_INTEGER
+const MAX_BYTES = Number.MAX_SAFE_INTEGER
 
-const TEXTS: Checks<keyof Hints> = {
+const HINT_CHECKS: Checks<keyof Hints> = {
   format: textOf,
   delimiter: textOf,
   dateFormat: textOf,
@@ -175,11 +175,11 @@ const TEXTS: Checks<keyof Hints> = {
 }
 
 /** How files are read, and how their data are treated. */
-const IMPORTING: Checks<keyof ImportOptions> = {
+const OPTION_CHECKS: Checks<keyof ImportOptions> = {
   ticker: textOf,
   prices: (param, value) => wordValue(param, textOf(param, value), ADJUSTMENTS),
   skipBadRows: flagValue,
-  hints: (param, value) => checkOptions(param, value, TEXTS),
+  hints: (param, value) => checkOptions(param, value, HINT_CHECKS),
   known: checkDay,
   today: checkDay,
   stdin: objectOf,
@@ -191,5 +191,5 @@ const IMPORTING: Checks<keyof ImportOptions> = {
 }
 
 export function checkImporting(options: unknown): void {
-  checkOptions('options', options, IMPORTING)
+  checkOptions('options', options, OPTION_CHECKS)
 }

@@ -23,48 +23,60 @@ export interface Merged extends Counts {
 }
 
 /** Merges new daily bars into stored ones; on a common date the new bar wins. */
-export function mergeSeries(present: Series, incoming: Series): Merged {
-  const presentCount = present.days.length
+export function mergeSeries(stored: Series, incoming: Series): Merged {
+  const storedCount = stored.days.length
   const incomingCount = incoming.days.length
-  const common = incoming.days.reduce((sum, day) => sum + Number(hasDay(present.days, day)), 0)
-  const series = emptySeries('daily', presentCount + incomingCount - common)
+  const common = incoming.days.reduce((sum, day) => sum + Number(hasDay(stored.days, day)), 0)
+  const series = emptySeries('daily', storedCount + incomingCount - common)
   series.known = series.days
-  // If only one series has unadjusted closes, some bars lack them; an adjusted close cannot replace them.
-  const unadjusted = present.unadjustedClose || incoming.unadjustedClose ? new Float64Array(series.days.length) : null
   const counts = { added: 0, replaced: 0, unchanged: 0 }
   const ranges: BarRange[] = []
+  // Indices of the next merged, stored and incoming bar.
   let t = 0
   let i = 0
   let j = 0
-  while (i < presentCount || j < incomingCount) {
+  while (i < storedCount || j < incomingCount) {
     // Stored bars before the next new bar stay.
-    if (j === incomingCount || present.days[i]! < incoming.days[j]!) {
-      const until = j === incomingCount ? presentCount : countBelow(present.days, incoming.days[j]!)
-      copyBars(present, i, until, series, t)
-      unadjusted?.fill(Number.NaN, t, t + until - i)
-      if (present.unadjustedClose) unadjusted?.set(present.unadjustedClose.subarray(i, until), t)
+    if (j === incomingCount || stored.days[i]! < incoming.days[j]!) {
+      const until = j === incomingCount ? storedCount : countBelow(stored.days, incoming.days[j]!)
+      copyBars(stored, i, until, series, t)
       appendRange(ranges, i, until - i)
       t += until - i
       i = until
       continue
     }
-    const isCommon = present.days[i] === incoming.days[j]
-    const same = isCommon && sameBar(present, i, incoming, j)
-    if (same) copyBars(present, i, i + 1, series, t)
-    else copyBars(incoming, j, j + 1, series, t)
-    if (unadjusted !== null) {
-      // The unadjusted close of a day never changes, unlike the adjusted one.
-      const close = unadjustedCloseAt(incoming, j)
-      unadjusted[t] = Number.isNaN(close) && isCommon ? unadjustedCloseAt(present, i) : close
-    }
-    counts[!isCommon ? 'added' : same ? 'unchanged' : 'replaced']++
-    appendRange(ranges, same ? i : -1, 1)
+    const isCommon = stored.days[i] === incoming.days[j]
+    const isUnchanged = isCommon && sameBar(stored, i, incoming, j)
+    copyBars(incoming, j, j + 1, series, t)
+    if (isUnchanged) counts.unchanged++
+    else if (isCommon) counts.replaced++
+    else counts.added++
+    appendRange(ranges, isUnchanged ? i : -1, 1)
     if (isCommon) i++
     j++
     t++
   }
-  if (unadjusted?.some(close => !Number.isNaN(close))) series.unadjustedClose = unadjusted
+  const unadjusted = mergeUnadjustedCloses(series.days, stored, incoming)
+  if (unadjusted !== null) series.unadjustedClose = unadjusted
   return { series, ...counts, ranges }
+}
+
+/**
+ * The closes before adjustment of merged days; null if neither series has any. A day's never changes, so the stored one
+ * stays where the new bar has none. An adjusted close cannot replace it: then it is NaN.
+ */
+function mergeUnadjustedCloses(days: Int32Array, stored: Series, incoming: Series): Float64Array | null {
+  if (stored.unadjustedClose === undefined && incoming.unadjustedClose === undefined) return null
+  const merged = new Float64Array(days.length).fill(Number.NaN)
+  for (const { days: barDays, unadjustedClose } of [stored, incoming]) {
+    if (unadjustedClose === undefined) continue
+    let t = 0
+    for (let i = 0; i < barDays.length; i++) {
+      while (days[t]! < barDays[i]!) t++
+      if (!Number.isNaN(unadjustedClose[i]!)) merged[t] = unadjustedClose[i]!
+    }
+  }
+  return merged.every(Number.isNaN) ? null : merged
 }
 
 function hasDay(days: Int32Array, day: Day): boolean {
@@ -81,12 +93,11 @@ function copyBars(from: Series, first: number, until: number, to: Series, at: nu
   for (const column of BAR_FIGURES) to[column].set(from[column].subarray(first, until), at)
 }
 
-/** Adds bars to ranges: extends the last range if they continue it. */
+/** Appends bars to ranges, or extends the last range if they continue it. @param index as in BarRange */
 function appendRange(ranges: BarRange[], index: number, bars: number): void {
   const last = ranges.at(-1)
-  const goesOn =
-    last !== undefined && (index < 0 ? last.index < 0 : last.index >= 0 && last.index + last.bars === index)
-  if (goesOn) last.bars += bars
+  const next = last === undefined || last.index < 0 ? -1 : last.index + last.bars
+  if (last !== undefined && next === index) last.bars += bars
   else ranges.push({ index, bars })
 }
 
@@ -108,36 +119,41 @@ export function firstContradiction(a: Series, b: Series): Day | undefined {
 }
 
 /**
- * The origins of the merged bars; a jump starts a range of its own.
+ * The origins of the merged bars; a jump starts a new origin.
  * @param earlier the origins of the stored bars
- * @param jumps by the bar that they lead to
+ * @param jumps the factor of each jump, by the index of the merged bar after it
+ * @param stamp of the import that brings the new bars
  */
 export function originsAfter(
   earlier: readonly IndexedOrigin[],
   ranges: readonly BarRange[],
   jumps: ReadonlyMap<number, number>,
-  own: ImportStamp,
+  stamp: ImportStamp,
 ): Origin[] {
   const origins: Origin[] = []
-  const borders = [...jumps.keys()].sort((a, b) => a - b)
+  const jumpBars = [...jumps.keys()].sort((a, b) => a - b)
   let last: Pick<Origin, 'begun'> | null = null
   let t = 0
   for (const { index, bars } of ranges) {
-    for (let done = 0; done < bars; ) {
-      const before = index < 0 ? null : earlier.findLast(({ from }) => from <= index + done)!
-      const most = before === null ? bars : before.from + before.bars - index
-      const border = borders.find(border => border > t) ?? Number.POSITIVE_INFINITY
-      const count = Math.min(bars, most, done + border - t) - done
+    const end = t + bars
+    // The stored bar of merged bar t is t + offset.
+    const offset = index - t
+    while (t < end) {
+      const stored = index < 0 ? null : earlier.findLast(({ from }) => from <= t + offset)!
+      const originEnd = stored === null ? end : stored.from + stored.bars - offset
+      const nextJump = jumpBars.find(bar => bar > t) ?? end
+      const until = Math.min(end, originEnd, nextJump)
       const jump = jumps.get(t)
-      const of: ImportStamp & Pick<Origin, 'begun'> = before ?? own
-      if (of !== last || jump !== undefined) {
-        const begun = of.begun && { begun: of.begun }
-        origins.push({ ...stampOf(of), bars: 0, ...begun, ...(jump === undefined ? {} : { jump }) })
+      const source: ImportStamp & Pick<Origin, 'begun'> = stored ?? stamp
+      if (source !== last || jump !== undefined) {
+        const origin: Origin = { ...importStamp(source), bars: 0 }
+        if (source.begun !== undefined) origin.begun = source.begun
+        if (jump !== undefined) origin.jump = jump
+        origins.push(origin)
       }
-      origins.at(-1)!.bars += count
-      last = of
-      done += count
-      t += count
+      origins.at(-1)!.bars += until - t
+      last = source
+      t = until
     }
   }
   return origins
@@ -162,26 +178,30 @@ export function limitOrigins(origins: readonly Origin[]): Origin[] {
 
 /** Index of the first of two neighbours, the oldest of equal ones; null if jumps separate all of them. */
 function shortestPair(origins: readonly Origin[]): number | null {
-  let found: number | null = null
-  let least = Number.POSITIVE_INFINITY
+  let shortest: number | null = null
+  let leastBars = Number.POSITIVE_INFINITY
   for (let i = 0; i + 1 < origins.length - UNMERGED_NEWEST; i++) {
     const bars = origins[i]!.bars + origins[i + 1]!.bars
-    if (origins[i + 1]!.jump !== undefined || bars >= least) continue
-    found = i
-    least = bars
+    if (origins[i + 1]!.jump !== undefined || bars >= leastBars) continue
+    shortest = i
+    leastBars = bars
   }
-  return found
+  return shortest
 }
 
-/** The first and the last import by their times: that of older bars may be the later one, as a correction is. */
-function joinOrigins(one: Origin, next: Origin): Origin {
-  const bringers = [one, next].flatMap(origin => [origin.begun ?? origin, origin]).map(stampOf)
-  const first = bringers.reduce((a, b) => (b.importedAt < a.importedAt ? b : a))
-  const last = bringers.reduce((a, b) => (b.importedAt < a.importedAt ? a : b))
-  const jump = one.jump === undefined ? {} : { jump: one.jump }
-  return { ...last, bars: one.bars + next.bars, begun: first, ...jump }
+/**
+ * Joins two neighbouring origins into one, of the first and the last of their imports by time. The import of older bars
+ * may be the later one, as a correction is.
+ */
+function joinOrigins(older: Origin, newer: Origin): Origin {
+  const imports = [older.begun ?? older, older, newer.begun ?? newer, newer].map(importStamp)
+  const first = imports.reduce((a, b) => (b.importedAt < a.importedAt ? b : a))
+  const last = imports.reduce((a, b) => (b.importedAt < a.importedAt ? a : b))
+  const joined: Origin = { ...last, bars: older.bars + newer.bars, begun: first }
+  if (older.jump !== undefined) joined.jump = older.jump
+  return joined
 }
 
-function stampOf({ source, format, importedAt }: ImportStamp): ImportStamp {
+function importStamp({ source, format, importedAt }: ImportStamp): ImportStamp {
   return { source, format, importedAt }
 }

@@ -96,10 +96,11 @@ export interface SourcedBars extends TickerBars {
 export type ReadFile = (input: Input, options: ReadOptions) => Promise<ReadResult | FactsResult>
 
 /**
- * @param fits whether a rescaling makes one series of the two
- * @param bars how many there are of the ticker
+ * The refusal of a ticker whose bars do not fit the stored ones, with the remedies.
+ * @param fits whether rescaled stored bars would fit
+ * @param bars number of bars of the ticker
  */
-export function refusalOf(
+export function seamRefusal(
   ticker: string,
   mismatch: SeamMismatch,
   fits: boolean,
@@ -107,32 +108,32 @@ export function refusalOf(
 ): RefusedTicker {
   const { reason } = mismatch
   if (reason === 'another_instrument') {
-    const what =
+    const differing =
       mismatch.common === 1
-        ? 'the prices of the one day that is stored too differ by more than 1 %, and by no common factor'
-        : `${mismatch.differing} of ${mismatch.common} closes of days that are stored too differ by more than 1 %, and by no common factor`
-    const message = sentence`${ticker}: ${what}, so these are prices of another instrument; check which it is (${parameter('ticker')} names it), or import the whole history of ${ticker}; ${parameter('replace')} starts ${ticker} again from this file, and leaves ${bars.incoming} bars instead of ${bars.stored}`
+        ? 'the prices of the one day that is stored too'
+        : `${mismatch.differing} of ${mismatch.common} closes of days that are stored too`
+    const message = sentence`${ticker}: ${differing} differ by more than 1 %, and by no common factor, so these are prices of another instrument; check which it is (${parameter('ticker')} names it), or import the whole history of ${ticker}; ${parameter('replace')} starts ${ticker} again from this file, and leaves ${bars.incoming} bars instead of ${bars.stored}`
     return { ticker, reason, factor: null, date: null, message }
   }
   const factor = mismatch.scale.by / mismatch.scale.over
   const remedies = sentence`import the whole history${fits ? sentence`, or ${parameter('rescale')} multiplies what is stored by it` : ''}, or ${parameter('accept_jump')} stores the bars as they are`
-  const message = sentence`${ticker}: ${mismatchText(mismatch, factor)}; ${remedies}`
+  const message = sentence`${ticker}: ${mismatchInWords(mismatch, factor)}; ${remedies}`
   return { ticker, reason, factor, date: formatDay(mismatch.jumps[0]!.day), message }
 }
 
-function mismatchText(mismatch: Exclude<SeamMismatch, { reason: 'another_instrument' }>, factor: number): string {
+/** The factor between the prices of a file and the stored ones in words, with the likely cause. */
+function mismatchInWords(mismatch: Exclude<SeamMismatch, { reason: 'another_instrument' }>, factor: number): string {
   const times = `${Number(factor.toPrecision(6))} times`
-  const [jump] = mismatch.jumps
-  const split = splitName(jump!.factor)
+  const jump = mismatch.jumps[0]!
+  const split = splitName(jump.factor)
   if (mismatch.reason === 'factor') {
-    const why = split === null ? 'a dividend or split' : `a ${split} split`
-    return mismatch.common === 1
-      ? `the four prices of the day that is stored too are ${times} the stored ones in this file, as after ${why}`
-      : `closes in this file are ${times} those that are stored of the same ${mismatch.common} days, as after ${why}`
+    const cause = split === null ? 'a dividend or split' : `a ${split} split`
+    if (mismatch.common === 1)
+      return `the four prices of the day that is stored too are ${times} the stored ones in this file, as after ${cause}`
+    return `closes in this file are ${times} those that are stored of the same ${mismatch.common} days, as after ${cause}`
   }
-  const why =
-    mismatch.split === undefined
-      ? `as by a ${split} split between ${formatDay(jump!.from)} and ${formatDay(jump!.day)}`
-      : `as by the split of ${formatDay(mismatch.split.ex_date)} that is stored`
-  return `prices in this file are ${times} those that are stored, ${why}`
+  const prices = `prices in this file are ${times} those that are stored`
+  if (mismatch.split !== undefined)
+    return `${prices}, as by the split of ${formatDay(mismatch.split.ex_date)} that is stored`
+  return `${prices}, as by a ${split} split between ${formatDay(jump.from)} and ${formatDay(jump.day)}`
 }

@@ -19,16 +19,17 @@ interface SeamDay {
  * its last.
  */
 function daysAtSeam(stored: Series, incoming: Series): SeamDay[] {
-  const all: SeamDay[] = []
+  const seamDays: SeamDay[] = []
   let i = Math.max(0, countBelow(stored.days, incoming.days[0]!) - 1)
   const end = Math.min(stored.days.length, countUpTo(stored.days, incoming.days.at(-1)!) + 1)
   let j = 0
   while (i < end || j < incoming.days.length) {
-    const here = i < end ? stored.days[i]! : Number.POSITIVE_INFINITY
-    const there = incoming.days[j] ?? Number.POSITIVE_INFINITY
-    all.push({ day: Math.min(here, there), stored: here <= there ? i++ : -1, incoming: there <= here ? j++ : -1 })
+    const storedDay = i < end ? stored.days[i]! : Number.POSITIVE_INFINITY
+    const incomingDay = incoming.days[j] ?? Number.POSITIVE_INFINITY
+    const day = Math.min(storedDay, incomingDay)
+    seamDays.push({ day, stored: storedDay === day ? i++ : -1, incoming: incomingDay === day ? j++ : -1 })
   }
-  return all
+  return seamDays
 }
 
 /** Factor and divisor of prices: exact for a split. */
@@ -82,28 +83,28 @@ export function judgeSeam(
   known: SeamContext,
 ): { mismatch: SeamMismatch | null; oddities: SeamWarning[] } {
   const both = daysAtSeam(stored, incoming)
-  const mismatch = mismatchOf(stored, incoming, both)
+  const mismatch = mismatchOfCommonDays(stored, incoming, both)
   return mismatch === null ? judgeNeighbours(stored, incoming, both, known) : { mismatch, oddities: [] }
 }
 
 /** The mismatch that closes of common days show; null if they fit. */
-function mismatchOf(stored: Series, incoming: Series, both: readonly SeamDay[]): SeamMismatch | null {
-  const pairs = commonCloses(stored, incoming, both)
+function mismatchOfCommonDays(stored: Series, incoming: Series, both: readonly SeamDay[]): SeamMismatch | null {
+  const closes = commonCloses(stored, incoming, both)
   // A file that has every stored day leaves nothing on another scale.
-  const isWhole = pairs.length === stored.days.length
-  const step = isWhole ? null : leadingScaleChange(pairs)
-  if (step !== null) {
-    // Bars before the step are on another scale; if the file has all of them, none remains.
-    const remains = both.some(({ day, incoming }) => incoming < 0 && day < step.until)
-    return remains ? factorMismatch(ratioOfSums(step.pairs), both, step.pairs, step.until) : null
+  const hasEveryDay = closes.length === stored.days.length
+  const change = hasEveryDay ? null : leadingScaleChange(closes)
+  if (change !== null) {
+    // Bars before the change are on another scale; if the file has all of them, none remains.
+    const remains = both.some(({ day, incoming }) => incoming < 0 && day < change.until)
+    return remains ? factorMismatch(ratioOfSums(change.closes), both, change.closes, change.until) : null
   }
-  const factor = commonFactor(pairs)
-  if (factor !== null) return isWhole ? null : factorMismatch(factor, both, pairs)
-  if (pairs.length === 1) return isWhole ? null : oneDayMismatch(stored, incoming, both)
-  const differing = pairs.filter(({ ratio }) => Math.abs(ratio - 1) > MAX_CORRECTION).length
-  if (2 * differing <= pairs.length) return null
-  if (!moveTogether(pairs)) return { reason: 'another_instrument', differing, common: pairs.length }
-  return isWhole ? null : factorMismatch(medianRatio(pairs), both, pairs)
+  const factor = commonFactor(closes)
+  if (factor !== null) return hasEveryDay ? null : factorMismatch(factor, both, closes)
+  if (closes.length === 1) return hasEveryDay ? null : oneDayMismatch(stored, incoming, both)
+  const differing = closes.filter(({ ratio }) => Math.abs(ratio - 1) > MAX_CORRECTION).length
+  if (2 * differing <= closes.length) return null
+  if (!moveTogether(closes)) return { reason: 'another_instrument', differing, common: closes.length }
+  return hasEveryDay ? null : factorMismatch(medianRatio(closes), both, closes)
 }
 
 /** Corrections move a close by at most this fraction; closes further apart are of another scale or instrument. */
@@ -111,75 +112,72 @@ const MAX_CORRECTION = 0.01
 /** Rounding error of a number that was calculated twice. */
 const ROUNDING_ERROR = 1e-5
 /** Among closes that differ by a factor, a few may also be corrected: one in ten, or one of three or more. */
-function isNearlyAll(alike: number, all: number): boolean {
+function areNearlyAll(alike: number, all: number): boolean {
   return all - alike <= (all < 3 ? 0 : Math.max(1, Math.floor(all / 10)))
 }
 
-/** A day that both have. */
-interface Pair {
+/** The closes of a day that both series have. */
+interface CommonClose {
   day: Day
+  /** The stored price, that of the file, and the file's relative to the stored one. */
   before: number
   after: number
   ratio: number
   /** How far rounding moves the ratio. */
-  slack: number
+  rounding: number
   /** Ratio of the volumes; NaN if one is unknown or 0. */
   volumes: number
 }
 
-type Ratio = Omit<Pair, 'day' | 'volumes'>
+type Ratio = Omit<CommonClose, 'day' | 'volumes'>
 
 const isCommonDay = (step: SeamDay): boolean => step.stored >= 0 && step.incoming >= 0
 
-function commonCloses(stored: Series, incoming: Series, both: readonly SeamDay[]): Pair[] {
+function commonCloses(stored: Series, incoming: Series, both: readonly SeamDay[]): CommonClose[] {
   const common = both.filter(isCommonDay)
-  const closes = ratiosOf(
-    common.map(step => stored.close[step.stored]!),
-    common.map(step => incoming.close[step.incoming]!),
+  const ratios = priceRatios(
+    common.map(seamDay => stored.close[seamDay.stored]!),
+    common.map(seamDay => incoming.close[seamDay.incoming]!),
   )
-  return common.map((step, i) => {
-    const volumes = incoming.volume[step.incoming]! / stored.volume[step.stored]!
+  return common.map((seamDay, i) => {
+    const volumes = incoming.volume[seamDay.incoming]! / stored.volume[seamDay.stored]!
     const isKnown = volumes > 0 && volumes < Number.POSITIVE_INFINITY
-    return { day: step.day, ...closes[i]!, volumes: isKnown ? volumes : Number.NaN }
+    return { day: seamDay.day, ...ratios[i]!, volumes: isKnown ? volumes : Number.NaN }
   })
 }
 
-function ratiosOf(stored: readonly number[], incoming: readonly number[]): Ratio[] {
-  const fine = priceStep(stored)
-  const fineIncoming = priceStep(incoming)
+function priceRatios(stored: readonly number[], incoming: readonly number[]): Ratio[] {
+  const storedStep = priceStep(stored)
+  const incomingStep = priceStep(incoming)
   return stored.map((before, i) => {
     const after = incoming[i]!
-    return {
-      before,
-      after,
-      ratio: after / before,
-      slack: ROUNDING_ERROR + fine / before / 2 + fineIncoming / after / 2,
-    }
+    const rounding = ROUNDING_ERROR + storedStep / before / 2 + incomingStep / after / 2
+    return { before, after, ratio: after / before, rounding }
   })
 }
 
-const isSamePrice = ({ ratio, slack }: Ratio): boolean => Math.abs(ratio - 1) <= slack
+const isSamePrice = ({ ratio, rounding: slack }: Ratio): boolean => Math.abs(ratio - 1) <= slack
 
 /** Returns a test whether prices differ by this factor, within rounding. */
 function hasFactor(factor: number): (one: Ratio) => boolean {
-  return ({ ratio, slack }) => Math.abs(ratio / factor - 1) <= 2 * slack
+  return ({ ratio, rounding: slack }) => Math.abs(ratio / factor - 1) <= 2 * slack
 }
 
-/** With one common day its four prices decide. A bar of an unfinished day has the same open, and fits. */
+/** The mismatch that the four prices of the only common day show; null for a bar of an unfinished day, too. */
 function oneDayMismatch(stored: Series, incoming: Series, both: readonly SeamDay[]): SeamMismatch | null {
   const day = both.find(isCommonDay)!
   const before = PRICES.map(name => stored[name][day.stored]!)
   const after = PRICES.map(name => incoming[name][day.incoming]!)
-  const four = ratiosOf(before, after)
-  const [, high, low, close] = four
+  const ratios = priceRatios(before, after)
+  const [, high, low, close] = ratios
   // A day on one price shows no ratio: it may as well be corrected.
-  const isFlat = high!.before === low!.before && high!.after === low!.after
-  const isOne = four.every(hasFactor(medianRatio(four)))
-  if (!isFlat && isOne && !four.some(isSamePrice))
-    return factorMismatch(ratioOfSums(four), both, commonCloses(stored, incoming, [day]))
-  const isDisjoint = low!.after > high!.before || high!.after < low!.before
-  const far = four.filter(({ ratio }) => Math.abs(ratio - 1) > MAX_CORRECTION).length
-  const isAnother = !isFlat && (far === four.length || (isDisjoint && Math.abs(close!.ratio - 1) > MAX_CORRECTION))
+  if (high!.before === low!.before && high!.after === low!.after) return null
+  const hasOneFactor = ratios.every(hasFactor(medianRatio(ratios)))
+  if (hasOneFactor && !ratios.some(isSamePrice))
+    return factorMismatch(ratioOfSums(ratios), both, commonCloses(stored, incoming, [day]))
+  const isFar = ({ ratio }: Ratio): boolean => Math.abs(ratio - 1) > MAX_CORRECTION
+  const areRangesApart = low!.after > high!.before || high!.after < low!.before
+  const isAnother = ratios.every(isFar) || (areRangesApart && isFar(close!))
   return isAnother ? { reason: 'another_instrument', differing: 1, common: 1 } : null
 }
 
@@ -194,51 +192,65 @@ function priceStep(prices: readonly number[]): number {
 }
 
 /** The single factor between nearly all closes of common days, within rounding; null if there is none. */
-function commonFactor(pairs: readonly Pair[]): number | null {
-  if (pairs.length < 2) return null
-  const withFactor = pairs.filter(hasFactor(medianRatio(pairs)))
-  const differing = withFactor.filter(one => !isSamePrice(one))
-  if (!isNearlyAll(withFactor.length, pairs.length) || 2 * differing.length <= withFactor.length) return null
+function commonFactor(closes: readonly CommonClose[]): number | null {
+  if (closes.length < 2) return null
+  const withFactor = closes.filter(hasFactor(medianRatio(closes)))
+  const differing = withFactor.filter(close => !isSamePrice(close))
+  if (!areNearlyAll(withFactor.length, closes.length) || 2 * differing.length <= withFactor.length) return null
   return ratioOfSums(withFactor)
 }
 
-function medianRatio(pairs: readonly Ratio[]): number {
-  return median(pairs.map(({ ratio }) => ratio))!
+function medianRatio(prices: readonly Ratio[]): number {
+  return median(prices.map(({ ratio }) => ratio))!
 }
 
-function ratioOfSums(pairs: readonly Ratio[]): number {
-  return sum(pairs.map(({ after }) => after)) / sum(pairs.map(({ before }) => before))
+function ratioOfSums(prices: readonly Ratio[]): number {
+  return sum(prices.map(({ after }) => after)) / sum(prices.map(({ before }) => before))
 }
 
 /**
  * The first common closes, if they differ by one factor and later closes are equal; otherwise null.
  * `until` is the first day with equal closes.
  */
-function leadingScaleChange(pairs: readonly Pair[]): { pairs: readonly Pair[]; until: Day } | null {
-  const at = pairs.findIndex(isSamePrice)
-  const leading = pairs.slice(0, at)
-  const rest = pairs.slice(at)
-  if (at < 2 || !isNearlyAll(rest.filter(isSamePrice).length, rest.length)) return null
-  const isOne = leading.every(hasFactor(ratioOfSums(leading)))
-  return isOne ? { pairs: leading, until: pairs[at]!.day } : null
+function leadingScaleChange(closes: readonly CommonClose[]): { closes: readonly CommonClose[]; until: Day } | null {
+  const firstSame = closes.findIndex(isSamePrice)
+  const leading = closes.slice(0, firstSame)
+  const rest = closes.slice(firstSame)
+  if (firstSame < 2 || !areNearlyAll(rest.filter(isSamePrice).length, rest.length)) return null
+  const hasOneFactor = leading.every(hasFactor(ratioOfSums(leading)))
+  return hasOneFactor ? { closes: leading, until: closes[firstSame]!.day } : null
 }
 
 /** Whether closes rise and fall together despite changing factors: an instrument that was rescaled several times. */
-function moveTogether(pairs: readonly Pair[]): boolean {
-  const steps = pairs.slice(1)
-  const alike = steps.filter(({ ratio, slack }, t) => Math.abs(ratio / pairs[t]!.ratio - 1) <= slack + pairs[t]!.slack)
-  return 2 * alike.length > steps.length
+function moveTogether(closes: readonly CommonClose[]): boolean {
+  let together = 0
+  for (let i = 1; i < closes.length; i++) {
+    const before = closes[i - 1]!
+    const { ratio, rounding } = closes[i]!
+    if (Math.abs(ratio / before.ratio - 1) <= rounding + before.rounding) together++
+  }
+  return 2 * together > closes.length - 1
 }
 
-function factorMismatch(factor: number, both: readonly SeamDay[], pairs: readonly Pair[], before?: Day): SeamMismatch {
+/**
+ * The mismatch of closes that differ by one factor.
+ * @param before the first stored day that is already on the file's scale (default: none)
+ */
+function factorMismatch(
+  factor: number,
+  both: readonly SeamDay[],
+  closes: readonly CommonClose[],
+  before?: Day,
+): SeamMismatch {
   const split = usualSplit(factor, FACTOR_MARGIN)
   const scale = split ?? { by: factor, over: 1 }
-  const volume = median(pairs.map(({ volumes }) => volumes).filter(volumes => !Number.isNaN(volumes)))
+  const volume = median(closes.map(({ volumes }) => volumes).filter(volumes => !Number.isNaN(volumes)))
   // Volumes of the same days show whether shares were divided, or only prices.
   const shares = volume === null ? split !== null : Math.abs(Math.log(volume * factor)) < Math.abs(Math.log(volume))
-  const seams = seamsOf(both).filter(([a, b]) => before === undefined || (a.incoming < 0 ? a : b).day < before)
+  const end = before ?? Number.POSITIVE_INFINITY
+  const seams = seamsBetween(both).filter(([a, b]) => (a.incoming < 0 ? a : b).day < end)
   const jumps = seams.map(([a, b]) => jumpAt(a, b, scale))
-  return { reason: 'factor', scale, shares, ...(before !== undefined && { before }), jumps, common: pairs.length }
+  return { reason: 'factor', scale, shares, ...(before !== undefined && { before }), jumps, common: closes.length }
 }
 
 /** Ratios of splits that are usual. */
@@ -256,24 +268,30 @@ const RANGE_MARGIN = 0.02
 /** A factor of many closes is known better. */
 const FACTOR_MARGIN = 0.001
 
-/** The common split that scaled the prices, if recognisable; otherwise null. */
-function usualSplit(factor: number, most: number): Scale | null {
-  const off = ({ by, over }: Scale): number => Math.abs((factor * over) / by - 1)
-  const nearest = USUAL_SPLITS.reduce((best, scale) => (off(scale) < off(best) ? scale : best))
-  return off(nearest) <= most ? nearest : null
+/** The usual split that scales prices by a factor; null if none is within the margin, a fraction. */
+function usualSplit(factor: number, margin: number): Scale | null {
+  const distance = ({ by, over }: Scale): number => Math.abs((factor * over) / by - 1)
+  const nearest = USUAL_SPLITS.reduce((best, scale) => (distance(scale) < distance(best) ? scale : best))
+  return distance(nearest) <= margin ? nearest : null
 }
 
-/** A split on this day: its price lies in or near the day's range. */
-function splitOnDay(before: number, series: Series, t: number): Scale | null {
-  const close = series.close[t]!
-  const expected = ({ by, over }: Scale): number => (before * by) / over
-  const off = (scale: Scale): number => Math.abs(Math.log(close / expected(scale)))
-  const near = USUAL_SPLITS.filter(scale => {
-    return (
-      expected(scale) >= series.low[t]! * (1 - RANGE_MARGIN) && expected(scale) <= series.high[t]! * (1 + RANGE_MARGIN)
-    )
-  })
-  return near.reduce<Scale | null>((best, scale) => (best === null || off(scale) < off(best) ? scale : best), null)
+/**
+ * The usual split that brings the close before it nearest to that of bar `t`. It is null if none brings it into the
+ * bar's range, or near it.
+ */
+function likelySplitOnDay(before: number, series: Series, t: number): Scale | null {
+  const low = series.low[t]! * (1 - RANGE_MARGIN)
+  const high = series.high[t]! * (1 + RANGE_MARGIN)
+  let best: Scale | null = null
+  let leastDistance = Number.POSITIVE_INFINITY
+  for (const scale of USUAL_SPLITS) {
+    const expected = (before * scale.by) / scale.over
+    const distance = Math.abs(Math.log(series.close[t]! / expected))
+    if (expected < low || expected > high || distance >= leastDistance) continue
+    best = scale
+    leastDistance = distance
+  }
+  return best
 }
 
 /** The price factor of a split; 10 for 0.1 new shares, so that no precision is lost. */
@@ -284,7 +302,7 @@ function scaleOf({ ratio }: Split): Scale {
 type Seam = readonly [a: SeamDay, b: SeamDay]
 
 /** Neighbouring days of which only one is in the file, and the other only stored. */
-function seamsOf(both: readonly SeamDay[]): Seam[] {
+function seamsBetween(both: readonly SeamDay[]): Seam[] {
   return both.slice(1).flatMap((b, t): Seam[] => {
     const a = both[t]!
     return a.incoming >= 0 === b.incoming >= 0 ? [] : [[a, b]]
@@ -296,7 +314,7 @@ function jumpAt(a: SeamDay, b: SeamDay, { by, over }: Scale): AcceptedJump {
   return { from: a.day, day: b.day, factor: b.incoming >= 0 ? by / over : over / by }
 }
 
-/** Checks each bar of the file against its stored neighbour, like two neighbours in one file. */
+/** Checks the steps between each bar of the file and its stored neighbour, like those of two neighbours in one file. */
 function judgeNeighbours(
   stored: Series,
   incoming: Series,
@@ -304,41 +322,45 @@ function judgeNeighbours(
   known: SeamContext,
 ): { mismatch: SeamMismatch | null; oddities: SeamWarning[] } {
   const oddities: SeamWarning[] = []
-  const mismatches: { scale: Scale; jump: AcceptedJump; split?: Split }[] = []
-  let most: number | null = null
-  const close = (at: SeamDay): number => (at.incoming >= 0 ? incoming.close[at.incoming]! : stored.close[at.stored]!)
-  for (const [a, b] of seamsOf(both)) {
+  const jumps: AcceptedJump[] = []
+  let first: { scale: Scale; split?: Split } | null = null
+  let maxGap: number | null = null
+  const closeOn = (day: SeamDay): number =>
+    day.incoming >= 0 ? incoming.close[day.incoming]! : stored.close[day.stored]!
+  for (const [a, b] of seamsBetween(both)) {
     const inFile = b.incoming >= 0 ? b : a
-    if (inFile.stored >= 0 && close(inFile) === stored.close[inFile.stored]) continue
-    const isNew = inFile.stored < 0 && b.day - a.day > 1
-    if (isNew) most ??= usualGap(daysOf(stored, incoming))
-    const gap = isNew ? gapBetween(a.day, b.day, most!) : null
-    if (gap !== null) oddities.push({ kind: 'gap', day: b.day, detail: gap })
-    const before = close(a)
-    const after = close(b)
-    const jump = jumpBetween(before, after)
-    if (jump === null || isAccepted(known.jumps, a, b, after / before)) continue
-    const split = known.splits.find(({ ex_date, ratio }) => {
-      return ex_date > a.day && ex_date <= b.day && !isJump(1 / ratio, after / before)
-    })
-    const later = b.incoming >= 0 ? splitOnDay(before, incoming, b.incoming) : splitOnDay(before, stored, b.stored)
-    const step = split === undefined ? later : scaleOf(split)
-    if (step === null) oddities.push({ kind: 'jump', day: b.day, detail: `${jump}, which is stored` })
-    // Raw prices fall on the day of a split.
-    else if (split === undefined || known.prices === 'adjusted') {
-      const scale = b.incoming >= 0 ? step : { by: step.over, over: step.by }
-      mismatches.push({ scale, jump: jumpAt(a, b, scale), ...(split && { split }) })
+    const isUnchanged = inFile.stored >= 0 && closeOn(inFile) === stored.close[inFile.stored]
+    if (isUnchanged) continue
+    if (inFile.stored < 0 && b.day - a.day > 1) {
+      maxGap ??= usualGap(allDaysOf(stored, incoming))
+      const gap = gapBetween(a.day, b.day, maxGap)
+      if (gap !== null) oddities.push({ kind: 'gap', day: b.day, detail: gap })
     }
+    const before = closeOn(a)
+    const ratio = closeOn(b) / before
+    const jump = jumpBetween(before, closeOn(b))
+    if (jump === null || isAccepted(known.jumps, a, b, ratio)) continue
+    const split = known.splits.find(({ ex_date, ratio: newShares }) => {
+      return ex_date > a.day && ex_date <= b.day && !isJump(1 / newShares, ratio)
+    })
+    const [series, t] = b === inFile ? [incoming, b.incoming] : [stored, b.stored]
+    const step = split === undefined ? likelySplitOnDay(before, series, t) : scaleOf(split)
+    if (step === null) {
+      oddities.push({ kind: 'jump', day: b.day, detail: `${jump}, which is stored` })
+      continue
+    }
+    // Raw prices fall on the day of a split.
+    if (split !== undefined && known.prices === 'raw') continue
+    const scale = b === inFile ? step : { by: step.over, over: step.by }
+    first ??= { scale, ...(split && { split }) }
+    jumps.push(jumpAt(a, b, scale))
   }
-  const [first] = mismatches
-  if (first === undefined) return { mismatch: null, oddities }
-  const { jump: _jump, ...about } = first
-  const jumps = mismatches.map(({ jump }) => jump)
-  return { mismatch: { reason: 'split', ...about, shares: true, jumps, common: 0 }, oddities }
+  if (first === null) return { mismatch: null, oddities }
+  return { mismatch: { reason: 'split', ...first, shares: true, jumps, common: 0 }, oddities }
 }
 
 /** All days of two series. */
-function daysOf(stored: Series, incoming: Series): Int32Array {
+function allDaysOf(stored: Series, incoming: Series): Int32Array {
   const days = Int32Array.from([...stored.days, ...incoming.days]).sort()
   return days.filter((day, t) => day !== days[t - 1])
 }
@@ -370,18 +392,14 @@ export function jumpsAfter(jumps: readonly AcceptedJump[], merged: Series, incom
 export function rescale(series: Series, rescaling: Rescaling): Series {
   const { scale, shares } = rescaling
   const count = rescaledCount(series, rescaling)
-  const scaled = (column: Float64Array, { by, over }: Scale): Float64Array =>
+  const scaleColumn = (column: Float64Array, { by, over }: Scale): Float64Array =>
     column.map((value, t) => (t < count ? (value * by) / over : value))
-  const times = (column: Float64Array): Float64Array => scaled(column, scale)
-  const { open, high, low, close, volume, unadjustedClose } = series
-  const prices = { open: times(open), high: times(high), low: times(low), close: times(close) }
-  if (!shares) return { ...series, ...prices }
-  return {
-    ...series,
-    ...prices,
-    volume: scaled(volume, { by: scale.over, over: scale.by }),
-    ...(unadjustedClose === undefined ? {} : { unadjustedClose: times(unadjustedClose) }),
-  }
+  const rescaled = { ...series }
+  for (const name of PRICES) rescaled[name] = scaleColumn(series[name], scale)
+  if (!shares) return rescaled
+  rescaled.volume = scaleColumn(series.volume, { by: scale.over, over: scale.by })
+  if (series.unadjustedClose !== undefined) rescaled.unadjustedClose = scaleColumn(series.unadjustedClose, scale)
+  return rescaled
 }
 
 /** How many bars of a series are brought to another scale. */
