@@ -352,6 +352,16 @@ export function chargingContract(name: string, open: Open): void {
       expect(await outcome(alice, NOON + REPEAT_MS + 1, 'another')).toBe('repeated')
     })
 
+    it('of one batch count in their own hours, in any order', async () => {
+      const { accounts, alice } = await withAlice()
+      const limits = { day: 4, hour: 2 }
+      const hours = [0, 1, 0, 0, 1, 1, 0]
+      const charged = await accounts.charge(hours.map(hour => chargeOf(alice, { at: NOON + hour * HOUR_MS, limits })))
+      expect(charged.map(({ outcome }) => outcome === 'charged')).toEqual([true, true, true, false, true, false, false])
+      expect(charged.map(({ usedCredits: used }) => used.hour)).toEqual([1, 1, 2, 2, 2, 2, 2])
+      expect(await accounts.reconcile()).toMatchObject({ rows: 4, discrepancies: [] })
+    })
+
     it('are written all or none', async () => {
       const { accounts, alice } = await withAlice()
       const twice = chargeOf(alice)
@@ -359,6 +369,7 @@ export function chargingContract(name: string, open: Open): void {
       expect(await accounts.usedCredits(alice.id, NOON)).toEqual({ day: 0, hour: 0 })
       expect(await accounts.reconcile()).toEqual({ rows: 0, requests: 0, credits: 0, discrepancies: [] })
       expect(await accounts.charge([])).toEqual([])
+      expect(await accounts.charge([twice])).toEqual([{ outcome: 'charged', usedCredits: { day: 1, hour: 1 } }])
     })
 
     it.each(seeds(4))('become what books kept by hand say, in whatever order they come (seed %i)', async seed => {

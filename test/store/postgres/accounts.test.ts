@@ -218,16 +218,6 @@ describePostgres('accounts in PostgreSQL', () => {
       expect(await accounts.charge([chargeOf(alice, named)])).toMatchObject([{ outcome: 'repeated' }])
     })
 
-    it('counts hours of one batch apart, in whatever order they come', async () => {
-      const { accounts, alice } = await withAlice()
-      const limits = { day: 4, hour: 2 }
-      const hours = [0, 1, 0, 0, 1, 1, 0]
-      const charged = await accounts.charge(hours.map(hour => chargeOf(alice, { at: NOON + hour * 3_600_000, limits })))
-      expect(charged.map(({ outcome }) => outcome === 'charged')).toEqual([true, true, true, false, true, false, false])
-      expect(charged.map(({ usedCredits: used }) => used.hour)).toEqual([1, 1, 2, 2, 2, 2, 2])
-      expect(await accounts.reconcile()).toMatchObject({ rows: 4, discrepancies: [] })
-    })
-
     it('charges batches of many accounts that cross each other, each account in its turn', async () => {
       const { url, accounts } = await withAlice()
       const owners = await Promise.all(
