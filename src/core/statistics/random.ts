@@ -30,8 +30,7 @@ export class Random {
 
   /** The next integer from 0 to 2^32 - 1. */
   word(): number {
-    const five = Math.imul(this.#b, 5)
-    const word = Math.imul((five << 7) | (five >>> 25), 9)
+    const word = scrambled(this.#b)
     const shifted = this.#b << 9
     this.#c ^= this.#a
     this.#d ^= this.#b
@@ -45,7 +44,7 @@ export class Random {
   /** A number in [0, 1) with 53 random bits; takes two words. */
   uniform(): number {
     const high = this.word() >>> 5
-    return (high * 0x4000000 + (this.word() >>> 6)) / 0x20000000000000
+    return uniformOf(high, this.word() >>> 6)
   }
 
   /** An integer from 0 to n - 1, n at least 1; takes two words. */
@@ -59,46 +58,43 @@ export class Random {
    * @param chance probability that a block ends before the next index
    */
   fillBlocks(indices: Int32Array, n: number, chance: number): void {
-    let a = this.#a
-    let b = this.#b
-    let c = this.#c
-    let d = this.#d
-    let index = -1
-    let isStart = true
+    // A number whose upper 27 bits are greater lies above the chance.
+    const highest = Math.floor(chance * 0x8000000)
     for (let i = 0; i < n; ) {
-      // The two words of `uniform`, without calls.
-      let five = Math.imul(b, 5)
-      const high = Math.imul((five << 7) | (five >>> 25), 9) >>> 5
-      let shifted = b << 9
-      c ^= a
-      d ^= b
-      b ^= c
-      a ^= d
-      c ^= shifted
-      d = (d << 11) | (d >>> 21)
-      five = Math.imul(b, 5)
-      const low = Math.imul((five << 7) | (five >>> 25), 9) >>> 6
-      shifted = b << 9
-      c ^= a
-      d ^= b
-      b ^= c
-      a ^= d
-      c ^= shifted
-      d = (d << 11) | (d >>> 21)
-      const uniform = (high * 0x4000000 + low) / 0x20000000000000
-      if (isStart) {
-        index = Math.floor(uniform * n)
-        isStart = false
-      } else if (uniform < chance) {
-        isStart = true
-        continue
-      } else if (++index === n) index = 0
+      let index = this.below(n)
       indices[i++] = index
+      let a = this.#a
+      let b = this.#b
+      let c = this.#c
+      let d = this.#d
+      // Each turn is a call of `uniform`.
+      while (i < n) {
+        const first = b
+        let shifted = b << 9
+        c ^= a
+        d ^= b
+        b ^= c
+        a ^= d
+        c ^= shifted
+        d = (d << 11) | (d >>> 21)
+        const second = b
+        shifted = b << 9
+        c ^= a
+        d ^= b
+        b ^= c
+        a ^= d
+        c ^= shifted
+        d = (d << 11) | (d >>> 21)
+        const high = scrambled(first) >>> 5
+        if (high <= highest && uniformOf(high, scrambled(second) >>> 6) < chance) break
+        if (++index === n) index = 0
+        indices[i++] = index
+      }
+      this.#a = a
+      this.#b = b
+      this.#c = c
+      this.#d = d
     }
-    this.#a = a
-    this.#b = b
-    this.#c = c
-    this.#d = d
   }
 
   /**
@@ -122,6 +118,17 @@ export class Random {
       return x * factor
     }
   }
+}
+
+/** The output of the generator for the second number of its state, as a signed integer. */
+function scrambled(b: number): number {
+  const five = Math.imul(b, 5)
+  return Math.imul((five << 7) | (five >>> 25), 9)
+}
+
+/** A number in [0, 1). @param high its upper 27 bits @param low its lower 26 bits */
+function uniformOf(high: number, low: number): number {
+  return (high * 0x4000000 + low) / 0x20000000000000
 }
 
 function splitmix32(seed: number): () => number {
