@@ -1,4 +1,4 @@
-import { daysAt, indicesIn, SharedColumns, unionCalendar } from '../../core/model/calendar.js'
+import { indicesIn, isConsecutive } from '../../core/model/calendar.js'
 import { countOverlap } from '../../core/statistics/counts.js'
 import { CalendarShare, type ShareInterval } from '../../core/statistics/shares.js'
 import type { CalendarCell } from '../study/cell.js'
@@ -22,8 +22,8 @@ export interface BaseBars {
   /** The first and the last base bar; 0 without any. */
   first: Int32Array
   last: Int32Array
-  /** The days of the base bars. Equal columns are one object. */
-  days: Int32Array[]
+  /** Tickers with the same number have the same base days; -1: the base bars have gaps. */
+  sameDays: Int32Array
 }
 
 export function baseBarsOf(
@@ -35,9 +35,11 @@ export function baseBarsOf(
   const hit = new Float64Array(length)
   const first = new Int32Array(length)
   const last = new Int32Array(length)
-  const alike = new SharedColumns()
+  const sameDays = new Int32Array(length)
+  const kinds = new Map<Int32Array, Map<number, number>>()
   const returns = new Float64Array(tickers.reduce((longest, data) => Math.max(longest, data.days.length), 0))
-  const days = tickers.map((data, i) => {
+  let kindCount = 0
+  tickers.forEach((data, i) => {
     const eligible = eligibleIn(data, field)
     const indices = timeline.indices.get(data)!
     const bars = mask === null ? eligible : eligible.filter(bar => mask[indices[bar]!] === 1)
@@ -56,9 +58,40 @@ export function baseBarsOf(
     hit[i] = rises / n
     first[i] = bars[0] ?? 0
     last[i] = bars[n - 1] ?? 0
-    return alike.of(daysAt(data.days, bars.subarray(0, n)))
+    if (!isConsecutive(bars.subarray(0, n))) {
+      sameDays[i] = -1
+      return
+    }
+    const ofIndices = kinds.get(indices) ?? new Map<number, number>()
+    kinds.set(indices, ofIndices)
+    const range = first[i]! * indices.length + last[i]!
+    sameDays[i] = ofIndices.get(range) ?? kindCount++
+    ofIndices.set(range, sameDays[i]!)
   })
-  return { field, horizon, mask, timeline, tickers, mean, hit, first, last, days }
+  return { field, horizon, mask, timeline, tickers, mean, hit, first, last, sameDays }
+}
+
+/** 1 on each index of the timeline that is a base day of a ticker with events. */
+function baseDays({ base, members }: EventPool): Uint8Array {
+  const { field, mask, timeline, tickers, first, last, sameDays } = base
+  const isBase = new Uint8Array(timeline.days.length)
+  const isMarked = new Set<number>()
+  for (const i of members) {
+    const indices = timeline.indices.get(tickers[i]!)!
+    const kind = sameDays[i]!
+    if (kind >= 0) {
+      if (isMarked.has(kind)) continue
+      isMarked.add(kind)
+      for (let bar = first[i]!; bar <= last[i]!; bar++) isBase[indices[bar]!] = 1
+      continue
+    }
+    for (const bar of eligibleIn(tickers[i]!, field)) {
+      if (bar > last[i]!) break
+      const index = indices[bar]!
+      if (mask === null || mask[index] === 1) isBase[index] = 1
+    }
+  }
+  return isBase
 }
 
 /** The events of a condition on base bars, ticker by ticker; `lost` counts those on other bars. */
@@ -163,7 +196,8 @@ export function nonOverlappingIn({ base, members, first, bars }: EventPool): num
 export function cellOf(pool: EventPool): { cell: CalendarCell; hit: ShareInterval } {
   const { base, bars, returns, members, first } = pool
   const { timeline, tickers, horizon } = base
-  const calendar = unionCalendar([...new Set(members.map(i => base.days[i]!))])
+  const isBase = baseDays(pool)
+  const calendar = timeline.days.filter((_, index) => isBase[index] === 1)
   const onCalendar = indicesIn(calendar, timeline.days)
   const events = new Float64Array(calendar.length)
   const excess = new Float64Array(calendar.length)

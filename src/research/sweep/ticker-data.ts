@@ -28,7 +28,7 @@ export interface Timeline {
 export function timelineOf(tickerData: readonly TickerData[]): Timeline {
   const { first, last } = rangeOf(
     tickerData.flatMap(data => {
-      return Array.from({ length: data.eligible.length / 2 }, (_, field) => eligibleDays(data, field))
+      return Array.from({ length: data.firstRun.length - 1 }, (_, field) => eligibleDays(data, field))
     }),
   )
   const days = unionCalendar(tickerData.map(data => data.days)).filter(day => first !== null && day >= first)
@@ -38,13 +38,33 @@ export function timelineOf(tickerData: readonly TickerData[]): Timeline {
 }
 
 /** The bars on which a field of a ticker has a band. */
-export function eligibleIn({ eligible, gapped }: TickerData, field: number): Int32Array {
-  return gapped.get(field) ?? numbersBetween(eligible[2 * field]!, eligible[2 * field + 1]!)
+export function eligibleIn({ firstRun, runs }: TickerData, field: number): Int32Array {
+  const first = 2 * firstRun[field]!
+  const end = 2 * firstRun[field + 1]!
+  if (end - first === 2) return numbersBetween(runs[first]!, runs[first + 1]!)
+  let count = 0
+  for (let at = first; at < end; at += 2) count += runs[at + 1]! - runs[at]!
+  const bars = new Int32Array(count)
+  let n = 0
+  for (let at = first; at < end; at += 2) for (let bar = runs[at]!; bar < runs[at + 1]!; bar++) bars[n++] = bar
+  return bars
 }
 
 /** The days of those bars. */
 export function eligibleDays(data: TickerData, field: number): Int32Array {
   return daysAt(data.days, eligibleIn(data, field))
+}
+
+/** Ascending numbers as runs of consecutive ones: the first number of each run, and the one after its last. */
+function runsOf(ascending: Int32Array): number[] {
+  if (ascending.length === 0) return []
+  const runs = [ascending[0]!]
+  if (!isConsecutive(ascending)) {
+    for (let i = 1; i < ascending.length; i++)
+      if (ascending[i] !== ascending[i - 1]! + 1) runs.push(ascending[i - 1]! + 1, ascending[i]!)
+  }
+  runs.push(ascending.at(-1)! + 1)
+  return runs
 }
 
 /** How the days are split: parts to choose on, parts to check on, and the folds. */
@@ -144,10 +164,10 @@ export interface TickerData {
   ticker: string
   days: Int32Array
   prices: { series: Pick<Series, 'close'>; delisting: MarketBars['delisting'] }
-  /** By field: the first bar with a band, and the one after the last. */
-  eligible: Int32Array
-  /** The bars with a band, for a field without one on bars in between. */
-  gapped: ReadonlyMap<number, Int32Array>
+  /** The number of each field's first run of bars with a band, and the number of runs. Most fields have one run. */
+  firstRun: Int32Array
+  /** The first bar of each run, and the one after its last. */
+  runs: Int32Array
   /** Row of the first event of each group, and the number of rows. */
   first: Int32Array
   bars: Uint16Array | Int32Array
@@ -196,7 +216,11 @@ function tickerDataOf(
   const { ticker, series, delisting } = prices
   const truths = when === undefined ? null : states.at(-1)!.codes
   const fieldStates = states.slice(0, query.fields.length)
-  const eligible = fieldStates.map(ofField => eligibleBars(prices, ofField, query))
+  const runs = fieldStates.map(ofField => runsOf(eligibleBars(prices, ofField, query)))
+  const firstRun = new Int32Array(runs.length + 1)
+  runs.forEach(({ length }, field) => {
+    firstRun[field + 1] = firstRun[field]! + length / 2
+  })
   const signals = fieldStates.map(ofField => {
     const any = { ...ANY_EVENT, field: ofField.field, timeframe, after, before }
     return signalsIn(prices, ofField, any, null, truths)
@@ -206,10 +230,8 @@ function tickerDataOf(
     ticker,
     days: columns.ascending(series.days),
     prices: { series: { close: columns.copy(series.close) }, delisting },
-    eligible: columns.copy(Int32Array.from(eligible.flatMap(some => [some[0] ?? 0, (some.at(-1) ?? -1) + 1]))),
-    gapped: new Map(
-      eligible.flatMap((some, field) => (isConsecutive(some) ? [] : [[field, columns.copy(some)] as const])),
-    ),
+    firstRun: columns.copy(firstRun),
+    runs: columns.copy(Int32Array.from(runs.flat())),
     first: columns.copy(first),
     bars: columns.copy(bars),
     left: columns.copy(left),
