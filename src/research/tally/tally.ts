@@ -79,32 +79,33 @@ export async function tally(
   query: TallyQuery,
   { step, trials = null }: RunContext = {},
 ): Promise<Tally> {
-  const { tickers, by: asked, horizon, family = 'ledger', ...filter } = query
+  const { tickers, by: requestedGrouping, horizon, family = 'ledger', ...filter } = query
   const names = tickersInOrder(tickers, 'a tally needs')
-  if (asked === 'context' && filter.context === undefined)
-    throw new InvalidParameter(sentence`to group by context, give ${parameter('context', 'T:F')}.`, { param: asked })
-  const by = asked ?? (filter.bands === undefined ? 'band' : null)
-  const sources: TickerSource[] = []
+  if (requestedGrouping === 'context' && filter.context === undefined) {
+    const message = sentence`to group by context, give ${parameter('context', 'T:F')}.`
+    throw new InvalidParameter(message, { param: requestedGrouping })
+  }
+  const by = requestedGrouping ?? (filter.bands === undefined ? 'band' : null)
   const sectors = await sectorsOf(source, by)
   const grouping = (history: History): Grouping => groupingOf(history, by, sectors)
-  for await (const found of tickerSources(source, { ...filter, tickers: names }, grouping)) {
-    step?.(() => `tally  ${found.ticker}  ${sources.length + 1} of ${names.length} tickers`)
-    sources.push(found)
+  const sources: TickerSource[] = []
+  for await (const tickerSource of tickerSources(source, { ...filter, tickers: names }, grouping)) {
+    step?.(() => `tally  ${tickerSource.ticker}  ${sources.length + 1} of ${names.length} tickers`)
+    sources.push(tickerSource)
   }
-  const order = await orderOf(source, by, filter)
-  const { timeframe } = filter
-  const groupedEvents = groupsOf(sources, by, order)
-  const market = marketOf(sources, groupedEvents)
-  const windows = TIMEFRAMES[timeframe].windows
-    .map((bars, w) => ({ w, bars, name: windowNames(timeframe)[w]! }))
+  const eventGroups = groupsOf(sources, by, await orderOf(source, by, filter))
+  const market = marketOf(sources, eventGroups)
+  const windows = TIMEFRAMES[filter.timeframe].windows
+    .map((bars, w) => ({ w, bars, name: windowNames(filter.timeframe)[w]! }))
     .filter(({ bars }) => horizon === undefined || horizon.includes(bars))
-  const outcomes = windows.map(window => tallyWindow(groupedEvents, market, window))
-  const groups = groupedEvents.map(({ value, events }, g): TallyGroup => {
+  const outcomes = windows.map(window => tallyWindow(eventGroups, market, window))
+  const groups = eventGroups.map(({ value, events }, g): TallyGroup => {
     const ofGroup = outcomes.map(ofWindow => ofWindow[g]!)
     return { group: value, events, windows: ofGroup, warnings: groupWarnings(events, ofGroup) }
   })
-  const windowTrials = trialsOf(groupedEvents.map(withDays(by, sources)), { ...query, tickers: names }, by)
-  const noted = await noteAndCompare(trials, 'cell', windowTrials, family)
+  const trialGroups = eventGroups.map(group => trialGroup(group, by, sources))
+  const runTrials = trialsOf(trialGroups, { ...query, tickers: names }, by)
+  const runInLog = await noteAndCompare(trials, 'cell', runTrials, family)
   return {
     schema: 'bands.tally/2',
     ...poolInfo(names, filter),
@@ -112,17 +113,20 @@ export async function tally(
     ...scopeOf(sources, filter),
     events: groups.reduce((sum, group) => sum + group.events, 0),
     groups,
-    log: noted?.log ?? null,
+    log: runInLog?.log ?? null,
     warnings: tallyWarnings(sources),
   }
 }
 
-/** A group as trials know it, with the days of its bars: of all tickers, or of those that make the group. */
-function withDays(by: TallyGrouping | null, sources: readonly TickerSource[]) {
-  return ({ value, members }: Group) => {
-    const some = by === 'ticker' || by === 'sector' ? members.map(({ source }) => source) : sources
-    const tickers = some.map(({ ticker }) => ticker)
-    return { value, tickers, days: some.flatMap(({ base, days }) => (base === null ? [] : [days])) }
+/** A group for the trial log: its value, and the tickers whose events it may have, with the days of their bars. */
+function trialGroup({ value, members }: Group, by: TallyGrouping | null, sources: readonly TickerSource[]) {
+  const isOfFewTickers = by === 'ticker' || by === 'sector'
+  const groupSources = isOfFewTickers ? members.map(({ source }) => source) : sources
+  const pricedSources = groupSources.filter(({ base }) => base !== null)
+  return {
+    value,
+    tickers: groupSources.map(({ ticker }) => ticker),
+    days: pricedSources.map(({ days }) => days),
   }
 }
 
@@ -146,22 +150,21 @@ interface Member extends Omit<Part, 'value'> {
  * ascending; null last.
  */
 function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, order: readonly string[]): Group[] {
-  const members = new Map<string | null, Member[]>()
+  const membersByValue = new Map<string | null, Member[]>()
   for (const [column, source] of sources.entries()) {
     for (const { value, from, to } of source.parts) {
       const member = { source, column, from, to }
-      const group = members.get(value)
-      if (group === undefined) members.set(value, [member])
-      else group.push(member)
+      const members = membersByValue.get(value)
+      if (members === undefined) membersByValue.set(value, [member])
+      else members.push(member)
     }
   }
-  if (by === null && members.size === 0)
-    members.set(
-      null,
-      sources.map((source, column) => ({ source, column, from: 0, to: 0 })),
-    )
+  if (by === null && membersByValue.size === 0) {
+    const withoutEvents = sources.map((source, column) => ({ source, column, from: 0, to: 0 }))
+    membersByValue.set(null, withoutEvents)
+  }
   const compare = byVocabulary(order)
-  const groups = Array.from(members, ([value, members]) => {
+  const groups = Array.from(membersByValue, ([value, members]) => {
     return { value, members, events: members.reduce((sum, { from, to }) => sum + to - from, 0) }
   })
   return groups.sort((a, b) => compare(a.value, b.value))
@@ -424,20 +427,21 @@ class CountedDays {
 
 const NO_POOL: Pool = { columns: [], weights: [] }
 
-/** Percentages of fewer complete windows mean little. */
-const FEW = 10
+/** Shares of fewer complete windows mean little. */
+const MIN_WINDOWS = 10
 
-/** Number of tickers that a sentence names. */
-const NAMED = 5
+/** The most tickers that a sentence names. */
+const MAX_NAMED = 5
 
 function groupWarnings(events: number, windows: readonly TallyWindow[]): string[] {
   if (events === 0) return []
-  const few = windows.flatMap(({ window, n }) => (n < FEW ? `${window}: ${n}` : []))
+  const few = windows.flatMap(({ window, n }) => (n < MIN_WINDOWS ? `${window}: ${n}` : []))
   const overlapping = windows.flatMap(({ window, n, overlapping: many }) =>
     many > 0 ? `${window}: ${many} of ${n}` : [],
   )
   return [
-    few.length > 0 && `Fewer than ${FEW} complete windows (${few.join(', ')}): read the counts, not the shares.`,
+    few.length > 0 &&
+      `Fewer than ${MIN_WINDOWS} complete windows (${few.join(', ')}): read the counts, not the shares.`,
     overlapping.length > 0 &&
       `Windows of neighbouring events of one ticker overlap (${overlapping.join(', ')}): they count as fewer independent cases.`,
   ].filter(warning => warning !== false)
@@ -446,8 +450,8 @@ function groupWarnings(events: number, windows: readonly TallyWindow[]): string[
 function tallyWarnings(sources: readonly TickerSource[]): string[] {
   if (sources.length === 1) return []
   const empty = sources.filter(({ events }) => events === 0).map(source => source.ticker)
-  const names = empty.slice(0, NAMED).join(', ')
-  const more = empty.length > NAMED ? ` and ${empty.length - NAMED} more` : ''
+  const names = empty.slice(0, MAX_NAMED).join(', ')
+  const more = empty.length > MAX_NAMED ? ` and ${empty.length - MAX_NAMED} more` : ''
   return [
     'Tickers move together: events of several tickers on the same dates count as fewer independent cases.',
     'The tickers are those that were asked for; ones that no longer trade may be missing among them.',
