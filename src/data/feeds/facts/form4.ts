@@ -23,11 +23,11 @@ const SIDES = new Map<string, 'buy' | 'sell'>([
  */
 export async function readForm4(source: Source, options: ReadOptions): Promise<FactsResult> {
   const { file } = source
-  const form = documentIn(file, (await textOf(source)).replace(/\r\n?/g, '\n'), options)
-  const root = rootOf(form)
+  const form = findDocument(file, (await textOf(source)).replace(/\r\n?/g, '\n'), options)
+  const root = parseRoot(form)
   const type = textAt(root, 'documentType')
   if (type !== '4' && type !== '4/A')
-    throw new BadData({ file }, `${formWords(type)}; of the SEC's forms on insiders only 4 is read`)
+    throw new BadData({ file }, `${describeForm(type)}; of the SEC's forms on insiders only 4 is read`)
   const sink = new FactsSink()
   if (type === '4/A') sink.remark('amendments repeat trades; do not load the form that they amend as well', file)
   const ticker = tickerOf(file, root, options)
@@ -39,12 +39,12 @@ export async function readForm4(source: Source, options: ReadOptions): Promise<F
     )
   const trades = childrenOf(root, 'nonDerivativeTable', 'nonDerivativeTransaction')
   const derivatives = childrenOf(root, 'derivativeTable', 'derivativeTransaction')
-  const insider = trades.length === 0 ? '' : ownersOf(file, root)
+  const insider = trades.length === 0 ? '' : ownerNames(file, root)
   for (const trade of trades) {
-    const found = tradeOf(trade, form, insider, sink)
-    if (found !== null) sink.add('insiders', ticker, found)
+    const loaded = readTrade(trade, form, insider, sink)
+    if (loaded !== null) sink.add('insiders', ticker, loaded)
   }
-  for (const trade of derivatives) sink.remark('transactions in derivatives are not loaded', placeOf(form, trade))
+  for (const trade of derivatives) sink.remark('transactions in derivatives are not loaded', lineText(form, trade))
   const rows = trades.length + derivatives.length
   options.onProgress?.({ bytes: source.bytesTaken(), total: source.total, rows })
   const issuerName = textAt(root, 'issuer', 'issuerName') ?? ''
@@ -53,25 +53,25 @@ export async function readForm4(source: Source, options: ReadOptions): Promise<F
 }
 
 /** One trade, null where it is remarked and not loaded; throws BadData where it is bad. */
-function tradeOf(trade: Element, form: Form, insider: string, sink: FactsSink): InsiderTrade | null {
+function readTrade(trade: Element, form: Form, insider: string, sink: FactsSink): InsiderTrade | null {
   const { filed } = form
-  const place = placeOf(form, trade)
+  const place = lineText(form, trade)
   const code = textAt(trade, 'transactionCoding', 'transactionCode') ?? ''
   const side = SIDES.get(code)
-  const shares = numberAt(trade, 'transactionShares')
+  const shares = amountAt(trade, 'transactionShares')
   if (side === undefined || shares === null || shares <= 0) {
-    const other = `transactions of code ${quoted(code)} are no open-market trades and are not loaded`
-    sink.remark(side === undefined ? other : WITHOUT_SHARES, place)
+    const otherCode = `transactions of code ${quoted(code)} are no open-market trades and are not loaded`
+    sink.remark(side === undefined ? otherCode : WITHOUT_SHARES, place)
     return null
   }
   const traded = dayOfTrade(form, trade)
   for (const [name, day] of Object.entries({ transactionDate: traded, 'the day of filing': filed ?? traded }))
-    if (day > form.latest) throw new BadData(locate(form, trade), futureDateReason(name, formatDay(day)))
+    if (day > form.latest) throw new BadData(positionOf(form, trade), futureDateReason(name, formatDay(day)))
   if (filed !== null && filed < traded) {
     const what = `the trade is of ${formatDay(traded)}, after the day on which it became known (${formatDay(filed)})`
-    throw new BadData(locate(form, trade), what)
+    throw new BadData(positionOf(form, trade), what)
   }
-  const price = numberAt(trade, 'transactionPricePerShare')
+  const price = amountAt(trade, 'transactionPricePerShare')
   if (price === null) sink.remark('trades have no price, so that their value is unknown', place)
   if (filed === null) sink.remark(FILED_LATER, place)
   sink.remark('sessions are unknown: a trade counts from the day after it became known', place)
@@ -79,7 +79,7 @@ function tradeOf(trade: Element, form: Form, insider: string, sink: FactsSink): 
   return { known: filed ?? assumedFiling(traded), session: null, insider, side, shares, value }
 }
 
-function formWords(type: string | null): string {
+function describeForm(type: string | null): string {
   return type === null ? 'this XML does not name its form (documentType)' : `this is Form ${type}`
 }
 
@@ -91,32 +91,32 @@ function tickerOf(file: string, root: Element, options: ReadOptions): string {
   throw new BadData({ file }, sentence`the issuer has no trading symbol; give one with ${parameter('ticker')}`)
 }
 
-/** One trade may be reported by several owners together; it is one trade all the same. */
-function ownersOf(file: string, root: Element): string {
+/** The names of the reporting owners, separated by semicolons. Throws BadData if there are none. */
+function ownerNames(file: string, root: Element): string {
   const names = childrenOf(root, 'reportingOwner').map(owner => textAt(owner, 'reportingOwnerId', 'rptOwnerName'))
   const owners = names.filter(name => name !== null).map(name => name.replace(/\s+/g, ' '))
   if (owners.length > 0) return owners.join('; ')
   throw new BadData({ file }, 'no reporting owner is named in it (reportingOwner, rptOwnerName)')
 }
 
-/** Dates may have a time zone after them: `2022-12-13-05:00`. */
+/** The day of a trade, whose text may end with a time zone: `2022-12-13-05:00`. Throws BadData for no date. */
 function dayOfTrade(form: Form, trade: Element): Day {
   const text = textAt(trade, 'transactionDate', 'value') ?? ''
   const day = parseDay(text.replace(/(?<=^.{10})(Z|[+-]\d{2}:\d{2})$/, ''))
   if (day !== null) return day
   const what =
     text === '' ? 'transactionDate is empty' : `transactionDate ${quoted(text)} is no calendar date as YYYY-MM-DD`
-  throw new BadData(locate(form, trade), what)
+  throw new BadData(positionOf(form, trade), what)
 }
 
-function numberAt(trade: Element, name: string): number | null {
+function amountAt(trade: Element, name: string): number | null {
   const text = textAt(trade, 'transactionAmounts', name, 'value')
   const value = text === null ? Number.NaN : readNumber(text)
   return Number.isFinite(value) ? value : null
 }
 
 /** The key under which the parser stores an element's position. */
-const META = XMLParser.getMetaDataSymbol() as unknown as symbol
+const POSITION_KEY = XMLParser.getMetaDataSymbol() as unknown as symbol
 
 /** The XML of a form, its start in the file, and its filing date, if known from user or file. */
 interface Form {
@@ -131,8 +131,8 @@ interface Form {
 /** An element: its children by name, one or a list of them; an element with only text is that text. */
 type Element = Readonly<Record<string | symbol, unknown>>
 
-/** A submission wraps the document in a header of its own, which has the filing date. */
-function documentIn(file: string, content: string, { known, today }: ReadOptions): Form {
+/** Finds the XML document in a file: all of it, or the part below the header of a submission, which has the filing date. */
+function findDocument(file: string, content: string, { known, today }: ReadOptions): Form {
   const latest = latestBar(today)
   const start = content.indexOf('<ownershipDocument')
   const end = content.lastIndexOf('</ownershipDocument>')
@@ -145,10 +145,10 @@ function documentIn(file: string, content: string, { known, today }: ReadOptions
   return { file, text, linesBefore: header.split('\n').length - 1, filed, latest }
 }
 
-/** The root of a well-formed ownership document; entities of its own are refused, as they can make a small file huge. */
-function rootOf({ file, text, linesBefore }: Form): Element {
+/** The root element of a Form 4. Throws BadData for other XML, and for entities, which can make a small file huge. */
+function parseRoot({ file, text, linesBefore }: Form): Element {
   if (/<!DOCTYPE/i.test(text)) throw new BadData({ file }, 'the XML declares a document type, which no Form 4 does')
-  if (isDeep(text))
+  if (isTooDeep(text))
     throw new BadData({ file }, `the XML is nested more than ${MAX_NESTING} levels deep, as no Form 4 is`)
   const verdict = XMLValidator.validate(text)
   if (verdict !== true) {
@@ -172,7 +172,7 @@ function rootOf({ file, text, linesBefore }: Form): Element {
 }
 
 /** Whether elements are nested too deeply for the recursive parser. */
-function isDeep(text: string): boolean {
+function isTooDeep(text: string): boolean {
   let level = 0
   for (const [tag] of text.matchAll(/<\/?[\w:][^<>]*>/g)) {
     if (tag.startsWith('</')) level--
@@ -183,12 +183,12 @@ function isDeep(text: string): boolean {
 
 /** The text of the element at a path, null where there is none or it is empty. */
 function textAt(element: Element, ...path: string[]): string | null {
-  const found = valueAt(element, path)
-  const text = isElement(found) ? found['#text'] : found
+  const value = valueAt(element, path)
+  const text = isElement(value) ? value['#text'] : value
   return typeof text === 'string' && text !== '' ? text : null
 }
 
-/** The elements at a path; the parser gives a single one bare. */
+/** The elements at a path, as a list; the parser gives a single one without a list. */
 function childrenOf(element: Element, ...path: string[]): Element[] {
   const found = valueAt(element, path)
   return (Array.isArray(found) ? found : [found]).filter(isElement)
@@ -202,12 +202,12 @@ function isElement(value: unknown): value is Element {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function locate({ file, text, linesBefore }: Form, element: Element): FilePosition {
-  const data = element[META] as { startIndex?: number } | undefined
+function positionOf({ file, text, linesBefore }: Form, element: Element): FilePosition {
+  const data = element[POSITION_KEY] as { startIndex?: number } | undefined
   const before = text.slice(0, data?.startIndex ?? 0).split('\n')
   return { file, line: linesBefore + before.length, column: before.at(-1)!.length + 1 }
 }
 
-function placeOf(form: Form, element: Element): string {
-  return `${form.file}:${locate(form, element).line}`
+function lineText(form: Form, element: Element): string {
+  return `${form.file}:${positionOf(form, element).line}`
 }

@@ -7,11 +7,11 @@ import { formatDay, weekdayOf } from '../../../core/model/day.js'
 import { assumedFiling, type EarningsResult, type Report } from '../../../core/model/facts.js'
 import { BadCell, type Columns, type FactRow, refuseImpossibleRatio } from './rows.js'
 import { reportsOfFilings } from './sec.js'
-import { type FiledFact, whyUnread } from './sec-ledger.js'
+import { type FiledFact, whyNotRead } from './sec-ledger.js'
 import { AS_FILED, EARLIER_MONTHS, type FactsSink, FILED_LATER, type TimedGrade, WITHOUT_SHARES } from './sink.js'
 
 /** A layout of tables of facts: which columns it reads, and the records of its rows. */
-export interface FactsFormat<Reads extends Columns = Columns, Kept = unknown> {
+export interface FactsFormat<Reads extends Columns = Columns, RowResult = unknown> {
   /** In words for people. */
   name: string
   reads: Reads
@@ -19,9 +19,9 @@ export interface FactsFormat<Reads extends Columns = Columns, Kept = unknown> {
    * Reads one row; its result is passed to the end. Taking a bad column out of the row throws BadCell, so everything
    * is taken out before a record or a remark is added.
    */
-  row(row: FactRow<Reads>, out: FactsSink): Kept | undefined
+  row(row: FactRow<Reads>, out: FactsSink): RowResult | undefined
   /** After the last row. */
-  end?(results: readonly Kept[], out: FactsSink): void
+  end?(results: readonly RowResult[], out: FactsSink): void
 }
 
 /** Identifies a layout: the columns that a header must have; `ticker` does not matter. */
@@ -35,7 +35,7 @@ interface RefusedFormat extends Identified {
   refusal: string
 }
 
-/** A format as one of many; what its columns hold is checked here, where they are all known. */
+/** Returns a format as one of many, once the compiler has checked the types of its columns. */
 function factsFormat<const Reads extends Columns, Kept>(
   format: FactsFormat<Reads, Kept> & Identified,
 ): FactsFormat & Identified {
@@ -52,14 +52,14 @@ const EARNINGS_EVENTS = factsFormat({
   },
 })
 
-/** No quarter is known before its end. Throws BadCell in the column with the known date. */
-export function checkKnown({ known, period_end }: Report, column: string): void {
+/** Throws BadCell for a quarter that is known before its end. @param column the one with the known date */
+export function refuseKnownBeforeEnd({ known, period_end }: Report, column: string): void {
   if (known >= period_end) return
   const what = `${column} ${formatDay(known)} is before the period ended (${formatDay(period_end)})`
   throw new BadCell(column, `${what}; are the dates in the wrong columns?`)
 }
 
-/** An estimate may be of a report to come, a result may not: throws BadCell. */
+/** Adds an estimate or a result. Throws BadCell for a result of a report that is yet to come. */
 export function addEarnings(out: FactsSink, ticker: string, result: EarningsResult, place: string): void {
   const { report_date, eps_actual } = result
   if (eps_actual !== null && report_date > out.latest) {
@@ -73,12 +73,13 @@ export function addEarnings(out: FactsSink, ticker: string, result: EarningsResu
 
 /** Quarters are filed within this number of days; an older one was first seen as a comparative in a later filing. */
 const DAYS_TO_FILE = 120
-/** How far a difference of rounded figures may be off. */
-const ROUNDING = 0.02
+/** Maximum error of a difference of rounded earnings per share. */
+const EPS_ROUNDING = 0.02
 
-const LATE = `quarters were filed more than ${DAYS_TO_FILE} days after their end, first seen next to a later one; they count from then on`
-const DERIVED = 'EPS of fourth quarters are the year less three quarters, and may be off by about 0.01'
-const CONTRADICTED = 'derived EPS have the other sign than net income, as after a split in the year, and are not loaded'
+const FILED_LATE = `quarters were filed more than ${DAYS_TO_FILE} days after their end, first seen next to a later one; they count from then on`
+const DERIVED_EPS = 'EPS of fourth quarters are the year less three quarters, and may be off by about 0.01'
+const CONTRADICTED_EPS =
+  'derived EPS have the other sign than net income, as after a split in the year, and are not loaded'
 
 /** Figures of quarters with the day on which they were filed. */
 const QUARTERLY_FIGURES = factsFormat({
@@ -96,21 +97,21 @@ const QUARTERLY_FIGURES = factsFormat({
   row(row, out) {
     const { ticker, place, period_end, filed: known, eps_diluted, revenue } = row
     const days = row.days_to_file ?? known - period_end
-    const derived = row.q4_derived === '1'
-    const contradicted = derived && isContradicted(eps_diluted, row.net_income)
-    const eps = contradicted ? null : eps_diluted
+    const isDerived = row.q4_derived === '1'
+    const isContradictory = isDerived && hasOtherSignThanIncome(eps_diluted, row.net_income)
+    const eps = isContradictory ? null : eps_diluted
     const report: Report = { period_end, known, session: null, eps, revenue, book_value_ps: null, basis: 'filed' }
-    checkKnown(report, 'filed')
+    refuseKnownBeforeEnd(report, 'filed')
     out.add('reports', ticker, report, place)
-    if (contradicted) out.remark(CONTRADICTED, place)
+    if (isContradictory) out.remark(CONTRADICTED_EPS, place)
     if (eps !== null) out.remark(AS_FILED, place)
-    if (eps !== null && derived) out.remark(DERIVED, place)
-    if (days > DAYS_TO_FILE) out.remark(LATE, place)
+    if (eps !== null && isDerived) out.remark(DERIVED_EPS, place)
+    if (days > DAYS_TO_FILE) out.remark(FILED_LATE, place)
   },
 })
 
-function isContradicted(eps: number | null, income: number | null): boolean {
-  return eps !== null && income !== null && Math.abs(eps) > ROUNDING && eps * income < 0
+function hasOtherSignThanIncome(eps: number | null, income: number | null): boolean {
+  return eps !== null && income !== null && Math.abs(eps) > EPS_ROUNDING && eps * income < 0
 }
 
 /** Single facts from filings with the SEC, one per row. */
@@ -128,7 +129,7 @@ const SEC_FACTS = factsFormat({
   },
   row({ ticker, place, concept, unit, start, end, value, form, filed }, out) {
     const fact: FiledFact = { concept, unit, start, end, value, form, filed }
-    const unread = whyUnread(fact)
+    const unread = whyNotRead(fact)
     if (unread !== null) out.remark(unread, place)
     return { ticker, fact }
   },
@@ -239,7 +240,7 @@ const CORPORATE_ACTIONS = factsFormat({
 })
 
 /** Tables of facts that cannot become dated records, and what to import instead. */
-const REFUSED: readonly RefusedFormat[] = [
+const REFUSED_FORMATS: readonly RefusedFormat[] = [
   {
     identifiedBy: ['for_year', 'period_end'],
     refusal:
@@ -267,5 +268,5 @@ export const FACTS_FORMATS: readonly ((FactsFormat & Identified) | RefusedFormat
   RECOMMENDATION_TREND,
   INSIDER_TRADES,
   CORPORATE_ACTIONS,
-  ...REFUSED,
+  ...REFUSED_FORMATS,
 ]

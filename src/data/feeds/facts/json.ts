@@ -12,7 +12,7 @@ import type { Source } from '../source.js'
 import { dateReason } from '../values.js'
 import { BadCell, refuseImpossibleRatio } from './rows.js'
 import { reportsOfFilings } from './sec.js'
-import { conceptValuesDiffer, type FiledFact, isReportForm, REPORT_CONCEPTS, whyUnread } from './sec-ledger.js'
+import { conceptValuesDiffer, type FiledFact, isReportForm, REPORT_CONCEPTS, whyNotRead } from './sec-ledger.js'
 import { AS_FILED, documentTicker, FactsSink } from './sink.js'
 import { readYahooFacts } from './yahoo.js'
 
@@ -36,7 +36,7 @@ export function readFactsJson(source: Source, text: JsonText, options: ReadOptio
  */
 function readSplits(file: string, text: JsonText, options: ReadOptions): FactsResult | null {
   const { root } = text
-  const [list, at] = isMapping(root) ? [root.results, ['results']] : [root, []]
+  const [list, path] = isMapping(root) ? [root.results, ['results']] : [root, []]
   if (!Array.isArray(list) || !isMapping(list[0]) || !('split_from' in list[0])) return null
   const rejections = new Rejections(file, options.skipBadRows ?? false)
   const sink = new FactsSink()
@@ -48,7 +48,7 @@ function readSplits(file: string, text: JsonText, options: ReadOptions): FactsRe
     } catch (error) {
       if (!(error instanceof BadCell)) throw error
       const { column, message: reason } = error
-      rejections.add(() => ({ ...text.locate([...at, i, column]), reason, text: JSON.stringify(row) }))
+      rejections.add(() => ({ ...text.locate([...path, i, column]), reason, text: JSON.stringify(row) }))
     }
   }
   rejections.throwIfBad(list.length)
@@ -96,14 +96,14 @@ function readCompanyFacts(file: string, text: JsonText, root: JsonObject, option
     Object.entries(concepts).flatMap(([concept, { units }]) => factsIn([taxonomy, concept], units)),
   )
   const sink = new FactsSink()
-  const read = facts.filter(fact => {
-    const unread = whyUnread(fact)
+  const factsRead = facts.filter(fact => {
+    const unread = whyNotRead(fact)
     if (unread !== null) sink.remark(unread, isReportForm(fact.form) ? `${fact.concept} in ${fact.unit}` : fact.form)
     return unread === null
   })
   const rejections = new Rejections(file, options.skipBadRows ?? false)
   const filings = new Filings(latestBar(options.today))
-  const sound = read.filter(fact => {
+  const validFacts = factsRead.filter(fact => {
     const fault = filings.checkAndRemember(fact)
     if (fault === null) return true
     const [key, reason] = fault
@@ -111,7 +111,7 @@ function readCompanyFacts(file: string, text: JsonText, root: JsonObject, option
     return false
   })
   if (facts.length > 0) rejections.throwIfBad(facts.length)
-  const reports = reportsOfFilings(sound)
+  const reports = reportsOfFilings(validFacts)
   if (reports.length === 0)
     throw new BadData({ file }, 'no earnings a share and no revenue of a quarter, in USD, is stated in it')
   for (const report of reports) {
@@ -193,7 +193,7 @@ function neededOf({ entityName, facts }: JsonObject): JsonObject {
   return { entityName, facts: Object.fromEntries(needed) }
 }
 
-/** A fact with its position, and its filing if known. */
+/** A fact with its path in the document, and the number of its filing, if known. */
 interface PlacedFact extends FiledFact {
   at: Path
   accession: string | null

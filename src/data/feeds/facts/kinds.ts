@@ -15,7 +15,7 @@ import { layoutOf } from '../layout.js'
 import { normalizedColumnName } from '../names.js'
 import { hasOnePriceADay, refuseLayout, startsWithDate } from '../refusals.js'
 import type { TextTable } from '../text-table.js'
-import { addEarnings, checkKnown, FACTS_FORMATS, type FactsFormat } from './formats.js'
+import { addEarnings, FACTS_FORMATS, type FactsFormat, refuseKnownBeforeEnd } from './formats.js'
 import { BadCell, type FactRow, refuseImpossibleRatio } from './rows.js'
 import { type FactsSink, isFactName, type TimedGrade } from './sink.js'
 
@@ -23,28 +23,29 @@ import { type FactsSink, isFactName, type TimedGrade } from './sink.js'
  * The layout of a table of facts, recognised by its header: a known one, or the project's own of one kind. Throws
  * BadData that names the nearest kind and the missing columns, or what the table is instead.
  */
-export function formatOf({ file, dialect, top: place, options: { known } }: TextTable): FactsFormat {
+export function factsFormatOf({ file, dialect, top: place, options: { known } }: TextTable): FactsFormat {
   const header = new Header(dialect.names)
   const vendorFormat = FACTS_FORMATS.find(({ identifiedBy }) => header.hasAll(identifiedBy))
   if (vendorFormat !== undefined && 'refusal' in vendorFormat) throw new BadData(place, vendorFormat.refusal)
   if (vendorFormat !== undefined) return vendorFormat
   const layout = layoutOf(file, dialect.headerLine, dialect.names)
-  const bars = Object.keys(layout.columns).filter(role => role !== 'ticker').length
-  const complete = FACT_KINDS.filter(kind => {
+  const barColumnCount = Object.keys(layout.columns).filter(role => role !== 'ticker').length
+  const completeKinds = FACT_KINDS.filter(kind => {
     const needed = neededColumns(kind, known)
     // Securities require no particular column; but a table of prices with a name column has no securities.
-    return needed.length > 0 ? header.hasAll(needed) : header.countOf(kind) > bars
+    return needed.length > 0 ? header.hasAll(needed) : header.countColumnsOf(kind) > barColumnCount
   })
-  const [kind, other] = complete.length > 1 ? complete.filter(kind => kind !== 'securities') : complete
-  if (kind !== undefined && other !== undefined) throw new BadData(place, ambiguity(kind, other, known))
-  if (kind !== undefined) return ownFormat(kind, header.has('known') ? undefined : known)
+  const [kind, otherKind] =
+    completeKinds.length > 1 ? completeKinds.filter(kind => kind !== 'securities') : completeKinds
+  if (kind !== undefined && otherKind !== undefined) throw new BadData(place, ambiguityText(kind, otherKind, known))
+  if (kind !== undefined) return formatOfKind(kind, header.has('known') ? undefined : known)
   const nearest = header.nearestKind(known)
   const isRow = dialect.names.some(startsWithDate)
   const isPrices =
-    header.countWithMisspellings(nearest) <= bars ||
+    header.countWithMisspellings(nearest) <= barColumnCount ||
     (header.countWithMisspellings(nearest) < 3 && hasOnePriceADay(layout, dialect.samples))
   if (isRow || isPrices) throw refuseLayout(file, dialect.headerLine, layout, dialect.samples)
-  throw new BadData(place, missingColumns(header, nearest, known))
+  throw new BadData(place, missingColumnsText(header, nearest, known))
 }
 
 /** Optional columns that a header seems to misspell, with the misspelt word. */
@@ -76,7 +77,7 @@ class Header {
     return columns.every(column => this.has(column))
   }
 
-  countOf(kind: FactKind): number {
+  countColumnsOf(kind: FactKind): number {
     return FACT_COLUMNS[kind].filter(({ name }) => this.has(name)).length
   }
 
@@ -100,24 +101,24 @@ class Header {
   }
 }
 
-function missingColumns(header: Header, kind: FactKind, known: Day | undefined): Words {
+function missingColumnsText(header: Header, kind: FactKind, known: Day | undefined): Words {
   const missing = neededColumns(kind, known).filter(column => !header.has(column))
-  const slips = missing.flatMap(column => header.misspellingsOf(column).map(quoted))
-  const meant = slips.length === 0 ? '' : `; did you mean ${slips.join(' and ')}?`
+  const misspellings = missing.flatMap(column => header.misspellingsOf(column).map(quoted))
+  const question = misspellings.length === 0 ? '' : `; did you mean ${misspellings.join(' and ')}?`
   const missingText = missing.length === 0 ? 'no columns of its own' : `no ${columnList(missing)}`
   const help =
-    meant === '' && missing.join() === 'known'
+    question === '' && missing.join() === 'known'
       ? sentence` (give one day for all rows with ${parameter('known', 'DATE')})`
       : ''
-  return sentence`${missingText}${help}${meant === '' ? ';' : meant} ${needsOf(kind, known)}`
+  return sentence`${missingText}${help}${question === '' ? ';' : question} ${requiredText(kind, known)}`
 }
 
-function ambiguity(kind: FactKind, other: FactKind, known: Day | undefined): string {
-  const both = `its columns are those of ${kind} (${neededColumns(kind, known).join(', ')}) and of ${other}`
-  return `${both} (${neededColumns(other, known).join(', ')}); one file holds one kind`
+function ambiguityText(kind: FactKind, other: FactKind, known: Day | undefined): string {
+  const first = `its columns are those of ${kind} (${neededColumns(kind, known).join(', ')}) and of ${other}`
+  return `${first} (${neededColumns(other, known).join(', ')}); one file holds one kind`
 }
 
-function needsOf(kind: FactKind, known: Day | undefined): string {
+function requiredText(kind: FactKind, known: Day | undefined): string {
   const needed = neededColumns(kind, known)
   const others = FACT_COLUMNS[kind].map(({ name }) => name).filter(name => !needed.includes(name))
   const more = others.length === 0 ? '' : `, and may have ${others.join(', ')}`
@@ -129,7 +130,7 @@ function columnList(names: readonly string[]): string {
 }
 
 /** The project's own table of one kind; `known` replaces a missing column of that name. */
-function ownFormat(kind: FactKind, known: Day | undefined): FactsFormat {
+function formatOfKind(kind: FactKind, known: Day | undefined): FactsFormat {
   const columns = FACT_COLUMNS[kind].map(
     ({ name, holds, required }) => [name, required ? (`${holds}!` as const) : holds] as const,
   )
@@ -151,9 +152,9 @@ function ownFormat(kind: FactKind, known: Day | undefined): FactsFormat {
 export function addRecord(kind: FactKind, ticker: string, record: FactRecord, place: string, out: FactsSink): void {
   if (kind === 'earnings') addEarnings(out, ticker, record as EarningsResult, place)
   else {
-    if (kind === 'reports') checkKnown(record as Report, 'known')
+    if (kind === 'reports') refuseKnownBeforeEnd(record as Report, 'known')
     if (kind === 'splits') refuseImpossibleRatio((record as Split).ratio, 'ratio')
-    if (kind === 'securities') checkDelisting(record as Security)
+    if (kind === 'securities') refuseContradictoryDelisting(record as Security)
     out.add<FactKind>(kind, ticker, record, place)
   }
 }
@@ -165,21 +166,22 @@ function neededColumns(kind: FactKind, known?: Day): string[] {
 }
 
 /** Default values for a missing column or an empty field. */
-const DEFAULTS: Readonly<Record<string, unknown>> = { basis: 'bars' }
+const DEFAULT_VALUES: Readonly<Record<string, unknown>> = { basis: 'bars' }
 
 function recordOf(kind: FactKind, row: FactRow, known: Day | undefined): FactRecord {
   const values = FACT_COLUMNS[kind].map(({ name, rare }) => {
-    const value = name === 'known' && known !== undefined ? known : (row[name] ?? DEFAULTS[name] ?? null)
+    const value = name === 'known' && known !== undefined ? known : (row[name] ?? DEFAULT_VALUES[name] ?? null)
     return { name, value, rare }
   })
-  const stated = values.filter(({ value, rare }) => value !== null || rare !== true)
-  return Object.fromEntries(stated.map(({ name, value }) => [name, value])) as unknown as FactRecord
+  const storedValues = values.filter(({ value, rare }) => value !== null || rare !== true)
+  return Object.fromEntries(storedValues.map(({ name, value }) => [name, value])) as unknown as FactRecord
 }
 
-function checkDelisting({ delisted, delisting_price, delisting_return }: Security): void {
-  const stated = [delisting_price, delisting_return].filter(figure => figure !== undefined).length
-  if (stated === 2)
+/** Throws BadCell for a final price and a final return together, or for one of them without the day. */
+function refuseContradictoryDelisting({ delisted, delisting_price, delisting_return }: Security): void {
+  const statedCount = [delisting_price, delisting_return].filter(figure => figure !== undefined).length
+  if (statedCount === 2)
     throw new BadCell('delisting_return', 'delisting_price and delisting_return say the same; give one of them')
-  if (stated === 1 && delisted === undefined)
+  if (statedCount === 1 && delisted === undefined)
     throw new BadCell('delisted', 'delisted is empty; what a share was worth in the end needs the day of the end')
 }

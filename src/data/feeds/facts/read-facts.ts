@@ -9,14 +9,14 @@ import { Rejections } from '../refusals.js'
 import type { TextTable } from '../text-table.js'
 import { DateReader, isNullWord } from '../values.js'
 import type { FactsFormat } from './formats.js'
-import { formatOf, misspeltColumns } from './kinds.js'
+import { factsFormatOf, misspeltColumns } from './kinds.js'
 import { BadCell, type FactsPlan, RowReader, valueKind } from './rows.js'
 import { FactsSink } from './sink.js'
 
 /** Reads a table of facts in the layout of its header, streaming row after row. */
 export async function readFactsTable(table: TextTable): Promise<FactsResult> {
   const { file, dialect, hints, options } = table
-  const format = formatOf(table)
+  const format = factsFormatOf(table)
   if (hints.format !== undefined && hints.format !== 'csv')
     throw new BadData({ file }, `this is not ${hints.format}; it looks like ${format.name}`)
   const plan = await planFacts(table, format)
@@ -30,8 +30,8 @@ export async function readFactsTable(table: TextTable): Promise<FactsResult> {
     rows++
     try {
       reader.set(row, rowFault)
-      const made = format.row(reader.columns, sink)
-      if (made !== undefined) results.push(made)
+      const result = format.row(reader.columns, sink)
+      if (result !== undefined) results.push(result)
     } catch (error) {
       if (!(error instanceof BadCell)) throw error
       rejections.add(() => reader.rejected(error))
@@ -39,9 +39,9 @@ export async function readFactsTable(table: TextTable): Promise<FactsResult> {
   })
   rejections.throwIfBad(rows)
   format.end?.(results, sink)
-  const words = describeReading(table, plan)
+  const described = describeFactsTable(table, plan)
   const { rows: rejected } = rejections
-  return sink.result(file, format.name, rows, { dialect: words, header: dialect.header, rejected })
+  return sink.result(file, format.name, rows, { dialect: described, header: dialect.header, rejected })
 }
 
 /** Decides how to read every row, from the header, the first rows and the user's hints. */
@@ -96,12 +96,14 @@ function columnIndexesOf({ dialect, top }: TextTable, format: FactsFormat): Map<
   return new Map(indexes.filter(([, index]) => index >= 0))
 }
 
-/** Index of the ticker column; undefined if there is none. Columns "name" and "code" hold names and codes of many things here, never tickers. */
+/** Index of the ticker column; undefined if there is none. Columns `name` and `code` never hold tickers here. */
 function tickerColumnOf(names: readonly string[]): number | undefined {
-  const spelled = names.map(name => isNameOfRole(name, ['ticker']) && !/^(name|code)$/.test(normalizedColumnName(name)))
+  const isTickerName = names.map(
+    name => isNameOfRole(name, ['ticker']) && !/^(name|code)$/.test(normalizedColumnName(name)),
+  )
   const exact = names.findIndex(name => normalizedColumnName(name) === 'ticker')
-  const found = exact >= 0 ? exact : spelled.indexOf(true)
-  return found < 0 ? undefined : found
+  const index = exact >= 0 ? exact : isTickerName.indexOf(true)
+  return index < 0 ? undefined : index
 }
 
 const NUMERIC_KINDS: ReadonlySet<FactValue> = new Set(['number', 'positive', 'count', 'return'])
@@ -117,17 +119,14 @@ function remarkMisspeltColumns(format: FactsFormat, dialect: Dialect, sink: Fact
     sink.remark(`a column of the file is not read, and its name is like ${column}`, word)
 }
 
-function describeReading(table: TextTable, plan: FactsPlan): Record<string, string> {
+function describeFactsTable(table: TextTable, plan: FactsPlan): Record<string, string> {
   const { tickerColumn, columnIndexes } = plan
-  const used = [...(tickerColumn === undefined ? [] : [tickerColumn]), ...columnIndexes.values()]
-  const namesOf = (wanted: boolean) =>
-    table.dialect.names.filter((_, i) => used.includes(i) === wanted).map(name => name || '(unnamed)')
-  const unread = namesOf(false)
-  const dates = [...new Set(Object.values(plan.dates).map(({ format }) => format))]
-  const more = {
-    columns: namesOf(true).join(', '),
-    ...(unread.length === 0 ? {} : { 'columns not read': unread.join(', ') }),
-    ...(dates.length === 0 ? {} : { dates: dates.join(', ') }),
-  }
-  return table.describe(more, plan.decimal)
+  const read = new Set([tickerColumn, ...columnIndexes.values()])
+  const names = table.dialect.names.map(name => name || '(unnamed)')
+  const unreadNames = names.filter((_, i) => !read.has(i))
+  const dates = new Set(Object.values(plan.dates).map(({ format }) => format))
+  const topics: Record<string, string> = { columns: names.filter((_, i) => read.has(i)).join(', ') }
+  if (unreadNames.length > 0) topics['columns not read'] = unreadNames.join(', ')
+  if (dates.size > 0) topics.dates = [...dates].join(', ')
+  return table.describe(topics, plan.decimal)
 }

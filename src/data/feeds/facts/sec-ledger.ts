@@ -9,33 +9,34 @@ class ShareBasis {
   readonly #spansWithoutSplit: Span[] = []
 
   /** Whether no split is known or possible between two filing dates. */
-  haveSameShares(one: Day, other: Day): boolean {
-    const between = { after: Math.min(one, other), upTo: Math.max(one, other) }
-    return !this.#splits.some(split => overlap(split, between))
+  haveSameShares(filedA: Day, filedB: Day): boolean {
+    const between = { after: Math.min(filedA, filedB), upTo: Math.max(filedA, filedB) }
+    return !this.#splits.some(split => spansOverlap(split, between))
   }
 
-  /** A figure of the same period was stated on both dates: `ratio` shares now for each one then. */
-  observe(span: Span, ratio: number): void {
+  /** Takes note that a figure of one period was stated at both ends of a span. @param ratio shares now per share then */
+  addObservation(span: Span, ratio: number): void {
     if (Math.abs(ratio - 1) < 0.02) this.#spansWithoutSplit.push(span)
-    else this.#add({ ...span, ratio })
-    for (const calm of this.#spansWithoutSplit) for (const split of this.#splits) narrow(split, calm)
+    else this.#addSplit({ ...span, ratio })
+    for (const spanWithoutSplit of this.#spansWithoutSplit)
+      for (const split of this.#splits) cutOff(split, spanWithoutSplit)
   }
 
   /** Adds a split, or narrows a known one: overlapping spans with the same ratio are the same split, in the overlap. */
-  #add(seen: Split): void {
-    const overlapping = this.#splits.filter(split => overlap(split, seen))
-    const known = overlapping.find(split => isCloseRatio(split.ratio, seen.ratio))
-    if (known !== undefined) {
-      known.after = Math.max(known.after, seen.after)
-      known.upTo = Math.min(known.upTo, seen.upTo)
+  #addSplit(newSplit: Split): void {
+    const overlapping = this.#splits.filter(split => spansOverlap(split, newSplit))
+    const sameSplit = overlapping.find(split => isCloseRatio(split.ratio, newSplit.ratio))
+    if (sameSplit !== undefined) {
+      sameSplit.after = Math.max(sameSplit.after, newSplit.after)
+      sameSplit.upTo = Math.min(sameSplit.upTo, newSplit.upTo)
       return
     }
     const product = overlapping.reduce((ratio, split) => ratio * split.ratio, 1)
-    if (!isCloseRatio(product, seen.ratio)) this.#splits.push(seen)
+    if (!isCloseRatio(product, newSplit.ratio)) this.#splits.push(newSplit)
   }
 }
 
-/** Later than one filing date and not later than another. */
+/** The days after one filing date, up to another. */
 interface Span {
   after: Day
   upTo: Day
@@ -45,17 +46,17 @@ interface Split extends Span {
   ratio: number
 }
 
-function overlap(one: Span, other: Span): boolean {
+function spansOverlap(one: Span, other: Span): boolean {
   return Math.max(one.after, other.after) < Math.min(one.upTo, other.upTo)
 }
 
-/** Cuts a span without splits off a split's span. If it covers the whole split, the two contradict: nothing changes. */
-function narrow(split: Split, calm: Span): void {
-  if (!overlap(split, calm)) return
-  const startsInside = calm.after <= split.after
-  const endsInside = calm.upTo >= split.upTo
-  if (startsInside && !endsInside) split.after = calm.upTo
-  else if (endsInside && !startsInside) split.upTo = calm.after
+/** Cuts a span without splits off a split's span; does nothing where it covers the split, as the two contradict. */
+function cutOff(split: Split, spanWithoutSplit: Span): void {
+  if (!spansOverlap(split, spanWithoutSplit)) return
+  const startsInside = spanWithoutSplit.after <= split.after
+  const endsInside = spanWithoutSplit.upTo >= split.upTo
+  if (startsInside && !endsInside) split.after = spanWithoutSplit.upTo
+  else if (endsInside && !startsInside) split.upTo = spanWithoutSplit.after
 }
 
 /** Whether two ratios are equal within 15 %: ratios of figures that are rounded to cents are not exact. */
@@ -108,12 +109,12 @@ type Figure = keyof typeof FIGURES
 
 export const REPORT_CONCEPTS: ReadonlySet<string> = new Set(Object.values(FIGURES).flatMap(({ concepts }) => concepts))
 
-const UNITS: ReadonlyMap<string, string> = new Map(
+const UNIT_OF_CONCEPT: ReadonlyMap<string, string> = new Map(
   Object.values(FIGURES).flatMap(({ unit, concepts }) => concepts.map(concept => [concept, unit])),
 )
 
-function isCounted(concept: string, unit: string): boolean {
-  return UNITS.get(concept) === unit
+function isReadUnit(concept: string, unit: string): boolean {
+  return UNIT_OF_CONCEPT.get(concept) === unit
 }
 
 /** Statements of periods and their amendments; a proxy statement or a prospectus repeats figures in other frames. */
@@ -121,17 +122,17 @@ export function isReportForm(form: string): boolean {
   return /^(10-[QK]T?|20-F|40-F|6-K|8-K)(\/A)?$/.test(form)
 }
 
-/** Why a fact is no part of a report; null when it may be. */
-export function whyUnread({ concept, unit, form }: Pick<FiledFact, 'concept' | 'unit' | 'form'>): string | null {
+/** Why a fact is not read for reports; null when it is. */
+export function whyNotRead({ concept, unit, form }: Pick<FiledFact, 'concept' | 'unit' | 'form'>): string | null {
   if (!REPORT_CONCEPTS.has(concept)) return 'facts are of concepts that no report is made of'
   if (!isReportForm(form)) return 'facts are in filings other than reports and are not read'
-  return isCounted(concept, unit) ? null : 'facts are in units that are not read'
+  return isReadUnit(concept, unit) ? null : 'facts are in units that are not read'
 }
 
 /** Days between period ends that mean the same quarter: some filings give the end of the month instead. */
 const PERIOD_END_SLACK_DAYS = 7
 
-/** All that the filings of a company up to a date state, the latest word on each figure. */
+/** The figures that a company's filings up to a date state, each as stated last. */
 export class Ledger {
   readonly basis = new ShareBasis()
   /** Ends of periods, in the order in which filings first state them. */
@@ -142,21 +143,21 @@ export class Ledger {
 
   /** Adds the facts filed on a date, which is later than all earlier dates. */
   addFiling(filed: Day, facts: readonly FiledFact[]): void {
-    const items = facts.flatMap(fact => this.#itemsOf(fact))
-    const posted: Posted[] = []
+    const items = facts.flatMap(fact => this.#readableItem(fact))
+    const newEntries: NewEntry[] = []
     for (const item of items) {
       if (isImplausibleShareCount(item, items)) continue
       const key = keyOf(item.concept, item.term, item.end)
       const before = this.#entries.get(key)
-      posted.push({ item, before })
+      newEntries.push({ item, before })
       this.#entries.set(key, entryAfter(item, before, filed))
       if (item.figure === 'count') this.#countDays.add(item.end)
     }
-    for (const one of posted) {
+    for (const newEntry of newEntries) {
       for (const other of items)
-        if (isRival(one.item, other)) this.#conflictingNames.add(`${one.item.concept} ${other.concept}`)
-      const ratio = sharesRatio(one, posted)
-      if (ratio !== null) this.basis.observe({ after: one.before!.filed, upTo: filed }, ratio)
+        if (isRival(newEntry.item, other)) this.#conflictingNames.add(`${newEntry.item.concept} ${other.concept}`)
+      const ratio = sharesRatio(newEntry, newEntries)
+      if (ratio !== null) this.basis.addObservation({ after: newEntry.before!.filed, upTo: filed }, ratio)
     }
   }
 
@@ -185,17 +186,18 @@ export class Ledger {
     return FIGURES.count.concepts.flatMap(concept => days.flatMap(day => this.entry(concept, 'day', day) ?? []))
   }
 
-  /** The ends about a quarter before one. */
+  /** The period ends that are about a quarter before another. */
   endsOneQuarterBefore(end: Day): Day[] {
     return this.periodEnds.filter(earlier => isQuarter(end - earlier))
   }
 
-  #itemsOf({ concept, unit, start, end, value }: FiledFact): Item[] {
+  /** The fact as an item, in a list; an empty list for a fact that is not read. */
+  #readableItem({ concept, unit, start, end, value }: FiledFact): Item[] {
     const figure = FIGURE_OF.get(concept)
-    if (figure === undefined || !isCounted(concept, unit) || !Number.isFinite(value)) return []
+    if (figure === undefined || !isReadUnit(concept, unit) || !Number.isFinite(value)) return []
     const term = start === null ? 'day' : termOf(end - start)
     if (term === null || (term === 'day') !== (figure === 'equity' || figure === 'count')) return []
-    // Not so for balances: that of the next morning may be one that a new rule of accounting has changed.
+    // The day of a balance is not moved: that of the next morning may follow a new rule of accounting.
     return [{ figure, concept, term, start, end: term === 'day' ? end : this.#normalizedPeriodEnd(end), value }]
   }
 
@@ -236,16 +238,16 @@ function isRival(one: Item, other: Item): boolean {
  */
 function isImplausibleShareCount(item: Item, filing: readonly Item[]): boolean {
   if (item.figure !== 'diluted') return false
-  const stated = (figure: Figure) =>
+  const statedValue = (figure: Figure) =>
     filing.find(other => other.figure === figure && other.term === item.term && other.end === item.end)?.value
-  const eps = stated('eps')
-  const income = stated('income')
+  const eps = statedValue('eps')
+  const income = statedValue('income')
   if (eps === undefined || income === undefined || Math.abs(eps) < 0.01 || income === 0) return item.value <= 0
-  const times = item.value / Math.abs(income / eps)
-  return times < 0.2 || times > 5
+  const ratioToExpected = item.value / Math.abs(income / eps)
+  return ratioToExpected < 0.2 || ratioToExpected > 5
 }
 
-/** The length of what a figure is of; `day` for a balance. */
+/** The length of a figure's period; `day` for a balance. */
 export type Term = 'day' | 'quarter' | 'nine_months' | 'year'
 
 /** A value in a filing, and its slot: concept and period. */
@@ -290,8 +292,8 @@ function differsBeyondRounding({ figure, value }: Pick<Item, 'figure' | 'value'>
   return value !== before && Math.abs(value - before) >= rounding
 }
 
-/** An item and the earlier entry of its slot. */
-interface Posted {
+/** An item of the present filing, and the entry that earlier filings made of its slot. */
+interface NewEntry {
   item: Item
   before: Entry | undefined
 }
@@ -304,41 +306,46 @@ const MAX_SHARES_RATIO = 60
  * same, null when it is no evidence. Share counts are the best evidence. Earnings per share count only if the filing
  * has no share count for the period and nothing else explains the change.
  */
-function sharesRatio({ item, before }: Posted, filing: readonly Posted[]): number | null {
+function sharesRatio({ item, before }: NewEntry, filing: readonly NewEntry[]): number | null {
   if (before === undefined || (item.figure !== 'diluted' && item.figure !== 'eps')) return null
   if (item.figure === 'diluted') return ratioOfCounts(before.value, item.value)
-  const ofPeriod = filing.filter(({ item: { term, end } }) => term === item.term && end === item.end)
-  if (ofPeriod.some(other => other.item.figure === 'diluted' && other.before !== undefined)) return null
+  const samePeriod = filing.filter(({ item: { term, end } }) => term === item.term && end === item.end)
+  if (samePeriod.some(other => other.item.figure === 'diluted' && other.before !== undefined)) return null
   const ratio = ratioOfEarnings(before.value, item.value)
-  return ratio !== null && ratio !== 1 && ofPeriod.some(isRestatedRevenue) ? null : ratio
+  return ratio !== null && ratio !== 1 && samePeriod.some(isRestatedRevenue) ? null : ratio
 }
 
+/** The ratio of two share counts: 1 when equal up to rounding, null when it is too small or too large for a split. */
 function ratioOfCounts(then: number, now: number): number | null {
   const ratio = now / then
   if (Math.abs(ratio - 1) < 0.02) return 1
   return Math.abs(ratio - 1) < 0.05 || ratio > MAX_SHARES_RATIO || ratio < 1 / MAX_SHARES_RATIO ? null : ratio
 }
 
-/** Earnings per share are rounded to cents, so their ratio is a range; a split's ratio is a simple fraction. */
+/**
+ * The ratio of shares that two earnings per share show: 1 when equal up to rounding, null when it is no simple fraction.
+ * They are rounded to cents, so their ratio is a range.
+ */
 function ratioOfEarnings(then: number, now: number): number | null {
   if (then * now <= 0) return null
-  const old = Math.abs(then)
-  const fresh = Math.abs(now)
-  const low = (old - 0.005) / (fresh + 0.005)
-  const high = (old + 0.005) / (fresh - 0.005)
+  const absThen = Math.abs(then)
+  const absNow = Math.abs(now)
+  const low = (absThen - 0.005) / (absNow + 0.005)
+  const high = (absThen + 0.005) / (absNow - 0.005)
   if (!(low > 0) || !(high / low < 1.3)) return null
   if (low <= 1 && high >= 1) return 1
-  return containsSimpleFraction(low, high) || containsSimpleFraction(1 / high, 1 / low) ? old / fresh : null
+  return containsSimpleFraction(low, high) || containsSimpleFraction(1 / high, 1 / low) ? absThen / absNow : null
 }
 
 /** Whether a range contains a fraction such as 3/2, 4 or 20. */
 function containsSimpleFraction(low: number, high: number): boolean {
-  return [1, 2, 3, 4].some(below => {
-    const above = Math.ceil(low * below)
-    return above <= high * below && above / below >= 1.2 && above / below <= MAX_SHARES_RATIO
+  return [1, 2, 3, 4].some(denominator => {
+    const numerator = Math.ceil(low * denominator)
+    const fraction = numerator / denominator
+    return numerator <= high * denominator && fraction >= 1.2 && fraction <= MAX_SHARES_RATIO
   })
 }
 
-function isRestatedRevenue({ item, before }: Posted): boolean {
+function isRestatedRevenue({ item, before }: NewEntry): boolean {
   return item.figure === 'revenue' && before !== undefined && differsBeyondRounding(item, before.value)
 }

@@ -14,15 +14,15 @@ export function reportsOfFilings(facts: readonly FiledFact[]): Report[] {
   for (const [filed, filing] of byFilingDate(facts)) {
     ledger.addFiling(filed, filing)
     for (const end of [...ledger.periodEnds].sort((a, b) => a - b)) {
-      const before = versions.get(end) ?? UNKNOWN
-      const now = figuresAt(ledger, end, filed, before)
-      if (now.eps === null && now.revenue === null) continue
-      const news = FILED_FIGURES.filter(figure => isNews(now[figure], before[figure], filed))
+      const before = versions.get(end) ?? NOTHING_KNOWN
+      const version = figuresAt(ledger, end, filed, before)
+      if (version.eps === null && version.revenue === null) continue
+      const newFigures = FILED_FIGURES.filter(figure => isNewFigure(version[figure], before[figure], filed))
       // If filings after a split omit these figures, the old ones are more useful than a book value alone.
-      const lost = before.eps !== null && now.eps === null
-      if (lost && news.every(figure => figure === 'book')) continue
-      versions.set(end, now)
-      if (news.length > 0) reports.push(recordOf(end, filed, now))
+      const isEpsLost = before.eps !== null && version.eps === null
+      if (isEpsLost && newFigures.every(figure => figure === 'book')) continue
+      versions.set(end, version)
+      if (newFigures.length > 0) reports.push(recordOf(end, filed, version))
     }
   }
   return reports
@@ -32,7 +32,7 @@ type Figure = 'eps' | 'revenue' | 'book'
 type Version = Readonly<Record<Figure, KnownFigure | null>>
 
 const FILED_FIGURES: readonly Figure[] = ['eps', 'revenue', 'book']
-const UNKNOWN: Version = { eps: null, revenue: null, book: null }
+const NOTHING_KNOWN: Version = { eps: null, revenue: null, book: null }
 
 /** Filing dates ascending; of several filings on one day the amendment comes last and wins. */
 function byFilingDate(facts: readonly FiledFact[]): [Day, FiledFact[]][] {
@@ -40,30 +40,36 @@ function byFilingDate(facts: readonly FiledFact[]): [Day, FiledFact[]][] {
     facts.filter(({ form }) => isReportForm(form)),
     ({ filed }) => filed,
   )
-  const rank = ({ form }: FiledFact) => (form.endsWith('/A') ? 2 : form.startsWith('10-') ? 1 : 0)
-  for (const filing of filings.values()) filing.sort((a, b) => rank(a) - rank(b))
+  const rankOfForm = ({ form }: FiledFact) => {
+    if (form.endsWith('/A')) return 2
+    return form.startsWith('10-') ? 1 : 0
+  }
+  for (const filing of filings.values()) filing.sort((a, b) => rankOfForm(a) - rankOfForm(b))
   return [...filings].sort(([a], [b]) => a - b)
 }
 
 /** The figures of a quarter known after a day's filings. */
 function figuresAt(ledger: Ledger, end: Day, filed: Day, before: Version): Version {
-  const sameShares = (known: KnownFigure | null) =>
+  const ifSameShares = (known: KnownFigure | null) =>
     known !== null && ledger.basis.haveSameShares(known.filed, filed) ? known : null
-  const reported = (figure: 'eps' | 'revenue') => {
+  const newFigure = (figure: 'eps' | 'revenue') => {
     const stated = statedFigure(ledger, figure, end, filed)
-    // A quarter's filed figure is not replaced by a difference of rounded figures.
+    // A difference of rounded figures does not replace a quarter's filed figure.
     if (stated !== null || before[figure]?.stated) return stated
     const derived = derivedFigure(ledger, figure, end)
     return derived?.filed === filed ? derived : null
   }
   return {
-    eps: latestFigure('eps', reported('eps'), before, sameShares(before.eps)),
-    revenue: latestFigure('revenue', reported('revenue'), before, before.revenue),
-    book: latestFigure('book', bookValue(ledger, end, filed), before, sameShares(before.book)),
+    eps: latestFigure('eps', newFigure('eps'), before, ifSameShares(before.eps)),
+    revenue: latestFigure('revenue', newFigure('revenue'), before, before.revenue),
+    book: latestFigure('book', bookValue(ledger, end, filed), before, ifSameShares(before.book)),
   }
 }
 
-/** The new figure; the one before, confirmed, where the new one repeats it; what may be carried over without a new one. */
+/**
+ * The latest value of a figure: the new one, or the earlier one where the new one only repeats it.
+ * @param carried the result without a new one: the earlier value if it may be carried over
+ */
 function latestFigure(
   figure: Figure,
   now: KnownFigure | null,
@@ -76,14 +82,14 @@ function latestFigure(
   return { value: last.value, filed: Math.max(now.filed, last.filed), stated: now.stated || last.stated }
 }
 
-/** Figures calculated from others may differ by their rounding. */
+/** Whether a figure only repeats an earlier one. One calculated from others may differ by rounding. */
 function isRepeat(figure: Figure, now: KnownFigure, before: KnownFigure): boolean {
   if (now.stated) return now.value === before.value
   const rounding = figure === 'eps' ? 0.015 : 0.005 * Math.max(Math.abs(now.value), Math.abs(before.value))
   return Math.abs(now.value - before.value) <= rounding
 }
 
-function isNews(now: KnownFigure | null, before: KnownFigure | null, filed: Day): boolean {
+function isNewFigure(now: KnownFigure | null, before: KnownFigure | null, filed: Day): boolean {
   return now !== null && now.filed === filed && now.value !== before?.value
 }
 
@@ -94,17 +100,17 @@ function recordOf(end: Day, known: Day, { eps, revenue, book }: Version): Report
 
 interface KnownFigure {
   value: number
-  /** The last filing that it rests on. */
+  /** The date of the last filing from which it comes. */
   filed: Day
   /** Whether a filing has the figure; otherwise it is calculated from others. */
   stated: boolean
 }
 
 /** Periods of one financial year start on the same day, give or take a slip. */
-const START_SLACK = 5
+const MAX_START_DIFFERENCE_DAYS = 5
 /** A count from the cover of a report is of a day some weeks after the quarter. */
-const COVER_DAYS = 75
-const BALANCE_SLACK = 7
+const MAX_DAYS_TO_COVER_COUNT = 75
+const MAX_DAYS_BEFORE_END = 7
 
 /** A figure of a quarter as one filing date states it, null when it does not. */
 function statedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day, filed: Day): KnownFigure | null {
@@ -118,12 +124,15 @@ function statedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day, filed
  */
 function derivedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day): KnownFigure | null {
   // Filings change the name of a figure from one year to the next; the same name on both sides is surer.
-  const ways = FIGURES[figure].concepts.map(concept => ledger.interchangeableNames(figure, concept))
-  for (const names of [...ways.map(([concept]) => [concept!]), ...ways]) {
-    const year = partialYear(ledger, names.slice(0, 1), 'year', end)
+  const nameLists = FIGURES[figure].concepts.map(concept => ledger.interchangeableNames(figure, concept))
+  for (const names of [...nameLists.map(([concept]) => [concept!]), ...nameLists]) {
+    const year = findPart(ledger, names.slice(0, 1), 'year', end)
     if (year === null) continue
-    const ofOneKind = (parts: Part[] | null) => parts?.every(part => isSubtractable(ledger, figure, year, part))
-    const parts = [nineMonths(ledger, names, end, year), threeQuarters(ledger, names, end, year)].find(ofOneKind)
+    const areSubtractable = (parts: PeriodFigure[] | null) =>
+      parts?.every(part => isSubtractable(ledger, figure, year, part))
+    const parts = [nineMonthsPart(ledger, names, end, year), threeQuarterParts(ledger, names, end, year)].find(
+      areSubtractable,
+    )
     if (!parts) continue
     const value = parts.reduce((rest, part) => rest - part.value, year.value)
     const filed = Math.max(year.filed, ...parts.map(part => part.filed))
@@ -132,7 +141,7 @@ function derivedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day): Kno
   return null
 }
 
-/** Equity at the end of a quarter over the shares there were, of filings that count the same shares as one of `filed`. */
+/** Equity per share at the end of a quarter; null where it is not known. The shares are counted as on the day `filed`. */
 function bookValue(ledger: Ledger, end: Day, filed: Day): KnownFigure | null {
   const equity = ledger.firstEntry('equity', 'day', end)
   const shares = equity === null ? null : sharesAt(ledger, end, filed)
@@ -140,56 +149,65 @@ function bookValue(ledger: Ledger, end: Day, filed: Day): KnownFigure | null {
   return { value: equity.value / shares.value, filed: Math.max(equity.filed, shares.filed), stated: false }
 }
 
-/** A figure of a period of a year. */
-interface Part extends Entry {
+/** A figure of a year or of a part of it. */
+interface PeriodFigure extends Entry {
   /** The mean number of shares of the same period. */
   shares: Entry | null
 }
 
-function nineMonths(ledger: Ledger, names: readonly string[], end: Day, year: Part): Part[] | null {
-  const parts = ledger.endsOneQuarterBefore(end).map(before => partialYear(ledger, names, 'nine_months', before))
+/** The figure of the first nine months of a year, as the only element of a list; null if it is not known. */
+function nineMonthsPart(ledger: Ledger, names: readonly string[], end: Day, year: PeriodFigure): PeriodFigure[] | null {
+  const parts = ledger.endsOneQuarterBefore(end).map(before => findPart(ledger, names, 'nine_months', before))
   const part = parts.find(one => one !== null && startSameDay(one, year))
   return part ? [part] : null
 }
 
-function threeQuarters(ledger: Ledger, names: readonly string[], end: Day, year: Part): Part[] | null {
-  const parts: Part[] = []
+/** The figures of the three quarters before one that ends a year, latest first; null if one is not known. */
+function threeQuarterParts(
+  ledger: Ledger,
+  names: readonly string[],
+  end: Day,
+  year: PeriodFigure,
+): PeriodFigure[] | null {
+  const parts: PeriodFigure[] = []
   for (let last = end; parts.length < 3; ) {
-    const before = ledger
-      .endsOneQuarterBefore(last)
-      .find(other => partialYear(ledger, names, 'quarter', other) !== null)
+    const before = ledger.endsOneQuarterBefore(last).find(other => findPart(ledger, names, 'quarter', other) !== null)
     if (before === undefined) return null
-    parts.push(partialYear(ledger, names, 'quarter', before)!)
+    parts.push(findPart(ledger, names, 'quarter', before)!)
     last = before
   }
   return startSameDay(parts[2]!, year) ? parts : null
 }
 
-function partialYear(ledger: Ledger, names: readonly string[], term: Term, end: Day): Part | null {
+/** A figure of a period under the first name that has one, with the shares of the period; null if there is none. */
+function findPart(ledger: Ledger, names: readonly string[], term: Term, end: Day): PeriodFigure | null {
   const entry = names.map(concept => ledger.entry(concept, term, end)).find(one => one !== undefined)
   return entry === undefined ? null : { ...entry, shares: ledger.firstEntry('diluted', term, end) }
 }
 
 function startSameDay(one: Entry, other: Entry): boolean {
-  return Math.abs(one.start! - other.start!) <= START_SLACK
+  return Math.abs(one.start! - other.start!) <= MAX_START_DIFFERENCE_DAYS
 }
 
 /** Whether a partial year's figure may be subtracted from the year's figure. */
-function isSubtractable(ledger: Ledger, figure: 'eps' | 'revenue', year: Part, part: Part): boolean {
+function isSubtractable(ledger: Ledger, figure: 'eps' | 'revenue', year: PeriodFigure, part: PeriodFigure): boolean {
   // A restated figure goes with another only once that was stated again too.
   if ((year.restated && part.filed < year.since) || (part.restated && year.filed < part.since)) return false
+  if (figure === 'revenue') return true
   // Figures a share add up over a year only while the shares are about as many: not across a split or a flotation.
-  const counts = year.shares === null || part.shares === null ? 1 : part.shares.value / year.shares.value
-  return figure === 'revenue' || (ledger.basis.haveSameShares(year.filed, part.filed) && Math.abs(counts - 1) < 0.1)
+  const ratio = year.shares === null || part.shares === null ? 1 : part.shares.value / year.shares.value
+  return ledger.basis.haveSameShares(year.filed, part.filed) && Math.abs(ratio - 1) < 0.1
 }
 
-/** The count of a day if the filings have one, else the mean of the quarter, else that of the year it ends. */
+/** The number of shares at a quarter's end: a count of about that day, else the mean of the quarter, else of the year. */
 function sharesAt(ledger: Ledger, end: Day, filed: Day): Entry | null {
-  const current = (entry: Entry) => ledger.basis.haveSameShares(entry.filed, filed)
-  const mean =
-    ledger.firstEntry('diluted', 'quarter', end, current) ?? ledger.firstEntry('diluted', 'year', end, current)
+  const hasSameShares = (entry: Entry) => ledger.basis.haveSameShares(entry.filed, filed)
+  const meanCount =
+    ledger.firstEntry('diluted', 'quarter', end, hasSameShares) ??
+    ledger.firstEntry('diluted', 'year', end, hasSameShares)
   // Far fewer than the mean: one class of several. Far more: not of this company's usual shares.
-  const whole = (entry: Entry) => mean === null || (entry.value > 0.67 * mean.value && entry.value < 3 * mean.value)
-  const counts = ledger.countsWithin(end - BALANCE_SLACK, end + COVER_DAYS)
-  return counts.find(entry => entry.value > 0 && current(entry) && whole(entry)) ?? mean
+  const isPlausibleCount = (entry: Entry) =>
+    meanCount === null || (entry.value > 0.67 * meanCount.value && entry.value < 3 * meanCount.value)
+  const counts = ledger.countsWithin(end - MAX_DAYS_BEFORE_END, end + MAX_DAYS_TO_COVER_COUNT)
+  return counts.find(entry => entry.value > 0 && hasSameShares(entry) && isPlausibleCount(entry)) ?? meanCount
 }

@@ -27,33 +27,35 @@ export interface TimedGrade {
   place: string
 }
 
-/** A fact that one file may state only once: its subject, its value (null: none), and the column of the error. */
-interface SingleFact<Of> {
+/** A fact that one file may state only once. */
+interface SingleFact<FactOfKind> {
+  /** The column of the error. */
   column: string
-  about(record: Of): string
-  says(record: Of): string | null
-  /** What two rows differ in. */
-  what: string
+  subjectOf(record: FactOfKind): string
+  /** null: the record does not state the fact. */
+  valueOf(record: FactOfKind): string | null
+  /** How a second row contradicts the first, for the message. */
+  contradiction: string
 }
 
 const SINGLE_FACTS: { readonly [Kind in FactKind]?: SingleFact<FactRecords[Kind]> } = {
   reports: {
     column: 'period_end',
-    about: ({ period_end, known, session }) => `${period_end} ${known} ${session}`,
-    says: JSON.stringify,
-    what: 'the same report with other figures',
+    subjectOf: ({ period_end, known, session }) => `${period_end} ${known} ${session}`,
+    valueOf: JSON.stringify,
+    contradiction: 'the same report with other figures',
   },
   earnings: {
     column: 'report_date',
-    about: ({ report_date }) => `${report_date}`,
-    says: JSON.stringify,
-    what: 'the same report with other figures',
+    subjectOf: ({ report_date }) => `${report_date}`,
+    valueOf: JSON.stringify,
+    contradiction: 'the same report with other figures',
   },
   securities: {
     column: 'asset_class',
-    about: () => '',
-    says: ({ asset_class }) => asset_class,
-    what: 'the ticker another asset class',
+    subjectOf: () => '',
+    valueOf: ({ asset_class }) => asset_class,
+    contradiction: 'the ticker another asset class',
   },
 }
 
@@ -63,21 +65,24 @@ export class FactsSink {
   readonly #facts = new Map<string, Map<FactKind, FactRecord[]>>()
   readonly #remarks = new Remarks()
   /** The single facts so far, with their positions. */
-  readonly #singleFacts = new Map<string, { said: string; place: string }>()
+  readonly #singleFacts = new Map<string, { value: string; place: string }>()
 
   constructor(latest: Day = latestBar()) {
     this.latest = latest
   }
 
-  /** Throws BadCell for a single fact that contradicts an earlier row: it is unknown which one is right. */
+  /** Adds a record. Throws BadCell for a single fact that contradicts an earlier row. @param place that of its row */
   add<Kind extends FactKind>(kind: Kind, ticker: string, record: FactRecords[Kind], place = ticker): void {
-    const once: SingleFact<FactRecords[Kind]> | undefined = SINGLE_FACTS[kind]
-    const said = once?.says(record) ?? null
-    if (once !== undefined && said !== null) {
-      const key = `${kind} ${ticker} ${once.about(record)}`
-      const earlier = this.#singleFacts.get(key) ?? { said, place }
-      if (earlier.said !== said)
-        throw new BadCell(once.column, `${earlier.place} gives ${once.what}; take one of the two rows out`)
+    const singleFact: SingleFact<FactRecords[Kind]> | undefined = SINGLE_FACTS[kind]
+    const value = singleFact?.valueOf(record) ?? null
+    if (singleFact !== undefined && value !== null) {
+      const key = `${kind} ${ticker} ${singleFact.subjectOf(record)}`
+      const earlier = this.#singleFacts.get(key) ?? { value: value, place }
+      if (earlier.value !== value)
+        throw new BadCell(
+          singleFact.column,
+          `${earlier.place} gives ${singleFact.contradiction}; take one of the two rows out`,
+        )
       this.#singleFacts.set(key, earlier)
     }
     const kinds = this.#facts.get(ticker) ?? new Map<FactKind, FactRecord[]>()
@@ -93,16 +98,16 @@ export class FactsSink {
 
   /** Adds grades in order of their times: of two by one firm on one day the later one counts. */
   addGrades(grades: readonly TimedGrade[], note?: string): void {
-    const graded = grades.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
+    const graded = grades.toSorted((a, b) => (a.time < b.time ? -1 : Number(a.time > b.time)))
     for (const { ticker, grade, place } of graded) {
       this.add('grades', ticker, grade)
       if (note !== undefined) this.remark(note, place)
     }
     // Grades that do not count share one remark.
-    const odd = grades.filter(({ grade }) => opinionOf(grade.grade) === null)
-    const words = [...new Set(odd.map(({ grade }) => grade.grade.toLowerCase()))].sort()
+    const uncounted = grades.filter(({ grade }) => opinionOf(grade.grade) === null)
+    const words = [...new Set(uncounted.map(({ grade }) => grade.grade.toLowerCase()))].sort()
     const what = `grades are words that no list has, kept but not counted: ${firstOf(words, 20)}`
-    for (const { place } of odd) this.remark(what, place)
+    for (const { place } of uncounted) this.remark(what, place)
   }
 
   has(kind: FactKind): boolean {
@@ -130,23 +135,24 @@ export const EARLIER_MONTHS = 'counts of earlier months are not loaded: the day 
 export const WITHOUT_SHARES = 'purchases and sales without a number of shares are not loaded'
 
 /** File names that look like a ticker, but are the SEC's company number or the type of document. */
-const CIK = /^(CIK\d+|COMPANY-?FACTS|SUBMISSIONS)$/
+const FILE_NAMES_WITHOUT_TICKER = /^(CIK\d+|COMPANY-?FACTS|SUBMISSIONS)$/
 
 /**
  * The ticker of a document about one company: the user's, the document's own (null if none), or from the file name.
  * Throws BadData if none of them is valid.
  */
-export function documentTicker(file: string, own: string | null, hint: string | undefined): string {
-  const ticker = parseTickerOption(hint) ?? (own === null ? tickerOfName(file) : tickerOfSymbol(file, own))
+export function documentTicker(file: string, ownSymbol: string | null, hint: string | undefined): string {
+  const ticker =
+    parseTickerOption(hint) ?? (ownSymbol === null ? tickerOfFileName(file) : tickerOfSymbol(file, ownSymbol))
   if (ticker !== null) return ticker
   const name =
     file === '-' ? 'standard input has no name' : `the file's name (${withoutExtensions(basename(file))}) is none`
   throw new BadData({ file }, sentence`the document names no ticker, and ${name}; give it with ${parameter('ticker')}`)
 }
 
-function tickerOfName(file: string): string | null {
+function tickerOfFileName(file: string): string | null {
   const ticker = file === '-' ? null : parseTicker(withoutExtensions(basename(file)))
-  return ticker === null || CIK.test(ticker) ? null : ticker
+  return ticker === null || FILE_NAMES_WITHOUT_TICKER.test(ticker) ? null : ticker
 }
 
 const FACT_COLUMN_NAMES = new Set(

@@ -22,17 +22,13 @@ import {
  */
 export function readYahooFacts(file: string, root: unknown, options: ReadOptions): FactsResult | null {
   if (!isMapping(root) || !('quoteSummary' in root || 'timeseries' in root)) return null
-  const [read, format] =
-    'quoteSummary' in root
-      ? ([readSummary, 'Yahoo quote summary'] as const)
-      : ([readTimeseries, 'Yahoo statements'] as const)
   const sink = new FactsSink()
-  const rows = read(file, root, options, sink)
-  return sink.result(file, format, rows)
+  if ('quoteSummary' in root) return sink.result(file, 'Yahoo quote summary', readSummary(file, root, options, sink))
+  return sink.result(file, 'Yahoo statements', readTimeseries(file, root, options, sink))
 }
 
 /** Modules that contain the symbol. */
-const NAMING = ['price', 'quoteType'] as const
+const SYMBOL_MODULES = ['price', 'quoteType'] as const
 
 const Summary = z.object({
   quoteSummary: z.object({
@@ -40,7 +36,7 @@ const Summary = z.object({
     error: z.object({ description: z.string() }).nullish(),
   }),
 })
-const Named = z.object({ symbol: z.string() })
+const SymbolModule = z.object({ symbol: z.string() })
 
 /**
  * Loads the modules of a quote summary and returns the number of their rows. A module that cannot be loaded is remarked;
@@ -50,38 +46,44 @@ function readSummary(file: string, root: unknown, options: ReadOptions, sink: Fa
   const { result, error } = parseShape(file, Summary, root, 'a quote summary of Yahoo').quoteSummary
   const modules = result?.[0]
   if (modules === undefined) {
-    const said =
+    const content =
       error === undefined || error === null ? 'nothing' : `only a message of Yahoo: ${quoted(error.description)}`
-    throw new BadData({ file }, `there are no facts in it, ${said}`)
+    throw new BadData({ file }, `there are no facts in it, ${content}`)
   }
-  const symbols = NAMING.map(name => Named.safeParse(modules[name]).data?.symbol)
-  const own = symbols.find(symbol => symbol !== undefined) ?? null
+  const symbols = SYMBOL_MODULES.map(name => SymbolModule.safeParse(modules[name]).data?.symbol)
+  const ownSymbol = symbols.find(symbol => symbol !== undefined) ?? null
   const latest = latestBar(options.today)
-  const taking = { file, sink, known: options.known, latest, ticker: () => documentTicker(file, own, options.ticker) }
-  const refused: Words[] = []
+  const context = {
+    file,
+    sink,
+    known: options.known,
+    latest,
+    ticker: () => documentTicker(file, ownSymbol, options.ticker),
+  }
+  const refusals: Words[] = []
   let rows: number | null = null
   for (const [name, module] of Object.entries(modules)) {
-    const outcome = MODULES.get(name)?.(module, taking)
+    const outcome = MODULES.get(name)?.(module, context)
     if (typeof outcome === 'number') rows = (rows ?? 0) + outcome
     else if (outcome !== undefined) {
-      refused.push(outcome)
+      refusals.push(outcome)
       sink.remark(outcome, name)
-    } else if (!NAMING.some(naming => naming === name)) sink.remark('modules of no field are not loaded', name)
+    } else if (!SYMBOL_MODULES.some(naming => naming === name)) sink.remark('modules of no field are not loaded', name)
   }
   if (rows !== null) return rows
-  const read = [...MODULES.keys()].join(', ')
-  const why =
-    refused.length > 0
-      ? refused.flatMap((words, i) => [...(i === 0 ? [] : ['; ']), ...[words].flat()])
-      : `none of its modules (${Object.keys(modules).join(', ')}) is read; those are ${read}`
-  throw new BadData({ file }, why)
+  const namesOfRead = [...MODULES.keys()].join(', ')
+  const reason =
+    refusals.length > 0
+      ? refusals.flatMap((words, i) => [...(i === 0 ? [] : ['; ']), ...[words].flat()])
+      : `none of its modules (${Object.keys(modules).join(', ')}) is read; those are ${namesOfRead}`
+  throw new BadData({ file }, reason)
 }
 
 /** A number, bare or as Yahoo wraps it with a text for people. */
 const Amount = z.union([z.number(), z.object({ raw: z.number() }).transform(({ raw }) => raw)])
 
 /** A number that may be missing: left out, null, or an empty wrapping. */
-const MaybeAmount = z.preprocess(
+const OptionalAmount = z.preprocess(
   value => (value === null || (typeof value === 'object' && Object.keys(value).length === 0) ? undefined : value),
   Amount.optional(),
 )
@@ -92,23 +94,23 @@ const Moment = z.union([
   z.iso.datetime().transform(text => Date.parse(text) / 1000),
 ])
 
-const dayOfMoment = (seconds: number): Day => dayAt(seconds * 1000)
+const dayOfSecond = (seconds: number): Day => dayAt(seconds * 1000)
 
 /** The day of a past event. Throws BadData for a future day. */
-function pastDay(name: string, seconds: number, { file, latest }: Pick<Taking, 'file' | 'latest'>): Day {
-  const day = dayOfMoment(seconds)
+function pastDay(name: string, seconds: number, { file, latest }: Pick<ModuleContext, 'file' | 'latest'>): Day {
+  const day = dayOfSecond(seconds)
   if (day > latest) throw new BadData({ file }, futureDateReason(name, formatDay(day)))
   return day
 }
 
-interface Taking {
+interface ModuleContext {
   file: string
   sink: FactsSink
   /** The day of the download, where the user gave it. */
   known: Day | undefined
   /** The last day on which something can have happened. */
   latest: Day
-  /** Called once there is a record to load; throws BadData if the ticker is unknown. */
+  /** The ticker; throws BadData if it is unknown, so it is called only with a record to load. */
   ticker(): string
 }
 
@@ -116,12 +118,12 @@ interface Taking {
 type Outcome = number | Words
 
 /** The modules of a quote summary that are read, or refused for a reason. */
-const MODULES: ReadonlyMap<string, (module: unknown, taking: Taking) => Outcome> = new Map([
-  ['upgradeDowngradeHistory', grades],
-  ['insiderTransactions', insiders],
-  ['recommendationTrend', ratings],
-  ['earnings', earnings],
-  ['calendarEvents', calendar],
+const MODULES: ReadonlyMap<string, (module: unknown, taking: ModuleContext) => Outcome> = new Map([
+  ['upgradeDowngradeHistory', addGradesOf],
+  ['insiderTransactions', addInsiderTrades],
+  ['recommendationTrend', addRatings],
+  ['earnings', addNextReportOfEarnings],
+  ['calendarEvents', addNextReportOfCalendar],
   [
     'earningsHistory',
     () =>
@@ -139,8 +141,8 @@ const Transactions = z.object({
       filerName: z.string(),
       transactionText: z.string().nullish(),
       startDate: Moment,
-      shares: MaybeAmount,
-      value: MaybeAmount,
+      shares: OptionalAmount,
+      value: OptionalAmount,
     }),
   ),
 })
@@ -156,15 +158,21 @@ const Earnings = z.object({
 })
 const Calendar = z.object({ earnings: z.object(Dates) })
 
-function read<Shape extends z.ZodType>(taking: Taking, name: string, shape: Shape, module: unknown): z.infer<Shape> {
+/** A module in its required shape; throws BadData. */
+function parseModule<Shape extends z.ZodType>(
+  taking: ModuleContext,
+  name: string,
+  shape: Shape,
+  module: unknown,
+): z.infer<Shape> {
   return parseShape(taking.file, shape, module, 'a quote summary of Yahoo', ['quoteSummary', 'result', '0', name])
 }
 
-/** Newest first in the document; of two grades by one firm on one day the later one must count. */
-function grades(module: unknown, taking: Taking): Outcome {
+/** Adds the grades of a module; returns the number of its rows. Of two by one firm on one day the later one counts. */
+function addGradesOf(module: unknown, taking: ModuleContext): Outcome {
   const { sink } = taking
-  const { history } = read(taking, 'upgradeDowngradeHistory', History, module)
-  const graded: TimedGrade[] = []
+  const { history } = parseModule(taking, 'upgradeDowngradeHistory', History, module)
+  const timedGrades: TimedGrade[] = []
   for (const { epochGradeDate: time, firm, toGrade } of history
     .toReversed()
     .sort((a, b) => a.epochGradeDate - b.epochGradeDate)) {
@@ -172,42 +180,47 @@ function grades(module: unknown, taking: Taking): Outcome {
     const place = `${firm || 'no firm'}, ${formatDay(known)}`
     if (!toGrade) sink.remark('rows have no toGrade and are not loaded', place)
     else if (!firm) sink.remark('rows have no firm and are not loaded', place)
-    else graded.push({ ticker: taking.ticker(), grade: { known, session: null, firm, grade: toGrade }, time, place })
+    else
+      timedGrades.push({ ticker: taking.ticker(), grade: { known, session: null, firm, grade: toGrade }, time, place })
   }
-  sink.addGrades(graded, 'grades are dated by the day in UTC and count from the next day on')
+  sink.addGrades(timedGrades, 'grades are dated by the day in UTC and count from the next day on')
   return history.length
 }
 
-function insiders(module: unknown, taking: Taking): Outcome {
+/** Adds the purchases and sales of insiders; returns the number of all transactions. */
+function addInsiderTrades(module: unknown, taking: ModuleContext): Outcome {
   const { sink } = taking
-  const { transactions } = read(taking, 'insiderTransactions', Transactions, module)
+  const { transactions } = parseModule(taking, 'insiderTransactions', Transactions, module)
   for (const { filerName: insider, transactionText, startDate, shares, value = null } of transactions) {
     const traded = pastDay('startDate', startDate, taking)
     const place = `${insider}, ${formatDay(traded)}`
-    // Such as `Sale at price 226.35 per share.`
-    const deed = (transactionText ?? '').split(' at ')[0]!
-    const side = deed.startsWith('Purchase') ? 'buy' : deed.startsWith('Sale') ? 'sell' : null
-    if (deed === '') sink.remark('transactions without a text, mostly grants and taxes, are not loaded', place)
+    // The text is such as `Sale at price 226.35 per share.`
+    const action = (transactionText ?? '').split(' at ')[0]!
+    let side: 'buy' | 'sell' | null = null
+    if (action.startsWith('Purchase')) side = 'buy'
+    else if (action.startsWith('Sale')) side = 'sell'
+    if (action === '') sink.remark('transactions without a text, mostly grants and taxes, are not loaded', place)
     else if (side === null)
-      sink.remark(`transactions such as ${quoted(deed)} are no purchase or sale and are not loaded`, place)
+      sink.remark(`transactions such as ${quoted(action)} are no purchase or sale and are not loaded`, place)
     else if (shares === undefined || !(shares > 0)) sink.remark(WITHOUT_SHARES, place)
     else {
       const known = assumedFiling(traded)
-      const money = value === null || value < 0 ? null : value
-      if (value !== money) sink.remark('money below 0 is taken for unknown', place)
-      sink.add('insiders', taking.ticker(), { known, session: null, insider, side, shares, value: money })
+      const knownValue = value === null || value < 0 ? null : value
+      if (value !== knownValue) sink.remark('money below 0 is taken for unknown', place)
+      sink.add('insiders', taking.ticker(), { known, session: null, insider, side, shares, value: knownValue })
       sink.remark(FILED_LATER, place)
     }
   }
   return transactions.length
 }
 
-function ratings(module: unknown, taking: Taking): Outcome {
-  const { trend } = read(taking, 'recommendationTrend', Trend, module)
+/** Adds the present counts of ratings, of period `0m`; returns the number of periods. */
+function addRatings(module: unknown, taking: ModuleContext): Outcome {
+  const { trend } = parseModule(taking, 'recommendationTrend', Trend, module)
   const { file, known, sink } = taking
-  const current = new Set(trend.filter(({ period }) => period === '0m').map(counts => JSON.stringify(counts)))
-  if (current.size > 1) throw new BadData({ file }, 'recommendationTrend gives 0m twice, with other counts')
-  if (known === undefined) return undated('recommendationTrend')
+  const currentCounts = new Set(trend.filter(({ period }) => period === '0m').map(counts => JSON.stringify(counts)))
+  if (currentCounts.size > 1) throw new BadData({ file }, 'recommendationTrend gives 0m twice, with other counts')
+  if (known === undefined) return whyUndated('recommendationTrend')
   for (const { period, strongBuy: strong_buy, buy, hold, sell, strongSell: strong_sell } of trend)
     if (period === '0m')
       sink.add('ratings', taking.ticker(), { known, session: null, strong_buy, buy, hold, sell, strong_sell })
@@ -215,23 +228,23 @@ function ratings(module: unknown, taking: Taking): Outcome {
   return trend.length
 }
 
-function earnings(module: unknown, taking: Taking): Outcome {
-  const { earningsChart: chart } = read(taking, 'earnings', Earnings, module)
+function addNextReportOfEarnings(module: unknown, taking: ModuleContext): Outcome {
+  const { earningsChart: chart } = parseModule(taking, 'earnings', Earnings, module)
   for (const { date } of chart.quarterly ?? [])
     taking.sink.remark('results of past quarters are not loaded: the days of the reports are missing', date)
-  return schedule('earnings', chart, taking)
+  return addNextReport('earnings', chart, taking)
 }
 
-function calendar(module: unknown, taking: Taking): Outcome {
-  return schedule('calendarEvents', read(taking, 'calendarEvents', Calendar, module).earnings, taking)
+function addNextReportOfCalendar(module: unknown, taking: ModuleContext): Outcome {
+  return addNextReport('calendarEvents', parseModule(taking, 'calendarEvents', Calendar, module).earnings, taking)
 }
 
-/** The first of the days between which a report is expected; two modules have them. */
-function schedule(name: string, dates: z.infer<typeof Calendar>['earnings'], taking: Taking): Outcome {
+/** Adds the day of the next report: the first of those between which it is expected. Two modules have them. */
+function addNextReport(name: string, dates: z.infer<typeof Calendar>['earnings'], taking: ModuleContext): Outcome {
   const { known, sink } = taking
-  const days = (dates.earningsDate ?? []).map(dayOfMoment)
+  const days = (dates.earningsDate ?? []).map(dayOfSecond)
   if (days.length === 0) return `${name} names no day of a next report (earningsDate)`
-  if (known === undefined) return undated(name)
+  if (known === undefined) return whyUndated(name)
   const expected_date = Math.min(...days)
   const place = formatDay(expected_date)
   if (sink.has('schedule')) return 1
@@ -241,17 +254,17 @@ function schedule(name: string, dates: z.infer<typeof Calendar>['earnings'], tak
   return 1
 }
 
-function undated(name: string): Words {
+function whyUndated(name: string): Words {
   return sentence`${name} does not say when it was fetched; give the day of the download with ${parameter('known', 'DATE')}`
 }
 
-const TYPES = {
+const TYPE_OF_FIGURE = {
   revenue: 'quarterlyTotalRevenue',
   eps: 'quarterlyDilutedEPS',
   equity: 'quarterlyStockholdersEquity',
   shares: 'quarterlyOrdinarySharesNumber',
 } as const
-type Figure = keyof typeof TYPES
+type Figure = keyof typeof TYPE_OF_FIGURE
 
 const Point = z.object({ asOfDate: z.iso.date().transform(text => parseDay(text)!), reportedValue: Amount })
 const Points = z.array(Point.nullable())
@@ -295,17 +308,18 @@ function readTimeseries(file: string, root: unknown, options: ReadOptions, sink:
   return [...quarters.values()].reduce((count, figures) => count + Object.keys(figures).length, 0)
 }
 
+/** The figures of each quarter, by its end. Throws BadData where a figure has two values. */
 function quartersIn(
   file: string,
   result: readonly { meta: { type: string[] }; [type: string]: unknown }[],
 ): Map<Day, Partial<Record<Figure, number>>> {
   const quarters = new Map<Day, Partial<Record<Figure, number>>>()
   for (const [index, series] of result.entries())
-    for (const figure of Object.keys(TYPES) as Figure[]) {
-      const type = TYPES[figure]
+    for (const figure of Object.keys(TYPE_OF_FIGURE) as Figure[]) {
+      const type = TYPE_OF_FIGURE[figure]
       if (!series.meta.type.includes(type) || series[type] === undefined) continue
-      const at = ['timeseries', 'result', String(index), type]
-      for (const point of parseShape(file, Points, series[type], 'a time series of Yahoo', at)) {
+      const path = ['timeseries', 'result', String(index), type]
+      for (const point of parseShape(file, Points, series[type], 'a time series of Yahoo', path)) {
         if (point === null) continue
         const figures = quarters.get(point.asOfDate) ?? {}
         const { [figure]: said = point.reportedValue } = figures
@@ -321,7 +335,7 @@ function quartersIn(
 }
 
 function seriesRefusal(hasBalances: boolean): string {
-  const types = `${TYPES.revenue} and ${TYPES.eps}`
+  const types = `${TYPE_OF_FIGURE.revenue} and ${TYPE_OF_FIGURE.eps}`
   return hasBalances
     ? `balance sheets are no complete report; fetch them together with ${types}`
     : `it has no quarterly figures for a report (${types})`
