@@ -143,7 +143,7 @@ export function storeContract(name: string, open: () => Promise<{ store: Store; 
       }
       expect(summaries.map(({ daily }) => daily.events)).toEqual([0, expect.any(Number), 0])
       expect(summaries.map(({ entry }) => entry)).toEqual(await store.tickers())
-      for (const { entry, marks, stretches } of summaries) {
+      for (const { entry, marks, originDays: stretches } of summaries) {
         expect(marks).toEqual(marksOf((await store.bars(entry.ticker))!))
         expect(stretches).toEqual([[entry.first, entry.last]])
       }

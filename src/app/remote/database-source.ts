@@ -32,7 +32,6 @@ interface SourceParts {
   pulled(): Promise<PulledEvents>
 }
 
-/** The pulled series of one ticker. */
 export interface PulledTicker {
   ticker: string
   /** The URL of the server. */
@@ -127,7 +126,6 @@ export class DatabaseSource implements Source {
     return [...new Set([...((await this.#parts.own.tickers()) ?? []), ...pulled])].sort()
   }
 
-  /** All pulled tickers. */
   async pulled(): Promise<PulledTicker[]> {
     const byTicker = new Map<string, PulledEntry[]>()
     for (const entry of await this.#parts.pages.entries())

@@ -225,7 +225,6 @@ function lasted(stayed: number, event: BandEvent, next: BandEvent | undefined, t
 /** A little less than any ticker has in a calendar day. */
 const LEAST_BARS_A_DAY: Readonly<Record<Timeframe, number>> = { daily: 2 / 3, weekly: 1 / 7 }
 
-/** A series in a sentence. */
 export function named({ ticker, timeframe, field }: SeriesKey): string {
   return `${timeframe} ${field} of ${ticker}`
 }

@@ -312,7 +312,6 @@ function unfinished(view: View): Busy {
   return new Busy(`${named(view)} ${why}; pull it to the end.`, { remedy: pullRemedy(view) })
 }
 
-/** The command that pulls a series. */
 function pullRemedy({ ticker, timeframe, field }: SeriesKey): Remedy {
   return remedy('pull', [ticker, field], timeframe === 'daily' ? {} : { timeframe })
 }

@@ -48,7 +48,6 @@ import { TickerPages } from './ticker-pages.js'
 import { type Named, Transport, type TransportOptions } from './transport.js'
 import { historyUnder, isUnderCondition, whyEmptyUnder } from './under-condition.js'
 
-/** A page and its headers. */
 interface RemotePage {
   /** As it was sent. */
   page: EventsPage
@@ -76,7 +75,6 @@ export interface RemoteOptions extends TransportOptions {
   fields: readonly FieldInfo[]
 }
 
-/** Which dates a history is of. */
 type Range = Pick<EventHistory, 'query_range' | 'after' | 'as_of'>
 
 /**

@@ -25,7 +25,6 @@ export interface Fault {
 
 /** Positions of rows in the file: by line, or by ordinal for rows without lines. */
 export interface RowPositions {
-  /** The line on which a row starts. */
   lineOf(row: number): number
   /** The bad row with the position of its fault; called while the row is current. */
   describeRejected(row: number, fault: Fault): Rejected
@@ -78,8 +77,8 @@ export class Collector {
   }
 
   /**
-   * Adds a bar. A repeated date makes a bad row, with two exceptions: an identical bar counts once, and times of day
-   * show intraday bars.
+   * Adds a bar. An identical bar of the same day counts once; another one makes a bad row. Throws BadData for bars of
+   * several times of one day, which are intraday bars.
    */
   add(bars: GrowingBars, bar: Bar, row: number): void {
     const bytesBefore = bars.bytes
@@ -88,7 +87,7 @@ export class Collector {
     if (this.#bytes > this.#maxBytes) this.#spillBars()
     if (earlier === null) return
     const line = this.#positions.lineOf(earlier.row)
-    if (earlier.same) {
+    if (earlier.isSame) {
       this.#warn('doubled', bars.ticker, bar.day, row, `the same bar as in line ${line}, taken once`)
       return
     }

@@ -45,7 +45,6 @@ export interface Hints {
   format?: string
   /** The character, or comma, semicolon, tab, pipe. */
   delimiter?: string
-  /** A name of DATE_FORMATS. */
   dateFormat?: string
   decimal?: string
   /** The IANA name of the exchange's time zone, in which days begin; for dates with a time of day. */

@@ -21,7 +21,7 @@ export interface Bar {
 interface EarlierBar {
   row: number
   seconds: number
-  same: boolean
+  isSame: boolean
 }
 
 export type Order = 'ascending' | 'descending' | 'unsorted'
@@ -72,7 +72,6 @@ export class GrowingBars {
     return this.#columns === null ? 0 : OVERHEAD_BYTES + this.#columns[0].length * BYTES_PER_BAR
   }
 
-  /** Whether all bars are in memory. */
   get isInMemory(): boolean {
     return this.#spilledPieces.length === 0
   }
@@ -157,7 +156,7 @@ export class GrowingBars {
     return {
       row: row!,
       seconds: storedValues[0][0]!,
-      same: storedValues.every(([value], i) => Object.is(value, values[i])),
+      isSame: storedValues.every(([value], i) => Object.is(value, values[i])),
     }
   }
 

@@ -16,7 +16,6 @@ export class JsonText {
   readonly content: string
   readonly #file: string
   readonly #lineStarts: readonly number[]
-  /** Where each document starts. */
   readonly #documentStarts: readonly number[]
   readonly #trees = new Map<number, Node | undefined>()
   /** The last position found: its offset, its line, and the number of characters before it in the line. */

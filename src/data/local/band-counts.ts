@@ -29,7 +29,6 @@ export interface BandCount {
   share: number | null
   /** The share by ticker: the least, the median, the most; null without a ticker that has a band. */
   by_ticker: { least: number | null; median: number | null; most: number | null }
-  /** Events that enter it. */
   events: number
 }
 

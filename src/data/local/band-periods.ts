@@ -33,17 +33,17 @@ export async function* readBandPeriods(cache: Cache, query: BandPeriodsQuery): A
   const { tickers, fields, timeframe, context: other, lag } = query
   const [first] = fields
   if (tickers.length === 0 || first === undefined) return
-  const entitled = (field: string): void => entitle({ ...query, field }, cache.tier, cache.fieldSet)
+  const entitleField = (field: string): void => entitle({ ...query, field }, cache.tier, cache.fieldSet)
   // The first field is refused before anything is read, the others once the first ticker is read.
-  entitled(first)
+  entitleField(first)
   const plan = planOf(cache.tier)
-  let periods: TickerQuery | null = null
+  let tickerQuery: TickerQuery | null = null
   for await (const { series, bars, today } of cache.eachSeries({ tickers, timeframe, fields, outcomes: false, lag })) {
     for (const field of fields) {
-      if (periods === null) entitled(field)
+      if (tickerQuery === null) entitleField(field)
       if (series.unsettled.length > 0) await cache.refuseUnsettled(series, field)
     }
-    periods ??= {
+    tickerQuery ??= {
       bands: fields.map(field => cache.field(field).bands),
       ...query,
       today,
@@ -52,7 +52,7 @@ export async function* readBandPeriods(cache: Cache, query: BandPeriodsQuery): A
       showsStability: plan.aftermath,
       context: other === undefined ? null : await cache.view(other.ticker, timeframe, other.field),
     }
-    yield bandPeriodsOfTicker(series, bars, periods)
+    yield bandPeriodsOfTicker(series, bars, tickerQuery)
   }
 }
 
@@ -103,13 +103,13 @@ function rowRanges(
   limits: { from: number; to: number; bars: number },
 ): RowRanges {
   const { first, bars } = columns
-  const rows = (): Int32Array => new Int32Array(fieldPositions.length)
-  const ranges = { from: rows(), to: rows(), ended: rows() }
+  const rowOfEachField = (): Int32Array => new Int32Array(fieldPositions.length)
+  const ranges = { from: rowOfEachField(), to: rowOfEachField(), ended: rowOfEachField() }
   for (let f = 0; f < fieldPositions.length; f++) {
-    const place = fieldPositions[f]!
-    if (place === -1) continue
-    const begin = first[place]!
-    const end = first[place + 1]!
+    const position = fieldPositions[f]!
+    if (position === -1) continue
+    const begin = first[position]!
+    const end = first[position + 1]!
     const ended = countUpTo(bars, limits.bars - 1, begin, end)
     ranges.ended[f] = ended
     ranges.from[f] = countUpTo(bars, limits.from - 1, begin, ended)
@@ -183,7 +183,7 @@ function transitionColumns(
 ): TransitionColumns {
   let rows = 0
   for (let f = 0; f < fieldPositions.length; f++) rows += to[f]! - from[f]!
-  const found = emptyTransitions(fieldPositions.length, rows)
+  const transitions = emptyTransitions(fieldPositions.length, rows)
   const contexts: (string | null)[] = []
   const { first, bars, bands, stability, flips, initialBand } = columns
   const { days, known } = calendar
@@ -194,16 +194,16 @@ function transitionColumns(
     const end = ended[f]!
     for (let row = from[f]!; row < to[f]!; row++, at++) {
       const bar = bars[row]!
-      found.days[at] = days[bar]!
-      found.known[at] = known[bar]!
-      found.entered[at] = bands[row]!
-      found.left[at] = row === begin ? initialBand[place]! : bands[row - 1]!
-      found.stability[at] = showsStability ? stability[row]! : UNDEFINED
-      found.flips[at] = showsStability ? flips[row]! : UNDEFINED
-      found.lasted[at] = row + 1 < end ? bars[row + 1]! - bar : NOT_ENDED
+      transitions.days[at] = days[bar]!
+      transitions.known[at] = known[bar]!
+      transitions.entered[at] = bands[row]!
+      transitions.left[at] = row === begin ? initialBand[place]! : bands[row - 1]!
+      transitions.stability[at] = showsStability ? stability[row]! : UNDEFINED
+      transitions.flips[at] = showsStability ? flips[row]! : UNDEFINED
+      transitions.lasted[at] = row + 1 < end ? bars[row + 1]! - bar : NOT_ENDED
       if (context !== null) contexts.push(bandEnteredBy(context, calendar, bar))
     }
-    found.first[f + 1] = at
+    transitions.first[f + 1] = at
   }
-  return context === null ? found : { ...found, contexts }
+  return context === null ? transitions : { ...transitions, contexts }
 }

@@ -50,7 +50,7 @@ export interface FoundEvents {
   /** The tier's range: events lie after this day. */
   rangeStart: Day
   /** The matching events by number, oldest first. */
-  found: Int32Array
+  indexes: Int32Array
 }
 
 /** A store as one caller sees it: with a tier or without, and as of a day. Every local question goes through it. */
@@ -60,7 +60,6 @@ export class Cache {
   readonly tier: Tier | null
   /** null: everything that the bars show */
   readonly asOf: Day | null
-  /** The available fields. */
   readonly fieldSet: FieldSet
   readonly threads: number | undefined
   readonly cluster: Cluster | undefined
@@ -116,11 +115,11 @@ export class Cache {
     // The first field is refused before anything is read, the others once the first ticker is read.
     entitle({ ...query, field: first }, this.tier, this.fieldSet)
     const { timeframe, context: other, when, lag } = query
-    const read = { tickers, timeframe, fields: when === undefined ? fields : [...fields, when], outcomes, lag }
+    const seriesQuery = { tickers, timeframe, fields: when === undefined ? fields : [...fields, when], outcomes, lag }
     let today: Day | null = null
     let context: View | null = null
     let done = 0
-    for await (const viewOn of this.views(read)) {
+    for await (const viewOn of this.views(seriesQuery)) {
       const ticker = tickers[done++]!
       today ??= await this.today()
       for (const field of fields) {
@@ -175,7 +174,7 @@ export class Cache {
   #searchView(view: View, query: HistoryQuery, today: Day, extra: ExtraViews): FoundEvents {
     const plan = planOf(this.tier)
     const rangeStart = plan.rangeStart(today)
-    return { query, view, ...extra, today, plan, rangeStart, found: matchingEvents(view, query, rangeStart, extra) }
+    return { query, view, ...extra, today, plan, rangeStart, indexes: matchingEvents(view, query, rangeStart, extra) }
   }
 
   /** One field of one ticker as of the day. Throws NotFound with the nearest tickers. */
@@ -211,8 +210,8 @@ export class Cache {
   /** A text that changes whenever answers about the events of some series may change; other writes do not change it. */
   async answerStamp(series: readonly SeriesKey[]): Promise<string> {
     const { store } = this
-    const onFacts = series.some(({ field }) => this.field(field).needs !== 'bars')
-    const waiting = onFacts ? (await Pending.read(store)).waiting : []
+    const usesFacts = series.some(({ field }) => this.field(field).needs !== 'bars')
+    const waiting = usesFacts ? (await Pending.read(store)).waiting : []
     const stamps = await Promise.all(series.map(({ ticker, timeframe }) => store.stamp(ticker, timeframe)))
     return JSON.stringify([await this.today(), await store.definitions(), waiting, stamps])
   }
@@ -262,7 +261,6 @@ export class Cache {
     throw new Busy(`${subject}; ${RETRY_HINT}`, { remedy: remedy('rebuild') })
   }
 
-  /** All stored bars. */
   async storedSeries(entry: TickerEntry, timeframe: Timeframe): Promise<Series> {
     const daily = (await this.store.bars(entry.ticker))!
     if (timeframe === 'daily') return daily

@@ -15,7 +15,6 @@ import { eventColumnsOf, eventIndexes, type View, viewOf } from './view.js'
 
 interface CheckQuery {
   tickers: readonly string[]
-  /** The names of the fields. */
   fields: readonly string[]
   timeframe: Timeframe
   /** Number of days to cut at, drawn from the days of the tickers' bars. */
@@ -48,13 +47,13 @@ export async function checkLookahead(
   const tickers = [...new Set(requested)].sort()
   const days = drawDays(await daysWithBars(cache, tickers), cuts, new Random(seed))
   const sectors = new Sectors(cache.store)
-  const lookahead = new Comparison(fields)
+  const comparison = new Comparison(fields)
   const skipped: Skipped[] = []
   for (const [done, ticker] of tickers.entries()) {
     step?.(() => `${ticker}: ${done} of ${tickers.length} tickers`)
     const company = await companyOf(cache.store, await cache.entry(ticker), fields)
-    const panel = (day?: Day): Promise<Panel> => panelOf(company, timeframe, fields, sectors, day)
-    const fullPanel = await panel()
+    const panelOn = (day?: Day): Promise<Panel> => panelOf(company, timeframe, fields, sectors, day)
+    const fullPanel = await panelOn()
     const codes = fields.map(field => field.classify(fullPanel))
     const recorded = await Promise.all(fields.map(({ name }) => cache.recorded(ticker, timeframe, name)))
     const cutDays = days.filter(day => day >= company.entry.first)
@@ -63,10 +62,10 @@ export async function checkLookahead(
       const views = recorded.map((record, f) =>
         viewOf(record, timeframe, fields[f]!.bands, barsKnownBy(record.calendar, day)),
       )
-      lookahead.compare(views, codes, await panel(day), day)
+      comparison.compare(views, codes, await panelOn(day), day)
     }
   }
-  const { differences, aftermath } = lookahead
+  const { differences, aftermath } = comparison
   return {
     schema: 'bands.check-lookahead/1',
     tickers,
@@ -74,9 +73,9 @@ export async function checkLookahead(
     as_of: dateOf(cache.asOf),
     seed,
     cuts: days.map(formatDay),
-    fields: lookahead.fields,
+    fields: comparison.fields,
     aftermath,
-    passed: differences.length === 0 && lookahead.fields.some(({ bars }) => bars > 0),
+    passed: differences.length === 0 && comparison.fields.some(({ bars }) => bars > 0),
     differences,
     skipped,
   }
@@ -98,12 +97,12 @@ async function daysWithBars(cache: Cache, tickers: readonly string[]): Promise<D
 
 /** `count` random days, ascending, without repetition; all days if there are no more. */
 function drawDays(days: Day[], count: number, random: Random): Day[] {
-  const drawn = Math.min(count, days.length)
-  for (let i = 0; i < drawn; i++) {
+  const drawnCount = Math.min(count, days.length)
+  for (let i = 0; i < drawnCount; i++) {
     const j = i + random.below(days.length - i)
     ;[days[i], days[j]] = [days[j]!, days[i]!]
   }
-  return days.slice(0, drawn).sort((a, b) => a - b)
+  return days.slice(0, drawnCount).sort((a, b) => a - b)
 }
 
 /** Maximum number of differences listed one by one. */
@@ -147,12 +146,12 @@ class Comparison {
   /** Counts differences, and lists them up to MAX_LISTED. @param field null: returns after a bar */
   #addDifferences(
     counts: { differences: number },
-    found: Iterable<Difference>,
+    differences: Iterable<Difference>,
     { ticker, days }: View,
     day: Day,
     field: string | null,
   ): void {
-    for (const { what, bar, whole, cut_off } of found) {
+    for (const { what, bar, whole, cut_off } of differences) {
       counts.differences++
       if (this.differences.length >= MAX_LISTED) continue
       const cut = formatDay(day)
@@ -166,10 +165,11 @@ interface Difference extends Pick<LookaheadDifference, 'what' | 'whole' | 'cut_o
   bar: number
 }
 
-function* bandDifferences({ bars, bands }: View, whole: Uint8Array, cut: Uint8Array): Generator<Difference> {
+function* bandDifferences({ bars, bands }: View, fullCodes: Uint8Array, cutCodes: Uint8Array): Generator<Difference> {
   const band = (code: number | undefined): string | null => bands[code ?? UNDEFINED] ?? null
-  for (let bar = 0; bar < Math.max(bars, cut.length); bar++)
-    if (whole[bar] !== cut[bar]) yield { what: 'band', bar, whole: band(whole[bar]), cut_off: band(cut[bar]) }
+  for (let bar = 0; bar < Math.max(bars, cutCodes.length); bar++)
+    if (fullCodes[bar] !== cutCodes[bar])
+      yield { what: 'band', bar, whole: band(fullCodes[bar]), cut_off: band(cutCodes[bar]) }
 }
 
 /** The view with the events that follow from bands by bar. */
@@ -194,11 +194,11 @@ function* eventDifferences(storedView: View, derivedView: View): Generator<Diffe
 /** The events of a view in words, by bar. */
 function eventWordsByBar(view: View): Map<number, { event: string; stability: string }> {
   const { bands, left, entered, stability, flips } = eventColumnsOf(view, eventIndexes(view))
-  const words = (band: number, i: number) => ({
+  const describe = (band: number, i: number) => ({
     event: `${bands[left[i]!]} → ${bands[band]}`,
     stability: `${STABILITIES[stability[i]!]}, flips ${flips[i]}`,
   })
-  return new Map(Array.from(entered, (band, i) => [view.record!.bars[i]!, words(band, i)]))
+  return new Map(Array.from(entered, (band, i) => [view.record!.bars[i]!, describe(band, i)]))
 }
 
 /**
@@ -206,15 +206,15 @@ function eventWordsByBar(view: View): Map<number, { event: string; stability: st
  * @param cut outcomes from cut data
  */
 function* outcomeDifferences({ timeframe, bars, outcomes }: View, cut: Outcomes): Generator<Difference> {
-  const whole = outcomes!
+  const full = outcomes!
   for (const [w, name] of windowNames(timeframe).entries()) {
     const window = TIMEFRAMES[timeframe].windows[w]!
     const returnAt = ({ close }: Outcomes, t: number): number => returnOver(close, t, window)
-    const words = (found: Outcomes, t: number): string =>
-      `${name}: return ${returnAt(found, t)}, rank ${found.ranks[w]![t]}`
+    const describe = (data: Outcomes, t: number): string =>
+      `${name}: return ${returnAt(data, t)}, rank ${data.ranks[w]![t]}`
     for (let bar = 0; bar + window < bars; bar++)
-      if (!Object.is(returnAt(whole, bar), returnAt(cut, bar)) || whole.ranks[w]![bar] !== cut.ranks[w]![bar])
-        yield { what: 'aftermath', bar, whole: words(whole, bar), cut_off: words(cut, bar) }
+      if (!Object.is(returnAt(full, bar), returnAt(cut, bar)) || full.ranks[w]![bar] !== cut.ranks[w]![bar])
+        yield { what: 'aftermath', bar, whole: describe(full, bar), cut_off: describe(cut, bar) }
   }
 }
 

@@ -8,6 +8,7 @@ import { type Column, truthOf } from '../../core/language/truth.js'
 import { bandsByBar, columnsOf, recordIn, recordsIn, type Series } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { firstItem } from '../../core/source.js'
+import { recordBytes, sharedBytes } from '../store/cached-store.js'
 import type { Recorded, RecordedSeries, SeriesQuery, Store } from '../store/store.js'
 
 /** A store with the definitions of its fields. */
@@ -34,30 +35,31 @@ export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): A
   const fields = query.fields.map(name => cache.field(name))
   const needs = neededData(cache, fields, timeframe)
   const namedData = await readNamedTickers(cache, needs)
-  const need = needs.get(dataKey(null, timeframe))!
-  const otherNeed = needs.get(dataKey(null, otherThan(timeframe)))
-  const series = cache.store.series({ tickers, timeframe, fields: [...need.fields], outcomes })
+  const ownNeed = needs.get(dataKey(null, timeframe))!
+  const otherNeed = needs.get(dataKey(null, otherTimeframe(timeframe)))
+  const series = cache.store.series({ tickers, timeframe, fields: [...ownNeed.fields], outcomes })
   // Both series have the same tickers in the same order.
-  const otherSeries = otherNeed && readNeeded(cache, tickers, otherThan(timeframe), otherNeed)[Symbol.asyncIterator]()
+  const otherSeries =
+    otherNeed && readNeeded(cache, tickers, otherTimeframe(timeframe), otherNeed)[Symbol.asyncIterator]()
   try {
-    for await (const found of series) {
-      const otherFound = (await otherSeries?.next())?.value ?? null
-      if (found === null) {
+    for await (const recorded of series) {
+      const otherRecorded = (await otherSeries?.next())?.value ?? null
+      if (recorded === null) {
         yield null
         continue
       }
-      const daily = need.bars || otherNeed?.bars ? await cache.store.bars(found.entry.ticker) : null
+      const daily = ownNeed.bars || otherNeed?.bars ? await cache.store.bars(recorded.entry.ticker) : null
       const data = new Map(namedData)
-        .set(dataKey(null, timeframe), seriesData(found, daily, timeframe))
-        .set(dataKey(null, otherThan(timeframe)), seriesData(otherFound, daily, otherThan(timeframe)))
+        .set(dataKey(null, timeframe), seriesData(recorded, daily, timeframe))
+        .set(dataKey(null, otherTimeframe(timeframe)), seriesData(otherRecorded, daily, otherTimeframe(timeframe)))
       const derivation = new Derivation(cache, data)
-      const records = recordsIn(found.fields)
+      const records = recordsIn(recorded.fields)
       for (const field of fields) {
         if (isRecorded(field)) continue
         const codes = derivation.codes(field, null, timeframe, isConditionField(field) ? lag : 0)
         records.set(field.name, recordOfCodes(codes, timeframe))
       }
-      yield { ...found, fields: columnsOf(records) }
+      yield { ...recorded, fields: columnsOf(records) }
     }
   } finally {
     await otherSeries?.return?.()
@@ -75,8 +77,8 @@ export class DerivedCache {
   #validFor: { version: string; fields: FieldSet } | null = null
   #bytes = 0
 
-  constructor(most: number) {
-    this.#maxBytes = most
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
   }
 
   /** A record from the cache, or made. @param make derives the record; it is not cached if a write happens meanwhile */
@@ -87,28 +89,29 @@ export class DerivedCache {
     make: () => Promise<Recorded | null>,
   ): Promise<Recorded | null> {
     const version = await store.version()
-    if (this.#validFor?.version !== version || this.#validFor.fields !== fields) this.#startAgain({ version, fields })
-    const known = this.#cache.get(name)
-    if (known !== undefined) {
+    if (this.#validFor?.version !== version || this.#validFor.fields !== fields) this.#clearFor({ version, fields })
+    const cached = this.#cache.get(name)
+    if (cached !== undefined) {
       this.#cache.delete(name)
-      this.#cache.set(name, known)
-      return { ...known.found }
+      this.#cache.set(name, cached)
+      return { ...cached.found }
     }
-    const of = this.#validFor
-    const found = await make()
-    if (found !== null && (await store.version()) === version && this.#validFor === of) this.#keep(name, found)
-    return found
+    const validBefore = this.#validFor
+    const made = await make()
+    if (made !== null && (await store.version()) === version && this.#validFor === validBefore)
+      this.#addToCache(name, made)
+    return made
   }
 
-  #startAgain(of: { version: string; fields: FieldSet }): void {
-    this.#validFor = of
+  #clearFor(validFor: { version: string; fields: FieldSet }): void {
+    this.#validFor = validFor
     this.#cache.clear()
     this.#bytes = 0
   }
 
   /** Caches a record, and drops those used longest ago while the cache is too large. */
-  #keep(name: string, found: Recorded): void {
-    const bytes = approximateBytes(found)
+  #addToCache(name: string, found: Recorded): void {
+    const bytes = sharedBytes(found) + recordBytes(found.field)
     if (bytes > this.#maxBytes || this.#cache.has(name)) return
     this.#cache.set(name, { found: { ...found }, bytes })
     this.#bytes += bytes
@@ -120,18 +123,11 @@ export class DerivedCache {
   }
 }
 
-/** The bytes of all columns of a series, about. */
-function approximateBytes({ calendar, outcomes, field }: Recorded): number {
-  const columns = [calendar.days, calendar.known, outcomes.close, ...outcomes.ranks]
-  const record = field === null ? 0 : field.bars.byteLength + field.gaps.byteLength + 3 * field.bands.byteLength
-  return columns.reduce((sum, { byteLength }) => sum + byteLength, record + 1_500)
-}
-
 function readNeeded(cache: FieldSource, tickers: readonly string[], timeframe: Timeframe, { fields }: Need) {
   return cache.store.series({ tickers, timeframe, fields: [...fields], outcomes: false })
 }
 
-function otherThan(timeframe: Timeframe): Timeframe {
+function otherTimeframe(timeframe: Timeframe): Timeframe {
   return timeframe === 'daily' ? 'weekly' : 'daily'
 }
 
@@ -144,7 +140,6 @@ interface Need {
   bars: boolean
 }
 
-/** Needs by dataKey(). */
 type Needs = ReadonlyMap<string, Need>
 
 /** A key for a ticker's data. @param ticker null: the ticker of the query */
@@ -219,7 +214,7 @@ export function dataOfNamedTickers(cache: FieldSource, field: RuledField, timefr
 
 /**
  * The columns of a condition's subjects on one ticker, by their printed names.
- * @param named data of the tickers that it names, if they were read before
+ * @param named the data of the tickers that it names, where they were read before
  */
 export async function subjectColumns(
   cache: FieldSource,
@@ -229,10 +224,11 @@ export async function subjectColumns(
   named?: NamedData,
 ): Promise<ReadonlyMap<string, Column>> {
   const needs = neededData(cache, [field], timeframe)
-  const places = new Map(named ?? (await readNamedTickers(cache, needs)))
-  for (const [place, need] of needs) if (need.ticker === null) places.set(place, await readData(cache, ticker, need))
-  const derivation = new Derivation(cache, places)
-  const column = ({ ticker, timeframe: own, field }: Subject) => derivation.column(ticker, own ?? timeframe, field)
+  const data = new Map(named ?? (await readNamedTickers(cache, needs)))
+  for (const [place, need] of needs) if (need.ticker === null) data.set(place, await readData(cache, ticker, need))
+  const derivation = new Derivation(cache, data)
+  const column = ({ ticker, timeframe: subjectTimeframe, field }: Subject) =>
+    derivation.column(ticker, subjectTimeframe ?? timeframe, field)
   return new Map(field.subjects.map(subject => [printSubject(subject), column(subject)]))
 }
 
@@ -242,9 +238,9 @@ class Derivation {
   readonly #data: NamedData
   readonly #columns = new Map<string, Column>()
 
-  constructor(cache: FieldSource, places: NamedData) {
+  constructor(cache: FieldSource, data: NamedData) {
     this.#cache = cache
-    this.#data = places
+    this.#data = data
   }
 
   /** The bands of a field, computed on first use. @param ticker null: the ticker of the query */
@@ -275,11 +271,11 @@ class Derivation {
    */
   codes(field: AnyField, ticker: string | null, timeframe: Timeframe, lag: number): Uint8Array {
     const { series, bars } = this.#dataOf(ticker, timeframe)
-    const on = series?.calendar ?? NO_BARS
+    const calendar = series?.calendar ?? NO_BARS
     if (!isRuled(field)) return bars === null ? new Uint8Array() : field.classify(new Panel(bars))
     const columnOf = (subject: Subject): Column =>
       this.column(subject.ticker ?? ticker, subject.timeframe ?? timeframe, subject.field)
-    return codesByRules(field, on.days.length, condition => truthOf(condition, { on, columnOf, lag }))
+    return codesByRules(field, calendar.days.length, condition => truthOf(condition, { on: calendar, columnOf, lag }))
   }
 
   #dataOf(ticker: string | null, timeframe: Timeframe): SeriesData {

@@ -117,27 +117,21 @@ const NETWORK_FILE_SYSTEMS: Readonly<Record<number, string>> = {
 export function databaseChecks(path: string): Check[] {
   const folder = existingFolder(path)
   const size = existsSync(path) ? statSync(path).size : 0
-  const place = [permissionsCheck(path, folder), spaceCheck(folder, size), fileSystemCheck(folder)]
+  const folderChecks = [permissionsCheck(path, folder), spaceCheck(folder, size), fileSystemCheck(folder)]
   if (!existsSync(path))
     return [
       warningCheck('database', `there is none at ${path}; the bundled sample answers`, [remedy('import', ['FILE'])]),
-      ...place,
+      ...folderChecks,
     ]
   try {
-    const found = inspect(path)
+    const inspection = inspect(path)
     return [
-      okCheck('database', `${path}, ${formatBytes(size)}, tickers: ${found.tickers}`),
-      ...place,
-      ...contentChecks(found, path),
+      okCheck('database', `${path}, ${formatBytes(size)}, tickers: ${inspection.tickers}`),
+      ...folderChecks,
+      ...contentChecks(inspection, path),
     ]
   } catch (thrown) {
-    const known = thrown instanceof Damaged && thrown.remedy
-    const mend: Words = known
-      ? [known]
-      : saysFileIsDamaged(thrown)
-        ? sentence`move ${path} away and import again, or choose another with ${parameter('db')}`
-        : sentence`keep ${path} as it is; look into the log of the system, and try again`
-    return [failedCheck('database', firstLineOf(thrown), mend), ...place]
+    return [failedCheck('database', firstLineOf(thrown), remedyFor(thrown, path)), ...folderChecks]
   }
 }
 
@@ -160,10 +154,14 @@ async function barsChecks(path: string, lastDay: Day, databaseResults: readonly 
   }
 }
 
-/** Whether an error means damaged data; a failure of the system does not. */
-function saysFileIsDamaged(thrown: unknown): boolean {
+/** What to do about a database that cannot be opened. */
+function remedyFor(thrown: unknown, path: string): Words {
+  if (thrown instanceof Damaged && thrown.remedy) return [thrown.remedy]
   const { code } = ((thrown as Error).cause ?? {}) as { code?: unknown }
-  return typeof code !== 'string' || /^SQLITE_(CORRUPT|NOTADB)/.test(code)
+  const isSystemFailure = typeof code === 'string' && !/^SQLITE_(CORRUPT|NOTADB)/.test(code)
+  return isSystemFailure
+    ? sentence`keep ${path} as it is; look into the log of the system, and try again`
+    : sentence`move ${path} away and import again, or choose another with ${parameter('db')}`
 }
 
 /** The checks of a database that could be opened. */
@@ -251,7 +249,6 @@ function spaceCheck(folder: string, size: number): Check {
   return warningCheck('space', `${detail}, little for an import`, mend)
 }
 
-/** Whether the folder is on a local file system. */
 function fileSystemCheck(folder: string): Check {
   const kind = process.platform === 'linux' ? NETWORK_FILE_SYSTEMS[statfsSync(folder).type >>> 0] : undefined
   if (kind === undefined) return okCheck('file system', 'local')

@@ -42,7 +42,6 @@ export class TextBytes {
  */
 export class EventTexts {
   readonly #separator: string
-  /** The days of the series. */
   #days: Int32Array | null = null
   /** The returns after each bar as JSON; `#starts` and `#ends` say where a bar's text begins and ends. */
   readonly #returnTexts = new TextBytes()
@@ -60,7 +59,7 @@ export class EventTexts {
    * @param view the view of the field; views of one series are consecutive and from one moment
    * @param events the events to write, by number
    */
-  add(bytes: TextBytes, field: string, view: View, events: Int32Array = eventIndexes(view)): number {
+  add(out: TextBytes, field: string, view: View, events: Int32Array = eventIndexes(view)): number {
     const { ticker, timeframe, bands, record } = view
     if (record === null || events.length === 0) return 0
     if (view.days !== this.#days) this.#beginSeries(view)
@@ -68,17 +67,17 @@ export class EventTexts {
     this.#formatReturns(view, events)
     const { duration, flipsLookback, unit } = TIMEFRAMES[timeframe]
     const head = `${JSON.stringify({ ticker, field, timeframe }).slice(0, -1)},"date":"`
-    const entering = bands.map(band => `","band":${JSON.stringify(band)},"prev_band":`)
-    const leaving = bands.map(band => `${JSON.stringify(band)},"stability_at_entry":`)
-    const settled = STABILITIES.map(word => `${JSON.stringify(word)},"flips_recent_at_entry":`)
-    const lasting = `,"flips_lookback":"${flipsLookback}${unit}","${duration}":`
+    const enteredTexts = bands.map(band => `","band":${JSON.stringify(band)},"prev_band":`)
+    const leftTexts = bands.map(band => `${JSON.stringify(band)},"stability_at_entry":`)
+    const stabilityTexts = STABILITIES.map(word => `${JSON.stringify(word)},"flips_recent_at_entry":`)
+    const lastedKey = `,"flips_lookback":"${flipsLookback}${unit}","${duration}":`
     for (const [row, i] of events.entries()) {
       const bar = record.bars[i]!
       const date = this.#dateText(bar, days[row]!)
       const bars = lasted[row] === NOT_ENDED ? 'null' : lasted[row]
-      const before = `${bytes.length === 0 ? '' : this.#separator}${head}${date}${entering[entered[row]!]!}`
-      bytes.write(`${before}${leaving[left[row]!]!}${settled[stability[row]!]!}${flips[row]}${lasting}${bars},`)
-      bytes.copy(this.#returnTexts, this.#starts[bar]!, this.#ends[bar]!)
+      const start = `${out.length === 0 ? '' : this.#separator}${head}${date}${enteredTexts[entered[row]!]!}`
+      out.write(`${start}${leftTexts[left[row]!]!}${stabilityTexts[stability[row]!]!}${flips[row]}${lastedKey}${bars},`)
+      out.copy(this.#returnTexts, this.#starts[bar]!, this.#ends[bar]!)
     }
     return events.length
   }

@@ -66,7 +66,6 @@ export interface Explanation extends Bar, Pick<SourceFile, 'source' | 'imported_
   event: ExplainedEvent | null
 }
 
-/** One test of a condition. */
 export interface ExplainedTest {
   test: string
   /** The last bar that counts of the tested ticker, and its band; null if there is none. */
@@ -119,8 +118,8 @@ function sourceOfBar(day: Day, entry: TickerEntry, days: Int32Array) {
     origin => origin.first <= day,
   )!
   const range = { first: formatDay(first), last: formatDay(last) }
-  const shown = { source, imported_at: importedAt, ...firstImport(begun) }
-  return { ...shown, source_bars: { ...range, bars, of: days.length } }
+  const importKeys = { source, imported_at: importedAt, ...firstImport(begun) }
+  return { ...importKeys, source_bars: { ...range, bars, of: days.length } }
 }
 
 /** Why the unadjusted close of bar `t` is not used; null if it is known. */
@@ -156,8 +155,8 @@ function refuseOutOfRange(day: Day, tier: Tier | null, today: Day): void {
 /** Why bar `t` is not on the requested date; null if it is, or if no date was requested. */
 function dateNote({ date, timeframe }: ExplainQuery, { days }: Series, t: number): string | null {
   if (date === undefined || days[t] === date) return null
-  const which = t === days.length - 1 ? `the newest final ${timeframe} bar` : `the last ${timeframe} bar before it`
-  return `there is no final ${timeframe} bar of ${formatDay(date)}; this is ${which}`
+  const shownBar = t === days.length - 1 ? `the newest final ${timeframe} bar` : `the last ${timeframe} bar before it`
+  return `there is no final ${timeframe} bar of ${formatDay(date)}; this is ${shownBar}`
 }
 
 /** The band of bar `t` by a field's rule, from the indicators that the events were made with. */
@@ -171,13 +170,13 @@ async function judgeByBars(cache: Cache, field: Field, { ticker, timeframe }: Ex
   const readings = field.readings(panel, t)
   // Without facts there is no band after any number of bars, so there is no warm-up.
   const bars = hasNoFacts ? 0 : field.warmUp(panel)
-  const first = bars < view.bars ? formatDay(panel.series.days[bars]!) : null
+  const firstDate = bars < view.bars ? formatDay(panel.series.days[bars]!) : null
   return {
-    warm_up: { bars, first_date: first },
+    warm_up: { bars, first_date: firstDate },
     rule: field.rule,
     readings: readings.map(({ name, value, note }) => ({ name, value, note: note ?? null })),
     band,
-    undefined_because: band === null ? (missing ?? whyUndefined(t, bars, first, readings)) : null,
+    undefined_because: band === null ? (missing ?? whyUndefined(t, bars, firstDate, readings)) : null,
     price_note: needsFacts && prices === 'adjusted' ? unadjustedCloseNote(panel, t) : null,
   }
 }
@@ -201,14 +200,14 @@ async function judgeByTests(
   const { initialBar } = view.record!
   const isBegun = initialBar >= 0 && initialBar < view.bars
   const band = field.bands[bandsByBar(view.record!, view.bars)[t]!] ?? null
-  const unknown = tests.filter(({ holds }) => holds === null).map(({ test }) => test)
+  const unknownTests = tests.filter(({ holds }) => holds === null).map(({ test }) => test)
   return {
     warm_up: { bars: isBegun ? initialBar : view.bars, first_date: isBegun ? formatDay(view.days[initialBar]!) : null },
     rule: ruleInWords(field),
     readings: [],
     tests,
     band,
-    undefined_because: band === null ? `unknown on this bar: ${unknown.join(', ')}` : null,
+    undefined_because: band === null ? `unknown on this bar: ${unknownTests.join(', ')}` : null,
     price_note: null,
   }
 }
@@ -221,8 +220,8 @@ function whyUndefined(t: number, warmUp: number, first: string | null, readings:
   }
   const missing = readings.filter(({ value }) => value === null)
   if (missing.length === 0) return 'the rule takes no side on these readings yet'
-  const named = missing.map(({ name, note }) => (note === undefined ? name : `${name} (${note})`))
-  return `undefined on this bar: ${named.join(', ')}`
+  const missingNames = missing.map(({ name, note }) => (note === undefined ? name : `${name} (${note})`))
+  return `undefined on this bar: ${missingNames.join(', ')}`
 }
 
 /** The band in force on bar `t`, as columns of the answer. */

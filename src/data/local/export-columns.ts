@@ -18,8 +18,6 @@ import {
 import { type EncodedGroup, GROUP_ROWS, NULL_INTEGER, type ParquetColumn, RowGroup } from './parquet.js'
 import { eventColumnsOf, outcomesAfterBars, type View } from './view.js'
 
-/** The rows of an export as row groups of Parquet: column by column, without an object a row. */
-
 /** Row groups of some tickers. `year` is null where rows are not divided. */
 export interface TableGroup {
   year: string | null
@@ -72,10 +70,10 @@ export async function tableGroups(
   const tickerFilter = { ...filter, tickers }
   if (table === 'events') {
     const figures = new OutcomeCache()
-    for await (const { field, view, found } of filteredEvents(cache, tickerFilter)) {
-      const columns = eventColumnsOf(view, found)
+    for await (const { field, view, indexes } of filteredEvents(cache, tickerFilter)) {
+      const columns = eventColumnsOf(view, indexes)
       for (const { group, from, to } of groups.assignRows(columns.days))
-        addEvents(group, { field, view, columns, figures: figures.of(view) }, found, [from, to])
+        addEvents(group, { field, view, columns, figures: figures.outcomesOf(view) }, indexes, [from, to])
     }
   } else if (table === 'series') {
     for await (const { ticker, series, numbers, bands, rows } of filteredSeries(cache, tickerFilter)) {
@@ -176,7 +174,7 @@ class OutcomeCache {
   #windows: ReturnType<typeof outcomesAfterBars> = []
 
   /** The outcomes after every bar of the view's series. */
-  of(view: View): ReturnType<typeof outcomesAfterBars> {
+  outcomesOf(view: View): ReturnType<typeof outcomesAfterBars> {
     if (view.days === this.#days) return this.#windows
     this.#days = view.days
     this.#windows = outcomesAfterBars(
@@ -190,11 +188,11 @@ class OutcomeCache {
 /** Adds the events from `from` up to `to` among `found` to a group. */
 function addEvents(
   group: RowGroup,
-  of: { field: string; view: View; columns: EventColumns; figures: ReturnType<typeof outcomesAfterBars> },
-  found: Int32Array,
+  events: { field: string; view: View; columns: EventColumns; figures: ReturnType<typeof outcomesAfterBars> },
+  indexes: Int32Array,
   [from, to]: [from: number, to: number],
 ): void {
-  const { field, view, columns, figures } = of
+  const { field, view, columns, figures } = events
   const { ticker, timeframe, bands } = view
   const { duration, flipsLookback, unit } = TIMEFRAMES[timeframe]
   const start = group.addNulls(to - from)
@@ -209,7 +207,7 @@ function addEvents(
   const lasted = group.column(duration).values
   for (let i = from; i < to; i++)
     lasted[start + i - from] = columns.lasted[i] === NOT_ENDED ? NULL_INTEGER : columns.lasted[i]!
-  const bars = found.subarray(from, to).map(i => view.record!.bars[i]!)
+  const bars = indexes.subarray(from, to).map(i => view.record!.bars[i]!)
   for (const [w, name] of windowNames(timeframe).entries()) {
     const { performances, unrounded } = figures[w]!
     const outcome = group.column(WINDOW_PREFIX.performance + name)

@@ -54,9 +54,9 @@ export interface ExportFilter {
  * an unknown ticker, Busy during an import of facts; all before the first row.
  */
 export async function* exportEvents(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedEvent> {
-  for await (const { field, view, found } of filteredEvents(cache, filter)) {
+  for await (const { field, view, indexes } of filteredEvents(cache, filter)) {
     const { ticker, timeframe } = view
-    for (const { returns, percentiles, missing: _missing, ...event } of historicEvents(view, found))
+    for (const { returns, percentiles, missing: _missing, ...event } of historicEvents(view, indexes))
       yield { ticker, field, timeframe, ...event, returns: returns!, percentiles: percentiles! }
   }
 }
@@ -114,7 +114,8 @@ export async function eventBlock(cache: Cache, filter: ExportFilter, separator: 
   const bytes = new TextBytes()
   const texts = new EventTexts(separator)
   let rows = 0
-  for await (const { field, view, found } of filteredEvents(cache, filter)) rows += texts.add(bytes, field, view, found)
+  for await (const { field, view, indexes } of filteredEvents(cache, filter))
+    rows += texts.add(bytes, field, view, indexes)
   return { text: bytes.writtenBytes(), rows }
 }
 
@@ -122,20 +123,20 @@ export async function eventBlock(cache: Cache, filter: ExportFilter, separator: 
 export async function* filteredEvents(
   cache: Cache,
   filter: ExportFilter,
-): AsyncGenerator<{ field: string; view: View; found: Int32Array }> {
+): AsyncGenerator<{ field: string; view: View; indexes: Int32Array }> {
   const { fields, bands, when, lag } = await readExportFilter(cache, filter, 'events')
   const { after, before } = filter
   const names = fields.map(({ name }) => name)
-  const read = { fields: when === null ? names : [...names, when], outcomes: true, lag }
+  const seriesQuery = { fields: when === null ? names : [...names, when], outcomes: true, lag }
   const eventFilter = withoutNulls({ bands: bands.length > 0 ? bands : undefined, after, before })
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
-      const viewOn = await firstItem(cache.views({ ...read, tickers: [ticker], timeframe }))
+      const viewOn = await firstItem(cache.views({ ...seriesQuery, tickers: [ticker], timeframe }))
       const extraViews = when === null ? NO_EXTRA_VIEWS : { ...NO_EXTRA_VIEWS, when: await viewOn(when) }
       for (const field of names) {
         const view = await viewOn(field)
         const query = { ticker, field, timeframe, ...eventFilter }
-        yield { field, view, found: matchingEvents(view, query, Number.NEGATIVE_INFINITY, extraViews) }
+        yield { field, view, indexes: matchingEvents(view, query, Number.NEGATIVE_INFINITY, extraViews) }
       }
     }
   }
@@ -217,8 +218,8 @@ const LISTS = ['tickers', 'fields', 'timeframes', 'bands'] as const
  * unknown key.
  */
 function listIn(filter: ExportFilter, name: (typeof LISTS)[number]): string[] {
-  const names: (keyof ExportFilter)[] = [...LISTS, 'when', 'context_lag', 'after', 'before']
-  const lists = refuseUnknownNames(filter, names)
+  const allowedNames: (keyof ExportFilter)[] = [...LISTS, 'when', 'context_lag', 'after', 'before']
+  const lists = refuseUnknownNames(filter, allowedNames)
   for (const bound of ['after', 'before'] as const) if (bound in lists) checkDay(bound, lists[bound])
   return listOf(name, lists[name] ?? []).map(value => textOf(name, value))
 }
@@ -227,9 +228,9 @@ function listIn(filter: ExportFilter, name: (typeof LISTS)[number]): string[] {
 async function chosenTickers(cache: Cache, filter: ExportFilter): Promise<string[]> {
   const tickers = listIn(filter, 'tickers')
   if (tickers.length === 0) return cache.store.names('bars')
-  const wanted = [...new Set(tickers.map(text => tickerValue('ticker', text)))].sort()
-  for (const ticker of wanted) await cache.entry(ticker)
-  return wanted
+  const chosen = [...new Set(tickers.map(text => tickerValue('ticker', text)))].sort()
+  for (const ticker of chosen) await cache.entry(ticker)
+  return chosen
 }
 
 /** The fields of a filter, in the order of the specification. Throws InvalidParameter. */

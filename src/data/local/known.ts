@@ -40,24 +40,21 @@ export interface DatedOrigin extends IndexedOrigin {
 export async function tickersAsOf(store: Store, today: Day): Promise<{ entry: TickerEntry; known: BarsAsOf | null }[]> {
   const isDerived = (await store.definitions()) !== UNDERIVED
   const readTicker = async (entry: TickerEntry, summary?: TickerSummary) => {
-    const isInSummary = summary !== undefined && entry.last <= today
-    return {
-      entry,
-      known: isInSummary ? barsFromSummary(summary, today) : await barsFromColumns(store, entry, today, isDerived),
-    }
+    if (summary !== undefined && entry.last <= today) return { entry, known: barsFromSummary(summary, today) }
+    return { entry, known: await barsFromColumns(store, entry, today, isDerived) }
   }
-  const found = []
-  if (isDerived) for (const summary of await store.summaries()) found.push(await readTicker(summary.entry, summary))
-  else for (const entry of await store.tickers()) found.push(await readTicker(entry))
-  return found
+  const tickers = []
+  if (isDerived) for (const summary of await store.summaries()) tickers.push(await readTicker(summary.entry, summary))
+  else for (const entry of await store.tickers()) tickers.push(await readTicker(entry))
+  return tickers
 }
 
 /** A ticker's data on a day from its summary, when all daily bars were known. Its last week may not be final yet. */
-function barsFromSummary({ entry, marks, stretches, daily, weekly }: TickerSummary, today: Day): BarsAsOf {
-  const finalPart = ({ bars, final, events, eventsOnLast }: SeriesSummary): { bars: number; events: number } =>
+function barsFromSummary({ entry, marks, originDays: stretches, daily, weekly }: TickerSummary, today: Day): BarsAsOf {
+  const countFinal = ({ bars, final, events, eventsOnLast }: SeriesSummary): { bars: number; events: number } =>
     final <= today ? { bars, events } : { bars: bars - 1, events: events - eventsOnLast }
-  const days = finalPart(daily)
-  const weeks = finalPart(weekly)
+  const days = countFinal(daily)
+  const weeks = countFinal(weekly)
   const origins = originsOf(entry).map((origin, i) => {
     const [first, last] = stretches[i]!
     return { ...origin, first, last }
@@ -80,16 +77,16 @@ async function barsFromColumns(
   const { days } = series
   const bars = countUpTo(days, today)
   const origins = datedOrigins(entry, days.subarray(0, bars))
-  const counted = { weeks: 0, events: 0 }
+  const counts = { weeks: 0, events: 0 }
   for (const timeframe of isDerived ? TIMEFRAME_NAMES : []) {
     const query = { tickers: [entry.ticker], timeframe, fields: BUILT_IN.names, outcomes: false }
-    const found = await firstItem(store.series(query))
-    if (found === null) continue
-    const final = barsKnownBy(found.calendar, today)
-    if (timeframe === 'weekly') counted.weeks = final
-    counted.events += found.fields.bars.filter(bar => bar < final).length
+    const recorded = await firstItem(store.series(query))
+    if (recorded === null) continue
+    const finalBars = barsKnownBy(recorded.calendar, today)
+    if (timeframe === 'weekly') counts.weeks = finalBars
+    counts.events += recorded.fields.bars.filter(bar => bar < finalBars).length
   }
-  return { bars, ...counted, marks: marksOf(head(series, bars)), origins }
+  return { bars, ...counts, marks: marksOf(head(series, bars)), origins }
 }
 
 /** The files that brought a ticker's bars, with dates. @param days the dates of the daily bars that are known */
@@ -115,10 +112,9 @@ export function firstImport(begun: ImportStamp | undefined): { begun?: SourceFil
   return begun === undefined ? {} : { begun: sourceFile(begun) }
 }
 
-/** Oddities of stored bars; shown until the user fixes them. */
-
 const ODDITY_KINDS = ['accepted_jump', 'outside_range', 'to_come', 'far_behind', 'far_beyond'] as const
 
+/** An oddity of stored bars; it is shown until the user fixes it. */
 export interface StoredOddity {
   /**
    * `accepted_jump`: bars on two scales. `outside_range`: open or close outside high and low. `to_come`: bars later
@@ -131,7 +127,7 @@ export interface StoredOddity {
   date: string
   /** Factor of the bars from the jump on; null for other kinds. */
   factor: number | null
-  /** How many bars lie outside their range; null of other kinds. */
+  /** The number of bars outside their range; null for other kinds. */
   bars: number | null
 }
 
@@ -148,15 +144,15 @@ export function storedOddities(
   securities: ReadonlyMap<string, Security>,
   lastDay: Day | null,
 ): StoredOddity[] {
-  const lasts = Int32Array.from(tickers.flatMap(({ known }) => known?.origins.at(-1)?.last ?? [])).sort()
-  const medianLast = lasts[lasts.length >> 1] ?? 0
-  const found = tickers.flatMap(({ entry, known }): StoredOddity[] => {
+  const lastDays = Int32Array.from(tickers.flatMap(({ known }) => known?.origins.at(-1)?.last ?? [])).sort()
+  const medianLast = lastDays[lastDays.length >> 1] ?? 0
+  const oddities = tickers.flatMap(({ entry, known }): StoredOddity[] => {
     const { ticker, last } = entry
-    const toCome = lastDay !== null && last > lastDay ? [oddity('to_come', ticker, last)] : []
+    const futureBars = lastDay !== null && last > lastDay ? [oddity('to_come', ticker, last)] : []
     const isDelisted = securities.get(ticker)?.delisted !== undefined
-    return known === null ? toCome : [...toCome, ...tickerOddities(ticker, known, medianLast, isDelisted)]
+    return known === null ? futureBars : [...futureBars, ...tickerOddities(ticker, known, medianLast, isDelisted)]
   })
-  return ODDITY_KINDS.flatMap(kind => found.filter(makeOddity => makeOddity.kind === kind))
+  return ODDITY_KINDS.flatMap(kind => oddities.filter(oddity => oddity.kind === kind))
 }
 
 /** The oddities of one ticker. @param medianLast the median of the last bars of all tickers */
@@ -179,13 +175,13 @@ export function oddityLines(
   oddities: readonly StoredOddity[],
 ): { kind: StoredOddity['kind']; what: string; mend: Sentence }[] {
   return ODDITY_KINDS.flatMap(kind => {
-    const found = oddities.filter(oddity => oddity.kind === kind)
-    const [first] = found
+    const ofKind = oddities.filter(oddity => oddity.kind === kind)
+    const [first] = ofKind
     if (first === undefined) return []
     return [
       {
         kind,
-        what: `${ODDITY_TITLES[kind]}: ${firstOf(found.map(oddityWords), MAX_LISTED)}`,
+        what: `${ODDITY_TITLES[kind]}: ${firstOf(ofKind.map(oddityWords), MAX_LISTED)}`,
         mend: ODDITY_REMEDIES[kind](first),
       },
     ]

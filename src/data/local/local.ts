@@ -66,12 +66,12 @@ export class Local extends Cache implements Source, PricedSource {
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
-    const { view, found, plan } = await this.find(query)
-    const newest = found.slice(-query.limit).reverse()
+    const { view, indexes, plan } = await this.find(query)
+    const newestIndexes = indexes.slice(-query.limit).reverse()
     // The specification has no unrounded figures.
-    const outcomes = plan.aftermath ? performancesAfter(view, newest) : null
-    const events = eventsOf({ ...eventColumnsOf(view, newest, plan.aftermath), contexts: null, outcomes })
-    return eventsPage(query, events, found.length, plan.range)
+    const outcomes = plan.aftermath ? performancesAfter(view, newestIndexes) : null
+    const events = eventsOf({ ...eventColumnsOf(view, newestIndexes, plan.aftermath), contexts: null, outcomes })
+    return eventsPage(query, events, indexes.length, plan.range)
   }
 
   async oversold(query: OversoldQuery): Promise<OversoldPage> {
@@ -111,12 +111,12 @@ export class Local extends Cache implements Source, PricedSource {
 
   async known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]> {
     // A condition may be known although a field that it names is not.
-    const onFacts = field !== undefined && !isCondition(field) && this.field(field).needs !== 'bars'
+    const usesFacts = field !== undefined && !isCondition(field) && this.field(field).needs !== 'bars'
     const known: KnownTicker[] = []
     for (const ticker of tickers) {
       const entry = await this.store.ticker(ticker)
       if (entry === null) continue
-      const sheets = onFacts ? await this.store.sheets(ticker) : null
+      const sheets = usesFacts ? await this.store.sheets(ticker) : null
       const missing = sheets !== null && countedFacts(sheets) === null ? missingFactsOf(field!, ticker, sheets) : null
       known.push({ ticker, first: entry.first, last: entry.last, missing })
     }
@@ -129,8 +129,8 @@ export class Local extends Cache implements Source, PricedSource {
       entitle({ ...query, field }, this.tier, this.fieldSet)
       entitleAftermath(this.tier)
     }
-    const shows = outcomes !== undefined && planOf(this.tier).aftermath
-    for await (const found of this.findAll(query, shows || base)) yield historyOf(found, shows, base)
+    const showsOutcomes = outcomes !== undefined && planOf(this.tier).aftermath
+    for await (const found of this.findAll(query, showsOutcomes || base)) yield historyOf(found, showsOutcomes, base)
   }
 
   async *bandPeriods(query: BandPeriodsQuery): AsyncGenerator<BandPeriods> {
@@ -193,7 +193,7 @@ export class Local extends Cache implements Source, PricedSource {
 
 /** The found events of a field as a history. @param outcomes whether to add later returns */
 function historyOf(foundEvents: FoundEvents, outcomes: boolean, withBase: boolean): History {
-  const { query, view, found, context, today, plan, rangeStart } = foundEvents
+  const { query, view, indexes, context, today, plan, rangeStart } = foundEvents
   const { ticker, field } = query
   return {
     ticker,
@@ -201,9 +201,9 @@ function historyOf(foundEvents: FoundEvents, outcomes: boolean, withBase: boolea
     query_range: plan.range,
     after: afterOf(rangeStart),
     as_of: formatDay(today),
-    ...eventColumnsOf(view, found, plan.aftermath),
-    contexts: context && Array.from(found, i => bandEnteredBy(context, view, view.record!.bars[i]!)),
-    outcomes: outcomes ? outcomesAfter(view, found) : null,
+    ...eventColumnsOf(view, indexes, plan.aftermath),
+    contexts: context && Array.from(indexes, i => bandEnteredBy(context, view, view.record!.bars[i]!)),
+    outcomes: outcomes ? outcomesAfter(view, indexes) : null,
     base: withBase ? readBaseline(view, query, rangeStart) : null,
     present: presentBand(view, rangeStart),
   }

@@ -78,11 +78,11 @@ import { periodAt } from './view.js'
 export async function scanOversold(
   cache: Cache,
   query: OversoldQuery,
-  { recent: countedStreaks = new RecentScans(), signal }: { recent?: RecentScans; signal?: AbortSignal } = {},
+  { recent: recentScans = new RecentScans(), signal }: { recent?: RecentScans; signal?: AbortSignal } = {},
 ): Promise<OversoldPage> {
   const { store, tier } = cache
   const { date, securities } = await checkOversold(cache, query)
-  const states = await countedStreaks.statesOn(store, query.timeframe, date, async () =>
+  const states = await recentScans.statesOn(store, query.timeframe, date, async () =>
     (await store.tickers()).map(entry => ({ entry, security: securities.get(entry.ticker) ?? null })),
   )
   const { scanned, matches } = await findMatches(states, query, signal)
@@ -134,11 +134,11 @@ async function findMatches(
   return { scanned, matches }
 }
 
-/** All figures of a match. @param then the cache as of the scan's date */
-async function matchFigures({ listed, low }: Match, states: ScanStates, then: Cache): Promise<OversoldFigures> {
+/** All figures of a match. @param datedCache the cache as of the scan's date */
+async function matchFigures({ listed, low }: Match, states: ScanStates, datedCache: Cache): Promise<OversoldFigures> {
   const { entry } = listed
   const assetClass = await assetClassOf(listed, states.store, states.date)
-  const inForce = bandsInForce(then, entry.ticker, states.timeframe)
+  const inForce = bandsInForce(datedCache, entry.ticker, states.timeframe)
   return {
     ticker: () => entry.ticker,
     asset_class: () => assetClass,
@@ -159,7 +159,6 @@ async function matchFigures({ listed, low }: Match, states: ScanStates, then: Ca
 
 const FUNDAMENTAL_FIELDS = ['valuation_zone', 'earnings_proximity', 'growth_zone', 'analyst_consensus'] as const
 
-/** Fields whose band in force is reported. */
 const FIELDS_IN_FORCE = ['volume_ratio_band', 'trend_direction', 'accumulation_state', ...FUNDAMENTAL_FIELDS]
 
 /**
@@ -182,8 +181,8 @@ function sectorFigures(listed: ListedTicker, states: ScanStates) {
   return {
     sector_rsi_zone: async () => (await state())?.zone ?? null,
     sector_agreement: async () => {
-      const found = await state()
-      return found === null ? null : isOversold(found.zone)
+      const sectorState = await state()
+      return sectorState === null ? null : isOversold(sectorState.zone)
     },
     sector_oversold_count: async () => (await state())?.oversold ?? null,
     sector_total_count: async () => (await state())?.total ?? null,
@@ -197,7 +196,7 @@ function chartFigures(low: OversoldDetails) {
     condition_rarity: () => rarityOf(low),
     stochastic_zone: () => stochasticZone(panel),
     days_in_oversold: () => streakLength(streaks.at(-1)!),
-    oversold_streaks_count: () => recent(low).length,
+    oversold_streaks_count: () => recentStreaks(low).length,
     volume_context: () => volumeContext(panel.volumeRatio().at(-1)!),
     nearest_support_distance: () => supportDistance(panel.series.close.at(-1)!, panel.support().level.at(-1)!),
     rsi_zone_stability: () => stabilitySoFar(low),
@@ -216,8 +215,8 @@ function rarityOf({ rarity: { rank, size } }: OversoldDetails): Rarity | null {
 
 function stochasticZone({ series: { high, low, close } }: Panel): string | null {
   const { cuts, ...rules } = OVERSOLD_RULES.stochastic
-  const last = (column: Float64Array): Float64Array => column.subarray(1 - rules.length - rules.smoothing)
-  const value = slowStochastic(last(high), last(low), last(close), rules).at(-1)!
+  const lastValues = (column: Float64Array): Float64Array => column.subarray(1 - rules.length - rules.smoothing)
+  const value = slowStochastic(lastValues(high), lastValues(low), lastValues(close), rules).at(-1)!
   return Number.isNaN(value) ? null : rsiZone.bands[zoneOf(value, cuts, 100)]!
 }
 
@@ -237,14 +236,14 @@ function supportDistance(close: number, level: number): Distance | null {
 }
 
 /** The streaks that count: those that touch the bars of rolling percentiles. */
-function recent({ panel, streaks }: OversoldDetails): Streak[] {
+function recentStreaks({ panel, streaks }: OversoldDetails): Streak[] {
   const { days, timeframe } = panel.series
   const first = days.length - TIMEFRAMES[timeframe].history
   return streaks.filter(({ to }) => to > first)
 }
 
 function endedLengths(low: OversoldDetails): number[] {
-  return recent(low).slice(0, -1).map(streakLength)
+  return recentStreaks(low).slice(0, -1).map(streakLength)
 }
 
 /** Changes of the zone within the lookback. */
@@ -259,7 +258,6 @@ function stabilitySoFar(low: OversoldDetails): Stability {
   return stabilityOf(recentFlips(low), panel.series.days.length - (changes.bars.at(-1) ?? changes.initialBar))
 }
 
-/** A ticker that matches. */
 interface Match {
   listed: ListedTicker
   rsi: number

@@ -67,10 +67,10 @@ export class RowGroup {
   addNulls(rows: number): number {
     const start = this.rows
     this.rows += rows
-    const isSmall = this.rows > this.#capacity
-    if (isSmall) this.#capacity = Math.max(this.rows, 2 * this.#capacity, 4096)
+    const mustGrow = this.rows > this.#capacity
+    if (mustGrow) this.#capacity = Math.max(this.rows, 2 * this.#capacity, 4096)
     for (const column of this.#columnsByName.values()) {
-      if (isSmall) column.grow(this.#capacity)
+      if (mustGrow) column.grow(this.#capacity)
       column.values.fill(column.null, start, this.rows)
     }
     return start
@@ -139,7 +139,7 @@ function writeColumn(out: Bytes, column: ColumnBuffer, rows: number): Chunk {
   if (isDictionary) {
     const width = 32 - Math.clz32(dictionary.size - 1)
     page.byte(width)
-    writeHybrid(dictionary.codes, values.length, width)
+    writeRunsAndGroups(dictionary.codes, values.length, width)
   } else if (dictionary?.words != null) {
     for (const code of dictionary.codes) writeText(dictionary.words[code]!)
   } else {
@@ -151,19 +151,19 @@ function writeColumn(out: Bytes, column: ColumnBuffer, rows: number): Chunk {
 }
 
 /** 1 for each row that has a value, 0 for a null. */
-function presenceLevels({ values, isNumber, null: nothing }: ColumnBuffer, rows: number): Uint8Array {
+function presenceLevels({ values, isNumber, null: nullValue }: ColumnBuffer, rows: number): Uint8Array {
   const levels = new Uint8Array(rows)
   if (isNumber) for (let row = 0; row < rows; row++) levels[row] = Number.isNaN(values[row]!) ? 0 : 1
-  else for (let row = 0; row < rows; row++) levels[row] = values[row] === nothing ? 0 : 1
+  else for (let row = 0; row < rows; row++) levels[row] = values[row] === nullValue ? 0 : 1
   return levels
 }
 
 /** The values without nulls. */
 function presentValues({ values, isNumber }: ColumnBuffer, levels: Uint8Array): Float64Array | Int32Array {
-  const found = isNumber ? new Float64Array(levels.length) : new Int32Array(levels.length)
+  const present = isNumber ? new Float64Array(levels.length) : new Int32Array(levels.length)
   let length = 0
-  for (let row = 0; row < levels.length; row++) if (levels[row] === 1) found[length++] = values[row]!
-  return found.subarray(0, length)
+  for (let row = 0; row < levels.length; row++) if (levels[row] === 1) present[length++] = values[row]!
+  return present.subarray(0, length)
 }
 
 /** Different values, and the number of each value among them. */
@@ -196,9 +196,9 @@ function integerDictionary(values: Float64Array | Int32Array): Dictionary | null
   const numbers: number[] = []
   const codes = new Int32Array(values.length)
   for (let i = 0; i < values.length; i++) {
-    const place = values[i]! - min
-    if (codeOf[place] === -1) codeOf[place] = numbers.push(values[i]!) - 1
-    codes[i] = codeOf[place]!
+    const offset = values[i]! - min
+    if (codeOf[offset] === -1) codeOf[offset] = numbers.push(values[i]!) - 1
+    codes[i] = codeOf[offset]!
   }
   return { size: numbers.length, codes, words: null, numbers }
 }
@@ -206,7 +206,6 @@ function integerDictionary(values: Float64Array | Int32Array): Dictionary | null
 /** The first and last word by their bytes, as readers compare them; null without words. */
 function textBounds(words: readonly Uint8Array[]): Chunk['bounds'] {
   if (words.length === 0) return null
-  // By their bytes, as readers compare them.
   const sorted = [...words].sort(Buffer.compare)
   return { min: sorted[0]!, max: sorted.at(-1)! }
 }
@@ -246,7 +245,7 @@ function writeNumbers(values: Float64Array | Int32Array): void {
 function writeLevels(levels: Uint8Array): void {
   const start = page.length
   page.int32(0)
-  writeHybrid(levels, levels.length, 1)
+  writeRunsAndGroups(levels, levels.length, 1)
   page.view.setInt32(start, page.length - start - 4, true)
 }
 
@@ -254,7 +253,7 @@ function writeLevels(levels: Uint8Array): void {
  * Writes values in the RLE/bit-packing hybrid: eight or more equal values as a run, others in groups of eight.
  * @param width bits of a value
  */
-function writeHybrid(values: Int32Array | Uint8Array, length: number, width: number): void {
+function writeRunsAndGroups(values: Int32Array | Uint8Array, length: number, width: number): void {
   page.reserve(16 + 5 * length)
   const valueBytes = (width + 7) >> 3
   let packedFrom = -1
@@ -267,17 +266,17 @@ function writeHybrid(values: Int32Array | Uint8Array, length: number, width: num
       i += 8
       continue
     }
-    if (packedFrom !== -1) writePacked(values, packedFrom, i, width)
+    if (packedFrom !== -1) writePackedGroups(values, packedFrom, i, width)
     packedFrom = -1
     page.varint((end - i) * 2)
     for (let b = 0; b < valueBytes; b++) page.byte((value >>> (8 * b)) & 0xff)
     i = end
   }
-  if (packedFrom !== -1) writePacked(values, packedFrom, length, width)
+  if (packedFrom !== -1) writePackedGroups(values, packedFrom, length, width)
 }
 
 /** Writes values in groups of eight, `width` bits each. The last group is filled up with zeros. */
-function writePacked(values: Int32Array | Uint8Array, from: number, to: number, width: number): void {
+function writePackedGroups(values: Int32Array | Uint8Array, from: number, to: number, width: number): void {
   const groups = (to - from + 7) >> 3
   page.varint(groups * 2 + 1)
   page.reserve(groups * width + 4)
@@ -336,10 +335,10 @@ export class ParquetFile {
 
   /** @returns the next bytes of the file */
   add({ bytes, ...group }: EncodedGroup): Uint8Array {
-    const begun = this.#withMagic(bytes)
+    const bytesToWrite = this.#withMagic(bytes)
     this.#groups.push({ start: this.#length - bytes.length, group })
     this.rows += group.rows
-    return begun
+    return bytesToWrite
   }
 
   /** @returns the last bytes of the file */

@@ -70,12 +70,12 @@ export class ScanStates {
       const state = sectorKey(member.security) === key ? await this.state(member) : null
       if (state !== null) states.push(state)
     }
-    const middle = median(states.map(state => state.rsi))
-    if (middle === null) return null
+    const medianRsi = median(states.map(state => state.rsi))
+    if (medianRsi === null) return null
     return {
       total: states.length,
       oversold: states.filter(state => isOversold(state.zone)).length,
-      zone: zoneOfRsi(middle),
+      zone: zoneOfRsi(medianRsi),
     }
   }
 }
@@ -212,7 +212,6 @@ function streaksOf(changes: Transitions, vocabulary: readonly string[], bars: nu
   return streaks
 }
 
-/** The length of a streak in bars. */
 export function streakLength({ from, to }: Streak): number {
   return to - from
 }
@@ -262,20 +261,20 @@ export async function matchesFilters(
 
 /** Throws InvalidParameter for a sector that no ticker of the store has, naming the nearest. */
 export function refuseUnknownSector(sector: string, securities: Iterable<Security>, param = 'sector'): void {
-  const spelled = new Map<string, string>()
+  const spellings = new Map<string, string>()
   for (const security of securities) {
     const name = sectorOf({ security })
-    if (name !== null && !spelled.has(name.toLowerCase())) spelled.set(name.toLowerCase(), name)
+    if (name !== null && !spellings.has(name.toLowerCase())) spellings.set(name.toLowerCase(), name)
   }
-  if (spelled.has(sector.trim().toLowerCase())) return
-  const allowed = [...spelled.values()].sort()
+  if (spellings.has(sector.trim().toLowerCase())) return
+  const allowed = [...spellings.values()].sort()
   const suggestions = suggest(sector.trim(), allowed)
   const what =
     allowed.length === 0
       ? 'cannot be looked for: no sector of any ticker is known.'
       : `is not one of ${allowed.join(', ')}.${didYouMean(suggestions)}`
-  const offence = { param, value: sector, allowed, suggestions }
-  throw new InvalidParameter(`sector ${quoted(sector)} ${what}`, offence)
+  const details = { param, value: sector, allowed, suggestions }
+  throw new InvalidParameter(`sector ${quoted(sector)} ${what}`, details)
 }
 
 /** The sector as imported, trimmed; null if unknown. */
@@ -291,8 +290,8 @@ export function marketCapTierOf({ security }: ListedTicker): MarketCapTier | nul
 
 /** A ticker of unknown class is a stock when it has a sector, or any fact known by the day; otherwise null. */
 export async function assetClassOf(listed: ListedTicker, store: Store, date: Day): Promise<AssetClass | null> {
-  const stored = listed.security?.asset_class ?? listed.entry.assetClass
-  if (stored !== null) return stored
+  const storedClass = listed.security?.asset_class ?? listed.entry.assetClass
+  if (storedClass !== null) return storedClass
   return sectorOf(listed) !== null || (await hasFacts(listed.entry.ticker, store, date)) ? 'stock' : null
 }
 

@@ -80,10 +80,10 @@ async function answerColumns(
 ): Promise<{ columns: readonly SearchColumn[]; omitted: Omitted[] }> {
   if (columns !== undefined) return { columns, omitted: [] }
   const { fields, omitted } = await local.granted()
-  const wanted = all ? ALL_COLUMNS : USUAL_COLUMNS
+  const possibleColumns = all ? ALL_COLUMNS : USUAL_COLUMNS
   const isReadable = ({ field }: SearchColumn): boolean => field === null || fields.some(({ name }) => name === field)
-  const omittedOfWanted = omitted.filter(waiting => wanted.some(({ field }) => field === waiting.field))
-  return { columns: wanted.filter(isReadable), omitted: omittedOfWanted }
+  const omittedOfWanted = omitted.filter(waiting => possibleColumns.some(({ field }) => field === waiting.field))
+  return { columns: possibleColumns.filter(isReadable), omitted: omittedOfWanted }
 }
 
 /** A ticker with a recent bar. */
@@ -98,7 +98,6 @@ interface Row {
 type Value = string | number | null
 
 interface RowOptions {
-  /** The columns of the answer. */
   columns: readonly SearchColumn[]
   day: Day
   signal?: AbortSignal | undefined
@@ -129,12 +128,12 @@ class Rows {
     const priceFilters = filters.filter(({ name }) => isPrice(name))
     const fields = [...bandFilters, ...(sort === undefined ? [] : [sort])].flatMap(({ field }) => field ?? [])
     let scanned = 0
-    const found: Row[] = []
+    const matches: Row[] = []
     for await (const row of this.#readRows(await this.#tickersByIdentity(), fields)) {
       scanned++
-      if ((await this.#meetsAll(row, bandFilters)) && (await this.#meetsAll(row, priceFilters))) found.push(row)
+      if ((await this.#meetsAll(row, bandFilters)) && (await this.#meetsAll(row, priceFilters))) matches.push(row)
     }
-    return { found, scanned }
+    return { found: matches, scanned }
   }
 
   /** The tickers whose identity meets the filters. */
@@ -142,12 +141,12 @@ class Rows {
     const { store } = this.#local
     const securities = await store.securities()
     const filters = this.#query.filters.filter(({ name, field }) => field === null && !isPrice(name))
-    const found: ListedTicker[] = []
+    const passed: ListedTicker[] = []
     for (const entry of await store.tickers()) {
       const listed = { entry, security: securities.get(entry.ticker) ?? null }
-      if (await this.#meetsAll({ listed, last: entry.last, bands: new Map() }, filters)) found.push(listed)
+      if (await this.#meetsAll({ listed, last: entry.last, bands: new Map() }, filters)) passed.push(listed)
     }
-    return found
+    return passed
   }
 
   /** A row for each ticker with a recent bar, with the bands of some fields. */
@@ -155,15 +154,15 @@ class Rows {
     const { timeframe } = this.#query
     const tickers = listed.map(({ entry }) => entry.ticker)
     if (tickers.length === 0) return
-    const read = {
+    const seriesQuery = {
       tickers,
       timeframe,
       fields: fields.length > 0 ? [...new Set(fields)] : [FIELD_FOR_DATES],
       outcomes: false,
     }
     let i = 0
-    for await (const viewOn of this.#local.views(read)) {
-      const { days, bars } = await viewOn(read.fields[0]!)
+    for await (const viewOn of this.#local.views(seriesQuery)) {
+      const { days, bars } = await viewOn(seriesQuery.fields[0]!)
       const listedTicker = listed[i++]!
       // This thread may have others to answer.
       if (i % TICKERS_PER_TURN === 0) await setImmediate()
@@ -258,6 +257,7 @@ function tickerOf({ listed }: Row): string {
   return listed.entry.ticker
 }
 
+/** Orders two values for a sort; missing ones come last. @param sign 1: ascending, -1: descending */
 function compare(a: Value, b: Value, sign: number): number {
   if (a === b) return 0
   if (a === null || b === null) return a === null ? 1 : -1
@@ -285,7 +285,7 @@ function meets(value: Value, { name, op, values }: SearchFilter): boolean {
   }
 }
 
-/** Case does not matter in names of sectors. */
+/** Whether a value equals that of a filter; case does not matter in names of sectors. */
 function isSame(name: string, value: string | number, other: string | number): boolean {
   if (name !== 'sector') return value === other
   return String(value).toLowerCase() === String(other).trim().toLowerCase()

@@ -18,7 +18,7 @@ export interface Company {
 }
 
 /** A company that has such facts. */
-type Member = Company & { facts: Facts }
+type CompanyWithFacts = Company & { facts: Facts }
 
 /** Reads the sectors of a store, now or as of a day. It caches its reads, so use it for one run only. */
 export class Sectors {
@@ -46,7 +46,7 @@ export class Sectors {
   }
 
   /** The companies of a sector that have facts, in the order of their tickers. */
-  members(key: string): Promise<Member[]> {
+  members(key: string): Promise<CompanyWithFacts[]> {
     return this.#once(`members ${key}`, () => this.#readMembers(key))
   }
 
@@ -55,8 +55,8 @@ export class Sectors {
   }
 
   /** Reads the companies of a sector that have facts, in the order of their tickers. */
-  async #readMembers(key: string): Promise<Member[]> {
-    const members: Member[] = []
+  async #readMembers(key: string): Promise<CompanyWithFacts[]> {
+    const members: CompanyWithFacts[] = []
     const securities = await this.#securities()
     for (const ticker of [...securities.keys()].sort()) {
       if (sectorKey(securities.get(ticker)) !== key) continue
@@ -97,8 +97,8 @@ export function companyAsOf(
 ): { series: Series; facts: Facts | null } {
   const allBars = barsAt(timeframe, daily, entry.assetClass)
   if (day === null) return { series: allBars, facts }
-  const upTo = barsAt(timeframe, head(daily, countUpTo(daily.days, day)), entry.assetClass)
-  const series = head(upTo, barsKnownBy(upTo, day))
+  const barsUpToDay = barsAt(timeframe, head(daily, countUpTo(daily.days, day)), entry.assetClass)
+  const series = head(barsUpToDay, barsKnownBy(barsUpToDay, day))
   if (facts === null) return { series, facts }
   return { series, facts: factsAsOf(facts, new SplitBasis(allBars, facts.splits), day, series.days.at(-1) ?? day) }
 }
@@ -117,8 +117,8 @@ function factsAsOf(facts: Facts, basis: SplitBasis, day: Day, last: Day): Facts 
 
 /** Divides the values per share by the splits after `last` that the bars are adjusted for. */
 function divideByLaterSplits(report: Report, basis: SplitBasis, last: Day): Report {
-  const later = basis.dividing(report, last).filter(({ ex_date }) => ex_date > last)
+  const laterSplits = basis.dividing(report, last).filter(({ ex_date }) => ex_date > last)
   const divide = (figure: number | null): number | null =>
-    figure === null ? null : later.reduce((value, { ratio }) => value / ratio, figure)
+    figure === null ? null : laterSplits.reduce((value, { ratio }) => value / ratio, figure)
   return { ...report, eps: divide(report.eps), book_value_ps: divide(report.book_value_ps) }
 }

@@ -13,7 +13,7 @@ export function maxCompressedSize(length: number): number {
 
 /**
  * Compresses the first bytes of an input into `out`.
- * @param out of the size of snappyBound
+ * @param out at least `maxCompressedSize` bytes long
  * @returns the bytes written
  */
 export function compressInto(input: Uint8Array, length: number, out: Uint8Array): number {
@@ -80,8 +80,9 @@ function writeCopy(offset: number, length: number, out: Uint8Array, start: numbe
   let at = start
   let rest = length
   while (rest > 0) {
-    // No copy is left with less than four bytes.
-    const size = rest > 64 ? (rest < 68 ? 60 : 64) : rest
+    // A copy needs at least four bytes, so of 65 to 67 bytes 60 are copied first.
+    let size = Math.min(rest, 64)
+    if (rest > 64 && rest < 68) size = 60
     if (size < 12 && offset < 2048) {
       out[at++] = 1 | ((size - 4) << 2) | ((offset >>> 8) << 5)
       out[at++] = offset

@@ -48,7 +48,6 @@ export interface TickerStatus extends SourceFile {
   ticker: string
   asset_class: AssetClass | null
   sector: string | null
-  /** Whether it has dated facts. */
   facts: boolean
   prices: Adjustment
   /** Daily bars, and the final weekly ones made of them. */
@@ -79,9 +78,9 @@ export interface SourceRange extends SourceFile {
 
 /**
  * Counts what a question can find: as of the cache's day, and without the week that is not over.
- * @param only these tickers (default: all)
+ * @param requestedTickers these tickers (default: all)
  */
-export async function status(cache: Cache, only?: readonly string[]): Promise<Status> {
+export async function status(cache: Cache, requestedTickers?: readonly string[]): Promise<Status> {
   const { store, asOf } = cache
   const today = await cache.today()
   const { bytes, schema } = await store.footprint()
@@ -90,7 +89,7 @@ export async function status(cache: Cache, only?: readonly string[]): Promise<St
   const allTickers = await tickersAsOf(store, today)
   const securities = await store.securities()
   const withFacts = new Set(await store.factTickers())
-  const isRequested = ({ ticker }: { ticker: string }): boolean => only?.includes(ticker) ?? true
+  const isRequested = ({ ticker }: { ticker: string }): boolean => requestedTickers?.includes(ticker) ?? true
   const tickers = allTickers.flatMap(({ entry, known }) => {
     if (known === null || !isRequested(entry)) return []
     const { ticker } = entry

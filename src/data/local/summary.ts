@@ -25,23 +25,23 @@ import { periodAt, type View } from './view.js'
  */
 export async function tickerSummary(local: Local, query: SnapshotQuery): Promise<SnapshotPage | SnapshotsPage> {
   const { date, range, ticker, timeframe } = query
-  const { fields: chosen, tier } = chosenFields(local, query)
+  const { fields: wantedFields, tier } = entitledFields(local, query)
   const today = await local.today()
   if (date !== undefined) entitleDate(date, tier, today)
   if (range !== undefined) entitleDate(range.start, tier, today, 'start')
   const datedLocal = date === undefined ? local : local.on(date)
   const identity = await identityOf(datedLocal, query, date ?? today)
-  const { fields, omitted } = await readableFields(datedLocal, chosen, identity.asset_class)
+  const { fields, omitted } = await readableFields(datedLocal, wantedFields, identity.asset_class)
   const series = await datedLocal.series(ticker, timeframe)
   const views = await readViews(datedLocal, query, fields)
-  const at = (t: number): Snapshot => snapshotAt(t, { query, series, views, showsMeta: planOf(tier).aftermath })
-  const leftOut = omitted.length > 0 ? { omitted } : {}
-  if (range === undefined) return { ...identity, ...at(series.days.length - 1), ...leftOut }
-  return { ...identity, ...snapshotRange(series, range, at), ...leftOut }
+  const snapshotOn = (t: number): Snapshot => snapshotAt(t, { query, series, views, showsMeta: planOf(tier).aftermath })
+  const omittedKey = omitted.length > 0 ? { omitted } : {}
+  if (range === undefined) return { ...identity, ...snapshotOn(series.days.length - 1), ...omittedKey }
+  return { ...identity, ...snapshotRange(series, range, snapshotOn), ...omittedKey }
 }
 
 /** The chosen fields of the tier. A named field above the tier is refused; a section leaves it out. */
-function chosenFields({ tier, fieldSet }: Local, { fields: places }: SnapshotQuery) {
+function entitledFields({ tier, fieldSet }: Local, { fields: places }: SnapshotQuery) {
   const wanted = fieldSet.all.filter(({ name }) => isChosen(placeOf(name), places) || wantsMetaOf(name, places))
   const granted = wanted.filter(field => {
     try {
@@ -101,11 +101,11 @@ async function readViews(
   { ticker, timeframe }: SnapshotQuery,
   fields: readonly string[],
 ): Promise<Map<string, View>> {
-  const found = new Map<string, View>()
-  if (fields.length === 0) return found
+  const views = new Map<string, View>()
+  if (fields.length === 0) return views
   const viewOn = await firstItem(local.views({ tickers: [ticker], timeframe, fields: [...fields], outcomes: false }))
-  for (const field of fields) found.set(field, await viewOn(field))
-  return found
+  for (const field of fields) views.set(field, await viewOn(field))
+  return views
 }
 
 interface SnapshotData {
@@ -116,27 +116,27 @@ interface SnapshotData {
   showsMeta: boolean
 }
 
-/** The state on bar `t`; -1: there are no bars. */
+/** The state on bar `t`; -1 stands for no bars, which gives nulls. */
 function snapshotAt(t: number, { query: { fields: places, meta }, series, views, showsMeta }: SnapshotData): Snapshot {
-  const found: Snapshot = { as_of_date: t < 0 ? null : formatDay(series.days[t]!) }
+  const snapshot: Snapshot = { as_of_date: t < 0 ? null : formatDay(series.days[t]!) }
   const figures = BAR_FIGURES.filter(name => isChosen(`${PRICES}.${name}`, places))
   if (figures.length > 0) {
     const bar = t < 0 ? null : barOf(series, t)
-    found.ohlcv = bar && Object.fromEntries(figures.map(name => [name, bar[name]]))
+    snapshot.ohlcv = bar && Object.fromEntries(figures.map(name => [name, bar[name]]))
   }
   for (const [field, view] of views) {
     const place = placeOf(field)
-    if (isChosen(place, places)) setAtPlace(found, place, t < 0 ? null : (periodAt(view, t)?.band ?? null))
+    if (isChosen(place, places)) setAtPlace(snapshot, place, t < 0 ? null : (periodAt(view, t)?.band ?? null))
     const wantsMeta = (meta && isChosen(place, places)) || wantsMetaOf(field, places)
-    if (wantsMeta && showsMeta) setAtPlace(found, place + META, t < 0 ? null : metaAt(view, t))
+    if (wantsMeta && showsMeta) setAtPlace(snapshot, place + META, t < 0 ? null : metaAt(view, t))
   }
-  return found
+  return snapshot
 }
 
 /** Sets a value at a place: `trend.direction` is the key `direction` of the object `trend`. */
-function setAtPlace(found: Snapshot, place: string, value: unknown): void {
+function setAtPlace(snapshot: Snapshot, place: string, value: unknown): void {
   const parts = place.split('.')
-  let section: Record<string, unknown> = found
+  let section: Record<string, unknown> = snapshot
   for (const part of parts.slice(0, -1)) {
     section[part] ??= {}
     section = section[part] as Record<string, unknown>

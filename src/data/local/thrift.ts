@@ -1,5 +1,3 @@
-/** The compact protocol of Thrift, in which Parquet describes pages and files. */
-
 /** Bytes that grow at their end. */
 export class Bytes {
   bytes: Uint8Array<ArrayBuffer>
@@ -56,7 +54,7 @@ const BINARY = 8
 const LIST = 9
 const STRUCT = 12
 
-/** A struct in Thrift's compact protocol. */
+/** Writes a struct in the compact protocol of Thrift, in which Parquet describes pages and files. */
 export class Thrift {
   readonly #out: Bytes
   #field = 0

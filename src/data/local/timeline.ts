@@ -33,12 +33,13 @@ export interface TimelineBar {
 export const SHOWN_BARS = 250
 
 /**
- * The final bars after `after` and before `before`; without `after` the last 250 of them (or `most`). The tier's range
- * applies. `band` and `context` select the marked events. Throws TierRestricted, NotFound.
+ * The final bars after `after` and before `before`, in the tier's range. `band` and `context` select the marked events.
+ * Throws TierRestricted, NotFound.
+ * @param maxBars without `after`, only the last bars
  */
 export async function timeline(cache: Cache, query: HistoryQuery, maxBars = SHOWN_BARS): Promise<Timeline> {
   const { ticker, field, timeframe } = query
-  const { view, found: eventIndexes, today, plan, rangeStart } = await cache.find(query)
+  const { view, indexes: eventIndexes, today, plan, rangeStart } = await cache.find(query)
   const { close } = await cache.series(ticker, timeframe)
   const marked = new Set(eventIndexes.map(i => view.record!.bars[i]!))
   // The band in force continues over bars without a band.

@@ -65,11 +65,10 @@ export function eventsUpTo(view: View, day: Day): number {
 /** The band that a second ticker entered last, as known on bar `t` of another; null before its first event. */
 export function bandEnteredBy(context: View, other: Pick<View, 'days' | 'known'>, t: number): string | null {
   const { record, events, bands } = context
-  const upTo = record === null ? 0 : countBelow(record.bars, barsCountingOn(context, other, t), events)
-  return upTo === 0 ? null : bands[record!.bands[upTo - 1]!]!
+  const eventCount = record === null ? 0 : countBelow(record.bars, barsCountingOn(context, other, t), events)
+  return eventCount === 0 ? null : bands[record!.bands[eventCount - 1]!]!
 }
 
-/** A period in a band. */
 interface BandPeriod {
   band: string
   /** Its first bar. */
@@ -94,10 +93,10 @@ export function periodAt(view: View, t: number): BandPeriod | null {
 
 /**
  * Events of the view as the specification spells them, with all figures, oldest first.
- * @param found by number (default: all)
+ * @param indexes by number (default: all)
  */
-export function historicEvents(view: View, found: Int32Array = eventIndexes(view)): HistoricEvent[] {
-  return eventsOf({ ...eventColumnsOf(view, found), contexts: null, outcomes: outcomesAfter(view, found) })
+export function historicEvents(view: View, indexes: Int32Array = eventIndexes(view)): HistoricEvent[] {
+  return eventsOf({ ...eventColumnsOf(view, indexes), contexts: null, outcomes: outcomesAfter(view, indexes) })
 }
 
 /** The numbers of the view's events, from `from` on. */
@@ -106,27 +105,27 @@ export function eventIndexes({ events }: View, from = 0): Int32Array {
 }
 
 /** Columns of some events. @param showsStability whether the tier shows stability and flips */
-export function eventColumnsOf(view: View, found: Int32Array, showsStability = true) {
+export function eventColumnsOf(view: View, indexes: Int32Array, showsStability = true) {
   const { timeframe, record, days, bands, events } = view
-  const rows = found.length
+  const rows = indexes.length
   // One buffer for all: a whole market has tens of thousands of columns, each costing more than its content.
   const buffer = new ArrayBuffer(12 * rows)
-  const bytes = (place: number): Uint8Array => new Uint8Array(buffer, (8 + place) * rows, rows)
+  const byteColumn = (column: number): Uint8Array => new Uint8Array(buffer, (8 + column) * rows, rows)
   const columns = {
     timeframe,
     bands,
     days: new Int32Array(buffer, 0, rows),
-    entered: bytes(0),
-    left: bytes(1),
-    stability: bytes(2),
-    flips: bytes(3),
+    entered: byteColumn(0),
+    left: byteColumn(1),
+    stability: byteColumn(2),
+    flips: byteColumn(3),
     lasted: new Int32Array(buffer, 4 * rows, rows),
   }
   if (record === null) return columns
   const { bars, bands: entered, stability, flips } = record
   // A loop, because `Int32Array.from` takes ten times as long, which is most of a question about a whole market.
   for (let row = 0; row < rows; row++) {
-    const i = found[row]!
+    const i = indexes[row]!
     const bar = bars[i]!
     columns.days[row] = days[bar]!
     columns.entered[row] = entered[i]!
@@ -139,10 +138,10 @@ export function eventColumnsOf(view: View, found: Int32Array, showsStability = t
 }
 
 /** Returns after events, as known at the end of the view, with unrounded figures. */
-export function outcomesAfter(view: View, found: Int32Array): UnroundedOutcomes[] {
+export function outcomesAfter(view: View, indexes: Int32Array): UnroundedOutcomes[] {
   return outcomesAfterBars(
     view,
-    found.map(i => view.record!.bars[i]!),
+    indexes.map(i => view.record!.bars[i]!),
   )
 }
 
@@ -152,53 +151,53 @@ export function outcomesAfterBars(view: View, bars: Int32Array): UnroundedOutcom
 }
 
 /** Returns after events, without unrounded figures. */
-export function performancesAfter(view: View, found: Int32Array): WindowOutcomes[] {
-  const bars = found.map(i => view.record!.bars[i]!)
+export function performancesAfter(view: View, indexes: Int32Array): WindowOutcomes[] {
+  const bars = indexes.map(i => view.record!.bars[i]!)
   return windowNames(view.timeframe).map((_, w) => ({ ...performancesAt(view, w, bars), unrounded: null }))
 }
 
 type UnroundedOutcomes = WindowOutcomes & { unrounded: NonNullable<WindowOutcomes['unrounded']> }
 
 /** Returns after bars over one window. */
-function outcomesAt(view: View, w: number, at: Int32Array): UnroundedOutcomes {
+function outcomesAt(view: View, w: number, barIndexes: Int32Array): UnroundedOutcomes {
   const window = TIMEFRAMES[view.timeframe].windows[w]!
   const { close, ranks } = view.outcomes!
-  const found = performancesAt(view, w, at)
+  const performanceColumns = performancesAt(view, w, barIndexes)
   let returns: Float64Array | undefined
   let percentiles: Float64Array | undefined
   // Made on demand: callers that count outcomes need neither.
   const unrounded = {
     get returns(): Float64Array {
       if (returns !== undefined) return returns
-      returns = new Float64Array(at.length)
-      for (let row = 0; row < at.length; row++)
-        returns[row] = found.ended[row] === 1 ? returnOver(close, at[row]!, window) : Number.NaN
+      returns = new Float64Array(barIndexes.length)
+      for (let row = 0; row < barIndexes.length; row++)
+        returns[row] = performanceColumns.ended[row] === 1 ? returnOver(close, barIndexes[row]!, window) : Number.NaN
       return returns
     },
     get percentiles(): Float64Array {
       if (percentiles !== undefined) return percentiles
-      percentiles = new Float64Array(at.length)
-      for (let row = 0; row < at.length; row++) {
-        const bar = at[row]!
-        const isRanked = found.performances[row] !== UNDEFINED
+      percentiles = new Float64Array(barIndexes.length)
+      for (let row = 0; row < barIndexes.length; row++) {
+        const bar = barIndexes[row]!
+        const isRanked = performanceColumns.performances[row] !== UNDEFINED
         percentiles[row] = isRanked ? outcomePercentile(ranks[w]![bar]!, bar, window) : Number.NaN
       }
       return percentiles
     },
   }
-  return { ...found, unrounded }
+  return { ...performanceColumns, unrounded }
 }
 
 /** Which windows had ended, and the performance bands of their returns. */
-function performancesAt({ timeframe, bars, outcomes }: View, w: number, at: Int32Array) {
+function performancesAt({ timeframe, bars, outcomes }: View, w: number, barIndexes: Int32Array) {
   // One buffer for both columns: a whole market has hundreds of thousands of them.
-  const buffer = new Uint8Array(2 * at.length)
+  const buffer = new Uint8Array(2 * barIndexes.length)
   const window = TIMEFRAMES[timeframe].windows[w]!
   const { [w]: ranks } = outcomes!.ranks
-  const ended = buffer.subarray(0, at.length)
-  const performances = buffer.subarray(at.length).fill(UNDEFINED)
-  for (let row = 0; row < at.length; row++) {
-    const bar = at[row]!
+  const ended = buffer.subarray(0, barIndexes.length)
+  const performances = buffer.subarray(barIndexes.length).fill(UNDEFINED)
+  for (let row = 0; row < barIndexes.length; row++) {
+    const bar = barIndexes[row]!
     if (bar + window >= bars) continue
     ended[row] = 1
     const rank = ranks![bar]!
@@ -208,13 +207,13 @@ function performancesAt({ timeframe, bars, outcomes }: View, w: number, at: Int3
 }
 
 /** The number of bars with each performance band over one window, which has ended for each of them. */
-export function performanceCounts({ timeframe, outcomes }: View, w: number, at: Int32Array): number[] {
+export function performanceCounts({ timeframe, outcomes }: View, w: number, barIndexes: Int32Array): number[] {
   const window = TIMEFRAMES[timeframe].windows[w]!
   const counts = PERFORMANCES.map(() => 0)
   const ranks = outcomes!.ranks[w]!
-  for (let i = 0; i < at.length; i++) {
-    const rank = ranks[at[i]!]!
-    if (rank >= 0) counts[performanceIndex(rank, at[i]!, window)]!++
+  for (let i = 0; i < barIndexes.length; i++) {
+    const rank = ranks[barIndexes[i]!]!
+    if (rank >= 0) counts[performanceIndex(rank, barIndexes[i]!, window)]!++
   }
   return counts
 }
@@ -258,14 +257,14 @@ export function matchingEvents(
   const contextBand = query.context?.band ?? null
   const truths = when === null ? null : bandsByBar(when.record!, when.bars)
   if (bands === null && contextBand === null && truths === null) return numbersBetween(from, to)
-  const found: number[] = []
+  const matching: number[] = []
   for (let i = from; i < to; i++) {
     if (bands !== null && !bands.includes(record.bands[i]!)) continue
     if (truths !== null && truths[record.bars[i]!] !== TRUE) continue
     if (contextBand !== null && bandEnteredBy(context!, view, record.bars[i]!) !== contextBand) continue
-    found.push(i)
+    matching.push(i)
   }
-  return Int32Array.from(found)
+  return Int32Array.from(matching)
 }
 
 /** The bars of the view between the query's dates, which are excluded. @param rangeStart bars lie after this day */
@@ -288,8 +287,8 @@ export function countedFacts(sheets: FactSheets): Facts | null {
 export function missingFactsOf(field: string, ticker: string, sheets: FactSheets): Words {
   const assetClass = securityOf(sheets)?.asset_class ?? 'stock'
   if (assetClass !== 'stock') return `${field} is a field of stocks, and ${ticker} is of class ${assetClass}`
-  const none = `${field} uses dated facts, and none are loaded for ${ticker}`
-  return sentence`${none}; ${remedy('import', ['FILE'])} loads them`
+  const reason = `${field} uses dated facts, and none are loaded for ${ticker}`
+  return sentence`${reason}; ${remedy('import', ['FILE'])} loads them`
 }
 
 function isStock(security: Security | null): boolean {

@@ -60,9 +60,9 @@ function oncePerQuestion(version: ReadVersion): ReadVersion {
   let lastRead = { version: '', at: Number.NEGATIVE_INFINITY }
   return async () => {
     if (performance.now() - lastRead.at < VERSION_LIFE_MS) return lastRead.version
-    const read = await version()
-    lastRead = { version: read, at: performance.now() }
-    return read
+    const currentVersion = await version()
+    lastRead = { version: currentVersion, at: performance.now() }
+    return currentVersion
   }
 }
 
@@ -117,7 +117,7 @@ function cachedRecorded(
   const cache = new Map<string, CachedSeries>()
   let bytes = 0
 
-  const drop = (name: string): void => {
+  const removeSeries = (name: string): void => {
     bytes -= cache.get(name)?.bytes ?? 0
     cache.delete(name)
   }
@@ -126,9 +126,9 @@ function cachedRecorded(
    * Caches one field of a series, and drops the series used longest ago while the cache is too large. Columns that all
    * fields share are cached once: outcomes are most of a series.
    */
-  const keep = (name: string, field: string, found: Recorded, stamp: string, version: string): void => {
-    if (cache.get(name)?.stamp !== stamp) drop(name)
-    const { field: record, ...shared } = found
+  const addField = (name: string, field: string, recorded: Recorded, stamp: string, version: string): void => {
+    if (cache.get(name)?.stamp !== stamp) removeSeries(name)
+    const { field: record, ...shared } = recorded
     const series = cache.get(name) ?? { stamp, version, shared, fields: new Map(), bytes: 0 }
     const earlierRecord = series.fields.get(field)
     // The columns read first stay; those just read are equal.
@@ -144,12 +144,12 @@ function cachedRecorded(
     cache.set(name, series)
     for (const oldest of cache.keys()) {
       if (bytes <= maxBytes || oldest === name) break
-      drop(oldest)
+      removeSeries(oldest)
     }
   }
 
   /** One field of a series from the cache; null if it is not cached or out of date. */
-  const recall = async (version: string, ...query: Parameters<Store['recorded']>): Promise<Recorded | null> => {
+  const cachedField = async (version: string, ...query: Parameters<Store['recorded']>): Promise<Recorded | null> => {
     const [ticker, timeframe, field] = query
     const name = nameOf({ ticker, timeframe })
     const series = cache.get(name)
@@ -173,14 +173,14 @@ function cachedRecorded(
 
   return async (readVersion, ...query) => {
     const version = await readVersion()
-    const recalled = await recall(version, ...query)
+    const recalled = await cachedField(version, ...query)
     if (recalled !== null) return recalled
     const [ticker, timeframe, field] = query
     const found = await store.recorded(...query)
     const stamp = await store.stamp(ticker, timeframe)
     // Data read during a write may be older or newer than the stamp: not cached.
     if (found !== null && stamp !== null && (await store.version()) === version)
-      keep(nameOf({ ticker, timeframe }), field, found, stamp, version)
+      addField(nameOf({ ticker, timeframe }), field, found, stamp, version)
     return found
   }
 }
@@ -189,11 +189,12 @@ export function nameOf({ ticker, timeframe }: SeriesName): string {
   return `${timeframe} ${ticker}`
 }
 
-function sharedBytes({ calendar, outcomes }: CachedSeries['shared']): number {
+/** The approximate bytes of the columns that all fields of a series share. */
+export function sharedBytes({ calendar, outcomes }: Pick<Recorded, 'calendar' | 'outcomes'>): number {
   const columns = [calendar.days, calendar.known, outcomes.close, ...outcomes.ranks]
   return columns.reduce((sum, { byteLength }) => sum + byteLength, 1_000)
 }
 
-function recordBytes(record: FieldRecord | null): number {
+export function recordBytes(record: FieldRecord | null): number {
   return record === null ? 100 : record.bars.byteLength + record.gaps.byteLength + 3 * record.bands.byteLength + 500
 }

@@ -160,7 +160,6 @@ export interface RawSeries extends SeriesName {
   chunks: readonly PartRow[]
 }
 
-/** The parts of a series that a query needs. */
 export function partsFor({ fields, outcomes }: Pick<SeriesQuery, 'fields' | 'outcomes'>): DerivedPart[] {
   return DERIVED_PARTS.filter(part => part === 'calendar' || (part === 'outcomes' ? outcomes : fields.length > 0))
 }
@@ -209,9 +208,9 @@ function decodeFields(
   heads: ReadonlyMap<string, FieldHead>,
   chunks: () => readonly Buffer[],
 ): FieldColumns {
-  const found = decodeEvents(heads, heads.size === 0 ? [] : chunks())
-  if (found === null) throw damageError(store, DAMAGE.events(name))
-  return found
+  const events = decodeEvents(heads, heads.size === 0 ? [] : chunks())
+  if (events === null) throw damageError(store, DAMAGE.events(name))
+  return events
 }
 
 /**
@@ -290,8 +289,8 @@ function seriesDamages(store: StoreLocation, name: SeriesName, raw: RawTicker): 
   const row = raw.series(name.timeframe)
   const damages = collectDamage(() => verifySeriesRow(store, name, row))
   if (row === undefined || damages.length > 0) return damages
-  const ofParts = partDamages(store, name, DERIVED_PARTS, raw, row)
-  if (ofParts.length > 0) return ofParts
+  const damagesOfParts = partDamages(store, name, DERIVED_PARTS, raw, row)
+  if (damagesOfParts.length > 0) return damagesOfParts
   return collectDamage(() => decodeRecords(store, name, row, () => raw.chunks(name.timeframe, 'events')))
 }
 

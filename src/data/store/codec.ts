@@ -259,7 +259,7 @@ function encodeEventChunk(parts: readonly FieldPart[], from: number, to: number)
  */
 export function decodeEvents(heads: ReadonlyMap<string, FieldHead>, chunks: readonly Buffer[]): FieldColumns | null {
   const decoding = new EventDecoder(heads)
-  for (const chunk of chunks) if (!decoding.add(chunk)) return null
+  for (const chunk of chunks) if (!decoding.addChunk(chunk)) return null
   return decoding.columns()
 }
 
@@ -280,7 +280,7 @@ export function decodeHeads(fields: string, isWanted: (field: string) => boolean
  */
 export function decodeTail({ fields, events }: PackedEnd): Map<string, FieldTail> | null {
   const decoding = new EventDecoder(decodeHeads(fields))
-  for (const chunk of events) if (!decoding.add(asBuffer(chunk))) return null
+  for (const chunk of events) if (!decoding.addChunk(asBuffer(chunk))) return null
   return decoding.tails()
 }
 
@@ -303,29 +303,29 @@ class EventDecoder {
 
   constructor(heads: ReadonlyMap<string, FieldHead>) {
     const names = [...heads.keys()]
-    const all = [...heads.values()]
-    const first = new Int32Array(all.length + 1)
-    for (let f = 0; f < all.length; f++) first[f + 1] = first[f]! + all[f]!.events
-    const events = first[all.length]!
+    const allHeads = [...heads.values()]
+    const first = new Int32Array(allHeads.length + 1)
+    for (let f = 0; f < allHeads.length; f++) first[f + 1] = first[f]! + allHeads[f]!.events
+    const events = first[allHeads.length]!
     const buffer = new ArrayBuffer(7 * events)
-    const bytes = (place: number): Uint8Array => new Uint8Array(buffer, (4 + place) * events, events)
+    const byteColumn = (column: number): Uint8Array => new Uint8Array(buffer, (4 + column) * events, events)
     this.#columns = {
       names,
-      initialBar: Int32Array.from(all, head => head.initialBar),
-      initialBand: new Uint8Array(all.length),
+      initialBar: Int32Array.from(allHeads, head => head.initialBar),
+      initialBand: new Uint8Array(allHeads.length),
       first,
       bars: new Int32Array(buffer, 0, events),
-      bands: bytes(0),
-      flips: bytes(1),
-      stability: bytes(2),
+      bands: byteColumn(0),
+      flips: byteColumn(1),
+      stability: byteColumn(2),
     }
-    for (let f = 0; f < all.length; f++) this.#columns.initialBand[f] = all[f]!.initialBand
-    this.#gaps = new Array(all.length)
-    this.#next = first.slice(0, all.length)
+    for (let f = 0; f < allHeads.length; f++) this.#columns.initialBand[f] = allHeads[f]!.initialBand
+    this.#gaps = new Array(allHeads.length)
+    this.#next = first.slice(0, allHeads.length)
   }
 
   /** Adds the wanted events of a chunk; false if a field has more events than its head says. */
-  add(chunk: Buffer): boolean {
+  addChunk(chunk: Buffer): boolean {
     const numbers = leadingNumbers(chunk)
     const fields = numbers[0]!
     let events = 0

@@ -48,7 +48,6 @@ export function entryColumnValues(row: EntryRow): ColumnValues {
   return { ticker, prices, bars, ...renamedColumns, source, format, origins, chunks, hash: entryHash(row) }
 }
 
-/** A ticker's entry from its row. */
 export function entryOf(row: EntryRow): TickerEntry {
   const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins } = row
   const days = { first: parseDay(first)!, last: parseDay(last)! }
@@ -120,7 +119,6 @@ export function chunkHash({ ticker, timeframe }: SeriesName, part: Part, chunk: 
   return digest([`${timeframe} ${part} ${chunk} ${ticker}`, columns])
 }
 
-/** The columns of a series' row. */
 export interface SeriesRow extends ChunkList {
   bars: number
   /** The day on which the last bar is final. */
@@ -152,25 +150,24 @@ export function seriesHash({ ticker, timeframe }: SeriesName, row: SeriesRow): s
   return contentHash({ ticker, timeframe, bars, final, events, eventsOnLast, fields, marks, chunks })
 }
 
-type Marks = Pick<TickerSummary, 'marks' | 'stretches'>
+type Marks = Pick<TickerSummary, 'marks' | 'originDays'>
 
-/** Marks of a daily series as JSON; `stretches`: the first and last day of each file's bars. */
-export function encodeMarks({ marks: { gaps, outside }, stretches }: Marks): string {
+/** Marks of a daily series as JSON; `stretches` in it: the first and last day of each file's bars. */
+export function encodeMarks({ marks: { gaps, outside }, originDays }: Marks): string {
   const formatDays = (days: readonly Day[]): string[] => days.map(formatDay)
   return JSON.stringify({
     gaps: gaps.map(formatDays),
     outside: formatDays(outside),
-    stretches: stretches.map(formatDays),
+    stretches: originDays.map(formatDays),
   })
 }
 
-/** The marks of a daily series from its row. */
 export function decodeMarks({ marks }: Pick<SeriesRow, 'marks'>): Marks {
   const { gaps, outside, stretches } = JSON.parse(marks!) as MarksText
   const parsePair = ([from, to]: [string, string]) => [parseDay(from)!, parseDay(to)!] as const
   return {
     marks: { gaps: gaps.map(parsePair), outside: outside.map(day => parseDay(day)!) },
-    stretches: stretches.map(parsePair),
+    originDays: stretches.map(parsePair),
   }
 }
 
@@ -241,7 +238,6 @@ function damage(ticker: string, what: string, state: RowState, mend: Remedy): Da
   return { ticker, what: `${what} ${state === 'missing' ? 'missing' : 'not what was written'}`, mend }
 }
 
-/** The damage of a chunk. */
 export function chunkDamage(name: SeriesName, part: Part, state: RowState): Damage {
   if (part === 'prices' || part === 'unadjusted') return DAMAGE.bars(name.ticker, state)
   return part === 'events' ? DAMAGE.events(name, state) : DAMAGE.series(name, state)

@@ -38,7 +38,6 @@ import {
   type TickerRecord,
 } from './store.js'
 
-/** A record as it is written. */
 interface PackedRecord extends Pick<TickerRecord, 'entry'> {
   /** Whether earlier chunks are already stored and left out here. */
   isTail: boolean
@@ -110,18 +109,22 @@ function packBars(ticker: string, series: Series, stored: PackedTail | undefined
  * @param hashes the hashes of the part's stored chunks; empty if the part is new
  */
 function unchangedChunks(bars: number, since: number, storedBars: number, hashes = ''): number {
-  const before = storedEnds(storedBars, hashes.length / HASH_DIGITS)
-  const now = chunkEnds(bars)
+  const storedChunkEnds = storedEnds(storedBars, hashes.length / HASH_DIGITS)
+  const newChunkEnds = chunkEnds(bars)
   let unchanged = 0
-  while (hashes.length > unchanged * HASH_DIGITS && now[unchanged]! <= since && now[unchanged] === before[unchanged])
+  while (
+    hashes.length > unchanged * HASH_DIGITS &&
+    newChunkEnds[unchanged]! <= since &&
+    newChunkEnds[unchanged] === storedChunkEnds[unchanged]
+  )
     unchanged++
   return unchanged
 }
 
 function marksTextOf(entry: TickerEntry, series: Series): string {
   const { days } = series
-  const stretches = originsOf(entry).map(({ from, bars }) => [days[from]!, days[from + bars - 1]!] as const)
-  return encodeMarks({ marks: marksOf(series), stretches })
+  const originDays = originsOf(entry).map(({ from, bars }) => [days[from]!, days[from + bars - 1]!] as const)
+  return encodeMarks({ marks: marksOf(series), originDays })
 }
 
 /** The row of a series without its hashes, and its new chunks. @param stored the stored data that stay unchanged */

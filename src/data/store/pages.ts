@@ -15,7 +15,6 @@ export interface StoredPage {
   body: EventsPage
 }
 
-/** All stored pages of one series. */
 export interface StoredPages extends SeriesKey {
   /** The server's address, without a key. */
   url: string

@@ -73,14 +73,14 @@ function decodeSheet(kind: FactKind, json: string): FactSheet {
   const rareColumns = columnNames(column => column.rare === true)
   const valueReaders = columns.map((name, i) => ({
     name,
-    at: i + 1,
+    column: i + 1,
     isDate: dateColumns.has(name),
     isRare: rareColumns.has(name),
   }))
   // Value by value into one object: an import reads tens of thousands of records.
   const recordOf = (row: SheetText['rows'][number]): Record<string, string | number | null> => {
     const record: Record<string, string | number | null> = {}
-    for (const { name, at, isDate, isRare } of valueReaders) {
+    for (const { name, column: at, isDate, isRare } of valueReaders) {
       const value = row[at]!
       if (value === null && isRare) continue
       record[name] = isDate && value !== null ? parseDay(value as string) : value

@@ -71,7 +71,6 @@ export interface SeriesSummary {
   bars: number
   /** The day on which its last bar is final. */
   final: Day
-  /** The number of events of all fields. */
   events: number
   /** The number of these events that are on the last bar. */
   eventsOnLast: number
@@ -82,7 +81,7 @@ export interface TickerSummary {
   entry: TickerEntry
   marks: BarMarks
   /** First and last day of the bars that each file brought, in their order. */
-  stretches: readonly (readonly [first: Day, last: Day])[]
+  originDays: readonly (readonly [first: Day, last: Day])[]
   daily: SeriesSummary
   weekly: SeriesSummary
 }
@@ -118,7 +117,6 @@ export interface SeriesQuery {
   outcomes: boolean
 }
 
-/** Fields of one series. */
 export interface RecordedSeries {
   entry: TickerEntry
   calendar: Calendar
@@ -144,7 +142,6 @@ export interface FieldHead {
   events: number
 }
 
-/** A bar of each series of a ticker. */
 export type BarBySeries = Record<Timeframe, number>
 
 /**
@@ -242,7 +239,6 @@ export class Damaged extends StorageError {
   }
 }
 
-/** Who is writing. */
 export interface Writer {
   pid: number
   host: string

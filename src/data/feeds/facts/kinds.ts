@@ -41,9 +41,9 @@ export function factsFormatOf({ file, dialect, top: place, options: { known } }:
   if (kind !== undefined) return formatOfKind(kind, header.has('known') ? undefined : known)
   const nearest = header.nearestKind(known)
   const isRow = dialect.names.some(startsWithDate)
-  const isPrices =
-    header.countWithMisspellings(nearest) <= barColumnCount ||
-    (header.countWithMisspellings(nearest) < 3 && hasOnePriceADay(layout, dialect.samples))
+  const similarColumns = header.countWithMisspellings(nearest)
+  const hasMoreBarColumns = similarColumns <= barColumnCount
+  const isPrices = hasMoreBarColumns || (similarColumns < 3 && hasOnePriceADay(layout, dialect.samples))
   if (isRow || isPrices) throw refuseLayout(file, dialect.headerLine, layout, dialect.samples)
   throw new BadData(place, missingColumnsText(header, nearest, known))
 }

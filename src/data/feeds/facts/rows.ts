@@ -132,7 +132,6 @@ interface Cell {
   /** The name of its column, for error messages. */
   name: string
   text: string
-  /** The reader of a date column. */
   dates: DateReader | undefined
   decimal: Decimal
 }

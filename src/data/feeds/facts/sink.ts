@@ -29,7 +29,6 @@ export interface TimedGrade {
 
 /** A fact that one file may state only once. */
 interface SingleFact<FactOfKind> {
-  /** The column of the error. */
   column: string
   subjectOf(record: FactOfKind): string
   /** null: the record does not state the fact. */

@@ -27,7 +27,6 @@ export function readYahooFacts(file: string, root: unknown, options: ReadOptions
   return sink.result(file, 'Yahoo statements', readTimeseries(file, root, options, sink))
 }
 
-/** Modules that contain the symbol. */
 const SYMBOL_MODULES = ['price', 'quoteType'] as const
 
 const Summary = z.object({

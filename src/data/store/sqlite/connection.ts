@@ -241,7 +241,6 @@ export class Session {
     this.#checkFile = db.readonly || db.memory ? () => {} : writtenFileCheck(file)
   }
 
-  /** Whether a statement has failed. */
   get hasFailed(): boolean {
     return this.#hasFailed
   }

@@ -191,13 +191,13 @@ type SeriesMarks = ReadonlyMap<string | null, number>
 
 /** Marks by `TICKER timeframe`, and then by field. */
 function marksBySeries(marks: readonly Mark[]): Map<string, Map<string | null, number>> {
-  const found = new Map<string, Map<string | null, number>>()
+  const bySeries = new Map<string, Map<string | null, number>>()
   for (const { ticker, timeframe, field = null, day } of marks) {
     const series = `${ticker} ${timeframe}`
-    const days = found.get(series) ?? new Map<string | null, number>()
-    found.set(series, days.set(field, day))
+    const days = bySeries.get(series) ?? new Map<string | null, number>()
+    bySeries.set(series, days.set(field, day))
   }
-  return found
+  return bySeries
 }
 
 /**
@@ -226,7 +226,6 @@ function changedMarks(
 /** The schema from which on fields have marks of their own. */
 const SCHEMA_WITH_FIELD_MARKS = 2
 
-/** The schema from which on rows have a hash. */
 const SCHEMA_WITH_HASHES = 3
 
 const MARK_TABLES = ['seen', 'seen_fields'] as const

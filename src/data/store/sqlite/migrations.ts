@@ -33,7 +33,6 @@ export interface DatabaseKind {
   readonly migrations: readonly Step[]
   /** A table that each database of this kind has from the first step on. */
   readonly table: string
-  /** The command that makes one. */
   readonly createCommand: Remedy
   /** What to do with a damaged one, in words. */
   readonly mend: string

@@ -179,7 +179,6 @@ export function sheetRows(db: Session, ticker: string, except: readonly FactKind
   return verifySheets(db, ticker, rows, listed, except)
 }
 
-/** The securities of all tickers. */
 export function securityRows(db: Session): SheetRow[] {
   const rows = db.all<Hashed<SheetRow>>(`${SELECT_SHEETS} WHERE kind = 'securities'`)
   return rows.map(row => verifySheet(db, row))

@@ -236,7 +236,6 @@ export const DATA: DatabaseKind = {
   mode: 0o644,
 }
 
-/** The rows of all tickers. */
 export const SELECT_TICKERS = `SELECT id, hash, chunks, ${ENTRY_COLUMNS} FROM tickers`
 
 export interface TickerRow extends EntryRow {
@@ -310,7 +309,6 @@ function hashMeta(db: Connection): void {
   for (const { key, value } of rows) if (key === 'definitions' || isJson(value)) putMeta(put, key, value)
 }
 
-/** Whether a text is valid JSON. */
 function isJson(text: string): boolean {
   try {
     JSON.parse(text)
@@ -330,7 +328,8 @@ function chunkBars(db: Connection): void {
 }
 
 /**
- * Writes a ticker's bars as chunks, and the hashes of the chunks into its row.
+ * Writes a ticker's bars as chunks, and the hashes of the chunks into its row. Damaged bars get hashes of no content, so
+ * that they stay damaged.
  * @param row undefined if its bars are lost
  */
 function chunkTicker(db: Connection, id: number, row: Hashed<BarsRow> | undefined): void {
@@ -342,7 +341,7 @@ function chunkTicker(db: Connection, id: number, row: Hashed<BarsRow> | undefine
     "INSERT INTO chunks (ticker_id, timeframe, part, chunk, columns) VALUES (?, 'daily', ?, ?, ?)",
   )
   const isSound = row !== undefined && row.hash === barsHash(entry.ticker, row)
-  const put = (part: BarPart, chunks: readonly Buffer[]): string => {
+  const insertChunks = (part: BarPart, chunks: readonly Buffer[]): string => {
     const hashes = chunks.map((columns, i) => {
       insert.run(id, part, i, columns)
       return isSound ? chunkHash(name, part, i, columns) : UNKNOWN_HASH
@@ -354,8 +353,8 @@ function chunkTicker(db: Connection, id: number, row: Hashed<BarsRow> | undefine
   else {
     const series = decodePrices([row.columns], row.unadjusted === null ? null : [row.unadjusted])
     const unadjusted = encodeUnadjusted(series)
-    hashes.prices = put('prices', encodePrices(series))
-    if (unadjusted !== null) hashes.unadjusted = put('unadjusted', unadjusted)
+    hashes.prices = insertChunks('prices', encodePrices(series))
+    if (unadjusted !== null) hashes.unadjusted = insertChunks('unadjusted', unadjusted)
   }
   const chunks = JSON.stringify(hashes)
   const newHash = hash === entryHash(entry) ? entryHash({ ...entry, chunks }) : NO_HASH

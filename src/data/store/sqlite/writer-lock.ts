@@ -99,8 +99,8 @@ export class WriterLock {
 }
 
 /**
- * Takes schema steps under the writer lock. An older bands that is writing would continue in its own schema, without
- * the additions of the steps. But it holds the lock, and refuses the file afterwards. Throws like take().
+ * Takes schema steps under the writer lock. Throws Busy while another process writes: an older bands would continue in
+ * its own schema, without what the steps add. Afterwards it refuses the file.
  */
 export function withWriterLock<T>(path: string, db: Connection, steps: () => T): T {
   const lock = tryLock(path)
