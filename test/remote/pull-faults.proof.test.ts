@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { firstOpen } from '../../src/app/remote/pages.js'
+import { firstChangeableEvent } from '../../src/app/remote/pages.js'
 import type { NewPage } from '../../src/app/remote/remote.js'
-import type { Named } from '../../src/app/remote/transport.js'
+import type { RequestName } from '../../src/app/remote/transport.js'
 import { BUILT_IN } from '../../src/core/fields/index.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import type { BandEvent, EventsQuery, SeriesKey } from '../../src/core/model/event.js'
@@ -160,7 +160,7 @@ describe('a server that corrects its events', () => {
   class Mended extends Source {
     date = ''
 
-    override async newPage(query: EventsQuery, named: Required<Named>): Promise<NewPage> {
+    override async newPage(query: EventsQuery, named: Required<RequestName>): Promise<NewPage> {
       const answer = await super.newPage(query, named)
       const events = answer.page?.events.map(event => (event.date === this.date ? mended(event) : event))
       return { ...answer, page: answer.page === null ? null : { ...answer.page, events: events! } }
@@ -178,7 +178,7 @@ describe('a server that corrects its events', () => {
     const { events } = (await pulledIn(store).series(key))!
     // A final one of the newest page: the others of it were told before the windows of the last had ended.
     const final = events.findLast(event => Object.values(event.aftermath!).every(outcome => outcome !== null))!
-    expect(events.indexOf(final)).toBeLessThan(firstOpen(events, timeframe))
+    expect(events.indexOf(final)).toBeLessThan(firstChangeableEvent(events, timeframe))
     expect(events.length - events.indexOf(final)).toBeLessThan(100)
     source.date = final.date
     clock.pass(24)

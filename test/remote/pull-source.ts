@@ -4,7 +4,7 @@ import { expect, onTestFinished } from 'vitest'
 import { sourcesOfStore } from '../../src/app/open/database.js'
 import { type PageSource, type PullOptions, pull as pullFrom } from '../../src/app/remote/pull.js'
 import type { NewPage } from '../../src/app/remote/remote.js'
-import type { Named } from '../../src/app/remote/transport.js'
+import type { RequestName } from '../../src/app/remote/transport.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import type { EventsQuery, SeriesKey } from '../../src/core/model/event.js'
 import { TIMEFRAME_NAMES, type Tier } from '../../src/core/model/terms.js'
@@ -94,7 +94,7 @@ export class Source implements PageSource {
     return new Local(this.#store, this.tier, this.asOf === null ? null : parseDay(this.asOf))
   }
 
-  async newPage(query: EventsQuery, { id, etag }: Required<Named>): Promise<NewPage> {
+  async newPage(query: EventsQuery, { id, etag }: Required<RequestName>): Promise<NewPage> {
     if (this.answers-- <= 0) throw new Error('the line is dead')
     this.names.push(id)
     const page = await this.local.events(query)

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { firstOpen } from '../../src/app/remote/pages.js'
+import { firstChangeableEvent } from '../../src/app/remote/pages.js'
 import { BUILT_IN } from '../../src/core/fields/index.js'
 import type { BandEvent } from '../../src/core/model/event.js'
 import { TIMEFRAMES } from '../../src/core/model/terms.js'
@@ -138,7 +138,7 @@ describe('a pull of what is there', () => {
     const key = { ...RSI, field: 'volume_ratio_band' }
     await pull(store, new Source(market, { asOf: '2022-06-30' }), [key])
     const { events } = (await pulledIn(store).series(key))!
-    const open = events[firstOpen(events, 'daily')]!.date
+    const open = events[firstChangeableEvent(events, 'daily')]!.date
     expect(open > '2021-12').toBe(true)
     const source = new Source(market)
     const { series } = await pull(store, source, [key])
@@ -445,18 +445,18 @@ describe('the first event that time may change', () => {
   })
 
   it('is the active one, or one with a window that later events do not prove to have ended', () => {
-    expect(firstOpen([], 'daily')).toBe(0)
-    expect(firstOpen([event('2020-01-02', null)], 'daily')).toBe(0)
+    expect(firstChangeableEvent([], 'daily')).toBe(0)
+    expect(firstChangeableEvent([event('2020-01-02', null)], 'daily')).toBe(0)
     const all = [5, 10, 20, 50, 100]
-    expect(firstOpen([event('2020-01-02', 3, ...all), event('2020-01-07', null, 5)], 'daily')).toBe(1)
-    expect(firstOpen([event('2020-01-02', 3, 5, 10), event('2020-01-07', null, 5, 10)], 'daily')).toBe(0)
+    expect(firstChangeableEvent([event('2020-01-02', 3, ...all), event('2020-01-07', null, 5)], 'daily')).toBe(1)
+    expect(firstChangeableEvent([event('2020-01-02', 3, 5, 10), event('2020-01-07', null, 5, 10)], 'daily')).toBe(0)
     // Its windows lack the history to be ranked in: 60 + 50 bars have followed.
-    expect(firstOpen([event('2020-01-02', 60), event('2020-04-07', null, 50)], 'daily')).toBe(1)
-    expect(firstOpen([event('2020-01-02', 60), event('2020-04-07', null, 20)], 'daily')).toBe(0)
-    expect(firstOpen([event('2020-01-02', 60), event('2020-04-07', 30), event('2020-05-27', null, 10)], 'daily')).toBe(
-      1,
-    )
+    expect(firstChangeableEvent([event('2020-01-02', 60), event('2020-04-07', null, 50)], 'daily')).toBe(1)
+    expect(firstChangeableEvent([event('2020-01-02', 60), event('2020-04-07', null, 20)], 'daily')).toBe(0)
+    expect(
+      firstChangeableEvent([event('2020-01-02', 60), event('2020-04-07', 30), event('2020-05-27', null, 10)], 'daily'),
+    ).toBe(1)
     // A server may count stays in calendar days: 90 of them are no 90 bars.
-    expect(firstOpen([event('2020-01-02', 90), event('2020-04-01', null, 20)], 'daily')).toBe(0)
+    expect(firstChangeableEvent([event('2020-01-02', 90), event('2020-04-01', null, 20)], 'daily')).toBe(0)
   })
 })

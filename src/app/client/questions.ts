@@ -64,7 +64,7 @@ export abstract class Questions {
   async events(params: EventsParams): Promise<EventsPage & Noted> {
     const query = parseEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.known)
     const page = await this.#bands.events(query)
-    const notes = page.total_occurrences > 0 ? [] : await this.#whyNone(query)
+    const notes = page.total_occurrences > 0 ? [] : await this.#whyNoEvents(query)
     return this.withDefinitions(params, { ...page, notes })
   }
 
@@ -75,7 +75,7 @@ export abstract class Questions {
   async poolEvents(params: PoolEventsParams): Promise<PoolEvents & Noted> {
     const query = parsePoolEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.known)
     const found = await poolEvents(this.#bands, query)
-    const { notes } = await this.#noted(query, { ...found, events: found.total_occurrences })
+    const { notes } = await this.#addEmptyNote(query, { ...found, events: found.total_occurrences })
     return this.withDefinitions(params, { ...found, notes })
   }
 
@@ -92,7 +92,7 @@ export abstract class Questions {
   async history(params: HistoryParams): Promise<EventHistory & Noted> {
     const query = parseHistory(params, this.known)
     const history = await eventHistory(this.#bands, query)
-    const notes = history.events.length > 0 ? [] : await this.#whyNone(query)
+    const notes = history.events.length > 0 ? [] : await this.#whyNoEvents(query)
     return this.withDefinitions(params, { ...history, notes })
   }
 
@@ -105,7 +105,7 @@ export abstract class Questions {
     const pool = parsePool(paramsNotInTable(TALLY, written), this.known)
     const query = { ...pool, ...tallyOptions(written, pool.timeframe) }
     const found = await this.withTrialLog(trials => tally(this.#bands, query, { trials }))
-    return this.withDefinitions(params, await this.#noted(pool, found))
+    return this.withDefinitions(params, await this.#addEmptyNote(pool, found))
   }
 
   /** Runs a question with the trial log, or with null if there is none. */
@@ -116,7 +116,7 @@ export abstract class Questions {
   /** Which band follows which, and how long each lasts, in bars; with a context also by the band that it was in. */
   async transitions(params: TransitionsParams): Promise<Transitions & Noted> {
     const pool = parseTransitions(params, this.known)
-    return this.withDefinitions(params, await this.#noted(pool, await transitionsOf(this.#bands, pool)))
+    return this.withDefinitions(params, await this.#addEmptyNote(pool, await transitionsOf(this.#bands, pool)))
   }
 
   /**
@@ -156,7 +156,7 @@ export abstract class Questions {
   /** Whether the limits of the specification apply: at a tier, and at a server. */
   protected abstract get withholds(): boolean
 
-  async #noted<Found extends Pick<Tally, 'tickers' | 'events' | 'query_range' | 'as_of'> & Partial<Noted>>(
+  async #addEmptyNote<Found extends Pick<Tally, 'tickers' | 'events' | 'query_range' | 'as_of'> & Partial<Noted>>(
     { tickers: _tickers, ...query }: PoolQuery,
     found: Found,
   ): Promise<Found & Noted> {
@@ -164,12 +164,12 @@ export abstract class Questions {
     const { notes = [] } = found
     if (found.events > 0) return { ...found, notes }
     if (second === undefined)
-      return { ...found, notes: [...notes, ...(await this.#whyNone({ ...query, ticker: ticker! }))] }
+      return { ...found, notes: [...notes, ...(await this.#whyNoEvents({ ...query, ticker: ticker! }))] }
     const { emptyPoolNote } = await import('../../core/empty.js')
     return { ...found, notes: [...notes, emptyPoolNote(query, found, await this.#bands.known(found.tickers))] }
   }
 
-  async #whyNone(query: HistoryQuery): Promise<string[]> {
+  async #whyNoEvents(query: HistoryQuery): Promise<string[]> {
     const why = await this.#bands.whyEmpty(query)
     if (why === null) return []
     const { emptyNote } = await import('../../core/empty.js')

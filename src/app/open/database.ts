@@ -172,10 +172,10 @@ export function sourcesOfStore(
   const local = new Local(store, tier, asOf, { otherData, now: dayClock(now), fields, threads, cluster, derived })
   const pulled = async () => {
     const { PulledEvents } = await import('../remote/pulled-events.js')
-    return new PulledEvents(pages, { tier, asOf, unknown: ticker => local.unknownTicker(ticker) })
+    return new PulledEvents(pages, { tier, asOf, unknownTicker: ticker => local.unknownTicker(ticker) })
   }
   const hasBars = async (ticker: string): Promise<boolean> => (await store.ticker(ticker)) !== null
-  return { local, bands: new DatabaseSource({ own: local, hasBars, pages, pulled }) }
+  return { local, bands: new DatabaseSource({ local: local, hasBars, pages, pulled }) }
 }
 
 export function dayClock(now: Clock | undefined): (() => Day) | undefined {

@@ -3,7 +3,7 @@ import { type Day, dayAt, parseDay } from '../../core/model/day.js'
 import { isMapping } from '../../core/params/arguments.js'
 import { addressOf } from '../remote/address.js'
 import { type Attempt, type GetHooks, Getter, type Page } from '../remote/get.js'
-import { momentAfter, repeatable, type Wait } from '../remote/patience.js'
+import { momentAfter, safeToRepeat, type Wait } from '../remote/patience.js'
 import { Pace } from './pace.js'
 import type { Provider } from './provider.js'
 
@@ -105,7 +105,7 @@ export class Vendor {
     ])
     const { tried, wait } = await getter.get(url, {
       headers: { ...headers, ...Object.fromEntries(own) },
-      turn: () => this.#waitForTurn(),
+      waitForTurn: () => this.#waitForTurn(),
       statusOf: page => this.#statusOf(page),
       reset: this.provider.reset,
       timeoutMs,
@@ -149,7 +149,7 @@ export class Vendor {
   /** A text of the vendor without the key and without control characters, for an error. */
   withoutKey(text: string): string {
     const { key } = this.#options
-    return [key, ...key.split(':')].reduce((said, part) => repeatable(said, part), printable(text))
+    return [key, ...key.split(':')].reduce((said, part) => safeToRepeat(said, part), printable(text))
   }
 
   /** Replaces `{key}` and other placeholders. A path gets values encoded for a URL. */

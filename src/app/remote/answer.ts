@@ -21,21 +21,21 @@ import { PLANS } from '../../core/tiers.js'
 import type { CreditHeaders } from '../../server/wire/format.js'
 import { type AnySchema, EVENTS_PAGE, OVERSOLD_PAGE } from '../../server/wire/schemas.js'
 
-interface Answerer {
+interface AnswerSource {
   /** The server, as sentences name it. */
   base: string
   /** The whole question. */
   url: string
-  /** Text of the server → text that is safe to repeat. */
+  /** Makes a text of the server safe to repeat. */
   repeat(text: string): string
 }
 
-export interface Answer extends Answerer {
+export interface Answer extends AnswerSource {
   status: number
   headers: Headers
-  /** The document, where the body is one; undefined where it is something else or could not be read. */
+  /** The body as a document; undefined where it is not one, or could not be read. */
   document: unknown
-  /** Why there is no document, as the end of a sentence that begins with who answered; null where there is one. */
+  /** Why there is no document, as the end of a sentence that begins with the server; null where there is one. */
   fault: string | null
 }
 
@@ -60,7 +60,10 @@ export function readDocument(
     return { document: JSON.parse(text, toShow ? refuseControlCharacters : undefined) as unknown, fault: null }
   } catch (error) {
     const what = bytes.length === 0 ? 'nothing' : 'something that is not JSON'
-    return { document: undefined, fault: `answered ${error instanceof NotShowable ? 'with control characters' : what}` }
+    return {
+      document: undefined,
+      fault: `answered ${error instanceof HasControlCharacters ? 'with control characters' : what}`,
+    }
   }
 }
 
@@ -73,12 +76,12 @@ function headersFault(headers: Headers): string | null {
   return `answered ${type === '' ? 'without a content type' : `with ${type}`}, not JSON`
 }
 
-class NotShowable extends Error {}
+class HasControlCharacters extends Error {}
 
 /** A reviver for JSON.parse that throws NotShowable for a key or text with control characters. */
 function refuseControlCharacters(key: string, value: unknown): unknown {
   if (CONTROL_CHARACTER.test(key) || (typeof value === 'string' && CONTROL_CHARACTER.test(value)))
-    throw new NotShowable()
+    throw new HasControlCharacters()
   return value
 }
 
@@ -91,7 +94,7 @@ const CONTROL_CHARACTER = /\p{Cc}/u
  */
 export function errorFromAnswer(answer: Answer, retryAt: string | null): BandsError {
   const { base, url, repeat } = answer
-  const body = new Body(answer.document, repeat)
+  const body = new ErrorBody(answer.document, repeat)
   const message = body.text('message')
   const text = message || `${base} answered ${statusText(answer.status)}.`
   const upgradeUrl = body.text('upgrade_url') || null
@@ -104,8 +107,8 @@ export function errorFromAnswer(answer: Answer, retryAt: string | null): BandsEr
       return new Unauthorized(message || undefined)
     case 'tier_restricted': {
       const [feature, tier, required] = ['feature', 'tier', 'required_tier'].map(name => body.text(name) || 'unknown')
-      const refused = message || `${base} refuses this to your plan.`
-      return new TierRestricted(feature!, tier!, required!, { message: refused, upgradeUrl })
+      const reason = message || `${base} refuses this to your plan.`
+      return new TierRestricted(feature!, tier!, required!, { message: reason, upgradeUrl })
     }
     case 'rate_limit_exceeded':
       return new RateLimited(text, utcMoment(body.text('reset')) ?? retryAt, upgradeUrl)
@@ -118,7 +121,7 @@ export function errorFromAnswer(answer: Answer, retryAt: string | null): BandsEr
   }
 }
 
-class Body {
+class ErrorBody {
   readonly #members: Record<string, unknown>
   readonly #repeat: (text: string) => string
 
@@ -132,7 +135,7 @@ class Body {
     return typeof value === 'string' ? this.#repeat(value) : value
   }
 
-  /** Empty where there is none. */
+  /** A text member; empty if there is none. */
   text(name: string): string {
     const value = this.value(name)
     return typeof value === 'string' ? value : ''
@@ -158,7 +161,7 @@ export function bodyOf(document: unknown): Record<string, unknown> {
  * The type of the error in an answer, as its body says. A body of another server or a proxy has none, and the status
  * decides. Null if neither is known.
  */
-function errorTypeOf(status: number, body: Body): string | null {
+function errorTypeOf(status: number, body: ErrorBody): string | null {
   const hasMessage = body.text('message') !== ''
   if (hasMessage && ERROR_TYPES.includes(body.text('type'))) return body.text('type')
   if (status === 400 && hasMessage) return 'invalid_parameter'
@@ -174,7 +177,7 @@ const ERROR_TYPES: readonly string[] = [
 ]
 
 /** The unexpected answer, as the end of a sentence that begins with the server. */
-function unexpectedText({ status, headers, fault }: Answer, body: Body): string {
+function unexpectedText({ status, headers, fault }: Answer, body: ErrorBody): string {
   if (status >= 300 && status < 400) {
     const target = typeof headers.location === 'string' ? ` to ${headers.location}` : ''
     return `answered ${status}, a redirect${target}; redirects are not followed.`
@@ -193,9 +196,9 @@ function withPeriod(sentence: string): string {
 }
 
 /** The InvalidParameter for a server's message. If the message has a known fault, it reads like a local refusal. */
-function invalidParameter(message: string, offence: InvalidValue): InvalidParameter {
-  const fault = faultOfMessage(message, offence)
-  return fault === null ? new InvalidParameter(message, offence) : invalid(fault, offence)
+function invalidParameter(message: string, invalidValue: InvalidValue): InvalidParameter {
+  const fault = faultOfMessage(message, invalidValue)
+  return fault === null ? new InvalidParameter(message, invalidValue) : invalid(fault, invalidValue)
 }
 
 /** The NotFound for a server's message, which has the missing ticker in quotes. */
@@ -205,19 +208,19 @@ function notFound(message: string, suggestions: readonly string[]): NotFound {
 }
 
 /** A message with the time from which on a repetition may succeed, if it is known. */
-function withRetryTime(message: string, again: string | null): string {
-  return again === null ? message : `${message} Try again after ${again}.`
+function withRetryTime(message: string, retryAt: string | null): string {
+  return retryAt === null ? message : `${message} Try again after ${retryAt}.`
 }
 
-function invalidValueOf(body: Body): InvalidValue {
-  const offence: InvalidValue = { param: body.text('param') || 'request' }
+function invalidValueOf(body: ErrorBody): InvalidValue {
+  const invalidValue: InvalidValue = { param: body.text('param') || 'request' }
   const value = body.value('value')
   const allowed = body.value('allowed')
-  if (['string', 'number', 'boolean'].includes(typeof value)) offence.value = value
-  if (typeof allowed === 'string') offence.allowed = allowed
-  else if (Array.isArray(allowed)) offence.allowed = body.texts('allowed')
-  if (Array.isArray(body.value('suggestions'))) offence.suggestions = body.texts('suggestions')
-  return offence
+  if (['string', 'number', 'boolean'].includes(typeof value)) invalidValue.value = value
+  if (typeof allowed === 'string') invalidValue.allowed = allowed
+  else if (Array.isArray(allowed)) invalidValue.allowed = body.texts('allowed')
+  if (Array.isArray(body.value('suggestions'))) invalidValue.suggestions = body.texts('suggestions')
+  return invalidValue
 }
 
 /** The account's credits as a server reports them; null if it does not. */
@@ -302,10 +305,11 @@ export function pageOfSchema(answer: Answer, schema: Schema, what: string): unkn
   return answer.document
 }
 
-function refuseFaultyAnswer(fault: string | null, what: string, { base, url, repeat }: Answerer): void {
+function refuseFaultyAnswer(fault: string | null, what: string, { base, url, repeat }: AnswerSource): void {
   if (fault !== null) throw new Upstream(repeat(`${base} answered something that is not ${what}: ${fault}.`), url, 200)
 }
 
+/** The first difference between a page and its query, in words; null if there is none. */
 function pageFault(page: EventsPage, query: EventsQuery): string | null {
   for (const name of ['ticker', 'field', 'timeframe'] as const)
     if (page[name] !== query[name]) return `${name} is ${quotedValue(page[name])}, not ${query[name]}`
@@ -323,31 +327,34 @@ function pageFault(page: EventsPage, query: EventsQuery): string | null {
 
 /** The first event that is not within the query or not older than the one before it; null if there is none. */
 function orderFault(events: readonly BandEvent[], { before, after, bands }: EventsQuery): string | null {
-  let limit = dateOf(before)
-  const least = dateOf(after)
+  let previousDate = dateOf(before)
+  const oldestDate = dateOf(after)
   for (const [i, event] of events.entries()) {
     const place = `events[${i}]`
     // Dates of this form sort as they follow each other.
-    if (limit !== null && event.date >= limit) return `${place}.date is ${event.date}, not before ${limit}`
-    if (least !== null && event.date <= least) return `${place}.date is ${event.date}, not after ${least}`
+    if (previousDate !== null && event.date >= previousDate)
+      return `${place}.date is ${event.date}, not before ${previousDate}`
+    if (oldestDate !== null && event.date <= oldestDate)
+      return `${place}.date is ${event.date}, not after ${oldestDate}`
     if (bands !== undefined && !bands.includes(event.band))
       return `${place}.band is ${quotedValue(event.band)}, not ${bands.join(' or ')}`
     if (event.band === event.prev_band) return `${place}.prev_band is the band that was entered`
-    limit = event.date
+    previousDate = event.date
   }
   return null
 }
 
+/** The first fault of a scan, in words; null if there is none. */
 function scanFault({ matches, match_count: count, total_scanned: scanned }: OversoldPage, query: OversoldQuery) {
   if (matches.length !== Math.min(count, query.limit)) return `it has ${matches.length} matches of ${count}`
   if (count > scanned) return `${count} of ${scanned} match`
-  const seen = new Set<string>()
+  const tickers = new Set<string>()
   for (const [i, { ticker, rsi_zone }] of matches.entries()) {
     if (parseTicker(ticker) !== ticker) return `matches[${i}].ticker is ${quotedValue(ticker)}`
-    if (seen.has(ticker)) return `${ticker} is there twice`
+    if (tickers.has(ticker)) return `${ticker} is there twice`
     if (query.min_severity === 'deep_oversold' && rsi_zone !== query.min_severity)
       return `matches[${i}].rsi_zone is ${rsi_zone}`
-    seen.add(ticker)
+    tickers.add(ticker)
   }
   return null
 }

@@ -25,7 +25,7 @@ import type { PulledEvents } from './pulled-events.js'
 
 /** The local bars, and pages pulled from servers. */
 interface SourceParts {
-  own: Source
+  local: Source
   hasBars(ticker: string): Promise<boolean>
   pages: PageStore
   /** Loaded on first use: most databases have no pages. */
@@ -96,11 +96,11 @@ export class DatabaseSource implements Source {
   }
 
   fields(names?: readonly string[]): Promise<readonly FieldInfo[]> {
-    return this.#parts.own.fields(names)
+    return this.#parts.local.fields(names)
   }
 
   granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields> {
-    return this.#parts.own.granted(ticker, timeframe)
+    return this.#parts.local.granted(ticker, timeframe)
   }
 
   async whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null> {
@@ -109,21 +109,21 @@ export class DatabaseSource implements Source {
 
   /** The tickers with local bars. Pulled events are not among them: they are based on a server's bars. */
   known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]> {
-    return this.#parts.own.known(tickers, field)
+    return this.#parts.local.known(tickers, field)
   }
 
   async sectors(): Promise<ReadonlyMap<string, string>> {
-    return (await this.#parts.own.sectors?.()) ?? new Map()
+    return (await this.#parts.local.sectors?.()) ?? new Map()
   }
 
   oversold(query: OversoldQuery): Promise<OversoldPage> {
-    return this.#parts.own.oversold(query)
+    return this.#parts.local.oversold(query)
   }
 
   /** Tickers with bars and pulled tickers; the latter may have only some fields. */
   async tickers(): Promise<readonly string[]> {
     const pulled = (await this.#parts.pages.entries()).map(({ ticker }) => ticker)
-    return [...new Set([...((await this.#parts.own.tickers()) ?? []), ...pulled])].sort()
+    return [...new Set([...((await this.#parts.local.tickers()) ?? []), ...pulled])].sort()
   }
 
   async pulled(): Promise<PulledTicker[]> {
@@ -140,8 +140,8 @@ export class DatabaseSource implements Source {
   async missing(): Promise<(key: SeriesKey) => boolean> {
     const entries = await this.#parts.pages.entries()
     const tickers = new Set(entries.map(({ ticker }) => ticker))
-    const whole = new Set(entries.filter(({ state }) => state === 'complete').map(nameOf))
-    return key => tickers.has(key.ticker) && !whole.has(nameOf(key))
+    const complete = new Set(entries.filter(({ state }) => state === 'complete').map(nameOf))
+    return key => tickers.has(key.ticker) && !complete.has(nameOf(key))
   }
 
   /** Notes about the answers so far: which were pulled, from where and when. */
@@ -150,7 +150,7 @@ export class DatabaseSource implements Source {
   }
 
   close(): Promise<void> {
-    return this.#parts.own.close()
+    return this.#parts.local.close()
   }
 
   /** Throws InvalidParameter where a ticker has bars and its context pages, or the other way round. */
@@ -160,20 +160,20 @@ export class DatabaseSource implements Source {
   }: Pick<HistoryQuery, 'ticker' | 'context'>): Promise<
     Pick<Source, 'events' | 'histories' | 'bandPeriods' | 'whyEmpty'>
   > {
-    const { own, pages, hasBars } = this.#parts
+    const { local, pages, hasBars } = this.#parts
     const isPulled = await pages.has(ticker)
     if (context !== undefined) {
       const [owner, pulled] = isPulled ? [context.ticker, ticker] : [ticker, context.ticker]
-      if ((await pages.has(pulled)) && (await hasBars(owner))) throw splitContext(owner, pulled, context.ticker)
+      if ((await pages.has(pulled)) && (await hasBars(owner))) throw splitContextError(owner, pulled, context.ticker)
     }
-    if (!isPulled) return own
+    if (!isPulled) return local
     this.#pulled ??= await this.#parts.pulled()
     return this.#pulled
   }
 }
 
 /** The error where one of ticker and context has bars here and the other was pulled. */
-function splitContext(own: string, pulled: string, value: string): InvalidParameter {
+function splitContextError(own: string, pulled: string, value: string): InvalidParameter {
   const message = `${own} has bars here and ${pulled} was pulled from a server: a ticker and its context are looked at in one of them.`
   return wrong('context_ticker', message, { value })
 }

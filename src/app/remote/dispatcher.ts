@@ -3,8 +3,8 @@ import { ConfigError } from '../../core/errors.js'
 import type { Address } from './address.js'
 
 /** Questions under way at once: enough to hide the latency of a server, few enough not to trip its limits. */
-export const WIDTH = 4
-const CONNECT_MS = 5_000
+export const MAX_CONNECTIONS = 4
+const CONNECT_TIMEOUT_MS = 5_000
 
 export interface Connections {
   dispatcher: Dispatcher
@@ -18,8 +18,8 @@ export interface Connections {
  */
 export function connectionsTo({ loopback }: Address, env: NodeJS.ProcessEnv): Connections {
   const sockets = new Sockets()
-  const options = { connections: WIDTH, connect: sockets.connect, maxResponseSize: TOO_LARGE_MIB * 2 ** 20 }
-  const dispatcher = loopback ? new Agent(options) : proxied(env, options)
+  const options = { connections: MAX_CONNECTIONS, connect: sockets.connect, maxResponseSize: TOO_LARGE_MIB * 2 ** 20 }
+  const dispatcher = loopback ? new Agent(options) : proxyDispatcher(env, options)
   return {
     dispatcher,
     async close() {
@@ -29,27 +29,28 @@ export function connectionsTo({ loopback }: Address, env: NodeJS.ProcessEnv): Co
   }
 }
 
-/** undici knows a socket only once it is connected; until then nothing else could end it, nor a process that waits. */
+/** Sockets that are being opened, which only their signal can end: undici knows a socket only once it is connected. */
 class Sockets {
   readonly connect: buildConnector.connector = (options, callback) => {
-    // One each: the listeners of a signal that they shared would pile up.
-    const ending = new AbortController()
-    this.#endings.add(ending)
-    buildConnector({ timeout: CONNECT_MS, signal: ending.signal })(options, (...made) => {
+    // Each has its own signal: listeners of a shared one would pile up.
+    const opening = new AbortController()
+    this.#abortersOfOpen.add(opening)
+    buildConnector({ timeout: CONNECT_TIMEOUT_MS, signal: opening.signal })(options, (...made) => {
       const [failure, socket] = made
-      if (failure === null) socket.once('close', () => this.#endings.delete(ending))
-      else this.#endings.delete(ending)
+      if (failure === null) socket.once('close', () => this.#abortersOfOpen.delete(opening))
+      else this.#abortersOfOpen.delete(opening)
       callback(...made)
     })
   }
-  readonly #endings = new Set<AbortController>()
+  readonly #abortersOfOpen = new Set<AbortController>()
 
   end(): void {
-    for (const ending of this.#endings) ending.abort()
+    for (const ending of this.#abortersOfOpen) ending.abort()
   }
 }
 
-function proxied(env: NodeJS.ProcessEnv, options: Agent.Options & Pick<Sockets, 'connect'>): Dispatcher {
+/** A dispatcher through the proxy of the environment. Throws ConfigError for a proxy that is no address. */
+function proxyDispatcher(env: NodeJS.ProcessEnv, options: Agent.Options & Pick<Sockets, 'connect'>): Dispatcher {
   try {
     return new EnvHttpProxyAgent({
       ...options,
@@ -57,8 +58,9 @@ function proxied(env: NodeJS.ProcessEnv, options: Agent.Options & Pick<Sockets, 
       httpProxy: env.http_proxy || env.HTTP_PROXY || '',
       httpsProxy: env.https_proxy || env.HTTPS_PROXY || '',
       noProxy: env.no_proxy || env.NO_PROXY || '',
-      requestTls: { timeout: CONNECT_MS },
-      clientFactory: proxy => new Pool(proxy, { connect: blamed(options.connect), headersTimeout: CONNECT_MS }),
+      requestTls: { timeout: CONNECT_TIMEOUT_MS },
+      clientFactory: proxy =>
+        new Pool(proxy, { connect: reportProxyFailures(options.connect), headersTimeout: CONNECT_TIMEOUT_MS }),
     })
   } catch {
     // Without the cause: a proxy's address may hold a password.
@@ -66,8 +68,8 @@ function proxied(env: NodeJS.ProcessEnv, options: Agent.Options & Pick<Sockets, 
   }
 }
 
-/** A failure on the way to a proxy must not look like a fault of the server behind it. */
-function blamed(connect: buildConnector.connector): buildConnector.connector {
+/** A connector to a proxy: its failures become ProxyUnreachable, so that they do not look like faults of the server. */
+function reportProxyFailures(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...[error, socket]) => {
       if (error === null) callback(null, socket)
@@ -94,10 +96,10 @@ export function failureOf(thrown: unknown): Failure {
     const { what, again } = failureOf(thrown.cause)
     return { what: `is asked through a proxy, and that ${what}`, again }
   }
-  const { code, name, message } = firstOf(thrown)
-  const known = FAILURES[code]
-  if (known !== undefined) return known
-  if (TRUST.test(code)) return { what: `cannot be trusted: ${message}`, again: false }
+  const { code, name, message } = describeThrown(thrown)
+  const failure = FAILURES[code]
+  if (failure !== undefined) return failure
+  if (CERTIFICATE_CODES.test(code)) return { what: `cannot be trusted: ${message}`, again: false }
   if (name === 'HTTPParserError') return { what: 'answered something that is not HTTP', again: false }
   if (message.startsWith('Proxy response')) return { what: `is not reached: ${message}`, again: false }
   return { what: `cannot be asked: ${message}`, again: false }
@@ -105,8 +107,8 @@ export function failureOf(thrown: unknown): Failure {
 
 const TOO_LARGE_MIB = 16
 
-const CUT = { what: 'closed the connection before its answer was complete', again: true }
-const SLOW = { what: 'takes too long to answer', again: true }
+const CONNECTION_CLOSED = { what: 'closed the connection before its answer was complete', again: true }
+const TOO_SLOW = { what: 'takes too long to answer', again: true }
 const UNREACHABLE = { what: 'cannot be reached', again: true }
 
 const FAILURES: Readonly<Record<string, Failure>> = {
@@ -114,25 +116,25 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   ENOTFOUND: { what: 'is not known: there is no server of that name', again: false },
   ERR_SSL_WRONG_VERSION_NUMBER: { what: 'does not speak TLS; its address may begin with http://', again: false },
   EAI_AGAIN: { what: 'cannot be looked up at the moment', again: true },
-  ECONNRESET: CUT,
-  EPIPE: CUT,
-  UND_ERR_SOCKET: CUT,
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: CUT,
-  HPE_INVALID_EOF_STATE: CUT,
+  ECONNRESET: CONNECTION_CLOSED,
+  EPIPE: CONNECTION_CLOSED,
+  UND_ERR_SOCKET: CONNECTION_CLOSED,
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: CONNECTION_CLOSED,
+  HPE_INVALID_EOF_STATE: CONNECTION_CLOSED,
   ETIMEDOUT: UNREACHABLE,
   EHOSTUNREACH: UNREACHABLE,
   ENETUNREACH: UNREACHABLE,
   UND_ERR_CONNECT_TIMEOUT: UNREACHABLE,
-  UND_ERR_HEADERS_TIMEOUT: SLOW,
-  UND_ERR_BODY_TIMEOUT: SLOW,
+  UND_ERR_HEADERS_TIMEOUT: TOO_SLOW,
+  UND_ERR_BODY_TIMEOUT: TOO_SLOW,
   UND_ERR_HEADERS_OVERFLOW: { what: 'answered with headers that are too large', again: false },
   UND_ERR_RES_EXCEEDED_MAX_SIZE: { what: `answered with more than ${TOO_LARGE_MIB} MiB`, again: false },
 }
 
-const TRUST = /^(ERR_TLS_|ERR_SSL_|UND_ERR_PRX_TLS|CRL_|EPROTO|UNABLE_TO_)|CERT/
+const CERTIFICATE_CODES = /^(ERR_TLS_|ERR_SSL_|UND_ERR_PRX_TLS|CRL_|EPROTO|UNABLE_TO_)|CERT/
 
-/** Of several addresses tried in parallel, the first error. */
-function firstOf(thrown: unknown): { code: string; name: string; message: string } {
+/** Code, name and message of an error; of several addresses tried in parallel, those of the first error. */
+function describeThrown(thrown: unknown): { code: string; name: string; message: string } {
   const error = thrown instanceof AggregateError && thrown.errors.length > 0 ? (thrown.errors[0] as unknown) : thrown
   if (!(error instanceof Error)) return { code: '', name: '', message: String(error) }
   const { code, name, message } = error as NodeJS.ErrnoException

@@ -41,8 +41,8 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
           const histories: History[] = []
           // A refusal by tier comes before a missing ticker.
           for (const _field of query.fields) histories.push((await iterator.next()).value)
-          const own = await tickerBars(prices, ticker, query.timeframe)
-          yield { prices: own, states: histories.map(history => onBars(history, own.series.days)) }
+          const bars = await tickerBars(prices, ticker, query.timeframe)
+          yield { prices: bars, states: histories.map(history => onBars(history, bars.series.days)) }
         }
       } finally {
         await iterator.return?.()
@@ -80,7 +80,7 @@ function remarksAbout(fieldHistories: readonly FieldHistory[]): string[] {
   ]
 }
 
-/** A sentence with the dates of the events: the widest range of all fields. An unknown day counts as the widest. */
+/** A sentence with the widest range of dates of all fields. An unknown day counts as the widest. */
 function rangeText(fieldHistories: readonly FieldHistory[]): string {
   const froms = [...new Set(fieldHistories.map(({ after }) => after ?? ''))].sort()
   const ends = [...new Set(fieldHistories.map(({ as_of }) => as_of ?? ''))].sort()
@@ -92,21 +92,21 @@ function rangeText(fieldHistories: readonly FieldHistory[]): string {
 
 /** A sentence about the events that have no bar on their date; empty if there are none. */
 function leftOutNotes(fieldHistories: readonly FieldHistory[]): string[] {
-  const incomplete = fieldHistories.filter(({ left }) => total(left) > 0)
+  const incomplete = fieldHistories.filter(({ left }) => sum(left) > 0)
   if (incomplete.length === 0) return []
-  const counts = WITHOUT_BAR.map((_, i) => total(incomplete.map(({ left }) => left[i]!)))
+  const counts = WITHOUT_BAR.map((_, i) => sum(incomplete.map(({ left }) => left[i]!)))
   const where = counts.flatMap((count, i) => (count === 0 ? [] : `${count} ${WITHOUT_BAR[i]}`)).join(', ')
   const tickers = firstOf([...new Set(incomplete.map(({ ticker }) => ticker))].sort(), 3)
-  const of = total(fieldHistories.map(({ events }) => events))
+  const of = sum(fieldHistories.map(({ events }) => events))
   return [
-    `${total(counts)} of ${of} events are left out, because there is no bar here on their date (${where}): ${tickers}.`,
+    `${sum(counts)} of ${of} events are left out, because there is no bar here on their date (${where}): ${tickers}.`,
   ]
 }
 
 /** Where events have no bar on their date. */
 const WITHOUT_BAR = ['before the first bar', 'after the last', 'between two'] as const
 
-function total(counts: readonly number[]): number {
+function sum(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
@@ -127,7 +127,7 @@ function eventsOnDates(history: History, days: Int32Array): { states: States; le
   const to = Math.max(from, countUpTo(days, upTo))
   const bars = dates.map(date => barIndexOn(days, date))
   const inRange = [...bars.keys()].filter(i => bars[i]! >= from && bars[i]! < to)
-  const column = (values: Uint8Array): Uint8Array => Uint8Array.from(inRange, i => values[i]!)
+  const valuesInRange = (values: Uint8Array): Uint8Array => Uint8Array.from(inRange, i => values[i]!)
   const earlier = bandBefore(history)
   const states: States = {
     ticker,
@@ -138,10 +138,10 @@ function eventsOnDates(history: History, days: Int32Array): { states: States; le
     from,
     to,
     bars: Int32Array.from(inRange, i => bars[i]!),
-    entered: column(history.entered),
-    left: column(history.left),
-    stability: column(history.stability),
-    flips: column(history.flips),
+    entered: valuesInRange(history.entered),
+    left: valuesInRange(history.left),
+    stability: valuesInRange(history.stability),
+    flips: valuesInRange(history.flips),
     ...(earlier === null || history.after === null
       ? {}
       : { earlier: { band: earlier, since: after + 1, known: after + 1 } }),
@@ -191,6 +191,12 @@ function barIndexOn(days: Int32Array, date: Day): number {
 /** How many events have no bar, in the order of WITHOUT_BAR. */
 function countWithoutBar(days: Int32Array, bars: Int32Array, dates: Int32Array): number[] {
   const [first = Number.POSITIVE_INFINITY, last = Number.POSITIVE_INFINITY] = [days[0], days.at(-1)]
-  const places = [...dates].filter((_, i) => bars[i]! < 0).map(date => (date < first ? 0 : date > last ? 1 : 2))
-  return WITHOUT_BAR.map((_, place) => places.filter(one => one === place).length)
+  const counts = WITHOUT_BAR.map(() => 0)
+  for (const [i, date] of dates.entries()) {
+    if (bars[i]! >= 0) continue
+    if (date < first) counts[0]!++
+    else if (date > last) counts[1]!++
+    else counts[2]!++
+  }
+  return counts
 }

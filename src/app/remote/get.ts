@@ -26,7 +26,7 @@ export interface GetHooks {
 export interface GetOptions {
   headers: Readonly<Record<string, string>>
   /** Called before every attempt: it waits for the pace of the vendor. */
-  turn(): Promise<void>
+  waitForTurn(): Promise<void>
   /** The status in a body, where a vendor refuses with 200. */
   statusOf(page: Page): number
   /** The header with the second from which on calls are allowed. */
@@ -35,9 +35,9 @@ export interface GetOptions {
   timeoutMs: number
 }
 
-/** Attempts at one answer, and the longest that they and their waits may take. */
-const ATTEMPTS = 5
-const LONGEST_MS = 15 * 60_000
+/** Limits for one answer: the attempts, and the time for them and their waits. */
+const MAX_ATTEMPTS = 5
+const MAX_TOTAL_MS = 15 * 60_000
 
 /** GETs of one address with retries. A redirect is not followed: a key must not reach another server. */
 export class Getter {
@@ -53,12 +53,12 @@ export class Getter {
   async get(url: string, options: GetOptions): Promise<{ tried: Attempt; wait: Wait | null }> {
     return patiently(
       async () => {
-        await options.turn()
-        return this.#once(url, options)
+        await options.waitForTurn()
+        return this.#attempt(url, options)
       },
       {
-        attempts: ATTEMPTS,
-        deadline: new Deadline(LONGEST_MS),
+        attempts: MAX_ATTEMPTS,
+        deadline: new Deadline(MAX_TOTAL_MS),
         sleep: this.#hooks.sleep,
         waitAfter: (tried, attempt) => this.#waitAfter(tried, attempt, options),
       },
@@ -69,32 +69,35 @@ export class Getter {
     await this.#connections.close()
   }
 
-  async #once(url: string, { headers, timeoutMs, statusOf }: GetOptions): Promise<Attempt> {
+  /** One attempt; a failure is returned. */
+  async #attempt(url: string, { headers, timeoutMs, statusOf }: GetOptions): Promise<Attempt> {
     const { dispatcher } = this.#connections
     const deadline = new Deadline(timeoutMs)
     try {
-      const asked = request(url, { dispatcher, headers, signal: deadline.signal })
+      const response = request(url, { dispatcher, headers, signal: deadline.signal })
       // While it connects, undici does not heed the signal.
-      const { statusCode, headers: received, body } = await deadline.bound(asked)
+      const { statusCode, headers: received, body } = await deadline.untilDeadline(response)
       const page = { status: statusCode, headers: received, text: await body.text() }
       return { ...page, status: statusCode === 200 ? statusOf(page) : statusCode }
     } catch (thrown) {
-      return { failure: deadline.over ? { what: 'takes too long to answer', again: true } : failureOf(thrown) }
+      return { failure: deadline.isOver ? { what: 'takes too long to answer', again: true } : failureOf(thrown) }
     }
   }
 
+  /** The wait before the next attempt; null if this one is final. */
   #waitAfter(tried: Attempt, attempt: number, { reset }: GetOptions): Wait | null {
-    const own = { ms: backoff(attempt, this.#hooks.random), demanded: false }
-    if ('failure' in tried) return tried.failure.again ? own : null
+    const ownWait = { ms: backoff(attempt, this.#hooks.random), demanded: false }
+    if ('failure' in tried) return tried.failure.again ? ownWait : null
     const { status, headers } = tried
     if (status !== 429 && (status < 500 || status === 501)) return null
     const now = this.#hooks.now()
-    const ms = retryAfter(headers, undefined, now) ?? untilReset(headers, reset, now)
-    return ms === null ? own : { ms, demanded: true }
+    const ms = retryAfter(headers, undefined, now) ?? msUntilReset(headers, reset, now)
+    return ms === null ? ownWait : { ms, demanded: true }
   }
 }
 
-function untilReset(headers: Headers, name: string | undefined, now: number): number | null {
+/** Milliseconds until the second in a header of the vendor; null if it is missing or past. */
+function msUntilReset(headers: Headers, name: string | undefined, now: number): number | null {
   const second = Number(name === undefined ? Number.NaN : headers[name])
   return second * 1000 > now ? second * 1000 - now : null
 }

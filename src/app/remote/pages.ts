@@ -61,16 +61,20 @@ export type RestartReason = 'past' | 'range' | 'gap'
 /**
  * A series with one more page. The stored pages keep answering until the last new page is there. Then the new pages
  * replace the newer part of the stored ones, and the older part is kept.
- * @param whole ignores the stored pages: all are pulled again
+ * @param startsAgain ignores the stored pages: all are pulled again
  */
 export function addPage(
   series: StoredPages,
   arrived: Omit<StoredPage, 'gapAbove'>,
-  { whole }: { whole: boolean },
+  { startsAgain }: { startsAgain: boolean },
 ): { series: StoredPages; restartReason: RestartReason | null } {
   const coming = [...series.coming, { ...arrived, gapAbove: !continues(series.coming, arrived) }]
   const { events, total_occurrences } = arrived.body
-  const { rest, restartReason } = pagesBelow(whole ? [] : series.kept, coming, events.length === total_occurrences)
+  const { rest, restartReason } = pagesBelow(
+    startsAgain ? [] : series.kept,
+    coming,
+    events.length === total_occurrences,
+  )
   if (rest === null) return { series: { ...series, coming }, restartReason }
   return { series: { ...series, kept: [...coming, ...rest], coming: [] }, restartReason }
 }
@@ -80,35 +84,42 @@ function continues(above: readonly StoredPage[], { pulled_at, as_of, body }: Omi
   const first = above[0]
   const last = above.at(-1)
   if (first === undefined || last === undefined) return true
-  const sameDay = as_of === null ? pulled_at.slice(0, 10) === first.pulled_at.slice(0, 10) : as_of === first.as_of
-  const left = last.body.total_occurrences - last.body.events.length
-  return sameDay && body.total_occurrences === left && body.query_range === first.body.query_range
+  const isSameDay = as_of === null ? pulled_at.slice(0, 10) === first.pulled_at.slice(0, 10) : as_of === first.as_of
+  const eventsLeft = last.body.total_occurrences - last.body.events.length
+  return isSameDay && body.total_occurrences === eventsLeft && body.query_range === first.body.query_range
 }
 
-/** The stored pages below new ones, once the new ones reach far enough; otherwise null. */
+/**
+ * The stored pages that stay below new ones; null until the new ones reach down to events that cannot change any more.
+ * @param ended whether the new pages have all events of the server
+ */
 function pagesBelow(
   stored: readonly StoredPage[],
   coming: readonly StoredPage[],
   ended: boolean,
 ): { rest: readonly StoredPage[] | null; restartReason: RestartReason | null } {
-  const known = chainOf(stored)
-  const now = chainOf(coming)!
+  const storedChain = chainOf(stored)
+  const comingChain = chainOf(coming)!
   const startAgain = (restartReason: RestartReason | null) => ({ rest: ended ? [] : null, restartReason })
-  if (known === null || known.events.length === 0) return startAgain(null)
-  if (known.query_range !== now.query_range) return startAgain('range')
-  const { events: old, timeframe } = known
-  const newer = now.events
-  const open = Math.min(firstChangeable(known, startOf(now)), old.length - 1)
-  const oldest = newer[0]?.date
-  const reached = oldest !== undefined && oldest <= old[open]!.date
-  if (!reached && !ended) return { rest: null, restartReason: null }
-  const from = reached ? firstIndex(old, event => event.date >= oldest) : eventsBeforeRange(old, now)
-  if (from === old.length && hasGap(known, now)) return startAgain('gap')
-  const again = old.slice(from)
-  const unbroken =
-    again.every((event, i) => (from + i < open ? sameEvent : sameEntry)(event, newer[i], timeframe)) &&
-    isComplete(old.slice(0, from), now)
-  return unbroken ? { rest: asOnePage(stored, from), restartReason: null } : startAgain('past')
+  if (storedChain === null || storedChain.events.length === 0) return startAgain(null)
+  if (storedChain.query_range !== comingChain.query_range) return startAgain('range')
+  const { events: oldEvents, timeframe } = storedChain
+  const newEvents = comingChain.events
+  const firstOpenIndex = Math.min(firstChangeableInRange(storedChain, startOf(comingChain)), oldEvents.length - 1)
+  const oldest = newEvents[0]?.date
+  const overlaps = oldest !== undefined && oldest <= oldEvents[firstOpenIndex]!.date
+  if (!overlaps && !ended) return { rest: null, restartReason: null }
+  const from = overlaps
+    ? firstIndex(oldEvents, event => event.date >= oldest)
+    : eventsBeforeRange(oldEvents, comingChain)
+  if (from === oldEvents.length && hasGap(storedChain, comingChain)) return startAgain('gap')
+  const repeated = oldEvents.slice(from)
+  const isRepeated = repeated.every((event, i) => {
+    const isFinal = from + i < firstOpenIndex
+    return isFinal ? isSameEvent(event, newEvents[i], timeframe) : isSameEntry(event, newEvents[i])
+  })
+  const isUnchanged = isRepeated && isComplete(oldEvents.slice(0, from), comingChain)
+  return isUnchanged ? { rest: asOnePage(stored, from), restartReason: null } : startAgain('past')
 }
 
 /** The oldest `count` events as one page, which is never requested again. */
@@ -124,9 +135,9 @@ function asOnePage(pages: readonly StoredPage[], count: number): StoredPage[] {
 }
 
 /** Index of the first event that can still change and is still in the server's range; older ones stay. */
-function firstChangeable({ events, timeframe }: Chain, start: Day | null): number {
-  const past = start === null ? 0 : firstIndex(events, event => parseDay(event.date)! > start)
-  return past + firstOpen(events.slice(past), timeframe)
+function firstChangeableInRange({ events, timeframe }: Chain, start: Day | null): number {
+  const indexInRange = start === null ? 0 : firstIndex(events, event => parseDay(event.date)! > start)
+  return indexInRange + firstChangeableEvent(events.slice(indexInRange), timeframe)
 }
 
 /** Number of stored events older than the whole range. */
@@ -143,35 +154,33 @@ function hasGap({ as_of }: Chain, now: Chain): boolean {
   return start === null || as_of === null || parseDay(as_of)! < start
 }
 
-/** Index of the first match; the length if there is none. */
-function firstIndex(events: readonly BandEvent[], is: (event: BandEvent) => boolean): number {
-  const place = events.findIndex(is)
-  return place === -1 ? events.length : place
+/** The index of the first match; the number of events if there is none. */
+function firstIndex(events: readonly BandEvent[], isMatch: (event: BandEvent) => boolean): number {
+  const index = events.findIndex(isMatch)
+  return index === -1 ? events.length : index
 }
 
 /** Compares the specified keys of a final event; other keys of a server may change. */
-function sameEvent(stored: BandEvent, newer: BandEvent | undefined, timeframe: Timeframe): boolean {
+function isSameEvent(stored: BandEvent, newer: BandEvent | undefined, timeframe: Timeframe): boolean {
   const { duration } = TIMEFRAMES[timeframe]
   const names = ['stability_at_entry', 'flips_recent_at_entry', 'flips_lookback', duration] as const
-  return (
-    sameEntry(stored, newer) &&
-    names.every(name => stored[name] === newer?.[name]) &&
-    Object.entries(stored.aftermath ?? {}).every(
-      ([window, outcome]) => outcome?.performance === newer?.aftermath?.[window]?.performance,
-    )
+  if (newer === undefined || !isSameEntry(stored, newer) || names.some(name => stored[name] !== newer[name]))
+    return false
+  return Object.entries(stored.aftermath ?? {}).every(
+    ([window, outcome]) => outcome?.performance === newer.aftermath?.[window]?.performance,
   )
 }
 
-function sameEntry(stored: BandEvent, newer: BandEvent | undefined): boolean {
+function isSameEntry(stored: BandEvent, newer: BandEvent | undefined): boolean {
   return newer?.date === stored.date && newer.band === stored.band && newer.prev_band === stored.prev_band
 }
 
 /** Whether the older stored events fill the server's total. */
 function isComplete(older: readonly BandEvent[], now: Chain): boolean {
-  const counted = now.total_occurrences - now.events.length
+  const olderCount = now.total_occurrences - now.events.length
   const start = startOf(now)
-  if (start === null) return older.length >= counted
-  return older.filter(event => parseDay(event.date)! > start).length === counted
+  if (start === null) return older.length >= olderCount
+  return older.filter(event => parseDay(event.date)! > start).length === olderCount
 }
 
 /** Events lie after this day; null if the as-of day or the range is unknown. */
@@ -181,13 +190,13 @@ export function startOf({ as_of, query_range }: Pick<Chain, 'as_of' | 'query_ran
 }
 
 /** Throws TierRestricted when a series was pulled with a key of a higher tier than the present one: nothing may get lost. */
-export function checkTier(key: SeriesKey, before: string | undefined, now: string): void {
-  const had = before === undefined ? null : tierOfRange(before)
-  const has = tierOfRange(now)
-  if (had === null || has === null || includesTier(has, had)) return
-  const keys = `with a ${had} key (${before}), and this one is ${has} (${now})`
-  const message = sentence`${named(key)} was pulled ${keys}: it is left as it was; ${parameter('replace')} pulls it again with less.`
-  throw new TierRestricted(named(key), has, had, { message })
+export function refuseLowerTier(key: SeriesKey, before: string | undefined, now: string): void {
+  const tierBefore = before === undefined ? null : tierOfRange(before)
+  const tierNow = tierOfRange(now)
+  if (tierBefore === null || tierNow === null || includesTier(tierNow, tierBefore)) return
+  const difference = `with a ${tierBefore} key (${before}), and this one is ${tierNow} (${now})`
+  const message = sentence`${seriesText(key)} was pulled ${difference}: it is left as it was; ${parameter('replace')} pulls it again with less.`
+  throw new TierRestricted(seriesText(key), tierNow, tierBefore, { message })
 }
 
 /**
@@ -195,36 +204,44 @@ export function checkTier(key: SeriesKey, before: string | undefined, now: strin
  * final. An empty performance can mean too little history to rank a complete window. That is certain once later events
  * prove that enough bars have followed.
  * @param events oldest first, without gaps
- * @returns their number if all are final, which happens only without events
+ * @returns its index; the number of events if all are final, which happens only without events
  */
-export function firstOpen(events: readonly BandEvent[], timeframe: Timeframe): number {
-  let open = events.length
+export function firstChangeableEvent(events: readonly BandEvent[], timeframe: Timeframe): number {
+  let first = events.length
   // Bars that are known to have followed the event.
-  let followed = 0
+  let barsAfter = 0
   for (let i = events.length - 1; i >= 0; i--) {
     const event = events[i]!
-    const stayed = event[TIMEFRAMES[timeframe].duration] ?? null
+    const duration = event[TIMEFRAMES[timeframe].duration] ?? null
     const windows = Object.entries(event.aftermath ?? {}).map(([name, outcome]) => ({
       bars: Number.parseInt(name, 10),
       ended: outcome !== null,
     }))
     const ended = windows.filter(window => window.ended).map(window => window.bars)
-    followed = Math.max(stayed === null ? 0 : lasted(stayed, event, events[i + 1], timeframe) + followed, ...ended)
-    if (stayed === null || windows.some(({ bars, ended }) => !ended && bars > followed)) open = i
+    barsAfter = Math.max(
+      duration === null ? 0 : leastBarsBetween(duration, event, events[i + 1], timeframe) + barsAfter,
+      ...ended,
+    )
+    if (duration === null || windows.some(({ bars, ended }) => !ended && bars > barsAfter)) first = i
   }
-  return open
+  return first
 }
 
-/** Bars of a stay at least: the specification's words allow a server to count calendar days. */
-function lasted(stayed: number, event: BandEvent, next: BandEvent | undefined, timeframe: Timeframe): number {
+/** The least number of bars from an event to the next one. @param duration as the server reports it, maybe in days */
+function leastBarsBetween(
+  duration: number,
+  event: BandEvent,
+  next: BandEvent | undefined,
+  timeframe: Timeframe,
+): number {
   if (next === undefined) return 0
   const days = parseDay(next.date)! - parseDay(event.date)!
-  return Math.min(stayed, days * LEAST_BARS_A_DAY[timeframe])
+  return Math.min(duration, days * LEAST_BARS_A_DAY[timeframe])
 }
 
 /** A little less than any ticker has in a calendar day. */
 const LEAST_BARS_A_DAY: Readonly<Record<Timeframe, number>> = { daily: 2 / 3, weekly: 1 / 7 }
 
-export function named({ ticker, timeframe, field }: SeriesKey): string {
+export function seriesText({ ticker, timeframe, field }: SeriesKey): string {
   return `${timeframe} ${field} of ${ticker}`
 }

@@ -1,24 +1,22 @@
 import { printable } from '../../core/errors.js'
 import { type Headers, headerText, utcMoment } from './answer.js'
 
-/** How often and how long a server is asked for one answer. Queries, vendors and webhooks wait alike. */
-
 /** Milliseconds before the next attempt. `demanded`: the server demands this pause. */
 export interface Wait {
   ms: number
   demanded: boolean
 }
 
-/** What decides between one attempt and the next. */
-export interface Patience<Tried> {
+/** How often and how long a server is asked for one answer: queries, vendors and webhooks wait alike. */
+export interface RetryRules<Tried> {
   attempts: number
   deadline: Deadline
   /** Ends the waiting; its reason is thrown. */
   ending?: AbortSignal
   /** Milliseconds before the first attempt. */
-  first?: number
+  firstWaitMs?: number
   sleep(ms: number, signal: AbortSignal): Promise<void>
-  /** null: this is the last word. */
+  /** The wait after an attempt; null if the attempt is final. */
   waitAfter(tried: Tried, attempt: number): Wait | null
   /** Called with a pause that the server demands of everyone. */
   onDemand?(ms: number): void
@@ -30,25 +28,25 @@ export interface Patience<Tried> {
  */
 export async function patiently<Tried>(
   once: () => Promise<Tried>,
-  { attempts, deadline, ending, first = 0, sleep, waitAfter, onDemand }: Patience<Tried>,
+  { attempts, deadline, ending, firstWaitMs = 0, sleep, waitAfter, onDemand }: RetryRules<Tried>,
 ): Promise<{ tried: Tried; attempt: number; wait: Wait | null }> {
   const signal = ending === undefined ? deadline.signal : AbortSignal.any([deadline.signal, ending])
-  let pause = first
+  let pause = firstWaitMs
   for (let attempt = 1; ; attempt++) {
     if (pause > 0) await sleep(pause, signal).catch(() => {})
     ending?.throwIfAborted()
     const tried = await once()
-    const wait = deadline.over ? null : waitAfter(tried, attempt)
-    if (wait === null || wait.ms >= deadline.left || attempt === attempts) return { tried, attempt, wait }
+    const wait = deadline.isOver ? null : waitAfter(tried, attempt)
+    if (wait === null || wait.ms >= deadline.leftMs || attempt === attempts) return { tried, attempt, wait }
     if (wait.demanded) onDemand?.(wait.ms)
     pause = wait.ms
   }
 }
 
-/** Until the headers of an answer, and between two pieces of its body. */
+/** How long a server may take until the headers of an answer, and between two pieces of its body. */
 export const SILENCE_MS = 10_000
 
-/** The end of all attempts at one question, beginning now. */
+/** The end of all attempts at one question, some milliseconds from now. */
 export class Deadline {
   readonly signal: AbortSignal
   readonly #at: number
@@ -61,28 +59,28 @@ export class Deadline {
     this.#passed.catch(() => {})
   }
 
-  get over(): boolean {
+  get isOver(): boolean {
     return this.signal.aborted
   }
 
-  get left(): number {
+  get leftMs(): number {
     return this.#at - performance.now()
   }
 
   /** The result of some work, or a rejection at the deadline: for work that may ignore the signal. */
-  bound<Result>(work: Promise<Result>): Promise<Result> {
+  untilDeadline<Result>(work: Promise<Result>): Promise<Result> {
     return Promise.race([work, this.#passed])
   }
 }
 
-/** The n-th wait (1, 2 …) is a random part of this, doubled each time (full jitter), so that callers do not come in step. */
+/** The n-th wait (1, 2 …) is a random part of this, doubled each time, so that callers do not come in step. */
 const FIRST_BACKOFF_MS = 500
 const LONGEST_BACKOFF_MS = 8_000
 
 /** Timers round to milliseconds on both sides; a wait must never be shorter than the requested one. */
 const ROUNDING_MS = 5
 
-/** @param random in [0, 1) */
+/** Milliseconds to wait after the n-th attempt. @param random in [0, 1) */
 export function backoff(attempt: number, random: () => number): number {
   return random() * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1))
 }
@@ -94,22 +92,23 @@ export function backoff(attempt: number, random: () => number): number {
  */
 export function retryAfter(headers: Headers, reset: unknown, now: number): number | null {
   const value = headers['retry-after']
-  const clock = httpDate(headerText(headers, 'Date')) ?? now
-  const waits = [value ?? []].flat().map(text => wait(text, clock))
+  const serverTime = httpDate(headerText(headers, 'Date')) ?? now
+  const waits = [value ?? []].flat().map(text => waitOfText(text, serverTime))
   const longest = Math.max(...waits, Number.NEGATIVE_INFINITY)
   if (longest > 0) return longest + ROUNDING_MS
   const moments = utcMoment(reset)
-  const left = moments === null ? 0 : Date.parse(moments) - clock
-  return left > 0 ? left + ROUNDING_MS : null
+  const untilReset = moments === null ? 0 : Date.parse(moments) - serverTime
+  return untilReset > 0 ? untilReset + ROUNDING_MS : null
 }
 
-function wait(text: string, clock: number): number {
+/** The milliseconds that a Retry-After header demands; negative infinity where it is unreadable. */
+function waitOfText(text: string, clock: number): number {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000
   const date = httpDate(text)
   return date === null ? Number.NEGATIVE_INFINITY : date - clock
 }
 
-/** The one form of dates that HTTP has senders use; others are read differently by everyone. */
+/** A date of HTTP in milliseconds since 1970; null for any other form than the one that senders must use. */
 export function httpDate(text: string | null): number | null {
   if (text === null || !/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(text)) return null
   const time = Date.parse(text)
@@ -122,23 +121,23 @@ export function momentAfter(now: number, wait: number): string | null {
   return Number.isNaN(at.getTime()) || at.getUTCFullYear() > 9999 ? null : at.toISOString().replace('.000', '')
 }
 
-/** In characters; enough for a list of all fields and bands. */
-const LONGEST = 2000
+/** Enough for a list of all fields and bands. */
+const MAX_CHARACTERS = 2000
 
 /**
  * Text of a server or network library, safe to repeat. It has no key and no characters that control a terminal or the
  * direction of text, and is cut when long.
  */
-export function repeatable(text: string, key: string): string {
-  const spellings = key.length < SHORTEST ? [] : [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)]
-  // Before anything is cut: half a key would not be found.
-  const discreet = spellings.reduce((said, spelling) => said.replaceAll(spelling, HIDDEN), text)
-  // No sign takes more than two units.
-  const signs = [...discreet.slice(0, 2 * LONGEST + 2)]
-  const cut = signs.length > LONGEST ? `${signs.slice(0, LONGEST).join('')}…` : discreet
+export function safeToRepeat(text: string, key: string): string {
+  const spellings = key.length < MIN_KEY_LENGTH ? [] : [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)]
+  // The key is masked before anything is cut, because half a key would not be found.
+  const withoutKey = spellings.reduce((result, spelling) => result.replaceAll(spelling, KEY_MASK), text)
+  // No character takes more than two units.
+  const characters = [...withoutKey.slice(0, 2 * MAX_CHARACTERS + 2)]
+  const cut = characters.length > MAX_CHARACTERS ? `${characters.slice(0, MAX_CHARACTERS).join('')}…` : withoutKey
   return printable(cut).replaceAll('\n', '\\u000a')
 }
 
-/** Anything shorter is part of ordinary words. */
-const SHORTEST = 4
-const HIDDEN = '****'
+/** A shorter key is part of ordinary words, and not masked. */
+const MIN_KEY_LENGTH = 4
+const KEY_MASK = '****'

@@ -25,13 +25,12 @@ export interface PullRequest {
   replace: boolean
 }
 
-/** What of a store concerns a pull. */
 export type PullStore = Pick<Store, 'pages' | 'ticker'>
 
 /** `new`: not stored. `rest`: a stopped pull. `update`: stored. `done`: pulled by this very run. */
 type PullStep = 'new' | 'rest' | 'update' | 'done'
 
-export interface Planned extends SeriesKey {
+export interface PlannedSeries extends SeriesKey {
   due: PullStep
   price: Price
 }
@@ -41,7 +40,7 @@ export interface PullPlan {
   url: string
   /** The stopped run to continue; null: a new one. */
   run: PullRun | null
-  series: Planned[]
+  series: PlannedSeries[]
   price: Price
 }
 
@@ -55,7 +54,7 @@ export interface Price {
 export const PAGE_COST = eventsCost({})
 
 /** How long a stopped pull can be continued; after that its first series are too old. */
-const RUN_LIFE = 24 * 3_600_000
+const MAX_RUN_AGE_MS = 24 * 3_600_000
 
 /** A digest of a request, independent of the order of its series. */
 export function digestOf({ series, replace }: PullRequest): string {
@@ -72,61 +71,68 @@ export function digestOf({ series, replace }: PullRequest): string {
  * @param store null: there is no database yet
  */
 export async function planOf(store: PullStore | null, url: string, request: PullRequest, now: Date): Promise<PullPlan> {
-  if (store === null) return planned(null, url, request, null)
+  if (store === null) return planSeries(null, url, request, null)
   const tickers = [...new Set(request.series.map(({ ticker }) => ticker))]
-  await checkBars(store, tickers)
-  if (!request.replace) await checkSource(store.pages, tickers, url)
+  await refuseTickersWithBars(store, tickers)
+  if (!request.replace) await refuseOtherSources(store.pages, tickers, url)
   const run = await store.pages.run()
-  const isStopped = run !== null && run.url === url && run.asked === digestOf(request)
-  const stopped = isStopped && now.getTime() - Date.parse(run.started) < RUN_LIFE ? run : null
-  const plan = await planned(store.pages, url, request, stopped)
+  const isSamePull = run !== null && run.url === url && run.asked === digestOf(request)
+  const stoppedRun = isSamePull && now.getTime() - Date.parse(run.started) < MAX_RUN_AGE_MS ? run : null
+  const plan = await planSeries(store.pages, url, request, stoppedRun)
   // A stopped run with nothing left to do only missed its end: this is a new run.
-  const isOver = stopped !== null && plan.series.every(({ due }) => due === 'done')
-  return isOver ? planned(store.pages, url, request, null) : plan
+  const isOver = stoppedRun !== null && plan.series.every(({ due }) => due === 'done')
+  return isOver ? planSeries(store.pages, url, request, null) : plan
 }
 
-async function planned(
+/** The plan of a request's series. @param run the stopped run that it continues; null: none */
+async function planSeries(
   pages: PageStore | null,
   url: string,
   { series, replace }: PullRequest,
   run: PullRun | null,
 ): Promise<PullPlan> {
-  const found: { one: Planned; order: string }[] = []
-  for (const key of distinct(series)) {
-    const { due, whole, series: kept } = await pullState(pages, key, url, { replace, run })
-    const price = due === 'done' ? { least: 0, most: 0 } : priceOf(kept, { whole })
-    const order = ORDER.indexOf(due) + (kept.kept[0]?.pulled_at ?? '')
-    found.push({ one: { ...keyOf(key), due, price }, order })
+  const unordered: { planned: PlannedSeries; pulledAt: string }[] = []
+  for (const key of distinctSeries(series)) {
+    const state = await pullState(pages, key, url, { replace, run })
+    const price = state.due === 'done' ? { least: 0, most: 0 } : priceOf(state.series, state)
+    const pulledAt = state.series.kept[0]?.pulled_at ?? ''
+    unordered.push({ planned: { ...keyOf(key), due: state.due, price }, pulledAt })
   }
-  const ordered = found.sort((a, b) => (a.order < b.order ? -1 : a.order > b.order ? 1 : 0)).map(({ one }) => one)
-  return { url, run, series: ordered, price: summed(ordered.map(({ price }) => price)) }
+  unordered.sort((a, b) => {
+    const steps = STEP_ORDER.indexOf(a.planned.due) - STEP_ORDER.indexOf(b.planned.due)
+    if (steps !== 0) return steps
+    return a.pulledAt < b.pulledAt ? -1 : Number(a.pulledAt > b.pulledAt)
+  })
+  const ordered = unordered.map(({ planned }) => planned)
+  return { url, run, series: ordered, price: sumPrices(ordered.map(({ price }) => price)) }
 }
 
-const ORDER: readonly PullStep[] = ['new', 'rest', 'update', 'done']
+const STEP_ORDER: readonly PullStep[] = ['new', 'rest', 'update', 'done']
 
 interface PullState {
   due: PullStep
   /** The stored pages that count; none for a new series. */
   series: StoredPages
-  /** Ignore stored pages: with `replace`, until this run has pulled the series. */
-  whole: boolean
+  /** Whether stored pages are ignored: with `replace`, until this run has pulled the series. */
+  startsAgain: boolean
 }
 
+/** The next step of a series, and its stored pages that count. @param run the run that a pull continues; null: none */
 export async function pullState(
   pages: PageStore | null,
   key: SeriesKey,
   url: string,
   { replace, run }: { replace: boolean; run: PullRun | null },
 ): Promise<PullState> {
-  const found = (await pages?.series(key)) ?? null
-  if (found === null || found.url !== url)
-    return { due: 'new', series: { ...keyOf(key), url, kept: [], coming: [] }, whole: replace }
+  const stored = (await pages?.series(key)) ?? null
+  if (stored === null || stored.url !== url)
+    return { due: 'new', series: { ...keyOf(key), url, kept: [], coming: [] }, startsAgain: replace }
   const isOfRun = (page: StoredPage | undefined): boolean =>
     run !== null && page !== undefined && page.pulled_at >= run.started
-  const [newest] = found.kept
-  const goesOn = !replace || isOfRun(found.coming[0] ?? newest)
-  const series = goesOn ? found : { ...found, coming: [] }
-  return { due: stepOf(series, isOfRun(newest)), series, whole: replace && !isOfRun(newest) }
+  const [newest] = stored.kept
+  const continues = !replace || isOfRun(stored.coming[0] ?? newest)
+  const series = continues ? stored : { ...stored, coming: [] }
+  return { due: stepOf(series, isOfRun(newest)), series, startsAgain: replace && !isOfRun(newest) }
 }
 
 function stepOf({ kept, coming }: StoredPages, isOfRun: boolean): PullStep {
@@ -135,50 +141,55 @@ function stepOf({ kept, coming }: StoredPages, isOfRun: boolean): PullStep {
   return isOfRun && !haveGaps(kept) ? 'done' : 'update'
 }
 
-async function checkBars(store: PullStore, tickers: readonly string[]): Promise<void> {
-  const barred: string[] = []
-  for (const ticker of tickers) if ((await store.ticker(ticker)) !== null) barred.push(ticker)
-  const [first] = barred
+/** Throws InvalidParameter for a ticker that has bars here. */
+async function refuseTickersWithBars(store: PullStore, tickers: readonly string[]): Promise<void> {
+  const withBars: string[] = []
+  for (const ticker of tickers) if ((await store.ticker(ticker)) !== null) withBars.push(ticker)
+  const [first] = withBars
   if (first === undefined) return
-  const has = barred.length === 1 ? `${first} has bars` : `${firstOf(barred)} have bars`
-  const message = sentence`${has} here, and the events of one ticker come from one source: pull into another database (${parameter('db', 'FILE')}), or remove its bars first.`
+  const subject = withBars.length === 1 ? `${first} has bars` : `${firstOf(withBars)} have bars`
+  const message = sentence`${subject} here, and the events of one ticker come from one source: pull into another database (${parameter('db', 'FILE')}), or remove its bars first.`
   throw wrong('ticker', message, { value: first }, { remedy: remedy('remove', [first]) })
 }
 
-async function checkSource(pages: PageStore, tickers: readonly string[], url: string): Promise<void> {
-  const other: PulledEntry[] = []
+/** Throws InvalidParameter for a ticker that was pulled from another server. */
+async function refuseOtherSources(pages: PageStore, tickers: readonly string[], url: string): Promise<void> {
+  const others: PulledEntry[] = []
   for (const ticker of tickers) {
     const [entry] = await pages.entries(ticker)
-    if (entry !== undefined && entry.url !== url) other.push(entry)
+    if (entry !== undefined && entry.url !== url) others.push(entry)
   }
-  const [first] = other
+  const [first] = others
   if (first === undefined) return
-  const from = [...new Set(other.map(entry => entry.url))].join(', ')
-  const was = other.length === 1 ? `${first.ticker} was` : `${firstOf(other.map(({ ticker }) => ticker))} were`
-  const keep = sentence`${parameter('replace')} begins again and drops the copy, ${parameter('db', 'FILE')} keeps both apart`
-  const message = sentence`${was} pulled from ${from} before, not from ${url}: ${keep}.`
+  const from = [...new Set(others.map(entry => entry.url))].join(', ')
+  const subject = others.length === 1 ? `${first.ticker} was` : `${firstOf(others.map(({ ticker }) => ticker))} were`
+  const advice = sentence`${parameter('replace')} begins again and drops the copy, ${parameter('db', 'FILE')} keeps both apart`
+  const message = sentence`${subject} pulled from ${from} before, not from ${url}: ${advice}.`
   throw wrong('ticker', message, { value: first.ticker })
 }
 
-function distinct(series: readonly SeriesKey[]): SeriesKey[] {
+function distinctSeries(series: readonly SeriesKey[]): SeriesKey[] {
   return [...new Map(series.map(key => [nameOf(key), key])).values()]
 }
 
 /** The remaining price of a series; before its first page only the minimum is known. */
-export function priceOf(series: StoredPages, { whole }: { whole: boolean }): Price {
-  const known = chainOf(series.kept)
-  const now = chainOf(series.coming)
-  if (now === null) return { least: whole || pageToRevalidate(series, null) === null ? PAGE_COST : 0, most: null }
-  const most = Math.max(1, Math.ceil((now.total_occurrences - now.events.length) / MAX_PAGE_EVENTS)) * PAGE_COST
-  const isAll = whole || known === null || known.query_range !== now.query_range
-  return { least: isAll ? most : PAGE_COST, most }
+export function priceOf(series: StoredPages, { startsAgain }: { startsAgain: boolean }): Price {
+  const keptChain = chainOf(series.kept)
+  const comingChain = chainOf(series.coming)
+  if (comingChain === null)
+    return { least: startsAgain || pageToRevalidate(series, null) === null ? PAGE_COST : 0, most: null }
+  const most =
+    Math.max(1, Math.ceil((comingChain.total_occurrences - comingChain.events.length) / MAX_PAGE_EVENTS)) * PAGE_COST
+  const isAllNeeded = startsAgain || keptChain === null || keptChain.query_range !== comingChain.query_range
+  return { least: isAllNeeded ? most : PAGE_COST, most }
 }
 
-export function summed(prices: readonly Price[]): Price {
-  const known = prices.every(({ most }) => most !== null)
+/** The sum of some prices; its maximum is null if one of them is not known. */
+export function sumPrices(prices: readonly Price[]): Price {
+  const isMostKnown = prices.every(({ most }) => most !== null)
   return {
     least: prices.reduce((sum, { least }) => sum + least, 0),
-    most: known ? prices.reduce((sum, { most }) => sum + most!, 0) : null,
+    most: isMostKnown ? prices.reduce((sum, { most }) => sum + most!, 0) : null,
   }
 }
 
@@ -211,7 +222,7 @@ export interface CreditsLeft {
   hour: number | null
 }
 
-export function leftOf(credits: Credits | null): CreditsLeft {
+export function creditsLeftOf(credits: Credits | null): CreditsLeft {
   return { day: credits?.day?.remaining ?? null, hour: credits?.hour?.remaining ?? null }
 }
 

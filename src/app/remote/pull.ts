@@ -2,24 +2,23 @@ import { createHash, randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { NotFound, TierRestricted } from '../../core/errors.js'
 import { parseDay } from '../../core/model/day.js'
-import type { BandEvent, EventsPage } from '../../core/model/event.js'
+import type { BandEvent, EventsPage, EventsQuery } from '../../core/model/event.js'
 import { haveGaps, keyOf, nameOf, type PageStore, type PullRun, type StoredPages } from '../../data/store/pages.js'
 import {
   addPage,
   chainOf,
-  checkTier,
   MAX_PAGE_EVENTS,
   nextBefore,
   pageToRevalidate,
   type RestartReason,
+  refuseLowerTier,
 } from './pages.js'
 import {
   type CreditsLeft,
-  digestOf,
-  leftOf,
+  creditsLeftOf,
   type Outcome,
   PAGE_COST,
-  type Planned,
+  type PlannedSeries,
   type Price,
   type PullPlan,
   type PullReport,
@@ -28,8 +27,9 @@ import {
   planOf,
   priceOf,
   pullState,
+  digestOf as requestDigest,
   type SeriesReport,
-  summed,
+  sumPrices,
 } from './pull-plan.js'
 import type { NewPage, Remote } from './remote.js'
 
@@ -66,15 +66,15 @@ export async function pull(
   const began = now()
   const plan = await planOf(store, source.url, request, began)
   await options.onPlan?.(plan)
-  const identity = { url: source.url, asked: digestOf(request) }
+  const identity = { url: source.url, asked: requestDigest(request) }
   const run = plan.run ?? { id: randomUUID(), ...identity, started: began.toISOString() }
   await store.pages.setRun(run)
-  const report = await new Work({ pages: store.pages, source, request, plan, run, now }, options).done()
+  const report = await new PullWork({ pages: store.pages, source, request, plan, run, now }, options).run()
   if (report.stopped === null) await store.pages.setRun(null)
   return report
 }
 
-interface WorkParts {
+interface PullContext {
   pages: PageStore
   source: PageSource
   request: PullRequest
@@ -83,40 +83,40 @@ interface WorkParts {
   now: () => Date
 }
 
-/** As many credits are spent as are allowed. */
-class Spent extends Error {}
+/** Thrown where the next request would cost more credits than are allowed. */
+class CreditLimitReached extends Error {}
 
-/** A series whose server changes under every pull is left to the next run. */
-const MOST_GAPS = 3
+/** The most attempts at a series whose pages differ in their as-of day; then the next run tries again. */
+const MAX_GAPS = 3
 
-interface Item extends Planned, Pick<SeriesReport, 'credits' | 'added' | 'changed' | 'note' | 'refusal'> {
+interface PullItem extends PlannedSeries, Pick<SeriesReport, 'credits' | 'added' | 'changed' | 'note' | 'refusal'> {
   requested: boolean
   /** Ignore stored pages until this run has pulled all of them. */
-  whole: boolean
+  startsAgain: boolean
   complete: boolean
   /** Whether it had no answer before. */
-  fresh: boolean
+  isNew: boolean
   /** Times that it was pulled to the end with a gap between its pages. */
   gaps: number
 }
 
-function itemOf(planned: Planned): Item {
-  const none = { credits: 0, added: 0, changed: 0, note: null, refusal: null }
+function newItem(planned: PlannedSeries): PullItem {
+  const nothingYet = { credits: 0, added: 0, changed: 0, note: null, refusal: null }
   return {
     ...planned,
-    ...none,
+    ...nothingYet,
     requested: false,
-    whole: false,
+    startsAgain: false,
     complete: planned.due === 'done',
-    fresh: false,
+    isNew: false,
     gaps: 0,
   }
 }
 
-class Work {
-  readonly #parts: WorkParts
+class PullWork {
+  readonly #context: PullContext
   readonly #options: PullOptions
-  readonly #items: Item[]
+  readonly #items: PullItem[]
   readonly #refusals = new Map<string, NotFound | TierRestricted>()
   #credits = 0
   #creditsLeft: CreditsLeft | null = null
@@ -124,104 +124,118 @@ class Work {
   #asOf: string | null = null
   #range: string | null = null
 
-  constructor(parts: WorkParts, options: PullOptions) {
-    this.#parts = parts
+  constructor(parts: PullContext, options: PullOptions) {
+    this.#context = parts
     this.#options = options
-    this.#items = parts.plan.series.map(itemOf)
+    this.#items = parts.plan.series.map(newItem)
   }
 
-  /** To the end, or to where it has to stop. */
-  async done(): Promise<PullReport> {
+  /** Pulls until everything is there or something stops it. */
+  async run(): Promise<PullReport> {
     try {
       // Under a limit, series are finished one by one, so that as many as possible can answer.
-      if (this.#options.maxCredits === undefined) await this.#firstPages()
-      for (const item of this.#items) await this.#finish(item)
+      if (this.#options.maxCredits === undefined) await this.#pullFirstPages()
+      for (const item of this.#items) await this.#pullRest(item)
       return this.#report(null, null)
     } catch (error) {
-      return error instanceof Spent ? this.#report('credits', null) : this.#report('error', error)
+      return error instanceof CreditLimitReached ? this.#report('credits', null) : this.#report('error', error)
     }
   }
 
-  async #firstPages(): Promise<void> {
-    for (const item of this.#items) if (item.due === 'new' || item.due === 'update') await this.#ask(item)
+  /** Pulls the newest page of each series that is new or may have changed, and reports the price of the others. */
+  async #pullFirstPages(): Promise<void> {
+    for (const item of this.#items) if (item.due === 'new' || item.due === 'update') await this.#pullPage(item)
     const price = this.#creditsMissing()
     if (this.#creditsLeft !== null && price.least > 0) await this.#options.onPriced?.(price, this.#creditsLeft)
   }
 
-  async #finish(item: Item): Promise<void> {
-    if (item.due === 'done' && (await this.#isOld(item))) item.complete = false
-    while (!item.complete && item.refusal === null && item.gaps < MOST_GAPS) await this.#ask(item)
+  /** Pulls the missing pages of a series. */
+  async #pullRest(item: PullItem): Promise<void> {
+    if (item.due === 'done' && (await this.#isOutOfDate(item))) item.complete = false
+    while (!item.complete && item.refusal === null && item.gaps < MAX_GAPS) await this.#pullPage(item)
   }
 
   /**
    * Whether a series pulled earlier in this run is out of date: the server has a new day. If the server does not say, a
    * new day here decides.
    */
-  async #isOld(item: Item): Promise<boolean> {
-    const { as_of, pulled_at } = chainOf((await this.#parts.pages.series(item))!.kept)!
+  async #isOutOfDate(item: PullItem): Promise<boolean> {
+    const { as_of, pulled_at } = chainOf((await this.#context.pages.series(item))!.kept)!
     if (this.#asOf !== null && as_of !== null) return this.#asOf > as_of
-    return pulled_at.slice(0, 10) < this.#parts.now().toISOString().slice(0, 10)
+    return pulled_at.slice(0, 10) < this.#context.now().toISOString().slice(0, 10)
   }
 
-  async #ask(item: Item): Promise<void> {
+  /** Pulls one page of a series and reports progress; a refusal is noted in the series. */
+  async #pullPage(item: PullItem): Promise<void> {
     try {
-      await this.#askPage(item)
+      await this.#requestPage(item)
     } catch (error) {
       if (!(error instanceof NotFound || error instanceof TierRestricted)) throw error
       item.refusal = error
     }
-    const done = this.#items.filter(one => one.refusal !== null || one.complete).length
+    const done = this.#items.filter(({ refusal, complete }) => refusal !== null || complete).length
     const { ticker, field } = item
     this.#options.onPage?.({ ticker, field, done, of: this.#items.length, credits: this.#credits })
   }
 
-  async #askPage(item: Item): Promise<void> {
-    const { source, run } = this.#parts
-    const series = await this.#seriesOf(item)
-    const { whole } = item
-    const refused = this.#refusals.get(item.ticker) ?? this.#refusals.get(item.field)
-    if (refused !== undefined) throw refused
-    const known = whole ? undefined : (series.coming[0] ?? series.kept[0])?.body.query_range
-    if (this.#range !== null) checkTier(item, known, this.#range)
-    if (this.#credits + PAGE_COST > (this.#options.maxCredits ?? Number.POSITIVE_INFINITY)) throw new Spent()
+  /** Requests the next page of a series and stores it. Throws the server's refusal, or CreditLimitReached. */
+  async #requestPage(item: PullItem): Promise<void> {
+    const { source, run } = this.#context
+    const series = await this.#readSeries(item)
+    const { startsAgain } = item
+    const earlierRefusal = this.#refusals.get(item.ticker) ?? this.#refusals.get(item.field)
+    if (earlierRefusal !== undefined) throw earlierRefusal
+    const knownRange = startsAgain ? undefined : (series.coming[0] ?? series.kept[0])?.body.query_range
+    if (this.#range !== null) refuseLowerTier(item, knownRange, this.#range)
+    if (this.#credits + PAGE_COST > (this.#options.maxCredits ?? Number.POSITIVE_INFINITY))
+      throw new CreditLimitReached()
     const before = nextBefore(series)
-    const again = whole ? null : pageToRevalidate(series, before)
-    const query = { ...keyOf(item), limit: MAX_PAGE_EVENTS, ...(before === null ? {} : { before: parseDay(before)! }) }
-    const name = { id: idOf(run, series, before), etag: again?.etag ?? null }
-    const { page, etag, asOf, credits } = await this.#answered(source.newPage(query, name), item)
+    const storedPage = startsAgain ? null : pageToRevalidate(series, before)
+    const query: EventsQuery = { ...keyOf(item), limit: MAX_PAGE_EVENTS }
+    if (before !== null) query.before = parseDay(before)!
+    const requestName = { id: requestId(run, series, before), etag: storedPage?.etag ?? null }
+    const { page, etag, asOf, credits } = await this.#noteRefusals(source.newPage(query, requestName), item)
     item.requested = true
-    this.#creditsLeft = leftOf(credits)
+    this.#creditsLeft = creditsLeftOf(credits)
     if (asOf !== null && asOf > (this.#asOf ?? '')) this.#asOf = asOf
-    if (page !== null) this.#charge(item, page)
-    const about = page === null ? { etag: again!.etag, as_of: asOf ?? again!.as_of } : { etag, as_of: asOf }
-    const body = page ?? again!.body
-    checkTier(item, known, body.query_range)
-    const pulled_at = this.#parts.now().toISOString()
-    await this.#keep(item, series, addPage(series, { before, ...about, pulled_at, body }, { whole }))
+    if (page !== null) this.#countCredits(item, page)
+    const freshness =
+      page === null ? { etag: storedPage!.etag, as_of: asOf ?? storedPage!.as_of } : { etag, as_of: asOf }
+    const body = page ?? storedPage!.body
+    refuseLowerTier(item, knownRange, body.query_range)
+    const pulled_at = this.#context.now().toISOString()
+    const newPage = { before, ...freshness, pulled_at, body }
+    await this.#storePage(item, series, addPage(series, newPage, { startsAgain }))
   }
 
-  #charge(item: Item, { query_range }: EventsPage): void {
+  #countCredits(item: PullItem, { query_range }: EventsPage): void {
     item.credits += PAGE_COST
     this.#credits += PAGE_COST
     this.#range = query_range
   }
 
-  async #keep(item: Item, before: StoredPages, { series, restartReason }: ReturnType<typeof addPage>): Promise<void> {
-    await this.#parts.pages.put(series)
-    const isThrough = series.coming.length === 0
-    item.complete = isThrough && !haveGaps(series.kept)
+  /** Stores a series with its newest page. @param seriesBefore the series before that page */
+  async #storePage(
+    item: PullItem,
+    seriesBefore: StoredPages,
+    { series, restartReason }: ReturnType<typeof addPage>,
+  ): Promise<void> {
+    await this.#context.pages.put(series)
+    const isLastPage = series.coming.length === 0
+    item.complete = isLastPage && !haveGaps(series.kept)
     item.price = priceOf(series, item)
-    item.whole &&= !isThrough
-    if (isThrough && !item.complete) item.gaps++
-    if (restartReason !== null) item.note = NOTES[restartReason]((series.coming[0] ?? series.kept[0])!.body.query_range)
+    item.startsAgain &&= !isLastPage
+    if (isLastPage && !item.complete) item.gaps++
+    if (restartReason !== null)
+      item.note = RESTART_NOTES[restartReason]((series.coming[0] ?? series.kept[0])!.body.query_range)
     // Until the last page has come, the old events count.
-    if (isThrough) countDifferences(item, chainOf(before.kept)?.events ?? [], chainOf(series.kept)!.events)
+    if (isLastPage) countDifferences(item, chainOf(seriesBefore.kept)?.events ?? [], chainOf(series.kept)!.events)
   }
 
-  /** A ticker that is not there has no other fields, and a field above the tier no other tickers. */
-  async #answered(asking: Promise<NewPage>, { ticker, field }: Item): Promise<NewPage> {
+  /** Waits for an answer. A missing ticker is refused for all fields, and a field above the tier for all tickers. */
+  async #noteRefusals(answer: Promise<NewPage>, { ticker, field }: PullItem): Promise<NewPage> {
     try {
-      return await asking
+      return await answer
     } catch (error) {
       if (error instanceof NotFound) this.#refusals.set(ticker, error)
       if (error instanceof TierRestricted) this.#refusals.set(field, error)
@@ -229,22 +243,26 @@ class Work {
     }
   }
 
-  async #seriesOf(item: Item): Promise<StoredPages> {
-    const { pages, source, request, plan } = this.#parts
+  /** The stored pages of a series that count, before its first request and after. */
+  async #readSeries(item: PullItem): Promise<StoredPages> {
+    const { pages, source, request, plan } = this.#context
     if (item.requested) return (await pages.series(item))!
-    const { series, whole } = await pullState(pages, item, source.url, { replace: request.replace, run: plan.run })
-    item.whole = whole
-    item.fresh = series.kept.length === 0
+    const { series, startsAgain } = await pullState(pages, item, source.url, {
+      replace: request.replace,
+      run: plan.run,
+    })
+    item.startsAgain = startsAgain
+    item.isNew = series.kept.length === 0
     return series
   }
 
   #creditsMissing(): Price {
-    const open = this.#items.filter(item => item.refusal === null && !item.complete)
-    return summed(open.map(({ price }) => price))
+    const unfinished = this.#items.filter(item => item.refusal === null && !item.complete)
+    return sumPrices(unfinished.map(({ price }) => price))
   }
 
   async #report(stopped: PullReport['stopped'], error: unknown): Promise<PullReport> {
-    const entries = new Map((await this.#parts.pages.entries()).map(entry => [nameOf(entry), entry]))
+    const entries = new Map((await this.#context.pages.entries()).map(entry => [nameOf(entry), entry]))
     const series = this.#items.map((item): SeriesReport => {
       const { credits, added, changed, note, refusal } = item
       const entry = entries.get(nameOf(item)) ?? { events: 0, query_range: null, pulled_at: null, as_of: null }
@@ -252,7 +270,7 @@ class Work {
       const figures = { credits, events, added, changed, query_range, pulled_at, as_of, note, refusal }
       return { ...keyOf(item), outcome: outcomeOf(item), ...figures }
     })
-    const { url } = this.#parts.source
+    const { url } = this.#context.source
     return {
       url,
       credits: this.#credits,
@@ -266,32 +284,32 @@ class Work {
 }
 
 /** Why a series was pulled again from the start, for the report. */
-const NOTES: Readonly<Record<RestartReason, (range: string) => string>> = {
+const RESTART_NOTES: Readonly<Record<RestartReason, (range: string) => string>> = {
   past: () => 'its past is another one on the server now; all of it is asked for again',
   range: range => `its key has another range now, ${range}; all of it is asked for again`,
   gap: range =>
     `the range of the key, ${range}, begins after the end of the copy, so the copy is dropped: the events between are unknown`,
 }
 
-/** The name of a request: one page has one name in a run, so a paid page that was lost costs nothing again. */
-function idOf(run: PullRun, series: StoredPages, before: string | null): string {
+/** The name of a request for a page. It is the same in one run, so a paid page that was lost costs nothing again. */
+function requestId(run: PullRun, series: StoredPages, before: string | null): string {
   const { ticker, timeframe, field } = series
   const page = [run.id, ticker, timeframe, field, series.kept[0]?.pulled_at ?? null, before]
   return createHash('sha256').update(JSON.stringify(page)).digest('hex').slice(0, 32)
 }
 
-function outcomeOf({ refusal, requested, complete, credits, fresh }: Item): Outcome {
+function outcomeOf({ refusal, requested, complete, credits, isNew }: PullItem): Outcome {
   if (refusal !== null) return 'refused'
   if (!complete) return 'unfinished'
   if (!requested) return 'done'
   if (credits === 0) return 'unchanged'
-  return fresh ? 'pulled' : 'updated'
+  return isNew ? 'pulled' : 'updated'
 }
 
-/** How many events were not there before, by their dates, and how many are other than they were. */
-function countDifferences(item: Item, before: readonly BandEvent[], after: readonly BandEvent[]): void {
-  const known = new Map(before.map(event => [event.date, event]))
-  const again = after.filter(({ date }) => known.has(date))
-  item.added += after.length - again.length
-  item.changed += again.filter(event => !isDeepStrictEqual(event, known.get(event.date))).length
+/** Adds to a series how many events are new, by their dates, and how many have changed. */
+function countDifferences(item: PullItem, before: readonly BandEvent[], after: readonly BandEvent[]): void {
+  const earlierByDate = new Map(before.map(event => [event.date, event]))
+  const repeated = after.filter(({ date }) => earlierByDate.has(date))
+  item.added += after.length - repeated.length
+  item.changed += repeated.filter(event => !isDeepStrictEqual(event, earlierByDate.get(event.date))).length
 }

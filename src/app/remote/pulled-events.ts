@@ -32,7 +32,7 @@ import {
   tierOfRange,
 } from '../../core/tiers.js'
 import { haveGaps, keyOf, knownDate, type PageStore, type StoredPages, sourceWords } from '../../data/store/pages.js'
-import { type Chain, chainOf, named, refuseCondition } from './pages.js'
+import { type Chain, chainOf, refuseCondition, seriesText } from './pages.js'
 import { historyUnder, isUnderCondition, type UnderCondition, whyEmptyUnder } from './under-condition.js'
 
 /** One stored series, or the pages of it that have come so far. */
@@ -66,7 +66,7 @@ interface PulledOptions {
   /** null: as of the day of the pull */
   asOf: Day | null
   /** For a ticker without data. */
-  unknown(ticker: string): Promise<NotFound>
+  unknownTicker(ticker: string): Promise<NotFound>
 }
 
 /** Answers any question from stored pages of a server, under the rules of the key that pulled them. */
@@ -163,7 +163,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     const context = other === undefined ? null : await this.#view({ ...other, timeframe: query.timeframe })
     const scope = await this.#scope(view)
     const start = Math.max(scope.rangeStart, query.after ?? scope.rangeStart)
-    if (view.partial && start < view.after) throw unfinished(view)
+    if (view.partial && start < view.after) throw unfinishedError(view)
     if (context !== null) this.#noteUnknownContext(matchingEvents(view, plain, start), context)
     const matches = matchingEvents(view, query, start)
     const band = other?.band
@@ -179,7 +179,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     const series = await this.#pages.series(key)
     if (series === null) throw await this.#notPulled(key)
     const view = viewOf(series)
-    if (haveGaps(series.kept)) throw unfinished(view)
+    if (haveGaps(series.kept)) throw unfinishedError(view)
     this.#refuseEarlierDay(view)
     this.#notes.addSeries(view)
     return view
@@ -208,16 +208,16 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     const known = knownDate(view)
     if (asOf === null || formatDay(asOf) >= known) return
     const value = formatDay(asOf)
-    const message = `as_of ${value} is before ${known}, the day of the copy of ${named(view)}: pulled events do not show earlier knowledge.`
+    const message = `as_of ${value} is before ${known}, the day of the copy of ${seriesText(view)}: pulled events do not show earlier knowledge.`
     throw wrong('as_of', message, { value, allowed: `${known} or later` })
   }
 
   /** The error for a series that was not pulled, which names the pulled series of the ticker. */
   async #notPulled(key: SeriesKey): Promise<NotFound> {
     const entries = await this.#pages.entries(key.ticker)
-    if (entries.length === 0) return this.#options.unknown(key.ticker)
-    const there = firstOf(entries.map(({ timeframe, field }) => `${timeframe} ${field}`))
-    return new NotFound(`${named(key)} was not pulled; of ${key.ticker} there is ${there}.`, [], {
+    if (entries.length === 0) return this.#options.unknownTicker(key.ticker)
+    const pulledFields = firstOf(entries.map(({ timeframe, field }) => `${timeframe} ${field}`))
+    return new NotFound(`${seriesText(key)} was not pulled; of ${key.ticker} there is ${pulledFields}.`, [], {
       remedy: pullRemedy(key),
     })
   }
@@ -230,9 +230,9 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     const { days, after, upTo, events } = context
     const count = (matchesDay: (day: Day) => boolean): number =>
       matches.filter(({ date }) => matchesDay(parseDay(date)!)).length
-    const addNote = (sentence: string): void => this.#notes.addGap(`${named(context)} ${sentence}`)
+    const addNote = (sentence: string): void => this.#notes.addGap(`${seriesText(context)} ${sentence}`)
     const beforeRange = count(day => day <= after)
-    if (beforeRange > 0 && context.partial) throw unfinished(context)
+    if (beforeRange > 0 && context.partial) throw unfinishedError(context)
     if (beforeRange > 0)
       addNote(`was pulled from ${formatDay(after + 1)} on: its band on ${datesText(beforeRange)} before is not known.`)
     const firstChange = days[0]
@@ -300,16 +300,16 @@ function presentBand({ events, days }: View, rangeStart: Day): EventHistory['pre
 /** Throws TierRestricted if the key's tier hides later returns. */
 function refuseHiddenAftermath(view: View, tier: Tier | null): void {
   if (tier === null || PLANS[tier].aftermath) return
-  const message = `${named(view)} was pulled with a ${tier} key, which gives no aftermath; pull it again with a plus key.`
+  const message = `${seriesText(view)} was pulled with a ${tier} key, which gives no aftermath; pull it again with a plus key.`
   throw new TierRestricted('aftermath', tier, 'plus', { message, remedy: pullRemedy(view) })
 }
 
 /** The error for a series with missing pages. */
-function unfinished(view: View): Busy {
+function unfinishedError(view: View): Busy {
   const why = view.partial
     ? `is pulled in part only, ${view.events.length} of ${view.total_occurrences} events`
     : 'was copied as of different days, and events between them may be missing'
-  return new Busy(`${named(view)} ${why}; pull it to the end.`, { remedy: pullRemedy(view) })
+  return new Busy(`${seriesText(view)} ${why}; pull it to the end.`, { remedy: pullRemedy(view) })
 }
 
 function pullRemedy({ ticker, timeframe, field }: SeriesKey): Remedy {

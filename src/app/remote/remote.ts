@@ -45,7 +45,7 @@ import {
 } from './answer.js'
 import { MAX_PAGE_EVENTS, refuseCondition, startOf } from './pages.js'
 import { TickerPages } from './ticker-pages.js'
-import { type Named, Transport, type TransportOptions } from './transport.js'
+import { type RequestName, Transport, type TransportOptions } from './transport.js'
 import { historyUnder, isUnderCondition, whyEmptyUnder } from './under-condition.js'
 
 interface RemotePage {
@@ -132,7 +132,7 @@ export class Remote implements Source {
       if (error instanceof InvalidParameter) return
       throw error
     }
-    throw this.#badAnswer('answered a question without a ticker')
+    throw this.#answerError('answered a question without a ticker')
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
@@ -170,8 +170,8 @@ export class Remote implements Source {
    * One page of events, regardless of earlier answers: for callers that store pages longer than a run. Free if the same name was
    * used within 48 hours, or if the ETag still matches and the server supports it.
    */
-  async newPage(query: EventsQuery, named: Required<Named>): Promise<NewPage> {
-    const answer = await this.#transport.ask(EVENTS_PATH, eventsSearch(query), named)
+  async newPage(query: EventsQuery, requestName: Required<RequestName>): Promise<NewPage> {
+    const answer = await this.#transport.ask(EVENTS_PATH, eventsSearch(query), requestName)
     const etag = headerText(answer.headers, 'ETag')
     if (answer.status === 304) return { page: null, etag, ...headersOf(answer) }
     return { ...pageOf(answer, query), etag }
@@ -207,7 +207,7 @@ export class Remote implements Source {
 
   /** Why earlier answers were empty: the server's own note, or that its range has no events. Sends no request. */
   async whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null> {
-    const { bands: _bands, ...whole } = query
+    const { bands: _bands, ...anyBand } = query
     if (isUnderCondition(query))
       return whyEmptyUnder(
         query,
@@ -215,7 +215,7 @@ export class Remote implements Source {
         plain => this.whyEmpty(plain),
       )
     // A tally queries all bands, and counts the wanted ones.
-    for (const queries of [queryForEachBand(query), [whole]]) {
+    for (const queries of [queryForEachBand(query), [anyBand]]) {
       const notes = new Set(queries.flatMap(one => this.#notes.get(questionKey(one)) ?? []))
       if (notes.size > 0) return { code: 'server_note', text: [...notes].join(' ') }
     }
@@ -256,9 +256,10 @@ export class Remote implements Source {
     return `Remote(${this.url})`
   }
 
+  /** The history of a query, of a condition too. */
   async #history(query: HistoryQuery): Promise<EventHistory> {
-    const whole = (plain: HistoryQuery): Promise<EventHistory> => this.#fullHistory(plain)
-    return isUnderCondition(query) ? historyUnder(query, this.url, whole) : whole(query)
+    const readHistory = (plain: HistoryQuery): Promise<EventHistory> => this.#fullHistory(plain)
+    return isUnderCondition(query) ? historyUnder(query, this.url, readHistory) : readHistory(query)
   }
 
   /** All events of a query without a condition, each with the band of the context if there is one. */
@@ -266,16 +267,16 @@ export class Remote implements Source {
     const { context, ...plain } = query
     const { ticker, field, timeframe } = query
     const band = context?.band
-    const closed: ClosedQuery =
+    const closedQuery: ClosedQuery =
       context === undefined || band === undefined ? plain : { ...plain, context: { ...context, band } }
-    const events = await this.#allEvents(closed)
+    const events = await this.#allEvents(closedQuery)
     // The first page, already requested, shows the range; another answer may have come since.
-    const range = rangeOf(await this.page({ ...queryForEachBand(closed)[0]!, limit: MAX_PAGE_EVENTS }))
-    const isOpen = context !== undefined && band === undefined
-    const shown = isOpen
-      ? await this.#withContextBands(events, { ...query, context })
-      : events.map(event => (band === undefined ? event : { ...event, context_band: band }))
-    return { ticker, field, timeframe, ...range, events: shown, present: await this.#bandInForce(query, events) }
+    const range = rangeOf(await this.page({ ...queryForEachBand(closedQuery)[0]!, limit: MAX_PAGE_EVENTS }))
+    let shownEvents: HistoricEvent[] = events
+    if (context !== undefined && band === undefined)
+      shownEvents = await this.#withContextBands(events, { ...query, context })
+    else if (band !== undefined) shownEvents = events.map(event => ({ ...event, context_band: band }))
+    return { ticker, field, timeframe, ...range, events: shownEvents, present: await this.#bandInForce(query, events) }
   }
 
   /** All events of a question, oldest first. */
@@ -298,13 +299,13 @@ export class Remote implements Source {
       const pageQuery = { ...query, limit: MAX_PAGE_EVENTS, ...(before === undefined ? {} : { before }) }
       const { events: pageEvents, total_occurrences: total } = (await this.page(pageQuery)).page
       // A range that moves with time can only lose events, so the number of earlier events never grows.
-      if (total > remaining) throw this.#badAnswer(`reported ${remaining} earlier events, and then ${total}`)
+      if (total > remaining) throw this.#answerError(`reported ${remaining} earlier events, and then ${total}`)
       for (const event of pageEvents) events.push(event)
       remaining = total - pageEvents.length
       if (remaining === 0) return events.reverse()
       before = parseDay(pageEvents.at(-1)!.date)!
     }
-    throw this.#badAnswer('sends pages without an end')
+    throw this.#answerError('sends pages without an end')
   }
 
   /**
@@ -320,7 +321,7 @@ export class Remote implements Source {
     const bandByDate = new Map<string, string>()
     for (const band of this.#bandsOf(context.field)) {
       for (const { date } of await this.#allEvents({ ...query, context: { ...context, band } })) {
-        if (bandByDate.has(date)) throw this.#badAnswer(`reported ${context.ticker} in two bands on ${date}`)
+        if (bandByDate.has(date)) throw this.#answerError(`reported ${context.ticker} in two bands on ${date}`)
         bandByDate.set(date, band)
       }
       if (bandByDate.size >= events.length) break
@@ -330,10 +331,10 @@ export class Remote implements Source {
 
   /** Throws TierRestricted if the plan of the key hides later returns. */
   async #refuseHiddenAftermath(query: HistoryQuery): Promise<void> {
-    const { bands: _any, context: _none, when: _when, ...whole } = query
+    const { bands: _any, context: _none, when: _when, ...allBands } = query
     try {
       // The first page of the whole history, which counting returns needs anyway.
-      const { page } = await this.page({ ...whole, limit: MAX_PAGE_EVENTS })
+      const { page } = await this.page({ ...allBands, limit: MAX_PAGE_EVENTS })
       refuseHiddenAftermath(query, tierOfRange(page.query_range))
     } catch (error) {
       // A refusal by plan comes before a missing ticker, as everywhere.
@@ -349,8 +350,8 @@ export class Remote implements Source {
   async #bandInForce(query: HistoryQuery, events: readonly BandEvent[]): Promise<EventHistory['present']> {
     const { ticker, field, timeframe, bands, before, context } = query
     const hasNewest = bands === undefined && before === undefined && context === undefined
-    const known = hasNewest ? events.at(-1) : undefined
-    const newest = known ?? (await this.events({ ticker, field, timeframe, limit: MAX_PAGE_EVENTS })).events[0]
+    const newestKnown = hasNewest ? events.at(-1) : undefined
+    const newest = newestKnown ?? (await this.events({ ticker, field, timeframe, limit: MAX_PAGE_EVENTS })).events[0]
     return newest === undefined ? null : { band: newest.band, since: newest.date, bars: null, initial: false }
   }
 
@@ -361,15 +362,15 @@ export class Remote implements Source {
   /** Sends a question, or returns the answer if it was sent before. After an error it may be sent again. */
   #askOnce<Found>(path: string, params: URLSearchParams, read: (answer: Answer) => Found): Promise<Found> {
     const name = `${path}?${params}`
-    const known = this.#answers.get(name) as Promise<Found> | undefined
-    if (known !== undefined) return known
+    const earlier = this.#answers.get(name) as Promise<Found> | undefined
+    if (earlier !== undefined) return earlier
     const answer = this.#transport.ask(path, params).then(read)
     this.#answers.set(name, answer)
     answer.catch(() => this.#answers.delete(name))
     return answer
   }
 
-  #badAnswer(what: string): Upstream {
+  #answerError(what: string): Upstream {
     return new Upstream(this.#transport.repeat(`${this.url} ${what}.`), this.url, 200)
   }
 }
@@ -411,7 +412,7 @@ function rangeOf({ page: { query_range }, asOf: as_of }: RemotePage): Range {
   return { query_range, after: dateOf(startOf({ as_of, query_range })), as_of }
 }
 
-/** Every plan has it. */
+/** A field that every plan has. */
 const ANY_FIELD = 'rsi_zone'
 
 /** A field has at most one event a date: more pages than a century of days fills are no history. */

@@ -11,7 +11,7 @@ import { MAX_VALUES } from '../../core/params/search.js'
 import type { Screen, ScreenMatch } from '../../research/screen/screen.js'
 import type { TickerPages } from './ticker-pages.js'
 
-/** What a search of a server can decide: bands on the last bar of each ticker. */
+/** A condition on the last bar of each ticker of a server. */
 export interface ServerScreenQuery {
   /** In canonical form. */
   condition: string
@@ -35,7 +35,7 @@ export async function serverScreen(
   { condition: when, timeframe, tickers }: ServerScreenQuery,
 ): Promise<Screen> {
   const { condition } = conditionField(when, BUILT_IN)
-  const tests = testsJoined(condition, timeframe)
+  const tests = decidableTests(condition, timeframe)
   if ((tickers?.length ?? 0) > MAX_VALUES)
     throw wrong('tickers', `a search of a server takes at most ${MAX_VALUES} tickers.`, {
       value: String(tickers!.length),
@@ -62,15 +62,15 @@ export async function serverScreen(
 }
 
 /** The tests of a condition that a search can decide: of bands on the last bar, joined by `and`. */
-function testsJoined(condition: Condition, timeframe: Timeframe): StateTest[] {
-  if (condition.is === 'and') return condition.parts.flatMap(part => testsJoined(part, timeframe))
-  if (condition.is !== 'state' || condition.bars > 1) throw undecided(condition)
+function decidableTests(condition: Condition, timeframe: Timeframe): StateTest[] {
+  if (condition.is === 'and') return condition.parts.flatMap(part => decidableTests(part, timeframe))
+  if (condition.is !== 'state' || condition.bars > 1) throw undecidedError(condition)
   const { ticker, timeframe: own } = condition.subject
-  if (ticker !== null || (own !== null && own !== timeframe)) throw undecided(condition)
+  if (ticker !== null || (own !== null && own !== timeframe)) throw undecidedError(condition)
   return [condition]
 }
 
-function undecided(condition: Condition): InvalidParameter {
+function undecidedError(condition: Condition): InvalidParameter {
   const value = printCondition(condition)
   const words = `a search of a server takes bands of the last bar, joined by "and": not ${JSON.stringify(value)}.`
   return wrong('when', words, { value, allowed: 'field = band, field != band, field in (…)' })

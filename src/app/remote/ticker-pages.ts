@@ -2,7 +2,7 @@ import { Upstream } from '../../core/errors.js'
 import { type Day, formatDay } from '../../core/model/day.js'
 import type { EventsPage, ExportedBar } from '../../core/model/event.js'
 import type { AccountPage, BarsPage, SearchPage, SnapshotPage, SnapshotsPage } from '../../core/model/pages.js'
-import { BARS, MAX_BARS, parseBars } from '../../core/params/pages.js'
+import { BARS, type BarsParams, MAX_BARS, parseBars } from '../../core/params/pages.js'
 import { refuseUnknownNames, type Table, type Written } from '../../core/params/row.js'
 import { parseSearch, SEARCH } from '../../core/params/search.js'
 import { parseSummary, SUMMARY } from '../../core/params/summary.js'
@@ -50,14 +50,13 @@ export class TickerPages {
     ticker: string,
     { after, before }: { after?: Day | undefined; before?: Day | undefined } = {},
   ): AsyncGenerator<ExportedBar> {
-    const days = {
-      ...(after !== undefined && { start: formatDay(after + 1) }),
-      ...(before !== undefined && { end: formatDay(before - 1) }),
-    }
+    const params: BarsParams = { ticker, order: 'asc', limit: MAX_BARS }
+    if (after !== undefined) params.start = formatDay(after + 1)
+    if (before !== undefined) params.end = formatDay(before - 1)
     let cursor: string | null = null
     do {
-      const asked = { ticker, ...days, order: 'asc', limit: MAX_BARS, ...(cursor !== null && { cursor }) }
-      const page: BarsPage = await this.barsPage(asked)
+      if (cursor !== null) params.cursor = cursor
+      const page: BarsPage = await this.barsPage(params)
       for (const bar of page.bars) yield { ticker: page.ticker, ...bar }
       if (page.has_more && (page.next_cursor ?? '') <= (cursor ?? ''))
         throw new Upstream(`the pages of bars of ${page.ticker} do not end: two have the same cursor.`, BARS_PATH, 200)
@@ -65,7 +64,7 @@ export class TickerPages {
     } while (cursor !== null)
   }
 
-  /** @param path may name parameters in braces */
+  /** The page at a path, of which braces name parameters. Throws Upstream for an answer of another schema. */
   async #ask<Page>(
     path: string,
     table: Table,
@@ -75,16 +74,16 @@ export class TickerPages {
   ): Promise<Page> {
     const written = refuseUnknownNames(params, Object.keys(table))
     const search = new URLSearchParams()
-    let at = path
+    let filledPath = path
     for (const [name, value] of Object.entries(written)) {
-      if (path.includes(`{${name}}`)) at = at.replace(`{${name}}`, encodeURIComponent(String(value)))
-      else search.set(name, inUrl(value))
+      if (path.includes(`{${name}}`)) filledPath = filledPath.replace(`{${name}}`, encodeURIComponent(String(value)))
+      else search.set(name, valueInUrl(value))
     }
-    return pageOfSchema(await this.#transport.ask(at, search), schema, what) as Page
+    return pageOfSchema(await this.#transport.ask(filledPath, search), schema, what) as Page
   }
 }
 
-/** Lists and objects as JSON. */
-function inUrl(value: Written[string]): string {
+/** A value in a URL: lists and objects as JSON. */
+function valueInUrl(value: Written[string]): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

@@ -22,16 +22,16 @@ import {
   headerText,
   readDocument,
 } from './answer.js'
-import { type Connections, connectionsTo, type Failure, failureOf, WIDTH } from './dispatcher.js'
+import { type Connections, connectionsTo, type Failure, failureOf, MAX_CONNECTIONS } from './dispatcher.js'
 import {
   backoff,
   Deadline,
   httpDate,
   momentAfter,
   patiently,
-  repeatable,
   retryAfter,
   SILENCE_MS,
+  safeToRepeat,
   type Wait,
 } from './patience.js'
 
@@ -74,12 +74,12 @@ export class Transport {
   readonly #hooks: TestHooks
   readonly #connections: Connections
   /** By URL: names of questions that may have been charged without an answer. A retry under the same name is free. */
-  readonly #ids = new Map<string, string>()
+  readonly #unansweredIds = new Map<string, string>()
   /** Running questions, and those that wait in line. */
-  #running = 0
-  readonly #line: (() => void)[] = []
+  #runningTasks = 0
+  readonly #waiting: (() => void)[] = []
   /** Aborted by an error that concerns all callers; its reason is that error. */
-  #ending = new AbortController()
+  #stopAll = new AbortController()
   /** On the clock of `performance`: the server wants no request before this time. */
   #quietUntil = 0
 
@@ -89,8 +89,8 @@ export class Transport {
     if (typeof key !== 'string' || !/^[\x21-\x7e]{1,512}$/.test(key))
       throw new ConfigError('the API key is empty, too long, or has characters that no key has.')
     this.#key = key
-    this.#timeoutMs = checkedNumber('timeoutMs', timeoutMs ?? DEFAULT_TIMEOUT_MS, 1)
-    this.#attempts = 1 + checkedNumber('retries', retries ?? DEFAULT_RETRIES, 0)
+    this.#timeoutMs = integerInRange('timeoutMs', timeoutMs ?? DEFAULT_TIMEOUT_MS, 1)
+    this.#attempts = 1 + integerInRange('retries', retries ?? DEFAULT_RETRIES, 0)
     this.#hooks = {
       random: Math.random,
       sleep: (ms, signal) => pause(ms, undefined, { signal }),
@@ -104,22 +104,22 @@ export class Transport {
    * The answer 200 to a GET, or 304 where the answer that a tag names was there already. Throws what the server refused
    * with, or Upstream.
    */
-  async ask(path: string, params: URLSearchParams, { id, etag = null }: Named = {}): Promise<Answer> {
+  async ask(path: string, params: URLSearchParams, { id, etag = null }: RequestName = {}): Promise<Answer> {
     const url = `${this.address.base}${path}${params.size === 0 ? '' : `?${params}`}`
-    const name = id ?? this.#ids.get(url) ?? randomUUID()
-    this.#ids.delete(url)
+    const requestId = id ?? this.#unansweredIds.get(url) ?? randomUUID()
+    this.#unansweredIds.delete(url)
     try {
-      return await this.#inTurn(ending => this.#patiently({ url, id: name, etag }, ending))
+      return await this.#runInTurn(ending => this.#askWithRetries({ url, id: requestId, etag }, ending))
     } catch (error) {
       // It may have been answered, and charged, though the answer has not arrived.
-      if (error instanceof Upstream) this.#ids.set(url, name)
+      if (error instanceof Upstream) this.#unansweredIds.set(url, requestId)
       throw error
     }
   }
 
   /** The server's text, safe to repeat. */
   repeat(text: string): string {
-    return repeatable(text, this.#key)
+    return safeToRepeat(text, this.#key)
   }
 
   async close(): Promise<void> {
@@ -130,63 +130,65 @@ export class Transport {
    * Runs a few tasks at once; the others wait in line. After an error such as a refused key no task starts.
    * @param task gets a signal that ends its waiting; the signal's reason is the error of another task
    */
-  async #inTurn<Result>(task: (ending: AbortSignal) => Promise<Result>): Promise<Result> {
-    const { signal } = this.#ending
-    while (this.#running === WIDTH) await new Promise<void>(enter => this.#line.push(enter))
-    this.#running++
+  async #runInTurn<Result>(task: (ending: AbortSignal) => Promise<Result>): Promise<Result> {
+    const { signal } = this.#stopAll
+    while (this.#runningTasks === MAX_CONNECTIONS) await new Promise<void>(enter => this.#waiting.push(enter))
+    this.#runningTasks++
     try {
       signal.throwIfAborted()
       return await task(signal)
     } catch (error) {
       if (concernsAll(error) && !signal.aborted) {
-        this.#ending.abort(error)
-        this.#ending = new AbortController()
+        this.#stopAll.abort(error)
+        this.#stopAll = new AbortController()
       }
       throw error
     } finally {
-      this.#running--
-      this.#line.shift()?.()
+      this.#runningTasks--
+      this.#waiting.shift()?.()
     }
   }
 
-  async #patiently(query: Omit<Question, 'deadline'>, ending: AbortSignal): Promise<Answer> {
+  /** Asks until an answer is final or the deadline passes. @param ending ends the waiting, and its reason is thrown */
+  async #askWithRetries(query: Omit<Question, 'deadline'>, ending: AbortSignal): Promise<Answer> {
     const deadline = new Deadline(this.#timeoutMs)
     const question = { ...query, deadline }
-    const { tried, attempt, wait } = await patiently(() => this.#try(question), {
+    const { tried, attempt, wait } = await patiently(() => this.#attempt(question), {
       attempts: this.#attempts,
       deadline,
       ending,
       sleep: this.#hooks.sleep,
-      first: this.#quiet,
+      firstWaitMs: this.#quietMs,
       waitAfter: (tried, attempt) => this.#waitAfter(tried, attempt),
       onDemand: ms => {
         this.#quietUntil = performance.now() + ms
       },
     })
-    return this.#outcome(tried, question, attempt, wait)
+    return this.#answerOrThrow(tried, question, attempt, wait)
   }
 
   /** Remaining time without requests, in milliseconds; below 0 once it is over. */
-  get #quiet(): number {
+  get #quietMs(): number {
     return this.#quietUntil - performance.now()
   }
 
-  /** null: this is the last word. */
-  #waitAfter(tried: Tried, attempt: number): Wait | null {
-    const own = { ms: Math.max(backoff(attempt, this.#hooks.random), this.#quiet), demanded: false }
-    if ('failure' in tried) return tried.failure.again ? own : null
+  /** The wait before the next attempt; null if the attempt is final. */
+  #waitAfter(tried: Attempt, attempt: number): Wait | null {
+    const ownWait = { ms: Math.max(backoff(attempt, this.#hooks.random), this.#quietMs), demanded: false }
+    if ('failure' in tried) return tried.failure.again ? ownWait : null
     const { status, headers, document } = tried.answer
     if (status !== 429 && (status < 500 || status === 501)) return null
     const ms = retryAfter(headers, bodyOf(document).reset, this.#hooks.now())
-    return ms === null ? own : { ms: Math.max(ms, this.#quiet), demanded: true }
+    return ms === null ? ownWait : { ms: Math.max(ms, this.#quietMs), demanded: true }
   }
 
-  #outcome(tried: Tried, { url, etag, deadline }: Question, attempt: number, wait: Wait | null): Answer {
+  /** The answer of the last attempt; throws the error that it means. */
+  #answerOrThrow(tried: Attempt, { url, etag, deadline }: Question, attempt: number, wait: Wait | null): Answer {
     const { base } = this.address
     if ('failure' in tried) {
+      const what = deadline.isOver ? `did not answer within ${this.#timeoutMs / 1000} s` : tried.failure.what
       const times = attempt === 1 ? '' : ` (asked ${attempt} times)`
-      const within = deadline.over ? ` within ${this.#timeoutMs / 1000} s` : ''
-      throw new Upstream(`${base} ${deadline.over ? 'did not answer' : tried.failure.what}${within}${times}.`, url)
+      throw new Upstream(`${base} ${what}${times}.`, url)
     }
     const { answer } = tried
     if (answer.status === 200 && answer.fault === null) return answer
@@ -197,7 +199,7 @@ export class Transport {
   }
 
   /** A GET, until its answer is whole or the deadline passes. Never throws. */
-  async #try({ url, id, etag, deadline }: Question): Promise<Tried> {
+  async #attempt({ url, id, etag, deadline }: Question): Promise<Attempt> {
     const { dispatcher } = this.#connections
     const headers = {
       authorization: `Bearer ${this.#key}`,
@@ -208,26 +210,20 @@ export class Transport {
       ...(etag === null ? {} : { 'if-none-match': etag }),
     }
     try {
-      const { signal } = deadline
-      const response = request(url, {
-        dispatcher,
-        headers,
-        headersTimeout: SILENCE_MS,
-        bodyTimeout: SILENCE_MS,
-        signal,
-      })
+      const timeouts = { headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS, signal: deadline.signal }
+      const response = request(url, { dispatcher, headers, ...timeouts })
       // While it connects, undici does not heed the signal.
-      const { statusCode: status, headers: received, body } = await deadline.bound(response)
-      const read = body.bytes()
-      const good = status === 200
+      const { statusCode: status, headers: received, body } = await deadline.untilDeadline(response)
+      const reading = body.bytes()
+      const isOk = status === 200
       // The body of a refusal is useful, but not required.
-      const bytes = await (good ? read : read.catch(() => new Uint8Array()))
+      const bytes = await (isOk ? reading : reading.catch(() => new Uint8Array()))
       this.credits = creditsOf(received) ?? this.credits
-      this.ahead = aheadOf(received, this.#hooks.now()) ?? this.ahead
+      this.ahead = clockDifference(received, this.#hooks.now()) ?? this.ahead
       const { base } = this.address
       const repeat = (text: string): string => this.repeat(text)
       return {
-        answer: { base, url, repeat, status, headers: received, ...readDocument(received, bytes, { toShow: good }) },
+        answer: { base, url, repeat, status, headers: received, ...readDocument(received, bytes, { toShow: isOk }) },
       }
     } catch (thrown) {
       const { what, again } = failureOf(thrown)
@@ -245,21 +241,22 @@ interface Question {
 }
 
 /** The name of a question at the server, and the ETag of its earlier answer. */
-export interface Named {
+export interface RequestName {
   id?: string
   etag?: string | null
 }
 
-/** The longest timer of Node, about 25 days, and more attempts than anyone needs. */
-const MOST = 2 ** 31 - 1
+/** The largest value of an option: the longest timer of Node, about 25 days in milliseconds. */
+const MAX_OPTION = 2 ** 31 - 1
 
-function checkedNumber(param: string, value: number, least: number): number {
-  if (Number.isInteger(value) && value >= least && value <= MOST) return value
-  const allowed = `an integer from ${least} to ${MOST}`
+function integerInRange(param: string, value: number, least: number): number {
+  if (Number.isInteger(value) && value >= least && value <= MAX_OPTION) return value
+  const allowed = `an integer from ${least} to ${MAX_OPTION}`
   throw wrong(param, `${param} ${describeValue(value)} is not ${allowed}.`, { value, allowed })
 }
 
-function aheadOf(headers: Headers, now: number): number | null {
+/** How many milliseconds a server's clock is ahead of `now`; null without a date in the headers. */
+function clockDifference(headers: Headers, now: number): number | null {
   const time = httpDate(headerText(headers, 'Date'))
   return time === null ? null : time - now
 }
@@ -270,4 +267,4 @@ function concernsAll(error: unknown): boolean {
 }
 
 /** One attempt at a question: an answer, or why there is none. */
-type Tried = { answer: Answer } | { failure: Failure }
+type Attempt = { answer: Answer } | { failure: Failure }

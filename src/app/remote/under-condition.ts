@@ -44,14 +44,14 @@ export const FIELDS_WITHOUT_GAPS: readonly string[] = [
 function parseDecidable(query: UnderCondition, who: string): Condition {
   const { condition } = conditionField(query.when, BUILT_IN)
   for (const test of testsOf(condition)) {
-    const why = missingFor(test, query)
-    if (why !== null) throw undecidable(query.when, who, why)
+    const why = whyUndecidable(test, query)
+    if (why !== null) throw undecidableError(query.when, who, why)
   }
   return condition
 }
 
 /** The reason why events cannot decide a test of a condition, as a clause; null if they can. */
-function missingFor(test: Test, { ticker, field, timeframe, lag = 0 }: HistoryQuery): string | null {
+function whyUndecidable(test: Test, { ticker, field, timeframe, lag = 0 }: HistoryQuery): string | null {
   const { subject } = test
   const text = quoted(printCondition(test))
   const other = otherTickerOf(ticker, subject)
@@ -83,13 +83,13 @@ function isFieldOfQuery(subject: Subject, { ticker, field }: Pick<SeriesKey, 'ti
  * an event lies outside the history of a field in the condition. Also throws the errors of both histories.
  * @param who the source of the events
  * @param whole the history of the question without its condition
- * @param tell the history of a field in the condition
+ * @param historyOfField the history of a field in the condition
  */
 export async function historyUnder(
   query: UnderCondition,
   who: string,
   whole: (query: HistoryQuery) => Promise<EventHistory>,
-  tell: (key: SeriesKey) => Promise<EventHistory> = whole,
+  historyOfField: (key: SeriesKey) => Promise<EventHistory> = whole,
 ): Promise<EventHistory> {
   const { when, lag: _lag, ...plain } = query
   const condition = parseDecidable(query, who)
@@ -99,13 +99,13 @@ export async function historyUnder(
   const others = new Map<string, EventHistory>()
   for (const subject of subjectsOf(condition)) {
     if (isFieldOfQuery(subject, history)) continue
-    const other = await tell({ ticker: subject.ticker ?? ticker, field: subject.field, timeframe })
-    refuseUnknownBands(events, other, why => undecidable(when, who, why))
+    const other = await historyOfField({ ticker: subject.ticker ?? ticker, field: subject.field, timeframe })
+    refuseUnknownBands(events, other, why => undecidableError(when, who, why))
     others.set(printSubject(subject), other)
   }
-  const changesOf = ({ subject }: Test, event: HistoricEvent): Changes => {
+  const changesOf = ({ subject }: Test, event: HistoricEvent): LastChanges => {
     const other = others.get(printSubject(subject))
-    return other === undefined ? { last: event, here: event } : changesUpTo(other.events, event.date)
+    return other === undefined ? { last: event, onDate: event } : changesUpTo(other.events, event.date)
   }
   return { ...history, events: events.filter(event => isTrueOn(condition, test => changesOf(test, event))) }
 }
@@ -144,19 +144,19 @@ function refuseUnknownBands(
 }
 
 /** Of the changes of a field: the last one up to a date, and `here`, the one on that date, null if there is none. */
-interface Changes {
+interface LastChanges {
   last: HistoricEvent
-  here: HistoricEvent | null
+  onDate: HistoricEvent | null
 }
 
 /** @param events oldest first; at least one is not after the date */
-function changesUpTo(events: readonly HistoricEvent[], date: string): Changes {
+function changesUpTo(events: readonly HistoricEvent[], date: string): LastChanges {
   const last = events.findLast(event => event.date <= date)!
-  return { last, here: last.date === date ? last : null }
+  return { last, onDate: last.date === date ? last : null }
 }
 
 /** Whether a condition is true. @param changesOf the changes of a test's field up to the bar in question */
-function isTrueOn(condition: Condition, changesOf: (test: Test) => Changes): boolean {
+function isTrueOn(condition: Condition, changesOf: (test: Test) => LastChanges): boolean {
   switch (condition.is) {
     case 'and':
       return condition.parts.every(part => isTrueOn(part, changesOf))
@@ -167,8 +167,9 @@ function isTrueOn(condition: Condition, changesOf: (test: Test) => Changes): boo
     case 'state':
       return condition.bands.includes(changesOf(condition).last.band) !== condition.negated
     case 'change': {
-      const { here } = changesOf(condition)
-      return here !== null && includesBand(condition.entered, here.band) && includesBand(condition.left, here.prev_band)
+      const { onDate } = changesOf(condition)
+      if (onDate === null) return false
+      return includesBand(condition.entered, onDate.band) && includesBand(condition.left, onDate.prev_band)
     }
   }
 }
@@ -179,7 +180,7 @@ function includesBand(bands: readonly string[] | null, band: string): boolean {
 }
 
 /** The error for a condition that events cannot decide. */
-function undecidable(when: string, who: string, why: Words): InvalidParameter {
+function undecidableError(when: string, who: string, why: Words): InvalidParameter {
   const what = sentence`${parameter('when')} ${quoted(when)} cannot be computed from events, and ${who} gives nothing else`
   return wrong('when', sentence`${what}: ${why}.`, { value: when })
 }

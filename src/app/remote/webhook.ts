@@ -6,7 +6,7 @@ import { Agent, request } from 'undici'
 import { ConfigError, InvalidParameter, parameter, sentence, Upstream, wrong } from '../../core/errors.js'
 import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS, webUrl } from './address.js'
 import { failureOf } from './dispatcher.js'
-import { backoff, retryAfter } from './patience.js'
+import { backoff, Deadline, patiently, retryAfter } from './patience.js'
 
 /** Where an answer is posted, and how patiently. */
 export interface Webhook {
@@ -28,7 +28,7 @@ export function webhookUrl(param: string, text: string, { allowPrivate }: Pick<W
     throw wrong(param, sentence`${parameter(param)} is no address of a server; it is ${allowed}.`, { allowed })
   if (url.username !== '' || url.password !== '')
     throw wrong(param, sentence`${parameter(param)} has a user name or a password in it; leave it out.`, { allowed })
-  if (!allowPrivate) checkNumber(url)
+  if (!allowPrivate) refusePrivateNumber(url)
   return url
 }
 
@@ -38,7 +38,7 @@ export function webhookUrl(param: string, text: string, { allowPrivate }: Pick<W
  * delivery and its own time. Returns the status, from 200 to 299. Throws InvalidParameter for an address that is not
  * public, unless that is allowed. Throws Upstream for any other answer, and for none; a redirect is not followed.
  */
-export async function post(
+export async function postToWebhook(
   document: unknown,
   { url, secret, allowPrivate, ...retryOptions }: Webhook,
 ): Promise<number> {
@@ -46,27 +46,34 @@ export async function post(
   const { timeoutMs = DEFAULT_TIMEOUT_MS, retries = DEFAULT_RETRIES } = retryOptions
   const body = JSON.stringify(document)
   const delivery = randomUUID()
-  // Addresses are judged where they are connected to: a name may be looked up differently the next moment.
+  // Addresses are checked when connecting, because a name may be looked up differently the next moment.
   const agent = new Agent({ connect: allowPrivate ? {} : { lookup: lookupPublic }, maxResponseSize: 2 ** 20 })
-  const signal = AbortSignal.timeout(timeoutMs)
-  const deadline = performance.now() + timeoutMs
+  const deadline = new Deadline(timeoutMs)
   try {
-    for (let attempt = 1; ; attempt++) {
-      const headers = signedHeaders(secret, delivery, body)
-      const tried = await attemptAt(url, { dispatcher: agent, method: 'POST', headers, body, signal })
-      if ('status' in tried && tried.status >= 200 && tried.status < 300) return tried.status
-      const wait = tried.wait ?? backoff(attempt, Math.random)
-      // If the requested wait is longer than the time left, it gives up at once.
-      if (!tried.again || attempt > retries || performance.now() + wait > deadline) throw refused(url, tried, attempt)
-      await pause(wait, undefined, { signal }).catch(() => {})
-      if (signal.aborted) throw refused(url, tried, attempt)
-    }
+    const { tried, attempt } = await patiently(
+      () => {
+        const headers = signatureHeaders(secret, delivery, body)
+        return tryToPost(url, { dispatcher: agent, method: 'POST', headers, body, signal: deadline.signal })
+      },
+      {
+        attempts: 1 + retries,
+        deadline,
+        sleep: (ms, signal) => pause(ms, undefined, { signal }),
+        waitAfter({ again, demandedMs }, attempt) {
+          if (!again) return null
+          return { ms: demandedMs ?? backoff(attempt, Math.random), demanded: demandedMs !== null }
+        },
+      },
+    )
+    if ('status' in tried && tried.status >= 200 && tried.status < 300) return tried.status
+    throw deliveryError(url, tried, attempt)
   } finally {
     await agent.destroy()
   }
 }
 
-function signedHeaders(secret: string, delivery: string, body: string): Record<string, string> {
+/** The headers of one attempt, signed with the present time. */
+function signatureHeaders(secret: string, delivery: string, body: string): Record<string, string> {
   // Seconds since 1970.
   const time = String(Math.floor(Date.now() / 1000))
   const signature = createHmac('sha256', secret).update(`${delivery}.${time}.${body}`).digest('hex')
@@ -79,22 +86,25 @@ function signedHeaders(secret: string, delivery: string, body: string): Record<s
   }
 }
 
-type Tried = { again: boolean; wait: number | null } & ({ status: number } | { what: string })
+/** One attempt: whether another may help, the pause that the server demands in milliseconds, and its result. */
+type Attempt = { again: boolean; demandedMs: number | null } & ({ status: number } | { what: string })
 
-async function attemptAt(url: URL, options: Parameters<typeof request>[1]): Promise<Tried> {
+/** Posts once. Throws InvalidParameter for an address that is not public. */
+async function tryToPost(url: URL, options: Parameters<typeof request>[1]): Promise<Attempt> {
   try {
     const { statusCode: status, headers, body } = await request(url, options)
     await body.dump()
     const again = status === 429 || (status >= 500 && status !== 501)
-    return { status, again, wait: again ? retryAfter(headers, null, Date.now()) : null }
+    return { status, again, demandedMs: again ? retryAfter(headers, null, Date.now()) : null }
   } catch (thrown) {
     const refusal = thrown instanceof AggregateError ? thrown.errors[0] : thrown
     if (refusal instanceof InvalidParameter) throw refusal
-    return { ...failureOf(thrown), wait: null }
+    return { ...failureOf(thrown), demandedMs: null }
   }
 }
 
-function refused({ origin }: URL, tried: Tried, attempts: number): Upstream {
+/** The error for the last of some attempts. */
+function deliveryError({ origin }: URL, tried: Attempt, attempts: number): Upstream {
   const times = attempts === 1 ? '' : ` (tried ${attempts} times)`
   if (!('status' in tried)) return new Upstream(`the webhook at ${origin} ${tried.what}${times}.`, origin)
   const redirect = tried.status >= 300 && tried.status < 400 ? ', a redirect, which is not followed' : ''
@@ -105,7 +115,7 @@ function refused({ origin }: URL, tried: Tried, attempts: number): Upstream {
 const GLOBAL_UNICAST = blockList(['2000::/3'])
 
 /** Special-purpose ranges (IANA registries, RFC 6890); of IPv6 only those within global unicast. */
-const SPECIAL = blockList([
+const SPECIAL_RANGES = blockList([
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   // Documentation, relays of 6to4, benchmarks; multicast and reserved addresses.
   ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
@@ -127,26 +137,28 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4'
 }
 
+/** Whether an IP address is of the public internet. */
 function isPublic(address: string): boolean {
   const family = familyOf(address)
-  return (family === 'ipv4' || GLOBAL_UNICAST.check(address, family)) && !SPECIAL.check(address, family)
+  return (family === 'ipv4' || GLOBAL_UNICAST.check(address, family)) && !SPECIAL_RANGES.check(address, family)
 }
 
-function checkNumber({ hostname }: URL): void {
+/** Throws InvalidParameter for a URL whose host is an IP address that is not public. */
+function refusePrivateNumber({ hostname }: URL): void {
   const number = hostname.replace(/^\[|\]$/g, '')
-  if (isIP(number) !== 0 && !isPublic(number)) throw notAllowed(hostname)
+  if (isIP(number) !== 0 && !isPublic(number)) throw privateAddressError(hostname)
 }
 
-function notAllowed(host: string): InvalidParameter {
+function privateAddressError(host: string): InvalidParameter {
   const message = sentence`${host} is not a public address: it is on this machine, in a private network or in a reserved range; ${parameter('allow_private')} allows it.`
   return wrong('webhook', message)
 }
 
+/** Looks a name up; refuses it if one of its addresses is not public. */
 const lookupPublic: LookupFunction = (host, options, done) => {
   lookup(host, { ...options, all: true }, (error, found) => {
     if (error !== null) return done(error, '', 0)
-    // One address that is not public is enough to refuse the name.
-    if (!found.every(({ address }) => isPublic(address))) return done(notAllowed(host), '', 0)
+    if (!found.every(({ address }) => isPublic(address))) return done(privateAddressError(host), '', 0)
     if (options.all === true) return done(null, found)
     done(null, found[0]!.address, found[0]!.family)
   })

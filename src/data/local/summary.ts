@@ -116,7 +116,7 @@ interface SnapshotData {
   showsMeta: boolean
 }
 
-/** The state on bar `t`; -1 stands for no bars, which gives nulls. */
+/** The state on bar `t`; -1 means that there are no bars, and gives nulls. */
 function snapshotAt(t: number, { query: { fields: places, meta }, series, views, showsMeta }: SnapshotData): Snapshot {
   const snapshot: Snapshot = { as_of_date: t < 0 ? null : formatDay(series.days[t]!) }
   const figures = BAR_FIGURES.filter(name => isChosen(`${PRICES}.${name}`, places))

@@ -13,7 +13,7 @@ import { MAX_PAGE_EVENTS } from '../../remote/pages.js'
 import type { PullOptions } from '../../remote/pull.js'
 import {
   type CreditsLeft,
-  leftOf,
+  creditsLeftOf,
   type Price,
   type PullPlan,
   type PullReport,
@@ -298,7 +298,7 @@ async function planPull(context: Context, request: PullRequest): Promise<PullPla
 /** Callbacks that report the price of a pull as soon as it is known, and then its progress. */
 function progressCallbacks(context: Context, remote: Remote): PullOptions {
   return {
-    onPlan: plan => context.remark(planSentence(plan, leftOf(remote.credits))),
+    onPlan: plan => context.remark(planSentence(plan, creditsLeftOf(remote.credits))),
     onPriced: (price, left) =>
       context.remark(
         `the first page of each is there; the others take ${priceText(price)} more${creditsLeftText(left)}.`,

@@ -213,8 +213,8 @@ async function webhookPoster(context: Context, args: Args): Promise<Post> {
   const secret = await webhookSecret(context, args)
   const { timeout, retries } = context.config
   return async document => {
-    const { post } = await import('../../remote/webhook.js')
-    const status = await post(document, { url, secret, allowPrivate, timeoutMs: timeout * 1000, retries })
+    const { postToWebhook } = await import('../../remote/webhook.js')
+    const status = await postToWebhook(document, { url, secret, allowPrivate, timeoutMs: timeout * 1000, retries })
     await context.remark(`posted to ${url.origin}, which answered ${status}.`)
   }
 }
