@@ -64,7 +64,7 @@ export class TickerPages {
     } while (cursor !== null)
   }
 
-  /** The page at a path, of which braces name parameters. Throws Upstream for an answer of another schema. */
+  /** The page at a path, whose braces name parameters. Throws Upstream for an answer of another schema. */
   async #ask<Page>(
     path: string,
     table: Table,

@@ -70,7 +70,7 @@ function bandPeriodsOfTicker(
   const to = before === undefined ? bars : Math.min(bars, countUpTo(days, before - 1))
   const rows = rowRanges(columns, fieldPositions, { from, to, bars })
   const lastBar = bars - 1
-  const present = presentBands(columns, fieldPositions, rows.ended, days.subarray(0, bars), rangeStart)
+  const present = presentBands(columns, fieldPositions, rows.eventsEnd, days.subarray(0, bars), rangeStart)
   return {
     ticker: entry.ticker,
     timeframe,
@@ -87,13 +87,13 @@ function bandPeriodsOfTicker(
 }
 
 /**
- * Rows of each field in the columns that all fields share. The reported ones are from `from` up to `to`. `ended` is the
- * end of all rows up to the as-of day. Ends are not included.
+ * Rows of each field in the columns that all fields share. Those from `from` up to `to` are reported. All rows up to the
+ * as-of day end with `eventsEnd`. Ends are not included.
  */
 interface RowRanges {
   from: Int32Array
   to: Int32Array
-  ended: Int32Array
+  eventsEnd: Int32Array
 }
 
 /** The rows of each field. @param fieldPositions the place of each field in the columns; -1: no data */
@@ -104,16 +104,16 @@ function rowRanges(
 ): RowRanges {
   const { first, bars } = columns
   const rowOfEachField = (): Int32Array => new Int32Array(fieldPositions.length)
-  const ranges = { from: rowOfEachField(), to: rowOfEachField(), ended: rowOfEachField() }
+  const ranges = { from: rowOfEachField(), to: rowOfEachField(), eventsEnd: rowOfEachField() }
   for (let f = 0; f < fieldPositions.length; f++) {
     const position = fieldPositions[f]!
     if (position === -1) continue
     const begin = first[position]!
     const end = first[position + 1]!
-    const ended = countUpTo(bars, limits.bars - 1, begin, end)
-    ranges.ended[f] = ended
-    ranges.from[f] = countUpTo(bars, limits.from - 1, begin, ended)
-    ranges.to[f] = Math.max(ranges.from[f]!, countUpTo(bars, limits.to - 1, begin, ended))
+    const eventsEnd = countUpTo(bars, limits.bars - 1, begin, end)
+    ranges.eventsEnd[f] = eventsEnd
+    ranges.from[f] = countUpTo(bars, limits.from - 1, begin, eventsEnd)
+    ranges.to[f] = Math.max(ranges.from[f]!, countUpTo(bars, limits.to - 1, begin, eventsEnd))
   }
   return ranges
 }
@@ -122,7 +122,7 @@ function rowRanges(
 function presentBands(
   columns: FieldColumns,
   fieldPositions: readonly number[],
-  ended: Int32Array,
+  eventsEnd: Int32Array,
   days: Int32Array,
   rangeStart: Day,
 ): BandPeriods['present'] {
@@ -133,7 +133,7 @@ function presentBands(
     if (place === -1) continue
     const initialBar = columns.initialBar[place]!
     if (initialBar < 0 || initialBar > last) continue
-    const row = ended[f]! - 1
+    const row = eventsEnd[f]! - 1
     const isInitial = row < columns.first[place]!
     const band = isInitial ? columns.initialBand[place]! : columns.bands[row]!
     const since = isInitial ? initialBar : columns.bars[row]!
@@ -161,12 +161,12 @@ let lengthBuffer = new Int32Array(256)
 /** The lengths in bars of the completed periods in a band. @param f index of the field */
 function completedLengths(
   { bars, bands }: FieldColumns,
-  { from, to, ended }: RowRanges,
+  { from, to, eventsEnd }: RowRanges,
   f: number,
   band: number,
 ): Int32Array {
   if (to[f]! - from[f]! > lengthBuffer.length) lengthBuffer = new Int32Array(2 * (to[f]! - from[f]!))
-  const upTo = Math.min(to[f]!, ended[f]! - 1)
+  const upTo = Math.min(to[f]!, eventsEnd[f]! - 1)
   let count = 0
   for (let row = from[f]!; row < upTo; row++)
     if (bands[row] === band) lengthBuffer[count++] = bars[row + 1]! - bars[row]!
@@ -177,7 +177,7 @@ function completedLengths(
 function transitionColumns(
   columns: FieldColumns,
   fieldPositions: readonly number[],
-  { from, to, ended }: RowRanges,
+  { from, to, eventsEnd }: RowRanges,
   calendar: RecordedSeries['calendar'],
   { showsStability, context }: TickerQuery,
 ): TransitionColumns {
@@ -191,7 +191,7 @@ function transitionColumns(
   for (let f = 0; f < fieldPositions.length; f++) {
     const place = fieldPositions[f]!
     const begin = first[place]
-    const end = ended[f]!
+    const end = eventsEnd[f]!
     for (let row = from[f]!; row < to[f]!; row++, at++) {
       const bar = bars[row]!
       transitions.days[at] = days[bar]!
