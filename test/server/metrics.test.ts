@@ -11,10 +11,10 @@ const made = (): Metrics => new Metrics('1.2.3', ROUTES)
 describe('counters', () => {
   it('is answers by route and status, with their durations', async () => {
     const metrics = made()
-    metrics.answered('/v1/events', 200, 0.003)
-    metrics.answered('/v1/events', 200, 0.2)
-    metrics.answered('/v1/events', 404, 0.0001)
-    metrics.answered('/healthz', 200, 60)
+    metrics.countAnswer('/v1/events', 200, 0.003)
+    metrics.countAnswer('/v1/events', 200, 0.2)
+    metrics.countAnswer('/v1/events', 404, 0.0001)
+    metrics.countAnswer('/healthz', 200, 60)
     const value = valuesIn(await metrics.text())
     expect(value('bands_http_requests_total{route="/v1/events",status="200"}')).toBe(2)
     expect(value('bands_http_requests_total{route="/v1/events",status="404"}')).toBe(1)
@@ -84,15 +84,15 @@ describe('counters', () => {
 describe('labels', () => {
   it('are a closed set: all unknown paths share one label', async () => {
     const metrics = made()
-    fc.assert(fc.property(fc.string({ unit: ANY_CHARACTER }), path => metrics.answered(`/v1/${path}`, 404, 0)))
-    for (const name of ['', '__proto__', 'constructor', 'toString']) metrics.answered(name, 404, 0)
+    fc.assert(fc.property(fc.string({ unit: ANY_CHARACTER }), path => metrics.countAnswer(`/v1/${path}`, 404, 0)))
+    for (const name of ['', '__proto__', 'constructor', 'toString']) metrics.countAnswer(name, 404, 0)
     const routes = (await metrics.text()).matchAll(/^bands_http_requests_total\{route="(.*)",status=/gm)
     expect([...routes].map(([, route]) => route)).toEqual(['unknown'])
   })
 
   it('never identify a caller', async () => {
     const metrics = made()
-    metrics.answered('/v1/events', 200, 0.1)
+    metrics.countAnswer('/v1/events', 200, 0.1)
     metrics.credits.inc({ tier: 'free' }, 1)
     const labels = [...(await metrics.text()).matchAll(/^bands_\w+\{(.*)\}/gm)].flatMap(([, text]) => text!.split(','))
     const names = labels.map(label => label.replace(/=.*/, ''))

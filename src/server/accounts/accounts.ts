@@ -66,10 +66,10 @@ export interface UsedCredits {
 }
 
 /**
- * - charged: it was recorded
- * - repeated: free, because the same answer to the same question was charged under the same name within 48 hours
- * - limited: refused, because it would exceed a limit
- * - conflict: refused, because the name belongs to another question
+ * - charged: it was recorded.
+ * - repeated: free. The same answer to the same question was charged under the same name within 48 hours.
+ * - limited: refused, because it would exceed a limit.
+ * - conflict: refused, because the name belongs to another question.
  */
 export interface ChargeResult {
   outcome: 'charged' | 'repeated' | 'limited' | 'conflict'

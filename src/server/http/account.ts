@@ -15,10 +15,10 @@ export function checkAccountQuestion({ search, hasBody }: Pick<Exchange, 'search
   if (hasBody) throw wrong('body', 'A question has no body.')
 }
 
-/** Bytes of a body: more than the longest list of tickers has. */
+/** More than the longest list of tickers has. */
 const MAX_BODY_BYTES = 16_384
 
-/** The JSON object in the body of a request. Throws InvalidParameter for anything else. */
+/** Reads the body of a request as a JSON object. Throws InvalidParameter for anything else. */
 export async function readJsonBody(exchange: Exchange): Promise<object> {
   const { request } = exchange
   let text = ''
@@ -35,13 +35,14 @@ export async function readJsonBody(exchange: Exchange): Promise<object> {
   }
 }
 
+/** The page about an account. @param today the day that ranges count back from */
 export function accountPage(
   { name, tier }: Pick<Caller, 'name' | 'tier'>,
   limits: CreditLimits,
   used: UsedCredits,
   today: Day,
 ): AccountPage {
-  const left = { day: Math.max(0, limits.day - used.day), hour: Math.max(0, limits.hour - used.hour) }
+  const remaining = { day: Math.max(0, limits.day - used.day), hour: Math.max(0, limits.hour - used.hour) }
   return {
     tier,
     tier_full: tier,
@@ -58,12 +59,12 @@ export function accountPage(
     },
     usage: {
       daily_requests_used: used.day,
-      daily_requests_remaining: left.day,
+      daily_requests_remaining: remaining.day,
       hourly_requests_used: used.hour,
-      hourly_requests_remaining: left.hour,
+      hourly_requests_remaining: remaining.hour,
       monthly_requests_used: null,
       monthly_requests_remaining: null,
-      credit_balance: Math.min(left.day, left.hour),
+      credit_balance: Math.min(remaining.day, remaining.hour),
     },
     scheduled_tier: null,
     scheduled_change_at: null,

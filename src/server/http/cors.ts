@@ -9,16 +9,16 @@ import { ERROR_SHAPE, IDEMPOTENCY_KEY, VENDORS_CLIENT } from '../wire/format.js'
 /** An origin whose pages may ask; undefined: none. */
 type Cors = string | undefined
 
-/** The CORS headers of an answer. @param headers those of the answer, names and values in turn */
+/** The CORS headers of an answer. @param headers the other headers of the answer */
 export function corsHeaders(request: IncomingMessage, cors: Cors, headers: readonly string[]): readonly string[] {
   if (cors === undefined) return []
   if (request.headers.origin !== cors) return VARY_BY_ORIGIN
-  // Without this a page sees hardly any header: neither the credits left nor the as-of day.
-  const exposed = new Set(headers.filter((_, i) => i % 2 === 0))
+  // By default a page can read hardly any header, neither the remaining credits nor the as-of day.
+  const headerNames = new Set(headers.filter((_, i) => i % 2 === 0))
   return [
     ...VARY_BY_ORIGIN,
     ...['Access-Control-Allow-Origin', cors],
-    ...['Access-Control-Expose-Headers', [...exposed].join(', ')],
+    ...['Access-Control-Expose-Headers', [...headerNames].join(', ')],
   ]
 }
 
@@ -30,7 +30,7 @@ export function isPreflight({ method, headers }: IncomingMessage, cors: Cors): b
   return headers['access-control-request-method'] !== undefined
 }
 
-/** The allowed request headers: all that this server reads. */
+/** The headers of the answer to a preflight request. It allows all request headers that this server reads. */
 export function preflightHeaders(methods: readonly string[]): readonly string[] {
   return [
     ...['Access-Control-Allow-Methods', methods.join(', ')],

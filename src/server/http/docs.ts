@@ -5,7 +5,7 @@ import { type ResponseObject, SCHEMAS_AT, type Schema } from './openapi-answers.
 import type { Operation } from './openapi-parts.js'
 import { sha256 } from './requests.js'
 
-/** One readable page, generated from the document: no script, no loaded resources. */
+/** The OpenAPI document as a page without scripts, and the Content-Security-Policy for that page. */
 export function docsPage(document: OpenApiDocument): { html: string; csp: string } {
   const { info, openapi } = document
   const sections = pageSections(document)
@@ -28,7 +28,7 @@ ${sections.map(([id, title, body]) => html`<section id="${id}">\n<h2>${title}</h
 </body>
 </html>
 `
-  // The hash covers the exact text between the tags: this page's own style is the only one allowed.
+  // The hash allows only this page's own style; it covers the exact text between the tags.
   const style = `style-src 'sha256-${sha256(STYLE).toString('base64')}'`
   return {
     html: page.text,
@@ -36,16 +36,18 @@ ${sections.map(([id, title, body]) => html`<section id="${id}">\n<h2>${title}</h
   }
 }
 
+/** The sections of the page in their order. */
 function pageSections(document: OpenApiDocument): [id: string, title: string, body: TemplateValue][] {
   const { components, paths, 'x-tiers': tiers, 'x-fields': fields } = document
-  const granted = tiers.map(({ tier, range, aftermath, context, credits }) => {
-    const features = [aftermath, context].map(granted => (granted ? 'yes' : 'no'))
-    return [tier, range, ...features, ...[credits.day, credits.hour].map(formatInteger)]
+  const tierRows = tiers.map(({ tier, range, aftermath, context, credits }) => {
+    const yesOrNo = (isGranted: boolean): string => (isGranted ? 'yes' : 'no')
+    const limits = [formatInteger(credits.day), formatInteger(credits.hour)]
+    return [tier, range, yesOrNo(aftermath), yesOrNo(context), ...limits]
   })
-  const headers = Object.entries(components.headers).map(([name, { description, schema, example }]) => {
+  const headerRows = Object.entries(components.headers).map(([name, { description, schema, example }]) => {
     return [codeWithId('header', name), textWithCode(description), valuesInWords(schema), code(example)]
   })
-  const bands = fields.map(({ field, tier, summary, bands }) => [
+  const fieldRows = fields.map(({ field, tier, summary, bands }) => [
     codeWithId('field', field),
     tier,
     summary,
@@ -56,65 +58,70 @@ function pageSections(document: OpenApiDocument): [id: string, title: string, bo
     [
       'tiers',
       'Tiers and limits',
-      table(['Tier', 'Range', 'Aftermath', 'Context', 'Credits a day', 'Credits an hour'], granted),
+      table(['Tier', 'Range', 'Aftermath', 'Context', 'Credits a day', 'Credits an hour'], tierRows),
     ],
     ...Object.entries(paths).map(([path, { get }]): [string, string, TemplateValue] => {
       return [get.operationId, `GET ${path}`, operationBody(document, get)]
     }),
     ['errors', 'Errors', Object.entries(components.responses).map(([name, response]) => errorSection(name, response))],
-    ['headers', 'Headers of answers', table(['Header', 'Meaning', 'Values', 'Example'], headers)],
-    ['fields', 'Fields and their bands', table(['Field', 'From tier', 'Tells', 'Bands'], bands)],
+    ['headers', 'Headers of answers', table(['Header', 'Meaning', 'Values', 'Example'], headerRows)],
+    ['fields', 'Fields and their bands', table(['Field', 'From tier', 'Tells', 'Bands'], fieldRows)],
     ['schemas', 'Schemas', Object.entries(components.schemas).map(([name, schema]) => schemaSection(name, schema))],
   ]
 }
 
-/** Parameters and answers of one operation. */
+/** The description, samples, parameters and answers of one operation. */
 function operationBody(document: OpenApiDocument, operation: Operation): TemplateValue {
   const { summary, description, security, parameters = [], responses, 'x-codeSamples': samples = [] } = operation
-  const taken = parameters.map(found => {
-    const { name, in: place, required, schema, description } = resolveReference(document, found)
-    const more = [place === 'header' && ' header', required && ' required'].map(word => word || '')
-    return [[code(name), html`<span class="faint">${more}</span>`], valuesInWords(schema), textWithCode(description)]
+  const parameterRows = parameters.map(part => {
+    const { name, in: location, required, schema, description } = resolveReference(document, part)
+    const notes = [location === 'header' ? ' header' : '', required ? ' required' : '']
+    return [[code(name), html`<span class="faint">${notes}</span>`], valuesInWords(schema), textWithCode(description)]
   })
-  const answers = Object.entries(responses).map(([status, found]) => {
-    const error = isReference(found) && found.$ref.split('/').at(-1)
-    const linked = error ? html`<a href="#error-${error}">${status}</a>` : status
-    return [linked, textWithCode(resolveReference(document, found).description)]
+  const answerRows = Object.entries(responses).map(([status, response]) => {
+    const errorName = isReference(response) ? response.$ref.split('/').at(-1) : undefined
+    const statusLink = errorName === undefined ? status : html`<a href="#error-${errorName}">${status}</a>`
+    return [statusLink, textWithCode(resolveReference(document, response).description)]
   })
   // Error bodies are shown with the errors.
-  const own = Object.entries(responses).flatMap(([status, found]) => {
-    return isReference(found) ? [] : [html`<h4>${status}</h4>\n`, responseBody(found)]
+  const bodies = Object.entries(responses).flatMap(([status, response]) => {
+    return isReference(response) ? [] : [html`<h4>${status}</h4>\n`, responseBody(response)]
   })
   return html`<p><strong>${summary}.</strong> ${security.length === 0 ? 'Needs no key.' : 'Needs a key.'}</p>
 ${paragraphs(description)}
 ${samples.map(({ label, source }) => example(label, source))}
-${taken.length > 0 && html`<h3>Parameters</h3>\n${table(['Name', 'Values', 'Meaning'], taken)}`}
+${parameterRows.length > 0 && html`<h3>Parameters</h3>\n${table(['Name', 'Values', 'Meaning'], parameterRows)}`}
 <h3>Answers</h3>
-${table(['Status', 'Meaning'], answers)}${own}`
+${table(['Status', 'Meaning'], answerRows)}${bodies}`
 }
 
 function errorSection(name: string, response: ResponseObject): TemplateValue {
   return html`<h3 id="error-${name}">${name}</h3>\n${paragraphs(response.description)}${responseBody(response)}`
 }
 
-/** The headers of an answer, the schema of its body, and examples of that. */
+/** Links to the headers of an answer, the schema of its body, and examples of the body. */
 function responseBody({ headers = {}, content = {} }: ResponseObject): TemplateValue {
   const links = Object.keys(headers).map((name, i) => [i > 0 && ', ', html`<a href="#header-${name}">${name}</a>`])
   const bodies = Object.values(content).map(({ schema, examples = {} }) => {
-    const shown = Object.values(examples).map(({ summary, value }) => example(summary, JSON.stringify(value, null, 2)))
-    return html`<p>Body: ${valuesInWords(schema)}</p>\n${shown}`
+    const figures = Object.values(examples).map(({ summary, value }) =>
+      example(summary, JSON.stringify(value, null, 2)),
+    )
+    return html`<p>Body: ${valuesInWords(schema)}</p>\n${figures}`
   })
   return html`<p>Headers: ${links}</p>\n${bodies}`
 }
 
-/** A schema, and the keys of an object with what each means. */
+/** The description of a schema, and the keys of an object with the meaning of each. */
 function schemaSection(name: string, schema: Schema): TemplateValue {
   const rows = keyRows(schema)
   const keys = rows.length > 0 && table(['Key', 'Values', 'Meaning'], rows)
   return html`<h3 id="schema-${name}">${name}</h3>\n${paragraphs(descriptionOf(schema))}${keys || html`<p>${valuesInWords(schema)}</p>\n`}`
 }
 
-/** The keys of an object (`*`: any other), and those of unnamed nested objects, each with its path. */
+/**
+ * A row for each key of an object, and of the unnamed objects in it. `*` is the key of all values that have no key of
+ * their own in the schema. @param path of the object in the outermost one, such as `limits.`
+ */
 function keyRows({ properties, required = [], additionalProperties: rest }: Schema, path = ''): TemplateValue[][] {
   const keys: Record<string, Schema> = { ...(isSchema(properties) && properties), ...(isSchema(rest) && { '*': rest }) }
   return Object.entries(keys).flatMap(([key, part]) => {
@@ -126,20 +133,20 @@ function keyRows({ properties, required = [], additionalProperties: rest }: Sche
 
 const descriptionOf = ({ description = '' }: Schema): string => String(description)
 
-/** The values that a schema allows, in words; named schemas are links, other keywords are shown as they are. */
+/** The values that a schema allows, in words. Named schemas become links; other keywords are shown as they are. */
 function valuesInWords(schema: Schema): TemplateValue {
-  const { $ref, type, const: word, enum: words, anyOf, items, default: fallback } = schema
-  const isPlain = word === undefined && words === undefined && type !== undefined
+  const { $ref, type, const: onlyValue, enum: values, anyOf, items, default: defaultValue } = schema
+  const isPlain = onlyValue === undefined && values === undefined && type !== undefined
   const name = String($ref).replace(SCHEMAS_AT, '')
   const parts: TemplateValue[] = [
     $ref !== undefined && html`<a href="#schema-${name}">${name}</a>`,
     isPlain && [type].flat().join(' or '),
-    word !== undefined && code(word),
-    Array.isArray(words) && codeList(words),
+    onlyValue !== undefined && code(onlyValue),
+    Array.isArray(values) && codeList(values),
     Array.isArray(anyOf) && anyOf.flatMap((part, i) => [i > 0 && ' or ', valuesInWords(part)]),
     isSchema(items) && [' of ', valuesInWords(items)],
-    ...SHOWN_KEYWORDS.map(limit => limit in schema && html`, ${limit} ${code(schema[limit])}`),
-    fallback !== undefined && html` (default ${code(fallback)})`,
+    ...SHOWN_KEYWORDS.map(keyword => keyword in schema && html`, ${keyword} ${code(schema[keyword])}`),
+    defaultValue !== undefined && html` (default ${code(defaultValue)})`,
   ]
   return parts.some(part => part !== false) ? parts : 'anything'
 }
@@ -149,7 +156,7 @@ const SHOWN_KEYWORDS = ['format', 'pattern', 'minimum', 'maximum', 'minLength', 
 const isSchema = (part: unknown): part is Readonly<Record<string, Schema>> =>
   typeof part === 'object' && part !== null && Object.keys(part).length > 0
 
-/** A table with a heading row; the first cell of each row names it. Cells carry their column's name for narrow screens. */
+/** A table whose first column names the rows. Each cell has its column's name as an attribute, for narrow screens. */
 function table(columns: readonly string[], rows: readonly (readonly TemplateValue[])[]): TemplateValue {
   const head = columns.map(column => html`<th scope="col">${column}</th>`)
   const body = rows.map(([name, ...cells]) => {
@@ -163,12 +170,12 @@ function example(caption: string, text: string): TemplateValue {
   return html`<figure><figcaption>${caption}</figcaption><pre tabindex="0"><code>${text}</code></pre></figure>\n`
 }
 
-/** Descriptions: paragraphs with an empty line between, code in backticks. */
+/** A description as HTML paragraphs. They are separated by empty lines, and have code in backticks. */
 function paragraphs(description: string): TemplateValue {
   return description !== '' && description.split(/\n{2,}/).map(text => html`<p>${textWithCode(text)}</p>\n`)
 }
 
-/** One line of a description. */
+/** A text with code in backticks, as HTML. */
 function textWithCode(text: string): TemplateValue {
   return text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? code(part) : part))
 }

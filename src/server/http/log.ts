@@ -10,24 +10,25 @@ import type { PoolState } from '../accounts/accounts.js'
 import { maskKeys } from '../accounts/key.js'
 import { LOG_LEVELS, type LogLevel, type ServerOptions } from './options.js'
 
-/** What the log says of a request. */
+/** What the log line of a request is made of. */
 interface LoggedRequest {
   id: string
   url: string
   request: IncomingMessage
-  /** null: no valid key was seen */
+  /** null: without a valid key */
   caller: { account: number; key: string } | null
   charged: number
 }
 
-/** JSON lines with level, time and more. No line ever contains a key. */
+/** Writes JSON lines with level, time and more. No line ever contains a key. */
 export class Log {
   readonly #write: (line: string) => void
   readonly #minLevel: number
-  /** URLs as the log has them: to look for keys in one takes longer than the rest of its line. */
-  readonly #urls = new Map<string, string>()
-  #moment = 0
-  #momentText = ''
+  /** URL → its JSON text. Cached, because masking the keys in it takes longer than the rest of its line. */
+  readonly #urlTexts = new Map<string, string>()
+  /** The time of the last line, and its ISO text. */
+  #lastTime = 0
+  #lastTimeText = ''
 
   constructor({ level, write }: ServerOptions['log']) {
     this.#write = write
@@ -41,50 +42,53 @@ export class Log {
   }
 
   /**
-   * The log line of an answered request. Of its headers it has only the caller's name for the request. Built by hand,
-   * because every answer has one, even the fastest.
+   * Writes the log line of an answered request. The only header in it is `X-Request-Id`, the caller's name for the
+   * request. It is built by hand, because every answer has one, even the fastest.
    */
   logAnswer({ id, url, request, caller, charged }: LoggedRequest, status: number, milliseconds: number): void {
     if (this.#minLevel > LOG_LEVELS.indexOf('info')) return
-    const called = request.headers['x-request-id']
-    const requestPart = `"id":"${id}","method":"${request.method}","url":${this.#legibleUrl(url)}`
+    const callersName = request.headers['x-request-id']
+    const requestPart = `"id":"${id}","method":"${request.method}","url":${this.#urlText(url)}`
     const answer = `"status":${status},"ms":${milliseconds.toFixed(3)},"credits":${charged}`
     const who = caller === null ? '' : `,"account":${caller.account},"key":"${caller.key}"`
-    const name = called === undefined ? '' : `,"called":${jsonForLog(String(called))}`
+    const name = callersName === undefined ? '' : `,"called":${jsonForLog(String(callersName))}`
     this.#write(`{"level":"info","time":"${this.#time()}",${requestPart},${answer}${who}${name}}\n`)
   }
 
-  #legibleUrl(url: string): string {
-    let text = this.#urls.get(url)
+  #urlText(url: string): string {
+    let text = this.#urlTexts.get(url)
     if (text !== undefined) return text
     text = jsonForLog(url)
-    if (this.#urls.size >= MOST_URLS) this.#urls.clear()
-    if (url.length <= MAX_LOGGED_CHARACTERS) this.#urls.set(url, text)
+    if (this.#urlTexts.size >= MAX_CACHED_URLS) this.#urlTexts.clear()
+    if (url.length <= MAX_LOGGED_CHARACTERS) this.#urlTexts.set(url, text)
     return text
   }
 
+  /** The time as ISO text, made once for all lines of a millisecond. */
   #time(): string {
     const now = Date.now()
-    if (now !== this.#moment) {
-      this.#moment = now
-      this.#momentText = new Date(now).toISOString()
+    if (now !== this.#lastTime) {
+      this.#lastTime = now
+      this.#lastTimeText = new Date(now).toISOString()
     }
-    return this.#momentText
+    return this.#lastTimeText
   }
 }
 
-/** As JSON, cut, without keys, and without any run of letters as long as a key: its first letters may be disguised. */
+/** A text as JSON, cut after 500 characters, with keys masked even if they are percent-encoded. */
 function jsonForLog(text: string): string {
   const cut = text.length > MAX_LOGGED_CHARACTERS ? `${text.slice(0, MAX_LOGGED_CHARACTERS)}…` : text
-  const plain = maskKeyParts(decodePercent(cut))
-  return printable(JSON.stringify(plain === decodePercent(cut) ? cut : plain))
+  const decoded = decodePercent(cut)
+  const masked = maskKeyParts(decoded)
+  return printable(JSON.stringify(masked === decoded ? cut : masked))
 }
 
+/** Masks keys, and any run of letters as long as the secret of a key, whose prefix may be misspelled. */
 function maskKeyParts(text: string): string {
   return maskKeys(text).replace(/[0-9A-Za-z]{32,}/g, '…')
 }
 
-/** With all percent-encoding removed, even repeated; bytes that are no text stay. */
+/** Removes all percent-encoding, even repeated; bytes that are not UTF-8 stay encoded. */
 function decodePercent(text: string): string {
   const once = text.replace(/(%[0-9A-Fa-f]{2})+/g, bytes => {
     try {
@@ -99,12 +103,12 @@ function decodePercent(text: string): string {
 const MAX_LOGGED_CHARACTERS = 500
 
 /** Maximum number of URLs in memory. */
-const MOST_URLS = 2_000
+const MAX_CACHED_URLS = 2_000
 
-/** The label of all unknown paths: callers must not be able to create labels. */
+/** The label of all unknown paths, because a caller must not be able to create labels. */
 const UNKNOWN_ROUTE = 'unknown'
 
-/** The data's version and newest day. */
+/** The state of the data that the metrics report. */
 interface DataState {
   version(): Promise<string>
   newestDay(): Promise<Day | null>
@@ -112,7 +116,7 @@ interface DataState {
   refused(): unknown
 }
 
-/** Seconds. */
+/** In seconds. */
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 /**
@@ -134,15 +138,15 @@ export class Metrics {
   readonly credits = this.#counter('bands_credits_charged_total', 'Credits charged, by tier.', ['tier'])
   readonly limited = this.#counter('bands_requests_limited_total', 'Requests refused for want of credits.', ['tier'])
   readonly crowded = this.#counter('bands_connections_crowded_total', 'Connections closed to make room.', ['limit'])
-  /** It was cached, or the caller already has it (304). */
+  /** Answers that were cached, or that the caller already had (304). */
   readonly reused = this.#counter('bands_answers_reused_total', 'Answers that needed no search.', ['how'])
-  readonly #batch = new Histogram({
+  readonly #commitCharges = new Histogram({
     name: 'bands_commit_charges',
     help: 'Charges written in one commit.',
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
     registers: this.#registers,
   })
-  readonly #commit = new Histogram({
+  readonly #commitSeconds = new Histogram({
     name: 'bands_commit_duration_seconds',
     help: 'Duration of a commit of charges, until it is on the disk.',
     buckets: DURATION_BUCKETS,
@@ -151,18 +155,18 @@ export class Metrics {
   #collectors: (() => void | Promise<void>)[] = []
   readonly #connections = this.#gauge('bands_connections_open', 'Connections that are open.')
 
-  /** @param routes the paths that are served; all others are counted as one */
+  /** @param routes the paths with a label of their own; all others share one */
   constructor(version: string, routes: readonly string[]) {
     this.#routes = new Set(routes)
     this.#gauge('bands_build_info', 'The version that runs; always 1.', ['version']).set({ version }, 1)
-    // A series that is there from the start lets its first step be seen.
+    // Counters must be visible at 0, so that Prometheus sees their first increase.
     for (const tier of TIER_NAMES) for (const counted of [this.credits, this.limited]) counted.inc({ tier }, 0)
     for (const limit of ['all', 'address']) this.crowded.inc({ limit }, 0)
     for (const how of ['cache', 'not_modified']) this.reused.inc({ how }, 0)
     processMetrics()
   }
 
-  /** Counts the connections of a server from now on, handshakes of TLS included. */
+  /** Counts the open connections of a server from now on, including those in a TLS handshake. */
   watch(server: Server): void {
     server.on('connection', socket => {
       this.#connections.inc()
@@ -176,78 +180,80 @@ export class Metrics {
     this.#collectors.push(() => gauge.set(waiting()))
   }
 
-  /** Reports the connections to the database of the accounts; a file has none. */
+  /** Reports the connections to the database of the accounts from now on; a file has none. */
   watchPool(pool: () => PoolState | undefined): void {
     if (pool() === undefined) return
     const help = `Connections to the database of the accounts: in use, idle; questions that wait for one.`
     const gauge = this.#gauge('bands_accounts_connections', help, ['state'])
-    const waits = `Seconds that questions have waited for a connection to the database of the accounts.`
-    const waiting = this.#counter('bands_accounts_connection_wait_seconds_total', waits, [])
+    const waitHelp = `Seconds that questions have waited for a connection to the database of the accounts.`
+    const waitSeconds = this.#counter('bands_accounts_connection_wait_seconds_total', waitHelp, [])
     this.#collectors.push(() => {
-      const { total, idle, waiting: queued, waitedSeconds } = pool()!
-      for (const [state, count] of Object.entries({ used: total - idle, idle, waiting: queued }))
-        gauge.set({ state }, count)
-      waiting.reset()
-      waiting.inc(waitedSeconds)
+      const { total, idle, waiting, waitedSeconds } = pool()!
+      for (const [state, count] of Object.entries({ used: total - idle, idle, waiting })) gauge.set({ state }, count)
+      waitSeconds.reset()
+      waitSeconds.inc(waitedSeconds)
     })
   }
 
-  /** Reports how far this machine's clock is ahead of the database's; accounts in a file have no other clock. */
-  watchClock(ahead: () => number | undefined): void {
-    if (ahead() === undefined) return
+  /** Reports how far this machine's clock is ahead of the database's. @param aheadMs undefined: it is the same clock */
+  watchClock(aheadMs: () => number | undefined): void {
+    if (aheadMs() === undefined) return
     const help = "Seconds that this machine's clock is ahead of the clock of the accounts' database."
     const gauge = this.#gauge('bands_accounts_clock_ahead_seconds', help)
-    this.#collectors.push(() => gauge.set(ahead()! / 1000))
+    this.#collectors.push(() => gauge.set(aheadMs()! / 1000))
   }
 
-  /** Reports which version of the data is queried, the day of its newest bar, and for how long fields have waited. */
+  /**
+   * Reports the state of the data: since when they have this version, and the day of the newest bar. Also how long
+   * fields have waited, and whether a new file was refused.
+   */
   watchData(data: () => DataState): void {
-    const up = this.#gauge('bands_data_up', 'Whether the data could be looked at: 1, or 0.')
-    const day = this.#gauge('bands_data_newest_day_timestamp_seconds', 'The day of the newest bar, at 0:00 UTC.')
-    const since = this.#gauge(
+    const isUp = this.#gauge('bands_data_up', 'Whether the data could be looked at: 1, or 0.')
+    const newestDay = this.#gauge('bands_data_newest_day_timestamp_seconds', 'The day of the newest bar, at 0:00 UTC.')
+    const versionSince = this.#gauge(
       'bands_data_version_timestamp_seconds',
       'When this version of the data was first seen here.',
     )
-    let seen = ''
-    const waits = this.#gauge(
+    let lastVersion = ''
+    const fieldsWaiting = this.#gauge(
       'bands_data_fields_waiting_seconds',
       'For how long fields have waited for an import of facts; 0 where none waits, NaN where that is not known.',
     )
     const refused = this.#gauge('bands_data_refused', 'Whether a new file of data was refused: 1, or 0.')
     const readAll = withTimeLimit(() => {
-      const { version, newestDay, waiting } = data()
-      return Promise.all([version(), newestDay(), waiting()])
+      const state = data()
+      return Promise.all([state.version(), state.newestDay(), state.waiting()])
     })
     this.#collectors.push(async () => {
       refused.set(data().refused() === null ? 0 : 1)
       try {
-        const [now, newest, waitingFields] = await readAll()
-        if (now !== seen) since.set(Date.now() / 1000)
-        seen = now
-        if (newest !== null) day.set(newest * 86_400)
-        waits.set(waitingFields === null ? 0 : (secondsWaited(waitingFields) ?? Number.NaN))
-        up.set(1)
+        const [version, day, waiting] = await readAll()
+        if (version !== lastVersion) versionSince.set(Date.now() / 1000)
+        lastVersion = version
+        if (day !== null) newestDay.set(day * 86_400)
+        fieldsWaiting.set(waiting === null ? 0 : (secondsWaited(waiting) ?? Number.NaN))
+        isUp.set(1)
       } catch {
-        up.set(0)
+        isUp.set(0)
       }
     })
   }
 
   /** @param path of the route, without its query */
-  answered(path: string, status: number, seconds: number): void {
+  countAnswer(path: string, status: number, seconds: number): void {
     const route = this.#routes.has(path) ? path : UNKNOWN_ROUTE
     this.#requests.inc({ route, status })
     this.#seconds.observe({ route }, seconds)
   }
 
   countCommit(charges: number, seconds: number): void {
-    this.#batch.observe(charges)
-    this.#commit.observe(seconds)
+    this.#commitCharges.observe(charges)
+    this.#commitSeconds.observe(seconds)
   }
 
   /** All metrics, including those of the process, in the exposition format of Prometheus. */
   async text(): Promise<string> {
-    await Promise.all(this.#collectors.map(look => look()))
+    await Promise.all(this.#collectors.map(collect => collect()))
     return Registry.merge([...this.#registers, processMetrics()]).metrics()
   }
 
@@ -260,12 +266,10 @@ export class Metrics {
   }
 }
 
-/**
- * Memory, garbage collection, event loop: measured per process, so created once for all its servers. Each collection
- * would leave observers that nothing ends.
- */
+/** One for all servers of a process, because its observers of memory, garbage collection and event loop never end. */
 let processRegistry: Registry | undefined
 
+/** Metrics of the process, which are created at the first call. */
 function processMetrics(): Registry {
   if (processRegistry === undefined) {
     processRegistry = new Registry()
@@ -279,19 +283,19 @@ export function secondsWaited({ since }: WaitingFields): number | null {
   return since === null ? null : Math.max(0, Math.round((Date.now() - Date.parse(since)) / 1000))
 }
 
-/** The longest wait of a scrape for a database, in milliseconds: a scraper gives up after ten seconds. */
+/** How long the metrics wait for the database; Prometheus gives up after ten seconds. */
 const DATA_TIMEOUT_MS = 5_000
 
-/** A query with a time limit. It does not start again before it has ended. */
+/** Gives a query a time limit. While it runs, further calls wait for the same run. */
 function withTimeLimit<T>(query: () => Promise<T>): () => Promise<T> {
   let pending: Promise<T> | null = null
   return () => {
     pending ??= query().finally(() => {
       pending = null
     })
-    const late = sleep(DATA_TIMEOUT_MS, undefined, { ref: false }).then(() => {
+    const timeout = sleep(DATA_TIMEOUT_MS, undefined, { ref: false }).then(() => {
       throw new Error('the database has not answered in time')
     })
-    return Promise.race([pending, late])
+    return Promise.race([pending, timeout])
   }
 }

@@ -21,7 +21,7 @@ import { readEvents } from './question.js'
 import { tooManyScansError } from './queue.js'
 import { headTooLargeError, READ_METHODS, tooSlowError, urlTooLongError } from './requests.js'
 
-/** The building blocks of answers in OpenAPI 3.1. */
+/** Answers, errors and headers in the OpenAPI document. */
 
 export type Schema = Readonly<Record<string, unknown>>
 
@@ -46,7 +46,7 @@ export interface ResponseObject {
   content?: Record<string, { schema: Schema; examples?: Record<string, ExampleObject> }>
 }
 
-/** Where the schemas of a document lie. */
+/** The path of the schemas in the document. */
 export const SCHEMAS_AT = '#/components/schemas/'
 
 export function schemaReference(name: string): Reference {
@@ -61,7 +61,7 @@ export const TEXT: Schema = { type: 'string' }
 const COUNT: Schema = { type: 'integer', minimum: 0 }
 const TIME: Schema = { type: 'string', format: 'date-time' }
 
-/** The time of the examples, and their request. */
+/** The time, the note, the data and the request number of the examples. */
 const EXAMPLE_TIME = Date.parse('2026-03-23T14:37:00Z')
 const EXAMPLE_NOTE = "AAPL's daily rsi_zone never became deep_oversold; it became neutral, overbought and oversold."
 const EXAMPLE_DATA = '013b61eefde0a1277f696747bfa3831a'
@@ -106,7 +106,7 @@ function creditHeaderObjects(): Record<string, HeaderObject> {
   return Object.fromEntries(objects)
 }
 
-/** The headers of every answer to a known key, and of every successful one. */
+/** The headers of every answer to a valid key, and those of every answer to a question. */
 export const KNOWN_KEY_HEADERS = [...Object.keys(CREDIT_HEADERS), REQUEST_ID]
 const ANSWER_HEADERS = ['ETag', AS_OF, DATA, NOTE, 'Cache-Control', 'Vary', ...KNOWN_KEY_HEADERS]
 
@@ -115,6 +115,7 @@ export const UNCHANGED: ResponseObject = {
   headers: headerReferences(ANSWER_HEADERS),
 }
 
+/** The answer 200 to a question. @param schema its name */
 export function dataAnswer(
   description: string,
   schema: string,
@@ -124,9 +125,9 @@ export function dataAnswer(
   return { description, headers: headerReferences(ANSWER_HEADERS), content }
 }
 
-/** @param more further properties besides the word */
-export function statusAnswer(description: string, word: string, more: Schema = {}): ResponseObject {
-  const properties = { status: { type: 'string', const: word }, ...more }
+/** An answer with a status that is always the same word. @param moreProperties besides `status` */
+export function statusAnswer(description: string, word: string, moreProperties: Schema = {}): ResponseObject {
+  const properties = { status: { type: 'string', const: word }, ...moreProperties }
   const schema = { type: 'object', properties, required: ['status'] }
   const examples = { [word]: { summary: description, value: { status: word } } }
   return { description, headers: headerReferences([REQUEST_ID]), content: { 'application/json': { schema, examples } } }
@@ -135,9 +136,9 @@ export function statusAnswer(description: string, word: string, more: Schema = {
 interface ErrorAnswer {
   name: string
   description: string
-  /** Default: those of every answer to a known key. */
+  /** Default: the headers of every answer to a valid key. */
   headers?: readonly string[]
-  /** Title and error of each example. */
+  /** Title and error of each example, by its name. */
   examples: Readonly<Record<string, [summary: string, error: BandsError | 'internal']>>
 }
 
@@ -145,7 +146,7 @@ const AAPL = 'ticker=AAPL&field=rsi_zone'
 const GSPC = { ticker: 'GSPC', field: 'rsi_zone' }
 const HOUR_USED_UP = { day: 12_000, hour: PLANS.plus.credits.hour }
 
-/** The answers that are no answer, by status. */
+/** The errors by status. */
 const ERROR_ANSWERS = {
   400: {
     name: 'BadRequest',
@@ -232,30 +233,37 @@ const ERROR_ANSWERS = {
   },
 } satisfies Record<number, ErrorAnswer>
 
-/** References to some of them, by status. */
+/** References to errors, by status. */
 export function errorReferences(...statuses: readonly (keyof typeof ERROR_ANSWERS)[]): Record<string, Reference> {
   return Object.fromEntries(
     statuses.map(status => [status, { $ref: `#/components/responses/${ERROR_ANSWERS[status].name}` }]),
   )
 }
 
+/** All errors with their examples, by name. */
 export function errorAnswers(shape: ErrorShape): Record<string, ResponseObject> {
-  const components = Object.values<ErrorAnswer>(ERROR_ANSWERS).map(
-    ({ name, description, headers: own = KNOWN_KEY_HEADERS, examples }) => {
-      const errors = Object.entries(examples)
-      const shown = errors.map(([example, [summary, error]]) => {
-        const value = error === 'internal' ? internalErrorBody(EXAMPLE_ID, shape) : errorBody(error, shape)
-        return [example, { summary, value }]
-      })
-      const [, error] = errors[0]![1]
-      const schema = schemaReference(schemaName(error === 'internal' ? 'internal_error' : error.code))
-      const content = { 'application/json': { schema, examples: Object.fromEntries(shown) } }
-      return [name, { description, headers: headerReferences(['Cache-Control', ...own]), content }]
-    },
-  )
-  return Object.fromEntries(components)
+  const answers: Record<string, ResponseObject> = {}
+  for (const { name, description, headers = KNOWN_KEY_HEADERS, examples } of Object.values<ErrorAnswer>(
+    ERROR_ANSWERS,
+  )) {
+    const exampleObjects: Record<string, ExampleObject> = {}
+    let errorType = ''
+    for (const [exampleName, [summary, error]] of Object.entries(examples)) {
+      const value = error === 'internal' ? internalErrorBody(EXAMPLE_ID, shape) : errorBody(error, shape)
+      exampleObjects[exampleName] = { summary, value }
+      errorType = error === 'internal' ? 'internal_error' : error.code
+    }
+    const content = { schema: { ...schemaReference(schemaName(errorType)) }, examples: exampleObjects }
+    answers[name] = {
+      description,
+      headers: headerReferences(['Cache-Control', ...headers]),
+      content: { 'application/json': content },
+    }
+  }
+  return answers
 }
 
+/** The error that some work throws. */
 function errorThrownBy(work: () => unknown): BandsError {
   try {
     work()
@@ -265,7 +273,7 @@ function errorThrownBy(work: () => unknown): BandsError {
   throw new Error(`${work} is not refused`)
 }
 
-/** Answers as the bundled sample gives them as of 2018-05-11. */
+/** Examples: answers from the bundled sample as of 2018-05-11. */
 
 const DAILY: EventsPage = {
   ticker: 'AAPL',
@@ -359,7 +367,8 @@ export const OVERSOLD_EXAMPLES: Record<string, ExampleObject> = {
   free: { summary: 'Asked on Free', value: scanForTier('free') },
 }
 
+/** The example of a scan with the keys that a tier sees. */
 function scanForTier(tier: Tier): OversoldPage {
-  const seen = Object.fromEntries(OVERSOLD_KEYS[tier].map(key => [key, MATCH[key]])) as unknown as OversoldMatch
-  return { matches: [seen], total_scanned: 10, match_count: 1, data_status: 'eod' }
+  const match = Object.fromEntries(OVERSOLD_KEYS[tier].map(key => [key, MATCH[key]])) as unknown as OversoldMatch
+  return { matches: [match], total_scanned: 10, match_count: 1, data_status: 'eod' }
 }

@@ -13,16 +13,23 @@ import {
   headerReferences,
   KNOWN_KEY_HEADERS,
   schemaReference,
-  UNCHANGED,
 } from './openapi-answers.js'
-import { curlSample, type Operation, queryParameters, REQUEST_HEADERS, tiersWith } from './openapi-parts.js'
+import {
+  COMMON_ERRORS,
+  curlSample,
+  type Operation,
+  queryParameters,
+  questionOperation,
+  REQUEST_HEADERS,
+  tiersWith,
+} from './openapi-parts.js'
 import { fieldsPage } from './paths.js'
 
-/** The operations besides events and scans. */
+/** The operations about tickers, fields and the account. */
 
 export function summaryOperation(): Operation {
   const path = SUMMARY_PATH.replace('{ticker}', 'AAPL')
-  return {
+  return questionOperation({
     operationId: 'summarize',
     tags: ['tickers'],
     summary: 'A ticker on one day or several, or the events of one of its fields',
@@ -31,93 +38,77 @@ export function summaryOperation(): Operation {
 With \`field\` the events of that field: the body of \`${EVENTS_PATH}\`. With \`stats\` as well, the numbers of their outcomes, for ${tiersWith('aftermath')}.
 
 Costs ${counted(SUMMARY_COST, 'credit')}, with a context ${counted(eventsCost({ context: { ticker: '', field: '', band: '' } }), 'credit')}.`,
-    security: [{ bearer: [] }],
-    parameters: [...queryParameters(SUMMARY, SUMMARY_PATH), ...REQUEST_HEADERS],
-    responses: {
-      200: dataAnswer('The state, the states, the events, or their numbers.', 'SummaryPage', SUMMARY_EXAMPLES),
-      304: UNCHANGED,
-      ...errorReferences(400, 401, 403, 404, 405, 408, 414, 431, 429, 500, 503),
-    },
-    'x-codeSamples': [
+    parameters: queryParameters(SUMMARY, SUMMARY_PATH),
+    answer: dataAnswer('The state, the states, the events, or their numbers.', 'SummaryPage', SUMMARY_EXAMPLES),
+    errors: [403, 404, 429],
+    samples: [
       curlSample('AAPL now', path),
       curlSample('Its trend, and how settled that is', `${path}?fields=trend&meta=true`),
       curlSample('The last times it became oversold', `${path}?field=momentum_rsi_zone&band=oversold`),
     ],
-  }
+  })
 }
 
 export function searchOperation(): Operation {
   const filters = [{ field: 'momentum_rsi_zone', op: 'eq', value: 'overbought' }]
   const encoded = encodeURIComponent(JSON.stringify(filters))
-  return {
+  return questionOperation({
     operationId: 'search',
     tags: ['tickers'],
     summary: 'The tickers that meet all filters',
     description: `A filter compares a column with a value: \`eq\`, \`neq\`, \`in\` (one of a list), and of numbers \`gt\`, \`gte\`, \`lt\`, \`lte\`. The columns are the fields, the prices of the last bar, and the identity of the ticker; ${SCHEMA_PATH} lists them. A missing value meets no filter. A ticker whose last bar is more than seven days old is not looked at. Costs ${counted(SEARCH_COST, 'credit')}, for any number of tickers.
 
 A band column keeps the name that the question has. \`date\` needs ${tiersWith('context')}.`,
-    security: [{ bearer: [] }],
-    parameters: [...queryParameters(SEARCH, SEARCH_PATH), ...REQUEST_HEADERS],
-    responses: {
-      200: dataAnswer('The results in the order asked for; none is an answer too.', 'SearchPage', {
-        overbought: {
-          summary: 'The overbought ones, asked on Free with fields ticker, trend_direction and close',
-          value: OVERBOUGHT,
-        },
-      }),
-      304: UNCHANGED,
-      ...errorReferences(400, 401, 403, 405, 408, 414, 431, 429, 500, 503),
-    },
-    'x-codeSamples': [curlSample('The overbought tickers', `${SEARCH_PATH}?filters=${encoded}`)],
-  }
+    parameters: queryParameters(SEARCH, SEARCH_PATH),
+    answer: dataAnswer('The results in the order asked for; none is an answer too.', 'SearchPage', {
+      overbought: {
+        summary: 'The overbought ones, asked on Free with fields ticker, trend_direction and close',
+        value: OVERBOUGHT,
+      },
+    }),
+    errors: [403, 429],
+    samples: [curlSample('The overbought tickers', `${SEARCH_PATH}?filters=${encoded}`)],
+  })
 }
 
 export function barsOperation(): Operation {
   const path = BARS_PATH.replace('{ticker}', 'AAPL')
-  return {
+  return questionOperation({
     operationId: 'listBars',
     tags: ['tickers'],
     summary: 'Daily bars of one ticker, in pages',
     description: `The stored daily bars within the range of the tier. A page that is not the last one has a \`next_cursor\`: the same question with it as \`cursor\` gives the next page, and all pages together have each bar once. Costs a credit for each ${counted(BARS_PER_CREDIT, 'bar')}, and at least one.`,
-    security: [{ bearer: [] }],
-    parameters: [...queryParameters(BARS, BARS_PATH), ...REQUEST_HEADERS],
-    responses: {
-      200: dataAnswer('The bars; none is an answer too.', 'BarsPage', {
-        newest: { summary: 'The newest two bars of AAPL, asked on Pro', value: NEWEST },
-      }),
-      304: UNCHANGED,
-      ...errorReferences(400, 401, 404, 405, 408, 414, 431, 429, 500, 503),
-    },
-    'x-codeSamples': [
+    parameters: queryParameters(BARS, BARS_PATH),
+    answer: dataAnswer('The bars; none is an answer too.', 'BarsPage', {
+      newest: { summary: 'The newest two bars of AAPL, asked on Pro', value: NEWEST },
+    }),
+    errors: [404, 429],
+    samples: [
       curlSample('The newest hundred bars of AAPL', path),
       curlSample('A year, oldest first', `${path}?start=2017-01-01&end=2017-12-31&order=asc&limit=1000`),
     ],
-  }
+  })
 }
 
 export function fieldsOperation(): Operation {
-  return {
+  return questionOperation({
     operationId: 'listFields',
     tags: ['service'],
     summary: 'The fields and their bands',
     description:
       'Each field has a short name, which events and scans take, and a long one. The paths of summaries and searches take both. Free.',
-    security: [{ bearer: [] }],
-    parameters: REQUEST_HEADERS,
-    responses: {
-      200: dataAnswer('All fields, in the order of the specification.', 'FieldsPage', {
-        fields: { summary: 'The fields', value: fieldsPage() },
-      }),
-      304: UNCHANGED,
-      ...errorReferences(400, 401, 405, 408, 414, 431, 500, 503),
-    },
-    'x-codeSamples': [curlSample('The fields', SCHEMA_PATH)],
-  }
+    parameters: [],
+    answer: dataAnswer('All fields, in the order of the specification.', 'FieldsPage', {
+      fields: { summary: 'The fields', value: fieldsPage() },
+    }),
+    errors: [],
+    samples: [curlSample('The fields', SCHEMA_PATH)],
+  })
 }
 
 export function accountOperation(): Operation {
-  const asked = { name: 'research', tier: 'plus' } as const
-  const example = accountPage(asked, PLANS.plus.credits, { day: 12, hour: 3 }, EXAMPLE_DAY)
+  const caller = { name: 'research', tier: 'plus' } as const
+  const example = accountPage(caller, PLANS.plus.credits, { day: 12, hour: 3 }, EXAMPLE_DAY)
   return {
     operationId: 'showAccount',
     tags: ['service'],
@@ -136,7 +127,7 @@ export function accountOperation(): Operation {
           },
         },
       },
-      ...errorReferences(400, 401, 405, 408, 414, 431, 500, 503),
+      ...errorReferences(...COMMON_ERRORS),
     },
     'x-codeSamples': [curlSample('The account', ACCOUNT_PATH)],
   }

@@ -1,11 +1,19 @@
 import { title } from '../../core/errors.js'
 import { FIELDS } from '../../core/fields/index.js'
-import { TIER_NAMES, type Tier } from '../../core/model/terms.js'
+import { TIER_NAMES } from '../../core/model/terms.js'
 import type { Parameter } from '../../core/params/row.js'
 import { PLANS } from '../../core/tiers.js'
 import { HOUR_MS, REPEAT_MS } from '../accounts/accounts.js'
 import { ERROR_SHAPE, ERROR_SHAPES, type ErrorShape, IDEMPOTENCY_KEY } from '../wire/format.js'
-import { type Reference, type ResponseObject, type Schema, schemaReference, TEXT } from './openapi-answers.js'
+import {
+  errorReferences,
+  type Reference,
+  type ResponseObject,
+  type Schema,
+  schemaReference,
+  TEXT,
+  UNCHANGED,
+} from './openapi-answers.js'
 
 /** The parts of an operation of the OpenAPI document: parameters and samples. */
 
@@ -31,6 +39,28 @@ export interface Operation {
   'x-codeSamples'?: ReturnType<typeof curlSample>[]
 }
 
+interface QuestionOperation extends Pick<Operation, 'operationId' | 'tags' | 'summary' | 'description'> {
+  parameters: readonly ParameterObject[]
+  answer: ResponseObject
+  /** Besides COMMON_ERRORS. */
+  errors: readonly (403 | 404 | 429)[]
+  samples: ReturnType<typeof curlSample>[]
+}
+
+/** The operation of a question; adds what all questions share: a key, headers of requests, 304 and common errors. */
+export function questionOperation({ parameters, answer, errors, samples, ...texts }: QuestionOperation): Operation {
+  return {
+    ...texts,
+    security: [{ bearer: [] }],
+    parameters: [...parameters, ...REQUEST_HEADERS],
+    responses: { 200: answer, 304: UNCHANGED, ...errorReferences(...COMMON_ERRORS, ...errors) },
+    'x-codeSamples': samples,
+  }
+}
+
+/** The errors of every path that needs a key. */
+export const COMMON_ERRORS = [400, 401, 405, 408, 414, 431, 500, 503] as const
+
 /** Notes about the values of a parameter, by its name. */
 const VALUE_NOTES: Readonly<Record<string, string>> = {
   Ticker: 'Letters in either case; answers have them in upper case.',
@@ -40,17 +70,17 @@ const VALUE_NOTES: Readonly<Record<string, string>> = {
   Sector: 'Neither blank nor with control characters.',
 }
 
+/** The schemas of all parameters in some tables, by the name of their kind. */
 export function parameterSchemas(tables: readonly Readonly<Record<string, Parameter>>[]): Record<string, Schema> {
-  const kinds = tables.flatMap(table => Object.values<Parameter>(table)).map(({ kind }) => kind)
-  return Object.fromEntries(
-    kinds.map(({ name = '', schema }) => [
-      name,
-      { ...schema, ...(name in VALUE_NOTES && { description: VALUE_NOTES[name] }) },
-    ]),
-  )
+  const schemas: Record<string, Schema> = {}
+  for (const { kind } of tables.flatMap(table => Object.values<Parameter>(table))) {
+    const { name = '', schema } = kind
+    schemas[name] = name in VALUE_NOTES ? { ...schema, description: VALUE_NOTES[name] } : schema
+  }
+  return schemas
 }
 
-/** The parameters of a question, in the order of the specification. @param path names some of them in braces */
+/** The parameters in a table. @param path has some of them in braces; the others are in the query */
 export function queryParameters(table: Readonly<Record<string, Parameter>>, path: string): ParameterObject[] {
   return Object.entries(table).map(([name, { kind, about, required, fallback }]) => ({
     name,
@@ -89,7 +119,7 @@ export const REQUEST_HEADERS: Reference[] = Object.keys(requestHeaders('flat')).
   $ref: `#/components/parameters/${name}`,
 }))
 
-/** The key goes to curl through its standard input, so that no list of processes shows it. */
+/** A request as a command. curl reads the key from its standard input, so that no list of processes shows it. */
 export function curlSample(label: string, path: string) {
   const source = `printf 'Authorization: Bearer %s' "$BANDS_API_KEY" | curl -H @- "$BANDS_URL${path}"`
   return { lang: 'Shell', label, source }
@@ -97,8 +127,11 @@ export function curlSample(label: string, path: string) {
 
 /** `Free: rsi_zone, …; Plus adds: …; Pro adds: …` */
 function fieldsInWords(): string {
-  const added = (tier: Tier): string[] => FIELDS.flatMap(field => (field.tier === tier ? [field.name] : []))
-  return TIER_NAMES.map((tier, i) => `${title(tier)}${i === 0 ? '' : ' adds'}: ${added(tier).join(', ')}`).join('; ')
+  const texts = TIER_NAMES.map((tier, i) => {
+    const names = FIELDS.filter(field => field.tier === tier).map(({ name }) => name)
+    return `${title(tier)}${i === 0 ? '' : ' adds'}: ${names.join(', ')}`
+  })
+  return texts.join('; ')
 }
 
 /** The tiers with a feature, as `Plus and Pro`. */

@@ -3,36 +3,32 @@ import type { WatchlistChangesPage, WatchlistPage } from '../../core/model/pages
 import { MAX_WATCHED, WATCHLIST } from '../../core/params/pages.js'
 import { SUMMARY_COST } from '../../core/tiers.js'
 import { WATCHLIST_CHANGES_PATH, WATCHLIST_PATH } from '../wire/format.js'
+import { dataAnswer, errorReferences, headerReferences, KNOWN_KEY_HEADERS, schemaReference } from './openapi-answers.js'
 import {
-  dataAnswer,
-  errorReferences,
-  headerReferences,
-  KNOWN_KEY_HEADERS,
-  schemaReference,
-  UNCHANGED,
-} from './openapi-answers.js'
-import { curlSample, type Operation, queryParameters, REQUEST_HEADERS } from './openapi-parts.js'
+  COMMON_ERRORS,
+  curlSample,
+  type Operation,
+  queryParameters,
+  questionOperation,
+  REQUEST_HEADERS,
+} from './openapi-parts.js'
 
-/** The operations of a watch list. */
+/** The operations on a watch list. */
 
 export function watchlistOperations(): Record<'get' | 'post' | 'delete', Operation> {
   return {
-    get: {
+    get: questionOperation({
       operationId: 'showWatchlist',
       tags: ['watchlist'],
       summary: 'The state of each ticker on the watch list of the account',
       description: `The list belongs to the account, and all of its keys share it. Costs ${counted(SUMMARY_COST, 'credit')} for each ticker on the list, and at least one.`,
-      security: [{ bearer: [] }],
-      parameters: [...queryParameters(WATCHLIST, WATCHLIST_PATH), ...REQUEST_HEADERS],
-      responses: {
-        200: dataAnswer('The states, in the order of the list.', 'WatchlistPage', {
-          none: { summary: 'An empty list', value: NONE },
-        }),
-        304: UNCHANGED,
-        ...errorReferences(400, 401, 405, 408, 414, 431, 429, 500, 503),
-      },
-      'x-codeSamples': [curlSample('The watch list', WATCHLIST_PATH)],
-    },
+      parameters: queryParameters(WATCHLIST, WATCHLIST_PATH),
+      answer: dataAnswer('The states, in the order of the list.', 'WatchlistPage', {
+        none: { summary: 'An empty list', value: NONE },
+      }),
+      errors: [429],
+      samples: [curlSample('The watch list', WATCHLIST_PATH)],
+    }),
     post: changeOperation('addToWatchlist', 'Adds tickers to the watch list', 'WatchlistAdded', {
       added: ['AAPL'],
       already_saved: ['GSPC'],
@@ -47,24 +43,21 @@ export function watchlistOperations(): Record<'get' | 'post' | 'delete', Operati
 }
 
 export function watchlistChangesOperation(): Operation {
-  return {
+  return questionOperation({
     operationId: 'listWatchlistChanges',
     tags: ['watchlist'],
     summary: 'What changed on the watch list on the newest bar of each ticker',
     description: `Costs ${counted(SUMMARY_COST, 'credit')}, for any number of tickers.`,
-    security: [{ bearer: [] }],
-    parameters: [...queryParameters(WATCHLIST, WATCHLIST_CHANGES_PATH), ...REQUEST_HEADERS],
-    responses: {
-      200: dataAnswer('The changes by ticker; none is an answer too.', 'WatchlistChangesPage', {
-        one: { summary: 'AAPL and GSPC, asked on Free', value: CHANGED },
-      }),
-      304: UNCHANGED,
-      ...errorReferences(400, 401, 405, 408, 414, 431, 429, 500, 503),
-    },
-    'x-codeSamples': [curlSample('What changed', WATCHLIST_CHANGES_PATH)],
-  }
+    parameters: queryParameters(WATCHLIST, WATCHLIST_CHANGES_PATH),
+    answer: dataAnswer('The changes by ticker; none is an answer too.', 'WatchlistChangesPage', {
+      one: { summary: 'AAPL and GSPC, asked on Free', value: CHANGED },
+    }),
+    errors: [429],
+    samples: [curlSample('What changed', WATCHLIST_CHANGES_PATH)],
+  })
 }
 
+/** The operation of POST or DELETE. */
 function changeOperation(operationId: string, summary: string, schema: string, example: object): Operation {
   return {
     operationId,
@@ -98,7 +91,7 @@ function changeOperation(operationId: string, summary: string, schema: string, e
           },
         },
       },
-      ...errorReferences(400, 401, 405, 408, 414, 431, 500, 503),
+      ...errorReferences(...COMMON_ERRORS),
     },
   }
 }

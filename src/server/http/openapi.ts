@@ -34,7 +34,6 @@ import {
   SCHEMAS_AT,
   type Schema,
   statusAnswer,
-  UNCHANGED,
 } from './openapi-answers.js'
 import { accountOperation, barsOperation, fieldsOperation, searchOperation, summaryOperation } from './openapi-pages.js'
 import {
@@ -42,20 +41,20 @@ import {
   type Operation,
   parameterSchemas,
   queryParameters,
-  REQUEST_HEADERS,
+  questionOperation,
   requestHeaders,
   tiersWith,
 } from './openapi-parts.js'
 import { watchlistChangesOperation, watchlistOperations } from './openapi-watchlist.js'
 
 /**
- * The service as an OpenAPI 3.1 document. Other tables fill it in: parameters and limits, answer schemas, tiers and
- * fields. Errors are thrown here, exactly as the server throws them.
+ * Makes the OpenAPI 3.1 document from the tables of parameters, schemas, tiers and fields. The examples of errors are
+ * real errors.
  */
 export function openApi({ version, errors }: { version: string; errors: ErrorShape }) {
   const paths: Record<string, { get: Operation } & Partial<Record<'post' | 'delete', Operation>>> = {
     [EVENTS_PATH]: { get: eventsOperation() },
-    [OVERSOLD_PATH]: { get: oversold() },
+    [OVERSOLD_PATH]: { get: oversoldOperation() },
     [SUMMARY_PATH]: { get: summaryOperation() },
     [SEARCH_PATH]: { get: searchOperation() },
     [BARS_PATH]: { get: barsOperation() },
@@ -102,9 +101,9 @@ A band is a category such as oversold, made of a ticker's bars and facts. Every 
 
 function aboutErrors(shape: ErrorShape): string {
   const type = shape === 'flat' ? 'its type in `error`' : 'one object, `error`, with its type in `type`'
-  const other = ERROR_SHAPES.filter(known => known !== shape).join()
-  const chosen = `This document describes errors that are ${shape}. With \`${ERROR_SHAPE}: ${other}\` a caller is sent the other shape, and a document about it. The vendor's official clients are known by what they send, and have \`nested\`.`
-  return `Every path answers GET and HEAD; a watch list is changed by POST and DELETE. An error's body has ${type}, one sentence in \`message\`, and more keys. The first of several mistakes is reported: the key (401), the request (400), the tier (403), the ticker (404), the credits (429).\n\n${chosen}`
+  const otherShape = ERROR_SHAPES.filter(known => known !== shape).join()
+  const aboutShape = `This document describes errors that are ${shape}. With \`${ERROR_SHAPE}: ${otherShape}\` a caller is sent the other shape, and a document about it. The vendor's official clients are known by what they send, and have \`nested\`.`
+  return `Every path answers GET and HEAD; a watch list is changed by POST and DELETE. An error's body has ${type}, one sentence in \`message\`, and more keys. The first of several mistakes is reported: the key (401), the request (400), the tier (403), the ticker (404), the credits (429).\n\n${aboutShape}`
 }
 
 const ABOUT_KEYS = `Send the key with every request as \`Authorization: Bearer bands_…\`, in one such header. In the examples it is \`BANDS_API_KEY\`, and \`BANDS_URL\` is where the service is reached. An account may have any number of keys; tier and credits are the account's.
@@ -113,8 +112,8 @@ Only answers 200 are charged. Credits are counted in days and hours of UTC; ever
 
 function eventsOperation(): Operation {
   const context = { ticker: '', field: '', band: '' }
-  const oversoldOperation = `${EVENTS_PATH}?ticker=AAPL&field=rsi_zone&band=oversold`
-  return {
+  const oversoldPath = `${EVENTS_PATH}?ticker=AAPL&field=rsi_zone&band=oversold`
+  return questionOperation({
     operationId: 'searchEvents',
     tags: ['events'],
     summary: 'Historical band events of one ticker and one field',
@@ -125,45 +124,37 @@ Events lie within the range of the tier, counted back from the day in \`${AS_OF}
 \`aftermath\` has a key for each window of bars after the event: ${windowsInWords()}. A window that has not elapsed, or had too little history to be ranked against, is null.
 
 \`context_ticker\`, \`context_field\` and \`context_band\` go together, for ${tiersWith('context')}. They keep the events on whose date the second ticker was in that band: the one it entered last, on or before the date.`,
-    security: [{ bearer: [] }],
-    parameters: [...queryParameters(EVENTS, EVENTS_PATH), ...REQUEST_HEADERS],
-    responses: {
-      200: dataAnswer('The events, newest first; none is an answer too.', 'EventsPage', EVENTS_EXAMPLES),
-      304: UNCHANGED,
-      ...errorReferences(400, 401, 403, 404, 405, 408, 414, 431, 429, 500, 503),
-    },
-    'x-codeSamples': [
-      curlSample('The last times AAPL became oversold', oversoldOperation),
+    parameters: queryParameters(EVENTS, EVENTS_PATH),
+    answer: dataAnswer('The events, newest first; none is an answer too.', 'EventsPage', EVENTS_EXAMPLES),
+    errors: [403, 404, 429],
+    samples: [
+      curlSample('The last times AAPL became oversold', oversoldPath),
       curlSample(
         'The same while an index was in a downtrend',
-        `${oversoldOperation}&context_ticker=GSPC&context_field=trend_direction&context_band=downtrend`,
+        `${oversoldPath}&context_ticker=GSPC&context_field=trend_direction&context_band=downtrend`,
       ),
       curlSample(
         'On weekly bars, of one year',
         `${EVENTS_PATH}?ticker=AAPL&field=trend_direction&timeframe=weekly&after=2016-12-31&before=2018-01-01`,
       ),
     ],
-  }
+  })
 }
 
-function oversold(): Operation {
-  const large = `${OVERSOLD_PATH}?asset_class=stock&min_market_cap_tier=large&min_severity=deep_oversold`
-  return {
+function oversoldOperation(): Operation {
+  const largeStocksPath = `${OVERSOLD_PATH}?asset_class=stock&min_market_cap_tier=large&min_severity=deep_oversold`
+  return questionOperation({
     operationId: 'scanOversold',
     tags: ['events'],
     summary: 'Which tickers are oversold',
     description: `The tickers whose \`rsi_zone\` is oversold or deep_oversold on a date. Costs ${counted(OVERSOLD_COST, 'credit')}, however many tickers are looked at.
 
 What a match says depends on the tier; keys of a higher tier are left out, and those of fundamentals for crypto and funds. \`match_count\` counts all matches, \`matches\` is cut at \`limit\`.`,
-    security: [{ bearer: [] }],
-    parameters: [...queryParameters(OVERSOLD, OVERSOLD_PATH), ...REQUEST_HEADERS],
-    responses: {
-      200: dataAnswer('The matches in the order asked for; none is an answer too.', 'OversoldPage', OVERSOLD_EXAMPLES),
-      304: UNCHANGED,
-      ...errorReferences(400, 401, 403, 405, 408, 414, 431, 429, 500, 503),
-    },
-    'x-codeSamples': [curlSample('Large stocks that are deeply oversold', large)],
-  }
+    parameters: queryParameters(OVERSOLD, OVERSOLD_PATH),
+    answer: dataAnswer('The matches in the order asked for; none is an answer too.', 'OversoldPage', OVERSOLD_EXAMPLES),
+    errors: [403, 429],
+    samples: [curlSample('Large stocks that are deeply oversold', largeStocksPath)],
+  })
 }
 
 function healthOperation(): Operation {
@@ -214,13 +205,14 @@ function rangesInWords(): string {
 
 export type OpenApiDocument = ReturnType<typeof openApi>
 
-/** What a reference within the document points to. */
-export function resolveReference<Found>(document: OpenApiDocument, found: Found | Reference): Found {
-  if (!isReference(found)) return found
-  const path = found.$ref.replace(/^#\//, '').split('/')
-  return path.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], document) as Found
+/** The part of the document that a reference points to; any other part as it is. */
+export function resolveReference<Part>(document: OpenApiDocument, part: Part | Reference): Part {
+  if (!isReference(part)) return part
+  let target: unknown = document
+  for (const name of part.$ref.replace(/^#\//, '').split('/')) target = (target as Record<string, unknown>)[name]
+  return target as Part
 }
 
-export function isReference(found: unknown): found is Reference {
-  return typeof found === 'object' && found !== null && '$ref' in found
+export function isReference(part: unknown): part is Reference {
+  return typeof part === 'object' && part !== null && '$ref' in part
 }

@@ -6,17 +6,17 @@ import type { ErrorShape } from '../wire/format.js'
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** How a server is reached, and how it behaves there. */
+/** The address of a server, and its behaviour. */
 export interface ServerOptions {
   host: string
-  /** 0: any that is free */
+  /** 0: any free port */
   port: number
   errors: ErrorShape
-  /** Who is shown `/metrics`. */
+  /** Who may read `/metrics`: only requests from this machine, or all. */
   metrics: 'loopback' | 'any'
   /** The origin whose pages may send browser requests (default: none). */
   cors?: string | undefined
-  /** PEM texts; without, plain HTTP. */
+  /** Default: plain HTTP. */
   tls?: Certificate | undefined
   /** Where to get a higher tier, for refused callers. */
   upgradeUrl?: string | undefined
@@ -31,7 +31,7 @@ export interface ServerOptions {
   now?: () => number
 }
 
-/** A chain and its private key. */
+/** A certificate chain and its private key, as PEM texts. */
 export interface Certificate {
   cert: string
   key: string
@@ -39,19 +39,19 @@ export interface Certificate {
 
 export type CreditLimits = Charge['limits']
 
-/** How much patience and memory a caller may take. Times in milliseconds. */
+/** Limits of the time and the memory that callers can take up. Times are in milliseconds. */
 export const LIMITS = {
   /** Time for the head of a request, including the TLS handshake. */
   headersTimeout: 5_000,
   /** For the whole request to arrive. */
   requestTimeout: 10_000,
-  /** How often the two are looked at. */
+  /** How often the two times above are checked. */
   checkInterval: 1_000,
-  /** A connection on which nothing moves, while a request or an answer is on its way: longer than a charge waits for a busy disk. */
+  /** How long a connection may be silent during a request or an answer: longer than a charge waits for a busy disk. */
   connectionTimeout: 10_000,
-  /** A connection between two requests. */
+  /** How long a connection may be silent between two requests. */
   keepAliveTimeout: 30_000,
-  /** At this number the one that has waited longest for its caller is closed for a new one. */
+  /** The most connections; for a new one, the connection that has waited longest for its caller is closed. */
   connections: 1_000,
   /** The most connections of one address. Behind a proxy, all connections have its address. */
   connectionsPerAddress: Number.POSITIVE_INFINITY,

@@ -12,7 +12,7 @@ import { BARS_PATH, EVENTS_PATH, OVERSOLD_PATH, SCHEMA_PATH, SEARCH_PATH, SUMMAR
 import { type Question, questionKey, type ReadQuestion, readEvents, readOversold } from './question.js'
 import { readSummary } from './summary-question.js'
 
-/** Path → how its query is read. Reading throws InvalidParameter. */
+/** Path → the function that parses its queries. */
 export const QUESTION_READERS: ReadonlyMap<string, ReadQuestion> = new Map([
   [EVENTS_PATH, readEvents],
   [OVERSOLD_PATH, readOversold],
@@ -22,20 +22,21 @@ export const QUESTION_READERS: ReadonlyMap<string, ReadQuestion> = new Map([
   [SCHEMA_PATH, readSchema],
 ])
 
-/** The last part of such a path is a ticker. */
+/** The last part of a path that ends with a ticker. */
 const TICKER_PLACEHOLDER = '{ticker}'
 
-/** The path as documents have it, and the ticker in it. A letter may be spelled with a percent sign. */
+/** The path with `{ticker}` for the ticker in it, and that ticker; empty if there is none. Both are percent-decoded. */
 export function pathTemplate(path: string): { template: string; pathTicker: string } {
   if (QUESTION_READERS.has(path) && !path.endsWith(TICKER_PLACEHOLDER)) return { template: path, pathTicker: '' }
-  const at = path.lastIndexOf('/') + 1
-  const template = decodeOrKeep(path.slice(0, at), decodeURI) + TICKER_PLACEHOLDER
-  const last = path.slice(at)
+  const lastStart = path.lastIndexOf('/') + 1
+  const template = decodeOrKeep(path.slice(0, lastStart), decodeURI) + TICKER_PLACEHOLDER
+  const last = path.slice(lastStart)
   if (last !== '' && QUESTION_READERS.has(template))
     return { template, pathTicker: decodeOrKeep(last, decodeURIComponent) }
   return { template: decodeOrKeep(path, decodeURI), pathTicker: '' }
 }
 
+/** The decoded text; the text itself if it is not validly encoded. */
 function decodeOrKeep(text: string, decode: (text: string) => string): string {
   try {
     return decode(text)
@@ -44,7 +45,7 @@ function decodeOrKeep(text: string, decode: (text: string) => string): string {
   }
 }
 
-/** A credit for each hundred bars, and at least one. */
+/** The price of a page of bars: a credit for each hundred bars, and at least one. */
 export function barsCost(rows: number): number {
   return Math.max(1, Math.ceil(rows / BARS_PER_CREDIT))
 }
@@ -56,7 +57,7 @@ export function readBars(search: string, ticker: string): Question {
     credits: barsCost(0),
     key,
     fullKey: key,
-    // A bar may change while no band of its ticker does.
+    // A stamp covers only events, and a bar may change without these.
     stamp: async () => null,
     isHeavy: false,
     async answer(service, tier) {
@@ -71,7 +72,7 @@ export function readBars(search: string, ticker: string): Question {
   }
 }
 
-/** A search reads every ticker, as a scan does. */
+/** Parses a search. It is heavy, because it reads every ticker. */
 function readSearch(search: string): Question {
   const query = parseSearch(parametersOf(search))
   const key = questionKey(SEARCH_PATH, query)
@@ -83,8 +84,9 @@ function readSearch(search: string): Question {
     isHeavy: true,
     async answer(service, tier, signal) {
       const body = await service.search(tier, query, signal)
-      const { match_count: count, total_scanned: scanned } = JSON.parse(body) as SearchPage
-      return { body, note: count > 0 ? null : `None of ${counted(scanned, 'ticker')} meets all filters.` }
+      const page: SearchPage = JSON.parse(body)
+      const note = page.match_count > 0 ? null : `None of ${counted(page.total_scanned, 'ticker')} meets all filters.`
+      return { body, note }
     },
     cutOut: body => body,
     async isAnswerable(service, tier) {
@@ -94,7 +96,7 @@ function readSearch(search: string): Question {
   }
 }
 
-/** The same for every caller, and free. */
+/** Parses a question for all fields. Its answer is the same for every caller, and free. */
 export function readSchema(search: string): Question {
   readParams({}, parametersOf(search))
   return {
@@ -119,27 +121,27 @@ export interface FieldsPage {
 }
 
 interface SchemaField {
-  /** As columns and filters of a search have it. */
+  /** The name in columns and filters of a search. */
   name: string
   type: 'text' | 'numeric'
   category: string
-  /** Its words in their order, where these are few. */
+  /** All values in their order; absent if they are many. */
   values?: readonly string[]
   description: string
-  /** The name that events have; null for a column that is no band. */
+  /** The name in events; null for a column that is no band. */
   field: string | null
   tier: Tier
 }
 
 export function fieldsPage(): FieldsPage {
-  const own = Object.entries(OWN_COLUMNS).map(([name, { about, values, ...column }]): SchemaField => {
+  const columns = Object.entries(OWN_COLUMNS).map(([name, { about, values, ...column }]): SchemaField => {
     return { name, ...column, ...(values && { values }), description: about, field: null, tier: 'free' }
   })
   const bands = FIELDS.map(({ name, tier, summary, bands }): SchemaField => {
     const [category = ''] = placeOf(name).split('.')
     return { name: longNameOf(name), type: 'text', category, values: bands, description: summary, field: name, tier }
   })
-  const fields = [...own, ...bands]
+  const fields = [...columns, ...bands]
   const categories = [...new Set(fields.map(({ category }) => category))]
   return { total_fields: fields.length, categories, operators: [...OPERATORS], fields }
 }

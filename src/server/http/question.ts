@@ -18,101 +18,102 @@ import { entitle, eventsCost, OVERSOLD_COST } from '../../core/tiers.js'
 import type { Accounts } from '../accounts/accounts.js'
 import { EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
 
-/** The data of a server, as one file has them; passed in, so that it depends on neither the store nor the engine. */
+/** The data of a server. An interface, so that the server depends on neither the store nor the engine. */
 export interface ServedData {
-  /** The questions as a caller of a tier may ask them; closing it is not the server's business. */
+  /** Answers questions for a caller of a tier. The server must not close it. */
   bands(tier: Tier): Source
-  /** Throws the faults of a scan without running it. */
+  /** Throws the errors of a scan without running it. */
   checkOversold(tier: Tier, query: OversoldQuery): Promise<void>
   /**
-   * The page of a scan as JSON, from one moment of the data. It takes long, so it runs outside this thread.
-   * @param signal aborts it. Throws the errors of the query
+   * The page of a scan as JSON, from one moment of the data. It takes long, so it runs outside this thread. Throws the
+   * errors of the query.
    */
   oversold(tier: Tier, query: OversoldQuery, signal: AbortSignal): Promise<string>
-  /** Throws the faults of a search without running it. */
+  /** Throws the errors of a search without running it. */
   checkSearch(tier: Tier, query: SearchQuery): Promise<void>
-  /** The page of a search as JSON; otherwise as a scan. */
+  /** The page of a search as JSON, made like that of a scan. */
   search(tier: Tier, query: SearchQuery, signal: AbortSignal): Promise<string>
   /** The state of a ticker. Throws NotFound, Busy, TierRestricted, InvalidParameter. */
   summary(tier: Tier, query: SnapshotQuery): Promise<SnapshotPage | SnapshotsPage>
   /** A page of daily bars. Throws NotFound. */
   barsPage(tier: Tier, query: BarsQuery): Promise<BarsPage>
-  /** Changes whenever an answer may. */
+  /** Changes whenever any answer may change. */
   version(): Promise<string>
   /** The hash of all data: equal data have equal hashes, on any server. */
   snapshot(): Promise<string>
-  /** Changes whenever answers about these series may. */
+  /** Changes whenever answers about these series may change. */
   stamp(series: readonly SeriesKey[]): Promise<string>
   /** The day that ranges count back from. */
   today(): Promise<Day>
-  /** Of the newest bar of all; null if there is none. */
+  /** The day of the newest bar; null if there is none. */
   newestDay(): Promise<Day | null>
-  /** Fields that wait for an import; null: none does. */
+  /** The fields that wait for an import; null if none does. */
   waiting(): Promise<WaitingFields | null>
   /** Throws when the data cannot be read. */
   check(): Promise<void>
   close(): Promise<void>
 }
 
-/** The services that a server needs. Closing the data is not its business, and does not close the accounts. */
+/** The data and the accounts of a server. The server must not close the data; closing these leaves the accounts open. */
 export interface Service extends ServedData {
-  /** Scans that are made at once. */
+  /** How many scans may run at the same time. */
   readonly scansAtOnce: number
   accounts: Accounts
-  /** The new file of data that could not be taken over; null: there is none. */
+  /** The new file of data that the server refused to use; null if there is none. */
   refused(): RefusedFile | null
 }
 
-/** A new file of data that is not sound, without its path: everyone may see this. */
+/** Why the server refused a new file of data; without its path, because everyone may see this. */
 export interface RefusedFile {
   why: string
   /** ISO time, UTC. */
   since: string
 }
 
-/** The result of a question, before it is an answer. */
+/** The computed result of a question. */
 export interface QuestionResult {
   body: string
-  /** Why it is empty; null where it is not. */
+  /** Why the result is empty; null if it is not empty. */
   note: string | null
-  /** Its price in credits, if that depends on the answer. */
+  /** The price in credits, if it depends on the result. */
   credits?: number
 }
 
 /** A parsed request URL. */
 export interface Question {
-  /** The least that an answer costs; 0: it is free. */
+  /** The lowest price of an answer; 0: it is free. */
   credits: number
-  /** The normal spelling of the question. */
+  /** The path and the parsed query: equal for all spellings of the question. */
   key: string
-  /** The normal spelling of the question whose answer contains this one. */
+  /** The key of the question whose answer contains this one; often the same question. */
   fullKey: string
   /** The names of its answers in the cache, by tier. */
   names?: Partial<Record<Tier, string>>
-  /** Is the same as long as the answer is; null: only as long as nothing is written. */
+  /** Changes whenever the answer may change; null: any write may change the answer. */
   stamp(service: Service): Promise<string | null>
-  /** It takes long, so it waits in the queue, and stops when no caller waits for it any more. */
+  /** Whether it takes long: then it waits in the queue, and is aborted when no caller waits for it any more. */
   isHeavy: boolean
-  /** The body of the whole, and why it is empty. */
+  /** Computes the full answer, that of `fullKey`. */
   answer(service: Service, tier: Tier, signal: AbortSignal): Promise<QuestionResult>
   /** Cuts the answer out of the full body. */
   cutOut(body: string): string
-  /** Whether there is an answer, judged without computing it. Throws TierRestricted, InvalidParameter. */
+  /** Whether the question has an answer, found without computing it. Throws TierRestricted, InvalidParameter. */
   isAnswerable(service: Service, tier: Tier): Promise<boolean>
 }
 
-/** How the query of a path is read. Throws InvalidParameter. @param pathTicker the ticker in the path, as it was sent */
+/** Parses the query of a path. Throws InvalidParameter. @param pathTicker the ticker in the path, as sent */
 export type ReadQuestion = (search: string, pathTicker: string) => Question
 
 export function readEvents(search: string): Question {
   return eventsQuestion(EVENTS_PATH, parseEvents(parametersOf(search)))
 }
 
-/** The events of a field, at either path. */
+/** The question for the events of one field of a ticker. @param path its events path or summary path */
 export function eventsQuestion(path: string, query: EventsQuery): Question {
   const key = questionKey(path, query)
   const { timeframe, context } = query
-  const series = [query, ...(context === undefined ? [] : [{ ...context, timeframe }])]
+  const series: SeriesKey[] = [query]
+  if (context !== undefined) series.push({ ...context, timeframe })
   return {
     credits: eventsCost(query),
     key,
@@ -122,8 +123,10 @@ export function eventsQuestion(path: string, query: EventsQuery): Question {
     async answer(service, tier) {
       const bands = service.bands(tier)
       const page = await bands.events(query)
-      const why = page.total_occurrences > 0 ? null : await bands.whyEmpty(query)
-      return { body: JSON.stringify(page), note: why && wordsAsText(emptyNote(why, query).reason) }
+      const body = JSON.stringify(page)
+      if (page.total_occurrences > 0) return { body, note: null }
+      const reason = await bands.whyEmpty(query)
+      return { body, note: reason && wordsAsText(emptyNote(reason, query).reason) }
     },
     cutOut: body => body,
     async isAnswerable(service, tier) {
@@ -134,19 +137,22 @@ export function eventsQuestion(path: string, query: EventsQuery): Question {
   }
 }
 
-/** A scan reads every ticker regardless of its limit, so the cached answer serves all limits. */
+/**
+ * Parses the query of a scan. A scan reads every ticker regardless of its limit, so the full answer has the highest limit
+ * and serves all of them.
+ */
 export function readOversold(search: string): Question {
   const query = parseOversold(parametersOf(search))
-  const whole = { ...query, limit: MAX_LIMIT }
+  const fullQuery = { ...query, limit: MAX_LIMIT }
   return {
     credits: OVERSOLD_COST,
     key: questionKey(OVERSOLD_PATH, query),
-    fullKey: questionKey(OVERSOLD_PATH, whole),
+    fullKey: questionKey(OVERSOLD_PATH, fullQuery),
     stamp: async () => null,
     isHeavy: true,
     async answer(service, tier, signal) {
-      const body = await service.oversold(tier, whole, signal)
-      if (!body.startsWith(NO_MATCH)) return { body, note: null }
+      const body = await service.oversold(tier, fullQuery, signal)
+      if (!body.startsWith(EMPTY_PAGE_START)) return { body, note: null }
       const day = query.date ?? (await service.today())
       return { body, note: emptyScanNote(query, JSON.parse(body), formatDay(day)) }
     },
@@ -158,15 +164,16 @@ export function readOversold(search: string): Question {
   }
 }
 
-const NO_MATCH = '{"matches":[],'
+const EMPTY_PAGE_START = '{"matches":[],'
 
+/** Cuts the page of a scan, as JSON, to a number of matches. */
 function firstMatches(body: string, limit: number): string {
   if (limit === MAX_LIMIT) return body
   const page: OversoldPage = JSON.parse(body)
   return page.matches.length <= limit ? body : JSON.stringify({ ...page, matches: page.matches.slice(0, limit) })
 }
 
-/** Parsers sort the values of a query. */
+/** Equal for all spellings of a question, because parsers put the values of a query in one order. */
 export function questionKey(path: string, query: object): string {
   return `${path} ${JSON.stringify(query)}`
 }

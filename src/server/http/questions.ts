@@ -150,7 +150,7 @@ export class Questions {
 
   /**
    * Makes the ETag of an answer for an account, and adds it to the answer. It proves that the account has paid for the
-   * answer: without the secret it cannot be made from a guessed body, or from another account's answer.
+   * answer. Without the secret it cannot be made from a guessed body, or from another account's answer.
    */
   async #makeTag(answer: Answer, account: number): Promise<string> {
     // An HMAC from the bytes of a key takes five times as long.

@@ -160,7 +160,7 @@ export class Requests {
   #logAndCount(exchange: Exchange, status: number): void {
     const milliseconds = performance.now() - exchange.startedAt
     this.#log.logAnswer(exchange, status, milliseconds)
-    this.#metrics.answered(exchange.route, status, milliseconds / 1000)
+    this.#metrics.countAnswer(exchange.route, status, milliseconds / 1000)
   }
 
   #finishOne(): void {

@@ -56,17 +56,17 @@ export interface RunningServer {
   url: string
   port: number
   log: Log
-  /** Shows another certificate from the next connection on. */
+  /** Uses another certificate from the next connection on. */
   setCertificate(tls: Certificate): void
-  /** Answers from other data from now on; settles when the last answer from the ones before was made. */
+  /** Answers new requests from other data. Settles when the last answer from the old data is made. */
   takeOver(next: Service): Promise<void>
-  /** Accepts no more requests, finishes running ones, and settles when all is written. The service stays open. */
+  /** Refuses new requests, and settles when the running ones are answered and charged. The service stays open. */
   stop(): Promise<void>
 }
 
 /**
- * Starts to listen: on node's own server, as there are few paths, and no answer that a framework could put together.
- * Throws ConfigError where that cannot be done.
+ * Starts an HTTP server. It uses node's own server and no framework, because there are few paths. Throws ConfigError if
+ * it cannot listen.
  */
 export async function startServer(service: Service, options: ServerOptions): Promise<RunningServer> {
   const settings = settingsOf({ now: () => service.accounts.now(), ...options })
@@ -77,7 +77,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
     ACCOUNT_PATH,
     ...OPEN_PATHS,
   ])
-  const connections = new Connections(settings.limits, crowd => metrics.crowded.inc({ limit: crowd }))
+  const connections = new Connections(settings.limits, limit => metrics.crowded.inc({ limit }))
   const requests = new Requests(settings, metrics, log, connections)
   const questions = new Questions(service, settings, metrics)
   const routes = new Map([
@@ -100,8 +100,8 @@ export async function startServer(service: Service, options: ServerOptions): Pro
   const { clockAhead = 0, location } = service.accounts
   const fault = clockFault(clockAhead, location)
   if (fault !== null) log.add('warn', { message: `${fault}: /readyz says 503` })
-  const tidying = new AbortController()
-  const tidied = keepLedgerShort(service, settings.now, log, tidying.signal)
+  const rollUpAbort = new AbortController()
+  const rollUpEnded = rollUpRegularly(service, settings.now, log, rollUpAbort.signal)
   return {
     url,
     port,
@@ -113,7 +113,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
     async stop() {
       requests.refuseNewRequests()
       log.add('info', { message: 'stopping' })
-      tidying.abort()
+      rollUpAbort.abort()
       await Promise.race([requests.allAnswered(), sleep(settings.limits.grace, undefined, { ref: false })])
       const closed = once(server, 'close')
       server.close()
@@ -121,21 +121,21 @@ export async function startServer(service: Service, options: ServerOptions): Pro
       connections.close()
       await closed
       await questions.meter.allCommitted()
-      await tidied
+      await rollUpEnded
     },
   }
 }
 
-/** When a server first checks for a day to roll up, and then how often, in milliseconds. */
-const FIRST_CHECK_MS = 60_000
-const NEXT_CHECK_MS = 3_600_000
+/** The first wait before a roll-up of the ledger, and the later ones. */
+const FIRST_ROLL_UP_MS = 60_000
+const NEXT_ROLL_UP_MS = 3_600_000
 
 /**
- * The first of several servers on the same accounts does the work; the others find nothing. Failures are logged, and
- * retried an hour later.
+ * Rolls up the ledger every hour until the signal aborts. Of several servers on the same accounts the first does the
+ * work, and the others find nothing to do. A failure is logged, and the next hour tries again.
  */
-async function keepLedgerShort({ accounts }: Service, now: () => number, log: Log, signal: AbortSignal): Promise<void> {
-  for (let wait = FIRST_CHECK_MS; !signal.aborted; wait = NEXT_CHECK_MS) {
+async function rollUpRegularly({ accounts }: Service, now: () => number, log: Log, signal: AbortSignal): Promise<void> {
+  for (let wait = FIRST_ROLL_UP_MS; !signal.aborted; wait = NEXT_ROLL_UP_MS) {
     try {
       await sleep(wait, undefined, { ref: false, signal })
       const { rows, days } = await rollUpLedger(accounts, now(), signal)
@@ -146,6 +146,7 @@ async function keepLedgerShort({ accounts }: Service, now: () => number, log: Lo
   }
 }
 
+/** Makes the server listen, and returns its port. Throws ConfigError. */
 async function listen(server: Server, { host, port, limits }: Settings): Promise<number> {
   try {
     server.listen({ host, port, backlog: Math.max(511, limits.connections) })
@@ -156,6 +157,7 @@ async function listen(server: Server, { host, port, limits }: Settings): Promise
   }
 }
 
+/** Why a server cannot listen, as a message. */
 function listenFault({ code, message }: NodeJS.ErrnoException, host: string, port: number): Words {
   switch (code) {
     case 'EADDRINUSE':
@@ -172,21 +174,26 @@ function listenFault({ code, message }: NodeJS.ErrnoException, host: string, por
 }
 
 function serverUrl({ host, tls }: Settings, port: number): string {
-  return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const scheme = tls === undefined ? 'http' : 'https'
+  const urlHost = host.includes(':') ? `[${host}]` : host
+  return `${scheme}://${urlHost}:${port}`
 }
 
 interface Route {
   answer: Handler
-  /** What methods other than GET and HEAD do. */
+  /** The handlers of methods other than GET and HEAD. */
   changes?: Readonly<Record<string, Handler>>
-  /** Who can see the path; to others a path without a key does not exist. */
-  isFor?(exchange: Exchange): boolean
-  /** Answered also while the server ends. */
+  /** Whether the path exists for this request (default: for all). */
+  isVisibleTo?(exchange: Exchange): boolean
+  /** Answered even while the server is stopping. */
   always?: boolean
   needsKey?: boolean
 }
 
-/** Unknown paths and methods are refused only to callers that would get an answer. */
+/**
+ * The route of a request, which also sets `route` and `pathTicker` of the exchange. For an unknown path or method it is a
+ * route that fails; it needs a key, unless the path answers without one.
+ */
 function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questions: Questions): Route {
   const { path } = exchange
   const { method = '' } = exchange.request
@@ -194,7 +201,7 @@ function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questio
   exchange.route = template
   exchange.pathTicker = pathTicker
   const route = routes.get(template)
-  if (route === undefined || route.isFor?.(exchange) === false)
+  if (route === undefined || route.isVisibleTo?.(exchange) === false)
     return { answer: questions.withValidKey(() => throwError(new NotFound(`there is nothing at ${quoted(path)}.`))) }
   if (READ_METHODS.some(answered => answered === method)) return route
   const change = route.changes?.[method]
@@ -204,48 +211,54 @@ function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questio
   return { answer: route.needsKey ? questions.withValidKey(answer) : answer }
 }
 
-/** For any path: only the real request shows whether it exists. */
+/** The route of a browser's preflight request, for any path: only the real request shows whether that exists. */
 const PREFLIGHT: Route = {
   answer: () => ({ status: 204, headers: preflightHeaders([...READ_METHODS, ...Object.keys(LIST_CHANGES)]), body: '' }),
 }
 
+/** As an expression. */
 function throwError(error: Error): never {
   throw error
 }
 
+/** The routes that need a key, by path. */
 function questionRoutes(questions: Questions): [string, Route][] {
-  const asked = [...QUESTION_READERS].map(([path, read]) => [path, questions.questionHandler(path, read)] as const)
-  const listed = [...LIST_QUESTIONS].map(([path, read]) => [path, questions.listQuestionHandler(path, read)] as const)
-  const routes = [...asked, ...listed, [ACCOUNT_PATH, questions.accountHandler()] as const]
-  const changes = Object.fromEntries(
-    Object.entries(LIST_CHANGES).map(([method, change]) => [method, questions.listChangeHandler(change)]),
-  )
-  return routes.map(([path, answer]) => [path, { answer, needsKey: true, ...(path === WATCHLIST_PATH && { changes }) }])
+  const routes: [string, Route][] = [[ACCOUNT_PATH, { answer: questions.accountHandler(), needsKey: true }]]
+  for (const [path, read] of QUESTION_READERS)
+    routes.push([path, { answer: questions.questionHandler(path, read), needsKey: true }])
+  const changes: Record<string, Handler> = {}
+  for (const [method, change] of Object.entries(LIST_CHANGES)) changes[method] = questions.listChangeHandler(change)
+  for (const [path, read] of LIST_QUESTIONS) {
+    const route = { answer: questions.listQuestionHandler(path, read), needsKey: true }
+    routes.push([path, path === WATCHLIST_PATH ? { ...route, changes } : route])
+  }
+  return routes
 }
 
 /** Paths that are answered without a key. */
 const OPEN_PATHS = ['/', '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'] as const
 
+/** The routes that need no key, by path. @param currentService returns the data that answer now */
 function openRoutes(
-  served: () => Service,
+  currentService: () => Service,
   settings: Settings,
   metrics: Metrics,
   requests: Pick<Requests, 'isClosing'>,
 ): [string, Route][] {
   const documents = documentMaker(settings)
   const routes: Record<(typeof OPEN_PATHS)[number], Route> = {
-    // The start page. A temporary redirect: browsers would keep a permanent one, even if this path changes.
+    // A temporary redirect, because browsers would keep a permanent one even if this path changes.
     '/': { answer: () => ({ status: 302, headers: ['Location', '/docs', 'Cache-Control', 'no-cache'], body: '' }) },
     '/healthz': { answer: () => json(200, { status: 'ok' }), always: true },
     '/readyz': {
       async answer() {
         if (requests.isClosing) throw new Unavailable('The server is shutting down.')
-        return json(200, await readiness(served()))
+        return json(200, await readinessPage(currentService()))
       },
     },
     '/metrics': {
       answer: async () => textAnswer(await metrics.text(), metrics.contentType),
-      isFor: ({ isLocal }) => isLocal || settings.metrics === 'any',
+      isVisibleTo: ({ isLocal }) => isLocal || settings.metrics === 'any',
     },
     '/openapi.json': {
       answer: async ({ request }) => (await documents(errorShapeFor(request, settings.errors))).openapi,
@@ -255,8 +268,8 @@ function openRoutes(
   return Object.entries(routes)
 }
 
-/** Throws when something cannot be read or written. */
-async function readiness(service: Service): Promise<object> {
+/** The body of `/readyz`. Throws if data cannot be read, or charges cannot be written. */
+async function readinessPage(service: Service): Promise<object> {
   await Promise.all([service.check(), service.accounts.check()])
   const waiting = await service.waiting()
   const refused = service.refused()
@@ -268,30 +281,30 @@ async function readiness(service: Service): Promise<object> {
   }
 }
 
-/** Makes the OpenAPI document and its page, once for each shape of errors, when they are first asked for. */
-function documentMaker({
-  version,
-}: Settings): (errors: ErrorShape) => Promise<{ openapi: OutgoingAnswer; docs: OutgoingAnswer }> {
-  const make = async (errors: ErrorShape) => {
+/** Returns a function that makes the OpenAPI document and its page, once for each shape of errors. */
+function documentMaker({ version }: Settings): (errors: ErrorShape) => Promise<Documents> {
+  const make = async (errors: ErrorShape): Promise<Documents> => {
     const [{ openApi }, { docsPage }] = await Promise.all([import('./openapi.js'), import('./docs.js')])
     const document = openApi({ version, errors })
     const { html, csp } = docsPage(document)
     const docs = textAnswer(html, 'text/html; charset=utf-8', ['Content-Security-Policy', csp])
     return { openapi: textAnswer(JSON.stringify(document), JSON_TYPE), docs }
   }
-  const made: Partial<Record<ErrorShape, ReturnType<typeof make>>> = {}
+  const documents: Partial<Record<ErrorShape, Promise<Documents>>> = {}
   return errors => {
-    made[errors] ??= make(errors)
-    return made[errors]
+    documents[errors] ??= make(errors)
+    return documents[errors]
   }
 }
 
-function textAnswer(body: string, type: string, more: HeaderList = []): OutgoingAnswer {
-  const headers = ['Content-Type', type, 'Cache-Control', 'no-cache', ...more]
+type Documents = Record<'openapi' | 'docs', OutgoingAnswer>
+
+function textAnswer(body: string, type: string, moreHeaders: HeaderList = []): OutgoingAnswer {
+  const headers = ['Content-Type', type, 'Cache-Control', 'no-cache', ...moreHeaders]
   return { status: 200, headers, body, encodedBodies: new EncodedBodies(body) }
 }
 
-/** TLS 1.3, and of 1.2 only ciphers with forward secrecy and authenticated encryption (RFC 9325, 4.2). */
+/** Allows TLS 1.3, and TLS 1.2 with forward secrecy and authenticated encryption (RFC 9325, 4.2). */
 const TLS_OPTIONS: TlsOptions = {
   minVersion: 'TLSv1.2',
   ciphers: [
@@ -308,8 +321,8 @@ const TLS_OPTIONS: TlsOptions = {
 }
 
 /**
- * A Node server with every limit set. By default it waits for ever for the end of a request, and checks request heads
- * only twice a minute.
+ * Creates node's HTTP or HTTPS server with every limit of the settings, and with answers to malformed requests. By
+ * default node would wait for ever for the end of a request, and check request heads only twice a minute.
  */
 function createLimitedServer(settings: Settings, log: Log, answer: RequestListener): Server {
   const { limits, tls } = settings
@@ -319,7 +332,7 @@ function createLimitedServer(settings: Settings, log: Log, answer: RequestListen
     connectionsCheckingInterval: limits.checkInterval,
     keepAliveTimeout: limits.keepAliveTimeout,
     maxHeaderSize: limits.headBytes,
-    // Ours to refuse, with a body.
+    // Requests refuses a missing Host header itself, with a body.
     requireHostHeader: false,
     noDelay: true,
   }
@@ -327,9 +340,9 @@ function createLimitedServer(settings: Settings, log: Log, answer: RequestListen
     ? createTlsServer({ ...options, ...TLS_OPTIONS, ...tls, handshakeTimeout: limits.headersTimeout }, answer)
     : createServer(options, answer)
   server.setTimeout(limits.connectionTimeout)
-  // Bytes are limited; a header that is dropped for its number could be a second Authorization.
+  // No limit on the number of headers: node would drop the rest, and that could be a second Authorization.
   server.maxHeadersCount = 0
-  // Expectations other than 100-continue, which no path uses, change nothing.
+  // An Expect header other than 100-continue changes nothing.
   server.on('checkExpectation', answer)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     refuseConnection(error.code ?? '', socket, settings, log)
@@ -338,8 +351,8 @@ function createLimitedServer(settings: Settings, log: Log, answer: RequestListen
 }
 
 /**
- * Bytes that are no request, or one that does not end: there is nothing to route, only to answer and to hang up.
- * @param code of node's parser
+ * Answers a connection whose bytes are no complete HTTP request, and closes it. Without a request there is nothing to
+ * route, so the answer is written to the socket. @param code of the error in node's parser
  */
 function refuseConnection(code: string, socket: Socket, settings: Settings, log: Log): void {
   const malformed = malformedRequest(code, settings)
@@ -347,14 +360,23 @@ function refuseConnection(code: string, socket: Socket, settings: Settings, log:
   const id = requestId()
   const { status, headers, body } = errorAnswer(malformed, { id, errors: settings.errors, now: settings.now() })
   const length = Buffer.byteLength(body)
-  const all = [...headers, ...commonHeaders(settings), REQUEST_ID, id, 'Connection', 'close', 'Content-Length', length]
-  const head = all.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`))
+  const allHeaders = [
+    ...headers,
+    ...commonHeaders(settings),
+    REQUEST_ID,
+    id,
+    'Connection',
+    'close',
+    'Content-Length',
+    length,
+  ]
+  const head = allHeaders.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`))
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`)
   socket.destroySoon()
   log.add('info', { id, status, code })
 }
 
-/** null: it has hung up, or does not speak HTTP */
+/** The error to send for an error of node's parser; null: the caller has hung up, or does not speak HTTP. */
 function malformedRequest(code: string, { limits }: Settings): MalformedRequest | null {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooSlowError(limits)
   if (code === 'HPE_HEADER_OVERFLOW') return headTooLargeError(limits)

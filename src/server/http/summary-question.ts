@@ -10,14 +10,14 @@ import { entitle, entitleAftermath, eventsCost, SUMMARY_COST } from '../../core/
 import { SUMMARY_PATH } from '../wire/format.js'
 import { eventsQuestion, type Question, questionKey, type Service } from './question.js'
 
-/** A summary of a ticker: its state on one day or several, the events of a field, or their statistics. */
+/** Parses a query for the state of a ticker on one day or several, the events of a field, or their statistics. */
 export function readSummary(search: string, ticker: string): Question {
-  const read = parseSummary(withPathTicker(ticker, parametersOf(search), SUMMARY))
-  if (read.of === 'snapshot') return snapshotQuestion(read.query)
-  return read.stats ? statsQuestion(read.query) : eventsQuestion(SUMMARY_PATH, read.query)
+  const summary = parseSummary(withPathTicker(ticker, parametersOf(search), SUMMARY))
+  if (summary.of === 'snapshot') return snapshotQuestion(summary.query)
+  return summary.stats ? statsQuestion(summary.query) : eventsQuestion(SUMMARY_PATH, summary.query)
 }
 
-/** An answer depends on bars, facts and the identity of the ticker: it is kept while no data change. */
+/** The common parts of questions whose answer is not cut from another, and is cached until any data change. */
 function uncutQuestion(key: string): Pick<Question, 'key' | 'fullKey' | 'stamp' | 'isHeavy' | 'cutOut'> {
   return { key, fullKey: key, stamp: async () => null, isHeavy: false, cutOut: body => body }
 }
@@ -32,7 +32,7 @@ function snapshotQuestion(query: SnapshotQuery): Question {
       return { body: JSON.stringify(page), note: isEmpty ? `${query.ticker} has no bar on those days.` : null }
     },
     async isAnswerable(service, tier) {
-      // One ticker is read as fast as it is checked.
+      // Reading one ticker is as fast as checking it.
       await service.summary(tier, query)
       return true
     },
@@ -47,17 +47,20 @@ function statsQuestion(query: EventsQuery): Question {
       const bands = service.bands(tier)
       const { statsPage } = await import('../../research/tally/tally.js')
       const page = await statsPage(bands, query)
-      const why = page.total_occurrences > 0 ? null : await bands.whyEmpty(query)
+      const body = JSON.stringify(page)
+      if (page.total_occurrences > 0) return { body, note: null }
+      const reason = await bands.whyEmpty(query)
       const { emptyNote } = await import('../../core/empty.js')
-      return { body: JSON.stringify(page), note: why && wordsAsText(emptyNote(why, query).reason) }
+      return { body, note: reason && wordsAsText(emptyNote(reason, query).reason) }
     },
     isAnswerable: (service, tier) => isAnswerable(service, tier, query),
   }
 }
 
+/** Whether all tickers of the query are known. Throws TierRestricted. */
 async function isAnswerable(service: Service, tier: Tier, query: EventsQuery): Promise<boolean> {
   entitle(query, tier, BUILT_IN)
   entitleAftermath(tier)
-  const tickers = [query.ticker, ...(query.context === undefined ? [] : [query.context.ticker])]
+  const tickers = query.context === undefined ? [query.ticker] : [query.ticker, query.context.ticker]
   return (await service.bands(tier).known(tickers)).length === tickers.length
 }

@@ -14,10 +14,10 @@ import type { Accounts } from '../accounts/accounts.js'
 import { WATCHLIST_CHANGES_PATH, WATCHLIST_PATH } from '../wire/format.js'
 import { type Question, questionKey, type Service } from './question.js'
 
-/** How the query of a path about a watch list is read. Throws InvalidParameter. */
+/** Parses a question about a watch list. Throws InvalidParameter. @param tickers on the list */
 export type ReadListQuestion = (search: string, tickers: readonly string[]) => Question
 
-/** The questions about the watch list of the account. The list is a part of the question. */
+/** Path → the function that parses its questions about the watch list of the account. */
 export const LIST_QUESTIONS: ReadonlyMap<string, ReadListQuestion> = new Map([
   [WATCHLIST_PATH, readWatchlist],
   [WATCHLIST_CHANGES_PATH, readChanges],
@@ -25,11 +25,12 @@ export const LIST_QUESTIONS: ReadonlyMap<string, ReadListQuestion> = new Map([
 
 type ListQuery = { tickers: readonly string[]; timeframe: Timeframe }
 
-/** A credit for each ticker, and at least one. */
+/** The price of the watch list: a credit for each ticker, and at least one. */
 export function watchlistCost(tickers: number): number {
   return Math.max(1, tickers) * SUMMARY_COST
 }
 
+/** A question about the tickers of a watch list, which are part of its key. */
 function listQuestion(path: string, query: ListQuery, credits: number, answer: Question['answer']): Question {
   const key = questionKey(path, query)
   return {
@@ -54,13 +55,13 @@ function readWatchlist(search: string, tickers: readonly string[]): Question {
 
 const EMPTY_LIST = 'The watch list is empty.'
 
-/** A ticker without data here stays on the list, and is left out of the answer. */
+/** The state of each ticker on the list; tickers without data here are left out. */
 async function watchlistPage(service: Service, tier: Tier, { tickers, timeframe }: ListQuery): Promise<WatchlistPage> {
   const watchlist: SnapshotPage[] = []
   for (const ticker of tickers) {
-    const read = parseSummary({ ticker, timeframe })
-    if (read.of !== 'snapshot') continue
-    const page = await service.summary(tier, read.query).catch(error => {
+    const summary = parseSummary({ ticker, timeframe })
+    if (summary.of !== 'snapshot') continue
+    const page = await service.summary(tier, summary.query).catch(error => {
       if (error instanceof NotFound) return null
       throw error
     })
@@ -81,8 +82,10 @@ function readChanges(search: string, tickers: readonly string[]): Question {
   const query = { tickers, ...readParams(WATCHLIST, parametersOf(search)) }
   return listQuestion(WATCHLIST_CHANGES_PATH, query, SUMMARY_COST, async (service, tier) => {
     const page = await changesPage(service, tier, query)
-    const none = page.tickers_changed > 0 ? null : 'No band of the list was entered on the newest bar.'
-    return { body: JSON.stringify(page), note: tickers.length === 0 ? EMPTY_LIST : none }
+    let note: string | null = null
+    if (tickers.length === 0) note = EMPTY_LIST
+    else if (page.tickers_changed === 0) note = 'No band of the list was entered on the newest bar.'
+    return { body: JSON.stringify(page), note }
   })
 }
 
@@ -93,15 +96,16 @@ async function changesPage(
   { tickers, timeframe }: ListQuery,
 ): Promise<WatchlistChangesPage> {
   const bands = service.bands(tier)
-  const there = (await bands.known(tickers)).map(({ ticker }) => ticker)
-  const states = there.length === 0 ? [] : await currentStates(bands, there, timeframe)
+  const knownTickers = (await bands.known(tickers)).map(({ ticker }) => ticker)
+  const states = knownTickers.length === 0 ? [] : await currentStates(bands, knownTickers, timeframe)
   const changes: Record<string, WatchlistChange[]> = {}
   const context: WatchlistChangesPage['ticker_context'] = {}
-  for (const ticker of there) {
-    const own = states.filter(state => state.ticker === ticker && state.initial === false)
-    const entered = own.map(({ since }) => since).filter(since => since !== null)
-    context[ticker] = { last_changed_date: entered.sort().at(-1) ?? null }
-    const changed = own.filter(({ bars }) => bars === 1).map(listedChange)
+  for (const ticker of knownTickers) {
+    // A first band, `initial`, was not entered by a change.
+    const tickerStates = states.filter(state => state.ticker === ticker && state.initial === false)
+    const changeDays = tickerStates.map(({ since }) => since).filter(since => since !== null)
+    context[ticker] = { last_changed_date: changeDays.sort().at(-1) ?? null }
+    const changed = tickerStates.filter(({ bars }) => bars === 1).map(listedChange)
     if (changed.length > 0) changes[ticker] = changed
   }
   const day = await service.newestDay()
@@ -110,11 +114,12 @@ async function changesPage(
     run_date: day === null ? null : formatDay(day),
     changes,
     ticker_context: context,
-    tickers_checked: there.length,
+    tickers_checked: knownTickers.length,
     tickers_changed: Object.keys(changes).length,
   }
 }
 
+/** The state of each field of the tickers now. */
 async function currentStates(
   bands: ReturnType<Service['bands']>,
   tickers: readonly string[],
@@ -129,22 +134,23 @@ function listedChange({ field, band, prev_band, bars }: FieldState): WatchlistCh
   return { field: longNameOf(field), from: prev_band, to: band, periods_in_current_state: bars }
 }
 
-/** What a request does to a watch list, and the answer to it. @param written the body of the request */
-export type ChangeList = (accounts: Accounts, account: number, written: object) => Promise<object>
+/** Changes a watch list, and returns the body of the answer. @param body the body of the request */
+export type ChangeList = (accounts: Accounts, account: number, body: object) => Promise<object>
 
-/** The list as it was, and the new one, differ by what an answer says. */
+/** Method → how it changes the list. */
 export const LIST_CHANGES: Readonly<Record<'POST' | 'DELETE', ChangeList>> = {
-  async POST(accounts, account, written) {
-    const { tickers } = readParams(WATCHED, written)
+  async POST(accounts, account, body) {
+    const { tickers } = readParams(WATCHED, body)
     const before = await accounts.watchedTickers(account)
     const list = await accounts.changeWatchList(account, { add: tickers, remove: [], maxTickers: MAX_WATCHED })
-    const [already_saved, added] = [true, false].map(known => tickers.filter(one => before.includes(one) === known))
+    const added = tickers.filter(ticker => !before.includes(ticker))
+    const already_saved = tickers.filter(ticker => before.includes(ticker))
     return { added, already_saved, watchlist_count: list.length, watchlist_limit: MAX_WATCHED }
   },
-  async DELETE(accounts, account, written) {
-    const { tickers } = readParams(WATCHED, written)
+  async DELETE(accounts, account, body) {
+    const { tickers } = readParams(WATCHED, body)
     const before = await accounts.watchedTickers(account)
     const list = await accounts.changeWatchList(account, { add: [], remove: tickers, maxTickers: MAX_WATCHED })
-    return { removed: tickers.filter(one => before.includes(one)), watchlist_count: list.length }
+    return { removed: tickers.filter(ticker => before.includes(ticker)), watchlist_count: list.length }
   },
 }

@@ -4,14 +4,14 @@ import { type BandsError, payloadAt } from '../../core/errors.js'
 export type ErrorShape = 'flat' | 'nested'
 export const ERROR_SHAPES: readonly ErrorShape[] = ['flat', 'nested']
 
-/** An error as the body of an answer. @param upgradeUrl where to get a higher tier, if the server has one */
+/** The body of an answer for an error. @param upgradeUrl where to get a higher tier; null: unknown */
 export function errorBody(error: BandsError, shape: ErrorShape, upgradeUrl: string | null = null): ErrorBody {
   return shapedBody(error.code, error.message, payloadAt(error, upgradeUrl), shape)
 }
 
 type ErrorBody = Record<string, unknown>
 
-/** A fault of the server's own: the caller learns nothing but the number under which its log has it. */
+/** The body of an answer for an internal error; it shows only the number of the request. */
 export function internalErrorBody(requestId: string, shape: ErrorShape): ErrorBody {
   return shapedBody(
     'internal_error',

@@ -3,7 +3,7 @@ import { OPERATORS, PAGE_ORDERS, PRICE_ADJUSTMENTS } from '../../core/model/page
 import { PRICES, SECTIONS } from '../../core/params/places.js'
 import { ASSET_CLASS, BAND, COUNT, DATE, EVENTS_PAGE, MARKET_CAP_TIER, STABILITY, TIER, TIMEFRAME } from './schemas.js'
 
-/** The schemas of pages besides events and scans. */
+/** The schemas of all pages except events and scans. */
 
 const PAGE_ORDER = z.enum(PAGE_ORDERS)
 

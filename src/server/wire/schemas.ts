@@ -1,5 +1,5 @@
-// For: the form of pages, errors and headers, for server and client.
-// In: objects.
+// For: the schemas of pages and errors, for server and client.
+// In: pages and error bodies.
 // Out: their JSON schemas, and checked answers.
 
 import * as z from 'zod'
@@ -141,7 +141,7 @@ export const OVERSOLD_PAGE = z.looseObject({
 const SUGGESTIONS = z.array(z.string()).describe('The nearest that there is, best first.').optional()
 const UPGRADE = z.string().nullable().describe('The address of a higher tier; null if the server has none.')
 
-/** The errors sent over HTTP: the keys of each besides type and message, as errorBody writes them. */
+/** Type of error → the keys of its body besides type and message, as errorBody writes them. */
 const ERRORS = {
   invalid_parameter: {
     param: z.string().describe('The parameter or header at fault, spelled as in this document.'),
@@ -169,17 +169,16 @@ const ERRORS = {
   data_unavailable: {},
 } satisfies Record<string, z.ZodRawShape>
 
-/** The schema of any document. */
 export type AnySchema = z.ZodType
 
 /** The schema of an error's whole body, by its type. */
 export function errorSchemas(shape: ErrorShape): Record<string, z.ZodType> {
   const message = z.string().describe('One sentence.')
   return Object.fromEntries(
-    Object.entries(ERRORS).map(([type, more]) => {
-      const name = z.literal(type)
-      const flat = z.looseObject({ error: name, message, ...more })
-      const nested = z.looseObject({ error: z.looseObject({ type: name, message, ...more }) })
+    Object.entries(ERRORS).map(([type, moreKeys]) => {
+      const typeSchema = z.literal(type)
+      const flat = z.looseObject({ error: typeSchema, message, ...moreKeys })
+      const nested = z.looseObject({ error: z.looseObject({ type: typeSchema, message, ...moreKeys }) })
       return [type, shape === 'flat' ? flat : nested]
     }),
   )
@@ -207,21 +206,22 @@ const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
 }
 
 /**
- * The HTTP documents as JSON Schemas (draft 2020-12), by name. A nested schema is a reference to `at` and its name.
+ * All pages and errors as JSON Schemas (draft 2020-12), by name. Inside a schema, named ones are references.
+ * @param referencePrefix precedes the name in a reference, such as `#/components/schemas/`
  * @param pages further named schemas
  */
 export function wireSchemas(
   shape: ErrorShape,
-  at: string,
+  referencePrefix: string,
   pages: Readonly<Record<string, z.ZodType>>,
 ): Record<string, Record<string, unknown>> {
-  const named = z.registry<{ id: string }>()
-  for (const [id, schema] of Object.entries({ ...NAMED_SCHEMAS, ...pages })) named.add(schema, { id })
-  for (const [type, schema] of Object.entries(errorSchemas(shape))) named.add(schema, { id: schemaName(type) })
-  const { schemas } = z.toJSONSchema(named, {
-    uri: id => at + id,
+  const registry = z.registry<{ id: string }>()
+  for (const [id, schema] of Object.entries({ ...NAMED_SCHEMAS, ...pages })) registry.add(schema, { id })
+  for (const [type, schema] of Object.entries(errorSchemas(shape))) registry.add(schema, { id: schemaName(type) })
+  const { schemas } = z.toJSONSchema(registry, {
+    uri: id => referencePrefix + id,
     override: ({ jsonSchema }) => {
-      // JavaScript's largest safe integer is no limit of the specification.
+      // zod adds JavaScript's largest safe integer as a limit; the specification has none.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
     },
   })
