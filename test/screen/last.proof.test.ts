@@ -7,7 +7,7 @@ import { Random } from '../../src/core/statistics/random.js'
 import { Local } from '../../src/data/local/local.js'
 import { openSqliteLists } from '../../src/data/store/sqlite/lists.js'
 import type { Store } from '../../src/data/store/store.js'
-import { changes, questionOf } from '../../src/research/screen/screen.js'
+import { changes, marksName } from '../../src/research/screen/screen.js'
 import { LISTED } from '../support/exported-shelves.js'
 import { draws } from '../support/full.js'
 import { TICKERS } from '../support/random-conditions.js'
@@ -46,7 +46,7 @@ function listsHere(): Lists {
 /** What the next answer of `--since last` tells on a day. */
 async function told(lists: Lists, params: object, { day, tickers }: { day: number; tickers: readonly string[] }) {
   const { since: _last, ...query } = parsed(params)
-  const question = questionOf({ ...query, lists: [] }, BUILT_IN.names)
+  const question = marksName({ ...query, lists: [] }, BUILT_IN.names)
   const marks = await lists.readMarks(question)
   const local = new Local(store, null, null).on(day)
   const { found, marks: next } = await changes(local, { ...query, tickers, since: day - 1, marks })
@@ -114,7 +114,7 @@ describe('--since last', () => {
 })
 
 it('questions are the same in any order and case, and differ by what narrows them', () => {
-  const of = (params: object, lists: readonly string[] = []) => questionOf({ ...parsed(params), lists }, BUILT_IN.names)
+  const of = (params: object, lists: readonly string[] = []) => marksName({ ...parsed(params), lists }, BUILT_IN.names)
   expect(of({})).toBe('')
   expect(of({ field: BUILT_IN.names.toReversed() }, ['Tech'])).toBe('tech')
   expect(of({}, ['tech', 'A', 'TECH'])).toBe(of({}, ['a', 'Tech']))

@@ -62,7 +62,7 @@ function consensusOf(counts: RatingCounts, made: boolean) {
 }
 
 /** The open-market trades that became usable in the last 90 days, added up. */
-export type Dealings = ReturnType<typeof addedUp>
+export type Dealings = ReturnType<typeof sumTrades>
 
 /** The current dealings at each bar; null before the first usable trade. */
 export function dealings(days: Int32Array, trades: readonly InsiderTrade[]): (Dealings | null)[] {
@@ -73,19 +73,20 @@ export function dealings(days: Int32Array, trades: readonly InsiderTrade[]): (De
   for (let t = 0; t < days.length; t++) {
     if (known[t] === 0) continue
     const same = t > 0 && known[t] === known[t - 1] && tooOld[t] === tooOld[t - 1]
-    out[t] = same ? out[t - 1]! : addedUp(timeline.records.slice(tooOld[t], known[t]))
+    out[t] = same ? out[t - 1]! : sumTrades(timeline.records.slice(tooOld[t], known[t]))
   }
   return out
 }
 
-function addedUp(trades: readonly InsiderTrade[]) {
+/** The number of trades, the insiders who mostly bought or sold, and the money of both. */
+function sumTrades(trades: readonly InsiderTrade[]) {
   const shares = new Map<string, { buy: number; sell: number }>()
   const money = { buy: 0, sell: 0 }
   for (const { insider, side, shares: count, value } of trades) {
-    const own = shares.get(insider) ?? { buy: 0, sell: 0 }
-    own[side] += count
+    const sharesOfInsider = shares.get(insider) ?? { buy: 0, sell: 0 }
+    sharesOfInsider[side] += count
     money[side] += value ?? 0
-    shares.set(insider, own)
+    shares.set(insider, sharesOfInsider)
   }
   // Parts of shares add up with rounding. The order of records must not turn a balance of 0 into a purchase.
   const nets = Array.from(shares.values(), ({ buy, sell }) => compare(buy, sell))

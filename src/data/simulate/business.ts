@@ -31,10 +31,10 @@ export type Business = ReturnType<typeof drawBusiness>
 export function drawBusiness(random: Random, index: number, volume: number) {
   const sector = SECTORS[Math.floor((index - 1) / SECTOR_BLOCK) % SECTORS.length]!
   const growth = sector.growth + 0.007 * random.normal()
-  const fragile = random.uniform() < 0.2
+  const isFragile = random.uniform() < 0.2
   return {
     sector: sector.name,
-    /** Price over earnings to which it returns; who grows faster costs more. */
+    /** Price over earnings to which it returns; higher for faster growth. */
     pe: sector.pe * Math.exp(0.2 * random.normal() + 10 * (growth - sector.growth)),
     margin: sector.margin * Math.exp(0.3 * random.normal()),
     /** Log growth a quarter of its early years, beyond that of its price; it fades. */
@@ -44,14 +44,14 @@ export function drawBusiness(random: Random, index: number, volume: number) {
     shares: Math.ceil(volume * 200 * Math.exp(0.4 * random.normal())),
     /** Cosine of the angle by which its own business cycle turns in a quarter. */
     turn: 0.9 + 0.07 * random.uniform(),
-    /** Spread of what drives that cycle, a quarter. */
+    /** Spread of the random changes of that cycle, a quarter. */
     swing: 0.008 + 0.012 * random.uniform(),
-    /** How much more than revenue earnings swing with the cycle. */
+    /** How many times as much as revenue the earnings change with the cycle. */
     leverage: 1.2 + random.uniform(),
     /** Spread of the margin around its usual value, as a share of it. */
-    unrest: fragile ? 0.25 + 0.2 * random.uniform() : 0.04 + 0.06 * random.uniform(),
+    unrest: isFragile ? 0.25 + 0.2 * random.uniform() : 0.04 + 0.06 * random.uniform(),
     /** Chance of a write-off in a quarter. */
-    writeOffs: fragile ? 0.06 : 0.015,
+    writeOffs: isFragile ? 0.06 : 0.015,
     /** Factors of the four quarters of a year, of mean 1. */
     seasons: drawSeasons(random),
     /** Months by which its quarters end later than those of the calendar. */
@@ -84,7 +84,11 @@ export const QUARTERS_BEFORE = 11
 /** The dates of one quarter's report, fixed before anything else about it. */
 export type Quarter = ReturnType<typeof drawQuarter>
 
-/** The last day of the quarter with `day`, or of a later one. @param later number of quarters */
+/**
+ * The last day of the quarter that contains `day`, or of a later one, and its index in the year.
+ * @param shift months from the end of a calendar quarter to that of the company's
+ * @param later number of quarters later; negative for earlier
+ */
 export function quarterEnd(day: Day, shift: number, later: number): { end: Day; season: number } {
   const months = yearOf(day) * 12 + monthOf(day) - 1
   const quarter = Math.floor((months - shift) / 3) + later
@@ -92,12 +96,16 @@ export function quarterEnd(day: Day, shift: number, later: number): { end: Day; 
   return { end: dayOf(Math.floor(next / 12), (next % 12) + 1, 1)! - 1, season: quarter % 4 }
 }
 
-/** The quarter of that number, 0 that of the first bar; `season` is its number in its year, and `random` its own. */
+/**
+ * The dates of a quarter; `season` is its index in the year.
+ * @param number counted from that of the first bar, which is 0
+ * @param first day of the first bar
+ */
 export function drawQuarter(number: number, first: Day, business: Business, random: Random) {
   const { end, season } = quarterEnd(first, business.shift, number)
   const reported = sessionUpTo(end + business.lag + random.below(4))
   const session: Session = random.uniform() < business.early ? 'pre' : 'post'
-  return { number, season, end, reported, session, announced: announcements(reported, random) }
+  return { number, season, end, reported, session, announced: drawAnnouncements(reported, random) }
 }
 
 /** The last session up to a day. */
@@ -106,26 +114,26 @@ export function sessionUpTo(day: Day): Day {
 }
 
 /**
- * The announced dates, in order; the last one is right. A date five to nine weeks ahead; one in six is moved in the
- * last weeks, mostly to a later one.
+ * The announced dates of a report, in order; the last one is right. A date is announced five to nine weeks ahead. One in
+ * six is moved in the last weeks, mostly to a later one.
  */
-function announcements(reported: Day, random: Random): ScheduledReport[] {
+function drawAnnouncements(reported: Day, random: Random): ScheduledReport[] {
   const lead = 35 + random.below(26)
-  const moved = random.uniform() < 1 / 6
+  const isMoved = random.uniform() < 1 / 6
   const days = random.uniform() < 0.8 ? 1 + random.below(8) : -1 - random.below(3)
   const notice = 4 + random.below(15)
-  const planned = moved ? sessionUpTo(reported - days) : reported
+  const planned = isMoved ? sessionUpTo(reported - days) : reported
   const first = { expected_date: planned, known: sessionUpTo(planned - lead) }
   if (planned === reported) return [first]
   return [first, { expected_date: reported, known: sessionUpTo(Math.min(planned, reported) - notice) }]
 }
 
-/** Weekly steps of the year before the first bar. */
-const WEEKS = 52
+// The simulated past before the first bar has one step a week.
+const WEEKS_A_YEAR = 52
 const YEARS = 12
 // Per week: mean and standard deviation of the log return before the first bar.
-const DRIFT = 0.0012
-const SPREAD = 0.04
+const WEEKLY_DRIFT = 0.0012
+const WEEKLY_SPREAD = 0.04
 
 /** Log closes on any day: those of the bars, and before the first one a simulated past that leads up to it. */
 export class Prices {
@@ -135,19 +143,19 @@ export class Prices {
   /** By weeks before the first bar, from 0. */
   readonly #past: Float64Array
 
-  /** `price` is that before the first bar. */
+  /** @param price before the first bar */
   constructor(bars: Series, price: number, random: Random) {
     this.#bars = bars
     this.first = bars.days[0]!
     this.last = bars.days.at(-1)!
-    this.#past = new Float64Array(YEARS * WEEKS + 1)
+    this.#past = new Float64Array(YEARS * WEEKS_A_YEAR + 1)
     this.#past[0] = Math.log(price)
     for (let week = 1; week < this.#past.length; week++)
-      this.#past[week] = this.#past[week - 1]! - DRIFT - SPREAD * random.normal()
+      this.#past[week] = this.#past[week - 1]! - WEEKLY_DRIFT - WEEKLY_SPREAD * random.normal()
   }
 
-  /** The close of the last session up to a day. */
-  log(day: Day): number {
+  /** The logarithm of the close of the last session up to a day. */
+  logClose(day: Day): number {
     if (day >= this.first) return Math.log(this.#bars.close[barsKnownBy(this.#bars, day) - 1]!)
     const week = Math.floor((this.first - 1 - day) / 7)
     return this.#past[Math.min(week, this.#past.length - 1)]!
@@ -177,18 +185,18 @@ export function sessionsUpTo(end: Day, count: number, sevenDays: boolean): Int32
 
 function holidaysOf(year: number): ReadonlySet<Day> {
   return new Set([
-    observed(dayOf(year, 1, 1)!),
-    observed(dayOf(year, 7, 4)!),
+    observedHoliday(dayOf(year, 1, 1)!),
+    observedHoliday(dayOf(year, 7, 4)!),
     thanksgiving(year),
-    observed(dayOf(year, 12, 25)!),
+    observedHoliday(dayOf(year, 12, 25)!),
   ])
 }
 
 /**
- * A Saturday holiday is observed on the Friday before, a Sunday one on the Monday after. So a New Year's Day on a
- * Saturday leaves its year's set and closes no day. That is the rule of the New York exchange, too.
+ * The day on which exchanges close for a holiday: the Friday before one on a Saturday, the Monday after one on a Sunday.
+ * So a New Year's Day on a Saturday closes no day of its year. That is the rule of the New York exchange, too.
  */
-function observed(holiday: Day): Day {
+function observedHoliday(holiday: Day): Day {
   const weekday = weekdayOf(holiday)
   if (weekday === SATURDAY) return holiday - 1
   return weekday === SUNDAY ? holiday + 1 : holiday

@@ -25,46 +25,46 @@ import type { Company } from './path.js'
 /** Days from the announcement of a quarter's report to the quarter's end, at most. */
 const ANNOUNCED_BEFORE_END = 60
 
-/** One simulated ticker as its facts see it. */
+/** The data of one simulated ticker for its facts. */
 interface Simulated {
   ticker: string
   /** Its number. */
   index: number
   bars: Series
   company: Company
-  /** From which all streams of its facts branch off. */
+  /** Seed of all random streams of its facts. */
   root: number
 }
 
 /**
- * All facts about a company known by its last bar, each kind in the order in which it became known. Facts depend on
- * past closes and on their own chance. Of two runs that start on the same day, the longer one has, by the end of the
- * shorter, exactly its facts. Only the market capitalisation is that of the last bar.
+ * All facts about a company known by its last bar, each kind in the order in which it became known. Facts depend on past
+ * closes and on random numbers of their own. A longer run from the same first day has the facts of a shorter one, except
+ * the market capitalisation: that is of the last bar.
  */
 export function companyFacts({ ticker, index, bars, company, root }: Simulated): TickerFacts[] {
   const stream = (purpose: number, number = 0): Random => Random.stream(root, (purpose << 16) | number)
   const business = drawBusiness(stream(TRAITS), index, company.volume)
   const prices = new Prices(bars, company.price, stream(PAST))
-  const made = drawQuarters(business, prices, stream)
+  const history = drawHistory(business, prices, stream)
   const security: Security = {
     name: `Simulated Company ${index}`,
     sector: business.sector,
     asset_class: 'stock',
-    market_cap: Math.round(made.shares * bars.close.at(-1)!),
+    market_cap: Math.round(history.shares * bars.close.at(-1)!),
   }
   const { last } = prices
-  const all: TickerFacts[] = [
-    { ticker, kind: 'reports', records: inOrder(made.reports, report => report.known, last) },
-    { ticker, kind: 'earnings', records: inOrder(made.earnings, result => result.report_date, last) },
-    { ticker, kind: 'schedule', records: inOrder(made.schedule, record => record.known, last) },
+  const facts: TickerFacts[] = [
+    { ticker, kind: 'reports', records: knownInOrder(history.reports, report => report.known, last) },
+    { ticker, kind: 'earnings', records: knownInOrder(history.earnings, result => result.report_date, last) },
+    { ticker, kind: 'schedule', records: knownInOrder(history.schedule, record => record.known, last) },
     { ticker, kind: 'ratings', records: drawRatings(business, prices, stream(RATINGS)) },
-    { ticker, kind: 'insiders', records: inOrder(made.insiders, trade => trade.known, last) },
+    { ticker, kind: 'insiders', records: knownInOrder(history.insiders, trade => trade.known, last) },
     { ticker, kind: 'securities', records: [security] },
   ]
-  return all.filter(({ records }) => records.length > 0)
+  return facts.filter(({ records }) => records.length > 0)
 }
 
-/** A coin has a name and no more. */
+/** The facts about a coin: only its name. */
 export function coinFacts({ ticker, index }: Pick<Simulated, 'ticker' | 'index'>): TickerFacts[] {
   const security: Security = {
     name: `Simulated Coin ${index}`,
@@ -79,7 +79,8 @@ const [TRAITS, PAST, RATINGS, DATES, FIGURES, TRADES] = [1, 2, 3, 4, 5, 6] as co
 /** Added to the number of a quarter, so that it is never negative within a stream's number. */
 const QUARTER_ZERO = 1000
 
-interface Made {
+/** The facts of all quarters of a company. */
+interface CompanyHistory {
   reports: Report[]
   earnings: EarningsResult[]
   schedule: ScheduledReport[]
@@ -88,15 +89,21 @@ interface Made {
   shares: number
 }
 
-function drawQuarters(business: Business, prices: Prices, stream: (purpose: number, number: number) => Random): Made {
-  const made: Made = { reports: [], earnings: [], schedule: [], insiders: [], shares: business.shares }
-  const ledger = new Ledger(business, prices, number => stream(FIGURES, QUARTER_ZERO + number))
+/** Draws the quarters of a company up to its last bar, and the announcement of the next one. */
+
+function drawHistory(
+  business: Business,
+  prices: Prices,
+  stream: (purpose: number, number: number) => Random,
+): CompanyHistory {
+  const made: CompanyHistory = { reports: [], earnings: [], schedule: [], insiders: [], shares: business.shares }
+  const ledger = new CompanyFigures(business, prices, number => stream(FIGURES, QUARTER_ZERO + number))
   for (let number = -QUARTERS_BEFORE; ; number++) {
     const quarter = drawQuarter(number, prices.first, business, stream(DATES, QUARTER_ZERO + number))
     if (quarter.end > prices.last + ANNOUNCED_BEFORE_END) return made
     made.schedule.push(...quarter.announced)
     if (quarter.end > prices.last) continue
-    const { versions, result, shares } = ledger.figures(quarter)
+    const { versions, result, shares } = ledger.figuresOf(quarter)
     made.reports.push(...versions)
     made.earnings.push(result)
     made.shares = shares
@@ -105,12 +112,12 @@ function drawQuarters(business: Business, prices: Prices, stream: (purpose: numb
 }
 
 /** The records known by the last bar, sorted by known day; ties keep their order. */
-function inOrder<T>(records: readonly T[], known: (record: T) => number, last: number): T[] {
+function knownInOrder<T>(records: readonly T[], known: (record: T) => number, last: number): T[] {
   return records.filter(record => known(record) <= last).sort((a, b) => known(a) - known(b))
 }
 
-/** Quarters before the first report in which business and price settle into each other. */
-const SETTLING = 24
+/** Quarters before the first report, in which the business adapts to the price. */
+const SETTLING_QUARTERS = 24
 // Share of the way to the last day's price that worth moves in a quarter. Also the share of the way to worth that sales
 // and book value move. So price over earnings follows the price at first and returns within some years.
 const LEARNING = 0.16
@@ -120,7 +127,7 @@ const BOOK_LEARNING = 0.05
 const CYCLE_MEMORY = 0.93
 const MARGIN_MEMORY = 0.6
 /** Quarters in which the growth of a company's early years falls to a third. */
-const FADING = 40
+const FADING_QUARTERS = 40
 const REVENUE_NOISE = 0.009
 const TYPICAL_BEAT = 0.03
 
@@ -128,11 +135,11 @@ const TYPICAL_BEAT = 0.03
  * A company's figures, quarter after quarter. Worth follows the closes up to a quarter's last day; everything else is
  * independent chance, so that a report predicts no prices.
  */
-class Ledger {
+class CompanyFigures {
   readonly #business: Business
   readonly #prices: Prices
   readonly #stream: (number: number) => Random
-  #next = -QUARTERS_BEFORE - SETTLING
+  #next = -QUARTERS_BEFORE - SETTLING_QUARTERS
   #worth: number
   #sales: number
   #book: number
@@ -144,24 +151,24 @@ class Ledger {
     this.#business = business
     this.#prices = prices
     this.#stream = stream
-    this.#worth = prices.log(quarterEnd(prices.first, business.shift, this.#next).end)
+    this.#worth = prices.logClose(quarterEnd(prices.first, business.shift, this.#next).end)
     this.#sales = this.#worth
     this.#book = this.#worth
   }
 
-  /** The figures of a quarter that has ended by the last bar; call it for the quarters in order. */
-  figures(quarter: Quarter) {
-    let random = this.#advance()
-    while (this.#next <= quarter.number) random = this.#advance()
-    return this.#draw(quarter, random)
+  /** The figures of a quarter that has ended by the last bar. Quarters must come in order. */
+  figuresOf(quarter: Quarter) {
+    let random = this.#startQuarter()
+    while (this.#next <= quarter.number) random = this.#startQuarter()
+    return this.#drawFigures(quarter, random)
   }
 
-  /** One quarter on; hands over the rest of its random numbers. */
-  #advance(): Random {
+  /** Moves the business to the next quarter, and returns the random numbers for the rest of that quarter. */
+  #startQuarter(): Random {
     const { turn, swing, unrest, shift } = this.#business
     const random = this.#stream(this.#next)
     const { end } = quarterEnd(this.#prices.first, shift, this.#next++)
-    this.#worth += LEARNING * (this.#prices.log(end) - this.#worth)
+    this.#worth += LEARNING * (this.#prices.logClose(end) - this.#worth)
     this.#sales += SALES_LEARNING * (this.#worth - this.#sales)
     this.#book += BOOK_LEARNING * (this.#worth - this.#book)
     const cycle = 2 * CYCLE_MEMORY * turn * this.#cycle - CYCLE_MEMORY ** 2 * this.#cycleBefore
@@ -171,11 +178,11 @@ class Ledger {
     return random
   }
 
-  #draw({ number, season, end, reported, session }: Quarter, random: Random) {
+  #drawFigures({ number, season, end, reported, session }: Quarter, random: Random) {
     const { pe, margin, seasons, leverage, blur, writeOffs, priceToBook, shares: atFirst } = this.#business
     const quarter = seasons[season]! / pe / 4
     const usual = quarter * Math.exp(this.#worth)
-    const shares = atFirst * Math.exp(this.#grown(number))
+    const shares = atFirst * Math.exp(this.#grownBy(number))
     const actual = usual * (1 + leverage * this.#cycle + this.#margin)
     const sales = Math.exp(this.#sales + this.#cycle + REVENUE_NOISE * random.normal())
     const revenue = (quarter / margin) * shares * sales
@@ -185,65 +192,66 @@ class Ledger {
       period_end: end,
       known: reported,
       session,
-      eps: cents(actual - writtenOff),
-      revenue: thousands(revenue),
-      book_value_ps: cents((Math.exp(this.#book) / priceToBook) * Math.exp(0.01 * random.normal())),
+      eps: toCents(actual - writtenOff),
+      revenue: toThousands(revenue),
+      book_value_ps: toCents((Math.exp(this.#book) / priceToBook) * Math.exp(0.01 * random.normal())),
       basis: 'bars',
     }
     // Analysts leave write-offs out, on both sides.
     const estimate = actual - surprise * Math.max(Math.abs(actual), usual / 2)
-    const result = { report_date: reported, session, eps_estimate: cents(estimate), eps_actual: cents(actual) }
-    return { versions: [report, ...restated(report, usual, random)], result, shares }
+    const result = { report_date: reported, session, eps_estimate: toCents(estimate), eps_actual: toCents(actual) }
+    return { versions: [report, ...drawCorrection(report, usual, random)], result, shares }
   }
 
-  #grown(number: number): number {
-    const age = number + QUARTERS_BEFORE + SETTLING
-    return this.#business.growth * FADING * (1 - Math.exp(-age / FADING))
+  /** Log growth of the number of shares up to a quarter. */
+  #grownBy(number: number): number {
+    const age = number + QUARTERS_BEFORE + SETTLING_QUARTERS
+    return this.#business.growth * FADING_QUARTERS * (1 - Math.exp(-age / FADING_QUARTERS))
   }
 }
 
-/** One report in thirty is corrected later. */
-function restated(report: Report, usual: number, random: Random): Report[] {
+/** A later correction of a report, which one report in thirty has; otherwise empty. */
+function drawCorrection(report: Report, usual: number, random: Random): Report[] {
   if (random.uniform() >= 1 / 30) return []
   const known = sessionUpTo(report.known + 30 + random.below(120))
-  const eps = cents(report.eps! + 0.08 * usual * random.normal())
-  const revenue = thousands(report.revenue! * (1 + 0.01 * random.normal()))
+  const eps = toCents(report.eps! + 0.08 * usual * random.normal())
+  const revenue = toThousands(report.revenue! * (1 + 0.01 * random.normal()))
   return [{ ...report, known, session: 'post', eps, revenue }]
 }
 
-function cents(value: number): number {
+function toCents(value: number): number {
   // Without the 0, a loss of less than half a cent would be -0.
   return Math.round(value * 100) / 100 + 0
 }
 
-function thousands(value: number): number {
+function toThousands(value: number): number {
   return Math.round(value / 1000) * 1000
 }
 
-// A fall of this much (log) within this many days brings insiders to buy.
-const FALL = -0.12
+// After a fall of this much (log) within this number of days, insiders buy more often.
+const MIN_FALL = -0.12
 const FALL_DAYS = 182
-const BUYING = 0.2
-const BUYING_AFTER_FALL = 0.5
+const BUYING_CHANCE = 0.2
+const BUYING_CHANCE_AFTER_FALL = 0.5
 // Median values of a trade; purchases are smaller than sales.
-const SALE = 600_000
-const PURCHASE = 250_000
-/** Days after a report in which insiders may trade, and of one cluster. */
-const WINDOW = 45
-const CLUSTER = 10
+const MEDIAN_SALE = 600_000
+const MEDIAN_PURCHASE = 250_000
+/** Days after a report in which insiders may trade, and days of one cluster of trades. */
+const TRADING_WINDOW_DAYS = 45
+const CLUSTER_DAYS = 10
 
 /** Chance that one insider does the opposite of the others. */
-const LONER = 0.3
+const LONER_CHANCE = 0.3
 
 /**
  * The open-market trades after a quarter's report, by filing date. Sales are more frequent. Purchases come after a
  * price fall. Both come in clusters of several people within days, never on both sides.
  */
 function drawTrades(quarter: Quarter, business: Business, prices: Prices, random: Random): InsiderTrade[] {
-  const fallen = prices.log(quarter.reported) - prices.log(quarter.reported - FALL_DAYS) < FALL
-  const sellers = random.uniform() < (fallen ? business.selling / 2 : business.selling) ? crowd(random) : 0
-  const buyers = random.uniform() < (fallen ? BUYING_AFTER_FALL : BUYING) ? crowd(random) : 0
-  const loner = sellers + buyers > 0 && random.uniform() < LONER ? 1 : 0
+  const fallen = prices.logClose(quarter.reported) - prices.logClose(quarter.reported - FALL_DAYS) < MIN_FALL
+  const sellers = random.uniform() < (fallen ? business.selling / 2 : business.selling) ? drawCrowdSize(random) : 0
+  const buyers = random.uniform() < (fallen ? BUYING_CHANCE_AFTER_FALL : BUYING_CHANCE) ? drawCrowdSize(random) : 0
+  const loner = sellers + buyers > 0 && random.uniform() < LONER_CHANCE ? 1 : 0
   const { insiders } = business
   const first = random.below(insiders)
   const people = (count: number, from: number, step: number): number[] =>
@@ -252,17 +260,17 @@ function drawTrades(quarter: Quarter, business: Business, prices: Prices, random
   const bought = people(Math.max(buyers, loner), first + insiders - 1, insiders - 1)
   const opening = quarter.reported + 2
   return [
-    ...cluster({ side: 'sell', value: SALE, people: sold, opening }, prices, random),
-    ...cluster({ side: 'buy', value: PURCHASE, people: bought, opening }, prices, random),
+    ...drawCluster({ side: 'sell', value: MEDIAN_SALE, people: sold, opening }, prices, random),
+    ...drawCluster({ side: 'buy', value: MEDIAN_PURCHASE, people: bought, opening }, prices, random),
   ].sort((a, b) => a.known - b.known)
 }
 
-/** How many people act together. */
-function crowd(random: Random): number {
+/** How many insiders trade in one cluster. */
+function drawCrowdSize(random: Random): number {
   return 1 + Math.floor(-1.8 * Math.log(1 - random.uniform()))
 }
 
-interface Cluster {
+interface TradeCluster {
   side: 'buy' | 'sell'
   /** Median value of a trade. */
   value: number
@@ -271,30 +279,31 @@ interface Cluster {
   opening: Day
 }
 
-function cluster({ side, value, people, opening }: Cluster, prices: Prices, random: Random): InsiderTrade[] {
-  const from = opening + random.below(WINDOW - CLUSTER)
+/** The trades of some insiders within CLUSTER_DAYS; each makes one or two. */
+function drawCluster({ side, value, people, opening }: TradeCluster, prices: Prices, random: Random): InsiderTrade[] {
+  const from = opening + random.below(TRADING_WINDOW_DAYS - CLUSTER_DAYS)
   return people.flatMap(person =>
     Array.from({ length: random.uniform() < 0.3 ? 2 : 1 }, (): InsiderTrade => {
-      const day = sessionUpTo(from + random.below(CLUSTER))
-      const price = Math.round(100 * Math.exp(prices.log(day))) / 100
+      const day = sessionUpTo(from + random.below(CLUSTER_DAYS))
+      const price = Math.round(100 * Math.exp(prices.logClose(day))) / 100
       const shares = 10 * Math.ceil((value * Math.exp(random.normal())) / price / 10)
       // Filed in the evening, mostly on the second day after the trade.
       const known = sessionUpTo(weekdaysAfter(day, Math.min(2, random.below(5))))
-      return { known, session: 'post', insider: titleOf(person), side, shares, value: Math.round(shares * price) }
+      return { known, session: 'post', insider: insiderTitle(person), side, shares, value: Math.round(shares * price) }
     }),
   )
 }
 
-function titleOf(person: number): string {
+function insiderTitle(person: number): string {
   return TITLES[person] ?? `Director ${person - TITLES.length + 1}`
 }
 
 const TITLES = ['Chief Executive Officer', 'Chief Financial Officer', 'General Counsel']
 
 /** Days before the first bar on which coverage starts: more than the past that any field compares it with. */
-const COVERED_BEFORE = 280
-/** Days in which an analyst thinks an opinion over. */
-const THINKING = 200
+const COVERED_DAYS_BEFORE = 280
+/** Mean number of days between two opinions of one analyst. */
+const DAYS_PER_OPINION = 200
 // The parts of an analyst's opinion besides the esteem of the company: its return over half a year, a shared mood, and
 // the analyst's own view. The mood fades from one opinion to the next.
 const MOMENTUM_DAYS = 182
@@ -309,47 +318,41 @@ const COVERAGE_CHANGE = 0.06
 function drawRatings(business: Business, prices: Prices, random: Random): RatingCounts[] {
   const records: RatingCounts[] = []
   let mood = 0
-  const opinion = (known: Day): number => {
+  // From 1 (strong sell) to 5 (strong buy).
+  const drawOpinion = (known: Day): number => {
     // From the days before, because most opinions come before the session.
-    const momentum = Math.max(-0.5, Math.min(0.5, prices.log(known - 1) - prices.log(known - MOMENTUM_DAYS)))
-    const mind = business.esteem + MOMENTUM * momentum + mood + OWN_VIEW * random.normal()
-    return Math.max(1, Math.min(5, Math.round(mind)))
+    const change = prices.logClose(known - 1) - prices.logClose(known - MOMENTUM_DAYS)
+    const momentum = Math.max(-0.5, Math.min(0.5, change))
+    const opinion = business.esteem + MOMENTUM * momentum + mood + OWN_VIEW * random.normal()
+    return Math.max(1, Math.min(5, Math.round(opinion)))
   }
-  let day = prices.first - COVERED_BEFORE
-  const opinions = Array.from({ length: business.analysts }, () => opinion(day))
-  for (; ; day += wait(business.analysts, random)) {
+  let day = prices.first - COVERED_DAYS_BEFORE
+  const opinions = Array.from({ length: business.analysts }, () => drawOpinion(day))
+  for (; ; day += drawWait(business.analysts, random)) {
     const known = sessionUpTo(day)
     if (known > prices.last) return records
     const analyst = random.below(opinions.length)
     mood = MOOD_MEMORY * mood + MOOD * random.normal()
-    const leaves = random.uniform() < COVERAGE_CHANGE && opinions[analyst] !== NONE
+    const leaves = random.uniform() < COVERAGE_CHANGE && opinions[analyst] !== NO_OPINION
     const before = opinions[analyst]
-    opinions[analyst] = leaves ? NONE : opinion(known)
+    opinions[analyst] = leaves ? NO_OPINION : drawOpinion(known)
     const session = random.uniform() < 0.8 ? 'pre' : 'post'
     if (opinions[analyst] === before && records.length > 0) continue
-    const counts = countsOf(opinions, known, session)
+    const counts = countOpinions(opinions, known, session)
     // One record per day: the later one replaces the earlier.
     if (records.at(-1)?.known === known) records.pop()
     records.push(counts)
   }
 }
 
-const NONE = 0
+const NO_OPINION = 0
 
 /** Days until the next analyst's opinion; exponential, at least one. */
-function wait(analysts: number, random: Random): number {
-  return Math.ceil((-Math.log(1 - random.uniform()) * THINKING) / analysts)
+function drawWait(analysts: number, random: Random): number {
+  return Math.ceil((-Math.log(1 - random.uniform()) * DAYS_PER_OPINION) / analysts)
 }
 
-function countsOf(opinions: readonly number[], known: Day, session: 'pre' | 'post'): RatingCounts {
-  const holding = (opinion: number): number => opinions.filter(other => other === opinion).length
-  return {
-    known,
-    session,
-    strong_buy: holding(5),
-    buy: holding(4),
-    hold: holding(3),
-    sell: holding(2),
-    strong_sell: holding(1),
-  }
+function countOpinions(opinions: readonly number[], known: Day, session: 'pre' | 'post'): RatingCounts {
+  const count = (opinion: number): number => opinions.filter(other => other === opinion).length
+  return { known, session, strong_buy: count(5), buy: count(4), hold: count(3), sell: count(2), strong_sell: count(1) }
 }

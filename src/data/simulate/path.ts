@@ -67,7 +67,7 @@ export function writeBars(bars: Series, company: Company, market: Market, random
     shocks.next()
     const variance = (company.beta * market.spread[i]!) ** 2 + (company.spread * shocks.spread) ** 2
     // Half the day's variance off the log return keeps the expected simple return the same in calm and in wild times.
-    const drift = company.beta * MARKET_GROWTH - variance / 2 + pull(log)
+    const drift = company.beta * MARKET_GROWTH - variance / 2 + pullToUsualPrices(log)
     const change = drift + company.beta * market.shock[i]! + company.spread * shocks.shock
     writePrices(bars, i, log, change, variance, random)
     log += change
@@ -85,23 +85,23 @@ export function writeBars(bars: Series, company: Company, market: Market, random
 function writePrices(bars: Series, i: number, log: number, change: number, variance: number, random: Random): void {
   const gap = OVERNIGHT * change + Math.sqrt(OVERNIGHT * (1 - OVERNIGHT) * variance) * random.normal()
   const session = change - gap
-  const above = reach(session, (1 - OVERNIGHT) * variance, random)
-  const below = reach(-session, (1 - OVERNIGHT) * variance, random)
+  const above = drawBridgeMaximum(session, (1 - OVERNIGHT) * variance, random)
+  const below = drawBridgeMaximum(-session, (1 - OVERNIGHT) * variance, random)
   const open = Math.exp(log + gap)
   bars.open[i] = toCents(open)
   bars.high[i] = toCents(open * Math.exp(above))
   bars.low[i] = toCents(open * Math.exp(-below))
   bars.close[i] = toCents(Math.exp(log + change))
-  contain(bars, i)
+  widenRange(bars, i)
 }
 
-/** The maximum of a Brownian bridge from 0 to `end`: never below either. */
-function reach(end: number, variance: number, random: Random): number {
+/** A random maximum of a Brownian bridge from 0 to `end`; never below either. */
+function drawBridgeMaximum(end: number, variance: number, random: Random): number {
   return (end + Math.sqrt(end * end - 2 * variance * Math.log(1 - random.uniform()))) / 2
 }
 
-/** Open and close lie within low and high by construction; this keeps the last bit of exp from undoing it. */
-function contain({ open, high, low, close }: Series, i: number): void {
+/** Widens high and low to open and close, which rounding may have put outside. */
+function widenRange({ open, high, low, close }: Series, i: number): void {
   high[i] = Math.max(open[i]!, high[i]!, close[i]!)
   low[i] = Math.min(open[i]!, low[i]!, close[i]!)
 }
@@ -110,7 +110,8 @@ function toCents(price: number): number {
   return Math.max(1, Math.round(price * 100)) / 100
 }
 
-function pull(log: number): number {
+/** The daily log return that pulls an unusual price back; 0 for a usual one. */
+function pullToUsualPrices(log: number): number {
   if (log < LOWEST) return PULL * (LOWEST - log)
   return log > HIGHEST ? PULL * (HIGHEST - log) : 0
 }

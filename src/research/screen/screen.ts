@@ -75,7 +75,7 @@ interface ScreenOptions {
 }
 
 /** Days after which a last bar says nothing about today. */
-const FRESH = 7
+const MAX_AGE_DAYS = 7
 
 /**
  * Checks the last final bar of each ticker. Throws TierRestricted, NotFound for an unknown ticker, InvalidParameter for
@@ -85,32 +85,43 @@ export async function screen(local: Local, query: ScreenQuery, { step }: ScreenO
   const { condition, timeframe, since: within, lag } = query
   const tickers = [...new Set(query.tickers)].sort()
   const today = await local.today()
-  const found: Onset[] = []
+  const onsets: Onset[] = []
   let scanned = 0
   let stale = 0
   for await (const periods of local.bandPeriods({ tickers, timeframe, fields: [condition], ...(lag && { lag }) })) {
     step?.(() => `screen  ${periods.ticker}  ${scanned} of ${tickers.length} tickers`)
     scanned++
-    const isFresh = periods.last !== null && today - periods.last.known <= FRESH
-    if (!isFresh) stale++
-    const onset = !isFresh ? null : within === null ? currentOnset(periods) : recentOnset(periods, within)
-    if (onset !== null) found.push(onset)
+    const isFresh = periods.last !== null && today - periods.last.known <= MAX_AGE_DAYS
+    if (!isFresh) {
+      stale++
+      continue
+    }
+    const onset = within === null ? currentOnset(periods) : recentOnset(periods, within)
+    if (onset !== null) onsets.push(onset)
   }
-  const match = await matchReader(local, query)
+  const readMatch = await matchReader(local, query)
   const matches: ScreenMatch[] = []
-  for (const onset of found) matches.push(await match(onset, today))
+  for (const onset of onsets) matches.push(await readMatch(onset, today))
   matches.sort((a, b) => (a.bars ?? Number.POSITIVE_INFINITY) - (b.bars ?? Number.POSITIVE_INFINITY))
-  const about = { when: condition, within, as_of: formatDay(today), subjects: subjectsNamed(local, condition) }
-  const answer: Screen = { schema: 'bands.screen/3', ...about, matches, scanned, stale }
+  const answer: Screen = {
+    schema: 'bands.screen/3',
+    when: condition,
+    within,
+    as_of: formatDay(today),
+    subjects: subjectsNamed(local, condition),
+    matches,
+    scanned,
+    stale,
+  }
   return query.tally ? withTallies(local, query, answer, step) : answer
 }
 
 /** The subjects of a condition in canonical form, each once. */
 export function subjectsNamed(local: Local, condition: string): string[] {
-  return conditionOf(local, condition).subjects.map(printSubject)
+  return conditionFieldOf(local, condition).subjects.map(printSubject)
 }
 
-function conditionOf(local: Local, condition: string): ConditionField {
+function conditionFieldOf(local: Local, condition: string): ConditionField {
   const field = local.field(condition)
   if (isRuled(field) && isConditionField(field)) return field
   throw new RangeError(`${condition} is no condition`)
@@ -133,8 +144,8 @@ function currentOnset({ ticker, present }: BandPeriods): Onset | null {
 /** The newest bar on which the condition became true; null where it is not within the last bars. */
 function recentOnset({ ticker, present, transitions }: BandPeriods, within: number): Onset | null {
   const { days, entered, lasted } = transitions()
-  // Every other transition enters `true`: the last one, or the one before it, whose period ended when the present
-  // began.
+  // Every other transition enters `true`: the last one, or the one before it. The period of the one before ended when
+  // the present one began.
   const last = entered.length - 1
   const row = entered[last] === TRUE ? last : last - 1
   if (row < 0) return null
@@ -142,23 +153,23 @@ function recentOnset({ ticker, present, transitions }: BandPeriods, within: numb
   return bars > within ? null : { ticker, since: dateIn(days, row), bars }
 }
 
-/** Reads the bands of a match on its bar; the tickers that the condition names are read once. */
+/** Returns a function that reads a match on the last bar of its ticker. The tickers that the condition names are read once. */
 async function matchReader(local: Local, { condition, timeframe, lag = 0 }: ScreenQuery) {
-  const field = conditionOf(local, condition)
+  const field = conditionFieldOf(local, condition)
   const { dataOfNamedTickers, subjectColumns } = await import('../../data/local/derived.js')
   const tests = testsOf(field.condition)
-  const elsewhere = await dataOfNamedTickers(local, field, timeframe)
+  const namedTickers = await dataOfNamedTickers(local, field, timeframe)
   return async ({ ticker, since, bars }: Onset, today: Day): Promise<ScreenMatch> => {
     const series = await local.series(ticker, timeframe)
-    const columns = await subjectColumns(local, field, ticker, timeframe, elsewhere)
+    const columns = await subjectColumns(local, field, ticker, timeframe, namedTickers)
     const columnOf = (subject: Subject): Column => columns.get(printSubject(subject))!
     const t = series.days.length - 1
     const bands: ScreenMatch['bands'] = {}
     for (const { test, band } of testReadings(tests, { on: series, columnOf, lag }, t))
       bands[printSubject(test.subject)] = band
     const day = series.days[t]!
-    const placed = { ticker, timeframe, date: formatDay(day), since, bars }
-    return { ...placed, bands, close: series.close[t]!, age_days: today - day }
+    const close = series.close[t]!
+    return { ticker, timeframe, date: formatDay(day), since, bars, bands, close, age_days: today - day }
   }
 }
 
@@ -166,23 +177,23 @@ async function matchReader(local: Local, { condition, timeframe, lag = 0 }: Scre
 async function withTallies(
   local: Local,
   { condition, tickers, timeframe, lag }: ScreenQuery,
-  found: Screen,
+  answer: Screen,
   step: ScreenOptions['step'],
 ): Promise<Screen> {
-  const events = { field: condition, bands: ['true'], timeframe, ...(lag && { lag }) }
+  const query = { field: condition, bands: ['true'], timeframe, ...(lag && { lag }) }
   const options = step === undefined ? {} : { step }
-  const pool = await tally(local, { ...events, tickers }, options)
-  const matched = found.matches.map(({ ticker }) => ticker)
-  const own = new Map<string | null, TallyGroup>()
+  const pool = await tally(local, { ...query, tickers }, options)
+  const matched = answer.matches.map(({ ticker }) => ticker)
+  const byTicker = new Map<string | null, TallyGroup>()
   if (matched.length > 0) {
-    const { groups } = await tally(local, { ...events, tickers: matched, by: 'ticker' }, options)
-    for (const group of groups) own.set(group.group, group)
+    const { groups } = await tally(local, { ...query, tickers: matched, by: 'ticker' }, options)
+    for (const group of groups) byTicker.set(group.group, group)
   }
-  const matches = found.matches.map(match => {
-    const { events = 0, windows = [] } = own.get(match.ticker) ?? {}
+  const matches = answer.matches.map(match => {
+    const { events = 0, windows = [] } = byTicker.get(match.ticker) ?? {}
     return { ...match, tally: { events, windows } }
   })
-  return { ...found, matches, tally: pool }
+  return { ...answer, matches, tally: pool }
 }
 
 interface ChangesQuery {
@@ -229,21 +240,20 @@ export interface MarkedQuery extends Pick<ChangesQuery, 'fields' | 'when' | 'lag
 }
 
 /**
- * The name of a query's marks: its lists, and its filters. Tickers and timeframes are not part of it, because each has
- * its own mark.
- * @param all the available fields
+ * The key of a query's stored marks: its lists, and a hash of its filters. Tickers and timeframes are
+ * not part of it, because each has its own mark.
  */
-export function questionOf({ lists, fields, when, lag = 0 }: MarkedQuery, all: readonly string[]): string {
-  const names = [...new Set(lists.map(name => name.toLowerCase()))].sort().join(',')
-  const chosen = [...new Set(fields ?? all)].sort()
-  const isWhole = all.every(name => chosen.includes(name))
-  if (isWhole && when === undefined) return names
-  const narrowed = JSON.stringify({ fields: isWhole ? null : chosen, when: when ?? null, lag })
-  return `${names}#${createHash('sha256').update(narrowed).digest('hex').slice(0, 16)}`
+export function marksName({ lists, fields, when, lag = 0 }: MarkedQuery, availableFields: readonly string[]): string {
+  const listNames = [...new Set(lists.map(name => name.toLowerCase()))].sort().join(',')
+  const queried = [...new Set(fields ?? availableFields)].sort()
+  const hasAllFields = availableFields.every(name => queried.includes(name))
+  if (hasAllFields && when === undefined) return listNames
+  const filters = JSON.stringify({ fields: hasAllFields ? null : queried, when: when ?? null, lag })
+  return `${listNames}#${createHash('sha256').update(filters).digest('hex').slice(0, 16)}`
 }
 
 /** A bar is final at most this number of days after its date: a week may end with a short session. */
-const LATEST = 7
+const MAX_DAYS_TO_FINAL = 7
 
 /**
  * The events of the query, and the marks for the next query with `last`. Throws TierRestricted, NotFound for an unknown
@@ -256,13 +266,15 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
   if (fields.length === 0) throw new InvalidParameter('changes are of a field.', { param: 'field' })
   const leftOut = (query.fields ?? local.fieldSet.names).filter(name => !fields.includes(name))
   const today = await local.today()
-  const found: ExportedEvent[] = []
+  const events: ExportedEvent[] = []
   const marks: Mark[] = []
   for (const timeframe of query.timeframes) {
     const progress = new Progress(earlier.filter(mark => mark.timeframe === timeframe))
-    const range = { fields, timeframe, after: Math.min(since - LATEST - 1, progress.earliest) }
-    const isBegun = progress.isBegun || leftOut.length === 0
-    const begin = isBegun ? null : await lastBarsBy(local, since, { tickers, timeframe, fields: fields.slice(0, 1) })
+    const range = { fields, timeframe, after: Math.min(since - MAX_DAYS_TO_FINAL - 1, progress.earliest) }
+    // Without earlier marks, fields that are left out begin at the last bar that was final on `since`.
+    const needsBegin = !progress.hasMarks && leftOut.length > 0
+    const series = { tickers, timeframe, fields: fields.slice(0, 1) }
+    const begin = needsBegin ? await lastBarsBy(local, since, series) : null
     const changed: ChangedFields[] = []
     for await (const periods of local.bandPeriods({ ...range, tickers })) {
       step?.(() => `changes  ${periods.ticker}  ${timeframe}`)
@@ -271,7 +283,7 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
         marks.push({ ticker, timeframe, day: last.day })
         // The mark of a field that is left out stays, so that its changes are reported later.
         for (const field of leftOut) {
-          const day = progress.of(ticker, field) ?? begin!.get(ticker)!
+          const day = progress.markOf(ticker, field) ?? begin!.get(ticker)!
           marks.push({ ticker, timeframe, day: Math.min(day, last.day), field })
         }
       }
@@ -279,14 +291,15 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
       if (fields.size > 0) changed.push({ ticker, fields })
     }
     const condition = { ...(query.when !== undefined && { when: query.when }), ...(query.lag && { lag: query.lag }) }
-    for (const one of changed) found.push(...(await eventsIn(local, one, { ...range, ...condition })))
+    for (const fieldsOfTicker of changed)
+      events.push(...(await eventsOfFields(local, fieldsOfTicker, { ...range, ...condition })))
   }
   const document: Changes = {
     schema: 'bands.changes/1',
     since: earlier.length === 0 ? formatDay(since) : 'last',
     as_of: formatDay(today),
     // Events of one day are in the order of the fields.
-    changes: found.sort(newestFirst),
+    changes: events.sort(newestFirst),
     ...(omitted.length > 0 && { omitted }),
   }
   return { found: document, marks }
@@ -308,22 +321,22 @@ class Progress {
     const days = marks.filter(({ field }) => field === undefined).map(({ day }) => day)
     this.earliest = marks.reduce((least, { day }) => Math.min(least, day), Number.POSITIVE_INFINITY)
     this.#newest = days.length === 0 ? undefined : days.reduce((most, day) => Math.max(most, day))
-    this.#days = new Map(marks.map(({ ticker, field, day }) => [nameOf(ticker, field), day]))
+    this.#days = new Map(marks.map(({ ticker, field, day }) => [markKey(ticker, field), day]))
   }
 
   /** Whether there was an answer. */
-  get isBegun(): boolean {
+  get hasMarks(): boolean {
     return this.#newest !== undefined
   }
 
   /** The last covered bar; undefined without an earlier answer. */
-  of(ticker: string, field: string): Day | undefined {
-    return this.#days.get(nameOf(ticker, field)) ?? this.#days.get(nameOf(ticker)) ?? this.#newest
+  markOf(ticker: string, field: string): Day | undefined {
+    return this.#days.get(markKey(ticker, field)) ?? this.#days.get(markKey(ticker)) ?? this.#newest
   }
 }
 
 /** No ticker has a space in its name. */
-function nameOf(ticker: string, field?: string): string {
+function markKey(ticker: string, field?: string): string {
   return field === undefined ? ticker : `${ticker} ${field}`
 }
 
@@ -336,51 +349,53 @@ async function lastBarsBy(
   day: Day,
   series: { tickers: readonly string[]; timeframe: Timeframe; fields: readonly string[] },
 ): Promise<ReadonlyMap<string, Day>> {
-  const found = new Map<string, Day>()
+  const lastDays = new Map<string, Day>()
   for await (const { series: stored } of local.eachSeries({ ...series, outcomes: false })) {
     const { days } = stored.calendar
     const bars = barsKnownBy(stored.calendar, day)
-    const before = days.length > 0 ? days[0]! - 1 : day
-    found.set(stored.entry.ticker, bars > 0 ? days[bars - 1]! : before)
+    const dayBefore = days.length > 0 ? days[0]! - 1 : day
+    lastDays.set(stored.entry.ticker, bars > 0 ? days[bars - 1]! : dayBefore)
   }
-  return found
+  return lastDays
 }
 
+/** The fields of a ticker with a transition after its mark, or without one on a bar that became final after `since`. */
 function changedFields(
   { ticker, fields, transitions }: BandPeriods,
   since: Day,
   progress: Progress,
 ): ChangedFields['fields'] {
   const { first, days, known } = transitions()
-  const found = new Map<string, ReadonlySet<Day>>()
+  const daysByField = new Map<string, ReadonlySet<Day>>()
   for (const [f, field] of fields.entries()) {
-    const mark = progress.of(ticker, field)
+    const mark = progress.markOf(ticker, field)
     const isNew = (row: number): boolean => (mark === undefined ? (known ?? days)[row]! > since : days[row]! > mark)
     const rows = numbersBetween(first[f]!, first[f + 1]!).filter(isNew)
-    if (rows.length > 0) found.set(field, new Set(rows.map(row => days[row]!)))
+    if (rows.length > 0) daysByField.set(field, new Set(rows.map(row => days[row]!)))
   }
-  return found
+  return daysByField
 }
 
-/** The events as an export has them. */
-async function eventsIn(
+/** The events of a ticker's changed fields on the days of their changes, as an export has them. */
+async function eventsOfFields(
   local: Local,
   { ticker, fields }: ChangedFields,
   range: { timeframe: Timeframe; after: Day; when?: string; lag?: number },
 ): Promise<ExportedEvent[]> {
-  const found: ExportedEvent[] = []
-  const read = { ...range, tickers: [ticker], fields: [...fields.keys()], outcomes: 'known' } as const
-  for await (const history of local.histories(read)) {
+  const events: ExportedEvent[] = []
+  const query = { ...range, tickers: [ticker], fields: [...fields.keys()], outcomes: 'known' } as const
+  for await (const history of local.histories(query)) {
     const { field, timeframe } = history
     for (const { missing: _missing, returns = {}, percentiles = {}, ...event } of eventsOf(history))
       if (fields.get(field)!.has(parseDay(event.date)!))
-        found.push({ ticker, field, timeframe, ...event, returns, percentiles })
+        events.push({ ticker, field, timeframe, ...event, returns, percentiles })
   }
-  return found
+  return events
 }
 
+/** Compares two events: the newest first, then by ticker, daily before weekly. */
 function newestFirst(a: ExportedEvent, b: ExportedEvent): number {
   if (a.date !== b.date) return a.date < b.date ? 1 : -1
   if (a.ticker !== b.ticker) return a.ticker < b.ticker ? -1 : 1
-  return a.timeframe === b.timeframe ? 0 : a.timeframe === 'daily' ? -1 : 1
+  return Number(a.timeframe === 'weekly') - Number(b.timeframe === 'weekly')
 }

@@ -7,7 +7,7 @@ import type { Local } from '../../../data/local/local.js'
 import {
   type Changed,
   changes,
-  questionOf,
+  marksName,
   type Screen,
   screen,
   subjectsNamed,
@@ -168,7 +168,7 @@ const changesCommand: Command = {
     const show = (changed: Changed) => showChanges({ context, args, post }, changed, tickers.length)
     if (parsed.since !== 'last')
       return show(await changes(local, { ...query, since: parsed.since ?? dayBefore }, options))
-    const question = questionOf({ ...parsed, lists: args.list('watch') }, local.fieldSet.names)
+    const question = marksName({ ...parsed, lists: args.list('watch') }, local.fieldSet.names)
     const lists = context.closeAtEnd(await openLists(context.choice))
     const marks = await lists.readMarks(question)
     const changed = await changes(local, { ...query, since: dayBefore, marks }, options)
