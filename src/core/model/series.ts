@@ -323,25 +323,20 @@ export interface BarMarks {
 }
 
 /** Stored with the bars, so a store must be migrated where a rule changes. */
-export function marksOf(series: Series): BarMarks {
-  const { days } = series
+export function marksOf({ days, open, high, low, close }: Series): BarMarks {
   const gaps: [Day, Day][] = []
   const outside: Day[] = []
   for (let t = 0; t < days.length; t++) {
     if (t > 0 && days[t]! - days[t - 1]! > USUAL_CLOSURE) gaps.push([days[t - 1]!, days[t]!])
-    if (isOutside(series, t)) outside.push(days[t]!)
+    const most = Math.max(open[t]!, close[t]!)
+    const least = Math.min(open[t]!, close[t]!)
+    if (most > high[t]! * (1 + ROUNDING) || least < low[t]! * (1 - ROUNDING)) outside.push(days[t]!)
   }
   return { gaps, outside }
 }
 
 /** Up to this share of the price it is rounding. */
 const ROUNDING = 0.001
-
-function isOutside({ open, high, low, close }: Series, t: number): boolean {
-  const most = Math.max(open[t]!, close[t]!)
-  const least = Math.min(open[t]!, close[t]!)
-  return most > high[t]! * (1 + ROUNDING) || least < low[t]! * (1 - ROUNDING)
-}
 
 /** The median number of days from bar to bar; 1 with too few bars. */
 export function middleSpacing(days: Int32Array): number {
