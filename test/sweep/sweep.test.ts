@@ -15,7 +15,7 @@ import { cellOf, memberBars } from '../../src/research/study/cell.js'
 import { eventStudy } from '../../src/research/study/event-study.js'
 import { stationaryInterval } from '../../src/research/study/tests.js'
 import { Contest, disagreements } from '../../src/research/sweep/best.js'
-import { adjusted, Resamples } from '../../src/research/sweep/cells.js'
+import { correctedPs, Resamples } from '../../src/research/sweep/cells.js'
 import type { BestOfMany, SweepCell } from '../../src/research/sweep/result.js'
 import { type SweepQuery, sweep } from '../../src/research/sweep/sweep.js'
 import { checkpointOf, namedStream } from '../../src/research/sweep/ticker-data.js'
@@ -221,7 +221,7 @@ describe('a sweep', () => {
     const { cells, tried } = await sweep(MARKET, query, { trials })
     expect(tried.ledger).toBe(tried.cells + 150)
     const others = [...Array<null>(100).fill(null), ...Array<number>(50).fill(1e-9)]
-    const corrected = adjusted(
+    const corrected = correctedPs(
       cells.map(({ p }) => p),
       others,
       query.adjust,
@@ -298,9 +298,9 @@ describe('corrected p-values', () => {
         fc.array(p, { maxLength: 10 }),
         fc.constantFrom('bh', 'by', 'holm', 'none'),
         (own, others, adjustment) => {
-          const q = adjusted(own, others, adjustment)
-          expect(adjusted(own.toReversed(), others.toReversed(), adjustment).reverse()).toEqual(q)
-          const more = adjusted(own, [...others, null], adjustment)
+          const q = correctedPs(own, others, adjustment)
+          expect(correctedPs(own.toReversed(), others.toReversed(), adjustment).reverse()).toEqual(q)
+          const more = correctedPs(own, [...others, null], adjustment)
           own.forEach((value, i) => {
             if (value === null) expect(q[i]).toBe(null)
             else {
@@ -315,7 +315,7 @@ describe('corrected p-values', () => {
 
   it('of one look alone are p', () => {
     for (const adjustment of ['bh', 'by', 'holm', 'none'] as const)
-      expect(adjusted([0.03], [], adjustment)).toEqual([0.03])
+      expect(correctedPs([0.03], [], adjustment)).toEqual([0.03])
   })
 })
 

@@ -5,12 +5,12 @@ import { vocabulariesOf } from '../../src/core/source.js'
 import { type SweepQuery, sweep } from '../../src/research/sweep/sweep.js'
 import {
   checkpointOf,
+  lastWindowEnds,
   planOf,
   rangeMask,
   readTickers,
   timelineOf,
   trainMask,
-  windowEnds,
 } from '../../src/research/sweep/ticker-data.js'
 import { notInQuick } from '../support/full.js'
 import { asked, madeMarket } from './support/market.js'
@@ -47,7 +47,7 @@ describe('what is chosen on', () => {
     fc.assert(
       fc.property(cuts, fc.integer({ min: 1, max: 60 }), (cut, horizon) => {
         const plan = planOf(asked({ tickers: TICKERS, ...cut }), TIMELINE)!
-        const ends = windowEnds(TIMELINE, horizon)
+        const ends = lastWindowEnds(TIMELINE, horizon)
         for (const fold of plan.folds) {
           const mask = trainMask(fold, plan.embargo, ends)
           const tested = rangeMask(fold.test, mask.length)

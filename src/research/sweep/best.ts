@@ -11,8 +11,8 @@ import type { Sums } from './pool.js'
 import type { BestOfMany, KnownSweep, SweepCell } from './result.js'
 import { type Checkpoint, filterOf, namedStream } from './ticker-data.js'
 
-/** Limit on returns held at once (cells times days): 16 MB, and a few seconds of work. */
-const MOST_VALUES = 2_000_000
+/** Limit on the returns in memory (cells times days): 16 MB, and a few seconds of work. */
+const MAX_RETURNS = 2_000_000
 
 /** Collects what the tests of the best cell need, with a limit on memory. */
 export class Contest {
@@ -29,18 +29,19 @@ export class Contest {
     this.#days = days
   }
 
-  enter(name: string, found: CellDetails): void {
+  /** Adds a tested cell to the contest. Forgets the returns of all cells once they are too many. */
+  enter(name: string, details: CellDetails): void {
     this.#names.push(name)
-    this.#columns.push(found.column)
-    this.#blocks.push(found.block)
-    this.#returns?.push(found.returns)
-    if ((this.#returns?.length ?? 0) * this.#days > MOST_VALUES) this.#returns = null
-    const { sharpe, returns, span } = found
+    this.#columns.push(details.column)
+    this.#blocks.push(details.block)
+    this.#returns?.push(details.returns)
+    if ((this.#returns?.length ?? 0) * this.#days > MAX_RETURNS) this.#returns = null
+    const { sharpe, returns, span } = details
     if (sharpe === null || !isBetter({ name, sharpe }, this.#finest)) return
     this.#finest = { name, sharpe, returns: returns.slice(span.from, span.to) }
   }
 
-  /** @param trials number of trials, and the Sharpe ratios of those that have one */
+  /** Tests the best cell. @param trials number of trials, and the Sharpe ratios of those that have one */
   async judge(
     query: Pick<SweepQuery, 'resamples' | 'pbo_blocks' | 'seed'>,
     trials: { tried: number; sharpes: readonly number[] },
@@ -68,7 +69,7 @@ export class Contest {
   ): Promise<Pick<BestOfMany, 'block' | 'reality_check' | 'spa' | 'best_cell'>> {
     const block = median(this.#blocks)
     const test = block === null ? null : superiorAbility(this.#columns, this.#days, { block, eitherSign: true })
-    const parts = test === null ? [] : partsOf(resamples, this.#columns)
+    const parts = test === null ? [] : resamplesByPart(resamples, this.#columns)
     const found: { reps: number; part: SuperiorAbility }[] = []
     for (const [i, reps] of parts.entries()) {
       found.push({ reps, part: test!(reps, namedStream(seed, `best of many, part ${i}`)) })
@@ -76,7 +77,7 @@ export class Contest {
     }
     const [first] = found
     if (first === undefined) {
-      reasons.reality_check = reasons.spa = noneTested(this.#names.length)
+      reasons.reality_check = reasons.spa = whyNoneTested(this.#names.length)
       return { block, reality_check: null, spa: null, best_cell: null }
     }
     const p = (of: (part: SuperiorAbility) => number): number =>
@@ -95,7 +96,7 @@ export class Contest {
   ): Pick<BestOfMany, 'deflated_sharpe' | 'best_sharpe' | 'best_sharpe_cell'> {
     const finest = this.#finest
     if (finest === null) {
-      reasons.best_sharpe = reasons.deflated_sharpe = noneTested(this.#names.length)
+      reasons.best_sharpe = reasons.deflated_sharpe = whyNoneTested(this.#names.length)
       return { deflated_sharpe: null, best_sharpe: null, best_sharpe_cell: null }
     }
     const { name, sharpe, returns } = finest
@@ -122,13 +123,13 @@ export class Contest {
   }
 }
 
-/** Products of a day and a resample that take less than a second. Then other work gets its turn. */
-const MOST_PRODUCTS = 200_000_000
+/** Products of a day and a resample in one part: less than a second of work, then other work gets its turn. */
+const MAX_PRODUCTS_A_PART = 200_000_000
 
-/** Splits the resamples into parts of about equal work; a column counts once for each sign. */
-function partsOf(resamples: number, columns: readonly Column[]): number[] {
+/** The number of resamples in each part, with about equal work. A column counts once for each sign. */
+function resamplesByPart(resamples: number, columns: readonly Column[]): number[] {
   const products = 2 * resamples * columns.reduce((sum, { indices }) => sum + indices.length, 0)
-  const parts = Math.min(resamples, Math.max(1, Math.ceil(products / MOST_PRODUCTS)))
+  const parts = Math.min(resamples, Math.max(1, Math.ceil(products / MAX_PRODUCTS_A_PART)))
   return Array.from({ length: parts }, (_, i) => {
     return Math.floor(((i + 1) * resamples) / parts) - Math.floor((i * resamples) / parts)
   })
@@ -137,21 +138,21 @@ function partsOf(resamples: number, columns: readonly Column[]): number[] {
 /** The p of all resamples from the p of their parts; each is (1 + exceeding) / (1 + resamples). */
 function combinedP(parts: readonly { reps: number; p: number }[]): number {
   let exceeding = 0
-  let all = 0
+  let resamples = 0
   for (const { reps, p } of parts) {
     exceeding += Math.round(p * (1 + reps)) - 1
-    all += reps
+    resamples += reps
   }
-  return (1 + exceeding) / (1 + all)
+  return (1 + exceeding) / (1 + resamples)
 }
 
-/** Ties go to the first name, so that the order of cells does not matter. */
-function isBetter(one: { name: string; sharpe: number }, other: { name: string; sharpe: number } | null): boolean {
-  if (other === null) return true
-  return one.sharpe > other.sharpe || (one.sharpe === other.sharpe && one.name < other.name)
+/** Whether a cell has a higher Sharpe ratio than the best one so far. Ties go to the first name, in any order of cells. */
+function isBetter(cell: { name: string; sharpe: number }, best: { name: string; sharpe: number } | null): boolean {
+  if (best === null) return true
+  return cell.sharpe > best.sharpe || (cell.sharpe === best.sharpe && cell.name < best.name)
 }
 
-function noneTested(cells: number): string {
+function whyNoneTested(cells: number): string {
   return cells === 0 ? 'no combination has enough events to be tested' : 'no combination varies'
 }
 

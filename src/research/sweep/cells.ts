@@ -119,13 +119,13 @@ function cellResult(key: Combination, pool: EventPool, query: KnownSweep): CellR
 }
 
 /** Factor between successive mean blocks, so that many cells share one. */
-const STEP = 1.25
+const BLOCK_GROWTH = 1.25
 
-/** Days are padded to a multiple of this with empty days; these add nothing to any sum. */
-const FULL = 64
+/** Calendars are padded with empty days to a multiple of this number. Empty days add nothing to any sum. */
+const DAYS_STEP = 64
 
-/** Memory limit of the stored resamples, in bytes. */
-const MOST_BYTES = 64 * 2 ** 20
+/** Limit of the bytes of stored resamples. */
+const MAX_CACHE_BYTES = 64 * 2 ** 20
 
 /**
  * Resamples of days by the stationary bootstrap (Politis & Romano 1994). All cells with about as many days and the same
@@ -153,8 +153,8 @@ export class Resamples {
     const { tail } = blocks
     const { events, excess } = cell.series
     const days = daysWith(events)
-    const block = blockFrom(cell.horizon, blocks.block)
-    const drawn = this.#drawn(Math.ceil(events.length / FULL) * FULL, block)
+    const block = sharedBlock(cell.horizon, blocks.block)
+    const drawn = this.#drawn(Math.ceil(events.length / DAYS_STEP) * DAYS_STEP, block)
     const numerators = new Float64Array(this.#reps)
     const denominators = new Float64Array(this.#reps)
     const timesOf = (day: number) => drawn.subarray(day * this.#reps, (day + 1) * this.#reps)
@@ -191,7 +191,7 @@ export class Resamples {
   #countDraws(days: number, block: number, name: string): Uint8Array {
     const reps = this.#reps
     for (const [oldest, { length }] of this.#cache) {
-      if (this.#bytes + days * reps <= MOST_BYTES) break
+      if (this.#bytes + days * reps <= MAX_CACHE_BYTES) break
       this.#cache.delete(oldest)
       this.#bytes -= length
     }
@@ -208,11 +208,11 @@ export class Resamples {
   }
 }
 
-/** The first of horizon, horizon · 1.25, … that is at least the block. */
-function blockFrom(horizon: number, block: number): number {
-  let found = horizon
-  while (found < block) found *= STEP
-  return found
+/** The mean block that a cell shares with others: the first of horizon, horizon · 1.25, … that is at least `block`. */
+function sharedBlock(horizon: number, block: number): number {
+  let shared = horizon
+  while (shared < block) shared *= BLOCK_GROWTH
+  return shared
 }
 
 const METHODS: Readonly<Record<Adjustment, (p: readonly number[]) => number[]>> = {
@@ -223,11 +223,11 @@ const METHODS: Readonly<Record<Adjustment, (p: readonly number[]) => number[]>> 
 }
 
 /**
- * Corrects p-values for the number of tests, in the order of `own`; null without p. A test without a p-value counts as
+ * P-values corrected for the number of tests, in the order of `own`; null without p. A test without a p-value counts as
  * p = 1.
  * @param others p-values of the rest of the family
  */
-export function adjusted(
+export function correctedPs(
   own: readonly (number | null)[],
   others: readonly (number | null)[],
   adjustment: Adjustment,
@@ -238,8 +238,8 @@ export function adjusted(
 
 type Evidence = { q: number | null; p: number | null; name: string }
 
-/** By corrected p, then p, nulls last; ties by name. */
-export function byEvidence(a: Evidence, b: Evidence): number {
+/** Compares cells for sorting: by corrected p, then by p, nulls last; ties by name. */
+export function compareByEvidence(a: Evidence, b: Evidence): number {
   return nullsLast(a.q, b.q) || nullsLast(a.p, b.p) || (a.name < b.name ? -1 : Number(a.name > b.name))
 }
 
@@ -248,7 +248,7 @@ function nullsLast(a: number | null, b: number | null): number {
   return a - b
 }
 
-/** What the interval and the contest need of a tested cell. */
+/** Figures of a tested cell for its interval and for the contest. */
 export interface CellDetails extends Pick<SweepCell, 'low' | 'high' | 'sharpe'> {
   /**
    * Daily returns of the calendar-time portfolio on the timeline; `span` is the range in which it could hold something.
@@ -280,9 +280,9 @@ export function detailsOf(
 
 function columnOf({ calendar, series: { events, excess }, n }: CalendarCell, days: Int32Array): Column {
   const indices = indicesIn(days, calendar)
-  const some = daysWith(events)
+  const eventDays = daysWith(events)
   return {
-    indices: some.map(day => indices[day]!),
-    values: Float64Array.from(some, day => (excess[day]! * days.length) / n),
+    indices: eventDays.map(day => indices[day]!),
+    values: Float64Array.from(eventDays, day => (excess[day]! * days.length) / n),
   }
 }

@@ -106,7 +106,7 @@ export interface EventPool {
   lost: number
 }
 
-/** @param from @param to range of the tickers */
+/** The events of a condition on base bars. @param from index of the first ticker @param to the one after the last */
 export function poolOf(base: BaseBars, condition: Condition, from = 0, to = base.tickers.length): EventPool {
   const { horizon, mask, timeline, tickers } = base
   const { group, prev_band, context } = condition
@@ -155,7 +155,7 @@ export interface Sums {
 export const ZERO_SUMS: Readonly<Sums> = { n: 0, returns: 0, hits: 0, falls: 0, base: 0 }
 
 export function sumsOf(pool: EventPool): Sums {
-  const sums = { ...ZERO_SUMS, n: pool.bars.length, base: weighted(pool, pool.base.mean) }
+  const sums = { ...ZERO_SUMS, n: pool.bars.length, base: sumOverEvents(pool, pool.base.mean) }
   for (let event = 0; event < sums.n; event++) {
     const value = pool.returns[event]!
     sums.returns += value
@@ -167,32 +167,32 @@ export function sumsOf(pool: EventPool): Sums {
 
 /** Share of gains after any bar of the tickers; each ticker weighs by its events. Null without events. */
 export function baseHitOf(pool: EventPool): number | null {
-  return pool.bars.length === 0 ? null : weighted(pool, pool.base.hit) / pool.bars.length
+  return pool.bars.length === 0 ? null : sumOverEvents(pool, pool.base.hit) / pool.bars.length
 }
 
-/** Sum of a number of each ticker, times its events. */
-function weighted({ members, first }: EventPool, of: Float64Array): number {
-  return members.reduce((sum, i, m) => sum + (first[m + 1]! - first[m]!) * of[i]!, 0)
+/** The sum, over the events, of a figure of their ticker. @param figures one for each ticker */
+function sumOverEvents({ members, first }: EventPool, figures: Float64Array): number {
+  return members.reduce((sum, i, m) => sum + (first[m + 1]! - first[m]!) * figures[i]!, 0)
 }
 
-/** @param sign -1 for a short position */
-export function signed(sums: Sums, sign: 1 | -1): Sums {
+/** The sums of positions in the events. A short one loses what its event gains. @param sign 1: long, -1: short */
+export function sumsOfPosition(sums: Sums, sign: 1 | -1): Sums {
   const { returns, base, hits, falls } = sums
   return sign === 1 ? sums : { ...sums, returns: -returns, base: -base, hits: falls, falls: hits }
 }
 
-export function added(a: Sums, b: Sums): Sums {
+export function addSums(a: Sums, b: Sums): Sums {
   const { n, returns, hits, falls, base } = b
   return { n: a.n + n, returns: a.returns + returns, hits: a.hits + hits, falls: a.falls + falls, base: a.base + base }
 }
 
-/** Greedy count of windows that share no bar, added up over the tickers. */
+/** The number of windows that share no bar, counted greedily and added up over the tickers. */
 export function nonOverlappingIn({ base, members, first, bars }: EventPool): number {
   const count = (m: number): number => countOverlap(bars.subarray(first[m], first[m + 1]), base.horizon).independent
   return members.reduce((sum, _, m) => sum + count(m), 0)
 }
 
-/** The events day by day, and their hit rate. The calendar has the base days of all tickers with events. */
+/** A pool's events day by day, and their hit rate. The calendar has the base days of all tickers with events. */
 export function cellOf(pool: EventPool): { cell: CalendarCell; hit: ShareInterval } {
   const { base, bars, returns, members, first } = pool
   const { timeline, tickers, horizon } = base

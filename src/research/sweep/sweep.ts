@@ -12,14 +12,14 @@ import { bySeverity, LEAST_UNITS, tooFewEvents, type Warning } from '../study/re
 import { commonAssumptions, RETURNS_ASSUMED } from '../study/words.js'
 import { CELL_TEST, cellTrial, checkFamily, correctedByLog, noteAndCompare, type RunInLog } from '../trials.js'
 import { type CellSummary, Contest, disagreements, sweepCell } from './best.js'
-import { adjusted, byEvidence, cellCount, type SweepRun } from './cells.js'
+import { cellCount, compareByEvidence, correctedPs, type SweepRun } from './cells.js'
 import { ADJUSTMENTS, checkCells, type KnownSweep, type Sweep } from './result.js'
 import {
   type Combination,
   checkpointOf,
   eligibleDays,
   filterOf,
-  isValidated,
+  hasValidation,
   planOf,
   readTickers,
   type TickerData,
@@ -67,13 +67,13 @@ export async function sweep(source: PricedSource, request: SweepQuery, options: 
 
 /** The cells in order of evidence, their number, and the warnings. */
 function resultOf(found: readonly CellSummary[], query: KnownSweep, ledger: LoggedCells | null) {
-  const corrected = adjusted(
+  const qs = correctedPs(
     found.map(({ p }) => p),
     othersOf(ledger, query).map(({ p }) => p),
     query.adjust,
   )
   const logQ = (i: number): number | null => ledger?.q.get(ledger.hashes[i]!) ?? null
-  const ranked = found.map((one, i) => ({ ...one, q: corrected[i]!, log_q: logQ(i) })).sort(byEvidence)
+  const ranked = found.map((one, i) => ({ ...one, q: qs[i]!, log_q: logQ(i) })).sort(compareByEvidence)
   // Without correction for the run there is no correction for the log.
   const log = query.adjust === 'none' ? null : (ledger?.log ?? null)
   const cells = ranked.map(({ log_q, ...one }) => {
@@ -140,12 +140,12 @@ function assumptionsOf(query: SweepQuery, cells: number): string[] {
     RETURNS_ASSUMED,
     `Base: every bar of the same ticker and dates on which the field has a band and whose window has elapsed${query.by === 'pool' ? '; each ticker counts in it as its events count' : ''}.`,
     `p (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one.`,
-    `q: p corrected ${corrected(query, cells)}.${query.adjust === 'none' ? '' : CAUTION}`,
+    `q: p corrected ${correctionPhrase(query, cells)}.${query.adjust === 'none' ? '' : CAUTION}`,
     `Cells with ${tooFewEvents(query)}, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${formatInteger(resamples)} resamples, the same for all combinations with about as many days and as long blocks. Their ends are moved out if there are few periods (Hesterberg 2015).`,
     'Best of many: reality check and SPA test the greatest difference either way. All combinations are resampled on the same days, in blocks of the median length of the intervals.',
     `Sharpe ratios, also deflated and cross-validated (${pbo_blocks} blocks), are of the mean return a day of all open positions. Each event is held long over its window; cash earns nothing.`,
-    ...(isValidated(query) ? [VALIDATED] : []),
+    ...(hasValidation(query) ? [VALIDATED] : []),
     ...commonAssumptions(seed),
   ]
 }
@@ -172,7 +172,8 @@ function warningsOf(found: readonly CellSummary[], query: SweepQuery, tried: Swe
   ]
 }
 
-function corrected({ adjust, family }: SweepQuery, cells: number): string {
+/** For example "for all 245 cells by Benjamini-Hochberg". */
+function correctionPhrase({ adjust, family }: SweepQuery, cells: number): string {
   if (adjust === 'none') return 'for nothing'
   const where = family === 'ledger' ? ' of the trial log' : ''
   return `for all ${formatInteger(cells)} cells${where} by ${ADJUSTMENTS[adjust]}`

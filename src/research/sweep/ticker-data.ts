@@ -76,7 +76,7 @@ export interface ValidationPlan {
   paths: { folds: number[][]; groups: number[][] } | null
 }
 
-export function isValidated({ split, walk_forward, cv, cpcv }: SweepQuery): boolean {
+export function hasValidation({ split, walk_forward, cv, cpcv }: SweepQuery): boolean {
   return [split, walk_forward, cv, cpcv].some(way => way !== null)
 }
 
@@ -97,16 +97,17 @@ function splitPlan(split: string, { days, end }: Timeline): ValidationPlan {
 }
 
 function walkForwardPlan(walkForward: NonNullable<SweepQuery['walk_forward']>, { end }: Timeline): ValidationPlan {
-  const folds = named(walkForwardFolds(end, walkForward), (_, i) => `part ${i + 1}`)
+  const folds = withNames(walkForwardFolds(end, walkForward), (_, i) => `part ${i + 1}`)
   return { kind: 'walk_forward', embargo: walkForward.embargo, folds, paths: null }
 }
 
 function cvPlan({ k, embargo }: NonNullable<SweepQuery['cv']>, { end }: Timeline): ValidationPlan {
   if (k > end) throw tooFew('cv', end, `at least one bar for each of ${k} folds`)
-  return { kind: 'cv', embargo, folds: named(kFolds(end, k, embargo), (_, i) => `fold ${i + 1} of ${k}`), paths: null }
+  const folds = withNames(kFolds(end, k, embargo), (_, i) => `fold ${i + 1} of ${k}`)
+  return { kind: 'cv', embargo, folds, paths: null }
 }
 
-function named<One extends Fold>(
+function withNames<One extends Fold>(
   folds: readonly One[],
   name: (fold: One, i: number) => string,
 ): ValidationPlan['folds'] {
@@ -116,7 +117,7 @@ function named<One extends Fold>(
 function cpcvPlan({ n, k }: NonNullable<SweepQuery['cpcv']>, { end }: Timeline): ValidationPlan {
   if (n > end) throw tooFew('cpcv', end, `at least one bar for each of ${n} groups`)
   const { splits, paths } = cpcv(end, n, k)
-  const folds = named(splits, ({ groups }) => `groups ${groups.map(group => group + 1).join(', ')}`)
+  const folds = withNames(splits, ({ groups }) => `groups ${groups.map(group => group + 1).join(', ')}`)
   return { kind: 'cpcv', embargo: 0, folds, paths: { folds: paths, groups: splits.map(split => split.groups) } }
 }
 
@@ -143,7 +144,7 @@ export function rangeMask(ranges: readonly BarRange[], length: number): Uint8Arr
 }
 
 /** For each index of the timeline: the end of the last window that begins there, over all tickers. */
-export function windowEnds({ days, indices }: Timeline, horizon: number): Int32Array {
+export function lastWindowEnds({ days, indices }: Timeline, horizon: number): Int32Array {
   const ends = Int32Array.from(days.keys())
   for (const own of indices.values()) {
     const last = own.length - 1

@@ -7,30 +7,30 @@ import { inOrder } from '../../data/threads.js'
 import { returnAfter } from '../study/signals.js'
 import { type CellOutcome, outcomeOf } from './best.js'
 import {
-  adjusted,
-  byEvidence,
   type CellBatch,
   type CellResult,
   cellCount,
   cellResults,
+  compareByEvidence,
+  correctedPs,
   Resamples,
   type SweepRun,
 } from './cells.js'
-import { added, type BaseBars, baseBarsOf, poolOf, type Sums, signed, sumsOf, ZERO_SUMS } from './pool.js'
+import { addSums, type BaseBars, baseBarsOf, poolOf, type Sums, sumsOf, sumsOfPosition, ZERO_SUMS } from './pool.js'
 import { SHORT, type SweepValidation } from './result.js'
 import {
   type Checkpoint,
   conditionsOf,
+  lastWindowEnds,
   rangeMask,
   type TickerData,
   type Timeline,
   trainMask,
   type ValidationPlan,
-  windowEnds,
 } from './ticker-data.js'
 
 /** A cell's result on the training part, and its sign there: 1 above its base, -1 below. */
-interface Trained extends Pick<CellResult, 'key' | 'name' | 'sums'> {
+interface ChosenCell extends Pick<CellResult, 'key' | 'name' | 'sums'> {
   p: number
   q: number
   sign: 1 | -1
@@ -46,7 +46,7 @@ export async function validationOf(
   workers: Workers,
 ): Promise<SweepValidation> {
   const { timeline, query } = run
-  const ends = query.horizons.map(horizon => windowEnds(timeline, horizon))
+  const ends = query.horizons.map(horizon => lastWindowEnds(timeline, horizon))
   const windows = query.horizons.map(horizon => windowCounts(run, horizon))
   const folds: SweepValidation['folds'] = []
   const checks: Sums[][] = []
@@ -54,52 +54,52 @@ export async function validationOf(
     const masks = ends.map(column => trainMask(fold, plan.embargo, column))
     return { ...run, masks, name: `${plan.kind} ${fold.name}` }
   })
-  const trained = await trainedIn(runs, checkpoint, workers)
+  const trained = await trainAll(runs, checkpoint, workers)
   for (const [i, fold] of plan.folds.entries()) {
     const { masks } = runs[i]!
-    const chosen = chosenOf(trained[i]!, query)
-    const checked = fold.test.map(part => checkedOn(run, part, chosen))
+    const chosen = chooseCells(trained[i]!, query)
+    const checked = fold.test.map(part => sumsInTestPart(run, part, chosen))
     checks.push(checked)
     folds.push({
-      ...rangesOf(fold, masks, windows, timeline),
+      ...foldFigures(fold, masks, windows, timeline),
       chosen: chosen.map(({ name, sign }) => (sign === 1 ? name : `${name}${SHORT}`)),
-      train_mean: meanOf(chosen.map(({ sums, sign }) => signed(sums, sign)).reduce(added, ZERO_SUMS)),
-      test_mean: meanOf(checked.reduce(added, ZERO_SUMS)),
+      train_mean: meanOf(chosen.map(({ sums, sign }) => sumsOfPosition(sums, sign)).reduce(addSums, ZERO_SUMS)),
+      test_mean: meanOf(checked.reduce(addSums, ZERO_SUMS)),
     })
   }
-  const all = checks.flat().reduce(added, ZERO_SUMS)
+  const all = checks.flat().reduce(addSums, ZERO_SUMS)
   return { kind: plan.kind, folds, test: testFigures(all), paths: plan.paths && pathMeans(plan.paths, checks) }
 }
 
 type Candidate = Pick<CellResult, 'key' | 'name' | 'sums' | 'p'>
 
-/** The cells of each run. */
-async function trainedIn(runs: readonly SweepRun[], checkpoint: Checkpoint, workers: Workers): Promise<Candidate[][]> {
+/** Computes the cells of each run. */
+async function trainAll(runs: readonly SweepRun[], checkpoint: Checkpoint, workers: Workers): Promise<Candidate[][]> {
   const trained: Candidate[][] = runs.map(() => [])
-  for await (const { run, outcomes: seen } of runCells({ runs, tests: false }, checkpoint, workers))
-    for (const { summary: found } of seen) trained[run]!.push(found)
+  for await (const { run, outcomes } of runCells({ runs, tests: false }, checkpoint, workers))
+    for (const { summary } of outcomes) trained[run]!.push(summary)
   return trained
 }
 
-/** Cells with a corrected p below 5 %, or the best one where there is none. */
-function chosenOf(cells: readonly Candidate[], query: SweepRun['query']): Trained[] {
-  const corrected = adjusted(
+/** Chooses the cells with a corrected p below 5 %, or the best one where there is none; best first. */
+function chooseCells(cells: readonly Candidate[], query: SweepRun['query']): ChosenCell[] {
+  const corrected = correctedPs(
     cells.map(({ p }) => p),
     [],
     query.adjust,
   )
-  const tested = cells.flatMap(({ p, ...result }, i): Trained[] => {
+  const tested = cells.flatMap(({ p, ...result }, i): ChosenCell[] => {
     const q = corrected[i]!
     const sign = result.sums.returns < result.sums.base ? -1 : 1
     return p === null || q === null ? [] : [{ ...result, p, q, sign }]
   })
-  tested.sort(byEvidence)
-  const found = tested.filter(({ q }) => q < LEVEL)
-  return found.length > 0 ? found : tested.slice(0, 1)
+  tested.sort(compareByEvidence)
+  const significant = tested.filter(({ q }) => q < LEVEL)
+  return significant.length > 0 ? significant : tested.slice(0, 1)
 }
 
 /** Sums of the chosen cells in a test part, each with its sign from the training part. */
-function checkedOn({ tickerData, timeline }: SweepRun, part: BarRange, chosen: readonly Trained[]): Sums {
+function sumsInTestPart({ tickerData, timeline }: SweepRun, part: BarRange, chosen: readonly ChosenCell[]): Sums {
   const mask = rangeMask([part], timeline.days.length)
   const cache = new Map<string, BaseBars>()
   let sums: Sums = ZERO_SUMS
@@ -109,7 +109,7 @@ function checkedOn({ tickerData, timeline }: SweepRun, part: BarRange, chosen: r
     const name = `${condition.field} ${horizon} ${ticker}`
     const base = cache.get(name) ?? baseBarsOf(group, { field: condition.field, horizon, mask, timeline })
     cache.set(name, base)
-    sums = added(sums, signed(sumsOf(poolOf(base, condition)), sign))
+    sums = addSums(sums, sumsOfPosition(sumsOf(poolOf(base, condition)), sign))
   }
   return sums
 }
@@ -125,7 +125,7 @@ function windowCounts({ tickerData, timeline }: SweepRun, horizon: number): Int3
 }
 
 /** The parts of a fold with their dates and windows, and the number of windows purged from training. */
-function rangesOf(
+function foldFigures(
   { name, train, test }: Fold,
   masks: readonly Uint8Array[],
   windows: readonly Int32Array[],
@@ -158,7 +158,7 @@ function pathMeans(
 ): (number | null)[] {
   return folds.map(path => {
     const parts = path.map((fold, group) => checks[fold]![groups[fold]!.indexOf(group)]!)
-    return meanOf(parts.reduce(added, ZERO_SUMS))
+    return meanOf(parts.reduce(addSums, ZERO_SUMS))
   })
 }
 
@@ -206,8 +206,8 @@ export async function* runCells(
   }
   const here = async (task: SweepTask): Promise<CellOutcome[]> => {
     const outcomes: CellOutcome[] = []
-    for (const one of testBatch(task)) {
-      outcomes.push(one)
+    for (const outcome of testBatch(task)) {
+      outcomes.push(outcome)
       done++
       await turn(task.run)
     }
@@ -219,7 +219,7 @@ export async function* runCells(
   let finished = 0
   for await (const outcomes of inOrder(work, workers)) {
     const { run } = tasks[next++]!
-    yield { run, outcomes: outcomes }
+    yield { run, outcomes }
     // Cells from other threads are counted here.
     finished += outcomes.length
     done = finished
@@ -231,33 +231,34 @@ export async function* runCells(
 export function cellRunner({ runs, tests }: SweepData): (task: SweepTask) => Generator<CellOutcome> {
   const resamples = tests ? new Resamples(runs[0]!.query) : null
   // Tasks of the same base bars follow each other.
-  let [base, name]: [BaseBars | null, string] = [null, '']
+  let base: BaseBars | null = null
+  let baseName = ''
   return function* (task) {
     const run = runs[task.run]!
     const { field, which, from, to } = task
-    const own = [task.run, field, which, from, to].join()
-    if (base === null || name !== own) {
+    const name = [task.run, field, which, from, to].join()
+    if (base === null || baseName !== name) {
       const { timeline, query, masks } = run
       const horizon = query.horizons[which]!
       base = baseBarsOf(run.tickerData.slice(from, to), { field, horizon, mask: masks[which]!, timeline })
-      name = own
+      baseName = name
     }
     for (const result of cellResults(run, task, base)) yield outcomeOf(result, run, resamples)
   }
 }
 
 /** Tickers in one batch where each ticker has its own cells: the results of all of them would take too much memory. */
-const BATCH_SIZE = 64
+const TICKERS_A_BATCH = 64
 
 /** Milliseconds that a task may take, about. A cell of all tickers is not parted, but each may be a task. */
-const MOST_MS = 5000
+const MAX_TASK_MS = 5000
 
 function batchesOf({ tickerData, query }: SweepRun): CellBatch[] {
   const { fields, horizons, by } = query
-  const ranges = rangesIn(tickerData.length, by === 'pool' ? tickerData.length : BATCH_SIZE)
+  const ranges = rangesIn(tickerData.length, by === 'pool' ? tickerData.length : TICKERS_A_BATCH)
   return [...fields.keys()].flatMap(field => {
     const { length } = conditionsOf(query, field)
-    const some = rangesIn(length, by === 'pool' ? Math.max(1, Math.floor(MOST_MS / msOf(tickerData))) : length)
+    const some = rangesIn(length, by === 'pool' ? Math.max(1, Math.floor(MAX_TASK_MS / msOf(tickerData))) : length)
     return [...horizons.keys()].flatMap(which =>
       ranges.flatMap(range => some.map(conditions => ({ field, which, ...range, conditions }))),
     )
@@ -270,14 +271,15 @@ function rangesIn(length: number, size: number): BarRange[] {
   })
 }
 
-/** Bars that take a cell about a millisecond, tests included. */
-const BARS_A_MS = 10_000
+/** Bars of a cell that take about a millisecond, tests included. */
+const CELL_BARS_A_MS = 10_000
 
+/** Milliseconds that a cell of these tickers takes, about. */
 function msOf(tickerData: readonly TickerData[]): number {
-  return tickerData.reduce((sum, { days }) => sum + days.length, 0) / BARS_A_MS
+  return tickerData.reduce((sum, { days }) => sum + days.length, 0) / CELL_BARS_A_MS
 }
 
-/** Of all cells, about. */
+/** Milliseconds that all cells of a run take, about. */
 function msOfRun({ tickerData, query }: SweepRun): number {
   const conditions = query.fields.reduce((sum, _, field) => sum + conditionsOf(query, field).length, 0)
   return msOf(tickerData) * conditions * query.horizons.length
