@@ -92,8 +92,8 @@ it('repeated days are found in the temporary file, without reading it back into 
   }
   for (let i = 0; i < 300; i += 7) {
     const bar = barOf(19_000 + i)
-    expect(bars.add(bar, 1_000)).toEqual({ row: i, seconds: bar.seconds, same: true })
-    expect(bars.add({ ...bar, close: 1 }, 1_000)).toEqual({ row: i, seconds: bar.seconds, same: false })
+    expect(bars.add(bar, 1_000)).toEqual({ row: i, seconds: bar.seconds, isSame: true })
+    expect(bars.add({ ...bar, close: 1 }, 1_000)).toEqual({ row: i, seconds: bar.seconds, isSame: false })
     expect([bars.bytes, bars.count]).toEqual([0, 300])
   }
 })

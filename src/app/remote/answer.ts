@@ -212,6 +212,7 @@ function withRetryTime(message: string, retryAt: string | null): string {
   return retryAt === null ? message : `${message} Try again after ${retryAt}.`
 }
 
+/** The parameter, value and allowed values that a server's error names. */
 function invalidValueOf(body: ErrorBody): InvalidValue {
   const invalidValue: InvalidValue = { param: body.text('param') || 'request' }
   const value = body.value('value')

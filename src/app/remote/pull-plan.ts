@@ -176,10 +176,11 @@ function distinctSeries(series: readonly SeriesKey[]): SeriesKey[] {
 export function priceOf(series: StoredPages, { startsAgain }: { startsAgain: boolean }): Price {
   const keptChain = chainOf(series.kept)
   const comingChain = chainOf(series.coming)
-  if (comingChain === null)
-    return { least: startsAgain || pageToRevalidate(series, null) === null ? PAGE_COST : 0, most: null }
-  const most =
-    Math.max(1, Math.ceil((comingChain.total_occurrences - comingChain.events.length) / MAX_PAGE_EVENTS)) * PAGE_COST
+  // An unchanged page costs nothing.
+  const canRevalidate = !startsAgain && pageToRevalidate(series, null) !== null
+  if (comingChain === null) return { least: canRevalidate ? 0 : PAGE_COST, most: null }
+  const eventsLeft = comingChain.total_occurrences - comingChain.events.length
+  const most = Math.max(1, Math.ceil(eventsLeft / MAX_PAGE_EVENTS)) * PAGE_COST
   const isAllNeeded = startsAgain || keptChain === null || keptChain.query_range !== comingChain.query_range
   return { least: isAllNeeded ? most : PAGE_COST, most }
 }

@@ -40,12 +40,12 @@ export const FIELDS_WITHOUT_GAPS: readonly string[] = [
   'volatility_regime',
 ]
 
-/** Parses the condition of a question. Throws InvalidParameter if events cannot decide it. @param who their source */
-function parseDecidable(query: UnderCondition, who: string): Condition {
+/** Parses the condition of a question. Throws InvalidParameter if events cannot decide it. @param sourceName their source */
+function parseDecidable(query: UnderCondition, sourceName: string): Condition {
   const { condition } = conditionField(query.when, BUILT_IN)
   for (const test of testsOf(condition)) {
     const why = whyUndecidable(test, query)
-    if (why !== null) throw undecidableError(query.when, who, why)
+    if (why !== null) throw undecidableError(query.when, sourceName, why)
   }
   return condition
 }
@@ -81,30 +81,30 @@ function isFieldOfQuery(subject: Subject, { ticker, field }: Pick<SeriesKey, 'ti
  * The history of a question, with only the events on whose bars its condition holds. Throws, before any request,
  * InvalidParameter for an undecidable condition and TierRestricted for one above the tier. Throws InvalidParameter if
  * an event lies outside the history of a field in the condition. Also throws the errors of both histories.
- * @param who the source of the events
- * @param whole the history of the question without its condition
- * @param historyOfField the history of a field in the condition
+ * @param sourceName the server or the source of stored pages, for messages
+ * @param readHistory reads the history of the question without its condition
+ * @param historyOfField reads the history of a field in the condition
  */
 export async function historyUnder(
   query: UnderCondition,
-  who: string,
-  whole: (query: HistoryQuery) => Promise<EventHistory>,
-  historyOfField: (key: SeriesKey) => Promise<EventHistory> = whole,
+  sourceName: string,
+  readHistory: (query: HistoryQuery) => Promise<EventHistory>,
+  historyOfField: (key: SeriesKey) => Promise<EventHistory> = readHistory,
 ): Promise<EventHistory> {
   const { when, lag: _lag, ...plain } = query
-  const condition = parseDecidable(query, who)
-  const history = await whole(plain)
+  const condition = parseDecidable(query, sourceName)
+  const history = await readHistory(plain)
   const { ticker, field, timeframe, events, query_range } = history
   entitle({ field, when }, tierOfRange(query_range), BUILT_IN)
-  const others = new Map<string, EventHistory>()
+  const fieldHistories = new Map<string, EventHistory>()
   for (const subject of subjectsOf(condition)) {
     if (isFieldOfQuery(subject, history)) continue
     const other = await historyOfField({ ticker: subject.ticker ?? ticker, field: subject.field, timeframe })
-    refuseUnknownBands(events, other, why => undecidableError(when, who, why))
-    others.set(printSubject(subject), other)
+    refuseUnknownBands(events, other, why => undecidableError(when, sourceName, why))
+    fieldHistories.set(printSubject(subject), other)
   }
   const changesOf = ({ subject }: Test, event: HistoricEvent): LastChanges => {
-    const other = others.get(printSubject(subject))
+    const other = fieldHistories.get(printSubject(subject))
     return other === undefined ? { last: event, onDate: event } : changesUpTo(other.events, event.date)
   }
   return { ...history, events: events.filter(event => isTrueOn(condition, test => changesOf(test, event))) }
@@ -113,10 +113,10 @@ export async function historyUnder(
 /** Why a query found no event: there is none without its condition either, or the condition held on none. */
 export async function whyEmptyUnder<Why extends WhyEmpty | null>(
   { when: _when, ...plain }: UnderCondition,
-  whole: (query: HistoryQuery) => Promise<EventHistory>,
+  readHistory: (query: HistoryQuery) => Promise<EventHistory>,
   whyEmpty: (query: HistoryQuery) => Promise<Why>,
 ): Promise<Why | WhyEmpty> {
-  const { length } = (await whole(plain)).events
+  const { length } = (await readHistory(plain)).events
   return length === 0 ? whyEmpty(plain) : { code: 'when_never', events: length, unknown: 0 }
 }
 
@@ -180,7 +180,7 @@ function includesBand(bands: readonly string[] | null, band: string): boolean {
 }
 
 /** The error for a condition that events cannot decide. */
-function undecidableError(when: string, who: string, why: Words): InvalidParameter {
-  const what = sentence`${parameter('when')} ${quoted(when)} cannot be computed from events, and ${who} gives nothing else`
+function undecidableError(when: string, sourceName: string, why: Words): InvalidParameter {
+  const what = sentence`${parameter('when')} ${quoted(when)} cannot be computed from events, and ${sourceName} gives nothing else`
   return wrong('when', sentence`${what}: ${why}.`, { value: when })
 }

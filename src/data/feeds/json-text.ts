@@ -111,6 +111,7 @@ export class JsonText {
     return value
   }
 
+  /** The error for the document that starts at an offset and is not valid JSON. */
   #syntaxError(start: number): BadData {
     const text = this.#document(start)
     const errors: ParseError[] = []

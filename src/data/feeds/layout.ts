@@ -182,7 +182,7 @@ function tickersInNames(header: readonly string[]): ByTicker | null {
   }
 }
 
-/** The ticker and the price in a column's name; null where it has none. `isSure`: the word can be nothing but a ticker. */
+/** The ticker and the price in a column's name; null where it has none. `isSure`: the form shows it, as in `AAPL.Open`. */
 function splitTickerName(name: string): { ticker: string; name: string; isSure: boolean } | null {
   const match = TUPLE_NAME.exec(name) ?? PRICE_FIRST.exec(name) ?? TICKER_FIRST.exec(name)
   if (match === null) return null

@@ -137,6 +137,10 @@ const QUOTE = 34
 const SPACE = 32
 const TAB = 9
 const CARRIAGE_RETURN = 13
+/** Returned instead of the start of the next row, where a quoted field goes on beyond the bytes read so far. */
+const NEEDS_MORE = -1
+/** Returned instead of the number of fields, for a row with doubled quotes or line breaks in quotes. */
+const HAS_QUOTES = -1
 
 /**
  * Calls `visit` for every row that is not blank, `tick` after every chunk. A scanner of our own, several times as fast as
@@ -169,6 +173,7 @@ class Scanner {
   readonly #eol: number
   readonly #visit: (row: Row) => void
   readonly #row = new Row()
+  #isAllRead = false
 
   constructor(file: string, cut: Cut, visit: (row: Row) => void) {
     this.#line = cut.line
@@ -184,8 +189,8 @@ class Scanner {
     else this.#bytes = chunk
     let from = 0
     for (let end = this.#bytes.indexOf(this.#eol); end >= 0; end = this.#bytes.indexOf(this.#eol, from)) {
-      const next = this.#visitRow(from, end, false)
-      if (next < 0) break
+      const next = this.#visitRow(from, end)
+      if (next === NEEDS_MORE) break
       from = next
     }
     this.#bytes = this.#bytes.subarray(from)
@@ -194,20 +199,21 @@ class Scanner {
 
   /** Visits the remaining rows; the last one has no line end. */
   finish(): void {
+    this.#isAllRead = true
     for (let from = 0; from < this.#bytes.length; ) {
       const end = this.#bytes.indexOf(this.#eol, from)
-      from = this.#visitRow(from, end < 0 ? this.#bytes.length : end, true)
+      from = this.#visitRow(from, end < 0 ? this.#bytes.length : end)
     }
   }
 
-  /** Visits the row in bytes from..to; returns where the next row starts, -1 when a quoted field needs more bytes. */
-  #visitRow(from: number, to: number, last: boolean): number {
+  /** Visits the row in bytes from..to; returns where the next row starts, or NEEDS_MORE. */
+  #visitRow(from: number, to: number): number {
     const row = this.#row
     row.bytes = this.#bytes
     row.line = this.#line
     const end = to > from && row.bytes[to - 1] === CARRIAGE_RETURN ? to - 1 : to
     const count = this.#findFields(from, end)
-    if (count < 0) return this.#visitQuotedRow(from, last)
+    if (count === HAS_QUOTES) return this.#visitQuotedRow(from)
     this.#line++
     if (count === 1 && row.starts[0] === row.ends[0]) return to + 1
     row.count = count
@@ -218,7 +224,7 @@ class Scanner {
     return to + 1
   }
 
-  /** Finds the fields of a row; returns their number, or -1 for quotes that `#visitQuotedRow` has to read. */
+  /** Finds the fields of a row; returns their number, or HAS_QUOTES. */
   #findFields(from: number, end: number): number {
     const { bytes } = this.#row
     const delimiter = this.#delimiter
@@ -233,7 +239,7 @@ class Scanner {
         blank = true
       } else if (byte === QUOTE && blank) {
         const close = bytes.indexOf(QUOTE, i + 1)
-        if (close < 0 || close >= end || (close + 1 < end && bytes[close + 1] !== delimiter)) return -1
+        if (close < 0 || close >= end || (close + 1 < end && bytes[close + 1] !== delimiter)) return HAS_QUOTES
         this.#setField(count++, i + 1, close)
         i = close + 1
         start = i + 1
@@ -255,16 +261,16 @@ class Scanner {
   }
 
   /** Visits a row with doubled quotes or line breaks inside quotes; returns the same as `#visitRow`. */
-  #visitQuotedRow(from: number, last: boolean): number {
+  #visitQuotedRow(from: number): number {
     const bytes = this.#bytes
     const row = this.#row
     const fields: string[] = []
     let fieldEnd = from - 1
     do {
       const field = this.#quotedField(fieldEnd + 1)
-      if (field === null && (last || bytes.length - from > MAX_LINE))
+      if (field === null && (this.#isAllRead || bytes.length - from > MAX_LINE))
         throw this.#error('a quoted field opens here and is never closed')
-      if (field === null || (field.end === bytes.length && !last)) return -1
+      if (field === null || (field.end === bytes.length && !this.#isAllRead)) return NEEDS_MORE
       if (fields.length === MAX_FIELDS) throw tooManyFields(this.#file, this.#line)
       fields.push(field.text.trim())
       fieldEnd = field.end

@@ -197,14 +197,14 @@ export class Cache {
 
   /** A derived field of one ticker with its series, from the cache if there is one; null: unknown ticker. */
   #derived(query: DerivedQuery): Promise<Recorded | null> {
-    const name = JSON.stringify([query.timeframe, query.tickers, query.fields, query.lag])
+    const cacheKey = JSON.stringify([query.timeframe, query.tickers, query.fields, query.lag])
     const make = async (): Promise<Recorded | null> => {
       const found = await firstItem(this.#series(query))
       if (found === null) return null
       const { outcomes, fields, ...series } = found
       return { ...series, outcomes: outcomes!, field: recordIn(fields, query.fields[0]!) }
     }
-    return this.options.derived?.getOrMake(this.store, this.fieldSet, name, make) ?? make()
+    return this.options.derived?.getOrMake(this.store, this.fieldSet, cacheKey, make) ?? make()
   }
 
   /** A text that changes whenever answers about the events of some series may change; other writes do not change it. */
@@ -269,10 +269,9 @@ export class Cache {
   }
 
   /**
-   * The error for a ticker that lacks data. Where only its events are here, it says that instead of the reason.
-   *
-   * @param reason what it lacks, such as `no bars`
-   * @param others tickers that have that without bars, also to suggest
+   * The error for a ticker without the needed data. If only its events are here, the message says that.
+   * @param reason the missing data, such as `no bars`
+   * @param others further tickers to suggest, which have these data and no bars
    */
   async unknownTicker(ticker: string, reason = 'no bars', others: readonly string[] = []): Promise<NotFound> {
     const { otherData } = this.options

@@ -99,7 +99,7 @@ export async function scanOversold(
 }
 
 /**
- * Checks a scan before any ticker is read. Throws InvalidParameter for a sector without tickers and for a date out of
+ * Checks a scan before any ticker is read, and returns its day and all securities. Throws InvalidParameter for a sector without tickers and for a date out of
  * range, TierRestricted for a date that only a higher tier has.
  */
 export async function checkOversold(
@@ -165,8 +165,13 @@ const FIELDS_IN_FORCE = ['volume_ratio_band', 'trend_direction', 'accumulation_s
  * The recorded band of a field, as in `bands now`; all are read together on first use. Busy while an import still has
  * to derive it.
  */
-function bandsInForce(then: Cache, ticker: string, timeframe: Timeframe): (field: string) => Promise<string | null> {
-  const read = () => firstItem(then.views({ tickers: [ticker], timeframe, fields: FIELDS_IN_FORCE, outcomes: false }))
+function bandsInForce(
+  datedCache: Cache,
+  ticker: string,
+  timeframe: Timeframe,
+): (field: string) => Promise<string | null> {
+  const read = () =>
+    firstItem(datedCache.views({ tickers: [ticker], timeframe, fields: FIELDS_IN_FORCE, outcomes: false }))
   let reading: ReturnType<typeof read> | undefined
   return async field => {
     reading ??= read()

@@ -286,7 +286,7 @@ function readTimeseries(file: string, root: unknown, options: ReadOptions, sink:
     throw new BadData({ file }, `there are no facts in it, only a message of Yahoo: ${quoted(error.description)}`)
   const quarters = quartersIn(file, result ?? [])
   const reported = [...quarters].filter(([, { revenue, eps }]) => revenue !== undefined || eps !== undefined)
-  if (reported.length === 0) throw new BadData({ file }, seriesRefusal(quarters.size > 0))
+  if (reported.length === 0) throw new BadData({ file }, whyNoQuarters(quarters.size > 0))
   const { known } = options
   if (known === undefined) {
     const what = 'the statements do not say when they became known'
@@ -296,7 +296,7 @@ function readTimeseries(file: string, root: unknown, options: ReadOptions, sink:
   if (symbols.length > 1) throw new BadData({ file }, `it has statements of several tickers (${symbols.join(', ')})`)
   const ticker = documentTicker(file, symbols[0] ?? null, options.ticker)
   for (const [period_end, { revenue = null, eps = null, equity, shares }] of reported.sort(([a], [b]) => a - b)) {
-    if (known < period_end) throw tooEarly(known, period_end)
+    if (known < period_end) throw tooEarlyError(known, period_end)
     const book_value_ps = equity !== undefined && shares !== undefined && shares > 0 ? equity / shares : null
     sink.add('reports', ticker, { period_end, known, session: null, eps, revenue, book_value_ps, basis: 'filed' })
     const place = formatDay(period_end)
@@ -333,14 +333,14 @@ function quartersIn(
   return quarters
 }
 
-function seriesRefusal(hasBalances: boolean): string {
+function whyNoQuarters(hasBalances: boolean): string {
   const types = `${TYPE_OF_FIGURE.revenue} and ${TYPE_OF_FIGURE.eps}`
   return hasBalances
     ? `balance sheets are no complete report; fetch them together with ${types}`
     : `it has no quarterly figures for a report (${types})`
 }
 
-function tooEarly(known: Day, end: Day): InvalidParameter {
+function tooEarlyError(known: Day, end: Day): InvalidParameter {
   const value = formatDay(known)
   const allowed = `a day after ${formatDay(end)}, the end of the latest quarter`
   return wrong('known', `known ${value} is before the end of a quarter in the document (${formatDay(end)}).`, {
