@@ -227,6 +227,7 @@ export class Session {
   readonly #prepared = new Map<string, Statement<Value[]>>()
   #db: Connection
   #checkFile: () => void
+  #transaction: ((work: () => unknown) => unknown) | null = null
   #hasFailed = false
 
   /**
@@ -248,6 +249,7 @@ export class Session {
   /** Continues with another connection; the file now has its final name. */
   continueWith(db: Connection): void {
     this.#prepared.clear()
+    this.#transaction = null
     this.#db = db
     this.#checkFile = writtenFileCheck(this.location)
   }
@@ -314,7 +316,9 @@ export class Session {
    * turns into a write fails instead of waiting.
    */
   transaction<T>(work: () => T): T {
-    const result = this.#runTranslated(() => this.#db.transaction(work).immediate())
+    // Made once, because better-sqlite3 makes four functions for each.
+    this.#transaction ??= this.#db.transaction((run: () => unknown) => run()).immediate
+    const result = this.#runTranslated(() => this.#transaction!(work)) as T
     if (!this.#db.inTransaction) this.#checkFile()
     return result
   }
