@@ -44,7 +44,8 @@ export function hashOf(document: object): string {
 /** The same JSON value with the keys of every object ascending. A replacer would be called for each ticker. */
 function withSortedKeys(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(withSortedKeys)
+  // A market's tickers are not copied.
+  if (Array.isArray(value)) return value.every(item => typeof item === 'string') ? value : value.map(withSortedKeys)
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
   return Object.fromEntries(entries.map(([key, inner]) => [key, withSortedKeys(inner)]))
 }

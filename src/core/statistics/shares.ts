@@ -47,10 +47,18 @@ export class CalendarShare {
 
   /** @param isCounted by day of the calendar: 1 for each day that counts, with or without an event (default: all) */
   interval(window: number, isCounted?: Uint8Array): ShareInterval {
-    if (isCounted === undefined) return effectiveInterval(this.#held, this.#excess, this.#events, window)
-    const counted = (_: number, day: number): boolean => isCounted[day] === 1
-    return effectiveInterval(this.#held, this.#excess.filter(counted), this.#events.filter(counted), window)
+    const excess = isCounted === undefined ? this.#excess : valuesOn(isCounted, this.#excess)
+    const events = isCounted === undefined ? this.#events : valuesOn(isCounted, this.#events)
+    return effectiveInterval(this.#held, excess, events, window)
   }
+}
+
+/** The values of the counted days. A loop: `filter` with a function takes several times as long. */
+function valuesOn(isCounted: Uint8Array, values: Float64Array): Float64Array {
+  const counted = new Float64Array(values.length)
+  let n = 0
+  for (let day = 0; day < values.length; day++) if (isCounted[day] === 1) counted[n++] = values[day]!
+  return counted.subarray(0, n)
 }
 
 /** @param days number of days of the calendar */
