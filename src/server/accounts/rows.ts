@@ -72,7 +72,7 @@ export function keyAndHashFromRow(row: KeyRow): KeyEntry & { hash: Buffer } {
 /** A name in the form in which names are compared: lower case, each accented letter as one character. */
 export const foldName = (name: string): string => name.normalize('NFC').toLowerCase()
 
-/** Throws StorageError for an impossible time. @param at milliseconds since 1970 @param owner has the time, for the message */
+/** Throws StorageError for an impossible time, in milliseconds since 1970. @param owner for the message */
 function isoTime(at: number, owner: string): string {
   if (!isStorableTime(at)) throw damagedRowError(`${owner} has a time that is none (${at})`)
   return new Date(at).toISOString()

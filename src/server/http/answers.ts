@@ -299,6 +299,7 @@ export class OncePerTurn<T> {
     return this.#known
   }
 
+  /** The result of this turn. Its first caller starts the work. */
   ask(): Promise<T> {
     if (this.#pending !== null) return this.#pending
     const pending = this.#work()

@@ -134,6 +134,7 @@ export class Connections {
     return longest
   }
 
+  /** Forgets a connection; nothing happens if that was done before. */
   #remove(connection: Connection): void {
     const { endpoints, address } = connection
     if (this.#open.get(endpoints) !== connection) return

@@ -119,15 +119,19 @@ function schemaSection(name: string, schema: Schema): TemplateValue {
 }
 
 /**
- * A row for each key of an object, and of the unnamed objects in it. `*` is the key of all values that have no key of
- * their own in the schema. @param path of the object in the outermost one, such as `limits.`
+ * A table row for each key of an object, followed by those of the unnamed objects in its value. The key `*` describes
+ * all keys that the schema does not name.
+ * @param path of the object inside the outermost one, such as `limits.`
  */
-function keyRows({ properties, required = [], additionalProperties: rest }: Schema, path = ''): TemplateValue[][] {
-  const keys: Record<string, Schema> = { ...(isSchema(properties) && properties), ...(isSchema(rest) && { '*': rest }) }
-  return Object.entries(keys).flatMap(([key, part]) => {
-    const absent = !(required as string[]).includes(key) && html`<span class="faint"> may be absent</span>`
-    const inner = [part, ...((part.anyOf ?? []) as Schema[])].flatMap(deeper => keyRows(deeper, `${path}${key}.`))
-    return [[[code(path + key), absent], valuesInWords(part), textWithCode(descriptionOf(part))], ...inner]
+function keyRows({ properties, required = [], additionalProperties }: Schema, path = ''): TemplateValue[][] {
+  const keys: [string, Schema][] = isSchema(properties) ? Object.entries(properties) : []
+  if (isSchema(additionalProperties)) keys.push(['*', additionalProperties])
+  return keys.flatMap(([key, value]) => {
+    const isRequired = (required as string[]).includes(key)
+    const note = isRequired ? '' : html`<span class="faint"> may be absent</span>`
+    const row = [[code(path + key), note], valuesInWords(value), textWithCode(descriptionOf(value))]
+    const variants = [value, ...((value.anyOf ?? []) as Schema[])]
+    return [row, ...variants.flatMap(variant => keyRows(variant, `${path}${key}.`))]
   })
 }
 

@@ -40,6 +40,7 @@ export class EncodedBodies {
     this.#onEncoded = onEncoded
   }
 
+  /** The compressed body. The first caller starts the compression; if it fails, the next caller tries again. */
   encodedAs(coding: Coding): Promise<Buffer> {
     let body = this.#bodies.get(coding)
     if (body === undefined) {
@@ -96,7 +97,7 @@ function parseWeight(part: string): [string, number] {
   return [name, weight === undefined ? 1 : Number(weight)]
 }
 
-/** Makes the ETag weak: another encoding may not have the same strong tag (RFC 9110, 8.8.1). A weak one suffices for 304. */
+/** Makes the ETag weak: another encoding may not have the same strong tag (RFC 9110, 8.8.1). */
 function withWeakTag(headers: HeaderList): string[] {
   return headers.map((text, i) => (headers[i - 1] === 'ETag' && i % 2 === 1 ? `W/${text}` : text))
 }

@@ -48,6 +48,7 @@ export class Meter {
     while (this.#running !== null) await this.#running
   }
 
+  /** Commits batches until no charge is pending. */
   async #commitPending(): Promise<void> {
     while (this.#pending.length > 0) {
       // Two turns: callers who got an answer after the last commit send their next request in the second one.
@@ -60,6 +61,7 @@ export class Meter {
     this.#running = null
   }
 
+  /** Writes a batch, and gives each charge its result or the error. Never rejects. */
   async #commit(batch: readonly PendingCharge[]): Promise<void> {
     const start = performance.now()
     try {
@@ -111,7 +113,7 @@ export function creditsUsedUpError(limits: CreditLimits, used: UsedCredits, cost
   return new RateLimited(message, reset)
 }
 
-/** A time, in milliseconds since 1970, such as `2026-03-24T00:00:00Z`. Cached: all answers of an hour have the same two. */
+/** A time, in milliseconds since 1970, as `2026-03-24T00:00:00Z`. Cached: all answers of an hour have the same two. */
 function utcText(at: number): string {
   let text = utcTexts.get(at)
   if (text !== undefined) return text

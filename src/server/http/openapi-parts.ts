@@ -91,6 +91,7 @@ export function queryParameters(table: Readonly<Record<string, Parameter>>, path
   }))
 }
 
+/** The headers that a request may have, by their names as components. @param errors the default shape of errors */
 export function requestHeaders(errors: ErrorShape): Record<string, ParameterObject> {
   return {
     IfNoneMatch: {

@@ -50,6 +50,7 @@ export function barsCost(rows: number): number {
   return Math.max(1, Math.ceil(rows / BARS_PER_CREDIT))
 }
 
+/** Parses a query for daily bars of a ticker. */
 export function readBars(search: string, ticker: string): Question {
   const query = parseBars(withPathTicker(ticker, parametersOf(search), BARS))
   const key = questionKey(BARS_PATH, query)
@@ -133,15 +134,16 @@ interface SchemaField {
   tier: Tier
 }
 
+/** The page of all columns of a search: first those that are no band, then a column for each field. */
 export function fieldsPage(): FieldsPage {
-  const columns = Object.entries(OWN_COLUMNS).map(([name, { about, values, ...column }]): SchemaField => {
-    return { name, ...column, ...(values && { values }), description: about, field: null, tier: 'free' }
+  const plainColumns = Object.entries(OWN_COLUMNS).map(([name, { about, ...column }]): SchemaField => {
+    return { name, ...column, description: about, field: null, tier: 'free' }
   })
-  const bands = FIELDS.map(({ name, tier, summary, bands }): SchemaField => {
+  const bandColumns = FIELDS.map(({ name, tier, summary, bands }): SchemaField => {
     const [category = ''] = placeOf(name).split('.')
     return { name: longNameOf(name), type: 'text', category, values: bands, description: summary, field: name, tier }
   })
-  const fields = [...columns, ...bands]
+  const fields = [...plainColumns, ...bandColumns]
   const categories = [...new Set(fields.map(({ category }) => category))]
   return { total_fields: fields.length, categories, operators: [...OPERATORS], fields }
 }

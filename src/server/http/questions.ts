@@ -132,6 +132,7 @@ export class Questions {
     })
   }
 
+  /** The caller as the queue needs it: `check` refuses a caller without enough credits. */
   #queuedCaller(
     exchange: Exchange,
     { tier, account }: Caller,
@@ -210,7 +211,7 @@ export class Questions {
     return creditsUsedUpError(this.#settings.credits[tier], spent.used, cost, spent.at)
   }
 
-  /** Charges an answer, unless it is free or the caller is gone. Throws RateLimited, InvalidParameter, Busy, StorageError. */
+  /** Charges an answer, unless it is free or the caller has gone. Throws if the charge is refused, or not written. */
   async #charge(
     exchange: Exchange,
     { account, key, tier }: Caller,

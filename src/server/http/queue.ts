@@ -28,8 +28,8 @@ export class Job<Result> {
   }
 
   /**
-   * Adds a caller, and resolves to the result. Rejects with the errors of `check` and of the work, and with Unavailable if
-   * the caller stops waiting.
+   * Adds a caller, and resolves to the result. Rejects with the errors of `check` and of the work, or with Unavailable
+   * if the caller stops waiting.
    * @param check called when the work begins; if it throws, this caller stops waiting
    */
   wait({ check, onQueued }: Pick<QueuedCaller, 'check' | 'onQueued'>): Promise<Result> {

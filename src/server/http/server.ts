@@ -359,17 +359,8 @@ function refuseConnection(code: string, socket: Socket, settings: Settings, log:
   if (malformed === null || !socket.writable) return void socket.destroy()
   const id = requestId()
   const { status, headers, body } = errorAnswer(malformed, { id, errors: settings.errors, now: settings.now() })
-  const length = Buffer.byteLength(body)
-  const allHeaders = [
-    ...headers,
-    ...commonHeaders(settings),
-    REQUEST_ID,
-    id,
-    'Connection',
-    'close',
-    'Content-Length',
-    length,
-  ]
+  const connectionHeaders = ['Connection', 'close', 'Content-Length', Buffer.byteLength(body)]
+  const allHeaders = [...headers, ...commonHeaders(settings), REQUEST_ID, id, ...connectionHeaders]
   const head = allHeaders.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`))
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`)
   socket.destroySoon()

@@ -22,6 +22,7 @@ function uncutQuestion(key: string): Pick<Question, 'key' | 'fullKey' | 'stamp' 
   return { key, fullKey: key, stamp: async () => null, isHeavy: false, cutOut: body => body }
 }
 
+/** The question for the state of a ticker on one day or several. */
 function snapshotQuestion(query: SnapshotQuery): Question {
   return {
     credits: SUMMARY_COST,
@@ -39,6 +40,7 @@ function snapshotQuestion(query: SnapshotQuery): Question {
   }
 }
 
+/** The question for statistics of the events of a field. */
 function statsQuestion(query: EventsQuery): Question {
   return {
     credits: eventsCost(query),

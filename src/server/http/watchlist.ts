@@ -45,6 +45,7 @@ function listQuestion(path: string, query: ListQuery, credits: number, answer: Q
   }
 }
 
+/** Parses a question for the state of each ticker on the list. */
 function readWatchlist(search: string, tickers: readonly string[]): Question {
   const query = { tickers, ...readParams(WATCHLIST, parametersOf(search)) }
   return listQuestion(WATCHLIST_PATH, query, watchlistCost(tickers.length), async (service, tier) => {
@@ -78,6 +79,7 @@ async function watchlistPage(service: Service, tier: Tier, { tickers, timeframe 
   }
 }
 
+/** Parses a question for the bands that changed on the newest bar of each ticker on the list. */
 function readChanges(search: string, tickers: readonly string[]): Question {
   const query = { tickers, ...readParams(WATCHLIST, parametersOf(search)) }
   return listQuestion(WATCHLIST_CHANGES_PATH, query, SUMMARY_COST, async (service, tier) => {

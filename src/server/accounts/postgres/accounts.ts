@@ -211,6 +211,7 @@ export class PostgresAccounts implements Accounts {
       } catch (error) {
         if (!isStorageFailure(error)) throw error
         const isBusy = error instanceof Busy
+        // Other errors at the first attempt, such as a refused login, mean that nothing was written.
         const mayRetry = (again || isBusy) && performance.now() < deadline
         if (!mayRetry) {
           this.#hasFailed = true
@@ -244,6 +245,7 @@ export class PostgresAccounts implements Accounts {
   }
 
   reconcile(account?: number): Promise<Reconciliation> {
+    // null: all accounts
     const accountOrAll = [account ?? null]
     const work = async ({ query }: Queries): Promise<Reconciliation> => {
       const [totals] = await query<Omit<Reconciliation, 'discrepancies'>>(LEDGER_TOTALS, accountOrAll)
@@ -370,7 +372,7 @@ async function existingKey({ query }: Queries, identity: string): Promise<KeyRow
   throw missingError('key', identity, identities)
 }
 
-/** Throws InvalidParameter if another active key has this name. @param replaced identity of the key that this one replaces */
+/** Throws InvalidParameter if another active key has this name. @param replaced identity of the replaced key */
 async function insertKey(
   { query }: Queries,
   account: number,

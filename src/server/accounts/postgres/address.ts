@@ -104,6 +104,7 @@ function readServices(file: string): Map<string, Line[]> {
   return services
 }
 
+/** The settings in the lines of a service. Throws ConfigError for a line that is no allowed setting. */
 function parseServiceLines(lines: readonly Line[], file: string): Settings {
   const settings: Settings = {}
   for (const line of lines) {

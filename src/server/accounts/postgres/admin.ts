@@ -50,7 +50,7 @@ export interface PlannedChange {
   servers_from: number
 }
 
-/** Reads which changes an update would make. Throws NotFound for missing accounts, StorageError if they are too new for this build. */
+/** Plans an update. Throws NotFound for missing accounts, StorageError if they are too new for this build. */
 export function updatePlan(address: Address, { createCommand }: AdminOptions = {}): Promise<UpdatePlan> {
   return withDatabase(address, async database => {
     const kind = schemaKind(createCommand)
@@ -65,8 +65,8 @@ export function updatePlan(address: Address, { createCommand }: AdminOptions = {
 }
 
 /**
- * Lets a role read accounts and charge them, and nothing else. Creates the tables if there are none. An update of the
- * tables gives the role the same rights to new tables. Throws NotFound for an unknown role, ConfigError if this user may not grant.
+ * Lets a role read accounts and charge them, and nothing else. Creates the tables if there are none. An update gives the
+ * role the same rights to new tables. Throws NotFound for an unknown role, ConfigError if this user may not grant.
  */
 export function grantAccounts(address: Address, role: string): Promise<void> {
   return withDatabase(address, async database => {

@@ -77,7 +77,7 @@ interface ChargedRow extends UsedCredits {
   outcome: ChargeResult['outcome']
 }
 
-/** The result of each charge in the order of the batch. @param count of charges in the batch */
+/** The result of each charge, in the order of the batch. @param rows the database's results @param count of charges */
 function resultsInOrder(rows: readonly ChargedRow[], runs: readonly Run[], count: number): ChargeResult[] {
   const results = new Array<ChargeResult>(count)
   for (const { run, line, outcome, day, hour } of rows) {
@@ -87,6 +87,7 @@ function resultsInOrder(rows: readonly ChargedRow[], runs: readonly Run[], count
       results[index] = { outcome, usedCredits: { day, hour } }
       continue
     }
+    // The whole run was written, and the row has the credits used before it.
     const used = { day, hour }
     for (const [index, { credits }] of charges) {
       used.day += credits

@@ -23,12 +23,13 @@ interface RightHolders {
 
 export type Rights = Readonly<Record<keyof typeof KINDS, RightHolders>>
 
+/** The tables and functions of accounts, and the roles, other than their owner, that may use them. */
 export async function readRights({ query }: Queries): Promise<Rights> {
-  const rightHolders = async ({ right, all, examples }: Kind): Promise<RightHolders> => {
-    const objects = await query<{ oid: number }>(all)
+  const rightHolders = async ({ right, allSql, examplesSql }: Kind): Promise<RightHolders> => {
+    const objects = await query<{ oid: number }>(allSql)
     const roles = await query<{ role: string }>(
       `SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS role
-       FROM (${examples}) AS e, aclexplode(acl) WHERE privilege_type = $1 AND grantee <> owner`,
+       FROM (${examplesSql}) AS e, aclexplode(acl) WHERE privilege_type = $1 AND grantee <> owner`,
       [right],
     )
     return { oids: objects.map(({ oid }) => oid), roles: roles.map(({ role }) => role) }
@@ -42,9 +43,9 @@ export async function readRights({ query }: Queries): Promise<Rights> {
  * @param before the rights before the update; null for new accounts, which no role may use yet
  */
 export async function grantRightsToNew({ query }: Queries, before: Rights | null): Promise<void> {
-  for (const [kind, { right, all }] of Object.entries(KINDS)) {
+  for (const [kind, { right, allSql }] of Object.entries(KINDS)) {
     const { oids, roles } = before?.[kind as keyof Rights] ?? { oids: [], roles: [] }
-    const objects = await query<{ oid: number; name: string }>(all)
+    const objects = await query<{ oid: number; name: string }>(allSql)
     for (const { name } of objects.filter(({ oid }) => !oids.includes(oid))) {
       await query(`REVOKE ALL ON ${kind} ${name} FROM PUBLIC`)
       for (const role of roles) await query(`GRANT ${right} ON ${kind} ${name} TO ${role}`)
@@ -62,22 +63,22 @@ export async function actAsOwner({ query }: Queries, table: string): Promise<voi
 interface Kind {
   right: string
   /** SQL: all of this kind in the schema, with name and number. */
-  all: string
+  allSql: string
   /** SQL: those whose rights the new ones get. */
-  examples: string
+  examplesSql: string
 }
 
 const KINDS = {
   TABLE: {
     right: 'SELECT',
-    all: `SELECT oid, oid::regclass::text AS name FROM pg_class
+    allSql: `SELECT oid, oid::regclass::text AS name FROM pg_class
       WHERE relnamespace = 'bands_accounts'::regnamespace AND relkind IN ('r', 'p', 'v')`,
-    examples: `SELECT relacl AS acl, relowner AS owner FROM pg_class WHERE oid = 'bands_accounts.accounts'::regclass`,
+    examplesSql: `SELECT relacl AS acl, relowner AS owner FROM pg_class WHERE oid = 'bands_accounts.accounts'::regclass`,
   },
   FUNCTION: {
     right: 'EXECUTE',
-    all: `SELECT oid, oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = 'bands_accounts'::regnamespace`,
-    examples: `SELECT coalesce(proacl, acldefault('f', proowner)) AS acl, proowner AS owner FROM pg_proc
+    allSql: `SELECT oid, oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = 'bands_accounts'::regnamespace`,
+    examplesSql: `SELECT coalesce(proacl, acldefault('f', proowner)) AS acl, proowner AS owner FROM pg_proc
       WHERE pronamespace = 'bands_accounts'::regnamespace AND proname ~ '^charge(_v[0-9]+)?$'`,
   },
 } satisfies Record<string, Kind>

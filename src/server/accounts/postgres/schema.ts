@@ -93,7 +93,7 @@ END
 $$;
 `
 
-/** SQL that stores ledger rows; all rows of one account and hour become one row. @param from SQL of the rows, named `l` */
+/** SQL that stores ledger rows; those of one account and hour become one row. @param from SQL of the rows, named `l` */
 export function insertBatchesSql(from: string): string {
   const line = "concat_ws(E'\\t', l.request, l.key, l.endpoint, l.credits, l.at)"
   return `INSERT INTO bands_accounts.batches (account, hour, batch, lines)

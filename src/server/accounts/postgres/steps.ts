@@ -92,7 +92,8 @@ async function runMissingSteps({ query }: Queries, location: string, kind: Schem
     if (before !== null && step <= before.step) continue
     await query(sql)
     await query(`INSERT INTO ${schema}.steps (step) VALUES ($1) ON CONFLICT DO NOTHING`, [since])
-    // Builds of three steps read only the table "steps": its last row is the step that a build must know.
+    // Old builds read only the table "steps", and refuse tables whose last row there is a step that they do not know.
+    // So that table gets `since`, and "expanded" the number of the step.
     if (since < step) {
       await query(`CREATE TABLE IF NOT EXISTS ${schema}.expanded (LIKE ${schema}.steps INCLUDING ALL)`)
       await query(`INSERT INTO ${schema}.expanded (step) VALUES ($1)`, [step])

@@ -230,7 +230,7 @@ function selectNames(db: Session, sql: string): string[] {
   return db.all<{ name: string }>(sql).map(row => row.name)
 }
 
-/** Throws InvalidParameter if another active key has this name. @param replaced identity of the key that this one replaces */
+/** Throws InvalidParameter if another active key has this name. @param replaced identity of the replaced key */
 function insertKey(db: Session, account: number, key: NewKey, replaced: string | null = null): void {
   const created = Date.parse(key.created)
   refuseNameOfActiveKey(db.all<KeyRow>(KEYS_OF_NAME, account, key.name), key, replaced)

@@ -215,7 +215,7 @@ const DELETE_OLD_DAY_COUNTERS = `DELETE FROM counters
   WHERE account IN (SELECT id FROM accounts) AND period = 'day' AND start < ?`
 const DELETE_HOUR_COUNTERS = "DELETE FROM counters WHERE account = ? AND period = 'hour' AND start >= ? AND start < ?"
 
-/** Sums the ledger, and compares it with the counters; millions of rows take seconds. @param account null: all accounts */
+/** Sums the ledger, and compares it with the counters. Millions of rows take seconds. @param account null: all */
 export function reconcileLedger(db: Session, account: number | null): Reconciliation {
   return db.readAtOneMoment(() => {
     const totals = db.get<Omit<Reconciliation, 'discrepancies'>>(LEDGER_TOTALS, ...Array(4).fill(account))!
