@@ -11,7 +11,7 @@ import {
   whole,
 } from '../../core/numbers.js'
 import { isFinding, LEVEL } from '../../core/statistics/verdict.js'
-import { type Backtest, type DrawPoints, SAME_EXPOSURE, type Tests } from '../../research/backtest/result.js'
+import { type Backtest, SAME_EXPOSURE, type Tests } from '../../research/backtest/result.js'
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
 import { SHORT, type Sweep, type SweepCell } from '../../research/sweep/result.js'
 import type { Tally } from '../../research/tally/tally.js'
@@ -86,21 +86,21 @@ function pText({ tests, p_corrected: corrected }: StudyWindow, windows: number):
  */
 export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   if (events === 0) return 'No such event, so there is nothing to count.'
-  const [only, other] = groups
-  if (other !== undefined)
+  if (groups.length > 1)
     return `${count(events, 'event')} in ${count(groups.length, 'group')}; a tally makes no test: bands study does.`
-  const window = middleItem(only!.windows.filter(({ n }) => n > 0))
+  const window = middleItem(groups[0]!.windows.filter(({ n }) => n > 0))
   if (window === undefined)
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended and been ranked.`
   const { n_independent, top_share, returns, base } = window
-  const any = (value: number | null): string =>
-    value === null ? '' : ` (any ${BAR_NAMES[timeframe]}: ${shareText(value)})`
-  const later = `${overText(Number.parseInt(window.window, 10), { timeframe }).replace('over ', '')} later`
-  const rose = returns.hit_rate === null ? '' : ` up in ${shareText(returns.hit_rate)}${any(base.returns.hit_rate)},`
-  const top = ` among the best 40% of its own past in ${shareText(top_share)}${any(base.top_share)}`
-  const few = n_independent < LEAST_CASES ? 'Too few: ' : ''
+  const anyBarText = (share: number | null): string =>
+    share === null ? '' : ` (any ${BAR_NAMES[timeframe]}: ${shareText(share)})`
+  const later = `${count(Number.parseInt(window.window, 10), BAR_NAMES[timeframe])} later`
+  const rose =
+    returns.hit_rate === null ? '' : ` up in ${shareText(returns.hit_rate)}${anyBarText(base.returns.hit_rate)},`
+  const top = ` among the best 40% of its own past in ${shareText(top_share)}${anyBarText(base.top_share)}`
   const text = `${later}${rose}${top}`
-  return `${few}${few === '' ? title(text) : text}.${logSentence(log, 'untested')}`
+  const opening = n_independent < LEAST_CASES ? `Too few: ${text}` : title(text)
+  return `${opening}.${logSentence(log, 'untested')}`
 }
 
 /** With fewer independent cases a study has no p-value, either. */
@@ -108,9 +108,8 @@ const LEAST_CASES = 10
 
 /** `10 events, about 8 independent cases`, those of the middle window; only the events if there are several groups. */
 export function tallyCases({ groups, events }: Tally): string {
-  const [only, other] = groups
-  const window = other === undefined ? middleItem((only?.windows ?? []).filter(({ n }) => n > 0)) : undefined
-  return eventsAndCases(events, window?.n_independent ?? events)
+  const windows = groups.length === 1 ? groups[0]!.windows : []
+  return eventsAndCases(events, middleItem(windows.filter(({ n }) => n > 0))?.n_independent ?? events)
 }
 
 /** The answer for a study in which no window could be tested. */
@@ -120,17 +119,13 @@ function untestedAnswer(study: EventStudy): string {
   const window = middleItem(ended)
   if (window === undefined)
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended with a price that is known.`
-  const mean =
+  const comparison =
     window.diff === null ? '' : `; compared with any ${BAR_NAMES[study.timeframe]}: ${comparedText(window, study)}`
-  return `Too few: ${casesText(window)}${mean}.${logSentence(study.log, null)}`
-}
-
-function casesText({ n, n_independent }: StudyWindow): string {
-  return casesAmongText(n_independent, n)
+  return `Too few: ${casesText(window)}${comparison}.${logSentence(study.log, null)}`
 }
 
 /** `7 independent cases among 12 events` */
-function casesAmongText(cases: number, events: number): string {
+function casesText({ n: events, n_independent: cases }: StudyWindow): string {
   return `${independentCases(cases)}${cases === events ? '' : ` among ${count(events, 'event')}`}`
 }
 
@@ -192,10 +187,10 @@ export function backtestAnswer(backtest: Backtest): string {
     return `No closed trade of ${count(signals.total, 'signal')}, so nothing can be said of the rules.`
   const { log, log_q } = backtest.trials
   const holdingReturn = benchmarkReturn(backtest, 'buy and hold')
-  const total = statistics.total_return
-  const head = title(backtest.verdict.word)
   const holding = holdingReturn === null ? '' : `; holding made ${returnText(holdingReturn)}`
-  return `${head}: ${returnText(total)}${drawsText(backtest)}${holding}.${sameExposureText(backtest)}${logSentence(log, log_q)}${deflatedDoubt(backtest)}`
+  const verdict = title(backtest.verdict.word)
+  const firstSentence = `${verdict}: ${returnText(statistics.total_return)}${drawsText(backtest)}${holding}.`
+  return `${firstSentence}${sameExposureText(backtest)}${logSentence(log, log_q)}${deflatedDoubt(backtest)}`
 }
 
 /** The total return of the benchmark with a name; null if there is none. */
@@ -206,18 +201,16 @@ function benchmarkReturn({ benchmarks }: Pick<Backtest, 'benchmarks'>, benchmark
 /** A sentence about the return of the same exposure; empty for a strategy in the market at least half of the time. */
 function sameExposureText(backtest: Pick<Backtest, 'benchmarks' | 'statistics'>): string {
   const { invested } = backtest.statistics
-  const same = benchmarkReturn(backtest, SAME_EXPOSURE)
-  if (invested === null || same === null || invested >= 0.5) return ''
-  return ` In the market ${shareText(invested)} of the time; the same exposure made ${returnText(same)}.`
+  const exposureReturn = benchmarkReturn(backtest, SAME_EXPOSURE)
+  if (invested === null || exposureReturn === null || invested >= 0.5) return ''
+  return ` In the market ${shareText(invested)} of the time; the same exposure made ${returnText(exposureReturn)}.`
 }
 
-/** `better than 7% of random entries (p .136)` */
-export function entryText({
-  random_entry: { p, better_than: better, reason },
-}: Pick<Backtest, 'random_entry'>): string {
-  if (p === null || better === null) return `not compared with random entries${reason === null ? '' : ` (${reason})`}`
-  const text = better >= 0.5 ? `better than ${shareText(better)} of` : `worse than ${shareText(1 - better)} of`
-  return `${text} random entries (p ${probability(p)})`
+/** `better than 70% of random entries (p .136)`, or why there is no comparison. */
+export function entryText({ random_entry: { p, better_than: share, reason } }: Pick<Backtest, 'random_entry'>): string {
+  if (p === null || share === null) return `not compared with random entries${reason === null ? '' : ` (${reason})`}`
+  const comparison = share >= 0.5 ? `better than ${shareText(share)}` : `worse than ${shareText(1 - share)}`
+  return `${comparison} of random entries (p ${probability(p)})`
 }
 
 /** A sentence with the deflated Sharpe ratio of a finding, if the number of tried strategies makes it doubtful. */
@@ -228,13 +221,13 @@ function deflatedDoubt({ trials: { deflated_sharpe: deflated, n }, verdict }: Ba
 
 /** The answer of a walk-forward or a split, which is only about the days of its tests. */
 export function testedAnswer(backtest: Pick<Backtest, 'validation' | 'trials'>, tests: Tests): string {
-  const { statistics, trade_statistics: trades, holding, draws, verdict } = tests
+  const { statistics, trade_statistics: trades, holding, verdict } = tests
   const { log, log_q } = backtest.trials
   const [first, last] = testedRange(backtest)
-  const range = draws === null ? '' : ` (5-95% of ${draws.n} draws: ${drawRange(draws.return)})`
+  const resultText = `${returnText(statistics.total_return)}${drawsText(tests)} on the days of the tests (${first} to ${last})`
   const holdingText = `holding over the same days made ${returnText(holding.total_return)}`
-  const fall = `worst drawdown ${returnText(statistics.max_drawdown)}`
-  return `${title(verdict.word)}: ${returnText(statistics.total_return)}${range} on the days of the tests (${first} to ${last}); ${holdingText}.${logSentence(log, log_q)} ${title(entryText(tests))}; ${count(trades.n, 'trade')}, ${fall}.`
+  const tradesText = `${count(trades.n, 'trade')}, worst drawdown ${returnText(statistics.max_drawdown)}`
+  return `${title(verdict.word)}: ${resultText}; ${holdingText}.${logSentence(log, log_q)} ${title(entryText(tests))}; ${tradesText}.`
 }
 
 /** The first and the last day of the tests. */
@@ -243,15 +236,11 @@ function testedRange({ validation }: Pick<Backtest, 'validation'>): [first: stri
   return [tests[0]?.from ?? UNKNOWN, tests.at(-1)?.to ?? UNKNOWN]
 }
 
-/** ` (5-95% of 200 draws: -6.1 to +28.5%)` */
-function drawsText({ draws }: Backtest): string {
+/** ` (5-95% of 200 draws: -6.1 to +28.5%)`; empty without draws. */
+function drawsText({ draws }: Pick<Backtest, 'draws'> | Pick<Tests, 'draws'>): string {
   if (draws === null) return ''
-  return ` (5-95% of ${draws.n} draws: ${drawRange(draws.return)})`
-}
-
-/** `-6.1 to +28.5%`: the range of 90% of the draws. */
-function drawRange({ p05, p95 }: DrawPoints): string {
-  return returnRange({ low: p05, high: p95 })
+  const { p05, p95 } = draws.return
+  return ` (5-95% of ${draws.n} draws: ${returnRange({ low: p05, high: p95 })})`
 }
 
 /** `.412, by the 40 of the ledger`: the deflated Sharpe ratio and the trials it allows for, or why it is not known. */
@@ -261,28 +250,25 @@ export function deflatedText({ deflated_sharpe: deflated, reason, n, family }: B
 }
 
 /**
- * The answer of a sweep: the number of combinations that stand out by q, then the other questions about the same data.
- * Last is SPA over all combinations.
+ * The answer of a sweep, whose cells are sorted by q: the number of combinations that stand out, then the other questions
+ * about the same data, SPA over all combinations, and the validation.
  */
 export function sweepAnswer(sweep: Sweep): string {
   const { tried, cells, adjust, best } = sweep
-  // Cells are in the order of q.
-  const lead = cells.find(({ q, diff }) => q !== null && diff !== null)
-  if (lead === undefined) {
+  const smallestQ = cells.find(({ q, diff }) => q !== null && diff !== null)
+  if (smallestQ === undefined) {
     if (cells.every(({ events }) => events === 0)) return 'No such event, so there is nothing to compare.'
     return `Too few: none of ${count(tried.cells, 'combination')} has enough independent cases to be tested.`
   }
   const findings = findingsText(sweep)
-  const rule =
-    adjust === 'none' ? `p < .05, not corrected: chance gives about ${(tried.tested * LEVEL).toFixed(0)}` : 'q < .05'
-  const tested = count(tried.tested, 'tested combination')
-  const opening = findings ?? `Not told from chance: none of ${tested}`
+  let rule = 'q < .05'
+  if (adjust === 'none') rule = `p < .05, not corrected: chance gives about ${(tried.tested * LEVEL).toFixed(0)}`
   // A q below the level may still be in the table, where only the combinations of this sweep count.
-  const isOnlyHere = findings === null && lead.q! < LEVEL && adjust !== 'none'
-  const ruleText = ` (${rule}${isOnlyHere ? ' over all questions' : ''})`
+  else if (findings === null && smallestQ.q! < LEVEL) rule = 'q < .05 over all questions'
+  const opening = findings ?? `Not told from chance: none of ${count(tried.tested, 'tested combination')}`
   const spa = best.spa?.consistent ?? null
-  const together = spa === null ? '' : ` ${spaText(spa, findings !== null)}`
-  return `${opening}${ruleText}${otherWindowsText(sweep, lead)}${together}${testDaysText(sweep)}`
+  const spaSentence = spa === null ? '' : ` ${spaText(spa, findings !== null)}`
+  return `${opening} (${rule})${otherWindowsText(sweep, smallestQ)}${spaSentence}${testDaysText(sweep)}`
 }
 
 /** `2 of 30 tested combinations beat chance and 1 is worse than chance`; null without a finding. */
@@ -290,21 +276,20 @@ function findingsText({ cells, tried }: Sweep): string | null {
   const countOf = (verdict: SweepCell['verdict']): number => cells.filter(cell => cell.verdict === verdict).length
   const better = countOf('beats chance')
   const worse = countOf('worse than chance')
-  const findings = [
-    { n: better, does: better === 1 ? 'beats chance' : 'beat chance' },
-    { n: worse, does: worse === 1 ? 'is worse than chance' : 'are worse than chance' },
-  ].filter(({ n }) => n > 0)
-  const of = ` of ${count(tried.tested, 'tested combination')}`
-  const texts = findings.map(({ n, does }, i) => `${whole(n)}${i === 0 ? of : ''} ${does}`)
+  const ofTested = ` of ${count(tried.tested, 'tested combination')}`
+  const texts: string[] = []
+  if (better > 0) texts.push(`${whole(better)}${ofTested} ${better === 1 ? 'beats chance' : 'beat chance'}`)
+  if (worse > 0)
+    texts.push(`${whole(worse)}${better > 0 ? '' : ofTested} ${worse === 1 ? 'is' : 'are'} worse than chance`)
   return texts.length === 0 ? null : listNames(texts)
 }
 
 /** The sentence about all combinations tested together. @param hasFinding whether a single one stands out by itself */
 function spaText(p: number, hasFinding: boolean): string {
-  const spa = `(SPA p ${probability(p)})`
-  if (p >= LEVEL) return `Tested together they are not told from chance ${spa}.`
-  const differ = `Tested together they differ from chance ${spa}`
-  return hasFinding ? `${differ}.` : `${differ}: some effect is there, but no single combination is certain.`
+  const pInBrackets = `(SPA p ${probability(p)})`
+  if (p >= LEVEL) return `Tested together they are not told from chance ${pInBrackets}.`
+  if (hasFinding) return `Tested together they differ from chance ${pInBrackets}.`
+  return `Tested together they differ from chance ${pInBrackets}: some effect is there, but no single combination is certain.`
 }
 
 /**
@@ -312,12 +297,12 @@ function spaText(p: number, hasFinding: boolean): string {
  * windows …`. Only the full stop if no other window was asked of the same data.
  */
 function otherWindowsText({ log, tried, adjust }: Sweep, { q, log_q }: SweepCell): string {
-  const others = log === null ? 0 : log.windows - tried.cells
-  if (log === null || others <= 0) return '.'
-  const asked = `${count(others, 'other window')} asked of these data`
-  if (log.family === 'run') return `; the ${asked} are not counted (--family run).`
-  const here = adjust === 'none' ? '' : `${probability(q)} in this table, and `
-  return `. The smallest q is ${here}${probability(log_q)} with the ${asked} (bands trials).`
+  const otherCount = log === null ? 0 : log.windows - tried.cells
+  if (log === null || otherCount <= 0) return '.'
+  const otherWindows = `${count(otherCount, 'other window')} asked of these data`
+  if (log.family === 'run') return `; the ${otherWindows} are not counted (--family run).`
+  const qInTable = adjust === 'none' ? '' : `${probability(q)} in this table, and `
+  return `. The smallest q is ${qInTable}${probability(log_q)} with the ${otherWindows} (bands trials).`
 }
 
 /** The combinations that the parts of a validation chose, each once, as `rsi_zone = oversold, 20d (short)`. */

@@ -46,17 +46,17 @@ import {
 } from './trades.js'
 import { blocksText, originFacts, pageTitle, readingSection, strategiesText, triedText, withFullStop } from './words.js'
 
-/** The result of following the rules, compared with holding. */
+/**
+ * Describes the result of following the rules, compared with holding.
+ * @param prices for its price charts
+ * @param signals the signals whose outcome is shown (default all)
+ */
 export function describeBacktest(
   backtest: Backtest,
   prices: readonly ChartPrices[] = [],
   signals?: SignalChoice,
 ): Description {
   const tests = backtest.validation?.test ?? null
-  // The answer of tests is about the days of the tests; a page folds what is about all days.
-  const secondary = (one: Section): Section => (tests === null ? one : { ...one, folded: true })
-  const ofAllData = (one: Section | null): Section | null =>
-    one && tests !== null ? secondary({ ...one, title: `${one.title}, all data` }) : one
   return {
     document: backtest,
     kind: 'Backtest',
@@ -72,17 +72,7 @@ export function describeBacktest(
     warnings: backtest.warnings,
     facts: [['Rules', `${rulesSentence(backtest)}.`], ...originFacts(backtest)],
     sections: compact([
-      outOfSampleSection(backtest, [withFullStop(triedText(backtest.trials, strategiesText))]),
-      ...(tests === null ? [] : [validationSection(backtest)]),
-      secondary(statisticsSection(backtest)),
-      equitySection(backtest),
-      ...(tests === null ? [validationSection(backtest)] : []),
-      ofAllData(curveSection(backtest)),
-      ofAllData(yearsSection(yearsByName(backtest))),
-      monteCarloSection(backtest),
-      ofAllData(tradesSection(backtest)),
-      ofAllData(drawdownsSection(backtest)),
-      ofAllData(pricesSection(prices, backtest.tickers, (chart, id) => priceWithTrades(chart, backtest.trades, id))),
+      ...(tests === null ? sectionsWithoutTests(backtest, prices) : sectionsWithTests(backtest, prices)),
       signalsSection(backtest, signals),
       settingsSection(backtest),
       readingSection('backtest'),
@@ -94,27 +84,70 @@ export function describeBacktest(
   }
 }
 
+/** The sections about all data, in their order; null for one that has nothing to show. */
+function sectionsOfAllData(backtest: Backtest, prices: readonly ChartPrices[]) {
+  const priceChartOf = (chart: ChartPrices, id: string): Chart => priceWithTrades(chart, backtest.trades, id)
+  return {
+    curve: [curveSection(backtest), yearsSection(yearsByName(backtest))],
+    trades: [
+      tradesSection(backtest),
+      drawdownsSection(backtest),
+      pricesSection(prices, backtest.tickers, priceChartOf),
+    ],
+  }
+}
+
+function sectionsWithoutTests(backtest: Backtest, prices: readonly ChartPrices[]): (Section | null)[] {
+  const { curve, trades } = sectionsOfAllData(backtest, prices)
+  return [
+    statisticsSection(backtest),
+    equitySection(backtest),
+    validationSection(backtest),
+    ...curve,
+    monteCarloSection(backtest),
+    ...trades,
+  ]
+}
+
+/** The sections of a backtest with tests. Its answer is about the days of the tests; a page folds sections about all days. */
+function sectionsWithTests(backtest: Backtest, prices: readonly ChartPrices[]): (Section | null)[] {
+  const { curve, trades } = sectionsOfAllData(backtest, prices)
+  const fold = (section: Section | null): Section | null =>
+    section === null ? null : { ...section, title: `${section.title}, all data`, folded: true }
+  return [
+    outOfSampleSection(backtest, [withFullStop(triedText(backtest.trials, strategiesText))]),
+    validationSection(backtest),
+    { ...statisticsSection(backtest), folded: true },
+    equitySection(backtest),
+    ...curve.map(fold),
+    monteCarloSection(backtest),
+    ...trades.map(fold),
+  ]
+}
+
 /** A sparkline of the equity and a line about the trades; in full with --wide. */
 function equitySection(backtest: Backtest): Section {
   const { equity, statistics } = backtest
   const values = equity.map(point => point.equity)
   const first = values[0]
   const last = values.at(-1)
-  const own: Trend[] =
-    first === undefined || last === undefined
-      ? []
-      : [{ name: 'equity', values, text: `first ${money(first)}, last ${money(last)}` }]
-  const drawdown = {
-    name: 'drawdown',
-    values: equity.map(point => point.drawdown),
-    text: `worst ${returnText(statistics.max_drawdown)}`,
+  const equityTrend: Trend[] = []
+  const trends: Trend[] = []
+  if (first !== undefined && last !== undefined) {
+    const drawdowns = equity.map(point => point.drawdown)
+    equityTrend.push({ name: 'equity', values, text: `first ${money(first)}, last ${money(last)}` })
+    trends.push(
+      ...equityTrend,
+      { name: 'drawdown', values: drawdowns, text: `worst ${returnText(statistics.max_drawdown)}` },
+      ...yearsTrend(backtest),
+    )
   }
   return section(
     { id: 'chance', title: 'Trades, signals and chance', folded: true, untitled: true, ...wideIfTested(backtest) },
     [
-      { on: 'short', trend: own },
+      { on: 'short', trend: equityTrend },
       { on: 'short', notes: compact([randomChoiceText(backtest), tradesInShort(backtest)]) },
-      { on: 'wide', trend: own.length === 0 ? [] : [...own, drawdown, ...yearsTrend(backtest)] },
+      { on: 'wide', trend: trends },
       { on: 'wide', notes: [tradesSentence(backtest), signalsSentence(backtest), ...chanceSentences(backtest)] },
       pageNote(
         'Random entry: the signals of all trades are moved to other dates together and traded by the same rules. p is two-sided: the share of moves that are at least as far from the mean of all moves as the trades are, each in its own Newey-West errors. The more strategies were tried, the better the best of them looks by chance. The deflated Sharpe ratio is the probability that the true one is above the best that chance would reach (Bailey and López de Prado 2014).',
@@ -142,27 +175,26 @@ function tradesInShort(backtest: Backtest): string {
 /** The statistics of the closed trades in a sentence. */
 function tradesSentence({ trade_statistics: trades }: Backtest): string {
   const { n, wins, hit_rate, hit_low, hit_high, mean, mean_gross, median, best, worst } = trades
-  const { break_even_cost, mean_mfe, mean_mae } = trades
+  const { break_even_cost: cost, mean_mfe, mean_mae } = trades
   if (n === 0) return 'No closed trade.'
   const hit = `${whole(wins)} won (${shareText(hit_rate)}, 95% ${shareRange({ low: hit_low, high: hit_high })})`
   const means = `mean ${returnText(mean)} net and ${returnText(mean_gross)} gross, median ${returnText(median)}`
-  const reach = `best ${returnText(best)}, worst ${returnText(worst)}`
+  const extremes = `best ${returnText(best)}, worst ${returnText(worst)}`
   const excursions = `on the way ${returnText(mean_mfe)} and ${returnText(mean_mae)}`
-  const even = break_even_cost === null ? '' : `; break-even cost: ${(break_even_cost * 10_000).toFixed(0)} bp per side`
-  return `${count(n, 'trade')}: ${hit}, ${means}, ${reach}, ${excursions}${even}.`
+  const breakEven = cost === null ? '' : `; break-even cost: ${(cost * 10_000).toFixed(0)} bp per side`
+  return `${count(n, 'trade')}: ${hit}, ${means}, ${extremes}, ${excursions}${breakEven}.`
 }
 
 /** Two sentences: the result of random entry, or why there is none; and the number of trials with the deflated ratio. */
 function chanceSentences({ random_entry: random, trials, seed, draws }: Backtest): string[] {
+  const trialsSentence = withFullStop(
+    `${triedText(trials, strategiesText)} Deflated Sharpe ratio: ${deflatedText(trials)}`,
+  )
+  if (random.p === null)
+    return random.reason ? [withFullStop(`Random entry: ${random.reason}`), trialsSentence] : [trialsSentence]
   const range = draws === null ? '' : ` (5-95% of draws ${probability(draws.p.p05)} to ${probability(draws.p.p95)})`
-  const entry =
-    random.p === null
-      ? random.reason && `Random entry: ${random.reason}`
-      : `Random entry, all signals moved to other dates together: two-sided p ${probability(random.p)}${range} (${count(random.draws, 'move')}, seed ${seed}), mean ${returnText(random.mean)} a trade.`
-  return compact([
-    entry && withFullStop(entry),
-    withFullStop(`${triedText(trials, strategiesText)} Deflated Sharpe ratio: ${deflatedText(trials)}`),
-  ])
+  const entry = `Random entry, all signals moved to other dates together: two-sided p ${probability(random.p)}${range} (${count(random.draws, 'move')}, seed ${seed}), mean ${returnText(random.mean)} a trade.`
+  return [entry, trialsSentence]
 }
 
 /** Equity, drawdown, rolling figures and months. On a page the equity is here only if the tests lead the page. */
@@ -198,16 +230,15 @@ const DRAWDOWN_COLUMNS: readonly Column<Backtest['drawdowns'][number]>[] = [
 /** The assumptions, and the settings for a rerun. */
 function settingsSection(backtest: Backtest): Section {
   const { assumptions, strategy, validation } = backtest
-  const parts = validation === null ? '' : validationText(validation)
-  const candidates = validation?.candidates ?? []
-  const withHolding = candidates.length === 0 ? parts : `the candidates (${candidates.join('; ')}) and ${parts}`
+  let note = 'This is the strategy file of the run, complete; kept in a file, it makes the run again.'
+  if (validation !== null) {
+    const { candidates } = validation
+    const candidatesText = candidates.length === 0 ? '' : `the candidates (${candidates.join('; ')}) and `
+    note = `This is the strategy file of the run. Not in it are ${candidatesText}${validationText(validation)}: they are given on the command line.`
+  }
   return assumedSection(assumptions, [
     { notes: [assumedText(backtest)] },
-    pageNote(
-      withHolding === ''
-        ? 'This is the strategy file of the run, complete; kept in a file, it makes the run again.'
-        : `This is the strategy file of the run. Not in it are ${withHolding}: they are given on the command line.`,
-    ),
+    pageNote(note),
     { on: 'page', code: JSON.stringify(strategy, null, 2) },
   ])
 }
@@ -250,28 +281,28 @@ function intervalsTable({ statistics, strategy }: Backtest, { cagr, sharpe, max_
 /** A chart of the equity among the draws: the ranges of nine of ten and of half of them, and their median. */
 function fanChart({ equity, statistics }: Backtest, { fan }: MonteCarlo): Chart {
   const last = fan.at(-1)
-  const byDate = new Map(equity.map(point => [point.date, point.equity]))
-  const own = fan.map(({ date }) => byDate.get(date) ?? null)
+  const equityByDate = new Map(equity.map(point => [point.date, point.equity]))
+  const strategyEquity = fan.map(({ date }) => equityByDate.get(date) ?? null)
   const column = (key: 'p5' | 'p25' | 'median' | 'p75' | 'p95'): number[] => fan.map(point => point[key])
   const start = fan[0]?.median ?? 1
-  const ending =
+  const drawsText =
     last === undefined
       ? ''
       : ` Nine of ten draws end between ${returnText(last.p5 / start - 1)} and ${returnText(last.p95 / start - 1)}.`
   return newChart('fan', 'The equity among the draws', {
-    description: `The strategy made ${returnText(statistics.total_return)}.${ending}`,
+    description: `The strategy made ${returnText(statistics.total_return)}.${drawsText}`,
     x: ['date', fan.map(({ date }) => dayOf(date))],
     y: 'money',
     height: 300,
     group: 'dates',
-    log: canBeLogarithmic([...column('p5'), ...column('p95'), ...own]),
+    log: canBeLogarithmic([...column('p5'), ...column('p95'), ...strategyEquity]),
     ribbons: [
       { label: 'nine of ten draws', tone: 'accent', strength: 0.14, low: column('p5'), high: column('p95') },
       { label: 'half of the draws', tone: 'accent', strength: 0.24, low: column('p25'), high: column('p75') },
     ],
     lines: [
       line('middle draw', 'quiet', column('median'), { width: 1.3, dashed: true }),
-      line('strategy', 'accent', own, { width: 2 }),
+      line('strategy', 'accent', strategyEquity, { width: 2 }),
     ],
     rules: { x: [], y: [start] },
   })

@@ -80,37 +80,42 @@ function levelText(level: number): string {
 }
 
 /** The strategy with the highest Sharpe ratio, and how its difference from the others was judged. */
-function answerOf({ strategies, best, dates, sharpe_differences, verdict, trials }: Comparison): string {
+function answerOf(comparison: Comparison): string {
+  const { strategies, best, dates, verdict, trials } = comparison
   const bestStrategy = strategies.find(({ name }) => name === best)
   if (dates.length === 0) return 'The strategies have no day in common, so there is nothing to compare.'
   if (bestStrategy === undefined) return 'No strategy has a Sharpe ratio over these days.'
-  const head = `${best} had the highest Sharpe ratio, ${ratio(bestStrategy.statistics.sharpe)}`
-  // Each difference is turned around where needed, so that it is the best less the other.
-  const differences = sharpe_differences.flatMap(({ a, b, low, high, difference, level, verdict }) => {
-    if ((a !== best && b !== best) || low === null || high === null) return []
-    const other = a === best ? b : a
-    const [from, to] = a === best ? [low, high] : [-high, -low]
-    return [{ other, from, to, difference: Math.abs(difference ?? 0), level, verdict }]
-  })
+  const finding = `${best} had the highest Sharpe ratio, ${ratio(bestStrategy.statistics.sharpe)}`
   const qName = `over all of them the q of ${best} against random entry`
   const end = `${logSentence(trials.log, trials.log_q, qName)}${lossesText(strategies)}`
-  if (differences.length === 0) return `Not tested: ${head}; there is no difference to test.${end}`
-  const intervalText = ({ other, difference, from, to, level }: (typeof differences)[number]): string =>
-    `${other}: difference ${ratio(difference)} (${levelText(level)} interval ${ratio(from)} to ${ratio(to)})`
+  const differences = differencesOfBest(comparison)
+  if (differences.length === 0) return `Not tested: ${finding}; there is no difference to test.${end}`
   const withVerdict = differences.filter(difference => difference.verdict === verdict)
   if (verdict === 'not told apart') {
     const more = withVerdict.length > 1 ? `, nor from ${count(withVerdict.length - 1, 'other')}` : ''
-    return `${title(verdict)}: ${head}; it cannot be distinguished from ${intervalText(withVerdict[0]!)}${more}.${end}`
+    return `${title(verdict)}: ${finding}; it cannot be distinguished from ${withVerdict[0]!.text}${more}.${end}`
   }
   const verdictWords = verdict === 'is ahead' ? `${best} is ahead` : title(verdict)
-  const intervals = (withVerdict.length > 0 ? withVerdict : differences).map(intervalText).join('; ')
-  return `${verdictWords}: ${head}; ${intervals}.${end}`
+  const texts = (withVerdict.length > 0 ? withVerdict : differences).map(({ text }) => text)
+  return `${verdictWords}: ${finding}; ${texts.join('; ')}.${end}`
+}
+
+/** The tested differences of the best strategy from others, each as `dip: difference .12 (95% interval .05 to .19)`. */
+function differencesOfBest({ best, sharpe_differences }: Comparison): { text: string; verdict: string | null }[] {
+  return sharpe_differences.flatMap(({ a, b, low, high, difference, level, verdict }) => {
+    if ((a !== best && b !== best) || low === null || high === null) return []
+    const other = a === best ? b : a
+    // A difference is a less b; it is turned around where the best is b.
+    const [from, to] = a === best ? [low, high] : [-high, -low]
+    const interval = `${levelText(level)} interval ${ratio(from)} to ${ratio(to)}`
+    return [{ text: `${other}: difference ${ratio(Math.abs(difference ?? 0))} (${interval})`, verdict }]
+  })
 }
 
 /** A sentence that all strategies lost money; empty if one did not. */
 function lossesText(strategies: Comparison['strategies']): string {
-  const isLost = strategies.every(({ statistics }) => (statistics.total_return ?? 0) < 0)
-  return !isLost ? '' : strategies.length === 2 ? ' Both lost money.' : ' All of them lost money.'
+  if (strategies.some(({ statistics }) => (statistics.total_return ?? 0) >= 0)) return ''
+  return strategies.length === 2 ? ' Both lost money.' : ' All of them lost money.'
 }
 
 const TRADE_ROWS: readonly StatisticRow<TradeStatistics>[] = [
@@ -137,37 +142,37 @@ function statisticsSection(comparison: Comparison): Section {
     { where: `trades of ${name}`, reasons: trade_statistics.reasons },
   ])
   return section({ id: 'performance', title: 'Performance', untitled: true }, [
-    { on: 'short', table: statisticsTable(comparison, false) },
-    { on: 'page', table: statisticsTable(comparison, false) },
+    { on: 'short', table: statisticsTable(comparison, { isFull: false }) },
+    { on: 'page', table: statisticsTable(comparison, { isFull: false }) },
     {
       on: 'wide',
-      fold: { title: 'Every statistic, and how it is computed', parts: [{ table: statisticsTable(comparison, true) }] },
+      fold: {
+        title: 'Every statistic, and how it is computed',
+        parts: [{ table: statisticsTable(comparison, { isFull: true }) }],
+      },
     },
     reasonsPart(reasons, 'page'),
   ])
 }
 
-/** The statistics of all strategies as rows. @param isWhole also the rows that are omitted in short, and the formulas */
-function statisticsTable({ strategies, bars_a_year }: Comparison, isWhole: boolean): Table {
-  const [first] = strategies
-  const rows = equityStatisticRows({ bars_a_year, strategy: first!.strategy })
-  const isAlike = strategies.every(({ strategy }) => strategy.risk_free === first!.strategy.risk_free)
-  const shown = <Of>(all: readonly StatisticRow<Of>[]) => all.filter(([, , , , on]) => isWhole || on === undefined)
-  const named = (name: string): string => (isAlike ? name : name.replace(/, rf .*$/, ', own rf'))
+/** The statistics of all strategies as rows. @param isFull also the rows that are omitted in short, and the formulas */
+function statisticsTable({ strategies, bars_a_year }: Comparison, { isFull }: { isFull: boolean }): Table {
+  const { strategy, statistics } = strategies[0]!
+  const equityRows = equityStatisticRows({ bars_a_year, strategy })
+  const isSameRate = strategies.every(other => other.strategy.risk_free === strategy.risk_free)
+  const shownRows = <Of>(rows: readonly StatisticRow<Of>[]) => rows.filter(([, , , , on]) => isFull || on === undefined)
   return comparisonTable(
-    `${isWhole ? 'All statistics' : 'Statistics'} of the equity over ${count(first!.statistics.bars, 'bar')} that all have`,
+    `${isFull ? 'All statistics' : 'Statistics'} of the equity over ${count(statistics.bars, 'bar')} that all have`,
     strategyHeadings(strategies, 'return'),
     [
-      ...shown(rows).map(([name, kind, key, formula]): ComparedRow => {
-        return [named(name), kind, strategies.map(({ statistics }) => statistics[key]), isWhole ? formula : undefined]
+      ...shownRows(equityRows).map(([name, kind, key, formula]): ComparedRow => {
+        const values = strategies.map(other => other.statistics[key])
+        const rowName = isSameRate ? name : name.replace(/, rf .*$/, ', own rf')
+        return [rowName, kind, values, isFull ? formula : undefined]
       }),
-      ...shown(TRADE_ROWS).map(([name, kind, key, formula]): ComparedRow => {
-        return [
-          name,
-          kind,
-          strategies.map(({ trade_statistics }) => trade_statistics[key]),
-          isWhole ? formula : undefined,
-        ]
+      ...shownRows(TRADE_ROWS).map(([name, kind, key, formula]): ComparedRow => {
+        const values = strategies.map(({ trade_statistics }) => trade_statistics[key])
+        return [name, kind, values, isFull ? formula : undefined]
       }),
     ],
   )
@@ -179,16 +184,16 @@ function strategyHeadings(strategies: Comparison['strategies'], kind: Kind): Hea
 }
 
 /** The differences of the Sharpe ratios for each pair of strategies; a sentence for each pair that has none. */
-function differencesSection(all: Comparison['sharpe_differences']): Section {
-  const [first] = all
-  const known = all.filter(({ reason }) => reason === null)
+function differencesSection(differences: Comparison['sharpe_differences']): Section {
+  const [first] = differences
+  const known = differences.filter(({ reason }) => reason === null)
   const rows = known.map(({ a, b, difference, low, high, verdict }) => [
     cell('text', `${a} − ${b}`),
     cell('ratio', difference),
     cell('ratio', [low, high]),
     cell('text', verdictText({ a, b, verdict })),
   ])
-  const none = all.flatMap(({ a, b, reason }) => (reason === null ? [] : [`${a} − ${b}: ${reason}.`]))
+  const notes = differences.flatMap(({ a, b, reason }) => (reason === null ? [] : [`${a} − ${b}: ${reason}.`]))
   const table: Table = {
     caption: 'Difference of the Sharpe ratios a year, and its interval',
     columns: [
@@ -203,12 +208,14 @@ function differencesSection(all: Comparison['sharpe_differences']): Section {
   const phrases = known.length === 0 ? [] : [count(first!.draws, 'draw'), blocksText(first!.block)]
   return section({ id: 'differences', title: 'Difference of the Sharpe ratios', short: 'Differences', phrases }, [
     rows.length > 0 && { table },
-    none.length > 0 && { notes: none },
+    notes.length > 0 && { notes },
   ])
 }
 
 function verdictText({ a, b, verdict }: Pick<Comparison['sharpe_differences'][number], 'a' | 'b' | 'verdict'>): string {
-  return verdict === 'a is ahead' ? `${a} is ahead` : verdict === 'b is ahead' ? `${b} is ahead` : (verdict ?? '')
+  if (verdict === 'a is ahead') return `${a} is ahead`
+  if (verdict === 'b is ahead') return `${b} is ahead`
+  return verdict ?? ''
 }
 
 /** The correlations of the returns, a row and a column for each strategy. */

@@ -4,7 +4,7 @@ import type { AccountPage } from '../../core/model/pages.js'
 import { count, keyInWords, ratio, whole } from '../../core/numbers.js'
 import type { Trial, TrialKind } from '../../core/source.js'
 import type { KnownFact, KnownFacts } from '../../data/local/facts.js'
-import { oddityLines, type StoredOddity } from '../../data/local/known.js'
+import { oddityLines } from '../../data/local/known.js'
 import type { Status, TickerStatus } from '../../data/local/status.js'
 import { UNDERIVED } from '../../data/store/store.js'
 import { countedTrials, countsOf, isStrategy } from '../../research/trials.js'
@@ -24,8 +24,8 @@ import { asOfText, fileText } from './words.js'
 
 /** The record of a ticker with pulled events only; all values that need bars are null. */
 function pulledRow({ ticker, source, pulled_at, as_of, events }: PulledTicker): Described['rows'][number] {
-  const none = { asset_class: null, sector: null, facts: null, prices: null, bars: null, weekly_bars: null }
-  const unknown = { ...none, first: null, behind: null, gaps: null }
+  const ofBars = { asset_class: null, sector: null, facts: null, prices: null, bars: null, weekly_bars: null }
+  const unknown = { ...ofBars, first: null, behind: null, gaps: null }
   return { ...unknown, ticker, last: as_of, events, source, format: 'pulled', imported_at: pulled_at }
 }
 
@@ -117,7 +117,7 @@ const CREDIT_COLUMNS: readonly Column<{ period: string; used: number; left: numb
   column('limit', 'count'),
 ]
 
-/** Says how old the newest bar is, once it is not of the last days. */
+/** `the newest bar is of 2018-05-11, 20 days ago`; null for a bar of the last days, and if an as-of day is set. */
 function ageNote({ last, as_of }: Status, today: Day): string | null {
   const days = last === null ? 0 : today - parseDay(last)!
   return as_of !== null || days <= DAYS_FRESH ? null : `the newest bar is of ${last}, ${whole(days)} days ago`
@@ -132,23 +132,26 @@ const EVERY_TICKER = 'one ticker: bands status AAPL; every ticker: --wide or --c
 
 /** `all end on the same day; 2 have gaps: DHR, O` */
 function freshnessText(tickers: readonly TickerStatus[]): string {
-  const behind = tickers.filter(({ behind }) => behind > 0)
-  const gaps = tickers.filter(({ gaps }) => gaps.length > 0).map(({ ticker }) => ticker)
-  const oldest = behind.toSorted((a, b) => b.behind - a.behind).slice(0, 3)
-  const named = oldest.map(({ ticker, behind }) => `${ticker} by ${count(behind, 'day')}`).join(', ')
-  const ends = behind.length === 0 ? 'all end on the same day' : `${whole(behind.length)} end earlier: ${named}`
-  if (gaps.length === 0) return ends
-  const having = gaps.length > MOST_NAMED ? '' : `: ${gaps.join(', ')}`
-  return `${ends}; ${whole(gaps.length)} have gaps${having}`
+  const behindTickers = tickers.filter(({ behind }) => behind > 0)
+  const tickersWithGaps = tickers.filter(({ gaps }) => gaps.length > 0).map(({ ticker }) => ticker)
+  let endsText = 'all end on the same day'
+  if (behindTickers.length > 0) {
+    const oldest = behindTickers.toSorted((a, b) => b.behind - a.behind).slice(0, 3)
+    const names = oldest.map(({ ticker, behind }) => `${ticker} by ${count(behind, 'day')}`)
+    endsText = `${whole(behindTickers.length)} end earlier: ${names.join(', ')}`
+  }
+  if (tickersWithGaps.length === 0) return endsText
+  const gapNames = tickersWithGaps.length > MOST_NAMED ? '' : `: ${tickersWithGaps.join(', ')}`
+  return `${endsText}; ${whole(tickersWithGaps.length)} have gaps${gapNames}`
 }
 
+/** A row for each ticker, with the number of its gaps and the kinds of its odd bars. */
 function statusRows({ tickers, oddities }: Status): Records['rows'] {
-  const byTicker = new Map<string, StoredOddity[]>()
-  for (const oddity of oddities) byTicker.set(oddity.ticker, [...(byTicker.get(oddity.ticker) ?? []), oddity])
+  const odditiesByTicker = Map.groupBy(oddities, ({ ticker }) => ticker)
   return tickers.map(({ gaps, ...ticker }) => {
-    const own = byTicker.get(ticker.ticker) ?? []
-    const kinds = [...new Set(own.map(({ kind }) => kind))].join(' ')
-    const outside = own.find(({ kind }) => kind === 'outside_range')?.bars ?? 0
+    const odditiesOfTicker = odditiesByTicker.get(ticker.ticker) ?? []
+    const kinds = [...new Set(odditiesOfTicker.map(({ kind }) => kind))].join(' ')
+    const outside = odditiesOfTicker.find(({ kind }) => kind === 'outside_range')?.bars ?? 0
     return { ...ticker, gaps: gaps.length, oddities: kinds, outside_range: outside }
   })
 }
@@ -184,16 +187,18 @@ const MOST_SOURCES = 3
 /**
  * `new.csv, the last 5 of 1,260 bars`; only the name if all bars are from the file. @param from index of its first bar
  */
-function sourceText(source: string, from: number, bars: number, of: number): string {
-  if (bars === of) return source
-  const which = from === 0 ? 'the first ' : from + bars === of ? 'the last ' : ''
-  return `${source}, ${which}${whole(bars)} of ${whole(of)} bars`
+function sourceText(source: string, from: number, bars: number, total: number): string {
+  if (bars === total) return source
+  const barsText = `${whole(bars)} of ${whole(total)} bars`
+  if (from === 0) return `${source}, the first ${barsText}`
+  return from + bars === total ? `${source}, the last ${barsText}` : `${source}, ${barsText}`
 }
 
+/** Notes about the database: size, versions, unfinished imports, odd bars, and the longest gap. */
 function statusNotes(status: Status): string[] {
   const { bytes, schema_version, as_of, unfinished, unfinished_since: since, part_loaded = [], tickers } = status
   const [gap] = tickers
-    .flatMap(({ ticker, gaps }) => gaps.map(found => ({ ticker, ...found })))
+    .flatMap(({ ticker, gaps }) => gaps.map(gap => ({ ticker, ...gap })))
     .sort((a, b) => b.days - a.days)
   return compact([
     compact([`${(bytes / 1e6).toFixed(1)} MB`, `schema ${schema_version}`, definitionsText(status)]).join(', '),
@@ -239,10 +244,11 @@ export function describeFacts(facts: KnownFacts, kind: FactKind | undefined, lim
   }
 }
 
+/** The table of the kinds of facts, with a note if the ticker is no stock. */
 function kindParts({ kinds, security }: KnownFacts): Part[] {
   const assetClass = security?.asset_class ?? 'stock'
-  const idle = `No field uses these: only stocks have fundamentals, not ${assetClass}.`
-  return [tablePart('Kinds', KIND_COLUMNS, kinds), { notes: assetClass === 'stock' ? [] : [idle] }]
+  const unusedNote = `No field uses these: only stocks have fundamentals, not ${assetClass}.`
+  return [tablePart('Kinds', KIND_COLUMNS, kinds), { notes: assetClass === 'stock' ? [] : [unusedNote] }]
 }
 
 const KIND_COLUMNS: readonly Column<KnownFacts['kinds'][number]>[] = [
@@ -258,25 +264,21 @@ const KIND_COLUMNS: readonly Column<KnownFacts['kinds'][number]>[] = [
   },
 ]
 
+/** The table of the newest records of a kind, with a note if there are older ones. */
 function recordParts(records: readonly KnownFact[], kind: FactKind, limit: number): Part[] {
   const shownColumns = FACT_COLUMNS[kind].filter(({ name }) => name !== 'known')
-  const columns: Column<KnownFact>[] = [
-    ...(kind === 'securities' ? [] : [column('known', 'date'), column('usable_from', 'date')]),
-    ...shownColumns.map(({ name, holds }, i): Column<KnownFact> => {
-      const value = (record: KnownFact): Value => withAllDigits(record[name] ?? null)
-      return {
-        title: keyInWords(name),
-        kind: NUMERIC_COLUMNS.has(holds) ? 'price' : 'text',
-        ...(i >= 3 && { spare: i }),
-        value,
-      }
-    }),
-    column('file', 'text', { spare: shownColumns.length }),
-  ]
-  const left = records.length - limit
+  const recordColumns = shownColumns.map(({ name, holds }, i): Column<KnownFact> => {
+    const value = (record: KnownFact): Value => withAllDigits(record[name] ?? null)
+    const kindOfCell = NUMERIC_COLUMNS.has(holds) ? 'price' : 'text'
+    const recordColumn = { title: keyInWords(name), kind: kindOfCell, value } as const
+    return i < 3 ? recordColumn : { ...recordColumn, spare: i }
+  })
+  const dateColumns = kind === 'securities' ? [] : [column('known', 'date'), column('usable_from', 'date')]
+  const columns = [...dateColumns, ...recordColumns, column('file', 'text', { spare: shownColumns.length })]
+  const omitted = records.length - limit
   return [
     tablePart('Newest first', columns, records.slice(-limit).reverse()),
-    { notes: left > 0 ? [`${count(left, 'older record')}: --limit ${records.length}`] : [] },
+    { notes: omitted > 0 ? [`${count(omitted, 'older record')}: --limit ${records.length}`] : [] },
   ]
 }
 
@@ -303,28 +305,28 @@ interface TrialsShown {
 /** The trial log: people see the newest of it. */
 export function describeTrials(log: TrialLog, { kinds, limit, since }: TrialsShown): Described {
   const trials = log === 'none' || log === null ? [] : log
-  const all: Readonly<Record<TrialKind, NotedTrial[]>> = {
+  const byKind: Readonly<Record<TrialKind, NotedTrial[]>> = {
     cell: trials.filter(({ kind }) => kind === 'cell'),
     strategy: trials.filter(({ kind }) => kind === 'strategy'),
   }
-  const looks = all.strategy.filter(isStrategy).length
-  const { questions, windows: cells } = countsOf(all.cell)
-  const tested = countsOf(countedTrials([], all.strategy)).questions
-  const untested = looks > tested ? `, ${whole(looks - tested)} more without a test` : ''
-  const about = {
+  const strategies = byKind.strategy.filter(isStrategy).length
+  const { questions, windows: cells } = countsOf(byKind.cell)
+  const tested = countsOf(countedTrials([], byKind.strategy)).questions
+  const untested = strategies > tested ? `, ${whole(strategies - tested)} more without a test` : ''
+  const kindTexts = {
     cell: `${whole(questions)} about events`,
     strategy: `${whole(tested)} about strategies${untested}`,
   }
-  const of = (kind: TrialKind): readonly NotedTrial[] => (kinds.includes(kind) ? all[kind] : [])
-  const counted = countsOf(countedTrials(of('cell'), of('strategy')))
-  const isCut = kinds.some(kind => all[kind].length > limit)
+  const shownTrials = (kind: TrialKind): readonly NotedTrial[] => (kinds.includes(kind) ? byKind[kind] : [])
+  const counted = countsOf(countedTrials(shownTrials('cell'), shownTrials('strategy')))
+  const isCut = kinds.some(kind => byKind[kind].length > limit)
   return {
     document: {
       schema: 'bands.trials/1',
       since,
       questions,
       cells,
-      strategies: looks,
+      strategies,
       trials: trials.map(({ kind, hash, spec, p, test, sharpe }) => ({ kind, hash, spec, p, test, sharpe })),
     },
     columns: ['kind', 'hash', 'spec', 'p', 'test', 'sharpe'],
@@ -333,19 +335,19 @@ export function describeTrials(log: TrialLog, { kinds, limit, since }: TrialsSho
       {
         heading: [
           `tried: ${count(counted.questions, 'question')} (${count(counted.windows, 'window')})`,
-          kinds.map(kind => about[kind]).join(', '),
+          kinds.map(kind => kindTexts[kind]).join(', '),
           ...(since === null ? [] : [`since ${since}`]),
         ],
         parts: [{ notes: trialLogNotes(log, isCut ? limit : null) }],
       },
       ...kinds
-        .filter(kind => all[kind].length > 0)
-        .map(kind => ({ heading: [], parts: [trialsPart(kind, all[kind], limit)] })),
+        .filter(kind => byKind[kind].length > 0)
+        .map(kind => ({ heading: [], parts: [trialsPart(kind, byKind[kind], limit)] })),
     ],
   }
 }
 
-/** @param limit null: all are shown */
+/** Why no trial is shown, or that only the newest are. @param limit the number of shown trials of a kind; null for all */
 function trialLogNotes(log: TrialLog, limit: number | null): string[] {
   const noted = 'bands study, tally, sweep and backtest note what they try.'
   if (log === null) return ['Nothing is noted of the bundled sample.']
@@ -355,14 +357,14 @@ function trialLogNotes(log: TrialLog, limit: number | null): string[] {
 }
 
 /** The newest trials of a kind. Trials with equal text show the first digits of their hash. */
-function trialsPart(kind: TrialKind, all: readonly NotedTrial[], limit: number): Part {
-  const alike = new Map<string, number>()
-  for (const { spec } of all) alike.set(spec, (alike.get(spec) ?? 0) + 1)
-  const named = ({ spec, hash }: NotedTrial): string => (alike.get(spec)! > 1 ? `${spec}; #${hash.slice(0, 7)}` : spec)
+function trialsPart(kind: TrialKind, trials: readonly NotedTrial[], limit: number): Part {
+  const bySpec = Map.groupBy(trials, ({ spec }) => spec)
+  const distinctText = ({ spec, hash }: NotedTrial): string =>
+    bySpec.get(spec)!.length > 1 ? `${spec}; #${hash.slice(0, 7)}` : spec
   const columns: Column<NotedTrial>[] = [
     column('p', 'probability'),
     { title: 'Sharpe a bar', kind: 'ratio', value: ({ sharpe }) => ratio(sharpe, 3) },
-    { title: kind, kind: 'text', wraps: true, value: named },
+    { title: kind, kind: 'text', wraps: true, value: distinctText },
   ]
-  return tablePart('Trials', columns, all.slice(-limit).reverse())
+  return tablePart('Trials', columns, trials.slice(-limit).reverse())
 }

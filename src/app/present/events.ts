@@ -13,7 +13,7 @@ import { count, UNKNOWN, whole } from '../../core/numbers.js'
 import type { NewestEvents } from '../../core/source.js'
 import { OVERSOLD_KEYS } from '../../core/tiers.js'
 import type { PoolEvent, PoolEvents, PoolEventsQuery } from '../../research/tally/pool.js'
-import { type Column, column, type Described, type Tone, tablePart } from './description.js'
+import { type Column, column, compact, type Described, type Tone, tablePart } from './description.js'
 import { asOfText, boundsText, stateText, tickersText } from './words.js'
 
 /** The newest events of one ticker and field, newest first, cut at the limit: in any form but the plain specified page. */
@@ -22,19 +22,11 @@ export function describeEvents(
   query: EventsQuery,
   { returns: withReturns }: { returns: boolean },
 ): Described {
-  const { ticker, field, timeframe, total } = page
-  const events = page.events.map(event => withoutExtras(event, withReturns))
+  const { ticker, field, timeframe, total, query_range } = page
+  const { context, when } = query
+  const events = page.events.map(event => specifiedEvent(event, withReturns))
   return {
-    document: {
-      ticker,
-      field,
-      timeframe,
-      events,
-      total_occurrences: total,
-      query_range: page.query_range,
-      ...(query.context === undefined ? {} : { context: query.context }),
-      ...(query.when === undefined ? {} : { when: query.when }),
-    },
+    document: { ticker, field, timeframe, events, total_occurrences: total, query_range, context, when },
     columns: recordColumns(timeframe, withReturns),
     rows: events.map(event => ({ ticker, field, timeframe, ...event })),
     paragraphs: [
@@ -64,8 +56,8 @@ export function describePoolEvents(
   { returns: withReturns }: { returns: boolean },
 ): Described {
   const { tickers, field, timeframe, query_range } = page
-  const events = page.events.map(event => withoutExtras(event, withReturns))
-  const forHeading = { ...page, total: page.total_occurrences, query_range }
+  const events = page.events.map(event => specifiedEvent(event, withReturns))
+  const headingPage = { ...page, total: page.total_occurrences, query_range }
   const ticker: Column<PoolEvent> = { title: 'Ticker', kind: 'text', value: event => event.ticker }
   const columns = [ticker, ...eventColumns({ ...page, timeframe: query.timeframe }, query, withReturns)]
   return {
@@ -74,19 +66,20 @@ export function describePoolEvents(
     rows: events.map(({ ticker, ...event }) => ({ ticker, field, timeframe, ...event })),
     paragraphs: [
       {
-        heading: eventsHeading(forHeading, { ...query, ticker: tickersText(tickers) }),
+        heading: eventsHeading(headingPage, { ...query, ticker: tickersText(tickers) }),
         parts: [tablePart('Events, newest first', columns, page.events)],
       },
     ],
   }
 }
 
-/** The specified event, with the returns if they were requested and are known. */
-function withoutExtras<Event extends HistoricEvent>(event: Event, withReturns: boolean) {
+/** An event with the specified keys, and with its returns if they were requested and are known. */
+function specifiedEvent<Event extends HistoricEvent>(event: Event, withReturns: boolean) {
   const { returns, percentiles: _percentiles, missing: _missing, context_band: _context, ...known } = event
   return withReturns && returns !== undefined ? { ...known, returns } : known
 }
 
+/** The question in phrases: ticker and event, conditions, the number of events and the range, the as-of day. */
 function eventsHeading(
   {
     events,
@@ -97,16 +90,16 @@ function eventsHeading(
   query: HistoryQuery,
 ): string[] {
   const { ticker, field, bands, timeframe, context, when } = query
-  const day = (bound: Day | undefined): string | null => (bound === undefined ? null : formatDay(bound))
-  const bounds = boundsText({ query_range, after: day(query.after), before: day(query.before) })
-  const all = `${count(total, 'event')} ${bounds ?? `in ${query_range ?? 'no range'}`}`
-  return [
+  const dayText = (bound: Day | undefined): string | null => (bound === undefined ? null : formatDay(bound))
+  const bounds = boundsText({ query_range, after: dayText(query.after), before: dayText(query.before) })
+  const totalText = `${count(total, 'event')} ${bounds ?? `in ${query_range ?? 'no range'}`}`
+  return compact([
     `${ticker}  ${stateText(field, bands ?? null)}  ${timeframe}`,
-    ...(context === undefined ? [] : [`while ${context.ticker} ${context.field} = ${context.band}`]),
-    ...(when === undefined ? [] : [`when ${when}`]),
-    events.length < total ? `${all}, newest ${events.length}` : all,
+    context !== undefined && `while ${context.ticker} ${context.field} = ${context.band}`,
+    when !== undefined && `when ${when}`,
+    events.length < total ? `${totalText}, newest ${events.length}` : totalText,
     ...asOfText({ as_of }),
-  ]
+  ])
 }
 
 /**
@@ -118,23 +111,25 @@ function eventColumns(
   { bands }: Pick<EventsQuery, 'bands'>,
   withReturns: boolean,
 ): Column<HistoricEvent>[] {
-  const isOne = bands?.length === 1
+  const isOneBand = bands?.length === 1
+  const dateAndBands: Column<HistoricEvent>[] = [
+    column('date', 'date'),
+    column('band', 'text', isOneBand ? { on: 'pipe' } : {}),
+    { title: 'From', kind: 'text', spare: isOneBand ? 1 : 7, value: event => event.prev_band },
+  ]
+  const duration: Column<HistoricEvent> = { title: 'Held', kind: 'bars', spare: 0, value: durationText }
   // Free has neither the stability of the band nor later returns.
-  const isFull = events.some(event => event.aftermath !== null)
-  const settled: Column<HistoricEvent>[] = [
+  if (events.every(event => event.aftermath === null)) return [...dateAndBands, duration]
+  return [
+    ...dateAndBands,
     { title: 'Stability', kind: 'text', spare: 8, value: event => event.stability_at_entry ?? null },
     { title: 'Flips', kind: 'text', spare: 9, value: flipsText },
-  ]
-  return [
-    column('date', 'date'),
-    column('band', 'text', isOne ? { on: 'pipe' } : {}),
-    { title: 'From', kind: 'text', spare: isOne ? 1 : 7, value: event => event.prev_band },
-    ...(isFull ? settled : []),
-    { title: 'Held', kind: 'bars', spare: 0, value: durationText },
-    ...(isFull ? windowNames(timeframe).map((window, w) => outcomeColumn(window, 2 + w, withReturns)) : []),
+    duration,
+    ...windowNames(timeframe).map((window, w) => outcomeColumn(window, 2 + w, withReturns)),
   ]
 }
 
+/** `2/20`: the number of changes of band, and the number of bars in which they are counted. */
 function flipsText({ flips_recent_at_entry: flips, flips_lookback: lookback }: HistoricEvent): string {
   return `${flips ?? UNKNOWN}/${lookback ?? UNKNOWN}`
 }
@@ -153,9 +148,9 @@ function outcomeColumn(window: string, spare: number, withReturns: boolean): Col
     kind: 'performance',
     spare,
     value: ({ aftermath, missing, returns }) => {
-      const how = aftermath?.[window]?.performance ?? missing?.[window] ?? 'pending'
+      const outcome = aftermath?.[window]?.performance ?? missing?.[window] ?? 'pending'
       const value = withReturns ? (returns?.[window] ?? null) : null
-      return value === null ? how : [how, value]
+      return value === null ? outcome : [outcome, value]
     },
     tone: ({ aftermath }) => performanceTone(aftermath?.[window]?.performance),
   }
@@ -188,7 +183,7 @@ export function describeOversold(query: OversoldQuery, page: OversoldPage, date:
   }
 }
 
-/** A column without any known value is omitted for people; a pipe always gets the columns of its tier. */
+/** The columns of oversold tickers. One without any known value is only for a pipe, which gets all columns of its tier. */
 function oversoldColumns(matches: readonly OversoldMatch[]): Column<OversoldMatch>[] {
   return OVERSOLD_COLUMNS.flatMap(({ key, ...heading }): Column<OversoldMatch>[] => {
     if (matches.length > 0 && matches.every(match => match[key] === undefined)) return []

@@ -52,11 +52,14 @@ const READING_COLUMNS: readonly Column<Explanation['readings'][number]>[] = [
 
 const TEST_COLUMNS: readonly Column<ExplainedTest>[] = [
   { title: 'Test', kind: 'text', wraps: true, value: ({ test }) => test },
-  { title: 'Holds', kind: 'text', value: ({ holds }) => (holds === null ? 'unknown' : holds ? 'yes' : 'no') },
+  { title: 'Holds', kind: 'text', value: ({ holds }) => TRUTH_WORDS[String(holds)] ?? 'unknown' },
   { title: 'Band', kind: 'text', value: ({ band }) => band ?? '(none)' },
   { title: 'On', kind: 'date', spare: 1, value: ({ date }) => date },
 ]
 
+const TRUTH_WORDS: Readonly<Record<string, string>> = { true: 'yes', false: 'no' }
+
+/** `oversold on 2018-02-08`: the band that a test looked at. */
 function bandOnText({ band, date }: Pick<ExplainedTest, 'band' | 'date'>): string {
   return date === null ? 'no bar counts' : `${band ?? 'no band'} on ${date}`
 }
@@ -64,32 +67,32 @@ function bandOnText({ band, date }: Pick<ExplainedTest, 'band' | 'date'>): strin
 /** Sentences about the bar: its band, its prices and their source. */
 function barLines(explanation: Explanation): string[] {
   const { open, high, low, close, volume, prices, imported_at, begun } = explanation
-  const day = imported_at.slice(0, 10)
-  const imported = begun === undefined ? day : `${begun.imported_at.slice(0, 10)} to ${day}`
-  const traded = volume === null ? 'unknown' : whole(volume)
+  const importDay = imported_at.slice(0, 10)
+  const importDays = begun === undefined ? importDay : `${begun.imported_at.slice(0, 10)} to ${importDay}`
+  const volumeText = volume === null ? 'unknown' : whole(volume)
   return compact([
     explanation.date_note !== null && `note: ${explanation.date_note}`,
     bandLine(explanation),
-    `open ${figureText(open)}  high ${figureText(high)}  low ${figureText(low)}  close ${figureText(close)}  volume ${traded}`,
-    `${prices} prices from ${sourceText(explanation)}, imported ${imported}`,
+    `open ${figureText(open)}  high ${figureText(high)}  low ${figureText(low)}  close ${figureText(close)}  volume ${volumeText}`,
+    `${prices} prices from ${sourceText(explanation)}, imported ${importDays}`,
     explanation.price_note !== null && `note: ${explanation.price_note}`,
   ])
 }
 
 /** The source of a bar's prices; for a week with bars of several files also the number of its days. */
-function sourceText({ source_bars: { first, last, bars, of }, ...found }: Explanation): string {
-  const source = fileText(found)
-  return bars === of ? source : `${source} (${whole(bars)} of ${whole(of)} daily bars, ${first} to ${last})`
+function sourceText({ source_bars: { first, last, bars, of: total }, ...source }: Explanation): string {
+  const file = fileText(source)
+  return bars === total ? file : `${file} (${whole(bars)} of ${whole(total)} daily bars, ${first} to ${last})`
 }
 
 /** `band: oversold, entered on this bar from neutral`, or since when the band in force lasts. */
 function bandLine({ band, undefined_because, in_force, entered, bars_in_force, initial, event }: Explanation): string {
-  const here = band ?? `no band (${undefined_because})`
-  if (event !== null) return `band: ${here}, entered on this bar from ${event.prev_band}`
-  if (in_force === null) return `band: ${here}`
-  const how = initial ? 'the first band that the field had' : 'entered'
-  const since = `${how} on ${entered}, ${whole(bars_in_force!)} bars before`
-  return band === in_force ? `band: ${here}, ${since}` : `band: ${here}; in force: ${in_force}, ${since}`
+  const bandText = `band: ${band ?? `no band (${undefined_because})`}`
+  if (event !== null) return `${bandText}, entered on this bar from ${event.prev_band}`
+  if (in_force === null) return bandText
+  const beginning = initial ? 'the first band that the field had' : 'entered'
+  const since = `${beginning} on ${entered}, ${whole(bars_in_force!)} bars before`
+  return band === in_force ? `${bandText}, ${since}` : `${bandText}; in force: ${in_force}, ${since}`
 }
 
 /** Sentences about the bars before this one, and the number that the field needs. */
@@ -112,12 +115,12 @@ function eventParagraphs({ windows, stability, flips, flips_lookback }: Explaine
   const rows = Object.entries(windows).map(([window, result]) => ({ window, ...result }))
   const notes = [`stability: ${stability?.because}`]
   if (flips !== undefined) notes.push(`flips in the last ${flips_lookback}: ${flips.join(', ')}`)
-  const ranked = 'Each return is ranked among the returns over as many bars that had ended by then.'
+  const rankNote = 'Each return is ranked among the returns over as many bars that had ended by then.'
   return [
     { heading: ['Event'], parts: [{ notes }] },
     {
       heading: [],
-      parts: [tablePart('What followed', [column('window', 'window'), ...WINDOW_COLUMNS], rows), { notes: [ranked] }],
+      parts: [tablePart('What followed', [column('window', 'window'), ...WINDOW_COLUMNS], rows), { notes: [rankNote] }],
     },
   ]
 }

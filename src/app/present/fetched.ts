@@ -49,19 +49,19 @@ function fetchedColumns(fetched: readonly FetchedTicker[]): readonly Column<Fetc
 
 /** `3 of 4 tickers are up to date: 5,400 bars added from tiingo; 1 had nothing new.` */
 function summaryText(fetched: readonly FetchedTicker[]): string {
-  // Bars and facts of a ticker may come from two vendors.
-  const tickersOf = (some: readonly FetchedTicker[]): number => new Set(some.map(({ ticker }) => ticker)).size
-  const of = (...outcomes: FetchedTicker['outcome'][]): number =>
-    tickersOf(fetched.filter(({ outcome }) => outcomes.includes(outcome)))
-  const good = of('loaded', 'reloaded', 'current')
-  const added = fetched.reduce((sum, one) => sum + one.added, 0)
-  const things = fetched.some(({ bars, added }) => bars === null && added > 0) ? 'record' : 'bar'
-  const named = tickersOf(fetched)
-  const all = good === named ? count(good, 'ticker') : `${whole(good)} of ${count(named, 'ticker')}`
-  const reloaded = of('reloaded')
-  const current = of('current')
+  // Bars and facts of a ticker may come from two vendors, so that a ticker is in the list twice.
+  const countTickers = (list: readonly FetchedTicker[]): number => new Set(list.map(({ ticker }) => ticker)).size
+  const countWith = (...outcomes: FetchedTicker['outcome'][]): number =>
+    countTickers(fetched.filter(({ outcome }) => outcomes.includes(outcome)))
+  const upToDate = countWith('loaded', 'reloaded', 'current')
+  const total = countTickers(fetched)
+  const subject = upToDate === total ? count(upToDate, 'ticker') : `${whole(upToDate)} of ${count(total, 'ticker')}`
+  const added = fetched.reduce((sum, ticker) => sum + ticker.added, 0)
+  const addedNoun = fetched.some(({ bars, added }) => bars === null && added > 0) ? 'record' : 'bar'
+  const reloaded = countWith('reloaded')
+  const current = countWith('current')
   return `${compact([
-    `${all} ${good === 1 ? 'is' : 'are'} up to date: ${count(added, things)} added from ${providersOf(fetched)}`,
+    `${subject} ${upToDate === 1 ? 'is' : 'are'} up to date: ${count(added, addedNoun)} added from ${providersOf(fetched)}`,
     reloaded > 0 && `${whole(reloaded)} loaded again after a split or dividend`,
     current > 0 && `${whole(current)} had nothing new`,
   ]).join('; ')}.`
@@ -82,22 +82,20 @@ export function failureText(fetched: readonly FetchedTicker[]): string {
   ]).join('; ')
 }
 
-/** As many tickers as a sentence names. */
+/** The most tickers that a sentence names. */
 const MOST_NAMED = 8
 
 function tickerNames(fetched: readonly FetchedTicker[]): string {
-  return firstOf(
-    fetched.map(({ ticker }) => ticker),
-    MOST_NAMED,
-  )
+  const names = fetched.map(({ ticker }) => ticker)
+  return firstOf(names, MOST_NAMED)
 }
 
 /** `505 tickers of alpaca: 2016-01-01 to 2026-11-26, about 140 calls, under a minute at its pace.` */
 export function planText({ provider, tickers, done, calls, seconds, from, to }: FetchPlan): string {
-  const open = tickers - done
-  if (open === 0) return `${count(tickers, 'ticker')} of ${provider}: nothing new can have come since the last time.`
-  const rest = done === 0 ? '' : `, ${whole(done)} more with nothing new`
-  return `${count(open, 'ticker')} of ${provider}${rest}: ${from} to ${to}, about ${count(calls, 'call')}, ${durationText(seconds)} at its pace.`
+  const pending = tickers - done
+  if (pending === 0) return `${count(tickers, 'ticker')} of ${provider}: nothing new can have come since the last time.`
+  const doneText = done === 0 ? '' : `, ${whole(done)} more with nothing new`
+  return `${count(pending, 'ticker')} of ${provider}${doneText}: ${from} to ${to}, about ${count(calls, 'call')}, ${durationText(seconds)} at its pace.`
 }
 
 /** `under a minute`, `about 10 hours` */
@@ -119,7 +117,7 @@ export function describePlans(plans: readonly FetchPlan[]): Described {
 /** A vendor, and whether there is a key for it. */
 export type KnownProvider = Provider & { has_key: boolean; is_own: boolean }
 
-/** What an answer says of a vendor; how it is asked is in the row of its file. */
+/** The properties of a vendor in an answer, without those that say how it is called. */
 function providerFacts(provider: KnownProvider) {
   const { name, about, terms, terms_url, needs, key_url = null, base, pace, first, holds, prices } = provider
   const [calls, seconds] = pace
@@ -142,7 +140,8 @@ export function describeProviders(providers: readonly KnownProvider[]): Describe
 }
 
 function providerRow({ name, about, needs, has_key, pace: [calls, seconds] }: KnownProvider) {
-  const key = needs === 'nothing' ? 'not needed' : has_key ? 'there' : 'missing'
+  const keyState = has_key ? 'there' : 'missing'
+  const key = needs === 'nothing' ? 'not needed' : keyState
   return { name, key, pace: `${whole(calls)} ${periodText(seconds)}`, about }
 }
 
@@ -159,15 +158,19 @@ function periodText(seconds: number): string {
 /** Everything about one vendor, and how to begin. */
 export function describeProvider(provider: KnownProvider): Described {
   const { name, about, terms, terms_url, needs, key_url, base, first, holds, prices, has_key, is_own } = provider
-  const key = WANTS[needs]
+  const needsKey = needs !== 'nothing'
+  const keyName = WANTS[needs]
+  const keyText = has_key && needsKey ? `there (${keyName} is needed)` : keyName
+  const data = holds === 'facts' ? 'facts' : `${prices} prices`
+  const exampleTicker = holds === 'bars' && !needsKey ? 'BTC-USD' : 'AAPL'
   const notes = compact([
     about,
     `terms: ${terms}${terms_url === '' ? '' : ` ${terms_url}`}`,
-    `key: ${has_key && needs !== 'nothing' ? `there (${key} is needed)` : key}${key_url === undefined ? '' : `; get one at ${key_url}`}`,
-    `${holds === 'facts' ? 'facts' : `${prices} prices`} since ${first} from ${base}, at most ${callsText(provider.pace)}`,
+    `key: ${keyText}${key_url === undefined ? '' : `; get one at ${key_url}`}`,
+    `${data} since ${first} from ${base}, at most ${callsText(provider.pace)}`,
     is_own && 'a row of your own (providers.yaml)',
-    ...(needs === 'nothing' || has_key ? [] : [`first: bands login --from ${name}`]),
-    `then: bands fetch ${holds === 'bars' && needs === 'nothing' ? 'BTC-USD' : 'AAPL'} --from ${name}`,
+    needsKey && !has_key && `first: bands login --from ${name}`,
+    `then: bands fetch ${exampleTicker} --from ${name}`,
   ])
   return {
     document: { schema: 'bands.provider/1', ...providerFacts(provider) },

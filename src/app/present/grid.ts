@@ -24,6 +24,7 @@ import {
   cell,
   compact,
   type Description,
+  type Heading,
   type Kind,
   type Part,
   pageNote,
@@ -128,32 +129,30 @@ function settingText({ axes }: Grid, { values }: Pick<GridCell, 'values'>): stri
 function answerOf(grid: Grid): string {
   const { best, cells, statistic, trials, pbo, validation } = grid
   if (best === null) return `None of ${count(cells.length, 'combination')} has a ${statisticName(statistic)}.`
-  const top = cells[best.cell]!
-  const value = `${valueText(statistic, top.value)}${holdingText(grid, best)}`
-  const head = `the best of ${whole(cells.length)} has a ${statisticName(statistic)} of ${value} with ${settingText(grid, top)}`
-  const around =
-    best.neighbours.mean === null ? '' : `, its neighbours ${valueText(statistic, best.neighbours.mean)} on average`
+  const bestCell = cells[best.cell]!
   if (areAllAlike(cells))
-    return `All ${whole(cells.length)} came to the same: ${statisticName(statistic)} ${valueText(statistic, top.value)}. The varied keys change no trade, so there is no best.`
+    return `All ${whole(cells.length)} came to the same: ${statisticName(statistic)} ${valueText(statistic, bestCell.value)}. The varied keys change no trade, so there is no best.`
   const tests = validation?.test ?? null
   if (tests !== null) return testedAnswer(grid, tests)
+  const value = `${valueText(statistic, bestCell.value)}${holdingText(grid, best)}`
+  const bestText = `the best of ${whole(cells.length)} has a ${statisticName(statistic)} of ${value} with ${settingText(grid, bestCell)}`
+  const neighboursText =
+    best.neighbours.mean === null ? '' : `, its neighbours ${valueText(statistic, best.neighbours.mean)} on average`
   const deflated = trials.deflated_sharpe
-  const doubts = [
-    deflated === null
-      ? (trials.reason ?? 'there is no Sharpe ratio')
-      : `deflated Sharpe ratio ${probability(deflated)}`,
-    ...doubtTexts(grid, top),
-  ]
-  const choice =
+  const deflatedText =
+    deflated === null ? (trials.reason ?? 'there is no Sharpe ratio') : `deflated Sharpe ratio ${probability(deflated)}`
+  const doubts = [deflatedText, ...doubtTexts(grid, bestCell)].join('; ').replace(/\.$/, '')
+  const overfitting =
     pbo === null || pbo.probability >= LEVEL
       ? ''
       : `. The best of one half of the days was not above the median in the other in ${shareText(pbo.probability)} of splits`
-  return `${title(grid.verdict.word)}: ${head}${around}.${logSentence(trials.log, trials.log_q)} ${title(doubts.join('; ').replace(/\.$/, ''))}${choice}.`
+  const finding = `${title(grid.verdict.word)}: ${bestText}${neighboursText}.`
+  return `${finding}${logSentence(trials.log, trials.log_q)} ${title(doubts)}${overfitting}.`
 }
 
 /** ` (holding 1.12)`: the statistic of buy and hold; empty for a statistic of trades. */
-function holdingText({ statistic }: Grid, { holding }: Grid['best'] & {}): string {
-  const value = Object.entries(holding).find(([name]) => name === statistic)?.[1]
+function holdingText({ statistic }: Grid, { holding }: NonNullable<Grid['best']>): string {
+  const value = statistic in holding ? holding[statistic as keyof typeof holding] : null
   return typeof value === 'number' ? ` (holding ${valueText(statistic, value)})` : ''
 }
 
@@ -232,32 +231,26 @@ function heatTable(
   const least = Math.min(...known)
   const greatest = Math.max(...known)
   const columns = across?.values ?? [statisticName(statistic)]
+  const kind = statisticKind(statistic)
+  // From 0 for the least value to 4 for the greatest.
+  const heatOf = (value: number): number =>
+    greatest === least ? 2 : Math.round((4 * (value - least)) / (greatest - least))
   const cellAt = (row: number, column: number): Cell => {
-    const at = from + row * columns.length + column
-    const { value } = cells[at]!
-    return {
-      kind: statisticKind(statistic),
-      content: value,
-      ...(value === null
-        ? {}
-        : { heat: greatest === least ? 2 : Math.round((4 * (value - least)) / (greatest - least)) }),
-      ...(at === best?.cell ? { mark: '*', tone: 'strong' as const } : {}),
-    }
+    const index = from + row * columns.length + column
+    const { value } = cells[index]!
+    const mapCell: Cell = { kind, content: value }
+    if (value !== null) mapCell.heat = heatOf(value)
+    return index === best?.cell ? { ...mapCell, mark: '*', tone: 'strong' } : mapCell
   }
+  const headings = columns.map((title, i): Heading => {
+    const heading: Heading = { title, kind }
+    if (across !== null) heading.verbatim = true
+    return i === 0 ? heading : { ...heading, spare: i }
+  })
+  const keys = across === null ? keyInWords(down.key) : `${keyInWords(down.key)} \\ ${keyInWords(across.key)}`
   return {
     caption,
-    columns: [
-      {
-        title: across === null ? keyInWords(down.key) : `${keyInWords(down.key)} \\ ${keyInWords(across.key)}`,
-        kind: 'text',
-      },
-      ...columns.map((title, i) => ({
-        title,
-        ...(across === null ? {} : { verbatim: true as const }),
-        kind: statisticKind(statistic),
-        ...(i === 0 ? {} : { spare: i }),
-      })),
-    ],
+    columns: [{ title: keys, kind: 'text' }, ...headings],
     rows: down.values.map((value, row) => [cell('text', value), ...columns.map((_, column) => cellAt(row, column))]),
     whole: 'json',
   }
@@ -270,14 +263,14 @@ function bestSection(grid: Grid): Section {
     return section({ id: 'best', title: 'Is the best real?' }, [
       { notes: ['There is no best: no combination has a value.'] },
     ])
-  const top = cells[best.cell]!
+  const bestCell = cells[best.cell]!
   const { n, mean, least, greatest } = best.neighbours
-  const value = (of: number | null): string => valueText(statistic, of)
-  const around =
+  const textOf = (value: number | null): string => valueText(statistic, value)
+  const neighbours =
     n === 0
       ? 'It has no neighbour with a value.'
-      : `Its ${count(n, 'neighbour')}: ${value(mean)} on average, ${value(least)} to ${value(greatest)}.`
-  const smooth =
+      : `Its ${count(n, 'neighbour')}: ${textOf(mean)} on average, ${textOf(least)} to ${textOf(greatest)}.`
+  const smoothnessText =
     smoothness === null
       ? 'Smoothness: too few combinations have a value, or they do not vary.'
       : `Smoothness: ${ratio(smoothness)}, the correlation of the combinations with the means of their neighbours; 1 is smooth, about 0 is chance.`
@@ -290,8 +283,8 @@ function bestSection(grid: Grid): Section {
     [
       {
         notes: [
-          `Best: ${settingText(grid, top)}, ${statisticName(statistic)} ${value(top.value)}, ${count(top.trade_statistics.n, 'trade')}.`,
-          `${around} ${smooth}`,
+          `Best: ${settingText(grid, bestCell)}, ${statisticName(statistic)} ${textOf(bestCell.value)}, ${count(bestCell.trade_statistics.n, 'trade')}.`,
+          `${neighbours} ${smoothnessText}`,
           withFullStop(`${triedText(trials)} Deflated Sharpe ratio: ${deflated}`),
           overfittingText(pbo, reasons.pbo ?? UNKNOWN),
         ],
@@ -307,34 +300,36 @@ const MOST_ROWS = 5
 /** A table of all combinations, the best first. A terminal shows the first MOST_ROWS. */
 function cellsSection({ axes, cells, statistic }: Grid): Section {
   const ranked = cells.toSorted((a, b) => (b.value ?? Number.NEGATIVE_INFINITY) - (a.value ?? Number.NEGATIVE_INFINITY))
-  const columns: Column<GridCell>[] = [
-    ...axes.map(({ key }, i): Column<GridCell> => {
-      return { title: keyInWords(key), kind: 'text', value: ({ values }) => values[i]! }
-    }),
-    { title: 'Trades', kind: 'count', value: own => own.trade_statistics.n },
-    { title: 'Mean', kind: 'return', spare: 3, hint: 'Net return a trade', value: own => own.trade_statistics.mean },
-    { title: 'Hit', kind: 'share', spare: 4, value: own => own.trade_statistics.hit_rate },
+  const axisColumns = axes.map(({ key }, i): Column<GridCell> => {
+    return { title: keyInWords(key), kind: 'text', value: ({ values }) => values[i]! }
+  })
+  const hasDraws = cells.some(({ draws }) => draws !== null)
+  const hasOwnColumn = ['sharpe', 'total_return', 'cagr', 'max_drawdown', 'mean', 'hit_rate'].includes(statistic)
+  const columns = compact<Column<GridCell>>([
+    ...axisColumns,
+    { title: 'Trades', kind: 'count', value: cell => cell.trade_statistics.n },
+    { title: 'Mean', kind: 'return', spare: 3, hint: 'Net return a trade', value: cell => cell.trade_statistics.mean },
+    { title: 'Hit', kind: 'share', spare: 4, value: cell => cell.trade_statistics.hit_rate },
     { title: 'Return', kind: 'return', spare: 2, value: ({ statistics }) => statistics.total_return },
-    ...(cells.some(({ draws }) => draws !== null)
-      ? [
-          {
-            ...({ title: '5-95%', kind: 'return', spare: 0 } as const),
-            hint: `Total return over ${COMBINATION_DRAWS} random choices among equal signals`,
-            value: ({ draws }: GridCell) => (draws === null ? '' : [draws.return.p05, draws.return.p95]),
-          } satisfies Column<GridCell>,
-        ]
-      : []),
+    hasDraws && DRAWS_COLUMN,
     { title: 'A year', kind: 'return', spare: 5, value: ({ statistics }) => statistics.cagr },
     { title: 'Sharpe', kind: 'ratio', value: ({ statistics }) => statistics.sharpe },
-    { title: 'Worst', kind: 'return', spare: 1, hint: 'Worst drawdown', value: own => own.statistics.max_drawdown },
-  ]
-  if (!['sharpe', 'total_return', 'cagr', 'max_drawdown', 'mean', 'hit_rate'].includes(statistic))
-    columns.push({ title: statisticName(statistic), kind: statisticKind(statistic), value: ({ value }) => value })
-  const left = cells.length - MOST_ROWS
+    { title: 'Worst', kind: 'return', spare: 1, hint: 'Worst drawdown', value: cell => cell.statistics.max_drawdown },
+    !hasOwnColumn && { title: statisticName(statistic), kind: statisticKind(statistic), value: ({ value }) => value },
+  ])
+  const omitted = cells.length - MOST_ROWS
   return section({ id: 'cells', title: `By ${statisticName(statistic)}`, short: 'All combinations' }, [
     tablePart('Result of each combination', columns, ranked, { limit: MOST_ROWS }),
-    left > 0 && { on: 'terminal', notes: [`${count(left, 'more combination')} in --json and --csv.`] },
+    omitted > 0 && { on: 'terminal', notes: [`${count(omitted, 'more combination')} in --json and --csv.`] },
   ])
+}
+
+const DRAWS_COLUMN: Column<GridCell> = {
+  title: '5-95%',
+  kind: 'return',
+  spare: 0,
+  hint: `Total return over ${COMBINATION_DRAWS} random choices among equal signals`,
+  value: ({ draws }) => (draws === null ? '' : [draws.return.p05, draws.return.p95]),
 }
 
 /** Records with one row for each combination: its values, its statistic and all other statistics. */

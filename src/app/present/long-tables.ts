@@ -47,6 +47,7 @@ export function occurrencesTable({ windows, context, occurrences }: EventStudy):
   })
 }
 
+/** Each trade of a backtest. */
 export function tradesTable({ trades, ranking }: Backtest): Table {
   // Newest entry first; of one date by ticker.
   const rows = [...trades].sort((a, b) => compareTexts(b.entry_date, a.entry_date) || compareTexts(a.ticker, b.ticker))
@@ -157,8 +158,8 @@ function contextText({ context }: SweepCell): string | null {
 /** `AAPL rsi_zone = oversold from neutral, 20d, GSPC trend_direction = downtrend`. */
 export function cellText(cell: SweepCell): string {
   const { ticker, field, band, prev_band, window } = cell
-  const who = ticker === null ? '' : `${ticker} `
-  const left = prev_band === null ? '' : ` from ${prev_band}`
+  const tickerText = ticker === null ? '' : `${ticker} `
+  const fromBand = prev_band === null ? '' : ` from ${prev_band}`
   const context = contextText(cell)
-  return `${who}${stateText(field, [band])}${left}, ${window}${context === null ? '' : `, ${context}`}`
+  return `${tickerText}${stateText(field, [band])}${fromBand}, ${window}${context === null ? '' : `, ${context}`}`
 }

@@ -120,20 +120,21 @@ export function statisticsSection(backtest: Backtest): Section {
       { where: `against ${name}`, reasons },
     ]),
   ]
-  const all = equityStatisticRows(backtest)
-  const short = all.flatMap(([name, kind, key, , on]): StatisticRow<EquityStatistics>[] =>
+  const allRows = equityStatisticRows(backtest)
+  const mainRows = allRows.flatMap(([name, kind, key, , on]): StatisticRow<EquityStatistics>[] =>
     on === undefined ? [[name, kind, key]] : [],
   )
-  const inShort = benchmarksTable('Statistics', backtest, short, [])
-  const every = benchmarksTable('All statistics', backtest, all, benchmarks.length === 0 ? [] : BENCHMARK_ROWS)
+  const mainTable = benchmarksTable('Statistics', backtest, mainRows, [])
+  const benchmarkRows = benchmarks.length === 0 ? [] : BENCHMARK_ROWS
+  const fullTable = benchmarksTable('All statistics', backtest, allRows, benchmarkRows)
   return section({ id: 'performance', short: 'Performance', ...allDataTitle(backtest), ...wideIfTested(backtest) }, [
-    { on: 'short', table: inShort },
-    { on: 'page', table: inShort },
+    { on: 'short', table: mainTable },
+    { on: 'page', table: mainTable },
     {
       on: 'wide',
       fold: {
         title: 'Every statistic, and how it is computed',
-        parts: compact([{ table: every }, reasonsPart(reasons, 'page')]),
+        parts: compact([{ table: fullTable }, reasonsPart(reasons, 'page')]),
       },
     },
   ])
@@ -142,32 +143,39 @@ export function statisticsSection(backtest: Backtest): Section {
 /** The statistics that every draw has, and their points. */
 const DRAW_POINTS = { total_return: 'return', sharpe: 'sharpe', max_drawdown: 'max_drawdown' } as const
 
+/**
+ * A table of the strategy, the range of its draws if there are any, and its benchmarks.
+ * @param caption the beginning of the caption
+ * @param comparedRows rows that compare the strategy with each benchmark
+ */
 function benchmarksTable(
-  name: string,
+  caption: string,
   { statistics, benchmarks, draws }: Backtest,
   rows: readonly StatisticRow<EquityStatistics>[],
-  against: typeof BENCHMARK_ROWS,
+  comparedRows: typeof BENCHMARK_ROWS,
 ): Table {
-  const heads = benchmarks.map(({ name }, i): Heading => {
-    return { title: name.replace(' and ', ' & '), kind: 'return', ...(i > 0 && { spare: i }) }
+  const benchmarkHeadings = benchmarks.map(({ name }, i): Heading => {
+    const heading: Heading = { title: name.replace(' and ', ' & '), kind: 'return' }
+    return i === 0 ? heading : { ...heading, spare: i }
   })
-  const ofDraws = (key: string): Content => {
-    const name = DRAW_POINTS[key as keyof typeof DRAW_POINTS]
-    return draws === null || name === undefined ? '' : [draws[name].p05, draws[name].p95]
-  }
-  const ifDrawn = (content: Content): Content[] => (draws === null ? [] : [content])
-  const spread: Heading[] =
+  const drawHeadings: Heading[] =
     draws === null ? [] : [{ title: '5-95%', kind: 'return', hint: `Of ${draws.n} random choices among equal signals` }]
+  // The cell of the draws in a row; none without draws, and an empty one for a statistic that draws do not have.
+  const drawCells = (key: string): Content[] => {
+    if (draws === null) return []
+    const points = DRAW_POINTS[key as keyof typeof DRAW_POINTS]
+    return points === undefined ? [''] : [[draws[points].p05, draws[points].p95]]
+  }
   return comparisonTable(
-    `${name} of the equity over ${count(statistics.bars, 'bar')}`,
-    [{ title: 'Strategy', kind: 'return' }, ...spread, ...heads],
+    `${caption} of the equity over ${count(statistics.bars, 'bar')}`,
+    [{ title: 'Strategy', kind: 'return' }, ...drawHeadings, ...benchmarkHeadings],
     [
       ...rows.map(([name, kind, key, formula]): ComparedRow => {
-        const benchmarkValues = benchmarks.map(({ statistics }) => statistics[key])
-        return [name, kind, [statistics[key], ...ifDrawn(ofDraws(key)), ...benchmarkValues], formula]
+        const benchmarkValues = benchmarks.map(benchmark => benchmark.statistics[key])
+        return [name, kind, [statistics[key], ...drawCells(key), ...benchmarkValues], formula]
       }),
-      ...against.map(([name, kind, key, formula]): ComparedRow => {
-        return [name, kind, ['', ...ifDrawn(''), ...benchmarks.map(benchmark => benchmark[key])], formula]
+      ...comparedRows.map(([name, kind, key, formula]): ComparedRow => {
+        return [name, kind, ['', ...drawCells(key), ...benchmarks.map(benchmark => benchmark[key])], formula]
       }),
     ],
   )
@@ -320,14 +328,14 @@ const FOLD_COLUMNS: readonly Column<Fold>[] = [
 type Yearly = Pick<Benchmark, 'name' | 'years'>
 
 /** The years of several results: a chart of their returns, and a folded table that also has their drawdowns. */
-export function yearsSection(all: readonly Yearly[], tones?: Parameters<typeof yearsChart>[1]): Section {
+export function yearsSection(results: readonly Yearly[], tones?: Parameters<typeof yearsChart>[1]): Section {
   return section({ id: 'years', title: 'Year by year', short: 'Years', on: 'wide' }, [
-    { on: 'page', chart: yearsChart(all, tones) },
+    { on: 'page', chart: yearsChart(results, tones) },
     {
       fold: {
         title: 'The numbers, and the worst drawdown of each year',
         parts: [
-          { table: yearsTable(all) },
+          { table: yearsTable(results) },
           pageNote(
             'Each calendar year from the close before it to its last; the first and the last may be parts of a year. The worst drawdown is from the highest close of the same year, that close before it included: a fall that began a year earlier counts from there.',
           ),
@@ -348,12 +356,16 @@ export function yearsTable(results: readonly Yearly[]): Table {
     columns: [
       { title: 'Year', kind: 'date' },
       ...columns.map(({ name, suffix }, i): Heading => {
-        return { title: title(name.replace(' and ', ' & ')) + suffix, kind: 'return', ...(i > 0 && { spare: i }) }
+        const heading: Heading = { title: title(name.replace(' and ', ' & ')) + suffix, kind: 'return' }
+        return i === 0 ? heading : { ...heading, spare: i }
       }),
     ],
     rows: years.map(year => [
       cell('date', String(year)),
-      ...columns.map(({ years, key }) => cell('return', years.find(own => own.year === year)?.[key] ?? null)),
+      ...columns.map(column => {
+        const result = column.years.find(yearResult => yearResult.year === year)
+        return cell('return', result?.[column.key] ?? null)
+      }),
     ]),
     whole: 'json',
   }
@@ -369,10 +381,10 @@ export function yearsTrend({ years }: Pick<Backtest, 'years'>): Trend[] {
 }
 
 /** A row per year and name: the strategy, then its benchmarks. */
-export function yearRecords(all: readonly Yearly[]): Records {
+export function yearRecords(results: readonly Yearly[]): Records {
   return {
     columns: ['name', 'year', 'return', 'max_drawdown'],
-    rows: all.flatMap(({ name, years }) => years.map(year => ({ name, ...year }))),
+    rows: results.flatMap(({ name, years }) => years.map(year => ({ name, ...year }))),
   }
 }
 

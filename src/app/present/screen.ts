@@ -18,21 +18,21 @@ interface ScreenDisplay {
 }
 
 /** Describes the tickers for which a condition is true or became true. Records have a row for each match. */
-export function describeScreen(screen: Screen, look: ScreenDisplay = {}): Described {
+export function describeScreen(screen: Screen, { columns: names, sort, closes }: ScreenDisplay = {}): Described {
   const { when, as_of, tally } = screen
-  const columns = columnsOf(screen.subjects, tally !== undefined)
-  const chosen = look.columns?.map(name => columnNamed('columns', name, columns)) ?? columns
-  const matches = look.sort === undefined ? screen.matches : sortMatches(screen.matches, look.sort, columns)
+  const allColumns = columnsOf(screen.subjects, tally !== undefined)
+  const columns = names?.map(name => columnNamed('columns', name, allColumns)) ?? allColumns
+  const matches = sort === undefined ? screen.matches : sortMatches(screen.matches, sort, allColumns)
   return {
     document: { ...screen, matches },
-    columns: ['when', 'as_of', ...chosen.map(({ key }) => key)],
+    columns: ['when', 'as_of', ...columns.map(({ key }) => key)],
     rows: matches.map(match => {
-      return { when, as_of, ...Object.fromEntries(chosen.map(({ key, value }) => [key, value(match)])) }
+      return { when, as_of, ...Object.fromEntries(columns.map(({ key, value }) => [key, value(match)])) }
     }),
     paragraphs: [
       {
         heading: headingOf(screen),
-        parts: compact([...matchParts(chosen, matches), trendPart(matches, look.closes), { notes: notesOf(screen) }]),
+        parts: compact([...matchParts(columns, matches), trendPart(matches, closes), { notes: notesOf(screen) }]),
       },
       ...(tally === undefined ? [] : tallyParagraphs(tally)),
     ],
@@ -72,6 +72,7 @@ function tallyParagraphs(tally: NonNullable<Screen['tally']>): Paragraph[] {
 export const MOST_LISTED = 10
 const MOST_DRAWN = 8
 
+/** The table of the matches; of many, --wide shows all, and a short list the first of them. */
 function matchParts(columns: readonly KeyedColumn[], matches: readonly ScreenMatch[]): Part[] {
   if (matches.length <= MOST_LISTED) return [tablePart('Matches', columns, matches)]
   return [
@@ -81,6 +82,7 @@ function matchParts(columns: readonly KeyedColumn[], matches: readonly ScreenMat
   ]
 }
 
+/** A sparkline of the closes of each of the first matches; null without closes. */
 function trendPart(matches: readonly ScreenMatch[], closes: ScreenDisplay['closes']): Part | null {
   if (closes === undefined || closes.size === 0) return null
   const trend = matches.slice(0, MOST_LISTED).map(({ ticker, close }) => {
@@ -139,8 +141,8 @@ function middleWindow({ tally }: ScreenMatch) {
 
 /** The column with a key. Throws InvalidParameter with the nearest one. @param param the option that names it */
 function columnNamed(param: string, name: string, columns: readonly KeyedColumn[]): KeyedColumn {
-  const found = columns.findLast(({ key }) => key === name)
-  if (found !== undefined) return found
+  const column = columns.findLast(({ key }) => key === name)
+  if (column !== undefined) return column
   const allowed = columns.map(({ key }) => key)
   throw invalid('not_allowed', { param, value: name, allowed, suggestions: suggest(name, allowed) })
 }
@@ -168,45 +170,26 @@ function sortMatches(matches: readonly ScreenMatch[], sort: string, columns: rea
  */
 export function describeChanges(page: Changes, tickers: number, watched: ReadonlySet<string>): Described {
   const { since, as_of, changes, omitted } = page
-  const after = since === 'last' ? 'since it was last asked' : `after ${since}`
+  const period = since === 'last' ? 'since it was last asked' : `after ${since}`
+  const heading = [`${count(changes.length, 'change')} of ${count(tickers, 'ticker')} ${period}`, `as of ${as_of}`]
   const isMixed = new Set(changes.map(({ timeframe }) => timeframe)).size > 1
-  const table = (caption: string, rows: readonly ExportedEvent[]) =>
+  const changesPart = (caption: string, rows: readonly ExportedEvent[]) =>
     tablePart(caption, changeColumns(isMixed), rows, { grouped: true })
-  const own = changes.filter(({ ticker }) => watched.has(ticker))
-  const isShort = changes.length > MOST_CHANGES
-  const listed = own.slice(0, MOST_OF_LISTS)
-  const more =
-    own.length > listed.length ? [`${whole(own.length - listed.length)} more changes on your lists: --wide`] : []
-  return {
-    document: page,
-    columns: CHANGE_COLUMNS,
-    rows: changes,
-    paragraphs: [
-      {
-        heading: [`${count(changes.length, 'change')} of ${count(tickers, 'ticker')} ${after}`, `as of ${as_of}`],
-        parts: isShort ? [{ on: 'wide', ...table('Changes', changes) }] : [table('Changes', changes)],
-      },
-      ...(isShort && own.length > 0
-        ? [
-            {
-              heading: [`on your lists: ${whole(own.length)}`],
-              on: 'short' as const,
-              parts: [table('Changes of your lists', listed), { notes: more }],
-            },
-          ]
-        : []),
-      ...(isShort
-        ? [
-            {
-              heading: [`most frequent: ${mostEnteredBands(changes).join(', ')}`],
-              on: 'short' as const,
-              parts: [{ notes: [EVERY_CHANGE] }],
-            },
-          ]
-        : []),
-    ],
-    warnings: omittedNotes(omitted),
+  const paragraphs: Paragraph[] = []
+  if (changes.length <= MOST_CHANGES) paragraphs.push({ heading, parts: [changesPart('Changes', changes)] })
+  else {
+    paragraphs.push({ heading, parts: [{ on: 'wide', ...changesPart('Changes', changes) }] })
+    const watchedChanges = changes.filter(({ ticker }) => watched.has(ticker))
+    const omittedChanges = watchedChanges.length - MOST_OF_LISTS
+    const notes = omittedChanges > 0 ? [`${whole(omittedChanges)} more changes on your lists: --wide`] : []
+    const watchedPart = changesPart('Changes of your lists', watchedChanges.slice(0, MOST_OF_LISTS))
+    const watchedHeading = [`on your lists: ${whole(watchedChanges.length)}`]
+    if (watchedChanges.length > 0)
+      paragraphs.push({ heading: watchedHeading, on: 'short', parts: [watchedPart, { notes }] })
+    const frequentHeading = [`most frequent: ${mostEnteredBands(changes).join(', ')}`]
+    paragraphs.push({ heading: frequentHeading, on: 'short', parts: [{ notes: [EVERY_CHANGE] }] })
   }
+  return { document: page, columns: CHANGE_COLUMNS, rows: changes, paragraphs, warnings: omittedNotes(omitted) }
 }
 
 const MOST_CHANGES = 15
@@ -220,8 +203,8 @@ function mostEnteredBands(changes: readonly ExportedEvent[]): string[] {
     const state = `${field} = ${band}`
     counts.set(state, (counts.get(state) ?? 0) + 1)
   }
-  const most = [...counts].sort(([, a], [, b]) => b - a).slice(0, 5)
-  return most.map(([state, n]) => `${whole(n)} ${state}`)
+  const mostFrequent = [...counts].sort(([, a], [, b]) => b - a).slice(0, 5)
+  return mostFrequent.map(([state, n]) => `${whole(n)} ${state}`)
 }
 
 const CHANGE_COLUMNS = [

@@ -36,21 +36,21 @@ const BENCHMARK_TONES: readonly Tone[] = ['quiet', 'third', 'second']
 /** The equity compared with holding for the same money. */
 export function equityChart({ equity, benchmarks, drawdowns }: Backtest): Chart {
   const start = equity[0]?.equity ?? 1
-  const own = equity.map(point => point.equity)
+  const strategyValues = equity.map(point => point.equity)
   // A benchmark starts at 1 on its own first bar.
-  const others = benchmarks.map(({ name, equity }) => ({ name, values: equity.map(value => value && value * start) }))
-  const total = (name: string, values: readonly (number | null)[]): string =>
+  const curves = benchmarks.map(({ name, equity }) => ({ name, values: equity.map(value => value && value * start) }))
+  const totalText = (name: string, values: readonly (number | null)[]): string =>
     `${name} ${returnText((values.findLast(value => value !== null) ?? start) / start - 1)}`
-  const totals = [total('strategy', own), ...others.map(({ name, values }) => total(name, values))]
+  const totals = [totalText('strategy', strategyValues), ...curves.map(({ name, values }) => totalText(name, values))]
   return equityDatesChart(equity, 'equity-curve', 'Equity', {
     description: `What became of the capital over ${count(equity.length, 'bar')}: ${totals.join(', ')}.`,
     height: 300,
     y: 'money',
-    log: canBeLogarithmic([own, ...others.map(({ values }) => values)].flat()),
+    log: canBeLogarithmic([strategyValues, ...curves.map(({ values }) => values)].flat()),
     shades: fallShades(drawdowns, equity),
     lines: [
-      ...others.map(({ name, values }, i) => holdingLine(name, values, i)),
-      line('strategy', 'accent', own, { width: 2, terminal: 'whole' }),
+      ...curves.map(({ name, values }, i) => holdingLine(name, values, i)),
+      line('strategy', 'accent', strategyValues, { width: 2, terminal: 'whole' }),
     ],
     rules: { x: [], y: [start] },
   })
@@ -74,32 +74,27 @@ export function testsEquityChart({ equity, statistics, holding }: Tests): Chart 
 
 /** The equity of the best combination of a grid. */
 export function bestEquityChart({ equity }: NonNullable<Grid['best']>): Chart {
-  const own = equity.map(point => point.equity)
-  const start = own[0] ?? 1
+  const values = equity.map(point => point.equity)
+  const start = values[0] ?? 1
   return equityDatesChart(equity, 'best-equity', 'Equity of the best combination', {
-    description: `The best combination made ${returnText((own.at(-1) ?? start) / start - 1)}, chosen with these data in view.`,
+    description: `The best combination made ${returnText((values.at(-1) ?? start) / start - 1)}, chosen with these data in view.`,
     height: 300,
     y: 'money',
-    log: canBeLogarithmic(own),
-    lines: [line('the best', 'accent', own, { width: 2, terminal: 'whole' })],
+    log: canBeLogarithmic(values),
+    lines: [line('the best', 'accent', values, { width: 2, terminal: 'whole' })],
     rules: { x: [], y: [start] },
   })
 }
 
+/** How far the equity of the tests was below its high. */
 export function testsDrawdownChart({ equity, statistics }: Tests): Chart {
+  const drawdowns = equity.map(({ drawdown }) => drawdown)
   return equityDatesChart(equity, 'tests-drawdown', 'Drawdown on the days of the tests', {
     description: `How far the tests were below their high; at worst ${returnText(statistics.max_drawdown)}.`,
     height: 150,
     y: 'return',
     zero: true,
-    lines: [
-      line(
-        'below the high',
-        'loss',
-        equity.map(({ drawdown }) => drawdown),
-        { width: 1.2, area: true },
-      ),
-    ],
+    lines: [line('below the high', 'loss', drawdowns, { width: 1.2, area: true })],
   })
 }
 
@@ -172,28 +167,26 @@ export function rollingCharts({ equity, benchmarks }: Backtest): Chart[] {
   ]
 }
 
-/** The return of each calendar year, side by side. @param tones of the names, in their order */
+/** The returns of several results in each calendar year, side by side. @param tones of the results, in their order */
 export function yearsChart(
-  all: readonly { name: string; years: readonly Year[] }[],
+  results: readonly { name: string; years: readonly Year[] }[],
   tones: readonly Tone[] = ['accent', ...BENCHMARK_TONES],
 ): Chart {
-  const years = [...new Set(all.flatMap(({ years }) => years.map(({ year }) => year)))].sort((a, b) => a - b)
+  const years = [...new Set(results.flatMap(({ years }) => years.map(({ year }) => year)))].sort((a, b) => a - b)
   const edges = [...years, (years.at(-1) ?? 0) + 1].map(year => year - 0.5)
-  const returnIn = (own: readonly Year[], year: number): number | null =>
-    own.find(one => one.year === year)?.return ?? null
-  const bars = all.map(
-    ({ name, years: own }, i): Bars => ({
-      label: name,
+  const bars = results.map(
+    (result, i): Bars => ({
+      label: result.name,
       tone: tones[i % tones.length]!,
       edges,
-      values: years.map(year => returnIn(own, year)),
+      values: years.map(year => result.years.find(yearResult => yearResult.year === year)?.return ?? null),
       counts: [],
       outline: false,
-      slot: [i, all.length],
+      slot: [i, results.length],
     }),
   )
   return newChart('years-chart', 'Return of each calendar year', {
-    description: `The return of ${all.map(({ name }) => name).join(', ')} in each of ${count(years.length, 'calendar year')}.`,
+    description: `The return of ${results.map(({ name }) => name).join(', ')} in each of ${count(years.length, 'calendar year')}.`,
     x: ['year', years],
     y: 'return',
     zero: true,
@@ -204,6 +197,7 @@ export function yearsChart(
   })
 }
 
+/** A chart over the dates of an equity curve. @param parts the other properties of the chart */
 function equityDatesChart(
   equity: readonly { date: string }[],
   id: string,
@@ -218,33 +212,32 @@ function equityDatesChart(
   })
 }
 
-function holdingLine(name: string, values: Line['values'], place: number): Line {
-  const first: Partial<Line> = place === 0 ? { terminal: 'dotted' } : {}
-  return line(name, BENCHMARK_TONES[place % BENCHMARK_TONES.length]!, values, {
-    width: 1.2,
-    dashed: place > 0,
-    ...first,
-  })
+/** The line of a benchmark. Only the first one is on a terminal. @param index of the benchmark */
+function holdingLine(name: string, values: Line['values'], index: number): Line {
+  const tone = BENCHMARK_TONES[index % BENCHMARK_TONES.length]!
+  const style: Partial<Line> = index === 0 ? { terminal: 'dotted' } : { dashed: true }
+  return line(name, tone, values, { width: 1.2, ...style })
 }
 
 /** The price of one ticker with the entries and exits of its trades. */
 export function priceWithTrades(prices: ChartPrices, trades: readonly Trade[], id: string): Chart {
-  const own = trades.filter(({ ticker }) => ticker === prices.ticker)
-  const closed = own.filter(trade => trade.exit !== 'open')
-  const [buys, entry, leave] = own[0]?.side === 'short' ? SHORT_MARKS : LONG_MARKS
-  const entered = own.map(({ entry_date: date, entry_price: price, band }): Mark => {
+  const tickerTrades = trades.filter(({ ticker }) => ticker === prices.ticker)
+  const closed = tickerTrades.filter(trade => trade.exit !== 'open')
+  const [entryLabel, entryShape, exitShape] = tickerTrades[0]?.side === 'short' ? SHORT_MARKS : LONG_MARKS
+  const entries = tickerTrades.map(({ entry_date: date, entry_price: price, band }): Mark => {
     return { date, price, note: `in at ${price} after ${band}` }
   })
-  const left = (some: readonly Trade[]): Mark[] =>
-    some.map(({ exit_date: date, exit_price: price, exit, net }) => {
-      return { date, price, note: `out at ${price}, ${exit}, ${returnText(net)} net` }
-    })
-  const chart = priceChart(prices, id, count(own.length, 'trade'), [
-    newMarks(buys, 'accent', entry, entered),
-    newMarks('leave with a gain', 'gain', leave, left(closed.filter(({ net }) => net > 0))),
-    newMarks('leave with a loss', 'loss', leave, left(closed.filter(({ net }) => net <= 0))),
+  const exitMark = ({ exit_date: date, exit_price: price, exit, net }: Trade): Mark => {
+    return { date, price, note: `out at ${price}, ${exit}, ${returnText(net)} net` }
+  }
+  const gains = closed.filter(({ net }) => net > 0).map(exitMark)
+  const losses = closed.filter(({ net }) => net <= 0).map(exitMark)
+  const chart = priceChart(prices, id, count(tickerTrades.length, 'trade'), [
+    newMarks(entryLabel, 'accent', entryShape, entries),
+    newMarks('leave with a gain', 'gain', exitShape, gains),
+    newMarks('leave with a loss', 'loss', exitShape, losses),
   ])
-  return { ...chart, cases: own.length === 0 ? null : { name: 'trade', of: own.map(tradeCase) } }
+  return { ...chart, cases: tickerTrades.length === 0 ? null : { name: 'trade', of: tickerTrades.map(tradeCase) } }
 }
 
 /** A trade with its facts. */

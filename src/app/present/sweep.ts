@@ -33,7 +33,7 @@ import {
 
 /** How many combinations were tried first, then the best of them, and whether the best one is real. */
 export function describeSweep(sweep: Sweep, { limit = 10 }: { limit?: number } = {}): Description {
-  const nothing = sweep.cells.every(({ events }) => events === 0)
+  const hasNoEvent = sweep.cells.every(({ events }) => events === 0)
   const sections = compact([
     leadingSection(sweep),
     cellsSection(sweep, limit),
@@ -48,7 +48,7 @@ export function describeSweep(sweep: Sweep, { limit = 10 }: { limit?: number } =
     title: pageTitle(`${count(sweep.tried.cells, 'combination')} of ${fieldsText(sweep)}`, sweep),
     answer: sweepAnswer(sweep),
     heading: headingOf(sweep),
-    assumed: [nothing ? noEventsText(sweep) : shortMethod(sweep)],
+    assumed: [hasNoEvent ? noEventsText(sweep) : shortMethod(sweep)],
     lead: [
       {
         chart: pValueHistogram(sweep.cells),
@@ -62,7 +62,7 @@ export function describeSweep(sweep: Sweep, { limit = 10 }: { limit?: number } =
       ...originFacts(sweep),
     ],
     // Without an event there is no combination to show.
-    sections: nothing ? sections.map(section => ({ ...section, on: 'page' })) : sections,
+    sections: hasNoEvent ? sections.map(section => ({ ...section, on: 'page' })) : sections,
     long: [{ key: 'cells', keep: 'first', whole: FULL_LIST_OPTIONS.cells }],
   }
 }
@@ -86,16 +86,20 @@ function headingOf(sweep: Sweep): string[] {
 }
 
 function noEventsText({ tickers, tried: { cells } }: Sweep): string {
-  const who = tickers.length === 1 ? tickers[0]! : `none of ${whole(tickers.length)} tickers`
-  const what = tickers.length === 1 ? 'did not enter any band' : 'entered any band'
-  return `No event: ${who} ${what} as it was asked for; ${count(cells, 'combination')} had nothing to show.`
+  const subject =
+    tickers.length === 1
+      ? `${tickers[0]} did not enter any band`
+      : `none of ${whole(tickers.length)} tickers entered any band`
+  return `No event: ${subject} as it was asked for; ${count(cells, 'combination')} had nothing to show.`
 }
 
+/** The number of combinations that were tried, tested and found, in two sentences. */
 function triedText({ tried: { cells, tested, ledger }, found, family, adjust }: Sweep): string {
-  const ever = ledger === null ? '' : `; ${count(ledger, 'combination')} so far in the trial log`
-  const among = family === 'ledger' ? 'all of the log' : 'this run'
-  const how = adjust === 'none' ? 'not corrected' : `corrected over ${among}`
-  return `${count(cells, 'combination')} tried, ${whole(tested)} with enough events for a p-value${ever}. ${whole(found)} found with q below .05, ${how}.`
+  const ledgerText = ledger === null ? '' : `; ${count(ledger, 'combination')} so far in the trial log`
+  const questions = family === 'ledger' ? 'all of the log' : 'this run'
+  const correction = adjust === 'none' ? 'not corrected' : `corrected over ${questions}`
+  const triedSentence = `${count(cells, 'combination')} tried, ${whole(tested)} with enough events for a p-value${ledgerText}.`
+  return `${triedSentence} ${whole(found)} found with q below .05, ${correction}.`
 }
 
 /** `Close to close, no costs. P: Newey-West t. Q: Benjamini-Hochberg (1995).` */
@@ -103,7 +107,7 @@ function shortMethod({ adjust }: Sweep): string {
   return `Close to close, no costs. P: Newey-West t. Q: ${adjust === 'none' ? 'P, not corrected' : ADJUSTMENTS[adjust]}.`
 }
 
-/** For the page and --wide. */
+/** The assumptions in full, for the page and --wide. */
 function assumedText({ tickers, adjust, resamples, seed }: Sweep): string {
   const same = tickers.length === 1 ? 'ticker' : 'tickers'
   return [
@@ -163,20 +167,20 @@ function bestSection({ best }: Sweep): Section {
     deflated_sharpe === null
       ? why('deflated_sharpe')
       : `${probability(deflated_sharpe)}, the probability that its ${ratio(best_sharpe, 3)} a bar, the rise of the market included, is above the best that as many tests reach by chance`
-  const ofBest = best_cell === null ? '' : ` of ${best_cell}`
-  const drawn = block === null ? '' : ` in ${blocksText(block)}`
+  const ofBestCell = best_cell === null ? '' : ` of ${best_cell}`
+  const inBlocks = block === null ? '' : ` in ${blocksText(block)}`
   const head = { id: 'best', on: 'wide' as const, title: `Is the best of ${whole(cells)} real?`, short: 'Best of many' }
   return section({ ...head, phrases: [count(resamples, 'resample')] }, [
     {
       notes: [
-        withFullStop(`Superior predictive ability (Hansen)${ofBest}: ${ability}`),
+        withFullStop(`Superior predictive ability (Hansen)${ofBestCell}: ${ability}`),
         withFullStop(`Deflated Sharpe ratio, of holding after ${best_sharpe_cell ?? 'events'}: ${sharpe}`),
         overfittingText(pbo, why('pbo')),
       ],
     },
     { on: 'wide', notes: [withFullStop(`Reality check (White), of the differences from any bar: ${check}`)] },
     pageNote(
-      `Drawn${drawn}. The p of Hansen (2005) is the consistent one, between its lower and upper bound. Reality check: White 2000. Deflated Sharpe ratio: Bailey and López de Prado 2014. Overfitting: Bailey and others 2017.`,
+      `Drawn${inBlocks}. The p of Hansen (2005) is the consistent one, between its lower and upper bound. Reality check: White 2000. Deflated Sharpe ratio: Bailey and López de Prado 2014. Overfitting: Bailey and others 2017.`,
     ),
   ])
 }
@@ -184,16 +188,18 @@ function bestSection({ best }: Sweep): Section {
 type Fold = NonNullable<Sweep['validation']>['folds'][number]
 
 /** The combinations chosen on some dates, and their results on others. */
-function validationSection({ validation: found }: Sweep): Section | null {
-  if (found === null) return null
-  const { kind, folds, test, paths } = found
-  const names = chosenNames(found)
-  const more = names.length > 3 ? [`${whole(names.length - 3)} more (--json)`] : []
-  const all = `Chosen: ${[...names.slice(0, 3), ...more].join('; ')}. On the days that were not used for the choice: n ${whole(test.n)}, mean ${returnText(test.mean)}, any bar in the same direction ${returnText(test.base)}, difference ${returnText(test.diff)}, hit ${shareText(test.hit)}.`
-  const ofPaths = paths === null ? [] : [`Mean of each path: ${paths.map(returnText).join(', ')}.`]
+function validationSection({ validation }: Sweep): Section | null {
+  if (validation === null) return null
+  const { kind, folds, test, paths } = validation
+  const names = chosenNames(validation)
+  const shownNames = names.slice(0, 3)
+  if (names.length > 3) shownNames.push(`${whole(names.length - 3)} more (--json)`)
+  const testText = `n ${whole(test.n)}, mean ${returnText(test.mean)}, any bar in the same direction ${returnText(test.base)}, difference ${returnText(test.diff)}, hit ${shareText(test.hit)}`
+  const notes = [`Chosen: ${shownNames.join('; ')}. On the days that were not used for the choice: ${testText}.`]
+  if (paths !== null) notes.push(`Mean of each path: ${paths.map(returnText).join(', ')}.`)
   return section({ id: 'validation', title: VALIDATION_TITLES[kind], short: 'Validation' }, [
     tablePart('Folds', FOLD_COLUMNS, folds, { whole: 'json' }),
-    { notes: [all, ...ofPaths] },
+    { notes },
   ])
 }
 
@@ -207,7 +213,7 @@ function spanText(ranges: Fold['test']): string {
 }
 
 function totalEvents(ranges: Fold['train']): number {
-  return ranges.reduce((all, range) => all + range.events, 0)
+  return ranges.reduce((sum, range) => sum + range.events, 0)
 }
 
 const FOLD_COLUMNS: readonly Column<Fold>[] = [

@@ -38,14 +38,14 @@ import {
 /** Counts of later returns: two tables, and a row per group and window for machines. */
 export function describeTally(tally: Tally): Described {
   const { tickers, field, timeframe, band, by, groups } = tally
-  const about = { ...tickerColumns(tickers), field, timeframe, band, by }
+  const question = { ...tickerColumns(tickers), field, timeframe, band, by }
   const [counts, ...returns] = tableParts(tally)
   return {
     document: tally,
     columns: RECORD_COLUMNS,
-    rows: groupWindows(tally).map(line => ({ ...about, ...line })),
+    rows: groupWindows(tally).map(groupWindow => ({ ...question, ...groupWindow })),
     paragraphs: [
-      // Why there is no event is said apart.
+      // A notice on stderr gives the reason for an empty answer.
       tally.events === 0
         ? { heading: tallyHeading(tally), parts: [] }
         : { heading: [tallyAnswer(tally)], parts: [{ phrases: tallyHeading(tally) }, counts!] },
@@ -65,12 +65,13 @@ function baseText({ context, groups }: Tally): string | null {
 
 /** The line that explains the performance bands, and says how many events have none. */
 function rankedText({ groups }: Tally): string {
-  const unranked = groups.reduce((sum, { windows }) => sum + Math.max(0, ...windows.map(one => one.no_history)), 0)
-  const few =
-    unranked === 0
-      ? ''
-      : ` ${count(unranked, 'event')} ${unranked === 1 ? 'has' : 'have'} too little past to be ranked.`
-  return `Ranks in the ticker's own past: --- (sharp_decline) worst 5%, -- next 15%, - next 20%, = (flat) middle 20%, likewise up to +++ (sharp_gain).${few}`
+  const unrankedOf = ({ windows }: Tally['groups'][number]): number =>
+    Math.max(0, ...windows.map(row => row.no_history))
+  const unranked = groups.reduce((sum, group) => sum + unrankedOf(group), 0)
+  const ranks =
+    "Ranks in the ticker's own past: --- (sharp_decline) worst 5%, -- next 15%, - next 20%, = (flat) middle 20%, likewise up to +++ (sharp_gain)."
+  if (unranked === 0) return ranks
+  return `${ranks} ${count(unranked, 'event')} ${unranked === 1 ? 'has' : 'have'} too little past to be ranked.`
 }
 
 /** The page of a tally: a picture of later returns compared with any bar, and the tables of the terminal. */
@@ -121,13 +122,13 @@ function eventConditions({ context, when }: Tally): string[] {
  * have a figure for each window with a row for each group; the middle window comes first.
  */
 function stackParts({ groups }: Tally): { stacks: Stacks }[] {
-  const [only, other] = groups
-  if (only === undefined) return []
-  if (other === undefined) {
-    const rows = only.windows.map(row => ({ ...row, label: row.window }))
+  const [first] = groups
+  if (first === undefined) return []
+  if (groups.length === 1) {
+    const rows = first.windows.map(row => ({ ...row, label: row.window }))
     return [{ stacks: { id: 'followed', title: 'What followed', names: 'short', rows: stackRows(rows) } }]
   }
-  const names = only.windows.map(({ window }) => window)
+  const names = first.windows.map(({ window }) => window)
   const middle = Math.floor((names.length - 1) / 2)
   const order = [middle, ...names.keys()].filter((w, i) => i === 0 || w !== middle)
   return order.map(w => {
@@ -160,18 +161,13 @@ function groupWindows({ groups }: Tally): GroupWindow[] {
 /** The tables of a tally: counts of each performance band, and returns, except for a server, which has none. */
 function tableParts(tally: Tally): { table: Table }[] {
   const { by } = tally
-  const lines = groupWindows(tally)
-  const name: Column<GroupWindow>[] =
-    by === null ? [] : [{ title: by, kind: 'text', value: ({ group }) => group ?? '(none)' }]
+  const rows = groupWindows(tally)
+  const headColumns: Column<GroupWindow>[] = [windowColumn(tally.timeframe)]
+  if (by !== null) headColumns.unshift({ title: by, kind: 'text', value: ({ group }) => group ?? '(none)' })
   const table = (caption: string, columns: readonly Column<GroupWindow>[]) =>
-    tablePart(
-      caption,
-      [...name, windowColumn(tally.timeframe), ...columns],
-      lines,
-      by === null ? {} : { grouped: true },
-    )
+    tablePart(caption, [...headColumns, ...columns], rows, by === null ? {} : { grouped: true })
   const caption = 'How often each performance band followed'
-  const isPriced = lines.some(({ base }) => base.kind !== 'theoretical')
+  const isPriced = rows.some(({ base }) => base.kind !== 'theoretical')
   if (!isPriced) return [table(caption, [...COUNT_COLUMNS, ...TOP_COLUMNS])]
   return [
     table(caption, [...COUNT_COLUMNS, ...ROSE_COLUMNS, ...TOP_COLUMNS]),
@@ -248,29 +244,29 @@ const RETURN_COLUMNS: readonly Column<GroupWindow>[] = [
   ...figureColumns('Any ', ({ base }) => base.returns, [2, 5, 9, 8]),
 ]
 
+/** Columns of mean, median, p10 and p90. @param spares the `spare` of each column; undefined for one that stays */
 function figureColumns(
   prefix: string,
-  figures: (line: GroupWindow) => ReturnFigures,
-  spare: readonly (number | undefined)[],
+  figuresOf: (row: GroupWindow) => ReturnFigures,
+  spares: readonly (number | undefined)[],
 ): Column<GroupWindow>[] {
   const names = ['mean', 'median', 'p10', 'p90'] as const
-  return names.map((name, i) => ({
-    title: prefix + name,
-    kind: 'return',
-    ...(spare[i] === undefined ? {} : { spare: spare[i] }),
-    value: line => figures(line)[name],
-  }))
+  return names.map((name, i) => {
+    const column: Column<GroupWindow> = { title: prefix + name, kind: 'return', value: row => figuresOf(row)[name] }
+    const spare = spares[i]
+    return spare === undefined ? column : { ...column, spare }
+  })
 }
 
 /** Cautions about the figures; many groups only show the common ones. */
 function tallyNotes({ groups, warnings, events }: Tally): string[] {
-  const few = groups.filter(group => group.warnings.length > 0).length
+  const withWarnings = groups.filter(group => group.warnings.length > 0).length
   return compact([
     ...(groups.length === 1 ? groups[0]!.warnings : []),
     ...warnings,
     groups.length > 1 &&
-      few > 0 &&
-      `${count(few, 'group')} of ${groups.length} must be read with care (few or overlapping windows): --json says which.`,
+      withWarnings > 0 &&
+      `${count(withWarnings, 'group')} of ${groups.length} must be read with care (few or overlapping windows): --json says which.`,
     events > 0 && 'Many windows: of twenty, one lies outside its 95% interval by chance.',
   ])
 }
@@ -306,18 +302,18 @@ export function describeNow(now: Now, { unknown }: { unknown: boolean }): Descri
 function nowParagraph({ timeframe, as_of, query_range, states }: Now, unknown: boolean): Paragraph {
   const known = states.filter(state => state.band !== null)
   const shown = unknown || known.length === 0 ? states : known
-  const names = [...new Set(shown.map(state => state.ticker))]
-  const several = names.length > 1
+  const tickers = [...new Set(shown.map(state => state.ticker))]
+  const hasSeveralTickers = tickers.length > 1
   const columns = [
-    column('ticker', 'text', several ? {} : { on: 'pipe' }),
+    column('ticker', 'text', hasSeveralTickers ? {} : { on: 'pipe' }),
     ...STATE_COLUMNS,
     durationColumn(query_range),
   ]
   const note = '* since the beginning of the data: no event entered it'
   return {
-    heading: [`${tickersText(names)}  ${timeframe}`, ...asOfText({ as_of })],
+    heading: [`${tickersText(tickers)}  ${timeframe}`, ...asOfText({ as_of })],
     parts: [
-      tablePart('Where every field stands', columns, shown, several ? { grouped: true } : {}),
+      tablePart('Where every field stands', columns, shown, hasSeveralTickers ? { grouped: true } : {}),
       { on: 'screen', notes: shown.some(state => state.initial) ? [note] : [] },
     ],
   }
@@ -335,8 +331,9 @@ const STATE_COLUMNS: readonly Column<FieldState>[] = [
 
 /** The number of completed periods of a band; none instead of 0 in a limited range, which may hide earlier periods. */
 function durationColumn(range: string | null): Column<FieldState> {
-  const isWhole = range === WHOLE_RANGE
-  return { title: 'Stays', kind: 'count', spare: 5, value: ({ completed_stays: { n } }) => (isWhole ? n : n || null) }
+  const hidesEarlier = range !== WHOLE_RANGE
+  const value = ({ completed_stays: { n } }: FieldState): number | null => (n === 0 && hidesEarlier ? null : n)
+  return { title: 'Stays', kind: 'count', spare: 5, value }
 }
 
 /** How often each band of some fields occurred; for machines a row a band. */
@@ -356,8 +353,8 @@ export function describeBandCounts(counts: BandCounts): Described {
   }
 }
 
-function withoutBandText({ bars, undefined: none }: FieldCounts): string {
-  return bars === 0 ? 'no bars' : `${share(none / bars)} of ${count(bars, 'bar')} without a band`
+function withoutBandText({ bars, undefined: barsWithoutBand }: FieldCounts): string {
+  return bars === 0 ? 'no bars' : `${share(barsWithoutBand / bars)} of ${count(bars, 'bar')} without a band`
 }
 
 const BAND_COUNT_COLUMNS: readonly Column<BandCount>[] = [

@@ -134,7 +134,6 @@ function exitTexts({ hold, leave, on, when, stop, target, trailing }: Strategy['
 }
 
 /** `8%` of the entry price, or `2 ATR`. */
-
 function distanceText(distance: Distance): string {
   return typeof distance === 'number' ? percent(distance, '') : `${distance.atr} ATR`
 }
@@ -188,31 +187,34 @@ const signalColumns = (ranking: Backtest['ranking']): Column<Outcome>[] => [
 /** The outcomes of the signals: a count of each, and in a fold every chosen signal by date. */
 export function signalsSection(backtest: Backtest, { ticker, date }: SignalChoice = EVERY_SIGNAL): Section {
   const { trades, skipped, ranking } = backtest
-  const all = [
+  const outcomes = [
     ...trades.map((trade): Outcome => ({ ...trade, date: trade.signal_date, trade, why: trade.exit })),
     ...skipped.map((signal): Outcome => ({ ...signal, trade: null, why: `skipped: ${keyInWords(signal.reason)}` })),
   ].sort((a, b) => compareTexts(a.date, b.date) || compareTexts(a.ticker, b.ticker))
-  const ofTicker = all.filter(row => ticker === null || row.ticker === ticker)
-  const rows = ofTicker.filter(row => date === null || row.date === date)
-  const none = rows.length > 0 || all.length === 0 ? [] : [noSignalText(ofTicker, { ticker, date })]
+  const outcomesOfTicker = outcomes.filter(row => ticker === null || row.ticker === ticker)
+  const rows = outcomesOfTicker.filter(row => date === null || row.date === date)
+  const notes = [signalsSentence(backtest)]
+  if (rows.length === 0 && outcomes.length > 0) notes.push(noSignalText(outcomesOfTicker, { ticker, date }))
   const title = 'Outcome of each signal'
-  const each = tablePart(title, signalColumns(ranking), rows, { whole: 'json' })
+  const signalsTable = tablePart(title, signalColumns(ranking), rows, { whole: 'json' })
   return section({ id: 'signals', folded: true, title, short: 'Signals', on: 'explain' }, [
     { on: 'page', table: outcomeCountsTable(backtest) },
-    { on: 'terminal', notes: [signalsSentence(backtest), ...none] },
-    rows.length > 0 && { fold: { title: `Each of ${count(rows.length, 'signal')}`, parts: [each], long: true } },
+    { on: 'terminal', notes },
+    rows.length > 0 && {
+      fold: { title: `Each of ${count(rows.length, 'signal')}`, parts: [signalsTable], long: true },
+    },
   ])
 }
 
 const EVERY_SIGNAL: SignalChoice = { ticker: null, date: null }
 
 /** `No signal of AAPL on 2016-01-06. The nearest: 2016-01-05, 2016-04-27.` */
-function noSignalText(ofTicker: readonly Outcome[], { ticker, date }: SignalChoice): string {
-  const before = ofTicker.findLast(row => date !== null && row.date < date)
-  const after = ofTicker.find(row => date !== null && row.date > date)
-  const near = compact([before, after]).map(row => row.date)
-  const nearest = near.length === 0 ? '' : ` The nearest: ${near.join(', ')}.`
-  return `No signal${ticker === null ? '' : ` of ${ticker}`}${date === null ? '' : ` on ${date}`}.${nearest}`
+function noSignalText(outcomesOfTicker: readonly Outcome[], { ticker, date }: SignalChoice): string {
+  const before = outcomesOfTicker.findLast(row => date !== null && row.date < date)
+  const after = outcomesOfTicker.find(row => date !== null && row.date > date)
+  const nearestDates = compact([before, after]).map(row => row.date)
+  const nearestText = nearestDates.length === 0 ? '' : ` The nearest: ${nearestDates.join(', ')}.`
+  return `No signal${ticker === null ? '' : ` of ${ticker}`}${date === null ? '' : ` on ${date}`}.${nearestText}`
 }
 
 /** `12 signals: 8 closed trades, 1 still open, 3 skipped (in a trade).` */
@@ -225,13 +227,13 @@ export function signalsSentence(backtest: Pick<Backtest, 'signals' | 'draws'>): 
     extended > 0 && `${whole(extended)} that put an exit off`,
     ...Object.entries(skipped).map(([reason, n]) => n > 0 && `${whole(n)} skipped (${skippedText(reason)})`),
   ])
-  const after = late === 0 ? '' : ` ${whole(late)} of the trades filled more than 5 days late.`
-  const drawn = backtest.draws === null ? '' : ` ${choiceText(backtest.draws)}`
-  return `${count(total, 'signal')}: ${parts.join(', ')}.${after}${drawn}`
+  const lateText = late === 0 ? '' : ` ${whole(late)} of the trades filled more than 5 days late.`
+  const drawsText = backtest.draws === null ? '' : ` ${choiceText(backtest.draws)}`
+  return `${count(total, 'signal')}: ${parts.join(', ')}.${lateText}${drawsText}`
 }
 
 /** Says that the signals of a day were chosen by chance where they were more than the free positions. */
-function choiceText({ n, shown }: Backtest['draws'] & {}): string {
+function choiceText({ n, shown }: NonNullable<Backtest['draws']>): string {
   return `Of signals of the same day, chance chose those that found a place; this is choice ${shown} of ${n}.`
 }
 

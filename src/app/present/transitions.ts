@@ -53,7 +53,8 @@ export function describeTransitions(transitions: Transitions): Described {
 }
 
 function tableParagraph(table: Table, on?: 'wide'): Paragraph {
-  return { heading: [table.caption], ...(on && { on }), parts: [{ table }] }
+  const paragraph = { heading: [table.caption], parts: [{ table }] }
+  return on === undefined ? paragraph : { ...paragraph, on }
 }
 
 function bandColumn(bands: readonly string[]): Column<{ band: string }> {
@@ -131,7 +132,7 @@ const DWELL_COLUMNS: readonly Column<Dwell>[] = [
     title: 'Longest',
     kind: 'bars',
     spare: 4,
-    value: own => barsText(own.longest) + (own.longest_is_active ? '+' : ''),
+    value: dwell => barsText(dwell.longest) + (dwell.longest_is_active ? '+' : ''),
   },
 ]
 
@@ -148,20 +149,21 @@ function contextParagraphs({ bands, context, by_context }: Transitions): Paragra
   if (context === null || by_context === null) return []
   const { groups, tests } = by_context
   const { chi2, df, p, reason } = tests.equal_rows
-  const all = reason ?? `all bands together: chi2 ${ratio(chi2, 1)}, df ${ratio(df, 0)}, p ${probability(p)}`
-  const which = `${context.ticker} ${context.field}`
+  const jointTest = reason ?? `all bands together: chi2 ${ratio(chi2, 1)}, df ${ratio(df, 0)}, p ${probability(p)}`
+  const contextName = `${context.ticker} ${context.field}`
   const rows = bands.map((band, i) => ({ band, next: tests.equal_rows.rows[i]!, length: tests.log_rank[i]! }))
   const medians = bands.map((band, i) => ({ band, dwell: groups.map(({ dwell }) => dwell[i]!) }))
   const columns = groups.map(({ context }, g): Column<(typeof medians)[number]> => {
     const title = context ?? '(none)'
     return { title, verbatim: true, kind: 'bars', spare: g, value: ({ dwell }) => medianText(dwell[g]!) }
   })
-  const does = `Does ${which} matter?`
-  const by = `Median bars, and stays, by ${which}`
-  const note = `NEXT: which band follows (Anderson-Goodman; ${all}); LEAST below 5 makes its p a rough guide. LENGTH: how long it lasts (log-rank).`
+  const testsTitle = `Does ${contextName} matter?`
+  const mediansTitle = `Median bars, and stays, by ${contextName}`
+  const note = `NEXT: which band follows (Anderson-Goodman; ${jointTest}); LEAST below 5 makes its p a rough guide. LENGTH: how long it lasts (log-rank).`
+  const testsPart = tablePart(testsTitle, [bandColumn(bands), ...TEST_COLUMNS], rows)
   return [
-    { heading: [does], parts: [tablePart(does, [bandColumn(bands), ...TEST_COLUMNS], rows), { notes: [note] }] },
-    { heading: [by], parts: [tablePart(by, [bandColumn(bands), ...columns], medians)] },
+    { heading: [testsTitle], parts: [testsPart, { notes: [note] }] },
+    { heading: [mediansTitle], parts: [tablePart(mediansTitle, [bandColumn(bands), ...columns], medians)] },
   ]
 }
 
@@ -204,17 +206,22 @@ function pairRecords(transitions: Transitions): Records {
   }
 }
 
-/** @param group the group of the figures: all, or those in one band of the context */
+/**
+ * A row for each pair of bands.
+ * @param group the figures: of all periods, or of those in one band of the context
+ */
 function groupRows(
   { tickers, field, timeframe, bands, context, by_context }: Transitions,
-  { matrix, per_bar, dwell, incidence }: Pick<Transitions, 'matrix' | 'per_bar' | 'dwell' | 'incidence'>,
+  group: Pick<Transitions, 'matrix' | 'per_bar' | 'dwell' | 'incidence'>,
   context_band: string | null,
 ): Records['rows'] {
   const names = windowNames(timeframe)
   return bands.flatMap((from, i) => {
-    const [{ counts, shares, intervals }, stays, bars] = [matrix[i]!, dwell[i]!, per_bar[i]!]
-    const left = incidence.filter(({ band }) => band === from)
-    const more = {
+    const { counts, shares, intervals } = group.matrix[i]!
+    const stays = group.dwell[i]!
+    const barShares = group.per_bar[i]!.shares
+    const incidence = group.incidence.filter(({ band }) => band === from)
+    const contextColumns = {
       context_ticker: context?.ticker ?? null,
       context_field: context?.field ?? null,
       context_band,
@@ -243,10 +250,10 @@ function groupRows(
         from_longest: stays.longest,
         from_median_low: stays.median_low,
         from_median_high: stays.median_high,
-        per_bar: bars.shares[to],
-        from_per_bar: bars.shares[from],
-        ...Object.fromEntries(names.map((name, w) => [`incidence_${name}`, left[w]!.to[to]])),
-        ...more,
+        per_bar: barShares[to],
+        from_per_bar: barShares[from],
+        ...Object.fromEntries(names.map((name, w) => [`incidence_${name}`, incidence[w]!.to[to]])),
+        ...contextColumns,
       }))
   })
 }
