@@ -176,20 +176,20 @@ function existingKinds(files: Files): FileKind[] {
 
 /** Copies the files of some kinds as of one moment. Throws BadData for a damaged one. */
 async function copyFiles(files: Files, kinds: readonly FileKind[], folder: string): Promise<BackedUp[]> {
-  const open: { kind: FileKind; db: Connection }[] = []
+  const opened: { kind: FileKind; db: Connection }[] = []
   try {
-    for (const kind of kinds) open.push({ kind, db: openForReading(files[kind], KINDS[kind]) })
-    for (const { db } of open) {
+    for (const kind of kinds) opened.push({ kind, db: openForReading(files[kind], KINDS[kind]) })
+    for (const { db } of opened) {
       db.exec('BEGIN')
       // The first read sets the moment.
       schemaOf(db)
     }
     refuseDuringRestore(files)
     const backedUp: BackedUp[] = []
-    for (const { kind, db } of open) backedUp.push(await copyAndVerify(db, kind, files[kind], folder))
+    for (const { kind, db } of opened) backedUp.push(await copyAndVerify(db, kind, files[kind], folder))
     return backedUp
   } finally {
-    for (const { db } of open) db.close()
+    for (const { db } of opened) db.close()
   }
 }
 
@@ -218,9 +218,10 @@ async function copyAndVerify(db: Connection, kind: FileKind, path: string, folde
   if (difference !== null) throw new Error(`the copy is not the same: ${difference}`)
   const [damage, ...more] = verifyFile(kind, copy)
   if (damage !== undefined) {
+    const damageText = damage.ticker === '' ? damage.what : `${damage.ticker}: ${damage.what}`
     const others = more.length === 0 ? '' : `, and ${more.length} more`
-    const words = `it is damaged (${damage.ticker === '' ? '' : `${damage.ticker}: `}${damage.what}${others}), and no backup was made`
-    throw new BadData({ file: path }, words, { remedy: remedy('verify') })
+    const message = `it is damaged (${damageText}${others}), and no backup was made`
+    throw new BadData({ file: path }, message, { remedy: remedy('verify') })
   }
   // The checks have opened the copy, and SQLite leaves these.
   for (const ending of SQLITE_ENDINGS) rmSync(copy + ending, { force: true })
@@ -358,11 +359,12 @@ function removeOlder(files: Files, parent: string, keep: number): string[] {
  */
 function isBackupOf(files: Files, folder: string): boolean {
   try {
-    const { files: all } = readManifest(folder)
-    const expectedNames = [MANIFEST, ...all.flatMap(({ name }) => ['', ...SQLITE_ENDINGS].map(ending => name + ending))]
+    const { files: backedUp } = readManifest(folder)
+    const fileNames = backedUp.flatMap(({ name }) => ['', ...SQLITE_ENDINGS].map(ending => name + ending))
+    const expectedNames = [MANIFEST, ...fileNames]
     if (!readdirSync(folder).every(name => expectedNames.includes(name))) return false
-    const data = all.filter(({ kind }) => kind === 'data')
-    return (data.length > 0 ? data : all).some(({ kind, path }) => path === files[kind])
+    const data = backedUp.filter(({ kind }) => kind === 'data')
+    return (data.length > 0 ? data : backedUp).some(({ kind, path }) => path === files[kind])
   } catch {
     return false
   }

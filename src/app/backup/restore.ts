@@ -106,7 +106,10 @@ export async function restore(
   return { manifest, files: restored, kept: others.filter(path => existsSync(path)) }
 }
 
-/** Finishes a stopped restore; if that is impossible, a restore of the same files may replace it. */
+/**
+ * Finishes a stopped restore, and returns a notice; null if there was none. One that cannot be finished is left to a
+ * restore that replaces the same files.
+ */
 function finishEarlierRestore({ files: backedUp }: Manifest, files: Files, replace: boolean): string | null {
   const note = restoreNote(files.data)
   try {
@@ -151,10 +154,10 @@ interface Move {
 
 /** Reads the note of a restore. Throws StorageError for a file that no restore of this user has left. */
 function readNote(path: string): Note {
-  const about = lstatSync(path)
-  if (!about.isFile() || about.size > MAX_NOTE_BYTES) throw invalidNote(path, 'it is not what a restore writes')
+  const stats = lstatSync(path)
+  if (!stats.isFile() || stats.size > MAX_NOTE_BYTES) throw invalidNote(path, 'it is not what a restore writes')
   const user = process.getuid?.()
-  if (user !== undefined && about.uid !== user) throw invalidNote(path, 'it belongs to another user')
+  if (user !== undefined && stats.uid !== user) throw invalidNote(path, 'it belongs to another user')
   const note = parseShape(readFileSync(path, 'utf8'), NOTE_SHAPE)
   if (note === null) throw invalidNote(path, 'it is not what a restore writes')
   return note

@@ -86,8 +86,8 @@ export async function accountsLayoutOf(
   const at = neededUrl(choice, 'a layout is for accounts in PostgreSQL, and these are a file.')
   const { partitionCount: accountsLayout } = await import('../../server/accounts/postgres/admin.js')
   const address = parseAddress(at.param, at.url, choice.env)
-  const found = await accountsLayout(address, { createCommand: createCommand(at), ...(partitions && { partitions }) })
-  return { accounts: address.location, partitions: found }
+  const options = { createCommand: createCommand(at), ...(partitions && { partitions }) }
+  return { accounts: address.location, partitions: await accountsLayout(address, options) }
 }
 
 /**

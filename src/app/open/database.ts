@@ -79,14 +79,14 @@ export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
     })
   }
   if (!existsSync(path)) return openSample(view)
-  const own = openedStore(openForReading(choice), path, view)
+  const opened = openedStore(openForReading(choice), path, view)
   // An empty database does not count as the user's, for example after its last ticker was removed.
-  const names = await own.local.store.names().catch(async error => {
-    await own.local.close()
+  const names = await opened.local.store.names().catch(async error => {
+    await opened.local.close()
     throw error
   })
-  if (names.length > 0) return own
-  await own.local.close()
+  if (names.length > 0) return opened
+  await opened.local.close()
   return openSample(view)
 }
 
@@ -188,25 +188,26 @@ export interface WholeStatus extends Status {
   pulled: PulledTicker[]
 }
 
+/** The state of some tickers. @param tickers default all */
 export async function readStatus(
   { local, bands }: Pick<Opened, 'local' | 'bands'>,
-  only?: readonly string[],
+  tickers?: readonly string[],
 ): Promise<WholeStatus> {
   const { status } = await import('../../data/local/status.js')
   const pulled = await bands.pulled()
   return {
-    ...(await status(local, only)),
-    pulled: only === undefined ? pulled : pulled.filter(({ ticker }) => only.includes(ticker)),
+    ...(await status(local, tickers)),
+    pulled: tickers === undefined ? pulled : pulled.filter(({ ticker }) => tickers.includes(ticker)),
   }
 }
 
 function samplePath(): string {
-  const found = builtPath('sample.db')
-  if (found === undefined)
+  const path = builtPath('sample.db')
+  if (path === undefined)
     throw new NotFound('the bundled sample is missing; import a file first.', [], {
       remedy: remedy('import', ['FILE']),
     })
-  return found
+  return path
 }
 
 /** The path of the data. Throws Busy or StorageError during an unfinished restore, which a question does not finish. */

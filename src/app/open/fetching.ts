@@ -58,15 +58,14 @@ export function refuseMalformedKey({ name, needs, key_url: where }: Provider, ke
       sentence`${name} needs ${WANTS[needs]}${where === undefined ? '' : ` (${where})`}; ${login}, or set ${keyVariable(name)}.`,
       { remedy: login },
     )
-  const fits = needs === 'key' || (needs === 'contact' ? /\S+@\S+/.test(key) : /^[^:]+:[^:]+$/.test(key))
-  if (!fits) throw new Unauthorized(sentence`${name} needs ${WANTS[needs]}; ${login}.`, { remedy: login })
+  const hasForm = needs === 'contact' ? /\S+@\S+/.test(key) : needs === 'key' || /^[^:]+:[^:]+$/.test(key)
+  if (!hasForm) throw new Unauthorized(sentence`${name} needs ${WANTS[needs]}; ${login}.`, { remedy: login })
 }
 
 /** The folder of files that runs share and that may be lost. */
 function stateFolder(env: NonNullable<VendorChoice['env']>): string {
-  const named = env.XDG_STATE_HOME
-  const base =
-    named !== undefined && isAbsolute(named) ? named : join(env.HOME || userInfo().homedir, '.local', 'state')
+  const variable = env.XDG_STATE_HOME ?? ''
+  const base = isAbsolute(variable) ? variable : join(env.HOME || userInfo().homedir, '.local', 'state')
   return join(base, 'bands')
 }
 
@@ -137,12 +136,12 @@ export async function updateBars(
   try {
     return await withImporter(options, async importer => {
       const groups = await tickersByVendor(importer, tickers === null ? null : tickersOf(tickers))
-      const work = [...groups].map(([name, own]) => {
+      const fetchings = [...groups].map(([name, tickersOfVendor]) => {
         const vendor = openVendor(providerNamed(name, providers), options)
         vendors.push(vendor)
-        return new Fetching(importer, vendor, { tickers: own }, { update: true })
+        return new Fetching(importer, vendor, { tickers: tickersOfVendor }, { update: true })
       })
-      return runFetches(work, options)
+      return runFetches(fetchings, options)
     })
   } finally {
     for (const vendor of vendors) await vendor.close()
@@ -166,7 +165,7 @@ export async function tickersByVendor(
     const sources = [entry?.source ?? [], sheets.flatMap(sheet => sheet.sources.map(({ file }) => file))].flat()
     const names = new Set(sources.flatMap(source => fetchedFrom(source)?.provider ?? []))
     for (const name of names) groups.set(name, [...(groups.get(name) ?? []), ticker])
-    if (names.size === 0 && tickers !== null) throw notFetched(ticker, entry?.source)
+    if (names.size === 0 && tickers !== null) throw notFetchedError(ticker, entry?.source)
   }
   if (groups.size > 0) return groups
   const fetchOne = remedy('fetch', ['TICKER'], { from: 'PROVIDER' })
@@ -176,10 +175,13 @@ export async function tickersByVendor(
 }
 
 /** The error for a ticker that no vendor fetched. @param source the source of its bars; undefined: not loaded */
-function notFetched(ticker: string, source: string | undefined): Error {
-  const is = source === undefined ? 'is not loaded' : `is from ${source}, and not from a vendor`
-  const again = remedy('fetch', [ticker], { from: 'PROVIDER', ...(source !== undefined && { replace: true as const }) })
-  return wrong('ticker', sentence`${ticker} ${is}; ${again} loads it.`, { value: ticker })
+function notFetchedError(ticker: string, source: string | undefined): Error {
+  const fetchNew = remedy('fetch', [ticker], { from: 'PROVIDER' })
+  if (source === undefined)
+    return wrong('ticker', sentence`${ticker} is not loaded; ${fetchNew} loads it.`, { value: ticker })
+  const replace = remedy('fetch', [ticker], { from: 'PROVIDER', replace: true })
+  const words = sentence`${ticker} is from ${source}, and not from a vendor; ${replace} loads it.`
+  return wrong('ticker', words, { value: ticker })
 }
 
 /** Opens the database for writing, calls `work` with it, and closes it in any case. */
@@ -200,11 +202,11 @@ async function withImporter<T>(options: FetchOptions, work: (importer: Importer)
 
 /** Runs fetches one after the other, and returns the outcomes of all tickers. */
 async function runFetches(
-  work: readonly Fetching[],
+  fetchings: readonly Fetching[],
   { onPlan, onTicker, ...options }: FetchOptions & Partial<FetchHooks>,
 ): Promise<FetchedTicker[]> {
   const fetchedTickers: FetchedTicker[] = []
-  for (const fetching of work) {
+  for (const fetching of fetchings) {
     const plan = await fetching.plan()
     await onPlan?.(plan)
     for await (const fetched of fetching.run({ step: options.step ?? (() => {}) })) {

@@ -19,8 +19,8 @@ export async function readLists(choice: DatabaseChoice): Promise<readonly NamedL
 
 /** The list with a name, regardless of case. Throws NotFound with the nearest name. */
 export function findList(name: string, all: readonly NamedList[]): NamedList {
-  const found = all.find(list => list.name.toLowerCase() === name.toLowerCase())
-  if (found !== undefined) return found
+  const list = all.find(other => other.name.toLowerCase() === name.toLowerCase())
+  if (list !== undefined) return list
   const names = all.map(list => list.name)
   const known = names.length === 0 ? 'none is made yet' : `there are ${names.join(', ')}`
   throw new NotFound(`there is no list ${JSON.stringify(name)}; ${known}.`, suggest(name, names), {
@@ -54,7 +54,7 @@ export async function addToList(choice: DatabaseChoice, typed: string, tickers: 
   const name = await checkedName(typed)
   return withWritableLists(choice, async lists => {
     const there = await lists.named(name)
-    if (there !== undefined && there.condition !== null) throw nameTaken(there)
+    if (there !== undefined && there.condition !== null) throw nameTakenError(there)
     return lists.add(name, tickers)
   })
 }
@@ -98,10 +98,10 @@ export async function addCondition(
   const name = await checkedConditionName(typed)
   const { condition, meaning } = await readCondition(fields, name, text)
   return withWritableLists(choice, async lists => {
-    const there = await lists.named(name)
-    if (there !== undefined && there.condition !== condition) throw nameTaken(there)
-    const { name: kept } = await lists.addCondition(name, condition)
-    return { name: kept, condition, meaning }
+    const existing = await lists.named(name)
+    if (existing !== undefined && existing.condition !== condition) throw nameTakenError(existing)
+    const { name: storedName } = await lists.addCondition(name, condition)
+    return { name: storedName, condition, meaning }
   })
 }
 
@@ -117,7 +117,10 @@ export async function removeCondition(
   return { name, users: all.filter(({ condition }) => isUser.test(condition)).map(user => user.name) }
 }
 
-/** Reads what a name is to mean. Throws InvalidParameter with the column. */
+/**
+ * Parses the condition of a name, which may use other names. Returns its text, and its meaning without names. Throws
+ * InvalidParameter with the column.
+ */
 export async function readCondition(
   fields: FieldSet,
   name: string,
@@ -125,8 +128,9 @@ export async function readCondition(
 ): Promise<{ condition: string; meaning: string }> {
   const { parseCondition, printCondition } = await import('../../core/language/condition.js')
   const known = fields.conditions!
-  const all = { ...known, named: (other: string) => (other === name ? text : known.named(other)) }
-  const meaning = printCondition(parseCondition(text, { ...fields, conditions: all }, { param: 'condition' }))
+  // With the new condition under its name, so that one that uses itself is refused.
+  const conditions = { ...known, named: (other: string) => (other === name ? text : known.named(other)) }
+  const meaning = printCondition(parseCondition(text, { ...fields, conditions }, { param: 'condition' }))
   return { condition: text.includes('@') ? text.trim().replace(/\s+/g, ' ') : meaning, meaning }
 }
 
@@ -144,10 +148,11 @@ async function withWritableLists<Result>(
 }
 
 /** The error for a name that another list or condition has: both share their names. */
-function nameTaken({ name, condition }: NamedList): Error {
-  const is = condition === null ? 'a list of tickers' : `the condition ${quoted(condition)}`
-  const removed = remedy(condition === null ? 'watch remove' : 'conditions remove', [name])
-  return wrong('name', sentence`${name} is ${is} already; ${removed} removes it.`, { value: name }, { remedy: removed })
+function nameTakenError({ name, condition }: NamedList): Error {
+  const meaning = condition === null ? 'a list of tickers' : `the condition ${quoted(condition)}`
+  const removal = remedy(condition === null ? 'watch remove' : 'conditions remove', [name])
+  const words = sentence`${name} is ${meaning} already; ${removal} removes it.`
+  return wrong('name', words, { value: name }, { remedy: removal })
 }
 
 const NAME_PATTERN = /^[a-z][\w-]{0,39}$/i

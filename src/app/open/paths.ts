@@ -106,10 +106,10 @@ export function filesOf(choice: AccountsChoice = {}): Files {
 export async function refuseSharedSecret(path: string): Promise<void> {
   // Windows does not store access rights in the mode.
   if (process.platform === 'win32') return
-  const found = await stat(path)
-  const mode = found.mode & 0o777
+  const stats = await stat(path)
+  const mode = stats.mode & 0o777
   // The reader refuses anything that is not a file.
-  if (!found.isFile() || (mode & 0o077) === 0) return
-  const done = (mode & 0o022) === 0 ? 'read' : 'read or changed'
-  throw new ConfigError(`${path} can be ${done} by others (mode 0${mode.toString(8)}); chmod 600 ${path}`)
+  if (!stats.isFile() || (mode & 0o077) === 0) return
+  const access = (mode & 0o022) === 0 ? 'read' : 'read or changed'
+  throw new ConfigError(`${path} can be ${access} by others (mode 0${mode.toString(8)}); chmod 600 ${path}`)
 }

@@ -64,14 +64,12 @@ export function begin({ path, numbers }: ScanData): Handler {
       try {
         store ??= openChecked()
         if (task === 'verify') return { result: JSON.stringify(await check(store)) }
-        const { tier, today, ...asked } = task
-        const local = new Local(store, tier, null, { clock: () => today })
-        const find = (): Promise<object> =>
-          'search' in asked
-            ? search(local, asked.search, { signal })
-            : scanOversold(local, asked.query, { recent, signal })
-        const found = await store.atOneMoment(find)
-        return { result: JSON.stringify(found) }
+        const local = new Local(store, task.tier, null, { clock: () => task.today })
+        const runTask = (): Promise<object> =>
+          'search' in task
+            ? search(local, task.search, { signal })
+            : scanOversold(local, task.query, { recent, signal })
+        return { result: JSON.stringify(await store.atOneMoment(runTask)) }
       } catch (error) {
         recent.forget()
         throw error

@@ -50,15 +50,11 @@ export async function openService({
     scansAtOnce: view.scansAtOnce,
     refused: () => refused,
   })
-  // A damaged ticker must not keep the others from being served.
-  const entries = await store.tickers().catch(() => [])
-  const sources = entries.map(({ source }) => fetchedFrom(source)?.provider)
-  const vendors = [...new Set(sources.filter(name => name !== undefined))].sort()
   return {
     service: serviceOf(first),
     path,
     sample,
-    vendors,
+    vendors: await vendorsOf(store),
     follow(serve, reports) {
       const found = (file: RefusedFile | null): void => {
         refused = file
@@ -67,7 +63,7 @@ export async function openService({
         first,
         choice: { ...choice, path },
         view,
-        found,
+        onRefusal: found,
         serve: data => serve(serviceOf(data)),
         ...reports,
       })
@@ -77,6 +73,12 @@ export async function openService({
       await Promise.all([takeOver === null ? first.close() : takeOver.close(), accounts.close()])
     },
   }
+}
+
+/** The vendors that some bars of a store were fetched from; none if a damaged ticker keeps the tickers from being listed. */
+async function vendorsOf(store: Opened['local']['store']): Promise<string[]> {
+  const entries = await store.tickers().catch(() => [])
+  return [...new Set(entries.flatMap(({ source }) => fetchedFrom(source)?.provider ?? []))].sort()
 }
 
 /** Opens the data such that the file that has the name is the one that was opened. */

@@ -26,7 +26,7 @@ interface Following extends Reports {
   /** Answers from these data from now on; settles when the last answer from the ones before has left. */
   serve(next: OpenData): Promise<void>
   /** Gets the refusal of the present file; null: there is none. */
-  found(refused: RefusedFile | null): void
+  onRefusal(refused: RefusedFile | null): void
 }
 
 /** Milliseconds between two looks at the name of the file. */
@@ -84,7 +84,7 @@ export class TakeOver {
   }
 
   async #checkFile(): Promise<void> {
-    const { found, refused, choice } = this.#options
+    const { onRefusal: found, refused, choice } = this.#options
     const path = this.#path
     const seen = statSync(path, { throwIfNoEntry: false })
     // Nothing has the name: /readyz says that the file is lost.
@@ -143,7 +143,7 @@ export class TakeOver {
     const before = this.#data
     const snapshot = await next.snapshot()
     this.#data = next
-    this.#options.found(null)
+    this.#options.onRefusal(null)
     const drained = this.#options.serve(next).then(() => before.close())
     this.#draining = Promise.all([this.#draining, drained]).then(() => {})
     this.#options.taken(snapshot)

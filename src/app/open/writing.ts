@@ -109,7 +109,8 @@ export async function forceUnlock(choice: DatabaseChoice = {}): Promise<{ path: 
 async function pathAfterRestore(choice: DatabaseChoice): Promise<string> {
   const files = filesOf(choice)
   if (!Object.values(files).some(path => existsSync(restoreNote(path)))) return files.data
-  const done = (await import('../backup/restore.js')).finishRestore(files)
-  if (done !== null) choice.notice?.(done)
+  const { finishRestore } = await import('../backup/restore.js')
+  const notice = finishRestore(files)
+  if (notice !== null) choice.notice?.(notice)
   return files.data
 }

@@ -250,8 +250,8 @@ export function deflatedText({ deflated_sharpe: deflated, reason, n, family }: B
 }
 
 /**
- * The answer of a sweep, whose cells are sorted by q: the number of combinations that stand out, then the other questions
- * about the same data, SPA over all combinations, and the validation.
+ * The answer of a sweep, whose cells are sorted by q. It begins with the number of combinations that stand out. Then come
+ * the other questions about the same data, SPA over all combinations, and the validation.
  */
 export function sweepAnswer(sweep: Sweep): string {
   const { tried, cells, adjust, best } = sweep

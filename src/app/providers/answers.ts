@@ -67,9 +67,9 @@ function withoutKey({ place, message }: BadData, vendor: Vendor): BadData {
 /** Joins the pages of each ticker into one series, up to a day. For a day that two pages have, the later page counts. */
 export function joinPages(pages: readonly TickerBars[], until: Day): TickerBars[] {
   const byTicker = Map.groupBy(pages, ({ ticker }) => ticker)
-  return [...byTicker.values()].flatMap(own => {
-    const bars = upTo(joinSeries(own.map(one => one.bars)), until)
-    return bars.days.length === 0 ? [] : [{ ...own[0]!, bars }]
+  return [...byTicker.values()].flatMap(tickerPages => {
+    const bars = upTo(joinSeries(tickerPages.map(page => page.bars)), until)
+    return bars.days.length === 0 ? [] : [{ ...tickerPages[0]!, bars }]
   })
 }
 
@@ -78,30 +78,23 @@ function upTo(bars: Series, until: Day): Series {
   return slice(bars, 0, bars.days.findLastIndex(day => day <= until) + 1)
 }
 
+/** Joins series in the order of their days. For a day that two series have, the later series counts. */
 function joinSeries(parts: readonly Series[]): Series {
   if (parts.length === 1) return parts[0]!
-  const inOrder = parts.toSorted((a, b) => a.days[0]! - b.days[0]!)
-  // A day that two parts have counts only in the later one.
-  const ownParts = inOrder.map((part, i) => {
-    const next = inOrder[i + 1]?.days[0] ?? Number.POSITIVE_INFINITY
-    return slice(part, 0, part.days.findLastIndex(day => day < next) + 1)
+  const ordered = parts.toSorted((a, b) => a.days[0]! - b.days[0]!)
+  const cutParts = ordered.map((part, i) => {
+    const nextStart = ordered[i + 1]?.days[0] ?? Number.POSITIVE_INFINITY
+    return slice(part, 0, part.days.findLastIndex(day => day < nextStart) + 1)
   })
-  const joined = emptySeries(
-    'daily',
-    ownParts.reduce((sum, { days }) => sum + days.length, 0),
-  )
-  let at = 0
-  for (const part of ownParts) {
-    for (const column of ['days', 'known', ...BAR_FIGURES] as const) joined[column].set(part[column], at)
-    at += part.days.length
+  const length = cutParts.reduce((sum, { days }) => sum + days.length, 0)
+  const joined = emptySeries('daily', length)
+  const unadjustedClose = new Float64Array(length).fill(Number.NaN)
+  let start = 0
+  for (const part of cutParts) {
+    for (const column of ['days', 'known', ...BAR_FIGURES] as const) joined[column].set(part[column], start)
+    if (part.unadjustedClose !== undefined) unadjustedClose.set(part.unadjustedClose, start)
+    start += part.days.length
   }
-  const hasUnadjusted = ownParts.some(part => part.unadjustedClose !== undefined)
-  if (!hasUnadjusted) return joined
-  const unadjustedClose = new Float64Array(joined.days.length).fill(Number.NaN)
-  let from = 0
-  for (const { unadjustedClose: closes, days } of ownParts) {
-    if (closes !== undefined) unadjustedClose.set(closes, from)
-    from += days.length
-  }
-  return { ...joined, unadjustedClose }
+  const hasUnadjusted = cutParts.some(part => part.unadjustedClose !== undefined)
+  return hasUnadjusted ? { ...joined, unadjustedClose } : joined
 }

@@ -102,18 +102,18 @@ export class Fetching {
   /** Plans the calls, without making one. */
   async plan(): Promise<FetchPlan> {
     const { provider, lastFinal: to } = this.#vendor
-    const open: { ticker: string; from: Day; source: string }[] = []
+    const pending: { ticker: string; from: Day; source: string }[] = []
     for (const typed of this.#request.tickers) {
       const ticker = await this.#canonicalName(typed)
-      const one = await this.#fetchStart(ticker)
-      if (one === null) this.#upToDate.push(ticker)
-      else open.push({ ticker, ...one })
+      const start = await this.#fetchStart(ticker)
+      if (start === null) this.#upToDate.push(ticker)
+      else pending.push({ ticker, ...start })
     }
-    this.#groups = groupTickers(provider, open, this.#request.replace ?? false)
+    this.#groups = groupTickers(provider, pending, this.#request.replace ?? false)
     // Days are chosen where they take fewer calls than the tickers do.
     const calls = this.#isByDay
       ? this.#days.length
-      : this.#groups.reduce((sum, part) => sum + countCalls(provider, part, to), 0)
+      : this.#groups.reduce((sum, group) => sum + countCalls(provider, group, to), 0)
     const froms = this.#groups.map(({ from }) => from)
     return {
       provider: provider.name,
@@ -138,40 +138,42 @@ export class Fetching {
     for (const ticker of this.#upToDate) yield { ...unknownTicker(ticker, name), outcome: 'current' }
     done = this.#upToDate.length
     if (this.#isByDay) {
-      const { part, answer } = await this.#marketAnswer(progress)
-      yield* this.#storeAll(part, answer, progress)
+      const { group, answer } = await this.#marketAnswer(progress)
+      yield* this.#storeAll(group, answer, progress)
       return
     }
-    for (const part of this.#groups) {
-      progress(part.tickers[0]!)
-      for await (const one of this.#fetchPart(part, progress)) {
-        yield one
+    for (const group of this.#groups) {
+      progress(group.tickers[0]!)
+      for await (const fetched of this.#fetchGroup(group, progress)) {
+        yield fetched
         done++
       }
     }
   }
 
-  async *#fetchPart(part: TickerGroup, progress: (ticker: string) => void): AsyncGenerator<FetchedTicker> {
-    const answer = await this.#fetchBars(part)
-    if (!(answer instanceof BadData)) yield* this.#storeAll(part, answer, progress)
-    else if (part.tickers.length === 1)
-      yield refusedTicker(part.tickers[0]!, this.#vendor.provider.name, answer.message)
+  /** Fetches and stores a group; each ticker by itself if the answer for all has a bad row. */
+  async *#fetchGroup(group: TickerGroup, progress: (ticker: string) => void): AsyncGenerator<FetchedTicker> {
+    const answer = await this.#fetchBars(group)
+    if (!(answer instanceof BadData)) yield* this.#storeAll(group, answer, progress)
+    else if (group.tickers.length === 1)
+      yield refusedTicker(group.tickers[0]!, this.#vendor.provider.name, answer.message)
     // One bad row must not cost the other tickers of the call.
-    else for (const ticker of part.tickers) yield* this.#fetchPart({ ...part, tickers: [ticker] }, progress)
+    else for (const ticker of group.tickers) yield* this.#fetchGroup({ ...group, tickers: [ticker] }, progress)
   }
 
+  /** Stores the answer for a group, at most TICKERS_PER_TRANSACTION at a time, and yields the result of each ticker. */
   async *#storeAll(
-    part: TickerGroup,
+    group: TickerGroup,
     answer: VendorAnswer,
     progress: (ticker: string) => void,
   ): AsyncGenerator<FetchedTicker> {
-    for (let at = 0; at < part.tickers.length; at += TICKERS_PER_TRANSACTION) {
-      const tickers = part.tickers.slice(at, at + TICKERS_PER_TRANSACTION)
+    for (let at = 0; at < group.tickers.length; at += TICKERS_PER_TRANSACTION) {
+      const tickers = group.tickers.slice(at, at + TICKERS_PER_TRANSACTION)
       progress(tickers[0]!)
-      const wanted = new Set(tickers)
-      const own = answer.bars.filter(({ ticker }) => wanted.has(ticker))
-      const puts = await this.#put(own, part, answer.format)
-      for (const ticker of tickers) yield await this.#store(ticker, part, answer, puts.get(ticker))
+      const tickersToStore = new Set(tickers)
+      const bars = answer.bars.filter(({ ticker }) => tickersToStore.has(ticker))
+      const outcomes = await this.#put(bars, group, answer.format)
+      for (const ticker of tickers) yield await this.#store(ticker, group, answer, outcomes.get(ticker))
     }
   }
 
@@ -196,15 +198,16 @@ export class Fetching {
     return { from: this.#isUpdate ? Math.max(first, entry.last - OVERLAP_DAYS) : first, source }
   }
 
-  async #fetchBars(part: TickerGroup): Promise<VendorAnswer | BadData> {
+  /** The answer of the vendor for a group, up to its last final day; BadData for an answer with a bad row. */
+  async #fetchBars(group: TickerGroup): Promise<VendorAnswer | BadData> {
     const { provider, lastFinal: to } = this.#vendor
-    const found = emptyAnswer()
+    const answer = emptyAnswer()
     try {
-      for (const call of callWindows(provider, part, to))
-        for await (const body of this.#vendor.bodies(call)) await addBody(found, this.#vendor, call.tickers, body)
+      for (const call of callWindows(provider, group, to))
+        for await (const body of this.#vendor.bodies(call)) await addBody(answer, this.#vendor, call.tickers, body)
       // A wait for the pace may have passed the hour at which a day becomes final.
-      if (this.#vendor.lastFinal !== to) return await this.#fetchBars(part)
-      return { ...found, bars: joinPages(found.bars, to) }
+      if (this.#vendor.lastFinal !== to) return await this.#fetchBars(group)
+      return { ...answer, bars: joinPages(answer.bars, to) }
     } catch (error) {
       if (error instanceof BadData) return error
       throw error
@@ -218,13 +221,14 @@ export class Fetching {
 
   /** The working days that an update asks for. */
   get #days(): Day[] {
-    const from = Math.min(...this.#groups.map(part => part.from))
+    const from = Math.min(...this.#groups.map(group => group.from))
     const { lastFinal: to } = this.#vendor
     return Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => from + i).filter(day => !isWeekend(day))
   }
 
-  async #marketAnswer(progress: (ticker: string) => void): Promise<{ part: TickerGroup; answer: VendorAnswer }> {
-    const tickers = this.#groups.flatMap(part => part.tickers)
+  /** The answers for all tickers of an update, asked day by day, and these tickers as one group. */
+  async #marketAnswer(progress: (ticker: string) => void): Promise<{ group: TickerGroup; answer: VendorAnswer }> {
+    const tickers = this.#groups.flatMap(group => group.tickers)
     const answer = emptyAnswer()
     for (const day of this.#days) {
       progress(formatDay(day))
@@ -232,13 +236,13 @@ export class Fetching {
         await addBody(answer, this.#vendor, tickers, body)
     }
     const bars = joinPages(answer.bars, this.#vendor.lastFinal)
-    return { part: { ...this.#groups[0]!, tickers }, answer: { ...answer, bars } }
+    return { group: { ...this.#groups[0]!, tickers }, answer: { ...answer, bars } }
   }
 
   /** The result of a ticker; stores its facts. @param put the outcome for its bars; undefined if it has none */
   async #store(
     ticker: string,
-    part: TickerGroup,
+    group: TickerGroup,
     answer: VendorAnswer,
     put: PutOutcome | undefined,
   ): Promise<FetchedTicker> {
@@ -250,7 +254,7 @@ export class Fetching {
     const stored = fetchedFrom((await this.#importer.entry(ticker))?.source ?? '')
     const isRescaled = (put.reason === 'split' || put.reason === 'factor') && stored?.provider === name
     if (!isRescaled) return refusedTicker(ticker, name, put.message)
-    return this.#reload(ticker, part.source, this.#isUpdate ? null : answer)
+    return this.#reload(ticker, group.source, this.#isUpdate ? null : answer)
   }
 
   /**
@@ -261,16 +265,16 @@ export class Fetching {
     const { provider } = this.#vendor
     const { after } = fetchedFrom(source)!
     const from = after === undefined ? parseDay(provider.first)! : after + 1
-    const part = { tickers: [ticker], source, replace: true, from }
-    const answer = fetched ?? (await this.#fetchBars(part))
+    const group = { tickers: [ticker], source, replace: true, from }
+    const answer = fetched ?? (await this.#fetchBars(group))
     if (answer instanceof BadData) return refusedTicker(ticker, provider.name, answer.message)
-    const bars = answer.bars.find(one => one.ticker === ticker)
+    const bars = answer.bars.find(tickerBars => tickerBars.ticker === ticker)
     if (bars === undefined) return unknownTicker(ticker, provider.name)
-    const before = await this.#events(ticker)
-    const put = (await this.#put([bars], part, answer.format)).get(ticker)!
+    const eventsBefore = await this.#events(ticker)
+    const put = (await this.#put([bars], group, answer.format)).get(ticker)!
     if (!('report' in put)) return refusedTicker(ticker, provider.name, put.message)
-    const now = await this.#events(ticker)
-    const changed = [...before].filter(event => !now.has(event)).length
+    const eventsAfter = await this.#events(ticker)
+    const changed = [...eventsBefore].filter(event => !eventsAfter.has(event)).length
     return { ...loadedTicker(put.report, provider.name, 'reloaded'), events_changed: changed }
   }
 
@@ -288,19 +292,20 @@ export class Fetching {
       today: this.#vendor.today,
       onRefused: ({ message }, reason) => void refusals.push({ reason, message: message.slice(source.length + 2) }),
     })
-    const found = new Map<string, PutOutcome>(reports.map(report => [report.ticker, { report }]))
+    const outcomes = new Map<string, PutOutcome>(reports.map(report => [report.ticker, { report }]))
     // Refusals come in the order of the tickers.
-    const others = tickers.filter(({ ticker }) => !found.has(ticker))
-    for (const [i, { ticker }] of others.entries()) found.set(ticker, refusals[i]!)
-    return found
+    const refused = tickers.filter(({ ticker }) => !outcomes.has(ticker))
+    for (const [i, { ticker }] of refused.entries()) outcomes.set(ticker, refusals[i]!)
+    return outcomes
   }
 
+  /** Stores the facts of a ticker, and returns its result. */
   async #storeFacts(ticker: string, { facts, format }: VendorAnswer): Promise<FetchedTicker> {
     const { name } = this.#vendor.provider
-    const own = facts.filter(one => one.ticker === ticker)
-    if (own.length === 0) return unknownTicker(ticker, name)
+    const tickerFacts = facts.filter(fact => fact.ticker === ticker)
+    if (tickerFacts.length === 0) return unknownTicker(ticker, name)
     const source = { file: sourceOf(name, undefined), format }
-    const sheets = await this.#importer.putFacts(own, source, { today: this.#vendor.today })
+    const sheets = await this.#importer.putFacts(tickerFacts, source, { today: this.#vendor.today })
     const dates = sheets.flatMap(({ first, last }) => [first ?? [], last ?? []].flat()).sort()
     const isSame = sheets.every(sheet => sheet.added + sheet.replaced === 0)
     return {
@@ -316,26 +321,26 @@ export class Fetching {
 
   /** The stored events of a ticker as texts: field, timeframe, date and band. */
   async #events(ticker: string): Promise<ReadonlySet<string>> {
-    const found = new Set<string>()
+    const events = new Set<string>()
     const local = new Local(this.#importer.store, null, null)
     for await (const { field, timeframe, date, band } of exportEvents(local, { tickers: [ticker] }))
-      found.add(`${field} ${timeframe} ${date} ${band}`)
-    return found
+      events.add(`${field} ${timeframe} ${date} ${band}`)
+    return events
   }
 }
 
 /** Groups tickers that may share calls: same source, at most `symbols` tickers. Each group starts at its earliest day. */
 function groupTickers(
   { symbols }: Provider,
-  open: readonly { ticker: string; from: Day; source: string }[],
+  pending: readonly { ticker: string; from: Day; source: string }[],
   replace: boolean,
 ): TickerGroup[] {
-  const bySource = Map.groupBy(open, ({ source }) => source)
-  return [...bySource].flatMap(([source, own]) => {
-    const inOrder = own.toSorted((a, b) => a.from - b.from)
-    return Array.from({ length: Math.ceil(own.length / symbols) }, (_, i) => {
-      const some = inOrder.slice(i * symbols, (i + 1) * symbols)
-      return { source, replace, tickers: some.map(({ ticker }) => ticker), from: some[0]!.from }
+  const bySource = Map.groupBy(pending, ({ source }) => source)
+  return [...bySource].flatMap(([source, starts]) => {
+    const ordered = starts.toSorted((a, b) => a.from - b.from)
+    return Array.from({ length: Math.ceil(starts.length / symbols) }, (_, i) => {
+      const members = ordered.slice(i * symbols, (i + 1) * symbols)
+      return { source, replace, tickers: members.map(({ ticker }) => ticker), from: members[0]!.from }
     })
   })
 }
@@ -349,10 +354,11 @@ function callWindows({ days = Number.POSITIVE_INFINITY }: Provider, { tickers, f
 }
 
 /** The least number of calls for a group, with the further pages that its bars will fill. */
-function countCalls(provider: Provider, part: TickerGroup, to: Day): number {
-  const { bars = Number.POSITIVE_INFINITY } = provider
-  const days = (Math.max(0, to - part.from + 1) * 5) / 7
-  return Math.max(callWindows(provider, part, to).length, Math.ceil((days * part.tickers.length) / bars))
+function countCalls(provider: Provider, group: TickerGroup, to: Day): number {
+  const { bars: barsPerPage = Number.POSITIVE_INFINITY } = provider
+  const workingDays = (Math.max(0, to - group.from + 1) * 5) / 7
+  const pages = Math.ceil((workingDays * group.tickers.length) / barsPerPage)
+  return Math.max(callWindows(provider, group, to).length, pages)
 }
 
 /** The result of a ticker that the vendor does not know; other results change some of it. */

@@ -91,10 +91,10 @@ export function parseProviders(source: string, file: string): Provider[] {
     if (!PROVIDER_NAME.test(name))
       throw fault([], `${quoted(name)} is no name of a vendor: small letters, digits, _ and -, a letter first`, 'key')
     if (!isMapping(row)) throw fault([], `${name} is a mapping that has at least base, path and prices`)
-    const found = ROW_SHAPE.safeParse({ ...baseRow(row, fault), ...row })
-    if (!found.success) throw rowFault(name, mainIssue(found.error.issues), row, fault)
-    const { like: _, ...read } = found.data
-    const provider = { name, ...read } as Provider
+    const parsed = ROW_SHAPE.safeParse({ ...baseRow(row, fault), ...row })
+    if (!parsed.success) throw rowFault(name, mainIssue(parsed.error.issues), row, fault)
+    const { like: _, ...properties } = parsed.data
+    const provider = { name, ...properties } as Provider
     refuseWrongAddress(provider, fault)
     return provider
   })
@@ -117,6 +117,7 @@ function mainIssue(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue {
   return issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!
 }
 
+/** The error for the row of a vendor: a misspelt key, a missing one, or a wrong value. */
 function rowFault(name: string, issue: z.core.$ZodIssue, row: object, fault: FaultAt): BadData {
   if (issue.code === 'unrecognized_keys') {
     const [key = ''] = issue.keys
@@ -143,17 +144,12 @@ function refuseWrongAddress({ base, path, headers, needs, numbers }: Provider, f
   if (numbers !== undefined && needs !== 'contact' && !numbers.url.startsWith(`${origin}/`))
     throw fault(['numbers', 'url'], `numbers.url: it begins with ${origin}/, because a key is sent only there`)
   const texts = [path, ...Object.values(headers)]
-  const marks = texts.flatMap(one => [...one.matchAll(/\{(\w+)\}/g)].map(([, mark]) => mark!))
-  const odd = marks.find(mark => !PLACEHOLDERS.includes(mark))
-  if (odd !== undefined) throw fault(['path'], `there is no {${odd}}; a row has {${PLACEHOLDERS.join('}, {')}}`)
-  const asksKey = marks.some(mark => ['key', 'id', 'secret'].includes(mark))
-  if (asksKey === (needs === 'nothing'))
-    throw fault(
-      ['needs'],
-      asksKey
-        ? 'needs is nothing, and a header or the path has a key'
-        : `needs is ${needs}, and no header or path has {key}`,
-    )
+  const placeholders = texts.flatMap(text => [...text.matchAll(/\{(\w+)\}/g)].map(([, placeholder]) => placeholder!))
+  const unknown = placeholders.find(placeholder => !PLACEHOLDERS.includes(placeholder))
+  if (unknown !== undefined) throw fault(['path'], `there is no {${unknown}}; a row has {${PLACEHOLDERS.join('}, {')}}`)
+  const sendsKey = placeholders.some(placeholder => ['key', 'id', 'secret'].includes(placeholder))
+  if (sendsKey && needs === 'nothing') throw fault(['needs'], 'needs is nothing, and a header or the path has a key')
+  if (!sendsKey && needs !== 'nothing') throw fault(['needs'], `needs is ${needs}, and no header or path has {key}`)
 }
 
 const PLACEHOLDERS = ['symbol', 'symbols', 'from', 'to', 'key', 'id', 'secret']
@@ -175,8 +171,8 @@ export async function ownProviders(file: string | null): Promise<Provider[]> {
 /** All vendors: the built-in ones, then the user's own, which replace a built-in one of the same name. */
 export async function allProviders(file: string | null): Promise<Provider[]> {
   const own = await ownProviders(file)
-  const isReplaced = ({ name }: Provider): boolean => own.some(one => one.name === name)
-  return [...BUILT_IN_PROVIDERS.filter(one => !isReplaced(one)), ...own]
+  const ownNames = own.map(provider => provider.name)
+  return [...BUILT_IN_PROVIDERS.filter(({ name }) => !ownNames.includes(name)), ...own]
 }
 
 /** The vendor of that name. Throws NotFound with the nearest name. */

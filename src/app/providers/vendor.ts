@@ -99,12 +99,12 @@ export class Vendor {
     const getter = this.#getters.get(origin) ?? new Getter(addressOf(origin), env, hooks)
     this.#getters.set(origin, getter)
     const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'bands' }
-    const own = Object.entries(this.provider.headers).map(([name, text]) => [
+    const vendorHeaders = Object.entries(this.provider.headers).map(([name, text]) => [
       name.toLowerCase(),
       this.#fillPlaceholders(text),
     ])
     const { tried, wait } = await getter.get(url, {
-      headers: { ...headers, ...Object.fromEntries(own) },
+      headers: { ...headers, ...Object.fromEntries(vendorHeaders) },
       waitForTurn: () => this.#waitForTurn(),
       statusOf: page => this.#statusOf(page),
       reset: this.provider.reset,
@@ -122,28 +122,31 @@ export class Vendor {
     this.calls++
   }
 
+  /** The page of a call; null if the vendor does not know the ticker. Throws Unauthorized, RateLimited, Upstream. */
   #pageOrError(tried: Attempt, wait: Wait | null, key: string): Page | null {
     const { host } = this
-    const { key_url: where, needs, name } = this.provider
+    const { key_url: keyUrl, needs, name } = this.provider
     if ('failure' in tried) throw new Upstream(this.withoutKey(`${host} ${tried.failure.what}.`), host)
     const { status, text } = tried
     if (status === 200) return tried
     if (status === 404) return null
-    const said = refusalMessage(text)
-    const words = said === '' ? '' : `: ${this.withoutKey(said)}`
-    if ([401, 402, 403].includes(status) && needs !== 'nothing')
-      throw new Unauthorized(
-        `${host} ${refusalWords(needs, key)} (${status})${words}${where === undefined ? '' : `; get one at ${where}`}`,
-        { remedy: remedy('login', [], { provider: name }) },
-      )
+    const refusal = refusalMessage(text)
+    const refusalText = refusal === '' ? '' : `: ${this.withoutKey(refusal)}`
+    if ([401, 402, 403].includes(status) && needs !== 'nothing') {
+      const keyAdvice = keyUrl === undefined ? '' : `; get one at ${keyUrl}`
+      throw new Unauthorized(`${host} ${refusalWords(needs, key)} (${status})${refusalText}${keyAdvice}`, {
+        remedy: remedy('login', [], { provider: name }),
+      })
+    }
     if (status === 429) {
-      const again = wait?.demanded ? momentAfter(this.#options.hooks.now(), wait.ms) : null
-      const until = again === null ? '' : ` until ${again}`
-      throw new RateLimited(`${host} allows no more calls now${until}${words}; the same line goes on from here.`, again)
+      const end = wait?.demanded ? momentAfter(this.#options.hooks.now(), wait.ms) : null
+      const until = end === null ? '' : ` until ${end}`
+      const message = `${host} allows no more calls now${until}${refusalText}; the same line goes on from here.`
+      throw new RateLimited(message, end)
     }
     if (status >= 300 && status < 400)
       throw new Upstream(`${host} redirects to another address, and a redirect is not followed.`, host, status)
-    throw new Upstream(`${host} answered ${status}${words}.`, host, status)
+    throw new Upstream(`${host} answered ${status}${refusalText}.`, host, status)
   }
 
   /** A text of the vendor without the key and without control characters, for an error. */
@@ -173,31 +176,37 @@ export class Vendor {
     return Number.isInteger(status) && status >= 300 ? status : 200
   }
 
+  /** The address of the page after one, by the mark in its text; null after the last page. Throws BadData for the same page. */
   #nextUrl(url: string, text: string): string | null {
     const { next } = this.provider
     if (next === undefined) return null
+    const [markKey, markParameter] = next
     // A page of ten thousand bars is not parsed once more for its mark.
-    const key = JSON.stringify(next[0])
-    const at = text.lastIndexOf(key)
-    const [, found] =
-      at < 0 ? [] : (MARK_AFTER_KEY.exec(text.slice(at + key.length, at + key.length + MAX_MARK_LENGTH)) ?? [])
-    const mark = found === undefined ? null : jsonOrNull(found)
+    const key = JSON.stringify(markKey)
+    const keyStart = text.lastIndexOf(key)
+    if (keyStart < 0) return null
+    const valueStart = keyStart + key.length
+    const markJson = MARK_AFTER_KEY.exec(text.slice(valueStart, valueStart + MAX_MARK_LENGTH))?.[1]
+    const mark = markJson === undefined ? null : jsonOrNull(markJson)
     if (typeof mark !== 'string' || mark === '') return null
-    const following = new URL(url)
-    following.searchParams.set(next[1], mark)
-    if (following.href === url) throw new BadData({ file: this.host }, 'its next page is the same page again')
-    return following.href
+    const nextUrl = new URL(url)
+    nextUrl.searchParams.set(markParameter, mark)
+    if (nextUrl.href === url) throw new BadData({ file: this.host }, 'its next page is the same page again')
+    return nextUrl.href
   }
 
-  async #readNumbers({ url, ticker, number, digits }: NonNullable<Provider['numbers']>) {
+  /** Reads the vendor's list of tickers, and returns the number of each. Throws BadData for a list without tickers. */
+  async #readNumbers({ url, ticker: tickerKey, number: numberKey, digits }: NonNullable<Provider['numbers']>) {
     const page = await this.#page(url)
     const rows = Object.values((jsonOrNull(page?.text ?? '') ?? {}) as object) as Record<string, unknown>[]
-    const found = rows.flatMap(row => {
-      const name = isMapping(row) ? row[ticker] : undefined
-      return typeof name === 'string' ? [[name.toUpperCase(), String(row[number]).padStart(digits, '0')] as const] : []
-    })
-    if (found.length === 0) throw new BadData({ file: new URL(url).host }, 'its list of tickers has no tickers')
-    return new Map(found)
+    const numberByTicker = new Map<string, string>()
+    for (const row of rows) {
+      const ticker = isMapping(row) ? row[tickerKey] : undefined
+      if (typeof ticker === 'string')
+        numberByTicker.set(ticker.toUpperCase(), String(row[numberKey]).padStart(digits, '0'))
+    }
+    if (numberByTicker.size === 0) throw new BadData({ file: new URL(url).host }, 'its list of tickers has no tickers')
+    return numberByTicker
   }
 }
 
@@ -227,13 +236,9 @@ function jsonOrNull(text: string): unknown {
 function refusalMessage(text: string): string {
   const document = jsonOrNull(text)
   if (!isMapping(document)) return /^\s*</.test(text) ? '' : text.trim().slice(0, MAX_MESSAGE_LENGTH)
-  const said = ['message', 'detail', 'error', 'Information', 'Note'].map(key => document[key])
-  return (
-    said
-      .find(one => typeof one === 'string')
-      ?.toString()
-      .slice(0, MAX_MESSAGE_LENGTH) ?? ''
-  )
+  const values = ['message', 'detail', 'error', 'Information', 'Note'].map(key => document[key])
+  const message = values.find(value => typeof value === 'string') ?? ''
+  return message.slice(0, MAX_MESSAGE_LENGTH)
 }
 
 const MAX_MESSAGE_LENGTH = 300

@@ -42,7 +42,7 @@ ${clipToRange(chart, html`${shadePaths(chart, scales)}${chart.stripes !== null &
 /** The right margin: wider with names at the ends of lines. */
 function rightMargin({ lines, width }: Chart): number {
   const names = width < MIN_WIDTH_FOR_NAMES ? [] : lines.filter(({ named }) => named)
-  const longest = names.reduce((most, { label }) => Math.max(most, label.length), 0)
+  const longest = names.reduce((max, { label }) => Math.max(max, label.length), 0)
   return longest === 0 ? MARGINS.right : Math.min(180, LEADER_LENGTH + 6 + longest * 6.6)
 }
 
@@ -259,11 +259,11 @@ function outlinePath({ edges, values, outline, slot }: Bars, x: Scale, y: Scale)
 }
 
 /** The left and right side of a bar in its bin. Several bars share the bin, with a margin between bins. */
-function barSides(left: number, right: number, [index, of]: Bars['slot'] & object = [0, 1]): [number, number] {
-  if (of === 1) return [left + 0.5, right - 0.5]
-  const each = ((right - left) * 0.76) / of
-  const from = left + (right - left) * 0.12 + each * index
-  return [from, from + each]
+function barSides(left: number, right: number, [index, bars]: Bars['slot'] & object = [0, 1]): [number, number] {
+  if (bars === 1) return [left + 0.5, right - 0.5]
+  const width = ((right - left) * 0.76) / bars
+  const start = left + (right - left) * 0.12 + width * index
+  return [start, start + width]
 }
 
 /** A dot, or a triangle that points at the value. */
@@ -342,7 +342,8 @@ ${stripes?.bands.map((band, code) => html`<li><span class="swatch block ${bandTo
 }
 
 function lineSwatch({ area, dashed }: Line): string {
-  return area ? 'block soft' : dashed ? 'stroke dashed' : 'stroke'
+  if (area) return 'block soft'
+  return dashed ? 'stroke dashed' : 'stroke'
 }
 
 /**
@@ -360,21 +361,32 @@ export function estimatesFigure({ id, title, names, baseline = null, estimates }
   const x = newScale(least - air, greatest + air, 0, 100)
   const steps = roundSteps(x.from, x.to, names === 'bands' ? 3 : 6)
   return html`<ul class="forest ${names}" id="${id}" aria-label="${title}">
-${estimates.map(estimate => row(estimate, { steps, x, baseline, isShort: names === 'bands' }))}
+${estimates.map(estimate => estimateRow(estimate, { steps, x, baseline, isShort: names === 'bands' }))}
 <li>${axis(steps, x)}</li>
 </ul>`
 }
 
-function row(
-  { label, note, value, low, high, median = null, grey, tone: own, reason }: Estimate,
+/** The text of an estimate with its interval, or why it is not known. @param isShort leaves the interval out */
+function estimateText({ value, low, high, reason }: Estimate, isShort: boolean): string {
+  if (value === null) return reason
+  const interval = low === null || isShort ? '' : ` [${signedPercentRange(low, high)}]`
+  return `${signedPercent(value)}${interval}`
+}
+
+/** The class that colours an estimate. */
+function estimateTone({ value, grey, tone }: Estimate): string {
+  if (grey || value === null) return 'quiet'
+  return tone === undefined ? 'accent' : TONE_CLASSES[tone]
+}
+
+/** An estimate as a row of a figure: its label, the drawing and its text. @param isShort draws a bar instead of a dot */
+function estimateRow(
+  estimate: Estimate,
   { steps, x, baseline, isShort }: { steps: readonly number[]; x: Scale; baseline: number | null; isShort: boolean },
 ): Html {
-  const estimateText =
-    value === null
-      ? reason
-      : `${signedPercent(value)}${low === null || isShort ? '' : ` [${signedPercentRange(low, high)}]`}`
-  const tone = grey || value === null ? 'quiet' : own === undefined ? 'accent' : TONE_CLASSES[own]
-  const at = (place: number): string => percent(x.place(place))
+  const { label, note, value, low, high, median = null } = estimate
+  const tone = estimateTone(estimate)
+  const at = (figure: number): string => percent(x.place(figure))
   const whisker = (from: number, to: number): Html =>
     html`<g class="line ${tone}"><line x1="${at(from)}" x2="${at(to)}" y1="13" y2="13"/><line x1="${at(from)}" x2="${at(from)}" y1="9" y2="17"/><line x1="${at(to)}" x2="${at(to)}" y1="9" y2="17"/></g>`
   const dot = (to: number): Html => html`<circle class="fill ${tone}" cx="${at(to)}" cy="13" r="4.5"/>`
@@ -386,7 +398,7 @@ function row(
   return html`<li><strong>${label}</strong><span class="note">${note}</span><svg class="strip" aria-hidden="true">
 <g class="grid">${steps.map(step => verticalLine(at(step)))}</g><g class="rule">${verticalLine(at(0))}</g>${baseline !== null && html`<g class="rule baseline">${verticalLine(at(baseline))}</g>`}
 ${value !== null && isShort && bar(value)}${low !== null && high !== null && whisker(low, high)}${median !== null && html`<line class="line median" x1="${at(median)}" x2="${at(median)}" y1="5" y2="21"/>`}${value !== null && !isShort && dot(value)}
-</svg><span class="told">${estimateText}</span></li>`
+</svg><span class="told">${estimateText(estimate, isShort)}</span></li>`
 }
 
 /** A line from top to bottom. @param at position from the left, such as `40%` */
@@ -463,10 +475,15 @@ ${years.map(year =>
 )}</tbody></table></div>`
 }
 
-/** @param returns undefined before the first month and after the last; null from ruin on, which leaves the year without one */
+/**
+ * The row of a year: the return of each month, and of the year.
+ * @param returns undefined before the first month and after the last; null from ruin on, which leaves the year without one
+ * @param full size of a return with the deepest colour
+ */
 function yearRow(year: number, returns: readonly (number | null | undefined)[], full: number): Html {
-  const whole = returns.includes(null) ? null : returns.reduce<number>((all, value) => all * (1 + (value ?? 0)), 1) - 1
-  return html`<tr><th scope="row">${year}</th>${returns.map(value => html`<td class="num ${heatClass(value ?? 0, full)}">${monthText(value)}</td>`)}<td class="num strong">${signedPercent(whole, 1)}</td></tr>
+  const growth = returns.reduce<number>((product, value) => product * (1 + (value ?? 0)), 1)
+  const yearReturn = returns.includes(null) ? null : growth - 1
+  return html`<tr><th scope="row">${year}</th>${returns.map(value => html`<td class="num ${heatClass(value ?? 0, full)}">${monthText(value)}</td>`)}<td class="num strong">${signedPercent(yearReturn, 1)}</td></tr>
 `
 }
 

@@ -25,19 +25,18 @@ import { estimatesFigure, figure, monthsTable, stacksFigure } from './chart.js'
 import { factList, table } from './table.js'
 
 /** One self-contained HTML document with style, script and data. Its content policy blocks everything else. */
-export function reportPage(found: Description, about: ReportAbout): string {
+export function reportPage(description: Description, about: ReportAbout): string {
   const style = builtText('report.css')
   const script = pageScript()
-  const shown = found.sections.filter(({ on }) => isShown(on))
-  const { document, left } = shortenDocument(found)
-  const open = shown.filter(({ folded }) => !folded)
+  const { title, answer, kind, heading } = description
+  const shown = description.sections.filter(({ on }) => isShown(on))
+  const { document, omitted } = shortenDocument(description)
+  const unfolded = shown.filter(({ folded }) => !folded)
   const folded = shown.filter(({ folded }) => folded)
-  const drawn = html`${openingHtml(found)}${open.map(sectionHtml)}<div id="details">${folded.map(foldedSection)}</div>`
-  const places = [
-    ...open.map(({ id, title, short = title }) => ({ id, name: short })),
-    ...(folded.length > 0 ? [{ id: 'details', name: 'Details' }] : []),
-    { id: 'about', name: 'Origin' },
-  ]
+  const content = html`${openingHtml(description)}${unfolded.map(sectionHtml)}<div id="details">${folded.map(foldedSection)}</div>`
+  const links = unfolded.map(({ id, title, short = title }) => ({ id, name: short }))
+  if (folded.length > 0) links.push({ id: 'details', name: 'Details' })
+  links.push({ id: 'about', name: 'Origin' })
   const policy = `default-src 'none'; style-src '${policyHash(style)}'; script-src '${policyHash(script)}'; img-src data:; base-uri 'none'; form-action 'none'`
   return html`<!doctype html>
 <html lang="en">
@@ -47,28 +46,22 @@ export function reportPage(found: Description, about: ReportAbout): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>${found.title}</title>
+<title>${title}</title>
 <link rel="icon" href="data:,">
 <style>${new Html(style)}</style>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the report</a>
 <header>
-<h1>${found.title}</h1>
-<p class="answer">${found.answer}</p>
-<p class="kind"><strong>${found.kind}</strong> ${found.heading.join('  ').replaceAll('  ', ' · ')}</p>
+<h1>${title}</h1>
+<p class="answer">${answer}</p>
+<p class="kind"><strong>${kind}</strong> ${heading.join('  ').replaceAll('  ', ' · ')}</p>
 </header>
-<nav aria-label="Sections"><ul>${places.map(({ id, name }) => html`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
+<nav aria-label="Sections"><ul>${links.map(({ id, name }) => html`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
 <main id="main">
-${drawn}
-${glossary(found, shown, drawn)}
-${foldedHtml(
-  'about',
-  'How this page was made',
-  html`${factList([...found.facts, ...originFacts(about)], ['Command line', 'Hash of inputs'])}
-<p>${left.length === 0 ? 'Every number of this page' : `This result without ${left.join(' and ')}`}, as the command line prints it with <code>--json</code>, lies in this file in the element <code>#result</code>.</p>
-<p class="actions" hidden><button type="button" class="control" data-save>Save as JSON</button></p>`,
-)}
+${content}
+${glossary(description, shown, content)}
+${originSection(description.facts, about, omitted)}
 </main>
 <footer>${footerHtml(about)}</footer>
 ${dataScript('id="result"', document)}
@@ -78,10 +71,23 @@ ${dataScript('id="result"', document)}
 `.text
 }
 
+/** The folded section about the origin of the page. @param omitted the entries that the document in the page does not have */
+function originSection(facts: readonly Fact[], about: ReportAbout, omitted: readonly string[]): Html {
+  const numbers = omitted.length === 0 ? 'Every number of this page' : `This result without ${omitted.join(' and ')}`
+  const list = factList([...facts, ...originFacts(about)], ['Command line', 'Hash of inputs'])
+  return foldedHtml(
+    'about',
+    'How this page was made',
+    html`${list}
+<p>${numbers}, as the command line prints it with <code>--json</code>, lies in this file in the element <code>#result</code>.</p>
+<p class="actions" hidden><button type="button" class="control" data-save>Save as JSON</button></p>`,
+  )
+}
+
 /** A folded section that explains the short words of the page; empty if it has none. A keyboard cannot reach `abbr`. */
-function glossary({ answer, lead }: Description, sections: readonly Section[], drawn: Html): Html {
+function glossary({ answer, lead }: Description, sections: readonly Section[], content: Html): Html {
   const parts = [...lead, ...sections.flatMap(({ parts }) => parts)]
-  const terms = termsIn(parts, [html`<p>${answer}</p>`, drawn])
+  const terms = termsIn(parts, [html`<p>${answer}</p>`, content])
   return terms === null ? html`` : foldedHtml('words', 'What the short words mean', terms)
 }
 
@@ -128,7 +134,7 @@ function partHtml(part: Part, section: string): Html {
   if ('estimates' in part)
     return captionedFigure(part.estimates.title, part.estimates.note, estimatesFigure(part.estimates))
   if ('forests' in part)
-    return html`<div class="pair">${part.forests.map(one => captionedFigure(one.title, one.note, estimatesFigure(one)))}</div>`
+    return html`<div class="pair">${part.forests.map(forest => captionedFigure(forest.title, forest.note, estimatesFigure(forest)))}</div>`
   if ('stacks' in part)
     return captionedFigure(part.stacks.title, 'after the events, and paler after any bar', stacksFigure(part.stacks))
   if ('months' in part) return monthsTable(part.months)
@@ -163,8 +169,9 @@ ${warningLine(warnings.filter(warning => warning !== answer))}`
 function warningLine(warnings: readonly string[]): Html {
   if (warnings.length === 0) return html``
   const names = warnings.slice(0, MOST_NAMED_WARNINGS).map(nameOfNote)
-  const left = warnings.length - names.length
-  return html`<details class="warnings" id="warnings"><summary><strong>Notes</strong> ${[...names, ...(left > 0 ? [`${left} more`] : [])].join(' · ')}</summary>
+  const more = warnings.length - names.length
+  if (more > 0) names.push(`${more} more`)
+  return html`<details class="warnings" id="warnings"><summary><strong>Notes</strong> ${names.join(' · ')}</summary>
 <ul>${warnings.map(warning => html`<li>${warning}</li>`)}</ul></details>`
 }
 
@@ -180,6 +187,7 @@ function termsIn(parts: readonly Part[], markup: readonly Html[]): Html | null {
   return html`<dl>${[...terms].map(([name, meaning]) => html`<div><dt>${name}</dt><dd>${meaning}</dd></div>`)}</dl>`
 }
 
+/** The headings with a hint of the tables that a page shows, folded ones included. */
 function headingsOf(parts: readonly Part[]): Heading[] {
   return parts
     .filter(({ on }) => isShown(on))
@@ -211,24 +219,23 @@ const MAX_DOCUMENT_LENGTH = 800_000
 
 /**
  * The document for the page. The long lists of a document above MAX_DOCUMENT_LENGTH are shortened, the first one first.
- * `left` says for each of them which entries are missing.
+ * `omitted` says for each of them which entries are missing.
  */
-function shortenDocument({ document, long }: Description): { document: unknown; left: string[] } {
+function shortenDocument({ document, long }: Description): { document: unknown; omitted: string[] } {
   const result: Record<string, unknown> = { ...(document as object) }
-  const left: string[] = []
-  for (const { key, keep, whole } of long) {
+  const omitted: string[] = []
+  for (const { key, keep, whole: fullListOption } of long) {
     const list = result[key] as unknown[]
-    const over = JSON.stringify(result).length - MAX_DOCUMENT_LENGTH
-    if (over <= 0) break
-    const room = Math.max(0, 1 - over / JSON.stringify(list).length)
-    const shortLength = Math.floor(list.length * room)
+    const excess = JSON.stringify(result).length - MAX_DOCUMENT_LENGTH
+    if (excess <= 0) break
+    const keptShare = Math.max(0, 1 - excess / JSON.stringify(list).length)
+    const shortLength = Math.floor(list.length * keptShare)
     result[key] = keep === 'first' ? list.slice(0, shortLength) : list.slice(list.length - shortLength)
-    const which = keep === 'first' ? 'last' : 'first'
-    left.push(
-      `the ${which} ${count(list.length - shortLength)} of ${count(list.length)} ${keyInWords(key)} (${whole} has all)`,
-    )
+    const omittedEnd = keep === 'first' ? 'last' : 'first'
+    const numbers = `${count(list.length - shortLength)} of ${count(list.length)}`
+    omitted.push(`the ${omittedEnd} ${numbers} ${keyInWords(key)} (${fullListOption} has all)`)
   }
-  return { document: result, left }
+  return { document: result, omitted }
 }
 
 /** The hash of an inline style or script, as a content policy allows it. */
@@ -247,19 +254,20 @@ function pageScript(): string {
  */
 export async function reportOf(
   market: () => Promise<PricedSource>,
-  found: PagedResult,
+  result: PagedResult,
   about: Omit<ReportAbout, 'adjustment' | 'inputs'>,
 ): Promise<string> {
   try {
-    if (found.schema === 'bands.tally/2')
-      return reportPage(describeTallyPage(found), { ...about, adjustment: null, inputs: null })
+    if (result.schema === 'bands.tally/2')
+      return reportPage(describeTallyPage(result), { ...about, adjustment: null, inputs: null })
     const prices = await market()
-    return reportPage(await describeWithPrices(prices, found), { ...about, ...(await describeInputs(prices, found)) })
+    const description = await describeWithPrices(prices, result)
+    return reportPage(description, { ...about, ...(await describeInputs(prices, result)) })
   } catch (cause) {
     if (!(cause instanceof TypeError || cause instanceof RangeError)) throw cause
     // Missing parts of a result only show up in the drawing.
-    const what = `found is no whole answer of study(), tally(), backtest(), grid(), compare() or sweep(): ${cause.message}.`
-    throw wrong('found', what)
+    const message = `found is no whole answer of study(), tally(), backtest(), grid(), compare() or sweep(): ${cause.message}.`
+    throw wrong('found', message)
   }
 }
 

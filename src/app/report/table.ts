@@ -3,7 +3,6 @@ import { count as counted } from '../../core/numbers.js'
 import {
   type Cell,
   type CellNames,
-  type Content,
   type Fact,
   type Heading,
   isNumeric,
@@ -52,10 +51,11 @@ function pageColumns({ columns }: Table): number[] {
   return [...columns.keys()].filter(i => columns[i]!.on !== 'terminal')
 }
 
-function heading({ title: own, hint, kind, verbatim }: Heading): Html {
-  if (own === '') return html`<td></td>`
-  const title = verbatim === true ? own : own.charAt(0).toUpperCase() + own.slice(1).replaceAll('_', ' ')
-  return html`<th scope="col"${isNumeric(kind) && html` class="num"`}>${hint === undefined ? title : html`<abbr title="${hint}">${title}</abbr>`}</th>`
+/** The head of a column. Its title begins with a capital letter, unless it is a name of the data. */
+function heading({ title, hint, kind, verbatim }: Heading): Html {
+  if (title === '') return html`<td></td>`
+  const text = verbatim === true ? title : title.charAt(0).toUpperCase() + title.slice(1).replaceAll('_', ' ')
+  return html`<th scope="col"${isNumeric(kind) && html` class="num"`}>${hint === undefined ? text : html`<abbr title="${hint}">${text}</abbr>`}</th>`
 }
 
 /** The rows of a table's body. The first column names the row. @param rows their indexes, in the order to show them */
@@ -89,7 +89,7 @@ export function sortRows(of: Table, rows: readonly number[], column: number, isD
     const a = keys.get(r) ?? null
     const b = keys.get(s) ?? null
     if (a === null || b === null) return Number(a === null) - Number(b === null) || r - s
-    const order = a < b ? -1 : a > b ? 1 : 0
+    const order = a < b ? -1 : Number(a > b)
     return (isDescending ? -order : order) || r - s
   })
 }
@@ -153,7 +153,8 @@ function cellPiece({ kind, content, mark }: Cell): TemplateValue {
 }
 
 function valueText(kind: Kind, value: Value): string {
-  return value === null ? UNKNOWN_SIGN : typeof value === 'string' ? value : NUMBER_TEXTS[kind](value)
+  if (value === null) return UNKNOWN_SIGN
+  return typeof value === 'string' ? value : NUMBER_TEXTS[kind](value)
 }
 
 const NUMBER_TEXTS: Readonly<Record<Kind, (value: number) => string>> = {
@@ -187,10 +188,10 @@ function pairText(kind: Kind, [first, second]: readonly [Value, Value]): string 
 }
 
 /** The sort key of a cell; null is last in both directions. */
-export function sortKey({ kind, content }: Pick<Cell, 'kind' | 'content'>): number | string | null {
-  const value: Content = content
-  const first = typeof value === 'object' && value !== null ? value[0] : value
-  return kind === 'window' && first !== null ? Number.parseInt(String(first), 10) : first === '' ? null : first
+function sortKey({ kind, content }: Cell): number | string | null {
+  const value: Value = typeof content === 'object' && content !== null ? content[0] : content
+  if (value === null || value === '') return null
+  return kind === 'window' ? Number.parseInt(String(value), 10) : value
 }
 
 /** A fraction as a percentage with its sign: `+1.64%`. */

@@ -78,37 +78,39 @@ function makeInteractive(result: EventStudy | Backtest | Sweep): void {
   const table = longTable(result)
   const body = box.querySelector('tbody')!
   const form = document.querySelector<HTMLFormElement>('form.filters')
-  const all = Number(box.dataset.rows)
-  let order: { column: number; descending: boolean } | null = null
+  const totalRows = Number(box.dataset.rows)
+  let order: { column: number; isDescending: boolean } | null = null
 
   const show = (): void => {
-    const found = filterRows(table, form && filterOf(form))
-    const rows = order === null ? found : sortRows(table, found, order.column, order.descending)
+    const matching = filterRows(table, form && filterOf(form))
+    const rows = order === null ? matching : sortRows(table, matching, order.column, order.isDescending)
     const shown = rows.slice(0, MOST_ROWS)
     body.innerHTML = tableRows(table, shown).text
-    const value = `${shown.length < found.length ? `the first ${count(shown.length)} of ` : ''}${count(found.length)} rows`
+    const first = shown.length < matching.length ? `the first ${count(shown.length)} of ` : ''
     // A page carries no more of a long list than it has room for.
-    const left = all > table.rows.length ? `, of ${count(all)}: ${table.sorted!.whole} has all` : ''
-    const place = form?.querySelector('output') ?? box.querySelector('.cut')
-    if (place) place.textContent = form ? value + left : `Here are ${value}${left}.`
+    const rest = totalRows > table.rows.length ? `, of ${count(totalRows)}: ${table.sorted!.whole} has all` : ''
+    const rowsText = `${first}${count(matching.length)} rows${rest}`
+    const output = form?.querySelector('output') ?? box.querySelector('.cut')
+    if (output) output.textContent = form ? rowsText : `Here are ${rowsText}.`
   }
 
   const headings = [...box.querySelectorAll<HTMLElement>('thead th')]
+  const sortBy = (heading: HTMLElement, column: number): void => {
+    // The first click sorts numbers from the greatest down and words from the first on; the next one reverses that.
+    const isAgain = order?.column === column
+    const isDescending: boolean = isAgain ? !order?.isDescending : heading.classList.contains('num')
+    order = { column, isDescending }
+    for (const other of headings) other.removeAttribute('aria-sort')
+    heading.setAttribute('aria-sort', isDescending ? 'descending' : 'ascending')
+    show()
+  }
   headings.forEach((heading, column) => {
     const button = document.createElement('button')
     button.type = 'button'
     button.className = 'sort'
     button.append(...heading.childNodes)
     heading.append(button)
-    button.addEventListener('click', () => {
-      // Numbers are looked at from the greatest down, words from the first on.
-      const again = order?.column === column
-      const descending: boolean = again ? !order?.descending : heading.classList.contains('num')
-      order = { column, descending }
-      for (const other of headings) other.removeAttribute('aria-sort')
-      heading.setAttribute('aria-sort', descending ? 'descending' : 'ascending')
-      show()
-    })
+    button.addEventListener('click', () => sortBy(heading, column))
   })
   if (form === null) return
   form.hidden = false
