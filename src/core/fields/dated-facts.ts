@@ -21,30 +21,30 @@ export type Consensus = ReturnType<typeof consensusOf>
  * counts.
  */
 export function consensuses({ ratings, grades }: Pick<Facts, 'ratings' | 'grades'>): Timeline<Consensus> {
-  const all = [
-    ...currentCounts(grades).map(counts => consensusOf(counts, true)),
-    ...ratings.map(counts => consensusOf(counts, false)),
-  ]
-  const enough = all.filter(({ analysts }) => analysts >= DEFINITIONS.consensus.least)
-  return new Timeline(enough, ({ counts }) => counts)
+  const fromGrades = currentCounts(grades).map(counts => consensusOf(counts, true))
+  const fromCounts = ratings.map(counts => consensusOf(counts, false))
+  const { least } = DEFINITIONS.consensus
+  const ofEnough = [...fromGrades, ...fromCounts].filter(({ analysts }) => analysts >= least)
+  return new Timeline(ofEnough, ({ counts }) => counts)
 }
 
 /** The counts after each date with a new grade: the latest grade of each firm, while not too old. */
 export function currentCounts(grades: readonly Grade[]): RatingCounts[] {
   const counted = grades.filter(({ grade }) => opinionOf(grade) !== null)
   const { records } = new Timeline(counted, grade => grade)
-  const latest = new Map<string, Grade>()
-  const made: RatingCounts[] = []
+  const latestOfFirm = new Map<string, Grade>()
+  const counts: RatingCounts[] = []
   records.forEach((grade, i) => {
-    latest.set(grade.firm.trim().toLowerCase(), grade)
+    latestOfFirm.set(grade.firm.trim().toLowerCase(), grade)
     const next = records[i + 1]
     // Grades from before a date's session count alone until those from after it are usable.
-    const goesOn = next !== undefined && next.known === grade.known && usableFrom(next) === usableFrom(grade)
-    if (!goesOn) made.push(countsAfter(grade, latest.values()))
+    const isLastAtOnce = next?.known !== grade.known || usableFrom(next) !== usableFrom(grade)
+    if (isLastAtOnce) counts.push(countsAfter(grade, latestOfFirm.values()))
   })
-  return made
+  return counts
 }
 
+/** The counts of the latest grades on the date of one of them, without those that are too old. */
 function countsAfter({ known, session }: Grade, latest: Iterable<Grade>): RatingCounts {
   const counts: RatingCounts = { known, session, strong_buy: 0, buy: 0, hold: 0, sell: 0, strong_sell: 0 }
   for (const { known: graded, grade } of latest) {
@@ -67,15 +67,15 @@ export type Dealings = ReturnType<typeof sumTrades>
 /** The current dealings at each bar; null before the first usable trade. */
 export function dealings(days: Int32Array, trades: readonly InsiderTrade[]): (Dealings | null)[] {
   const timeline = new Timeline(trades, trade => trade)
-  const out = new Array<Dealings | null>(days.length).fill(null)
+  const byBar = new Array<Dealings | null>(days.length).fill(null)
   const known = timeline.counts(days)
   const tooOld = timeline.counts(days, DEFINITIONS.insiders.lookback)
   for (let t = 0; t < days.length; t++) {
     if (known[t] === 0) continue
-    const same = t > 0 && known[t] === known[t - 1] && tooOld[t] === tooOld[t - 1]
-    out[t] = same ? out[t - 1]! : sumTrades(timeline.records.slice(tooOld[t], known[t]))
+    const isUnchanged = t > 0 && known[t] === known[t - 1] && tooOld[t] === tooOld[t - 1]
+    byBar[t] = isUnchanged ? byBar[t - 1]! : sumTrades(timeline.records.slice(tooOld[t], known[t]))
   }
-  return out
+  return byBar
 }
 
 /** The number of trades, the insiders who mostly bought or sold, and the money of both. */
@@ -101,7 +101,7 @@ function sumTrades(trades: readonly InsiderTrade[]) {
   }
 }
 
-const { reports, cycle, maxLate } = DEFINITIONS.proximity
+const { reports: REPORTS_A_YEAR, cycle: DAYS_A_YEAR, maxLate: MAX_DAYS_LATE } = DEFINITIONS.proximity
 
 /** The date of the next report at a bar, and its source. */
 export type NextReport =
@@ -110,8 +110,8 @@ export type NextReport =
   | { date: Day; guess: Day }
   | { date: null; guess: Day | null }
 
-/** Timeline of the schedule. Of several announcements on one day the earliest date comes last, and so counts. */
-function announced(schedule: readonly ScheduledReport[]): Timeline<ScheduledReport> {
+/** Announced dates in order of announcement. If one day has several, the earliest date comes last, and so counts. */
+function scheduleTimeline(schedule: readonly ScheduledReport[]): Timeline<ScheduledReport> {
   const latestFirst = [...schedule].sort((a, b) => b.expected_date - a.expected_date)
   return new Timeline(latestFirst, ({ known }) => ({ known }))
 }
@@ -122,7 +122,7 @@ export function nextReports(
   schedule: readonly ScheduledReport[],
   earnings: Timeline<EarningsResult>,
 ): NextReport[] {
-  const timeline = announced(schedule)
+  const timeline = scheduleTimeline(schedule)
   const usable = timeline.counts(days)
   const reported = earnings.counts(days)
   /** Announced dates in the order in which they became usable; a passed one never counts again. */
@@ -135,15 +135,15 @@ export function nextReports(
     while (ahead.length > 0 && ahead.at(-1)!.expected_date < day) ahead.pop()
     const scheduled = ahead.at(-1)
     if (scheduled !== undefined) next[t] = { date: scheduled.expected_date, scheduled }
-    else next[t] = guessed(day, earnings.records, reported[t]!)
+    else next[t] = guessNextReport(day, earnings.records, reported[t]!)
   }
   return next
 }
 
 /** A year after the fourth latest report, if that is in the future or only a little late. */
-function guessed(day: Day, earnings: readonly EarningsResult[], reported: number): NextReport {
-  if (reported < reports) return { date: null, guess: null }
-  const guess = earnings[reported - reports]!.report_date + cycle
-  const fits = guess > earnings[reported - 1]!.report_date && guess >= day - maxLate
+function guessNextReport(day: Day, earnings: readonly EarningsResult[], reported: number): NextReport {
+  if (reported < REPORTS_A_YEAR) return { date: null, guess: null }
+  const guess = earnings[reported - REPORTS_A_YEAR]!.report_date + DAYS_A_YEAR
+  const fits = guess > earnings[reported - 1]!.report_date && guess >= day - MAX_DAYS_LATE
   return fits ? { date: Math.max(guess, day), guess } : { date: null, guess }
 }

@@ -5,7 +5,7 @@ import type { EarningsResult } from '../model/facts.js'
 import { UNDEFINED } from '../model/series.js'
 import { codes, cutsInWords, factField, type Reading, reading, zoneBothWays, zones } from './field.js'
 import type { Fundamentals, GrowthRates } from './fundamentals.js'
-import { ofYear } from './quarters.js'
+import { sumOfYear } from './quarters.js'
 import { areKnown, quarterReadings, sinceWhen } from './readings.js'
 
 /** Company reports: growth, the next report, and the surprise of the last report. */
@@ -25,10 +25,10 @@ export const growthZone = factField({
     const parts = quarterReadings(known, t, 'revenue', [0, 1, 2, 3, 4, 5, 6, 7])
     if (!areKnown(parts)) return parts
     const chain = known.quarters().at(t)
-    const before = ofYear(chain, 'revenue', 4)
+    const before = sumOfYear(chain, 'revenue', 4)
     return [
       ...parts,
-      reading('revenue_ttm', ofYear(chain, 'revenue')),
+      reading('revenue_ttm', sumOfYear(chain, 'revenue')),
       reading('revenue_ttm_before', before),
       reading('growth', known.growth()[t], before > 0 ? undefined : 'revenue_ttm_before must be above 0'),
     ]

@@ -8,21 +8,21 @@ import { TIMEFRAMES } from '../model/terms.js'
 import { consensuses, dealings, nextReports } from './dated-facts.js'
 import { bookYield, earningsYield, epsGrowth, Quarters, revenueGrowth, Timeline, yearlyGrowth } from './quarters.js'
 
-/** Computes a value on first use and caches it by name. */
-export function once(): <T>(name: string, make: () => T) => T {
-  const made = new Map<string, unknown>()
+/** Returns a function that computes a value when its name is first used, and caches it. */
+export function cachedByName(): <T>(name: string, make: () => T) => T {
+  const values = new Map<string, unknown>()
   return <T>(name: string, make: () => T): T => {
-    if (!made.has(name)) made.set(name, make())
-    return made.get(name) as T
+    if (!values.has(name)) values.set(name, make())
+    return values.get(name) as T
   }
 }
 
-/** Computes a value on first use and caches it. */
+/** Returns a function that computes a value on the first call, and caches it. */
 export function lazily<T>(make: () => T): () => T {
-  let made: { value: T } | null = null
+  let cached: { value: T } | null = null
   return () => {
-    made ??= { value: make() }
-    return made.value
+    cached ??= { value: make() }
+    return cached.value
   }
 }
 
@@ -56,15 +56,15 @@ export class Fundamentals {
   /** Earnings a share of four quarters / close. */
   readonly yield = lazily(() => earningsYield(this.series, this.#facts, this.quarters()))
   /** Rolling ranks of the negated yield: expensive is high. */
-  readonly yieldRanks = lazily(() => this.#ranks(this.yield()))
+  readonly yieldRanks = lazily(() => this.#yieldRanks(this.yield()))
   /** Book value a share / close. */
   readonly bookYield = lazily(() => bookYield(this.series, this.quarters()))
-  readonly bookRanks = lazily(() => this.#ranks(this.bookYield()))
+  readonly bookRanks = lazily(() => this.#yieldRanks(this.bookYield()))
   readonly peers = lazily(() => peersOf(this.yield(), this.#sector))
   /** Revenue of four quarters / that of the four before, minus 1. */
   readonly growth = lazily(() => this.quarters().column(yearlyGrowth))
-  readonly revenueGrowth = lazily(() => this.#rates(revenueGrowth))
-  readonly epsGrowth = lazily(() => this.#rates(epsGrowth))
+  readonly revenueGrowth = lazily(() => this.#growthRates(revenueGrowth))
+  readonly epsGrowth = lazily(() => this.#growthRates(epsGrowth))
   /** Reports with their estimates in the order in which they became usable, and their number at each bar. */
   readonly earnings = lazily(() => {
     const timeline = new Timeline(this.#facts.earnings, ({ report_date: known, session }) => ({ known, session }))
@@ -80,12 +80,12 @@ export class Fundamentals {
   /** Insiders' trades of the last 90 days; null before the first trade. */
   readonly dealings = lazily(() => dealings(this.series.days, this.#facts.insiders))
 
-  #rates(rate: typeof revenueGrowth): GrowthRates {
+  #growthRates(rate: typeof revenueGrowth): GrowthRates {
     const quarters = this.quarters()
     return { now: quarters.column(chain => rate(chain)), before: quarters.column(chain => rate(chain, 1)) }
   }
 
-  #ranks(yields: Float64Array): Ranks {
+  #yieldRanks(yields: Float64Array): Ranks {
     const { history, minHistory } = TIMEFRAMES[this.series.timeframe]
     return rollingRanks(negated(yields), history, minHistory)
   }
@@ -104,7 +104,7 @@ function peersOf(yields: Float64Array, sector: SectorView | null) {
     const others = sector.yieldsOfOthers(t)
     count[t] = others.length
     if (others.length < DEFINITIONS.peers.least) continue
-    median[t] = middle(others)
+    median[t] = medianOfAscending(others)
     ranks.rank[t] = rankOfNegated(yields[t]!, others)
     ranks.size[t] = others.length + 1
   }
@@ -112,19 +112,19 @@ function peersOf(yields: Float64Array, sector: SectorView | null) {
 }
 
 /** Median of ascending values; of an even number the mean of the middle two. */
-function middle(ascending: Float64Array): number {
+function medianOfAscending(ascending: Float64Array): number {
   const half = ascending.length >>> 1
   return ascending.length % 2 === 1 ? ascending[half]! : (ascending[half - 1]! + ascending[half]!) / 2
 }
 
 /**
- * 2 · less + equal of -own among itself and the negated others: a negated value is below where its own is above.
- * @param others ascending
+ * The rank, 2 · less + equal, of a negated value among itself and others, also negated: the greater ones become less.
+ * @param others ascending, not negated
  */
-function rankOfNegated(own: number, others: Float64Array): number {
-  const above = others.length - countUpTo(others, own + TOLERANCE)
-  const notBelow = others.length - countBelow(others, own - TOLERANCE)
-  return 1 + above + notBelow
+function rankOfNegated(value: number, others: Float64Array): number {
+  const greater = others.length - countUpTo(others, value + TOLERANCE)
+  const greaterOrEqual = others.length - countBelow(others, value - TOLERANCE)
+  return 1 + greater + greaterOrEqual
 }
 
 /** A ticker of a sector; all members have one timeframe. */
@@ -159,12 +159,12 @@ export class Sector {
     )
   }
 
-  /** A ticker that is no member, or has no facts, has no others. */
+  /** The sector from the view of a ticker. There are no others if it is no member, or has no facts. */
   seenFrom(ticker: string): SectorView {
-    const own = this.#members.find(member => member.ticker === ticker)
-    if (own === undefined) return { yieldsOfOthers: () => new Float64Array() }
-    const { days, known } = own.series
-    return { yieldsOfOthers: t => without(this.#snapshot(days[t]!, known[t]!), own.yields[t]!) }
+    const viewer = this.#members.find(member => member.ticker === ticker)
+    if (viewer === undefined) return { yieldsOfOthers: () => new Float64Array() }
+    const { days, known } = viewer.series
+    return { yieldsOfOthers: t => withoutValue(this.#snapshot(days[t]!, known[t]!), viewer.yields[t]!) }
   }
 
   /** All yields of a date, ascending, from bars that are final by the day `known`. */
@@ -173,21 +173,22 @@ export class Sector {
     const key = date * 1_000_000 + known
     let yields = this.#snapshots.get(key)
     if (yields === undefined) {
-      yields = this.#standings(date, known).sort()
+      yields = this.#yieldsOn(date, known).sort()
       this.#snapshots.set(key, yields)
     }
     return yields
   }
 
-  /** A loop: for every date of a sector, `from` and `filter` take several times as long. */
-  #standings(date: Day, known: Day): Float64Array {
-    const found = new Float64Array(this.#members.length)
+  /** The known yields of all members on a date, in their order. */
+  #yieldsOn(date: Day, known: Day): Float64Array {
+    const yields = new Float64Array(this.#members.length)
     let count = 0
-    for (let i = 0; i < found.length; i++) {
+    // For every date of a sector, `from` and `filter` take several times as long as a loop.
+    for (let i = 0; i < yields.length; i++) {
       const value = yieldOn(this.#members[i]!, date, known)
-      if (!Number.isNaN(value)) found[count++] = value
+      if (!Number.isNaN(value)) yields[count++] = value
     }
-    return found.subarray(0, count)
+    return yields.subarray(0, count)
   }
 }
 
@@ -205,16 +206,16 @@ function yieldOn({ series, yields }: Peer, date: Day, known: Day): number {
 }
 
 /** Buffer of the others' yields: every bar of every ticker of a sector needs one. */
-let rest = new Float64Array()
+let othersBuffer = new Float64Array()
 
 /** Ascending values without one of them; all of them when the value is NaN. */
-function without(values: Float64Array, value: number): Float64Array {
+function withoutValue(values: Float64Array, value: number): Float64Array {
   const at = countBelow(values, value)
   if (values[at] !== value) return values
   const others = values.length - 1
-  if (rest.length < others) rest = new Float64Array(2 * others)
+  if (othersBuffer.length < others) othersBuffer = new Float64Array(2 * others)
   // Loops: there are few values, and a call to copy them costs more.
-  for (let i = 0; i < at; i++) rest[i] = values[i]!
-  for (let i = at; i < others; i++) rest[i] = values[i + 1]!
-  return rest.subarray(0, others)
+  for (let i = 0; i < at; i++) othersBuffer[i] = values[i]!
+  for (let i = at; i < others; i++) othersBuffer[i] = values[i + 1]!
+  return othersBuffer.subarray(0, others)
 }

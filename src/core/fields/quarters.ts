@@ -7,7 +7,7 @@ import { type Series, tradedClose } from '../model/series.js'
 const { maxAge, leastGap, mostGap } = DEFINITIONS.quarters
 
 /** No rule looks further back than the four quarters before the last four. */
-const LONGEST = 8
+const MAX_QUARTERS = 8
 
 /** One quarter as known at a bar. Values a share are on the split basis of that bar; NaN is unknown. */
 export interface Quarter {
@@ -32,8 +32,8 @@ export class Quarters {
 
   constructor(series: Series, { reports, splits }: Facts) {
     this.#days = series.days
-    this.#chains = chains(series.days, new Timeline(reports, report => report), new SplitBasis(series, splits))
-    this.#counting = this.#chains.map((chain, t) => (chain.length > 0 && this.#age(t) <= maxAge ? chain : NONE))
+    this.#chains = chainsByBar(series.days, new Timeline(reports, report => report), new SplitBasis(series, splits))
+    this.#counting = this.#chains.map((chain, t) => (chain.length > 0 && this.#age(t) <= maxAge ? chain : NO_QUARTERS))
   }
 
   /** The counting chain at a bar; empty when no quarter is known or the newest is too old. */
@@ -44,7 +44,7 @@ export class Quarters {
   /** A value of the chain at every bar. */
   column(figure: (chain: Chain) => number): Float64Array {
     const values = new Float64Array(this.#days.length)
-    let last: Chain = NONE
+    let last: Chain = NO_QUARTERS
     let value = figure(last)
     for (let t = 0; t < values.length; t++) {
       const chain = this.#counting[t]!
@@ -68,43 +68,45 @@ export class Quarters {
   }
 }
 
-const NONE: Chain = []
+const NO_QUARTERS: Chain = []
 
-function chains(days: Int32Array, versions: Timeline<Report>, basis: SplitBasis): Chain[] {
-  const out = new Array<Chain>(days.length)
+/** The known chain of quarters at each bar. */
+function chainsByBar(days: Int32Array, versions: Timeline<Report>, basis: SplitBasis): Chain[] {
+  const chains = new Array<Chain>(days.length)
   const usable = versions.counts(days)
-  const latest = new Map<Day, Report>()
-  /** The known periods, from the newest back. */
+  const latestByEnd = new Map<Day, Report>()
+  /** The ends of the known periods, from the newest back. */
   const ends: Day[] = []
   let counted = 0
-  let inForce = 0
-  let chain = NONE
+  let splitsInForce = 0
+  let chain = NO_QUARTERS
   for (let t = 0; t < days.length; t++) {
     const splits = basis.inForce(days[t]!)
-    if (usable[t] !== counted || splits !== inForce) {
+    if (usable[t] !== counted || splits !== splitsInForce) {
       for (; counted < usable[t]!; counted++) {
         const report = versions.records[counted]!
-        if (!latest.has(report.period_end)) insert(ends, report.period_end)
-        latest.set(report.period_end, report)
+        if (!latestByEnd.has(report.period_end)) insertDescending(ends, report.period_end)
+        latestByEnd.set(report.period_end, report)
       }
-      inForce = splits
-      chain = newestFirst(ends, latest).map(report => quarterOf(report, basis.dividing(report, days[t]!)))
+      splitsInForce = splits
+      const reports = reportsToFirstGap(ends, latestByEnd)
+      chain = reports.map(report => quarterFromReport(report, basis.dividing(report, days[t]!)))
     }
-    out[t] = chain
+    chains[t] = chain
   }
-  return out
+  return chains
 }
 
 /** Inserts a period in order; it is nearly always the newest. */
-function insert(ends: Day[], end: Day): void {
-  const place = ends.findIndex(other => other < end)
-  ends.splice(place === -1 ? ends.length : place, 0, end)
+function insertDescending(ends: Day[], end: Day): void {
+  const firstEarlier = ends.findIndex(other => other < end)
+  ends.splice(firstEarlier === -1 ? ends.length : firstEarlier, 0, end)
 }
 
 /** The latest version of each period, from the newest period back to the first gap. */
-function newestFirst(ends: readonly Day[], latest: ReadonlyMap<Day, Report>): Report[] {
+function reportsToFirstGap(ends: readonly Day[], latest: ReadonlyMap<Day, Report>): Report[] {
   let length = Math.min(1, ends.length)
-  while (length < Math.min(ends.length, LONGEST)) {
+  while (length < Math.min(ends.length, MAX_QUARTERS)) {
     const gap = ends[length - 1]! - ends[length]!
     if (gap < leastGap || gap > mostGap) break
     length++
@@ -112,7 +114,8 @@ function newestFirst(ends: readonly Day[], latest: ReadonlyMap<Day, Report>): Re
   return ends.slice(0, length).map(end => latest.get(end)!)
 }
 
-function quarterOf(report: Report, splits: readonly Split[]): Quarter {
+/** @param splits whose ratios divide the filed values a share */
+function quarterFromReport(report: Report, splits: readonly Split[]): Quarter {
   const divisor = splits.reduce((product, split) => product * split.ratio, 1)
   return {
     eps: report.eps === null ? Number.NaN : report.eps / divisor,
@@ -124,48 +127,48 @@ function quarterOf(report: Report, splits: readonly Split[]): Quarter {
 }
 
 /** The quarters of a year. */
-const YEAR = 4
+const QUARTERS_A_YEAR = 4
 
-/** Sum of the last four quarters; NaN when one is missing. `from`: quarters before the newest. */
-export function ofYear(chain: Chain, figure: 'eps' | 'revenue', from = 0): number {
+/** Sum of four quarters; NaN when one is missing. @param from how many newer quarters to skip */
+export function sumOfYear(chain: Chain, figure: 'eps' | 'revenue', from = 0): number {
   let sum = 0
-  for (let i = from; i < from + YEAR; i++) sum += chain[i]?.[figure] ?? Number.NaN
+  for (let i = from; i < from + QUARTERS_A_YEAR; i++) sum += chain[i]?.[figure] ?? Number.NaN
   return sum
 }
 
 /** Revenue of four quarters / that of the four before, minus 1; NaN unless both are known and the latter positive. */
 export function yearlyGrowth(chain: Chain): number {
-  return growth(ofYear(chain, 'revenue'), ofYear(chain, 'revenue', YEAR))
+  return relativeChange(sumOfYear(chain, 'revenue'), sumOfYear(chain, 'revenue', QUARTERS_A_YEAR))
 }
 
 /** Revenue of a quarter / that of four quarters earlier, minus 1; NaN unless the latter is positive. */
 export function revenueGrowth(chain: Chain, from = 0): number {
-  return growth(chain[from]?.revenue ?? Number.NaN, chain[from + YEAR]?.revenue ?? Number.NaN)
+  return relativeChange(chain[from]?.revenue ?? Number.NaN, chain[from + QUARTERS_A_YEAR]?.revenue ?? Number.NaN)
 }
 
 /** The change of EPS over four quarters / the size of the earlier EPS; NaN when that is unknown or too small. */
 export function epsGrowth(chain: Chain, from = 0): number {
   const now = chain[from]?.eps ?? Number.NaN
-  const before = Math.abs(chain[from + YEAR]?.eps ?? Number.NaN)
+  const before = Math.abs(chain[from + QUARTERS_A_YEAR]?.eps ?? Number.NaN)
   if (Number.isNaN(before) || compare(before, DEFINITIONS.directions.leastEps, 1) < 0) return Number.NaN
-  return (now - chain[from + YEAR]!.eps) / before
+  return (now - chain[from + QUARTERS_A_YEAR]!.eps) / before
 }
 
-function growth(now: number, before: number): number {
+function relativeChange(now: number, before: number): number {
   return before > 0 ? now / before - 1 : Number.NaN
 }
 
 /** Diluted earnings a share of the last four quarters / close (not adjusted for dividends); NaN where undefined. */
 export function earningsYield(series: Series, facts: Facts, quarters = new Quarters(series, facts)): Float64Array {
-  return overClose(series, quarters, chain => ofYear(chain, 'eps'))
+  return divideByClose(series, quarters, chain => sumOfYear(chain, 'eps'))
 }
 
 /** Book value a share of the newest quarter / close; NaN where undefined. */
 export function bookYield(series: Series, quarters: Quarters): Float64Array {
-  return overClose(series, quarters, chain => chain[0]?.bookValue ?? Number.NaN)
+  return divideByClose(series, quarters, chain => chain[0]?.bookValue ?? Number.NaN)
 }
 
-function overClose(series: Series, quarters: Quarters, figure: (chain: Chain) => number): Float64Array {
+function divideByClose(series: Series, quarters: Quarters, figure: (chain: Chain) => number): Float64Array {
   const figures = quarters.column(figure)
   const close = tradedClose(series)
   for (let t = 0; t < figures.length; t++) figures[t]! /= close[t]!
@@ -182,10 +185,10 @@ export class SplitBasis {
 
   constructor(series: Series, splits: readonly Split[]) {
     const last = series.days.at(-1) ?? Number.NEGATIVE_INFINITY
-    const counted = onePerDate(splits).filter(split => split.ex_date <= last)
+    const counted = lastSplitPerDate(splits).filter(split => split.ex_date <= last)
     this.#splits = counted.map(split => ({
       split,
-      from: jumps(series, split) ? split.ex_date : Number.NEGATIVE_INFINITY,
+      from: pricesJumpAtSplit(series, split) ? split.ex_date : Number.NEGATIVE_INFINITY,
     }))
   }
 
@@ -204,13 +207,13 @@ export class SplitBasis {
 }
 
 /** Duplicate splits count once; of two ratios the last one counts. */
-function onePerDate(splits: readonly Split[]): Split[] {
+function lastSplitPerDate(splits: readonly Split[]): Split[] {
   const byDate = new Map(splits.map(split => [split.ex_date, split]))
   return [...byDate.values()].sort((a, b) => a.ex_date - b.ex_date)
 }
 
 /** Whether prices fall by the ratio on the split's day: unadjusted ones do, adjusted ones hardly move. */
-function jumps(series: Series, { ex_date, ratio }: Split): boolean {
+function pricesJumpAtSplit(series: Series, { ex_date, ratio }: Split): boolean {
   const after = series.days.findIndex(day => day >= ex_date)
   if (after <= 0) return false
   const close = tradedClose(series)

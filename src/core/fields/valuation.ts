@@ -6,7 +6,7 @@ import { TIMEFRAMES } from '../model/terms.js'
 import { GROWTH_BANDS } from './earnings.js'
 import { codes, cutsInWords, type Field, factField, type Reading, rankZones, reading, zoneOf, zones } from './field.js'
 import type { Fundamentals } from './fundamentals.js'
-import { ofYear } from './quarters.js'
+import { sumOfYear } from './quarters.js'
 import { areKnown, quarterReadings } from './readings.js'
 
 /** Valuation of a stock: by all measures, against its own history, against its sector. */
@@ -145,7 +145,7 @@ function zoneOfYield(own: number, median: number): number {
 function yieldReadings(known: Fundamentals, t: number): Reading[] {
   const parts = [closeReading(known.series, t), ...quarterReadings(known, t, 'eps', [0, 1, 2, 3])]
   if (!areKnown(parts)) return parts
-  const earnings = reading('eps_ttm', ofYear(known.quarters().at(t), 'eps'), 'a share, of the four quarters')
+  const earnings = reading('eps_ttm', sumOfYear(known.quarters().at(t), 'eps'), 'a share, of the four quarters')
   return [...parts, earnings, reading('earnings_yield', known.yield()[t])]
 }
 

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { barsAt, transitions } from '../../core/engine/record.js'
 import { didYouMean, InvalidParameter, quoted, suggest } from '../../core/errors.js'
 import { zoneOf } from '../../core/fields/field.js'
-import { once } from '../../core/fields/fundamentals.js'
+import { cachedByName } from '../../core/fields/fundamentals.js'
 import { Panel } from '../../core/fields/panel.js'
 import { rsiZone } from '../../core/fields/technical.js'
 import { compare, rollingRanks } from '../../core/indicators/rank.js'
@@ -39,7 +39,7 @@ export class ScanStates {
   readonly timeframe: Timeframe
   readonly date: Day
   readonly tickers: readonly ListedTicker[]
-  readonly #once = once()
+  readonly #once = cachedByName()
   #readTickers = 0
 
   constructor(store: Store, timeframe: Timeframe, date: Day, tickers: readonly ListedTicker[]) {

@@ -1,6 +1,6 @@
 import { barsAt } from '../../core/engine/record.js'
 import type { Field } from '../../core/fields/field.js'
-import { once, Sector, type SectorView } from '../../core/fields/fundamentals.js'
+import { cachedByName, Sector, type SectorView } from '../../core/fields/fundamentals.js'
 import { Panel } from '../../core/fields/panel.js'
 import { SplitBasis } from '../../core/fields/quarters.js'
 import { countUpTo, type Day } from '../../core/model/day.js'
@@ -23,7 +23,7 @@ type CompanyWithFacts = Company & { facts: Facts }
 /** Reads the sectors of a store, now or as of a day. It caches its reads, so use it for one run only. */
 export class Sectors {
   readonly #store: Store
-  readonly #once = once()
+  readonly #once = cachedByName()
 
   constructor(store: Store) {
     this.#store = store
