@@ -3,7 +3,7 @@ import { type Day, formatDay } from '../../core/model/day.js'
 import type { EventsPage, ExportedBar } from '../../core/model/event.js'
 import type { AccountPage, BarsPage, SearchPage, SnapshotPage, SnapshotsPage } from '../../core/model/pages.js'
 import { BARS, type BarsParams, MAX_BARS, parseBars } from '../../core/params/pages.js'
-import { refuseUnknownNames, type Table, type Written } from '../../core/params/row.js'
+import { definedParams, type Table, type Written } from '../../core/params/row.js'
 import { parseSearch, SEARCH } from '../../core/params/search.js'
 import { parseSummary, SUMMARY } from '../../core/params/summary.js'
 import type { StatsPage } from '../../research/tally/tally.js'
@@ -72,7 +72,7 @@ export class TickerPages {
     schema: Parameters<typeof pageOfSchema>[1],
     what: string,
   ): Promise<Page> {
-    const written = refuseUnknownNames(params, Object.keys(table))
+    const written = definedParams(params, Object.keys(table))
     const search = new URLSearchParams()
     let filledPath = path
     for (const [name, value] of Object.entries(written)) {

@@ -1,6 +1,6 @@
 import type { FieldSet } from '../../core/fields/index.js'
 import { tickersOf } from '../../core/params/arguments.js'
-import { refuseUnknownNames, type Written } from '../../core/params/row.js'
+import { definedParams, type Written } from '../../core/params/row.js'
 import { textOf } from '../../core/params/values.js'
 import { addCondition, addToList, readLists, removeCondition, removeFromList } from '../open/lists.js'
 import type { DatabaseChoice } from '../open/paths.js'
@@ -16,23 +16,23 @@ type Action = (lists: ListsChoice, params: Written) => Promise<unknown>
 /** What the page does with watch lists and named conditions, as the commands do. */
 const ACTIONS: Readonly<Record<string, Action>> = {
   all: async ({ choice }, params) => {
-    refuseUnknownNames(params, [])
+    definedParams(params, [])
     return readLists(choice)
   },
   add: async ({ choice }, params) => {
-    const { name, tickers } = refuseUnknownNames(params, ['name', 'tickers'])
+    const { name, tickers } = definedParams(params, ['name', 'tickers'])
     return addToList(choice, textOf('name', name), tickersOf(tickers))
   },
   remove: async ({ choice }, params) => {
-    const { name, tickers = [] } = refuseUnknownNames(params, ['name', 'tickers'])
+    const { name, tickers = [] } = definedParams(params, ['name', 'tickers'])
     return removeFromList(choice, textOf('name', name), tickersOf(tickers))
   },
   add_condition: async ({ choice, fields }, params) => {
-    const { name, condition } = refuseUnknownNames(params, ['name', 'condition'])
+    const { name, condition } = definedParams(params, ['name', 'condition'])
     return addCondition(choice, fields, textOf('name', name), textOf('condition', condition))
   },
   remove_condition: async ({ choice }, params) => {
-    const { name } = refuseUnknownNames(params, ['name'])
+    const { name } = definedParams(params, ['name'])
     return removeCondition(choice, textOf('name', name))
   },
 }

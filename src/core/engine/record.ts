@@ -286,7 +286,9 @@ function extendRecord(
   const { initialBar, initialBand, earlier } = recorded
   let kept = recorded.bars.length
   while (kept > 0 && recorded.bars[kept - 1]! >= since) kept--
-  const inForce = kept > 0 ? recorded.bands[kept - 1]! : earlier === 0 ? initialBand : codes[since - 1]!
+  let inForce = codes[since - 1]!
+  if (kept > 0) inForce = recorded.bands[kept - 1]!
+  else if (earlier === 0) inForce = initialBand
   if (inForce === UNDEFINED) return null
   // Mostly nothing changes.
   if (kept === recorded.bars.length && !endsInGap(recorded.gaps, since) && allCodesEqual(codes, since, inForce))
@@ -307,15 +309,17 @@ function extendRecord(
   return { initialBar, initialBand, bars, bands, gaps, ...label, earlier }
 }
 
-/** Joins runs without a band up to a bar with those from it on; a run across the bar is one run. */
+/**
+ * Joins runs without a band up to bar `since` with those from it on; a run across it becomes one run. As in
+ * Transitions, each run is two numbers: its first bar, and the bar after its last.
+ */
 function joinGaps(recorded: Int32Array, added: Int32Array, since: number): Int32Array {
   const gaps: number[] = []
   for (let g = 0; g < recorded.length && recorded[g]! < since; g += 2)
     gaps.push(recorded[g]!, Math.min(recorded[g + 1]!, since))
-  const goesOn = gaps.at(-1) === since && added[0] === since
-  if (goesOn) gaps.pop()
-  for (let g = goesOn ? 1 : 0; g < added.length; g++) gaps.push(added[g]!)
-  return Int32Array.from(gaps)
+  const isOneRun = gaps.at(-1) === since && added[0] === since
+  if (isOneRun) gaps.pop()
+  return Int32Array.from([...gaps, ...(isOneRun ? added.subarray(1) : added)])
 }
 
 /** Whether the last run without a band ends after a bar. */

@@ -3,7 +3,7 @@ import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Tier } from '../model/terms.js'
 import { isMapping, objectOf, tickersOf, withoutNulls } from './arguments.js'
 import { CONDITIONS_LAG, LAGGED_PARTS } from './context.js'
-import { listItems, type Parameter, refuseUnknownNames, valueForKind, type Written } from './row.js'
+import { definedParams, listItems, type Parameter, valueForKind, type Written } from './row.js'
 import { COSTS_TEXT } from './short-forms.js'
 import {
   BACKTEST,
@@ -38,7 +38,7 @@ export function parseBacktest(
 ): { strategy: Strategy; run: RunOptions; notes: string[] } {
   const { strategy: written = {}, tickers, ...rest } = objectOf('params', input)
   const { document, places } = readDocument(written, file, fields)
-  const params = refuseUnknownNames(withoutNulls(rest), Object.keys(BACKTEST))
+  const params = definedParams(withoutNulls(rest), Object.keys(BACKTEST))
   const withTickers = { ...document }
   if (tickers !== undefined) withTickers.tickers = tickersOf(tickers)
   else if (document.tickers === EVERY_TICKER && loaded !== undefined) withTickers.tickers = [...loaded]

@@ -58,9 +58,9 @@ class FieldsReader {
   readonly #finished = new Map<string, AnyField>()
   readonly #rules = new Map<string, readonly Rule[]>()
 
-  constructor(found: LocatedDocument) {
-    this.#document = found
-    const { value } = found
+  constructor(document: LocatedDocument) {
+    this.#document = document
+    const { value } = document
     if (!Array.isArray(value))
       throw this.#faultAt([], 'own fields are a list, each entry beginning with "- field: NAME"')
     if (value.length > MAX_FIELDS)

@@ -136,7 +136,7 @@ export type Read<T> = { -readonly [Name in Exclude<keyof T, OptionalNames<T>>]: 
  * @param fields the known fields
  */
 export function readParams<T extends Table>(table: T, params: object, fields: FieldSet = BUILT_IN): Read<T> {
-  const written = refuseUnknownNames(params, Object.keys(table))
+  const written = definedParams(params, Object.keys(table))
   const read: Record<string, unknown> = {}
   for (const [name, parameter] of Object.entries(table)) {
     const scope = { fields, earlier: read }
@@ -148,8 +148,8 @@ export function readParams<T extends Table>(table: T, params: object, fields: Fi
   return read as Read<T>
 }
 
-/** The parameters that are set. Throws InvalidParameter for an unknown name and for an empty value. */
-export function refuseUnknownNames(params: object, allowed: readonly string[]): Record<string, unknown> {
+/** The parameters that are not undefined. Throws InvalidParameter for an unknown name and for an empty value. */
+export function definedParams(params: object, allowed: readonly string[]): Record<string, unknown> {
   if (typeof params !== 'object' || params === null || Array.isArray(params))
     throw invalid('not_allowed', { param: 'params', value: params, allowed: 'an object' })
   const entries = Object.entries(params).filter(([, value]) => value !== undefined)

@@ -9,6 +9,7 @@ import { DATE, FLAG, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figur
 import { BANDS, CONDITION, CONDITION_BANDS, FIELD, FIELD_OR_CONDITION, integerOf, oneOf, TICKER } from './kinds.js'
 import { type FieldOrCondition, TIMEFRAME_ROW } from './questions.js'
 import {
+  definedParams,
   type Kind,
   nullable,
   optional,
@@ -16,7 +17,6 @@ import {
   paramsInTable,
   type Read,
   readParams,
-  refuseUnknownNames,
   required,
   setBy,
   type Table,
@@ -215,7 +215,7 @@ export interface StudyQuery extends Omit<Read<typeof MEASURES>, 'horizon' | 'abn
 export function parseStudy(input: object, fields: FieldSet = BUILT_IN): StudyQuery {
   const { tickers, ...params } = objectOf('params', input)
   const withField = conditionForField(withoutNulls(params), fields)
-  const written = refuseUnknownNames(withField, Object.keys(STUDY))
+  const written = definedParams(withField, Object.keys(STUDY))
   const filter = readFilter(readParams(STUDIED, paramsInTable(STUDIED, written), fields), fields)
   const { horizon, abnormal, ...measures } = readParams(MEASURES, paramsInTable(MEASURES, written))
   return {
@@ -391,7 +391,7 @@ export function parseSweep(input: object, known: FieldSet = BUILT_IN): SweepQuer
 }
 
 /**
- * The fields and bands of the combinations; a condition alone is the field.
+ * A sweep's query with the fields and bands of its combinations. A condition without named fields is itself the field.
  * @param isFieldNamed whether fields are named: `all` also counts
  */
 function selectFieldsAndBands<Others>(
@@ -406,16 +406,11 @@ function selectFieldsAndBands<Others>(
   const chosenFields = known.all.filter(field =>
     fields === null ? isFieldNamed || field.needs === 'bars' : fields.includes(field.name),
   )
-  const bands = band === undefined ? {} : { bands: bandsValue('band', band, chosenFields) }
-  const fieldsWithBands = chosenFields.filter(
-    field => band === undefined || field.bands.some(name => band.includes(name)),
-  )
-  return {
-    ...read,
-    ...(when === undefined ? {} : { when }),
-    ...bands,
-    fields: fieldsWithBands.map(field => field.name),
-  }
+  const condition = when === undefined ? {} : { when }
+  if (band === undefined) return { ...read, ...condition, fields: chosenFields.map(field => field.name) }
+  const bands = bandsValue('band', band, chosenFields)
+  const fieldsWithBands = chosenFields.filter(field => field.bands.some(name => band.includes(name)))
+  return { ...read, ...condition, bands, fields: fieldsWithBands.map(field => field.name) }
 }
 
 /** Throws InvalidParameter if several kinds of validation are set: each would answer the same question differently. */

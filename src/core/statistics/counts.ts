@@ -86,7 +86,12 @@ function expectedCounts(members: readonly GTestMember[], categories: number): Fl
   return expected
 }
 
-/** @param n number of events behind `expected`, @param landed their number after the shift */
+/**
+ * The likelihood ratio statistic of counts by category, 2 Σ observed · ln(observed / expected), with the expected counts
+ * scaled to the events that landed on a category.
+ * @param n number of events in `expected`
+ * @param landed number of events in `observed`
+ */
 function likelihoodRatio(observed: Int32Array, expected: Float64Array, n: number, landed: number): number {
   let sum = 0
   for (let code = 0; code < observed.length; code++) {

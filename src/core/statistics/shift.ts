@@ -49,7 +49,7 @@ const MAX_ALL_SHIFTS = 2000
 const ROUNDING = 1e-12
 
 /**
- * The plain joint circular shift of a cell: events keep their days, and the returns of all members rotate by the same
+ * The plain joint circular shift of a pool: events keep their days, and the returns of all members rotate by the same
  * number of days. That preserves clusters of events and the dependence of returns over days and tickers; only the
  * tested relation breaks.
  * Every shift from `horizon` to `calendar` - `horizon` counts; the others share windows with the unshifted events. An

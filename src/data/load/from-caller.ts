@@ -89,8 +89,8 @@ function refuseBadBars({ ticker, source }: Pick<SourcedBars, 'ticker' | 'source'
     const fault = barFault(day, latest, value, role => String(value(role)))
     const bad = (what: Words) => new BadData({ file: source }, sentence`${ticker} on ${formatDay(day)}: ${what}`)
     if (fault !== null) throw bad(fault.reason)
-    const paid = unadjustedClose?.[t] ?? Number.NaN
-    if (!Number.isNaN(paid) && !isPrice(paid)) throw bad(`unadjustedClose ${paid} is no price`)
+    const unadjusted = unadjustedClose?.[t] ?? Number.NaN
+    if (!Number.isNaN(unadjusted) && !isPrice(unadjusted)) throw bad(`unadjustedClose ${unadjusted} is no price`)
     if (t > 0 && day <= days[t - 1]!) throw bad(`it follows ${formatDay(days[t - 1]!)}, and bars ascend by their days`)
   }
 }

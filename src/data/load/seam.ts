@@ -314,7 +314,11 @@ function jumpAt(a: SeamDay, b: SeamDay, { by, over }: Scale): AcceptedJump {
   return { from: a.day, day: b.day, factor: b.incoming >= 0 ? by / over : over / by }
 }
 
-/** Checks the steps between each bar of the file and its stored neighbour, like those of two neighbours in one file. */
+/**
+ * Checks the step from each stored bar to a neighbouring bar of the file, and back, as between two bars of one file. A
+ * jump by a split is a mismatch; another jump, or a long gap, is only reported.
+ * @param both the days where the two meet
+ */
 function judgeNeighbours(
   stored: Series,
   incoming: Series,

@@ -13,7 +13,7 @@ import {
 import { BAR_FIGURES, bandsByBar, barOf, type Series } from '../../core/model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../../core/model/terms.js'
 import { checkDay, listOf, objectOf, withoutNulls } from '../../core/params/arguments.js'
-import { readParams, refuseUnknownNames } from '../../core/params/row.js'
+import { definedParams, readParams } from '../../core/params/row.js'
 import {
   bandsValue,
   conditionValue,
@@ -219,7 +219,7 @@ const LISTS = ['tickers', 'fields', 'timeframes', 'bands'] as const
  */
 function listIn(filter: ExportFilter, name: (typeof LISTS)[number]): string[] {
   const allowedNames: (keyof ExportFilter)[] = [...LISTS, 'when', 'context_lag', 'after', 'before']
-  const lists = refuseUnknownNames(filter, allowedNames)
+  const lists = definedParams(filter, allowedNames)
   for (const bound of ['after', 'before'] as const) if (bound in lists) checkDay(bound, lists[bound])
   return listOf(name, lists[name] ?? []).map(value => textOf(name, value))
 }

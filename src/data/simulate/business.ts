@@ -118,14 +118,15 @@ export function sessionUpTo(day: Day): Day {
  * six is moved in the last weeks, mostly to a later one.
  */
 function drawAnnouncements(reported: Day, random: Random): ScheduledReport[] {
-  const lead = 35 + random.below(26)
+  const daysAhead = 35 + random.below(26)
   const isMoved = random.uniform() < 1 / 6
-  const days = random.uniform() < 0.8 ? 1 + random.below(8) : -1 - random.below(3)
-  const notice = 4 + random.below(15)
-  const planned = isMoved ? sessionUpTo(reported - days) : reported
-  const first = { expected_date: planned, known: sessionUpTo(planned - lead) }
+  const daysLater = random.uniform() < 0.8 ? 1 + random.below(8) : -1 - random.below(3)
+  const daysOfNotice = 4 + random.below(15)
+  const planned = isMoved ? sessionUpTo(reported - daysLater) : reported
+  const first = { expected_date: planned, known: sessionUpTo(planned - daysAhead) }
   if (planned === reported) return [first]
-  return [first, { expected_date: reported, known: sessionUpTo(Math.min(planned, reported) - notice) }]
+  const moved = { expected_date: reported, known: sessionUpTo(Math.min(planned, reported) - daysOfNotice) }
+  return [first, moved]
 }
 
 // The simulated past before the first bar has one step a week.

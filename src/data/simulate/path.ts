@@ -42,15 +42,15 @@ export class Market {
 /** The constant properties that distinguish one ticker from another. */
 export type Company = ReturnType<typeof drawCompany>
 
+/**
+ * Draws a company: its beta (its part in the market's moves), the spread (standard deviation) of its own daily log
+ * returns, its price before the first bar, and its median daily volume in shares.
+ */
 export function drawCompany(random: Random) {
-  /** Its part in the market's moves. */
   const beta = 0.4 + 1.2 * random.uniform()
-  /** Standard deviation of its own daily log returns. */
   const spread = 0.009 * Math.exp(1.0 * random.uniform())
-  /** Price before the first bar. */
   const price = Math.max(8, Math.min(600, 55 * Math.exp(0.7 * random.normal())))
   const turnover = 3e7 * Math.exp(1.2 * random.normal())
-  /** Median volume in shares. */
   return { beta, spread, price, volume: turnover / price }
 }
 

@@ -243,7 +243,7 @@ export function neighboursAt(axes: readonly Pick<Axis, 'values'>[], cell: number
   return neighbours.sort((a, b) => a - b)
 }
 
-/** The values of a cell's neighbours, summed up. */
+/** The number, mean, least and greatest of the known values of a cell's neighbours. */
 function neighboursOf(axes: readonly Axis[], values: readonly (number | null)[], cell: number): Neighbours {
   const known = neighboursAt(axes, cell).flatMap(neighbour => values[neighbour] ?? [])
   return {

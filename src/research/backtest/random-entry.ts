@@ -107,11 +107,11 @@ export function entryTest(
 ): (trades: readonly TakenTrade[]) => EntryRank | null {
   const signalled = members.filter(({ signals }) => signals.bars.length > 0)
   const calendar = unionCalendar(signalled.map(({ eligible, bars }) => daysAt(bars.days, eligible)))
-  const possible = calendar.length - 2 * longest + 1
-  const count = Math.max(0, Math.min(DRAW_MOVES, possible))
-  // Move 0 is the run itself.
+  const possibleMoves = calendar.length - 2 * longest + 1
+  const count = Math.max(0, Math.min(DRAW_MOVES, possibleMoves))
+  // In days of the calendar. Move 0 is the run itself.
   const moves = Int32Array.from({ length: count + 1 }, (_, i) =>
-    i === 0 ? 0 : longest + Math.floor(((i - 0.5) * possible) / count),
+    i === 0 ? 0 : longest + Math.floor(((i - 0.5) * possibleMoves) / count),
   )
   const byMember = new Map<Member, MovedSignalByIndex>()
   const buffer = new Float64Array(calendar.length * moves.length)
