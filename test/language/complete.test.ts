@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { completeCondition, conditionTexts } from '../../src/app/cli/complete.js'
+import { completedConditions, completionAtEnd } from '../../src/app/cli/complete.js'
 import { BUILT_IN } from '../../src/core/fields/index.js'
 import { parseCondition } from '../../src/core/language/condition.js'
 import { Random } from '../../src/core/statistics/random.js'
@@ -44,14 +44,14 @@ describe('the words that may stand at the end of a text', () => {
     ['rsi_zone oversold an', []],
     ['rsi_zone = oversold)', []],
   ])('%j: %j', (text, words) => {
-    expect([...completeCondition(text, BUILT_IN).words].sort()).toEqual([...words].sort())
+    expect([...completionAtEnd(text, BUILT_IN).words].sort()).toEqual([...words].sort())
   })
 
   it('are all fields, and not and a bracket, where a test may begin', () => {
     for (const text of ['', '(', 'not ', 'rsi_zone = oversold and ', 'rsi_zone = oversold or('])
-      expect(completeCondition(text, BUILT_IN)).toMatchObject({ words: [...BUILT_IN.names, 'not', '('], ticker: true })
+      expect(completionAtEnd(text, BUILT_IN)).toMatchObject({ words: [...BUILT_IN.names, 'not', '('], ticker: true })
     for (const text of ['rsi_zone ', 'rsi_zone = ', 'GSPC:', 'rsi_zone@'])
-      expect(completeCondition(text, BUILT_IN).ticker).toBe(false)
+      expect(completionAtEnd(text, BUILT_IN).ticker).toBe(false)
   })
 
   it('are those with which every beginning of a condition goes on', () => {
@@ -64,7 +64,7 @@ describe('the words that may stand at the end of a text', () => {
         const isTicker =
           word === undefined || /^[\w.=^-]+:/.test(text.slice(end)) || /[\w.=^-]$/.test(text.slice(0, end))
         if (isTicker || !isBeginning) continue
-        expect(completeCondition(text.slice(0, end), MADE).words, text.slice(0, end)).toContain(word)
+        expect(completionAtEnd(text.slice(0, end), MADE).words, text.slice(0, end)).toContain(word)
       }
     }
   })
@@ -73,7 +73,7 @@ describe('the words that may stand at the end of a text', () => {
 describe('the texts that a shell is offered', () => {
   const tickers = ['GSPC', 'GSK', 'AAPL']
   const offered = (text: string): Promise<string[]> =>
-    conditionTexts(text, BUILT_IN, async start => tickers.filter(ticker => ticker.startsWith(start.toUpperCase())))
+    completedConditions(text, BUILT_IN, async start => tickers.filter(ticker => ticker.startsWith(start.toUpperCase())))
 
   it.each([
     ['rsi_zone = over', ['rsi_zone = oversold', 'rsi_zone = overbought']],

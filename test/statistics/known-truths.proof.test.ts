@@ -16,7 +16,7 @@ describe('of independent values', () => {
     const random = new Random(404)
     const covered = Array.from({ length: RUNS }, () => {
       const x = Float64Array.from({ length: 60 }, () => random.normal() ** 2)
-      const { low, high } = bca(x, mean, { reps: 499, random })!
+      const { low, high } = bca(x, sample => mean(sample)!, { reps: 499, random })!
       return low <= 1 && 1 <= high
     }).filter(Boolean).length
     expect(covered / RUNS).toBeGreaterThan(0.9)

@@ -247,8 +247,8 @@ describe('the BCa interval', () => {
   })
 
   it('is null of one value, and where nothing varies', () => {
-    expect(bca([1], mean, { reps: 99, random: new Random(1) })).toBeNull()
-    expect(bca([0.1, 0.1, 0.1], mean, { reps: 99, random: new Random(1) })).toBeNull()
+    expect(bca([1], sample => mean(sample)!, { reps: 99, random: new Random(1) })).toBeNull()
+    expect(bca([0.1, 0.1, 0.1], sample => mean(sample)!, { reps: 99, random: new Random(1) })).toBeNull()
   })
 })
 

@@ -107,18 +107,19 @@ export async function restore(
 }
 
 /**
- * Finishes a stopped restore, and returns a notice; null if there was none. One that cannot be finished is left to a
- * restore that replaces the same files.
+ * Finishes a restore that was stopped earlier, unless it cannot be finished and this restore replaces all of its files.
+ * @returns a sentence about the finished restore; null if none was finished
  */
 function finishEarlierRestore({ files: backedUp }: Manifest, files: Files, replace: boolean): string | null {
   const note = restoreNote(files.data)
   try {
     return finishRestore(files)
   } catch (cause) {
-    if (cause instanceof Busy || !replace || !existsSync(note)) throw cause
+    const mayReplace = replace && existsSync(note) && !(cause instanceof Busy)
     const kinds = backedUp.map(({ kind }) => kind)
-    if (!readNote(note).moves.every(({ kind }) => kinds.includes(kind))) throw cause
-    return null
+    const replacesAll = mayReplace && readNote(note).moves.every(({ kind }) => kinds.includes(kind))
+    if (replacesAll) return null
+    throw cause
   }
 }
 
@@ -145,6 +146,7 @@ const MAX_NOTE_BYTES = 2 ** 16
 
 interface Move {
   kind: FileKind
+  /** The path of the note next to the file that is replaced. A writer of that file finds the restore by it. */
   note: string
   from: string
   to: string
@@ -169,14 +171,14 @@ function invalidNote(path: string, why: Words): StorageError {
   )
 }
 
-/** The moves that a note lists, with full paths. Throws StorageError for file names that no restore gives. */
+/** The moves that a note lists, with full paths. Throws StorageError where a name is not formed like that of a copy. */
 function movesOfNote(path: string, files: Files): Move[] {
-  return readNote(path).moves.map(({ kind, from, sha256 }) => {
+  return readNote(path).moves.map(({ kind, from: name, sha256 }) => {
     const to = linkTarget(files[kind])
-    if (isPartialName(from, to))
-      return { kind, note: restoreNote(files[kind]), from: join(dirname(to), from), to, sha256 }
+    if (isPartialName(name, to))
+      return { kind, note: restoreNote(files[kind]), from: join(dirname(to), name), to, sha256 }
     const hint = kind === 'accounts' ? sentence` (accounts elsewhere: restore with ${parameter('accounts')})` : ''
-    throw invalidNote(path, sentence`a restore gives no file next to ${to} the name ${quoted(from)}${hint}`)
+    throw invalidNote(path, sentence`a restore gives no file next to ${to} the name ${quoted(name)}${hint}`)
   })
 }
 

@@ -220,13 +220,16 @@ async function kindCandidates(line: Line, kind: string, word: string): Promise<r
   return []
 }
 
-/** Completions of a condition; without quotes only those of one word. */
+/**
+ * The candidates for a condition. Outside quotes, the shell would split one at its blanks: candidates have none there,
+ * and no tickers.
+ */
 async function conditionCandidates(line: Line, text: string): Promise<readonly Candidate[]> {
   const { fields, inQuotes } = line
   const tickersLike = async (start: string): Promise<string[]> =>
     startingWith(start, await tickerCandidates(line)).map(([ticker]) => ticker)
-  if (inQuotes) return (await conditionTexts(text, fields, tickersLike)).map(completed => [completed])
-  const completion = completeCondition(text, fields)
+  if (inQuotes) return (await completedConditions(text, fields, tickersLike)).map(completed => [completed])
+  const completion = completionAtEnd(text, fields)
   const completedTexts = completion.words.map(word => completion.with(word))
   return completedTexts.filter(completed => !/\s/.test(completed)).map(completed => [completed])
 }
@@ -302,7 +305,7 @@ export interface Completion {
 const LAST_WORD = /(?:[A-Za-z_][A-Za-z0-9_]*|!)?$/
 
 /** Finds the candidates at the end of a text. */
-export function completeCondition(text: string, vocabulary: Vocabulary): Completion {
+export function completionAtEnd(text: string, vocabulary: Vocabulary): Completion {
   const typed = LAST_WORD.exec(text)![0]
   const before = text.slice(0, text.length - typed.length)
   const allowed = allowedAfter(before, vocabulary).filter(word => word !== '@')
@@ -316,17 +319,17 @@ export function completeCondition(text: string, vocabulary: Vocabulary): Complet
 }
 
 /**
- * The whole texts that complete the beginning of a condition. A single text that is no condition yet is replaced by its
- * continuations: the shell would otherwise accept it and close the quotes.
+ * The whole texts that complete the beginning of a condition, as candidates in quotes. A single text that is no
+ * condition yet is replaced by its continuations: the shell would otherwise accept it and close the quotes.
  *
  * @param tickersLike the tickers that begin with a text; called only if nothing else fits
  */
-export async function conditionTexts(
+export async function completedConditions(
   text: string,
   vocabulary: Vocabulary,
   tickersLike: (start: string) => Promise<readonly string[]>,
 ): Promise<string[]> {
-  const completion = completeCondition(text, vocabulary)
+  const completion = completionAtEnd(text, vocabulary)
   const isTicker = completion.words.length === 0 && completion.ticker && completion.typed !== ''
   const words = isTicker ? (await tickersLike(completion.typed)).map(ticker => `${ticker}:`) : completion.words
   let texts = words.map(completion.with)

@@ -51,10 +51,13 @@ const PULLED_COLUMNS: readonly Column<PulledTicker>[] = [
   { title: 'From', kind: 'text', spare: 3, value: ({ source }) => source },
 ]
 
-/** Describes the state of the loaded data: dates, gaps and sources of each ticker, and notes about the database. */
+/**
+ * Describes the state of the loaded data: dates, gaps and sources of each ticker, pulled tickers, and notes about the
+ * database. With many tickers, only a wide terminal lists each.
+ */
 export function describeStatus(status: Status & { pulled: readonly PulledTicker[] }, today: Day): Described {
   const { database, tickers, bars, events, first, last, pulled } = status
-  const isShort = tickers.length > MOST_TICKERS
+  const hasManyTickers = tickers.length > MANY_TICKERS
   return {
     document: status,
     columns: [
@@ -66,13 +69,10 @@ export function describeStatus(status: Status & { pulled: readonly PulledTicker[
       return [...statusRows(status), ...pulled.map(pulledRow)]
     },
     get paragraphs() {
-      const heading = [
-        database,
-        ...[count(tickers.length, 'ticker'), count(bars, 'bar'), count(events, 'event')],
-        first === null ? 'no bars' : `${first} to ${last}`,
-      ]
+      const dates = first === null ? 'no bars' : `${first} to ${last}`
+      const heading = [database, count(tickers.length, 'ticker'), count(bars, 'bar'), count(events, 'event'), dates]
       const table = tablePart('Tickers', TICKER_COLUMNS, tickers)
-      const parts: Part[] = isShort
+      const parts: Part[] = hasManyTickers
         ? [
             { on: 'short', notes: [freshnessText(tickers), EVERY_TICKER] },
             { on: 'wide', ...table },
@@ -126,7 +126,7 @@ function ageNote({ last, as_of }: Status, today: Day): string | null {
 const DAYS_FRESH = 7
 
 /** A list of more tickers does not fit a screen. */
-const MOST_TICKERS = 12
+const MANY_TICKERS = 12
 const MOST_NAMED = 5
 const EVERY_TICKER = 'one ticker: bands status AAPL; every ticker: --wide or --csv'
 

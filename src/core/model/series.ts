@@ -24,7 +24,7 @@ export interface Series {
   unadjustedClose?: Float64Array
 }
 
-/** An empty series of some bars. */
+/** A series of `length` bars, all zero. */
 export function emptySeries(timeframe: Timeframe, length: number): Series {
   // One buffer: allocating and collecting seven takes longer than filling them.
   const memory = new ArrayBuffer(5 * 8 * length + 2 * 4 * length)

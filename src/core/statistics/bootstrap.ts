@@ -36,26 +36,24 @@ export function stationaryRatioInterval(
 
 /**
  * 95 % interval of a statistic of independent values by the bias-corrected and accelerated bootstrap (Efron, "Better
- * bootstrap confidence intervals", 1987). The share below the estimate counts half of the equal ones; the acceleration
- * is that of the jackknife (Efron & Tibshirani 1993, 14.3).
- * @param x at least two independent values; overlapping windows are not independent
- * @returns null with less than two values, or where all resamples are equal
+ * bootstrap confidence intervals", 1987).
+ * @param x independent values; overlapping windows are not independent
+ * @returns null with less than two values, or where the resampled estimates are equal or on one side of the estimate
  */
 export function bca(
   x: ArrayLike<number>,
-  statistic: (sample: Float64Array) => number | null,
+  statistic: (sample: Float64Array) => number,
   { reps, random, tail = 0.025 }: Resampling,
 ): { low: number; high: number } | null {
   const values = Float64Array.from(x)
-  const estimate = values.length < 2 ? null : statistic(values)
-  if (estimate === null) return null
+  if (values.length < 2) return null
   const resample = new Float64Array(values.length)
   const estimates = new Float64Array(reps)
   for (let rep = 0; rep < reps; rep++) {
     for (let i = 0; i < values.length; i++) resample[i] = values[random.below(values.length)]!
-    estimates[rep] = statistic(resample)!
+    estimates[rep] = statistic(resample)
   }
-  return bcaEndpoints(estimates, estimate, jackknifeEstimates(values, statistic), tail)
+  return bcaEndpoints(estimates, statistic(values), jackknifeEstimates(values, statistic), tail)
 }
 
 /**
@@ -92,7 +90,7 @@ function shareBelow(values: Float64Array, estimate: number): number {
   return below / values.length
 }
 
-/** The acceleration of the bootstrap, from the estimates with each value left out in turn. */
+/** The acceleration by the jackknife (Efron & Tibshirani 1993, 14.3), from estimates with each value left out in turn. */
 function jackknifeAcceleration(withoutOne: Float64Array): number {
   const centre = mean(withoutOne)!
   let squares = 0
@@ -105,12 +103,12 @@ function jackknifeAcceleration(withoutOne: Float64Array): number {
 }
 
 /** The statistic of all values but one, for each value. */
-function jackknifeEstimates(values: Float64Array, statistic: (sample: Float64Array) => number | null): Float64Array {
+function jackknifeEstimates(values: Float64Array, statistic: (sample: Float64Array) => number): Float64Array {
   // All values but the first; each step puts back the value before and takes out the next.
   const sample = values.slice(1)
   return values.map((_, i) => {
     if (i > 0) sample[i - 1] = values[i - 1]!
-    return statistic(sample)!
+    return statistic(sample)
   })
 }
 

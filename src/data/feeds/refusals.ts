@@ -50,44 +50,56 @@ function isNumber(text: string): boolean {
   return !isNullWord(text) && ['.', ','].some(sign => !Number.isNaN(readNumber(text, sign as Decimal)))
 }
 
-/** Maximum ratio of a day's highest to its lowest price, for columns to count as prices. */
-const MAX_HIGH_TO_LOW = 3
-
 /**
- * Names for the columns of rows, judged by their values: a date, the four prices, then a volume. One price is always
- * the highest and another the lowest. null if the values are ambiguous.
+ * The likely header of rows, judged by their values: a date, four prices side by side, then a volume. Other columns are
+ * named `other`. null if the values are ambiguous.
  */
 function likelyHeader(rows: readonly string[][]): string | null {
   const [first = []] = rows
   const textsOf = (column: number) => rows.map(fields => fields[column] ?? '')
   const isDate = (column: number) => {
     const guess = guessDateFormat(textsOf(column))
+    // Prices and volumes may look like serial numbers, so those count only in the first column.
     return 'format' in guess && (guess.format !== 'Excel serial' || column === 0)
   }
-  const date = first.findIndex((_, i) => isDate(i))
-  const isPrices = (column: number) => column !== date && textsOf(column).every(isNumber)
-  for (let from = 0; date >= 0 && from + 4 <= first.length; from++) {
+  const date = first.findIndex((_, column) => isDate(column))
+  if (date < 0) return null
+  const isNumeric = (column: number) => column !== date && textsOf(column).every(isNumber)
+  for (let from = 0; from + 4 <= first.length; from++) {
     const columns = [from, from + 1, from + 2, from + 3]
-    if (!columns.every(isPrices)) continue
-    const decimal = guessDecimal(columns.flatMap(textsOf), []) ?? '.'
-    const values = rows.map(fields => columns.map(column => readNumber(fields[column]!, decimal)))
-    const isOneDay = values.every(row => Math.max(...row) <= MAX_HIGH_TO_LOW * Math.min(...row))
-    const high = columns.find((_, i) => values.every(row => row[i] === Math.max(...row)))
-    const low = columns.findLast((_, i) => values.every(row => row[i] === Math.min(...row)))
-    if (!isOneDay || high === undefined || low === undefined || high === low) continue
-    const [open, close] = columns.filter(column => column !== high && column !== low)
-    const volume = first.findIndex((_, i) => i > from + 3 && isPrices(i))
-    const names = new Map([
-      [date, 'date'],
-      [open!, 'open'],
-      [high, 'high'],
-      [low, 'low'],
-      [close!, 'close'],
-      [volume, 'volume'],
-    ])
-    return first.map((_, i) => names.get(i) ?? 'other').join(',')
+    const names = columns.every(isNumeric) ? namesOfPrices(columns, rows) : null
+    if (names === null) continue
+    names.set(date, 'date')
+    const volume = first.findIndex((_, column) => column > from + 3 && isNumeric(column))
+    if (volume >= 0) names.set(volume, 'volume')
+    return first.map((_, column) => names.get(column) ?? 'other').join(',')
   }
   return null
+}
+
+/** Maximum ratio of the highest to the lowest value of a row, for the values to count as prices of one day. */
+const MAX_HIGH_TO_LOW = 3
+
+/**
+ * The names of four columns of numbers, by column: one is the highest in each row, another the lowest. Of the two
+ * others, the open comes before the close. null if they are not prices of one day.
+ */
+function namesOfPrices(columns: readonly number[], rows: readonly string[][]): Map<number, string> | null {
+  const texts = rows.flatMap(fields => columns.map(column => fields[column]!))
+  const decimal = guessDecimal(texts, []) ?? '.'
+  const values = rows.map(fields => columns.map(column => readNumber(fields[column]!, decimal)))
+  if (values.some(row => Math.max(...row) > MAX_HIGH_TO_LOW * Math.min(...row))) return null
+  // In rows of equal prices both would be the same column: the usual order has the high first.
+  const high = columns.find((_, i) => values.every(row => row[i] === Math.max(...row)))
+  const low = columns.findLast((_, i) => values.every(row => row[i] === Math.min(...row)))
+  if (high === undefined || low === undefined || high === low) return null
+  const [open, close] = columns.filter(column => column !== high && column !== low)
+  return new Map([
+    [open!, 'open'],
+    [high, 'high'],
+    [low, 'low'],
+    [close!, 'close'],
+  ])
 }
 
 /** Whether a field is a date; no column name is. */

@@ -21,48 +21,59 @@ interface FieldSource {
 
 /** A query of series that includes derived fields: conditions, and the user's own fields. */
 export interface DerivedQuery extends SeriesQuery {
-  /** How many bars before its own bar a condition reads the other tickers that it names (default 0). */
+  /** Conditions read the other tickers that they name this number of bars earlier (default 0). */
   lag?: number | undefined
 }
 
 /**
  * Series that include records of derived fields. They are computed on demand from the bars and from the records of the
  * fields that they name, in the same read. No value uses later bars, so they can be cut at an as-of day like stored
- * records. Throws NotFound, Busy for a ticker that a condition names.
+ * records.
+ *
+ * Throws NotFound if a ticker that a condition names has no bars, and Busy if an import replaces bars during the read.
+ * @returns a series for each ticker of the query, in its order; null for an unknown ticker
  */
 export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): AsyncGenerator<RecordedSeries | null> {
   const { tickers, timeframe, outcomes, lag = 0 } = query
   const fields = query.fields.map(name => cache.field(name))
   const needs = neededData(cache, fields, timeframe)
   const namedData = await readNamedTickers(cache, needs)
-  const ownNeed = needs.get(dataKey(null, timeframe))!
-  const otherNeed = needs.get(dataKey(null, otherTimeframe(timeframe)))
+  const ownNeed = needs.get(dataKey(QUERIED, timeframe))!
+  const otherNeed = needs.get(dataKey(QUERIED, otherTimeframe(timeframe)))
+  const needsBars = ownNeed.bars || (otherNeed?.bars ?? false)
   const series = cache.store.series({ tickers, timeframe, fields: [...ownNeed.fields], outcomes })
-  // Both series have the same tickers in the same order.
-  const otherSeries =
-    otherNeed && readNeeded(cache, tickers, otherTimeframe(timeframe), otherNeed)[Symbol.asyncIterator]()
-  try {
-    for await (const recorded of series) {
-      const otherRecorded = (await otherSeries?.next())?.value ?? null
-      if (recorded === null) {
-        yield null
-        continue
-      }
-      const daily = ownNeed.bars || otherNeed?.bars ? await cache.store.bars(recorded.entry.ticker) : null
-      const data = new Map(namedData)
-        .set(dataKey(null, timeframe), seriesData(recorded, daily, timeframe))
-        .set(dataKey(null, otherTimeframe(timeframe)), seriesData(otherRecorded, daily, otherTimeframe(timeframe)))
-      const derivation = new Derivation(cache, data)
-      const records = recordsIn(recorded.fields)
-      for (const field of fields) {
-        if (isRecorded(field)) continue
-        const codes = derivation.codes(field, null, timeframe, isConditionField(field) ? lag : 0)
-        records.set(field.name, recordOfCodes(codes, timeframe))
-      }
-      yield { ...recorded, fields: columnsOf(records) }
+  const otherSeries = otherNeed && readNeeded(cache, tickers, otherTimeframe(timeframe), otherNeed)
+  // Both have the same tickers in the same order.
+  for await (const [recorded, otherRecorded] of inPairs(series, otherSeries)) {
+    if (recorded === null) {
+      yield null
+      continue
     }
+    const daily = needsBars ? await cache.store.bars(recorded.entry.ticker) : null
+    const data = new Map(namedData)
+      .set(dataKey(QUERIED, timeframe), seriesData(recorded, daily, timeframe))
+      .set(dataKey(QUERIED, otherTimeframe(timeframe)), seriesData(otherRecorded, daily, otherTimeframe(timeframe)))
+    const derivation = new Derivation(cache, data)
+    const records = recordsIn(recorded.fields)
+    for (const field of fields) {
+      if (isRecorded(field)) continue
+      const codes = derivation.codes(field, QUERIED, timeframe, isConditionField(field) ? lag : 0)
+      records.set(field.name, recordOfCodes(codes, timeframe))
+    }
+    yield { ...recorded, fields: columnsOf(records) }
+  }
+}
+
+/** Each item with the item of another stream at the same place; null where that has none. Ends with the first stream. */
+async function* inPairs<Item>(
+  items: AsyncIterable<Item>,
+  others: AsyncIterable<Item> | undefined,
+): AsyncGenerator<[item: Item, other: Item | null]> {
+  const iterator = others?.[Symbol.asyncIterator]()
+  try {
+    for await (const item of items) yield [item, (await iterator?.next())?.value ?? null]
   } finally {
-    await otherSeries?.return?.()
+    await iterator?.return?.()
   }
 }
 
@@ -131,10 +142,12 @@ function otherTimeframe(timeframe: Timeframe): Timeframe {
   return timeframe === 'daily' ? 'weekly' : 'daily'
 }
 
+/** In place of a ticker: the one whose series is being derived. */
+const QUERIED = null
+
 /** The data needed of one ticker and timeframe: recorded fields, and whether bars are needed. */
 interface Need {
-  /** null: the ticker of the query */
-  ticker: string | null
+  ticker: string | typeof QUERIED
   timeframe: Timeframe
   fields: Set<string>
   bars: boolean
@@ -142,8 +155,8 @@ interface Need {
 
 type Needs = ReadonlyMap<string, Need>
 
-/** A key for a ticker's data. @param ticker null: the ticker of the query */
-function dataKey(ticker: string | null, timeframe: Timeframe): string {
+/** The key of a ticker's data. */
+function dataKey(ticker: string | typeof QUERIED, timeframe: Timeframe): string {
   return `${timeframe} ${ticker ?? ''}`
 }
 
@@ -151,7 +164,7 @@ function dataKey(ticker: string | null, timeframe: Timeframe): string {
 function neededData(cache: FieldSource, fields: readonly AnyField[], timeframe: Timeframe): Needs {
   const needs = new Map<string, Need>()
   const visited = new Set<string>()
-  const addNeeds = (field: AnyField, ticker: string | null, timeframe: Timeframe): void => {
+  const addNeeds = (field: AnyField, ticker: string | typeof QUERIED, timeframe: Timeframe): void => {
     const key = dataKey(ticker, timeframe)
     const need = needs.get(key) ?? { ticker, timeframe, fields: new Set(), bars: false }
     needs.set(key, need)
@@ -168,7 +181,7 @@ function neededData(cache: FieldSource, fields: readonly AnyField[], timeframe: 
     for (const subject of field.subjects)
       addNeeds(cache.field(subject.field), subject.ticker ?? ticker, subject.timeframe ?? timeframe)
   }
-  for (const field of fields) addNeeds(field, null, timeframe)
+  for (const field of fields) addNeeds(field, QUERIED, timeframe)
   return needs
 }
 
@@ -184,7 +197,7 @@ export type NamedData = ReadonlyMap<string, SeriesData>
 /** Reads the data of the tickers that conditions name. Throws NotFound for a ticker without bars. */
 async function readNamedTickers(cache: FieldSource, needs: Needs): Promise<NamedData> {
   const data = new Map<string, SeriesData>()
-  for (const [place, need] of needs) if (need.ticker !== null) data.set(place, await readData(cache, need.ticker, need))
+  for (const [key, need] of needs) if (need.ticker !== QUERIED) data.set(key, await readData(cache, need.ticker, need))
   return data
 }
 
@@ -225,7 +238,7 @@ export async function subjectColumns(
 ): Promise<ReadonlyMap<string, Column>> {
   const needs = neededData(cache, [field], timeframe)
   const data = new Map(named ?? (await readNamedTickers(cache, needs)))
-  for (const [place, need] of needs) if (need.ticker === null) data.set(place, await readData(cache, ticker, need))
+  for (const [key, need] of needs) if (need.ticker === QUERIED) data.set(key, await readData(cache, ticker, need))
   const derivation = new Derivation(cache, data)
   const column = ({ ticker, timeframe: subjectTimeframe, field }: Subject) =>
     derivation.column(ticker, subjectTimeframe ?? timeframe, field)
@@ -243,8 +256,8 @@ class Derivation {
     this.#data = data
   }
 
-  /** The bands of a field, computed on first use. @param ticker null: the ticker of the query */
-  column(ticker: string | null, timeframe: Timeframe, name: string): Column {
+  /** The bands of a field, computed on first use. */
+  column(ticker: string | typeof QUERIED, timeframe: Timeframe, name: string): Column {
     const key = `${dataKey(ticker, timeframe)} ${name}`
     const column = this.#columns.get(key) ?? this.#makeColumn(ticker, timeframe, this.#cache.field(name))
     this.#columns.set(key, column)
@@ -252,7 +265,7 @@ class Derivation {
   }
 
   /** Computes the bands of a field on the bars of a ticker. */
-  #makeColumn(ticker: string | null, timeframe: Timeframe, field: AnyField): Column {
+  #makeColumn(ticker: string | typeof QUERIED, timeframe: Timeframe, field: AnyField): Column {
     const { series } = this.#dataOf(ticker, timeframe)
     const calendar = series?.calendar ?? NO_BARS
     const { bands } = field
@@ -267,9 +280,9 @@ class Derivation {
 
   /**
    * The codes of a derived field's bands by bar.
-   * @param lag how many bars earlier a condition reads the tickers that it names
+   * @param lag a condition reads the tickers that it names this number of bars earlier
    */
-  codes(field: AnyField, ticker: string | null, timeframe: Timeframe, lag: number): Uint8Array {
+  codes(field: AnyField, ticker: string | typeof QUERIED, timeframe: Timeframe, lag: number): Uint8Array {
     const { series, bars } = this.#dataOf(ticker, timeframe)
     const calendar = series?.calendar ?? NO_BARS
     if (!isRuled(field)) return bars === null ? new Uint8Array() : field.classify(new Panel(bars))
@@ -278,7 +291,7 @@ class Derivation {
     return codesByRules(field, calendar.days.length, condition => truthOf(condition, { on: calendar, columnOf, lag }))
   }
 
-  #dataOf(ticker: string | null, timeframe: Timeframe): SeriesData {
+  #dataOf(ticker: string | typeof QUERIED, timeframe: Timeframe): SeriesData {
     return this.#data.get(dataKey(ticker, timeframe)) ?? { series: null, bars: null }
   }
 }

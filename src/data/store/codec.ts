@@ -27,12 +27,16 @@ export function chunkOf(bar: number): number {
   return Math.floor(bar / BARS_PER_CHUNK)
 }
 
-/** The bars at which chunks end: 256 each, then one with some times 32, and the rest. 340 → 256, 320, 340 */
+/**
+ * The bars at which chunks end: after each 256, then after a multiple of 32, then after the last 1 to 32 bars.
+ * 340 → 256, 320, 340
+ */
 export function chunkEnds(bars: number): number[] {
   const ends: number[] = []
   for (let end = BARS_PER_CHUNK; end <= bars; end += BARS_PER_CHUNK) ends.push(end)
   const remainder = bars % BARS_PER_CHUNK
-  if (remainder > MAX_BARS_IN_LAST) ends.push(bars - ((remainder - 1) % MAX_BARS_IN_LAST) - 1)
+  const barsInLast = ((remainder - 1) % MAX_BARS_IN_LAST) + 1
+  if (remainder > MAX_BARS_IN_LAST) ends.push(bars - barsInLast)
   if (remainder > 0) ends.push(bars)
   return ends
 }

@@ -33,7 +33,7 @@ export interface Candidates {
   /** For each member, index after its last signal in the part. */
   signalEnds: Int32Array
   /** For each member, the calendar index of each bar; -1 before the calendar begins. */
-  dayIndices: Int32Array[]
+  calendarIndices: Int32Array[]
 }
 
 /** The days of all members from the first possible signal on. It includes delisting days after the last bar. */
@@ -54,13 +54,13 @@ export function candidatesOf(
   calendar: Int32Array,
   { from, to, signalsTo = to }: CalendarPart,
 ): Candidates {
-  const dayIndices = members.map(({ bars }) => indicesIn(calendar, bars.days))
+  const calendarIndices = members.map(({ bars }) => indicesIn(calendar, bars.days))
   const signalEnds = new Int32Array(members.length)
   const memberOf: number[] = []
   const signalOf: number[] = []
   const fillDays: number[] = []
   members.forEach(({ signals }, member) => {
-    const dayOfBar = dayIndices[member]!
+    const dayOfBar = calendarIndices[member]!
     signals.bars.forEach((bar, signal) => {
       if (dayOfBar[bar]! < from || dayOfBar[bar]! >= signalsTo) return
       signalEnds[member] = signal + 1
@@ -80,7 +80,7 @@ export function candidatesOf(
     lastFillDay: fillDays.reduce((last, day) => (day < to ? Math.max(last, day) : last), -1),
     unfilled,
     signalEnds,
-    dayIndices,
+    calendarIndices,
   }
 }
 

@@ -48,7 +48,10 @@ export interface Plan extends Ready {
   paths: (TradePath | undefined)[]
 }
 
-/** @param part only signals of these days; a trade must not end after them while the calendar continues */
+/**
+ * Collects the data that all runs of a strategy over a part of the calendar share. The runs add the trades to `paths`.
+ * @param part the days whose signals count; if the calendar goes on after the part, their trades must end within it
+ */
 export function planRuns(
   { strategy, members }: Ready,
   calendar: Int32Array = portfolioCalendar(members),
@@ -266,7 +269,7 @@ class Run {
     this.#cash -= size.invested
     this.#result.traded += size.shares * taken.entry
     this.#result.trades.push(taken)
-    this.#positions.add(taken, this.#candidates.dayIndices[memberIndex]!, this.#exitIndex(memberIndex, path.end))
+    this.#positions.add(taken, this.#candidates.calendarIndices[memberIndex]!, this.#exitIndex(memberIndex, path.end))
     this.#blockSignals(memberIndex, signalIndex, path.next)
     return 'taken'
   }
@@ -300,7 +303,7 @@ class Run {
   /** Calendar index of the end of a trade; infinite for an open one. */
   #exitIndex(memberIndex: number, { why, bar, day }: TakenTrade['end']): number {
     if (why === 'open') return Number.POSITIVE_INFINITY
-    return why === 'delisted' ? countBelow(this.#calendar, day) : this.#candidates.dayIndices[memberIndex]![bar]!
+    return why === 'delisted' ? countBelow(this.#calendar, day) : this.#candidates.calendarIndices[memberIndex]![bar]!
   }
 
   /** The exposure from open to close, before the exits at that close. */
@@ -349,7 +352,7 @@ function shuffleEqual(sorted: Int32Array, order: Order | null, random: Random): 
 interface Position {
   taken: TakenTrade
   /** Calendar index of each bar of its ticker. */
-  indices: Int32Array
+  calendarIndices: Int32Array
   /** Bar and price of the last mark; the entry price until the first close. */
   bar: number
   price: number
@@ -377,11 +380,11 @@ class Positions {
   }
 
   /**
-   * @param indices the calendar index of each bar of its ticker
+   * @param calendarIndices the calendar index of each bar of its ticker
    * @param exitIndex calendar index of the exit; infinite for a trade that stays open
    */
-  add(taken: TakenTrade, indices: Int32Array, exitIndex: number): void {
-    const position = { taken, indices, bar: taken.entryBar, price: taken.entry, isOver: false }
+  add(taken: TakenTrade, calendarIndices: Int32Array, exitIndex: number): void {
+    const position = { taken, calendarIndices, bar: taken.entryBar, price: taken.entry, isOver: false }
     this.#open.push(position)
     this.#count++
     if (!Number.isFinite(exitIndex)) return
@@ -412,23 +415,25 @@ class Positions {
   }
 
   /**
-   * Marks all positions at the last close of their tickers. Returns their part of the equity, and the gross value of
-   * the shares, shorts counted as positive.
+   * Marks each open position at the last close of its ticker up to a day. Also drops the positions that are over.
+   * @param index calendar index of the day
+   * @returns their part of the equity, and the gross value of the shares, shorts counted as positive
    */
   mark(index: number, day: number): { worth: number; gross: number } {
     let worth = 0
     let gross = 0
-    let remaining = 0
+    let kept = 0
     for (const position of this.#open) {
       if (position.isOver) continue
-      this.#open[remaining++] = position
-      const { taken, indices } = position
-      while (position.bar + 1 < indices.length && indices[position.bar + 1]! <= index) position.bar++
+      // Moves up in place of those that are over: its new index is never above its own.
+      this.#open[kept++] = position
+      const { taken, calendarIndices } = position
+      while (position.bar + 1 < calendarIndices.length && calendarIndices[position.bar + 1]! <= index) position.bar++
       position.price = taken.member.bars.close[position.bar]!
       worth += openValue(this.#strategy, taken, position.price, day)
       gross += taken.shares * position.price
     }
-    this.#open.length = remaining
+    this.#open.length = kept
     return { worth, gross }
   }
 }

@@ -293,13 +293,14 @@ function testReturnsByDraw(tests: readonly PartRun[]): number[] {
   })
 }
 
-/** Dates of the fan after the first. More would not be visible, and each stores a value of every draw. */
-const FAN_DATES = 120
+/** The most dates of the fan after the first. More would not be visible, and each stores a value of every draw. */
+const MAX_FAN_STEPS = 120
 
 /**
  * Monte Carlo of the same returns in other orders: the stationary bootstrap (Politis & Romano, "The stationary
  * bootstrap", 1994) with the mean block of Politis and White. Each draw is as long as the strategy's own curve.
- * Intervals of 95 % are Hesterberg's expanded percentiles for the number of blocks.
+ * Intervals of 95 % are Hesterberg's expanded percentiles for the number of blocks. The fan holds percentiles of the
+ * drawn equities, at some dates.
  * @param days of the curve
  */
 export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: number): MonteCarlo {
@@ -308,15 +309,17 @@ export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: 
   if (reason !== null) return { draws: 0, block: null, ...NO_INTERVALS, fan: [], reason }
   const n = returns.length
   const block = politisWhite(returns)
+  // A word of the seed, not the seed itself: neighbouring seeds would share streams.
   const random = Random.stream(new Random(seed).word(), MONTE_CARLO_STREAM)
-  const dates = Math.min(FAN_DATES, n)
-  const bars = Array.from({ length: dates + 1 }, (_, i) => Math.round((i * n) / dates))
+  const fanSteps = Math.min(MAX_FAN_STEPS, n)
+  const fanBars = Array.from({ length: fanSteps + 1 }, (_, i) => Math.round((i * n) / fanSteps))
+  // Each draw fills it anew.
   const indices = new Int32Array(n)
-  const drawn = Array.from({ length: draws }, () =>
-    drawnCurve(curve, returns, stationaryIndices(random, n, block, indices), bars),
+  const drawnCurves = Array.from({ length: draws }, () =>
+    drawnCurve(curve, returns, stationaryIndices(random, n, block, indices), fanBars),
   )
-  const interval = (figure: 'cagr' | 'sharpe' | 'fall'): Interval => {
-    const values = Float64Array.from(drawn, one => one[figure])
+  const interval = (figure: 'cagr' | 'sharpe' | 'maxDrawdown'): Interval => {
+    const values = Float64Array.from(drawnCurves, drawn => drawn[figure])
     return expandedInterval(
       values.filter(value => !Number.isNaN(value)),
       n / block,
@@ -327,10 +330,10 @@ export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: 
     block,
     cagr: interval('cagr'),
     sharpe: interval('sharpe'),
-    max_drawdown: interval('fall'),
-    lost: drawn.filter(({ cagr }) => cagr < 0).length / draws,
-    fan: bars.map((bar, i) => {
-      const values = Float64Array.from(drawn, one => one.values[i]!)
+    max_drawdown: interval('maxDrawdown'),
+    lost: drawnCurves.filter(({ cagr }) => cagr < 0).length / draws,
+    fan: fanBars.map((bar, i) => {
+      const values = Float64Array.from(drawnCurves, drawn => drawn.values[i]!)
       return fanPoint(dateOf(days[bar]) ?? '', curve.start, values.sort())
     }),
     reason: null,
@@ -359,16 +362,16 @@ function drawnCurve({ barsAYear, riskFree }: Curve, returns: Float64Array, drawn
   const values = new Float64Array(bars.length).fill(1)
   let value = 1
   let high = 1
-  let fall = 0
+  let maxDrawdown = 0
   let kept = 1
   for (let i = 0; i < drawn.length; i++) {
     value *= 1 + returns[drawn[i]!]!
     if (value > high) high = value
-    else if (value / high - 1 < fall) fall = value / high - 1
+    else if (value / high - 1 < maxDrawdown) maxDrawdown = value / high - 1
     if (i + 1 === bars[kept]) values[kept++] = value
   }
   const cagr = value ** (barsAYear / drawn.length) - 1
-  return { values, fall, cagr, sharpe: drawnSharpe(returns, drawn, barsAYear, riskFree) }
+  return { values, maxDrawdown, cagr, sharpe: drawnSharpe(returns, drawn, barsAYear, riskFree) }
 }
 
 function fanPoint(date: string, start: number, ascending: Float64Array): FanPoint {

@@ -23,7 +23,7 @@ import {
   type ReturnModel,
 } from '../../core/statistics/event-tests.js'
 import { mean, quantile } from '../../core/statistics/moments.js'
-import { equalUnits, independentUnits, type MemberBars, ratioOf, streamOf, type Unit } from './cell.js'
+import { effectiveUnits, independentUnits, type MemberBars, meanOverUnits, streamOf, type Unit } from './cell.js'
 import {
   type AbnormalReturns,
   type EventStudy,
@@ -312,7 +312,7 @@ function pointOf(
     median: quantile(ascending, 0.5),
     p25: quantile(ascending, 0.25),
     p75: quantile(ascending, 0.75),
-    ...ribbon(units, resamples, seed, bar),
+    ...meanInterval(units, resamples, seed, bar),
     base: n === 0 ? null : base / n,
   }
 }
@@ -320,18 +320,27 @@ function pointOf(
 /** Random streams of the path's bars, numbered so that none is negative. */
 const FIRST_BAR = -1000
 
-/** 95 % interval of the mean. It draws, with replacement, units of events whose windows share no day. */
-function ribbon(units: readonly Unit[], resamples: number, seed: number, bar: number): Pick<PathPoint, 'low' | 'high'> {
+/**
+ * The 95 % interval of the mean move of the events: the percentiles of means over units drawn with replacement. Two
+ * units share no day, so they are independent. null with too few units.
+ * @param bar of the path; each has its own random numbers
+ */
+function meanInterval(
+  units: readonly Unit[],
+  resamples: number,
+  seed: number,
+  bar: number,
+): Pick<PathPoint, 'low' | 'high'> {
   if (units.length < LEAST_UNITS) return { low: null, high: null }
   const random = streamOf(seed, 'path', bar - FIRST_BAR)
   const drawn = new Int32Array(units.length)
   const means = new Float64Array(resamples)
   for (let draw = 0; draw < resamples; draw++) {
     for (let i = 0; i < drawn.length; i++) drawn[i] = random.below(units.length)
-    means[draw] = ratioOf(units, drawn)
+    means[draw] = meanOverUnits(units, drawn)
   }
   means.sort()
-  const tail = expandedTail(equalUnits(units))
+  const tail = expandedTail(effectiveUnits(units))
   return { low: quantile(means, tail), high: quantile(means, 1 - tail) }
 }
 

@@ -147,6 +147,7 @@ export function calendarSeries(members: readonly Member[], days: number): Calend
 export interface Unit {
   from: number
   to: number
+  /** Number of events, and the sum of their excess returns (on a path, of their moves). */
   events: number
   sum: number
 }
@@ -199,8 +200,8 @@ export function independentWindows(members: readonly Pick<Member, 'bars' | 'even
   }, 0)
 }
 
-/** Ratio estimator: sum of the drawn units' sums / number of their events. */
-export function ratioOf(units: readonly Unit[], drawn: ArrayLike<number>): number {
+/** Mean over the events of the drawn units. @param drawn indices of the units; one may be drawn several times */
+export function meanOverUnits(units: readonly Unit[], drawn: ArrayLike<number>): number {
   let events = 0
   let sum = 0
   for (let i = 0; i < drawn.length; i++) {
@@ -211,8 +212,8 @@ export function ratioOf(units: readonly Unit[], drawn: ArrayLike<number>): numbe
   return sum / events
 }
 
-/** Effective number of units of equal size: (Σ n)² / Σ n² (Kish, "Survey sampling", 1965). */
-export function equalUnits(units: readonly Unit[]): number {
+/** Effective number of units: how many of equal size would let a mean vary as much (Kish, "Survey sampling", 1965). */
+export function effectiveUnits(units: readonly Unit[]): number {
   let sum = 0
   let squares = 0
   for (const { events } of units) {

@@ -28,10 +28,10 @@ import {
   type CalendarCell,
   type Cell,
   calendarSeries,
-  equalUnits,
+  effectiveUnits,
   fewUnits,
   independentUnits,
-  ratioOf,
+  meanOverUnits,
   streamOf,
   type Unit,
 } from './cell.js'
@@ -201,8 +201,8 @@ function unitInterval({ horizon, series }: Cell, resampling: Resampling): Interv
   const units = independentUnits(series, horizon)
   if (units.length < LEAST_UNITS) return noInterval('bca', fewUnits(units.length))
   const values = Float64Array.from(units.keys())
-  const tail = expandedTail(equalUnits(units))
-  const found = bca(values, drawn => ratioOf(units, drawn), { ...resampling, tail })
+  const tail = expandedTail(effectiveUnits(units))
+  const found = bca(values, drawn => meanOverUnits(units, drawn), { ...resampling, tail })
   if (found === null) return noInterval('bca', 'no resample differs from another')
   return { method: 'bca', level: 0.95, ...found, block: null, units: units.length, reason: null }
 }

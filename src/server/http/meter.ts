@@ -30,7 +30,7 @@ export class Meter {
   #pending: PendingCharge[] = []
   #running: Promise<void> | null = null
 
-  /** @param onCommit is called after every commit */
+  /** @param onCommit is called after every commit, with the number of charges in it */
   constructor(accounts: Accounts, onCommit: (charges: number, seconds: number) => void) {
     this.#accounts = accounts
     this.#onCommit = onCommit

@@ -234,7 +234,8 @@ function isRival(one: Item, other: Item): boolean {
 }
 
 /**
- * Whether a count is far from net income divided by earnings per share in the same filing, for example in thousands.
+ * Whether a number of diluted shares is far from net income divided by earnings per share in the same filing, for
+ * example in thousands. If the filing lacks one, or it is near 0, only a number that is not positive is implausible.
  */
 function isImplausibleShareCount(item: Item, filing: readonly Item[]): boolean {
   if (item.figure !== 'diluted') return false
