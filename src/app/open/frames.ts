@@ -7,10 +7,14 @@ import { builtPath, version } from '../../core/built.js'
 
 /*
  * Messages between a command and the processes of a cluster's workers. A frame is a head of constant length, followed by
- * the bytes of the message. The last eight bytes of the head are the number of these bytes.
+ * the bytes of the message. The last eight bytes of the head are the message's length in bytes, little-endian.
  */
 
-/** Yields each frame of a stream as its head and its bytes. @param headLength length of every head in bytes */
+/**
+ * Yields each frame of a stream as its head and its bytes. An incomplete frame at the end is not yielded. No answer is
+ * lost in silence: at the end of the stream the command rejects its pending tasks, and a worker exits.
+ * @param headLength length of every head in bytes
+ */
 export async function* readFrames(
   stream: Readable,
   headLength: number,

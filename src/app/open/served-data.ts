@@ -13,7 +13,9 @@ import type { Checked, ScanData, ScanTask } from './scan.js'
 /** How the data of a server are seen. */
 export interface ViewOptions {
   asOf: Day | null
+  /** The day that ranges count back from; null for the day of the newest bar. */
   clock: (() => Day) | null
+  /** The present time, because bars after tomorrow do not count (default: this machine's clock). */
   now: Clock | undefined
   /** Scans that are made at once. */
   scansAtOnce: number
@@ -30,43 +32,46 @@ export interface OpenData extends ServedData {
   verify(): Promise<Checked>
 }
 
-/** The data of a server from an open store, which they close. */
+/**
+ * The data of a server from an open store; `close` closes the store, too. Scans and searches read all tickers, so they run
+ * in threads. Everything else is answered in this thread.
+ */
 export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOptions): OpenData {
   const path = store.location
-  // Only from bars: pulled events belong to the other server, which charges for them.
+  // Pulled events are left out: the server that they were pulled from charges for them.
   const derived = cachedStore(store)
   const refuseIfFileGone = fileGoneCheck(path)
   const numbers = fileNumbers(path)
   const data: ScanData = { path, numbers }
   const threads = new Threads<ScanTask, string>('scan', data, scansAtOnce)
-  const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayClock(now) })
-  const today = (): Promise<Day> => bands('pro').today()
+  const openBands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayClock(now) })
+  const today = (): Promise<Day> => openBands('pro').today()
   let snapshot: { version: string; hash: Promise<string> } | null = null
   return {
     fileNumbers: numbers,
     companions: companionsOf(path),
     start: () => threads.start(),
     verify: async () => JSON.parse(await threads.run('verify')) as Checked,
-    bands,
+    bands: openBands,
     async oversold(tier, query, signal) {
       refuseIfFileGone()
       return threads.run({ tier, query, today: await today() }, signal)
     },
     async summary(tier, query) {
-      return (await import('../../data/local/summary.js')).tickerSummary(bands(tier), query)
+      return (await import('../../data/local/summary.js')).tickerSummary(openBands(tier), query)
     },
     async barsPage(tier, query) {
-      return (await import('../../data/local/bars-page.js')).barsPage(bands(tier), query)
+      return (await import('../../data/local/bars-page.js')).barsPage(openBands(tier), query)
     },
     async search(tier, query, signal) {
       refuseIfFileGone()
       return threads.run({ tier, search: query, today: await today() }, signal)
     },
     async checkSearch(tier, query) {
-      await (await import('../../data/local/search.js')).checkSearch(bands(tier), query)
+      await (await import('../../data/local/search.js')).checkSearch(openBands(tier), query)
     },
     async checkOversold(tier, query) {
-      await (await import('../../data/local/oversold.js')).checkOversold(bands(tier), query)
+      await (await import('../../data/local/oversold.js')).checkOversold(openBands(tier), query)
     },
     version: async () => `${await store.version()} ${clock?.() ?? ''}`,
     async snapshot() {
@@ -74,10 +79,10 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
       if (snapshot?.version !== version) snapshot = { version, hash: store.snapshot() }
       return snapshot.hash
     },
-    stamp: series => bands('pro').answerStamp(series),
+    stamp: series => openBands('pro').answerStamp(series),
     today,
     newestDay: () => derived.newestDay(),
-    waiting: () => bands('pro').waiting(),
+    waiting: () => openBands('pro').waiting(),
     async check() {
       refuseIfFileGone()
       await readFirstBars(store, derived)

@@ -84,12 +84,12 @@ export function describeBacktest(
   }
 }
 
-/** The sections about all data, in their order; null for one that has nothing to show. */
-function sectionsOfAllData(backtest: Backtest, prices: readonly ChartPrices[]) {
+/** The sections about all data: those before Monte Carlo and those after it. A section is null if it has nothing to show. */
+function allDataSections(backtest: Backtest, prices: readonly ChartPrices[]) {
   const priceChartOf = (chart: ChartPrices, id: string): Chart => priceWithTrades(chart, backtest.trades, id)
   return {
-    curve: [curveSection(backtest), yearsSection(yearsByName(backtest))],
-    trades: [
+    beforeMonteCarlo: [curveSection(backtest), yearsSection(yearsByName(backtest))],
+    afterMonteCarlo: [
       tradesSection(backtest),
       drawdownsSection(backtest),
       pricesSection(prices, backtest.tickers, priceChartOf),
@@ -98,20 +98,20 @@ function sectionsOfAllData(backtest: Backtest, prices: readonly ChartPrices[]) {
 }
 
 function sectionsWithoutTests(backtest: Backtest, prices: readonly ChartPrices[]): (Section | null)[] {
-  const { curve, trades } = sectionsOfAllData(backtest, prices)
+  const { beforeMonteCarlo, afterMonteCarlo } = allDataSections(backtest, prices)
   return [
     statisticsSection(backtest),
     equitySection(backtest),
     validationSection(backtest),
-    ...curve,
+    ...beforeMonteCarlo,
     monteCarloSection(backtest),
-    ...trades,
+    ...afterMonteCarlo,
   ]
 }
 
 /** The sections of a backtest with tests. Its answer is about the days of the tests; a page folds sections about all days. */
 function sectionsWithTests(backtest: Backtest, prices: readonly ChartPrices[]): (Section | null)[] {
-  const { curve, trades } = sectionsOfAllData(backtest, prices)
+  const { beforeMonteCarlo, afterMonteCarlo } = allDataSections(backtest, prices)
   const fold = (section: Section | null): Section | null =>
     section === null ? null : { ...section, title: `${section.title}, all data`, folded: true }
   return [
@@ -119,9 +119,9 @@ function sectionsWithTests(backtest: Backtest, prices: readonly ChartPrices[]): 
     validationSection(backtest),
     { ...statisticsSection(backtest), folded: true },
     equitySection(backtest),
-    ...curve.map(fold),
+    ...beforeMonteCarlo.map(fold),
     monteCarloSection(backtest),
-    ...trades.map(fold),
+    ...afterMonteCarlo.map(fold),
   ]
 }
 

@@ -269,8 +269,9 @@ function recordParts(records: readonly KnownFact[], kind: FactKind, limit: numbe
   const shownColumns = FACT_COLUMNS[kind].filter(({ name }) => name !== 'known')
   const recordColumns = shownColumns.map(({ name, holds }, i): Column<KnownFact> => {
     const value = (record: KnownFact): Value => withAllDigits(record[name] ?? null)
-    const kindOfCell = NUMERIC_COLUMNS.has(holds) ? 'price' : 'text'
-    const recordColumn = { title: keyInWords(name), kind: kindOfCell, value } as const
+    // The format of prices shows any number.
+    const format = NUMERIC_COLUMNS.has(holds) ? 'price' : 'text'
+    const recordColumn = { title: keyInWords(name), kind: format, value } as const
     return i < 3 ? recordColumn : { ...recordColumn, spare: i }
   })
   const dateColumns = kind === 'securities' ? [] : [column('known', 'date'), column('usable_from', 'date')]

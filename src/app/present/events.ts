@@ -140,17 +140,17 @@ function durationText({ duration_days: days, duration_weeks: weeks }: HistoricEv
   return bars == null ? 'active' : `${bars}${days == null ? 'w' : 'd'}`
 }
 
-/** The outcome of a window; without a band, the reason. */
+/** The column of a window: the band of its outcome, or the reason why it has none; with the return if wanted. */
 function outcomeColumn(window: string, spare: number, withReturns: boolean): Column<HistoricEvent> {
   return {
     title: window,
     verbatim: true,
     kind: 'performance',
     spare,
-    value: ({ aftermath, missing, returns }) => {
-      const outcome = aftermath?.[window]?.performance ?? missing?.[window] ?? 'pending'
-      const value = withReturns ? (returns?.[window] ?? null) : null
-      return value === null ? outcome : [outcome, value]
+    value: ({ aftermath, missing: reasons, returns }) => {
+      const outcome = aftermath?.[window]?.performance ?? reasons?.[window] ?? 'pending'
+      const windowReturn = withReturns ? (returns?.[window] ?? null) : null
+      return windowReturn === null ? outcome : [outcome, windowReturn]
     },
     tone: ({ aftermath }) => performanceTone(aftermath?.[window]?.performance),
   }

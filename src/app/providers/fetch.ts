@@ -270,10 +270,10 @@ export class Fetching {
     if (answer instanceof BadData) return refusedTicker(ticker, provider.name, answer.message)
     const bars = answer.bars.find(tickerBars => tickerBars.ticker === ticker)
     if (bars === undefined) return unknownTicker(ticker, provider.name)
-    const eventsBefore = await this.#events(ticker)
+    const eventsBefore = await this.#eventTexts(ticker)
     const put = (await this.#put([bars], group, answer.format)).get(ticker)!
     if (!('report' in put)) return refusedTicker(ticker, provider.name, put.message)
-    const eventsAfter = await this.#events(ticker)
+    const eventsAfter = await this.#eventTexts(ticker)
     const changed = [...eventsBefore].filter(event => !eventsAfter.has(event)).length
     return { ...loadedTicker(put.report, provider.name, 'reloaded'), events_changed: changed }
   }
@@ -320,7 +320,7 @@ export class Fetching {
   }
 
   /** The stored events of a ticker as texts: field, timeframe, date and band. */
-  async #events(ticker: string): Promise<ReadonlySet<string>> {
+  async #eventTexts(ticker: string): Promise<ReadonlySet<string>> {
     const events = new Set<string>()
     const local = new Local(this.#importer.store, null, null)
     for await (const { field, timeframe, date, band } of exportEvents(local, { tickers: [ticker] }))

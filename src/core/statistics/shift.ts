@@ -17,7 +17,7 @@ export interface ShiftOptions {
   random: Random
 }
 
-/** How rare a statistic is among its values after shifts. */
+/** How rare a statistic is among its values after shifts, in both directions. */
 export interface Exceedance {
   /** Two-sided: (1 + exceeding) / (1 + shifts). */
   p: number
@@ -27,9 +27,9 @@ export interface Exceedance {
 }
 
 /**
+ * Counts the shifts after which a statistic is at least as far from 0, on either side. Returns null without shifts.
  * @param shifted the statistic after each shift; NaN to ignore it
  * @param least distance from 0 that counts
- * @returns null without shifts
  */
 export function exceedance(shifted: Float64Array, least: number): Exceedance | null {
   let shifts = 0
@@ -56,7 +56,7 @@ const ROUNDING = 1e-12
  * event without a value after the shift drops out; a shift without any event is ignored. p as in Davison & Hinkley,
  * "Bootstrap Methods and their Application" (1997), 4.2.
  * @param calendar number of days of the calendar
- * @returns with the mean excess of the events; a reason where there is nothing to test with
+ * @returns p and counts, and `diff`, the mean excess of the events; or the reason why there is no test
  */
 export function jointShift(
   members: readonly ShiftMember[],
@@ -71,7 +71,7 @@ export function jointShift(
   const { sums, counts } = shiftedSums(members, calendar, shifts)
   // 0 / 0, thus NaN, where no event lands on a value.
   const means = sums.map((sum, i) => sum / counts[i]!)
-  const rarity = exceedance(means, Math.abs(actual.diff) - ROUNDING * actual.size)
+  const rarity = exceedance(means, Math.abs(actual.diff) - ROUNDING * actual.meanDistance)
   if (rarity === null) return { reason: 'no shift leaves an event where its ticker has a return' }
   return { diff: actual.diff, ...rarity }
 }
@@ -100,18 +100,18 @@ export function shiftsOf(calendar: number, horizon: number, { reps, random }: Sh
 }
 
 /** Mean excess of the events, and mean distance of their excess from 0; null without events. */
-function actualMean(members: readonly ShiftMember[]): { diff: number; size: number } | null {
+function actualMean(members: readonly ShiftMember[]): { diff: number; meanDistance: number } | null {
   let sum = 0
-  let size = 0
+  let distances = 0
   let n = 0
   for (const { returns, base, events } of members) {
     for (const event of events) {
       sum += returns[event]! - base
-      size += Math.abs(returns[event]! - base)
+      distances += Math.abs(returns[event]! - base)
     }
     n += events.length
   }
-  return n === 0 ? null : { diff: sum / n, size: size / n }
+  return n === 0 ? null : { diff: sum / n, meanDistance: distances / n }
 }
 
 /** For each shift: the sum of the excess where the events land, and the number of events that land on a value. */

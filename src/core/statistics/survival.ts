@@ -12,8 +12,8 @@ export interface Counted {
   times?: number
 }
 
-/** The total of `times` over all entries. */
-export function totalTimes(counted: readonly Counted[]): number {
+/** The number of spells or events in all entries: the sum of their `times`. */
+export function totalCount(counted: readonly Counted[]): number {
   let sum = 0
   for (const { times = 1 } of counted) sum += times
   return sum
@@ -36,7 +36,7 @@ export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
   const steps: SurvivalStep[] = []
   let survival = 1
   for (const { length, at_risk, spellsOfLength } of riskSets(spells)) {
-    const ended = totalTimes(spellsOfLength.filter(spell => spell.ended))
+    const ended = totalCount(spellsOfLength.filter(spell => spell.ended))
     if (ended === 0) continue
     survival *= 1 - ended / at_risk
     steps.push({ length, at_risk, ended, survival })
@@ -48,11 +48,11 @@ export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
 function* riskSets<AnySpell extends Counted & { length: number }>(spells: readonly AnySpell[]) {
   // Grouped before they are sorted: many spells have few lengths.
   const byLength = Map.groupBy(spells, ({ length }) => length)
-  let at_risk = totalTimes(spells)
+  let at_risk = totalCount(spells)
   for (const length of [...byLength.keys()].sort((a, b) => a - b)) {
     const spellsOfLength = byLength.get(length)!
     yield { length, at_risk, spellsOfLength }
-    at_risk -= totalTimes(spellsOfLength)
+    at_risk -= totalCount(spellsOfLength)
   }
 }
 
@@ -83,9 +83,9 @@ export function survivalErrors(steps: readonly SurvivalStep[], effects?: readonl
   return steps.map(({ at_risk, ended, survival }, i) => {
     if (ended === at_risk) return { se: null, low: null, high: null }
     sum += ended / (at_risk * (at_risk - ended))
-    const spread = Math.sqrt(sum * (effects?.[i] ?? 1))
-    const error = (NORMAL_QUANTILE_975 * spread) / Math.log(survival)
-    return { se: survival * spread, low: survival ** Math.exp(-error), high: survival ** Math.exp(error) }
+    const relativeSe = Math.sqrt(sum * (effects?.[i] ?? 1))
+    const error = (NORMAL_QUANTILE_975 * relativeSe) / Math.log(survival)
+    return { se: survival * relativeSe, low: survival ** Math.exp(-error), high: survival ** Math.exp(error) }
   })
 }
 
@@ -142,29 +142,31 @@ export function logRank(groups: readonly (readonly Spell[])[]): LogRank | { reas
     chi2,
     df,
     p: chiSquareSurvival(chi2, df),
-    groups: groups.map((group, g) => ({ n: totalTimes(group), observed: observed[g]!, expected: expected[g]! })),
+    groups: groups.map((group, g) => ({ n: totalCount(group), observed: observed[g]!, expected: expected[g]! })),
   }
 }
 
 /** By group: the number of ends, the number expected if all groups ended equally, and the covariance of the differences. */
 function logRankSums(groups: readonly (readonly Spell[])[]) {
   const spells = groups.flatMap((group, g) => group.map(spell => ({ ...spell, g })))
-  const atRisk = groups.map(totalTimes)
+  const groupAtRisk = groups.map(totalCount)
   const observed = groups.map(() => 0)
   const expected = groups.map(() => 0)
   const covariance = groups.map(() => groups.map(() => 0))
   for (const { at_risk: n, spellsOfLength } of riskSets(spells)) {
-    const ends = spellsOfLength.filter(({ ended }) => ended)
-    const d = totalTimes(ends)
-    const spread = n > 1 ? (d * (n - d)) / (n - 1) : 0
+    const endedSpells = spellsOfLength.filter(({ ended }) => ended)
+    const ended = totalCount(endedSpells)
+    // The ends of a group are like a draw of `ended` out of n without replacement: a hypergeometric variance.
+    const varianceFactor = n > 1 ? (ended * (n - ended)) / (n - 1) : 0
     for (const g of groups.keys()) {
-      observed[g]! += totalTimes(ends.filter(spell => spell.g === g))
-      expected[g]! += (d * atRisk[g]!) / n
+      observed[g]! += totalCount(endedSpells.filter(spell => spell.g === g))
+      expected[g]! += (ended * groupAtRisk[g]!) / n
       for (const other of groups.keys()) {
-        covariance[g]![other]! += spread * (atRisk[g]! / n) * (Number(g === other) - atRisk[other]! / n)
+        covariance[g]![other]! +=
+          varianceFactor * (groupAtRisk[g]! / n) * (Number(g === other) - groupAtRisk[other]! / n)
       }
     }
-    for (const { g, times = 1 } of spellsOfLength) atRisk[g]! -= times
+    for (const { g, times = 1 } of spellsOfLength) groupAtRisk[g]! -= times
   }
   return { observed, expected, covariance }
 }

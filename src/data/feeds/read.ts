@@ -337,26 +337,31 @@ function refuseSymbolNoTicker({ file, dialect, options }: TextTable, column: num
   throw new BadData(position, reason, { remedy: remedy('import', [file], { ticker }, true) })
 }
 
-/** The column of volume, or another one where the first rows have only zeros there: MetaTrader counts ticks. */
+/**
+ * The column of volume. If the first rows have only zeros there, it is the first other column with a name for volume and
+ * a number above 0. MetaTrader's files, for example, count ticks.
+ */
 function tradedVolume({ columns, names }: Layout, samples: readonly string[][]): number | undefined {
   const isTraded = (column: number) => samples.some(fields => /[1-9]/.test(fields[column] ?? ''))
   const { volume } = columns
   if (volume === undefined || isTraded(volume)) return volume
-  const others = names.flatMap((name, i) => (isNameOfRole(name, ['volume']) && isTraded(i) ? [i] : []))
-  return others[0] ?? volume
+  const other = names.findIndex((name, i) => isNameOfRole(name, ['volume']) && isTraded(i))
+  return other === -1 ? volume : other
 }
 
-/** The meaning of a table's columns; null when they are not those of daily bars. */
+/** The meaning of a table's columns; null when they are not those of daily bars. Throws BadData for bars of another span. */
 function barsLayout({ file, dialect }: TextTable): Layout | null {
-  const { tickers, names, samples } = dialect
+  const { tickers, names, samples, header, headerLine } = dialect
+  // yfinance has the tickers in a second line of the header; otherwise the names may have them (`AAPL.Open`).
   const byTicker = tickers === null ? undefined : { tickers, names }
-  const layout = layoutOf(file, dialect.headerLine, names, samples[0], byTicker)
+  const layout = layoutOf(file, headerLine, names, samples[0], byTicker)
   if (missingBarRoles(layout.columns).length > 0) return null
-  const volume = tradedVolume(layout, dialect.samples)
+  const volume = tradedVolume(layout, samples)
   if (volume !== undefined) layout.columns.volume = volume
-  if (layout.format === 'binance') refuseOtherThanDays(file, layout.names, dialect.samples[0]!)
-  const isLean = dialect.samples.every(fields => /^\d{8} \d{2}:\d{2}$/.test(fields[0] ?? ''))
-  return isLean && dialect.header === null ? { ...layout, format: 'lean equity' } : layout
+  if (layout.format === 'binance') refuseOtherThanDays(file, layout.names, samples[0]!)
+  const isLean = header === null && samples.every(fields => /^\d{8} \d{2}:\d{2}$/.test(fields[0] ?? ''))
+  if (isLean) layout.format = 'lean equity'
+  return layout
 }
 
 /**

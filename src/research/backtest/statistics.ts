@@ -264,8 +264,9 @@ const DAYS_A_YEAR = 365.25
 const TOLERANCE = 0.05
 
 /**
- * The factor of annualisation. Tickers of one calendar use its number. For mixed calendars it is the number of returns
- * / the years that they cover.
+ * The number of bars in a year, which annualises returns. Tickers of one calendar use its nominal number, also where no
+ * return can be counted. Two cases use the number counted on the portfolio's days (returns / years). In the first,
+ * the nominal numbers differ. In the second, they are over 5 % too low, and some ticker has no bar on over 5 % of the days.
  * @param parts days of the portfolio, in one piece or in several
  */
 export function barsAYearOf(members: readonly Pick<Member, 'prices'>[], ...parts: readonly Int32Array[]): number {

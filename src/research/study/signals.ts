@@ -62,8 +62,8 @@ export async function* signalsOf(
 
 /**
  * The events of one field that pass a filter.
- * @param context required where the filter has a context
- * @param truths of the filter's condition on each bar; null without one
+ * @param context bands of the filter's second ticker; null skips that part of the filter
+ * @param truths by bar, TRUE where the filter's condition `when` holds; null without a condition
  */
 export function signalsIn(
   prices: MarketBars,
@@ -72,19 +72,19 @@ export function signalsIn(
   context: ContextBands | null = null,
   truths: Uint8Array | null = null,
 ): Signals {
-  const { days } = prices.series
-  const passes = passing(states, filter)
-  const found: number[] = []
-  const [first, last] = boundsOf(days, filter)
-  for (let i = countBelow(states.bars, Math.max(first, states.from)); i < states.bars.length; i++) {
-    if (states.bars[i]! >= Math.min(last, states.to)) break
-    if (passes(i) && (truths === null || truths[states.bars[i]!] === TRUE)) found.push(i)
+  const passes = eventPredicate(states, filter)
+  const [firstBar, endBar] = allowedBars(prices, states, filter)
+  const indices: number[] = []
+  for (let i = countBelow(states.bars, firstBar); i < states.bars.length; i++) {
+    const bar = states.bars[i]!
+    if (bar >= endBar) break
+    if (passes(i) && (truths === null || truths[bar] === TRUE)) indices.push(i)
   }
-  const signals = signalsAt(states, found, null)
+  const signals = signalsAt(states, indices, null)
   if (filter.context === null || context === null) return signals
   const { bands } = filter.context
   const contextBands = context(prices.series, signals.bars)
-  return filterSignals({ ...signals, contextBands }, i => isChosen(contextBands[i]!, bands))
+  return filterSignals({ ...signals, contextBands }, signal => isChosen(contextBands[signal]!, bands))
 }
 
 /** Whether a context's band is one of the chosen ones; any band is, without a choice. */
@@ -124,16 +124,14 @@ export async function contextOn(
 /** The base bars: those within the filter's dates and the range on which the field has a band. */
 export function eligibleBars(
   prices: { series: Pick<Series, 'days'> },
-  { codes, from, to }: Pick<States, 'codes' | 'from' | 'to'>,
+  states: Pick<States, 'codes' | 'from' | 'to'>,
   filter: Pick<EventFilter, 'after' | 'before'>,
 ): Int32Array {
-  const [first, last] = boundsOf(prices.series.days, filter)
-  const begin = Math.max(first, from)
-  const end = Math.min(last, to)
-  const found = new Int32Array(Math.max(0, end - begin))
+  const [firstBar, endBar] = allowedBars(prices, states, filter)
+  const bars = new Int32Array(Math.max(0, endBar - firstBar))
   let n = 0
-  for (let t = begin; t < end; t++) if (codes[t] !== UNDEFINED) found[n++] = t
-  return found.subarray(0, n)
+  for (let bar = firstBar; bar < endBar; bar++) if (states.codes[bar] !== UNDEFINED) bars[n++] = bar
+  return bars.subarray(0, n)
 }
 
 /**
@@ -153,16 +151,19 @@ function bandEnteredBy(states: States, series: Series, other: Series, bar: numbe
   return isKnown ? earlier.band : UNDEFINED
 }
 
-/** First bar within the filter's dates, and the one after the last. */
-function boundsOf(days: Int32Array, { after, before }: Pick<EventFilter, 'after' | 'before'>): [number, number] {
-  return [
-    after === null ? 0 : countUpTo(days, parseDay(after)!),
-    before === null ? days.length : countBelow(days, parseDay(before)!),
-  ]
+/** The first bar within the filter's dates and the range of the states, and the bar after the last one. */
+function allowedBars(
+  { series: { days } }: { series: Pick<Series, 'days'> },
+  { from, to }: Pick<States, 'from' | 'to'>,
+  { after, before }: Pick<EventFilter, 'after' | 'before'>,
+): [firstBar: number, endBar: number] {
+  const firstByDate = after === null ? 0 : countUpTo(days, parseDay(after)!)
+  const endByDate = before === null ? days.length : countBelow(days, parseDay(before)!)
+  return [Math.max(firstByDate, from), Math.min(endByDate, to)]
 }
 
-/** Whether an event passes the filters on itself; context and dates are checked elsewhere. */
-function passing(states: States, filter: EventFilter): (i: number) => boolean {
+/** Returns a function of an event's index: whether the event passes the filter, apart from context and dates. */
+function eventPredicate(states: States, filter: EventFilter): (i: number) => boolean {
   const entered = allowedCodes(states.bands, filter.bands)
   const left = allowedCodes(states.bands, filter.prev_bands)
   const { stability, max_flips } = filter

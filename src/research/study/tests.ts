@@ -160,7 +160,10 @@ function tTest(test: TestKey, found: { t: number; df: number | null } | null, re
   }
 }
 
-/** 95 % of the difference by the stationary bootstrap of the calendar (Politis & Romano 1994). */
+/**
+ * 95 % interval of the difference, the mean excess return of the events, by the stationary bootstrap of the calendar
+ * (Politis & Romano 1994). Its ends are null where it has none, with the reason.
+ */
 export function stationaryInterval(cell: Cell, resampling: Resampling): Interval {
   const blocks = blocksOf(cell)
   if (blocks === null) return noInterval('stationary bootstrap', 'one stretch of time has most of the events')

@@ -1,5 +1,5 @@
 import { andersonGoodman, type ChiSquare } from '../../core/statistics/counts.js'
-import { logRank, totalTimes } from '../../core/statistics/survival.js'
+import { logRank, totalCount } from '../../core/statistics/survival.js'
 import { type BandPeriod, type Change, spellsOf } from './dwell.js'
 import { byVocabulary } from './pool.js'
 
@@ -81,8 +81,8 @@ function logRankOf(
   const found = logRank(spells)
   const rows = groups.map(({ context, stays }, g) => ({
     context,
-    stays: totalTimes(stays),
-    ended: totalTimes(spells[g]!.filter(spell => spell.ended)),
+    stays: totalCount(stays),
+    ended: totalCount(spells[g]!.filter(spell => spell.ended)),
     expected: 'reason' in found ? null : found.groups[g]!.expected,
   }))
   if ('reason' in found) return { chi2: null, df: null, p: null, reason: found.reason, groups: rows }

@@ -9,7 +9,7 @@ import {
   type Spell,
   type SurvivalError,
   survivalErrors,
-  totalTimes,
+  totalCount,
 } from '../../core/statistics/survival.js'
 
 /** How long periods in one band last, in bars of the timeframe. stays = completed + censored + unknown. */
@@ -183,9 +183,9 @@ function barsSoFar({ initial, since, bars }: BandPeriods['present'], day: number
 export function dwell(band: string, stays: readonly BandPeriod[]): Dwell {
   const spells = spellsOf(stays)
   const completed = spells.filter(spell => spell.ended)
-  const all = totalTimes(stays)
-  const known = totalTimes(spells)
-  const ended = totalTimes(completed)
+  const all = totalCount(stays)
+  const known = totalCount(spells)
+  const ended = totalCount(completed)
   const steps = kaplanMeier(spells)
   const effects = designEffects(
     stays,

@@ -3,7 +3,7 @@ import type { Context, PoolQuery } from '../../core/model/event.js'
 import { TIMEFRAMES, type Timeframe } from '../../core/model/terms.js'
 import type { RunContext, Source } from '../../core/source.js'
 import type { ShareInterval } from '../../core/statistics/shares.js'
-import { type CausedSpell, cumulativeIncidence, stepAt, totalTimes } from '../../core/statistics/survival.js'
+import { type CausedSpell, cumulativeIncidence, stepAt, totalCount } from '../../core/statistics/survival.js'
 import { TESTS_CHECKED_IN } from '../../core/statistics/verdict.js'
 import type { ContextTests } from './by-context.js'
 import { type BandPeriod, type Change, CollectedChanges, type Dwell, dwell, shareAmong } from './dwell.js'
@@ -123,7 +123,7 @@ function figuresOf(
     for (const period of stays) byBand.get(period.band)!.push(period)
     const own = Array.from(byBand, ([band, stays]) => ({ band, stays }))
     return {
-      events: totalTimes(events),
+      events: totalCount(events),
       matrix: transitionMatrix(bands, events),
       per_bar: perBarMatrix(bands, stays),
       dwell: own.map(({ band, stays }) => dwell(band, stays)),
@@ -269,7 +269,7 @@ export function leaving(
   const steps = cumulativeIncidence(spells, causes)
   const longest = spells.reduce((most, { length }) => Math.max(most, length), 0)
   return TIMEFRAMES[timeframe].windows.map(bars => {
-    const reason = lackOf(totalTimes(stays), totalTimes(spells), bars > longest && steps.at(-1)?.survival !== 0)
+    const reason = lackOf(totalCount(stays), totalCount(spells), bars > longest && steps.at(-1)?.survival !== 0)
     const step = stepAt(steps, bars)
     const share = (cause: number): number | null => (reason === null ? (step?.incidence[cause] ?? 0) : null)
     return {

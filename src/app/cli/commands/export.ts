@@ -284,16 +284,17 @@ async function runExport(
   const remote = what === 'bars' && isRemoteTyped(context.config) ? await context.remote() : null
   if (remote !== null) return exportServerBars(context, remote, filter, { format, out })
   const local = await context.local()
-  const both = what !== 'bars' && filter.timeframes?.length === 0
+  const hasBothTimeframes = what !== 'bars' && filter.timeframes?.length === 0
   if (what === 'events' && (format === 'json' || format === 'ndjson')) {
     const blocks = exportEventBlocks(local, filter, betweenRows(format))
     const write: WriteRows = (sink, addRows) => {
       const countedBlocks = reportEach(blocks, ({ rows }) => addRows(rows))
       return writeBlocks(format, countedBlocks, sink)
     }
-    return writeOutput(context, { out, write, both })
+    return writeOutput(context, { out, write, hasBothTimeframes })
   }
-  if (format !== 'parquet') return writeRowsTo(context, exportTable(local, what, filter), { format, out, both })
+  if (format !== 'parquet')
+    return writeRowsTo(context, exportTable(local, what, filter), { format, out, hasBothTimeframes })
   const { exportGroups, splitIntoTasks } = await import('../../../data/local/export-columns.js')
   const tasks = splitIntoTasks((await readTableFilter(local, what, filter)).tickers)
   const countedGroups = async function* (addRows: (rows: number) => void) {
@@ -308,7 +309,7 @@ async function runExport(
   await writeOutput(context, {
     out,
     write: (sink, addRows) => writeGroups(countedGroups(addRows), columns, sink),
-    both,
+    hasBothTimeframes,
   })
 }
 
@@ -325,7 +326,7 @@ async function exportServerBars(
     for (const ticker of tickers) yield* remote.pages.bars(ticker, { after, before })
   }
   const table = { rows: rows(), columns: BAR_COLUMNS as ExportedTable['columns'] }
-  await writeRowsTo(context, table, { format, out, both: false })
+  await writeRowsTo(context, table, { format, out, hasBothTimeframes: false })
 }
 
 /** Writes a table row by row, with progress. */
@@ -350,11 +351,11 @@ interface Output {
   out: string | undefined
   write: WriteRows
   /** Whether the rows are of both timeframes, because the line names none. */
-  both: boolean
+  hasBothTimeframes: boolean
 }
 
 /** Writes the rows with progress, and stops cleanly after a signal. */
-async function writeOutput(context: Context, { out, write, both }: Output): Promise<void> {
+async function writeOutput(context: Context, { out, write, hasBothTimeframes }: Output): Promise<void> {
   let writtenRows = 0
   context.endTidily()
   // Rows that run down the terminal are progress enough.
@@ -367,7 +368,7 @@ async function writeOutput(context: Context, { out, write, both }: Output): Prom
   }
   if (out === undefined) return write(context.out, addRows)
   await writeFileWhole(out, sink => write(sink, addRows))
-  await context.remark(`wrote ${count(writtenRows, 'row')}${both ? ', daily and weekly,' : ''} to ${out}`)
+  await context.remark(`wrote ${count(writtenRows, 'row')}${hasBothTimeframes ? ', daily and weekly,' : ''} to ${out}`)
 }
 
 export const commands = { export: exportCommand }

@@ -98,16 +98,16 @@ async function loadSimulated(context: Context, options: SimulateOptions, wait: b
   })
 }
 
-/** The bars of tickers as text in one format, ticker by ticker. */
+/** The bars of tickers as text in one format, ticker by ticker. Every simulated ticker has at least one bar. */
 function* outputChunks(tickers: Iterable<SimulatedTicker>, format: Context['format']): Generator<string> {
   if (format === null || format === 'csv') return yield* barsToCsv(tickers)
-  let first = true
+  let separator = ''
   if (format === 'json') yield '['
   for (const ticker of tickers) {
     const lines = barObjects(ticker).map(bar => JSON.stringify(bar))
     if (format === 'ndjson') yield lines.map(line => `${line}\n`).join('')
-    else yield (first ? '' : ',') + lines.join(',')
-    first = false
+    else yield separator + lines.join(',')
+    separator = ','
   }
   if (format === 'json') yield ']\n'
 }
