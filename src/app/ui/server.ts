@@ -9,11 +9,11 @@ import {
   BandsError,
   ConfigError,
   type ErrorCode,
-  InvalidParameter,
   NotFound,
   quoted,
   remedy,
   sentence,
+  wrong,
 } from '../../core/errors.js'
 import { objectOf } from '../../core/params/arguments.js'
 import { errorBody } from '../../server/wire/format.js'
@@ -148,7 +148,7 @@ async function replyTo(request: IncomingMessage, { answers, door }: Tools): Prom
   if (method !== 'POST') return { ...messageReply(405, 'The page asks by POST.'), headers: { allow: 'GET, POST' } }
   if (!door.isOwnPage(headers))
     return jsonReply(403, { error: 'unauthorized', message: 'only the page itself may ask.' })
-  const params = await bodyOf(request)
+  const params = await readBody(request)
   const [, kind, name = ''] = /^\/(api|draw|report|lists)\/(\w+)$/.exec(url.pathname) ?? []
   if (kind === 'api' && answers.knows(name)) return { ...JSON_REPLY, body: await answers.ask(name, params) }
   if (kind === 'draw' && name === 'tally') return { ...HTML_REPLY, body: await answers.drawTally(params) }
@@ -197,26 +197,24 @@ function notFoundAt(path: string): NotFound {
   return new NotFound(`there is nothing at ${quoted(path)}.`)
 }
 
-/** Bytes of a question. */
-const MAX_BODY_LENGTH = 1_000_000
+const MAX_BODY_CHARACTERS = 1_000_000
 
-async function bodyOf(request: IncomingMessage): Promise<object> {
-  if (!/^application\/json\b/.test(request.headers['content-type'] ?? '')) throw notJson()
+/** The body of a request, a JSON object. Throws InvalidParameter for another body, and for one that is too long. */
+async function readBody(request: IncomingMessage): Promise<object> {
+  const notJson = wrong('params', 'a question is a JSON object, sent as application/json.')
+  if (!/^application\/json\b/.test(request.headers['content-type'] ?? '')) throw notJson
   let text = ''
   request.setEncoding('utf8')
   for await (const part of request) {
     text += part
-    if (text.length > MAX_BODY_LENGTH) throw notJson()
+    if (text.length > MAX_BODY_CHARACTERS)
+      throw wrong('params', `a question has at most ${MAX_BODY_CHARACTERS} characters.`)
   }
   try {
     return objectOf('params', JSON.parse(text))
   } catch (error) {
-    throw error instanceof BandsError ? error : notJson()
+    throw error instanceof BandsError ? error : notJson
   }
-}
-
-function notJson(): InvalidParameter {
-  return new InvalidParameter('a question is JSON of at most 1 MB.', { param: 'params' })
 }
 
 const STATUS_BY_CODE: Partial<Record<ErrorCode, number>> = {
