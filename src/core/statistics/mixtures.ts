@@ -1,4 +1,5 @@
 import { countUpTo } from '../model/day.js'
+import { BUCKETS, Buckets, bucketOf } from './buckets.js'
 import { quantile, sum } from './moments.js'
 
 /**
@@ -34,9 +35,11 @@ export function pooledQuantile(members: readonly Weighted[], p: number): number 
   if (members.length === 0) return null
   const columns = members.map(({ ascending }) => ascending)
   const sizes = Int32Array.from(columns, ({ length }) => length)
-  const pool = { columns: numbersUpTo(members.length), weights: members.map(({ weight }) => weight) }
+  const none = new Int32Array(members.length)
+  const pool = { columns: numbersUpTo(members.length), weights: Float64Array.from(members, ({ weight }) => weight) }
   const own = Float64Array.from(columns, column => quantile(column, p)!)
-  return new Search({ values: columns, before: new Int32Array(members.length), sizes }, pool).quantile(p, own, () => 0)
+  const runs = { memory: columns, starts: none, lengths: sizes, before: none, sizes }
+  return new Search(runs, pool).quantile(p, own, () => 0)
 }
 
 function numbersUpTo(count: number): Int32Array {
@@ -45,9 +48,15 @@ function numbersUpTo(count: number): Int32Array {
 
 /**
  * Some quantiles of each of several pools.
+ * @param memory may serve one call after another
  * @returns by pool, in the order of `ps`; null for a pool without columns
  */
-export function pooledQuantiles(columns: Columns, pools: readonly Pool[], ps: readonly number[]): (number | null)[][] {
+export function pooledQuantiles(
+  columns: Columns,
+  pools: readonly Pool[],
+  ps: readonly number[],
+  memory = new RunMemory(),
+): (number | null)[][] {
   const isUsed = new Uint8Array(columns.count)
   for (const pool of pools) for (let j = 0; j < pool.columns.length; j++) isUsed[pool.columns[j]!] = 1
   const used = numbersUpTo(columns.count).filter(i => isUsed[i] === 1)
@@ -58,12 +67,12 @@ export function pooledQuantiles(columns: Columns, pools: readonly Pool[], ps: re
   for (const i of used) {
     buckets.fill(columns.values(i))
     for (const quantiles of own) quantiles.locate(i, buckets)
-    const { filled } = buckets
-    for (const pool of counts) pool.add(i, buckets, filled)
+    for (const pool of counts) pool.add(i, buckets)
   }
   for (const quantiles of own) for (const pool of pools) quantiles.need(pool)
   const ranges = ps.map(p => counts.map(pool => pool.rangeOf(p)))
-  const runs = (mixed.length === 0 ? [] : ranges).map(of => new RunsAround(unionOf(of), columns.count))
+  memory.clear()
+  const runs = (mixed.length === 0 ? [] : ranges).map(of => new RunsAround(unionOf(of), columns.count, memory))
   for (const i of used) {
     buckets.fill(columns.values(i))
     for (const quantiles of own) quantiles.compute(i, buckets)
@@ -137,18 +146,54 @@ function unionOf(ranges: readonly BucketRange[]): BucketRange {
 /** Numbers in a block of memory that short runs share. */
 const BLOCK_SIZE = 2 ** 14
 
+/** Memory for many short runs. After `clear` it serves again: new memory for each call would be garbage for long. */
+export class RunMemory {
+  readonly #blocks: Float64Array[] = []
+  #index = 0
+  #used = 0
+
+  /** The block of the run reserved last. */
+  get block(): Float64Array {
+    return this.#blocks[this.#index]!
+  }
+
+  clear(): void {
+    this.#index = 0
+    this.#used = 0
+  }
+
+  /** Reserves a run. @returns its index in `block` */
+  reserve(length: number): number {
+    if (this.#index < this.#blocks.length && this.#used + length > this.block.length) {
+      this.#index++
+      this.#used = 0
+    }
+    const isTooShort = this.#index === this.#blocks.length || this.block.length < length
+    if (isTooShort) this.#blocks[this.#index] = new Float64Array(Math.max(length, BLOCK_SIZE))
+    const start = this.#used
+    this.#used += length
+    return start
+  }
+}
+
+const NO_VALUES = new Float64Array()
+
 /** The values of columns in a range of buckets, with the nearest values on both sides. */
 class RunsAround implements Runs {
   readonly #range: BucketRange
-  readonly values: Float64Array[] = []
+  readonly #shared: RunMemory
+  readonly memory: Float64Array[]
+  readonly starts: Int32Array
+  readonly lengths: Int32Array
   readonly before: Int32Array
   readonly sizes: Int32Array
-  /** Memory that many short runs share, and how much of it is in use. */
-  #block = new Float64Array()
-  #used = 0
 
-  constructor(range: BucketRange, columns: number) {
+  constructor(range: BucketRange, columns: number, shared: RunMemory) {
     this.#range = range
+    this.#shared = shared
+    this.memory = new Array<Float64Array>(columns).fill(NO_VALUES)
+    this.starts = new Int32Array(columns)
+    this.lengths = new Int32Array(columns)
     this.before = new Int32Array(columns)
     this.sizes = new Int32Array(columns)
   }
@@ -156,137 +201,15 @@ class RunsAround implements Runs {
   add(column: number, buckets: Buckets): void {
     const [from, to] = this.#range
     const { values, before } = buckets.between(buckets.before(from) - 1, buckets.before(to + 1))
-    if (this.#used + values.length > this.#block.length) {
-      this.#block = new Float64Array(Math.max(values.length, BLOCK_SIZE))
-      this.#used = 0
-    }
-    const run = this.#block.subarray(this.#used, this.#used + values.length)
-    run.set(values)
-    this.#used += values.length
-    this.values[column] = run
+    const start = this.#shared.reserve(values.length)
+    const { block } = this.#shared
+    block.set(values, start)
+    this.memory[column] = block
+    this.starts[column] = start
+    this.lengths[column] = values.length
     this.before[column] = before
     this.sizes[column] = buckets.size
   }
-}
-
-/**
- * A bucket holds numbers with the same sign, exponent and first five binary digits. Numbers nearer to 0 than 2^-14 are
- * all in the two buckets next to it, those from 4 on in the outermost ones.
- */
-const DIGITS = 5
-const SHIFT = 20 - DIGITS
-const LEAST = (1023 - 14) << DIGITS
-const MOST = ((1023 + 2) << DIGITS) - LEAST
-const BUCKETS = 2 * (MOST + 1)
-
-/** The bucket of a number by its upper half: that grows with a positive number, and falls with a negative one. */
-function bucketOfHalf(half: number): number {
-  const size = Math.min(Math.max(((half & 0x7fffffff) >>> SHIFT) - LEAST, 0), MOST)
-  return (size ^ (half >> 31)) + MOST + 1
-}
-
-/** One number, and the two halves of its bits. */
-const number = new Float64Array(1)
-const halves = new Int32Array(number.buffer)
-
-function bucketOf(x: number): number {
-  // Both zeros are equal, and 0 is the larger one.
-  number[0] = x + 0
-  return bucketOfHalf(halves[1]!)
-}
-
-/** The values of one column by buckets. */
-class Buckets {
-  #values: Float64Array = new Float64Array()
-  #keys = new Uint16Array()
-  #some = new Float64Array(64)
-  /** The number of values in all buckets before one. */
-  readonly #before = new Int32Array(BUCKETS + 1)
-  /** The buckets with values. */
-  readonly #filled = new Int32Array(BUCKETS)
-  #count = 0
-
-  get size(): number {
-    return this.#values.length
-  }
-
-  fill(values: Float64Array): void {
-    const { length } = values
-    if (length > this.#keys.length) this.#keys = new Uint16Array(2 * length)
-    this.#values = values
-    const keys = this.#keys
-    const before = this.#before.fill(0)
-    const words = new Int32Array(values.buffer, values.byteOffset, 2 * length)
-    for (let i = 0; i < length; i++) {
-      const key = bucketOfHalf(words[2 * i + 1]!)
-      keys[i] = key
-      before[key + 1]!++
-    }
-    let filled = 0
-    let upTo = 0
-    for (let b = 0; b < BUCKETS; b++) {
-      const own = before[b + 1]!
-      if (own > 0) this.#filled[filled++] = b
-      upTo += own
-      before[b + 1] = upTo
-    }
-    this.#count = filled
-  }
-
-  /** The buckets with values, ascending. */
-  get filled(): Int32Array {
-    return this.#filled.subarray(0, this.#count)
-  }
-
-  before(bucket: number): number {
-    return this.#before[bucket]!
-  }
-
-  /** As `quantile` of the sorted values. */
-  quantile(p: number): number {
-    const index = (this.size - 1) * p
-    const low = Math.floor(index)
-    const { values, before } = this.between(low, low + 1)
-    const inOrder = (i: number): number => values[Math.min(i, this.size - 1) - before]!
-    return inOrder(low) + (index - low) * (inOrder(low + 1) - inOrder(low))
-  }
-
-  /**
-   * The values from one index of the sorted column to another, with all others in their buckets, ascending.
-   * @returns valid until the next call; `before` counts the values before these
-   */
-  between(first: number, last: number): { values: Float64Array; before: number } {
-    const from = this.bucketAt(first)
-    const to = this.bucketAt(last)
-    const before = this.before(from)
-    const length = this.before(to + 1) - before
-    if (length > this.#some.length) this.#some = new Float64Array(2 * length)
-    const some = this.#some
-    const keys = this.#keys
-    const values = this.#values
-    let n = 0
-    for (let i = 0; n < length; i++) if (keys[i]! >= from && keys[i]! <= to) some[n++] = values[i]!
-    return { values: sorted(some.subarray(0, length)), before }
-  }
-
-  /** The bucket of the value at an index of the sorted column, or of the nearest one. */
-  bucketAt(index: number): number {
-    return countUpTo(this.#before, Math.min(Math.max(index, 0), this.size - 1)) - 1
-  }
-}
-
-/** Up to this number of values, insertion takes less time than a call of `sort`. */
-const FEW = 48
-
-function sorted(values: Float64Array): Float64Array {
-  if (values.length > FEW) return values.sort()
-  for (let i = 1; i < values.length; i++) {
-    const value = values[i]!
-    let j = i
-    for (; j > 0 && values[j - 1]! > value; j--) values[j] = values[j - 1]!
-    values[j] = value
-  }
-  return values
 }
 
 /** Sums of rounded numbers may be off by this share. */
@@ -298,26 +221,26 @@ class PoolCounts {
   /** How many of the columns were added. */
   #added = 0
   readonly #sums = new Float64Array(BUCKETS)
-  /** Sum of the weights, and of the weights of a step by one value. */
-  #total = 0
-  #steps = 0
+  /** Sum of the weights of a step by one value. A column, because V8 compiles again for a field that turns fractional. */
+  readonly #steps = new Float64Array(1)
 
   constructor(pool: Pool) {
     this.#pool = pool
   }
 
   /** Ignores a column outside the pool. @param column not before the last one */
-  add(column: number, buckets: Buckets, filled: Int32Array): void {
+  add(column: number, buckets: Buckets): void {
     const { columns, weights } = this.#pool
-    if (columns[this.#added] !== column) return
+    if (this.#added === columns.length || columns[this.#added] !== column) return
     const weight = weights[this.#added++]!
     const step = weight / Math.max(1, buckets.size - 1)
-    this.#total += weight
-    this.#steps += step
+    this.#steps[0]! += step
     const sums = this.#sums
-    for (let f = 0, from = 0; f < filled.length; f++) {
-      const to = buckets.before(filled[f]! + 1)
-      sums[filled[f]!]! += step * (to - from)
+    const { filled, filledCount } = buckets
+    for (let f = 0, from = 0; f < filledCount; f++) {
+      const bucket = filled[f]!
+      const to = buckets.before(bucket + 1)
+      sums[bucket]! += step * (to - from)
       from = to
     }
   }
@@ -327,32 +250,31 @@ class PoolCounts {
    * between (c - 1) / (n - 1) and c / (n - 1).
    */
   rangeOf(p: number): BucketRange {
-    const least = (p - SLACK) * this.#total
-    const most = (p + SLACK) * this.#total
+    const total = sum(this.#pool.weights)
+    const steps = this.#steps[0]!
+    const least = (p - SLACK) * total
+    const most = (p + SLACK) * total
     let from = 0
     let to = 1
     let upTo = 0
     for (let b = 0; b < BUCKETS; b++) {
       upTo += this.#sums[b]!
       if (upTo < least) from = b
-      if (upTo - this.#steps < most) to = b + 2
+      if (upTo - steps < most) to = b + 2
     }
     return [from, Math.min(to, BUCKETS - 1)]
   }
 }
 
-/** Some values of each column: ascending, and neighbours in the sorted column. */
+/** Some values of each column: ascending, and neighbours in the sorted column. All are by column. */
 interface Runs {
-  values: readonly Float64Array[]
+  /** The column that holds the run, at which index it starts there, and the number of its values. */
+  memory: readonly Float64Array[]
+  starts: Int32Array
+  lengths: Int32Array
   /** The number of values of the column before these, and of all. */
   before: Int32Array
   sizes: Int32Array
-}
-
-/** A mixture at x: how many values of each run are up to x, and the weighted share of all values that are. */
-interface Point {
-  counts: Int32Array
-  share: number
 }
 
 /** Each halving halves the bracket: after 50 the rest is below the rounding error. */
@@ -365,19 +287,26 @@ const HALVINGS = 50
 class Search {
   readonly #runs: Runs
   readonly #pool: Pool
-  readonly #total: number
+  /** By member: the value before the last point, and the one after it. */
   readonly #before: Float64Array
   readonly #after: Float64Array
-  /** The counts of a point that is no longer needed. */
-  #spare: Int32Array | null = null
+  /** By member: how many values of its run are up to the lower and upper end of the bracket, or the bounds of that. */
+  #low: Int32Array
+  #high: Int32Array
+  /** By member: how many values of its run are up to the last point. */
+  #counts: Int32Array
 
   constructor(runs: Runs, pool: Pool) {
-    const { length } = pool.columns
+    const { columns } = pool
+    const { length } = columns
     this.#runs = runs
     this.#pool = pool
-    this.#total = sum(pool.weights)
     this.#before = new Float64Array(length)
     this.#after = new Float64Array(length)
+    this.#low = new Int32Array(length)
+    this.#high = new Int32Array(length)
+    this.#counts = new Int32Array(length)
+    for (let j = 0; j < length; j++) this.#high[j] = runs.lengths[columns[j]!]!
   }
 
   /**
@@ -388,85 +317,101 @@ class Search {
     // The quantile of a mixture lies between the least and the greatest of its members' quantiles.
     let from = Number.POSITIVE_INFINITY
     let to = Number.NEGATIVE_INFINITY
-    const { columns } = this.#pool
+    const { columns, weights } = this.#pool
     for (let j = 0; j < columns.length; j++) {
       const quantile = own[columns[j]!]!
       if (quantile < from) from = quantile
       if (quantile > to) to = quantile
     }
     if (from === to || sideOf(from) > 0) return from
-    let low = sideOf(from) < 0 ? null : this.#at(from)
-    if (low !== null && low.share >= p) return from
-    let high = sideOf(to) > 0 ? null : this.#at(to)
+    const total = sum(weights)
+    let lowShare: number | null = null
+    let highShare: number | null = null
+    if (sideOf(from) === 0) {
+      lowShare = this.#weightUpTo(from) / total
+      if (lowShare >= p) return from
+      ;[this.#low, this.#counts] = [this.#counts, this.#low]
+    }
+    if (sideOf(to) <= 0) {
+      highShare = this.#weightUpTo(to) / total
+      ;[this.#high, this.#counts] = [this.#counts, this.#high]
+    }
     for (let halvings = 0; ; halvings++) {
-      if (low !== null && high !== null && !hasValues(low, high))
-        return from + ((p - low.share) / (high.share - low.share)) * (to - from)
+      if (lowShare !== null && highShare !== null && !this.#hasValues())
+        return from + ((p - lowShare) / (highShare - lowShare)) * (to - from)
       if (halvings === HALVINGS) return this.#leastWithin(from, to)
       const x = (from + to) / 2
       const side = sideOf(x)
-      const middle = side === 0 ? this.#at(x, low, high) : null
-      const isBelow = side < 0 || (middle !== null && middle.share < p)
-      const dropped = isBelow ? low : high
-      if (dropped !== null) this.#spare = dropped.counts
-      if (isBelow) {
+      const share = side === 0 ? this.#weightUpTo(x) / total : null
+      if (side < 0 || (share !== null && share < p)) {
         from = x
-        low = middle
+        lowShare = share
+        if (share !== null) [this.#low, this.#counts] = [this.#counts, this.#low]
       } else {
         to = x
-        high = middle
+        highShare = share
+        if (share !== null) [this.#high, this.#counts] = [this.#counts, this.#high]
       }
     }
   }
 
-  /** @param low @param high known points on either side; the previous point is one of them */
-  #at(x: number, low: Point | null = null, high: Point | null = null): Point {
-    const { values, before: earlier, sizes } = this.#runs
+  /** The weighted share of all values that are up to x, times the weights. Counts the values of each run up to x. */
+  #weightUpTo(x: number): number {
+    const { before: earlier, sizes } = this.#runs
     const { columns, weights } = this.#pool
     const before = this.#before
     const after = this.#after
-    const counts = this.#spare ?? new Int32Array(columns.length)
-    this.#spare = null
-    let share = 0
+    const low = this.#low
+    const high = this.#high
+    const counts = this.#counts
+    let weight = 0
     for (let j = 0; j < counts.length; j++) {
       const i = columns[j]!
-      const from = low === null ? 0 : low.counts[j]!
-      const to = high === null ? values[i]!.length : high.counts[j]!
-      const count = from === to ? from : this.#countUpTo(j, x, from, to)
+      const least = low[j]!
+      const count = least === high[j]! ? least : this.#countUpTo(j, x)
       counts[j] = count
       const upTo = earlier[i]! + count
       const size = sizes[i]!
-      if (upTo === size) share += weights[j]!
+      if (upTo === size) weight += weights[j]!
       else if (upTo > 0) {
         const within = (x - before[j]!) / (after[j]! - before[j]!)
-        share += weights[j]! * ((upTo - 1 + within) / (size - 1))
+        weight += weights[j]! * ((upTo - 1 + within) / (size - 1))
       }
     }
-    return { counts, share: share / this.#total }
+    return weight
   }
 
   /** Number of values of a member's run up to x. */
-  #countUpTo(j: number, x: number, from: number, to: number): number {
-    const run = this.#runs.values[this.#pool.columns[j]!]!
-    const count = countUpTo(run, x, from, to)
-    this.#before[j] = run[count - 1]!
-    this.#after[j] = run[count]!
-    return count
+  #countUpTo(j: number, x: number): number {
+    const { memory, starts, lengths } = this.#runs
+    const i = this.#pool.columns[j]!
+    const run = memory[i]!
+    const start = starts[i]!
+    const next = countUpTo(run, x, start + this.#low[j]!, start + this.#high[j]!)
+    if (next > start) this.#before[j] = run[next - 1]!
+    if (next < start + lengths[i]!) this.#after[j] = run[next]!
+    return next - start
+  }
+
+  /** Whether a member has values in the bracket. Without any the mixture is a straight line. */
+  #hasValues(): boolean {
+    const low = this.#low
+    const high = this.#high
+    for (let j = 0; j < low.length; j++) if (low[j]! < high[j]!) return true
+    return false
   }
 
   /** Where the distribution jumps, the quantile is a value itself, not a number next to it. */
   #leastWithin(from: number, to: number): number {
-    const { counts } = this.#at(from)
+    this.#weightUpTo(from)
+    const { memory, starts, lengths } = this.#runs
+    const { columns } = this.#pool
     let least = to
-    for (let j = 0; j < counts.length; j++) {
-      const next = this.#runs.values[this.#pool.columns[j]!]![counts[j]!]
-      if (next !== undefined) least = Math.min(least, next)
+    for (let j = 0; j < columns.length; j++) {
+      const i = columns[j]!
+      const count = this.#counts[j]!
+      if (count < lengths[i]!) least = Math.min(least, memory[i]![starts[i]! + count]!)
     }
     return least
   }
-}
-
-/** Whether a member has values between two points. Without any the mixture is a straight line. */
-function hasValues(low: Point, high: Point): boolean {
-  for (let j = 0; j < low.counts.length; j++) if (low.counts[j]! < high.counts[j]!) return true
-  return false
 }

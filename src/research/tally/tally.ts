@@ -11,7 +11,7 @@ import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.
 import type { Family, TallyGrouping } from '../../core/params/studies.js'
 import type { RunContext, Source } from '../../core/source.js'
 import { countOverlap } from '../../core/statistics/counts.js'
-import { type Pool, pooledQuantiles } from '../../core/statistics/mixtures.js'
+import { type Pool, pooledQuantiles, RunMemory } from '../../core/statistics/mixtures.js'
 import { CalendarShare } from '../../core/statistics/shares.js'
 import { type LogComparison, noteAndCompare } from '../trials.js'
 import {
@@ -216,6 +216,8 @@ interface Market {
   groupReturns: Float64Array
   /** For the events of one ticker. */
   endedEvents: EndedEvents
+  /** For the quantiles of one window. */
+  runMemory: RunMemory
 }
 
 /** Events of one ticker and group whose window has ended, by event. */
@@ -239,6 +241,7 @@ function marketOf(sources: readonly TickerSource[], groups: readonly Group[]): M
     dayIndexes: indices,
     tickerReturns: new Float64Array(greatest(sources.map(({ base }) => base?.bars ?? 0))),
     groupReturns: new Float64Array(greatest(groups.map(({ events }) => events))),
+    runMemory: new RunMemory(),
     endedEvents: {
       codes: new Uint8Array(maxEvents),
       bars: new Int32Array(maxEvents),
@@ -254,13 +257,13 @@ function tallyWindow(
   market: Market,
   window: OutcomeWindow & { name: string },
 ): TallyWindow[] {
-  const { sources, tickerReturns } = market
+  const { sources, tickerReturns, runMemory } = market
   const baselines = sources.map(({ base }) => base)
   const bases = windowBases(baselines, window)
   const counted = groups.map(group => countGroup(group, market, window, bases))
   const returnsOf = (column: number) => baselineReturns(baselines[column]!, window, tickerReturns)
   const pools = counted.map(({ pool }) => (pool === null ? NO_POOL : weightedColumns(pool, bases)))
-  const quantiles = pooledQuantiles({ count: sources.length, values: returnsOf }, pools, BASE_QUANTILES)
+  const quantiles = pooledQuantiles({ count: sources.length, values: returnsOf }, pools, BASE_QUANTILES, runMemory)
   return counted.map(({ events, ended, ranked, counts, returns, hit, top, overlapping, pool }, g) => ({
     window: window.name,
     events,

@@ -1,0 +1,116 @@
+import { countUpTo } from '../model/day.js'
+
+/**
+ * A bucket holds numbers with the same sign, exponent and first five binary digits. Numbers nearer to 0 than 2^-14 are
+ * all in the two buckets next to it, those from 4 on in the outermost ones.
+ */
+const DIGITS = 5
+const SHIFT = 20 - DIGITS
+const LEAST = (1023 - 14) << DIGITS
+const MOST = ((1023 + 2) << DIGITS) - LEAST
+export const BUCKETS = 2 * (MOST + 1)
+
+/** The bucket of a number by its upper half: that grows with a positive number, and falls with a negative one. */
+function bucketOfHalf(half: number): number {
+  const size = Math.min(Math.max(((half & 0x7fffffff) >>> SHIFT) - LEAST, 0), MOST)
+  return (size ^ (half >> 31)) + MOST + 1
+}
+
+/** One number, and the two halves of its bits. */
+const number = new Float64Array(1)
+const halves = new Int32Array(number.buffer)
+
+export function bucketOf(x: number): number {
+  // Both zeros are equal, and 0 is the larger one.
+  number[0] = x + 0
+  return bucketOfHalf(halves[1]!)
+}
+
+/** The values of one column by buckets. */
+export class Buckets {
+  #values: Float64Array = new Float64Array()
+  #keys = new Uint16Array()
+  #some = new Float64Array(64)
+  /** The number of values in all buckets before one. */
+  readonly #before = new Int32Array(BUCKETS + 1)
+  /** The buckets with values, ascending, and their number. */
+  readonly filled = new Int32Array(BUCKETS)
+  filledCount = 0
+
+  get size(): number {
+    return this.#values.length
+  }
+
+  fill(values: Float64Array): void {
+    const { length } = values
+    if (length > this.#keys.length) this.#keys = new Uint16Array(2 * length)
+    this.#values = values
+    const keys = this.#keys
+    const before = this.#before.fill(0)
+    const words = new Int32Array(values.buffer, values.byteOffset, 2 * length)
+    for (let i = 0; i < length; i++) {
+      const key = bucketOfHalf(words[2 * i + 1]!)
+      keys[i] = key
+      before[key + 1]!++
+    }
+    let filled = 0
+    let upTo = 0
+    for (let b = 0; b < BUCKETS; b++) {
+      const own = before[b + 1]!
+      if (own > 0) this.filled[filled++] = b
+      upTo += own
+      before[b + 1] = upTo
+    }
+    this.filledCount = filled
+  }
+
+  before(bucket: number): number {
+    return this.#before[bucket]!
+  }
+
+  /** As `quantile` of the sorted values. */
+  quantile(p: number): number {
+    const index = (this.size - 1) * p
+    const low = Math.floor(index)
+    const { values, before } = this.between(low, low + 1)
+    const inOrder = (i: number): number => values[Math.min(i, this.size - 1) - before]!
+    return inOrder(low) + (index - low) * (inOrder(low + 1) - inOrder(low))
+  }
+
+  /**
+   * The values from one index of the sorted column to another, with all others in their buckets, ascending.
+   * @returns valid until the next call; `before` counts the values before these
+   */
+  between(first: number, last: number): { values: Float64Array; before: number } {
+    const from = this.bucketAt(first)
+    const to = this.bucketAt(last)
+    const before = this.before(from)
+    const length = this.before(to + 1) - before
+    if (length > this.#some.length) this.#some = new Float64Array(2 * length)
+    const some = this.#some
+    const keys = this.#keys
+    const values = this.#values
+    let n = 0
+    for (let i = 0; n < length; i++) if (keys[i]! >= from && keys[i]! <= to) some[n++] = values[i]!
+    return { values: sorted(some.subarray(0, length)), before }
+  }
+
+  /** The bucket of the value at an index of the sorted column, or of the nearest one. */
+  bucketAt(index: number): number {
+    return countUpTo(this.#before, Math.min(Math.max(index, 0), this.size - 1)) - 1
+  }
+}
+
+/** Up to this number of values, insertion takes less time than a call of `sort`. */
+const FEW = 48
+
+function sorted(values: Float64Array): Float64Array {
+  if (values.length > FEW) return values.sort()
+  for (let i = 1; i < values.length; i++) {
+    const value = values[i]!
+    let j = i
+    for (; j > 0 && values[j - 1]! > value; j--) values[j] = values[j - 1]!
+    values[j] = value
+  }
+  return values
+}
