@@ -93,6 +93,22 @@ it('puts values in the order in which the language does, to the sign of a zero',
   )
 })
 
+it.each<[string, (i: number) => number]>([
+  ['distinct values', i => Math.sin(i * i)],
+  ['values in order', i => i],
+  ['equal values', () => 1],
+  ['few values, with both zeros', i => (i % 3) * (i % 2 === 0 ? 1 : -0)],
+  ['undefined values among others', i => (i % 7 === 0 ? Number.NaN : Math.cos(i * i))],
+  ['no defined value', () => Number.NaN],
+])('sorts a column that is too long for the module: %s', (_, value) => {
+  const values = Float64Array.from({ length: 300_000 }, (_, i) => value(i))
+  const bytes = ({ buffer }: Float64Array) => Buffer.from(buffer)
+  const sorted = bytes(values.toSorted())
+  expect(bytes(inOrder(values)).equals(sorted)).toBe(true)
+  expect(inOrder(values, values)).toBe(values)
+  expect(bytes(values).equals(sorted)).toBe(true)
+})
+
 it('ranks columns of any length, whatever came before', () => {
   for (const length of [3_000, 1, 0, 63, 64, 65, 1_226, 5_000]) {
     const values = Float64Array.from({ length }, (_, t) => Math.sin(t * t))
