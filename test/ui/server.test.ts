@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { questionFromSearch, searchFromQuestion } from '../../src/app/ui/client/asked.js'
+import { questionFromSearch, searchFromQuestion } from '../../src/app/ui/client/question.js'
 import { forms } from '../../src/app/ui/forms.js'
 import { builtText } from '../../src/core/built.js'
 import { BIN, expectRefusal, importBundledBars, scratch, typed } from '../cli/support/run.js'

@@ -5,50 +5,58 @@ import { factList } from '../table.js'
 export class CaseBox {
   readonly box = element('div', 'case')
   readonly #cases: Cases
-  readonly #choose: (one: Case | null) => void
+  readonly #choose: (chosen: Case | null) => void
   readonly #back: HTMLButtonElement
   readonly #next: HTMLButtonElement
   readonly #title = element('p', 'case-title')
   readonly #facts = element('div', 'case-facts')
-  #at: number | null = null
+  #shownIndex: number | null = null
 
-  /** @param choose called with the case to show in the chart; null: none */
-  constructor(cases: Cases, choose: (one: Case | null) => void) {
+  /** @param choose called with the case to show in the chart; null for none */
+  constructor(cases: Cases, choose: (chosen: Case | null) => void) {
     this.#cases = cases
     this.#choose = choose
-    this.#back = this.#button(`Previous ${cases.name}`, () => this.show(this.#at === null ? -1 : this.#at - 1))
-    this.#next = this.#button(`Next ${cases.name}`, () => this.show(this.#at === null ? 0 : this.#at + 1))
+    this.#back = this.#button(`Previous ${cases.name}`, () =>
+      this.show(this.#shownIndex === null ? -1 : this.#shownIndex - 1),
+    )
+    this.#next = this.#button(`Next ${cases.name}`, () =>
+      this.show(this.#shownIndex === null ? 0 : this.#shownIndex + 1),
+    )
     this.#title.setAttribute('aria-live', 'polite')
     this.#title.textContent = this.#hint()
     this.box.append(this.#back, this.#next, this.#title, this.#facts)
   }
 
-  /** Shows a case by its index; from the first one back is the last. */
+  /** Shows a case by its index. Index -1 is the last case, and the number of cases is the first one. */
   show(index: number): void {
-    const { name, of } = this.#cases
-    this.#at = (index + of.length) % of.length
-    const one = of[this.#at]!
-    this.#title.textContent = `${name[0]!.toUpperCase()}${name.slice(1)} ${this.#at + 1} of ${of.length}: ${one.title}`
-    this.#facts.innerHTML = factList(one.facts).text
-    this.#choose(one)
+    const { name, of: cases } = this.#cases
+    this.#shownIndex = (index + cases.length) % cases.length
+    const shown = cases[this.#shownIndex]!
+    const capitalised = `${name[0]!.toUpperCase()}${name.slice(1)}`
+    this.#title.textContent = `${capitalised} ${this.#shownIndex + 1} of ${cases.length}: ${shown.title}`
+    this.#facts.innerHTML = factList(shown.facts).text
+    this.#choose(shown)
   }
 
   hide(): void {
-    if (this.#at === null) return
-    this.#at = null
+    if (this.#shownIndex === null) return
+    this.#shownIndex = null
     this.#title.textContent = this.#hint()
     this.#facts.replaceChildren()
     this.#choose(null)
   }
 
-  /** Shows the case with the nearest end, or else one that holds x. @param distance of a point, null: too far */
-  showAt(x: number, distance: (point: readonly [number, number]) => number | null): void {
+  /**
+   * Shows the case whose beginning or end is nearest; without one in reach, the last case around x; otherwise none.
+   * @param distanceOf the distance of a point; null beyond reach
+   */
+  showAt(x: number, distanceOf: (point: readonly [number, number]) => number | null): void {
     let nearest = -1
-    let least = Number.POSITIVE_INFINITY
+    let leastDistance = Number.POSITIVE_INFINITY
     this.#cases.of.forEach(({ from, to }, i) => {
       for (const point of [from, to]) {
-        const far = distance(point)
-        if (far !== null && far < least) [nearest, least] = [i, far]
+        const distance = distanceOf(point)
+        if (distance !== null && distance < leastDistance) [nearest, leastDistance] = [i, distance]
       }
     })
     if (nearest < 0) nearest = this.#cases.of.findLastIndex(({ from, to }) => from[0] <= x && to[0] >= x)

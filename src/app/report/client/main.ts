@@ -10,25 +10,25 @@ import { longTable } from '../../present/long-tables.js'
 import { type CellFilter, count, filterRows, MOST_ROWS, sortRows, tableRows } from '../table.js'
 import { Plot } from './plot.js'
 
-const text = document.getElementById('result')?.textContent ?? 'null'
+const resultText = document.getElementById('result')?.textContent ?? 'null'
 for (const data of document.querySelectorAll<HTMLElement>('[data-chart]')) {
   new Plot(data.closest('figure')!, JSON.parse(data.textContent ?? '') as Chart)
 }
-makeInteractive(JSON.parse(text) as EventStudy | Backtest | Sweep)
+makeInteractive(JSON.parse(resultText) as EventStudy | Backtest | Sweep)
 markWideTables()
-saving()
-openOnPaper()
-openLinked()
-addEventListener('hashchange', openLinked)
+enableSaving()
+openFoldsForPrint()
+openLinkedFold()
+addEventListener('hashchange', openLinkedFold)
 
 /** Opens the folded section of the address. */
-function openLinked(): void {
+function openLinkedFold(): void {
   const fold = document.querySelector<HTMLDetailsElement>(':target > details')
   if (fold !== null) fold.open = true
 }
 
-/** Paper has no folds; only long parts remain in theirs. */
-function openOnPaper(): void {
+/** Opens folded sections while the page is printed, apart from long ones. */
+function openFoldsForPrint(): void {
   let opened: HTMLDetailsElement[] = []
   addEventListener('beforeprint', () => {
     opened = [...document.querySelectorAll<HTMLDetailsElement>('details:not(.long, [open])')]
@@ -39,14 +39,14 @@ function openOnPaper(): void {
   })
 }
 
-/** Writes the result into a file of its own. */
-function saving(): void {
+/** Shows the button that saves the result as a JSON file. */
+function enableSaving(): void {
   const button = document.querySelector<HTMLElement>('[data-save]')
   if (button === null) return
   button.parentElement!.hidden = false
   button.addEventListener('click', () => {
     const link = document.createElement('a')
-    const address = URL.createObjectURL(new Blob([text, '\n'], { type: 'application/json' }))
+    const address = URL.createObjectURL(new Blob([resultText, '\n'], { type: 'application/json' }))
     link.href = address
     link.download = 'result.json'
     link.click()
@@ -54,7 +54,7 @@ function saving(): void {
   })
 }
 
-/** Marks a part that is wider than the page as scrollable while something is out of sight. */
+/** Adds a line above each scrollable part, which shows while the part is wider than the page. */
 function markWideTables(): void {
   for (const box of document.querySelectorAll<HTMLElement>('.scroll')) {
     const line = document.createElement('p')
@@ -63,11 +63,11 @@ function markWideTables(): void {
     // The table is already a named region; a screen reader needs no hint about its edge.
     line.setAttribute('aria-hidden', 'true')
     box.before(line)
-    const look = (): void => {
+    const updateLine = (): void => {
       line.hidden = box.scrollWidth <= box.clientWidth + 1
     }
-    new ResizeObserver(look).observe(box)
-    look()
+    new ResizeObserver(updateLine).observe(box)
+    updateLine()
   }
 }
 
@@ -86,10 +86,10 @@ function makeInteractive(result: EventStudy | Backtest | Sweep): void {
     const rows = order === null ? matching : sortRows(table, matching, order.column, order.isDescending)
     const shown = rows.slice(0, MOST_ROWS)
     body.innerHTML = tableRows(table, shown).text
-    const first = shown.length < matching.length ? `the first ${count(shown.length)} of ` : ''
+    const firstText = shown.length < matching.length ? `the first ${count(shown.length)} of ` : ''
     // A page carries no more of a long list than it has room for.
-    const rest = totalRows > table.rows.length ? `, of ${count(totalRows)}: ${table.sorted!.whole} has all` : ''
-    const rowsText = `${first}${count(matching.length)} rows${rest}`
+    const totalText = totalRows > table.rows.length ? `, of ${count(totalRows)}: ${table.sorted!.whole} has all` : ''
+    const rowsText = `${firstText}${count(matching.length)} rows${totalText}`
     const output = form?.querySelector('output') ?? box.querySelector('.cut')
     if (output) output.textContent = form ? rowsText : `Here are ${rowsText}.`
   }

@@ -7,55 +7,62 @@ import { CaseBox, element } from './case-box.js'
 const groups = new Map<string, Plot[]>()
 
 const HINT = 'Drag to zoom; keys ← → + − Esc'
-/** A mark this near to the pointer is meant, CSS pixels. */
-const NEAR = 7
-/** An end of a case this near to a click is meant, CSS pixels. */
-const NEAR_CLICK = 24
-/** A shorter drag counts as a click, in CSS pixels. */
-const LEAST_DRAG = 5
-/** A narrower drawing has no room for its axes, CSS pixels. */
-const NARROWEST = 200
+/** The readout has the notes of marks up to this distance from the pointer. */
+const MARK_REACH_PX = 7
+/** A click chooses a case whose begin or end is within this distance. */
+const CASE_REACH_PX = 24
+/** A shorter drag counts as a click. */
+const MIN_DRAG_PX = 5
+/** A narrower drawing has no room for its axes. */
+const MIN_WIDTH_PX = 200
 
-/** The drawing in a figure, made to be zoomed and pointed at. */
+/** The element next to a name of the legend, and which part of the chart it belongs to: its kind and its index. */
+interface LegendValue {
+  kind: string
+  part: number
+  element: HTMLElement
+}
+
+/** Lets readers zoom the drawing of a figure, and point at its values. */
 export class Plot {
   readonly #figure: HTMLElement
-  readonly #place: HTMLElement
+  readonly #drawing: HTMLElement
   readonly #chart: Chart
-  readonly #full: Extent
-  #shown: Extent
+  readonly #fullRange: Extent
+  #shownRange: Extent
   #x!: Scale
   #y!: Scale
   #width = 0
-  readonly #hidden = new Set<string>()
-  /** The index of the pointed value; null: none. */
-  #at: number | null = null
+  readonly #hiddenParts = new Set<string>()
+  /** The index of the pointed x value; null for none. */
+  #pointedIndex: number | null = null
   readonly #pointer = element('div', 'pointer')
   readonly #selection = element('div', 'selection')
   readonly #readout = element('p', 'readout')
   readonly #reset = element('button', 'control')
   readonly #hint: string
   readonly #cases: CaseBox | null
-  #chosen: Case | null = null
-  readonly #values: { kind: string; place: number; told: HTMLElement }[]
+  #chosenCase: Case | null = null
+  readonly #legendValues: LegendValue[]
 
   constructor(figure: HTMLElement, chart: Chart) {
     this.#figure = figure
     this.#chart = chart
-    this.#full = xExtent(chart)
-    this.#shown = this.#full
-    this.#place = figure.querySelector<HTMLElement>('.plot')!
+    this.#fullRange = xExtent(chart)
+    this.#shownRange = this.#fullRange
+    this.#drawing = figure.querySelector<HTMLElement>('.plot')!
     // Said once in a page.
     this.#hint = document.querySelector('.readout') === null ? HINT : ''
-    this.#values = this.#legend()
-    this.#cases = chart.cases && new CaseBox(chart.cases, one => this.#choose(one))
+    this.#legendValues = this.#addLegendValues()
+    this.#cases = chart.cases && new CaseBox(chart.cases, chosen => this.#choose(chosen))
     this.#addTools()
     this.#listen()
     if (chart.group !== null) groups.set(chart.group, [...(groups.get(chart.group) ?? []), this])
-    new ResizeObserver(() => this.#place.clientWidth !== this.#width && this.#draw()).observe(this.#place)
+    new ResizeObserver(() => this.#drawing.clientWidth !== this.#width && this.#draw()).observe(this.#drawing)
     // Paper has the page's drawing without scripts, whose letters fit its width.
     addEventListener('beforeprint', () => this.#draw(this.#chart.width))
     addEventListener('afterprint', () => this.#draw())
-    this.#show(this.#full)
+    this.#showRange(this.#fullRange)
   }
 
   #addTools(): void {
@@ -66,195 +73,203 @@ export class Plot {
     this.#reset.hidden = true
     const tools = element('div', 'tools')
     tools.append(this.#readout, this.#reset)
-    this.#place.before(tools)
-    if (this.#cases !== null) this.#place.after(this.#cases.box)
-    this.#place.append(this.#pointer, this.#selection)
+    this.#drawing.before(tools)
+    if (this.#cases !== null) this.#drawing.after(this.#cases.box)
+    this.#drawing.append(this.#pointer, this.#selection)
     this.#pointer.hidden = true
     this.#selection.hidden = true
-    this.#place.tabIndex = 0
-    this.#place.setAttribute('role', 'group')
-    this.#place.setAttribute('aria-label', this.#chart.title)
+    this.#drawing.tabIndex = 0
+    this.#drawing.setAttribute('role', 'group')
+    this.#drawing.setAttribute('aria-label', this.#chart.title)
   }
 
-  #draw(width = this.#place.clientWidth): void {
+  #draw(width = this.#drawing.clientWidth): void {
     this.#width = width
-    const part = visiblePart(this.#chart, this.#shown, this.#hidden)
-    const chart = { ...part, shades: [...part.shades, ...this.#chosenShade()], width: Math.max(width, NARROWEST) }
-    const { x, y } = scalesOf(chart, this.#shown)
+    const part = visiblePart(this.#chart, this.#shownRange, this.#hiddenParts)
+    const chart = { ...part, shades: [...part.shades, ...this.#chosenShade()], width: Math.max(width, MIN_WIDTH_PX) }
+    const { x, y } = scalesOf(chart, this.#shownRange)
     this.#x = x
     this.#y = y
-    this.#place.querySelector('svg')!.outerHTML = drawChart(chart, this.#shown).text
-    this.#point(this.#at)
+    this.#drawing.querySelector('svg')!.outerHTML = drawChart(chart, this.#shownRange).text
+    this.#point(this.#pointedIndex)
   }
 
   #chosenShade(): Chart['shades'] {
-    if (this.#chosen === null) return []
-    const { from, to } = this.#chosen
+    if (this.#chosenCase === null) return []
+    const { from, to } = this.#chosenCase
     return [{ label: '', tone: 'second', spans: [{ from: from[0], to: to[0], note: '' }] }]
   }
 
-  /** A case that is out of sight comes into it. */
-  #choose(one: Case | null): void {
-    this.#chosen = one
-    if (one !== null && (one.from[0] < this.#shown.from || one.to[0] > this.#shown.to))
-      this.#zoom(this.#full.from, this.#full.to)
+  /** Shades a chosen case; null removes the shade. Zooms out if the case is not wholly in sight. */
+  #choose(chosen: Case | null): void {
+    this.#chosenCase = chosen
+    if (chosen !== null && (chosen.from[0] < this.#shownRange.from || chosen.to[0] > this.#shownRange.to))
+      this.#zoomGroup(this.#fullRange.from, this.#fullRange.to)
     else this.#draw()
   }
 
-  #zoom(from: number, to: number): void {
-    const all = groups.get(this.#chart.group ?? '') ?? [this]
-    const { from: first, to: last } = this.#full
-    const isWhole = from <= first && to >= last
-    for (const plot of all) plot.#show(isWhole ? plot.#full : { from, to })
+  /** Shows a range of x, here and in the charts of the group. */
+  #zoomGroup(from: number, to: number): void {
+    const isFullRange = from <= this.#fullRange.from && to >= this.#fullRange.to
+    for (const plot of this.#group()) plot.#showRange(isFullRange ? plot.#fullRange : { from, to })
   }
 
-  #show(extent: Extent): void {
+  #showRange(extent: Extent): void {
     const { unit } = this.#chart.x
-    const isWhole = extent === this.#full
-    this.#shown = extent
+    const isFullRange = extent === this.#fullRange
+    this.#shownRange = extent
     const from = valueText(unit, extent.from)
     const to = valueText(unit, extent.to)
     // A button that vanishes must not take the focus with it.
-    if (isWhole && document.activeElement === this.#reset) this.#place.focus()
-    this.#reset.hidden = isWhole
+    if (isFullRange && document.activeElement === this.#reset) this.#drawing.focus()
+    this.#reset.hidden = isFullRange
     this.#reset.textContent = `Reset zoom (${from} to ${to})`
     Object.assign(this.#figure.dataset, { from, to })
     this.#draw()
   }
 
-  /** Points at the value nearest to one of the axis, here and in the charts of the group. */
-  #pointAll(x: number | null): void {
-    for (const plot of groups.get(this.#chart.group ?? '') ?? [this]) plot.#point(x === null ? null : plot.#nearest(x))
+  /** The charts that are zoomed and pointed at together with this one, and this one. */
+  #group(): readonly Plot[] {
+    return groups.get(this.#chart.group ?? '') ?? [this]
   }
 
-  /** Shows the pointed values next to the names in the legend, and the rest in a line of its own. */
-  #point(at: number | null): void {
-    this.#at = at
-    this.#pointer.hidden = at === null
-    if (at !== null) this.#pointer.style.left = `${this.#x.place(this.#chart.x.values[at]!)}px`
-    for (const { kind, place, told } of this.#values) told.textContent = at === null ? '' : this.#value(kind, place, at)
-    this.#readout.classList.toggle('on', at !== null)
-    this.#readout.textContent = at === null ? this.#hint : this.#readoutText(at)
+  /** Points at the value nearest to an x, here and in the charts of the group; null points at none. */
+  #pointGroup(x: number | null): void {
+    for (const plot of this.#group()) plot.#point(x === null ? null : plot.#nearestIndex(x))
   }
 
-  #value(kind: string, place: number, at: number): string {
+  /** Shows the values at an index of x next to the names in the legend, and x with its notes in the readout. */
+  #point(index: number | null): void {
+    this.#pointedIndex = index
+    this.#pointer.hidden = index === null
+    if (index !== null) this.#pointer.style.left = `${this.#x.place(this.#chart.x.values[index]!)}px`
+    for (const { kind, part, element } of this.#legendValues)
+      element.textContent = index === null ? '' : this.#legendText(kind, part, index)
+    this.#readout.classList.toggle('on', index !== null)
+    this.#readout.textContent = index === null ? this.#hint : this.#readoutText(index)
+  }
+
+  #legendText(kind: string, part: number, index: number): string {
     const { lines, ribbons, bars, y } = this.#chart
-    if (kind === 'line') return valueText(y.unit, lines[place]?.values[at])
-    if (kind === 'bars') return valueText(y.unit, bars[place]?.values[at])
+    if (kind === 'line') return valueText(y.unit, lines[part]?.values[index])
+    if (kind === 'bars') return valueText(y.unit, bars[part]?.values[index])
     if (kind !== 'ribbon') return ''
-    const { low, high } = ribbons[place] ?? { low: [], high: [] }
-    return `${valueText(y.unit, low[at])} to ${valueText(y.unit, high[at])}`
+    const { low, high } = ribbons[part] ?? { low: [], high: [] }
+    return `${valueText(y.unit, low[index])} to ${valueText(y.unit, high[index])}`
   }
 
-  #readoutText(at: number): string {
+  /** x, its band, the note of the shade around it, and up to three notes of marks nearby. */
+  #readoutText(index: number): string {
     const { x, stripes, marks, bars, shades } = this.#chart
+    const value = x.values[index]!
     // A bin of several bars is a value of x, such as a year; of a histogram it is a range.
     const edges = bars[0]?.slot === undefined ? bars[0]?.edges : undefined
-    const text = (value: number | undefined): string => valueText(x.unit, value)
-    const here = edges === undefined ? text(x.values[at]) : `${text(edges[at])} to ${text(edges[at + 1])}`
-    const left = this.#x.place(x.values[at]!)
-    const near = marks.flatMap(({ at: days, notes }) =>
-      notes.filter((_, i) => Math.abs(this.#x.place(days[i]!) - left) <= NEAR),
+    const text = (at: number | undefined): string => valueText(x.unit, at)
+    const xText = edges === undefined ? text(value) : `${text(edges[index])} to ${text(edges[index + 1])}`
+    const left = this.#x.place(value)
+    const notesNearby = marks.flatMap(({ at: days, notes }) =>
+      notes.filter((_, i) => Math.abs(this.#x.place(days[i]!) - left) <= MARK_REACH_PX),
     )
-    const band = stripes === null ? null : bandAt(stripes, x.values[at]!)
-    const inside = shades
-      .flatMap(({ spans }) => spans)
-      .find(({ from, to }) => x.values[at]! >= from && x.values[at]! <= to)
-    return [here, band, inside?.note, ...near.slice(0, 3)].filter(Boolean).join('  ·  ')
+    const band = stripes === null ? null : bandAt(stripes, value)
+    const shade = shades.flatMap(({ spans }) => spans).find(({ from, to }) => value >= from && value <= to)
+    return [xText, band, shade?.note, ...notesNearby.slice(0, 3)].filter(Boolean).join('  ·  ')
   }
 
-  #nearest(x: number): number {
+  /** The index of the value in sight that is nearest to x. */
+  #nearestIndex(x: number): number {
     const { values } = this.#chart.x
-    const [first, last] = this.#ends()
+    const [first, last] = this.#indexesInSight()
     let nearest = first
     for (let i = first; i <= last; i++) if (Math.abs(values[i]! - x) < Math.abs(values[nearest]! - x)) nearest = i
     return nearest
   }
 
-  /** The first and the last value in sight. */
-  #ends(): [number, number] {
+  /** The indexes of the first and the last value in sight. */
+  #indexesInSight(): [first: number, last: number] {
     const { values } = this.#chart.x
-    const first = values.findIndex(value => value >= this.#shown.from)
-    const last = values.findLastIndex(value => value <= this.#shown.to)
+    const first = values.findIndex(value => value >= this.#shownRange.from)
+    const last = values.findLastIndex(value => value <= this.#shownRange.to)
     return [Math.max(0, first), Math.max(0, last)]
   }
 
   #listen(): void {
-    const place = this.#place
-    let start: number | null = null
-    let pressed = 0
-    /** The x value under the pointer. */
+    const drawing = this.#drawing
+    /** The x value at which a drag began; null without a drag. */
+    let dragStart: number | null = null
+    let pressedPx = 0
+    /** The x value under the pointer, or at the nearest end of the axis. */
     const valueAt = (event: MouseEvent): number => {
-      const { from, to } = this.#shown
+      const { from, to } = this.#shownRange
       const left = this.#x.place(from)
       const right = this.#x.place(to)
-      const inside = Math.min(Math.max(event.clientX - place.getBoundingClientRect().left, left), right)
+      const inside = Math.min(Math.max(event.clientX - drawing.getBoundingClientRect().left, left), right)
       return from + ((inside - left) / (right - left)) * (to - from)
     }
     const select = (from: number, to: number): void => {
       const left = this.#x.place(Math.min(from, to))
       const right = this.#x.place(Math.max(from, to))
-      this.#selection.hidden = right - left < LEAST_DRAG
+      this.#selection.hidden = right - left < MIN_DRAG_PX
       Object.assign(this.#selection.style, { left: `${left}px`, width: `${right - left}px` })
     }
-    place.addEventListener('mousedown', event => {
-      pressed = event.clientX
-      if (event.button === 0) start = valueAt(event)
+    drawing.addEventListener('mousedown', event => {
+      pressedPx = event.clientX
+      if (event.button === 0) dragStart = valueAt(event)
     })
-    place.addEventListener('mousemove', event => {
+    drawing.addEventListener('mousemove', event => {
       // Values under the pointer are not read out; values reached by key are.
       this.#readout.removeAttribute('aria-live')
-      this.#pointAll(valueAt(event))
+      this.#pointGroup(valueAt(event))
     })
-    place.addEventListener('mouseleave', () => this.#pointAll(null))
+    drawing.addEventListener('mouseleave', () => this.#pointGroup(null))
     document.addEventListener('mousemove', event => {
-      if (start === null) return
+      if (dragStart === null) return
       event.preventDefault()
-      select(start, valueAt(event))
+      select(dragStart, valueAt(event))
     })
     document.addEventListener('mouseup', event => {
-      const from = start
-      start = null
-      if (from === null || this.#selection.hidden) return
+      const begin = dragStart
+      dragStart = null
+      if (begin === null || this.#selection.hidden) return
       this.#selection.hidden = true
-      this.#zoom(Math.min(from, valueAt(event)), Math.max(from, valueAt(event)))
+      const end = valueAt(event)
+      this.#zoomGroup(Math.min(begin, end), Math.max(begin, end))
     })
-    place.addEventListener('click', event => {
-      if (Math.abs(event.clientX - pressed) >= LEAST_DRAG) return
-      const { left, top } = place.getBoundingClientRect()
+    drawing.addEventListener('click', event => {
+      if (Math.abs(event.clientX - pressedPx) >= MIN_DRAG_PX) return
+      const { left, top } = drawing.getBoundingClientRect()
       this.#cases?.showAt(valueAt(event), ([x, y]) => {
-        const far = Math.hypot(left + this.#x.place(x) - event.clientX, top + this.#y.place(y) - event.clientY)
-        return far > NEAR_CLICK ? null : far
+        const distance = Math.hypot(left + this.#x.place(x) - event.clientX, top + this.#y.place(y) - event.clientY)
+        return distance > CASE_REACH_PX ? null : distance
       })
     })
-    place.addEventListener('dblclick', () => this.#zoom(this.#full.from, this.#full.to))
-    place.addEventListener('keydown', event => this.#steer(event))
-    this.#reset.addEventListener('click', () => this.#zoom(this.#full.from, this.#full.to))
+    drawing.addEventListener('dblclick', () => this.#zoomGroup(this.#fullRange.from, this.#fullRange.to))
+    drawing.addEventListener('keydown', event => this.#obeyKey(event))
+    this.#reset.addEventListener('click', () => this.#zoomGroup(this.#fullRange.from, this.#fullRange.to))
   }
 
-  /** The case at the value that the keys point at. */
+  /** Chooses the case at the pointed value. */
   #chooseAtPointer(): void {
-    if (this.#at === null) return
-    const here = this.#chart.x.values[this.#at]!
-    this.#cases?.showAt(here, ([x]) => {
-      const far = Math.abs(this.#x.place(x) - this.#x.place(here))
-      return far > NEAR ? null : far
+    if (this.#pointedIndex === null) return
+    const pointedX = this.#chart.x.values[this.#pointedIndex]!
+    this.#cases?.showAt(pointedX, ([x]) => {
+      const distance = Math.abs(this.#x.place(x) - this.#x.place(pointedX))
+      return distance > MARK_REACH_PX ? null : distance
     })
   }
 
   /** Keys replace the pointer: arrows move along the values, + and - zoom, Enter chooses, Escape shows all again. */
-  #steer(event: KeyboardEvent): void {
+  #obeyKey(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return
-    const far = event.shiftKey ? 10 : 1
+    const stepSize = event.shiftKey ? 10 : 1
     const acts: Readonly<Record<string, () => void>> = {
-      ArrowLeft: () => this.#step(-far),
-      ArrowRight: () => this.#step(far),
+      ArrowLeft: () => this.#step(-stepSize),
+      ArrowRight: () => this.#step(stepSize),
       Home: () => this.#step(Number.NEGATIVE_INFINITY),
       End: () => this.#step(Number.POSITIVE_INFINITY),
-      '+': () => this.#magnify(0.5),
-      '=': () => this.#magnify(0.5),
-      '-': () => this.#magnify(2),
-      Escape: () => this.#zoom(this.#full.from, this.#full.to),
+      '+': () => this.#scaleRange(0.5),
+      '=': () => this.#scaleRange(0.5),
+      '-': () => this.#scaleRange(2),
+      Escape: () => this.#zoomGroup(this.#fullRange.from, this.#fullRange.to),
       ...(this.#cases !== null && { Enter: () => this.#chooseAtPointer() }),
     }
     const act = acts[event.key]
@@ -264,32 +279,34 @@ export class Plot {
     event.preventDefault()
   }
 
-  #step(by: number): void {
-    const [first, last] = this.#ends()
-    const now = this.#at ?? (by > 0 ? first - 1 : last + 1)
-    this.#pointAll(this.#chart.x.values[Math.min(last, Math.max(first, now + by))]!)
+  /** Points at the value some indexes further, within those in sight. The first step reaches the first or last value. */
+  #step(indexes: number): void {
+    const [first, last] = this.#indexesInSight()
+    const from = this.#pointedIndex ?? (indexes > 0 ? first - 1 : last + 1)
+    this.#pointGroup(this.#chart.x.values[Math.min(last, Math.max(first, from + indexes))]!)
   }
 
-  #magnify(times: number): void {
-    const { from, to } = this.#shown
-    const middle = this.#at === null ? (from + to) / 2 : this.#chart.x.values[this.#at]!
-    this.#zoom(
-      Math.max(this.#full.from, middle - (middle - from) * times),
-      Math.min(this.#full.to, middle + (to - middle) * times),
+  /** Multiplies the width of the shown range, around the pointed value or else the middle. */
+  #scaleRange(times: number): void {
+    const { from, to } = this.#shownRange
+    const middle = this.#pointedIndex === null ? (from + to) / 2 : this.#chart.x.values[this.#pointedIndex]!
+    this.#zoomGroup(
+      Math.max(this.#fullRange.from, middle - (middle - from) * times),
+      Math.min(this.#fullRange.to, middle + (to - middle) * times),
     )
   }
 
   /** Adds a value next to each name of the legend. Several names become buttons that hide their part. */
-  #legend(): { kind: string; place: number; told: HTMLElement }[] {
+  #addLegendValues(): LegendValue[] {
     const items = [...this.#figure.querySelectorAll<HTMLElement>('.legend [data-part]')]
     const canHide = items.filter(({ dataset }) => !dataset.part?.startsWith('marks')).length > 1
     return items.map(item => {
       const name = item.dataset.part!
-      const [kind = '', place = '0'] = name.split(' ')
+      const [kind = '', part = '0'] = name.split(' ')
       const valueElement = element('span', 'told')
       item.append(valueElement)
       if (canHide && kind !== 'marks') this.#makeToggle(item, name)
-      return { kind, place: Number(place), told: valueElement }
+      return { kind, part: Number(part), element: valueElement }
     })
   }
 
@@ -300,8 +317,8 @@ export class Plot {
     button.append(...item.childNodes)
     item.append(button)
     button.addEventListener('click', () => {
-      const isShown = this.#hidden.delete(name)
-      if (!isShown) this.#hidden.add(name)
+      const isShown = this.#hiddenParts.delete(name)
+      if (!isShown) this.#hiddenParts.add(name)
       button.setAttribute('aria-pressed', String(isShown))
       this.#draw()
     })

@@ -1,15 +1,15 @@
 import type { NamedList } from '../../../core/source.js'
 
-/** An answer as far as it is known. The one before is shown until the next is there. */
+/** The answer to a question. While it is waited for, `value` is that of the question before. */
 export interface Answer<Value = unknown> {
   value: Value | null
-  /** Why there is none, in a sentence. */
+  /** Why there is no answer, in a sentence; null if there is one, or while it is waited for. */
   refusal: string | null
   isWaiting: boolean
 }
 
+/** An answer with its question as text; empty to ask again. */
 interface Slot extends Answer {
-  /** The question, as text. */
   question: string
 }
 
@@ -33,13 +33,13 @@ export async function post(path: string, params: object): Promise<string> {
   throw new Refusal(message)
 }
 
-/** Answers by name. A question that is asked already is not sent again, and the newest wins. */
+/** The newest answer of each slot, a part of the page. A slot does not send the same question again. */
 export class Answers {
   readonly #slots = new Map<string, Slot>()
-  readonly #changed: () => void
+  readonly #onAnswer: () => void
 
-  constructor(changed: () => void) {
-    this.#changed = changed
+  constructor(onAnswer: () => void) {
+    this.#onAnswer = onAnswer
   }
 
   /** The answer to a question of the library, as an object. */
@@ -67,29 +67,30 @@ export class Answers {
     return [...this.#slots.values()].some(slot => slot.isWaiting)
   }
 
-  /** Asks again the next time; until then the answer stays. */
+  /** Makes slots ask again when they are next read; until the reply their answers stay. */
   forget(...slots: string[]): void {
     for (const slot of slots) {
-      const known = this.#slots.get(slot)
-      if (known !== undefined) this.#slots.set(slot, { ...known, question: '', isWaiting: false })
+      const present = this.#slots.get(slot)
+      if (present !== undefined) this.#slots.set(slot, { ...present, question: '', isWaiting: false })
     }
   }
 
   #answer(slot: string, path: string, params: object, read: (text: string) => unknown): Answer {
     const question = `${path} ${JSON.stringify(params)}`
-    const known = this.#slots.get(slot)
-    if (known?.question === question) return known
-    const asked: Slot = { question, value: known?.value ?? null, refusal: null, isWaiting: true }
-    this.#slots.set(slot, asked)
-    const end = (found: Partial<Slot>): void => {
-      if (this.#slots.get(slot) !== asked) return
-      this.#slots.set(slot, { ...asked, ...found, isWaiting: false })
-      this.#changed()
+    const present = this.#slots.get(slot)
+    if (present?.question === question) return present
+    const waiting: Slot = { question, value: present?.value ?? null, refusal: null, isWaiting: true }
+    this.#slots.set(slot, waiting)
+    const settle = (value: unknown, refusal: string | null): void => {
+      // A newer question of the slot makes this answer useless.
+      if (this.#slots.get(slot) !== waiting) return
+      this.#slots.set(slot, { question, value, refusal, isWaiting: false })
+      this.#onAnswer()
     }
     post(path, params).then(
-      text => end({ value: read(text) }),
-      (error: Error) => end({ value: null, refusal: error.message }),
+      text => settle(read(text), null),
+      (error: Error) => settle(null, error.message),
     )
-    return asked
+    return waiting
   }
 }

@@ -16,9 +16,9 @@ import { MONTHS } from '../../report/scale.js'
 /** What the chart shows of a ticker. */
 export interface ChartContent {
   bars: readonly ExportedBar[]
-  /** Every change of the field, oldest first. */
+  /** Every change of band of the field, oldest first. */
   changes: readonly HistoricEvent[]
-  /** The changes that are the question. */
+  /** The changes into the band of the question. */
   events: readonly HistoricEvent[]
   /** The bands of the field in order, for their colours. */
   bands: readonly string[]
@@ -26,6 +26,9 @@ export interface ChartContent {
 
 /** The window that colours an arrow. */
 export const ARROW_WINDOW = '20d'
+
+/** Room right of the newest bar, in bars. */
+const RIGHT_MARGIN = 4
 
 /** Bars that are shown at first, and before and after a chosen event. */
 const BARS_AT_FIRST = 260
@@ -36,44 +39,43 @@ export class PriceChart {
   readonly #chart: IChartApi
   readonly #candles: ISeriesApi<'Candlestick'>
   readonly #ribbon: ISeriesApi<'Histogram'>
-  readonly #marks: ISeriesMarkersPluginApi<Time>
-  #shown: ChartContent = { bars: [], changes: [], events: [], bands: [] }
+  readonly #arrows: ISeriesMarkersPluginApi<Time>
+  #content: ChartContent = { bars: [], changes: [], events: [], bands: [] }
 
-  /** @param onMove gets the days in sight */
+  /** @param onMove called with the first and last day in sight, as `2018-01-02 to 2018-05-11` */
   constructor(box: HTMLElement, onMove: (days: string) => void) {
     this.#chart = createChart(box, {
       autoSize: true,
       layout: { attributionLogo: false, background: { color: 'transparent' }, panes: { enableResize: false } },
       rightPriceScale: { borderVisible: false },
-      timeScale: { borderVisible: false, rightOffset: 4, tickMarkFormatter: tickText },
+      timeScale: { borderVisible: false, rightOffset: RIGHT_MARGIN, tickMarkFormatter: tickText },
     })
     this.#candles = this.#chart.addSeries(CandlestickSeries, { borderVisible: false, priceLineVisible: false })
-    const ribbon = { type: 'custom' as const, formatter: () => '' }
+    const withoutText = { type: 'custom' as const, formatter: () => '' }
     this.#ribbon = this.#chart.addSeries(
       HistogramSeries,
-      { priceLineVisible: false, lastValueVisible: false, priceFormat: ribbon },
+      { priceLineVisible: false, lastValueVisible: false, priceFormat: withoutText },
       1,
     )
-    const [prices, below] = this.#chart.panes()
-    prices!.setStretchFactor(1)
-    below!.setStretchFactor(0.08)
+    const [pricePane, ribbonPane] = this.#chart.panes()
+    pricePane!.setStretchFactor(1)
+    ribbonPane!.setStretchFactor(0.08)
     this.#ribbon.priceScale().applyOptions({ scaleMargins: { top: 0, bottom: 0 } })
-    this.#marks = createSeriesMarkers(this.#candles, [])
+    this.#arrows = createSeriesMarkers(this.#candles, [])
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#paint())
-    this.#chart.timeScale().subscribeVisibleLogicalRangeChange(() => onMove(this.#days))
+    this.#chart.timeScale().subscribeVisibleLogicalRangeChange(() => onMove(this.#daysInSight))
     this.#paint()
   }
 
   /** Shows other content. New bars are shown from their end; with the same bars the visible days stay. */
-  show(shown: ChartContent): void {
-    const isOther = shown.bars !== this.#shown.bars
-    if (!isOther && shown.changes === this.#shown.changes && shown.events === this.#shown.events) return
-    this.#shown = shown
-    if (isOther) {
-      this.#candles.setData(
-        shown.bars.map(({ date: time, open, high, low, close }) => ({ time, open, high, low, close })),
-      )
-      const to = shown.bars.length + 4
+  show(content: ChartContent): void {
+    const { bars, changes, events } = content
+    const hasNewBars = bars !== this.#content.bars
+    if (!hasNewBars && changes === this.#content.changes && events === this.#content.events) return
+    this.#content = content
+    if (hasNewBars) {
+      this.#candles.setData(bars.map(({ date: time, open, high, low, close }) => ({ time, open, high, low, close })))
+      const to = bars.length + RIGHT_MARGIN
       this.#chart.timeScale().setVisibleLogicalRange({ from: to - BARS_AT_FIRST, to })
     }
     this.#paintBands()
@@ -81,27 +83,27 @@ export class PriceChart {
 
   /** Moves to a day, and marks it. */
   moveTo(date: string): void {
-    const at = this.#shown.bars.findIndex(bar => bar.date === date)
-    if (at < 0) return
-    const range = { from: at - BARS_AROUND_EVENT.before, to: at + BARS_AROUND_EVENT.after }
+    const bar = this.#content.bars.findIndex(bar => bar.date === date)
+    if (bar === -1) return
+    const range = { from: bar - BARS_AROUND_EVENT.before, to: bar + BARS_AROUND_EVENT.after }
     this.#chart.timeScale().setVisibleLogicalRange(range)
     // The chart moves with the next frame, and the cross is placed where the day is then.
-    const { close } = this.#shown.bars[at]!
+    const { close } = this.#content.bars[bar]!
     requestAnimationFrame(() =>
       requestAnimationFrame(() => this.#chart.setCrosshairPosition(close, date, this.#candles)),
     )
   }
 
-  /** Moves by a part of the days in sight; back for less than 0. */
-  scroll(part: number): void {
-    const { from, to } = this.#range
-    const step = (to - from) * part
+  /** Moves by a share of the bars in sight; a negative share moves to earlier bars. */
+  scroll(share: number): void {
+    const { from, to } = this.#rangeInSight
+    const step = (to - from) * share
     this.#chart.timeScale().setVisibleLogicalRange({ from: from + step, to: to + step })
   }
 
-  /** Shows more bars, or fewer for less than 1. */
+  /** Multiplies the number of bars in sight. */
   zoom(times: number): void {
-    const { from, to } = this.#range
+    const { from, to } = this.#rangeInSight
     const middle = (from + to) / 2
     const half = ((to - from) / 2) * times
     this.#chart.timeScale().setVisibleLogicalRange({ from: middle - half, to: middle + half })
@@ -111,15 +113,16 @@ export class PriceChart {
     this.#chart.timeScale().fitContent()
   }
 
-  /** The first and the last day in sight. */
-  get #days(): string {
-    const { from, to } = this.#range
-    const { bars } = this.#shown
-    const day = (at: number): string => bars[Math.min(Math.max(0, Math.round(at)), bars.length - 1)]?.date ?? ''
-    return bars.length === 0 ? '' : `${day(from)} to ${day(to)}`
+  /** The first and the last day in sight, as text; empty without bars. */
+  get #daysInSight(): string {
+    const { from, to } = this.#rangeInSight
+    const { bars } = this.#content
+    if (bars.length === 0) return ''
+    const dayAt = (position: number): string => bars[Math.min(Math.max(0, Math.round(position)), bars.length - 1)]!.date
+    return `${dayAt(from)} to ${dayAt(to)}`
   }
 
-  get #range(): { from: number; to: number } {
+  get #rangeInSight(): { from: number; to: number } {
     return this.#chart.timeScale().getVisibleLogicalRange() ?? { from: 0, to: 1 }
   }
 
@@ -135,17 +138,18 @@ export class PriceChart {
   }
 
   #paintBands(): void {
-    const { bars, events, bands } = this.#shown
-    const codes = bandCodes(this.#shown)
+    const { bars, events, bands } = this.#content
+    const codes = bandCodes(this.#content)
     const tones = bands.map((_, code) => colour(bandTone(code, bands.length)))
     this.#ribbon.setData(
       bars.map(({ date: time }, t) => ({ time, value: 1, color: tones[codes[t] ?? -1] ?? 'transparent' })),
     )
     const [gain, loss, quiet] = ['gain', 'loss', 'quiet'].map(colour)
-    this.#marks.setMarkers(
+    this.#arrows.setMarkers(
       events.map(({ date: time, returns }) => {
-        const after = returns?.[ARROW_WINDOW] ?? null
-        const color = after === null ? quiet! : after >= 0 ? gain! : loss!
+        const laterReturn = returns?.[ARROW_WINDOW] ?? null
+        let color = quiet!
+        if (laterReturn !== null) color = laterReturn >= 0 ? gain! : loss!
         return { time, position: 'belowBar', shape: 'arrowUp', color }
       }),
     )
@@ -165,11 +169,12 @@ function bandCodes({ bars, changes, bands }: ChartContent): (number | undefined)
   return codes
 }
 
-/** `2018`, `Feb` or `2 Feb`. */
+/** The text of a tick of the time axis: `2018`, `Feb` or `2 Feb`. */
 function tickText(time: Time, type: TickMarkType): string {
   const [year, month, day] = String(time).split('-')
-  const name = MONTHS[Number(month) - 1]!
-  return type === TickMarkType.Year ? year! : type === TickMarkType.Month ? name : `${Number(day)} ${name}`
+  const monthName = MONTHS[Number(month) - 1]!
+  if (type === TickMarkType.Year) return year!
+  return type === TickMarkType.Month ? monthName : `${Number(day)} ${monthName}`
 }
 
 /** The value of a colour variable of the style sheet. */

@@ -4,8 +4,8 @@
 
 import { render } from 'preact'
 import type { PageStart } from '../page.js'
-import { subject } from './events.js'
-import { market } from './market.js'
+import { subjectView } from './events.js'
+import { marketView } from './market.js'
 import { html, Page } from './page.js'
 import { studyView } from './study.js'
 
@@ -13,15 +13,15 @@ const app = document.getElementById('app')!
 const first = JSON.parse(document.getElementById('first')!.textContent!) as PageStart
 
 new Page(first, page => {
-  document.title = `${page.asked.ticker} ${page.asked.field} · bands`
-  const form = first.forms.find(({ name }) => name === page.asked.view)
-  const shown = form === undefined ? html`${market(page)}${subject(page)}` : html`${studyView(page, form)}`
+  document.title = `${page.question.ticker} ${page.question.field} · bands`
+  const form = first.forms.find(({ name }) => name === page.question.view)
+  const shown = form === undefined ? html`${marketView(page)}${subjectView(page)}` : html`${studyView(page, form)}`
   render(html`${head(page)}<div class="body">${shown}</div>`, app)
   document.documentElement.dataset.answers = page.answers.isWaiting ? 'some' : 'all'
 })
 
 function head(page: Page) {
-  const { field, band } = page.asked
+  const { field, band } = page.question
   const { fields, tickers, as_of, sample } = page.first
   const bands = fields.find(({ name }) => name === field)?.bands ?? []
   const send = (event: SubmitEvent): void => {
@@ -39,10 +39,10 @@ function head(page: Page) {
     <h1>bands</h1>
     <nav aria-label="Questions">${[{ name: '', title: 'Events' }, ...page.first.forms].map(
       ({ name, title }) =>
-        html`<button type="button" class="plain" aria-current=${name === page.asked.view && 'page'} onClick=${() => page.ask({ view: name, query: '' })}>${title}</button>`,
+        html`<button type="button" class="plain" aria-current=${name === page.question.view && 'page'} onClick=${() => page.ask({ view: name, query: '' })}>${title}</button>`,
     )}</nav>
     ${
-      page.asked.view === '' &&
+      page.question.view === '' &&
       html`<form onSubmit=${send}>
       <label>Ticker <input name="ticker" list="tickers" size="8" value=${page.text('ticker')} spellcheck=${false} autocomplete="off"
         onInput=${(event: InputEvent) => page.typed.set('ticker', (event.target as HTMLInputElement).value)}

@@ -3,42 +3,45 @@ import { count, whole } from '../../../core/numbers.js'
 import type { Changes, Screen } from '../../../research/screen/screen.js'
 import type { FieldState, Now } from '../../../research/tally/now.js'
 import { type Answer, post } from './answers.js'
-import { TABS, type Tab } from './asked.js'
 import { refusal } from './events.js'
 import { html, type Page } from './page.js'
+import { TABS, type Tab } from './question.js'
 
 /** The left side: conditions, who meets them now, what changed, and the bands of the ticker. */
-export function market(page: Page) {
-  const { tab } = page.asked
+export function marketView(page: Page) {
+  const { tab } = page.question
   return html`<aside aria-label="Tickers">
     ${conditionForm(page)}
-    <div class="tabs" role="tablist" aria-label="Lists" onKeyDown=${(event: KeyboardEvent) => turn(page, event)}>
+    <div class="tabs" role="tablist" aria-label="Lists" onKeyDown=${(event: KeyboardEvent) => turnTabs(page, event)}>
       ${TABS.map(
         name => html`<button type="button" role="tab" id=${`tab-${name}`} aria-selected=${name === tab} aria-controls="list"
-          tabindex=${name === tab ? 0 : -1} onClick=${() => page.ask({ tab: name })}>${titleOf(page, name)}</button>`,
+          tabindex=${name === tab ? 0 : -1} onClick=${() => page.ask({ tab: name })}>${tabTitle(page, name)}</button>`,
       )}
     </div>
     <div role="tabpanel" id="list" aria-labelledby=${`tab-${tab}`} tabindex="0">
-      ${tab === 'matches' ? matches(page) : tab === 'changes' ? changes(page) : now(page)}
+      ${TAB_LISTS[tab](page)}
     </div>
   </aside>`
 }
 
-function titleOf({ asked }: Page, tab: Tab): string {
-  return tab === 'matches' ? 'Meet it now' : tab === 'changes' ? 'Changes' : asked.ticker
+const TAB_LISTS = { matches: matchList, changes: changeList, now: bandList }
+
+function tabTitle({ question }: Page, tab: Tab): string {
+  if (tab === 'now') return question.ticker
+  return tab === 'matches' ? 'Meet it now' : 'Changes'
 }
 
-/** Arrow keys choose the tab next to the present one. */
-function turn(page: Page, { key, currentTarget }: KeyboardEvent): void {
-  const step = key === 'ArrowRight' ? 1 : key === 'ArrowLeft' ? -1 : 0
-  if (step === 0) return
-  const next = TABS[(TABS.indexOf(page.asked.tab) + step + TABS.length) % TABS.length]!
+/** Chooses the tab next to the present one by an arrow key. */
+function turnTabs(page: Page, { key, currentTarget }: KeyboardEvent): void {
+  if (key !== 'ArrowRight' && key !== 'ArrowLeft') return
+  const step = key === 'ArrowRight' ? 1 : -1
+  const next = TABS[(TABS.indexOf(page.question.tab) + step + TABS.length) % TABS.length]!
   page.ask({ tab: next })
   ;(currentTarget as HTMLElement).querySelector<HTMLElement>(`#tab-${next}`)?.focus()
 }
 
 function conditionForm(page: Page) {
-  const { when } = page.asked
+  const { when } = page.question
   const lists = page.answers.lists()
   const named = (lists.value ?? []).filter(list => list.condition !== null)
   const send = (event: SubmitEvent): void => {
@@ -74,9 +77,9 @@ function conditionForm(page: Page) {
     ${refusal(page.typed.get('change refusal') ?? null)}`
 }
 
-/** The tickers that are looked at: all of them, or a watch list, which the chosen ticker can join or leave. */
+/** Chooses the tickers of the lists: all, or a watch list. A button adds the ticker of the chart to it, or removes it. */
 function listForm(page: Page) {
-  const { list, ticker } = page.asked
+  const { list, ticker } = page.question
   const lists = (page.answers.lists().value ?? []).filter(({ condition }) => condition === null)
   const chosen = lists.find(({ name }) => name === list)
   const isIn = chosen?.tickers.includes(ticker) === true
@@ -133,30 +136,30 @@ function change(page: Page, action: string, params: object): void {
 }
 
 /** The tickers of the chosen list, `all`, or null as long as the lists are not known. */
-function tickersOf(page: Page): readonly string[] | 'all' | null {
-  const { list } = page.asked
+function chosenTickers(page: Page): readonly string[] | 'all' | null {
+  const { list } = page.question
   if (list === '') return 'all'
   const { value, isWaiting } = page.answers.lists()
   if (value === null && isWaiting) return null
   return value?.find(({ name, condition }) => name === list && condition === null)?.tickers ?? 'all'
 }
 
-/** A question about the tickers that are looked at. An empty list has no answer. */
-function amongThem<Value>(
+/** The rows of an answer about the tickers of the chosen list. An empty list gets a message instead. */
+function listAmongTickers<Value>(
   page: Page,
   slot: 'screen' | 'changes',
   params: object,
   read: (value: Value) => [string, Row[]],
 ) {
-  const tickers = tickersOf(page)
+  const tickers = chosenTickers(page)
   if (tickers === null) return html`<p class="quiet" role="status">Looking…</p>`
   if (tickers.length === 0) return html`<p class="quiet" role="status">The list has no tickers.</p>`
-  return listOf(page.answers.of<Value>(slot, { ...params, ...(tickers !== 'all' && { tickers }) }), read)
+  return rowList(page.answers.of<Value>(slot, { ...params, ...(tickers !== 'all' && { tickers }) }), read)
 }
 
-function matches(page: Page) {
-  const { when, ticker } = page.asked
-  return amongThem<Screen>(page, 'screen', { when }, ({ matches, scanned, stale, as_of }) => [
+function matchList(page: Page) {
+  const { when, ticker } = page.question
+  return listAmongTickers<Screen>(page, 'screen', { when }, ({ matches, scanned, stale, as_of }) => [
     `${whole(matches.length)} of ${count(scanned, 'ticker')}, ${as_of}${stale === 0 ? '' : `; ${whole(stale)} without a bar in the last week`}`,
     matches.map(match => ({
       key: match.ticker,
@@ -169,8 +172,9 @@ function matches(page: Page) {
   ])
 }
 
-function changes(page: Page) {
-  const { ticker, field, band } = page.asked
+/** The newest changes of band of all fields, among the chosen tickers. */
+function changeList(page: Page) {
+  const { ticker, field, band } = page.question
   const rowOf = (change: ExportedEvent): Row => ({
     key: `${change.ticker} ${change.field} ${change.date}`,
     name: change.ticker,
@@ -179,15 +183,15 @@ function changes(page: Page) {
     isChosen: change.ticker === ticker && change.field === field && change.band === band,
     choose: () => page.ask({ ticker: change.ticker, field: change.field, band: change.band, date: change.date }),
   })
-  return amongThem<Changes>(page, 'changes', { timeframe: 'daily' }, ({ changes, since, as_of }) => [
+  return listAmongTickers<Changes>(page, 'changes', { timeframe: 'daily' }, ({ changes, since, as_of }) => [
     `${count(changes.length, 'change')} after ${since}, as of ${as_of}`,
     changes.map(rowOf),
   ])
 }
 
-function now(page: Page) {
-  const { ticker, field } = page.asked
-  const found = page.answers.of<Now>('now', { tickers: [ticker] })
+function bandList(page: Page) {
+  const { ticker, field } = page.question
+  const answer = page.answers.of<Now>('now', { tickers: [ticker] })
   const rowOf = (state: FieldState): Row => ({
     key: state.field,
     name: state.field,
@@ -196,7 +200,7 @@ function now(page: Page) {
     isChosen: state.field === field,
     choose: () => page.ask({ field: state.field, band: state.band! }),
   })
-  return listOf(found, ({ states, as_of }) => [
+  return rowList(answer, ({ states, as_of }) => [
     `the bands of ${ticker}, ${as_of}`,
     states.filter(({ band }) => band !== null).map(rowOf),
   ])
@@ -214,7 +218,8 @@ interface Row {
 /** Rows that are drawn before more are wanted. */
 const MOST_ROWS = 300
 
-function listOf<Value>({ value, refusal: why, isWaiting }: Answer<Value>, read: (value: Value) => [string, Row[]]) {
+/** The rows of an answer under its title; a message while it is waited for, or if it was refused. */
+function rowList<Value>({ value, refusal: why, isWaiting }: Answer<Value>, read: (value: Value) => [string, Row[]]) {
   if (why !== null) return refusal(why)
   if (value === null) return html`<p class="quiet" role="status">Looking…</p>`
   const [title, rows] = read(value)

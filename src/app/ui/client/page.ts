@@ -2,17 +2,16 @@ import htm from 'htm'
 import { h, type VNode } from 'preact'
 import type { PageStart } from '../page.js'
 import { Answers } from './answers.js'
-import { type Asked, questionFromSearch, searchFromQuestion } from './asked.js'
+import { type PageQuestion, questionFromSearch, searchFromQuestion } from './question.js'
 
 /** Elements from a template. Values are text or other elements, never markup. */
 export const html = htm.bind(h) as (strings: TemplateStringsArray, ...values: unknown[]) => VNode
 
-/** The state of the page: its question, typed texts that were not sent, and the answers. Draws after each change. */
+/** The state of the page: its question, texts typed into boxes and not sent, and the answers. Draws after each change. */
 export class Page {
   readonly first: PageStart
   readonly answers: Answers
-  asked: Asked
-  /** Texts of boxes that were not sent. */
+  question: PageQuestion
   readonly typed = new Map<string, string>()
   readonly #render: (page: Page) => void
   #isDrawScheduled = false
@@ -21,7 +20,7 @@ export class Page {
 
   constructor(first: PageStart, draw: (page: Page) => void) {
     this.first = first
-    this.asked = this.#withTicker(questionFromSearch(location.search))
+    this.question = this.#withTicker(questionFromSearch(location.search))
     this.#render = draw
     this.answers = new Answers(() => this.scheduleDraw())
     addEventListener('popstate', () => {
@@ -31,18 +30,19 @@ export class Page {
     this.scheduleDraw()
   }
 
-  /** Asks another question. The browser can go back to the one before. */
-  ask(other: Partial<Asked>): void {
-    // An event belongs to its ticker and its band.
-    const asked = { ...this.asked, ...(changesSubject(other) && { date: '' }), ...other }
-    const search = searchFromQuestion(asked)
+  /** Asks a question that differs in some parts. The browser can go back to the one before. */
+  ask(other: Partial<PageQuestion>): void {
+    const question = { ...this.question, ...other }
+    // The chosen event belongs to its ticker and its band.
+    if (changesSubject(other)) question.date = other.date ?? ''
+    const search = searchFromQuestion(question)
     if (search !== location.search) history.pushState(null, '', search || location.pathname)
-    this.#setQuestion(asked)
+    this.#setQuestion(question)
   }
 
   /** The text of a box: as it was typed, or as it is in the question. */
-  text(name: keyof Asked): string {
-    return this.typed.get(name) ?? this.asked[name]
+  text(name: keyof PageQuestion): string {
+    return this.typed.get(name) ?? this.question[name]
   }
 
   /** Draws the page after the running task, once for all changes that it makes. */
@@ -55,20 +55,22 @@ export class Page {
     })
   }
 
-  #setQuestion(asked: Asked): void {
-    this.asked = this.#withTicker(asked)
+  #setQuestion(question: PageQuestion): void {
+    this.question = this.#withTicker(question)
     this.typed.clear()
     this.scheduleDraw()
   }
 
-  #withTicker(asked: Asked): Asked {
+  #withTicker(question: PageQuestion): PageQuestion {
     const { tickers } = this.first
-    return asked.ticker !== '' ? asked : { ...asked, ticker: tickers.includes('AAPL') ? 'AAPL' : (tickers[0] ?? '') }
+    return question.ticker !== ''
+      ? question
+      : { ...question, ticker: tickers.includes('AAPL') ? 'AAPL' : (tickers[0] ?? '') }
   }
 }
 
 const SUBJECT = ['ticker', 'field', 'band', 'when'] as const
 
-function changesSubject(other: Partial<Asked>): boolean {
+function changesSubject(other: Partial<PageQuestion>): boolean {
   return SUBJECT.some(name => name in other)
 }

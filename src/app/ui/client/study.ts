@@ -7,21 +7,21 @@ type Params = Record<string, unknown>
 
 /** The view of a question about returns: a form with its parameters, and the report in a frame. */
 export function studyView(page: Page, form: Form) {
-  const { query, view } = page.asked
-  const params = paramsIn(query)
+  const { query, view } = page.question
+  const params = paramsFromQuery(query)
   const report = params === null ? null : page.answers.page(view, withTickers(page, params))
   const send = (event: SubmitEvent): void => {
     event.preventDefault()
-    page.ask({ query: JSON.stringify(paramsOf(event.target as HTMLFormElement, form)) })
+    page.ask({ query: JSON.stringify(paramsFromForm(event.target as HTMLFormElement, form)) })
   }
-  const shown = params ?? firstParams(page, form)
-  const box = (field: FormField) => fieldBox(page, field, shown[field.name])
+  const shownParams = params ?? paramsOfChart(page, form)
+  const box = (field: FormField) => fieldBox(page, field, shownParams[field.name])
   return html`<aside class="tall" aria-label="Question">
       <form class="question" key=${`${view} ${page.visit}`} onSubmit=${send}>
         <h2>${form.title}</h2>
         <p class="quiet">${form.about}</p>
-        <label>Tickers <input name="tickers" defaultValue=${listText(shown.tickers)} placeholder=${`all ${page.first.tickers.length}`} autocomplete="off" /></label>
-        ${form.name === 'compare' && strategyBoxes(page, shown)}
+        <label>Tickers <input name="tickers" defaultValue=${boxText(shownParams.tickers)} placeholder=${`all ${page.first.tickers.length}`} autocomplete="off" /></label>
+        ${form.name === 'compare' && strategyBoxes(page, shownParams)}
         ${form.first.map(box)}
         <details><summary>${form.others.length} more</summary>${form.others.map(box)}</details>
         <button class="control send">Run</button>
@@ -50,19 +50,19 @@ function workingMessage() {
 function fieldBox(page: Page, { name, help, takes, words, isRequired }: FormField, value: unknown) {
   const title = name.replaceAll('_', ' ')
   const id = `field-${name}`
-  const text = listText(value)
-  const known = name === 'field' ? page.first.fields.map(field => field.name) : words
+  const text = boxText(value)
+  const choices = name === 'field' ? page.first.fields.map(field => field.name) : words
   const about = html`<span class="quiet" id=${`${id}-help`}>${help}</span>`
   if (takes === '')
     return html`<div class="box"><label for=${id}><input type="checkbox" id=${id} name=${name} defaultChecked=${value === true} aria-describedby=${`${id}-help`} /> ${title}</label>${about}</div>`
   const input =
-    known.length > 0 && known.length <= MAX_CHOICES
-      ? html`<select id=${id} name=${name} aria-describedby=${`${id}-help`}><option value=""></option>${known.map(
+    choices.length > 0 && choices.length <= MAX_CHOICES
+      ? html`<select id=${id} name=${name} aria-describedby=${`${id}-help`}><option value=""></option>${choices.map(
           word => html`<option value=${word} selected=${word === text}>${word}</option>`,
         )}</select>`
-      : html`<input id=${id} name=${name} defaultValue=${text} required=${isRequired} placeholder=${takes} list=${known.length > 0 && `${id}-words`}
+      : html`<input id=${id} name=${name} defaultValue=${text} required=${isRequired} placeholder=${takes} list=${choices.length > 0 && `${id}-words`}
           autocomplete="off" aria-describedby=${`${id}-help`} />
-          ${known.length > 0 && html`<datalist id=${`${id}-words`}>${known.map(word => html`<option value=${word} />`)}</datalist>`}`
+          ${choices.length > 0 && html`<datalist id=${`${id}-words`}>${choices.map(word => html`<option value=${word} />`)}</datalist>`}`
   return html`<div class="box"><label for=${id}>${title}</label>${input}${about}</div>`
 }
 
@@ -71,16 +71,16 @@ const MAX_CHOICES = 8
 
 /** A text box for each strategy file, and a button that adds one. Two examples are filled in at first. */
 function strategyBoxes(page: Page, { strategies: texts }: Params) {
-  const known = Array.isArray(texts) ? texts.map(String) : EXAMPLES
-  const more = Number(page.typed.get('strategies') ?? known.length)
+  const strategies = Array.isArray(texts) ? texts.map(String) : EXAMPLES
+  const boxes = Number(page.typed.get('strategies') ?? strategies.length)
   const add = (): void => {
-    page.typed.set('strategies', String(more + 1))
+    page.typed.set('strategies', String(boxes + 1))
     page.scheduleDraw()
   }
-  return html`${Array.from({ length: more }, (_, i) => {
+  return html`${Array.from({ length: boxes }, (_, i) => {
     const id = `strategy-${i + 1}`
     return html`<div class="box"><label for=${id}>strategy ${i + 1}</label>
-      <textarea class="code" id=${id} name="strategies" rows="5" spellcheck=${false} defaultValue=${known[i] ?? ''}></textarea></div>`
+      <textarea class="code" id=${id} name="strategies" rows="5" spellcheck=${false} defaultValue=${strategies[i] ?? ''}></textarea></div>`
   })}
   <button type="button" class="control" onClick=${add}>Add a strategy</button>`
 }
@@ -90,21 +90,21 @@ const EXAMPLES = [5, 20].map(
 )
 
 /** The parameters that fill a form before it is sent: the ticker and the events of the chart. */
-function firstParams({ asked: { ticker, field, band, when } }: Page, { name }: Form): Params {
+function paramsOfChart({ question: { ticker, field, band, when } }: Page, { name }: Form): Params {
   const events = field === '' ? { when } : { field, band }
-  if (name === 'sweep') return { tickers: ticker }
-  if (name === 'compare') return { tickers: ticker }
+  if (name === 'sweep' || name === 'compare') return { tickers: ticker }
   if (name === 'backtest') return { tickers: ticker, ...events, hold: '20' }
   return { tickers: ticker, ...events, ...(name === 'grid' && { vary: 'hold=5,10,20' }) }
 }
 
 /** A value as the text of a box; a list is joined by commas. */
-function listText(value: unknown): string {
-  return Array.isArray(value) ? value.join(', ') : value === undefined ? '' : String(value)
+function boxText(value: unknown): string {
+  if (Array.isArray(value)) return value.join(', ')
+  return value === undefined ? '' : String(value)
 }
 
 /** The filled fields of a form, as parameters of the library. */
-function paramsOf(element: HTMLFormElement, { first, others }: Form): Params {
+function paramsFromForm(element: HTMLFormElement, { first, others }: Form): Params {
   const data = new FormData(element)
   const text = (name: string): string => String(data.get(name) ?? '').trim()
   const params: Params = {}
@@ -112,16 +112,14 @@ function paramsOf(element: HTMLFormElement, { first, others }: Form): Params {
     .split(/[\s,]+/)
     .filter(Boolean)
   if (tickers.length > 0) params.tickers = tickers.map(ticker => ticker.toUpperCase())
-  const written = data
-    .getAll('strategies')
-    .map(String)
-    .filter(one => one.trim() !== '')
-  if (written.length > 0) params.strategies = written
+  const strategies = data.getAll('strategies').map(String)
+  const filled = strategies.filter(strategy => strategy.trim() !== '')
+  if (filled.length > 0) params.strategies = filled
   for (const { name, takes } of [...first, ...others]) {
     if (takes === '') {
       if (data.has(name)) params[name] = true
     } else if (text(name) !== '') {
-      // Several keys of a grid are parted by semicolons.
+      // A semicolon separates the varied parameters of a grid.
       params[name] = name === 'vary' ? text(name).split(/\s*;\s*/) : text(name)
     }
   }
@@ -129,7 +127,7 @@ function paramsOf(element: HTMLFormElement, { first, others }: Form): Params {
 }
 
 /** The parameters of a form in the address; null before it was sent, and for a text that is no JSON object. */
-function paramsIn(query: string): Params | null {
+function paramsFromQuery(query: string): Params | null {
   try {
     const params: unknown = JSON.parse(query || 'null')
     return typeof params === 'object' && params !== null && !Array.isArray(params) ? (params as Params) : null

@@ -14,15 +14,15 @@ export function drawTable(
   shownRows: readonly number[],
   { isChosen, choose }: Choice,
 ) {
-  const places = columns.flatMap(({ on }, i) => (on === undefined || on === 'page' || on === 'wide' ? [i] : []))
+  const shownColumns = columns.flatMap(({ on }, i) => (on === undefined || on === 'page' || on === 'wide' ? [i] : []))
   return html`<div class="scroll" role="region" tabindex="0" aria-label=${caption}><table>
-    <thead><tr>${places.map(i => heading(columns[i]!))}</tr></thead>
+    <thead><tr>${shownColumns.map(i => heading(columns[i]!))}</tr></thead>
     <tbody>${shownRows.map(
       r =>
-        html`<tr key=${r} class=${isChosen(r) && 'on'}>${places.map((i, place) =>
-          place === 0
-            ? html`<th scope="row"><button type="button" class="row" aria-pressed=${isChosen(r)} onClick=${() => choose(r)}>${text(rows[r]![i]!)}</button></th>`
-            : html`<td class=${classesOf(rows[r]![i]!)} title=${titleOf(rows[r]![i]!)}>${text(rows[r]![i]!)}</td>`,
+        html`<tr key=${r} class=${isChosen(r) && 'on'}>${shownColumns.map((i, position) =>
+          position === 0
+            ? html`<th scope="row"><button type="button" class="row" aria-pressed=${isChosen(r)} onClick=${() => choose(r)}>${cellText(rows[r]![i]!)}</button></th>`
+            : html`<td class=${classesOf(rows[r]![i]!)} title=${titleOf(rows[r]![i]!)}>${cellText(rows[r]![i]!)}</td>`,
         )}</tr>`,
     )}</tbody>
   </table></div>`
@@ -33,8 +33,8 @@ function heading({ title, verbatim, kind, hint }: Heading) {
   return html`<th scope="col" class=${isNumeric(kind) && 'num'} title=${hint}>${shown}</th>`
 }
 
-/** A performance with its return is the return; the word is its tip. */
-function text({ content }: Cell): string {
+/** The text of a cell. Of a performance band with its return it is the return; `titleOf` has the band. */
+function cellText({ content }: Cell): string {
   if (typeof content !== 'object' || content === null) return content === null ? UNKNOWN_SIGN : String(content)
   const [first, second] = content
   return typeof second === 'number' ? signedPercent(second, 1) : String(first ?? UNKNOWN_SIGN)

@@ -1,5 +1,5 @@
-/** The question of the page. The address holds it, so that it can be kept, shared and gone back to. */
-export interface Asked {
+/** The question of the page. It is in the address, so that a reader can keep it, share it and go back to it. */
+export interface PageQuestion {
   ticker: string
   /** A band field; empty: the condition on the left. */
   field: string
@@ -19,7 +19,7 @@ export interface Asked {
 export const TABS = ['matches', 'changes', 'now'] as const
 export type Tab = (typeof TABS)[number]
 
-const DEFAULTS: Asked = {
+const DEFAULTS: PageQuestion = {
   ticker: '',
   field: 'rsi_zone',
   band: 'oversold',
@@ -31,17 +31,16 @@ const DEFAULTS: Asked = {
   query: '',
 }
 
-export function questionFromSearch(search: string): Asked {
+export function questionFromSearch(search: string): PageQuestion {
   const params = new URLSearchParams(search)
-  const asked = Object.fromEntries(
-    Object.entries(DEFAULTS).map(([name, value]) => [name, params.get(name) ?? value]),
-  ) as unknown as Asked
-  return { ...asked, tab: TABS.find(tab => tab === asked.tab) ?? 'matches' }
+  const entries = Object.entries(DEFAULTS).map(([name, value]) => [name, params.get(name) ?? value])
+  const question = Object.fromEntries(entries) as PageQuestion
+  return { ...question, tab: TABS.find(tab => tab === question.tab) ?? 'matches' }
 }
 
-/** Defaults are left out. */
-export function searchFromQuestion(asked: Asked): string {
+/** The query string of an address with this question, without defaults; empty if all are defaults. */
+export function searchFromQuestion(question: PageQuestion): string {
   const defaults: Readonly<Record<string, string>> = { ...DEFAULTS }
-  const params = new URLSearchParams(Object.entries(asked).filter(([name, value]) => value !== defaults[name]))
+  const params = new URLSearchParams(Object.entries(question).filter(([name, value]) => value !== defaults[name]))
   return params.size === 0 ? '' : `?${params}`
 }
