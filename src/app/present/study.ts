@@ -293,11 +293,7 @@ function pathTrend({ path, windows }: EventStudy): Trend[] {
   ]
   return trends
     .filter(({ values }) => values.length > 0)
-    .map(({ name, values }) => ({
-      name,
-      values,
-      text: `${returnText(values.at(-1)!)} at bar ${values.length - 1}`,
-    }))
+    .map(trend => ({ ...trend, text: `${returnText(trend.values.at(-1)!)} at bar ${trend.values.length - 1}` }))
 }
 
 /** The distribution of the returns: a histogram of each window for a page, and a table of quantiles. */

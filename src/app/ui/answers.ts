@@ -19,27 +19,23 @@ export interface Opening extends ListsChoice {
   options: BandsOptions
 }
 
-/** Report pages that are kept, the newest. */
-const MOST_PAGES = 20
+/** The number of report pages that are kept, the newest. */
+const MAX_PAGES = 20
 
 /** Answers the questions of the page: short ones here, and long ones in threads, so that short ones never wait. */
 export class Answers {
   readonly #bands: BandsClient
-  readonly #sample: boolean
-  readonly #lists: ListsChoice
+  readonly #opening: Opening
   readonly #market: Threads<AskTask, string>
   #returns: Threads<AskTask, string>
-  readonly #options: BandsOptions
   readonly #pages = new Map<string, string>()
-  #made = 0
+  #reports = 0
 
-  constructor(bands: BandsClient, { sample, options, choice, fields }: Opening) {
+  constructor(bands: BandsClient, opening: Opening) {
     this.#bands = bands
-    this.#sample = sample
-    this.#lists = { choice, fields }
-    this.#options = options
-    this.#market = new Threads('ask', options, 1)
-    this.#returns = new Threads('ask', options, 1)
+    this.#opening = opening
+    this.#market = new Threads('ask', opening.options, 1)
+    this.#returns = new Threads('ask', opening.options, 1)
   }
 
   /** Starts the thread, so that its first question does not wait for that. */
@@ -60,7 +56,7 @@ export class Answers {
 
   /** Reads or changes the watch lists and named conditions; null for an unknown action. */
   lists(action: string, params: object): Promise<unknown> | null {
-    return findListsAction(action)?.(this.#lists, params as Written) ?? null
+    return findListsAction(action)?.(this.#opening, params as Written) ?? null
   }
 
   /** Whether a question has a report page. */
@@ -74,9 +70,9 @@ export class Answers {
     const page = await threads.run({ name, params, isPage: true }).catch(error => {
       throw threads === this.#returns ? error : new Busy('it was stopped')
     })
-    const number = String(++this.#made)
+    const number = String(++this.#reports)
     this.#pages.set(number, page)
-    for (const old of [...this.#pages.keys()].slice(0, -MOST_PAGES)) this.#pages.delete(old)
+    for (const old of [...this.#pages.keys()].slice(0, -MAX_PAGES)) this.#pages.delete(old)
     return number
   }
 
@@ -85,10 +81,10 @@ export class Answers {
     return this.#pages.get(number) ?? null
   }
 
-  /** Ends all questions of returns. */
+  /** Ends all questions of returns; later ones get a new thread. */
   async stop(): Promise<void> {
     const threads = this.#returns
-    this.#returns = new Threads('ask', this.#options, 1)
+    this.#returns = new Threads('ask', this.#opening.options, 1)
     await threads.close()
   }
 
@@ -97,14 +93,15 @@ export class Answers {
     return leadHtml(describeTallyPage(await this.#bands.tally(params as never)))
   }
 
-  async first(): Promise<PageStart> {
+  /** What the page shows before its first question. */
+  async pageStart(): Promise<PageStart> {
     const tickers = await this.#bands.tickers()
     const newest = Math.max(...tickers.map(({ last }) => last))
     return {
       version: version(),
       as_of: tickers.length === 0 ? null : formatDay(newest),
       tickers: tickers.map(({ ticker }) => ticker),
-      sample: this.#sample,
+      sample: this.#opening.sample,
       forms: forms(),
       fields: this.#bands.fields().map(({ name, bands, summary }) => ({ name, bands, summary })),
     }

@@ -36,7 +36,6 @@ export function uiPage(first: PageStart): Page {
     "frame-ancestors 'none'",
   ].join('; ')
   const page = document(
-    'bands',
     html`<style>${new Html(style)}</style>`,
     html`<div id="app"></div>
 ${dataScript('id="first"', first)}
@@ -47,18 +46,18 @@ ${dataScript('id="first"', first)}
 
 /** A page of one sentence. */
 export function messagePage(text: string): Page {
-  const page = document('bands', html``, html`<main><h1>bands</h1><p>${text}</p></main>`)
+  const page = document(html``, html`<main><h1>bands</h1><p>${text}</p></main>`)
   return { html: page, policy: "default-src 'none'; frame-ancestors 'none'" }
 }
 
-function document(title: string, head: Html, body: Html): string {
+function document(head: Html, body: Html): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${title}</title>
+<title>bands</title>
 <link rel="icon" href="data:,">
 ${head}
 </head>

@@ -66,12 +66,8 @@ async function listen(server: Server, port: number): Promise<number> {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
     const free = remedy('ui', [], { port: '0' })
-    if (code === 'EADDRINUSE')
-      throw new ConfigError(sentence`port ${port} is in use; ${free} takes a free one.`, { cause, remedy: free })
-    throw new ConfigError(sentence`cannot listen on port ${port}: ${message}; ${free} takes a free one.`, {
-      cause,
-      remedy: free,
-    })
+    const reason = code === 'EADDRINUSE' ? `port ${port} is in use` : `cannot listen on port ${port}: ${message}`
+    throw new ConfigError(sentence`${reason}; ${free} takes a free one.`, { cause, remedy: free })
   }
 }
 
@@ -187,7 +183,7 @@ async function startPageReply(url: URL, headers: IncomingMessage['headers'], { a
       'This address was used before, and works once. End the command in the terminal, and start it again.',
     )
   }
-  if (token === null) return pageReply(uiPage(await answers.first()))
+  if (token === null) return pageReply(uiPage(await answers.pageStart()))
   url.searchParams.delete('token')
   const location = `/${url.search}`
   return { status: 303, headers: { location, ...(cookie !== null && { 'set-cookie': cookie }) }, body: '' }
