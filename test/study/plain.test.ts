@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PricedSource } from '../../src/core/source.js'
 import { normalCdf, tCdf, tQuantile } from '../../src/core/statistics/distributions.js'
-import { modelledEvents, pathOf } from '../../src/research/study/abnormal.js'
+import { modelledEvents, pathComputer } from '../../src/research/study/abnormal.js'
 import { histogram, streamOf } from '../../src/research/study/cell.js'
 import { eventStudy } from '../../src/research/study/event-study.js'
 import type { EventStudy, PathPoint, StudyWindow } from '../../src/research/study/result.js'
@@ -35,7 +35,7 @@ it('the path of a study is the same in parts', async () => {
   const market = marketOf(delisted)
   const subjects = await subjectsOf(market, query, () => {})
   const modelled = modelledEvents(subjects, 'mean', null)
-  const part = pathOf(subjects, modelled, query)
+  const part = pathComputer(subjects, modelled, query)
   const { before, after } = query.path
   const whole = part(-before, after)
   for (const points of [1, 7, 40]) {

@@ -220,10 +220,7 @@ async function kindCandidates(line: Line, kind: string, word: string): Promise<r
   return []
 }
 
-/**
- * The candidates for a condition. Outside quotes, the shell would split one at its blanks: candidates have none there,
- * and no tickers.
- */
+/** Completions of a condition. Without quotes none has a blank, at which the shell would split it, or a ticker. */
 async function conditionCandidates(line: Line, text: string): Promise<readonly Candidate[]> {
   const { fields, inQuotes } = line
   const tickersLike = async (start: string): Promise<string[]> =>

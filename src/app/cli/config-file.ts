@@ -4,7 +4,7 @@ import { dirname, isAbsolute } from 'node:path'
 import { applyEdits, getNodeValue, modify, type Node, type ParseError, parseTree } from 'jsonc-parser'
 import { ConfigError, didYouMean, InvalidParameter, quoted, suggest } from '../../core/errors.js'
 import type { Tier } from '../../core/model/terms.js'
-import { several } from '../../core/params/figures.js'
+import { listKind } from '../../core/params/figures.js'
 import { TICKER } from '../../core/params/kinds.js'
 import {
   type Kind,
@@ -48,7 +48,7 @@ const COSTS_AS_TEXT: Kind<string, Text> = {
  */
 export const CONFIG_KEYS = {
   db: SETTINGS.db,
-  tickers: optional(several(TICKER, 'TICKERS'), 'the tickers of questions that name none'),
+  tickers: optional(listKind(TICKER, 'TICKERS'), 'the tickers of questions that name none'),
   // The costs of a backtest, unless an option or a strategy file sets them.
   costs: optional(COSTS_AS_TEXT, COSTS.help),
   color: SETTINGS.color,

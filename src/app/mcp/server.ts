@@ -10,7 +10,7 @@ import { BandsError, InvalidParameter } from '../../core/errors.js'
 import { formatDay } from '../../core/model/day.js'
 import { whole } from '../../core/numbers.js'
 import { withoutNulls } from '../../core/params/arguments.js'
-import { several } from '../../core/params/figures.js'
+import { listKind } from '../../core/params/figures.js'
 import { TICKER } from '../../core/params/kinds.js'
 import { CHANGES, EVENTS_OR_CONDITIONS, EXPLAIN, NOW, SCREEN } from '../../core/params/questions.js'
 import { type JsonSchema, optional, type Parameter, schemaOf, type Table } from '../../core/params/row.js'
@@ -32,7 +32,7 @@ interface Tool {
 /** In characters; a longer answer is shortened for the assistant. */
 const MAX_ANSWER_LENGTH = 25_000
 
-const TICKERS = { tickers: optional(several(TICKER, 'TICKERS'), 'loaded tickers (default all)') }
+const TICKERS = { tickers: optional(listKind(TICKER, 'TICKERS'), 'loaded tickers (default all)') }
 const { ticker, field, band, limit, when, timeframe, after, before, context } = EVENTS_OR_CONDITIONS
 const EVENTS = { field, band, when, timeframe, after, before, context }
 

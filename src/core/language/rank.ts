@@ -6,7 +6,7 @@ import { type Expression, PRICES, parseExpression, partsOf, printExpression, val
 /**
  * The rank of signals on their own bars: a band field (in the order of its bands) or an expression. The highest comes
  * first; a minus reverses that. An expression cannot look ahead; later adjustments of prices affect only levels
- * (`comparesLevels`).
+ * (`dependsOnLevels`).
  */
 export interface Rank {
   isLowestFirst: boolean

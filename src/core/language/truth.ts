@@ -30,6 +30,7 @@ const FALSE = 0b00
 const UNKNOWN = 0b01
 const TRUE = 0b11
 
+/** The negation of each value; no value has the bits 0b10. */
 const NEGATED = Uint8Array.of(TRUE, UNKNOWN, 0, FALSE)
 
 /** The code of the band `false` or `true` for each of these values. */
@@ -84,9 +85,9 @@ class Evaluation {
   readonly #length: number
   readonly #views = new Map<string, SubjectView>()
 
-  constructor(ground: ConditionData) {
-    this.#data = ground
-    this.#length = ground.on.days.length
+  constructor(data: ConditionData) {
+    this.#data = data
+    this.#length = data.on.days.length
   }
 
   codesOf(condition: Condition): Uint8Array {

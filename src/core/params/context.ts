@@ -2,7 +2,7 @@ import { describeValue, InvalidParameter, invalid, parameter, parameterList, sen
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Context } from '../model/event.js'
 import { isMapping } from './arguments.js'
-import { LAG, several } from './figures.js'
+import { LAG, listKind } from './figures.js'
 import { BAND, BANDS, FIELD, TICKER } from './kinds.js'
 import {
   DEFAULT_SCOPE,
@@ -146,7 +146,7 @@ const WHOLE_CONTEXT: Kind<{ ticker: string; field: string }> = {
 
 export const SWEEP_CONTEXT = {
   context: withDefault(
-    { ...several(WHOLE_CONTEXT, 'T:F'), example: 'GSPC:trend_direction' },
+    { ...listKind(WHOLE_CONTEXT, 'T:F'), example: 'GSPC:trend_direction' },
     [],
     'split combinations by the band of a second ticker, too: GSPC:trend_direction',
   ),

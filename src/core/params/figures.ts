@@ -67,10 +67,10 @@ export const SIGNALS: Kind<SignalChoice, string> = {
 }
 
 /** A list of distinct values, in the written order unless the kind has an order of its own. */
-export function several<Value>(
+export function listKind<Value>(
   kind: Kind<Value>,
   takes: string,
-  { all = false, ordered = values => values }: Several<Value> = {},
+  { all = false, ordered = values => values }: ListOptions<Value> = {},
 ): Kind<readonly Value[], Texts> {
   return {
     schema: listSchema(kind.schema),
@@ -84,7 +84,7 @@ export function several<Value>(
   }
 }
 
-interface Several<Value> {
+interface ListOptions<Value> {
   /** The word `all` means any value. */
   all?: boolean
   ordered?(values: readonly Value[], scope: Scope): readonly Value[]
@@ -96,7 +96,7 @@ export const ONE_OF_FIELDS: typeof FIELD = {
 }
 
 /** Fields in the order of the catalogue. */
-export const SOME_FIELDS = several(ONE_OF_FIELDS, 'FIELDS', {
+export const SOME_FIELDS = listKind(ONE_OF_FIELDS, 'FIELDS', {
   all: true,
   ordered: (chosen, { fields }) => fields.names.filter(name => chosen.includes(name)),
 })

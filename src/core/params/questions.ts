@@ -22,7 +22,7 @@ import {
   splitContext,
   splitContextWithOneBand,
 } from './context.js'
-import { FLAG, ONE_OF_FIELDS, several } from './figures.js'
+import { FLAG, listKind, ONE_OF_FIELDS } from './figures.js'
 import {
   BAND,
   BANDS,
@@ -164,7 +164,7 @@ export const HINTS = {
   }),
 } as const satisfies Table
 
-export const TICKERS = several(TICKER, 'TICKERS')
+export const TICKERS = listKind(TICKER, 'TICKERS')
 
 /** From a day on, or in the last bars. */
 const SINCE_OR_BARS: Kind<Day | LastBars, Text> = {
@@ -180,9 +180,9 @@ const SINCE_OR_BARS: Kind<Day | LastBars, Text> = {
 /** The parameters of questions about the present, one bar, and the facts of a ticker. */
 export const NOW = {
   tickers: required(TICKERS, 'tickers that are loaded'),
-  field: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields, in this order (default all that have a band)'),
+  field: optional(listKind(ONE_OF_FIELDS, 'FIELDS'), 'only these fields, in this order (default all that have a band)'),
   timeframe: TIMEFRAME_ROW,
-  band: optional(several(TEXT, 'BANDS'), 'only fields that are in this band, or in one of several'),
+  band: optional(listKind(TEXT, 'BANDS'), 'only fields that are in this band, or in one of several'),
   since: optional(SINCE_OR_BARS, 'only bands that were entered on that day or later, or on one of the last N bars'),
 } as const satisfies Table
 
@@ -411,7 +411,7 @@ const SINCE: Kind<Day | 'last', string> = {
 
 export const CHANGES = {
   since: optional(SINCE, 'on bars that became final after this day, or last: since this list was last asked about'),
-  field: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields'),
+  field: optional(listKind(ONE_OF_FIELDS, 'FIELDS'), 'only these fields'),
   timeframe: optional(TIMEFRAME, 'only daily or weekly (default both)'),
   when: optional(CONDITION, 'only where this condition holds on the bar'),
   ...LAGGED,

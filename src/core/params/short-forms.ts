@@ -48,7 +48,7 @@ const COST_WORDS = {
 const COSTS_EXAMPLE = '5bp,slip 2bp,share 0.005,fixed 1,borrow 3%'
 
 /** `10bp` and `0.1%` are ten basis points; other text stays as it is. */
-function basisPoints(word: string): string {
+function asBasisPoints(word: string): string {
   const share = /^(\d*\.?\d+)%$/.exec(word)?.[1]
   return share === undefined ? word.replace(/bps?$/, '') : String(Number((100 * Number(share)).toPrecision(12)))
 }
@@ -60,7 +60,7 @@ export const COSTS_TEXT = textForm('COSTS', COSTS_EXAMPLE, (param, text) => {
   const found: Record<string, number> = {}
   const add = (key: string, kind: Kind<number>, word: string | undefined): void => {
     if (word === undefined || key in found) refuse(param, text, `parts such as ${COSTS_EXAMPLE}, each once`)
-    found[key] = kind.parse(param, exactNumber(kind === BASIS_POINTS ? basisPoints(word) : word))
+    found[key] = kind.parse(param, exactNumber(kind === BASIS_POINTS ? asBasisPoints(word) : word))
   }
   for (let at = 0; at < words.length; at++) {
     const word = words[at]!

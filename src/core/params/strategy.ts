@@ -1,7 +1,7 @@
 import { parameter, quoted, sentence, wrong } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { CONDITIONS_LAG } from './context.js'
-import { DATE, DISTANCE, type Distance, FLAG, numberOf, RATE, several } from './figures.js'
+import { DATE, DISTANCE, type Distance, FLAG, listKind, numberOf, RATE } from './figures.js'
 import { CONDITION_BANDS, FIELD_OR_CONDITION, integerOf, oneOf, RANK, TEXT, TICKER } from './kinds.js'
 import { TIMEFRAME_ROW } from './questions.js'
 import {
@@ -85,7 +85,7 @@ const HOLD: Kind<number, Texts> = {
 }
 
 /** Sorted, so that the order in which they are named does not matter. */
-const TICKERS = several(TICKER, 'TICKERS', { ordered: tickers => tickers.toSorted() })
+const TICKERS = listKind(TICKER, 'TICKERS', { ordered: tickers => tickers.toSorted() })
 
 /** The exits of a trade: the first one counts. null: not used. */
 const EXIT = {

@@ -5,7 +5,7 @@ import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { objectOf, tickersOf, withoutNulls } from './arguments.js'
 import { CONTEXT_PART, readCellLag, readSignalLag, SIGNALS_CONTEXT, SWEEP_CONTEXT } from './context.js'
-import { DATE, FLAG, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
+import { DATE, FLAG, LARGEST_SEED, listKind, pairsOf, SOME_FIELDS } from './figures.js'
 import { BANDS, CONDITION, CONDITION_BANDS, FIELD, FIELD_OR_CONDITION, integerOf, oneOf, TICKER } from './kinds.js'
 import { type FieldOrCondition, TIMEFRAME_ROW } from './questions.js'
 import {
@@ -56,7 +56,7 @@ export const SIGNALS = {
   band: nullable(BANDS, 'the bands entered (default any)'),
   prev_band: nullable(BANDS, 'the bands left'),
   stability: nullable(
-    several(STABILITY, 'WORDS', { all: true }),
+    listKind(STABILITY, 'WORDS', { all: true }),
     `how settled the band left was: ${STABILITIES.join(', ')}`,
   ),
   max_flips: nullable(integerOf(0, 254), 'at most N changes of band in the days before it (FLIPS of bands events)'),
@@ -77,7 +77,7 @@ export const ENTRY = {
   // In the order of the vocabulary: a file and options that say the same are one strategy.
   stability: setBy('stability', {
     ...SIGNALS.stability,
-    kind: several(STABILITY, 'WORDS', {
+    kind: listKind(STABILITY, 'WORDS', {
       all: true,
       ordered: words => STABILITIES.filter(word => words.includes(word)),
     }),
@@ -114,7 +114,7 @@ export const ANY_EVENT: Omit<EventFilter, 'field' | 'timeframe'> = {
 export const SEED = withDefault(integerOf(0, LARGEST_SEED), 1, 'other draws for another number')
 const MIN_EVENTS = withDefault(integerOf(1, MAX_DRAWS), 20, 'fewer get no p-value', { part: 'min-n' })
 const WINDOWS = {
-  ...several(integerOf(1, MAX_BARS), 'BARS', { ordered: bars => bars.toSorted((a, b) => a - b) }),
+  ...listKind(integerOf(1, MAX_BARS), 'BARS', { ordered: bars => bars.toSorted((a, b) => a - b) }),
   example: '5,20',
 }
 const HORIZON = nullable(WINDOWS, 'windows in bars, such as 5,10,20 (default those of the aftermath)')

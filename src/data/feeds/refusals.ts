@@ -69,10 +69,10 @@ function likelyHeader(rows: readonly string[][]): string | null {
     const columns = [from, from + 1, from + 2, from + 3]
     const names = columns.every(isNumeric) ? namesOfPrices(columns, rows) : null
     if (names === null) continue
-    names.set(date, 'date')
+    names[date] = 'date'
     const volume = first.findIndex((_, column) => column > from + 3 && isNumeric(column))
-    if (volume >= 0) names.set(volume, 'volume')
-    return first.map((_, column) => names.get(column) ?? 'other').join(',')
+    if (volume >= 0) names[volume] = 'volume'
+    return first.map((_, column) => names[column] ?? 'other').join(',')
   }
   return null
 }
@@ -84,7 +84,7 @@ const MAX_HIGH_TO_LOW = 3
  * The names of four columns of numbers, by column: one is the highest in each row, another the lowest. Of the two
  * others, the open comes before the close. null if they are not prices of one day.
  */
-function namesOfPrices(columns: readonly number[], rows: readonly string[][]): Map<number, string> | null {
+function namesOfPrices(columns: readonly number[], rows: readonly string[][]): Record<number, string> | null {
   const texts = rows.flatMap(fields => columns.map(column => fields[column]!))
   const decimal = guessDecimal(texts, []) ?? '.'
   const values = rows.map(fields => columns.map(column => readNumber(fields[column]!, decimal)))
@@ -94,12 +94,7 @@ function namesOfPrices(columns: readonly number[], rows: readonly string[][]): M
   const low = columns.findLast((_, i) => values.every(row => row[i] === Math.min(...row)))
   if (high === undefined || low === undefined || high === low) return null
   const [open, close] = columns.filter(column => column !== high && column !== low)
-  return new Map([
-    [open!, 'open'],
-    [high, 'high'],
-    [low, 'low'],
-    [close!, 'close'],
-  ])
+  return { [open!]: 'open', [high]: 'high', [low]: 'low', [close!]: 'close' }
 }
 
 /** Whether a field is a date; no column name is. */

@@ -28,9 +28,7 @@ export interface DerivedQuery extends SeriesQuery {
 /**
  * Series that include records of derived fields. They are computed on demand from the bars and from the records of the
  * fields that they name, in the same read. No value uses later bars, so they can be cut at an as-of day like stored
- * records.
- *
- * Throws NotFound if a ticker that a condition names has no bars, and Busy if an import replaces bars during the read.
+ * records. Throws NotFound if a ticker that a condition names has no bars, and Busy if an import replaces bars during the read.
  * @returns a series for each ticker of the query, in its order; null for an unknown ticker
  */
 export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): AsyncGenerator<RecordedSeries | null> {
@@ -65,13 +63,13 @@ export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): A
 }
 
 /** Each item with the item of another stream at the same place; null where that has none. Ends with the first stream. */
-async function* inPairs<Item>(
-  items: AsyncIterable<Item>,
-  others: AsyncIterable<Item> | undefined,
-): AsyncGenerator<[item: Item, other: Item | null]> {
+async function* inPairs<Item>(items: AsyncIterable<Item>, others?: AsyncIterable<Item>) {
   const iterator = others?.[Symbol.asyncIterator]()
   try {
-    for await (const item of items) yield [item, (await iterator?.next())?.value ?? null]
+    for await (const item of items) {
+      const other: Item | null = (await iterator?.next())?.value ?? null
+      yield [item, other] as const
+    }
   } finally {
     await iterator?.return?.()
   }
@@ -296,5 +294,4 @@ class Derivation {
   }
 }
 
-const EMPTY = new Int32Array()
-const NO_BARS = { days: EMPTY, known: EMPTY }
+const NO_BARS = { days: new Int32Array(), known: new Int32Array() }

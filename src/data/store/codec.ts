@@ -27,10 +27,7 @@ export function chunkOf(bar: number): number {
   return Math.floor(bar / BARS_PER_CHUNK)
 }
 
-/**
- * The bars at which chunks end: after each 256, then after a multiple of 32, then after the last 1 to 32 bars.
- * 340 → 256, 320, 340
- */
+/** The bars at which chunks end: multiples of 256, then of 32, then after the last 1 to 32. 340 → 256, 320, 340 */
 export function chunkEnds(bars: number): number[] {
   const ends: number[] = []
   for (let end = BARS_PER_CHUNK; end <= bars; end += BARS_PER_CHUNK) ends.push(end)

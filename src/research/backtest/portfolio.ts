@@ -425,7 +425,6 @@ class Positions {
     let kept = 0
     for (const position of this.#open) {
       if (position.isOver) continue
-      // Moves up in place of those that are over: its new index is never above its own.
       this.#open[kept++] = position
       const { taken, calendarIndices } = position
       while (position.bar + 1 < calendarIndices.length && calendarIndices[position.bar + 1]! <= index) position.bar++

@@ -44,27 +44,27 @@ export function abnormalOver(
   const complete: DatedEvent[] = []
   const lost = { too_early: 0, not_elapsed: 0, no_benchmark: 0 }
   for (const event of events) {
-    const found = eventOver(event, horizon)
-    if (found === null) lost[whyLost(event, horizon)]++
-    else complete.push(found)
+    const completeEvent = eventOver(event, horizon)
+    if (completeEvent === null) lost[whyLost(event, horizon)]++
+    else complete.push(completeEvent)
   }
   const n = complete.length
   const { car } = meanAbnormalReturn(complete)
-  const separate = sharingNoDay(complete)
-  const few = n === 0 ? NO_EVENT : tooFew(n, separate.length, query)
-  const tests = TESTS.map(one => resultOf(one, few ?? (one === JOINT ? complete : separate), n))
+  const disjointEvents = sharingNoDay(complete)
+  const noTestReason = n === 0 ? NO_EVENT : tooFew(n, disjointEvents.length, query)
+  const tests = TESTS.map(test => resultOf(test, noTestReason ?? (test === JOINT ? complete : disjointEvents), n))
   const benchmark = model === 'market' ? query.benchmark : null
   return { model, benchmark, n, lost, car, tests, reason: car === null ? NO_EVENT : null }
 }
 
-/** Keeps the first event by date and ticker, then each event that begins after the last kept one has ended. */
+/** The first event by date and ticker, then each event that begins after the last kept one has ended. */
 function sharingNoDay(events: readonly DatedEvent[]): DatedEvent[] {
-  let free = Number.NEGATIVE_INFINITY
+  let lastDay = Number.NEGATIVE_INFINITY
   return events
     .toSorted((a, b) => a.eventDays[0]! - b.eventDays[0]!)
     .filter(({ eventDays }) => {
-      if (eventDays[0]! <= free) return false
-      free = eventDays.at(-1)!
+      if (eventDays[0]! <= lastDay) return false
+      lastDay = eventDays.at(-1)!
       return true
     })
 }
@@ -84,11 +84,11 @@ const TESTS: readonly Test[] = [
   ['cowan', 'Cowan sign', cowanSign],
 ]
 
-/** @param of events that the test uses, out of `n`; or the reason why there is no test */
-function resultOf([test, title, run]: Test, of: readonly DatedEvent[] | string, n: number): TestResult {
-  if (typeof of === 'string') return { test, name: title, ...noTest(of) }
-  const { statistic, df, p, reason } = run(of)
-  const name = of.length === n ? title : `${title}, ${of.length} events that share no day`
+/** @param used events that the test uses, out of `n`; or the reason why there is no test */
+function resultOf([test, title, run]: Test, used: readonly DatedEvent[] | string, n: number): TestResult {
+  if (typeof used === 'string') return { test, name: title, ...noTest(used) }
+  const { statistic, df, p, reason } = run(used)
+  const name = used.length === n ? title : `${title}, ${used.length} events that share no day`
   return { test, name, statistic, df, p, reason }
 }
 
@@ -117,7 +117,7 @@ export interface ModelledEvent extends Estimate {
   market?: Float64Array
 }
 
-/** @param benchmark bars of the benchmark; required by the market model */
+/** The events of all subjects, each with a model of its ticker's normal return. @param benchmark for the market model */
 export function modelledEvents(
   subjects: readonly Subject[],
   abnormal: Exclude<Abnormal, 'none'>,
@@ -130,7 +130,7 @@ export function modelledEvents(
     const market = usesMarket ? { market: benchmarkReturns(benchmark, days) } : {}
     return Array.from(signals.bars, bar => {
       const event = { ticker, bar, days, returns, ...market }
-      return { ...event, ...estimated(event) }
+      return { ...event, ...estimateModel(event) }
     })
   })
 }
@@ -140,10 +140,10 @@ function eventOver({ bar, days, returns, market, model }: ModelledEvent, horizon
   if (model === null || bar + horizon >= days.length) return null
   const from = bar + 1
   const to = bar + horizon + 1
-  const held = market?.subarray(from, to)
-  if (held !== undefined && hasGap(held)) return null
+  const marketReturns = market?.subarray(from, to)
+  if (marketReturns !== undefined && hasGap(marketReturns)) return null
   return {
-    ...abnormalEvent(model, returns.subarray(from, to), held),
+    ...abnormalEvent(model, returns.subarray(from, to), marketReturns),
     estimationDays: days.subarray(bar - ESTIMATION.first, bar - ESTIMATION.last + 1),
     eventDays: days.subarray(from, to),
   }
@@ -162,17 +162,19 @@ function abnormalPath({ bar, returns, market, model }: ModelledEvent, before: nu
   return path
 }
 
-function estimated({ bar, returns, market }: Omit<ModelledEvent, keyof Estimate>): Estimate {
+/** The model of an event, from the returns in the estimation period before it; null with the reason if those lack. */
+function estimateModel({ bar, returns, market }: Omit<ModelledEvent, keyof Estimate>): Estimate {
   const from = bar - ESTIMATION.first
   // The first bar of a ticker has no return.
   if (from < 1) return { model: null, lost: 'too_early' }
-  const own = returns.subarray(from, from + ESTIMATION.bars)
-  if (market === undefined) return withModel(meanAdjusted(own))
-  const theirs = market.subarray(from, from + ESTIMATION.bars)
-  return hasGap(theirs) ? { model: null, lost: 'no_benchmark' } : withModel(marketModel(own, theirs))
+  const tickerReturns = returns.subarray(from, from + ESTIMATION.bars)
+  if (market === undefined) return estimateWith(meanAdjusted(tickerReturns))
+  const marketReturns = market.subarray(from, from + ESTIMATION.bars)
+  if (hasGap(marketReturns)) return { model: null, lost: 'no_benchmark' }
+  return estimateWith(marketModel(tickerReturns, marketReturns))
 }
 
-function withModel(model: ReturnModel | null): Estimate {
+function estimateWith(model: ReturnModel | null): Estimate {
   return { model, lost: model === null ? 'too_early' : null }
 }
 
@@ -184,13 +186,13 @@ function hasGap(values: Float64Array): boolean {
 const OLDEST_DAYS = 7
 
 /**
- * Return of the benchmark over each bar of another calendar: from its last close by the previous bar to its last close
- * by the bar. It is 0 over a weekend on which the benchmark does not trade.
+ * The benchmark's return over each bar of a calendar: from its last close by the previous bar to its last close by the
+ * bar. It is 0 over a weekend on which the benchmark does not trade.
  * NaN on the first bar, after the benchmark's last bar, and where a close is older than a week (weekly: of another
  * week).
  */
-function benchmarkReturns({ days, close, timeframe }: Series, onto: Int32Array): Float64Array {
-  const closes = Float64Array.from(onto, day => {
+function benchmarkReturns({ days, close, timeframe }: Series, calendar: Int32Array): Float64Array {
+  const closes = Float64Array.from(calendar, day => {
     const index = countUpTo(days, day) - 1
     if (index < 0) return Number.NaN
     const last = days[index]!
@@ -216,7 +218,7 @@ export interface EventPortfolio {
 }
 
 /**
- * Covers the days from the first counted bar to the end of the last window.
+ * The portfolio of all events, from the first base bar to the end of the last window of any ticker with events.
  * @param members in the order of the subjects
  */
 export function eventPortfolio(
@@ -226,9 +228,10 @@ export function eventPortfolio(
   benchmark: Series | null,
 ): EventPortfolio {
   const joined = members.map(({ bars, events }, i) => ({ bars, events, ...subjects[i]!.prices.series }))
-  const counting = joined.filter(({ events }) => events.length > 0)
-  const calendar = unionCalendar(counting.map(({ days, bars }) => days.subarray(bars[0]!, bars.at(-1)! + horizon + 1)))
-  const holders = counting.map(({ days, close, bars, events }) => {
+  const withEvents = joined.filter(({ events }) => events.length > 0)
+  const heldDays = withEvents.map(({ days, bars }) => days.subarray(bars[0]!, bars.at(-1)! + horizon + 1))
+  const calendar = unionCalendar(heldDays)
+  const holders = withEvents.map(({ days, close, bars, events }) => {
     return { days, close, events: events.map(i => bars[i]!), base: meanBarReturn(close, bars) }
   })
   const portfolio = calendarTime(calendar, holders, horizon)
@@ -256,52 +259,54 @@ interface PathMember {
 }
 
 /**
- * The average price from some bars before the events to some bars after, compared with any bar of the same tickers.
- * @returns computes a part of the path: its points from one bar to another, counted from the event
+ * Returns a function that computes a part of the average path: its points from one bar to another, counted from the
+ * events. The path is compared with any bar of the same tickers.
  */
-export function pathOf(
+export function pathComputer(
   subjects: readonly Subject[],
   modelled: readonly ModelledEvent[],
   query: Pick<StudyQuery, 'path' | 'resamples' | 'seed'>,
 ): (from: number, to: number) => PathPoint[] {
   const { before, after } = query.path
-  const counting = subjects.filter(({ signals }) => signals.bars.length > 0)
-  const calendar = unionCalendar(counting.map(({ prices }) => prices.series.days))
-  const indices = counting.map(({ prices, signals: { bars } }) => indicesIn(calendar, daysAt(prices.series.days, bars)))
+  const withEvents = subjects.filter(({ signals }) => signals.bars.length > 0)
+  const calendar = unionCalendar(withEvents.map(({ prices }) => prices.series.days))
+  const eventDays = withEvents.map(({ prices, signals }) => daysAt(prices.series.days, signals.bars))
+  const indices = eventDays.map(days => indicesIn(calendar, days))
   const abnormal = modelled.map(event => abnormalPath(event, before, after))
   return (from, to) => {
-    const members = counting.map(({ prices, eligible, signals: { bars } }, i): PathMember => {
+    const members = withEvents.map(({ prices, eligible, signals: { bars } }, i): PathMember => {
       return { prices, bars, indices: indices[i]!, moves: meanMoves(prices, eligible, from, to) }
     })
     return Array.from({ length: to - from + 1 }, (_, i) => {
-      const known = abnormal.map(path => path[before + from + i]!).filter(value => !Number.isNaN(value))
-      return { ...pointOf(members, calendar.length, i, from + i, query), abnormal: mean(known) }
+      const knownReturns = abnormal.map(path => path[before + from + i]!).filter(value => !Number.isNaN(value))
+      return { ...pointOf(members, calendar.length, i, from + i, query), abnormal: mean(knownReturns) }
     })
   }
 }
 
+/** A point of the path. @param days of the calendar @param pointIndex index in `moves` @param bar counted from the events */
 function pointOf(
-  placed: readonly PathMember[],
+  members: readonly PathMember[],
   days: number,
-  at: number,
+  pointIndex: number,
   bar: number,
   { resamples, seed }: Pick<StudyQuery, 'resamples' | 'seed'>,
 ): Omit<PathPoint, 'abnormal'> {
   const series = { events: new Float64Array(days), excess: new Float64Array(days) }
-  const values = new Float64Array(placed.reduce((sum, { bars }) => sum + bars.length, 0))
+  const values = new Float64Array(members.reduce((sum, { bars }) => sum + bars.length, 0))
   let n = 0
   let base = 0
-  for (const { prices, bars, indices, moves } of placed) {
-    const others = n
+  for (const { prices, bars, indices, moves } of members) {
+    const eventsBefore = n
     for (let i = 0; i < bars.length; i++) {
-      const moved = movedTo(prices, bars[i]!, bar)
-      if (Number.isNaN(moved)) continue
-      values[n++] = moved
+      const move = moveBy(prices, bars[i]!, bar)
+      if (Number.isNaN(move)) continue
+      values[n++] = move
       series.events[indices[i]!]! += 1
-      series.excess[indices[i]!]! += moved
+      series.excess[indices[i]!]! += move
     }
-    // Each ticker weighs in the base by its number of events that reach this bar.
-    if (n > others) base += (n - others) * moves[at]!
+    // Each ticker weighs in the base by its events that reach this bar.
+    if (n > eventsBefore) base += (n - eventsBefore) * moves[pointIndex]!
   }
   const ascending = values.subarray(0, n).sort()
   const units = independentUnits(series, Math.max(1, Math.abs(bar)))
@@ -320,17 +325,8 @@ function pointOf(
 /** Random streams of the path's bars, numbered so that none is negative. */
 const FIRST_BAR = -1000
 
-/**
- * The 95 % interval of the mean move of the events: the percentiles of means over units drawn with replacement. Two
- * units share no day, so they are independent. null with too few units.
- * @param bar of the path; each has its own random numbers
- */
-function meanInterval(
-  units: readonly Unit[],
-  resamples: number,
-  seed: number,
-  bar: number,
-): Pick<PathPoint, 'low' | 'high'> {
+/** 95 % interval of the mean move at a bar, from draws of units that share no day; null with too few units. */
+function meanInterval(units: readonly Unit[], resamples: number, seed: number, bar: number) {
   if (units.length < LEAST_UNITS) return { low: null, high: null }
   const random = streamOf(seed, 'path', bar - FIRST_BAR)
   const drawn = new Int32Array(units.length)
@@ -354,10 +350,10 @@ export function bandPathOf(
   const sums = new Float64Array(length)
   const counts = new Float64Array(length)
   for (const { prices, byBand } of subjects) {
-    const own = movesOf(prices, byBand[code]!, -before, after)
+    const moves = movesOf(prices, byBand[code]!, -before, after)
     for (let i = 0; i < length; i++) {
-      sums[i]! += own.sums[i]!
-      counts[i]! += own.counts[i]!
+      sums[i]! += moves.sums[i]!
+      counts[i]! += moves.counts[i]!
     }
   }
   const means = Array.from(sums, (sum, i) => (counts[i] === 0 ? null : sum / counts[i]!))
@@ -384,11 +380,11 @@ function movesOf(
   const sums = new Float64Array(to - from + 1)
   for (let i = 0; i < bars.length; i++) {
     const bar = bars[i]!
-    const own = close[bar]!
-    const inside = Math.min(to, close.length - 1 - bar)
-    for (let by = Math.max(from, -bar); by <= inside; by++) sums[by - from]! += close[bar + by]! / own - 1
+    const baseClose = close[bar]!
+    const lastInside = Math.min(to, close.length - 1 - bar)
+    for (let by = Math.max(from, -bar); by <= lastInside; by++) sums[by - from]! += close[bar + by]! / baseClose - 1
     if (delisting !== null)
-      for (let by = Math.max(from, inside + 1); by <= to; by++) sums[by - from]! += delisting.price / own - 1
+      for (let by = Math.max(from, lastInside + 1); by <= to; by++) sums[by - from]! += delisting.price / baseClose - 1
   }
   const counts = sums.map((_, i) => {
     const by = from + i
@@ -402,7 +398,7 @@ function movesOf(
  * Close `by` bars later (or earlier) relative to the close of a bar. Uses the final price after a known delisting; NaN
  * beyond the bars.
  */
-function movedTo({ series: { close }, delisting }: StudyPrices, bar: number, by: number): number {
+function moveBy({ series: { close }, delisting }: StudyPrices, bar: number, by: number): number {
   const to = bar + by
   if (to < 0) return Number.NaN
   return (to < close.length ? close[to]! : (delisting?.price ?? Number.NaN)) / close[bar]! - 1

@@ -29,6 +29,7 @@ export interface Cell extends CalendarCell {
   members: readonly Member[]
 }
 
+/** The cell of one horizon, from the bars of each ticker. */
 export function cellOf(bars: readonly MemberBars[], horizon: number): Cell {
   const { members, calendar } = onCalendar(bars.toSorted((a, b) => (a.ticker < b.ticker ? -1 : 1)))
   let n = 0
@@ -66,6 +67,7 @@ export interface MemberBars extends Omit<Member, 'indices'> {
 }
 
 /**
+ * The part of one ticker in a cell.
  * @param forward r_h of every bar, NaN where the window has not elapsed
  * @param eligible bars on which the field has a band, ascending
  * @param signals bars of the events, ascending, all of them eligible
@@ -118,9 +120,9 @@ export function indicesAmong(bars: Int32Array, some: Int32Array): Int32Array {
  * ticker is its own base bars.
  */
 function onCalendar<M extends Pick<MemberBars, 'days' | 'events'>>(members: readonly M[]) {
-  const counting = members.filter(({ events }) => events.length > 0)
-  const { calendar, indices } = onCommonCalendar(counting.map(({ days }) => days))
-  return { calendar, members: counting.map((member, i) => ({ ...member, indices: indices[i]! })) }
+  const withEvents = members.filter(({ events }) => events.length > 0)
+  const { calendar, indices } = onCommonCalendar(withEvents.map(({ days }) => days))
+  return { calendar, members: withEvents.map((member, i) => ({ ...member, indices: indices[i]! })) }
 }
 
 /** Number of events and sum of their excess returns on each day of the calendar. Their ratio is `diff`. */
@@ -194,9 +196,9 @@ export function hitRateOf({
 /** Greedy count of windows that share no bar, added up over the tickers. */
 export function independentWindows(members: readonly Pick<Member, 'bars' | 'events'>[], horizon: number): number {
   return members.reduce((sum, { bars, events }) => {
-    const at = new Int32Array(events.length)
-    for (let i = 0; i < at.length; i++) at[i] = bars[events[i]!]!
-    return sum + countOverlap(at, horizon).independent
+    const eventBars = new Int32Array(events.length)
+    for (let i = 0; i < eventBars.length; i++) eventBars[i] = bars[events[i]!]!
+    return sum + countOverlap(eventBars, horizon).independent
   }, 0)
 }
 
@@ -235,23 +237,23 @@ export function fewUnits(units: number): string {
 export function baseOf(
   members: readonly Pick<MemberBars, 'returns' | 'events' | 'base'>[],
 ): StudyWindow['base'] & { columns: Weighted[] } {
-  const counting = members.filter(({ events }) => events.length > 0)
-  const events = counting.reduce((sum, member) => sum + member.events.length, 0)
+  const withEvents = members.filter(({ events }) => events.length > 0)
+  const events = withEvents.reduce((sum, member) => sum + member.events.length, 0)
   if (events === 0) return { n: 0, mean: null, median: null, hit: null, deviation: null, columns: [] }
-  const weighted = byEvents(counting)
+  const weighted = meanByEvents(withEvents)
   const mean = weighted(({ base }) => base)
   const hit = weighted(({ returns }) => countGains(returns) / returns.length)
   const deviation = Math.sqrt(weighted(({ returns }) => meanSquare(returns, mean)))
   // Sorted in place: for a whole market they are as large as all loaded prices.
-  const columns = counting.map(({ returns, events: { length: weight } }) => {
+  const columns = withEvents.map(({ returns, events: { length: weight } }) => {
     return { ascending: inOrder(returns, returns), weight }
   })
-  const n = counting.reduce((sum, { returns }) => sum + returns.length, 0)
+  const n = withEvents.reduce((sum, { returns }) => sum + returns.length, 0)
   return { n, mean, median: pooledQuantile(columns, 0.5), hit, deviation, columns }
 }
 
-/** Weighted mean over tickers; each weighs by its number of events. */
-function byEvents<M extends Pick<MemberBars, 'events'>>(members: readonly M[]): (of: (member: M) => number) => number {
+/** Returns a function for the weighted mean of a figure of the tickers; each weighs by its number of events. */
+function meanByEvents<M extends Pick<MemberBars, 'events'>>(members: readonly M[]): (of: (m: M) => number) => number {
   const events = members.reduce((sum, member) => sum + member.events.length, 0)
   return of => members.reduce((sum, member) => sum + member.events.length * of(member), 0) / events
 }
@@ -269,10 +271,10 @@ export function countGains(returns: ArrayLike<number>): number {
   return count
 }
 
-/** Wanted number of bins between the tails of the base, and the room on each side of them. */
-const WANTED = 20
-/** Limit for values that are mostly equal, where no width fits. */
-const MOST = 60
+/** Wanted number of bins between the tails of the base; at most the same number lie on each side. */
+const WANTED_BINS = 20
+/** Most bins where the tails of the base are equal, so that they give no width. */
+const MAX_BINS = 60
 
 /**
  * Bins of equal, round width; a value on an edge belongs to the bin above. The bins cover all values, but extend beyond
@@ -292,12 +294,12 @@ export function histogram(events: Float64Array, base: readonly Weighted[]): Stud
   const right = pooledQuantile(base, 0.99) ?? high
   const [width, from, to] =
     right > left
-      ? [roundUp((right - left) / WANTED), Math.max(low, 2 * left - right), Math.min(high, 2 * right - left)]
-      : [roundUp((high - low) / MOST), low, high]
+      ? [roundUp((right - left) / WANTED_BINS), Math.max(low, 2 * left - right), Math.min(high, 2 * right - left)]
+      : [roundUp((high - low) / MAX_BINS), low, high]
   const first = Math.floor(from / width)
   const bins = Math.floor(to / width) - first + 1
-  const edges = Array.from({ length: bins + 1 }, (_, i) => round((first + i) * width))
-  return { edges, events: counts([events], edges), base: counts(columns.slice(1), edges) }
+  const edges = Array.from({ length: bins + 1 }, (_, i) => roundEdge((first + i) * width))
+  return { edges, events: binCounts([events], edges), base: binCounts(columns.slice(1), edges) }
 }
 
 /** The next number of the form 1, 2, 2.5 or 5 times a power of ten. */
@@ -308,11 +310,12 @@ function roundUp(width: number): number {
 }
 
 /** Avoids edges like 0.15000000000000002. */
-function round(edge: number): number {
+function roundEdge(edge: number): number {
   return Number(edge.toPrecision(12))
 }
 
-function counts(columns: readonly Float64Array[], edges: readonly number[]): number[] {
+/** The number of values in each bin. @param columns ascending */
+function binCounts(columns: readonly Float64Array[], edges: readonly number[]): number[] {
   const bins = new Array<number>(edges.length - 1).fill(0)
   for (const column of columns) {
     // The outermost bins hold everything beyond them.
@@ -356,42 +359,41 @@ export function aftermathTally(
   tooFew: string | null,
   options: ShiftOptions,
 ): AftermathTally | null {
-  const some = subjects.filter(({ signals }) => signals.bars.length > 0)
-  const scratch = new Int32Array(some.reduce((most, { eligible }) => Math.max(most, eligible.length), 0))
-  const members = some.map(subject => ranked(subject, horizon, scratch)).filter(({ events }) => events.length > 0)
+  const withEvents = subjects.filter(({ signals }) => signals.bars.length > 0)
+  const scratch = new Int32Array(withEvents.reduce((most, { eligible }) => Math.max(most, eligible.length), 0))
+  const { calendar, members } = onCalendar(withEvents.map(subject => barsWithAftermath(subject, horizon, scratch)))
   if (members.length === 0) return null
-  const { calendar, members: placed } = onCalendar(members)
-  const counts = PERFORMANCES.map(() => 0)
-  for (const { codes, events } of placed) for (const i of events) counts[codes[i]!]!++
+  const eventCounts = PERFORMANCES.map(() => 0)
+  for (const { codes, events } of members) for (const i of events) eventCounts[codes[i]!]!++
   const expected = PERFORMANCES.map((_, band) =>
-    placed.reduce((sum, { codes, events, own }) => sum + (events.length * own[band]!) / codes.length, 0),
+    members.reduce((sum, { codes, events, counts }) => sum + (events.length * counts[band]!) / codes.length, 0),
   )
   const found = {
-    counts,
-    base: PERFORMANCES.map((_, band) => placed.reduce((sum, { own }) => sum + own[band]!, 0)),
-    lift: counts.map((count, band) => (expected[band] === 0 ? null : count / expected[band]!)),
+    counts: eventCounts,
+    base: PERFORMANCES.map((_, band) => members.reduce((sum, { counts }) => sum + counts[band]!, 0)),
+    lift: eventCounts.map((count, band) => (expected[band] === 0 ? null : count / expected[band]!)),
   }
   if (tooFew !== null) return { ...found, g: null, p: null, reason: tooFew }
-  const test = gTestShift(placed, calendar.length, horizon, PERFORMANCES.length, options)
+  const test = gTestShift(members, calendar.length, horizon, PERFORMANCES.length, options)
   return 'reason' in test ? { ...found, g: null, p: null, ...test } : { ...found, g: test.g, p: test.p, reason: null }
 }
 
-/** The bars of a ticker that have an aftermath band, and the count of each band. @param bars at least as long as `eligible` */
-function ranked({ prices, eligible, signals }: Subject, horizon: number, bars: Int32Array) {
+/** The base bars with an aftermath band, and the number in each band. @param bars memory, at least as long as `eligible` */
+function barsWithAftermath({ prices, eligible, signals }: Subject, horizon: number, bars: Int32Array) {
   const { close, days, timeframe } = prices.series
-  const codes = performances(close, horizon, TIMEFRAMES[timeframe].minReference)
-  const found = new Uint8Array(eligible.length)
-  const own = new Int32Array(PERFORMANCES.length)
+  const codeByBar = performances(close, horizon, TIMEFRAMES[timeframe].minReference)
+  const codes = new Uint8Array(eligible.length)
+  const counts = new Int32Array(PERFORMANCES.length)
   let n = 0
   for (let i = 0; i < eligible.length; i++) {
-    const code = codes[eligible[i]!]!
+    const code = codeByBar[eligible[i]!]!
     if (code === UNDEFINED) continue
     bars[n] = eligible[i]!
-    found[n++] = code
-    own[code]!++
+    codes[n++] = code
+    counts[code]!++
   }
-  const among = bars.subarray(0, n)
-  return { codes: found.subarray(0, n), own, days: daysAt(days, among), events: indicesAmong(among, signals.bars) }
+  const ranked = bars.subarray(0, n)
+  return { codes: codes.subarray(0, n), counts, days: daysAt(days, ranked), events: indicesAmong(ranked, signals.bars) }
 }
 
 /**

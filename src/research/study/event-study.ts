@@ -21,7 +21,7 @@ import { sum } from '../../core/statistics/moments.js'
 import { judgeTogether } from '../../core/statistics/verdict.js'
 import { inOrder } from '../../data/threads.js'
 import { type CellSpec, cellTrial, leastByLog, noteAndCompare, type RunInLog } from '../trials.js'
-import { bandPathOf, modelledEvents, pathOf } from './abnormal.js'
+import { bandPathOf, modelledEvents, pathComputer } from './abnormal.js'
 import {
   bySeverity,
   type EventStudy,
@@ -53,17 +53,17 @@ export async function eventStudy(
   const { subjects } = material
   const { path, band_paths, cells } = await partsOf(material, source, step)
   const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
-  const own = cells.map(cell => trialOf(query, range, cell))
-  const state = await noteAndCompare(trials, 'cell', own, query.family ?? 'ledger')
+  const ownTrials = cells.map(cell => trialOf(query, range, cell))
+  const logState = await noteAndCompare(trials, 'cell', ownTrials, query.family ?? 'ledger')
   const windows = withVerdicts(
     cells.map(({ window }) => window),
-    own,
-    state,
+    ownTrials,
+    logState,
   )
   const found: EventStudy = {
     ...headOf(material, range),
-    trials: { run: windows.length, ledger: state?.ofKind ?? null },
-    log: state?.log ?? null,
+    trials: { run: windows.length, ledger: logState?.ofKind ?? null },
+    log: logState?.log ?? null,
     windows,
     path,
     band_paths,
@@ -78,32 +78,29 @@ export async function eventStudy(
 /** Adds the verdicts. One page shows all windows, so p is corrected for all of them and for the log. */
 function withVerdicts(
   windows: readonly UncorrectedWindow[],
-  own: readonly Trial[],
-  state: RunInLog | null,
+  ownTrials: readonly Trial[],
+  logState: RunInLog | null,
 ): StudyWindow[] {
-  const logQs = own.map(({ hash }) => state?.q.get(hash) ?? null)
+  const logQs = ownTrials.map(({ hash }) => logState?.q.get(hash) ?? null)
   const judgements = judgeTogether(
     windows.map(({ diff, tests }, i) => ({
       difference: diff,
       p: tests[0]?.p ?? null,
-      least: leastByLog(state?.log ?? null, logQs[i]!),
+      least: leastByLog(logState?.log ?? null, logQs[i]!),
     })),
   )
   return windows.map((window, i) => {
     const { corrected, verdict } = judgements[i]!
     const log_q = logQs[i]!
-    const why = state === null ? 'there is no trial log' : 'the window has no p'
-    const reasons = {
-      ...window.reasons,
-      ...(log_q === null && { log_q: why }),
-      ...(corrected === null && { p_corrected: 'the window has no p' }),
-    }
+    const reasons = { ...window.reasons }
+    if (log_q === null) reasons.log_q = logState === null ? 'there is no trial log' : 'the window has no p'
+    if (corrected === null) reasons.p_corrected = 'the window has no p'
     return { ...window, log_q, p_corrected: corrected, verdict, reasons }
   })
 }
 
-/** The occurrences of each study, one by one. */
-const MADE = new WeakMap<EventStudy, () => Iterable<Occurrence>>()
+/** A function for each study that makes its occurrences one by one. */
+const OCCURRENCE_MAKERS = new WeakMap<EventStudy, () => Iterable<Occurrence>>()
 
 /** Builds the occurrences on first access: a market has hundreds of thousands, and a table shows none. */
 function withOccurrences(study: EventStudy, occurrences: () => Iterable<Occurrence>): EventStudy {
@@ -112,13 +109,13 @@ function withOccurrences(study: EventStudy, occurrences: () => Iterable<Occurren
     return value
   }
   const made = { get: () => put([...occurrences()]), set: put, enumerable: true, configurable: true }
-  MADE.set(study, occurrences)
+  OCCURRENCE_MAKERS.set(study, occurrences)
   return Object.defineProperty(study, 'occurrences', made)
 }
 
 /** The occurrences of a study one by one: all of a market as objects take gigabytes. */
 export function eachOccurrence(study: EventStudy): Iterable<Occurrence> {
-  return MADE.get(study)?.() ?? study.occurrences
+  return OCCURRENCE_MAKERS.get(study)?.() ?? study.occurrences
 }
 
 /** Reads everything that the study needs. */
@@ -145,12 +142,12 @@ export type StudyTask = { from: number; to: number } | { band: number } | { hori
 /** Bars whose part of a study takes about a millisecond. */
 const BARS_A_MS = 500
 
-/** Points of the path that a task on a cluster has. */
-const POINTS = 10
+/** Most points of the path in one task on a cluster. */
+const PATH_POINTS_A_TASK = 10
 
-/** Threads would copy the data for no more than a few parts: only other machines share them. */
+/** Computes the parts of a study. Only other machines share the work: threads would copy the data for a few parts. */
 async function partsOf(material: Material, { cluster }: Workers, step: Step): Promise<Parts> {
-  const tasks = tasksOf(material, cluster === undefined ? Number.POSITIVE_INFINITY : POINTS)
+  const tasks = tasksOf(material, cluster === undefined ? Number.POSITIVE_INFINITY : PATH_POINTS_A_TASK)
   const bars = material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)
   const ms = 1 + (tasks.length * bars) / BARS_A_MS
   const isHere = cluster === undefined
@@ -160,29 +157,29 @@ async function partsOf(material: Material, { cluster }: Workers, step: Step): Pr
     note(tasks.indexOf(task))
     return runPart(task)
   }
-  const found: Parts = { path: [], band_paths: [], cells: [] }
+  const parts: Parts = { path: [], band_paths: [], cells: [] }
   let done = 0
   const work = { job: 'study' as const, data: () => material, tasks, ms, here }
   for await (const { path = [], band_paths = [], cells = [] } of inOrder(work, { threads: 1, cluster })) {
-    found.path.push(...path)
-    found.band_paths.push(...band_paths)
-    found.cells.push(...cells)
+    parts.path.push(...path)
+    parts.band_paths.push(...band_paths)
+    parts.cells.push(...cells)
     if (!isHere) note(done++)
   }
-  return found
+  return parts
 }
 
-/** In the order of the study. @param points the most points of the path in one task */
+/** The tasks of a study, in its order. @param points the most points of the path in one task */
 function tasksOf({ query: { path, filter, horizons }, subjects }: Material, points: number): StudyTask[] {
   const length = path.before + path.after + 1
-  const most = Math.min(points, length)
-  const pieces = Array.from({ length: Math.ceil(length / most) }, (_, i) => {
-    const from = i * most - path.before
-    return { from, to: Math.min(path.after, from + most - 1) }
+  const pointsATask = Math.min(points, length)
+  const pathTasks = Array.from({ length: Math.ceil(length / pointsATask) }, (_, i) => {
+    const from = i * pointsATask - path.before
+    return { from, to: Math.min(path.after, from + pointsATask - 1) }
   })
   const bands = subjects[0]?.states.bands ?? []
-  const others = bands.flatMap((band, code) => (filter.bands?.includes(band) ? [] : [{ band: code }]))
-  return [...pieces, ...others, ...horizons.map(horizon => ({ horizon }))]
+  const bandTasks = bands.flatMap((band, code) => (filter.bands?.includes(band) ? [] : [{ band: code }]))
+  return [...pathTasks, ...bandTasks, ...horizons.map(horizon => ({ horizon }))]
 }
 
 function nameOf(task: StudyTask, { subjects }: Material): string {
@@ -194,7 +191,7 @@ function nameOf(task: StudyTask, { subjects }: Material): string {
 export function partRunner(material: Material): (task: StudyTask) => Partial<Parts> {
   const { query, subjects, benchmark } = material
   const modelled = query.abnormal === 'none' ? [] : modelledEvents(subjects, query.abnormal, benchmark)
-  let path: ReturnType<typeof pathOf> | undefined
+  let path: ReturnType<typeof pathComputer> | undefined
   let buffer: Float64Array | undefined
   return task => {
     if ('horizon' in task) {
@@ -202,7 +199,7 @@ export function partRunner(material: Material): (task: StudyTask) => Partial<Par
       return { cells: [studyWindow(material, modelled, task.horizon, buffer)] }
     }
     if ('band' in task) return { band_paths: [bandPathOf(subjects, query, task.band)] }
-    path ??= pathOf(subjects, modelled, query)
+    path ??= pathComputer(subjects, modelled, query)
     return { path: path(task.from, task.to) }
   }
 }

@@ -113,11 +113,12 @@ export async function contextOn(
   { ticker, field, lag }: Pick<ContextFilter, 'ticker' | 'field' | 'lag'>,
   timeframe: EventFilter['timeframe'],
 ): Promise<{ bands: readonly string[]; codesOn: (series: Series, bars: ArrayLike<number>) => Uint8Array }> {
-  const { prices, states: found } = await firstItem(source.states({ tickers: [ticker], fields: [field], timeframe }))
-  const states = found[0]!
+  const contextData = await firstItem(source.states({ tickers: [ticker], fields: [field], timeframe }))
+  const states = contextData.states[0]!
+  const { series } = contextData.prices
   return {
     bands: states.bands,
-    codesOn: (other, bars) => Uint8Array.from(bars, bar => bandEnteredBy(states, prices.series, other, bar, lag)),
+    codesOn: (other, bars) => Uint8Array.from(bars, bar => bandEnteredBy(states, series, other, bar, lag)),
   }
 }
 
@@ -180,7 +181,7 @@ export function allowedCodes(words: readonly string[], chosen: readonly string[]
   return Uint8Array.from(words, word => Number(chosen === null || chosen.includes(word)))
 }
 
-/** Only the answers to a Free key omit the value. */
+/** The value. Throws TierRestricted if it is absent: only the answers to a Free key omit it. */
 function requireKnown(value: number, what: string): number {
   if (value === UNDEFINED) throw new TierRestricted(what, 'free', 'plus')
   return value
@@ -188,24 +189,24 @@ function requireKnown(value: number, what: string): number {
 
 /** Selects some events of the columns by index. */
 function signalsAt(
-  { bars, ...of }: Omit<Signals, 'contextBands'>,
+  { bars, ...codes }: Omit<Signals, 'contextBands'>,
   indices: readonly number[],
   contextBands: Signals['contextBands'],
 ): Signals {
   // Loops: `from` with a function takes ten times as long.
-  const found = new Int32Array(indices.length)
-  for (let i = 0; i < found.length; i++) found[i] = bars[indices[i]!]!
-  const bytes = (column: Uint8Array): Uint8Array => {
-    const some = new Uint8Array(indices.length)
-    for (let i = 0; i < some.length; i++) some[i] = column[indices[i]!]!
-    return some
+  const selectedBars = new Int32Array(indices.length)
+  for (let i = 0; i < selectedBars.length; i++) selectedBars[i] = bars[indices[i]!]!
+  const select = (column: Uint8Array): Uint8Array => {
+    const selected = new Uint8Array(indices.length)
+    for (let i = 0; i < selected.length; i++) selected[i] = column[indices[i]!]!
+    return selected
   }
   return {
-    bars: found,
-    entered: bytes(of.entered),
-    left: bytes(of.left),
-    stability: bytes(of.stability),
-    flips: bytes(of.flips),
+    bars: selectedBars,
+    entered: select(codes.entered),
+    left: select(codes.left),
+    stability: select(codes.stability),
+    flips: select(codes.flips),
     contextBands,
   }
 }
@@ -248,7 +249,7 @@ interface LostWindows {
   settled: number
 }
 
-/** @param asOf the market's day; it separates bars that end early from the newest bars */
+/** The lost windows of some bars. @param asOf the market's day; it separates bars that end early from the newest bars */
 export function lostWindowsOf(
   { series, delisting }: { series: Pick<Series, 'days'>; delisting: MarketBars['delisting'] },
   horizon: number,
@@ -272,7 +273,7 @@ export function lostWindowsOf(
  */
 const LONGEST_PAUSE = 14
 
-const EVERY_DAY = 365
+const DAYS_A_YEAR = 365
 
 /**
  * Whether returns exclude dividends. Crypto pays none; a ticker of unknown class that trades at weekends counts as
@@ -283,7 +284,7 @@ export function excludesDividends({
   assetClass,
   barsAYear,
 }: Pick<MarketBars, 'adjustment' | 'assetClass' | 'barsAYear'>): boolean {
-  return adjustment === 'raw' && assetClass !== 'crypto' && !(assetClass === null && barsAYear === EVERY_DAY)
+  return adjustment === 'raw' && assetClass !== 'crypto' && !(assetClass === null && barsAYear === DAYS_A_YEAR)
 }
 
 /**
@@ -291,17 +292,17 @@ export function excludesDividends({
  * views of a larger buffer. Equal columns of many tickers are stored once.
  */
 export class MarketColumns {
-  readonly #room = new ColumnMemory()
+  readonly #memory = new ColumnMemory()
   readonly #shared = new SharedColumns()
 
   copy<Kind extends Column>(column: Kind): Kind {
-    return this.#room.put(column)
+    return this.#memory.put(column)
   }
 
   /** Days or bars, ascending. */
   ascending(column: Int32Array): Int32Array {
     const [first] = column
     if (first !== undefined && first >= 0 && isConsecutive(column)) return numbersBetween(first, first + column.length)
-    return this.#shared.of(column, own => this.#room.put(own))
+    return this.#shared.of(column, own => this.#memory.put(own))
   }
 }

@@ -38,7 +38,7 @@ export interface StudyPrices extends Omit<MarketBars, 'series'> {
   series: Pick<Series, 'timeframe' | 'days' | 'close'>
 }
 
-/** Ascending by ticker, each once, so that the order of the query does not matter. */
+/** The subjects of a study, ascending by ticker, each once, so that the order of the query does not matter. */
 export async function subjectsOf(
   source: PricedSource,
   { tickers, filter, horizons }: Pick<StudyQuery, 'tickers' | 'filter' | 'horizons'>,
@@ -49,8 +49,8 @@ export async function subjectsOf(
   const names = [...new Set(tickers)].sort()
   const { context, bands } = filter
   const contextOf = context?.bands == null ? null : await contextBandsOf(source, context, filter.timeframe)
-  const wide = { ...filter, bands: null, context: context && { ...context, bands: null } }
-  for await (const { prices, states, signals: all } of signalsOf(source, names, wide)) {
+  const anyBandFilter = { ...filter, bands: null, context: context && { ...context, bands: null } }
+  for await (const { prices, states, signals: events } of signalsOf(source, names, anyBandFilter)) {
     const { ticker, series } = prices
     step(() => `read  ${ticker}  ${subjects.length + 1}/${names.length}`)
     const wanted = allowedCodes(states.bands, bands)
@@ -59,9 +59,9 @@ export async function subjectsOf(
       ({ entered }: Signals) =>
       (i: number) =>
         wanted[entered[i]!] === 1
-    const contextSignals = filterSignals(all, i => matches(all.contextBands?.[i] ?? null))
+    const contextSignals = filterSignals(events, i => matches(events.contextBands?.[i] ?? null))
     const signals = filterSignals(contextSignals, enters(contextSignals))
-    const own = packed(signals, columns)
+    const packed = packSignals(signals, columns)
     const { timeframe, days, close } = series
     subjects.push({
       ticker,
@@ -69,12 +69,12 @@ export async function subjectsOf(
       states: { bands: states.bands },
       bandRange: rangeOf([daysAt(days, eligibleBars(prices, states, ANY_EVENT))]),
       eligible: columns.ascending(eligibleBars(prices, states, filter)),
-      signals: own,
+      signals: packed,
       extremes: columns.copy(extremesOf(prices, signals.bars, horizons)),
       byBand: states.bands.map((_, code) =>
         columns.copy(contextSignals.bars.filter((_, i) => contextSignals.entered[i] === code)),
       ),
-      anyContext: contextSignals === all ? own : packed(filterSignals(all, enters(all)), columns),
+      anyContext: contextSignals === events ? packed : packSignals(filterSignals(events, enters(events)), columns),
       inContext:
         contextOf && Uint8Array.from(contextOf(series, [...series.days.keys()]), band => Number(matches(band))),
     })
@@ -83,7 +83,7 @@ export async function subjectsOf(
 }
 
 /** The same columns in shared memory: a small column of its own takes more than its values. */
-function packed(signals: Signals, columns: MarketColumns): Signals {
+function packSignals(signals: Signals, columns: MarketColumns): Signals {
   const { bars, entered, left, stability, flips } = signals
   return {
     bars: columns.copy(bars),
@@ -95,22 +95,23 @@ function packed(signals: Signals, columns: MarketColumns): Signals {
   }
 }
 
+/** Greatest gain and loss after each bar, by horizon and then by bar. */
 function extremesOf(prices: MarketBars, bars: Int32Array, horizons: readonly number[]): Float64Array {
-  const found = new Float64Array(2 * horizons.length * bars.length)
+  const extremes = new Float64Array(2 * horizons.length * bars.length)
   let at = 0
   for (const horizon of horizons) {
     for (const bar of bars) {
       const { mfe, mae } = excursions(prices, bar, horizon)
-      found[at++] = mfe
-      found[at++] = mae
+      extremes[at++] = mfe
+      extremes[at++] = mae
     }
   }
-  return found
+  return extremes
 }
 
-/** Greatest gain and loss on the way after an event. @param which index of the horizon in the query's list */
-export function extremesAfter({ signals, extremes }: Subject, event: number, which: number) {
-  const at = 2 * (which * signals.bars.length + event)
+/** Greatest gain and loss on the way after an event. @param horizonIndex index of the horizon in the query's list */
+export function extremesAfter({ signals, extremes }: Subject, event: number, horizonIndex: number) {
+  const at = 2 * (horizonIndex * signals.bars.length + event)
   return { mfe: extremes[at]!, mae: extremes[at + 1]! }
 }
 
@@ -156,32 +157,32 @@ export interface CalendarTime {
   excess: Float64Array
 }
 
-/** @param calendar union of the days of all holders */
+/** The portfolio of all positions by day. @param calendar union of the days of all holders */
 export function calendarTime(calendar: Int32Array, holders: readonly Holder[], horizon: number): CalendarTime {
-  const made = {
+  const portfolio = {
     open: new Float64Array(calendar.length),
     sum: new Float64Array(calendar.length),
     excess: new Float64Array(calendar.length),
   }
   // Only zeros before and after each holder.
-  const opened = new Int32Array(holders.reduce((most, { days }) => Math.max(most, days.length), 0))
+  const positionChanges = new Int32Array(holders.reduce((most, { days }) => Math.max(most, days.length), 0))
   for (const { days, close, events, base, indices = indicesIn(calendar, days) } of holders) {
-    openPositions(opened, events, horizon, days.length)
+    addPositionChanges(positionChanges, events, horizon, days.length)
     let positions = 0
     // From the first event to the end of the last window: a short part of a long series.
     const end = Math.min(days.length, (events[events.length - 1] ?? 0) + horizon + 2)
     for (let bar = (events[0] ?? 0) + 1; bar < end; bar++) {
-      positions += opened[bar]!
-      opened[bar] = 0
+      positions += positionChanges[bar]!
+      positionChanges[bar] = 0
       if (positions === 0) continue
       const earned = close[bar]! / close[bar - 1]! - 1
       const day = indices[bar]!
-      made.open[day]! += positions
-      made.sum[day]! += positions * earned
-      if (base !== null) made.excess[day]! += positions * (earned - base)
+      portfolio.open[day]! += positions
+      portfolio.sum[day]! += positions * earned
+      if (base !== null) portfolio.excess[day]! += positions * (earned - base)
     }
   }
-  return made
+  return portfolio
 }
 
 /**
@@ -192,12 +193,12 @@ export function dailyReturns({ open, sum }: CalendarTime): Float64Array {
   return sum.map((total, day) => (open[day] === 0 ? 0 : total / open[day]!))
 }
 
-/** Change in the number of positions held over each bar, compared with the bar before. */
-function openPositions(opened: Int32Array, events: ArrayLike<number>, horizon: number, bars: number): void {
+/** Adds, for each bar, the change in the number of positions held over it, compared with the bar before. */
+function addPositionChanges(changes: Int32Array, events: ArrayLike<number>, horizon: number, bars: number): void {
   for (let i = 0; i < events.length; i++) {
     const from = events[i]! + 1
     if (from >= bars) continue
-    opened[from]! += 1
-    if (from + horizon < bars) opened[from + horizon]! -= 1
+    changes[from]! += 1
+    if (from + horizon < bars) changes[from + horizon]! -= 1
   }
 }

@@ -39,7 +39,7 @@ import { type Interval, LEAST_UNITS, type StudyWindow, type TestResult } from '.
 
 type SamplingOptions = Pick<StudyQuery, 'seed' | 'reps' | 'resamples'>
 
-/** @param few why there is no interval; null where there may be one */
+/** The intervals of the difference. @param few the reason why there is none (too few events); null if there may be one */
 export function intervalsOf(cell: Cell, { seed, resamples: reps }: SamplingOptions, few: string | null): Interval[] {
   if (few !== null) return [noInterval('stationary bootstrap', few), noInterval('bca', few)]
   const { horizon } = cell
@@ -49,7 +49,7 @@ export function intervalsOf(cell: Cell, { seed, resamples: reps }: SamplingOptio
   ]
 }
 
-/** The default test first, the naive one last. */
+/** The tests of the difference: the default one first, the naive one last. @param few the reason why there is none, or null */
 export function testsOf(cell: Cell, held: EventPortfolio, query: StudyQuery, few: string | null): TestResult[] {
   const { horizon, members } = cell
   const { events, excess } = cell.series
@@ -66,11 +66,12 @@ export function testsOf(cell: Cell, held: EventPortfolio, query: StudyQuery, few
   return tests.filter(([, , wanted]) => wanted).map(([test, run]) => (few === null ? run() : noTest(test, few)))
 }
 
+/** The excess return of each event over its ticker's base. */
 function excessOf(members: Cell['members']): number[] {
   return members.flatMap(({ events, returns, base }) => Array.from(events, i => returns[i]! - base))
 }
 
-/** No draws with too few events. */
+/** Random entries for the events of a cell. @param few the reason why there is none (too few events); null if there may be */
 export function randomEntries(cell: Cell, { seed, reps, resamples }: SamplingOptions, few: string | null): RandomEntry {
   if (few !== null) return noDraws(cell, few)
   return randomEntry(cell, reps === 'all' ? resamples : reps, streamOf(seed, 'random_entry', cell.horizon))
@@ -102,7 +103,7 @@ export function defaultTest({ horizon, series: { events, excess } }: CalendarCel
 /** The joint circular shift of the difference. It treats the days of the events like other days. */
 function plainShiftTest({ members, calendar, horizon }: Cell, options: ShiftOptions): TestResult {
   const found = jointShift(members, calendar.length, horizon, options)
-  return 'reason' in found ? noTest('shift', found.reason) : shifted('shift', found.diff, found)
+  return 'reason' in found ? noTest('shift', found.reason) : shiftResult('shift', found.diff, found)
 }
 
 function hansenHodrickTest({ series, horizon }: Cell): TestResult {
@@ -140,7 +141,7 @@ const NO_VARIANCE = 'the excess returns do not vary'
 
 const FEW_DAYS = 'the days with a position are too few, or their returns do not vary'
 
-function shifted(test: TestKey, statistic: number, { p, shifts }: { p: number; shifts: number }): TestResult {
+function shiftResult(test: TestKey, statistic: number, { p, shifts }: { p: number; shifts: number }): TestResult {
   return { test, name: `${TEST_NAMES[test]}, ${shifts} shifts`, statistic, df: null, p, reason: null, shifts }
 }
 
@@ -231,25 +232,25 @@ type RandomEntry = StudyWindow['random_entry']
 export function randomEntry(cell: Cell, draws: number, random: Random): RandomEntry {
   const units = independentUnits(cell.series, cell.horizon)
   if (units.length < LEAST_UNITS) return noDraws(cell, fewUnits(units.length))
-  const drawn = drawnEntries(cell, units, draws, random)
+  const drawn = errorsOfDraws(cell, units, draws, random)
   if (drawn.length === 0)
     return noDraws(cell, draws === 0 ? 'none were asked for' : 'no draw lands where there is a return')
   // Sorted, so that the sum does not depend on the order of the draws.
   const means = Float64Array.from(drawn, ({ mean }) => mean).sort()
   const centre = mean(means)!
-  const found = chanceOfDraws(drawn, centre, ownEntries(cell))
+  const found = chanceOfDraws(drawn, centre, eventEntries(cell))
   return {
     draws: means.length,
     mean: centre,
     ...found,
-    year_matched: yearMatched(cell),
+    year_matched: yearMatchedMean(cell),
     reason: found.p === null ? 'the returns after the events do not vary' : null,
   }
 }
 
 /** The result without draws. */
 function noDraws(cell: Cell, reason: string): RandomEntry {
-  const year_matched = cell.n === 0 ? null : yearMatched(cell)
+  const year_matched = cell.n === 0 ? null : yearMatchedMean(cell)
   return { draws: 0, mean: null, low: null, high: null, p: null, year_matched, reason }
 }
 
@@ -260,11 +261,11 @@ interface Entries {
 }
 
 /** The mean and its error, for each draw that has a return. */
-function drawnEntries(cell: Cell, units: readonly Unit[], draws: number, random: Random): RatioError[] {
+function errorsOfDraws(cell: Cell, units: readonly Unit[], draws: number, random: Random): RatioError[] {
   const days = Int32Array.from(cell.calendar.keys())
-  const landed = landings(cell)
+  const addUnit = unitAdder(cell)
   const total: Entries = { sums: new Float64Array(days.length), counts: new Float64Array(days.length) }
-  const made: RatioError[] = []
+  const drawnErrors: RatioError[] = []
   for (let draw = 0; draw < draws; draw++) {
     total.sums.fill(0)
     total.counts.fill(0)
@@ -274,24 +275,24 @@ function drawnEntries(cell: Cell, units: readonly Unit[], draws: number, random:
       const day = days[j]!
       days[j] = days[i]!
       days[i] = day
-      landed(units[i]!, day, total)
+      addUnit(units[i]!, day, total)
     }
     const entry = ratioError(total.sums, total.counts, cell.horizon)
-    if (entry.n > 0) made.push(entry)
+    if (entry.n > 0) drawnErrors.push(entry)
   }
-  return made
+  return drawnErrors
 }
 
-/** Adds up the returns of a unit that begins on another day; the calendar wraps around. */
-function landings({ members, calendar }: Cell) {
+/** Returns a function that adds the returns of a unit, moved to begin on another day; the calendar wraps around. */
+function unitAdder({ members, calendar }: Cell) {
   const size = calendar.length
-  const { lying, laid: filled, starts, ends } = returnsByIndex(members, size)
+  const { complete, filled, starts, ends } = returnsByIndex(members, size)
   return (unit: Unit, day: number, { sums, counts }: Entries): void => {
     for (let from = unit.from; from <= unit.to; from++) {
       const to = (day + from - unit.from) % size
       for (let event = from === 0 ? 0 : ends[from - 1]!; event < ends[from]!; event++) {
         const start = starts[event]!
-        const value = start >= 0 ? lying[start + to]! : filled[~start + to]!
+        const value = start >= 0 ? complete[start + to]! : filled[~start + to]!
         if (Number.isNaN(value)) continue
         sums[to]! += value
         counts[to]!++
@@ -301,28 +302,28 @@ function landings({ members, calendar }: Cell) {
 }
 
 /**
- * Start of each event's ticker in a row of returns by calendar day, NaN where it has none. A ticker with a return on
- * every day is read in place. Only the others are copied; their start is stored as its complement.
+ * The returns of each event's ticker by calendar day. A ticker with a return on every day is read in place, in
+ * `complete`. The others are copied to `filled`, NaN on days without a return; their `starts` hold the complement.
  */
 function returnsByIndex(members: Cell['members'], size: number) {
   const { buffer } = members[0]!.returns
   const begins = new Int32Array(members.length)
   let incomplete = 0
   members.forEach(({ returns }, i) => {
-    const lies = returns.buffer === buffer && returns.length === size
-    begins[i] = lies ? returns.byteOffset / returns.BYTES_PER_ELEMENT : ~(incomplete++ * size)
+    const isComplete = returns.buffer === buffer && returns.length === size
+    begins[i] = isComplete ? returns.byteOffset / returns.BYTES_PER_ELEMENT : ~(incomplete++ * size)
   })
-  const laid = new Float64Array(incomplete * size).fill(Number.NaN)
+  const filled = new Float64Array(incomplete * size).fill(Number.NaN)
   members.forEach(({ indices, returns }, member) => {
     const begin = ~begins[member]!
-    if (begin >= 0) for (let i = 0; i < indices.length; i++) laid[begin + indices[i]!] = returns[i]!
+    if (begin >= 0) for (let i = 0; i < indices.length; i++) filled[begin + indices[i]!] = returns[i]!
   })
   const events = {
     starts: new Int32Array(members.reduce((sum, one) => sum + one.events.length, 0)),
     ends: new Int32Array(size),
   }
-  putByDay(members, i => begins[i]!, events)
-  return { lying: new Float64Array(buffer), laid, ...events }
+  groupByDay(members, begins, events)
+  return { complete: new Float64Array(buffer), filled, ...events }
 }
 
 /** Events grouped by day: start of each ticker's row, and end of each day's events. */
@@ -331,16 +332,15 @@ interface EventsByDay {
   ends: Int32Array
 }
 
-/** Groups the events of members by day. @param startOf start of a member's row */
-function putByDay(members: Cell['members'], startOf: (member: number) => number, { starts, ends }: EventsByDay): void {
+/** Groups the events of members by day. @param begins start of each member's row */
+function groupByDay(members: Cell['members'], begins: Int32Array, { starts, ends }: EventsByDay): void {
   ends.fill(0)
   for (const { indices, events } of members) for (const event of events) ends[indices[event]!]!++
   for (let i = 1; i < ends.length; i++) ends[i]! += ends[i - 1]!
   const next = new Int32Array(ends.length)
   next.set(ends.subarray(0, -1), 1)
   members.forEach(({ indices, events }, i) => {
-    const start = startOf(i)
-    for (const event of events) starts[next[indices[event]!]!++] = start
+    for (const event of events) starts[next[indices[event]!]!++] = begins[i]!
   })
 }
 
@@ -361,24 +361,25 @@ function errorsFrom(centre: number, { mean, error }: RatioError): number {
 function chanceOfDraws(
   drawn: readonly RatioError[],
   centre: number,
-  own: RatioError,
+  ofEvents: RatioError,
 ): Pick<RandomEntry, 'p' | 'low' | 'high'> {
-  if (own.error <= ROUNDING) return { p: null, low: null, high: null }
-  const errors = Float64Array.from(drawn, one => errorsFrom(centre, one)).sort()
-  const far = errorsFrom(centre, own) - ROUNDING
-  const p = (1 + errors.filter(value => value >= far).length) / (1 + errors.length)
-  const margin = (quantile(errors, 0.95) ?? Number.NaN) * own.error
+  if (ofEvents.error <= ROUNDING) return { p: null, low: null, high: null }
+  const distances = Float64Array.from(drawn, one => errorsFrom(centre, one)).sort()
+  const eventDistance = errorsFrom(centre, ofEvents) - ROUNDING
+  const p = (1 + distances.filter(value => value >= eventDistance).length) / (1 + distances.length)
+  const margin = (quantile(distances, 0.95) ?? Number.NaN) * ofEvents.error
   return Number.isFinite(margin) ? { p, low: centre - margin, high: centre + margin } : { p, low: null, high: null }
 }
 
-function ownEntries({ members, calendar, horizon }: Cell): RatioError {
-  const plain = members.map(member => ({ ...member, base: 0 }))
-  const { excess, events } = calendarSeries(plain, calendar.length)
+/** The mean return of the events, and its error. */
+function eventEntries({ members, calendar, horizon }: Cell): RatioError {
+  const withoutBase = members.map(member => ({ ...member, base: 0 }))
+  const { excess, events } = calendarSeries(withoutBase, calendar.length)
   return ratioError(excess, events, horizon)
 }
 
-/** Each event replaced by the mean of its ticker's base bars in its year. */
-function yearMatched({ members, calendar, n }: Cell): number {
+/** The mean return if each event is replaced by the mean of its ticker's base bars in its year. */
+function yearMatchedMean({ members, calendar, n }: Cell): number {
   let sum = 0
   for (const { indices, returns, events } of members) {
     for (let next = 0; next < events.length; ) {

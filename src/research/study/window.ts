@@ -57,15 +57,15 @@ export function studyWindow(
 ): { window: UncorrectedWindow; sharpe: number | null } {
   const { query } = material
   const subjects = material.subjects.filter(({ signals }) => signals.bars.length > 0)
-  const { base, figures, histogram } = spreadsOf(membersIn(buffer, subjects, horizon))
+  const { base, figures, histogram } = sortedStatistics(membersIn(buffer, subjects, horizon))
   const members = membersIn(buffer, subjects, horizon)
   const cell = cellOf(members, horizon)
   const { independent, ...hit } = hitRateOf(cell)
   const held = eventPortfolio(subjects, members, horizon, material.benchmark)
   const counts = countsOf(material, members, horizon)
-  const few = tooFew(counts.n, counts.n_indep, query)
+  const tooFewReason = tooFew(counts.n, counts.n_indep, query)
   const options = { reps: query.reps, random: streamOf(query.seed, 'aftermath', horizon) }
-  const tally = aftermathTally(material.subjects, horizon, few, options)
+  const tally = aftermathTally(material.subjects, horizon, tooFewReason, options)
   const window = {
     window: windowName(horizon, query.filter.timeframe),
     horizon,
@@ -77,15 +77,15 @@ export function studyWindow(
     ...meanExcursions(subjects, query.horizons.indexOf(horizon), horizon),
     base,
     context_base: contextBase(subjects, members, figures.mean),
-    intervals: intervalsOf(cell, query, few),
-    tests: testsOf(cell, held, query, few),
-    random_entry: randomEntries(cell, query, few),
+    intervals: intervalsOf(cell, query, tooFewReason),
+    tests: testsOf(cell, held, query, tooFewReason),
+    random_entry: randomEntries(cell, query, tooFewReason),
     other_bands: otherBands(material.subjects, horizon, query.filter.bands),
     by_sector: sectorReturns(members, material.sectors),
     abnormal: query.abnormal === 'none' ? null : abnormalOver(modelled, horizon, query.abnormal, query),
     aftermath: tally && { counts: tally.counts, base: tally.base, lift: tally.lift, g: tally.g, p: tally.p },
     histogram,
-    grey: few !== null,
+    grey: tooFewReason !== null,
   }
   const reasons = reasonsOf(window, query, tally?.reason ?? null)
   return { window: { ...window, reasons }, sharpe: counts.n === 0 ? null : sharpe(dailyReturns(held.portfolio), 1) }
@@ -98,14 +98,14 @@ function membersIn(buffer: Float64Array, subjects: readonly Subject[], horizon: 
   const scratch = new Float64Array(longest)
   return subjects.map(({ ticker, prices, eligible, signals }) => {
     const forward = forwardReturns(prices, horizon, scratch.subarray(0, prices.series.days.length))
-    const own = buffer.subarray(from, from + eligible.length)
+    const memberBuffer = buffer.subarray(from, from + eligible.length)
     from += eligible.length
-    return memberBars(ticker, prices.series.days, forward, eligible, signals.bars, own)
+    return memberBars(ticker, prices.series.days, forward, eligible, signals.bars, memberBuffer)
   })
 }
 
 /** Statistics that need sorted returns; sorts the returns of the members in place. */
-function spreadsOf(members: readonly MemberBars[]) {
+function sortedStatistics(members: readonly MemberBars[]) {
   const returns = eventReturns(members)
   const { columns, ...base } = baseOf(members)
   return { base, figures: figuresOf(returns, base), histogram: histogram(returns, columns) }
@@ -126,7 +126,7 @@ function countsOf({ subjects, asOf }: Material, members: readonly MemberBars[], 
   }
 }
 
-/** Ascending, so that the order of the tickers does not change the last digit of a sum. */
+/** The returns of all events, ascending, so that the order of the tickers does not change the last digit of a sum. */
 function eventReturns(members: readonly MemberBars[]): Float64Array {
   return Float64Array.from(members.flatMap(({ returns, events }) => Array.from(events, i => returns[i]!))).sort()
 }
@@ -164,7 +164,7 @@ function meanExcursions(subjects: readonly Subject[], windowIndex: number, horiz
 }
 
 /** Statistics that need an event whose window has elapsed. */
-const OF_EVENTS = [
+const EVENT_STATISTICS = [
   'mean',
   'median',
   'deviation',
@@ -187,18 +187,19 @@ function reasonsOf(
   { filter: { timeframe, context }, abnormal }: Pick<StudyQuery, 'filter' | 'abnormal'>,
   aftermathReason: string | null,
 ): Record<string, string> {
-  const none = noReturns(window)
+  const noReturns = whyNoReturns(window)
   const reasons: Record<string, string> = {}
-  for (const name of OF_EVENTS) if (window[name] === null) reasons[name] = none ?? WHY[name] ?? 'no value'
-  if (window.hit.share === null) reasons.hit = none!
-  if (window.base.mean === null) reasons.base = none!
+  for (const name of EVENT_STATISTICS)
+    if (window[name] === null) reasons[name] = noReturns ?? REASONS_WITH_RETURNS[name] ?? 'no value'
+  if (window.hit.share === null) reasons.hit = noReturns!
+  if (window.base.mean === null) reasons.base = noReturns!
   if (window.context_base === null)
-    reasons.context_base = context?.bands == null ? 'no band of a context was asked for' : none!
+    reasons.context_base = context?.bands == null ? 'no band of a context was asked for' : noReturns!
   if (window.abnormal === null && abnormal === 'none') reasons.abnormal = 'no model was asked for'
   const { aftermath } = window
   if (aftermath === null)
     reasons.aftermath =
-      none ?? `no event has ${TIMEFRAMES[timeframe].minReference} windows of its ticker that had ended before it`
+      noReturns ?? `no event has ${TIMEFRAMES[timeframe].minReference} windows of its ticker that had ended before it`
   else {
     if (aftermath.p === null) reasons['aftermath.g'] = reasons['aftermath.p'] = aftermathReason!
     if (aftermath.lift.includes(null)) reasons['aftermath.lift'] = 'no bar at all has such an aftermath'
@@ -206,14 +207,15 @@ function reasonsOf(
   return reasons
 }
 
-/** Reasons where there are returns. */
-const WHY: Partial<Record<(typeof OF_EVENTS)[number], string>> = {
+/** Why a statistic is null although there are returns. */
+const REASONS_WITH_RETURNS: Partial<Record<(typeof EVENT_STATISTICS)[number], string>> = {
   deviation: 'one return has no spread',
   lift: 'no bar at all was followed by a gain',
   histogram: 'all returns are the same',
 }
 
-function noReturns({ events, n, lost }: Pick<StudyWindow, 'events' | 'n' | 'lost'>): string | null {
+/** Why no event has a return; null if one has. */
+function whyNoReturns({ events, n, lost }: Pick<StudyWindow, 'events' | 'n' | 'lost'>): string | null {
   if (n > 0) return null
   if (events === 0) return 'no event'
   return lost.delisted === 0 ? 'no window has elapsed' : 'no window has elapsed, or trading ended for a price not known'
@@ -228,25 +230,25 @@ function otherBands(
   horizon: number,
   chosen: readonly string[] | null,
 ): StudyWindow['other_bands'] {
-  const found = (subjects[0]?.states.bands ?? []).flatMap((band, code) => {
+  const otherBandReturns = (subjects[0]?.states.bands ?? []).flatMap((band, code) => {
     if (chosen?.includes(band)) return []
-    const most = subjects.reduce((n, { byBand }) => n + byBand[code]!.length, 0)
-    return [{ band, code, n: 0, returns: new Float64Array(most) }]
+    const maxReturns = subjects.reduce((n, { byBand }) => n + byBand[code]!.length, 0)
+    return [{ band, code, n: 0, returns: new Float64Array(maxReturns) }]
   })
   for (const { prices, byBand } of subjects) {
-    for (const one of found) {
-      for (const bar of byBand[one.code]!) {
+    for (const group of otherBandReturns) {
+      for (const bar of byBand[group.code]!) {
         const value = returnAfter(prices, bar, horizon)
-        if (!Number.isNaN(value)) one.returns[one.n++] = value
+        if (!Number.isNaN(value)) group.returns[group.n++] = value
       }
     }
   }
-  return found.map(({ band, n, returns }) => {
-    const known = returns.subarray(0, n)
+  return otherBandReturns.map(({ band, n, returns }) => {
+    const values = returns.subarray(0, n)
     // The mean first: a sum depends on the order.
-    const average = mean(known)
-    known.sort()
-    return { band, n, mean: average, median: quantile(known, 0.5), hit: n === 0 ? null : countGains(known) / n }
+    const average = mean(values)
+    values.sort()
+    return { band, n, mean: average, median: quantile(values, 0.5), hit: n === 0 ? null : countGains(values) / n }
   })
 }
 
@@ -261,10 +263,10 @@ function sectorReturns(members: readonly MemberBars[], sectors: Material['sector
   if (groups.size < 2) return []
   const names = [...groups.keys()].sort()
   return names.map(sector => {
-    const some = groups.get(sector)!
-    const returns = eventReturns(some)
+    const sectorMembers = groups.get(sector)!
+    const returns = eventReturns(sectorMembers)
     const n = returns.length
-    const base = some.reduce((sum, { events, base }) => sum + events.length * base, 0) / n
+    const base = sectorMembers.reduce((sum, { events, base }) => sum + events.length * base, 0) / n
     return { sector, n, mean: mean(returns), median: quantile(returns, 0.5), hit: countGains(returns) / n, base }
   })
 }
@@ -291,12 +293,12 @@ function contextBase(
     const inContext = subjects[i]!.inContext
     if (inContext === null) return null
     if (events.length === 0) continue
-    const some = returns.filter((_, at) => inContext[bars[at]!] === 1)
-    if (some.length === 0) continue
-    n += some.length
+    const returnsInContext = returns.filter((_, at) => inContext[bars[at]!] === 1)
+    if (returnsInContext.length === 0) continue
+    n += returnsInContext.length
     weights += events.length
-    sum += (events.length * some.reduce((total, value) => total + value, 0)) / some.length
-    above += (events.length * countGains(some)) / some.length
+    sum += (events.length * returnsInContext.reduce((total, value) => total + value, 0)) / returnsInContext.length
+    above += (events.length * countGains(returnsInContext)) / returnsInContext.length
   }
   if (weights === 0) return null
   return { n, mean: sum / weights, hit: above / weights, diff: mean - sum / weights }

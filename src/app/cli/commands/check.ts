@@ -1,7 +1,7 @@
 import { wrong } from '../../../core/errors.js'
 import { isRuled } from '../../../core/language/as-field.js'
 import { count, whole } from '../../../core/numbers.js'
-import { LARGEST_SEED, ONE_OF_FIELDS, several } from '../../../core/params/figures.js'
+import { LARGEST_SEED, listKind, ONE_OF_FIELDS } from '../../../core/params/figures.js'
 import { integerOf } from '../../../core/params/kinds.js'
 import { TIMEFRAME_ROW } from '../../../core/params/questions.js'
 import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
@@ -15,7 +15,7 @@ import { POOL_OPTIONS, TICKERS } from '../options.js'
 import { isPooled, tickersOfLine } from '../tickers.js'
 
 const LOOKAHEAD = {
-  field: optional(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields (default all)'),
+  field: optional(listKind(ONE_OF_FIELDS, 'FIELDS'), 'only these fields (default all)'),
   timeframe: TIMEFRAME_ROW,
   cuts: withDefault(integerOf(1, 10_000), 5, 'days at which the data are cut off'),
   seed: withDefault(integerOf(0, LARGEST_SEED), 1, 'other days for another number'),

@@ -3,7 +3,7 @@ import { BUILT_IN } from '../../../core/fields/index.js'
 import type { SeriesKey } from '../../../core/model/event.js'
 import { TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../../core/model/terms.js'
 import { count, UNKNOWN, whole } from '../../../core/numbers.js'
-import { several } from '../../../core/params/figures.js'
+import { listKind } from '../../../core/params/figures.js'
 import { integerOf, oneOf } from '../../../core/params/kinds.js'
 import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
 import { grantedFields } from '../../../core/tiers.js'
@@ -31,7 +31,7 @@ import { openForPull, WAIT } from '../writing.js'
 
 const PULL = {
   timeframe: withDefault(
-    several(oneOf([...TIMEFRAME_NAMES, 'both'] as const, 'NAMES'), 'NAMES'),
+    listKind(oneOf([...TIMEFRAME_NAMES, 'both'] as const, 'NAMES'), 'NAMES'),
     ['daily'],
     'daily, weekly or both (default daily)',
   ),
