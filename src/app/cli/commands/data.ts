@@ -176,15 +176,15 @@ const remove: Command = {
     const ticker = tickerValue('ticker', args.argument(0)!)
     const { after: day } = args.read(REMOVE)
     const importer = await openForImport(context, { wait: args.flag('wait') })
-    if (day === undefined) {
-      if (!(await importer.remove(ticker))) throw await notLoadedError(importer, ticker, 'nothing is')
-      const row = { schema: 'bands.remove/1', ticker, removed: true, after: null, bars: null }
-      return context.show(oneRow(row, [`${ticker} is removed`]))
-    }
-    const after = formatDay(day)
-    const bars = await removeBarsAfter(importer, ticker, day)
-    const note = bars === 0 ? `${ticker} has no bars after ${after}` : `${count(bars, 'bar')} of ${ticker} removed`
-    await context.show(oneRow({ schema: 'bands.remove/1', ticker, removed: bars > 0, after, bars }, [note]))
+    // Without a day all of the ticker goes; the day and the number of bars are null then.
+    const after = day === undefined ? null : formatDay(day)
+    const bars = day === undefined ? null : await removeBarsAfter(importer, ticker, day)
+    if (day === undefined && !(await importer.remove(ticker)))
+      throw await notLoadedError(importer, ticker, 'nothing is')
+    let note = `${ticker} is removed`
+    if (bars === 0) note = `${ticker} has no bars after ${after}`
+    else if (bars !== null) note = `${count(bars, 'bar')} of ${ticker} removed`
+    await context.show(oneRow({ schema: 'bands.remove/1', ticker, removed: bars !== 0, after, bars }, [note]))
   },
 }
 
