@@ -21,9 +21,20 @@ function writeSchemas(folder) {
   const program = ts.createProgram(fileNames, options)
   const checker = program.getTypeChecker()
   const schemas = {}
-  for (const [name, { id, type }] of answersIn(program, checker)) schemas[name] = schemaOfAnswer(checker, id, type)
+  for (const [name, answers] of answersIn(program, checker)) schemas[name] = schemaOfAll(checker, answers)
   const sorted = Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)))
   writeFileSync(join(folder, 'schemas.json'), `${JSON.stringify(sorted)}\n`)
+}
+
+/** The schema of the places that write one answer. Refuses two shapes: only one of them would be published. */
+function schemaOfAll(checker, answers) {
+  const schemas = answers.map(({ id, type }) => schemaOfAnswer(checker, id, type))
+  if (distinct(schemas).length === 1) return schemas[0]
+  const places = answers.map(({ node }) => {
+    const file = node.getSourceFile()
+    return `${file.fileName}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1}`
+  })
+  throw new Error(`${places.join(' and ')} write ${answers[0].id} in different shapes; write it once`)
 }
 
 /** Types that name their schema: what the command line writes before a declared type, that before other objects. */
@@ -35,7 +46,9 @@ function answersIn(program, checker) {
     const id = schemaNamedBy(node, checker)
     if (id !== undefined) {
       const into = ts.isPropertySignature(node) ? declared : inDoor(node) ? printed : written
-      into.set(NAME.exec(id)[1], { id, type: checker.getTypeAtLocation(node.parent) })
+      const [, name] = NAME.exec(id)
+      const answer = { id, type: checker.getTypeAtLocation(node.parent), node }
+      into.set(name, [...(into.get(name) ?? []), answer])
     }
     ts.forEachChild(node, visit)
   }

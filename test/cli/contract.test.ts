@@ -295,11 +295,12 @@ describe('the top', () => {
 describe('bands schema', () => {
   const printed = [
     ['simulate', 'simulate 2 --bars 20 --load'],
+    ['setting', 'config get remote'],
     ['strategy', 'backtest AAPL rsi_zone --band oversold --hold 20 --print-config'],
     ['strategy', "backtest AAPL --when 'rsi_zone = oversold' --exit 'rsi_zone = neutral' --print-config"],
   ] as const
 
-  test.each(firstInQuick(printed, 2))('%s holds what bands %s prints', async (name, line) => {
+  test.each(firstInQuick(printed, 3))('%s holds what bands %s prints', async (name, line) => {
     expect(await schemaErrors(name, JSON.parse((await ask(`${line} --json`)).out))).toEqual([])
   })
 

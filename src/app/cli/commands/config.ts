@@ -110,9 +110,12 @@ async function printSetting(context: Context, key: string, words: readonly strin
   const names = settings.map(({ setting }) => setting)
   if (shown === undefined)
     throw invalid('not_allowed', { param: 'key', value: key, allowed: names, suggestions: suggest(key, names) })
-  const { setting, value, origin } = shown
-  const notes = [value === null ? '' : String(value)]
-  await context.show(oneRow({ schema: 'bands.setting/1', setting, value, origin }, notes))
+  await showSetting(context, shown, shown.value === null ? '' : String(shown.value))
+}
+
+/** @param note the answer to people */
+function showSetting(context: Context, { setting, value, origin }: ShownSetting, note: string): Promise<void> {
+  return context.show(oneRow({ schema: 'bands.setting/1', setting, value, origin }, [note]))
 }
 
 async function setSetting(context: Context, key: ConfigKey, words: readonly string[]): Promise<void> {
@@ -149,8 +152,8 @@ async function changeSetting(context: Context, key: ConfigKey, text: string | un
   const value = shownValue(saved.values[key])
   const file = configPath(env)
   const change = value === null ? `${key} is unset` : `${key} is ${value}`
-  const row = { schema: 'bands.setting/1', setting: key, value, origin: saved.positions[key] ?? 'default' }
-  await context.show(oneRow(row, [`${change} in ${file}`]))
+  const shown = { setting: key, value, origin: saved.positions[key] ?? 'default' }
+  await showSetting(context, shown, `${change} in ${file}`)
   const usedSource = key in SETTINGS ? context.config.from[key as Setting] : undefined
   if (value !== null && usedSource !== undefined && !usedSource.startsWith(file))
     await context.remark(`${usedSource} says otherwise, and wins.`)
@@ -275,11 +278,10 @@ const login: Command = {
     const remaining = credits?.day?.remaining ?? null
     const tierText = tier === null ? '' : `, tier ${tier}`
     const creditsText = remaining === null ? '' : `, ${whole(remaining)} of ${whole(limit ?? 0)} credits left today`
-    const row = { schema: 'bands.login/1', ...login, credits_limit: limit, credits_remaining: remaining }
-    await context.show({
-      ...oneRow(row, [`profile ${profile}: ${url}${tierText}, key ${key}${creditsText}`]),
-      document: { schema: 'bands.login/1', ...login, credits },
-    })
+    const document = { schema: 'bands.login/1', ...login, credits }
+    const row = { schema: document.schema, ...login, credits_limit: limit, credits_remaining: remaining }
+    const notes = [`profile ${profile}: ${url}${tierText}, key ${key}${creditsText}`]
+    await context.show({ ...oneRow(row, notes), document })
     await context.hint(
       `next: bands events AAPL rsi_zone --profile ${profile}`,
       `to ask it always: BANDS_PROFILE=${profile}, or "profile": "${profile}" in ${configPath(context.world.env)}`,
