@@ -454,7 +454,7 @@ it('counts a connection once whose caller uses its port again before its end was
   await once(listener, 'listening')
   const { port } = listener.address() as AddressInfo
   const accepted: Socket[] = []
-  // Below the ports that systems hand out: a test beside this one would get it between two connections.
+  // Below the ports that systems hand out: another test would get it between two connections.
   const localPort = 20_000 + (process.pid % 10_000)
   for (let time = 0; time < 4; time++) {
     const caller = connect({ port, host: '127.0.0.1', localPort })

@@ -6,7 +6,7 @@ import { deserializeError, type SerializedError } from '../../data/threads.js'
 import { deserializeMessage, hostPath, lengthBytes, programIdentity, readFrames, serializeMessage } from './frames.js'
 
 /** The version that the tests use. */
-export const TESTED_RAY = '2.58.0'
+const TESTED_RAY = '2.58.0'
 const INSTALL = `python3 -m pip install 'ray[client]==${TESTED_RAY}'`
 
 /** How often Ray begins a task again whose worker died. The limit ends a task that kills every worker. */

@@ -169,7 +169,7 @@ function signedPoints(difference: number): string {
 }
 
 /** The item in the middle of a list, the earlier of two; undefined for an empty list. */
-export function middleItem<Item>(items: readonly Item[]): Item | undefined {
+function middleItem<Item>(items: readonly Item[]): Item | undefined {
   return items[Math.floor((items.length - 1) / 2)]
 }
 

@@ -78,7 +78,7 @@ const COLUMN: Kind<SearchColumn, string> = {
   parse: (param, written) => columnOf(param, String(written)),
 }
 
-export const MAX_FILTERS = 20
+const MAX_FILTERS = 20
 /** The most values of a filter. */
 export const MAX_VALUES = 100
 const FILTER_FORM = 'a JSON array of objects with field, op and value'

@@ -22,7 +22,7 @@ import { refuse } from './values.js'
 /** The parameters of `GET /v1/summary/{ticker}`: a ticker on one day or several, or the events of one of its fields. */
 
 /** A flag in a URL. */
-export const SWITCH: Kind<boolean, string | boolean> = {
+const SWITCH: Kind<boolean, string | boolean> = {
   schema: { type: 'string', enum: ['true', 'false'] },
   takes: 'true|false',
   name: 'Switch',

@@ -20,7 +20,7 @@ import type { Calendar, FieldHead, PackedEnd } from './store.js'
 export const BARS_PER_CHUNK = 256
 
 /** The most bars in the last chunk: a new bar changes only that one, until it is full. */
-export const MAX_BARS_IN_LAST = 32
+const MAX_BARS_IN_LAST = 32
 
 /** The number of the chunk of 256 bars that a bar is in. */
 export function chunkOf(bar: number): number {

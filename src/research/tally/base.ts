@@ -53,7 +53,7 @@ export interface GroupPool {
 const THEORETICAL = [0.05, 0.15, 0.2, 0.2, 0.2, 0.15, 0.05]
 
 /** The best three of them together. */
-export const TOP_SHARE = 0.4
+const TOP_SHARE = 0.4
 
 /**
  * The returns after the bars of a ticker over one window, for all bars whose window has ended.

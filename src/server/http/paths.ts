@@ -46,7 +46,7 @@ function decodeOrKeep(text: string, decode: (text: string) => string): string {
 }
 
 /** The price of a page of bars: a credit for each hundred bars, and at least one. */
-export function barsCost(rows: number): number {
+function barsCost(rows: number): number {
   return Math.max(1, Math.ceil(rows / BARS_PER_CREDIT))
 }
 
@@ -98,7 +98,7 @@ function readSearch(search: string): Question {
 }
 
 /** Parses a question for all fields. Its answer is the same for every caller, and free. */
-export function readSchema(search: string): Question {
+function readSchema(search: string): Question {
   readParams({}, parametersOf(search))
   return {
     credits: 0,

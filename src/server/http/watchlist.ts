@@ -26,7 +26,7 @@ export const LIST_QUESTIONS: ReadonlyMap<string, ReadListQuestion> = new Map([
 type ListQuery = { tickers: readonly string[]; timeframe: Timeframe }
 
 /** The price of the watch list: a credit for each ticker, and at least one. */
-export function watchlistCost(tickers: number): number {
+function watchlistCost(tickers: number): number {
   return Math.max(1, tickers) * SUMMARY_COST
 }
 

@@ -369,7 +369,7 @@ export function openExclusive(path: string): Connection {
 export const LOCK_TIMEOUT_MS = 200
 
 /** Returns the database after the work on it; closes it if the work fails. */
-export function closeOnFailure(db: Connection, work: (db: Connection) => void): Connection {
+function closeOnFailure(db: Connection, work: (db: Connection) => void): Connection {
   try {
     work(db)
     return db
