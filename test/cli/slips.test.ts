@@ -20,13 +20,6 @@ const SLIPS = [
   ['events AAPL rsi_zone --from 2017-01-01', 'events AAPL rsi_zone --after 2017-01-01'],
   ['events AAPL rsi_zone --after 01/02/2017', 'events AAPL rsi_zone --after 2017-02-01'],
   ['search rsi', 'fields rsi_zone'],
-  [
-    'backtest AAPL rsi_zone --hold 5 --costs-bps 2 --borrow 3%',
-    "backtest AAPL rsi_zone --hold 5 --costs '2bp,borrow 3%'",
-  ],
-  ['backtest AAPL rsi_zone --hold 5 --vary costs_bps=2,5', 'backtest AAPL rsi_zone --hold 5 --vary costs=2bp,5bp'],
-  ['backtest AAPL rsi_zone --exit-on rsi_zone=neutral', "backtest AAPL rsi_zone --exit 'rsi_zone enters neutral'"],
-  ['backtest AAPL rsi_zone --hold 5 --fraction 10%', 'backtest AAPL rsi_zone --hold 5 --size 10%'],
   ['search AAPL', 'status AAPL'],
   ['add AAPL', 'watch add mine AAPL'],
   ['watch tech', 'watch show tech'],

@@ -89,18 +89,6 @@ describe('bands tally', () => {
   })
 })
 
-test.each([
-  ['events AAPL rsi_zone', ' --context-band uptrend', '=uptrend'],
-  ['study AAPL rsi_zone', ' --context-band uptrend,downtrend', '=uptrend,downtrend'],
-  ['tally AAPL rsi_zone', '', ''],
-  ['transitions AAPL rsi_zone', '', ''],
-])('bands %s names the context that three options of before%s are', async (line, option, band) => {
-  const { code, err } = await ask(`${line} --context-ticker GSPC --context-field trend_direction${option}`)
-  expect(code).toBe(2)
-  expect(err).toContain('--context-ticker is --context now.')
-  expect(err.replace(/\s+/g, ' ')).toContain(`try: bands ${line} --context GSPC:trend_direction${band}`)
-})
-
 test('studies without an event say why on stderr, and say it once', async () => {
   const facts = 'valuation_zone uses dated facts, and none'
   const alone = `${facts} are loaded for AAPL; bands import FILE loads them`

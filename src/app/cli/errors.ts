@@ -11,7 +11,6 @@ import {
   printable,
   quoted,
   RateLimited,
-  remedy,
   StorageError,
   sentence,
   suggest,
@@ -49,7 +48,6 @@ import { commandsWithOption, joinConditionWords, suggestCommand, suggestList } f
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
-import { lineWithNewNames, replacementOf } from './old-names.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { isColoured, type World, widthOf } from './world.js'
 
@@ -254,12 +252,11 @@ async function workingLines(
   return [example ?? 'bands help all']
 }
 
-/** The line of an error's remedy, or with new keys; null without one. Mending an unknown first word finds it by itself. */
+/** The line of an error's remedy; null without one. Mending an unknown first word finds it by itself. */
 function remediedLine(error: InvalidParameter | NotFound, argv: readonly string[]): string[] | null {
   const isCommand = error instanceof InvalidParameter && error.param === 'command'
   if (isCommand && !TOP_WORDS.includes(argv[0]!)) return null
-  const hasLine = error.remedy !== null || lineWithNewKey(error, argv) !== null
-  return hasLine ? correctedLine(error, argv) : null
+  return error.remedy === null ? null : correctedLine(error, argv)
 }
 
 /** Whether lines have the same words, and differ at most by the order of their options. */
@@ -279,17 +276,9 @@ function differOnlyInOrder(line: readonly string[], other: readonly string[]): b
   return quotedLine(parts(line)) === quotedLine(parts(other))
 }
 
-/** The typed line with the new key of a setting or of --vary; null if the error is not about an old key. */
-function lineWithNewKey(error: InvalidParameter | NotFound, argv: readonly string[]): string[] | null {
-  const isKey = error instanceof InvalidParameter && ['vary', 'key'].includes(error.param)
-  return isKey ? lineWithNewNames(argv, []) : null
-}
-
-/** The typed line with new keys, with the nearest valid value, or the line of the remedy; null if there is none. */
+/** The typed line with the nearest valid value, or the line of the remedy; null if there is none. */
 function correctedLine(error: InvalidParameter | NotFound, argv: readonly string[]): string[] | null {
   const { remedy } = error
-  const renamed = lineWithNewKey(error, argv)
-  if (renamed !== null) return renamed
   if (error instanceof NotFound && error.missing !== null && error.suggestions.length > 0)
     return replaceWord(argv, error.missing.name, error.suggestions[0]!)
   if (remedy !== null) return lineWithRemedy(argv, remedy) ?? remedyWords(remedy)
@@ -433,8 +422,6 @@ async function unknownOptionError(
   argv: readonly string[],
 ): Promise<InvalidParameter> {
   const allowed = optionNames(command?.options ?? [])
-  const renamed = renamedOptionError(typed, command, argv)
-  if (renamed !== null) return renamed
   const plainNames = allowed.map(name => name.slice(2))
   const nearest = suggest(typed.replace(/^-+/, ''), plainNames).map(name => `--${name}`)
   if (entry !== undefined && plainNames.includes('prev-band') && LATER_OUTCOME.test(typed) && nearest.length === 0)
@@ -451,22 +438,6 @@ async function unknownOptionError(
   const verb = commands.length > 1 ? 'have' : 'has'
   const message = `there is no option ${JSON.stringify(typed)} of ${name}; ${otherCommands} ${verb} one.`
   return wrong('option', message, { value: typed })
-}
-
-/** The error for an option of an earlier version, with its new name; null for other options. */
-function renamedOptionError(
-  typed: string,
-  command: Command | undefined,
-  argv: readonly string[],
-): InvalidParameter | null {
-  const allowed = optionNames(command?.options ?? [])
-  const replacement = replacementOf(typed)
-  const isArgument = command?.arguments?.some(([name]) => name === replacement)
-  if (replacement === undefined || !(isArgument || allowed.includes(replacement))) return null
-  const line = lineWithNewNames(argv, allowed)
-  if (line === null) return null
-  const message = `${typed} is ${isArgument ? 'an argument' : replacement} now.`
-  return wrong('option', message, { value: typed }, { remedy: remedy(line[0]!, line.slice(1)) })
 }
 
 /** The most commands that a sentence names. */

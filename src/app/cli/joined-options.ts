@@ -6,7 +6,6 @@ import { toCamelCase } from './command.js'
 interface OptionPart {
   readonly option: string
   readonly word: string
-  readonly isFlag: boolean
 }
 
 /** The option parts by the name of the parameter; filled as commands are loaded. */
@@ -16,11 +15,6 @@ const PARTS = new Map<string, OptionPart>()
 export function partText(param: string): string | null {
   const part = PARTS.get(param)
   return part === undefined ? null : `--${part.option} ${part.word}`.trim()
-}
-
-/** The loaded parameters by the option that carries them, without those that have an option of their own name. */
-export function partsByOption(): Map<string, [param: string, part: OptionPart][]> {
-  return Map.groupBy(PARTS, ([, { option }]) => option)
 }
 
 /** The parameter of an option: `--cost-fixed` → `cost_fixed`. */
@@ -35,10 +29,7 @@ export function joinOptions(specs: readonly OptionSpec[]): OptionSpec[] {
     const parts = word.length === 0 ? [spec] : specs.filter(other => partIn(other).startsWith(`${option} `))
     // At the place of the part that begins a section, or of the first.
     if (spec !== (parts.find(part => part[3] !== undefined) ?? parts[0])) return []
-    for (const part of parts) {
-      const isFlag = !part[0].includes('<')
-      PARTS.set(paramOf(part), { option, word: partIn(part).slice(option.length + 1), isFlag })
-    }
+    for (const part of parts) PARTS.set(paramOf(part), { option, word: partIn(part).slice(option.length + 1) })
     return [word.length === 0 ? renameOption(spec, option) : joinedSpec(option, parts)]
   })
 }
