@@ -1,4 +1,4 @@
-import { fstatSync, write, writeSync } from 'node:fs'
+import { fstatSync, statSync, write, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { promisify } from 'node:util'
 import { printable, StorageError } from '../../core/errors.js'
@@ -19,14 +19,21 @@ export class ClosedPipe extends Error {
 }
 
 /**
- * Standard output or error by its descriptor. `process.stdout` is touched on a terminal only, because its first touch
- * costs more than answering a question does.
+ * Standard output or error by its descriptor. Whether it is a terminal is found out when somebody asks: to find out loads
+ * node's code for terminals. `process.stdout` is touched on a terminal only, because its first touch costs more than
+ * answering a question does.
  */
 function descriptorStream(fd: 1 | 2): Stream {
-  const terminal = isTerminal(fd)
+  let terminal: boolean | undefined
   return {
-    terminal,
-    columns: () => (terminal ? ((fd === 1 ? process.stdout : process.stderr).columns ?? null) : null),
+    get terminal() {
+      terminal ??= isTerminal(fd)
+      return terminal
+    },
+    columns() {
+      if (!this.terminal) return null
+      return (fd === 1 ? process.stdout : process.stderr).columns ?? null
+    },
     write: chunk => writeAll(fd, typeof chunk === 'string' ? Buffer.from(chunk) : chunk),
   }
 }
@@ -55,8 +62,9 @@ async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
 
 function isTerminal(fd: number): boolean {
   try {
-    // Most runs in a script write to a pipe or a file. This check avoids loading node's terminal code.
-    if (!fstatSync(fd).isCharacterDevice()) return false
+    // Most runs in a script write to a pipe, a file or /dev/null. These checks avoid loading node's terminal code.
+    const status = fstatSync(fd)
+    if (!status.isCharacterDevice() || status.rdev === statSync('/dev/null').rdev) return false
   } catch {
     return false
   }
