@@ -135,7 +135,7 @@ async function commonJs(text) {
     logOverride: { 'commonjs-variable-in-esm': 'silent' },
   })
   // The loader's serves as well, and to make another one node loads a module of its own.
-  return code.replace(/\(0,\w+\.createRequire\)\(__filename\)/g, 'require')
+  return code.replace(/\(0,\s*\w+\.createRequire\)\(\s*__filename\s*\)/g, 'require')
 }
 
 /** `a, b as c` of an import, as a pattern: `a, b: c`. */

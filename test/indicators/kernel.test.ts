@@ -16,10 +16,13 @@ import { draws, FULL } from '../support/full.js'
 const pathOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
 /** What is written in AssemblyScript, and where it is kept compiled. */
-const MODULES = [['assembly/ranks.ts', 'src/core/indicators/ranks.wasm.ts']] as const
+const MODULES = [
+  ['assembly/ranks.ts', 'src/core/indicators/ranks.wasm.ts'],
+  ['assembly/checksum.ts', 'src/data/store/checksum.wasm.ts'],
+] as const
 const WRITES = process.env.BANDS_WRITE === '1'
 
-it.each(MODULES)('keeps what %s compiles to, and of which source it was made', (from, to) => {
+it.each(MODULES)('keeps what %s compiles to, and names its source', (from, to) => {
   const digest = createHash('sha256')
     .update(readFileSync(pathOf(from), 'utf8'))
     .digest('hex')

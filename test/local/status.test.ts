@@ -53,7 +53,7 @@ describe('the status', () => {
   it('shows file, size, schema and definitions', async () => {
     const cache = await cacheOf([fixture(1, 500)])
     const found = await status(cache)
-    expect(found).toMatchObject({ schema: 'bands.status/1', schema_version: 10, definitions: DEFINITIONS_VERSION })
+    expect(found).toMatchObject({ schema: 'bands.status/1', schema_version: 11, definitions: DEFINITIONS_VERSION })
     expect(found.definitions_current).toBe(true)
     expect(found.database).toBe(cache.store.location)
     await cache.store.close()

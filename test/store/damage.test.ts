@@ -21,7 +21,7 @@ import { damageContract, KEY, WORLD, writer } from '../contracts/damage.js'
 import { pulledSeries } from '../contracts/store.js'
 import { Database } from '../support/database.js'
 import { FULL, firstInQuick, notInQuick, QUICK } from '../support/full.js'
-import { toSchema } from '../support/old-schema.js'
+import { toDigests, toSchema } from '../support/old-schema.js'
 import { pulledIn } from '../support/pulled.js'
 import { loadedStore, temporaryFolder } from '../support/store.js'
 
@@ -72,6 +72,54 @@ describe('a database of before', () => {
       }
       await importer.close()
     }
+  })
+})
+
+describe('a database of schema 10, whose rows and chunks have SHA-256 digests', () => {
+  const atDigests = async (sql = ''): Promise<string> => {
+    const path = await edit('')
+    const db = databaseAt(path)
+    toDigests(db)
+    db.exec(sql)
+    db.close()
+    return path
+  }
+
+  it('answers and is as it was written, before and after its schema is raised', async () => {
+    const path = await atDigests()
+    for (const readonly of [true, false]) {
+      const store = openSqlite(path, { readonly })
+      expect((await new Local(store, 'pro', null).events(KEY)).events).toEqual(await expectedEvents())
+      expect(await store.verify()).toEqual([])
+      await store.close()
+    }
+  })
+
+  it.each([
+    `UPDATE chunks SET columns = edited(columns) WHERE ${OF_FIRST} AND part = 'prices'`,
+    `UPDATE chunks SET columns = edited(columns) WHERE ${OF_FIRST} AND part = 'events'`,
+    "UPDATE tickers SET bars = bars + 1 WHERE ticker = 'SIM0001'",
+    `UPDATE series SET events = events + 1 WHERE ${OF_FIRST}`,
+    "UPDATE tickers SET hash = 'x' || substr(hash, 2) WHERE ticker = 'SIM0001'",
+  ])('names what is damaged: %s', async sql => {
+    const store = openSqlite(await atDigests(sql), { readonly: true })
+    expect([...new Set((await store.verify()).map(({ ticker }) => ticker))]).toEqual(['SIM0001'])
+  })
+
+  it('gets checksums where it is written again, and stays as it was written', async () => {
+    const path = await atDigests()
+    const importer = await Importer.begin(openSqlite(path, { readonly: false }), readFile, writer())
+    await importer.rebuild()
+    await importer.close()
+    const store = openSqlite(path, { readonly: true })
+    expect(await store.verify()).toEqual([])
+    const db = databaseAt(path)
+    const first = (column: string, table: string): unknown[] =>
+      db.prepare(`SELECT DISTINCT substr(${column}, 1, 1) FROM ${table}`).pluck().all()
+    expect(first('hash', 'series')).toEqual(['x'])
+    expect(first("chunks ->> '$.events'", 'series')).toEqual(['x'])
+    expect(first("chunks ->> '$.prices'", 'tickers')).toEqual(['x'])
+    db.close()
   })
 })
 

@@ -32,7 +32,7 @@ it('a file of schema 9 answers as it is, and a new bar leaves what a new file wi
   const days = Int32Array.of(bars.days[339]! + 1)
   const next = { ...slice(bars, 339, 340), days, known: days }
   const importer = await importerOf(openSqlite(path, { readonly: false }))
-  expect(inspect(path).schema).toBe(10)
+  expect(inspect(path).schema).toBe(11)
   await importer.put(put(next))
   expect(await importer.store.verify()).toEqual([])
   await importer.close()

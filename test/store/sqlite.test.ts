@@ -164,7 +164,7 @@ describe('a SQLite file', () => {
     }
     db.close()
     expect(() => openSqlite(old, { readonly: true })).toThrow(
-      'was made by an older bands (schema 2, this one needs 10); a rebuild brings it up to date',
+      'was made by an older bands (schema 2, this one needs 11); a rebuild brings it up to date',
     )
     const store = openSqlite(old, { readonly: false })
     expect(await store.bars('SIM0001')).toEqual(expected.bars)

@@ -137,7 +137,7 @@ describe('the schema of a file stays as it is', () => {
     expect(inspect(path).schema).toBe(5)
     run.child.kill('SIGKILL')
     await (await waiting).close()
-    expect(inspect(path)).toMatchObject({ schema: 10, writer: null })
+    expect(inspect(path)).toMatchObject({ schema: 11, writer: null })
   })
 
   it('while a process on another machine is writing, until the user releases the lock', async () => {
@@ -149,7 +149,7 @@ describe('the schema of a file stays as it is', () => {
     // What is derived stays, too: only an importer makes it again.
     expect(inspect(path)).toMatchObject({ schema: 5, writer: null })
     await (await openImporter({ db: path })).close()
-    expect(inspect(path)).toMatchObject({ schema: 10, writer: null })
+    expect(inspect(path)).toMatchObject({ schema: 11, writer: null })
   })
 })
 

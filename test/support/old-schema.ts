@@ -1,6 +1,22 @@
-import { digest } from '../../src/data/store/codec.js'
-import { contentHash, ENTRY_COLUMNS, type EntryRow, entryHash } from '../../src/data/store/content.js'
+import { digest } from '../../src/data/store/checksum.js'
+import {
+  chunkHash,
+  contentHash,
+  decodeChunkHashes,
+  ENTRY_COLUMNS,
+  type EntryRow,
+  encodeChunkHashes,
+  entryHash,
+  type Part,
+  rowHash,
+  SERIES_COLUMNS,
+  type SeriesName,
+  type SeriesRow,
+  seriesHash,
+  sheetHash,
+} from '../../src/data/store/content.js'
 import { MIGRATIONS } from '../../src/data/store/sqlite/schema.js'
+import type { SheetRow } from '../../src/data/store/store.js'
 import type { Database } from './database.js'
 
 type Row = Record<string, Buffer | string | number | null>
@@ -63,4 +79,53 @@ function whole(chunks: readonly Buffer[], widths: readonly number[]): Buffer {
     })
   })
   return Buffer.concat(parts.flat())
+}
+
+/** Stored instead of a checksum, it asks for the SHA-256 digest that versions before schema 11 wrote. */
+const DIGEST = ''
+
+/**
+ * Makes of a database the file of schema 10: all rows have SHA-256 digests, and all chunks but the last of several, as
+ * after a new bar.
+ */
+export function toDigests(db: Database): void {
+  const rows = (sql: string, ...of: unknown[]) => db.prepare(sql).all(...of) as Row[]
+  const chunksOf = (id: unknown, name: SeriesName, parts: readonly string[]): string =>
+    encodeChunkHashes(
+      parts.map(part => {
+        const columns = rows(
+          'SELECT columns FROM chunks WHERE ticker_id = ? AND timeframe = ? AND part = ? ORDER BY chunk',
+          ...[id, name.timeframe, part],
+        )
+        const digests = columns.map((row, i) => {
+          const isLast = i > 0 && i === columns.length - 1
+          return chunkHash(name, part as Part, i, row.columns as Buffer, isLast ? undefined : DIGEST)
+        })
+        return { part: part as Part, hashes: digests.join('') }
+      }),
+    )
+  const update = (sql: string, ...values: unknown[]) => db.prepare(sql).run(...values)
+  for (const { id, ...row } of rows(`SELECT id, chunks, ${ENTRY_COLUMNS} FROM tickers`)) {
+    const entry = row as unknown as EntryRow
+    const name = { ticker: entry.ticker, timeframe: 'daily' } as const
+    entry.chunks = chunksOf(id, name, Object.keys(decodeChunkHashes(entry)))
+    update('UPDATE tickers SET chunks = ?, hash = ? WHERE id = ?', entry.chunks, entryHash(entry, DIGEST), id)
+    for (const timeframe of ['daily', 'weekly'] as const) {
+      const select = `SELECT ${SERIES_COLUMNS} FROM series WHERE ticker_id = ? AND timeframe = ?`
+      const [series] = rows(select, id, timeframe) as unknown as [SeriesRow]
+      series.chunks = chunksOf(id, { ...name, timeframe }, Object.keys(decodeChunkHashes(series)))
+      const hash = seriesHash({ ...name, timeframe }, series, DIGEST)
+      const set = 'UPDATE series SET chunks = ?, hash = ? WHERE ticker_id = ? AND timeframe = ?'
+      update(set, series.chunks, hash, id, timeframe)
+    }
+  }
+  for (const row of rows('SELECT ticker, kind, records, sheet FROM facts')) {
+    const hash = sheetHash(row as unknown as SheetRow, DIGEST)
+    update('UPDATE facts SET hash = ? WHERE ticker = ? AND kind = ?', hash, row.ticker, row.kind)
+  }
+  for (const { key, value } of rows('SELECT key, value FROM meta')) {
+    const hash = rowHash({ key: key as string, value: value as string }, DIGEST)
+    update('UPDATE meta SET hash = ? WHERE key = ?', hash, key)
+  }
+  db.exec('PRAGMA user_version = 10')
 }

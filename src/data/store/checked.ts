@@ -1,7 +1,8 @@
 import { countUpTo, type Day } from '../../core/model/day.js'
 import { type FieldColumns, type FieldRecord, recordIn, recordsIn } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
-import { chunkOf, decodeCalendar, decodeEvents, decodeHeads, decodeOutcomes, HASH_DIGITS } from './codec.js'
+import { CHECKSUM_LENGTH } from './checksum.js'
+import { chunkOf, decodeCalendar, decodeEvents, decodeHeads, decodeOutcomes } from './codec.js'
 import {
   BAR_PARTS,
   type ChunkList,
@@ -55,17 +56,17 @@ export function verifyEntry<Row extends Hashed<EntryRow>>(store: StoreLocation, 
 }
 
 export function isSoundEntry(row: Hashed<EntryRow>): boolean {
-  return entryHash(row) === row.hash
+  return entryHash(row, row.hash) === row.hash
 }
 
 export function verifySeriesRow(store: StoreLocation, name: SeriesName, row: Hashed<SeriesRow> | undefined): SeriesRow {
   if (row === undefined) throw damageError(store, DAMAGE.series(name, 'missing'))
-  if (seriesHash(name, row) !== row.hash) throw damageError(store, DAMAGE.series(name))
+  if (seriesHash(name, row, row.hash) !== row.hash) throw damageError(store, DAMAGE.series(name))
   return row
 }
 
 export function verifySheet(store: StoreLocation, row: Hashed<SheetRow>): SheetRow {
-  if (sheetHash(row) !== row.hash) throw damageError(store, DAMAGE.sheet(row.ticker, row.kind))
+  if (sheetHash(row, row.hash) !== row.hash) throw damageError(store, DAMAGE.sheet(row.ticker, row.kind))
   return row
 }
 
@@ -104,7 +105,7 @@ export function verifyChunks(
   rows: readonly ChunkRow[],
   hashes: string,
 ): Buffer[] {
-  const count = hashes.length / HASH_DIGITS
+  const count = hashes.length / CHECKSUM_LENGTH
   if (rows.length !== count)
     throw damageError(store, chunkDamage(name, part, rows.length > count ? 'changed' : 'missing'))
   return rows.map((row, i) => verifyChunk(store, name, part, row, { hashes, chunk: i }))
@@ -118,8 +119,8 @@ function verifyChunk(
   { chunk, columns }: ChunkRow,
   expected: { hashes: string; chunk: number },
 ): Buffer {
-  const hash = expected.hashes.slice(chunk * HASH_DIGITS, (chunk + 1) * HASH_DIGITS)
-  if (chunk === expected.chunk && chunkHash(name, part, chunk, columns) === hash) return columns
+  const hash = expected.hashes.slice(chunk * CHECKSUM_LENGTH, (chunk + 1) * CHECKSUM_LENGTH)
+  if (chunk === expected.chunk && chunkHash(name, part, chunk, columns, hash) === hash) return columns
   throw damageError(store, chunkDamage(name, part, 'changed'))
 }
 
@@ -248,7 +249,7 @@ export function packedEndBefore(
   const firstOutcomes = chunkOf(since[name.timeframe])
   const chunksFrom = (part: Part, chunk: number): Buffer[] => {
     const chunksOfPart = rows.filter(row => row.part === part && row.chunk >= chunk)
-    const count = Math.max(0, (hashes[part] ?? '').length / HASH_DIGITS - chunk)
+    const count = Math.max(0, (hashes[part] ?? '').length / CHECKSUM_LENGTH - chunk)
     if (chunksOfPart.length !== count)
       throw damageError(store, chunkDamage(name, part, chunksOfPart.length > count ? 'changed' : 'missing'))
     return chunksOfPart.map((row, i) =>

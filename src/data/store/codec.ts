@@ -454,35 +454,3 @@ function concatColumns(columns: readonly Column[]): Buffer {
 function bytesOf(column: Column): Uint8Array {
   return new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 }
-
-/** The hash of some parts. Each part is preceded by its length, so that different parts make different bytes. */
-export function digest(parts: Iterable<Buffer | string>): string {
-  // Not imported above: a question that loads the schema hashes nothing, and node:crypto costs it a millisecond or two.
-  crypto ??= process.getBuiltinModule('node:crypto')
-  if (Array.isArray(parts) && fitsInSharedBuffer(parts)) {
-    // One call: feeding a hash part by part takes several times longer than hashing small parts.
-    let at = 0
-    for (const part of parts as readonly (Buffer | string)[]) {
-      at += sharedBuffer.write(`${part.length}:`, at, 'latin1')
-      at += typeof part === 'string' ? sharedBuffer.write(part, at) : part.copy(sharedBuffer, at)
-    }
-    return crypto.hash('sha256', sharedBuffer.subarray(0, at), 'hex').slice(0, HASH_DIGITS)
-  }
-  const hash = crypto.createHash('sha256')
-  for (const part of parts) hash.update(`${part.length}:`).update(part)
-  return hash.digest('hex').slice(0, HASH_DIGITS)
-}
-
-let crypto: typeof import('node:crypto') | undefined
-
-/** A buffer that is large enough for the parts of nearly every hash. */
-const sharedBuffer = Buffer.allocUnsafeSlow(2 ** 16)
-
-function fitsInSharedBuffer(parts: readonly (Buffer | string)[]): boolean {
-  let bytes = 0
-  for (const part of parts) bytes += 8 + (typeof part === 'string' ? 3 : 1) * part.length
-  return bytes <= sharedBuffer.length
-}
-
-/** The number of hexadecimal digits of a hash. */
-export const HASH_DIGITS = 32

@@ -1,13 +1,14 @@
 import { type Remedy, remedy } from '../../core/errors.js'
 import { type Day, formatDay, parseDay } from '../../core/model/day.js'
 import type { Timeframe } from '../../core/model/terms.js'
-import { digest } from './codec.js'
+import { checksum, digest, isChecksum } from './checksum.js'
 import type { Damage, SeriesSummary, SheetRow, TickerEntry, TickerSummary } from './store.js'
 
 /**
  * How a store recognises damaged data, which a database may not notice. In SQLite about one flipped bit in ten changes
  * data without any error. PostgreSQL has checksums only if they were enabled, and anyone may edit a row.
- * 1. Each row except chunks has a hash of its content and its key. A question checks the rows that it reads.
+ * 1. Each row except chunks has a checksum of its content and its key. A question checks the rows that it reads. Rows
+ *    that an older version wrote have SHA-256 digests until they are written again.
  * 2. A ticker's row lists the hashes of its bar chunks, a series' row those of its derived chunks.
  * 3. A list names every ticker and its data, so missing data are noticed.
  */
@@ -56,14 +57,34 @@ export function entryOf(row: EntryRow): TickerEntry {
   return entry
 }
 
-/** The hash of a ticker's row. @param entry a row of schema 6 or older has no `chunks` */
-export function entryHash(entry: Omit<EntryRow, 'chunks'> & Partial<ChunkList>): string {
+/** The checksum of a ticker's row. @param entry a row of schema 6 or older has no `chunks` */
+export function entryHash(entry: Omit<EntryRow, 'chunks'> & Partial<ChunkList>, stored?: string): string {
   const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks = null } = entry
-  return contentHash({ ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks })
+  return rowHash({ ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks }, stored)
 }
 
-/** Hash of a row's content and key. Null values are skipped, so that a new column changes no existing hash. */
-export function contentHash(content: Readonly<Record<string, string | number | Buffer | null>>): string {
+type RowContent = Readonly<Record<string, string | number | Buffer | null>>
+
+/** The SHA-256 digest of what a row consists of, for what a stranger must not be able to forge. */
+export function contentHash(content: RowContent): string {
+  return digest(contentParts(content))
+}
+
+/**
+ * The checksum of a row's content and key.
+ * @param stored the stored one to compare with: a digest of an older version is compared with a digest
+ */
+export function rowHash(content: RowContent, stored?: string): string {
+  return partsHash(contentParts(content), stored)
+}
+
+/** The checksum of some parts; their digest if `stored` is one. */
+export function partsHash(parts: readonly (string | Buffer)[], stored?: string): string {
+  return stored === undefined || isChecksum(stored) ? checksum(parts) : digest(parts)
+}
+
+/** A row's content as parts of a hash. Null values are skipped, so that a new column changes no existing hash. */
+function contentParts(content: RowContent): (string | Buffer)[] {
   const values: [name: string, value: string | number][] = []
   // Few parts: each costs as much time as a kilobyte of text.
   const parts: (string | Buffer)[] = ['']
@@ -73,7 +94,7 @@ export function contentHash(content: Readonly<Record<string, string | number | B
     values.push([name, Buffer.isBuffer(value) ? value.length : value])
   }
   parts[0] = JSON.stringify(values)
-  return digest(parts)
+  return parts
 }
 
 /** A ticker and one of its timeframes. */
@@ -115,8 +136,15 @@ export function encodeChunkHashes(parts: readonly PartHashes[], others: Partial<
   return JSON.stringify({ ...others, ...Object.fromEntries(parts.map(({ part, hashes }) => [part, hashes])) })
 }
 
-export function chunkHash({ ticker, timeframe }: SeriesName, part: Part, chunk: number, columns: Buffer): string {
-  return digest([`${timeframe} ${part} ${chunk} ${ticker}`, columns])
+/** The checksum of a chunk. @param stored as in `rowHash` */
+export function chunkHash(
+  { ticker, timeframe }: SeriesName,
+  part: Part,
+  chunk: number,
+  columns: Buffer,
+  stored?: string,
+): string {
+  return partsHash([`${timeframe} ${part} ${chunk} ${ticker}`, columns], stored)
 }
 
 export interface SeriesRow extends ChunkList {
@@ -145,9 +173,9 @@ export function summaryOf({ bars, final, events, eventsOnLast }: SeriesRow): Ser
   return { bars, final: parseDay(final)!, events, eventsOnLast }
 }
 
-export function seriesHash({ ticker, timeframe }: SeriesName, row: SeriesRow): string {
+export function seriesHash({ ticker, timeframe }: SeriesName, row: SeriesRow, stored?: string): string {
   const { bars, final, events, eventsOnLast, fields, marks, chunks } = row
-  return contentHash({ ticker, timeframe, bars, final, events, eventsOnLast, fields, marks, chunks })
+  return rowHash({ ticker, timeframe, bars, final, events, eventsOnLast, fields, marks, chunks }, stored)
 }
 
 type Marks = Pick<TickerSummary, 'marks' | 'originDays'>
@@ -177,8 +205,8 @@ interface MarksText {
   stretches: [string, string][]
 }
 
-export function sheetHash({ ticker, kind, records, sheet }: SheetRow): string {
-  return contentHash({ ticker, kind, records, sheet })
+export function sheetHash({ ticker, kind, records, sheet }: SheetRow, stored?: string): string {
+  return rowHash({ ticker, kind, records, sheet }, stored)
 }
 
 /**

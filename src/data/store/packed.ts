@@ -9,6 +9,7 @@ import {
 } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { type ChunkRow, decodeRecords, type StoreLocation } from './checked.js'
+import { CHECKSUM_LENGTH } from './checksum.js'
 import {
   chunkEnds,
   chunkOf,
@@ -17,7 +18,6 @@ import {
   encodeOutcomes,
   encodePrices,
   encodeUnadjusted,
-  HASH_DIGITS,
   storedEnds,
 } from './codec.js'
 import {
@@ -109,11 +109,11 @@ function packBars(ticker: string, series: Series, stored: PackedTail | undefined
  * @param hashes the hashes of the part's stored chunks; empty if the part is new
  */
 function unchangedChunks(bars: number, since: number, storedBars: number, hashes = ''): number {
-  const storedChunkEnds = storedEnds(storedBars, hashes.length / HASH_DIGITS)
+  const storedChunkEnds = storedEnds(storedBars, hashes.length / CHECKSUM_LENGTH)
   const newChunkEnds = chunkEnds(bars)
   let unchanged = 0
   while (
-    hashes.length > unchanged * HASH_DIGITS &&
+    hashes.length > unchanged * CHECKSUM_LENGTH &&
     newChunkEnds[unchanged]! <= since &&
     newChunkEnds[unchanged] === storedChunkEnds[unchanged]
   )
@@ -180,8 +180,8 @@ function packPart(
   chunks: readonly Buffer[],
   storedHashes: Partial<Record<Part, string>> = {},
 ): PackedPart {
-  const before = (storedHashes[part] ?? '').slice(0, first * HASH_DIGITS)
-  if (before.length < first * HASH_DIGITS)
+  const before = (storedHashes[part] ?? '').slice(0, first * CHECKSUM_LENGTH)
+  if (before.length < first * CHECKSUM_LENGTH)
     throw new RangeError(`${part}: the hashes of the chunks before ${first} are missing`)
   const hashes = before + chunks.map((columns, i) => chunkHash(name, part, first + i, columns)).join('')
   return { part, first, chunks, hashes, isShorter: (storedHashes[part] ?? '').length > hashes.length }

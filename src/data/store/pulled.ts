@@ -1,8 +1,7 @@
 import { parseDay } from '../../core/model/day.js'
 import type { SeriesKey } from '../../core/model/event.js'
 import { damageError, type StoreLocation } from './checked.js'
-import { digest } from './codec.js'
-import { DAMAGE, missingItemDamage } from './content.js'
+import { DAMAGE, missingItemDamage, partsHash } from './content.js'
 import {
   haveGaps,
   knownDate,
@@ -116,13 +115,14 @@ function storedPagesOf(store: StoreLocation, key: SeriesKey, row: PulledRow): St
 }
 
 export function pulledDamages(row: PulledRow): Damage[] {
-  return pulledHash(row) === row.hash ? [] : [DAMAGE.pulled(row.ticker, listedName(row))]
+  return pulledHash(row, row.hash) === row.hash ? [] : [DAMAGE.pulled(row.ticker, listedName(row))]
 }
 
 /** The hash that a row must have: of all its columns except the hash itself. */
-function pulledHash(row: PulledRow): string {
+function pulledHash(row: PulledRow, stored?: string): string {
   const values = PULLED_COLUMNS.filter(column => column !== 'hash').map(column => row[column])
-  return digest(values.map(value => (Buffer.isBuffer(value) ? value : JSON.stringify(value))))
+  const parts = values.map(value => (Buffer.isBuffer(value) ? value : JSON.stringify(value)))
+  return partsHash(parts, stored)
 }
 
 type Pages = Pick<StoredPages, 'kept' | 'coming'>

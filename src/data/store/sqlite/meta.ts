@@ -1,5 +1,5 @@
 import { quoted, remedy } from '../../../core/errors.js'
-import { contentHash } from '../content.js'
+import { rowHash } from '../content.js'
 import type { PullRun } from '../pages.js'
 import { type Damage, Damaged, UNDERIVED } from '../store.js'
 import type { Session } from './connection.js'
@@ -69,8 +69,8 @@ export function putMeta(db: StatementRunner, key: string, value: string): void {
   db.run(PUT_ROW, key, value, metaHash({ key, value }))
 }
 
-function metaHash({ key, value }: Omit<MetaRow, 'hash'>): string {
-  return contentHash({ key, value })
+function metaHash({ key, value }: Omit<MetaRow, 'hash'>, stored?: string): string {
+  return rowHash({ key, value }, stored)
 }
 
 /** The damages of rows whose hash differs. */
@@ -82,7 +82,7 @@ function damagesIn(rows: readonly MetaRow[]): Damage[] {
   }))
 }
 
-const isDamaged = (row: MetaRow): boolean => metaHash(row) !== row.hash
+const isDamaged = (row: MetaRow): boolean => metaHash(row, row.hash) !== row.hash
 
 /** The damages of the rows, and of a writer's row that differs from its mark. */
 export function metaDamages(db: Session): Damage[] {

@@ -1,15 +1,16 @@
 import { remedy } from '../../../core/errors.js'
 import { parseDay } from '../../../core/model/day.js'
-import { chunkEnds, decodePrices, digest, encodePrices, encodeUnadjusted, HASH_DIGITS } from '../codec.js'
+import { CHECKSUM_LENGTH, digest } from '../checksum.js'
+import { chunkEnds, decodePrices, encodePrices, encodeUnadjusted } from '../codec.js'
 import {
   type BarPart,
   chunkHash,
-  contentHash,
   ENTRY_COLUMNS,
   type EntryRow,
   entryHash,
   type Hashed,
   presentRowsSql,
+  rowHash,
   sheetHash,
 } from '../content.js'
 import { type SheetRow, UNDERIVED } from '../store.js'
@@ -217,6 +218,12 @@ export const MIGRATIONS: readonly Step[] = [
       describeTables(db)
     },
   },
+  {
+    add(db) {
+      // Rows and chunks get checksums (checksum.ts) when they are written; stored digests stay until then.
+      describeTables(db)
+    },
+  },
 ]
 
 function describeTables(db: Connection): void {
@@ -272,8 +279,8 @@ interface BarsRow {
   unadjusted: Buffer | null
 }
 
-function barsHash(ticker: string, { columns, unadjusted }: BarsRow): string {
-  return contentHash({ ticker, columns, unadjusted })
+function barsHash(ticker: string, { columns, unadjusted }: BarsRow, stored?: string): string {
+  return rowHash({ ticker, columns, unadjusted }, stored)
 }
 
 /** Gives the rows of one ticker their hashes, except damaged ones. */
@@ -340,7 +347,7 @@ function chunkTicker(db: Connection, id: number, row: Hashed<BarsRow> | undefine
   const insert = db.prepare(
     "INSERT INTO chunks (ticker_id, timeframe, part, chunk, columns) VALUES (?, 'daily', ?, ?, ?)",
   )
-  const isSound = row !== undefined && row.hash === barsHash(entry.ticker, row)
+  const isSound = row !== undefined && row.hash === barsHash(entry.ticker, row, row.hash)
   const insertChunks = (part: BarPart, chunks: readonly Buffer[]): string => {
     const hashes = chunks.map((columns, i) => {
       insert.run(id, part, i, columns)
@@ -357,9 +364,9 @@ function chunkTicker(db: Connection, id: number, row: Hashed<BarsRow> | undefine
     if (unadjusted !== null) hashes.unadjusted = insertChunks('unadjusted', unadjusted)
   }
   const chunks = JSON.stringify(hashes)
-  const newHash = hash === entryHash(entry) ? entryHash({ ...entry, chunks }) : NO_HASH
+  const newHash = hash === entryHash(entry, hash) ? entryHash({ ...entry, chunks }) : NO_HASH
   db.prepare('UPDATE tickers SET chunks = ?, hash = ? WHERE id = ?').run(chunks, newHash, id)
 }
 
 /** The hash of a chunk whose original content is unknown. */
-const UNKNOWN_HASH = '0'.repeat(HASH_DIGITS)
+const UNKNOWN_HASH = '0'.repeat(CHECKSUM_LENGTH)
