@@ -71,7 +71,7 @@ test('neither does half of it: no database, a damaged one, no backup, one that i
   expectEnd(await typed(`restore ${backup} --db ${folder.file('missing.db')}`), 3, `there is no folder ${backup}`)
   const file = folder.file('bars.csv')
   writeFileSync(file, 'a,b\n1,2\n')
-  expectEnd(await typed(`restore ${file} --db ${folder.file('missing.db')}`), 5, 'this is no backup of bands')
+  expectEnd(await typed(`restore ${file} --db ${folder.file('missing.db')}`), 5, 'a backup is a folder')
   const db = await loaded('held.db')
   await typed(`backup ${backup} --db ${db}`)
   const store = openSqlite(db, { readonly: false })
@@ -85,10 +85,9 @@ test('neither does half of it: no database, a damaged one, no backup, one that i
   expectEnd(await typed(`backup ${join(folder.file('held.db'), 'x')} --db ${db}`), 6, 'cannot back up to')
 })
 
-test('a tar archive is neither made nor restored, and what to do instead is shown', async () => {
+test('a tar archive is not restored, and what to do instead is shown', async () => {
   const db = await loaded('tar.db')
   const archive = folder.file('old.tar')
-  expectRefusal(await typed(`backup ${archive} --db ${db}`), 2, 'a backup is a folder, and no tar archive')
   const header = Buffer.alloc(1_024)
   header.write('ustar', 257)
   writeFileSync(archive, header)

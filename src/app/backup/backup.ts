@@ -9,7 +9,6 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  readSync,
   renameSync,
   rmSync,
   type Stats,
@@ -87,8 +86,7 @@ const BACKED_UP_SHAPE = z
   .refine(({ kind, name }) => name === backupFileName(kind))
 
 const MANIFEST_SHAPE = z.strictObject({
-  /** Older versions wrote tar archives with the same manifest; the first of them called it by the second name. */
-  schema: z.enum(['bands.backup-file/1', 'bands.backup/1']),
+  schema: z.literal('bands.backup-file/1'),
   /** The version that made the backup. */
   bands: z.string(),
   made: z.iso.datetime(),
@@ -263,19 +261,11 @@ function notABackup(path: string): BadData {
   return new BadData({ file: path }, 'this is no backup of bands, or not a whole one')
 }
 
-/** The error for a path that is not a folder: an archive of an older version gets the line that unpacks it. */
+/** The error for a path that is not a folder: a file may be a tar archive, as builds before the first release made. */
 function notAFolder(path: string, stats: Stats): BadData {
-  if (!stats.isFile() || !isTar(path)) return notABackup(path)
-  const line = 'mkdir DIR && tar -xf FILE -C DIR'
-  const words = `it is a tar archive, as older versions made them; unpack it (${line}), then restore DIR`
+  if (!stats.isFile()) return notABackup(path)
+  const words = 'a backup is a folder; a tar archive is unpacked by mkdir DIR && tar -xf FILE -C DIR, then restore DIR'
   return new BadData({ file: path }, words, { remedy: remedy('restore', ['DIR']) })
-}
-
-/** Whether a file is a POSIX tar archive, which has `ustar` at byte 257. */
-function isTar(path: string): boolean {
-  const word = Buffer.alloc(5)
-  withFile(path, 'r', file => readSync(file, word, 0, word.length, 257))
-  return word.toString('latin1') === 'ustar'
 }
 
 function noManifest(folder: string): BadData {

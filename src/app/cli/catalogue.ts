@@ -78,7 +78,6 @@ const ROWS: readonly Row[] = [
   ['schema', 'the JSON Schema of an answer or of the strategy file', () => import('./commands/reference.js')],
   ['doctor', 'check this machine and the installation', () => import('./commands/doctor.js')],
   ['completion', 'complete command lines in bash, zsh or fish', () => import('./commands/reference.js')],
-  ['man', 'show the man page of a command', () => import('./commands/man.js')],
   ['mcp', 'answer an assistant (Model Context Protocol)', () => import('./commands/mcp.js')],
   ['demo', 'a first answer from the bundled sample', () => import('./commands/demo.js')],
 ]

@@ -32,7 +32,7 @@ export const PURPOSES: Readonly<Record<string, readonly string[]>> = {
   Data: ['import', 'fetch', 'update', 'providers', 'pull', 'simulate', 'status', 'rename', 'remove', 'rebuild'],
   Keep: ['verify', 'backup', 'restore', 'unlock'],
   Servers: ['serve', 'mcp', 'accounts', 'keys', 'login', 'logout'],
-  Help: ['fields', 'schema', 'config', 'doctor', 'demo', 'completion', 'man'],
+  Help: ['fields', 'schema', 'config', 'doctor', 'demo', 'completion'],
 }
 
 /** The text of `bands help all`. */

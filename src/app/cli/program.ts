@@ -29,6 +29,7 @@ type ParsedLine = ParsedCommand & { call?: Call }
  */
 export async function parseWords(words: readonly string[]): Promise<Request> {
   const [first, ...others] = words
+  if (first === 'man') return parseWords(['help', ...others, 'all'])
   if (first === 'help' && (others[0] === 'options' || others[0] === 'all')) return others[0]
   // `bands help events` is `bands events --help`, and each may end with `all`.
   const argv = first === 'help' ? [...others, '--help'] : [...words]

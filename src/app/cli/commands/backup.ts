@@ -36,8 +36,6 @@ const backup: Command = {
       const words = sentence`${parameter('keep')} is for a folder of backups, and ${target} is not one; end it with a slash to make one.`
       throw wrong('keep', words)
     }
-    if (!isParent && target.endsWith('.tar'))
-      throw wrong('folder', 'a backup is a folder, and no tar archive; choose a name without .tar.', { value: target })
     const now = context.world.now()
     const backedUp = isParent
       ? await backUpInto(files, path, { keep: keep ?? null, now })
@@ -66,7 +64,6 @@ const restore: Command = {
   ],
   notes: [
     'Restores all of its files, or none: each is copied and checked next to the file that it replaces, then all are renamed. Stop servers and imports first: while one has a file open, nothing is restored.',
-    'Older versions made tar archives: mkdir DIR && tar -xf FILE -C DIR unpacks one, and DIR can be restored.',
   ],
   async run(context, args) {
     context.refuseRemote()
