@@ -22,7 +22,7 @@ import type { TaskPool, Workers } from '../core/source.js'
 import { Damaged } from './store/store.js'
 
 /** The job of a thread; app/workers/thread.ts has the program of each. */
-export type Job = 'scan' | 'export' | 'sweep' | 'study' | 'grid' | 'draws' | 'derive' | 'ask'
+export type Job = 'scan' | 'export' | 'sweep' | 'study' | 'last-of-study' | 'grid' | 'draws' | 'derive' | 'ask'
 
 /** The first message to a thread. */
 export interface Start {
@@ -81,6 +81,10 @@ export function deserializeError({ kind, code, own, payload }: SerializedError):
 
 /** The path of the program of every thread; undefined if it is missing, as in a user's bundle. */
 const programOfJobs = (): string | undefined => builtPath('workers/thread.js')
+
+export function canStartThreads(): boolean {
+  return programOfJobs() !== undefined
+}
 
 interface Thread {
   worker: Worker
@@ -157,6 +161,55 @@ export class Threads<Task, Result> {
     worker.once('exit', code => abandonTasks(new Error(`it ended with ${code}`)))
     return thread
   }
+}
+
+/** Tasks that two threads take from both ends, with the data of all. */
+export interface SharedTasks<Data, Task> {
+  data: Data
+  tasks: readonly Task[]
+  /** In shared memory: 1 for each task that a thread has taken. */
+  taken: Uint8Array
+}
+
+/** One more thread, which does the last tasks of a list while this thread does the first ones. */
+export class SecondThread<Data, Task, Result> {
+  readonly #thread: Threads<SharedTasks<Data, Task>, Result[]>
+
+  /** Starts at once, so that the thread is ready when the data are. */
+  constructor(job: Job) {
+    this.#thread = new Threads(job, null, 1)
+    this.#thread.start()
+  }
+
+  /** The results in the order of the tasks. @param here does a task in this thread */
+  async results(data: Data, tasks: readonly Task[], here: (task: Task) => Result): Promise<Result[]> {
+    const taken = new Uint8Array(new SharedArrayBuffer(tasks.length))
+    const lastResults = this.#thread.run({ data: shareColumns(data), tasks, taken })
+    // A failure is reported after the last task of this thread.
+    lastResults.catch(() => {})
+    const results: Result[] = []
+    for (let i = 0; i < tasks.length && takeTask(taken, i); i++) results.push(here(tasks[i]!))
+    return [...results, ...(await lastResults)]
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close()
+  }
+}
+
+/** Does the tasks from the last one to the one that the other thread has taken. @returns results in the order of the tasks */
+export function resultsFromEnd<Task, Result>(
+  { tasks, taken }: Pick<SharedTasks<unknown, Task>, 'tasks' | 'taken'>,
+  run: (task: Task) => Result,
+): Result[] {
+  const results: Result[] = []
+  for (let i = tasks.length - 1; i >= 0 && takeTask(taken, i); i--) results.unshift(run(tasks[i]!))
+  return results
+}
+
+/** Whether the calling thread is the first one to take a task. */
+function takeTask(taken: Uint8Array, i: number): boolean {
+  return Atomics.exchange(taken, i, 1) === 0
 }
 
 function threadLossError(cause: unknown): Error {
@@ -304,7 +357,9 @@ export class ColumnMemory {
  * in shared memory are not copied. The data may hold columns, lists, maps and plain objects.
  */
 export function shareColumns<Data>(data: Data): Data {
-  const room = new ColumnMemory(new SharedArrayBuffer(unsharedColumnBytes(data, new Set())))
+  const bytes = unsharedColumnBytes(data, new Set())
+  if (bytes === 0) return data
+  const room = new ColumnMemory(new SharedArrayBuffer(bytes))
   return deepCopy(data, column => room.put(column), new Map()) as Data
 }
 

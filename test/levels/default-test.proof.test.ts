@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect } from 'vitest'
+import { countOverlap } from '../../src/core/statistics/counts.js'
 import { twoSidedNormal, twoSidedT } from '../../src/core/statistics/distributions.js'
 import { deviation, mean } from '../../src/core/statistics/moments.js'
 import { neweyWest } from '../../src/core/statistics/robust.js'
-import { cellOf, independentWindows, type MemberBars, memberBars } from '../../src/research/study/cell.js'
+import { cellOf, type MemberBars, memberBars } from '../../src/research/study/cell.js'
 import { tooFew } from '../../src/research/study/result.js'
 import { eligibleBars, forwardReturns, signalsOf } from '../../src/research/study/signals.js'
 import { marketOf, queryOf } from '../study/support/study-market.js'
@@ -80,7 +81,9 @@ async function trialsIn(market: readonly NullTicker[], world: World, tickers: nu
         memberBars(names[i]!, series.days, forwardReturns({ series, delisting: null }, horizon), eligible, signals),
       )
       const events = members.reduce((sum, member) => sum + member.events.length, 0)
-      if (tooFew(events, independentWindows(members, horizon), { min_events }) !== null) continue
+      const elapsed = members.map(member => member.events.map(i => member.bars[i]!))
+      const independent = elapsed.reduce((sum, bars) => sum + countOverlap(bars, horizon).independent, 0)
+      if (tooFew(events, independent, { min_events }) !== null) continue
       const test = tested(members, horizon)
       const planted = tested(members.map(withEdge), horizon)
       if (test !== null && planted !== null) found.push({ world, tickers, horizon, kind, ...test, planted })

@@ -3,7 +3,7 @@ import { performanceIndex, rankOutcomes } from '../../src/core/engine/outcomes.j
 import { UNDEFINED } from '../../src/core/model/series.js'
 import type { Trial, Trials } from '../../src/core/source.js'
 import { Random } from '../../src/core/statistics/random.js'
-import { baseOf, cellOf, independentUnits, memberBars, performances } from '../../src/research/study/cell.js'
+import { barsWithAftermath, baseOf, cellOf, independentUnits, memberBars } from '../../src/research/study/cell.js'
 import { eventStudy } from '../../src/research/study/event-study.js'
 import type { EventStudy } from '../../src/research/study/result.js'
 import { eligibleBars, forwardReturns } from '../../src/research/study/signals.js'
@@ -223,7 +223,11 @@ describe('the windows', () => {
     const { ranks } = rankOutcomes(series)
     for (const [w, horizon] of [5, 10, 20, 50, 100].entries()) {
       const recorded = Array.from(ranks[w]!, (rank, t) => (rank < 0 ? UNDEFINED : performanceIndex(rank, t, horizon)))
-      expect([...performances(series.close, horizon, 252)]).toEqual(recorded)
+      const eligible = Int32Array.from(series.days.keys())
+      const none = { bars: new Int32Array() }
+      const found = barsWithAftermath({ prices: { series }, eligible, signals: none }, horizon, eligible.slice())
+      expect([...found.codes]).toEqual(recorded.filter(code => code !== UNDEFINED))
+      expect([...found.days]).toEqual([...series.days].filter((_, t) => recorded[t] !== UNDEFINED))
     }
   })
 

@@ -5,11 +5,12 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parseDay } from '../../src/core/model/day.js'
 import { parseGrid } from '../../src/core/params/grid.js'
-import { parseSweep } from '../../src/core/params/studies.js'
+import { parseStudy, parseSweep } from '../../src/core/params/studies.js'
 import { type ExportFilter, exportEventBlocks } from '../../src/data/local/export.js'
 import { Local } from '../../src/data/local/local.js'
 import type { Store } from '../../src/data/store/store.js'
 import { grid } from '../../src/research/backtest/grid.js'
+import { eventStudy } from '../../src/research/study/event-study.js'
 import { sweep } from '../../src/research/sweep/sweep.js'
 import { drained } from '../support/drain.js'
 import { FULL } from '../support/full.js'
@@ -89,6 +90,21 @@ describe('any number of threads', () => {
   ])('sweeps to the same bytes: %o', async asked => {
     const query = parseSweep({ tickers: await store.names(), resamples: 99, pbo_blocks: 4, ...asked })
     expectAlike(await answers(async local => JSON.stringify(await sweep(local, query))))
+  })
+
+  it('studies many tickers to the same bytes, and starts one more thread at most', async () => {
+    const tickers = Array.from({ length: 100 }, (_, i) => fixture(i + 1, 120))
+    const many = await storeOf(tickers)
+    const asked = { tickers: await many.names(), field: 'rsi_zone', horizon: '3,10', resamples: 99, reps: 99 }
+    const query = parseStudy({ ...asked, abnormal: 'mean' })
+    const found: string[] = []
+    for (const threads of THREADS) {
+      const local = new Local(many, 'pro', null, { threads })
+      const { answer, started } = await watched(async () => JSON.stringify(await eventStudy(local, query)))
+      expect(started).toBe(Math.min(threads, 2) - 1)
+      found.push(answer)
+    }
+    expectAlike(found)
   })
 
   it('trades a grid to the same bytes', async () => {

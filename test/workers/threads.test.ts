@@ -2,7 +2,15 @@ import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { BadData, invalid, NotFound, remedy, StorageError } from '../../src/core/errors.js'
 import { Damaged } from '../../src/data/store/store.js'
-import { deserializeError, inOrder, serializeError, shareColumns, Threads, type Work } from '../../src/data/threads.js'
+import {
+  deserializeError,
+  inOrder,
+  resultsFromEnd,
+  serializeError,
+  shareColumns,
+  Threads,
+  type Work,
+} from '../../src/data/threads.js'
 import { drained } from '../support/drain.js'
 import { firstInQuick } from '../support/full.js'
 
@@ -114,6 +122,16 @@ it('takes no task far ahead of whoever takes the results', async () => {
     break
   }
   expect(asked).toBeLessThanOrEqual(5)
+})
+
+it('does tasks from the last one to those that another thread has taken, in their order', () => {
+  const taken = Uint8Array.of(1, 0, 0, 0)
+  const done: string[] = []
+  const run = (task: string): string => `result ${done.push(task)}`
+  const tasks = ['a', 'b', 'c', 'd']
+  expect(resultsFromEnd({ tasks, taken }, run)).toEqual(['result 3', 'result 2', 'result 1'])
+  expect(done).toEqual(['d', 'c', 'b'])
+  expect(resultsFromEnd({ tasks, taken }, run)).toEqual([])
 })
 
 it('shares data with all columns in memory that each thread has', () => {

@@ -11,6 +11,8 @@ import {
   type FromThread,
   type Handler,
   type Job,
+  resultsFromEnd,
+  type SharedTasks,
   type Start,
   serializeError,
   type ToThread,
@@ -58,6 +60,15 @@ const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
   study: async (data: Material) => {
     const runPart = (await import('../../research/study/event-study.js')).partRunner(data)
     return { answer: (task: StudyTask) => ({ result: runPart(task) }) }
+  },
+  // The task brings the data of the study.
+  'last-of-study': async () => {
+    const { partRunner } = await import('../../research/study/event-study.js')
+    return {
+      answer: (shared: SharedTasks<Material, StudyTask>) => ({
+        result: resultsFromEnd(shared, partRunner(shared.data)),
+      }),
+    }
   },
   draws: async (data: DrawsData) => {
     const runDraw = (await import('../../research/backtest/tested-run.js')).drawRunner(data)

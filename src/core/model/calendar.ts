@@ -24,8 +24,13 @@ export function unionCalendar(days: readonly Int32Array[]): Int32Array {
   const { first, last } = rangeOf(days)
   if (first === null || last === null) return new Int32Array()
   const seen = new Uint8Array(last - first + 1)
-  // By index: an iterator takes several times as long.
-  for (const column of days) for (let i = 0; i < column.length; i++) seen[column[i]! - first] = 1
+  let previous: Int32Array | null = null
+  for (const column of days) {
+    if (previous !== null && isSameView(column, previous)) continue
+    // By index: an iterator takes several times as long.
+    for (let i = 0; i < column.length; i++) seen[column[i]! - first] = 1
+    previous = column
+  }
   const found = new Int32Array(seen.length)
   let n = 0
   for (let i = 0; i < seen.length; i++) if (seen[i] === 1) found[n++] = first + i
@@ -81,9 +86,14 @@ export class SharedColumns {
 
 function areEqual(a: Int32Array, b: Int32Array): boolean {
   if (a.length !== b.length) return false
-  if (a.buffer === b.buffer && a.byteOffset === b.byteOffset) return true
+  if (isSameView(a, b)) return true
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
   return true
+}
+
+/** Whether both are views on the same memory. The usual case: tickers of a market share their columns of days. */
+function isSameView(a: Int32Array, b: Int32Array): boolean {
+  return a.length === b.length && a.byteOffset === b.byteOffset && a.buffer === b.buffer
 }
 
 /** Whether ascending numbers have no gap. Bars of a field after its first band rarely have any. */

@@ -81,7 +81,8 @@ function expectedCounts(members: readonly GTestMember[], categories: number): Fl
   for (const { codes, events } of members) {
     if (events.length === 0) continue
     const share = events.length / codes.length
-    for (const code of codes) expected[code]! += share
+    // By index: an iterator takes several times as long.
+    for (let i = 0; i < codes.length; i++) expected[codes[i]!]! += share
   }
   return expected
 }
@@ -123,9 +124,9 @@ function shiftedCounts(
   for (const { indices, codes, events } of members) {
     if (events.length === 0) continue
     // The calendar twice, so that no index needs to wrap; 0 where there is no category.
-    values.fill(0)
-    for (let i = 0; i < indices.length; i++)
-      values[indices[i]!] = values[indices[i]! + calendar] = unitOfCode[codes[i]!]!
+    if (indices.length < calendar) values.fill(0, 0, calendar)
+    for (let i = 0; i < indices.length; i++) values[indices[i]!] = unitOfCode[codes[i]!]!
+    values.copyWithin(calendar, 0, calendar)
     for (let from = 0; from < events.length; ) {
       if (added === radix - 1) {
         addUnpacked(totals, radix, counts, categories)

@@ -136,8 +136,9 @@ function shiftedSums(members: readonly ShiftMember[], calendar: number, shifts: 
 
 /** Writes the excess after each bar of a ticker at its calendar index, twice: also one calendar later. */
 function layTwice(values: Float64Array, { indices, returns, base }: ShiftMember, calendar: number): void {
-  if (indices.length < calendar) values.fill(0)
-  for (let i = 0; i < indices.length; i++) values[indices[i]!] = values[indices[i]! + calendar] = returns[i]! - base
+  if (indices.length < calendar) values.fill(0, 0, calendar)
+  for (let i = 0; i < indices.length; i++) values[indices[i]!] = returns[i]! - base
+  values.copyWithin(calendar, 0, calendar)
 }
 
 /**

@@ -1,5 +1,6 @@
+import { inOrder } from '../../core/indicators/rank.js'
 import { daysAt, indicesIn, unionCalendar } from '../../core/model/calendar.js'
-import { countBelow, countUpTo, mondayOf } from '../../core/model/day.js'
+import { countUpTo, mondayOf } from '../../core/model/day.js'
 import type { Series } from '../../core/model/series.js'
 import type { Abnormal, StudyQuery } from '../../core/params/studies.js'
 import { expandedTail } from '../../core/statistics/bootstrap.js'
@@ -296,7 +297,7 @@ function pointOf(
   const values = new Float64Array(members.reduce((sum, { bars }) => sum + bars.length, 0))
   let n = 0
   let base = 0
-  for (const { prices, bars, indices, moves } of members) {
+  for (const { prices, bars, indices, moves: baseMoves } of members) {
     const eventsBefore = n
     for (let i = 0; i < bars.length; i++) {
       const move = moveBy(prices, bars[i]!, bar)
@@ -306,9 +307,10 @@ function pointOf(
       series.excess[indices[i]!]! += move
     }
     // Each ticker weighs in the base by its events that reach this bar.
-    if (n > eventsBefore) base += (n - eventsBefore) * moves[pointIndex]!
+    if (n > eventsBefore) base += (n - eventsBefore) * baseMoves[pointIndex]!
   }
-  const ascending = values.subarray(0, n).sort()
+  const moves = values.subarray(0, n)
+  const ascending = inOrder(moves, moves)
   const units = independentUnits(series, Math.max(1, Math.abs(bar)))
   return {
     bar,
@@ -348,9 +350,11 @@ export function bandPathOf(
 ): EventStudy['band_paths'][number] {
   const length = before + after + 1
   const sums = new Float64Array(length)
-  const counts = new Float64Array(length)
+  const counts = new Int32Array(length)
+  const moves = { sums: new Float64Array(length), counts: new Int32Array(length + 1) }
   for (const { prices, byBand } of subjects) {
-    const moves = movesOf(prices, byBand[code]!, -before, after)
+    if (byBand[code]!.length === 0) continue
+    sumMoves(prices, byBand[code]!, -before, moves)
     for (let i = 0; i < length; i++) {
       sums[i]! += moves.sums[i]!
       counts[i]! += moves.counts[i]!
@@ -361,37 +365,48 @@ export function bandPathOf(
   return { band: subjects[0]!.states.bands[code]!, n, mean: means }
 }
 
-/** Mean of `movedTo` over some bars, by `from` to `to` bars. */
+/** Mean of `moveBy` over some bars, by `from` to `to` bars. */
 function meanMoves(prices: StudyPrices, bars: Int32Array, from: number, to: number): Float64Array {
-  const { sums, counts } = movesOf(prices, bars, from, to)
+  const length = to - from + 1
+  const { sums, counts } = sumMoves(prices, bars, from, {
+    sums: new Float64Array(length),
+    counts: new Int32Array(length + 1),
+  })
   return sums.map((sum, i) => sum / counts[i]!)
 }
 
+/** Sum and number of moves, by bar of a part of the path. `counts` has one element more, which means nothing. */
+interface Moves {
+  sums: Float64Array
+  counts: Int32Array
+}
+
 /**
- * Sum and number of `movedTo` over some bars, by `from` to `to` bars. The inner loop runs over the path: a study passes
- * each bar a hundred times, and sums that do not wait for each other take half as long.
+ * Sums `moveBy` over some bars for each part of the path from `from` on. The inner loop runs over the path: sums that do
+ * not wait for each other take half as long.
+ * @param moves overwritten, and returned
  */
-function movesOf(
-  { series: { close }, delisting }: StudyPrices,
-  bars: Int32Array,
-  from: number,
-  to: number,
-): { sums: Float64Array; counts: Float64Array } {
-  const sums = new Float64Array(to - from + 1)
+function sumMoves({ series: { close }, delisting }: StudyPrices, bars: Int32Array, from: number, moves: Moves): Moves {
+  const { sums, counts } = moves
+  const to = from + sums.length - 1
+  sums.fill(0)
+  // At first the change of the count from one bar of the path to the next.
+  counts.fill(0)
   for (let i = 0; i < bars.length; i++) {
     const bar = bars[i]!
     const baseClose = close[bar]!
+    const first = Math.max(from, -bar)
     const lastInside = Math.min(to, close.length - 1 - bar)
-    for (let by = Math.max(from, -bar); by <= lastInside; by++) sums[by - from]! += close[bar + by]! / baseClose - 1
-    if (delisting !== null)
-      for (let by = Math.max(from, lastInside + 1); by <= to; by++) sums[by - from]! += delisting.price / baseClose - 1
+    for (let by = first; by <= lastInside; by++) sums[by - from]! += close[bar + by]! / baseClose - 1
+    const last = delisting === null ? lastInside : to
+    for (let by = Math.max(first, lastInside + 1); by <= last; by++)
+      sums[by - from]! += delisting!.price / baseClose - 1
+    if (first > last) continue
+    counts[first - from]!++
+    counts[last + 1 - from]!--
   }
-  const counts = sums.map((_, i) => {
-    const by = from + i
-    const upTo = delisting === null ? countBelow(bars, close.length - by) : bars.length
-    return upTo - countBelow(bars, -by)
-  })
-  return { sums, counts }
+  for (let i = 1; i < sums.length; i++) counts[i]! += counts[i - 1]!
+  return moves
 }
 
 /**

@@ -2,15 +2,16 @@ import { inOrder, movingRanks, zoneOfRank } from '../../core/indicators/rank.js'
 import { daysAt, indicesIn, isConsecutive, onCommonCalendar } from '../../core/model/calendar.js'
 import { countBelow } from '../../core/model/day.js'
 import { DEFINITIONS } from '../../core/model/definitions.js'
-import { forwardReturns, PERFORMANCES, UNDEFINED } from '../../core/model/series.js'
+import { forwardReturns, PERFORMANCES } from '../../core/model/series.js'
 import { TIMEFRAMES } from '../../core/model/terms.js'
-import { countOverlap, gTestShift } from '../../core/statistics/counts.js'
+import { gTestShift } from '../../core/statistics/counts.js'
 import { pooledQuantile, type Weighted } from '../../core/statistics/mixtures.js'
 import { Random } from '../../core/statistics/random.js'
 import { type ShareInterval, shareInterval } from '../../core/statistics/shares.js'
 import type { ShiftOptions } from '../../core/statistics/shift.js'
 import { LEAST_UNITS, type StudyWindow } from './result.js'
-import type { Subject } from './subject.js'
+import type { Signals } from './signals.js'
+import type { StudyPrices, Subject } from './subject.js'
 
 /** The events of one or several tickers over one horizon, day by day, compared with any bar of the same tickers. */
 export interface CalendarCell {
@@ -90,7 +91,8 @@ export function memberBars(
     if (Number.isNaN(value)) continue
     buffer[n++] = value
     sum += value
-    if (value > 0) rises++
+    // Arithmetic in place of an unpredictable branch.
+    rises += Number(value > 0)
     last = i
   }
   // Windows that have not elapsed come last, so a subarray needs no copy.
@@ -193,15 +195,6 @@ export function hitRateOf({
   return shareInterval(parts, calendar.length, horizon)
 }
 
-/** Greedy count of windows that share no bar, added up over the tickers. */
-export function independentWindows(members: readonly Pick<Member, 'bars' | 'events'>[], horizon: number): number {
-  return members.reduce((sum, { bars, events }) => {
-    const eventBars = new Int32Array(events.length)
-    for (let i = 0; i < eventBars.length; i++) eventBars[i] = bars[events[i]!]!
-    return sum + countOverlap(eventBars, horizon).independent
-  }, 0)
-}
-
 /** Mean over the events of the drawn units. @param drawn indices of the units; one may be drawn several times */
 export function meanOverUnits(units: readonly Unit[], drawn: ArrayLike<number>): number {
   let events = 0
@@ -235,14 +228,14 @@ export function fewUnits(units: number): string {
  * place.
  */
 export function baseOf(
-  members: readonly Pick<MemberBars, 'returns' | 'events' | 'base'>[],
+  members: readonly Pick<MemberBars, 'returns' | 'events' | 'base' | 'baseHit'>[],
 ): StudyWindow['base'] & { columns: Weighted[] } {
   const withEvents = members.filter(({ events }) => events.length > 0)
   const events = withEvents.reduce((sum, member) => sum + member.events.length, 0)
   if (events === 0) return { n: 0, mean: null, median: null, hit: null, deviation: null, columns: [] }
   const weighted = meanByEvents(withEvents)
   const mean = weighted(({ base }) => base)
-  const hit = weighted(({ returns }) => countGains(returns) / returns.length)
+  const hit = weighted(({ baseHit }) => baseHit)
   const deviation = Math.sqrt(weighted(({ returns }) => meanSquare(returns, mean)))
   // Sorted in place: for a whole market they are as large as all loaded prices.
   const columns = withEvents.map(({ returns, events: { length: weight } }) => {
@@ -260,7 +253,7 @@ function meanByEvents<M extends Pick<MemberBars, 'events'>>(members: readonly M[
 
 function meanSquare(returns: Float64Array, centre: number): number {
   let sum = 0
-  for (const value of returns) sum += (value - centre) ** 2
+  for (let i = 0; i < returns.length; i++) sum += (returns[i]! - centre) ** 2
   return sum / returns.length
 }
 
@@ -378,35 +371,38 @@ export function aftermathTally(
   return 'reason' in test ? { ...found, g: null, p: null, ...test } : { ...found, g: test.g, p: test.p, reason: null }
 }
 
-/** The base bars with an aftermath band, and the number in each band. @param bars memory, at least as long as `eligible` */
-function barsWithAftermath({ prices, eligible, signals }: Subject, horizon: number, bars: Int32Array) {
+/**
+ * The base bars with an aftermath band, and the number in each band. The band ranks the return over the window among
+ * earlier returns of the same ticker that had ended by the bar. The engine's records agree for their five windows. There
+ * is no band while the window has not elapsed, and with too few earlier returns.
+ * @param bars memory, at least as long as `eligible`
+ */
+export function barsWithAftermath(
+  {
+    prices,
+    eligible,
+    signals,
+  }: Pick<Subject, 'eligible'> & {
+    prices: Pick<StudyPrices, 'series'>
+    signals: Pick<Signals, 'bars'>
+  },
+  horizon: number,
+  bars: Int32Array,
+) {
   const { close, days, timeframe } = prices.series
-  const codeByBar = performances(close, horizon, TIMEFRAMES[timeframe].minReference)
+  const past = { lag: horizon, history: close.length, least: TIMEFRAMES[timeframe].minReference }
+  const { rank, size } = movingRanks(forwardReturns(close, horizon), past)
   const codes = new Uint8Array(eligible.length)
   const counts = new Int32Array(PERFORMANCES.length)
   let n = 0
   for (let i = 0; i < eligible.length; i++) {
-    const code = codeByBar[eligible[i]!]!
-    if (code === UNDEFINED) continue
-    bars[n] = eligible[i]!
+    const bar = eligible[i]!
+    if (rank[bar]! < 0) continue
+    const code = zoneOfRank(rank[bar]!, size[bar]!, DEFINITIONS.performance.cuts)
+    bars[n] = bar
     codes[n++] = code
     counts[code]!++
   }
   const ranked = bars.subarray(0, n)
   return { codes: codes.subarray(0, n), counts, days: daysAt(days, ranked), events: indicesAmong(ranked, signals.bars) }
-}
-
-/**
- * The aftermath band of every bar, an index into PERFORMANCES. It ranks the return over the window among earlier
- * returns of the same ticker that had ended by the bar.
- * UNDEFINED while the window has not elapsed, or with fewer than `minReference` earlier returns. Agrees with the
- * engine's records for its five windows.
- */
-export function performances(close: Float64Array, horizon: number, minReference: number): Uint8Array {
-  const codes = new Uint8Array(close.length).fill(UNDEFINED)
-  const past = { lag: horizon, history: close.length, least: minReference }
-  const { rank, size } = movingRanks(forwardReturns(close, horizon), past)
-  for (let t = 0; t < codes.length; t++)
-    if (rank[t]! >= 0) codes[t] = zoneOfRank(rank[t]!, size[t]!, DEFINITIONS.performance.cuts)
-  return codes
 }

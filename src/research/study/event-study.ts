@@ -2,6 +2,7 @@
 // In: signals and prices of each ticker.
 // Out: cells of a horizon: mean, hit rate, interval, p-value.
 
+import { availableParallelism } from 'node:os'
 import { InvalidParameter } from '../../core/errors.js'
 import { daysAt, type Range, rangeOf } from '../../core/model/calendar.js'
 import { dateOf, formatDay } from '../../core/model/day.js'
@@ -19,9 +20,9 @@ import {
 } from '../../core/source.js'
 import { sum } from '../../core/statistics/moments.js'
 import { judgeTogether } from '../../core/statistics/verdict.js'
-import { inOrder } from '../../data/threads.js'
+import { canStartThreads, inOrder, SecondThread } from '../../data/threads.js'
 import { type CellSpec, cellTrial, leastByLog, noteAndCompare, type RunInLog } from '../trials.js'
-import { bandPathOf, modelledEvents, pathComputer } from './abnormal.js'
+import { bandPathOf, type ModelledEvent, modelledEvents, pathComputer } from './abnormal.js'
 import {
   bySeverity,
   type EventStudy,
@@ -32,7 +33,7 @@ import {
 } from './result.js'
 import { returnAfter } from './signals.js'
 import { extremesAfter, type Subject, subjectsOf } from './subject.js'
-import { type Cell, type Material, returnsBuffer, studyWindow } from './window.js'
+import { joinWindow, type Material, otherPart, returnsBuffer, returnsPart } from './window.js'
 import { assumptionsOf, hintsOf, warningsOf } from './words.js'
 
 export type { StudyQuery } from '../../core/params/studies.js'
@@ -49,9 +50,8 @@ export async function eventStudy(
   options: RunContext = {},
 ): Promise<EventStudy> {
   const { step = () => {}, trials = null } = options
-  const material = await materialOf(source, query, step)
+  const { material, path, band_paths, cells } = await readAndCompute(source, query, step)
   const { subjects } = material
-  const { path, band_paths, cells } = await partsOf(material, source, step)
   const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
   const ownTrials = cells.map(cell => trialOf(query, range, cell))
   const logState = await noteAndCompare(trials, 'cell', ownTrials, query.family ?? 'ledger')
@@ -118,6 +118,17 @@ export function eachOccurrence(study: EventStudy): Iterable<Occurrence> {
   return OCCURRENCE_MAKERS.get(study)?.() ?? study.occurrences
 }
 
+/** Reads the material, while a second thread starts, and computes the parts of the study. */
+async function readAndCompute(source: PricedSource, query: StudyQuery, step: Step) {
+  const secondThread = secondThreadFor(query, source)
+  try {
+    const material = await materialOf(source, query, step)
+    return { material, ...(await partsOf(material, secondThread, source, step)) }
+  } finally {
+    await secondThread?.close()
+  }
+}
+
 /** Reads everything that the study needs. */
 async function materialOf(source: PricedSource, query: StudyQuery, step: Step): Promise<Material> {
   const { filter, benchmark } = query
@@ -133,72 +144,104 @@ async function materialOf(source: PricedSource, query: StudyQuery, step: Step): 
   return { query, subjects, benchmark: held, contextDays, fromPrices, asOf, sectors }
 }
 
-/** The paths, and the cell of each horizon. */
-type Parts = Pick<EventStudy, 'path' | 'band_paths'> & { cells: Cell[] }
+/** One window, and the Sharpe ratio of the portfolio that holds its events. */
+interface Cell {
+  window: UncorrectedWindow
+  sharpe: number | null
+}
 
-/** A part of a study: points of the path, the path around the events of another band, or a horizon. */
-export type StudyTask = { from: number; to: number } | { band: number } | { horizon: number }
+/** Results of tasks: points of the path, other bands, and both parts of windows. */
+interface Parts extends Pick<EventStudy, 'path' | 'band_paths'> {
+  returns: ReturnType<typeof returnsPart>[]
+  other: ReturnType<typeof otherPart>[]
+}
+
+/** A part of a study: one of the two parts of a window, the path around the events of another band, or points of the path. */
+export type StudyTask = { part: 'returns' | 'other'; horizon: number } | { band: number } | { from: number; to: number }
+
+/** Computes some parts of a study in a second thread. */
+type StudyThread = SecondThread<Material, StudyTask, Partial<Parts>>
+
+/** With fewer tickers a second thread would save less time than it takes from the processor. */
+const MIN_TICKERS_FOR_THREAD = 100
+
+/** A second thread for a study of many tickers; null where it would not pay, or may not run. */
+function secondThreadFor({ tickers }: StudyQuery, { threads = availableParallelism(), cluster }: Workers) {
+  const pays = tickers.length >= MIN_TICKERS_FOR_THREAD && threads > 1 && cluster === undefined && canStartThreads()
+  const thread: StudyThread | null = pays ? new SecondThread('last-of-study') : null
+  return thread
+}
 
 /** Bars whose part of a study takes about a millisecond. */
-const BARS_A_MS = 500
+const BARS_A_MS = 10_000
 
-/** Most points of the path in one task on a cluster. */
-const PATH_POINTS_A_TASK = 10
+/** Most points of the path in one task. */
+const PATH_POINTS_A_TASK = 25
 
-/** Computes the parts of a study. Only other machines share the work: threads would copy the data for a few parts. */
-async function partsOf(material: Material, { cluster }: Workers, step: Step): Promise<Parts> {
-  const tasks = tasksOf(material, cluster === undefined ? Number.POSITIVE_INFINITY : PATH_POINTS_A_TASK)
-  const bars = material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)
-  const ms = 1 + (tasks.length * bars) / BARS_A_MS
-  const isHere = cluster === undefined
-  const note = (at: number): void => step(() => `study  ${nameOf(tasks[at]!, material)}  ${at + 1}/${tasks.length}`)
+/** Computes the parts of a study. */
+async function partsOf(material: Material, secondThread: StudyThread | null, { cluster }: Workers, step: Step) {
+  const tasks = tasksOf(material)
+  const note = (i: number): void => step(() => `study  ${nameOf(tasks[i]!, material)}  ${i + 1}/${tasks.length}`)
+  const parts: Parts = { path: [], band_paths: [], returns: [], other: [] }
+  const add = ({ path = [], band_paths = [], returns = [], other = [] }: Partial<Parts>): void => {
+    parts.path.push(...path)
+    parts.band_paths.push(...band_paths)
+    parts.returns.push(...returns)
+    parts.other.push(...other)
+  }
   const runPart = partRunner(material)
   const here = (task: StudyTask): Partial<Parts> => {
     note(tasks.indexOf(task))
     return runPart(task)
   }
-  const parts: Parts = { path: [], band_paths: [], cells: [] }
-  let done = 0
-  const work = { job: 'study' as const, data: () => material, tasks, ms, here }
-  for await (const { path = [], band_paths = [], cells = [] } of inOrder(work, { threads: 1, cluster })) {
-    parts.path.push(...path)
-    parts.band_paths.push(...band_paths)
-    parts.cells.push(...cells)
-    if (!isHere) note(done++)
+  if (secondThread !== null) for (const part of await secondThread.results(material, tasks, here)) add(part)
+  else {
+    const bars = material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)
+    const work = { job: 'study' as const, data: () => material, tasks, ms: 1 + (tasks.length * bars) / BARS_A_MS, here }
+    let done = 0
+    for await (const part of inOrder(work, { threads: 1, cluster })) {
+      add(part)
+      if (cluster !== undefined) note(done++)
+    }
   }
-  return parts
+  const cells = parts.returns.map(({ window, sharpe }, i): Cell => {
+    return { window: joinWindow(window, parts.other[i]!, material.query), sharpe }
+  })
+  return { path: parts.path, band_paths: parts.band_paths, cells }
 }
 
-/** The tasks of a study, in its order. @param points the most points of the path in one task */
-function tasksOf({ query: { path, filter, horizons }, subjects }: Material, points: number): StudyTask[] {
-  const length = path.before + path.after + 1
-  const pointsATask = Math.min(points, length)
-  const pathTasks = Array.from({ length: Math.ceil(length / pointsATask) }, (_, i) => {
-    const from = i * pointsATask - path.before
-    return { from, to: Math.min(path.after, from + pointsATask - 1) }
+/** The tasks of a study. Those that need the returns of all base bars come first: one thread does most of them. */
+function tasksOf({ query: { path, filter, horizons }, subjects }: Material): StudyTask[] {
+  const pieces = Math.ceil((path.before + path.after + 1) / PATH_POINTS_A_TASK)
+  const pathTasks = Array.from({ length: pieces }, (_, i) => {
+    const from = i * PATH_POINTS_A_TASK - path.before
+    return { from, to: Math.min(path.after, from + PATH_POINTS_A_TASK - 1) }
   })
   const bands = subjects[0]?.states.bands ?? []
   const bandTasks = bands.flatMap((band, code) => (filter.bands?.includes(band) ? [] : [{ band: code }]))
-  return [...pathTasks, ...bandTasks, ...horizons.map(horizon => ({ horizon }))]
+  const windowTasks = (['returns', 'other'] as const).flatMap(part => horizons.map(horizon => ({ part, horizon })))
+  return [...windowTasks, ...bandTasks, ...pathTasks]
 }
 
 function nameOf(task: StudyTask, { subjects }: Material): string {
-  if ('horizon' in task) return `${task.horizon} bars`
+  if ('part' in task) return `${task.horizon} bars`
   return 'band' in task ? `path of ${subjects[0]!.states.bands[task.band]!}` : 'path'
 }
 
 /** Computes the parts of a study one after the other. */
 export function partRunner(material: Material): (task: StudyTask) => Partial<Parts> {
   const { query, subjects, benchmark } = material
-  const modelled = query.abnormal === 'none' ? [] : modelledEvents(subjects, query.abnormal, benchmark)
+  let modelled: ModelledEvent[] | undefined
   let path: ReturnType<typeof pathComputer> | undefined
   let buffer: Float64Array | undefined
   return task => {
-    if ('horizon' in task) {
-      buffer ??= returnsBuffer(material)
-      return { cells: [studyWindow(material, modelled, task.horizon, buffer)] }
-    }
     if ('band' in task) return { band_paths: [bandPathOf(subjects, query, task.band)] }
+    if ('part' in task && task.part === 'returns') {
+      buffer ??= returnsBuffer(material)
+      return { returns: [returnsPart(material, task.horizon, buffer)] }
+    }
+    modelled ??= query.abnormal === 'none' ? [] : modelledEvents(subjects, query.abnormal, benchmark)
+    if ('part' in task) return { other: [otherPart(material, modelled, task.horizon)] }
     path ??= pathComputer(subjects, modelled, query)
     return { path: path(task.from, task.to) }
   }

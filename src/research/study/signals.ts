@@ -94,7 +94,8 @@ export function isChosen(band: string | null, chosen: readonly string[] | null):
 
 /** Filters signals; returns the same object where all pass. */
 export function filterSignals(signals: Signals, keeps: (i: number) => boolean): Signals {
-  const indices = [...signals.bars.keys()].filter(keeps)
+  const indices: number[] = []
+  for (let i = 0; i < signals.bars.length; i++) if (keeps(i)) indices.push(i)
   if (indices.length === signals.bars.length) return signals
   return signalsAt(signals, indices, signals.contextBands && indices.map(i => signals.contextBands![i]!))
 }

@@ -166,7 +166,9 @@ export function calendarTime(calendar: Int32Array, holders: readonly Holder[], h
   }
   // Only zeros before and after each holder.
   const positionChanges = new Int32Array(holders.reduce((most, { days }) => Math.max(most, days.length), 0))
-  for (const { days, close, events, base, indices = indicesIn(calendar, days) } of holders) {
+  const indicesOfDays = new Map<Int32Array, Int32Array>()
+  for (const { days, close, events, base, indices = indicesOfDays.get(days) ?? indicesIn(calendar, days) } of holders) {
+    indicesOfDays.set(days, indices)
     addPositionChanges(positionChanges, events, horizon, days.length)
     let positions = 0
     // From the first event to the end of the last window: a short part of a long series.

@@ -8,7 +8,7 @@ import {
   stationaryRatioInterval,
 } from '../../core/statistics/bootstrap.js'
 import { twoSidedNormal, twoSidedT } from '../../core/statistics/distributions.js'
-import { mean, quantile } from '../../core/statistics/moments.js'
+import { mean, quantile, sum } from '../../core/statistics/moments.js'
 import type { Random } from '../../core/statistics/random.js'
 import {
   automaticLag,
@@ -380,7 +380,7 @@ function eventEntries({ members, calendar, horizon }: Cell): RatioError {
 
 /** The mean return if each event is replaced by the mean of its ticker's base bars in its year. */
 function yearMatchedMean({ members, calendar, n }: Cell): number {
-  let sum = 0
+  let total = 0
   for (const { indices, returns, events } of members) {
     for (let next = 0; next < events.length; ) {
       const year = yearOf(calendar[indices[events[next]!]!]!)
@@ -388,8 +388,8 @@ function yearMatchedMean({ members, calendar, n }: Cell): number {
       const to = countBelow(indices, countBelow(calendar, dayOf(year + 1, 1, 1)!))
       const first = next
       while (next < events.length && events[next]! < to) next++
-      sum += ((next - first) * returns.subarray(from, to).reduce((total, value) => total + value, 0)) / (to - from)
+      total += ((next - first) * sum(returns.subarray(from, to))) / (to - from)
     }
   }
-  return sum / n
+  return total / n
 }

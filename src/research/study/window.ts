@@ -2,7 +2,9 @@ import type { Day } from '../../core/model/day.js'
 import type { Series } from '../../core/model/series.js'
 import { TIMEFRAMES, windowName } from '../../core/model/terms.js'
 import type { StudyQuery } from '../../core/params/studies.js'
-import { deviation, mean, quantile } from '../../core/statistics/moments.js'
+import { Buckets } from '../../core/statistics/buckets.js'
+import { countOverlap } from '../../core/statistics/counts.js'
+import { deviation, mean, quantile, sum } from '../../core/statistics/moments.js'
 import { sharpe } from '../../core/statistics/sharpe.js'
 import { abnormalOver, eventPortfolio, type ModelledEvent } from './abnormal.js'
 import {
@@ -12,7 +14,6 @@ import {
   countGains,
   histogram,
   hitRateOf,
-  independentWindows,
   type MemberBars,
   memberBars,
   streamOf,
@@ -36,8 +37,6 @@ export interface Material {
   sectors: ReadonlyMap<string, string>
 }
 
-export type Cell = ReturnType<typeof studyWindow>
-
 /** Memory for the returns of all base bars of the tickers with events, for one window after the other. */
 export function returnsBuffer({ subjects }: Pick<Material, 'subjects'>): Float64Array {
   const bars = ({ eligible, signals }: Subject): number => (signals.bars.length > 0 ? eligible.length : 0)
@@ -45,50 +44,70 @@ export function returnsBuffer({ subjects }: Pick<Material, 'subjects'>): Float64
 }
 
 /**
- * One window, and the Sharpe ratio of the portfolio that holds its events.
- * @param modelled empty without a model
+ * The part of a window that needs the returns of all base bars, and the Sharpe ratio of the portfolio that holds its
+ * events.
  * @param buffer overwritten
  */
-export function studyWindow(
-  material: Material,
-  modelled: readonly ModelledEvent[],
-  horizon: number,
-  buffer: Float64Array,
-): { window: UncorrectedWindow; sharpe: number | null } {
+export function returnsPart(material: Material, horizon: number, buffer: Float64Array) {
   const { query } = material
   const subjects = material.subjects.filter(({ signals }) => signals.bars.length > 0)
-  const { base, figures, histogram } = sortedStatistics(membersIn(buffer, subjects, horizon))
   const members = membersIn(buffer, subjects, horizon)
   const cell = cellOf(members, horizon)
   const { independent, ...hit } = hitRateOf(cell)
   const held = eventPortfolio(subjects, members, horizon, material.benchmark)
-  const counts = countsOf(material, members, horizon)
+  const counts = countsOf(material, horizon)
   const tooFewReason = tooFew(counts.n, counts.n_indep, query)
-  const options = { reps: query.reps, random: streamOf(query.seed, 'aftermath', horizon) }
-  const tally = aftermathTally(material.subjects, horizon, tooFewReason, options)
+  const returns = eventReturns(members)
+  const average = mean(returns)
+  const context_base = contextBase(subjects, members, average)
+  const intervals = intervalsOf(cell, query, tooFewReason)
+  const tests = testsOf(cell, held, query, tooFewReason)
+  const random_entry = randomEntries(cell, query, tooFewReason)
+  const by_sector = sectorReturns(members, material.sectors)
+  // Last, because it sorts the returns of the members.
+  const { columns, ...base } = baseOf(members)
   const window = {
     window: windowName(horizon, query.filter.timeframe),
     horizon,
     ...counts,
     n_independent: independent,
-    ...figures,
+    ...figuresOf(returns, average, base),
     hit,
     lift: hit.share === null || base.hit === 0 ? null : hit.share / base.hit!,
     ...meanExcursions(subjects, query.horizons.indexOf(horizon), horizon),
     base,
-    context_base: contextBase(subjects, members, figures.mean),
-    intervals: intervalsOf(cell, query, tooFewReason),
-    tests: testsOf(cell, held, query, tooFewReason),
-    random_entry: randomEntries(cell, query, tooFewReason),
-    other_bands: otherBands(material.subjects, horizon, query.filter.bands),
-    by_sector: sectorReturns(members, material.sectors),
-    abnormal: query.abnormal === 'none' ? null : abnormalOver(modelled, horizon, query.abnormal, query),
-    aftermath: tally && { counts: tally.counts, base: tally.base, lift: tally.lift, g: tally.g, p: tally.p },
-    histogram,
+    context_base,
+    intervals,
+    tests,
+    random_entry,
+    by_sector,
+    histogram: histogram(returns, columns),
     grey: tooFewReason !== null,
   }
-  const reasons = reasonsOf(window, query, tally?.reason ?? null)
-  return { window: { ...window, reasons }, sharpe: counts.n === 0 ? null : sharpe(dailyReturns(held.portfolio), 1) }
+  return { window, sharpe: counts.n === 0 ? null : sharpe(dailyReturns(held.portfolio), 1) }
+}
+
+/** The part of a window that needs no returns of base bars. @param modelled empty without a model */
+export function otherPart(material: Material, modelled: readonly ModelledEvent[], horizon: number) {
+  const { query, subjects } = material
+  const { n, n_indep } = countsOf(material, horizon)
+  const options = { reps: query.reps, random: streamOf(query.seed, 'aftermath', horizon) }
+  return {
+    other_bands: otherBands(subjects, horizon, query.filter.bands),
+    abnormal: query.abnormal === 'none' ? null : abnormalOver(modelled, horizon, query.abnormal, query),
+    tally: aftermathTally(subjects, horizon, tooFew(n, n_indep, query), options),
+  }
+}
+
+/** A window from its two parts. */
+export function joinWindow(
+  { by_sector, histogram, grey, ...returnsFigures }: ReturnType<typeof returnsPart>['window'],
+  { other_bands, abnormal, tally }: ReturnType<typeof otherPart>,
+  query: StudyQuery,
+): UncorrectedWindow {
+  const aftermath = tally && { counts: tally.counts, base: tally.base, lift: tally.lift, g: tally.g, p: tally.p }
+  const window = { ...returnsFigures, other_bands, by_sector, abnormal, aftermath, histogram, grey }
+  return { ...window, reasons: reasonsOf(window, query, tally?.reason ?? null) }
 }
 
 /** Each ticker's part in a cell, in the order of the tickers. @param buffer for the returns of all base bars */
@@ -104,26 +123,21 @@ function membersIn(buffer: Float64Array, subjects: readonly Subject[], horizon: 
   })
 }
 
-/** Statistics that need sorted returns; sorts the returns of the members in place. */
-function sortedStatistics(members: readonly MemberBars[]) {
-  const returns = eventReturns(members)
-  const { columns, ...base } = baseOf(members)
-  return { base, figures: figuresOf(returns, base), histogram: histogram(returns, columns) }
-}
-
-function countsOf({ subjects, asOf }: Material, members: readonly MemberBars[], horizon: number) {
-  const lost = { not_elapsed: 0, too_early: 0, delisted: 0 }
-  for (const { prices, signals } of subjects) {
-    const { notElapsed, delisted } = lostWindowsOf(prices, horizon, signals.bars, asOf)
-    lost.not_elapsed += notElapsed
-    lost.delisted += delisted
+function countsOf({ subjects, asOf }: Material, horizon: number) {
+  const counts = { events: 0, n: 0, n_indep: 0, lost: { not_elapsed: 0, too_early: 0, delisted: 0 } }
+  for (const {
+    prices,
+    signals: { bars },
+  } of subjects) {
+    const { notElapsed, delisted } = lostWindowsOf(prices, horizon, bars, asOf)
+    counts.lost.not_elapsed += notElapsed
+    counts.lost.delisted += delisted
+    const elapsed = bars.filter(bar => !Number.isNaN(returnAfter(prices, bar, horizon)))
+    counts.events += bars.length
+    counts.n += elapsed.length
+    counts.n_indep += countOverlap(elapsed, horizon).independent
   }
-  return {
-    events: subjects.reduce((sum, { signals }) => sum + signals.bars.length, 0),
-    n: members.reduce((sum, { events }) => sum + events.length, 0),
-    n_indep: independentWindows(members, horizon),
-    lost,
-  }
+  return counts
 }
 
 /** The returns of all events, ascending, so that the order of the tickers does not change the last digit of a sum. */
@@ -131,8 +145,8 @@ function eventReturns(members: readonly MemberBars[]): Float64Array {
   return Float64Array.from(members.flatMap(({ returns, events }) => Array.from(events, i => returns[i]!))).sort()
 }
 
-function figuresOf(returns: Float64Array, base: StudyWindow['base']) {
-  const average = mean(returns)
+/** @param returns ascending @param average their mean */
+function figuresOf(returns: Float64Array, average: number | null, base: StudyWindow['base']) {
   return {
     mean: average,
     median: quantile(returns, 0.5),
@@ -243,12 +257,12 @@ function otherBands(
       }
     }
   }
+  const buckets = new Buckets()
   return otherBandReturns.map(({ band, n, returns }) => {
+    if (n === 0) return { band, n, mean: null, median: null, hit: null }
     const values = returns.subarray(0, n)
-    // The mean first: a sum depends on the order.
-    const average = mean(values)
-    values.sort()
-    return { band, n, mean: average, median: quantile(values, 0.5), hit: n === 0 ? null : countGains(values) / n }
+    buckets.fill(values)
+    return { band, n, mean: mean(values), median: buckets.quantile(0.5), hit: countGains(values) / n }
   })
 }
 
@@ -287,7 +301,7 @@ function contextBase(
   if (mean === null) return null
   let n = 0
   let weights = 0
-  let sum = 0
+  let total = 0
   let above = 0
   for (const [i, { bars, returns, events }] of members.entries()) {
     const inContext = subjects[i]!.inContext
@@ -297,9 +311,9 @@ function contextBase(
     if (returnsInContext.length === 0) continue
     n += returnsInContext.length
     weights += events.length
-    sum += (events.length * returnsInContext.reduce((total, value) => total + value, 0)) / returnsInContext.length
+    total += (events.length * sum(returnsInContext)) / returnsInContext.length
     above += (events.length * countGains(returnsInContext)) / returnsInContext.length
   }
   if (weights === 0) return null
-  return { n, mean: sum / weights, hit: above / weights, diff: mean - sum / weights }
+  return { n, mean: total / weights, hit: above / weights, diff: mean - total / weights }
 }
