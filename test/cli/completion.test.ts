@@ -76,28 +76,10 @@ describe('bands completion --complete', () => {
     expect((await offered(line)).sort()).toEqual([...words].sort())
   })
 
-  const OPERATORS = ['=', '!=', 'in', 'not', 'enters', 'leaves']
-
-  it.each([
-    ['"rsi_zone = over', ['rsi_zone = oversold', 'rsi_zone = overbought']],
-    ["'rsi_zone = overs", ['rsi_zone = oversold']],
-    ['"rsi', OPERATORS.map(word => `rsi_zone ${word}`)],
-    ['"rsi_zone = oversold and gs', BUILT_IN.names.map(name => `rsi_zone = oversold and GSPC:${name}`)],
-    [
-      '"rsi_zone = oversold and GSPC:trend_direction@w',
-      OPERATORS.map(word => `rsi_zone = oversold and GSPC:trend_direction@weekly ${word}`),
-    ],
-    // Without quotes a blank would end the word.
-    ['rsi', ['rsi_zone']],
-    ['rsi_zone', ['rsi_zone']],
-    ['GSPC:rsi', ['GSPC:rsi_zone']],
-    ['rsi_zone=over', ['rsi_zone=oversold', 'rsi_zone=overbought']],
-    ['"rsi_zon = over', []],
-  ])('knows what may stand in a condition: %s', async (typed, texts) => {
-    const words = async (...line: string[]): Promise<string[]> =>
-      (await asked(line)).out.split('\n').filter(one => one !== '')
-    expect(await words('events', 'AAPL', '--when', typed)).toEqual(texts)
-    expect(await words('tally', '--all', `--when=${typed}`)).toEqual(texts.map(text => `--when=${text}`))
+  it('knows the first field of a condition', async () => {
+    expect(await offered('events AAPL --when rsi')).toEqual(['rsi_zone'])
+    expect(await offered('tally --all --when=rsi')).toEqual(['--when=rsi_zone'])
+    expect(await offered('screen rsi')).toEqual(['rsi_zone'])
   })
 
   it('knows every field, and every ticker that is loaded', async () => {
@@ -132,7 +114,6 @@ describe('bands completion --complete', () => {
 describe('bands completion bash', () => {
   const LINES: [string[], string[]][] = [
     [['tally', 'AAPL', 'rsi_zone', '--band', '=', 'overs'], ['oversold']],
-    [['tally', 'AAPL', '--when', '=', "'GSPC:rsi_zone = overs"], ['GSPC:rsi_zone = oversold']],
     [['tal'], ['tally']],
     [['tally', 'aap'], ['AAPL']],
     [['tally', 'AAPL', 'macd'], ['macd_state']],
@@ -141,7 +122,6 @@ describe('bands completion bash', () => {
       ['tally', 'AAPL', 'rsi_zone', '--timeframe', '='],
       ['daily', 'weekly'],
     ],
-    [['tally', 'AAPL', '--when', '"rsi_zone = overs'], ['rsi_zone = oversold']],
   ]
 
   /** What bash itself would put in place of the last word of each line: the words are split as it splits them. */
@@ -178,7 +158,6 @@ describe('bands completion bash', () => {
       const keys = [
         'source <(bands completion bash)',
         'bands eve\tAAP\trsi_z\t--band overs\t--limit 1 --json',
-        'bands events AAPL --when "rsi_z\t= overs\t--limit 1 --json',
         'bands import pri\t--json',
         'exit',
       ]
@@ -190,8 +169,6 @@ describe('bands completion bash', () => {
         .stdout.toString()
         .replaceAll('\u0007', '')
       expect(shown).toContain('bands events AAPL rsi_zone --band oversold --limit 1 --json')
-      expect(shown).toContain('bands events AAPL --when "rsi_zone = oversold" --limit 1 --json')
-      expect(shown).toContain('"field": "rsi_zone = oversold"')
       expect(shown).toContain('"total_occurrences"')
       expect(shown).toContain('prices\\ one.csv')
     },

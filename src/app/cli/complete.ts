@@ -1,5 +1,4 @@
 import { BUILT_IN, type FieldSet } from '../../core/fields/index.js'
-import { allowedAfter, isCompleteCondition, type Vocabulary } from '../../core/language/condition.js'
 import type { Day } from '../../core/model/day.js'
 import { TIER_NAMES } from '../../core/model/terms.js'
 import type { OptionSpec } from '../../core/params/row.js'
@@ -68,8 +67,6 @@ interface Line {
   options: readonly OptionSpec[]
   /** The known fields. */
   fields: FieldSet
-  /** Whether the last word is typed in quotes, so that it may have blanks. */
-  inQuotes: boolean
 }
 
 /** Reads the words before the one that is being completed. The command is loaded as soon as it is known, for its options. */
@@ -83,7 +80,6 @@ async function readLine(words: readonly string[], env: NodeJS.ProcessEnv): Promi
     command: undefined,
     options: GLOBAL_OPTIONS,
     fields: BUILT_IN,
-    inQuotes: false,
   }
   for (const word of words) {
     const optionBefore = line.pendingOption
@@ -95,8 +91,7 @@ async function readLine(words: readonly string[], env: NodeJS.ProcessEnv): Promi
   const fieldsFile = values.get('--fields-file') || env.BANDS_FIELDS_FILE
   // A broken file is reported when the command runs.
   const fields = await fieldsUnlessBroken(fieldsFile ? { fields_file: fieldsFile } : {}, env)
-  const { namedConditions } = await import('../open/database.js')
-  return { ...line, fields: { ...fields, conditions: await namedConditions({ db: values.get('--db'), env }) } }
+  return { ...line, fields }
 }
 
 /** Adds an option to the line: with its value of `--name=value`, otherwise as the option whose value is the next word. */
@@ -128,12 +123,9 @@ function optionNamed({ options }: Line, name: string): OptionSpec | undefined {
 /** The candidates for the last word of a line: values of an option, options, arguments or commands. */
 async function candidates(words: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly Candidate[]> {
   const line = await readLine(words.slice(0, -1), env)
-  const last = words.at(-1) ?? ''
-  // A shell appends the chosen word after the open quote.
-  const word = last.replace(/^["']/, '')
-  line.inQuotes = /^(--[\w-]+=)?["']/.test(last)
+  const word = words.at(-1) ?? ''
   if (line.pendingOption !== undefined) return optionCandidates(line, line.pendingOption, word)
-  const [, name, value] = /^(--[\w-]+)=["']?(.*)$/s.exec(word) ?? []
+  const [, name, value] = /^(--[\w-]+)=(.*)$/s.exec(word) ?? []
   const spec = name === undefined ? undefined : optionNamed(line, name)
   if (spec !== undefined) return withPrefix(`${name}=`, await optionCandidates(line, spec, value!))
   if (word.startsWith('-')) {
@@ -211,24 +203,13 @@ function bandsOfTypedFields({ values, words, fields }: Line): readonly string[] 
 
 /** The candidates for a placeholder of the help, such as `TICKER`. @param word the typed part of the word */
 async function kindCandidates(line: Line, kind: string, word: string): Promise<readonly Candidate[]> {
-  if (kind === 'FIELD' || kind === 'FIELDS') return line.fields.all.map(({ name, tier }) => [name, tier])
+  // Of a condition only its first field: the shell would split the rest at its blanks.
+  if (['FIELD', 'FIELDS', 'CONDITION'].includes(kind)) return line.fields.all.map(({ name, tier }) => [name, tier])
   if (kind === 'TIER') return TIER_NAMES.map(tier => [tier])
   if (kind === 'FILE' || kind === 'FOLDER') return [[FILES]]
   if (kind === 'LISTS') return listCandidates(line)
-  if (kind === 'CONDITION') return conditionCandidates(line, word)
   if (kind === 'TICKER' || kind === 'TICKERS') return word.startsWith('@') ? [[FILES]] : tickerCandidates(line)
   return []
-}
-
-/** Completions of a condition. Without quotes none has a blank, at which the shell would split it, or a ticker. */
-async function conditionCandidates(line: Line, text: string): Promise<readonly Candidate[]> {
-  const { fields, inQuotes } = line
-  const tickersLike = async (start: string): Promise<string[]> =>
-    startingWith(start, await tickerCandidates(line)).map(([ticker]) => ticker)
-  if (inQuotes) return (await completedConditions(text, fields, tickersLike)).map(completed => [completed])
-  const completion = completionAtEnd(text, fields)
-  const completedTexts = completion.words.map(word => completion.with(word))
-  return completedTexts.filter(completed => !/\s/.test(completed)).map(completed => [completed])
 }
 
 async function tickerCandidates({ values, env }: Line): Promise<readonly Candidate[]> {
@@ -284,63 +265,4 @@ function startingWith(word: string, candidates: readonly Candidate[]): readonly 
 /** The candidates with a text before each; file names get none, because the shell completes them. */
 function withPrefix(text: string, candidates: readonly Candidate[]): readonly Candidate[] {
   return candidates.map(([name, about]) => (name === FILES ? [name] : [text + name, about]) as Candidate)
-}
-
-/** The candidates at the end of a condition. */
-export interface Completion {
-  /** The word that is being typed, as far as it is. */
-  typed: string
-  /** Candidates for the last word: fields, bands of the field before it, and words and signs of the language. */
-  words: readonly string[]
-  /** Whether a ticker with a colon may come next. */
-  ticker: boolean
-  /** Returns the whole text with the last word replaced. */
-  with: (word: string) => string
-}
-
-/** The word being typed at the end of the text. */
-const LAST_WORD = /(?:[A-Za-z_][A-Za-z0-9_]*|!)?$/
-
-/** Finds the candidates at the end of a text. */
-export function completionAtEnd(text: string, vocabulary: Vocabulary): Completion {
-  const typed = LAST_WORD.exec(text)![0]
-  const before = text.slice(0, text.length - typed.length)
-  const allowed = allowedAfter(before, vocabulary).filter(word => word !== '@')
-  return {
-    typed,
-    words: allowed.filter(word => word.startsWith(typed.toLowerCase())),
-    // A subject begins where `not` is allowed; a ticker is not followed by another.
-    ticker: allowed.includes('not') && allowed.includes('(') && !/[\w:@]$/.test(before),
-    with: word => (typed === '' ? withBlank(before, word) : before) + word,
-  }
-}
-
-/**
- * The whole texts that complete the beginning of a condition, as candidates in quotes. A single text that is no
- * condition yet is replaced by its continuations: the shell would otherwise accept it and close the quotes.
- *
- * @param tickersLike the tickers that begin with a text; called only if nothing else fits
- */
-export async function completedConditions(
-  text: string,
-  vocabulary: Vocabulary,
-  tickersLike: (start: string) => Promise<readonly string[]>,
-): Promise<string[]> {
-  const completion = completionAtEnd(text, vocabulary)
-  const isTicker = completion.words.length === 0 && completion.ticker && completion.typed !== ''
-  const words = isTicker ? (await tickersLike(completion.typed)).map(ticker => `${ticker}:`) : completion.words
-  let texts = words.map(completion.with)
-  while (texts.length === 1 && !isCompleteCondition(texts[0]!, vocabulary)) {
-    const [onlyText = ''] = texts
-    const next = allowedAfter(onlyText, vocabulary).filter(word => word !== '@')
-    if (next.length === 0) break
-    texts = next.map(word => withBlank(onlyText, word) + word)
-  }
-  return texts
-}
-
-/** A text, with a blank at its end if the next word needs one. */
-function withBlank(before: string, word: string): string {
-  const isJoined = before === '' || /[\s(:@]$/.test(before) || word === ',' || word === ')'
-  return isJoined ? before : `${before} `
 }

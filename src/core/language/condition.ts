@@ -65,15 +65,6 @@ export function parseCondition(text: string, vocabulary: Vocabulary, origin: Ori
   return new Grammar(text, vocabulary, origin).parse()
 }
 
-/** The words allowed after the beginning of a condition; empty where the text is none. */
-export function allowedAfter(text: string, vocabulary: Vocabulary): string[] {
-  try {
-    return new Grammar(text, vocabulary, { param: 'when' }).allowedAtEnd()
-  } catch {
-    return []
-  }
-}
-
 /** Whether a text can be parsed as a condition. */
 export function isCompleteCondition(text: string, vocabulary: Vocabulary): boolean {
   try {
@@ -107,16 +98,6 @@ class Grammar {
     const condition = this.#condition()
     this.#reader.expectEnd(printCondition(condition))
     return condition
-  }
-
-  /** The words allowed at the end of the text, whether or not a condition may end there. */
-  allowedAtEnd(): string[] {
-    try {
-      this.parse()
-    } catch (error) {
-      if (this.#reader.word.kind !== 'end') throw error
-    }
-    return this.#reader.allowed
   }
 
   #condition(): Condition {

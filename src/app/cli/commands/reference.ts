@@ -168,7 +168,7 @@ const completion: Command = {
   arguments: [['<SHELL>', SHELLS.join(', '), SHELLS]],
   examples: ['bands completion bash', 'bands completion zsh', 'bands completion fish | source'],
   notes: [
-    'Prints a script that lets the shell complete commands, options, values, fields, the bands of the typed field, conditions in quotes, and loaded tickers.',
+    'Prints a script that lets the shell complete commands, options, values, fields, the bands of the typed field, and loaded tickers.',
     'For good: source <(bands completion bash) as a line of ~/.bashrc; the same with zsh in ~/.zshrc, below compinit; for fish: bands completion fish > ~/.config/fish/completions/bands.fish.',
   ],
   async run(context, args) {
