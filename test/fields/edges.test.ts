@@ -4,10 +4,22 @@ import { BUILT_IN } from '../../src/core/fields/index.js'
 import { Panel } from '../../src/core/fields/panel.js'
 import { resistance, support } from '../../src/core/indicators/levels.js'
 import { DEFINITIONS } from '../../src/core/model/definitions.js'
+import { opinionOf } from '../../src/core/model/facts.js'
 import { UNDEFINED } from '../../src/core/model/series.js'
 import { series } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import type { Bar } from '../support/oracle/index.js'
+import {
+  bandsOf as bandsKnown,
+  barsOn,
+  counts,
+  everyDay,
+  facts,
+  grade,
+  lastBand as lastKnown,
+  on,
+  trade,
+} from './made-facts.js'
 
 /** Band of a field on the last bar. */
 function lastBand(name: string, bars: Bar[]): string | null {
@@ -139,4 +151,46 @@ describe('support and resistance', () => {
     // Closes of 17 to 19 turned over at 36 have about the same tolerance.
     expect(resistance(flip(low), flip(close), atr, rules).state[5]).toBe(state)
   })
+})
+
+/** What random records do not reach. */
+describe('analysts and insiders', () => {
+  it('have a mean with a tolerance of 1e-10 at its cuts', () => {
+    // n analysts of each, one changed over: 4.5 − 1 / 2n, that is 0.5e-10 and 2e-10 under the cut.
+    const consensus = (strong: number, buy: number) =>
+      lastKnown(
+        'analyst_consensus',
+        barsOn(['2018-03-01']),
+        facts({ ratings: [counts('2018-03-01', [strong, buy, 0, 0, 0])] }),
+      )
+    expect(consensus(1e10 - 1, 1e10 + 1)).toBe('strong_buy')
+    expect(consensus(2.5e9 - 1, 2.5e9 + 1)).toBe('buy')
+  })
+
+  it.each(['', 'Not Rated', 'buys', 'strong-buy', 'constructor'])('have no opinion by the grade %j', word => {
+    expect(opinionOf(word)).toBeNull()
+  })
+
+  it('go by the latest of grades and counts, on one date by the counts', () => {
+    const grades = ['Alpha', 'Beta', 'Gamma'].map(firm => grade('2018-03-02', firm, 'Buy'))
+    const held = { ...counts('2018-03-02', [0, 0, 3, 0, 0]), session: null }
+    const bands = (known: string) =>
+      bandsKnown(
+        'analyst_consensus',
+        everyDay('2018-03-02', 3),
+        facts({ grades, ratings: [{ ...held, known: on(known) }] }),
+      )
+    expect(bands('2018-03-01')).toEqual(['hold', 'buy', 'buy'])
+    expect(bands('2018-03-02')).toEqual([null, 'hold', 'hold'])
+    expect(bands('2018-03-03')).toEqual([null, 'buy', 'hold'])
+  })
+
+  // 0.1 + 0.2 + 0.3 - 0.6 is 1.1e-16 or 0 in doubles, as the order wants it.
+  it.each([[[0.1, 0.2, 0.3, -0.6]], [[-0.6, 0.3, 0.2, 0.1]], [[0.3, -0.6, 0.1, 0.2]]])(
+    'take parts of shares that add up to nothing for nothing: %j',
+    parts => {
+      const insiders = parts.map(shares => trade('2018-03-01', 'A', shares))
+      expect(lastKnown('net_direction', barsOn(['2018-03-01']), facts({ insiders }))).toBe('neutral')
+    },
+  )
 })

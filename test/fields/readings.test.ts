@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Reading } from '../../../src/core/fields/field.js'
-import type { SectorView } from '../../../src/core/fields/fundamentals.js'
-import { BUILT_IN } from '../../../src/core/fields/index.js'
-import { Panel } from '../../../src/core/fields/panel.js'
-import type { Facts } from '../../../src/core/model/facts.js'
-import type { Series } from '../../../src/core/model/series.js'
-import { barsOn, counts, earned, facts, grade, on, quarters, report, sectorOf, trade } from '../made-facts.js'
+import type { Reading } from '../../src/core/fields/field.js'
+import type { SectorView } from '../../src/core/fields/fundamentals.js'
+import { BUILT_IN } from '../../src/core/fields/index.js'
+import { Panel } from '../../src/core/fields/panel.js'
+import type { Facts } from '../../src/core/model/facts.js'
+import type { Series } from '../../src/core/model/series.js'
+import { barsOn, counts, earned, everyDay, facts, grade, on, quarters, report, sectorOf, trade } from './made-facts.js'
 
 const BAR = barsOn(['2018-03-02'], 40)
 
@@ -228,5 +228,63 @@ describe('a reading that is null says why', () => {
     expect(lacks('insider_activity_zone', facts({ insiders: [trade('2018-03-01', 'A', 1)] }))).toEqual([
       'value_ratio: the money of none of these trades is known',
     ])
+  })
+})
+
+describe('the measures of valuation_zone', () => {
+  const START = on('2018-01-31')
+  /** Quarters of an EPS of 1 that are known without a break while the bars last. */
+  const known = facts({ reports: Array.from({ length: 14 }, (_, i) => report(START - 758 + 91 * i, { eps: 1 })) })
+  const flat = everyDay('2018-01-31', 300)
+  /** By name, on the last of 300 bars. */
+  const measures = (facts: Facts, series = flat, sector?: SectorView) =>
+    Object.fromEntries(told('valuation_zone', facts, series, sector).map(({ name, value }) => [name, value]))
+
+  // Own E = 4/10, and the own history is flat: 50. Of 10 in all `dearer` have a higher E and `same` the same:
+  // percentile = 50 · (2 · dearer + same + 1) / 10.
+  it.each([
+    [1, 1, 20, 35],
+    [1, 0, 15, 32.5],
+    [7, 1, 80, 65],
+  ])(
+    'are the percentile among %d cheaper and %d equal of nine peers, and the mean',
+    (dearer, same, sector_pct, score) => {
+      const yields = [...Array(dearer).fill(0.9), ...Array(same).fill(0.4), ...Array(9 - dearer - same).fill(-0.3)]
+      expect(measures(known, flat, sectorOf(...yields))).toMatchObject({ history_pct: 50, sector_pct, score })
+    },
+  )
+
+  it('call peers equal whose yield differs by 1e-10 at most, and pass over fewer than five', () => {
+    const among = (...yields: number[]) => measures(known, flat, sectorOf(...yields)).sector_pct
+    expect(among(...Array(5).fill(0.4 + 0.9e-10))).toBe(50)
+    expect(among(...Array(5).fill(0.4 + 1.1e-10))).toBeCloseTo(550 / 6, 9)
+    expect(among(9, 9, 9, 9)).toBeNull()
+  })
+
+  it('have the percentile of the book yield', () => {
+    // E falls bar by bar, and a book value that is raised a hundredfold on the last bar ranks lowest: the mean is 50.
+    const rising = everyDay(
+      '2018-01-31',
+      300,
+      Array.from({ length: 300 }, (_, t) => 100 + t),
+    )
+    const reports = known.reports.map(one => ({ ...one, book_value_ps: 1 }))
+    const newest = reports.filter(one => one.known <= START + 290).at(-1)!
+    const restated = { ...newest, known: START + 299, book_value_ps: 100 }
+    expect(measures(facts({ reports: [...reports, restated] }), rising).score).toBeCloseTo(50, 9)
+  })
+
+  // Revenue of the year before is 400; a version of the newest quarter, known on the last bar, brings the growth.
+  it.each([
+    [0.2, -10],
+    [0.1, -5],
+    [0.03, 0],
+    [0, 5],
+    [-0.01, 10],
+  ])('are moved by growth of %d by %d points', (rate, growth_points) => {
+    const reports = known.reports.map(one => ({ ...one, revenue: 100 }))
+    const newest = reports.filter(one => one.known <= START + 299).at(-1)!
+    const growing = facts({ reports: [...reports, { ...newest, known: START + 299, revenue: 100 + 400 * rate }] })
+    expect(measures(growing)).toMatchObject({ growth_points, score: 50 + growth_points })
   })
 })
