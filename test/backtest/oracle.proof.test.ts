@@ -25,7 +25,7 @@ const SIMULATED = [...simulatedTickers({ count: 5, bars: 700, seed: 11, end: 17_
   return { ticker, bars: i === 1 ? head(bars, 600) : bars }
 })
 const NAMES = SIMULATED.map(({ ticker }) => ticker)
-const RUNS = draws(200)
+const RUNS = Math.max(8, draws(200))
 describe('a backtest equals a simulation that walks day by day', () => {
   it(`in ${RUNS} random strategies: trades, what was skipped, and equity on every day`, async () => {
     const fixtures = SIMULATED.map(({ ticker, bars }) => ({ ticker, series: bars }))

@@ -82,12 +82,6 @@ describe('places', () => {
       )
     })
 
-    it('go to the highest value of an expression on the bar of the signal', async () => {
-      expect(await taken(three(), { rank: 'close' })).toBe('BC')
-      expect(await taken(three(), { rank: '-close' })).toBe('AB')
-      expect(await taken(three(), { rank: 'ago(close, 1) / (close - 20.5)' })).toBe('AC')
-    })
-
     it('go last to a signal without a value, and among equal ones at random, which is told', async () => {
       expect(await taken(ranked({ A: '...aaaa', B: 'aaaaaaa', C: 'aaaaaaa' }), { rank: 'trend_direction' })).toBe('BC')
       expect(await taken(ranked({ A: '...aaaa', B: 'aaaaaaa', C: 'aaaaaaa' }), { rank: '-trend_direction' })).toBe('BC')
@@ -127,30 +121,10 @@ describe('places', () => {
       )
     })
   })
-
-  it('that are left at an open are free for entries at the same open', async () => {
-    const first = { bars: flat(10, 8), bands: { rsi_zone: 'daabbbbb' } }
-    const second = { bars: flat(20, 8), bands: { rsi_zone: 'dddaaaaa' } }
-    const { trades } = await run({ A: first, B: second }, { exit: { leave: true } })
-    expect(trades.map(({ ticker, entry_date, exit_date }) => [ticker, entry_date, exit_date])).toEqual([
-      ['A', '2020-01-03', '2020-01-05'],
-      ['B', '2020-01-05', '2020-01-08'],
-    ])
-  })
 })
 
 describe('one ticker', () => {
   const bands = { rsi_zone: 'babababababa' }
-
-  it('skips signals while its trade is on; the next may come on the bar of the exit', async () => {
-    const { trades, skipped } = await run({ A: { bars: flat(10, 12), bands } }, { exit: { hold: 4 } })
-    expect(trades.map(({ signal_date }) => signal_date)).toEqual(['2020-01-02', '2020-01-06', '2020-01-10'])
-    expect(skipped.map(({ date, reason }) => [date, reason])).toEqual([
-      ['2020-01-04', 'in_trade'],
-      ['2020-01-08', 'in_trade'],
-      ['2020-01-12', 'in_trade'],
-    ])
-  })
 
   it('trades every signal with overlap: allow', async () => {
     const document = { exit: { hold: 4 }, overlap: 'allow', portfolio: { max_positions: 9 } }
@@ -158,33 +132,9 @@ describe('one ticker', () => {
     expect([trades.length, signals.pending]).toEqual([5, 1])
     expect(warnings).toContain('overlapping trades share bars, so that they are not as many independent ones')
   })
-
-  it('restarts the hold with overlap: extend, the stop unchanged', async () => {
-    const bars = flat(10, 12, { 7: [10, 10, 10, 12] })
-    const { trades, signals } = await run(
-      { A: { bars, bands: { rsi_zone: 'bababbbbbbbb' } } },
-      { exit: { hold: 4, stop: 0.5 }, overlap: 'extend' },
-    )
-    expect(trades.map(({ signal_date, exit_date, exit_price }) => [signal_date, exit_date, exit_price])).toEqual([
-      ['2020-01-02', '2020-01-08', 12],
-    ])
-    expect(signals).toMatchObject({ total: 2, closed: 1, extended: 1 })
-  })
 })
 
 describe('the size of a position', () => {
-  it('is that of the equity at the close before, costs of the entry included', async () => {
-    const bars = flat(100, 12, { 4: [100, 100, 100, 120], 7: [60, 60, 60, 60] })
-    const document = { exit: { hold: 2 }, costs: { bps: 100 }, portfolio: { max_positions: 4, capital: 1000 } }
-    const { trades } = await run({ A: { bars, bands: { rsi_zone: 'ddaabbaaaaaa' } } }, document)
-    expect(trades[0]!.invested).toBe(250)
-    expect(trades[0]!.shares).toBe(250 / 101)
-    const money = (250 / 101) * 120 * 0.99 - 250
-    expect(trades[0]!.pnl).toEqual(near(money))
-    expect(trades[1]!.invested).toEqual(near((1000 + money) / 4))
-    expect(trades[1]!.shares).toEqual(near((1000 + money) / 4 / (60 * 1.01)))
-  })
-
   it('of whole shares leaves the rest in cash; too little for one is told', async () => {
     const portfolio = { capital: 1000, max_positions: 4, whole_shares: true }
     const tickers = { A: { bars: flat(99, 6), bands: DIP }, B: { bars: flat(400, 6), bands: DIP } }
@@ -193,25 +143,6 @@ describe('the size of a position', () => {
     expect(skipped.map(({ ticker, reason }) => [ticker, reason])).toEqual([['B', 'no_size']])
     expect(equity[3]!.gross).toBe(0.198)
     expect(warnings.join()).toContain('does not pay one whole share')
-  })
-
-  it('by volatility is the target over NATR · √bars a year, at most the cap', async () => {
-    const bars = Array.from({ length: 40 }, (): MadeBar => [100, 101, 99, 100])
-    const bands = { rsi_zone: 'd'.repeat(20) + 'a'.repeat(20) }
-    const sized = async (target: number, cap: number): Promise<number> => {
-      const portfolio = { size: { method: 'vol-target', target, cap } }
-      return (await run({ A: { bars, bands } }, { portfolio })).trades[0]!.invested
-    }
-    // The ATR is 2 at a price of 100; the made calendar has 365 bars a year.
-    expect(await sized(0.1, 1)).toEqual(near(0.1 / (0.02 * Math.sqrt(365))))
-    expect(await sized(0.1, 0.2)).toBe(0.2)
-  })
-
-  it('never takes more than the cash: what is left goes to the next, and then there is none', async () => {
-    const portfolio = { max_positions: 3, size: { method: 'fixed-fraction', fraction: 0.6 }, order: 'ticker' }
-    const { trades, skipped } = await run(three(), { portfolio })
-    expect(trades.map(({ invested }) => invested)).toEqual([0.6, 0.4])
-    expect(skipped).toEqual([{ ticker: 'C', date: '2020-01-03', reason: 'no_cash', rank: null }])
   })
 })
 
@@ -225,47 +156,6 @@ describe('money', () => {
     await expect(asked).rejects.toThrow(InvalidParameter)
     await expect(asked).rejects.toThrow(/^costs share 0\.01: the prices of A are adjusted/)
     expect((await run({ B: tickers.B }, { costs: { per_share: 0.01 } })).trades.length).toBeGreaterThan(0)
-  })
-
-  it('pays a share and a fill, and gets that back from no one', async () => {
-    const bars = flat(100, 8, { 4: [100, 100, 100, 110] })
-    const costs = { bps: 10, slippage_bps: 10, per_share: 0.5, fixed: 2 }
-    const { trades, equity } = await run(
-      { A: { bars, bands: DIP, adjustment: 'raw' } },
-      { costs, portfolio: { capital: 1000, max_positions: 1 } },
-    )
-    const shares = (1000 - 2) / (100 * 1.002 + 0.5)
-    const money = shares * (110 * 0.998 - 0.5) - 2
-    expect(trades[0]).toMatchObject({
-      invested: 1000,
-      shares: near(shares),
-      net: near(money / 1000 - 1),
-      gross: near(0.1),
-    })
-    expect(equity.at(-1)!.equity).toEqual(near(money))
-  })
-
-  it('of a short pays borrow by the calendar day, while it is open too', async () => {
-    const bars = flat(100, 8, { 3: [100, 100, 90, 95], 4: [95, 95, 90, 90] })
-    const { trades, equity } = await run(
-      { A: { bars, bands: DIP } },
-      { side: 'short', costs: { bps: 50, borrow: 0.365 }, portfolio: { max_positions: 1 } },
-    )
-    expect(trades[0]).toMatchObject({ shares: 0.01, invested: 1, gross: near(0.1) })
-    expect(trades[0]!.net).toEqual(near((100 * 0.995 - 90 * 1.005) / 100 - 0.001))
-    expect(equity[3]!.equity).toEqual(near(1 + 0.01 * (100 * 0.995 - 95)))
-    expect(equity.at(-1)!.equity).toEqual(near(1 + trades[0]!.net))
-  })
-
-  it('in cash earns interest by the calendar day', async () => {
-    const portfolio = { capital: 100, max_positions: 1, cash_rate: 0.0365 }
-    const { equity } = await run({ A: { bars: flat(10, 4), bands: { rsi_zone: 'dddd' } } }, { portfolio })
-    expect(equity.map(point => point.equity)).toEqual([
-      100,
-      near(100.01),
-      near(100 * 1.0001 ** 2),
-      near(100 * 1.0001 ** 3),
-    ])
   })
 
   it('of a ticker without a bar on a day stands at its last close', async () => {
@@ -298,30 +188,46 @@ describe('a ticker whose bars end', () => {
     )
   })
 
-  it('pays no borrow after them, and moves no equity', async () => {
-    const { equity } = await run(
-      { A: short, B: { ...later, bands: { rsi_zone: 'd' } } },
-      {
-        ...document,
-        side: 'short',
-        costs: { bps: 0, borrow: 0.365 },
-      },
-    )
-    expect(new Set(equity.slice(9).map(point => point.equity)).size).toBe(1)
-  })
-
-  it('with or without a bar to live on: one that is bought at the last close is left there', async () => {
-    const bands = { rsi_zone: 'dddddddddaaa' }
-    const last = { bars: flat(10, 10), bands }
-    const { trades, equity } = await run({ A: last, B: later }, { ...document, fill: 'close' })
-    expect(trades[0]).toMatchObject({ exit: 'data_end', entry_date: '2020-01-10', exit_date: '2020-01-10', bars: 0 })
-    expect(equity[9]).toMatchObject({ positions: 0, equity: 1 })
-  })
-
   it('at most a week before is open, and so is the newest of all', async () => {
     const found = await run({ A: short, B: { ...later, bars: flat(20, 17) } }, document)
     expect(found.trades.map(({ exit }) => exit)).toEqual(['open'])
     expect((await run({ A: short }, document)).trades.map(({ exit }) => exit)).toEqual(['open'])
+  })
+})
+
+describe('an entry', () => {
+  it.each([
+    ['next-open', '2020-01-04', 101],
+    ['next-close', '2020-01-04', 102],
+    ['close', '2020-01-03', 98],
+  ])('filled at %s is on %s, of the signal of its band', async (fill, entry_date, entry_price) => {
+    const bars = flat(100, 12, { 2: [100, 100, 100, 98], 3: [101, 103, 99, 102] })
+    const { trades } = await run({ A: { bars, bands: DIP } }, { fill, exit: { hold: 5 } })
+    const signal = { signal_date: '2020-01-03', band: 'deep_oversold', prev_band: 'neutral' }
+    expect(trades).toMatchObject([{ ...signal, entry_date, entry_price }])
+  })
+})
+
+describe('a delisting', () => {
+  const delisted = (day: string, price: number, hold: number) =>
+    run({ A: { bars: flat(100, 6), bands: { rsi_zone: 'ddaaaa' }, delisting: { day, price } } }, { exit: { hold } })
+
+  it('ends a trade on its day, at the final price', async () => {
+    const { trades, equity } = await delisted('2020-01-10', 40, 20)
+    const end = { exit: 'delisted', exit_date: '2020-01-10', exit_price: 40, gross: -0.6, mae: -0.6 }
+    expect(trades).toMatchObject([end])
+    expect(equity.at(-1)).toMatchObject({ date: '2020-01-10', equity: 0.4, positions: 0 })
+  })
+
+  it('may take everything', async () => {
+    const { trades, statistics } = await delisted('2020-01-06', 0, 20)
+    expect(trades).toMatchObject([{ exit: 'delisted', exit_date: '2020-01-06', net: -1 }])
+    expect(statistics.reasons.sharpe).toBe('the equity fell to 0 or below')
+  })
+
+  it('does not touch a trade that was closed before it', async () => {
+    const { trades } = await delisted('2020-01-06', 1, 3)
+    expect(trades).toMatchObject([{ exit: 'hold', exit_date: '2020-01-06', exit_price: 100 }])
   })
 })
 

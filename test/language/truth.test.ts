@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { transitions } from '../../src/core/engine/record.js'
 import { type Condition, parseCondition, type Subject, testsOf } from '../../src/core/language/condition.js'
 import { type Bars, type Column, type ConditionData, testReadings, truthOf } from '../../src/core/language/truth.js'
-import { formatDay, parseDay, weekFinalOn } from '../../src/core/model/day.js'
+import { formatDay, parseDay } from '../../src/core/model/day.js'
 import { barsCountingOn, UNDEFINED } from '../../src/core/model/series.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { draws } from '../support/full.js'
@@ -20,12 +20,6 @@ import { pick } from '../support/random-facts.js'
 
 /** `h m c`: hot, mild, cold; `.`: undefined. */
 const BANDS: Readonly<Record<string, string>> = { h: 'hot', m: 'mild', c: 'cold' }
-const SHOWN = new Map([
-  [0, 'F'],
-  [1, 'T'],
-  [UNDEFINED, '?'],
-])
-
 /** Bars of the dates, each with a band of `heat`. */
 function heat(dates: readonly string[], letters: string, known: (day: number) => number = day => day): Column {
   const bands = MADE_FIELDS.heat!
@@ -36,92 +30,6 @@ function heat(dates: readonly string[], letters: string, known: (day: number) =>
 
 /** Days from Monday, 5 March 2018 on. */
 const march = (...dates: number[]): string[] => dates.map(date => `2018-03-${String(date).padStart(2, '0')}`)
-
-function shown(text: string, columns: Readonly<Record<string, Column>>, own = columns.own!, lag = 0): string {
-  const columnOf = ({ ticker, timeframe }: Subject): Column => columns[ticker ?? timeframe ?? 'own']!
-  const truth = truthOf(parseCondition(text, MADE), { on: own, columnOf, lag })
-  return Array.from(truth, code => SHOWN.get(code)).join('')
-}
-
-describe('a test of the own field', () => {
-  const own = heat(march(5, 6, 7, 8, 9, 12, 13), '.ch.hhm')
-
-  it.each([
-    ['heat = hot', '?FT?TTF'],
-    ['heat != hot', '?TF?FFT'],
-    ['heat in (hot, cold)', '?TT?TTF'],
-    ['heat not in (hot, cold)', '?FF?FFT'],
-    ['not heat = hot', '?TF?FFT'],
-    // The bar before the first is unknown, as the undefined ones are; one false bar is enough.
-    ['heat = hot for 2', '?FF??TF'],
-    ['heat = hot for 3', '?FFF??F'],
-    ['heat = hot for 2000', '?FFFFFF'],
-    ['heat != hot for 2', '??FFFFF'],
-    ['heat enters hot', '?FTFFFF'],
-    ['heat enters any', '?FTFFFT'],
-    ['heat enters hot from cold', '?FTFFFF'],
-    ['heat enters hot from mild', '?FFFFFF'],
-    ['heat leaves hot', '?FFFFFT'],
-    ['heat leaves hot to mild', '?FFFFFT'],
-    ['heat leaves any to hot', '?FTFFFF'],
-    ['heat enters any within 2', '??TTFFT'],
-    ['heat enters cold within 3', '???FFFF'],
-    ['heat = hot or heat enters hot', '?FT?TTF'],
-    ['heat = hot and heat enters hot', '?FTFFFF'],
-  ])('%s: %s', (text, expected) => expect(shown(text, { own })).toBe(expected))
-})
-
-describe('a test of another market', () => {
-  const own = heat(march(8, 9, 12, 13), 'mmmm')
-
-  it("sees on Monday what changed on Saturday and Sunday, and that it isn't new on Tuesday", () => {
-    const AAA = heat(march(8, 9, 10, 11, 12, 13), 'cchccc')
-    expect(shown('AAA:heat enters hot', { own, AAA })).toBe('FFTF')
-    expect(shown('AAA:heat enters cold', { own, AAA })).toBe('FFTF')
-    expect(shown('AAA:heat = hot', { own, AAA })).toBe('FFFF')
-  })
-
-  it('has on the first own bar only its last counting bar as a new one', () => {
-    expect(shown('AAA:heat enters any', { own, AAA: heat(march(6, 7, 8, 9), 'chcc') })).toBe('TFFF')
-    expect(shown('AAA:heat enters hot', { own, AAA: heat(march(6, 7, 8, 9), 'chcc') })).toBe('FFFF')
-    expect(shown('AAA:heat enters any', { own, AAA: heat(march(5, 6, 7), 'chh') })).toBe('FFFF')
-  })
-
-  it('keeps the last band however old, and knows nothing before the first', () => {
-    const AAA = heat(march(9), 'h')
-    expect(shown('AAA:heat = hot', { own, AAA })).toBe('?TTT')
-    expect(shown('AAA:heat = hot for 2', { own, AAA })).toBe('????')
-    expect(shown('AAA:heat = cold for 2', { own, AAA })).toBe('?FFF')
-    expect(shown('AAA:heat enters any', { own, AAA })).toBe('?FFF')
-    expect(shown('AAA:heat enters any', { own, AAA: heat([], '') })).toBe('????')
-  })
-
-  it('is looked at so many of its bars earlier, if it has a ticker', () => {
-    const AAA = heat(march(7, 8, 9, 10, 12), 'chchm')
-    expect(shown('AAA:heat = cold', { own, AAA }, own, 1)).toBe('TFFF')
-    expect(shown('AAA:heat = hot', { own, AAA }, own, 1)).toBe('FTTT')
-    expect(shown('AAA:heat enters hot', { own, AAA }, own, 1)).toBe('FTTF')
-    expect(shown('heat = mild', { own }, own, 3)).toBe('TTTT')
-    expect(shown('AAA:heat = cold', { own, AAA }, own, 5)).toBe('????')
-  })
-})
-
-describe('a test of another timeframe', () => {
-  const friday = (day: number): number => weekFinalOn(day, false)
-  const days = heat(march(5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 19), 'mmhmmmmmhmm')
-  const weeks = heat(march(9, 15), 'ch', friday)
-
-  it('sees a week from the day on which it is final', () => {
-    // The second week ends on a Thursday: it is final on Saturday and counts on Monday.
-    expect(shown('heat@weekly = cold', { own: days, weekly: weeks })).toBe('????TTTTTTF')
-    expect(shown('heat@weekly enters hot', { own: days, weekly: weeks })).toBe('????FFFFFFT')
-  })
-
-  it("sees a day's change in its week", () => {
-    expect(shown('heat@daily enters hot', { daily: days }, heat(march(9, 16), 'mm', friday))).toBe('FT')
-    expect(shown('heat@daily leaves hot', { daily: days }, heat(march(2, 9, 16), 'mmm', friday))).toBe('?TT')
-  })
-})
 
 describe('the bars that count', () => {
   it('are those that barsCountingOn counts', () => {
