@@ -136,14 +136,6 @@ describe('Kaplan-Meier', () => {
     expect(lengthOfShare(steps, 0.9)).toBeNull()
   })
 
-  it('is the plain share that lasts longer when nothing is censored', () => {
-    const steps = kaplanMeier(spells('1 1 2 3 5 5 5 8'))
-    const lasting = (length: number): number => [1, 1, 2, 3, 5, 5, 5, 8].filter(x => x > length).length / 8
-    for (const step of steps) expect(step.survival).toBeCloseTo(lasting(step.length), 14)
-    expect(lengthOfShare(steps, 0.5)).toBe(3)
-    expect(lengthOfShare(steps, 0.9)).toBe(8)
-  })
-
   it('has no step when all are censored', () => expect(kaplanMeier(spells('3+ 4+ 9+'))).toEqual([]))
 })
 

@@ -11,7 +11,6 @@ import {
   type SuperiorAbility,
   superiorAbility,
 } from '../../src/core/statistics/selection.js'
-import { notInQuick } from '../support/full.js'
 import { distance, goldenRows, madeStrategies } from './support/made-events.js'
 import { golden, RandomState } from './support/numpy.js'
 
@@ -53,32 +52,6 @@ describe('corrected p-values', () => {
     },
   )
 
-  it('grow more cautious from Benjamini and Hochberg to Holm', () => {
-    fc.assert(
-      fc.property(family, p => {
-        const strict = holm(p)
-        for (const [i, q] of benjaminiHochberg(p).entries()) expect(q).toBeLessThanOrEqual(strict[i]! * (1 + 1e-12))
-      }),
-    )
-  })
-
-  it('leave a single cell as it is', () => {
-    fc.assert(
-      fc.property(fc.double({ min: 0, max: 1, noNaN: true }), p => {
-        for (const method of Object.values(METHODS)) expect(method([p])).toEqual([p])
-      }),
-    )
-  })
-
-  it('never fall when a cell without any evidence is added', () => {
-    fc.assert(
-      fc.property(family, p => {
-        const more = benjaminiHochberg([...p, 1])
-        for (const [i, q] of benjaminiHochberg(p).entries()) expect(more[i]).toBeGreaterThanOrEqual(q)
-      }),
-    )
-  })
-
   it('are none of none', () => expect(Object.values(METHODS).map(method => method([]))).toEqual([[], [], []]))
 })
 
@@ -93,19 +66,6 @@ describe('the probability of backtest overfitting', () => {
     const found = overfitting(madeStrategies(), 6)
     expect([found.probability, found.splits]).toEqual(known.pbo)
     for (const [i, logit] of found.logits.toSorted().entries()) expect(logit).toBeCloseTo(known['pbo logits']![i]!, 10)
-  })
-
-  it('is 0 where one is the best throughout', () => {
-    const columns = noise(9, 20, 240)
-    columns[7] = columns[7]!.map(value => value + 0.05)
-    expect(overfitting(columns, 8).probability).toBe(0)
-  })
-
-  it('is about a half where all are noise', () => {
-    const probabilities = Array.from({ length: 60 }, (_, run) => overfitting(noise(100 + run, 10, 160), 8).probability)
-    const mean = probabilities.reduce((sum, value) => sum + value, 0) / probabilities.length
-    expect(mean).toBeGreaterThan(0.4)
-    expect(mean).toBeLessThan(0.6)
   })
 
   it('depends neither on the order of columns nor on their scale, ties included', () => {
@@ -156,53 +116,6 @@ describe('superior predictive ability', () => {
       const options = { block: 4, reps: 57, random: new Random(round) }
       expect(spa(columns, 60, options)).toEqual(slow(columns, 60, { ...options, random: new Random(round) }))
     }
-  })
-
-  notInQuick('is ordered: lower, consistent, upper', () => {
-    for (let seed = 1; seed <= 20; seed++) {
-      const found = spa(drawn(new Random(seed), 30, 100), 100, { block: 5, reps: 199, random: new Random(seed) })!
-      expect(found.lower).toBeLessThanOrEqual(found.consistent)
-      expect(found.consistent).toBeLessThanOrEqual(found.upper)
-    }
-  })
-
-  it('is of one column the plain bootstrap p-value of its mean', () => {
-    const [column] = drawn(new Random(3), 1, 120)
-    const values = dense(column!, 120)
-    const total = values.reduce((sum, value) => sum + value, 0)
-    const sign = Math.sign(total)
-    const reps = 499
-    const one = { indices: column!.indices, values: column!.values.map(value => sign * value) }
-    const random = new Random(7)
-    let exceeding = 0
-    for (let rep = 0; rep < reps; rep++) {
-      const indices = stationaryIndices(random, 120, 6, new Int32Array(120))
-      const resampled = indices.reduce((sum, index) => sum + values[index]!, 0)
-      if (sign * (resampled - total) >= Math.abs(total)) exceeding++
-    }
-    const p = (1 + exceeding) / (1 + reps)
-    const found = spa([one], 120, { block: 6, reps, random: new Random(7) })
-    expect(found).toEqual({ realityCheck: p, lower: p, consistent: p, upper: p, best: 0 })
-  })
-
-  it('does not depend on the order of the columns, and studentised not on their units', () => {
-    const columns = drawn(new Random(4), 12, 90)
-    const of = (some: readonly Column[]) => spa(some, 90, { block: 5, reps: 300, random: new Random(2) })!
-    const found = of(columns)
-    expect(of(columns.toReversed())).toEqual({ ...found, best: 11 - found.best })
-    const scaled = columns.map(({ indices, values }, i) => ({ indices, values: values.map(value => 4 ** i * value) }))
-    expect({ ...of(scaled), realityCheck: 0 }).toEqual({ ...found, realityCheck: 0 })
-    expect(of([...columns, ...columns])).toEqual(found)
-  })
-
-  it('finds a column that beats the others, and finds none where all lose', () => {
-    const columns = drawn(new Random(8), 40, 400)
-    const better = { indices: columns[6]!.indices, values: columns[6]!.values.map(value => value + 0.6) }
-    const options = { block: 5, reps: 499, random: new Random(1) }
-    const found = spa(columns.with(6, better), 400, options)!
-    expect(found).toMatchObject({ best: 6, lower: 1 / 500, consistent: 1 / 500, upper: 1 / 500 })
-    const worse = columns.map(({ indices, values }) => ({ indices, values: values.map(value => value - 2) }))
-    expect(spa(worse, 400, options)).toMatchObject({ lower: 1, consistent: 1, upper: 1 })
   })
 
   it('is, where either sign counts, that of the columns and their opposites, to the last bit', () => {
