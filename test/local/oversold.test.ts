@@ -64,73 +64,7 @@ describe.skipIf(!existsSync(PAGE))(`the keys of a match${reason}`, () => {
   })
 })
 
-describe('which bar is looked at', () => {
-  it('is the last final one, up to seven days after it; weekly, after the Sunday of its week', async () => {
-    // The one stops on Wednesday 2018-05-02, the other goes on.
-    const store = await marketStore([falling('GOES'), falling('STOPS', null, 88)])
-    expect(dateOf(87)).toBe('2018-05-02')
-    const scanned = async (date: string, timeframe: string): Promise<string[]> =>
-      tickersOf(await ask(store, { date, timeframe })).sort()
-    expect(await scanned('2018-05-09', 'daily')).toEqual(['GOES', 'STOPS'])
-    expect(await scanned('2018-05-10', 'daily')).toEqual(['GOES'])
-    expect(await scanned('2018-05-13', 'weekly')).toEqual(['GOES', 'STOPS'])
-    expect(await scanned('2018-05-14', 'weekly')).toEqual(['GOES'])
-  })
-
-  it('is none while there is no RSI', async () => {
-    const store = await marketStore([falling('ABC', null, 15)])
-    expect(await ask(store, { date: dateOf(13) })).toMatchObject({ total_scanned: 0, match_count: 0, matches: [] })
-    expect(await ask(store, { date: dateOf(14) })).toMatchObject({ total_scanned: 1, match_count: 1 })
-  })
-
-  it('counts days from the first bar with an RSI on, and knows no rarity of a short history', async () => {
-    expect(await matchOf(falling('ABC').bars)).toMatchObject({
-      rsi_zone: 'deep_oversold',
-      days_in_oversold: 106,
-      condition_rarity: null,
-      oversold_streaks_count: 1,
-      rsi_zone_flips_recent: 0,
-      rsi_zone_stability: 'established',
-      stochastic_zone: 'deep_oversold',
-      historical_median_oversold_days: null,
-      historical_max_oversold_days: null,
-      volume_context: 'normal',
-      sector_rsi_zone: null,
-    })
-  })
-})
-
-describe('equal matches', () => {
-  it('of one length follow by severity, of one severity by length, and only then by ticker', async () => {
-    const rising = (t: number): number => (t % 10 === 9 ? 15 : 0)
-    const milder = Array.from({ length: 120 }, (_, t) => barOf(dateOf(t), 5000 - 10 * t + rising(t)))
-    const shorter = falling('B').bars.slice(60)
-    const market = [{ ...falling('A'), bars: milder }, { ...falling('B'), bars: shorter }, falling('C'), falling('D')]
-    const store = await marketStore(market)
-    const { matches } = await ask(store, { sort_by: 'days_oversold' })
-    expect(matches.map(({ days_in_oversold }) => days_in_oversold)).toEqual([106, 106, 106, 46])
-    expect(tickersOf({ matches } as OversoldPage)).toEqual(['C', 'D', 'A', 'B'])
-    expect(tickersOf(await ask(store))).toEqual(['C', 'D', 'B', 'A'])
-    // All are too young for a percentile.
-    expect(tickersOf(await ask(store, { sort_by: 'condition_percentile', limit: 3 }))).toEqual(['C', 'D', 'B'])
-  })
-})
-
 describe('sectors', () => {
-  it('are found whatever the case, and shown as they were given', async () => {
-    const store = await marketStore([
-      falling('A', { sector: 'Energy' }),
-      falling('B', { sector: ' ENERGY ' }),
-      falling('C', { sector: 'Energy', asset_class: 'etf' }),
-      falling('D', { sector: 'Utilities' }),
-      falling('E', null),
-    ])
-    const page = await ask(store, { sector: ' energy ' })
-    expect(page.total_scanned).toBe(3)
-    expect(page.matches.map(({ sector }) => sector)).toEqual(['Energy', 'ENERGY', 'Energy'])
-    expect(page.matches.map(match => match.sector_total_count)).toEqual([2, 2, null])
-  })
-
   it('that no ticker has are refused with the nearest', async () => {
     const store = await marketStore([falling('A', { sector: 'Energy' }), falling('B', { sector: 'Utilities' })])
     const error = await refused(store, { sector: 'enrgy' })
@@ -144,26 +78,6 @@ describe('sectors', () => {
 })
 
 describe('what a ticker is', () => {
-  it('is its stored class; otherwise a sector or a fact known by the day makes it a stock', async () => {
-    const schedule = [{ known: parseDay(dateOf(100))!, expected_date: parseDay(dateOf(110))! }]
-    const store = await marketStore([
-      falling('COIN', { asset_class: 'crypto' }),
-      falling('FUND', { asset_class: 'etf', sector: 'Energy' }),
-      falling('LATE', null, 120),
-      falling('NONE', { market_cap: 5e9 }),
-      falling('SECT', { sector: 'Energy' }),
-      { ...falling('WITH', null), facts: { ...NO_FACTS, schedule } },
-    ])
-    const classes = async (date: string): Promise<Record<string, unknown>> =>
-      Object.fromEntries((await ask(store, { date })).matches.map(match => [match.ticker, match.asset_class]))
-    const known = { COIN: 'crypto', FUND: 'etf', LATE: null, NONE: null, SECT: 'stock' }
-    expect(await classes(dateOf(100))).toEqual({ ...known, WITH: 'stock' })
-    expect(await classes(dateOf(99))).toEqual({ ...known, WITH: null })
-    expect(tickersOf(await ask(store, { asset_class: 'stock' }))).toEqual(['SECT', 'WITH'])
-    const keys = Object.fromEntries((await ask(store)).matches.map(match => [match.ticker, 'valuation_zone' in match]))
-    expect(keys).toEqual({ COIN: false, FUND: false, LATE: true, NONE: true, SECT: true, WITH: true })
-  })
-
   it('has a size by its market capitalisation, a value on an edge in the larger', async () => {
     const caps = { A: 49_999_999, B: 50e6, C: 300e6, D: 2e9, E: 10e9, F: 200e9, G: 1e12, H: null }
     const store = await marketStore(Object.entries(caps).map(([ticker, market_cap]) => falling(ticker, { market_cap })))
@@ -173,14 +87,6 @@ describe('what a ticker is', () => {
     expect(tickersOf(await ask(store, { min_market_cap_tier: 'mid' }))).toEqual(['D', 'E', 'F', 'G'])
     expect(tickersOf(await ask(store, { min_market_cap_tier: 'nano' }))).toHaveLength(7)
     expect(tickersOf(await ask(store, { market_cap_tier: 'nano', min_market_cap_tier: 'micro' }))).toEqual([])
-  })
-})
-
-describe('a rarity', () => {
-  it('is known from the 252nd RSI on', async () => {
-    const rarity = async (bars: number) =>
-      (await ask(await marketStore([falling('ABC', null, bars)]))).matches[0]!.condition_rarity
-    expect([await rarity(14 + 251), await rarity(14 + 252)]).toEqual([null, 'common'])
   })
 })
 
