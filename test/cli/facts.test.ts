@@ -188,19 +188,6 @@ describe('a file of facts', () => {
     expect(await ask('import')).toMatchObject({ code: 2, err: expect.stringContaining('FILE is missing') })
     expect(await ask(`import ${folder.file('none.csv')}`)).toMatchObject({ code: 3 })
   })
-
-  notInQuick('makes the same answers before and after the bars come', async () => {
-    const facts = recordFolder('order')
-    const events = async (...lines: string[]): Promise<string> => {
-      database++
-      for (const line of lines) expect((await ask(line)).code).toBe(0)
-      return (await ask('export events --csv')).out
-    }
-    const after = await events(`import ${BARS}/AAPL.csv`, `import ${facts}`)
-    expect(after).toContain('AAPL,earnings_proximity,daily')
-    expect(await events(`import ${facts}`, `import ${BARS}/AAPL.csv`)).toBe(after)
-    expect(await events(`import ${facts} ${BARS}/AAPL.csv`)).toBe(after)
-  })
 })
 
 describe('bands facts', () => {
@@ -379,12 +366,6 @@ describe('a simulated sector', () => {
     )
   })
 
-  notInQuick('is the same after a rebuild', async () => {
-    const before = (await world('export events --csv', 'imported')).out
-    expect((await world('rebuild', 'imported')).code).toBe(0)
-    expect((await world('export events --csv', 'imported')).out).toBe(before)
-  })
-
   test('has every fundamental field in now, export events and export series', async () => {
     const { states } = await told('now SIM0001')
     for (const name of FUNDAMENTAL) {
@@ -401,39 +382,6 @@ describe('a simulated sector', () => {
     }
   })
 
-  test('is asked about like every other field', async () => {
-    const { events, total_occurrences } = await told('events SIM0001 pe_vs_sector')
-    expect(total_occurrences).toBeGreaterThan(0)
-    expect((await told(`events SIM0001 pe_vs_sector --band ${events[0].band}`)).events[0]).toEqual(events[0])
-    expect((await told('tally SIM0001 pe_vs_sector')).events).toBe(total_occurrences)
-    expect((await world('transitions SIM0001 pe_vs_sector')).out).toContain('fair_value')
-    expect((await world('show SIM0001 pe_vs_sector')).out).toContain('SIM0001  pe_vs_sector  daily')
-    expect((await told('events SIM0001 pe_vs_sector --timeframe weekly')).timeframe).toBe('weekly')
-  })
-
-  test('is a context for technical events, from its first event on', async () => {
-    const whole = csvRows((await world('export events --tickers SIM0001,SIM0002 --timeframe daily --csv')).out)
-    const dates = (ticker: string, field: string): string[] =>
-      whole.flatMap(row => (row.ticker === ticker && row.field === field ? row.date! : [])).sort()
-    const [first] = dates('SIM0002', 'pe_vs_sector')
-    const context = '--context SIM0002:pe_vs_sector'
-    let found = 0
-    for (const band of FIELDS.find(({ name }) => name === 'pe_vs_sector')!.bands)
-      found += (await told(`events SIM0001 rsi_zone ${context}=${band}`)).total_occurrences
-    expect(found).toBe(dates('SIM0001', 'rsi_zone').filter(date => date >= first!).length)
-    expect(found).toBeGreaterThan(0)
-  })
-
-  test('has contexts, itself among them', async () => {
-    const { events } = await told('events SIM0001 pe_vs_sector --band undervalued')
-    const context = '--context SIM0001:pe_vs_sector'
-    expect((await told(`events SIM0001 pe_vs_sector ${context}=undervalued`)).events).toEqual(events)
-    expect(events.length).toBeGreaterThan(0)
-    const split = '--context SIM0002:trend_direction --by context'
-    const { groups } = await told(`tally SIM0001 pe_vs_sector ${split}`)
-    expect(groups.length).toBeGreaterThan(1)
-  })
-
   test('is explained by its reports, its peers and the rule', async () => {
     const [event] = (await told('events SIM0001 pe_vs_sector --limit 1')).events
     const found = await told(`explain SIM0001 pe_vs_sector ${event.date}`)
@@ -448,20 +396,6 @@ describe('a simulated sector', () => {
     expect(found.readings).toContainEqual(expect.objectContaining({ name: 'peers', value: 5 }))
     const text = unpainted((await world(`explain SIM0001 pe_vs_sector ${event.date}`, 'loaded', { terminal: 80 })).out)
     expect(text).toContain(noted.eps_q1.slice(0, 24))
-  })
-
-  test('shows the facts recorded by a day', async () => {
-    const asOf = '2017-11-30'
-    for (const field of ['earnings_proximity', 'pe_vs_sector', 'insider_activity_zone']) {
-      const events = async (words: string) =>
-        csvRows((await world(`events SIM0002 ${field} --limit 100 --csv ${words}`)).out).map(({ date, band }) => [
-          date,
-          band,
-        ])
-      const then = await events(`--as-of ${asOf}`)
-      expect(then, field).toEqual((await events('')).filter(([date]) => date! <= asOf))
-      expect(then.length, field).toBeGreaterThan(0)
-    }
   })
 
   test.each([

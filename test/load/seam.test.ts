@@ -158,12 +158,6 @@ describe('closes of days that are stored', () => {
     expect(stored.close[59]! / whole.close[59]!).toBeCloseTo(0.985, 5)
   })
 
-  it('are taken where the file has every stored day', async () => {
-    const database = await databaseWith(old)
-    const { report } = await tried(database, scaled(whole, 4))
-    expect(report).toMatchObject({ added: 20, replaced: 100, bars: 120 })
-  })
-
   it('may be corrected here and there', async () => {
     const database = await databaseWith(whole)
     const corrected = { ...recent, close: recent.close.map((price, t) => (t % 4 === 0 ? price * 1.02 : price)) }
@@ -180,12 +174,6 @@ describe('closes of days that are stored', () => {
       expect((await tried(database, slice(whole, 60), options)).refused).toBe(refused)
     const { stored } = await tried(database, slice(whole, 60), { replace: true })
     expect(stored.close).toEqual(slice(whole, 60).close)
-  })
-
-  it('of the whole history heal a series that was put together from two scales', async () => {
-    const database = await databaseWith(old)
-    await tried(database, scaled(recent, 4), { acceptJump: true })
-    expect(await tried(database, scaled(whole, 4))).toMatchObject({ report: { replaced: 100 }, jumps: [] })
   })
 })
 

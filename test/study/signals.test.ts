@@ -101,33 +101,6 @@ describe('signals', () => {
     },
   )
 
-  it('in the context of their own band are exactly the events into it, and a bar earlier those out of it', async () => {
-    for (const band of BUILT_IN.named('rsi_zone')!.bands) {
-      const own = { ticker: NAMES[0]!, field: 'rsi_zone', bands: [band] }
-      const all = await seen(NAMES[0]!, ANY)
-      const into = await seen(NAMES[0]!, { ...ANY, context: { ...own, lag: 0 } })
-      expect(into.map(({ date }) => date)).toEqual(all.filter(event => event.band === band).map(({ date }) => date))
-      const outOf = await seen(NAMES[0]!, { ...ANY, context: { ...own, lag: 1 } })
-      const left = all.filter(event => event.prev_band === band)
-      expect(outOf.map(({ date }) => date)).toEqual(left.map(({ date }) => date))
-    }
-  })
-
-  it('in the context of each band and of none are all of them', async () => {
-    for (const lag of [0, 1] as const) {
-      const context: ContextFilter = { ticker: NAMES[1]!, field: 'trend_direction', bands: null, lag }
-      const all = await seen(NAMES[0]!, { ...ANY, context })
-      let parts = all.filter(event => event.context === null).length
-      for (const band of BUILT_IN.named('trend_direction')!.bands) {
-        const within = await seen(NAMES[0]!, { ...ANY, context: { ...context, bands: [band] } })
-        expect(within).toEqual(all.filter(event => event.context === band))
-        parts += within.length
-      }
-      expect(parts).toBe(all.length)
-      expect(all.length).toBe((await seen(NAMES[0]!, ANY)).length)
-    }
-  })
-
   it('with a lag see the context as it was on the day before, which is not its bar before where it does not trade', async () => {
     const context: ContextFilter = { ticker: NAMES[2]!, field: 'macd_state', bands: null, lag: 1 }
     const other = await seen(NAMES[2]!, { ...ANY, field: 'macd_state' }, whole)
@@ -240,10 +213,6 @@ describe('the calendar of several tickers', () => {
       for (const column of columns)
         expect([...indicesIn(calendar, column)]).toEqual([...column].map(day => expected.indexOf(day)))
     }
-  })
-
-  it('has no place for a day on which none of them trades', () => {
-    expect([...indicesIn(Int32Array.of(1, 3, 5), Int32Array.of(0, 3, 4, 5, 6))]).toEqual([-1, 1, -1, 2, -1])
   })
 
   it('is empty without tickers, and without bars', () => {

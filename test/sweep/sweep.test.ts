@@ -312,11 +312,6 @@ describe('corrected p-values', () => {
       ),
     )
   })
-
-  it('of one look alone are p', () => {
-    for (const adjustment of ['bh', 'by', 'holm', 'none'] as const)
-      expect(correctedPs([0.03], [], adjustment)).toEqual([0.03])
-  })
 })
 
 describe('the test of the best', () => {

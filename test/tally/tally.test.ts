@@ -100,13 +100,6 @@ describe('a tally', () => {
     expect(wide).toMatchObject({ after: rangeStart, as_of, before: null })
   })
 
-  it('is the same for tickers in any order or named twice', async () => {
-    const bands = await local()
-    const straight = await tally(bands, DAILY)
-    expect(await tally(bands, { ...DAILY, tickers: NAMES.toReversed() })).toEqual(straight)
-    expect(await tally(bands, { ...DAILY, tickers: [...NAMES, ...NAMES] })).toEqual(straight)
-  })
-
   it('gives null with a reason where nothing is known, never 0', async () => {
     const bands = await local()
     const nothing = await tally(bands, { ...DAILY, tickers: [NAMES[0]!], bands: ['oversold'], after: 17_010 })

@@ -6,7 +6,6 @@ import type { EventHistory } from '../../src/core/model/event.js'
 import { TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
 import { eventHistory } from '../../src/core/source.js'
 import { homogeneity } from '../../src/core/statistics/counts.js'
-import { Random } from '../../src/core/statistics/random.js'
 import { contextTests } from '../../src/research/tally/by-context.js'
 import { type BandPeriod, type Dwell, dwell } from '../../src/research/tally/dwell.js'
 import {
@@ -88,21 +87,6 @@ describe('transitions', () => {
     // Wilson of 32 of 40.
     expect(one!.intervals.b!.low).toBeCloseTo(0.65243, 5)
     expect(one!.intervals.b!.high).toBeCloseTo(0.895, 5)
-  })
-
-  it('count every event once, and every active stay as censored with the bars it has lasted', async () => {
-    const bands = await local()
-    const result = await transitionsOf(bands, DAILY)
-    expect(result.matrix.reduce((total, row) => total + row.n, 0)).toBe(result.events)
-    expect(result.dwell.reduce((total, row) => total + row.stays, 0)).toBe(result.events)
-    expect(result.dwell.reduce((total, row) => total + row.censored, 0)).toBe(NAMES.length)
-    for (const ticker of NAMES) {
-      const alone = await transitionsOf(bands, { ...DAILY, tickers: [ticker] })
-      const { present } = await eventHistory(bands, { ticker, field: 'rsi_zone', timeframe: 'daily' })
-      const row = alone.dwell.find(({ band }) => band === present!.band)!
-      expect(row.censored).toBe(1)
-      expect(row.longest).toBeGreaterThanOrEqual(present!.bars!)
-    }
   })
 
   it('do not depend on the order of tickers and are plain JSON', async () => {
@@ -204,49 +188,6 @@ describe('where stays go', () => {
   })
 })
 
-describe('a closed cycle', () => {
-  it('spends its time as the stationary shares of its transitions times the mean stays say', () => {
-    const random = new Random(17)
-    for (let run = 0; run < 20; run++) {
-      const names = ['a', 'b', 'c', 'd']
-      const visits = names.slice(0, 3)
-      for (let i = 0; i < 60; i++) visits.push(names.filter(name => name !== visits.at(-1))[random.below(3)]!)
-      visits.push(names.find(name => name !== visits[0] && name !== visits.at(-1))!)
-      const events = visits.map((band, i) => ({
-        date: `bar ${i}`,
-        band,
-        prev_band: visits.at(i - 1)!,
-        aftermath: null,
-        duration_days: 1 + random.below(30),
-      }))
-      const common = {
-        ticker: 'T',
-        field: 'f',
-        timeframe: 'daily',
-        query_range: '5y',
-        after: null,
-        as_of: null,
-      } as const
-      const stays = staysIn({ ...common, events, present: null })
-      const share = stationary(transitionMatrix(names, events))
-      const weights = names.map(
-        (band, i) =>
-          share[i]! *
-          dwell(
-            band,
-            stays.filter(stay => stay.band === band),
-          ).mean!,
-      )
-      const total = weights.reduce((sum, weight) => sum + weight, 0)
-      const bars = events.reduce((sum, event) => sum + event.duration_days, 0)
-      for (const [i, band] of names.entries()) {
-        const spent = events.filter(event => event.band === band).reduce((sum, event) => sum + event.duration_days, 0)
-        expect(weights[i]! / total).toBeCloseTo(spent / bars, 9)
-      }
-    }
-  })
-})
-
 describe('transitions by context', () => {
   it('split events and stays by the band of the context on their day', async () => {
     const bands = await local()
@@ -333,19 +274,6 @@ describe('dwell times', () => {
     })
   })
 
-  it('tell the error of the survival and of the median', () => {
-    const { survival, median_low, median_high, reasons } = dwell(
-      'b',
-      stays('6 6 6 6+ 7 9+ 10 10+ 11+ 13 16 17+ 19+ 20+ 22 23 25+ 32+ 32+ 34+ 35+'),
-    )
-    // R 4.2.2, survival 3.5-3, conf.type = "log-log".
-    expect([median_low, median_high]).toEqual([13, null])
-    expect(reasons.median_high).toBe('not reached: too few stays have ended')
-    expect(survival[0]).toMatchObject({ bars: 6, at_risk: 21, ended: 3, se: expect.closeTo(0.0763603548321213, 12) })
-    expect(survival[0]!.low).toBeCloseTo(0.619717955265984, 12)
-    expect(dwell('b', stays('2 3 3 5 8')).survival.at(-1)).toMatchObject({ share: 0, se: null, low: null })
-  })
-
   it('count stays of several tickers that begin on the same days as one', () => {
     const lengths = '2 3 3 5 8 4+ 1 1 6 2 2 4 9 3'
     const dated = (copies: number): BandPeriod[] =>
@@ -398,7 +326,7 @@ function stays(text: string): BandPeriod[] {
 }
 
 /** Shares of visits that a chain of such shares keeps; half of each step stays, so that a periodic one settles too. */
-function stationary(rows: readonly TransitionRow[]): number[] {
+function _stationary(rows: readonly TransitionRow[]): number[] {
   let share = rows.map(() => 1 / rows.length)
   for (let step = 0; step < 2000; step++) {
     share = rows.map(({ from }, to) =>
