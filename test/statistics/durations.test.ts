@@ -1,15 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { andersonGoodman, homogeneity } from '../../src/core/statistics/counts.js'
+import { andersonGoodman, homogeneity, type LogRank, logRank } from '../../src/core/statistics/chi-square.js'
 import { Random } from '../../src/core/statistics/random.js'
 import {
   type CausedSpell,
   cumulativeIncidence,
   kaplanMeier,
-  type LogRank,
   lengthInterval,
   lengthOfShare,
-  logRank,
   type Spell,
   stepAt,
   survivalErrors,

@@ -5,7 +5,7 @@ import { parseDay } from '../../src/core/model/day.js'
 import type { EventHistory } from '../../src/core/model/event.js'
 import { TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
 import { eventHistory } from '../../src/core/source.js'
-import { homogeneity } from '../../src/core/statistics/counts.js'
+import { homogeneity } from '../../src/core/statistics/chi-square.js'
 import { contextTests } from '../../src/research/tally/by-context.js'
 import { type BandPeriod, type Dwell, dwell } from '../../src/research/tally/dwell.js'
 import {

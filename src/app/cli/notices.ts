@@ -17,6 +17,18 @@ export async function noticeNoEvent(context: Context, source: Source, query: His
   await context.notice(`No event: ${sentences.map(textWithOptions).join(' ')}`)
 }
 
+/** Says on stderr why a question about one ticker or several has no event to show. */
+export async function noticeNoEventOfPool(
+  context: Context,
+  source: Source,
+  query: PoolQuery,
+  answer: PoolAnswer,
+): Promise<void> {
+  const [ticker = '', ...others] = answer.tickers
+  if (others.length > 0) await noticeNoEventOfAny(context, source, query, answer)
+  else await noticeNoEvent(context, source, { ...query, ticker })
+}
+
 /** Says on stderr why a question about several tickers has no event to show. */
 export async function noticeNoEventOfAny(
   context: Context,

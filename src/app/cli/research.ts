@@ -4,7 +4,6 @@ import { Busy, NotFound, quoted, StorageError, wrong } from '../../core/errors.j
 import { count } from '../../core/numbers.js'
 import { type OptionSpec, optional, optionsOf } from '../../core/params/row.js'
 import type { PricedSource, TrialKind, Trials } from '../../core/source.js'
-import { maskKeys } from '../../server/accounts/key.js'
 import type { NotedTrial, TrialLog } from '../present/data.js'
 import type { Described, Description, Records } from '../present/description.js'
 import type { PagedResult } from '../present/prices.js'
@@ -12,7 +11,6 @@ import type { ReportAbout } from '../report/report.js'
 import type { Args } from './command.js'
 import { quotedLine } from './command-line.js'
 import type { Context } from './context.js'
-import { checkEnding, refuseMissingFolder, writeAnswer, writeFileWhole } from './formats.js'
 import { REPORT } from './options.js'
 
 /**
@@ -37,7 +35,7 @@ export async function withTrials<Found extends { warnings: string[] }>(
 ): Promise<Found> {
   const { withCountedTrials } = await import('../../research/trials.js')
   const { openTrials } = await import('../open/database.js')
-  const trials = await openTrials(context.choice).catch(async error => {
+  const trials = await openTrials(context.choice, context.opened).catch(async error => {
     if (!(error instanceof StorageError || error instanceof Busy)) throw error
     await context.notice(`this run is not counted among the trials: ${error.message}`)
     return null
@@ -86,6 +84,10 @@ export async function outputFiles<Table extends string = never>(
   tables: readonly Table[] = [],
 ): Promise<Partial<Record<Table | 'report', string>>> {
   const files: Partial<Record<Table | 'report', string>> = {}
+  const report = args.text('report')
+  if (report === undefined && args.texts('write').length === 0) return files
+  // Loaded on demand, as all that writes files and pages is: most questions write none.
+  const { checkEnding, refuseMissingFolder } = await import('./formats.js')
   const takenPaths = new Set<string>()
   const reserve = async (option: string, name: Table | 'report', file: string): Promise<void> => {
     checkEnding(option, file, name === 'report' ? PAGE_ENDINGS : TABLE_ENDINGS)
@@ -105,7 +107,6 @@ export async function outputFiles<Table extends string = never>(
     }
     await reserve('write', table, file)
   }
-  const report = args.text('report')
   if (report !== undefined) await reserve('report', 'report', report)
   return files
 }
@@ -122,6 +123,7 @@ export async function writeTable(
   { columns, rows }: Records,
   detail = '',
 ): Promise<void> {
+  const { writeAnswer, writeFileWhole } = await import('./formats.js')
   const ending = extname(file).toLowerCase()
   await writeFileWhole(file, async sink => {
     if (ending === '.json') return sink.write(`${JSON.stringify(rows, null, 1)}\n`)
@@ -153,14 +155,19 @@ export async function writeReport(
   market: PricedSource | null,
   result: PagedResult,
 ): Promise<void> {
-  const { reportOf } = await import('../report/report.js')
-  const page = await reportOf(async () => market ?? studyMarket(context), result, reportOrigin(context, result))
+  const [{ reportOf }, { writeFileWhole }] = await Promise.all([import('../report/report.js'), import('./formats.js')])
+  const origin = await reportOrigin(context, result)
+  const page = await reportOf(async () => market ?? studyMarket(context), result, origin)
   await writeFileWhole(file, sink => sink.write(page))
   await context.remark(`wrote the report to ${file}`)
 }
 
 /** How a result came about, so that it can be made again and checked. */
-function reportOrigin(context: Context, result: PagedResult): Omit<ReportAbout, 'adjustment' | 'inputs'> {
+async function reportOrigin(
+  context: Context,
+  result: PagedResult,
+): Promise<Omit<ReportAbout, 'adjustment' | 'inputs'>> {
+  const { maskKeys } = await import('../../server/accounts/key.js')
   const { config } = context
   return {
     command: maskKeys(quotedLine(context.argv)),

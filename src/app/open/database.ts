@@ -223,9 +223,13 @@ export function refuseUnfinishedRestore(choice: DatabaseChoice): string {
 /**
  * Opens the trial log next to the user's database, and makes it if missing. Returns null for the sample, which has no
  * log. Throws StorageError if it cannot be written, NotFound for a named database that is missing.
+ * @param opened the database of the choice, if it is open
  */
-export async function openTrials(choice: DatabaseChoice = {}): Promise<Trials | null> {
-  const path = await companionPath('trials', choice)
+export async function openTrials(
+  choice: DatabaseChoice = {},
+  opened: Pick<Opened, 'sample'> | null = null,
+): Promise<Trials | null> {
+  const path = await companionPath('trials', choice, opened)
   if (path === null) return null
   const { openSqliteTrials } = await import('../../data/store/sqlite/lists.js')
   return openSqliteTrials(path, Date.now, choice.notice)
@@ -277,8 +281,17 @@ export async function namedConditions(choice: DatabaseChoice = {}): Promise<Name
  * The path of a file next to the user's database; null for the sample. Throws NotFound for a named database that is
  * missing.
  */
-async function companionPath(kind: 'trials' | 'lists', choice: DatabaseChoice): Promise<string | null> {
-  const { local, sample } = await openLocal(choice)
-  await local.close()
+async function companionPath(
+  kind: 'trials' | 'lists',
+  choice: DatabaseChoice,
+  opened: Pick<Opened, 'sample'> | null = null,
+): Promise<string | null> {
+  const { sample } = opened ?? (await openAndClose(choice))
   return sample ? null : filesOf(choice)[kind]
+}
+
+async function openAndClose(choice: DatabaseChoice): Promise<Opened> {
+  const opened = await openLocal(choice)
+  await opened.local.close()
+  return opened
 }

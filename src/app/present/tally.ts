@@ -1,9 +1,7 @@
 import { PERFORMANCES } from '../../core/model/series.js'
 import { count, listNames, share, whole } from '../../core/numbers.js'
-import { WHOLE_RANGE } from '../../core/tiers.js'
 import type { BandCount, BandCounts, FieldCounts } from '../../data/local/band-counts.js'
 import type { ReturnFigures } from '../../research/tally/base.js'
-import type { FieldState, Now } from '../../research/tally/now.js'
 import type { Tally, TallyWindow } from '../../research/tally/tally.js'
 import { tallyAnswer, tallyCases } from './answer.js'
 import {
@@ -25,7 +23,6 @@ import {
   asOfText,
   boundsText,
   eventTitle,
-  omittedNotes,
   pageTitle,
   rangeInWords,
   readingSection,
@@ -269,71 +266,6 @@ function tallyNotes({ groups, warnings, events }: Tally): string[] {
       `${count(withWarnings, 'group')} of ${groups.length} must be read with care (few or overlapping windows): --json says which.`,
     events > 0 && 'Many windows: of twenty, one lies outside its 95% interval by chance.',
   ])
-}
-
-/**
- * The current band of every field, its start, and the usual duration.
- * @param unknown shows people also fields without a band
- */
-export function describeNow(now: Now, { unknown }: { unknown: boolean }): Described {
-  const { timeframe, as_of, query_range, states, omitted } = now
-  return {
-    document: now,
-    columns: [
-      ...['ticker', 'field', 'timeframe', 'as_of', 'band', 'since', 'bars', 'initial', 'prev_band'],
-      ...['completed_stays_n', 'completed_stays_median', 'completed_stays_p90'],
-    ],
-    // Computed on demand: a whole market needs only one form, and each costs as much as the question.
-    get rows() {
-      return states.map(({ ticker, field, ...state }) => ({ ticker, field, timeframe, as_of, ...state }))
-    },
-    get paragraphs() {
-      return states.length === 0 ? [] : [nowParagraph(now, unknown)]
-    },
-    warnings: omittedNotes(omitted),
-    method:
-      states.length === 0
-        ? []
-        : [`BARS: so far, today's too. MEDIAN, P90: bars that it lasts, of STAYS in ${rangeInWords(query_range)}.`],
-  }
-}
-
-/** The table of current bands, for one ticker without a column of tickers. @param unknown also fields without a band */
-function nowParagraph({ timeframe, as_of, query_range, states }: Now, unknown: boolean): Paragraph {
-  const known = states.filter(state => state.band !== null)
-  const shown = unknown || known.length === 0 ? states : known
-  const tickers = [...new Set(shown.map(state => state.ticker))]
-  const hasSeveralTickers = tickers.length > 1
-  const columns = [
-    column('ticker', 'text', hasSeveralTickers ? {} : { on: 'pipe' }),
-    ...STATE_COLUMNS,
-    durationColumn(query_range),
-  ]
-  const note = '* since the beginning of the data: no event entered it'
-  return {
-    heading: [`${tickersText(tickers)}  ${timeframe}`, ...asOfText({ as_of })],
-    parts: [
-      tablePart('Where every field stands', columns, shown, hasSeveralTickers ? { grouped: true } : {}),
-      { on: 'screen', notes: shown.some(state => state.initial) ? [note] : [] },
-    ],
-  }
-}
-
-const STATE_COLUMNS: readonly Column<FieldState>[] = [
-  column('field'),
-  column('band'),
-  { title: 'Since', kind: 'date', spare: 2, value: ({ since, initial }) => since && `${since}${initial ? '*' : ''}` },
-  column('bars', 'bars', { spare: 1 }),
-  { title: 'From', kind: 'text', on: 'wide', value: ({ prev_band }) => prev_band },
-  { title: 'Median', kind: 'bars', spare: 3, value: ({ completed_stays }) => completed_stays.median },
-  { title: 'P90', kind: 'bars', spare: 4, value: ({ completed_stays }) => completed_stays.p90 },
-]
-
-/** The number of completed periods of a band; none instead of 0 in a limited range, which may hide earlier periods. */
-function durationColumn(range: string | null): Column<FieldState> {
-  const hidesEarlier = range !== WHOLE_RANGE
-  const value = ({ completed_stays: { n } }: FieldState): number | null => (n === 0 && hidesEarlier ? null : n)
-  return { title: 'Stays', kind: 'count', spare: 5, value }
 }
 
 /** How often each band of some fields occurred; for machines a row a band. */

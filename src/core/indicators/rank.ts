@@ -70,9 +70,16 @@ export function inOrder(values: Float64Array, into: Float64Array = new Float64Ar
   return into
 }
 
+/** Up to this number of values, a call of the compiled module takes longer than sorting. */
+const FEW_TO_SORT = 256
+
 /** Sorts by the compiled module, which a long column enters in parts. */
 function sortInPlace(values: Float64Array): void {
   const { length } = values
+  if (length <= FEW_TO_SORT) {
+    values.sort()
+    return
+  }
   if (length > MOST) {
     const smaller = partition(values)
     // Where values are equal or undefined, a part may stay as long as the column.

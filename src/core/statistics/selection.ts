@@ -1,4 +1,3 @@
-import { stationaryIndices } from './bootstrap.js'
 import type { Random } from './random.js'
 
 /** A candidate's excess over the benchmark: its non-zero days, by index in the calendar. */
@@ -57,7 +56,7 @@ export function superiorAbility(
       const resamples = Math.min(RESAMPLES_PER_PASS, reps - done)
       timesDrawn.fill(0)
       for (let rep = 0; rep < resamples; rep++) {
-        stationaryIndices(random, n, block, indices)
+        random.fillBlocks(indices, n, 1 / block)
         for (let i = 0; i < n; i++) timesDrawn[indices[i]! * RESAMPLES_PER_PASS + rep]!++
       }
       greatestInResamples(varying, timesDrawn).forEach((maxima, test) => {

@@ -1,5 +1,3 @@
-import { chiSquareSurvival } from './distributions.js'
-
 /** A length, and whether it ended there; otherwise it is right-censored. */
 export interface Spell extends Counted {
   length: number
@@ -45,7 +43,7 @@ export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
 }
 
 /** For each length of spells, ascending: the number that last at least that long, and the spells of just that length. */
-function* riskSets<AnySpell extends Counted & { length: number }>(spells: readonly AnySpell[]) {
+export function* riskSets<AnySpell extends Counted & { length: number }>(spells: readonly AnySpell[]) {
   // Grouped before they are sorted: many spells have few lengths.
   const byLength = Map.groupBy(spells, ({ length }) => length)
   let at_risk = totalCount(spells)
@@ -104,92 +102,6 @@ export function lengthInterval(
     return i === -1 ? null : steps[i]!.length
   }
   return { low: reached('low'), high: reached('high') }
-}
-
-/** One group: spells, those that ended, and the expected number if all groups ended equally. */
-interface LogRankGroup {
-  n: number
-  observed: number
-  expected: number
-}
-
-export interface LogRank {
-  chi2: number
-  df: number
-  p: number
-  /** In the order of the input. */
-  groups: LogRankGroup[]
-}
-
-/**
- * Tests whether spells of several groups last equally long. Log-rank test (Mantel 1966; Peto & Peto 1972): at every
- * length with ends, each group's expected share is its share at risk. The sums of the differences over their
- * hypergeometric covariance have a chi-square distribution. Groups without a possible end do not count.
- */
-export function logRank(groups: readonly (readonly Spell[])[]): LogRank | { reason: string } {
-  const { observed, expected, covariance } = logRankSums(groups)
-  const withEnds = [...groups.keys()].filter(g => expected[g]! > 0)
-  if (withEnds.length < 2) return { reason: 'fewer than two groups in which an end could be seen' }
-  // The difference of the last group follows from those of the others.
-  const independent = withEnds.slice(0, -1)
-  const differences = independent.map(g => observed[g]! - expected[g]!)
-  const covariances = independent.map(g => independent.map(other => covariance[g]![other]!))
-  const solution = solve(covariances, differences)
-  if (solution === null) return { reason: 'every end was that of the last spell at risk' }
-  const chi2 = solution.reduce((sum, value, i) => sum + value * differences[i]!, 0)
-  const df = independent.length
-  return {
-    chi2,
-    df,
-    p: chiSquareSurvival(chi2, df),
-    groups: groups.map((group, g) => ({ n: totalCount(group), observed: observed[g]!, expected: expected[g]! })),
-  }
-}
-
-/** By group: the number of ends, the number expected if all groups ended equally, and the covariance of the differences. */
-function logRankSums(groups: readonly (readonly Spell[])[]) {
-  const spells = groups.flatMap((group, g) => group.map(spell => ({ ...spell, g })))
-  const groupAtRisk = groups.map(totalCount)
-  const observed = groups.map(() => 0)
-  const expected = groups.map(() => 0)
-  const covariance = groups.map(() => groups.map(() => 0))
-  for (const { at_risk: n, spellsOfLength } of riskSets(spells)) {
-    const endedSpells = spellsOfLength.filter(({ ended }) => ended)
-    const ended = totalCount(endedSpells)
-    // The ends of a group are like a draw of `ended` out of n without replacement: a hypergeometric variance.
-    const varianceFactor = n > 1 ? (ended * (n - ended)) / (n - 1) : 0
-    for (const g of groups.keys()) {
-      observed[g]! += totalCount(endedSpells.filter(spell => spell.g === g))
-      expected[g]! += (ended * groupAtRisk[g]!) / n
-      for (const other of groups.keys()) {
-        covariance[g]![other]! +=
-          varianceFactor * (groupAtRisk[g]! / n) * (Number(g === other) - groupAtRisk[other]! / n)
-      }
-    }
-    for (const { g, times = 1 } of spellsOfLength) groupAtRisk[g]! -= times
-  }
-  return { observed, expected, covariance }
-}
-
-/** Solves A x = b by elimination with the greatest pivot, A symmetric and positive definite; null where A is singular. */
-function solve(matrix: readonly (readonly number[])[], b: readonly number[]): number[] | null {
-  const rows = matrix.map((row, i) => [...row, b[i]!])
-  const size = rows.length
-  const scale = Math.max(...matrix.map((row, i) => row[i]!))
-  for (let column = 0; column < size; column++) {
-    const pivot = rows.reduce(
-      (best, row, i) => (i >= column && Math.abs(row[column]!) > Math.abs(rows[best]![column]!) ? i : best),
-      column,
-    )
-    if (!(Math.abs(rows[pivot]![column]!) > 1e-12 * scale)) return null
-    ;[rows[column], rows[pivot]] = [rows[pivot]!, rows[column]!]
-    for (const [i, row] of rows.entries()) {
-      if (i === column) continue
-      const factor = row[column]! / rows[column]![column]!
-      for (let j = column; j <= size; j++) row[j]! -= factor * rows[column]![j]!
-    }
-  }
-  return rows.map((row, i) => row[size]! / row[i]!)
 }
 
 /** A length, and its cause of ending: one of several (by number), or none yet (null: censored). */

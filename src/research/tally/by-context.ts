@@ -1,5 +1,5 @@
-import { andersonGoodman, type ChiSquare } from '../../core/statistics/counts.js'
-import { logRank, totalCount } from '../../core/statistics/survival.js'
+import { andersonGoodman, type ChiSquare, logRank } from '../../core/statistics/chi-square.js'
+import { totalCount } from '../../core/statistics/survival.js'
 import { type BandPeriod, type Change, spellsOf } from './dwell.js'
 import { byVocabulary } from './pool.js'
 

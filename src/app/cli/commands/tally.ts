@@ -8,15 +8,11 @@ import { TALLY, tallyOptions } from '../../../core/params/studies.js'
 import { fieldValue, timeframeValue } from '../../../core/params/values.js'
 import { WHEN } from '../../../core/params/when.js'
 import { fieldsFor, type Source, type Trials } from '../../../core/source.js'
-import { type Now, now } from '../../../research/tally/now.js'
-import { type Tally, tally } from '../../../research/tally/tally.js'
-import { transitionsOf } from '../../../research/tally/transitions.js'
-import { describeNow, describeTally } from '../../present/tally.js'
-import { describeTransitions } from '../../present/transitions.js'
+import type { Now } from '../../../research/tally/now.js'
+import type { Tally } from '../../../research/tally/tally.js'
 import type { Args, Command } from '../command.js'
 import { eventWords, quotedLine } from '../command-line.js'
 import type { Context } from '../context.js'
-import { noFactsReason, noticeNoEvent, noticeNoEventOfAny } from '../notices.js'
 import { POOL_ARGUMENTS, POOL_OPTIONS, pooledQuery, REPORT, TIMEFRAME, WIDE } from '../options.js'
 import { everyTicker, tickersOfLine, tickersWithFields, useDefaultTickers } from '../tickers.js'
 
@@ -40,7 +36,11 @@ const tallyCommand: Command = {
     'bands tally rsi_zone --all --band oversold --report oversold.html',
   ],
   async run(context, args) {
-    const { outputFiles, withTrials, writeReport } = await import('../research.js')
+    const [{ tally }, { describeTally }, { outputFiles, withTrials, writeReport }] = await Promise.all([
+      import('../../../research/tally/tally.js'),
+      import('../../present/tally.js'),
+      import('../research.js'),
+    ])
     const { report } = await outputFiles(args)
     const pool = await pooledQuery(context, args, 'tally')
     const query = { ...pool, ...tallyOptions(args.params(Object.keys(TALLY)), pool.timeframe) }
@@ -50,9 +50,8 @@ const tallyCommand: Command = {
     await context.show(describeTally(result), { wide: args.flag('wide') })
     if (report !== undefined) await writeReport(context, report, null, result)
     if (result.events > 0) return context.hint(...tallyHints(result))
-    const [ticker = ''] = result.tickers
-    if (result.tickers.length < 2) await noticeNoEvent(context, bands, { ...query, ticker })
-    else await noticeNoEventOfAny(context, bands, query, result)
+    const { noticeNoEventOfPool } = await import('../notices.js')
+    await noticeNoEventOfPool(context, bands, query, result)
     if (args.flag('fail-empty')) context.exitCode = 3
   },
 }
@@ -93,13 +92,20 @@ const nowCommand: Command = {
     const namedTickers = await tickersOfNow(context, args)
     const bands = await context.source()
     const query = await nowQuery(context, bands, { namedTickers, typedFields, timeframe })
+    const [{ now }, { describeNow }] = await Promise.all([
+      import('../../../research/tally/now.js'),
+      import('../../present/now.js'),
+    ])
     const result = await now(bands, { ...query, ...filter }, { step: context.step })
     // Without --field, fields that cannot apply are left out (a fund has no P/E).
     await context.show(describeNow(result, { unknown: typedFields.length > 0 }))
     await context.noticeOmitted(query.omitted)
     if (result.states.length === 0) {
       const tickers = count(query.tickers.length, 'ticker')
-      const present = query.tickers.length === 1 ? await presentBands(context, bands, query, filter.band) : ''
+      const isOneTicker = query.tickers.length === 1
+      const present = isOneTicker
+        ? presentBands(context, await now(bands, query, { step: context.step }), filter.band)
+        : ''
       await context.remark(present || `Nothing: none of ${tickers} is in a band as it was asked for.`)
       if (args.flag('fail-empty')) context.exitCode = 3
       return
@@ -144,13 +150,7 @@ async function nowQuery(context: Context, source: Source, { namedTickers, typedF
  * Sentences with the present band of each field whose vocabulary has one of the queried bands; empty if no field has one.
  * Example: `AAPL rsi_zone is neutral_low since 2018-02-06.`
  */
-async function presentBands(
-  context: Context,
-  source: Source,
-  query: Parameters<typeof now>[1],
-  queriedBands: readonly string[] = [],
-): Promise<string> {
-  const { states } = await now(source, query, { step: context.step })
+function presentBands(context: Context, { states }: Now, queriedBands: readonly string[] = []): string {
   const hasQueriedBand = (field: string): boolean => {
     const vocabulary = context.fields.named(field)?.bands ?? []
     return queriedBands.some(band => vocabulary.includes(band))
@@ -176,6 +176,7 @@ async function noticeMissingFacts(
     const statesOfField = states.filter(state => state.field === field)
     if (statesOfField.some(state => state.band !== null)) continue
     const tickers = statesOfField.map(state => state.ticker)
+    const { noFactsReason } = await import('../notices.js')
     const reason = await noFactsReason(source, tickers, field)
     if (reason !== null) await context.notice(`${reason}.`)
   }
@@ -214,12 +215,15 @@ const transitionsCommand: Command = {
   async run(context, args) {
     refuseContextBand(args)
     const query = await pooledQuery(context, args, 'transitions', parseTransitions)
+    const [{ transitionsOf }, { describeTransitions }] = await Promise.all([
+      import('../../../research/tally/transitions.js'),
+      import('../../present/transitions.js'),
+    ])
     const result = await transitionsOf(await context.source(), query, { step: context.step })
     await context.show(describeTransitions(result), { wide: args.flag('wide') })
     if (result.events > 0) return
-    const [ticker = ''] = result.tickers
-    if (result.tickers.length < 2) await noticeNoEvent(context, await context.source(), { ...query, ticker })
-    else await noticeNoEventOfAny(context, await context.source(), query, result)
+    const { noticeNoEventOfPool } = await import('../notices.js')
+    await noticeNoEventOfPool(context, await context.source(), query, result)
   },
 }
 
