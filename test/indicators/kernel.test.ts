@@ -11,6 +11,7 @@ import {
   type Ranks,
   type Subset,
 } from '../../src/core/indicators/rank.js'
+import { plainSums, sumMoves } from '../../src/core/statistics/moves.js'
 import { draws, FULL } from '../support/full.js'
 
 const pathOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
@@ -19,6 +20,7 @@ const pathOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, 
 const MODULES = [
   ['assembly/ranks.ts', 'src/core/indicators/ranks.wasm.ts'],
   ['assembly/checksum.ts', 'src/data/store/checksum.wasm.ts'],
+  ['assembly/moves.ts', 'src/core/statistics/moves.wasm.ts'],
 ] as const
 const WRITES = process.env.BANDS_WRITE === '1'
 
@@ -118,4 +120,20 @@ it('ranks columns of any length, whatever came before', () => {
     const subset = { lag: 3, history: 1_260, least: 2 }
     expect(inWords(movingRanks(values, subset))).toBe(inWords(plainRanks(values, subset)))
   }
+})
+
+it('sums the moves of a path by the compiled module as in plain TypeScript, to the last bit', () => {
+  const close = fc.array(fc.double({ min: 1e-3, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 80 })
+  const isBar = fc.array(fc.boolean(), { minLength: 80, maxLength: 80 })
+  fc.assert(
+    fc.property(close, isBar, fc.integer({ min: -90, max: 90 }), fc.integer({ min: 1, max: 90 }), (given, is, from, n) => {
+      const closes = Float64Array.from(given)
+      const bars = Int32Array.from(closes.keys()).filter(bar => is[bar]!)
+      const [compiled, plain] = [new Float64Array(n).fill(9), new Float64Array(n).fill(9)]
+      sumMoves(closes, bars, from, compiled)
+      plainSums(closes, bars, from, plain)
+      expect(compiled.join()).toBe(plain.join())
+    }),
+    { numRuns: draws(1_000), seed: 20_261_129 },
+  )
 })

@@ -24,6 +24,7 @@ import {
   type ReturnModel,
 } from '../../core/statistics/event-tests.js'
 import { mean, quantile } from '../../core/statistics/moments.js'
+import { sumMoves } from '../../core/statistics/moves.js'
 import { effectiveUnits, independentUnits, type MemberBars, meanOverUnits, streamOf, type Unit } from './cell.js'
 import {
   type AbnormalReturns,
@@ -354,7 +355,7 @@ export function bandPathOf(
   const moves = { sums: new Float64Array(length), counts: new Int32Array(length + 1) }
   for (const { prices, byBand } of subjects) {
     if (byBand[code]!.length === 0) continue
-    sumMoves(prices, byBand[code]!, -before, moves)
+    addUpMoves(prices, byBand[code]!, -before, moves)
     for (let i = 0; i < length; i++) {
       sums[i]! += moves.sums[i]!
       counts[i]! += moves.counts[i]!
@@ -368,45 +369,36 @@ export function bandPathOf(
 /** Mean of `moveBy` over some bars, by `from` to `to` bars. */
 function meanMoves(prices: StudyPrices, bars: Int32Array, from: number, to: number): Float64Array {
   const length = to - from + 1
-  const { sums, counts } = sumMoves(prices, bars, from, {
-    sums: new Float64Array(length),
-    counts: new Int32Array(length + 1),
-  })
-  return sums.map((sum, i) => sum / counts[i]!)
+  const moves = { sums: new Float64Array(length), counts: new Int32Array(length + 1) }
+  addUpMoves(prices, bars, from, moves)
+  return moves.sums.map((sum, i) => sum / moves.counts[i]!)
 }
 
-/** Sum and number of moves, by bar of a part of the path. `counts` has one element more, which means nothing. */
+/** Sum and number of moves, by point of a path. `counts` has one element more, which means nothing. */
 interface Moves {
   sums: Float64Array
   counts: Int32Array
 }
 
-/**
- * Sums `moveBy` over some bars for each part of the path from `from` on. The inner loop runs over the path: sums that do
- * not wait for each other take half as long.
- * @param moves overwritten, and returned
- */
-function sumMoves({ series: { close }, delisting }: StudyPrices, bars: Int32Array, from: number, moves: Moves): Moves {
+/** Adds up `moveBy` over some bars, for each point of a path. @param from the first point @param moves overwritten */
+function addUpMoves({ series: { close }, delisting }: StudyPrices, bars: Int32Array, from: number, moves: Moves): void {
   const { sums, counts } = moves
   const to = from + sums.length - 1
-  sums.fill(0)
-  // At first the change of the count from one bar of the path to the next.
+  sumMoves(close, bars, from, sums)
+  // At first the change of the count from one point to the next.
   counts.fill(0)
   for (let i = 0; i < bars.length; i++) {
     const bar = bars[i]!
-    const baseClose = close[bar]!
     const first = Math.max(from, -bar)
     const lastInside = Math.min(to, close.length - 1 - bar)
-    for (let by = first; by <= lastInside; by++) sums[by - from]! += close[bar + by]! / baseClose - 1
+    if (delisting !== null)
+      for (let by = Math.max(first, lastInside + 1); by <= to; by++) sums[by - from]! += delisting.price / close[bar]! - 1
     const last = delisting === null ? lastInside : to
-    for (let by = Math.max(first, lastInside + 1); by <= last; by++)
-      sums[by - from]! += delisting!.price / baseClose - 1
     if (first > last) continue
     counts[first - from]!++
     counts[last + 1 - from]!--
   }
   for (let i = 1; i < sums.length; i++) counts[i]! += counts[i - 1]!
-  return moves
 }
 
 /**

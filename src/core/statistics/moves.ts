@@ -1,0 +1,42 @@
+import { instantiated } from '../indicators/wasm.js'
+import { WASM } from './moves.wasm.js'
+
+/** The exports of assembly/moves.ts. */
+interface Kernel {
+  memory: { buffer: ArrayBuffer }
+  /** Allocates the columns and returns the address of the closes, 0 on failure; sums and bars follow them. */
+  reserve(length: number, points: number, count: number): number
+  sum(length: number, points: number, count: number, from: number): void
+}
+
+/** undefined: not loaded yet; null: WebAssembly with vectors is not available. */
+let kernel: Kernel | null | undefined
+
+/**
+ * Sums close / close of the bar - 1 over some bars, for each point of a path around them; a point beyond the first or
+ * last bar adds nothing. Compiled for WebAssembly it takes half as long.
+ * @param close of all bars
+ * @param bars ascending
+ * @param from the first point, counted from the bars
+ * @param sums one a point, overwritten
+ */
+export function sumMoves(close: Float64Array, bars: Int32Array, from: number, sums: Float64Array): void {
+  kernel ??= instantiated<Kernel>(WASM)
+  const address = kernel?.reserve(close.length, sums.length, bars.length) ?? 0
+  if (address === 0) return plainSums(close, bars, from, sums)
+  const { memory, sum } = kernel!
+  const addressOfSums = address + close.byteLength
+  new Float64Array(memory.buffer, address, close.length).set(close)
+  new Int32Array(memory.buffer, addressOfSums + sums.byteLength, bars.length).set(bars)
+  sum(close.length, sums.length, bars.length, from)
+  sums.set(new Float64Array(memory.buffer, addressOfSums, sums.length))
+}
+
+/** The same without WebAssembly. */
+export function plainSums(close: Float64Array, bars: Int32Array, from: number, sums: Float64Array): void {
+  sums.fill(0)
+  for (const bar of bars) {
+    const end = Math.min(from + sums.length, close.length - bar)
+    for (let by = Math.max(from, -bar); by < end; by++) sums[by - from]! += close[bar + by]! / close[bar]! - 1
+  }
+}
