@@ -181,14 +181,18 @@ export class SecondThread<Data, Task, Result> {
     this.#thread.start()
   }
 
-  /** The results in the order of the tasks. @param here does a task in this thread */
-  async results(data: Data, tasks: readonly Task[], here: (task: Task) => Result): Promise<Result[]> {
-    const taken = new Uint8Array(new SharedArrayBuffer(tasks.length))
+  /**
+   * The results in the order of the tasks.
+   * @param here does a task in this thread
+   * @param reserved how many of the first tasks only this thread does
+   */
+  async results(data: Data, tasks: readonly Task[], here: (task: Task) => Result, reserved: number): Promise<Result[]> {
+    const taken = new Uint8Array(new SharedArrayBuffer(tasks.length)).fill(1, 0, reserved)
     const lastResults = this.#thread.run({ data: shareColumns(data), tasks, taken })
     // A failure is reported after the last task of this thread.
     lastResults.catch(() => {})
     const results: Result[] = []
-    for (let i = 0; i < tasks.length && takeTask(taken, i); i++) results.push(here(tasks[i]!))
+    for (let i = 0; i < tasks.length && (i < reserved || takeTask(taken, i)); i++) results.push(here(tasks[i]!))
     return [...results, ...(await lastResults)]
   }
 

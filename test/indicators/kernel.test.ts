@@ -126,14 +126,20 @@ it('sums the moves of a path by the compiled module as in plain TypeScript, to t
   const close = fc.array(fc.double({ min: 1e-3, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 80 })
   const isBar = fc.array(fc.boolean(), { minLength: 80, maxLength: 80 })
   fc.assert(
-    fc.property(close, isBar, fc.integer({ min: -90, max: 90 }), fc.integer({ min: 1, max: 90 }), (given, is, from, n) => {
-      const closes = Float64Array.from(given)
-      const bars = Int32Array.from(closes.keys()).filter(bar => is[bar]!)
-      const [compiled, plain] = [new Float64Array(n).fill(9), new Float64Array(n).fill(9)]
-      sumMoves(closes, bars, from, compiled)
-      plainSums(closes, bars, from, plain)
-      expect(compiled.join()).toBe(plain.join())
-    }),
+    fc.property(
+      close,
+      isBar,
+      fc.integer({ min: -90, max: 90 }),
+      fc.integer({ min: 1, max: 90 }),
+      (given, is, from, n) => {
+        const closes = Float64Array.from(given)
+        const bars = Int32Array.from(closes.keys()).filter(bar => is[bar]!)
+        const [compiled, plain] = [new Float64Array(n).fill(9), new Float64Array(n).fill(9)]
+        sumMoves(closes, bars, from, compiled)
+        plainSums(closes, bars, from, plain)
+        expect(compiled.join()).toBe(plain.join())
+      },
+    ),
     { numRuns: draws(1_000), seed: 20_261_129 },
   )
 })

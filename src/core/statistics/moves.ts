@@ -13,7 +13,7 @@ interface Kernel {
 let kernel: Kernel | null | undefined
 
 /**
- * Sums close / close of the bar - 1 over some bars, for each point of a path around them; a point beyond the first or
+ * Sums close / close of the bar - 1 over some bars, for each point of a path around them. A point beyond the first or
  * last bar adds nothing. Compiled for WebAssembly it takes half as long.
  * @param close of all bars
  * @param bars ascending
@@ -23,7 +23,10 @@ let kernel: Kernel | null | undefined
 export function sumMoves(close: Float64Array, bars: Int32Array, from: number, sums: Float64Array): void {
   kernel ??= instantiated<Kernel>(WASM)
   const address = kernel?.reserve(close.length, sums.length, bars.length) ?? 0
-  if (address === 0) return plainSums(close, bars, from, sums)
+  if (address === 0) {
+    plainSums(close, bars, from, sums)
+    return
+  }
   const { memory, sum } = kernel!
   const addressOfSums = address + close.byteLength
   new Float64Array(memory.buffer, address, close.length).set(close)

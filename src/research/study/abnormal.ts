@@ -331,6 +331,8 @@ const FIRST_BAR = -1000
 /** 95 % interval of the mean move at a bar, from draws of units that share no day; null with too few units. */
 function meanInterval(units: readonly Unit[], resamples: number, seed: number, bar: number) {
   if (units.length < LEAST_UNITS) return { low: null, high: null }
+  // Every draw of moves from the event to itself has the mean 0.
+  if (bar === 0) return { low: 0, high: 0 }
   const random = streamOf(seed, 'path', bar - FIRST_BAR)
   const drawn = new Int32Array(units.length)
   const means = new Float64Array(resamples)
@@ -392,7 +394,8 @@ function addUpMoves({ series: { close }, delisting }: StudyPrices, bars: Int32Ar
     const first = Math.max(from, -bar)
     const lastInside = Math.min(to, close.length - 1 - bar)
     if (delisting !== null)
-      for (let by = Math.max(first, lastInside + 1); by <= to; by++) sums[by - from]! += delisting.price / close[bar]! - 1
+      for (let by = Math.max(first, lastInside + 1); by <= to; by++)
+        sums[by - from]! += delisting.price / close[bar]! - 1
     const last = delisting === null ? lastInside : to
     if (first > last) continue
     counts[first - from]!++

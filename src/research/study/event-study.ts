@@ -194,8 +194,11 @@ async function partsOf(material: Material, secondThread: StudyThread | null, { c
     note(tasks.indexOf(task))
     return runPart(task)
   }
-  if (secondThread !== null) for (const part of await secondThread.results(material, tasks, here)) add(part)
-  else {
+  if (secondThread !== null) {
+    // A second column of the returns of a market would take too much memory.
+    const reserved = material.query.horizons.length
+    for (const part of await secondThread.results(material, tasks, here, reserved)) add(part)
+  } else {
     const bars = material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)
     const work = { job: 'study' as const, data: () => material, tasks, ms: 1 + (tasks.length * bars) / BARS_A_MS, here }
     let done = 0
@@ -210,7 +213,10 @@ async function partsOf(material: Material, secondThread: StudyThread | null, { c
   return { path: parts.path, band_paths: parts.band_paths, cells }
 }
 
-/** The tasks of a study. Those that need the returns of all base bars come first: one thread does most of them. */
+/**
+ * The tasks of a study. Those that need the returns of all base bars come first. The
+ * threads meet at the other bands, which take least.
+ */
 function tasksOf({ query: { path, filter, horizons }, subjects }: Material): StudyTask[] {
   const pieces = Math.ceil((path.before + path.after + 1) / PATH_POINTS_A_TASK)
   const pathTasks = Array.from({ length: pieces }, (_, i) => {
@@ -219,8 +225,8 @@ function tasksOf({ query: { path, filter, horizons }, subjects }: Material): Stu
   })
   const bands = subjects[0]?.states.bands ?? []
   const bandTasks = bands.flatMap((band, code) => (filter.bands?.includes(band) ? [] : [{ band: code }]))
-  const windowTasks = (['returns', 'other'] as const).flatMap(part => horizons.map(horizon => ({ part, horizon })))
-  return [...windowTasks, ...bandTasks, ...pathTasks]
+  const windowTasks = (part: 'returns' | 'other') => horizons.map(horizon => ({ part, horizon }))
+  return [...windowTasks('returns'), ...bandTasks, ...windowTasks('other'), ...pathTasks]
 }
 
 function nameOf(task: StudyTask, { subjects }: Material): string {

@@ -71,15 +71,20 @@ export async function subjectsOf(
       eligible: columns.ascending(eligibleBars(prices, states, filter)),
       signals: packed,
       extremes: columns.copy(extremesOf(prices, signals.bars, horizons)),
-      byBand: states.bands.map((_, code) =>
-        columns.copy(contextSignals.bars.filter((_, i) => contextSignals.entered[i] === code)),
-      ),
+      byBand: barsByCode(contextSignals, states.bands.length).map(bars => columns.copy(bars)),
       anyContext: contextSignals === events ? packed : packSignals(filterSignals(events, enters(events)), columns),
       inContext:
         contextOf && Uint8Array.from(contextOf(series, [...series.days.keys()]), band => Number(matches(band))),
     })
   }
   return subjects
+}
+
+/** Bars of the signals by the code of the band entered. */
+function barsByCode({ bars, entered }: Signals, codes: number): Int32Array[] {
+  const groups = Array.from({ length: codes }, (): number[] => [])
+  for (let i = 0; i < bars.length; i++) groups[entered[i]!]!.push(bars[i]!)
+  return groups.map(group => new Int32Array(group))
 }
 
 /** The same columns in shared memory: a small column of its own takes more than its values. */

@@ -1,3 +1,4 @@
+import { isConsecutive } from '../../core/model/calendar.js'
 import { countBelow, dayOf, yearOf } from '../../core/model/day.js'
 import type { StudyQuery } from '../../core/params/studies.js'
 import {
@@ -286,13 +287,14 @@ function errorsOfDraws(cell: Cell, units: readonly Unit[], draws: number, random
 /** Returns a function that adds the returns of a unit, moved to begin on another day; the calendar wraps around. */
 function unitAdder({ members, calendar }: Cell) {
   const size = calendar.length
-  const { complete, filled, starts, ends } = returnsByIndex(members, size)
+  const { inPlace, filled, starts, firsts, lasts, ends } = returnsByIndex(members, size)
   return (unit: Unit, day: number, { sums, counts }: Entries): void => {
     for (let from = unit.from; from <= unit.to; from++) {
       const to = (day + from - unit.from) % size
       for (let event = from === 0 ? 0 : ends[from - 1]!; event < ends[from]!; event++) {
+        if (to < firsts[event]! || to > lasts[event]!) continue
         const start = starts[event]!
-        const value = start >= 0 ? complete[start + to]! : filled[~start + to]!
+        const value = start >= 0 ? inPlace[start + to - size]! : filled[~start + to]!
         if (Number.isNaN(value)) continue
         sums[to]! += value
         counts[to]!++
@@ -302,46 +304,46 @@ function unitAdder({ members, calendar }: Cell) {
 }
 
 /**
- * The returns of each event's ticker by calendar day. A ticker with a return on every day is read in place, in
- * `complete`. The others are copied to `filled`, NaN on days without a return; their `starts` hold the complement.
+ * The returns of each event's ticker by calendar day, from the first to the last day on which it has a return. A ticker
+ * without a gap between them is read in place. The others are copied to `filled`, NaN in the gaps.
  */
 function returnsByIndex(members: Cell['members'], size: number) {
   const { buffer } = members[0]!.returns
-  const begins = new Int32Array(members.length)
-  let incomplete = 0
-  members.forEach(({ returns }, i) => {
-    const isComplete = returns.buffer === buffer && returns.length === size
-    begins[i] = isComplete ? returns.byteOffset / returns.BYTES_PER_ELEMENT : ~(incomplete++ * size)
+  let withGaps = 0
+  const begins = members.map(({ returns, indices }) => {
+    if (returns.buffer !== buffer || !isConsecutive(indices)) return ~(withGaps++ * size)
+    // One calendar further, so that none is negative.
+    return returns.byteOffset / returns.BYTES_PER_ELEMENT - indices[0]! + size
   })
-  const filled = new Float64Array(incomplete * size).fill(Number.NaN)
+  const filled = new Float64Array(withGaps * size).fill(Number.NaN)
   members.forEach(({ indices, returns }, member) => {
     const begin = ~begins[member]!
     if (begin >= 0) for (let i = 0; i < indices.length; i++) filled[begin + indices[i]!] = returns[i]!
   })
-  const events = {
-    starts: new Int32Array(members.reduce((sum, one) => sum + one.events.length, 0)),
-    ends: new Int32Array(size),
-  }
-  groupByDay(members, begins, events)
-  return { complete: new Float64Array(buffer), filled, ...events }
+  return { inPlace: new Float64Array(buffer), filled, ...eventsByDay(members, begins, size) }
 }
 
-/** Events grouped by day: start of each ticker's row, and end of each day's events. */
-interface EventsByDay {
-  starts: Int32Array
-  ends: Int32Array
-}
-
-/** Groups the events of members by day. @param begins start of each member's row */
-function groupByDay(members: Cell['members'], begins: Int32Array, { starts, ends }: EventsByDay): void {
-  ends.fill(0)
+/**
+ * The events of members, day by day, and where each day's events end. An event has the start of its ticker's row, and the
+ * first and last day of the row.
+ */
+function eventsByDay(members: Cell['members'], begins: readonly number[], size: number) {
+  const ends = new Int32Array(size)
   for (const { indices, events } of members) for (const event of events) ends[indices[event]!]!++
-  for (let i = 1; i < ends.length; i++) ends[i]! += ends[i - 1]!
-  const next = new Int32Array(ends.length)
+  for (let i = 1; i < size; i++) ends[i]! += ends[i - 1]!
+  const count = ends[size - 1]!
+  const columns = { starts: new Int32Array(count), firsts: new Int32Array(count), lasts: new Int32Array(count) }
+  const next = new Int32Array(size)
   next.set(ends.subarray(0, -1), 1)
   members.forEach(({ indices, events }, i) => {
-    for (const event of events) starts[next[indices[event]!]!++] = begins[i]!
+    for (const event of events) {
+      const at = next[indices[event]!]!++
+      columns.starts[at] = begins[i]!
+      columns.firsts[at] = indices[0]!
+      columns.lasts[at] = indices.at(-1)!
+    }
   })
+  return { ends, ...columns }
 }
 
 /** Sums in another order differ in the last digits. That must not count where every draw is equal. */
