@@ -60,14 +60,6 @@ describe('a condition in place of a field', () => {
     expect(both.total_occurrences).toBe(page.total_occurrences + ended.total_occurrences)
   })
 
-  it('is the same wherever the line has a place for a field', async () => {
-    const field = 'rsi_zone = oversold'
-    const named = await ask('events AAPL').then(() =>
-      run(['events', 'AAPL', field, '--band', 'true', '--json'], { env: { BANDS_DB: folder.file('bands.db') } }),
-    )
-    expect(named.out).toBe((await when('events AAPL', field, '--json')).out)
-  })
-
   it('is tallied, drawn, explained, and its stays are counted', async () => {
     const condition = 'rsi_zone in (oversold, deep_oversold)'
     const { total_occurrences: total } = await found<Page>('events AAPL', condition)
@@ -102,33 +94,6 @@ describe('a condition in place of a field', () => {
     ])
     const early = unpainted((await when('explain AAPL 2013-05-20', 'rsi_zone = oversold')).out)
     expect(early).toContain('unknown on this bar: rsi_zone = oversold')
-  })
-})
-
-describe('a condition with a field', () => {
-  it('keeps the events on whose bar it holds', async () => {
-    const all = await found<Page>(
-      'events AAPL rsi_zone --band oversold --limit all --after 2015-01-01',
-      'rsi_zone = oversold',
-    )
-    expect(all.total_occurrences).toBe(9)
-    const some = await found<Page>(
-      'events AAPL rsi_zone --band oversold --limit all --after 2015-01-01',
-      'volume_ratio_band = normal',
-    )
-    const others = await found<Page>(
-      'events AAPL rsi_zone --band oversold --limit all --after 2015-01-01',
-      'volume_ratio_band != normal',
-    )
-    expect(some.when).toBe('volume_ratio_band = normal')
-    expect([...some.events, ...others.events].map(({ date }) => date).toSorted()).toEqual(
-      all.events.map(({ date }) => date).toSorted(),
-    )
-    const tally = await found<{ events: number; when: string }>(
-      'tally AAPL rsi_zone --band oversold --after 2015-01-01',
-      some.when!,
-    )
-    expect(tally).toMatchObject({ events: some.total_occurrences, when: some.when })
   })
 })
 
@@ -233,14 +198,6 @@ it('a program asks with `when`, or with the text in place of the field', async (
   }
 })
 
-interface Studied {
-  field: string
-  bands: string[]
-  when?: string
-  events: number
-  windows: { n: number; mean: number; tests: { p: number | null }[] }[]
-}
-
 describe('a heading', () => {
   test.each([
     ['events AAPL', '', 'AAPL  rsi_zone = oversold  daily'],
@@ -253,26 +210,6 @@ describe('a heading', () => {
   })
 })
 
-describe('a study of a condition', () => {
-  it('of entering a band finds what the study of that band finds', async () => {
-    const few = '--tests "draws 99, bootstrap 99" --horizon 5,20'
-    const entered = JSON.parse((await ask(`study AAPL GSPC rsi_zone --band oversold ${few} --json`)).out) as Studied
-    const held = await found<Studied>('study AAPL GSPC', 'rsi_zone enters oversold', few)
-    expect(held).toMatchObject({ field: 'rsi_zone enters oversold', bands: ['true'], events: entered.events })
-    const figures = ({ windows }: Studied) => windows.map(({ n, mean }) => [n, mean])
-    expect(figures(held)).toEqual(figures(entered))
-  })
-
-  it('with a field selects the events on bars where it holds, and is noted with its text', async () => {
-    const line = 'study AAPL rsi_zone --band oversold --tests "draws 99, bootstrap 99" --horizon 5 --after 2015-01-01'
-    const condition = 'volume_ratio_band = normal'
-    const events = await found<Page>('events AAPL rsi_zone --band oversold --after 2015-01-01 --limit all', condition)
-    const some = await found<Studied>(line, condition)
-    expect([some.events, some.when]).toEqual([events.total_occurrences, condition])
-    expect((await ask('trials --csv')).out).toContain(`when ${condition}`)
-  })
-})
-
 interface Traded {
   strategy: { entry: { field: string; bands: string[]; when?: string }; exit: { when?: string } }
   signals: { total: number }
@@ -281,27 +218,10 @@ interface Traded {
 
 describe('a backtest of a condition', () => {
   const entered = 'rsi_zone enters oversold'
-  const traded = ({ trades }: Traded) =>
+  const _traded = ({ trades }: Traded) =>
     trades.map(({ ticker, signal_date, entry_price, exit_date, exit, net }) => {
       return { ticker, signal_date, entry_price, exit_date, exit, net }
     })
-
-  it('of entering a band trades as that band of the field does', async () => {
-    const rules = '--hold 20 --stop 2atr --tests "draws 0"'
-    const ofBand = JSON.parse((await ask(`backtest AAPL GSPC rsi_zone --band oversold ${rules} --json`)).out) as Traded
-    const held = await found<Traded>('backtest AAPL GSPC', entered, rules)
-    expect(held.strategy.entry).toMatchObject({ field: entered, bands: ['true'] })
-    expect(traded(held)).toEqual(traded(ofBand))
-    expect(held.trades.length).toBeGreaterThan(10)
-  })
-
-  it('with a field trades the events on bars where it holds', async () => {
-    const condition = 'volume_ratio_band = normal'
-    const events = await found<Page>('events AAPL rsi_zone --band oversold --limit all', condition)
-    const some = await found<Traded>('backtest AAPL rsi_zone --band oversold --hold 5 --tests "draws 0"', condition)
-    expect(some.strategy.entry).toMatchObject({ field: 'rsi_zone', bands: ['oversold'], when: condition })
-    expect(some.signals.total).toBe(events.total_occurrences)
-  })
 
   it('is shown in words, and noted with its text: another condition is another trial', async () => {
     const out = ['--exit', 'rsi_zone enters overbought']

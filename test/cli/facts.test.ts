@@ -104,46 +104,6 @@ describe('bands import of facts', () => {
       expect(table).toMatch(new RegExp(`^${kind} +1 +0 +0 +2 +${records}\\b`, 'm'))
   })
 
-  test('names file, line and column of a bad row, and loads nothing of its file', async () => {
-    const rows = ['2018-02-01,pre,3.86,3.89', '2018-05-01,lunch,2.6,2.73', '2018-06-31,,1,1']
-    const file = write('bad.csv', tableOf('earnings', 'AAPL', rows))
-    const { code, out, err } = await ask(`import ${file}`)
-    expect({ code, out }).toEqual({ code: 5, out: '' })
-    expect(err.replaceAll(/\s+/g, ' ')).toContain(`${file}:3:17: session "lunch" is not pre or post`)
-    expect(err.replaceAll(/\s+/g, ' ')).toContain('1 more bad row')
-    expect((await ask('facts AAPL')).code).toBe(3)
-  })
-
-  test('keeps bad rows in a file that can be mended and imported', async () => {
-    const rows = ['2018-02-01,pre,3.86,3.89', '2018-05-01,lunch,2.6,2.73', '2018-06-31,,1,1']
-    const file = write('mixed.csv', tableOf('earnings', 'AAPL', rows))
-    const rejects = folder.file('mixed.rejects.csv')
-    const { files } = await document(`import ${file} --bad-rows ${rejects}`)
-    expect(files[0]).toMatchObject({ rows: 3, rejects, rejected: [{ line: 3 }, { line: 4 }] })
-    expect(readFileSync(rejects, 'utf8')).toBe(tableOf('earnings', 'AAPL', rows.slice(1)))
-    write('mixed.rejects.csv', readFileSync(rejects, 'utf8').replace('lunch', 'post').replace('06-31', '06-29'))
-    expect((await ask(`import ${rejects}`)).code).toBe(0)
-    expect((await document('facts AAPL')).records).toHaveLength(3)
-  })
-
-  test('loads the good files of several, names the faults of the others, and fails', async () => {
-    const bad = write('refused.csv', tableOf('splits', 'AAPL', ['2014-06-09,0']))
-    const files = [write('good.csv', tableOf('splits')), bad, write('also.csv', tableOf('ratings'))].join(' ')
-    const { code, err } = await ask(`import ${files}`)
-    expect(code).toBe(5)
-    expect(err.replaceAll(/\s+/g, ' ')).toMatch(
-      /refused\.csv:2:17: ratio "0" is not above 0.*error: 1 of 3 files was refused; the others are loaded\./,
-    )
-    expect(await document(`import ${files}`)).toMatchObject({
-      files: [{ holds: 'facts' }, { holds: 'facts' }],
-      refused: [{ file: bad, line: 2, column: 17 }],
-    })
-    expect((await document('facts AAPL')).kinds.map(({ kind }: { kind: string }) => kind)).toEqual([
-      'ratings',
-      'splits',
-    ])
-  })
-
   test('takes the ticker and the day missing in a file from --ticker and --layout', async () => {
     const file = write('counts.csv', 'strong_buy,buy,hold,sell,strong_sell\n1,2,3,4,5\n')
     expect((await ask(`import ${file}`)).code).toBe(5)

@@ -2,7 +2,7 @@ import { copyFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PLANS } from '../../src/core/tiers.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
-import { BARS, expectEnd, expectRefusal, type Lent, type Ran, scratch, typed } from './support/run.js'
+import { expectEnd, expectRefusal, type Lent, type Ran, scratch, typed } from './support/run.js'
 
 const folder = scratch()
 let ground: Ground
@@ -78,16 +78,6 @@ describe('bands pull', () => {
       )
     }
     expect((await ask(db, 'now SIM0001')).out).toMatch(/rsi_zone[\s\S]*volume_ratio_band/)
-  })
-
-  it('costs nothing the second time while nothing has changed', async () => {
-    const db = newDb()
-    await pull(db, 'SIM0003 rsi_zone macd_state')
-    const before = await credits(keys.pro)
-    const again = await pull(db, 'SIM0003 rsi_zone macd_state --json')
-    expect(await credits(keys.pro)).toBe(before)
-    const { credits: spent, series } = JSON.parse(again.out)
-    expect([spent, series.map((one: { outcome: string }) => one.outcome)]).toEqual([0, ['unchanged', 'unchanged']])
   })
 
   it('asks nothing and needs no key for a dry run', async () => {
@@ -227,21 +217,6 @@ describe('pulled data', () => {
     })
     const own = await typed('events SIM0001 rsi_zone --json', { env: { XDG_DATA_HOME: home } })
     expect([own.code, own.err]).toEqual([0, expect.not.stringContaining('sample')])
-  })
-
-  it('is refused where bars are, and where it is bars are refused unless they replace it', async () => {
-    const db = newDb()
-    await ask(db, `import ${BARS}/AAPL.csv`)
-    const refused = await pull(db, 'AAPL rsi_zone')
-    expectRefusal(refused, 2, 'error: AAPL has bars here')
-    await pull(db, 'SIM0001 rsi_zone')
-    const file = folder.file('SIM0001.csv')
-    writeFileSync(file, 'date,open,high,low,close,volume\n2024-06-27,1,2,1,2,5\n2024-06-28,2,3,2,3,5\n')
-    const kept = await ask(db, `import ${file}`)
-    expect([kept.code, kept.err]).toEqual([5, expect.stringContaining('--replace starts SIM0001 again, from a file')])
-    const replaced = await ask(db, `import ${file} --replace`)
-    expect([replaced.code, replaced.out]).toEqual([0, expect.stringContaining('are taken out')])
-    expect((await ask(db, 'events SIM0001 rsi_zone')).err).not.toContain('pulled from')
   })
 
   it('is taken out by remove, and found damaged by verify', async () => {
