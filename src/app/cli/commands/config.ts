@@ -88,7 +88,11 @@ const configCommand: Command = {
     }
     if (key === undefined) throw missingKey(action)
     if (action === 'get') return printSetting(context, key, words)
-    return action === 'set' ? setSetting(context, configKey(key), words) : unsetSetting(context, configKey(key), words)
+    const settable = configKey(key)
+    if (action === 'set' && words.length === 0) throw missingKey('set')
+    if (action === 'unset' && words.length > 0) throw tooManyWords('unset takes one key.', ['set', key, ...words])
+    const text = action === 'set' ? words.join(',') : undefined
+    await changeSetting(context, settable, key === 'db' && text !== undefined ? await absoluteDatabasePath(text) : text)
   },
 }
 
@@ -118,12 +122,6 @@ function showSetting(context: Context, { setting, value, origin }: ShownSetting,
   return context.show(oneRow({ schema: 'bands.setting/1', setting, value, origin }, [note]))
 }
 
-async function setSetting(context: Context, key: ConfigKey, words: readonly string[]): Promise<void> {
-  if (words.length === 0) throw missingKey('set')
-  const text = words.join(',')
-  await changeSetting(context, key, key === 'db' ? await absoluteDatabasePath(text) : text)
-}
-
 /** The absolute path of a database file: runs begin in different folders. Throws InvalidParameter for a folder or no path. */
 async function absoluteDatabasePath(text: string): Promise<string> {
   const path = resolve(fileValue('db', text))
@@ -134,11 +132,6 @@ async function absoluteDatabasePath(text: string): Promise<string> {
   const example = join(text, 'bands.db')
   const message = sentence`${parameter('db')} ${quoted(text)} is a folder, and a database is a file: ${example} is one in it.`
   throw wrong('db', message, { value: text, allowed })
-}
-
-async function unsetSetting(context: Context, key: ConfigKey, words: readonly string[]): Promise<void> {
-  if (words.length > 0) throw tooManyWords('unset takes one key.', ['set', key, ...words])
-  await changeSetting(context, key, undefined)
 }
 
 /**
