@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { CATALOGUE, GROUPS } from '../../src/app/cli/catalogue.js'
 import { openAccounts } from '../../src/app/open/accounts.js'
+import { rollUpLedger } from '../../src/server/accounts/accounts.js'
 import { authenticate, parseKey } from '../../src/server/accounts/key.js'
 import { chargeOf } from '../contracts/accounts.js'
 import { Database } from '../support/database.js'
@@ -126,7 +127,6 @@ describe('bands accounts', () => {
   test.each([
     'accounts list',
     'accounts usage',
-    'accounts roll-up',
     'accounts layout',
     'accounts grant bands_server',
     'accounts set-tier alice pro',
@@ -244,8 +244,10 @@ describe('bands accounts usage', () => {
   test('says the same once the ledger is rolled up, which is done once', async () => {
     const before = await told('accounts usage --limit 400')
     const proof = await told('accounts usage --reconcile')
-    expect((await ask('accounts roll-up')).out).toBe('rolled up: 1 row of the ledger; gone: 0 days of an account\n')
-    expect(await told('accounts roll-up')).toEqual({ schema: 'bands.roll-up/1', rows: 0, days: 0 })
+    const accounts = await openAccounts({ db, env: {} })
+    expect(await rollUpLedger(accounts, NOW)).toEqual({ rows: 1, days: 0 })
+    expect(await rollUpLedger(accounts, NOW)).toEqual({ rows: 0, days: 0 })
+    await accounts.close()
     expect(await told('accounts usage --limit 400')).toEqual(before)
     expect(await told('accounts usage --reconcile')).toEqual(proof)
   })
@@ -552,7 +554,7 @@ describe('commands of two words', () => {
     expect(await refused('accounts crate bob --tier free', 2)).toBe(
       [
         'error: there is no command "crate" of accounts. Did you mean "create"?',
-        '  commands: create list set-tier usage copy layout grant roll-up',
+        '  commands: create list set-tier usage copy layout grant',
         '  try:      bands accounts create bob --tier free\n',
       ].join('\n'),
     )

@@ -136,7 +136,6 @@ const LINES: Readonly<Record<string, string>> = {
   'accounts usage': 'accounts usage --limit 7',
   'accounts layout': 'accounts layout',
   'accounts grant': 'accounts grant bands_server',
-  'accounts roll-up': 'accounts roll-up',
   'accounts copy': `accounts copy ${folder.file('copied.accounts.db')} --replace`,
   'keys create': 'keys create alice',
   'keys list': 'keys list alice',

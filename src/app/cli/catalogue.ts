@@ -66,7 +66,6 @@ const ROWS: readonly Row[] = [
   ['accounts copy', 'copy the accounts between a file and PostgreSQL', () => import('./commands/accounts.js')],
   ['accounts layout', 'lay out or update the tables in PostgreSQL', () => import('./commands/accounts.js')],
   ['accounts grant', 'let a role of PostgreSQL serve the accounts', () => import('./commands/accounts.js')],
-  ['accounts roll-up', 'keep old days of the ledger as sums', () => import('./commands/accounts.js')],
   ['keys create', 'make a key for an account', () => import('./commands/keys.js')],
   ['keys list', 'keys, and which of them are valid', () => import('./commands/keys.js')],
   ['keys revoke', 'make a key invalid', () => import('./commands/keys.js')],

@@ -13,7 +13,6 @@ import {
   keyState,
   parseName,
   RETENTION_DAYS,
-  rollUpLedger,
 } from '../../../server/accounts/accounts.js'
 import type { AccountsCopy } from '../../../server/accounts/copy.js'
 import { accountsLayoutOf, accountsUpdatePlan, accountsUrl, grantAccountsTo } from '../../open/accounts.js'
@@ -152,20 +151,6 @@ const usage: Command = {
   },
 }
 
-const rollUp: Command = {
-  examples: ['bands accounts roll-up', 'bands accounts roll-up --json'],
-  notes: [
-    `The ledger keeps each row for 48 hours and until that day is over: so long its request may be repeated free. Then each account has one row a day, for ${RETENTION_DAYS} days. The sums of bands accounts usage do not change.`,
-    'A server does this by itself within the hour; several on the same accounts do it once. It may be stopped at any time, and charges go on meanwhile.',
-  ],
-  async run(context, args) {
-    const now = context.world.now().getTime()
-    const { rows, days } = await rollUpLedger(await accountsFor(context, args), now)
-    const notes = [`rolled up: ${count(rows, 'row')} of the ledger; gone: ${count(days, 'day')} of an account`]
-    await context.show(oneRow({ schema: 'bands.roll-up/1', rows, days }, notes))
-  },
-}
-
 const copy: Command = {
   arguments: [
     [
@@ -277,7 +262,6 @@ export const commands = withAccountsOption({
   'accounts list': list,
   'accounts set-tier': setTier,
   'accounts usage': usage,
-  'accounts roll-up': rollUp,
   'accounts grant': grant,
   'accounts layout': layout,
   'accounts copy': copy,
