@@ -203,13 +203,20 @@ function bandsOfTypedFields({ values, words, fields }: Line): readonly string[] 
 
 /** The candidates for a placeholder of the help, such as `TICKER`. @param word the typed part of the word */
 async function kindCandidates(line: Line, kind: string, word: string): Promise<readonly Candidate[]> {
-  // Of a condition only its first field: the shell would split the rest at its blanks.
-  if (['FIELD', 'FIELDS', 'CONDITION'].includes(kind)) return line.fields.all.map(({ name, tier }) => [name, tier])
+  if (kind === 'CONDITION') return conditionCandidates(line)
+  if (kind === 'FIELD' || kind === 'FIELDS') return line.fields.all.map(({ name, tier }) => [name, tier])
   if (kind === 'TIER') return TIER_NAMES.map(tier => [tier])
   if (kind === 'FILE' || kind === 'FOLDER') return [[FILES]]
   if (kind === 'LISTS') return listCandidates(line)
   if (kind === 'TICKER' || kind === 'TICKERS') return word.startsWith('@') ? [[FILES]] : tickerCandidates(line)
   return []
+}
+
+/** The first word of a condition, a field or `@NAME`: the shell would split the rest at its blanks. */
+async function conditionCandidates({ fields, values, env }: Line): Promise<readonly Candidate[]> {
+  const { namedConditions } = await import('../open/database.js')
+  const { names } = await namedConditions({ db: values.get('--db'), env })
+  return [...fields.names, ...names.map(name => `@${name}`)].map(word => [word])
 }
 
 async function tickerCandidates({ values, env }: Line): Promise<readonly Candidate[]> {

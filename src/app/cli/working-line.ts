@@ -205,7 +205,6 @@ function arrangeWords(line: Line): void {
   if (!isQuestion || kinds.includes('SYMBOL')) return
   const typed = line.parts.filter(part => typeof part === 'string')
   const sorted = sortWords(typed, line.known)
-  takeBackWords(line, sorted)
   let words: string[]
   if (kinds.includes('CONDITION')) words = [mendCondition(conditionOf(sorted, line.known.fields), line.known.fields)]
   else if (takesTickerAndField) words = tickerAndFieldWords(line, sorted, tickersOption !== undefined)
@@ -259,30 +258,6 @@ function otherArguments(
   const typedChoice = typed.find(word => choices.includes(word))
   const [nearestChoice] = typed.flatMap(word => suggest(word, choices))
   return [...words, typedChoice ?? nearestChoice ?? choices[0]!]
-}
-
-/**
- * Takes words back from an option whose value the user left out: it took a field, a ticker or a date instead. Only kinds
- * of words that the line does not have elsewhere.
- * @param sorted the other words of the line, to which they are added
- */
-function takeBackWords(line: Line, sorted: SortedWords): void {
-  for (const option of optionsOf(line)) {
-    const { spec, value } = option
-    if (value === null || value === '' || refusalOf(line, option) === null) continue
-    const kind = placeholder(spec)
-    const inValue = sortWords([value], line.known, { exactly: true })
-    for (const [name, list] of [
-      ['FIELD', 'fields'],
-      ['TICKER', 'tickers'],
-      ['DATE', 'dates'],
-    ] as const) {
-      const optionTakesThem = kind.startsWith(name) || kind === 'CONDITION' || kind === 'T:F=B'
-      if (inValue[list].length === 0 || optionTakesThem || sorted[list].length > 0) continue
-      sorted[list].push(...inValue[list])
-      option.value = ''
-    }
-  }
 }
 
 /** The typed condition, otherwise one that is made from the typed field, bands or other words. */
@@ -362,7 +337,7 @@ function mendedValue(line: Line, option: Typed): string | null {
   for (let text = value!, tries = 0; text !== '' && tries < 4; tries++) {
     const fault = refusalOf(line, { spec, value: text })
     if (fault === null) return text
-    const next = correctValue(text, fault.offence, line.known.fields) ?? (kind === 'DATE' ? isoDates(text, line) : null)
+    const next = correctValue(text, fault.offence, line.known.fields) ?? (kind === 'DATE' ? isoDate(text, line) : null)
     if (next === null || next === text) break
     text = next
   }
@@ -376,12 +351,6 @@ function mendedValue(line: Line, option: Typed): string | null {
 function isUseless(line: Line, [, , , , , parameter]: OptionSpec): boolean {
   const { onlyWith } = parameter ?? {}
   return onlyWith?.every(name => optionNamed(line, optionOf(name)) === undefined) ?? false
-}
-
-/** Dates between commas, each as YYYY-MM-DD; null if one is not a date. A date may itself have a comma: `Feb 1, 2017`. */
-function isoDates(text: string, line: Line): string | null {
-  const dates = text.split(',').map(part => isoDate(part, line))
-  return dates.includes(null) ? isoDate(text, line) : dates.join(',')
 }
 
 /** The bands of the typed field; a band of another field brings that field with it. */
