@@ -6,7 +6,7 @@ import type { RunOptions, Strategy } from '../../core/params/strategy.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
 import type { Warning } from '../study/result.js'
 import { excludesDividends } from '../study/signals.js'
-import { chance } from '../study/words.js'
+import { formatProbability } from '../study/words.js'
 import { AGREEMENT, DEPENDS_ON_DRAW, DRAWS, type DrawnRun } from './draws.js'
 import type { Member, Ready } from './members.js'
 import type { Simulation } from './portfolio.js'
@@ -59,7 +59,7 @@ function disputeWarnings({ statistics, random_entry }: Tested): Warning[] {
   const { p, better_than } = random_entry
   if (probabilistic_sharpe === null || p === null || 1 - probabilistic_sharpe >= LEVEL) return []
   if (p < LEVEL && better_than! > 0.5) return []
-  const dispute = `the Sharpe ratio is above 0 (probability ${chance(probabilistic_sharpe)}), and random entry finds no edge (p ${chance(p)})`
+  const dispute = `the Sharpe ratio is above 0 (probability ${formatProbability(probabilistic_sharpe)}), and random entry finds no edge (p ${formatProbability(p)})`
   const why = 'of the signals believe random entry, whose dates have the rise of the market and the exits, too'
   return [['disputed', `${dispute}: ${why}`]]
 }

@@ -34,7 +34,7 @@ import {
 import { returnAfter } from './signals.js'
 import { extremesAfter, type Subject, subjectsOf } from './subject.js'
 import { joinWindow, type Material, otherPart, returnsBuffer, returnsPart } from './window.js'
-import { assumptionsOf, hintsOf, warningsOf } from './words.js'
+import { assumptionsOf, hintsOf, warningsOfStudy } from './words.js'
 
 export type { StudyQuery } from '../../core/params/studies.js'
 
@@ -69,7 +69,7 @@ export async function eventStudy(
     band_paths,
     occurrences: [],
     assumptions: assumptionsOf(material),
-    warnings: [...bySeverity(warningsOf(material, windows)), ...source.remarks()],
+    warnings: [...bySeverity(warningsOfStudy(material, windows)), ...source.remarks()],
     hints: hintsOf(material),
   }
   return withOccurrences(found, () => occurrencesOf(subjects, query.horizons))

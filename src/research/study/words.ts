@@ -9,153 +9,174 @@ import { excludesDividends, lostWindowsOf } from './signals.js'
 import type { Subject } from './subject.js'
 import type { Material } from './window.js'
 
-/** Warnings about the numbers of a study. */
-export function warningsOf(material: Material, windows: readonly StudyWindow[]): Warning[] {
+/** All warnings of a study, in the order of discovery. Without events only why there is none, and what the data lack. */
+export function warningsOfStudy(material: Material, windows: readonly StudyWindow[]): Warning[] {
   const { subjects, query, asOf } = material
-  const partial = coverage(material).map((sentence): Warning => ['partial', sentence])
-  if (datesOf(subjects, 'signals').length === 0) return [['nothing', noEvent(material)], ...partial]
+  const partial = coverageSentences(material).map((sentence): Warning => ['partial', sentence])
+  if (datesOf(subjects, 'signals').length === 0) return [['nothing', noEventSentence(material)], ...partial]
   return [
-    ...ofWindows(windows, subjects.length),
+    ...windowWarnings(windows, subjects.length),
     ...partial,
-    ['partial', anyContext(query.filter)],
-    ['disputed', leaning(material)],
-    ['looks', severalTests(windows)],
-    ['left_out', delisted(subjects, query.horizons, asOf)],
-    ['prices', unadjusted(subjects)],
-    ['left_out', without(subjects)],
+    ['partial', contextWithoutBandsSentence(query.filter)],
+    ['disputed', leaningTestsSentence(material)],
+    ['looks', severalTestsSentence(windows)],
+    ['left_out', delistingSentence(subjects, query.horizons, asOf)],
+    ['prices', dividendSentence(subjects)],
+    ['left_out', tickersWithoutEventsSentence(subjects)],
   ]
 }
 
+/** The dates of events of all tickers, ticker by ticker. @param which the events of the query, or those in any context */
 function datesOf(subjects: readonly Subject[], which: 'signals' | 'anyContext'): Day[] {
   return subjects.flatMap(subject => [...daysAt(subject.prices.series.days, subject[which].bars)])
 }
 
-function noEvent({ subjects, query: { filter } }: Material): string {
-  const inRange = extent(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
+/** Why a study has no event: the dates asked for, or a field without bands. */
+function noEventSentence({ subjects, query: { filter } }: Material): string {
+  const inRange = dateSpan(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
   if (inRange !== null) return `No event from ${inRange}.`
-  const all = extent(
+  const withBands = dateSpan(
     subjects.map(({ bandRange: { first, last } }) => Int32Array.from(first === null ? [] : [first, last!])),
   )
-  if (all === null) return 'No bar has a band of this field, so there is no event.'
-  return `No event: the dates asked for leave out every bar with a band of ${filter.field}, from ${all}.`
+  if (withBands === null) return 'No bar has a band of this field, so there is no event.'
+  return `No event: the dates asked for leave out every bar with a band of ${filter.field}, from ${withBands}.`
 }
 
-function extent(days: readonly Int32Array[]): string | null {
+/** The first and last of some days, as `2013-02-08 to 2018-02-07`; null without any. @param days ascending columns */
+function dateSpan(days: readonly Int32Array[]): string | null {
   const { first, last } = rangeOf(days)
   return first === null || last === null ? null : `${formatDay(first)} to ${formatDay(last)}`
 }
 
 /** Warnings about a second ticker that ends early or begins late. */
-function coverage({ query: { filter, benchmark }, subjects, contextDays, benchmark: held }: Material): string[] {
+function coverageSentences({
+  query: { filter, benchmark },
+  subjects,
+  contextDays,
+  benchmark: benchmarkSeries,
+}: Material): string[] {
   const events = datesOf(subjects, 'signals')
-  const { context } = filter
-  return [
-    ...(context === null ? [] : contextCoverage(context.ticker, contextDays!, events, datesOf(subjects, 'anyContext'))),
-    ...(benchmark === null ? [] : benchmarkCoverage(benchmark, held!.days, events)),
-  ]
+  const sentences: string[] = []
+  if (filter.context !== null)
+    sentences.push(...contextCoverage(filter.context.ticker, contextDays!, events, datesOf(subjects, 'anyContext')))
+  if (benchmark !== null) sentences.push(...benchmarkCoverage(benchmark, benchmarkSeries!.days, events))
+  return sentences
 }
 
-function anyContext({ context }: EventFilter): string | null {
+function contextWithoutBandsSentence({ context }: EventFilter): string | null {
   if (context === null || context.bands !== null) return null
   const { ticker, field } = context
   return `No band of ${ticker} ${field} was asked for: the context leaves out no event, and only shows its band for each. ${ticker}:${field}=BAND narrows to a band, and a sweep splits by all of them.`
 }
 
-/** A warning about some windows, and its text for each of them. */
+/** A sentence about the windows that a warning applies to. */
 interface WindowWarning {
   kind: WarningKind
-  /** false where it does not apply. */
-  of(window: StudyWindow): string | false
-  says(list: string): string
-  between?: string
-  /** Only for several tickers. */
-  pooled?: true
+  /** The window as an entry of the list in the sentence; false where the warning does not apply to it. */
+  entry(window: StudyWindow): string | false
+  sentence(list: string): string
+  /** Between the entries of the list (default: `; `). */
+  separator?: string
+  /** Whether the warning needs several tickers. */
+  needsSeveralTickers?: true
 }
 
 /** With fewer units, BCa intervals of random walks miss the truth up to twice as often as they claim. */
-const ENOUGH_FOR_BCA = 50
+const MIN_UNITS_FOR_BCA = 50
 
 const WINDOW_WARNINGS: readonly WindowWarning[] = [
   {
     kind: 'few',
-    of: ({ grey, window, n, n_indep }) => grey && `${window}: ${n}, ${n_indep} without overlap`,
-    says: list => `Too few events for a p-value or an interval (${list}): read them one by one, not as an average.`,
+    entry: ({ grey, window, n, n_indep }) => grey && `${window}: ${n}, ${n_indep} without overlap`,
+    sentence: list => `Too few events for a p-value or an interval (${list}): read them one by one, not as an average.`,
   },
   {
     // Many events on few dates are one event in many tickers.
     kind: 'few',
-    of: ({ window, n, n_independent: cases }) => n > 0 && cases < LEAST_UNITS && `${window}: ${n} events, ${cases}`,
-    says: list =>
+    entry: ({ window, n, n_independent: cases }) => n > 0 && cases < LEAST_UNITS && `${window}: ${n} events, ${cases}`,
+    sentence: list =>
       `Few independent cases: the events of all tickers amount to fewer than ${LEAST_UNITS} (${list}), because tickers move together. That is little evidence, however many events there are.`,
-    pooled: true,
+    needsSeveralTickers: true,
   },
   {
     kind: 'allowed',
-    of: ({ window, n, n_indep }) => n_indep < n && `${window}: ${n_indep} of ${n}`,
-    says: list => `Windows overlap: fewer than the events share no bar (${list}). P and the intervals allow for that.`,
-    between: ', ',
+    entry: ({ window, n, n_indep }) => n_indep < n && `${window}: ${n_indep} of ${n}`,
+    sentence: list =>
+      `Windows overlap: fewer than the events share no bar (${list}). P and the intervals allow for that.`,
+    separator: ', ',
   },
   {
     kind: 'allowed',
-    of: window => isVolatile(window) && spreadsOf(window),
-    says: list =>
+    entry: window => isVolatile(window) && deviationsText(window),
+    sentence: list =>
       `Returns after the events spread wider than after any bar (deviation ${list}): the events fall in volatile times. P, the interval and random entry allow for that. The p of the plain shift and the p of the aftermath do not: both are too small there.`,
   },
   {
     kind: 'allowed',
-    of: ({ window, intervals }) => intervals.some(({ units }) => units !== null && units < ENOUGH_FOR_BCA) && window,
-    says: list =>
-      `The events make fewer than ${ENOUGH_FOR_BCA} units that share no day (${list}): BCa intervals of so few, and the ribbon of the path, are too narrow. The stationary bootstrap allows for it.`,
-    between: ', ',
+    entry: ({ window, intervals }) =>
+      intervals.some(({ units }) => units !== null && units < MIN_UNITS_FOR_BCA) && window,
+    sentence: list =>
+      `The events make fewer than ${MIN_UNITS_FOR_BCA} units that share no day (${list}): BCa intervals of so few, and the ribbon of the path, are too narrow. The stationary bootstrap allows for it.`,
+    separator: ', ',
   },
   {
     kind: 'disputed',
-    of: ({ window, tests: [test], intervals: [interval] }) =>
+    entry: ({ window, tests: [test], intervals: [interval] }) =>
       isOffZero(interval) && test?.p != null && test.p >= LEVEL && window,
-    says: list =>
+    sentence: list =>
       `Interval without 0, p of ${LEVEL} or more (${list}): the bootstrap and the t-test disagree here. The verdict goes by p.`,
-    between: ', ',
+    separator: ', ',
   },
   {
     kind: 'left_out',
-    of: ({ window, lost }) => lost.not_elapsed > 0 && `${window}: ${lost.not_elapsed}`,
-    says: list => `Events whose window has not elapsed are left out (${list}).`,
-    between: ', ',
+    entry: ({ window, lost }) => lost.not_elapsed > 0 && `${window}: ${lost.not_elapsed}`,
+    sentence: list => `Events whose window has not elapsed are left out (${list}).`,
+    separator: ', ',
   },
 ]
 
+/** Whether an interval has both ends on one side of 0. */
 function isOffZero(interval: StudyWindow['intervals'][number] | undefined): boolean {
   const { low = null, high = null } = interval ?? {}
   return low !== null && high !== null && (low > 0 || high < 0)
 }
 
-function ofWindows(windows: readonly StudyWindow[], tickers: number): Warning[] {
-  return WINDOW_WARNINGS.map(({ kind, of, says, between = '; ', pooled }) => {
-    const list = windows.map(of).filter(text => text !== false)
-    return [kind, list.length > 0 && (tickers > 1 || !pooled) && says(list.join(between))]
+/** The warnings that apply to at least one window. @param tickers of the study */
+function windowWarnings(windows: readonly StudyWindow[], tickers: number): Warning[] {
+  return WINDOW_WARNINGS.map(({ kind, entry, sentence, separator = '; ', needsSeveralTickers = false }) => {
+    const list = windows.map(entry).filter(text => text !== false)
+    const applies = list.length > 0 && (tickers > 1 || !needsSeveralTickers)
+    return [kind, applies && sentence(list.join(separator))]
   })
 }
 
-function spreadsOf({ window, deviation, base }: StudyWindow): string {
+/** For example `20d: 7.1 %, any bar 5.0 %`. */
+function deviationsText({ window, deviation, base }: StudyWindow): string {
   const percent = (value: number | null): string => `${(100 * value!).toFixed(1)} %`
   return `${window}: ${percent(deviation)}, any bar ${percent(base.deviation)}`
 }
 
 /** For bands made from prices: the abnormal return is measured against the fall or rise that led to the event. */
-function leaning({ query: { filter, abnormal }, fromPrices }: Material): string | null {
+function leaningTestsSentence({ query: { filter, abnormal }, fromPrices }: Material): string | null {
   const { field } = filter
   if (abnormal === 'none' || !fromPrices) return null
   return `${field} is made from prices: the estimation window of an event holds part of the fall or rise before it. So abnormal returns lean the other way, and their tests find too much, the more events the more. Trust P.`
 }
 
-function severalTests(windows: readonly StudyWindow[]): string | null {
+/** The chance that one of several tests finds something by chance; null with fewer than two. */
+function severalTestsSentence(windows: readonly StudyWindow[]): string | null {
   const tested = windows.filter(({ tests }) => tests[0]?.p !== null).length
   if (tested < 2) return null
-  const formatP = Math.round(100 * (1 - 0.95 ** tested))
-  return `${tested} windows were looked at: were they independent, at least one p below .05 would come by chance ${formatP} % of the time.`
+  const percentByChance = Math.round(100 * (1 - 0.95 ** tested))
+  return `${tested} windows were looked at: were they independent, at least one p below .05 would come by chance ${percentByChance} % of the time.`
 }
 
-function delisted(subjects: readonly Subject[], horizons: readonly number[], asOf: number | null): string | null {
+/** How many windows of the longest horizon reach beyond the last bar of a ticker no longer traded; null without any. */
+function delistingSentence(
+  subjects: readonly Subject[],
+  horizons: readonly number[],
+  asOf: number | null,
+): string | null {
   const longest = Math.max(...horizons)
   let unknown = 0
   let settled = 0
@@ -164,36 +185,38 @@ function delisted(subjects: readonly Subject[], horizons: readonly number[], asO
     unknown += lost.delisted
     settled += lost.settled
   }
+  const parts: string[] = []
   const why = 'because the bars of their ticker end early and its final price is not known'
-  const parts = [
-    ...(unknown === 0 ? [] : [`${unknown} ${unknown === 1 ? 'is' : 'are'} lost, ${why}`]),
-    ...(settled === 0 ? [] : [`${settled} ${settled === 1 ? 'ends' : 'end'} with the final price of a delisting`]),
-  ]
+  if (unknown > 0) parts.push(`${unknown} ${unknown === 1 ? 'is' : 'are'} lost, ${why}`)
+  if (settled > 0) parts.push(`${settled} ${settled === 1 ? 'ends' : 'end'} with the final price of a delisting`)
   return parts.length === 0 ? null : `Of the windows of ${longest} bars ${parts.join('; ')}.`
 }
 
-function unadjusted(subjects: readonly Subject[]): string | null {
+/** Which prices hold no dividends; null where none count. */
+function dividendSentence(subjects: readonly Subject[]): string | null {
   const raw = subjects.filter(({ prices, signals }) => excludesDividends(prices) && signals.bars.length > 0)
   if (raw.length === 0) return null
-  return `Prices of ${named(raw)} are not adjusted for dividends, whose ex-dates look like falls.`
+  return `Prices of ${tickerList(raw)} are not adjusted for dividends, whose ex-dates look like falls.`
 }
 
-function without(subjects: readonly Subject[]): string | null {
-  const none = subjects.filter(({ signals }) => signals.bars.length === 0)
-  if (none.length === 0) return null
-  return `${none.length} of ${subjects.length} tickers have no such event and count nowhere: ${named(none)}.`
+function tickersWithoutEventsSentence(subjects: readonly Subject[]): string | null {
+  const withoutEvents = subjects.filter(({ signals }) => signals.bars.length === 0)
+  if (withoutEvents.length === 0) return null
+  return `${withoutEvents.length} of ${subjects.length} tickers have no such event and count nowhere: ${tickerList(withoutEvents)}.`
 }
 
 /** Number of tickers that a sentence names. */
-const NAMED = 5
+const MAX_NAMED_TICKERS = 5
 
-function named(subjects: readonly Subject[]): string {
-  const names = subjects.slice(0, NAMED).map(({ ticker }) => ticker)
-  return subjects.length > NAMED ? `${names.join(', ')} and ${subjects.length - NAMED} more` : names.join(', ')
+function tickerList(subjects: readonly Subject[]): string {
+  const names = subjects.slice(0, MAX_NAMED_TICKERS).map(({ ticker }) => ticker)
+  return subjects.length > MAX_NAMED_TICKERS
+    ? `${names.join(', ')} and ${subjects.length - MAX_NAMED_TICKERS} more`
+    : names.join(', ')
 }
 
-/** A band may be carried over a weekend or a holiday without a warning. */
-const CURRENT_DAYS = 7
+/** Calendar days: a band may be carried over a weekend or a holiday without a warning. */
+const MAX_CARRIED_DAYS = 7
 
 /**
  * Warnings where a context ticker's bars do not cover the events. Its band is the latest one on or before the date,
@@ -201,20 +224,20 @@ const CURRENT_DAYS = 7
  *
  * @param days dates of its bars, ascending
  * @param events dates of the counted events, in any order
- * @param unfiltered also the events that the context excludes; before its first bar it excludes all
+ * @param eventsInAnyContext also the events that the context excludes; before its first bar it excludes all
  */
 export function contextCoverage(
   ticker: string,
   days: Int32Array,
   events: readonly Day[],
-  unfiltered: readonly Day[] = events,
+  eventsInAnyContext: readonly Day[] = events,
 ): string[] {
-  const out = unfiltered.length > events.length ? ': left out' : ''
+  const exclusionText = eventsInAnyContext.length > events.length ? ': left out' : ''
   return eventsBeyondBars(
     ticker,
     days,
     [events, 'whose band is carried forward'],
-    [unfiltered, `so in no band of it${out}`],
+    [eventsInAnyContext, `so in no band of it${exclusionText}`],
   )
 }
 
@@ -237,46 +260,52 @@ function eventsBeyondBars(
   const first = days[0]
   const last = days.at(-1)
   if (first === undefined || last === undefined) return []
-  const after = late.filter(day => day > last + CURRENT_DAYS).length
+  const after = late.filter(day => day > last + MAX_CARRIED_DAYS).length
   const before = early.filter(day => day < first).length
-  return [
-    ...(after === 0
-      ? []
-      : [`${some(after, late)} after the last bar of ${ticker} (${formatDay(last)}), ${lateMeans}.`]),
-    ...(before === 0
-      ? []
-      : [`${some(before, early)} before the first bar of ${ticker} (${formatDay(first)}) and ${earlyMeans}.`]),
-  ]
+  const sentences: string[] = []
+  if (after > 0)
+    sentences.push(`${eventsLie(after, late)} after the last bar of ${ticker} (${formatDay(last)}), ${lateMeans}.`)
+  if (before > 0)
+    sentences.push(
+      `${eventsLie(before, early)} before the first bar of ${ticker} (${formatDay(first)}) and ${earlyMeans}.`,
+    )
+  return sentences
 }
 
 /** Events to count, and what it means for them, as the end of a sentence. */
 type EventsAndMeaning = readonly [events: readonly Day[], meaning: string]
 
-function some(n: number, of: readonly Day[]): string {
-  return `${n} of ${of.length} events ${n === 1 ? 'lies' : 'lie'}`
+/** For example `2 of 9 events lie`. */
+function eventsLie(n: number, events: readonly Day[]): string {
+  return `${n} of ${events.length} events ${n === 1 ? 'lies' : 'lie'}`
 }
 
 /** Prefixes that turn the name of a band into a stronger one. */
-const STRONGER = ['strong', 'deep', 'deeply', 'extremely']
+const STRONGER_PREFIXES = ['strong', 'deep', 'deeply', 'extremely']
 
-/** Suggested queries, in sentences: stronger bands of the same name that were left out, with their number of events. */
+/** Suggested queries, in sentences: bands such as `deep_oversold` that were left out beside `oversold`. */
 export function hintsOf({ query: { filter }, subjects }: Material): string[] {
   const { bands, context } = filter
-  const total = (of: (subject: Subject) => number): number => subjects.reduce((sum, subject) => sum + of(subject), 0)
+  const sumOverSubjects = (of: (subject: Subject) => number): number =>
+    subjects.reduce((sum, subject) => sum + of(subject), 0)
   const entered = (band: string): number =>
-    total(({ states, byBand }) => byBand[states.bands.indexOf(band)]?.length ?? 0)
+    sumOverSubjects(({ states, byBand }) => byBand[states.bands.indexOf(band)]?.length ?? 0)
   const eventsIn = (band: string): number =>
-    total(({ anyContext }) => anyContext.contextBands?.filter(other => other === band).length ?? 0)
+    sumOverSubjects(({ anyContext }) => anyContext.contextBands?.filter(other => other === band).length ?? 0)
   return [
     ...strongerBands('band', bands, entered),
     ...(context === null ? [] : strongerBands(`context band of ${context.ticker}`, context.bands, eventsIn)),
   ]
 }
 
-/** @param eventsOf number of events that a band would add */
+/**
+ * A sentence for each band that is a stronger form of a chosen one, was not chosen, and has events.
+ * @param what the kind of band, as in the sentence
+ * @param eventsOf number of events that a band would add
+ */
 function strongerBands(what: string, chosen: readonly string[] | null, eventsOf: (band: string) => number): string[] {
   return (chosen ?? []).flatMap(band =>
-    STRONGER.flatMap(word => {
+    STRONGER_PREFIXES.flatMap(word => {
       const stronger = `${word}_${band}`
       const more = chosen!.includes(stronger) ? 0 : eventsOf(stronger)
       if (more === 0) return []
@@ -295,7 +324,7 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material): string
     `Base: every bar of the same ${pooled ? 'tickers' : 'ticker'} and dates on which ${filter.field} has a band and whose window has elapsed${pooled ? '; each ticker counts in it as its events count' : ''}.`,
     `P (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one${pooled ? ', so a day on which many tickers have events counts as one' : ''} (Newey & West 1987, Carter, Schnepel & Steigerwald 2017). ${TESTS_CHECKED_IN}`,
     `Plain shift (${shiftsText(query.reps)}): the returns are rotated against the events${pooled ? ', by the same number of days in all tickers' : ''}. It treats the days of the events like other days: in volatile times its p is too small.`,
-    ...contextLine(filter.context),
+    ...sameContextLines(filter.context),
     ...(fromPrices ? [leaningLine(filter.field)] : []),
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, and BCa of units of events whose windows share no day; ${resamples} resamples each. Their ends are moved out if there are few periods (Hesterberg 2015).`,
     'Random entries: as many bars of the same tickers, anywhere in the range; events whose windows overlap are moved together. Each mean is divided by its own Newey-West error. The mean of entries of the same calendar years is shown, without a p: the year holds the very fall or rise that led to an event.',
@@ -322,13 +351,14 @@ export function commonAssumptions(seed: number): string[] {
   ]
 }
 
+/** How many shifts the plain shift tries. */
 function shiftsText(reps: Material['query']['reps']): string {
   return reps === 'all'
     ? 'every possible shift'
     : `every possible shift up to 2,000, else ${formatInteger(reps)} drawn ones`
 }
 
-function contextLine(context: Material['query']['filter']['context']): string[] {
+function sameContextLines(context: Material['query']['filter']['context']): string[] {
   if (context?.bands == null) return []
   const { ticker, field, bands } = context
   return [
@@ -358,7 +388,7 @@ function modelLines(abnormal: Material['query']['abnormal'], benchmark: string |
   ]
 }
 
-/** A probability with three decimals: `.042`, `<.001`. */
-export function chance(p: number): string {
+/** A probability with three decimals, as people read it: `.042`, `<.001`. */
+export function formatProbability(p: number): string {
   return p < 0.0005 ? '<.001' : p.toFixed(3).replace(/^0/, '')
 }

@@ -5,7 +5,7 @@ import { median, variance } from '../../core/statistics/moments.js'
 import { type Column, pbo, type SuperiorAbility, superiorAbility } from '../../core/statistics/selection.js'
 import { deflatedSharpe, sampleOf } from '../../core/statistics/sharpe.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
-import { chance } from '../study/words.js'
+import { formatProbability } from '../study/words.js'
 import { type CellDetails, type CellResult, detailsOf, type Resamples, type SweepRun } from './cells.js'
 import type { Sums } from './pool.js'
 import type { BestOfMany, KnownSweep, SweepCell } from './result.js'
@@ -161,7 +161,7 @@ export function disagreements({ spa, deflated_sharpe: deflated }: BestOfMany): s
   const ability = spa?.consistent ?? null
   if (ability === null || ability < LEVEL || deflated === null || 1 - deflated >= LEVEL) return []
   return [
-    `SPA finds nothing (p ${chance(ability)}), the deflated Sharpe ratio does (${chance(deflated)}): believe SPA. The ratio is that of holding, the rise of the market included; SPA asks what the events add to any bar.`,
+    `SPA finds nothing (p ${formatProbability(ability)}), the deflated Sharpe ratio does (${formatProbability(deflated)}): believe SPA. The ratio is that of holding, the rise of the market included; SPA asks what the events add to any bar.`,
   ]
 }
 
