@@ -3,7 +3,14 @@ import { performanceIndex, rankOutcomes } from '../../src/core/engine/outcomes.j
 import { UNDEFINED } from '../../src/core/model/series.js'
 import type { Trial, Trials } from '../../src/core/source.js'
 import { Random } from '../../src/core/statistics/random.js'
-import { barsWithAftermath, baseOf, cellOf, independentUnits, memberBars } from '../../src/research/study/cell.js'
+import {
+  aftermathMemory,
+  barsWithAftermath,
+  baseOf,
+  cellOf,
+  independentUnits,
+  memberBars,
+} from '../../src/research/study/cell.js'
 import { eventStudy } from '../../src/research/study/event-study.js'
 import type { EventStudy } from '../../src/research/study/result.js'
 import { eligibleBars, forwardReturns } from '../../src/research/study/signals.js'
@@ -225,7 +232,8 @@ describe('the windows', () => {
       const recorded = Array.from(ranks[w]!, (rank, t) => (rank < 0 ? UNDEFINED : performanceIndex(rank, t, horizon)))
       const eligible = Int32Array.from(series.days.keys())
       const none = { bars: new Int32Array() }
-      const found = barsWithAftermath({ prices: { series }, eligible, signals: none }, horizon, eligible.slice())
+      const subject = { prices: { series }, eligible, signals: none }
+      const found = barsWithAftermath(subject, horizon, aftermathMemory([subject]))
       expect([...found.codes]).toEqual(recorded.filter(code => code !== UNDEFINED))
       expect([...found.days]).toEqual([...series.days].filter((_, t) => recorded[t] !== UNDEFINED))
     }

@@ -353,8 +353,8 @@ export function aftermathTally(
   options: ShiftOptions,
 ): AftermathTally | null {
   const withEvents = subjects.filter(({ signals }) => signals.bars.length > 0)
-  const scratch = new Int32Array(withEvents.reduce((most, { eligible }) => Math.max(most, eligible.length), 0))
-  const { calendar, members } = onCalendar(withEvents.map(subject => barsWithAftermath(subject, horizon, scratch)))
+  const memory = aftermathMemory(withEvents)
+  const { calendar, members } = onCalendar(withEvents.map(subject => barsWithAftermath(subject, horizon, memory)))
   if (members.length === 0) return null
   const eventCounts = PERFORMANCES.map(() => 0)
   for (const { codes, events } of members) for (const i of events) eventCounts[codes[i]!]!++
@@ -375,7 +375,6 @@ export function aftermathTally(
  * The base bars with an aftermath band, and the number in each band. The band ranks the return over the window among
  * earlier returns of the same ticker that had ended by the bar. The engine's records agree for their five windows. There
  * is no band while the window has not elapsed, and with too few earlier returns.
- * @param bars memory, at least as long as `eligible`
  */
 export function barsWithAftermath(
   {
@@ -387,12 +386,14 @@ export function barsWithAftermath(
     signals: Pick<Signals, 'bars'>
   },
   horizon: number,
-  bars: Int32Array,
+  memory: AftermathMemory,
 ) {
   const { close, days, timeframe } = prices.series
   const past = { lag: horizon, history: close.length, least: TIMEFRAMES[timeframe].minReference }
-  const { rank, size } = movingRanks(forwardReturns(close, horizon), past)
-  const codes = new Uint8Array(eligible.length)
+  const returns = forwardReturns(close, horizon, memory.returns.subarray(0, close.length))
+  const { rank, size } = movingRanks(returns, past)
+  const { bars } = memory
+  const codes = memory.codes.subarray(memory.used, memory.used + eligible.length)
   const counts = new Int32Array(PERFORMANCES.length)
   let n = 0
   for (let i = 0; i < eligible.length; i++) {
@@ -403,6 +404,30 @@ export function barsWithAftermath(
     codes[n++] = code
     counts[code]!++
   }
+  memory.used += n
   const ranked = bars.subarray(0, n)
   return { codes: codes.subarray(0, n), counts, days: daysAt(days, ranked), events: indicesAmong(ranked, signals.bars) }
+}
+
+/** Memory for the aftermath bands of all tickers; small columns of each ticker would take more. */
+interface AftermathMemory {
+  codes: Uint8Array
+  /** How many codes are in use. */
+  used: number
+  /** Overwritten by each ticker. */
+  bars: Int32Array
+  returns: Float64Array
+}
+
+export function aftermathMemory(
+  subjects: readonly { eligible: Int32Array; prices: Pick<StudyPrices, 'series'> }[],
+): AftermathMemory {
+  const bars = subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)
+  const longest = subjects.reduce((most, { prices }) => Math.max(most, prices.series.days.length), 0)
+  return {
+    codes: new Uint8Array(bars),
+    used: 0,
+    bars: new Int32Array(longest),
+    returns: new Float64Array(longest),
+  }
 }
