@@ -82,8 +82,8 @@ abstract class Studies extends Pages {
   async backtest(params: BacktestParams, options: ProgressOptions = {}): Promise<Backtest & OwnFields> {
     const { parseBacktest } = await import('../core/params/backtest.js')
     const { backtest } = await import('../research/backtest/backtest.js')
-    const { strategy, run, notes } = parseBacktest(params, await this.#strategyContext('strategy' in Object(params)))
-    return noted(notes, await this.#ask(params, options, (market, all) => backtest(market, strategy, run, all)))
+    const { strategy, run } = parseBacktest(params, await this.#strategyContext('strategy' in Object(params)))
+    return this.#ask(params, options, (market, all) => backtest(market, strategy, run, all))
   }
 
   /** Every combination of some values of a strategy: `{ …, vary: { hold: [5, 10, 20] } }`; whether the best of them is real. */
@@ -91,7 +91,7 @@ abstract class Studies extends Pages {
     const { parseGrid } = await import('../core/params/grid.js')
     const { grid } = await import('../research/backtest/grid.js')
     const query = parseGrid(params, await this.#strategyContext('strategy' in Object(params)))
-    return noted(query.notes, await this.#ask(params, options, (market, all) => grid(market, query, all)))
+    return this.#ask(params, options, (market, all) => grid(market, query, all))
   }
 
   /** Strategies side by side over the days that all have: statistics, years, correlations, differences of Sharpe ratios. */
@@ -99,7 +99,7 @@ abstract class Studies extends Pages {
     const { parseCompare } = await import('../core/params/grid.js')
     const { compare } = await import('../research/backtest/compare.js')
     const query = parseCompare(params, await this.#strategyContext(true))
-    return noted(query.notes, await this.#ask(params, options, (market, all) => compare(market, query, all)))
+    return this.#ask(params, options, (market, all) => compare(market, query, all))
   }
 
   /** Tests every field, band and window at once. The p-values are corrected for the number of tests. */
@@ -492,9 +492,4 @@ export class BandsClient extends Studies {
   protected get source(): string {
     return `files imported into ${basename(this.#opened.path ?? 'a database')}`
   }
-}
-
-/** A result with the notes about its strategy file. */
-function noted<Found extends { warnings: string[] }>(notes: readonly string[], found: Found): Found {
-  return notes.length === 0 ? found : { ...found, warnings: [...notes, ...found.warnings] }
 }

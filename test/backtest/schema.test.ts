@@ -318,23 +318,22 @@ function strategies(): fc.Arbitrary<Strategy> {
     )
 }
 
-describe('a strategy file of before', () => {
-  const OLD =
+describe('a strategy file with mappings instead of texts', () => {
+  const MAPPINGS =
     'tickers: [SPY]\nentry: {field: rsi_zone, context: {ticker: QQQ, field: rsi_zone, bands: [neutral]}}\n' +
     'exit: {leave: true, on: {bands: [overbought]}}\ncosts: {bps: 3, slippage_bps: 2}\n' +
-    'portfolio: {sizing: {method: vol-target, target: 0.15}}\n'
+    'portfolio: {size: {method: vol-target, target: 0.15}}\n'
 
-  it('is the strategy of the new keys, and one sentence names them', () => {
-    const { strategy, notes } = parseBacktest({ strategy: OLD }, { tier: null, file: 'a.yaml' })
-    expect(notes).toEqual([
-      'a.yaml has old keys; write costs: 3bp,slip 2bp, portfolio: { size: vol 15% }, exit: { when: ["leave","overbought"] }',
-    ])
-    const now = parseBacktest({ strategy: printStrategy(strategy) }, { tier: null, file: 'b.yaml' })
-    expect(now).toMatchObject({ strategy, notes: [] })
+  it('is printed with texts, and read from them again', () => {
+    const { strategy } = parseBacktest({ strategy: MAPPINGS }, { tier: null })
+    const printed = printStrategy(strategy)
+    for (const text of ['costs: 3bp,slip 2bp', 'size: vol 15%', '- leave\n    - overbought'])
+      expect(printed).toContain(text)
+    expect(parseBacktest({ strategy: printed }, { tier: null })).toMatchObject({ strategy })
   })
 
   it('yields to parameters, costs part by part and exits as a whole', () => {
-    const params = { strategy: OLD, costs: 'share 0.01', exit: 'rsi_zone = neutral', size: '10%' }
+    const params = { strategy: MAPPINGS, costs: 'share 0.01', exit: 'rsi_zone = neutral', size: '10%' }
     expect(parseBacktest(params, { tier: null }).strategy).toMatchObject({
       costs: { bps: 3, slippage_bps: 2, per_share: 0.01, fixed: 0, borrow: 0 },
       exit: { leave: false, on: null, when: 'rsi_zone = neutral' },

@@ -14,7 +14,7 @@ import {
   readRunOptions,
   type Strategy,
 } from './strategy.js'
-import { EVERY_TICKER, oldKeysNotes, type PlaceFinder, parseStrategyDocument, readYaml } from './strategy-file.js'
+import { EVERY_TICKER, type PlaceFinder, parseStrategyDocument, readYaml } from './strategy-file.js'
 import { refuse } from './values.js'
 import { someNameTickers, uselessLagError } from './when.js'
 
@@ -35,7 +35,7 @@ export interface BacktestContext {
 export function parseBacktest(
   input: object,
   { tier, file = 'strategy', fields = BUILT_IN, loaded }: BacktestContext,
-): { strategy: Strategy; run: RunOptions; notes: string[] } {
+): { strategy: Strategy; run: RunOptions } {
   const { strategy: written = {}, tickers, ...rest } = objectOf('params', input)
   const { document, places } = readDocument(written, file, fields)
   const params = definedParams(withoutNulls(rest), Object.keys(BACKTEST))
@@ -59,7 +59,7 @@ export function parseBacktest(
   const run: RunOptions = { tier, ...readRunOptions(params) }
   const holds = params.hold === undefined ? [] : listItems('hold', params.hold)
   if (holds.length > 1) run.candidates = readCandidates(holds, run, read)
-  return { strategy, run, notes: places === undefined ? [] : oldKeysNotes(document, strategy, file) }
+  return { strategy, run }
 }
 
 type Document = Record<string, unknown>

@@ -88,7 +88,6 @@ export interface GridQuery {
   statistic: GridStatistic
   strategies: readonly Strategy[]
   run: RunOptions
-  notes: readonly string[]
 }
 
 /** The most combinations of a grid. */
@@ -104,15 +103,14 @@ export function parseGrid(input: object, context: BacktestContext): GridQuery {
   refuseWrongCount(axes)
   const rankedBy = STATISTIC.parse('statistic', statistic ?? 'sharpe')
   refuseSeveralHolds(params)
-  let first: ReturnType<typeof parseBacktest> | null = null
+  let run: RunOptions
   const strategies = combinations(axes).map(values => {
     const cell = Object.fromEntries(axes.map(({ key }, i) => [key, optionValue(key, values[i]!)]))
     const parsed = renameRefusals(axes, () => parseBacktest({ ...params, ...cell }, context))
-    first ??= parsed
+    run ??= parsed.run
     return parsed.strategy
   })
-  const { run, notes } = first!
-  return { ...dropEqualCombinations(axes, strategies), statistic: rankedBy, run, notes }
+  return { ...dropEqualCombinations(axes, strategies), statistic: rankedBy, run: run! }
 }
 
 /** Drops combinations of equal values: of 2% and 0.02 only the first spelling stays. */
@@ -311,7 +309,6 @@ export interface CompareQuery extends Read<typeof COMPARE> {
   /** The display name of each strategy, all different. */
   names: readonly string[]
   strategies: readonly Strategy[]
-  notes: readonly string[]
 }
 
 /** A page can show this number of distinguishable curves. */
@@ -327,11 +324,10 @@ export function parseCompare(input: object, context: BacktestContext): CompareQu
   refuseWrongStrategyCount(documents.length)
   const files = names === undefined ? [] : listOf('names', names).map(name => textOf('names', name))
   const sharedParams = withoutNulls({ after, before, rf, ...(tickers === undefined ? {} : { tickers }) })
-  const parsed = documents.map((strategy, i) => {
-    const file = files[i]
-    return parseBacktest({ ...sharedParams, strategy }, { ...context, ...(file === undefined ? {} : { file }) })
+  const strategies = documents.map((strategy, i) => {
+    const file = files[i] ?? context.file
+    return parseBacktest({ ...sharedParams, strategy }, file === undefined ? context : { ...context, file }).strategy
   })
-  const strategies = parsed.map(({ strategy }) => strategy)
   const [first] = strategies
   const other = strategies.find(({ timeframe }) => timeframe !== first!.timeframe)
   if (other !== undefined)
@@ -340,8 +336,7 @@ export function parseCompare(input: object, context: BacktestContext): CompareQu
       `timeframe: strategies are compared on the same bars, and these have ${first!.timeframe} and ${other.timeframe} ones.`,
       { value: other.timeframe, allowed: first!.timeframe },
     )
-  const notes = parsed.flatMap(one => one.notes)
-  return { ...readParams(COMPARE, withoutNulls(rest)), names: displayNames(strategies, files), strategies, notes }
+  return { ...readParams(COMPARE, withoutNulls(rest)), names: displayNames(strategies, files), strategies }
 }
 
 function refuseWrongStrategyCount(n: number): void {

@@ -285,8 +285,6 @@ export interface Section<Rows = Nodes, Parsed = unknown> {
   readonly optional?: true
   /** The text form of the part; its `toDocumentForm` makes the mapping. */
   readonly kind?: Kind<unknown, Text>
-  /** Keys of older files, and the present key of each. */
-  readonly presentKeys?: Readonly<Record<string, string>>
   /** At least one of these keys is required, because the others are derived from it. */
   readonly either?: readonly string[]
   /** Converts the written keys to the parsed ones. Throws InvalidParameter. */

@@ -25,7 +25,7 @@ import { parseDay } from '../model/day.js'
 import { percent } from '../numbers.js'
 import { isMapping, withoutNulls } from './arguments.js'
 import { contextForFile } from './context.js'
-import type { Nodes, Section, Written } from './row.js'
+import type { Nodes, Section } from './row.js'
 import { costsText, exitTexts, sizeText } from './short-forms.js'
 import { exceededBound } from './small-text.js'
 import { completeStrategy, conditionsOf, type Fill, STRATEGY, type Strategy } from './strategy.js'
@@ -104,34 +104,12 @@ export function strategyDocument(strategy: Strategy, { ofAllTickers = false }: D
   }
 }
 
-/** One sentence about the old keys of a strategy file, and what to write instead; empty if it has none. */
-export function oldKeysNotes(document: unknown, strategy: Strategy, file: string): string[] {
-  // The strategy in a result has such keys, too, and is no old file.
-  if (JSON.stringify(document) === JSON.stringify(strategy)) return []
-  const part = (key: string): Written => (isMapping(document) && isMapping(document[key]) ? document[key] : {})
-  const portfolio = part('portfolio')
-  const exit = part('exit')
-  const costs = part('costs')
-  const hasOwnBands = 'on' in exit && (exit.on === null || strategy.exit.on?.field === strategy.entry.field)
-  const oldExits: string[] = []
-  if ('leave' in exit) oldExits.push('exit.leave')
-  if (hasOwnBands) oldExits.push('exit.on')
-  const rules = exitTexts(strategy.exit, strategy.entry.field)
-  const replacements: string[] = []
-  if (Object.keys(costs).length > 0) replacements.push(`costs: ${costsText(strategy.costs)}`)
-  if ('sizing' in portfolio || isMapping(portfolio.size))
-    replacements.push(`portfolio: { size: ${sizeText(strategy.portfolio.size)} }`)
-  if (oldExits.length > 0)
-    replacements.push(rules === undefined ? `no ${oldExits.join(' and ')}` : `exit: { when: ${JSON.stringify(rules)} }`)
-  return replacements.length === 0 ? [] : [`${file} has old keys; write ${replacements.join(', ')}`]
-}
-
 /** Throws InvalidParameter for the first unknown key of a part, or of the parts in it. */
-function refuseUnknownKeys({ rows, presentKeys = {} }: Section<Nodes>, value: unknown, path: readonly string[]): void {
+function refuseUnknownKeys({ rows }: Section<Nodes>, value: unknown, path: readonly string[]): void {
   if (!isMapping(value)) return
   for (const [key, node] of Object.entries(rows))
     if ('rows' in node) refuseUnknownKeys(node, value[key], [...path, key])
-  const unknown = Object.keys(value).find(key => !Object.hasOwn(rows, key) && !Object.hasOwn(presentKeys, key))
+  const unknown = Object.keys(value).find(key => !Object.hasOwn(rows, key))
   if (unknown !== undefined) throw unknownKeyError([...path, unknown], Object.keys(rows))
 }
 
@@ -144,18 +122,15 @@ interface PartLocation {
   fields: FieldSet
 }
 
-/** Reads a part of the file, with the parts in it: renamed keys, then each value or its default, then `finish`. */
+/** Reads a part of the file, with the parts in it: converted keys, then each value or its default, then `finish`. */
 function readPart(part: Section, value: unknown, { at, field, fields }: PartLocation): unknown {
-  const { rows, kind, presentKeys = {}, finish } = part
+  const { rows, kind, finish } = part
   const scope = { fields, earlier: { field } }
   const isText = typeof value === 'string' || typeof value === 'number'
   const mapping =
     isText && kind?.toDocumentForm !== undefined ? kind.toDocumentForm(at, String(value), scope) : (value ?? {})
   if (!isMapping(mapping) || (at === '' && value == null)) throw notAMappingError(at, value, Object.keys(rows))
-  const withPresentKeys = Object.fromEntries(
-    Object.entries(mapping).map(([key, own]) => [presentKeys[key] ?? key, own]),
-  )
-  const written = part.convertKeys?.(withPresentKeys, at, fields) ?? withPresentKeys
+  const written = part.convertKeys?.(mapping, at, fields) ?? mapping
   const read: Record<string, unknown> = {}
   for (const [key, node] of Object.entries(rows)) {
     const place = at === '' ? key : `${at}.${key}`

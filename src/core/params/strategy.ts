@@ -108,7 +108,7 @@ const EXIT = {
   stop: setBy('stop', nullable(DISTANCE, 'from the entry price: 5%, 0.05, or 2atr', { none: true })),
   target: setBy('target', nullable(DISTANCE, 'the same on the other side', { none: true })),
   trailing: setBy('trailing', nullable(DISTANCE, 'from the best price since', { none: true })),
-  // Keys of results, and of older files.
+  // Keys of the strategy in a result, which is read as a file, too.
   leave: withDefault(FLAG, false, 'out when the field leaves the band that was entered'),
   on: {
     ...section(
@@ -268,7 +268,7 @@ export const STRATEGY = {
     ),
   ),
   costs: COSTS,
-  portfolio: { ...section(PORTFOLIO, refuseTwoOrders), presentKeys: { sizing: 'size' } },
+  portfolio: section(PORTFOLIO, refuseTwoOrders),
   rank: setBy(
     'rank',
     optional(

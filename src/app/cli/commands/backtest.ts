@@ -87,8 +87,7 @@ const backtestCommand: Command = {
         'statistic',
         sentence`${parameter('statistic')} is for a grid; name the values to try with ${parameter('vary', 'hold=5,10,20')}.`,
       )
-    const { strategy, run, notes } = parseBacktest(params, parsing)
-    for (const note of notes) await context.notice(note)
+    const { strategy, run } = parseBacktest(params, parsing)
     if (args.flag('print-config')) return printConfig(context, strategy, run, { ofAllTickers: args.flag('all') })
     const result = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
     await showResult(context, args, describeBacktest(result, [], args.read(EXPLAIN).explain), tradeRecords(result))
@@ -129,7 +128,6 @@ async function showGrid(
   query: GridQuery,
   files: { cells?: string; report?: string },
 ): Promise<void> {
-  for (const note of query.notes) await context.notice(note)
   const result = await withTrials(context, trials => grid(market, query, { trials, step: context.step }))
   await showResult(context, args, describeGrid(result), gridRecords(result))
   if (files.cells !== undefined) await writeTable(context, files.cells, 'combination', gridRecords(result))
@@ -246,7 +244,6 @@ const compareCommand: Command = {
       { ...options, ...tickers, strategies, names },
       { tier: context.config.tier, fields: context.fields, loaded: await market.withBars() },
     )
-    for (const note of query.notes) await context.notice(note)
     const result = await withTrials(context, trials => compare(market, query, { trials, step: context.step }))
     await showResult(context, args, describeComparison(result), comparisonRecords(result))
     if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(result.strategies))
