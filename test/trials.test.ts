@@ -123,13 +123,11 @@ describe('the standing of a result in the log', () => {
     expect(log).toMatchObject({ questions: 2, windows: 3 })
   })
 
-  it('takes a p of an older test for 1, and reads the question of an older version in its words', () => {
-    const of = (n: number, spec: string): Trial => ({ hash: `old ${n}`, spec, p: 0.001, test: 'shift', sharpe: null })
-    const range = '1970-04-11 to 1970-06-01'
-    const old = [1, 2].map(n => of(n, `rsi_zone = oversold; ${5 * n}d; AAPL; ${range}`))
-    const others = [of(3, `rsi_zone = oversold; 5w; AAPL; ${range}`)]
-    const { log, q } = compareWithLog(own, [...old, ...others], 'ledger')
-    expect(log).toMatchObject({ questions: 2, windows: 4 })
+  it('takes a p of another test for 1, and a trial without a question for one of the same data', () => {
+    const other = { p: 0.001, test: 'shift', sharpe: null }
+    const others = [1, 2].map((n): Trial => ({ hash: `other ${n}`, spec: `words ${n}`, ...other }))
+    const { log, q } = compareWithLog(own, others, 'ledger')
+    expect(log).toMatchObject({ questions: 3, windows: 4 })
     expect(q.get('trial 1')).toBeCloseTo(0.016, 12)
   })
 

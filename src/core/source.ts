@@ -373,7 +373,7 @@ export interface Trial {
   test: string | null
   /** Sharpe ratio per bar, of a strategy or of a combination's calendar-time portfolio; null if there is none. */
   sharpe: number | null
-  /** Absent in trials of an older version. */
+  /** Absent in a log that was written before it had questions. */
   asked?: TrialQuestion
 }
 

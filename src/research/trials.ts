@@ -141,8 +141,8 @@ export function compareWithLog(
       own.map(({ asked: question }) => [`${question!.timeframe} ${question!.first} ${question!.last}`, question!]),
     ).values(),
   ]
-  const sharesAny = (other: TrialQuestion | null): boolean => ranges.some(range => sharesData(range, other))
-  const others = known.filter(trial => !mine.has(trial.hash) && sharesAny(questionOf(trial)))
+  const sharesAny = (other: TrialQuestion | undefined): boolean => ranges.some(range => sharesData(range, other))
+  const others = known.filter(trial => !mine.has(trial.hash) && sharesAny(trial.asked))
   const all = [...mine.values(), ...others]
   const corrected = benjaminiHochberg(all.map(trial => presentP(trial) ?? 1))
   const q = new Map([...mine.values()].map((trial, i) => [trial.hash, presentP(trial) === null ? null : corrected[i]!]))
@@ -178,9 +178,9 @@ export const RANDOM_ENTRY = 'random_entry'
 /** The tests whose p the log corrects. A p of any other test counts as 1. */
 const PRESENT_TESTS: ReadonlySet<string> = new Set([CELL_TEST, RANDOM_ENTRY])
 
-/** A trial of an older version has no dates and counts for all data. */
-function sharesData(a: TrialQuestion, b: TrialQuestion | null): boolean {
-  if (b === null) return true
+/** Whether two questions have the same timeframe and common dates. A trial of an unknown question shares all data. */
+function sharesData(a: TrialQuestion, b: TrialQuestion | undefined): boolean {
+  if (b === undefined) return true
   if (a.timeframe !== b.timeframe || a.first === null || a.last === null || b.first === null || b.last === null)
     return false
   return a.first <= b.last && b.first <= a.last
@@ -198,26 +198,11 @@ export function countedTrials<T extends Trial>(cells: readonly T[], strategies: 
   return [...cells, ...strategies.filter(isTested)]
 }
 
-/** The number of questions and windows behind some trials. An older version only stored the words of the question. */
+/** The number of questions and windows behind some trials. A trial without a question counts as one. */
 export function countsOf(trials: readonly Trial[]): Pick<LogComparison, 'questions' | 'windows'> {
-  const questions = trials.map(({ asked: question, spec }) => question?.question ?? spec.replace(/; \d+[dw];/, ';'))
+  const questions = trials.map(({ asked, spec }) => asked?.question ?? spec)
   return { questions: new Set(questions).size, windows: trials.length }
 }
-
-/**
- * Reads the words of an older version: `rsi_zone = oversold; 20d; AAPL; 2013-02-08 to 2018-02-07`. Returns null if they
- * have no dates.
- */
-function questionOf({ asked: question, spec }: Trial): TrialQuestion | null {
-  if (question !== undefined) return question
-  const words = OLDER_WORDS.exec(spec)
-  if (words === null) return null
-  const [, unit = 'd', first = '', last = ''] = words
-  const timeframe = unit === 'w' ? 'weekly' : 'daily'
-  return { question: '', timeframe, first: parseDay(first), last: parseDay(last) }
-}
-
-const OLDER_WORDS = /(?:; \d+([dw]))?; [^;]*; (\d{4}-\d\d-\d\d) to (\d{4}-\d\d-\d\d)$/
 
 /** Throws InvalidParameter if the correction needs the trial log and there is none. */
 export function checkFamily(family: Family | undefined, trials: Trials | null): void {

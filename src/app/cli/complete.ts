@@ -1,7 +1,7 @@
 import { BUILT_IN, type FieldSet } from '../../core/fields/index.js'
 import type { Day } from '../../core/model/day.js'
 import { TIER_NAMES } from '../../core/model/terms.js'
-import type { OptionSpec } from '../../core/params/row.js'
+import { mayRepeat, type OptionSpec } from '../../core/params/row.js'
 import type { Opened } from '../open/database.js'
 import { argumentKinds, CATALOGUE, commandsOfGroup, GROUPS, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
@@ -129,7 +129,10 @@ async function candidates(words: readonly string[], env: NodeJS.ProcessEnv): Pro
   const spec = name === undefined ? undefined : optionNamed(line, name)
   if (spec !== undefined) return withPrefix(`${name}=`, await optionCandidates(line, spec, value!))
   if (word.startsWith('-')) {
-    const options = line.options.map((spec): Candidate => [longName(spec), spec[1]])
+    const options = line.options.map((option): Candidate => {
+      const [, about] = option
+      return [longName(option), about]
+    })
     return startingWith(word, [...options, ['--help', 'examples and options']])
   }
   if (line.command !== undefined) return startingWith(word, await argumentCandidates(line, line.command, word))
@@ -167,7 +170,7 @@ async function argumentCandidates(line: Line, command: Command, word: string): P
 /** The candidates for the value of an option; for a list also after a comma. */
 async function optionCandidates(line: Line, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
   if (longName(spec) === '--vary') return varyCandidates(word)
-  const start = spec[2] === 'repeatable' ? word.lastIndexOf(',') + 1 : 0
+  const start = mayRepeat(spec) ? word.lastIndexOf(',') + 1 : 0
   const lastValue = word.slice(start)
   const candidates = startingWith(lastValue, await valueCandidates(line, spec, lastValue))
   return withPrefix(word.slice(0, start), candidates)

@@ -1,5 +1,5 @@
 import { version } from '../../core/built.js'
-import type { OptionSpec } from '../../core/params/row.js'
+import { headingOf, mayRepeat, type OptionSpec } from '../../core/params/row.js'
 import { CATALOGUE, commandsOfGroup, type Entry, GROUPS, plainName, usage } from './catalogue.js'
 import type { Command } from './command.js'
 import { linesText, wrap } from './draw/text.js'
@@ -103,14 +103,15 @@ function sectionsOf({ options = [] }: Command) {
   const blocks = new Map<string, Item[]>()
   let heading = 'Options'
   for (const spec of options) {
-    heading = spec[3] ?? heading
+    heading = headingOf(spec) ?? heading
     blocks.set(heading, [...(blocks.get(heading) ?? []), optionItem(spec)])
   }
   return [...blocks].map(([title, items]) => ({ title, items }))
 }
 
-function optionItem([flags, about, times]: OptionSpec): Item {
-  return [plainName(flags), times === 'repeatable' && !flags.endsWith('<PARTS>') ? `${about} (several: A,B)` : about]
+function optionItem(spec: OptionSpec): Item {
+  const [flags, about] = spec
+  return [plainName(flags), mayRepeat(spec) && !flags.endsWith('<PARTS>') ? `${about} (several: A,B)` : about]
 }
 
 /** Examples, arguments and notes, followed by the command's own options. */

@@ -1,5 +1,5 @@
 import { partsKind } from '../../core/params/parts.js'
-import { exampleOf, type OptionSpec, type Parameter } from '../../core/params/row.js'
+import { exampleOf, headingOf, type OptionSpec, type Parameter, parameterOf } from '../../core/params/row.js'
 import { toCamelCase } from './command.js'
 
 /** The option that carries a parameter, and its word in the value: `split` of `--validate "split 2015-01-01"`. */
@@ -22,13 +22,13 @@ export const paramOf = ([flags]: OptionSpec): string => /--([\w-]+)/.exec(flags)
 
 /** The options of a command, with the parameters that are parts of one option joined into it. */
 export function joinOptions(specs: readonly OptionSpec[]): OptionSpec[] {
-  const partIn = (spec: OptionSpec): string => spec[5]?.part ?? ''
+  const partIn = (spec: OptionSpec): string => parameterOf(spec)?.part ?? ''
   return specs.flatMap((spec): OptionSpec[] => {
     const [option = '', ...word] = partIn(spec).split(' ')
     if (option === '') return [spec]
     const parts = word.length === 0 ? [spec] : specs.filter(other => partIn(other).startsWith(`${option} `))
     // At the place of the part that begins a section, or of the first.
-    if (spec !== (parts.find(part => part[3] !== undefined) ?? parts[0])) return []
+    if (spec !== (parts.find(headingOf) ?? parts[0])) return []
     for (const part of parts) PARTS.set(paramOf(part), { option, word: partIn(part).slice(option.length + 1) })
     return [word.length === 0 ? renameOption(spec, option) : joinedSpec(option, parts)]
   })
@@ -42,20 +42,29 @@ function renameOption([flags, ...more]: OptionSpec, option: string): OptionSpec 
 function joinedSpec(option: string, parts: readonly OptionSpec[]): OptionSpec {
   const wordOf = (spec: OptionSpec): string => PARTS.get(paramOf(spec))!.word
   const words = Object.fromEntries(parts.map(spec => [wordOf(spec), paramOf(spec)]))
-  const table = Object.fromEntries(parts.map(spec => [paramOf(spec), spec[5]!]))
+  const table = Object.fromEntries(parts.map(spec => [paramOf(spec), parameterOf(spec)!]))
   const examples = parts.flatMap(spec => {
-    const value = spec[0].includes('<') ? exampleOf(spec) : ''
+    const [flags] = spec
+    const value = flags.includes('<') ? exampleOf(spec) : ''
     return value === null ? [] : [`${wordOf(spec)} ${value}`.trim()]
   })
   const example = examples[0] ?? Object.keys(words)[0]!
   const kind = { ...partsKind('PARTS', words, table, example), repeats: true as const }
   const described = parts.map(spec => {
-    const [, takes = ''] = /<(.*)>/.exec(spec[0]) ?? []
-    return `${`${wordOf(spec)} ${takes}`.trim()}: ${spec[1]}`
+    const [flags, about] = spec
+    const [, takes = ''] = /<(.*)>/.exec(flags) ?? []
+    return `${`${wordOf(spec)} ${takes}`.trim()}: ${about}`
   })
   const help = `such as "${example}", parted by commas. ${described.join('; ')}`
   const parameter: Parameter = { kind, help, about: help }
-  return [`--${option} <PARTS>`, help, 'repeatable', parts.find(part => part[3] !== undefined)?.[3], [], parameter]
+  return [
+    `--${option} <PARTS>`,
+    help,
+    'repeatable',
+    parts.map(headingOf).find(heading => heading !== undefined),
+    [],
+    parameter,
+  ]
 }
 
 /**
@@ -68,11 +77,12 @@ export function splitJoinedOptions(
 ): Record<string, unknown> {
   const values: Record<string, unknown> = { ...typed }
   for (const spec of specs) {
+    const [flags] = spec
     const param = paramOf(spec)
-    const parameter = spec[5]
+    const parameter = parameterOf(spec)
     const value = values[toCamelCase(param)]
     if (value === undefined) continue
-    if (spec[0].endsWith('<PARTS>') && parameter !== undefined) {
+    if (flags.endsWith('<PARTS>') && parameter !== undefined) {
       delete values[toCamelCase(param)]
       const parts = parameter.kind.parse(param, [value].flat().join(', ')) as Record<string, unknown>
       for (const [partName, partValue] of Object.entries(parts)) values[toCamelCase(partName)] = partValue

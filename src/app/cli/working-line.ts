@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { InvalidParameter, suggest } from '../../core/errors.js'
 import type { FieldSet } from '../../core/fields/index.js'
 import { fieldsWithBand } from '../../core/language/condition.js'
-import { exampleOf, type OptionSpec, valueForKind } from '../../core/params/row.js'
+import { exampleOf, mayRepeat, type OptionSpec, parameterOf, valueForKind } from '../../core/params/row.js'
 import { argumentKinds, CATALOGUE, commandsOfGroup, type Entry, GROUP_DEFAULTS, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { longName, optionOf, remedyWords } from './command-line.js'
@@ -167,7 +167,7 @@ async function readParts(line: Line, words: readonly string[], entry: Entry): Pr
 /** Whether a word is the unit of the value before it: `--costs 10 bp`. */
 function isUnit(line: Line, { spec, value }: Typed, word: string): boolean {
   const { others } = sortWords([word], line.known, { exactly: true })
-  const hasUnit = spec[5] !== undefined && /^\d/.test(value ?? '') && /^[a-z%]+$/i.test(word)
+  const hasUnit = parameterOf(spec) !== undefined && /^\d/.test(value ?? '') && /^[a-z%]+$/i.test(word)
   return hasUnit && others.length > 0 && refusalOf(line, { spec, value: value + word }) === null
 }
 
@@ -307,8 +307,7 @@ function addOption(line: Line, spec: OptionSpec, value: string): void {
   const typed = optionNamed(line, longName(spec))
   if (typed === undefined) line.parts.push({ spec, value })
   else if (typed.value === '' || typed.value === null) typed.value = value
-  else if (spec[2] === 'repeatable')
-    typed.value = [...new Set([...typed.value.split(','), ...value.split(',')])].join(',')
+  else if (mayRepeat(spec)) typed.value = [...new Set([...typed.value.split(','), ...value.split(',')])].join(',')
 }
 
 /** Corrects the value of each option, in the order that they depend on each other. */
@@ -317,7 +316,7 @@ function mendValues(line: Line): void {
   for (const option of optionsOf(line).toReversed()) {
     const name = longName(option.spec)
     // An option that only repeats by mistake counts once.
-    if (seen.has(name) && option.spec[2] !== 'repeatable') line.parts = line.parts.filter(part => part !== option)
+    if (seen.has(name) && !mayRepeat(option.spec)) line.parts = line.parts.filter(part => part !== option)
     seen.add(name)
   }
   for (const option of optionsOf(line)) {
@@ -348,9 +347,8 @@ function mendedValue(line: Line, option: Typed): string | null {
 }
 
 /** Whether an option has no effect on this line, because all the options that it belongs to are missing. */
-function isUseless(line: Line, [, , , , , parameter]: OptionSpec): boolean {
-  const { onlyWith } = parameter ?? {}
-  return onlyWith?.every(name => optionNamed(line, optionOf(name)) === undefined) ?? false
+function isUseless(line: Line, spec: OptionSpec): boolean {
+  return parameterOf(spec)?.onlyWith?.every(name => optionNamed(line, optionOf(name)) === undefined) ?? false
 }
 
 /** The bands of the typed field; a band of another field brings that field with it. */
@@ -378,7 +376,7 @@ function mendedBands(line: Line, value: string): string | null {
 
 /** The refusal of an option's value; null if it is allowed. */
 function refusalOf(line: Line, { spec, value }: Typed): InvalidParameter | null {
-  const parameter = spec[5]
+  const parameter = parameterOf(spec)
   const param = paramOf(spec)
   const { fields, tickers } = line.known
   const isTickers = /^TICKERS?$/.test(placeholder(spec)) && tickers.length > 0 && !/^[@-]/.test(value!)

@@ -232,6 +232,10 @@ export type OptionSpec = readonly [
   parameter?: Parameter,
 ]
 
+export const mayRepeat = ([, , times]: OptionSpec): boolean => times === 'repeatable'
+export const headingOf = ([, , , under]: OptionSpec): string | undefined => under
+export const parameterOf = ([, , , , , parameter]: OptionSpec): Parameter | undefined => parameter
+
 /** Some parameters of a table (default: all) as options. */
 export function optionsOf(table: Table, names: readonly string[] = Object.keys(table)): OptionSpec[] {
   return names.map(name => optionOf(name, table[name]!))
