@@ -66,7 +66,7 @@ export const LISTS: DatabaseKind = {
  * The lists in one SQLite file, which is made if it is missing. Throws StorageError if it cannot be made or written.
  */
 export function openSqliteLists(path: string, now: () => number = Date.now, notice?: Notice): Lists {
-  return listsIn(openWritable(path, LISTS, notice), now)
+  return new SqliteLists(openWritable(path, LISTS, notice), now)
 }
 
 /** Opens a file for writing, and tries a write: otherwise a file that cannot be written fails only after the work. */
@@ -86,7 +86,7 @@ function openWritable(path: string, kind: DatabaseKind, notice: Notice | undefin
 /** Opens the lists for reading; null if there is no file yet. Throws StorageError for lists that cannot be read. */
 export function openSqliteListsForReading(path: string): ReadLists | null {
   if (!existsSync(path)) return null
-  return listsIn(new Session(path, openForReading(path, LISTS), LISTS), Date.now)
+  return new SqliteLists(new Session(path, openForReading(path, LISTS), LISTS))
 }
 
 /** A user's conditions by their names in lower case. Throws StorageError for lists that cannot be read. */
@@ -106,84 +106,121 @@ interface ListRow {
 }
 
 /** The lists in an open file. */
-function listsIn(db: Session, now: () => number): Lists {
-  const withTickers = ({ name, condition }: ListRow): NamedList => {
-    const rows = db.all<{ ticker: string }>(SELECT_TICKERS, name)
-    return { name, condition, tickers: rows.map(({ ticker }) => ticker) }
+class SqliteLists implements Lists {
+  readonly #db: Session
+  readonly #now: () => number
+
+  /** @param now milliseconds since 1970 */
+  constructor(db: Session, now: () => number = Date.now) {
+    this.#db = db
+    this.#now = now
   }
-  const findList = (name: string): NamedList | undefined => {
-    const row = db.get<ListRow>(`${SELECT_LISTS} WHERE name = ?`, name)
-    return row && withTickers(row)
+
+  async all(): Promise<NamedList[]> {
+    const db = this.#db
+    return db.readAtOneMoment(() => db.all<ListRow>(`${SELECT_LISTS} ORDER BY name`).map(row => listFromRow(db, row)))
   }
-  // A file that is only read keeps its schema, which may have no marks of fields, or no hashes.
-  const marksOf = (question: string): Mark[] => {
-    // A wrong day would leave out changes. A damaged row of another question may be one of this question.
-    const [damage] = db.schema < SCHEMA_WITH_HASHES ? [] : damagedMarks(db)
-    if (damage !== undefined) throw new Damaged(db.location, damage)
-    return [
-      ...db.all<Mark>(SELECT_MARKS, question),
-      ...(db.schema < SCHEMA_WITH_FIELD_MARKS ? [] : db.all<Mark>(SELECT_FIELD_MARKS, question)),
-    ]
+
+  async named(name: string): Promise<NamedList | undefined> {
+    return this.#db.readAtOneMoment(() => findList(this.#db, name))
   }
-  const writeAndHash = <T>(work: () => T): T =>
-    db.transaction(() => {
-      const result = work()
+
+  async add(name: string, tickers: readonly string[]): Promise<NamedList> {
+    return this.#writeAndHash(db => {
+      db.run(INSERT_LIST, name, null, this.#now())
+      const { places } = db.get<{ places: number }>(SELECT_NEXT_PLACE, name)!
+      for (const [i, ticker] of tickers.entries()) db.run(INSERT_TICKER, name, ticker, places + i)
+      return findList(db, name)!
+    })
+  }
+
+  async addCondition(name: string, condition: string): Promise<NamedList> {
+    return this.#writeAndHash(db => {
+      db.run(INSERT_LIST, name, condition, this.#now())
+      return findList(db, name)!
+    })
+  }
+
+  async removeTickers(name: string, tickers: readonly string[]): Promise<NamedList> {
+    return this.#writeAndHash(db => {
+      for (const ticker of tickers) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', name, ticker)
+      return findList(db, name)!
+    })
+  }
+
+  async remove(name: string): Promise<void> {
+    this.#writeAndHash(db => {
+      db.run('DELETE FROM lists WHERE name = ?', name)
+      // A later list of that name begins without marks.
+      for (const table of MARK_TABLES) db.run(`DELETE FROM ${table} WHERE ${isAmongListsSql('?')}`, name)
+    })
+  }
+
+  async renameTicker(ticker: string, name: string): Promise<string[]> {
+    return this.#writeAndHash(db => {
+      const lists = db.all<{ list: string }>(SELECT_LISTS_WITH_TICKER, ticker).map(({ list }) => list)
+      // Rows that already have the new name belong to a deleted ticker.
+      for (const list of lists) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', list, name)
+      db.run(renameTickerSql('list_tickers'), name, ticker)
+      for (const table of MARK_TABLES) {
+        db.run(`DELETE FROM ${table} WHERE ticker = ?`, name)
+        db.run(renameTickerSql(table), name, ticker)
+      }
+      return lists
+    })
+  }
+
+  async readMarks(question: string): Promise<Mark[]> {
+    return this.#db.readAtOneMoment(() => selectMarks(this.#db, question))
+  }
+
+  async saveMarks(question: string, marks: readonly Mark[]): Promise<void> {
+    this.#writeAndHash(db => {
+      const before = marksBySeries(selectMarks(db, question))
+      for (const [series, marksNow] of marksBySeries(marks)) {
+        const [ticker, timeframe] = series.split(' ') as [string, string]
+        const changed = changedMarks(before.get(series) ?? new Map(), marksNow)
+        for (const field of changed.redundant) db.run(DELETE_FIELD_MARK, question, ticker, timeframe, field)
+        for (const [field, day] of changed.marks)
+          if (field === null) db.run(PUT_MARK, question, ticker, timeframe, day)
+          else db.run(PUT_FIELD_MARK, question, ticker, timeframe, field, day)
+      }
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#db.close()
+  }
+
+  /** Does some writing in one transaction, and gives the written rows their hashes. */
+  #writeAndHash<T>(write: (db: Session) => T): T {
+    const db = this.#db
+    return db.transaction(() => {
+      const result = write(db)
       hashWrittenRows(db, LIST_TABLES)
       return result
     })
-  return {
-    all: async () => db.readAtOneMoment(() => db.all<ListRow>(`${SELECT_LISTS} ORDER BY name`).map(withTickers)),
-    named: async name => db.readAtOneMoment(() => findList(name)),
-    add: async (name, tickers) =>
-      writeAndHash(() => {
-        db.run(INSERT_LIST, name, null, now())
-        const { places } = db.get<{ places: number }>(SELECT_NEXT_PLACE, name)!
-        for (const [i, ticker] of tickers.entries()) db.run(INSERT_TICKER, name, ticker, places + i)
-        return findList(name)!
-      }),
-    addCondition: async (name, condition) =>
-      writeAndHash(() => {
-        db.run(INSERT_LIST, name, condition, now())
-        return findList(name)!
-      }),
-    removeTickers: async (name, tickers) =>
-      writeAndHash(() => {
-        for (const ticker of tickers) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', name, ticker)
-        return findList(name)!
-      }),
-    remove: async name =>
-      writeAndHash(() => {
-        db.run('DELETE FROM lists WHERE name = ?', name)
-        // A later list of that name begins without marks.
-        for (const table of MARK_TABLES) db.run(`DELETE FROM ${table} WHERE ${isAmongListsSql('?')}`, name)
-      }),
-    renameTicker: async (ticker, name) =>
-      writeAndHash(() => {
-        const lists = db.all<{ list: string }>(SELECT_LISTS_WITH_TICKER, ticker).map(({ list }) => list)
-        // Rows that already have the new name belong to a deleted ticker.
-        for (const list of lists) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', list, name)
-        db.run(renameTickerSql('list_tickers'), name, ticker)
-        for (const table of MARK_TABLES) {
-          db.run(`DELETE FROM ${table} WHERE ticker = ?`, name)
-          db.run(renameTickerSql(table), name, ticker)
-        }
-        return lists
-      }),
-    readMarks: async question => db.readAtOneMoment(() => marksOf(question)),
-    saveMarks: async (question, marks) =>
-      writeAndHash(() => {
-        const before = marksBySeries(marksOf(question))
-        for (const [series, marksNow] of marksBySeries(marks)) {
-          const [ticker, timeframe] = series.split(' ') as [string, string]
-          const changed = changedMarks(before.get(series) ?? new Map(), marksNow)
-          for (const field of changed.redundant) db.run(DELETE_FIELD_MARK, question, ticker, timeframe, field)
-          for (const [field, day] of changed.marks)
-            if (field === null) db.run(PUT_MARK, question, ticker, timeframe, day)
-            else db.run(PUT_FIELD_MARK, question, ticker, timeframe, field, day)
-        }
-      }),
-    close: async () => db.close(),
   }
+}
+
+function findList(db: Session, name: string): NamedList | undefined {
+  const row = db.get<ListRow>(`${SELECT_LISTS} WHERE name = ?`, name)
+  return row && listFromRow(db, row)
+}
+
+function listFromRow(db: Session, { name, condition }: ListRow): NamedList {
+  const rows = db.all<{ ticker: string }>(SELECT_TICKERS, name)
+  return { name, condition, tickers: rows.map(({ ticker }) => ticker) }
+}
+
+/** The marks of a question. A file that is only read keeps its schema, which may have no marks of fields, or no hashes. */
+function selectMarks(db: Session, question: string): Mark[] {
+  // A wrong day would leave out changes. A damaged row of another question may be one of this question.
+  const [damage] = db.schema < SCHEMA_WITH_HASHES ? [] : damagedMarks(db)
+  if (damage !== undefined) throw new Damaged(db.location, damage)
+  const marks = db.all<Mark>(SELECT_MARKS, question)
+  if (db.schema >= SCHEMA_WITH_FIELD_MARKS) marks.push(...db.all<Mark>(SELECT_FIELD_MARKS, question))
+  return marks
 }
 
 /** The days of the marks of one ticker in one timeframe, by field; null: all fields without a mark of their own. */

@@ -4,6 +4,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Busy, remedy, StorageError } from '../../../core/errors.js'
+import type { Tier } from '../../../core/model/terms.js'
 import { isDiskNearlyFull, type Notice, openForWriting, Session } from '../../../data/store/sqlite/connection.js'
 import { fileLostCheck } from '../../../data/store/sqlite/files.js'
 import type { DatabaseKind } from '../../../data/store/sqlite/migrations.js'
@@ -11,14 +12,21 @@ import { addHashesSql, hashWrittenRows, JUST_WRITTEN, markWrittenSql } from '../
 import {
   ACCOUNT_TABLE_NAMES,
   ACCOUNT_TABLES,
+  type Account,
   type Accounts,
   type AccountTable,
+  type Charge,
+  type ChargeResult,
   type ColumnValue,
   type DayUsage,
   dayStart,
+  type KeyEntry,
   type NewKey,
+  type Reconciliation,
   ROWS_PER_BATCH,
+  type RollUpResult,
   type TakeRows,
+  type UsedCredits,
   type WatchChange,
 } from '../accounts.js'
 import {
@@ -52,30 +60,174 @@ export function openSqliteAccounts(path: string, notice?: Notice): Accounts {
   const db = openForWriting(path, ACCOUNTS, notice)
   // SQLite's own waiting would block the process; retryWhileBusy lets other requests continue.
   db.pragma('busy_timeout = 0')
-  return accountsIn(new Session(path, db, ACCOUNTS))
+  return new SqliteAccounts(new Session(path, db, ACCOUNTS))
 }
 
-function accountsIn(db: Session): Accounts {
-  const { location } = db
-  const refuseLostFile = fileLostCheck(location)
+class SqliteAccounts implements Accounts {
+  readonly location: string
+  readonly now = Date.now
+  readonly #db: Session
+  readonly #counters: Counters
+  /** Throws StorageError if the file was moved: in the old file revoked keys would be active, and charges would be lost. */
+  readonly #refuseLostFile: () => void
   /** The minute that is stored as the last use of each recently used key. */
-  const lastUsedMinutes = new Map<string, number>()
-  const counters = new Counters(db)
+  readonly #lastUsedMinutes = new Map<string, number>()
   /** Changes to accounts and keys through this connection; SQLite counts only those of other connections. */
-  let ownChanges = 0
-  /** The last transaction could not be written. */
-  let hasFailed = false
+  #ownChanges = 0
+  /** Whether the last transaction could not be written. */
+  #hasFailed = false
 
-  /**
-   * Runs the work, and again until no other process holds the lock. Throws Busy after MAX_WAIT_MS. Throws StorageError
-   * if the file was moved: in the old file revoked keys would be active, and charges would be lost.
-   */
-  const retryWhileBusy = async <T>(work: () => T): Promise<T> => {
+  constructor(db: Session) {
+    this.location = db.location
+    this.#db = db
+    this.#counters = new Counters(db)
+    this.#refuseLostFile = fileLostCheck(db.location)
+  }
+
+  version(): Promise<string> {
+    return this.#retryWhileBusy(db => {
+      const { data_version } = db.get<{ data_version: number }>('PRAGMA data_version')!
+      return `${data_version}.${this.#ownChanges}`
+    })
+  }
+
+  secret(): Promise<Buffer> {
+    return this.#retryWhileBusy(db => db.get<{ secret: Buffer }>(SECRET)!.secret)
+  }
+
+  create(name: string, tier: Tier, at: string): Promise<Account> {
+    return this.#changeAccounts(db => {
+      const taken = accountRow(db, name)
+      if (taken !== undefined) throw accountTakenError(taken.name, name)
+      db.run(INTO_ACCOUNTS, name, foldName(name), tier, Date.parse(at))
+      return accountFromRow(accountRow(db, name)!)
+    })
+  }
+
+  accounts(): Promise<Account[]> {
+    return this.#retryWhileBusy(db => db.all<AccountRow>(`${ALL_ACCOUNTS} ORDER BY folded`).map(accountFromRow))
+  }
+
+  account(name: string): Promise<Account> {
+    return this.#retryWhileBusy(db => accountFromRow(existingAccount(db, name)))
+  }
+
+  setTier(name: string, tier: Tier): Promise<Account> {
+    return this.#changeAccounts(db => {
+      db.run(SET_TIER, tier, existingAccount(db, name).id)
+      return accountFromRow(existingAccount(db, name))
+    })
+  }
+
+  addKey(account: number, key: NewKey): Promise<void> {
+    return this.#changeAccounts(db => insertKey(db, account, key))
+  }
+
+  keys(account: number | null = null): Promise<KeyEntry[]> {
+    return this.#retryWhileBusy(db => db.all<KeyRow>(KEYS_OF, account, account).map(keyFromRow))
+  }
+
+  key(identity: string): Promise<(KeyEntry & { hash: Buffer }) | null> {
+    return this.#retryWhileBusy(db => {
+      const row = db.get<KeyRow>(KEY_BY_IDENTITY, identity)
+      return row === undefined ? null : keyAndHashFromRow(row)
+    })
+  }
+
+  revoke(identity: string, at: string): Promise<void> {
+    return this.#changeAccounts(db => {
+      existingKey(db, identity)
+      db.run(REVOKE, Date.parse(at), identity)
+    })
+  }
+
+  roll(identity: string, key: NewKey, until: string): Promise<void> {
+    return this.#changeAccounts(db => {
+      const replaced = existingKey(db, identity)
+      db.run(SET_END, endOfReplacedKey(replaced, key, until), identity)
+      insertKey(db, replaced.account, key, identity)
+    })
+  }
+
+  usedCredits(account: number, at: number): Promise<UsedCredits> {
+    return this.#retryWhileBusy(db => readUsedCredits(db, account, at))
+  }
+
+  async charge(charges: readonly Charge[]): Promise<ChargeResult[]> {
+    if (charges.length === 0) return []
+    const lastUsedMinutes = this.#lastUsedMinutes
+    const { results, newMinutes } = await this.#transaction(db =>
+      chargeAll(db, this.#counters, charges, lastUsedMinutes),
+    )
+    if (lastUsedMinutes.size > MAX_REMEMBERED_KEYS) lastUsedMinutes.clear()
+    for (const [key, minute] of newMinutes) lastUsedMinutes.set(key, minute)
+    return results
+  }
+
+  watchedTickers(account: number): Promise<string[]> {
+    return this.#retryWhileBusy(db => watchedTickers(db, account))
+  }
+
+  changeWatchList(account: number, change: WatchChange): Promise<string[]> {
+    return this.#transaction(db => changeWatchList(db, account, change))
+  }
+
+  usage(account: number, from: number): Promise<DayUsage[]> {
+    return this.#retryWhileBusy(db => db.all<DayUsage>(DAY_USAGE, account, dayStart(from)))
+  }
+
+  reconcile(account: number | null = null): Promise<Reconciliation> {
+    return this.#retryWhileBusy(db => reconcileLedger(db, account))
+  }
+
+  rollUp(at: number): Promise<RollUpResult> {
+    return this.#transaction(db => {
+      this.#counters.clear()
+      return rollUpOldestRows(db, at)
+    })
+  }
+
+  readTables(take: TakeRows): Promise<void> {
+    return this.#db.readAtOneMomentAsync(() => readTables(this.#db, take))
+  }
+
+  async replaceTables<T>(
+    work: (insert: TakeRows, readBack: (take: TakeRows) => Promise<void>) => Promise<T>,
+  ): Promise<T> {
+    const db = this.#db
+    await this.#retryWhileBusy(() => db.run('BEGIN IMMEDIATE'))
+    const result = await db.finishTransaction(async () => {
+      for (const table of ACCOUNT_TABLE_NAMES.toReversed()) db.run(`DELETE FROM ${table}`)
+      this.#counters.clear()
+      const insert: TakeRows = (table, rows) => insertRows(db, table, rows)
+      const workResult = await work(insert, take => readTables(db, take))
+      hashWrittenRows(db, HASHED_TABLES)
+      return workResult
+    })
+    this.#ownChanges += 1
+    return result
+  }
+
+  check(): Promise<void> {
+    return this.#retryWhileBusy(db => {
+      db.get(SECRET)
+      if (isDiskNearlyFull(this.location)) throw new StorageError(`${this.location}: the disk is full`)
+      // A server that is not ready gets no requests, so no charge would show that writing works again.
+      if (this.#hasFailed) this.#tryTransaction(tryWriting)
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#db.close()
+  }
+
+  /** Runs the work, and again until no other process holds the lock. Throws Busy after MAX_WAIT_MS, and StorageError. */
+  async #retryWhileBusy<T>(work: (db: Session) => T): Promise<T> {
     const deadline = performance.now() + MAX_WAIT_MS
     for (let maxPause = 1; ; maxPause = Math.min(2 * maxPause, MAX_PAUSE_MS)) {
       try {
-        refuseLostFile()
-        return work()
+        this.#refuseLostFile()
+        return work(this.#db)
       } catch (error) {
         if (!(error instanceof Busy) || performance.now() >= deadline) throw error
       }
@@ -83,110 +235,36 @@ function accountsIn(db: Session): Accounts {
       await sleep(Math.random() * maxPause)
     }
   }
-  const transaction = <T>(work: () => T): T => {
+
+  /** Runs the work in a transaction, as #retryWhileBusy does. */
+  #transaction<T>(work: (db: Session) => T): Promise<T> {
+    return this.#retryWhileBusy(() => this.#tryTransaction(work))
+  }
+
+  /** Runs the work once in a transaction, and notes whether that could be written. Throws Busy, StorageError. */
+  #tryTransaction<T>(work: (db: Session) => T): T {
     try {
-      const result = db.transaction(work)
-      hasFailed = false
+      const result = this.#db.transaction(() => work(this.#db))
+      this.#hasFailed = false
       return result
     } catch (error) {
-      counters.clear()
-      hasFailed ||= error instanceof StorageError
+      this.#counters.clear()
+      this.#hasFailed ||= error instanceof StorageError
       throw error
     }
   }
+
   /** Changes accounts or keys, and then their version: earlier, a reader could cache old rows under the new version. */
-  const changeAccounts = <T>(work: () => T): Promise<T> =>
-    retryWhileBusy(() => {
-      const result = transaction(() => {
-        const workResult = work()
+  #changeAccounts<T>(work: (db: Session) => T): Promise<T> {
+    return this.#retryWhileBusy(db => {
+      const result = this.#tryTransaction(() => {
+        const workResult = work(db)
         hashWrittenRows(db, HASHED_TABLES)
         return workResult
       })
-      ownChanges += 1
+      this.#ownChanges += 1
       return result
     })
-
-  return {
-    location,
-    now: Date.now,
-    version: () =>
-      retryWhileBusy(() => `${db.get<{ data_version: number }>('PRAGMA data_version')!.data_version}.${ownChanges}`),
-    secret: () => retryWhileBusy(() => db.get<{ secret: Buffer }>(SECRET)!.secret),
-    create: (name, tier, at) =>
-      changeAccounts(() => {
-        const taken = accountRow(db, name)
-        if (taken !== undefined) throw accountTakenError(taken.name, name)
-        db.run(INTO_ACCOUNTS, name, foldName(name), tier, Date.parse(at))
-        return accountFromRow(accountRow(db, name)!)
-      }),
-    accounts: () => retryWhileBusy(() => db.all<AccountRow>(`${ALL_ACCOUNTS} ORDER BY folded`).map(accountFromRow)),
-    account: name => retryWhileBusy(() => accountFromRow(existingAccount(db, name))),
-    setTier: (name, tier) =>
-      changeAccounts(() => {
-        db.run(SET_TIER, tier, existingAccount(db, name).id)
-        return accountFromRow(existingAccount(db, name))
-      }),
-    addKey: (account, key) => changeAccounts(() => insertKey(db, account, key)),
-    keys: account => retryWhileBusy(() => db.all<KeyRow>(KEYS_OF, account ?? null, account ?? null).map(keyFromRow)),
-    key: identity =>
-      retryWhileBusy(() => {
-        const row = db.get<KeyRow>(KEY_BY_IDENTITY, identity)
-        return row === undefined ? null : keyAndHashFromRow(row)
-      }),
-    revoke: (identity, at) =>
-      changeAccounts(() => {
-        existingKey(db, identity)
-        db.run(REVOKE, Date.parse(at), identity)
-      }),
-    roll: (identity, key, until) =>
-      changeAccounts(() => {
-        const old = existingKey(db, identity)
-        db.run(SET_END, endOfReplacedKey(old, key, until), identity)
-        insertKey(db, old.account, key, identity)
-      }),
-    usedCredits: (account, at) => retryWhileBusy(() => readUsedCredits(db, account, at)),
-    async charge(charges) {
-      if (charges.length === 0) return []
-      const { results, newMinutes } = await retryWhileBusy(() =>
-        transaction(() => chargeAll(db, counters, charges, lastUsedMinutes)),
-      )
-      if (lastUsedMinutes.size > MAX_REMEMBERED_KEYS) lastUsedMinutes.clear()
-      for (const [key, minute] of newMinutes) lastUsedMinutes.set(key, minute)
-      return results
-    },
-    watchedTickers: account => retryWhileBusy(() => watchedTickers(db, account)),
-    changeWatchList: (account, change) => retryWhileBusy(() => transaction(() => changeWatchList(db, account, change))),
-    usage: (account, from) => retryWhileBusy(() => db.all<DayUsage>(DAY_USAGE, account, dayStart(from))),
-    reconcile: account => retryWhileBusy(() => reconcileLedger(db, account ?? null)),
-    rollUp: at =>
-      retryWhileBusy(() => {
-        counters.clear()
-        return transaction(() => rollUpOldestRows(db, at))
-      }),
-    readTables: take => db.readAtOneMomentAsync(() => readTables(db, take)),
-    async replaceTables(work) {
-      await retryWhileBusy(() => db.run('BEGIN IMMEDIATE'))
-      const result = await db.finishTransaction(async () => {
-        clearTables(db)
-        counters.clear()
-        const workResult = await work(
-          (table, rows) => insertRows(db, table, rows),
-          take => readTables(db, take),
-        )
-        hashWrittenRows(db, HASHED_TABLES)
-        return workResult
-      })
-      ownChanges += 1
-      return result
-    },
-    check: () =>
-      retryWhileBusy(() => {
-        db.get(SECRET)
-        if (isDiskNearlyFull(location)) throw new StorageError(`${location}: the disk is full`)
-        // A server that is not ready gets no requests, so no charge would show that writing works again.
-        if (hasFailed) transaction(() => tryWriting(db))
-      }),
-    close: async () => db.close(),
   }
 }
 
@@ -393,10 +471,6 @@ function readTables(db: Session, take: TakeRows): Promise<void> {
 function selectedColumnSql(table: AccountTable, column: string): string {
   if (column !== 'account') return `t.${column}`
   return table === 'accounts' ? 't.folded' : '(SELECT folded FROM accounts WHERE id = t.account)'
-}
-
-function clearTables(db: Session): void {
-  for (const table of ACCOUNT_TABLE_NAMES.toReversed()) db.run(`DELETE FROM ${table}`)
 }
 
 /** Inserts rows of a copy, which identifies accounts by folded names. */
