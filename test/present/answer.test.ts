@@ -5,13 +5,13 @@ import type { Backtest, Tests } from '../../src/research/backtest/result.js'
 import { verdictOn } from '../../src/research/backtest/verdict.js'
 import type { EventStudy, StudyWindow } from '../../src/research/study/result.js'
 import type { Sweep, SweepCell } from '../../src/research/sweep/result.js'
-import { madeBacktest, testsWith } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
-import { madeStudy } from '../support/results/study.js'
+import { madeBacktest, madeStudy, testsWith } from '../support/results/runs.js'
 import { madeSweep } from '../support/results/sweep.js'
 import { madeTally } from '../support/results/tally.js'
 
-const CHARTS = [madePrices({ bars: 900 })]
+const STUDY = await madeStudy([madePrices({ bars: 900 })])
+const BACKTEST = await madeBacktest([madePrices({ bars: 2520 })])
 
 interface Seen {
   diff: number | null
@@ -24,7 +24,7 @@ interface Seen {
 
 /** A study of whose windows just this is seen. */
 function studied(seen: readonly Seen[], more: Partial<EventStudy> = {}): EventStudy {
-  const made = madeStudy(CHARTS, { events: 23, ...more })
+  const made = { ...structuredClone(STUDY), events: 23, warnings: [], ...more }
   const judged = judgeTogether(seen.map(({ diff, p }) => ({ difference: diff, p })))
   const windows = seen.map(({ diff, p, low, high, cases, n = 23 }, i): StudyWindow => {
     const window = made.windows[i]!
@@ -82,8 +82,8 @@ describe('the answer of a study', () => {
     expect(studyAnswer(first)).toMatch(/; p \.003\.$/)
   })
 
-  it('counts weeks as weeks, and one case as one', () => {
-    const weekly = madeStudy([madePrices({ weekly: true, bars: 520 })], { timeframe: 'weekly' })
+  it('counts weeks as weeks, and one case as one', async () => {
+    const weekly = await madeStudy([madePrices({ weekly: true, bars: 520 })], { timeframe: 'weekly' })
     expect(studyAnswer(weekly)).toMatch(/points over \d+ weeks/)
     expect(studyAnswer(studied([{ ...CHANCE, p: null, cases: 1, n: 1 }]))).toContain('1 independent case;')
   })
@@ -131,11 +131,11 @@ function traded(
   more: Partial<Backtest> = {},
   returns: readonly number[] = [],
 ): Backtest {
-  const made = madeBacktest([madePrices({ bars: 2520 })])
+  const made = structuredClone(BACKTEST)
   const [hold] = made.benchmarks
   const found: Backtest = {
     ...made,
-    statistics: { ...made.statistics, total_return: total },
+    statistics: { ...made.statistics, total_return: total, invested: 0.21 },
     benchmarks: [
       { ...hold!, statistics: { ...hold!.statistics, total_return: held } },
       { ...hold!, name: 'same exposure', statistics: { ...hold!.statistics, total_return: held } },

@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FULL, notInQuick, provenInFull } from '../support/full.js'
 import { ABOUT } from '../support/results/about.js'
-import { madeBacktest } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
+import { madeBacktest } from '../support/results/runs.js'
 import { madeSweep } from '../support/results/sweep.js'
 import { CHROMIUM, LACKING, type Opened, Pages, paintedOf, REQUIRED } from './support/browser.js'
 import { backtestReport, madeBacktestReport, madeStudyReport, REPORTS, sweepReport } from './support/reports.js'
@@ -39,7 +39,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
       it.each(FULL ? screens : kind === 'sweep' ? screens.slice(0, 1) : [])(
         'draws every chart on a %s in %s, says nothing, asks for nothing',
         async (size, colorScheme) => {
-          const opened = await pages.open(made(), { viewport: SIZES[size], colorScheme })
+          const opened = await pages.open(await made(), { viewport: SIZES[size], colorScheme })
           const charts = await opened.page.locator('script[data-chart]').count()
           await opened.page.evaluate(OPEN_FOLDS)
           const painted = await paintedOf(opened.page)
@@ -57,7 +57,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
       )
 
       provenInFull('is read without scripts: every chart is a drawing, every table is there', async () => {
-        const opened = await pages.open(made(), { viewport: SIZES.phone, javaScriptEnabled: false })
+        const opened = await pages.open(await made(), { viewport: SIZES.phone, javaScriptEnabled: false })
         const { page } = opened
         const figures = await page.locator('figure.chart:not(:has(.forest))').count()
         expect(await page.locator('figure.chart svg.drawing').count()).toBe(figures)
@@ -72,7 +72,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
 
       provenInFull('is printed with the drawings, light, and within the width of the paper', async () => {
         const paper = { width: 703, height: 1000 }
-        const opened = await pages.open(made(), { viewport: paper, colorScheme: 'dark' })
+        const opened = await pages.open(await made(), { viewport: paper, colorScheme: 'dark' })
         const { page } = opened
         await page.evaluate('dispatchEvent(new Event("beforeprint"))')
         await page.emulateMedia({ media: 'print' })
@@ -95,7 +95,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
   )
 
   provenInFull('shows both sides of an interval chart on a phone, without scrolling', async () => {
-    const { page, close } = await pages.open(madeStudyReport(), { viewport: SIZES.phone })
+    const { page, close } = await pages.open(await madeStudyReport(), { viewport: SIZES.phone })
     const strips = await page.locator('#forest svg.strip').all()
     expect(strips.length).toBeGreaterThan(5)
     for (const strip of strips) {
@@ -108,7 +108,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
   })
 
   provenInFull('says where a table is wider than the page, and no more where it is not', async () => {
-    const { page, close } = await pages.open(madeBacktestReport(), { viewport: SIZES.phone })
+    const { page, close } = await pages.open(await madeBacktestReport(), { viewport: SIZES.phone })
     const told = page.locator('.more:visible')
     expect(await told.count()).toBeGreaterThan(0)
     await page.setViewportSize({ width: 1400, height: 900 })
@@ -117,7 +117,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
   })
 
   provenInFull('tells the values under the pointer, and stops when it leaves', async () => {
-    const { page, close } = await pages.open(madeStudyReport())
+    const { page, close } = await pages.open(await madeStudyReport())
     const plot = page.locator('#price-0 .plot')
     await plot.scrollIntoViewIfNeeded()
     await plot.hover({ position: { x: 400, y: 100 } })
@@ -132,7 +132,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
   provenInFull(
     'zooms to what is dragged over, the charts of its group with it, and shows all again at the button',
     async () => {
-      const { page, close } = await pages.open(madeBacktestReport())
+      const { page, close } = await pages.open(await madeBacktestReport())
       const whole = await shown(page, 'equity-curve')
       await drag(page, '#equity-curve .plot', 300, 500)
       const part = await shown(page, 'equity-curve')
@@ -155,7 +155,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
   )
 
   provenInFull('does the same with keys', async () => {
-    const { page, close } = await pages.open(madeStudyReport())
+    const { page, close } = await pages.open(await madeStudyReport())
     const plot = page.locator('#path-mean .plot')
     await plot.focus()
     const readout = page.locator('#path-mean .readout')
@@ -172,7 +172,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
 
   notInQuick('shows the facts of a trade at a click on its marks, at the buttons and at a key', async () => {
     const charts = [madePrices()]
-    const found = madeBacktest(charts)
+    const found = await madeBacktest(charts)
     const { page, close } = await pages.open(backtestReport(found, charts, ABOUT))
     const [title, facts, plot] = ['.case-title', '.case-facts dd', '.plot'].map(what =>
       page.locator(`#price-0 ${what}`),
@@ -199,7 +199,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
   })
 
   provenInFull('hides and shows what the legend names', async () => {
-    const { page, close } = await pages.open(madeStudyReport())
+    const { page, close } = await pages.open(await madeStudyReport())
     const painted = async () => (await paintedOf(page, '#path-mean'))[0]!.painted
     const before = await painted()
     const toggle = page.locator('#path-mean .toggle', { hasText: 'middle half' })
@@ -212,7 +212,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
   })
 
   provenInFull('draws its charts anew when the screen turns dark, and to the width when it gets narrow', async () => {
-    const { page, close } = await pages.open(madeStudyReport())
+    const { page, close } = await pages.open(await madeStudyReport())
     const drawing = page.locator('#price-0 svg.drawing')
     const light = await drawing.screenshot()
     await page.emulateMedia({ colorScheme: 'dark' })
@@ -227,7 +227,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
   })
 
   provenInFull('sorts the trades by a heading, either way', async () => {
-    const { page, close } = await pages.open(madeBacktestReport())
+    const { page, close } = await pages.open(await madeBacktestReport())
     const heading = page.locator('[data-table] th', { hasText: /^Net/ })
     const net = async (): Promise<number[]> => {
       const column = (await page.locator('[data-table] thead th').allTextContents()).findIndex(title =>
@@ -263,7 +263,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
   })
 
   provenInFull('saves the result as the command line prints it', async () => {
-    const opened = await pages.open(madeStudyReport({ bars: 300 }))
+    const opened = await pages.open(await madeStudyReport({ bars: 300 }))
     const saving = opened.page.waitForEvent('download')
     await opened.page.evaluate(OPEN_FOLDS)
     await opened.page.locator('[data-save]').click()

@@ -42,8 +42,8 @@ import { seriesMarket } from '../backtest/support/made-market.js'
 import { randomBars, SHAPES } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { notInQuick } from '../support/full.js'
-import { madeBacktest } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
+import { madeBacktest } from '../support/results/runs.js'
 import { madeSweep } from '../support/results/sweep.js'
 import { barsIn, statesIn } from '../support/source.js'
 
@@ -81,9 +81,9 @@ describe('thinning', () => {
     expect(stripes!.codes.length).toBe(prices.codes.filter((code, i) => i === 0 || code !== prices.codes[i - 1]).length)
   })
 
-  it('marks every entry and every exit of a closed trade', () => {
+  it('marks every entry and every exit of a closed trade', async () => {
     const prices = madePrices()
-    const { trades } = madeBacktest([prices])
+    const { trades } = await madeBacktest([prices])
     const [entries, gains, losses] = priceWithTrades(prices, trades, 'price').marks.map(({ at }) => at.length)
     expect(entries).toBe(trades.length)
     expect(gains! + losses!).toBe(trades.filter(({ exit }) => exit !== 'open').length)

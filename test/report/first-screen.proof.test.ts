@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FULL, provenInFull } from '../support/full.js'
 import { ABOUT } from '../support/results/about.js'
 import { madePrices } from '../support/results/prices.js'
-import { madeStudy } from '../support/results/study.js'
+import { madeStudy } from '../support/results/runs.js'
 import { CHROMIUM, LACKING, type Opened, Pages, REQUIRED } from './support/browser.js'
 import { EXTREMES, REPORTS, studyReport, universeReport } from './support/reports.js'
 
@@ -23,7 +23,7 @@ const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, heig
 const FOOT = 37
 const WITH_HEADING = 45
 
-const PAGES: Readonly<Record<string, () => string>> = { ...REPORTS, 'study of 505 tickers': universeReport }
+const PAGES: typeof REPORTS = { ...REPORTS, 'study of 505 tickers': universeReport }
 
 describe.skipIf(CHROMIUM === null && !REQUIRED)(`what a report shows first${LACKING}`, () => {
   let pages: Pages
@@ -41,7 +41,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`what a report shows first${LACK
       let opened: Opened
 
       beforeAll(async () => {
-        opened = await pages.open(document(), { viewport: SIZES[size], colorScheme })
+        opened = await pages.open(await document(), { viewport: SIZES[size], colorScheme })
       })
 
       afterAll(() => opened?.close())
@@ -95,7 +95,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`what a report shows first${LACK
   })
 
   it('opens a folded section that an address names', async () => {
-    const { page, close } = await pages.open(REPORTS.study!())
+    const { page, close } = await pages.open(await REPORTS.study!())
     const table = page.locator('#tests table')
     expect(await table.isVisible()).toBe(false)
     await page.evaluate('location.hash = "tests"')
@@ -112,7 +112,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`what a report shows first${LACK
   provenInFull.each(Object.entries(EXTREMES))(
     'holds up and breaks no rule where there is little to tell: %s',
     async (_, made) => {
-      const { page, said, asked, close } = await pages.open(made(), { viewport: SIZES.phone })
+      const { page, said, asked, close } = await pages.open(await made(), { viewport: SIZES.phone })
       expect(await page.locator('h1').isVisible()).toBe(true)
       expect(await page.locator('.answer').textContent()).toMatch(/^[A-Z0-9+-].*\.$/)
       expect(await page.evaluate(TOO_WIDE)).toBe(0)
@@ -125,7 +125,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`what a report shows first${LACK
   provenInFull('names the first warnings on one line, and has their sentences where a key opens it', async () => {
     const charts = [madePrices({ bars: 900 })]
     const warnings = ['The first: one.', 'The second, two.', 'The third.', 'The fourth.']
-    const { page, close } = await pages.open(studyReport(madeStudy(charts, { warnings }), charts, ABOUT))
+    const { page, close } = await pages.open(studyReport(await madeStudy(charts, { warnings }), charts, ABOUT))
     const read = page.locator('.warnings li:visible')
     expect(await read.count()).toBe(0)
     expect(await page.locator('.warnings summary').textContent()).toBe(
@@ -138,7 +138,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`what a report shows first${LACK
   })
 
   provenInFull('opens its folds on paper, but for what is too long for it, and closes them again', async () => {
-    const { page, close } = await pages.open(REPORTS.backtest!())
+    const { page, close } = await pages.open(await REPORTS.backtest!())
     const folds = page.locator('details:not(.long)')
     const open = page.locator('details[open]')
     expect(await open.count()).toBe(0)
@@ -154,8 +154,8 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`what a report shows first${LACK
 const TOO_WIDE = 'document.documentElement.scrollWidth - innerWidth'
 
 /** 505 tickers are drawn once, and not for every screen. */
-function once(make: () => string): () => string {
-  let made: string | undefined
+function once(make: () => string | Promise<string>): () => string | Promise<string> {
+  let made: string | Promise<string> | undefined
   return () => {
     made ??= make()
     return made

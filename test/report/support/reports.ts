@@ -8,9 +8,8 @@ import type { Backtest } from '../../../src/research/backtest/result.js'
 import type { EventStudy } from '../../../src/research/study/result.js'
 import type { Sweep } from '../../../src/research/sweep/result.js'
 import { ABOUT } from '../../support/results/about.js'
-import { madeBacktest } from '../../support/results/backtest.js'
 import { type MadeOptions, madePrices } from '../../support/results/prices.js'
-import { madeStudy } from '../../support/results/study.js'
+import { madeBacktest, madeStudy } from '../../support/results/runs.js'
 import { madeSweep } from '../../support/results/sweep.js'
 import { madeTally } from '../../support/results/tally.js'
 
@@ -27,7 +26,7 @@ export function sweepReport(sweep: Sweep, about: ReportAbout): string {
 }
 
 /** A page of each kind, ten years of daily bars. */
-export const REPORTS: Readonly<Record<string, () => string>> = {
+export const REPORTS: Readonly<Record<string, () => string | Promise<string>>> = {
   study: () => madeStudyReport(),
   backtest: () => madeBacktestReport(),
   sweep: () => sweepReport(madeSweep(), ABOUT),
@@ -38,41 +37,43 @@ export const REPORTS: Readonly<Record<string, () => string>> = {
 const TALLIED: ReportAbout = { ...ABOUT, adjustment: null, inputs: null }
 
 /** What there is hardly anything to tell of, or very much. */
-export const EXTREMES: Readonly<Record<string, () => string>> = {
+export const EXTREMES: Readonly<Record<string, () => string | Promise<string>>> = {
   'a study without an event': () => madeStudyReport({ bars: 10 }),
-  'a study without a bar': () => studyReport(madeStudy([]), [], ABOUT),
-  'a study of one event': () => {
+  'a study without a bar': async () => studyReport(await madeStudy([]), [], ABOUT),
+  'a study of one event': async () => {
     const prices = madePrices({ bars: 300 })
-    prices.events = prices.events.slice(0, 1)
-    return studyReport(madeStudy([prices]), [prices], ABOUT)
+    const [first] = prices.events
+    prices.events = [first!]
+    prices.codes = prices.codes.map((code, at) => (code === 1 && at !== first!.at ? 2 : code))
+    return studyReport(await madeStudy([prices]), [prices], ABOUT)
   },
-  'a weekly study': () => {
+  'a weekly study': async () => {
     const prices = madePrices({ weekly: true, bars: 520 })
-    return studyReport(madeStudy([prices], { timeframe: 'weekly' }), [prices], ABOUT)
+    return studyReport(await madeStudy([prices], { timeframe: 'weekly' }), [prices], ABOUT)
   },
-  'a study of one bar that never changes': () => {
+  'a study of one bar that never changes': async () => {
     const prices = madePrices({ bars: 1 })
-    return studyReport(madeStudy([prices]), [prices], ABOUT)
+    return studyReport(await madeStudy([prices]), [prices], ABOUT)
   },
   'a backtest without a trade': () => madeBacktestReport({ bars: 10 }),
-  'a backtest without a bar': () => backtestReport(madeBacktest([]), [], ABOUT),
+  'a backtest without a bar': async () => backtestReport(await madeBacktest([]), [], ABOUT),
   'a tally of several bands': () => reportPage(describeTallyPage(madeTally(['oversold', 'deep_oversold'])), TALLIED),
   'a tally of no group': () => reportPage(describeTallyPage({ ...madeTally(), events: 0, groups: [] }), TALLIED),
   'a sweep without a cell': () => sweepReport(madeSweep({ tickers: [] }, []), ABOUT),
 }
 
 /** 505 tickers, most of which are in the numbers alone. */
-export function universeReport(): string {
+export async function universeReport(): Promise<string> {
   const charts = Array.from({ length: 505 }, (_, i) => madePrices({ ticker: `T${i}`, bars: 260, seed: i + 1 }))
-  return studyReport(madeStudy(charts), charts.slice(0, 6), ABOUT)
+  return studyReport(await madeStudy(charts), charts.slice(0, 6), ABOUT)
 }
 
-export function madeStudyReport(options: MadeOptions = {}, about: Partial<ReportAbout> = {}): string {
+export async function madeStudyReport(options: MadeOptions = {}, about: Partial<ReportAbout> = {}): Promise<string> {
   const prices = madePrices(options)
-  return studyReport(madeStudy([prices]), [prices], { ...ABOUT, ...about })
+  return studyReport(await madeStudy([prices]), [prices], { ...ABOUT, ...about })
 }
 
-export function madeBacktestReport(options: MadeOptions = {}): string {
+export async function madeBacktestReport(options: MadeOptions = {}): Promise<string> {
   const charts = [1, 2, 3].map(seed => madePrices({ ...options, seed, ticker: ['AAPL', 'MSFT', 'XOM'][seed - 1]! }))
-  return backtestReport(madeBacktest(charts), charts, ABOUT)
+  return backtestReport(await madeBacktest(charts), charts, ABOUT)
 }
