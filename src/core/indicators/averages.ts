@@ -37,28 +37,33 @@ function lostIn(a: number, b: number, sum: number): number {
  * `length` defined values, then previous + (x - previous) / length. NaN before; leading NaNs of `values` are skipped.
  */
 export function wilder(values: Float64Array, length: number): Float64Array {
-  return smoothed(values, length, change => change / length)
+  const { means, begin } = meanOfFirst(values, length)
+  for (let t = begin + 1, current = means[begin]!; t < values.length; t++) {
+    current += (values[t]! - current) / length
+    means[t] = current
+  }
+  return means
 }
 
 /** Exponential moving average: the mean of the first `length` defined values, then previous + 2/(length+1) · (x - previous). */
 export function ema(values: Float64Array, length: number): Float64Array {
   const weight = 2 / (length + 1)
-  return smoothed(values, length, change => weight * change)
+  const { means, begin } = meanOfFirst(values, length)
+  for (let t = begin + 1, current = means[begin]!; t < values.length; t++) {
+    current += weight * (values[t]! - current)
+    means[t] = current
+  }
+  return means
 }
 
-/** @param step change of the smoothed value, from the distance of a new value */
-function smoothed(values: Float64Array, length: number, step: (change: number) => number): Float64Array {
-  const first = values.findIndex(value => !Number.isNaN(value))
-  const begin = first < 0 ? values.length : first + length - 1
-  const moved = undefinedColumn(values.length, begin)
-  if (begin >= values.length) return moved
-  let current = meanOf(values, first, begin)
-  moved[begin] = current
-  for (let t = begin + 1; t < values.length; t++) {
-    current += step(values[t]! - current)
-    moved[t] = current
-  }
-  return moved
+/** A column with the mean of the first `length` defined values on bar `begin`, the last of them; NaN before it. */
+function meanOfFirst(values: Float64Array, length: number): { means: Float64Array; begin: number } {
+  let first = 0
+  while (first < values.length && Number.isNaN(values[first]!)) first++
+  const begin = Math.min(first + length - 1, values.length)
+  const means = undefinedColumn(values.length, begin)
+  if (begin < values.length) means[begin] = meanOf(values, first, begin)
+  return { means, begin }
 }
 
 /**
