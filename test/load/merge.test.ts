@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Series } from '../../src/core/model/series.js'
+import { emptySeries, type Series } from '../../src/core/model/series.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { limitOrigins, mergeSeries, originsAfter } from '../../src/data/load/merge.js'
 import type { IndexedOrigin, Origin } from '../../src/data/store/store.js'
@@ -26,6 +26,14 @@ function rowsOf(series: Series): Map<number, { t: number; values: number[]; paid
   )
 }
 
+/** A copy of the bars with others, all zero, after them. */
+function withRoom(bars: Series, room: number): Series {
+  const copy = emptySeries('daily', bars.days.length + room)
+  for (const name of ['days', ...COLUMNS] as const) copy[name].set(bars[name])
+  const { unadjustedClose } = bars
+  return { ...copy, known: copy.days, ...(unadjustedClose && { unadjustedClose }) }
+}
+
 it('merging is what it is day by day: the bar that comes in wins, what was paid stays, and each bar has its origin', () => {
   const random = new Random(7)
   for (let draw = 0; draw < 300; draw++) {
@@ -47,6 +55,7 @@ it('merging is what it is day by day: the bar that comes in wins, what was paid 
       return { from: same ? own : given, paid, place: same ? own.t : -1 }
     })
     const merged = mergeSeries(present, incoming)
+    expect(mergeSeries(present, incoming, withRoom(present, incoming.days.length))).toEqual(merged)
     expect([...merged.series.days]).toEqual(days)
     expect(days.map((_, t) => COLUMNS.map(name => merged.series[name][t]))).toEqual(kept.map(({ from }) => from.values))
     const isTold = kept.some(({ paid }) => !Number.isNaN(paid))

@@ -135,7 +135,7 @@ async function mergeTicker(
   const fileBars = { ticker, source, format, prices, bars: incoming.bars, importedAt }
   if (fileBars.bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
   // Stored data that will be replaced are not read: they may be damaged.
-  const stored = choices.replace ? null : await storedOf(store, ticker)
+  const stored = choices.replace ? null : await storedOf(store, fileBars)
   const refused = refusalBeforeComparison(fileBars, stored, pulled, choices)
   if (refused !== null) return { refused }
   const sheets = await store.sheets(ticker)
@@ -200,11 +200,20 @@ interface Stored {
   entry: TickerEntry
   series: Series
   jumps: readonly AcceptedJump[]
+  /** The same bars with room for those of a file after them; null where there is none. */
+  memory: Series | null
 }
 
-async function storedOf(store: Store, ticker: string): Promise<Stored | null> {
-  const found = await store.tickerWithBars(ticker)
-  return found && { ...found, jumps: jumpsOf(found.entry, found.series.days) }
+/** A daily file has one new bar of each ticker: for files of up to this number the stored bars are not copied. */
+const MAX_ROOM = 32
+
+async function storedOf(store: Store, { ticker, bars }: SourcedBars): Promise<Stored | null> {
+  const room = bars.days.length <= MAX_ROOM ? bars.days.length : 0
+  const found = await store.tickerWithBars(ticker, room)
+  if (found === null) return null
+  const { entry } = found
+  const series = room === 0 ? found.series : head(found.series, found.series.days.length - room)
+  return { entry, series, jumps: jumpsOf(entry, series.days), memory: room === 0 ? null : found.series }
 }
 
 /**
@@ -221,11 +230,11 @@ function refusalBeforeComparison(
   const refused = (reason: RefusedTicker['reason'], message: Words): RefusedTicker => {
     return { ticker, reason, factor: null, date: null, message }
   }
-  const again = sentence`${parameter('replace')} starts ${ticker} again, from a file of its own`
+  const again = (): Words => sentence`${parameter('replace')} starts ${ticker} again, from a file of its own`
   if (pulled !== null && !replace)
     return refused(
       'pulled',
-      sentence`${ticker}: there are ${pulled} here; ${again}, and takes them out; ${parameter('db', 'FILE')} keeps both apart`,
+      sentence`${ticker}: there are ${pulled} here; ${again()}, and takes them out; ${parameter('db', 'FILE')} keeps both apart`,
     )
   if (stored === null) return null
   const { entry, series } = stored
@@ -233,7 +242,7 @@ function refusalBeforeComparison(
     const what = `${ticker} is kept with ${entry.prices} prices and this file gives ${prices} ones; a series is one or the other`
     // Raw prices of a file can always be had; adjusted ones only where it has an adjusted close.
     const raw = entry.prices === 'raw' ? sentence`${parameter('prices', 'raw')} takes those, or ` : ''
-    return refused('adjustment', sentence`${what}: ${raw}${again}`)
+    return refused('adjustment', sentence`${what}: ${raw}${again()}`)
   }
   if (refusedBefore === undefined || spansAllDays(bars, series)) return null
   const what = `${ticker}: its bars in ${refusedBefore} are refused, and these come after them`
@@ -280,7 +289,7 @@ function fitStoredBars(
   const after = judgeSeam(again, bars, known)
   const fits = after.mismatch === null
   if (scale === 'rescale' && fits)
-    return { stored: { ...stored, series: again }, rescaling: mismatch, oddities: after.oddities }
+    return { stored: { ...stored, series: again, memory: null }, rescaling: mismatch, oddities: after.oddities }
   if (scale === 'accept_jump')
     return { stored: { ...stored, jumps: [...jumps, ...mismatch.jumps] }, rescaling: null, oddities }
   return { refused: seamRefusal(ticker, mismatch, fits, counts) }
@@ -387,7 +396,7 @@ function mergeWithOrigins(
   { ticker, prices, bars, source, format, importedAt }: FileBars,
   stored: Stored | null,
 ): { report: TickerReport; entry: TickerEntry; series: Series; ranges: readonly BarRange[] } {
-  const { series, ranges, ...counts } = mergeSeries(stored?.series ?? emptySeries('daily', 0), bars)
+  const { series, ranges, ...counts } = mergeSeries(stored?.series ?? emptySeries('daily', 0), bars, stored?.memory)
   const first = series.days[0]!
   const last = series.days.at(-1)!
   const reach = { first: formatDay(first), last: formatDay(last) }

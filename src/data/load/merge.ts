@@ -22,10 +22,22 @@ export interface Merged extends Counts {
   ranges: BarRange[]
 }
 
-/** Merges new daily bars into stored ones; on a common date the new bar wins. */
-export function mergeSeries(stored: Series, incoming: Series): Merged {
+/**
+ * Merges new daily bars into stored ones; on a common date the new bar wins.
+ * @param memory the stored bars, with room for the new ones after them: if all of these are later, they are put there
+ */
+export function mergeSeries(stored: Series, incoming: Series, memory: Series | null = null): Merged {
   const storedCount = stored.days.length
   const incomingCount = incoming.days.length
+  if (memory !== null && storedCount > 0 && stored.days[storedCount - 1]! < incoming.days[0]!) {
+    copyBars(incoming, 0, incomingCount, memory, storedCount)
+    const ranges = [
+      { index: 0, bars: storedCount },
+      { index: -1, bars: incomingCount },
+    ]
+    const series = withUnadjusted(memory, stored, incoming)
+    return { series, added: incomingCount, replaced: 0, unchanged: 0, ranges }
+  }
   const common = incoming.days.reduce((sum, day) => sum + Number(hasDay(stored.days, day)), 0)
   const series = emptySeries('daily', storedCount + incomingCount - common)
   series.known = series.days
@@ -56,9 +68,12 @@ export function mergeSeries(stored: Series, incoming: Series): Merged {
     j++
     t++
   }
-  const unadjusted = mergeUnadjustedCloses(series.days, stored, incoming)
-  if (unadjusted !== null) series.unadjustedClose = unadjusted
-  return { series, ...counts, ranges }
+  return { series: withUnadjusted(series, stored, incoming), ...counts, ranges }
+}
+
+function withUnadjusted({ unadjustedClose: _, ...merged }: Series, stored: Series, incoming: Series): Series {
+  const unadjustedClose = mergeUnadjustedCloses(merged.days, stored, incoming)
+  return unadjustedClose === null ? merged : { ...merged, unadjustedClose }
 }
 
 /**

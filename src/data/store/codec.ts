@@ -91,9 +91,13 @@ export function encodeUnadjusted({ unadjustedClose, days }: Series, first = 0): 
   return unadjustedClose === undefined ? null : cutIntoChunks([unadjustedClose], days.length, first)
 }
 
-/** Daily bars from their chunks. @param unadjusted the chunks of unadjusted closes, if there are any */
-export function decodePrices(prices: readonly Buffer[], unadjusted: readonly Buffer[] | null): Series {
-  const bars = countBars(prices, 5 * 8 + 4)
+/**
+ * Daily bars from their chunks.
+ * @param unadjusted the chunks of unadjusted closes, if there are any
+ * @param room number of bars, all zero, after the stored ones
+ */
+export function decodePrices(prices: readonly Buffer[], unadjusted: readonly Buffer[] | null, room = 0): Series {
+  const bars = countBars(prices, 5 * 8 + 4) + room
   const series = emptySeries('daily', bars)
   fillColumns([series.open, series.high, series.low, series.close, series.volume, series.days], prices)
   series.known = series.days

@@ -273,8 +273,11 @@ export interface Store {
   /** The date of the newest bar of all tickers, optionally up to a day; null without bars. */
   newestDay(upTo?: Day): Promise<Day | null>
   bars(ticker: string): Promise<Series | null>
-  /** A ticker and its bars, read at one moment; null: unknown ticker. */
-  tickerWithBars(ticker: string): Promise<{ entry: TickerEntry; series: Series } | null>
+  /**
+   * A ticker and its bars, read at one moment; null: unknown ticker.
+   * @param room number of bars, all zero, that the series has after the stored ones (default 0)
+   */
+  tickerWithBars(ticker: string, room?: number): Promise<{ entry: TickerEntry; series: Series } | null>
   /** All facts about a ticker, whether or not it has bars. @param except kinds that are not read */
   sheets(ticker: string, except?: readonly FactKind[]): Promise<FactSheets>
   /**

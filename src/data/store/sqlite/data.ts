@@ -151,12 +151,12 @@ function sqliteStore(db: Session, unpublished?: { file: NewFile; lock: Connectio
     async bars(ticker) {
       return (await store.tickerWithBars(ticker))?.series ?? null
     },
-    async tickerWithBars(ticker) {
+    async tickerWithBars(ticker, room) {
       return db.readAtOneMoment(() => {
         const row = entryRow(db, ticker)
         if (row === undefined) return null
         const { prices, unadjusted } = barChunks(db, row)
-        return { entry: entryOf(row), series: decodePrices(prices, unadjusted) }
+        return { entry: entryOf(row), series: decodePrices(prices, unadjusted, room) }
       })
     },
     async sheets(ticker, except) {
