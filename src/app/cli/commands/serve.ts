@@ -1,11 +1,10 @@
-import { type FileHandle, open as openFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSecureContext } from 'node:tls'
 import { version } from '../../../core/built.js'
 import { ConfigError, invalid, wrong } from '../../../core/errors.js'
 import { dayAt, formatDay } from '../../../core/model/day.js'
 import { count } from '../../../core/numbers.js'
-import { FILE, integerOf, oneOf, WORDS } from '../../../core/params/kinds.js'
+import { integerOf, oneOf, WORDS } from '../../../core/params/kinds.js'
 import { type Kind, optional, optionsOf, type Read, withDefault } from '../../../core/params/row.js'
 import { LIMITS, LOG_LEVELS, type ServerOptions } from '../../../server/http/options.js'
 import { isLoopback } from '../../../server/http/requests.js'
@@ -61,7 +60,6 @@ const SERVER = {
     'trace, debug, info, warn, error or silent (default info)',
     { part: 'log level' },
   ),
-  log_file: optional(FILE, 'where the log goes instead of stderr', { part: 'log file' }),
   upgrade_url: CONFIG_KEYS.upgrade_url,
   max_connections: withDefault(
     integerOf(1, 1_000_000),
@@ -90,7 +88,7 @@ const serveCommand: Command = {
     'Listens for other machines (--host) only with TLS, or with --allow-plain-http.',
     'Prints its address on stdout, then logs one JSON line a request on stderr. Ctrl-C or SIGTERM lets running requests end; a second one does not.',
     'A new file of the same name (mv) is checked as bands verify does, and then answers; an unsound one is refused, and the old one keeps answering.',
-    'SIGHUP reads the certificate and its key again, and opens the log file anew; at a terminal it ends the server, as that has been closed.',
+    'SIGHUP reads the certificate and its key again; at a terminal it ends the server, as that has been closed.',
   ],
   async run(context, args) {
     context.refuseRemote()
@@ -106,32 +104,22 @@ const serveCommand: Command = {
       throw new ConfigError(
         `Other machines reach ${options.host}, and without TLS anyone between could read the keys. Give --tls CERT,KEY, listen on 127.0.0.1 behind a proxy that has TLS, or say --allow-plain-http.`,
       )
-    await serve(context, options, tls)
+    const log = new LogLines(context.world.err)
+    try {
+      await serveUntilSignal(context, options, tls, log)
+    } finally {
+      await log.flushed()
+    }
   },
 }
 
-/** Opens the log, serves until a signal ends it, and closes the log once its last line is written. */
-async function serve(context: Context, options: Options, tls: ServerOptions['tls']): Promise<void> {
-  const file = options.log_file === undefined ? null : await LogFile.open(options.log_file)
-  const log = new LogLines(file ?? context.world.err)
-  try {
-    await serveUntilSignal(context, { options, tls, log, file })
-  } finally {
-    await log.flushed()
-    await file?.close()
-  }
-}
-
-interface Serving {
-  options: Options
-  tls: ServerOptions['tls']
-  log: LogLines
-  /** null if the log goes to standard error. */
-  file: LogFile | null
-}
-
 /** Serves until a signal. Then running requests are answered first, and after them the charges are written. */
-async function serveUntilSignal(context: Context, { options, tls, log, file }: Serving): Promise<void> {
+async function serveUntilSignal(
+  context: Context,
+  options: Options,
+  tls: ServerOptions['tls'],
+  log: LogLines,
+): Promise<void> {
   const { config, world } = context
   const clock = options.today === 'clock' ? () => dayAt(world.now().getTime()) : null
   const choice = { ...context.choice, accounts: options.accounts, asOf: config.as_of }
@@ -154,7 +142,7 @@ async function serveUntilSignal(context: Context, { options, tls, log, file }: S
     // Settles after the last reload; reloads do not overlap.
     let reloads = Promise.resolve()
     const stopReloading = world.onReload?.(() => {
-      reloads = reloads.then(() => reload(running, file, options)).then(() => takeOver?.checkNow())
+      reloads = reloads.then(() => reload(running, options)).then(() => takeOver?.checkNow())
     })
     try {
       const stopRequest = new Promise<unknown>(resolve => world.onStop(resolve, GRACE_MS))
@@ -178,15 +166,11 @@ function followDataFile(opened: OpenedService, { takeOver, log }: RunningServer)
   })
 }
 
-/** Reads the certificate again and reopens the log file. An unusable file changes nothing, and is logged. */
-async function reload(
-  { setCertificate: certify, log }: RunningServer,
-  file: LogFile | null,
-  options: Options,
-): Promise<void> {
-  const logError = (text: string) => (error: Error) => log.add('error', { message: `${text}: ${error.message}` })
-  if (file !== null) await file.reopen().catch(logError('the log goes on where it was'))
-  const tls = await readCertificate(options).catch(logError('the certificate stays as it was'))
+/** Reads the certificate again. An unusable file changes nothing, and is logged. */
+async function reload({ setCertificate: certify, log }: RunningServer, options: Options): Promise<void> {
+  const tls = await readCertificate(options).catch((error: Error) =>
+    log.add('error', { message: `the certificate stays as it was: ${error.message}` }),
+  )
   if (tls) certify(tls)
   log.add('info', { message: 'files were read again' })
 }
@@ -331,44 +315,5 @@ const MAX_WAITING_CHARACTERS = 4 * 1024 * 1024
 
 /** Lines of this period are written together. */
 const BATCH_MS = 10
-
-/** An append-only log file that can be moved and reopened, for log rotation. */
-class LogFile {
-  readonly #path: string
-  #file: FileHandle
-
-  private constructor(path: string, file: FileHandle) {
-    this.#path = path
-    this.#file = file
-  }
-
-  /** Made if it is missing. Throws ConfigError. */
-  static async open(path: string): Promise<LogFile> {
-    return new LogFile(path, await openForAppend(path))
-  }
-
-  async write(text: string | Uint8Array): Promise<void> {
-    await this.#file.appendFile(text)
-  }
-
-  /** Opens the file at its path again. Throws ConfigError, and keeps the old file open. */
-  async reopen(): Promise<void> {
-    const before = this.#file
-    this.#file = await openForAppend(this.#path)
-    await before.close()
-  }
-
-  async close(): Promise<void> {
-    await this.#file.close()
-  }
-}
-
-async function openForAppend(path: string): Promise<FileHandle> {
-  try {
-    return await openFile(path, 'a', 0o640)
-  } catch (cause) {
-    throw new ConfigError(`cannot write the log ${path}: ${(cause as Error).message}.`, { cause })
-  }
-}
 
 export const commands = { serve: serveCommand }
