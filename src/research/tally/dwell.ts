@@ -227,26 +227,36 @@ const MONTH = 30
 
 /** Counts by day of a calendar that begins with `first`. */
 class Daily {
-  readonly #first: number
+  readonly span: Span
   readonly counts: Float64Array
 
-  constructor({ first, last }: { first: number; last: number }) {
-    this.#first = first
-    this.counts = new Float64Array(last - first + 1)
+  constructor(span: Span) {
+    this.span = span
+    this.counts = new Float64Array(span.last - span.first + 1)
   }
 
   add(days: readonly number[], each = 1): void {
-    for (const day of days) this.counts[day - this.#first]! += each
+    const { counts, span } = this
+    for (let i = 0; i < days.length; i++) counts[days[i]! - span.first]! += each
   }
 }
 
+interface Span {
+  first: number
+  last: number
+}
+
 /** First and last day; null where one has no days. */
-function spanOf(counted: readonly { days?: readonly number[] }[]): { first: number; last: number } | null {
+function spanOf(counted: readonly { days?: readonly number[] }[]): Span | null {
   let first = Number.POSITIVE_INFINITY
   let last = Number.NEGATIVE_INFINITY
   for (const { days } of counted) {
     if (days === undefined) return null
-    for (const day of days) [first, last] = [Math.min(first, day), Math.max(last, day)]
+    for (let i = 0; i < days.length; i++) {
+      const day = days[i]!
+      if (day < first) first = day
+      if (day > last) last = day
+    }
   }
   return first <= last ? { first, last } : null
 }
@@ -279,15 +289,20 @@ function designEffects(stays: readonly BandPeriod[], lengths: readonly number[])
   })
 }
 
-/** The share of some changes among others, with its interval; null where their days are unknown. */
-export function shareAmong(changes: readonly Change[], all: readonly Change[]): ShareInterval | null {
-  const span = spanOf(all)
+/** The number of changes on each day; null without changes, or where their days are unknown. */
+export function countByDay(changes: readonly Change[]): Daily | null {
+  const span = spanOf(changes)
   if (span === null) return null
-  const held = new Daily(span)
-  const events = new Daily(span)
+  const daily = new Daily(span)
+  for (const { days } of changes) daily.add(days!)
+  return daily
+}
+
+/** The share of some changes among all, with its interval. @param all as `countByDay` counts them */
+export function shareAmong(changes: readonly Change[], all: Daily): ShareInterval {
+  const held = new Daily(all.span)
   for (const { days } of changes) held.add(days!)
-  for (const { days } of all) events.add(days!)
-  return dailyShare(held.counts, events.counts, MONTH)
+  return dailyShare(held.counts, all.counts, MONTH)
 }
 
 /** The periods of known length. */

@@ -6,7 +6,7 @@ import type { ShareInterval } from '../../core/statistics/shares.js'
 import { type CausedSpell, cumulativeIncidence, stepAt, totalCount } from '../../core/statistics/survival.js'
 import { TESTS_CHECKED_IN } from '../../core/statistics/verdict.js'
 import type { ContextTests } from './by-context.js'
-import { type BandPeriod, type Change, CollectedChanges, type Dwell, dwell, shareAmong } from './dwell.js'
+import { type BandPeriod, type Change, CollectedChanges, countByDay, type Dwell, dwell, shareAmong } from './dwell.js'
 import { type AnsweredRange, byVocabulary, ordersOf, type Scope, scopeOf, tickersInOrder } from './pool.js'
 
 /** Each ticker counts once, in any order. The context splits the result; its band is not part of the query. */
@@ -171,20 +171,19 @@ export function transitionMatrix(bands: readonly string[], events: readonly Chan
   const counted = counter(bands)
   for (const { band, prev_band, times = 1 } of events) counted.add(prev_band, band, times)
   return bands.map(from => {
-    const own = events.filter(({ prev_band }) => prev_band === from)
+    const left = events.filter(({ prev_band }) => prev_band === from)
+    const leftByDay = countByDay(left)
     const intervals = bands.map(to => {
-      const into = own.filter(({ band }) => band === to)
-      return [to, into.length === 0 ? null : intervalOf(shareAmong(into, own))] as const
+      const into = left.filter(({ band }) => band === to)
+      if (into.length === 0 || leftByDay === null) return [to, null] as const
+      const { low, high, independent } = shareAmong(into, leftByDay)
+      return [to, { low, high, independent }] as const
     })
     return {
       ...row(from, bands, to => (to === from ? null : counted.of(from, to)), 'never left in range'),
       intervals: Object.fromEntries(intervals),
     }
   })
-}
-
-function intervalOf(found: ShareInterval | null): Interval | null {
-  return found && { low: found.low, high: found.high, independent: found.independent }
 }
 
 /**
