@@ -562,18 +562,6 @@ describe('at a server', () => {
   })
   const env = (db = ground.db): Record<string, string> => ({ BANDS_API_KEY: key, HOME: folder.path, BANDS_DB: db })
 
-  notInQuick('a study takes events from there and prices from here, and finds the same', async () => {
-    const line = `study SIM0001 SIM0002 rsi_zone --band oversold --after 2022-06-01 ${FAST}`
-    const near = await json<EventStudy>(line, { env: env() })
-    const far = await json<EventStudy>(`${line} --remote ${server.url}`, { env: env() })
-    expect(far.events).toBe(near.events)
-    expect(far.occurrences.map(({ ticker, date, returns }) => [ticker, date, returns])).toEqual(
-      near.occurrences.map(({ ticker, date, returns }) => [ticker, date, returns]),
-    )
-    const named = `${line} --remote ${server.url} --db ${ground.db}`
-    expect((await json<EventStudy>(named, { env: env(folder.file('bands.db')) })).events).toBe(near.events)
-  })
-
   test('a backtest trades them', async () => {
     const line = 'backtest SIM0001 rsi_zone --band oversold --hold 5 --after 2022-06-01 --tests "draws 99"'
     const near = await json<Backtest>(line, { env: env() })

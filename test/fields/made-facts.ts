@@ -31,7 +31,7 @@ export function barsOn(
   return barsOnDays(dates.map(on), close, timeframe)
 }
 
-export function barsOnDays(
+function barsOnDays(
   days: readonly Day[],
   close: number | readonly number[] = 10,
   timeframe: Timeframe = 'daily',

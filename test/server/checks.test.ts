@@ -16,6 +16,7 @@ import { ask, authorization, type Served, serve, serveFile, simulatedGround, spe
 import { smallDisk } from '../support/store.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
+const SUMMARY = '/v1/summary/SIM0001'
 const CREDIT_HEADERS = ['x-request', 'x-hourly-request'].flatMap(name => {
   return [`${name}-limit`, `${name}s-used`, `${name}s-remaining`, `${name}-reset`]
 })
@@ -36,6 +37,17 @@ describe('the order of checks', () => {
     ['the day of a scan comes before credits', 'spent', '/v1/scan/oversold?date=2024-06-27', 403],
     ['the ticker comes before credits', 'spent', '/v1/events?ticker=NOSUCH&field=rsi_zone', 404],
     ['credits come last', 'spent', QUESTION, 429],
+    ['of a search a key comes first', undefined, '/v1/search?limit=0', 401],
+    ['of a search parameters come before the tier', 'free', '/v1/search?limit=0&date=2024-06-03', 400],
+    ['of a search the tier comes before credits', 'spent', '/v1/search?date=2024-06-03', 403],
+    ['of a search credits come last', 'spent', '/v1/search', 429],
+    ['of a summary a key comes first', undefined, SUMMARY, 401],
+    ['of a summary parameters come before credits', 'spent', `${SUMMARY}?x=1`, 400],
+    ['of a summary the tier comes before the ticker', 'free', '/v1/summary/NOSUCH?date=2024-06-03', 403],
+    ['of a summary numbers are a matter of the tier', 'free', '/v1/summary/NOSUCH?field=rsi_zone&stats=true', 403],
+    ['of a summary the ticker comes before credits', 'spent', '/v1/summary/NOSUCH?field=rsi_zone', 404],
+    ['of a summary credits come last', 'spent', SUMMARY, 429],
+    ['of events in a summary credits come last', 'spent', `${SUMMARY}?field=rsi_zone`, 429],
     ['then there is an answer', 'free', QUESTION, 200],
   ] as const)('%s', async (_, who, what, status) => {
     const spent = who === 'spent' ? await spentKey() : null

@@ -191,20 +191,6 @@ describe('refusals', () => {
     }
   })
 
-  it('come in the order key, parameters, tier, credits', async () => {
-    const none = { day: 0, hour: 0 }
-    const poor = await serve(ground, { credits: { free: none, plus: none, pro: none } })
-    const key = await poor.key('free')
-    const statuses = [
-      (await poor.get('/v1/search')).status,
-      (await poor.get('/v1/search?limit=0&date=2024-06-03', key)).status,
-      (await poor.get('/v1/search?date=2024-06-03', key)).status,
-      (await poor.get('/v1/search', key)).status,
-    ]
-    expect(statuses).toEqual([401, 400, 403, 429])
-    await poor.stop()
-  })
-
   it('cost nothing, and an unchanged answer neither', async () => {
     const { id, key } = await server.account('of searches', 'pro')
     const used = async () => (await server.accounts.usedCredits(id, Date.now())).day

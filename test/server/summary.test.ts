@@ -222,23 +222,6 @@ describe('refusals', () => {
     expect((await asked('?fields=fundamentals', 'plus')).fundamentals).not.toHaveProperty('pe_vs_sector_zone')
   })
 
-  it('come in the order key, parameters, tier, ticker, credits', async () => {
-    const none = { day: 0, hour: 0 }
-    const poor = await serve(ground, { credits: { free: none, plus: none, pro: none } })
-    const key = await poor.key('free')
-    const statuses = async (search: string, ticker = 'SIM0001') =>
-      (await poor.get(`/v1/summary/${ticker}?${search}`, key)).status
-    expect((await poor.get(AT)).status).toBe(401)
-    for (const search of ['', 'field=rsi_zone']) {
-      expect(await statuses(`${search}&x=1`)).toBe(400)
-      expect(await statuses(search, 'NOSUCH')).toBe(404)
-      expect(await statuses(search)).toBe(429)
-    }
-    expect(await statuses('date=2024-06-03', 'NOSUCH')).toBe(403)
-    expect(await statuses('field=rsi_zone&stats=true', 'NOSUCH')).toBe(403)
-    await poor.stop()
-  })
-
   it('cost nothing, and an unchanged answer neither', async () => {
     const { id, key } = await server.account('of summaries', 'pro')
     const used = async () => (await server.accounts.usedCredits(id, Date.now())).day
