@@ -1,16 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it, test } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { CATALOGUE } from '../../src/app/cli/catalogue.js'
 import { manual, textFor } from '../../src/app/cli/help.js'
-import { pagedStream, showInPager, type World } from '../../src/app/cli/world.js'
 import { QUICK } from '../support/full.js'
 import { ROOT, run } from './support/run.js'
-
-const FOLDER = mkdtempSync(join(tmpdir(), 'bands-help-'))
-afterAll(() => rmSync(FOLDER, { recursive: true, force: true }))
 
 describe('help', () => {
   it('has no example that is wider than 80 columns', async () => {
@@ -71,53 +66,5 @@ describe('man pages', () => {
     const events = set(join(folder, 'bands-events.1'))
     expect(events).toContain('bands events AAPL rsi_zone --band oversold')
     expect(events).toContain('--fail-empty')
-  })
-})
-
-describe('a text that is longer than the terminal', () => {
-  const text = `${Array.from({ length: 30 }, (_, line) => `line ${line}`).join('\n')}\n`
-  const into = (name: string): { file: string; env: NodeJS.ProcessEnv } => {
-    const file = join(FOLDER, name)
-    return { file, env: { PATH: process.env.PATH, BANDS_PAGER: `cat > '${file}'` } }
-  }
-
-  it('goes through the pager, whole', async () => {
-    const { file, env } = into('shown')
-    expect(await showInPager(text, env, 24)).toBe(true)
-    expect(readFileSync(file, 'utf8')).toBe(text)
-  })
-
-  it('goes through PAGER where BANDS_PAGER is not set', async () => {
-    const { file, env } = into('general')
-    expect(await showInPager(text, { PATH: env.PATH, PAGER: env.BANDS_PAGER }, 24)).toBe(true)
-    expect(readFileSync(file, 'utf8')).toBe(text)
-  })
-
-  it.each([
-    ['that fits', 24 * 2, {}],
-    ['of a terminal that tells no rows', undefined, {}],
-    ['of a terminal whose size is not known', 0, {}],
-    ['of a user who wants none', 24, { BANDS_PAGER: '' }],
-    ['of a user whose pager is cat', 24, { BANDS_PAGER: 'cat' }],
-    ['where the pager is not there', 24, { BANDS_PAGER: 'no-such-pager 2>/dev/null' }],
-  ])('is left to be written as it is: one %s', async (_, rows, env) => {
-    expect(await showInPager(text, { ...into('not').env, ...env }, rows)).toBe(false)
-    expect(existsSync(join(FOLDER, 'not'))).toBe(false)
-  })
-
-  it('is written once: by the pager or to the terminal, and to a pipe always', async () => {
-    const written: string[] = []
-    const lent = (terminal: boolean, shows: boolean): World =>
-      ({
-        out: { terminal, columns: () => 80, write: async (chunk: string) => void written.push(chunk) },
-        page: async (shown: string) => {
-          if (shows) written.push(`paged ${shown}`)
-          return shows
-        },
-      }) as unknown as World
-    await pagedStream(lent(true, true)).write('a')
-    await pagedStream(lent(true, false)).write('b')
-    await pagedStream(lent(false, true)).write('c')
-    expect(written).toEqual(['paged a', 'b', 'c'])
   })
 })

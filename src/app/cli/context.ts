@@ -12,16 +12,7 @@ import type { Style } from './draw/described.js'
 import type { Screen } from './draw/table.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
 import { type Answer, type Format, write } from './output.js'
-import {
-  isColoured,
-  isUnicode,
-  pagedStream,
-  printableStream,
-  type Signal,
-  type Stream,
-  type World,
-  widthOf,
-} from './world.js'
+import { isColoured, isUnicode, printableStream, type Signal, type Stream, type World, widthOf } from './world.js'
 
 /** The tools of a command: the answering source, opened on first use, the streams, the terminal, the clock. */
 export class Context {
@@ -214,15 +205,18 @@ export class Context {
     return !this.config.quiet && out.terminal && err.terminal && this.isForPeople
   }
 
-  /** Writes an answer; for people, a blank line separates two answers. @param whole writes it without the pager */
-  async show(answer: Answer, { whole = false, ...style }: Style & { whole?: boolean } = {}): Promise<void> {
+  /** Writes an answer; for people, a blank line separates two answers. */
+  async show(answer: Answer, style: Style = {}): Promise<void> {
     this.#progress?.erase()
     if (this.#hasShown && this.isForPeople) await this.out.write('\n')
     this.#hasShown = true
     const { format, config } = this
-    const out = whole || this.isRowByRow ? this.world.out : pagedStream(this.world)
     const document = this.withUsedDefinitions(answer.document)
-    await write({ ...answer, document }, { format, raw: config.csv_raw, out, screen: () => this.screen() }, style)
+    await write(
+      { ...answer, document },
+      { format, raw: config.csv_raw, out: this.world.out, screen: () => this.screen() },
+      style,
+    )
   }
 
   /** The document of an answer, with the used own fields (by the hash of their definition) and the used conditions. */

@@ -17,7 +17,7 @@ import {
 } from './config.js'
 import { Context, Stopped } from './context.js'
 import { type Format, QUESTION_OUTPUTS } from './output.js'
-import { ClosedPipe, pagedStream, processWorld, type World, widthOf } from './world.js'
+import { ClosedPipe, processWorld, type World, widthOf } from './world.js'
 
 /**
  * Runs argv without node and script, and returns the exit code. Every error ends here, and only here a code is decided.
@@ -50,7 +50,7 @@ async function runLine(argv: readonly string[], world: World, run: { context?: C
   const request = onlyWord === '--help' ? 'help' : await (await import('./program.js')).parseWords(argv)
   if (typeof request === 'string' || 'helpFor' in request) {
     const { textFor } = await import('./help.js')
-    await pagedStream(world).write(textFor(request, Math.min(100, widthOf(world.out, world.env))))
+    await world.out.write(textFor(request, Math.min(100, widthOf(world.out, world.env))))
     return 0
   }
   const { command, args, globals } = request

@@ -87,8 +87,6 @@ export interface World {
   onStop(stop: (signal: Signal) => void, grace?: number): () => void
   /** Calls back when files should be read again; returns a function that stops listening. */
   onReload?(reload: () => void): () => void
-  /** Shows a long text in the user's pager. Returns false if it fits, or if there is no pager. */
-  page?(text: string): Promise<boolean>
 }
 
 export function processWorld(): World {
@@ -100,7 +98,6 @@ export function processWorld(): World {
     now: () => new Date(),
     onStop,
     onReload,
-    page: text => showInPager(text, process.env, process.stdout.rows),
   }
 }
 
@@ -110,17 +107,6 @@ export function printableStream(out: Stream): Stream {
   const text = (chunk: string | Uint8Array): string =>
     typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()
   return { terminal: true, columns: () => out.columns(), write: chunk => out.write(printable(text(chunk))) }
-}
-
-/** Standard output for people: on a terminal, long text goes through the pager. */
-export function pagedStream(world: World): Stream {
-  const { out, page } = world
-  if (!out.terminal || page === undefined) return out
-  const write = async (chunk: string | Uint8Array): Promise<void> => {
-    if (typeof chunk === 'string' && (await page(chunk))) return
-    await out.write(chunk)
-  }
-  return { terminal: true, columns: () => out.columns(), write }
 }
 
 /** Asks the work to stop and clean up. After the grace period or a second signal, the signal ends the process. */
@@ -189,44 +175,4 @@ export function isColoured(flag: ColourFlag, env: NodeJS.ProcessEnv, terminal: b
   if (env.CLICOLOR_FORCE && env.CLICOLOR_FORCE !== '0') return true
   if (env.TERM === 'dumb' || env.CLICOLOR === '0') return false
   return terminal
-}
-
-/**
- * Shows a text in the user's pager if the terminal has fewer rows than lines. The pager is BANDS_PAGER, PAGER or less;
- * empty or `cat` means none. Returns false if nothing was shown, so that the text can be written directly.
- */
-export async function showInPager(text: string, env: NodeJS.ProcessEnv, rows: number | undefined): Promise<boolean> {
-  const pager = env.BANDS_PAGER ?? env.PAGER ?? 'less'
-  if (pager === '' || pager === 'cat' || env.TERM === 'dumb') return false
-  // A terminal of unknown size reports 0.
-  if (!rows || text.split('\n').length <= rows) return false
-  return runPager(pager, text, env)
-}
-
-/** Exit codes of a shell for a command that may not be run, or does not exist. */
-const NOT_STARTED_CODES = [126, 127]
-
-/** Runs a pager on a text until the user leaves it. Returns false if it could not be started. */
-async function runPager(pager: string, text: string, env: NodeJS.ProcessEnv): Promise<boolean> {
-  // Loaded here: it costs more than answering a question does.
-  const { spawn } = await import('node:child_process')
-  // Ctrl-C is for the pager while it shows; otherwise it would outlive us and fight the shell for the keyboard.
-  const ignore = (): void => {}
-  process.on('SIGINT', ignore)
-  try {
-    return await new Promise<boolean>(resolve => {
-      // R: keep colours, F: exit if the text fits, X: leave the text on the screen.
-      const child = spawn('sh', ['-c', pager], {
-        env: { LESS: 'FRX', ...env },
-        stdio: ['pipe', 'inherit', 'inherit'],
-      })
-      child.on('error', () => resolve(false))
-      child.on('close', code => resolve(!NOT_STARTED_CODES.includes(code ?? 0)))
-      // Left before the end (q): the rest of the text is not wanted.
-      child.stdin.on('error', ignore)
-      child.stdin.end(text)
-    })
-  } finally {
-    process.off('SIGINT', ignore)
-  }
 }

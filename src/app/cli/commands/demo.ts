@@ -42,7 +42,7 @@ const demoCommand: Command = {
       eventStudy(bands, parseStudy(DEMO_STUDY), { trials, step: context.step }),
     )
     const studyAnswer = describeResult(describeStudy(study), windowRecords(study))
-    await context.show(demoAnswer(events, tallyAnswer, studyAnswer, presentBands), { whole: true })
+    await context.show(demoAnswer(events, tallyAnswer, studyAnswer, presentBands))
     // The demo should not fail because of a folder that is not writable.
     if (context.isForPeople || report !== undefined)
       await writeReport(context, report ?? REPORT_FILE, bands, study).catch(error => {
