@@ -46,7 +46,7 @@ import { testedRun } from './tested-run.js'
 import { openValue, type TradeResult } from './trade.js'
 import { logAndDeflate, type StrategyTrial, strategyTrial, testsTrial } from './trial-log.js'
 import { foldsOf, monteCarlo, type Validated, validate, withVerdict } from './validation.js'
-import { type EntryRank, verdictOn } from './verdict.js'
+import { type EntryRank, type Evidence, verdictOn } from './verdict.js'
 import { barsAYearIn, refuseShareCostsOnAdjusted, signalsFound, warningsOf } from './warnings.js'
 import { costsInWords, differences, exitsInWords, FILLS_IN_WORDS, rankInWords, slotsInWords } from './words.js'
 
@@ -87,17 +87,10 @@ export async function backtest(
     tests: testsTrial(validated, run),
     vocabularies: await vocabulariesOf(source),
   })
-  const evidence = validated?.evidence ?? {
-    trades: rows,
-    random_entry,
-    ranks: simulation.draws === null ? [] : ranks,
-    isChoiceOpen: false,
-    total: statistics.total_return,
-    holding: benchmarks[0]!.statistics.total_return,
-    isRuined: simulation.equity.some(value => value <= 0),
-    returns: [...(simulation.draws?.returns ?? [])],
-  }
-  const verdict = verdictOn(evidence, deflated)
+  const total = statistics.total_return
+  const holding = benchmarks[0]!.statistics.total_return
+  const wholeEvidence = { trades: rows, random_entry, total, holding, ...evidenceOfDraws(simulation, ranks) }
+  const verdict = verdictOn(validated?.evidence ?? wholeEvidence, deflated)
   const validation = withVerdict(validated, verdict)
   const draws = testedDraws(simulation, ranks)
   const { interest, ...signals } = signalsFound(simulation)
@@ -120,6 +113,19 @@ export async function backtest(
       ...bySeverity([...warningsOf(simulation, results, run), ...(await contextWarnings(source, ready))]),
       ...source.remarks(),
     ],
+  }
+}
+
+/** The evidence of a simulation and its draws, over all its days. @param ranks of each draw */
+function evidenceOfDraws(
+  { draws, equity }: DrawnRun,
+  ranks: readonly (EntryRank | null)[],
+): Pick<Evidence, 'ranks' | 'returns' | 'isRuined' | 'isChoiceOpen'> {
+  return {
+    ranks: draws === null ? [] : ranks,
+    returns: [...(draws?.returns ?? [])],
+    isRuined: equity.some(value => value <= 0),
+    isChoiceOpen: false,
   }
 }
 

@@ -5,11 +5,18 @@ import { countBelow, countUpTo, dateOf, formatDay } from '../../core/model/day.j
 import { percent } from '../../core/numbers.js'
 import { type Axis, combinations, type GridQuery, type GridStatistic } from '../../core/params/grid.js'
 import type { Strategy } from '../../core/params/strategy.js'
-import { type PricedSource, type RunContext, type Step, vocabulariesOf, type Workers } from '../../core/source.js'
+import {
+  type PricedSource,
+  type RunContext,
+  type Step,
+  type Trials,
+  vocabulariesOf,
+  type Workers,
+} from '../../core/source.js'
 import { mean } from '../../core/statistics/moments.js'
 import { regression } from '../../core/statistics/robust.js'
 import { pbo } from '../../core/statistics/selection.js'
-import { deflatedSharpe, sampleOf } from '../../core/statistics/sharpe.js'
+import { deflatedSharpe, type SharpeSample, sampleOf } from '../../core/statistics/sharpe.js'
 import { LEVEL, verdictOf } from '../../core/statistics/verdict.js'
 import { inOrder } from '../../data/threads.js'
 import { bestOf, type Choice, choiceOf, type Score } from '../parts.js'
@@ -74,23 +81,14 @@ export async function grid(
   const columns = alignedReturns(fullCells)
   const firstEqual = firstEqualCells(columns)
   const overfitting = overfittingOf(columns, firstEqual)
-  const headline = best ?? 0
-  const headlineFirst = [headline, ...[...strategies.keys()].filter(cell => cell !== headline)]
-  const tried = headlineFirst.map(cell => ({ strategy: strategies[cell]!, ...fullCells[cell]! }))
-  const { statistics, returns, barsAYear, draws } = fullCells[headline]!
-  const deflated = await logAndDeflate(
-    tried,
-    best === null ? null : sampleOf(statistics.sharpe, returns, barsAYear),
-    trials,
-    { family: run.family, vocabularies: await vocabulariesOf(source), tests: testsTrial(validated, run) },
-  )
-  const low = best === null ? null : sampleOf(draws?.sharpe.p05 ?? null, returns, barsAYear)
-  const deflated_sharpe_p05 = low && deflatedSharpe({ ...low, trials: deflated.n, variance: deflated.variance })
-  const shown = best === null ? null : simulate(ready[best]!)
+  const deflation = await deflateBest(source, query, fullCells, best, { validated, trials })
+  const { barsAYear, statistics } = fullCells[best ?? 0]!
+  const bestRun = best === null ? null : simulate(ready[best]!)
   const evidence = validated?.evidence ?? null
-  const bestResult = { trials: deflated, deflated_sharpe_p05, pbo: overfitting.pbo }
   const verdict =
-    evidence === null ? verdictOnBest(best === null ? null : cells[best]!, bestResult) : verdictOn(evidence, deflated)
+    evidence === null
+      ? verdictOnBest(best === null ? null : cells[best]!, { ...deflation, pbo: overfitting.pbo })
+      : verdictOn(evidence, deflation.trials)
   const validation = withVerdict(validated, verdict)
   const { tickers, timeframe, seed } = strategies[0]!
   const days = unionCalendar(fullCells.map(({ days }) => days))
@@ -108,18 +106,18 @@ export async function grid(
     seed,
     cells,
     best:
-      best === null || shown === null
+      best === null || bestRun === null
         ? null
         : {
             cell: best,
             strategy: strategies[best]!,
             neighbours: neighboursOf(axes, values, best),
-            deflated_sharpe_p05,
-            holding: holdingStatistics(shown, barsAYear),
-            equity: Array.from(shown.days, (day, i) => ({ date: formatDay(day), equity: shown.equity[i]! })),
+            deflated_sharpe_p05: deflation.deflated_sharpe_p05,
+            holding: holdingStatistics(bestRun, barsAYear),
+            equity: Array.from(bestRun.days, (day, i) => ({ date: formatDay(day), equity: bestRun.equity[i]! })),
           },
     smoothness: smoothnessOf(axes, values, firstEqual),
-    trials: deflated,
+    trials: deflation.trials,
     verdict,
     pbo: overfitting.pbo,
     validation,
@@ -129,7 +127,7 @@ export async function grid(
         ...warningsOf(query, cells, best),
         daysWarning(strategies, fullCells),
         ...trainingWarnings(validation, query),
-        ...(shown === null ? [] : warningsOfBest(shown, statistics)),
+        ...(bestRun === null ? [] : warningsOfBest(bestRun, statistics)),
         dividendWarning(data.lists[0] ?? []),
       ]),
       ...source.remarks(),
@@ -158,6 +156,34 @@ export function verdictOnBest(
   if (isDoubted || verdictOf(p, total) !== 'beats chance') return verdict('not told from chance')
   const dependsOnDraw = best.draws !== null && 1 - (deflated_sharpe_p05 ?? 0) >= LEVEL
   return verdict(dependsOnDraw ? DEPENDS_ON_DRAW : 'beats chance')
+}
+
+/**
+ * Logs every cell as a trial. Deflates the Sharpe ratio of the best cell, and the ratio that 95 % of its draws exceed.
+ * @param cells over all their days
+ * @param best null where no cell has a value
+ */
+async function deflateBest(
+  source: PricedSource,
+  { strategies, run }: GridQuery,
+  cells: readonly FullCell[],
+  best: number | null,
+  { validated, trials }: { validated: Validated | null; trials: Trials | null },
+): Promise<Omit<BestResult, 'pbo'>> {
+  const headline = best ?? 0
+  const { statistics, returns, barsAYear, draws } = cells[headline]!
+  const sampleWith = (ratio: number | null): SharpeSample | null =>
+    best === null ? null : sampleOf(ratio, returns, barsAYear)
+  const headlineFirst = [headline, ...[...strategies.keys()].filter(cell => cell !== headline)]
+  const tried = headlineFirst.map(cell => ({ strategy: strategies[cell]!, ...cells[cell]! }))
+  const deflated = await logAndDeflate(tried, sampleWith(statistics.sharpe), trials, {
+    family: run.family,
+    vocabularies: await vocabulariesOf(source),
+    tests: testsTrial(validated, run),
+  })
+  const low = sampleWith(draws?.sharpe.p05 ?? null)
+  const deflated_sharpe_p05 = low && deflatedSharpe({ ...low, trials: deflated.n, variance: deflated.variance })
+  return { trials: deflated, deflated_sharpe_p05 }
 }
 
 type RunTasks = (tasks: readonly CellTask[]) => Promise<CellResult[]>
