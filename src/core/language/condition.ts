@@ -385,7 +385,6 @@ export interface Vocabulary {
   readonly conditions?: NamedConditions
 }
 
-/** The conditions that a user has named. */
 export interface NamedConditions {
   readonly names: readonly string[]
   named(name: string): string | undefined

@@ -101,7 +101,6 @@ export class Reader {
     if (!this.accept(text)) this.fail(remarks)
   }
 
-  /** Adds allowed words. */
   allow(name: string, words: readonly string[] = []): void {
     this.#groups.push({ name, words })
   }
@@ -239,7 +238,6 @@ function nearestAllowed({ kind, text }: Word, allowed: readonly string[]): strin
   return allowed.filter(word => text.length > 2 && word.split('_').includes(text)).slice(0, 3)
 }
 
-/** A word of a text. */
 export interface Word {
   kind: 'word' | 'number' | 'ticker' | 'quoted' | 'sign' | 'end'
   /** Lower case; tickers in upper case without their colon; quoted text without its quotes. */

@@ -3,9 +3,9 @@ import { isMapping } from './arguments.js'
 import { DEFAULT_SCOPE, type Kind, plainText, readParams, type Scope, type Table, type Written } from './row.js'
 
 /**
- * Several parameters as one text, such as `sector Energy, size large`: each part begins with its word. A comma ends a
- * part only before such a word, so that a value may have commas. A program may write an object by the words.
- * @param words the word of each parameter; the word of a flag has no value
+ * Several parameters as one text, such as `sector Energy, size large`: each part begins with its word. A program may
+ * write an object by the words.
+ * @param words the parameter of each word; the word of a flag has no value
  */
 export function partsKind(
   takes: string,
@@ -13,33 +13,70 @@ export function partsKind(
   table: Table,
   example: string,
 ): Kind<Written, string | Written> {
-  const names = Object.keys(words)
-  const isFlag = (word: string): boolean => table[words[word]!]!.kind.takes === ''
-  const allowed = `made of parts such as ${example}; the words are ${names.join(', ')}`
-  // The longest word first, because a word may begin with another.
-  const shapes = names
-    .toSorted((a, b) => b.length - a.length)
-    .map(name => (isFlag(name) ? `${name}(?=\\s*(?:,|$))` : `${name}(?=\\s)`))
-  const anyPart = new RegExp(`^(?:${shapes.join('|')})`)
-  const partSeparator = new RegExp(`,\\s*(?=${shapes.join('|')})`)
+  const reader = new PartsReader(words, table, example)
+  return {
+    schema: { type: 'string', examples: [example] },
+    takes,
+    example,
+    object: true,
+    parse: (param, written, scope = DEFAULT_SCOPE) => {
+      if (!isMapping(written)) return reader.read(param, plainText(param, written), scope)
+      const parts = Object.entries(written).filter(([, value]) => value !== undefined && value !== false)
+      const texts = parts.map(([word, value]) => (value === true ? word : `${word} ${String(value)}`))
+      return reader.read(param, texts.join(', '), scope)
+    },
+  }
+}
 
-  const read = (param: string, text: string, scope: Scope): Written => {
-    const found: Record<string, unknown> = {}
-    for (const part of text.trim().split(partSeparator)) {
-      const [word] = anyPart.exec(part) ?? []
-      if (word === undefined || words[word]! in found) throw notPartsError(param, text, part)
-      const key = words[word]!
-      const value = isFlag(word) ? true : part.slice(word.length).trim()
-      found[key] = checkPart(param, { text, word, key, value }, scope)
-    }
-    return found
+/** Reads the text of several parameters. Every refusal quotes the whole text. */
+class PartsReader {
+  readonly #words: Readonly<Record<string, string>>
+  readonly #table: Table
+  /** The valid forms, as a phrase. */
+  readonly #allowed: string
+  /** Matches the word at the beginning of a part. */
+  readonly #firstWord: RegExp
+  /** Matches a comma that ends a part: only before a word, so that a value may have commas. */
+  readonly #separator: RegExp
+
+  constructor(words: Readonly<Record<string, string>>, table: Table, example: string) {
+    this.#words = words
+    this.#table = table
+    const names = Object.keys(words)
+    this.#allowed = `made of parts such as ${example}; the words are ${names.join(', ')}`
+    // The longest word first, because a word may begin with another.
+    const longestFirst = names.toSorted((a, b) => b.length - a.length)
+    const anyWord = longestFirst
+      .map(word => (this.#isFlag(word) ? `${word}(?=\\s*(?:,|$))` : `${word}(?=\\s)`))
+      .join('|')
+    this.#firstWord = new RegExp(`^(?:${anyWord})`)
+    this.#separator = new RegExp(`,\\s*(?=${anyWord})`)
   }
 
-  const notPartsError = (param: string, text: string, part: string): InvalidParameter => {
+  /** The written value of each parameter in a text; true for a flag. Throws InvalidParameter. */
+  read(param: string, text: string, scope: Scope): Written {
+    const values: Record<string, unknown> = {}
+    for (const part of text.trim().split(this.#separator)) {
+      const [word] = this.#firstWord.exec(part) ?? []
+      if (word === undefined || this.#words[word]! in values) throw this.#notPartsError(param, text, part)
+      const value = this.#isFlag(word) ? true : part.slice(word.length).trim()
+      this.#checkPart(param, { text, word, value }, scope)
+      values[this.#words[word]!] = value
+    }
+    return values
+  }
+
+  #isFlag(word: string): boolean {
+    return this.#table[this.#words[word]!]!.kind.takes === ''
+  }
+
+  /** The error for a part that begins with no word, or with that of an earlier part. */
+  #notPartsError(param: string, text: string, part: string): InvalidParameter {
     const [word = ''] = part.trim().split(/\s/)
-    const [near] = suggest(word, names)
+    const [near] = suggest(word, Object.keys(this.#words))
     const suggestions = near === undefined || near === word ? [] : [text.replace(word, near)]
     const meant = suggestions.length > 0 ? ` Did you mean "${suggestions[0]}"?` : ''
+    const allowed = this.#allowed
     return wrong(param, `${param} "${text}" is not ${allowed}, each once.${meant}`, {
       value: text,
       allowed,
@@ -47,40 +84,27 @@ export function partsKind(
     })
   }
 
-  /** Returns the value as written. Throws InvalidParameter, naming the part, if it cannot be read. */
-  const checkPart = (
+  /** Throws InvalidParameter, which names the part by its word, if the value of a part cannot be read. */
+  #checkPart(
     param: string,
-    { text, word, key, value }: { text: string; word: string; key: string; value: unknown },
+    { text, word, value }: { text: string; word: string; value: string | true },
     { fields }: Scope,
-  ): unknown => {
+  ): void {
+    const name = this.#words[word]!
+    const parameter = this.#table[name]!
+    if (parameter.none && value === 'none') return
     try {
-      if (!(table[key]!.none && value === 'none')) readParams({ [key]: table[key]! }, { [key]: value }, fields)
-      return value
+      readParams({ [name]: parameter }, { [name]: value }, fields)
     } catch (error) {
       if (!(error instanceof InvalidParameter)) throw error
-      const { value: faultyValue = value, suggestions = [] } = error.offence
-      const fullSuggestions = suggestions.map(one => text.replace(String(faultyValue), one))
+      const { value: faultyValue = value, allowed = this.#allowed, suggestions = [] } = error.offence
       const asPart = (item: string | Mention): string | Mention =>
-        typeof item !== 'string' && 'param' in item && item.param === key ? { param: `${param} ${word}` } : item
-      const partWords = typeof error.words === 'string' ? error.words : error.words.map(asPart)
-      throw wrong(param, partWords, {
+        typeof item !== 'string' && 'param' in item && item.param === name ? { param: `${param} ${word}` } : item
+      throw wrong(param, typeof error.words === 'string' ? error.words : error.words.map(asPart), {
         value: text,
-        allowed: error.offence.allowed ?? allowed,
-        suggestions: fullSuggestions,
+        allowed,
+        suggestions: suggestions.map(suggestion => text.replace(String(faultyValue), suggestion)),
       })
     }
-  }
-
-  return {
-    schema: { type: 'string', examples: [example] },
-    takes,
-    example,
-    object: true,
-    parse: (param, written, scope = DEFAULT_SCOPE) => {
-      if (!isMapping(written)) return read(param, plainText(param, written), scope)
-      const parts = Object.entries(written).filter(([, value]) => value !== undefined && value !== false)
-      const text = parts.map(([word, value]) => (value === true ? word : `${word} ${String(value)}`))
-      return read(param, text.join(', '), scope)
-    },
   }
 }

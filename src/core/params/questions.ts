@@ -166,7 +166,6 @@ export const HINTS = {
 
 export const TICKERS = listKind(TICKER, 'TICKERS')
 
-/** From a day on, or in the last bars. */
 const SINCE_OR_BARS: Kind<Day | LastBars, Text> = {
   schema: { anyOf: [{ type: 'string', format: 'date' }, BARS.schema] },
   takes: 'DATE',

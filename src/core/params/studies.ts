@@ -354,7 +354,6 @@ export const SWEEP = {
 /** A sweep as people write it: `bands sweep`, and `sweep()` of the library. */
 export type SweepParams = ParamsOf<typeof SWEEP> & { tickers: readonly string[] }
 
-/** The parsed query of a sweep. */
 export interface SweepQuery extends Omit<Read<typeof SWEEP>, 'field' | 'band' | 'horizon' | 'context' | 'context_lag'> {
   /** At least one. */
   tickers: readonly string[]

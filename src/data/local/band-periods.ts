@@ -13,7 +13,6 @@ import type { RecordedSeries } from '../store/store.js'
 import type { Cache } from './cache.js'
 import { bandEnteredBy, type View } from './view.js'
 
-/** The query for each ticker. */
 interface TickerQuery extends Pick<BandPeriodsQuery, 'fields' | 'timeframe' | 'after' | 'before'> {
   bands: BandPeriods['bands']
   today: Day

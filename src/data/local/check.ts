@@ -191,7 +191,6 @@ function* eventDifferences(storedView: View, derivedView: View): Generator<Diffe
   }
 }
 
-/** The events of a view in words, by bar. */
 function eventWordsByBar(view: View): Map<number, { event: string; stability: string }> {
   const { bands, left, entered, stability, flips } = eventColumnsOf(view, eventIndexes(view))
   const describe = (band: number, i: number) => ({

@@ -153,7 +153,6 @@ interface Need {
 
 type Needs = ReadonlyMap<string, Need>
 
-/** The key of a ticker's data. */
 function dataKey(ticker: string | typeof QUERIED, timeframe: Timeframe): string {
   return `${timeframe} ${ticker ?? ''}`
 }

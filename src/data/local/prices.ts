@@ -19,7 +19,6 @@ import type { View } from './view.js'
 /** The most series in the cache: a pass over the universe reads each ticker once, and only a few repeatedly. */
 const MAX_CACHED = 32
 
-/** Bars, and the time of their import. */
 interface ImportedBars {
   prices: MarketBars
   importedAt: string

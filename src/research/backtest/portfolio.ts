@@ -324,7 +324,6 @@ class Run {
   }
 }
 
-/** The outcome of a pending signal. */
 type SignalOutcome = SkipReason | 'taken' | 'purged'
 
 /** Compares two candidates; negative where the first comes first. */

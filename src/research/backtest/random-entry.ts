@@ -42,7 +42,6 @@ export function randomEntry(
   return randomEntryOf([{ strategy, trades }], draws)
 }
 
-/** The trades of one strategy. */
 export interface StrategyTrades {
   strategy: Strategy
   trades: readonly TakenTrade[]

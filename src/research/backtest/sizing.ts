@@ -12,7 +12,6 @@ interface Funds {
   cash: number
 }
 
-/** The size of an entry. */
 interface Size {
   shares: number
   /** Costs of entry included. */

@@ -167,7 +167,6 @@ export function figuresOf(
   }
 }
 
-/** The result of each trade of a simulation. */
 export function tradeResults({ strategy, trades }: Simulation): TradeResult[] {
   return trades.map(trade => tradeResult(strategy.fill, trade))
 }

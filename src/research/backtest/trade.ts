@@ -7,7 +7,6 @@ type ExitKind = 'hold' | ExitEvent['why'] | 'stop' | 'target' | 'trailing' | 'de
 /** The rules of a strategy that decide the end of one trade. */
 type PathRules = Pick<Strategy, 'side' | 'fill' | 'exit'>
 
-/** How a trade ended. */
 interface TradeEnd {
   why: ExitKind
   /** Bar of the exit; the number of bars for a delisting after the last bar; the last bar for an open trade. */
@@ -166,7 +165,6 @@ function endAt(why: ExitKind, bars: PathBars, bar: number, price: number, atOpen
   return { why, bar, day: bars.days[bar]!, price, atOpen, stop: Number.NaN, target: Number.NaN }
 }
 
-/** A trade that was taken. */
 export interface TakenTrade extends Fills {
   member: Member
   /** Index of its signal among the member's signals. */

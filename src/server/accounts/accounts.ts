@@ -77,7 +77,6 @@ export interface ChargeResult {
   usedCredits: UsedCredits
 }
 
-/** A change of a watch list. */
 export interface WatchChange {
   add: readonly string[]
   remove: readonly string[]

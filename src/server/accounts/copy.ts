@@ -11,7 +11,6 @@ import {
 export interface AccountsCopy {
   from: string
   to: string
-  /** Rows of each table. */
   rows: Record<AccountTable, number>
   /** The sums of the ledger in the copy. */
   proof: Reconciliation

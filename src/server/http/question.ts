@@ -70,7 +70,6 @@ export interface RefusedFile {
   since: string
 }
 
-/** The computed result of a question. */
 export interface QuestionResult {
   body: string
   /** Why the result is empty; null if it is not empty. */
