@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { wilson } from '../../src/core/statistics/counts.js'
 import { Random } from '../../src/core/statistics/random.js'
-import { CalendarShare, type ShareMember, shareInterval } from '../../src/core/statistics/shares.js'
+import { CalendarShare, type ShareInterval } from '../../src/core/statistics/shares.js'
 import { draws, provenInFull } from '../support/full.js'
 
 describe('the interval of a share', () => {
@@ -101,6 +101,20 @@ describe('the interval of a share', () => {
     expect(plain / runs).toBeGreaterThan(0.15)
   })
 })
+
+/** One ticker's events of a share: calendar index and whether it counts, by event, and the share after any bar. */
+interface ShareMember {
+  indices: ArrayLike<number>
+  holds: ArrayLike<number>
+  base: number
+}
+
+function shareInterval(members: readonly ShareMember[], days: number, window: number): ShareInterval {
+  const share = new CalendarShare(days)
+  for (const { indices, holds, base } of members)
+    for (let i = 0; i < indices.length; i++) share.add(indices[i]!, holds[i]!, base)
+  return share.interval(window)
+}
 
 function member(random: Random, days: number): ShareMember {
   const indices = Array.from({ length: days }, (_, day) => day).filter(() => random.uniform() < 0.3)

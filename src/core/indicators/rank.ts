@@ -156,10 +156,11 @@ export const FEW = 16
  * Each value's rank among the defined values of a moving subset; undefined where the value is, and where the subset has
  * too few. Compiled for WebAssembly it costs a tenth (assembly/ranks.ts).
  * @param from the first needed bar; ranks before it may be undefined
+ * @param memory for the ranks, at least as long as the values; it may be left unused
  */
-export function movingRanks(values: Float64Array, subset: Subset, from = 0): Ranks {
+export function movingRanks(values: Float64Array, subset: Subset, from = 0, memory?: Ranks): Ranks {
   if (values.length - from <= FEW) return lastRanks(values, subset, from)
-  return kernelRanks(values, subset, TOLERANCE) ?? plainRanks(values, subset)
+  return kernelRanks(values, subset, TOLERANCE, memory) ?? plainRanks(values, subset)
 }
 
 /** The ranks of a few bars at the end. */
@@ -254,13 +255,16 @@ interface Kernel {
 let kernel: Kernel | null | undefined
 
 /** Ranks by the compiled module; null where it cannot run, or has too little memory. */
-export function kernelRanks(values: Float64Array, subset: Subset, tolerance: number): Ranks | null {
+export function kernelRanks(values: Float64Array, subset: Subset, tolerance: number, memory?: Ranks): Ranks | null {
   const { length } = values
   const [own, at] = filled(values)
   if (own === null) return null
   own.rank(length, subset.lag, subset.history, subset.least, tolerance)
   const answers = new Int32Array(own.memory.buffer, at + values.byteLength, 2 * length)
-  return { rank: answers.slice(0, length), size: answers.slice(length) }
+  if (memory === undefined) return { rank: answers.slice(0, length), size: answers.slice(length) }
+  memory.rank.set(answers.subarray(0, length))
+  memory.size.set(answers.subarray(length))
+  return memory
 }
 
 /**

@@ -2,16 +2,6 @@ import { countOverlap, wilson } from './counts.js'
 import { sum } from './moments.js'
 import { ratioError } from './robust.js'
 
-/** One ticker's events of a share. */
-export interface ShareMember {
-  /** Calendar index of each event. */
-  indices: ArrayLike<number>
-  /** By event: 1 where it counts in the share, 0 where not. */
-  holds: ArrayLike<number>
-  /** The same share after any bar of the ticker. */
-  base: number
-}
-
 /** A share of events with its 95 % interval; nulls without events. */
 export interface ShareInterval {
   share: number | null
@@ -59,14 +49,6 @@ function valuesOn(isCounted: Uint8Array, values: Float64Array): Float64Array {
   let n = 0
   for (let day = 0; day < values.length; day++) if (isCounted[day] === 1) counted[n++] = values[day]!
   return counted.subarray(0, n)
-}
-
-/** @param days number of days of the calendar */
-export function shareInterval(members: readonly ShareMember[], days: number, window: number): ShareInterval {
-  const share = new CalendarShare(days)
-  for (const { indices, holds, base } of members)
-    for (let i = 0; i < indices.length; i++) share.add(indices[i]!, holds[i]!, base)
-  return share.interval(window)
 }
 
 /**

@@ -276,10 +276,15 @@ export function pathComputer(
   const indices = eventDays.map(days => indicesIn(calendar, days))
   const abnormal = modelled.map(event => abnormalPath(event, before, after))
   return (from, to) => {
+    const points = to - from + 1
+    // One column, because thousands of small ones take more memory.
+    const allMoves = new Float64Array(points * withEvents.length)
     const members = withEvents.map(({ prices, eligible, signals: { bars } }, i): PathMember => {
-      return { prices, bars, indices: indices[i]!, moves: meanMoves(prices, eligible, from, to) }
+      const moves = allMoves.subarray(points * i, points * (i + 1))
+      fillMeanMoves(prices, eligible, from, moves)
+      return { prices, bars, indices: indices[i]!, moves }
     })
-    return Array.from({ length: to - from + 1 }, (_, i) => {
+    return Array.from({ length: points }, (_, i) => {
       const knownReturns = abnormal.map(path => path[before + from + i]!).filter(value => !Number.isNaN(value))
       return { ...pointOf(members, calendar.length, i, from + i, query), abnormal: mean(knownReturns) }
     })
@@ -357,7 +362,7 @@ export function bandPathOf(
   const moves = { sums: new Float64Array(length), counts: new Int32Array(length + 1) }
   for (const { prices, byBand } of subjects) {
     if (byBand[code]!.length === 0) continue
-    addUpMoves(prices, byBand[code]!, -before, moves)
+    fillMoves(prices, byBand[code]!, -before, moves)
     for (let i = 0; i < length; i++) {
       sums[i]! += moves.sums[i]!
       counts[i]! += moves.counts[i]!
@@ -368,12 +373,11 @@ export function bandPathOf(
   return { band: subjects[0]!.states.bands[code]!, n, mean: means }
 }
 
-/** Mean of `moveBy` over some bars, by `from` to `to` bars. */
-function meanMoves(prices: StudyPrices, bars: Int32Array, from: number, to: number): Float64Array {
-  const length = to - from + 1
-  const moves = { sums: new Float64Array(length), counts: new Int32Array(length + 1) }
-  addUpMoves(prices, bars, from, moves)
-  return moves.sums.map((sum, i) => sum / moves.counts[i]!)
+/** Mean of `moveBy` over some bars, for each point of a path. @param from the first point @param means overwritten */
+function fillMeanMoves(prices: StudyPrices, bars: Int32Array, from: number, means: Float64Array): void {
+  const counts = new Int32Array(means.length + 1)
+  fillMoves(prices, bars, from, { sums: means, counts })
+  for (let i = 0; i < means.length; i++) means[i]! /= counts[i]!
 }
 
 /** Sum and number of moves, by point of a path. `counts` has one element more, which means nothing. */
@@ -383,7 +387,7 @@ interface Moves {
 }
 
 /** Adds up `moveBy` over some bars, for each point of a path. @param from the first point @param moves overwritten */
-function addUpMoves({ series: { close }, delisting }: StudyPrices, bars: Int32Array, from: number, moves: Moves): void {
+function fillMoves({ series: { close }, delisting }: StudyPrices, bars: Int32Array, from: number, moves: Moves): void {
   const { sums, counts } = moves
   const to = from + sums.length - 1
   sumMoves(close, bars, from, sums)

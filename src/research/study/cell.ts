@@ -1,4 +1,4 @@
-import { inOrder, movingRanks, zoneOfRank } from '../../core/indicators/rank.js'
+import { inOrder, movingRanks, type Ranks, zoneOfRank } from '../../core/indicators/rank.js'
 import { daysAt, indicesIn, isConsecutive, onCommonCalendar } from '../../core/model/calendar.js'
 import { countBelow } from '../../core/model/day.js'
 import { DEFINITIONS } from '../../core/model/definitions.js'
@@ -7,7 +7,7 @@ import { TIMEFRAMES } from '../../core/model/terms.js'
 import { gTestShift } from '../../core/statistics/counts.js'
 import { pooledQuantile, type Weighted } from '../../core/statistics/mixtures.js'
 import { Random } from '../../core/statistics/random.js'
-import { type ShareInterval, shareInterval } from '../../core/statistics/shares.js'
+import { CalendarShare, type ShareInterval } from '../../core/statistics/shares.js'
 import type { ShiftOptions } from '../../core/statistics/shift.js'
 import { LEAST_UNITS, type StudyWindow } from './result.js'
 import type { Signals } from './signals.js'
@@ -187,12 +187,10 @@ export function hitRateOf({
   calendar,
   horizon,
 }: Pick<Cell, 'members' | 'calendar' | 'horizon'>): ShareInterval {
-  const parts = members.map(({ indices, events, returns, baseHit: base }) => ({
-    indices: events.map(i => indices[i]!),
-    holds: Uint8Array.from(events, i => Number(returns[i]! > 0)),
-    base,
-  }))
-  return shareInterval(parts, calendar.length, horizon)
+  const share = new CalendarShare(calendar.length)
+  for (const { indices, events, returns, baseHit } of members)
+    for (const i of events) share.add(indices[i]!, Number(returns[i]! > 0), baseHit)
+  return share.interval(horizon)
 }
 
 /** Mean over the events of the drawn units. @param drawn indices of the units; one may be drawn several times */
@@ -391,7 +389,7 @@ export function barsWithAftermath(
   const { close, days, timeframe } = prices.series
   const past = { lag: horizon, history: close.length, least: TIMEFRAMES[timeframe].minReference }
   const returns = forwardReturns(close, horizon, memory.returns.subarray(0, close.length))
-  const { rank, size } = movingRanks(returns, past)
+  const { rank, size } = movingRanks(returns, past, 0, memory.ranks)
   const { bars } = memory
   const codes = memory.codes.subarray(memory.used, memory.used + eligible.length)
   const counts = new Int32Array(PERFORMANCES.length)
@@ -417,6 +415,7 @@ interface AftermathMemory {
   /** Overwritten by each ticker. */
   bars: Int32Array
   returns: Float64Array
+  ranks: Ranks
 }
 
 export function aftermathMemory(
@@ -429,5 +428,6 @@ export function aftermathMemory(
     used: 0,
     bars: new Int32Array(longest),
     returns: new Float64Array(longest),
+    ranks: { rank: new Int32Array(longest), size: new Int32Array(longest) },
   }
 }

@@ -33,7 +33,7 @@ import {
 } from './result.js'
 import { returnAfter } from './signals.js'
 import { extremesAfter, type Subject, subjectsOf } from './subject.js'
-import { joinWindow, type Material, otherPart, returnsBuffer, returnsPart } from './window.js'
+import { figuresWithBase, figuresWithoutBase, joinWindow, type Material, returnsBuffer } from './window.js'
 import { assumptionsOf, hintsOf, warningsOfStudy } from './words.js'
 
 export type { StudyQuery } from '../../core/params/studies.js'
@@ -61,7 +61,7 @@ export async function eventStudy(
     logState,
   )
   const found: EventStudy = {
-    ...headOf(material, range),
+    ...describeStudy(material, range),
     trials: { run: windows.length, ledger: logState?.ofKind ?? null },
     log: logState?.log ?? null,
     windows,
@@ -134,14 +134,14 @@ async function materialOf(source: PricedSource, query: StudyQuery, step: Step): 
   const { filter, benchmark } = query
   if (query.abnormal === 'market' && benchmark === null)
     throw new InvalidParameter('abnormal "market" needs a benchmark to measure the market by.', { param: 'benchmark' })
-  const held = benchmark === null ? null : (await tickerBars(source, benchmark, filter.timeframe)).series
+  const benchmarkSeries = benchmark === null ? null : (await tickerBars(source, benchmark, filter.timeframe)).series
   const subjects = await subjectsOf(source, query, step)
   const { context } = filter
   const contextDays = context === null ? null : (await tickerBars(source, context.ticker, filter.timeframe)).series.days
   const fromPrices = (await fieldOf(source, filter.field))?.needs === 'bars'
   const asOf = await source.asOfDay()
   const sectors = (await source.sectors?.()) ?? new Map<string, string>()
-  return { query, subjects, benchmark: held, contextDays, fromPrices, asOf, sectors }
+  return { query, subjects, benchmark: benchmarkSeries, contextDays, fromPrices, asOf, sectors }
 }
 
 /** One window, and the Sharpe ratio of the portfolio that holds its events. */
@@ -150,26 +150,25 @@ interface Cell {
   sharpe: number | null
 }
 
-/** Results of tasks: points of the path, other bands, and both parts of windows. */
+/** Results of tasks: points of the path, other bands, and the figures of windows, with and without their base. */
 interface Parts extends Pick<EventStudy, 'path' | 'band_paths'> {
-  returns: ReturnType<typeof returnsPart>[]
-  other: ReturnType<typeof otherPart>[]
+  withBase: ReturnType<typeof figuresWithBase>[]
+  withoutBase: ReturnType<typeof figuresWithoutBase>[]
 }
 
-/** A part of a study: one of the two parts of a window, the path around the events of another band, or points of the path. */
-export type StudyTask = { part: 'returns' | 'other'; horizon: number } | { band: number } | { from: number; to: number }
-
-/** Computes some parts of a study in a second thread. */
-type StudyThread = SecondThread<Material, StudyTask, Partial<Parts>>
+/** A part of a study: figures of a window, the path around the events of another band, or points of the path. */
+export type StudyTask =
+  | { figures: 'with base' | 'without base'; horizon: number }
+  | { band: number }
+  | { from: number; to: number }
 
 /** With fewer tickers a second thread would save less time than it takes from the processor. */
 const MIN_TICKERS_FOR_THREAD = 100
 
-/** A second thread for a study of many tickers; null where it would not pay, or may not run. */
+/** A second thread for some parts of a study of many tickers; null where it would not pay, or may not run. */
 function secondThreadFor({ tickers }: StudyQuery, { threads = availableParallelism(), cluster }: Workers) {
   const pays = tickers.length >= MIN_TICKERS_FOR_THREAD && threads > 1 && cluster === undefined && canStartThreads()
-  const thread: StudyThread | null = pays ? new SecondThread('last-of-study') : null
-  return thread
+  return pays ? new SecondThread<Material, StudyTask, Partial<Parts>>('last-of-study') : null
 }
 
 /** Bars whose part of a study takes about a millisecond. */
@@ -178,44 +177,55 @@ const BARS_A_MS = 10_000
 /** Most points of the path in one task. */
 const PATH_POINTS_A_TASK = 25
 
-/** Computes the parts of a study. */
-async function partsOf(material: Material, secondThread: StudyThread | null, { cluster }: Workers, step: Step) {
+/** Computes the parts of a study: here, or here and in the second thread, or on a cluster. */
+async function partsOf(
+  material: Material,
+  secondThread: ReturnType<typeof secondThreadFor>,
+  { cluster }: Workers,
+  step: Step,
+) {
   const tasks = tasksOf(material)
-  const note = (i: number): void => step(() => `study  ${nameOf(tasks[i]!, material)}  ${i + 1}/${tasks.length}`)
-  const parts: Parts = { path: [], band_paths: [], returns: [], other: [] }
-  const add = ({ path = [], band_paths = [], returns = [], other = [] }: Partial<Parts>): void => {
+  const noteProgress = (i: number): void =>
+    step(() => `study  ${nameOf(tasks[i]!, material)}  ${i + 1}/${tasks.length}`)
+  const parts: Parts = { path: [], band_paths: [], withBase: [], withoutBase: [] }
+  const addParts = ({ path = [], band_paths = [], withBase = [], withoutBase = [] }: Partial<Parts>): void => {
     parts.path.push(...path)
     parts.band_paths.push(...band_paths)
-    parts.returns.push(...returns)
-    parts.other.push(...other)
+    parts.withBase.push(...withBase)
+    parts.withoutBase.push(...withoutBase)
   }
   const runPart = partRunner(material)
-  const here = (task: StudyTask): Partial<Parts> => {
-    note(tasks.indexOf(task))
+  const runHere = (task: StudyTask): Partial<Parts> => {
+    noteProgress(tasks.indexOf(task))
     return runPart(task)
   }
   if (secondThread !== null) {
     // A second column of the returns of a market would take too much memory.
     const reserved = material.query.horizons.length
-    for (const part of await secondThread.results(material, tasks, here, reserved)) add(part)
+    for (const part of await secondThread.results(material, tasks, runHere, reserved)) addParts(part)
   } else {
     const bars = material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)
-    const work = { job: 'study' as const, data: () => material, tasks, ms: 1 + (tasks.length * bars) / BARS_A_MS, here }
+    const work = {
+      job: 'study' as const,
+      data: () => material,
+      tasks,
+      ms: 1 + (tasks.length * bars) / BARS_A_MS,
+      here: runHere,
+    }
     let done = 0
     for await (const part of inOrder(work, { threads: 1, cluster })) {
-      add(part)
-      if (cluster !== undefined) note(done++)
+      addParts(part)
+      if (cluster !== undefined) noteProgress(done++)
     }
   }
-  const cells = parts.returns.map(({ window, sharpe }, i): Cell => {
-    return { window: joinWindow(window, parts.other[i]!, material.query), sharpe }
+  const cells = parts.withBase.map(({ window, sharpe }, i): Cell => {
+    return { window: joinWindow(window, parts.withoutBase[i]!, material.query), sharpe }
   })
   return { path: parts.path, band_paths: parts.band_paths, cells }
 }
 
 /**
- * The tasks of a study. Those that need the returns of all base bars come first. The
- * threads meet at the other bands, which take least.
+ * The tasks of a study. Those with the base come first. The threads meet at the other bands, which take least.
  */
 function tasksOf({ query: { path, filter, horizons }, subjects }: Material): StudyTask[] {
   const pieces = Math.ceil((path.before + path.after + 1) / PATH_POINTS_A_TASK)
@@ -225,12 +235,13 @@ function tasksOf({ query: { path, filter, horizons }, subjects }: Material): Stu
   })
   const bands = subjects[0]?.states.bands ?? []
   const bandTasks = bands.flatMap((band, code) => (filter.bands?.includes(band) ? [] : [{ band: code }]))
-  const windowTasks = (part: 'returns' | 'other') => horizons.map(horizon => ({ part, horizon }))
-  return [...windowTasks('returns'), ...bandTasks, ...windowTasks('other'), ...pathTasks]
+  const windowTasks = (figures: 'with base' | 'without base') => horizons.map(horizon => ({ figures, horizon }))
+  return [...windowTasks('with base'), ...bandTasks, ...windowTasks('without base'), ...pathTasks]
 }
 
+/** The name of a task in the progress line. */
 function nameOf(task: StudyTask, { subjects }: Material): string {
-  if ('part' in task) return `${task.horizon} bars`
+  if ('figures' in task) return `${task.horizon} bars`
   return 'band' in task ? `path of ${subjects[0]!.states.bands[task.band]!}` : 'path'
 }
 
@@ -242,20 +253,20 @@ export function partRunner(material: Material): (task: StudyTask) => Partial<Par
   let buffer: Float64Array | undefined
   return task => {
     if ('band' in task) return { band_paths: [bandPathOf(subjects, query, task.band)] }
-    if ('part' in task && task.part === 'returns') {
+    if ('figures' in task && task.figures === 'with base') {
       buffer ??= returnsBuffer(material)
-      return { returns: [returnsPart(material, task.horizon, buffer)] }
+      return { withBase: [figuresWithBase(material, task.horizon, buffer)] }
     }
     modelled ??= query.abnormal === 'none' ? [] : modelledEvents(subjects, query.abnormal, benchmark)
-    if ('part' in task) return { other: [otherPart(material, modelled, task.horizon)] }
+    if ('figures' in task) return { withoutBase: [figuresWithoutBase(material, modelled, task.horizon)] }
     path ??= pathComputer(subjects, modelled, query)
     return { path: path(task.from, task.to) }
   }
 }
 
-function headOf({ query, subjects, asOf }: Material, range: Range) {
+function describeStudy({ query, subjects, asOf }: Material, range: Range) {
   const { filter, benchmark, abnormal } = query
-  const known = rangeOf(subjects.map(({ prices }) => prices.series.days))
+  const barRange = rangeOf(subjects.map(({ prices }) => prices.series.days))
   return {
     schema: 'bands.study/2' as const,
     tickers: subjects.map(({ ticker }) => ticker),
@@ -263,8 +274,8 @@ function headOf({ query, subjects, asOf }: Material, range: Range) {
     first: dateOf(range.first),
     last: dateOf(range.last),
     as_of: dateOf(asOf),
-    first_bar: dateOf(known.first),
-    last_bar: dateOf(known.last),
+    first_bar: dateOf(barRange.first),
+    last_bar: dateOf(barRange.last),
     benchmark,
     abnormal,
     ...samplingOf(query),

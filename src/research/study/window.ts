@@ -44,11 +44,11 @@ export function returnsBuffer({ subjects }: Pick<Material, 'subjects'>): Float64
 }
 
 /**
- * The part of a window that needs the returns of all base bars, and the Sharpe ratio of the portfolio that holds its
+ * The figures of a window that need the returns of all base bars, and the Sharpe ratio of the portfolio that holds its
  * events.
  * @param buffer overwritten
  */
-export function returnsPart(material: Material, horizon: number, buffer: Float64Array) {
+export function figuresWithBase(material: Material, horizon: number, buffer: Float64Array) {
   const { query } = material
   const subjects = material.subjects.filter(({ signals }) => signals.bars.length > 0)
   const members = membersIn(buffer, subjects, horizon)
@@ -87,8 +87,8 @@ export function returnsPart(material: Material, horizon: number, buffer: Float64
   return { window, sharpe: counts.n === 0 ? null : sharpe(dailyReturns(held.portfolio), 1) }
 }
 
-/** The part of a window that needs no returns of base bars. @param modelled empty without a model */
-export function otherPart(material: Material, modelled: readonly ModelledEvent[], horizon: number) {
+/** The figures of a window that need no returns of base bars: bands and abnormal returns. @param modelled empty without a model */
+export function figuresWithoutBase(material: Material, modelled: readonly ModelledEvent[], horizon: number) {
   const { query, subjects } = material
   const { n, n_indep } = countsOf(material, horizon)
   const options = { reps: query.reps, random: streamOf(query.seed, 'aftermath', horizon) }
@@ -99,10 +99,10 @@ export function otherPart(material: Material, modelled: readonly ModelledEvent[]
   }
 }
 
-/** A window from its two parts. */
+/** A window from its figures with and without the base. */
 export function joinWindow(
-  { by_sector, histogram, grey, ...returnsFigures }: ReturnType<typeof returnsPart>['window'],
-  { other_bands, abnormal, tally }: ReturnType<typeof otherPart>,
+  { by_sector, histogram, grey, ...returnsFigures }: ReturnType<typeof figuresWithBase>['window'],
+  { other_bands, abnormal, tally }: ReturnType<typeof figuresWithoutBase>,
   query: StudyQuery,
 ): UncorrectedWindow {
   const aftermath = tally && { counts: tally.counts, base: tally.base, lift: tally.lift, g: tally.g, p: tally.p }
@@ -123,6 +123,7 @@ function membersIn(buffer: Float64Array, subjects: readonly Subject[], horizon: 
   })
 }
 
+/** Events of a window, and how many of them have a return, share no bar, or are lost. */
 function countsOf({ subjects, asOf }: Material, horizon: number) {
   const counts = { events: 0, n: 0, n_indep: 0, lost: { not_elapsed: 0, too_early: 0, delisted: 0 } }
   for (const {
