@@ -6,11 +6,11 @@ import { verdictOn } from '../../src/research/backtest/verdict.js'
 import type { EventStudy, StudyWindow } from '../../src/research/study/result.js'
 import type { Sweep, SweepCell } from '../../src/research/sweep/result.js'
 import { madePrices } from '../support/results/prices.js'
-import { madeBacktest, madeStudy, testsWith } from '../support/results/runs.js'
-import { madeSweep } from '../support/results/sweep.js'
+import { madeBacktest, madeStudy, madeSweep, testsWith } from '../support/results/runs.js'
 import { madeTally } from '../support/results/tally.js'
 
 const STUDY = await madeStudy([madePrices({ bars: 900 })])
+const SWEEP = await madeSweep()
 const BACKTEST = await madeBacktest([madePrices({ bars: 2520 })])
 
 interface Seen {
@@ -289,7 +289,8 @@ describe('the answer of a backtest', () => {
 })
 
 function swept(lead: Partial<SweepCell>, more: Partial<Sweep> = {}): Sweep {
-  const made = madeSweep()
+  const spa = { lower: 0.021, consistent: 0.028, upper: 0.039 }
+  const made = { ...SWEEP, best: { ...SWEEP.best, spa } }
   const [first, ...rest] = made.cells
   const seen = { diff: 0.02, low: 0.01, high: 0.03, p: 0.0002, q: 0.01, n: 40, n_independent: 30, grey: false }
   const one = { ...first!, ...seen, ...lead }
@@ -299,7 +300,7 @@ function swept(lead: Partial<SweepCell>, more: Partial<Sweep> = {}): Sweep {
 
 describe('the answer of a sweep', () => {
   it('counts the other windows that were asked of these data', () => {
-    const log = { family: 'ledger', questions: 40, windows: madeSweep().tried.cells + 170, expected: 10 } as const
+    const log = { family: 'ledger', questions: 40, windows: SWEEP.tried.cells + 170, expected: 10 } as const
     const others = '170 other windows asked of these data'
     expect(sweepAnswer(swept({ log_q: 0.03 }, { log }))).toMatch(
       new RegExp(
@@ -312,12 +313,12 @@ describe('the answer of a sweep', () => {
   })
 
   it('says nothing of a log that has only this sweep', () => {
-    const log = { family: 'ledger', questions: 4, windows: madeSweep().tried.cells, expected: 1 } as const
+    const log = { family: 'ledger', questions: 4, windows: SWEEP.tried.cells, expected: 1 } as const
     expect(sweepAnswer(swept({ log_q: 0.01 }, { log }))).toMatch(/beats chance \(q < \.05\)\. Tested together/)
   })
 
   it('names the q of the sweep alone where the log takes the finding back', () => {
-    const log = { family: 'ledger', questions: 40, windows: madeSweep().tried.cells + 170, expected: 10 } as const
+    const log = { family: 'ledger', questions: 40, windows: SWEEP.tried.cells + 170, expected: 10 } as const
     const sweep = swept({ log_q: 0.31 }, { log })
     const cells = sweep.cells.map(cell => ({ ...cell, verdict: 'not told from chance' as const }))
     expect(sweepAnswer({ ...sweep, cells })).toMatch(
@@ -326,7 +327,7 @@ describe('the answer of a sweep', () => {
   })
 
   it('is decided only by q, and adds whether all together beat chance', () => {
-    const { best } = madeSweep()
+    const { best } = SWEEP
     const spa = { lower: 0.3, consistent: 0.31, upper: 0.4 }
     const answer = sweepAnswer(swept({}, { best: { ...best, spa, reality_check: 0.9 } }))
     expect(answer).toMatch(
@@ -362,9 +363,9 @@ describe('the answer of a sweep', () => {
   })
 
   it('says so where nothing was tested, or nothing happened', () => {
-    const cells = madeSweep().cells.map(cell => ({ ...cell, p: null, q: null }))
-    expect(sweepAnswer(madeSweep({ cells }))).toMatch(/^Too few: none of \d+ combinations has enough independent cases/)
-    expect(sweepAnswer(madeSweep({}, []))).toBe('No such event, so there is nothing to compare.')
+    const cells = SWEEP.cells.map(cell => ({ ...cell, p: null, q: null }))
+    expect(sweepAnswer({ ...SWEEP, cells })).toMatch(/^Too few: none of \d+ combinations has enough independent cases/)
+    expect(sweepAnswer({ ...SWEEP, cells: [] })).toBe('No such event, so there is nothing to compare.')
   })
 })
 

@@ -43,8 +43,7 @@ import { randomBars, SHAPES } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { notInQuick } from '../support/full.js'
 import { madePrices } from '../support/results/prices.js'
-import { madeBacktest } from '../support/results/runs.js'
-import { madeSweep } from '../support/results/sweep.js'
+import { madeBacktest, madeSweep } from '../support/results/runs.js'
 import { barsIn, statesIn } from '../support/source.js'
 
 const extent = fc
@@ -235,8 +234,8 @@ describe('tables', () => {
     )
   })
 
-  it('find the combinations of a sweep by words, field, window and finding', () => {
-    const result = madeSweep()
+  it('find the combinations of a sweep by words, field, window and finding', async () => {
+    const result = await madeSweep()
     const table = cellsTable(result)
     const found = (filter: object): number =>
       filterRows(table, { text: '', field: '', window: '', only: '', ...filter }).length

@@ -4,8 +4,7 @@ import type { EventStudy } from '../../src/research/study/result.js'
 import { notInQuick } from '../support/full.js'
 import { ABOUT } from '../support/results/about.js'
 import { madePrices } from '../support/results/prices.js'
-import { madeBacktest, madeStudy } from '../support/results/runs.js'
-import { madeSweep } from '../support/results/sweep.js'
+import { madeBacktest, madeStudy, madeSweep } from '../support/results/runs.js'
 import {
   backtestReport,
   EXTREMES,
@@ -75,7 +74,7 @@ describe('the result in a page', () => {
   it('can be taken out again whole', async () => {
     const study = await madeStudy(charts)
     const backtest = await madeBacktest(charts)
-    const sweep = madeSweep()
+    const sweep = await madeSweep()
     expect(resultIn(studyReport(study, charts, ABOUT))).toEqual(study)
     expect(resultIn(backtestReport(backtest, charts, ABOUT))).toEqual(backtest)
     expect(resultIn(sweepReport(sweep, ABOUT))).toEqual(sweep)
@@ -85,11 +84,13 @@ describe('the result in a page', () => {
     const nasty = charts.map(chart => ({ ...chart, ticker: NASTY, field: NASTY, bands: chart.bands.map(() => NASTY) }))
     const study = await madeStudy(nasty, { field: NASTY, warnings: [NASTY], assumptions: [NASTY] })
     const backtest = await madeBacktest(nasty)
+    const sweep = await madeSweep({ by: 'ticker' })
+    const cells = sweep.cells.map(cell => ({ ...cell, ticker: NASTY, field: NASTY }))
     const about = { ...ABOUT, command: NASTY, source: NASTY, version: NASTY, adjustment: NASTY }
     const pages = [
       studyReport(study, nasty, about),
       backtestReport({ ...backtest, strategy: { ...backtest.strategy, name: NASTY } }, nasty, about),
-      sweepReport(madeSweep({ by: 'ticker' }, [NASTY], [NASTY]), about),
+      sweepReport({ ...sweep, tickers: [NASTY], fields: [NASTY], cells }, about),
     ]
     for (const page of pages) {
       expect(page).not.toContain('<script>alert')

@@ -9,8 +9,7 @@ import type { EventStudy } from '../../../src/research/study/result.js'
 import type { Sweep } from '../../../src/research/sweep/result.js'
 import { ABOUT } from '../../support/results/about.js'
 import { type MadeOptions, madePrices } from '../../support/results/prices.js'
-import { madeBacktest, madeStudy } from '../../support/results/runs.js'
-import { madeSweep } from '../../support/results/sweep.js'
+import { madeBacktest, madeStudy, madeSweep } from '../../support/results/runs.js'
 import { madeTally } from '../../support/results/tally.js'
 
 export function studyReport(study: EventStudy, charts: readonly ChartPrices[], about: ReportAbout): string {
@@ -29,12 +28,15 @@ export function sweepReport(sweep: Sweep, about: ReportAbout): string {
 export const REPORTS: Readonly<Record<string, () => string | Promise<string>>> = {
   study: () => madeStudyReport(),
   backtest: () => madeBacktestReport(),
-  sweep: () => sweepReport(madeSweep(), ABOUT),
+  sweep: async () => sweepReport(await madeSweep(), ABOUT),
   tally: () => reportPage(describeTallyPage(madeTally()), TALLIED),
 }
 
 /** A tally reads no prices. */
 const TALLIED: ReportAbout = { ...ABOUT, adjustment: null, inputs: null }
+
+/** A sweep in which nothing was tried. */
+const NO_CELL = { tickers: [], cells: [], found: 0, tried: { cells: 0, tested: 0, ledger: null } }
 
 /** What there is hardly anything to tell of, or very much. */
 export const EXTREMES: Readonly<Record<string, () => string | Promise<string>>> = {
@@ -59,7 +61,7 @@ export const EXTREMES: Readonly<Record<string, () => string | Promise<string>>> 
   'a backtest without a bar': async () => backtestReport(await madeBacktest([]), [], ABOUT),
   'a tally of several bands': () => reportPage(describeTallyPage(madeTally(['oversold', 'deep_oversold'])), TALLIED),
   'a tally of no group': () => reportPage(describeTallyPage({ ...madeTally(), events: 0, groups: [] }), TALLIED),
-  'a sweep without a cell': () => sweepReport(madeSweep({ tickers: [] }, []), ABOUT),
+  'a sweep without a cell': async () => sweepReport(await madeSweep(NO_CELL), ABOUT),
 }
 
 /** 505 tickers, most of which are in the numbers alone. */

@@ -2,15 +2,7 @@ import type { ChartPrices } from '../../../src/app/present/chart.js'
 import { formatDay, parseDay, weekdayOf } from '../../../src/core/model/day.js'
 import { Random } from '../../../src/core/statistics/random.js'
 
-export const BANDS = [
-  'deep_oversold',
-  'oversold',
-  'neutral_low',
-  'neutral',
-  'neutral_high',
-  'overbought',
-  'deep_overbought',
-]
+const BANDS = ['deep_oversold', 'oversold', 'neutral_low', 'neutral', 'neutral_high', 'overbought', 'deep_overbought']
 
 export interface MadeOptions {
   ticker?: string

@@ -8,8 +8,11 @@ import { backtest } from '../../../src/research/backtest/backtest.js'
 import type { Backtest, Tests } from '../../../src/research/backtest/result.js'
 import { eventStudy } from '../../../src/research/study/event-study.js'
 import type { EventStudy } from '../../../src/research/study/result.js'
+import type { Sweep } from '../../../src/research/sweep/result.js'
+import { sweep } from '../../../src/research/sweep/sweep.js'
 import { PLAIN } from '../../backtest/support/made-market.js'
 import { queryOf } from '../../study/support/study-market.js'
+import { asked as askedSweep, madeMarket } from '../../sweep/support/market.js'
 import { marketFrom, pricesFrom, statesFrom } from '../source.js'
 import { madePrices } from './prices.js'
 
@@ -49,6 +52,18 @@ export async function madeBacktest(charts: readonly ChartPrices[], more: Partial
   const asked = { ...strategy, tickers, entry: { ...strategy.entry, bands: [shown[0]!.bands[1]!] } }
   const run = (): Promise<Backtest> => backtest(marketOf(shown, 'daily'), asked, { ...PLAIN, reps: 99 })
   return { ...(await once([asked, shown], run)), ...more }
+}
+
+/** A sweep of four fields over made tickers, with something else in it. */
+export async function madeSweep(more: Partial<Sweep> = {}, tickers = 1): Promise<Sweep> {
+  const query = askedSweep({
+    tickers: Array.from({ length: tickers }, (_, i) => `T${String(i + 1).padStart(2, '0')}`),
+    fields: ['rsi_zone', 'trend_direction', 'volatility_regime', 'macd_state'],
+    horizons: [5, 10, 20, 50, 100],
+    by: more.by ?? 'pool',
+  })
+  const run = (): Promise<Sweep> => sweep(madeMarket({ seed: 7, tickers, bars: 1500 }), query)
+  return { ...(await once(query, run)), ...more }
 }
 
 /** The tests of a backtest that beat random entry. */
