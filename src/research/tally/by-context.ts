@@ -28,7 +28,7 @@ export function contextsOf(events: readonly Change[], vocabulary: readonly strin
 }
 
 /**
- * Both tests. A transition counts in the context of its day, a period in the context of its first day. Those before the
+ * Tests whether the next band, and the length of periods, depend on the context. A transition counts in the context of its day, a period in the context of its first day. Those before the
  * context's first band are left out.
  */
 export function contextTests(
@@ -37,15 +37,15 @@ export function contextTests(
   events: readonly Change[],
   stays: readonly BandPeriod[],
 ): ContextTests {
-  const named = contexts.filter(context => context !== null)
+  const knownContexts = contexts.filter(context => context !== null)
   return {
-    equal_rows: equalRows(bands, named, events),
+    equal_rows: equalRows(bands, knownContexts, events),
     log_rank: bands.map(band => {
-      const own = stays.filter(stay => stay.band === band)
-      return {
-        band,
-        ...logRankOf(named.map(context => ({ context, stays: own.filter(stay => stay.context === context) }))),
-      }
+      const ofBand = stays.filter(stay => stay.band === band)
+      const groups = knownContexts.map(context => {
+        return { context, stays: ofBand.filter(stay => stay.context === context) }
+      })
+      return { band, ...logRankOf(groups) }
     }),
   }
 }
@@ -63,28 +63,28 @@ function equalRows(
     if (context !== -1) tables[indexOf.get(prev_band)!]![context]![indexOf.get(band)!]! += times
   }
   const { total, reason, rows } = andersonGoodman(tables)
-  const untested = 'not left for different bands in different contexts'
+  const whyUntested = 'not left for different bands in different contexts'
   return {
     ...testOf(total, reason),
-    rows: bands.map((from, i) => ({ from, ...testOf(rows[i]!, rows[i] === null ? untested : null) })),
+    rows: bands.map((from, i) => ({ from, ...testOf(rows[i]!, rows[i] === null ? whyUntested : null) })),
   }
 }
 
-function testOf(found: ChiSquare | null, reason: string | null): TestOf {
-  return { ...(found ?? { chi2: null, df: null, p: null, least_expected: null }), reason }
+function testOf(test: ChiSquare | null, reason: string | null): TestOf {
+  return { ...(test ?? { chi2: null, df: null, p: null, least_expected: null }), reason }
 }
 
 function logRankOf(
   groups: readonly { context: string; stays: readonly BandPeriod[] }[],
 ): Omit<ContextTests['log_rank'][number], 'band'> {
   const spells = groups.map(({ stays }) => spellsOf(stays))
-  const found = logRank(spells)
+  const test = logRank(spells)
   const rows = groups.map(({ context, stays }, g) => ({
     context,
     stays: totalCount(stays),
     ended: totalCount(spells[g]!.filter(spell => spell.ended)),
-    expected: 'reason' in found ? null : found.groups[g]!.expected,
+    expected: 'reason' in test ? null : test.groups[g]!.expected,
   }))
-  if ('reason' in found) return { chi2: null, df: null, p: null, reason: found.reason, groups: rows }
-  return { chi2: found.chi2, df: found.df, p: found.p, reason: null, groups: rows }
+  if ('reason' in test) return { chi2: null, df: null, p: null, reason: test.reason, groups: rows }
+  return { chi2: test.chi2, df: test.df, p: test.p, reason: null, groups: rows }
 }

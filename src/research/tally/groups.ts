@@ -7,13 +7,15 @@ import type { TallyGrouping } from '../../core/params/studies.js'
 import type { Source } from '../../core/source.js'
 import { ordersOf } from './pool.js'
 
-/** A code for each row of a history, and the value of each code. */
+/** How the events of one history are grouped: by number, and the value of each number. */
 export interface Grouping {
+  /** By row of the history. */
   codes: Int32Array | Uint8Array | number[]
+  /** null for events without a value: without a band of the context, without a sector, or without groups. */
   name(code: number): string | null
 }
 
-/** @param sectors of the tickers, where events are grouped by sector */
+/** @param by null for one group of all events @param sectors of the tickers, where events are grouped by sector */
 export function groupingOf(history: History, by: TallyGrouping | null, sectors: Sectors): Grouping {
   const { ticker, bands, days, entered, left, stability, contexts } = history
   switch (by) {
@@ -42,7 +44,7 @@ function yearText(day: Day): string {
   return formatDay(day).slice(0, 4)
 }
 
-/** The order of the groups, as far as their values have one. */
+/** The values of groups in their order; none where they have no order but the alphabet. */
 export async function orderOf(
   source: Source,
   by: TallyGrouping | null,

@@ -64,10 +64,10 @@ export async function now(source: Source, query: NowQuery, { step }: RunContext 
   const { fields, timeframe, omitted = [] } = query
   const tickers = tickersInOrder(query.tickers, 'now needs')
   if (fields.length === 0) throw new InvalidParameter('now needs a field.', { param: 'field' })
-  await checkBands(source, query)
+  await refuseUnknownBands(source, query)
   const answers: AnsweredRange[] = []
   const states: FieldState[] = []
-  for (const part of partsOf({ ...query, tickers })) {
+  for (const part of singleQueries({ ...query, tickers })) {
     for await (const periods of source.bandPeriods({ ...part, timeframe })) {
       step?.(() => `now  ${periods.ticker}  ${states.length + 1} questions`)
       answers.push({ query_range: periods.query_range, after: periods.after, as_of: periods.as_of })
@@ -93,7 +93,7 @@ function isWanted({ band, since, bars, initial }: FieldState, query: NowQuery): 
 }
 
 /** Throws InvalidParameter for a band that none of the fields has. */
-async function checkBands(source: Source, { band: bands = [], fields }: NowQuery): Promise<void> {
+async function refuseUnknownBands(source: Source, { band: bands = [], fields }: NowQuery): Promise<void> {
   if (bands.length === 0) return
   const vocabularies = await vocabulariesOf(source)
   const allowed = [...new Set(fields.flatMap(field => vocabularies.get(field) ?? []))]
@@ -102,19 +102,19 @@ async function checkBands(source: Source, { band: bands = [], fields }: NowQuery
   throw invalid('not_allowed', { param: 'band', value, allowed, suggestions: suggest(value, allowed) })
 }
 
-/** The queries of single calls: everything at once, or runs of tickers with the same fields left out. */
-function partsOf({ tickers, fields, timeframe, skip }: NowQuery): { tickers: string[]; fields: string[] }[] {
-  const all = [...new Set(fields)]
-  if (skip === undefined) return [{ tickers: [...tickers], fields: all }]
-  const parts: { tickers: string[]; fields: string[] }[] = []
+/** Queries to ask one by one: one for all tickers, or one for each run of tickers with the same fields left out. */
+function singleQueries({ tickers, fields, timeframe, skip }: NowQuery): { tickers: string[]; fields: string[] }[] {
+  const distinctFields = [...new Set(fields)]
+  if (skip === undefined) return [{ tickers: [...tickers], fields: distinctFields }]
+  const queries: { tickers: string[]; fields: string[] }[] = []
   for (const ticker of tickers) {
-    const left = all.filter(field => !skip({ ticker, field, timeframe }))
-    const fields = left.length > 0 ? left : all
-    const part = parts.at(-1)
-    if (part?.fields.join() === fields.join()) part.tickers.push(ticker)
-    else parts.push({ tickers: [ticker], fields })
+    const notSkipped = distinctFields.filter(field => !skip({ ticker, field, timeframe }))
+    const fieldsOfTicker = notSkipped.length > 0 ? notSkipped : distinctFields
+    const previous = queries.at(-1)
+    if (previous?.fields.join() === fieldsOfTicker.join()) previous.tickers.push(ticker)
+    else queries.push({ tickers: [ticker], fields: fieldsOfTicker })
   }
-  return parts
+  return queries
 }
 
 /** The current band of a field, with the period in it and the completed ones; null values with their reasons. */
@@ -123,7 +123,7 @@ function stateOf(periods: BandPeriods, fieldIndex: number): FieldState {
   const field = fields[fieldIndex]!
   const code = present.band[fieldIndex]!
   if (code === UNDEFINED) {
-    const unseen = 'no band of this field can be seen'
+    const noBand = 'no band of this field can be seen'
     return {
       ticker,
       field,
@@ -134,11 +134,11 @@ function stateOf(periods: BandPeriods, fieldIndex: number): FieldState {
       prev_band: null,
       completed_stays: { n: 0, median: null, p90: null },
       reasons: {
-        band: unseen,
-        since: unseen,
-        bars: unseen,
-        initial: unseen,
-        prev_band: unseen,
+        band: noBand,
+        since: noBand,
+        bars: noBand,
+        initial: noBand,
+        prev_band: noBand,
         completed_stays: 'there is no band',
       },
     }
@@ -149,10 +149,10 @@ function stateOf(periods: BandPeriods, fieldIndex: number): FieldState {
   const prev_band = bands[fieldIndex]![present.left[fieldIndex]!] ?? null
   const completed = completedStays(periods, fieldIndex)
   const reasons: Record<string, string> = {}
-  const before = 'entered before the range'
-  if (since === null) reasons.since = before
-  if (bars === null) reasons.bars = since === null ? before : 'not given by the server'
-  if (prev_band === null) reasons.prev_band = initial ? 'nothing came before it' : before
+  const enteredBefore = 'entered before the range'
+  if (since === null) reasons.since = enteredBefore
+  if (bars === null) reasons.bars = since === null ? enteredBefore : 'not given by the server'
+  if (prev_band === null) reasons.prev_band = initial ? 'nothing came before it' : enteredBefore
   if (completed.n === 0) reasons.completed_stays = `no such stay began and ended${after === null ? '' : ' in range'}`
   return {
     ticker,
@@ -167,6 +167,7 @@ function stateOf(periods: BandPeriods, fieldIndex: number): FieldState {
   }
 }
 
+/** The number of completed periods in the current band, and quantiles of their lengths. @param f index of the field */
 function completedStays(periods: BandPeriods, f: number): FieldState['completed_stays'] {
   const ascending = periods.completed(f).sort()
   return { n: ascending.length, median: quantile(ascending, 0.5), p90: quantile(ascending, 0.9) }

@@ -20,15 +20,20 @@ export type AnsweredRange = Pick<EventHistory, 'query_range' | 'after' | 'as_of'
 /** The scope of a query from its answers; null without answers. */
 export function scopeOf(answers: readonly AnsweredRange[], query: Pick<HistoryQuery, 'after' | 'before'>): Scope {
   const [first] = answers
-  const fieldInfo = query.after === undefined ? null : formatDay(query.after)
-  const granted = first?.after ?? null
+  const queriedAfter = query.after === undefined ? null : formatDay(query.after)
+  const answeredAfter = first?.after ?? null
   return {
     query_range: first?.query_range ?? null,
-    // Dates of this form sort in time order.
-    after: fieldInfo !== null && (granted === null || fieldInfo > granted) ? fieldInfo : granted,
+    after: laterDate(queriedAfter, answeredAfter),
     before: query.before === undefined ? null : formatDay(query.before),
     as_of: first?.as_of ?? null,
   }
+}
+
+function laterDate(a: string | null, b: string | null): string | null {
+  if (a === null || b === null) return a ?? b
+  // Dates of this form sort in time order.
+  return a > b ? a : b
 }
 
 /** The events and tickers of an answer. */
@@ -58,29 +63,29 @@ export function poolInfo(
 }
 
 /**
- * Tickers once each, ascending, so that the order of the query does not matter.
- * @param who needs at least one; the first words of the error
+ * Returns each ticker once, ascending, so that the order of the query does not matter. Throws InvalidParameter for none.
+ * @param subject the first words of the error: `now needs`
  */
-export function tickersInOrder(tickers: readonly string[], who: string): string[] {
-  if (tickers.length === 0) throw new InvalidParameter(`${who} a ticker.`, { param: 'ticker' })
+export function tickersInOrder(tickers: readonly string[], subject: string): string[] {
+  if (tickers.length === 0) throw new InvalidParameter(`${subject} a ticker.`, { param: 'ticker' })
   return [...new Set(tickers)].sort()
 }
 
-/** Bands of the field and of the context's field in their own order; none for an unknown field. */
+/** The bands of the field, and those of the context's field, each in the order of its vocabulary; none if unknown. */
 export async function ordersOf(
   source: Source,
   { field, context }: { field: string; context?: { field: string } },
 ): Promise<[field: readonly string[], context: readonly string[]]> {
-  const [own, other] = await Promise.all([fieldOf(source, field), fieldOf(source, context?.field)])
-  return [own?.bands ?? [], other?.bands ?? []]
+  const [fieldInfo, contextInfo] = await Promise.all([fieldOf(source, field), fieldOf(source, context?.field)])
+  return [fieldInfo?.bands ?? [], contextInfo?.bands ?? []]
 }
 
-/** Compares by index in the vocabulary; unknown values follow, ascending; null last. */
+/** Returns a comparison for `sort`: by index in the vocabulary, then unknown values ascending, then null. */
 export function byVocabulary(vocabulary: readonly string[]): (a: string | null, b: string | null) => number {
-  const place = (value: string): number => (vocabulary.includes(value) ? vocabulary.indexOf(value) : vocabulary.length)
+  const rank = (value: string): number => (vocabulary.includes(value) ? vocabulary.indexOf(value) : vocabulary.length)
   return (a, b) => {
     if (a === null || b === null) return Number(a === null) - Number(b === null)
-    return place(a) - place(b) || Number(a > b) - Number(a < b)
+    return rank(a) - rank(b) || Number(a > b) - Number(a < b)
   }
 }
 
@@ -113,25 +118,25 @@ export async function poolEvents(
   const { tickers, field, limit, ...filter } = query
   const names = tickersInOrder(tickers, 'events needs')
   const answers: AnsweredRange[] = []
-  const newest: EventIndex[] = []
+  const candidates: EventIndex[] = []
   let total = 0
   for await (const history of source.histories({ ...filter, tickers: names, fields: [field], outcomes: 'known' })) {
     const { days, query_range, after, as_of } = history
     answers.push({ query_range, after, as_of })
     total += days.length
     // At most the limit for each ticker: older events cannot be among the newest.
-    for (let i = Math.max(0, days.length - limit); i < days.length; i++) newest.push({ day: days[i]!, history, i })
+    for (let i = Math.max(0, days.length - limit); i < days.length; i++) candidates.push({ day: days[i]!, history, i })
     step?.(() => `events  ${history.ticker}  ${answers.length} of ${names.length}`)
   }
   // Tickers come in order, and a stable sort keeps that order on one date.
-  const shown = newest.sort((a, b) => b.day - a.day).slice(0, limit)
-  const last = shown.at(-1)?.day
+  const shown = candidates.sort((a, b) => b.day - a.day).slice(0, limit)
+  const lastShownDay = shown.at(-1)?.day
   return {
     schema: 'bands.pool-events/1',
     ...poolInfo(names, query),
     ...scopeOf(answers, filter),
     total_occurrences: total,
-    omitted_on_last_date: newest.slice(shown.length).filter(({ day }) => day === last).length,
+    omitted_on_last_date: candidates.slice(shown.length).filter(({ day }) => day === lastShownDay).length,
     events: shown.map(({ history, i }) => ({ ticker: history.ticker, ...eventAt(history, i) })),
   }
 }

@@ -50,17 +50,17 @@ export async function transitionsOf(
   const names = tickersInOrder(tickers, 'transitions need')
   refuseBands(query)
   const answers: AnsweredRange[] = []
-  const gathered = new CollectedChanges()
-  const { field: asked, ...filter } = query
-  for await (const found of source.bandPeriods({ ...filter, fields: [asked], tickers: names })) {
-    step?.(() => `transitions  ${found.ticker}  ${answers.length + 1} questions`)
-    answers.push({ query_range: found.query_range, after: found.after, as_of: found.as_of })
-    gathered.add(found)
+  const collected = new CollectedChanges()
+  const { field, ...filter } = query
+  for await (const periods of source.bandPeriods({ ...filter, fields: [field], tickers: names })) {
+    step?.(() => `transitions  ${periods.ticker}  ${answers.length + 1} questions`)
+    answers.push({ query_range: periods.query_range, after: periods.after, as_of: periods.as_of })
+    collected.add(periods)
   }
-  const { changes: events, stays } = gathered
+  const { changes: events, stays } = collected
   const [vocabulary, contexts] = await ordersOf(source, query)
   const order = bandsOf(events, vocabulary)
-  const { field, timeframe, context = null } = query
+  const { timeframe, context = null } = query
   const figures = figuresOf(order, timeframe)
   return {
     schema: 'bands.transitions/2',
@@ -94,7 +94,7 @@ async function byContext(
   return { groups, tests: contextTests(bands, contexts, events, stays) }
 }
 
-/** Refuses a filter on bands: the gaps of such a history would look like long periods. */
+/** Throws InvalidParameter for a filter on bands: the gaps of such a history would look like long periods. */
 function refuseBands(query: Partial<PoolQuery>): void {
   for (const [param, band] of [
     ['band', query.bands?.join(',')],
@@ -108,12 +108,14 @@ function refuseBands(query: Partial<PoolQuery>): void {
   }
 }
 
+/** The bands of the vocabulary and of all changes, in their order. */
 function bandsOf(events: readonly Change[], vocabulary: readonly string[]): string[] {
-  const seen = new Set(vocabulary)
-  for (const { band, prev_band } of events) seen.add(prev_band).add(band)
-  return [...seen].sort(byVocabulary(vocabulary))
+  const bands = new Set(vocabulary)
+  for (const { band, prev_band } of events) bands.add(prev_band).add(band)
+  return [...bands].sort(byVocabulary(vocabulary))
 }
 
+/** A function that computes the figures of some changes and periods. */
 function figuresOf(
   bands: readonly string[],
   timeframe: Timeframe,
@@ -121,13 +123,13 @@ function figuresOf(
   return (events, stays) => {
     const byBand = new Map<string, BandPeriod[]>(bands.map(band => [band, []]))
     for (const period of stays) byBand.get(period.band)!.push(period)
-    const own = Array.from(byBand, ([band, stays]) => ({ band, stays }))
+    const bandsWithStays = [...byBand]
     return {
       events: totalCount(events),
       matrix: transitionMatrix(bands, events),
       per_bar: perBarMatrix(bands, stays),
-      dwell: own.map(({ band, stays }) => dwell(band, stays)),
-      incidence: own.flatMap(({ band, stays }) => leaving(band, bands, stays, timeframe)),
+      dwell: bandsWithStays.map(([band, staysInBand]) => dwell(band, staysInBand)),
+      incidence: bandsWithStays.flatMap(([band, staysInBand]) => leaving(band, bands, staysInBand, timeframe)),
     }
   }
 }
@@ -268,7 +270,7 @@ export function leaving(
   const steps = cumulativeIncidence(spells, causes)
   const longest = spells.reduce((most, { length }) => Math.max(most, length), 0)
   return TIMEFRAMES[timeframe].windows.map(bars => {
-    const reason = lackOf(totalCount(stays), totalCount(spells), bars > longest && steps.at(-1)?.survival !== 0)
+    const reason = whyNoShares(totalCount(stays), totalCount(spells), bars > longest && steps.at(-1)?.survival !== 0)
     const step = stepAt(steps, bars)
     const share = (cause: number): number | null => (reason === null ? (step?.incidence[cause] ?? 0) : null)
     return {
@@ -277,12 +279,13 @@ export function leaving(
       staying: reason === null ? (step?.survival ?? 1) : null,
       to: Object.fromEntries(bands.map((to, i) => [to, to === band ? null : share(i)])),
       unknown: share(bands.length),
-      reason: reason,
+      reason,
     }
   })
 }
 
-function lackOf(stays: number, known: number, beyond: boolean): string | null {
+/** Why shares are null; null when they are not. @param beyond whether the window is longer than every period */
+function whyNoShares(stays: number, known: number, beyond: boolean): string | null {
   if (stays === 0) return 'never entered in range'
   if (known === 0) return 'how long its stays have lasted is not known'
   return beyond ? 'no stay was seen for so long' : null

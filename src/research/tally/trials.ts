@@ -30,14 +30,14 @@ export function trialsOf(
 /** The events of one group as the filter of a study. */
 function filterOf(query: PoolQuery, by: TallyGrouping | null, value: string | null): EventFilter {
   const { field, timeframe, bands = null, context, when, lag, after, before } = query
-  const own = value === null ? [] : [value]
+  const groupValues = value === null ? [] : [value]
   return {
     ...ANY_EVENT,
     field,
     timeframe,
-    bands: by === 'band' ? own : bands,
-    ...(by === 'prev_band' && { prev_bands: own }),
-    ...(by === 'stability' && { stability: own as EventFilter['stability'] }),
+    bands: by === 'band' ? groupValues : bands,
+    ...(by === 'prev_band' && { prev_bands: groupValues }),
+    ...(by === 'stability' && { stability: groupValues as EventFilter['stability'] }),
     ...(context !== undefined && { context: contextOf(context, by === 'context' ? value : null) }),
     ...(when === undefined ? {} : { when }),
     ...(lag === undefined ? {} : { lag }),
@@ -45,21 +45,22 @@ function filterOf(query: PoolQuery, by: TallyGrouping | null, value: string | nu
   }
 }
 
-function contextOf({ ticker, field, band }: Context, value: string | null): EventFilter['context'] {
-  const one = value ?? band
-  return { ticker, field, bands: one === undefined ? null : [one], lag: 0 }
+/** The context of a study. @param groupBand the band of the group; null where events are not grouped by the context */
+function contextOf({ ticker, field, band }: Context, groupBand: string | null): EventFilter['context'] {
+  const countedBand = groupBand ?? band
+  return { ticker, field, bands: countedBand === undefined ? null : [countedBand], lag: 0 }
 }
 
 type Bounds = Pick<EventFilter, 'after' | 'before'>
 
-/** Both bounds are exclusive; dates of this form sort in time order. */
+/** The dates of a query within a year, or as they are. Both bounds are exclusive; such dates sort in time order. */
 function datesOf(year: number | null, { after, before }: Bounds): Bounds {
   if (year === null) return { after, before }
-  const text = (number: number): string => String(number).padStart(4, '0')
-  const begin = `${text(year - 1)}-12-31`
-  const end = `${text(year + 1)}-01-01`
+  const yearText = (number: number): string => String(number).padStart(4, '0')
+  const dayBefore = `${yearText(year - 1)}-12-31`
+  const dayAfter = `${yearText(year + 1)}-01-01`
   return {
-    after: after !== null && after > begin ? after : begin,
-    before: before !== null && before < end ? before : end,
+    after: after !== null && after > dayBefore ? after : dayBefore,
+    before: before !== null && before < dayAfter ? before : dayAfter,
   }
 }
