@@ -24,19 +24,22 @@ export interface Merged extends Counts {
 
 /**
  * Merges new daily bars into stored ones; on a common date the new bar wins.
- * @param memory the stored bars, with room for the new ones after them: if all of these are later, they are put there
+ * @param memory the stored bars, with room for the new ones after them: these are put there if all of them are later
  */
 export function mergeSeries(stored: Series, incoming: Series, memory: Series | null = null): Merged {
   const storedCount = stored.days.length
   const incomingCount = incoming.days.length
-  if (memory !== null && storedCount > 0 && stored.days[storedCount - 1]! < incoming.days[0]!) {
-    copyBars(incoming, 0, incomingCount, memory, storedCount)
-    const ranges = [
-      { index: 0, bars: storedCount },
-      { index: -1, bars: incomingCount },
-    ]
-    const series = withUnadjusted(memory, stored, incoming)
-    return { series, added: incomingCount, replaced: 0, unchanged: 0, ranges }
+  // Bar by bar takes much longer than all at once.
+  if (storedCount === 0 || stored.days[storedCount - 1]! < incoming.days[0]!) {
+    const series = memory ?? emptySeries('daily', storedCount + incomingCount)
+    series.known = series.days
+    if (memory === null) copyBars(stored, 0, storedCount, series, 0)
+    copyBars(incoming, 0, incomingCount, series, storedCount)
+    const ranges: BarRange[] = []
+    if (storedCount > 0) ranges.push({ index: 0, bars: storedCount })
+    if (incomingCount > 0) ranges.push({ index: -1, bars: incomingCount })
+    const counts = { added: incomingCount, replaced: 0, unchanged: 0 }
+    return { series: withUnadjusted(series, stored, incoming), ...counts, ranges }
   }
   const common = incoming.days.reduce((sum, day) => sum + Number(hasDay(stored.days, day)), 0)
   const series = emptySeries('daily', storedCount + incomingCount - common)
