@@ -45,49 +45,58 @@ async function readBarsJson(source: Source, text: JsonText, options: ReadOptions
   const columns = Object.fromEntries(ROLES.map((role, i) => [role, i]))
   if (ticker !== null) delete columns.ticker
   if (dateTexts[0]?.time === undefined) delete columns.time
-  const latest = latestBar(options.today)
-  const plan = {
-    format: table.format,
-    dates: new DateReader(format, hints.calendar),
-    latest,
-    decimal: hints.decimal ?? '.',
-    adjust,
-  } as const
-  const rows = new PriceRows({ ...plan, columns, ticker }, collector)
-  const row = new Row()
+  const rows = new PriceRows(
+    {
+      format: table.format,
+      dates: new DateReader(format, hints.calendar),
+      latest: latestBar(options.today),
+      decimal: hints.decimal ?? '.',
+      adjust,
+      columns,
+      ticker,
+    },
+    collector,
+  )
   return collector.deleteSpillOnError(() => {
-    const columnOfRole = ROLES.map(role => table.columns[role] ?? -1)
-    const dateField = ROLES.indexOf('date')
-    const timeField = ROLES.indexOf('time')
-    for (let line = 0; line < table.rows.length; line++) {
-      const cells = table.rows[line]!
-      const fields = columnOfRole.map(place => asText(cells[place]))
-      const { date, time } = dateTexts[line]!
-      fields[dateField] = date
-      if (time !== undefined) fields[timeField] = time
-      row.line = line
-      row.fill(fields)
-      rows.visit(row)
-    }
+    visitRows(table, dateTexts, rows)
     options.onProgress?.({ bytes: source.bytesTaken(), total: source.total, rows: collector.rows })
     const { order } = collector
     const collected = collector.finish(prices)
-    const zone = hints.calendar?.zone ?? table.zone
-    const dateNotes = {
-      dates: table.zone === undefined ? format : 'epoch',
-      ...(zone === undefined ? {} : { 'time zone': zone }),
-    }
     const dialect = {
       encoding,
       compression,
       ...text.notes,
-      ...dateNotes,
+      ...dateNotes(table, format, hints.calendar),
       order,
       ...rows.unfinishedNote,
       ...table.remarks,
     }
     return { holds: 'bars', file, format: table.format, dialect, header: null, ...collected, adjustmentNote: note }
   })
+}
+
+/** Passes each row of a table on, with its fields in the order of the roles. */
+function visitRows(table: JsonTable, dateTexts: readonly DateCell[], rows: PriceRows): void {
+  const columnOfRole = ROLES.map(role => table.columns[role] ?? -1)
+  const dateField = ROLES.indexOf('date')
+  const timeField = ROLES.indexOf('time')
+  const row = new Row()
+  for (const [line, cells] of table.rows.entries()) {
+    const fields = columnOfRole.map(column => asText(cells[column]))
+    const { date, time } = dateTexts[line]!
+    fields[dateField] = date
+    if (time !== undefined) fields[timeField] = time
+    row.line = line
+    row.fill(fields)
+    rows.visit(row)
+  }
+}
+
+/** How the dates of a table are written, for the description of a file. */
+function dateNotes({ zone: zoneOfTable }: JsonTable, format: DateFormat, hint: Calendar | undefined) {
+  const dates = zoneOfTable === undefined ? format : 'epoch'
+  const zone = hint?.zone ?? zoneOfTable
+  return zone === undefined ? { dates } : { dates, 'time zone': zone }
 }
 
 /** The ticker of all rows: an option, or the name of the document or file; null when each row names its own. */

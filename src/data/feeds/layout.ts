@@ -81,11 +81,8 @@ export function layoutOf(
 ): Layout {
   const tickers = [...new Set(byTicker?.tickers.filter(ticker => ticker !== null))]
   if (byTicker !== null && tickers.length > 1) {
-    const columnsOf = (ticker: string) => {
-      const isOther = byTicker.tickers.map(other => other !== null && other !== ticker)
-      const names = byTicker.names.map((name, i) => (isOther[i] ? OTHER_TICKERS_COLUMN : name))
-      return layoutOf(file, line, names, first, null).columns
-    }
+    const columnsOf = (ticker: string): Columns =>
+      layoutOf(file, line, namesForTicker(byTicker, ticker), first, null).columns
     const parts = tickers.map(ticker => ({ ticker, columns: columnsOf(ticker) }))
     const completeParts = parts.filter(({ columns }) => missingBarRoles(columns).length === 0)
     const columns = completeParts[0]?.columns ?? {}
@@ -113,6 +110,11 @@ export function layoutOf(
   if (tickerColumn >= 0) columns.ticker = tickerColumn
   const format = byTicker === null ? formatOf(header, plainNames) : formatByTicker(header, byTicker)
   return { format, names: header, columns, ticker: tickers[0] ?? null, parts: [] }
+}
+
+/** The names of the columns, with a name of no role for the columns of other tickers. */
+function namesForTicker({ tickers, names }: ByTicker, ticker: string): string[] {
+  return names.map((name, i) => (tickers[i] === null || tickers[i] === ticker ? name : OTHER_TICKERS_COLUMN))
 }
 
 /** The format of a header whose names have tickers. In yfinance's they are on a line of their own. */

@@ -100,8 +100,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
   const { clockAhead = 0, location } = service.accounts
   const fault = clockFault(clockAhead, location)
   if (fault !== null) log.add('warn', { message: `${fault}: /readyz says 503` })
-  const rollUpAbort = new AbortController()
-  const rollUpEnded = rollUpRegularly(service, settings.now, log, rollUpAbort.signal)
+  const stopRollUps = startRollUps(service, settings.now, log)
   return {
     url,
     port,
@@ -113,7 +112,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
     async stop() {
       requests.refuseNewRequests()
       log.add('info', { message: 'stopping' })
-      rollUpAbort.abort()
+      const rollUpsEnded = stopRollUps()
       await Promise.race([requests.allAnswered(), sleep(settings.limits.grace, undefined, { ref: false })])
       const closed = once(server, 'close')
       server.close()
@@ -121,7 +120,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
       connections.close()
       await closed
       await questions.meter.allCommitted()
-      await rollUpEnded
+      await rollUpsEnded
     },
   }
 }
@@ -131,18 +130,28 @@ const FIRST_ROLL_UP_MS = 60_000
 const NEXT_ROLL_UP_MS = 3_600_000
 
 /**
- * Rolls up the ledger every hour until the signal aborts. Of several servers on the same accounts the first does the
- * work, and the others find nothing to do. A failure is logged, and the next hour tries again.
+ * Rolls up the ledger every hour. Of several servers on the same accounts the first does the work, and the others find
+ * nothing to do. A failure is logged, and the next hour tries again.
+ * @returns a function that stops this; it settles when no roll-up runs any more
  */
-async function rollUpRegularly({ accounts }: Service, now: () => number, log: Log, signal: AbortSignal): Promise<void> {
-  for (let wait = FIRST_ROLL_UP_MS; !signal.aborted; wait = NEXT_ROLL_UP_MS) {
-    try {
-      await sleep(wait, undefined, { ref: false, signal })
-      const { rows, days } = await rollUpLedger(accounts, now(), signal)
-      if (rows + days > 0) log.add('info', { message: `rolled up ${rows} rows of the ledger; ${days} old days went` })
-    } catch (error) {
-      if (!signal.aborted) log.add('error', { error: `the ledger was not rolled up: ${error}` })
+function startRollUps({ accounts }: Service, now: () => number, log: Log): () => Promise<void> {
+  const abort = new AbortController()
+  const { signal } = abort
+  const repeat = async (): Promise<void> => {
+    for (let wait = FIRST_ROLL_UP_MS; !signal.aborted; wait = NEXT_ROLL_UP_MS) {
+      try {
+        await sleep(wait, undefined, { ref: false, signal })
+        const { rows, days } = await rollUpLedger(accounts, now(), signal)
+        if (rows + days > 0) log.add('info', { message: `rolled up ${rows} rows of the ledger; ${days} old days went` })
+      } catch (error) {
+        if (!signal.aborted) log.add('error', { error: `the ledger was not rolled up: ${error}` })
+      }
     }
+  }
+  const ended = repeat()
+  return () => {
+    abort.abort()
+    return ended
   }
 }
 
