@@ -8,7 +8,7 @@ import { pbo } from '../../src/core/statistics/selection.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
 import { grid, neighboursAt, verdictOnBest } from '../../src/research/backtest/grid.js'
 import type { Grid } from '../../src/research/backtest/result.js'
-import { differences, inWords } from '../../src/research/backtest/words.js'
+import { differingValues, inWords } from '../../src/research/backtest/words.js'
 import { notInQuick } from '../support/full.js'
 import { ledger } from './support/ledger.js'
 import { type MadeBar, madeMarket } from './support/made-market.js'
@@ -104,7 +104,7 @@ describe('a grid', () => {
     const asked = { tickers: ['A', 'B'], when: 'A:rsi_zone enters neutral', hold: 3 }
     const query = parseGrid({ ...asked, vary: ['context_lag=0,1,2'] }, { tier: null })
     expect(query.strategies.map(({ lag }) => lag)).toEqual([undefined, 1, 2])
-    expect(differences(query.strategies)).toEqual([
+    expect(differingValues(query.strategies)).toEqual([
       'other tickers on the same day',
       'other tickers a bar before',
       'other tickers 2 bars before',
@@ -118,7 +118,7 @@ describe('a grid', () => {
       'long rsi_zone = any at next-open; hold 3, when A:rsi_zone = neutral; other tickers 2 bars before; A, B',
     ])
     const context = parseGrid({ ...ASKED, context: 'B:rsi_zone=neutral', vary: ['context_lag=0,1'] }, { tier: null })
-    expect(differences(context.strategies)).toEqual(['context lag 0', 'context lag 1'])
+    expect(differingValues(context.strategies)).toEqual(['context lag 0', 'context lag 1'])
   })
 
   notInQuick('compares by the statistic that it is asked for', async () => {

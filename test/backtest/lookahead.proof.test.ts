@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { InvalidParameter } from '../../src/core/errors.js'
 import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
 import { type Day, formatDay, weekdayOf } from '../../src/core/model/day.js'
-import { head, type Series, STABILITIES } from '../../src/core/model/series.js'
+import { firstBars, type Series, STABILITIES } from '../../src/core/model/series.js'
 import { parseStrategyDocument } from '../../src/core/params/strategy-file.js'
 import type { PricedSource, States } from '../../src/core/source.js'
 import { Random } from '../../src/core/statistics/random.js'
@@ -25,7 +25,7 @@ const FUTURES = {
   multiplied: (series: Series, from: number) => changed(series, from, (column, t) => column[t]! * factorOf(t - from)),
   reversed: (series: Series, from: number) =>
     changed(series, from, (column, t) => column[column.length - 1 - (t - from)]!),
-  cut: (series: Series, from: number) => head(series, from),
+  cut: (series: Series, from: number) => firstBars(series, from),
 }
 
 describe('a strategy of any rules', () => {
@@ -97,7 +97,7 @@ describe('a strategy of any rules', () => {
     }
     const differences = []
     for (let t = 100; t < 400; t += QUICK ? 30 : 10) {
-      const cut = LISTINGS.map(listing => ({ ...listing, series: head(listing.series, t + 1) }))
+      const cut = LISTINGS.map(listing => ({ ...listing, series: firstBars(listing.series, t + 1) }))
       const [whole, known] = await Promise.all(
         [LISTINGS, cut].map(listings =>
           backtest(peeking(listings), parseStrategyDocument({ ...document, fill: 'close' }), PLAIN),

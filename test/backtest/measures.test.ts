@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parseDay } from '../../src/core/model/day.js'
-import { head } from '../../src/core/model/series.js'
+import { firstBars } from '../../src/core/model/series.js'
 import { deviation, mean } from '../../src/core/statistics/moments.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
@@ -373,7 +373,7 @@ describe('the as-of day that is told', () => {
     const stopped = fixture(1)
     const other = fixture(2)
     // Wednesday the 21st; the other one goes on to Wednesday the 28th.
-    const series = head(stopped.series, stopped.series.days.length - 5)
+    const series = firstBars(stopped.series, stopped.series.days.length - 5)
     const tickers = [{ ...stopped, series }, other]
     const strategy = strategyWith({
       tickers: [stopped.ticker],

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { FIELDS } from '../../src/core/fields/index.js'
 import { atr } from '../../src/core/indicators/averages.js'
 import { formatDay } from '../../src/core/model/day.js'
-import { head, type Series, UNDEFINED } from '../../src/core/model/series.js'
+import { firstBars, type Series, UNDEFINED } from '../../src/core/model/series.js'
 import type { Distance } from '../../src/core/params/figures.js'
 import { eventsFilter, type Strategy } from '../../src/core/params/strategy.js'
 import { parseStrategyDocument } from '../../src/core/params/strategy-file.js'
@@ -22,7 +22,7 @@ import { PLAIN } from './support/made-market.js'
 
 /** The bars of the second ticker end months before those of the others. */
 const SIMULATED = [...simulatedTickers({ count: 5, bars: 700, seed: 11, end: 17_000 })].map(({ ticker, bars }, i) => {
-  return { ticker, bars: i === 1 ? head(bars, 600) : bars }
+  return { ticker, bars: i === 1 ? firstBars(bars, 600) : bars }
 })
 const NAMES = SIMULATED.map(({ ticker }) => ticker)
 const RUNS = Math.max(8, draws(200))

@@ -4,7 +4,7 @@ import { Sector, type SectorView } from '../../src/core/fields/fundamentals.js'
 import { Panel } from '../../src/core/fields/panel.js'
 import type { Day } from '../../src/core/model/day.js'
 import { type Facts, NO_FACTS, usableFrom } from '../../src/core/model/facts.js'
-import { head, type Series, UNDEFINED } from '../../src/core/model/series.js'
+import { firstBars, type Series, UNDEFINED } from '../../src/core/model/series.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { assortedBars, randomBars, randomNumbers } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
@@ -39,7 +39,7 @@ export function fieldContract(field: Field): void {
         const random = randomNumbers(seed)
         for (let i = 0; i < 4; i++) {
           const length = Math.floor(random() * (series.close.length + 1))
-          const part = field.classify(new Panel(head(series, length), facts, sector))
+          const part = field.classify(new Panel(firstBars(series, length), facts, sector))
           expect(part, `seed ${seed}, first ${length} bars`).toEqual(whole.slice(0, length))
         }
       }
@@ -64,7 +64,7 @@ export function fieldContract(field: Field): void {
     )
 
     it('has no code on no bars', () => {
-      const none = head(seriesOf(randomBars(1, { length: 1 })), 0)
+      const none = firstBars(seriesOf(randomBars(1, { length: 1 })), 0)
       for (const facts of [null, NO_FACTS]) expect(field.classify(new Panel(none, facts)).length).toBe(0)
     })
 

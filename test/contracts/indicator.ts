@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { head, type Series } from '../../src/core/model/series.js'
+import { firstBars, type Series } from '../../src/core/model/series.js'
 import { randomBars } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 
@@ -24,7 +24,7 @@ export function indicatorContract(indicator: IndicatorCase): void {
   describe(`${name} keeps the contract of indicators`, () => {
     it('has one value a bar, NaN while it warms up and never after', () => {
       for (const length of [0, 1, 2, warmUp, warmUp + 1, warmUp + 2, 600]) {
-        const values = run(head(series, length))
+        const values = run(firstBars(series, length))
         expect(values.length).toBe(length)
         const defined = [...values.keys()].filter(t => !Number.isNaN(values[t]!))
         expect(defined.filter(t => t < warmUp)).toEqual([])
@@ -36,7 +36,7 @@ export function indicatorContract(indicator: IndicatorCase): void {
     it('says of a prefix what it says of the whole', () => {
       const whole = run(series)
       for (const length of [1, warmUp, warmUp + 1, warmUp + 7, 300, 599])
-        expect(run(head(series, length))).toEqual(whole.slice(0, length))
+        expect(run(firstBars(series, length))).toEqual(whole.slice(0, length))
     })
 
     it(`grows with prices to the power of ${price} and with volumes to the power of ${volume}`, () => {

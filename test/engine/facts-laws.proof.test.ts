@@ -7,7 +7,7 @@ import {
   type Report,
   usableFrom,
 } from '../../src/core/model/facts.js'
-import { head, type Series, tradedClose } from '../../src/core/model/series.js'
+import { firstBars, type Series, tradedClose } from '../../src/core/model/series.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { draws, FULL } from '../support/full.js'
 import { pick, randomFacts, shuffled } from '../support/random-facts.js'
@@ -145,7 +145,7 @@ describe('the bands of the first bars are the first bands', () => {
     const { series } = market.own
     for (let i = 0; i < 5; i++) {
       const length = random.below(series.days.length + 1)
-      const part = fundamentalBands({ ...market, own: { ...market.own, series: head(series, length) } })
+      const part = fundamentalBands({ ...market, own: { ...market.own, series: firstBars(series, length) } })
       const first = Object.entries(whole).map(([field, bands]) => [field, bands.slice(0, length)])
       expect(part, `${what}, first ${length} bars`).toEqual(Object.fromEntries(first))
     }

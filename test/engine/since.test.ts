@@ -12,7 +12,7 @@ import {
   bandsByBar,
   type FieldRecord,
   type FieldTail,
-  head,
+  firstBars,
   type Series,
   UNDEFINED,
 } from '../../src/core/model/series.js'
@@ -46,7 +46,7 @@ const factsOf = ({ days }: Series, seed: number) =>
 
 /** The same bars up to one; those after it, and how many there are, are of other days' making. */
 function otherwise(series: Series, first: number, more: number): Series {
-  const other = head(series, Math.min(series.days.length, first + more))
+  const other = firstBars(series, Math.min(series.days.length, first + more))
   const close = other.close.map((price, t) => (t < first ? price : price * (t % 3 === 0 ? 1.1 : 0.95)))
   const volume = other.volume.map((units, t) => (t < first || t % 4 > 0 ? units : Number.NaN))
   return { ...other, close, volume }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { rankZones, zones } from '../../src/core/fields/field.js'
+import { rankZones, zonesByBar } from '../../src/core/fields/field.js'
 import { BUILT_IN } from '../../src/core/fields/index.js'
 import { Panel } from '../../src/core/fields/panel.js'
 import { resistance, support } from '../../src/core/indicators/levels.js'
@@ -80,7 +80,7 @@ describe('percentile zones are compared in integers', () => {
   })
 
   it('zones of numbers hold [lower, upper)', () => {
-    expect([...zones(Float64Array.of(-5, 0, 1, 2, 3, Number.NaN), [0, 2], 1)]).toEqual([0, 1, 1, 2, 2, UNDEFINED])
+    expect([...zonesByBar(Float64Array.of(-5, 0, 1, 2, 3, Number.NaN), [0, 2], 1)]).toEqual([0, 1, 1, 2, 2, UNDEFINED])
   })
 })
 

@@ -9,7 +9,7 @@ import {
   valuesOf,
   warmUpOf,
 } from '../../src/core/language/expression.js'
-import { head, type Series } from '../../src/core/model/series.js'
+import { firstBars, type Series } from '../../src/core/model/series.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { randomBars, SHAPES } from '../support/bars.js'
 import { barsOf, seriesOf } from '../support/convert.js'
@@ -79,7 +79,7 @@ describe('any expression', () => {
       const expression = parseExpression(spelledOut(randomFormula(random, 3, 40), random))
       const whole = valuesOf(expression, series)
       for (const bars of [1, 1 + random.below(whole.length), whole.length - 1])
-        expect(valuesOf(expression, head(series, bars)), `seed ${seed}: ${printExpression(expression)}`).toEqual(
+        expect(valuesOf(expression, firstBars(series, bars)), `seed ${seed}: ${printExpression(expression)}`).toEqual(
           whole.slice(0, bars),
         )
     }

@@ -6,7 +6,7 @@ import { FIELDS } from '../../src/core/fields/index.js'
 import { type Day, formatDay } from '../../src/core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import type { FactKind, FactRecords, Security } from '../../src/core/model/facts.js'
-import { head } from '../../src/core/model/series.js'
+import { firstBars } from '../../src/core/model/series.js'
 import { parseEvents } from '../../src/core/params/questions.js'
 import { Random } from '../../src/core/statistics/random.js'
 import type { TickerFacts } from '../../src/data/feeds/feed.js'
@@ -109,7 +109,7 @@ describe('as of a day', () => {
       const asOf = TICKERS[0]!.bars.days.at(-1 - back)!
       const cut = TICKERS.map(ticker => ({
         ...ticker,
-        bars: head(ticker.bars, ticker.bars.days.length - back),
+        bars: firstBars(ticker.bars, ticker.bars.days.length - back),
         facts: [],
       }))
       const importer = await emptyImporter()

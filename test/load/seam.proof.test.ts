@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { formatDay } from '../../src/core/model/day.js'
-import { type Adjustment, type Series, slice } from '../../src/core/model/series.js'
+import { type Adjustment, type Series, sliceBars } from '../../src/core/model/series.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { readFile } from '../../src/data/feeds/read.js'
 import { Importer } from '../../src/data/load/import.js'
@@ -57,7 +57,7 @@ function truths(seed: number, random: Random): Truth[] {
     const at = 40 + random.below(80)
     const series = drawn(2 * i + 1)
     const old = kind === 'dividend' ? rounded(scaled(series, ratio, false)) : scaled(series, ratio, true)
-    const raw = joined(slice(old, 0, at), slice(series, at))
+    const raw = joined(sliceBars(old, 0, at), sliceBars(series, at))
     const bars = kind === 'raw split' ? { old: raw, new: raw } : { old, new: series }
     const prices = kind === 'plain' || kind === 'raw split' ? 'raw' : 'adjusted'
     return { ticker: `T${i}`, prices, kind, ratio, at, bars, other: drawn(2 * i + 2) }
@@ -96,7 +96,7 @@ function piecesOf({ bars, at, kind }: Truth, random: Random): Piece[] {
   const cut = (from: number, to: number): void => {
     const isOld = kind !== 'plain' && kind !== 'raw split' && to <= at && random.below(2) === 0
     const basis = isOld ? 'old' : 'new'
-    pieces.push({ basis, bars: slice(bars[basis], from, to) })
+    pieces.push({ basis, bars: sliceBars(bars[basis], from, to) })
   }
   for (let from = 0; from < BARS - 3; ) {
     const to = Math.min(BARS, from + 8 + random.below(40))
@@ -174,7 +174,7 @@ function offered(holding: Holding, random: Random): Piece | null {
   const { truth, pending, basis } = holding
   if (random.below(5) === 0) {
     const from = random.below(BARS - 30)
-    const wrong: Piece = { basis: 'other', bars: slice(truth.other, from, from + 30) }
+    const wrong: Piece = { basis: 'other', bars: sliceBars(truth.other, from, from + 30) }
     if (basis !== 'other' && shared(holding, wrong) >= 5) return wrong
   }
   const next = pending.findIndex(piece => basis === null || piece.basis === basis || shared(holding, piece) >= 2)
@@ -273,7 +273,7 @@ describe('pieces of histories in any order, on two scales and mixed with other i
     while (holdings.some(({ pending }) => pending.length > 0)) await night(desk, holdings, random)
     for (const holding of holdings) {
       const { ticker, prices, bars } = holding.truth
-      const last: Piece = { basis: 'new', bars: slice(bars.new, BARS - 10) }
+      const last: Piece = { basis: 'new', bars: sliceBars(bars.new, BARS - 10) }
       const { refused } = await desk.import([[ticker, last.bars]], { prices })
       if (refused[0] !== undefined) await mended(desk, holding, last, refused[0])
       await once.import([[ticker, bars.new]], { prices })

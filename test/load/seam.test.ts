@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { formatDay } from '../../src/core/model/day.js'
-import { type Series, slice } from '../../src/core/model/series.js'
+import { type Series, sliceBars } from '../../src/core/model/series.js'
 import type { Importer } from '../../src/data/load/import.js'
 import type { SourcedBars } from '../../src/data/load/report.js'
 import { verify } from '../../src/data/local/verify.js'
@@ -54,8 +54,8 @@ function tried(database: Database, series: Series, options = {}, more: Partial<S
 }
 
 const whole = bars(1)
-const old = slice(whole, 0, 100)
-const recent = slice(whole, 100)
+const old = sliceBars(whole, 0, 100)
+const recent = sliceBars(whole, 100)
 const seam = formatDay(whole.days[100]!)
 
 describe('new bars after a split', () => {
@@ -84,7 +84,7 @@ describe('new bars after a split', () => {
     setDay(127.58, 131, 126, 129.04)
     expect((await tried(await databaseWith(old), quartered)).refused).toMatch('0.25 times those that are stored')
     const database = await databaseWith(quartered)
-    expect((await tried(database, slice(whole, 90, 100))).refused).toMatch('4 times those that are stored')
+    expect((await tried(database, sliceBars(whole, 90, 100))).refused).toMatch('4 times those that are stored')
     setDay(129, 131, 128, 129.04)
     expect(await tried(await databaseWith(old), quartered)).toMatchObject({ report: { added: 20 }, refused: undefined })
   })
@@ -109,7 +109,7 @@ describe('new bars after a split', () => {
       { source: 'new.csv', bars: 20, jump: 0.25 },
     ])
     // The next night's file begins with a bar that is stored.
-    const next = await tried(database, scaled(slice(whole, 100, 101), 4))
+    const next = await tried(database, scaled(sliceBars(whole, 100, 101), 4))
     expect(next).toMatchObject({ report: { unchanged: 1 }, refused: undefined, jumps: [{ from: 100, jump: 0.25 }] })
   })
 
@@ -144,7 +144,7 @@ async function split(database: Database, ratio = 4): Promise<void> {
 describe('closes of days that are stored', () => {
   it('refuse their ticker where they differ by one factor and other bars would keep the old scale', async () => {
     const database = await databaseWith(whole)
-    const { refused, stored } = await tried(database, scaled(slice(whole, 60), 1 / 0.985, { volumes: false }))
+    const { refused, stored } = await tried(database, scaled(sliceBars(whole, 60), 1 / 0.985, { volumes: false }))
     expect(refused).toMatch(
       /closes in this file are 0\.985 times those that are stored of the same 60 days, as after a dividend or split; /,
     )
@@ -153,7 +153,9 @@ describe('closes of days that are stored', () => {
 
   it('leave volumes as they are when a factor of prices alone rescales', async () => {
     const database = await databaseWith(whole)
-    const { stored } = await tried(database, scaled(slice(whole, 60), 1 / 0.985, { volumes: false }), { rescale: true })
+    const { stored } = await tried(database, scaled(sliceBars(whole, 60), 1 / 0.985, { volumes: false }), {
+      rescale: true,
+    })
     expect(stored.volume).toEqual(whole.volume)
     expect(stored.close[59]! / whole.close[59]!).toBeCloseTo(0.985, 5)
   })
@@ -166,19 +168,19 @@ describe('closes of days that are stored', () => {
 
   it('of another instrument refuse their ticker, telling what replace would leave of it, and replace begins again', async () => {
     const database = await databaseWith(bars(2))
-    const { refused } = await tried(database, slice(whole, 60))
+    const { refused } = await tried(database, sliceBars(whole, 60))
     expect(refused).toMatch(
       /^new\.csv: ABC: \d\d of 60 closes of days that are stored too differ by more than 1 %, and by no common factor, so these are prices of another instrument; check which it is \(ticker names it\), or import the whole history of ABC; replace starts ABC again from this file, and leaves 60 bars instead of 120$/,
     )
     for (const options of [{ rescale: true }, { acceptJump: true }])
-      expect((await tried(database, slice(whole, 60), options)).refused).toBe(refused)
-    const { stored } = await tried(database, slice(whole, 60), { replace: true })
-    expect(stored.close).toEqual(slice(whole, 60).close)
+      expect((await tried(database, sliceBars(whole, 60), options)).refused).toBe(refused)
+    const { stored } = await tried(database, sliceBars(whole, 60), { replace: true })
+    expect(stored.close).toEqual(sliceBars(whole, 60).close)
   })
 })
 
 describe('a few common days, one differing from the others,', () => {
-  const file = slice(whole, 95, 120)
+  const file = sliceBars(whole, 95, 120)
   const withClose = (series: Series, at: number, close: number): Series => {
     return { ...series, close: series.close.map((price, t) => (t === at ? close : price)) }
   }
@@ -206,7 +208,7 @@ describe('a few common days, one differing from the others,', () => {
     const stepped = scaled(whole, 4)
     for (const column of ['open', 'high', 'low', 'close', 'volume'] as const)
       stepped[column] = stepped[column].map((value, t) => (t < 98 ? whole[column][t]! : value))
-    const database = await databaseWith(slice(stepped, 0, 110))
+    const database = await databaseWith(sliceBars(stepped, 0, 110))
     // Days in the middle of the file are stored alone, on its scale.
     const holed = { ...late }
     for (const column of ['days', 'known'] as const) holed[column] = late[column].filter((_, t) => t !== 8)
@@ -231,7 +233,7 @@ describe('a few common days, one differing from the others,', () => {
 })
 
 describe('one day that is stored too', () => {
-  const night = slice(whole, 99, 101)
+  const night = sliceBars(whole, 99, 101)
 
   it('refuses its ticker where its four prices differ by one ratio, as after a dividend, and rescale mends it', async () => {
     const database = await databaseWith(old)
@@ -249,7 +251,7 @@ describe('one day that is stored too', () => {
 
   it('refuses its ticker where it is another instrument’s, and leaves the stored bar', async () => {
     const database = await databaseWith(old)
-    const { refused, stored } = await tried(database, slice(bars(2), 99, 101))
+    const { refused, stored } = await tried(database, sliceBars(bars(2), 99, 101))
     expect(refused).toMatch('the prices of the one day that is stored too differ by more than 1 %, and by no common')
     expect(stored).toEqual(old)
   })
@@ -267,12 +269,12 @@ describe('one day that is stored too', () => {
 
 it('an accepted jump stays where it is when bars come between', async () => {
   const last = whole.close.findLastIndex((close, t) => t < 90 && Math.abs(close / whole.close[100]! - 1) < 0.01)
-  const database = await databaseWith(slice(whole, 0, last + 1))
+  const database = await databaseWith(sliceBars(whole, 0, last + 1))
   const accepted = await tried(database, scaled(recent, 4), { acceptJump: true })
   expect(accepted.jumps).toEqual([{ from: last + 1, jump: 0.25 }])
-  const before = await tried(database, slice(whole, last + 1, 95))
+  const before = await tried(database, sliceBars(whole, last + 1, 95))
   expect(before).toMatchObject({ refused: undefined, jumps: [{ from: 95, jump: 0.25 }] })
-  const behind = await tried(database, scaled(slice(whole, 95, 100), 4))
+  const behind = await tried(database, scaled(sliceBars(whole, 95, 100), 4))
   expect(behind).toMatchObject({ refused: undefined, jumps: [{ from: 95, jump: 0.25 }] })
 })
 
@@ -316,7 +318,7 @@ describe('a ticker that is refused', () => {
     const quartered = scaled(whole, 4)
     const refused: string[] = []
     const onRefused = ({ message }: Error): void => void refused.push(message)
-    const years = [slice(quartered, 100, 110), slice(quartered, 110)]
+    const years = [sliceBars(quartered, 100, 110), sliceBars(quartered, 110)]
     await database(async importer => {
       for (const [i, year] of years.entries())
         await importer.put([given(year, { source: `${i + 1}.csv` })], { onRefused })

@@ -4,7 +4,7 @@ import { firstChangedBars, recordTail } from '../../src/core/engine/record.js'
 import { remedy } from '../../src/core/errors.js'
 import { DEFINITIONS, DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import type { Report, Split } from '../../src/core/model/facts.js'
-import { type FieldRecord, type Series, slice } from '../../src/core/model/series.js'
+import { type FieldRecord, type Series, sliceBars } from '../../src/core/model/series.js'
 import { Random } from '../../src/core/statistics/random.js'
 import type { TickerFacts } from '../../src/data/feeds/feed.js'
 import { type SimulatedTicker, simulatedTicker, simulatedTickers } from '../../src/data/simulate/simulate.js'
@@ -143,7 +143,9 @@ describe('a store after updates', () => {
     const { ticker, bars } = simulated
     const importer = await emptyImporter(folder)
     const put = (from: number, to: number) =>
-      importer.put([{ ticker, bars: slice(bars, from, to), prices: 'raw' as const, source: 'a.csv', format: 'csv' }])
+      importer.put([
+        { ticker, bars: sliceBars(bars, from, to), prices: 'raw' as const, source: 'a.csv', format: 'csv' },
+      ])
     await put(0, 5 * BARS_PER_CHUNK + 5)
     const facts = filed(simulated, { ex_date: bars.days[5 * BARS_PER_CHUNK + 8]!, ratio: steepRatio(simulated.facts) })
     await importer.putFacts(facts, { file: 'facts', format: 'csv' })
@@ -182,7 +184,7 @@ describe('a store after updates', () => {
     const folder = temporaryFolder()
     const { ticker, bars } = simulatedTicker(1, { count: 1, bars: 300, seed: 3, end: 19_000 })
     const given = (from: number, to: number) => {
-      return [{ ticker, bars: slice(bars, from, to), prices: 'raw' as const, source: 'a.csv', format: 'csv' }]
+      return [{ ticker, bars: sliceBars(bars, from, to), prices: 'raw' as const, source: 'a.csv', format: 'csv' }]
     }
     const importer = await emptyImporter(folder)
     await importer.put(given(0, 298))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { formatDay, parseDay, weekdayOf } from '../../src/core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
-import { head, type Series } from '../../src/core/model/series.js'
+import { firstBars, type Series } from '../../src/core/model/series.js'
 import { eventHistory, firstItem } from '../../src/core/source.js'
 import { Local } from '../../src/data/local/local.js'
 import { status } from '../../src/data/local/status.js'
@@ -16,7 +16,7 @@ const NEWEST = fixture(1, 800)
 const FRIDAY = 4
 
 describe('a ticker that stopped in mid-week, next to a newer one', () => {
-  const series = head(fixture(2, 800).series, 779)
+  const series = firstBars(fixture(2, 800).series, 779)
   const both = [NEWEST, { ticker: 'OLD', series }]
 
   it('has its last week as soon as today is later, also without an as-of day', async () => {

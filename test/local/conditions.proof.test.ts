@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseDay } from '../../src/core/model/day.js'
 import type { EventHistory } from '../../src/core/model/event.js'
-import { bandsByBar, slice, UNDEFINED } from '../../src/core/model/series.js'
+import { bandsByBar, sliceBars, UNDEFINED } from '../../src/core/model/series.js'
 import { TIMEFRAMES as SPANS, TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
 import { parseHistory } from '../../src/core/params/questions.js'
 import { parseStudy } from '../../src/core/params/studies.js'
@@ -134,7 +134,7 @@ describe('Q1: a random condition over the real universe', () => {
       const some = names.filter((_, i) => i % Math.ceil(names.length / draws(names.length)) === 0)
       const fixtures = some.map((ticker): TickerFixture => {
         const series = seriesOf(loadUniverse(ticker)!)
-        return { ticker, series: slice(series, Math.max(0, series.days.length - BARS)) }
+        return { ticker, series: sliceBars(series, Math.max(0, series.days.length - BARS)) }
       })
       const local = new Local(await storeOf(fixtures), null, null)
       const shelves = await exported(local, fixtures)

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { describeStatus } from '../../src/app/present/data.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
-import { head, slice } from '../../src/core/model/series.js'
+import { firstBars, sliceBars } from '../../src/core/model/series.js'
 import { Cache } from '../../src/data/local/cache.js'
 import { type Check, doctor } from '../../src/data/local/doctor.js'
 import { status } from '../../src/data/local/status.js'
@@ -44,10 +44,10 @@ describe('an accepted jump', () => {
       await importer.close()
     }
     const quiet = series.close.findIndex((close, t) => t > 150 && Math.abs(close / series.close[t - 1]! - 1) < 0.01)
-    const old = head(series, quiet)
+    const old = firstBars(series, quiet)
     const [open, high, low, close] = [old.open, old.high, old.low, old.close].map(one => one.map(price => price * 4))
     await put({ ...old, open: open!, high: high!, low: low!, close: close! }, 'old.csv')
-    await put(slice(series, quiet), 'new.csv', { acceptJump: true })
+    await put(sliceBars(series, quiet), 'new.csv', { acceptJump: true })
     const { oddities, checks, notes } = await saidOf(folder)
     const date = formatDay(series.days[quiet]!)
     expect(oddities).toEqual([{ kind: 'accepted_jump', ticker: 'ABC', date, factor: 0.25, bars: null }])
@@ -99,7 +99,7 @@ describe('bars to come', () => {
 describe('last bars', () => {
   it('far behind those of the others are named, and not where the ticker was delisted', async () => {
     const folder = temporaryFolder()
-    const old = { ticker: 'OLD', series: head(fixture(4, 300).series, 260) }
+    const old = { ticker: 'OLD', series: firstBars(fixture(4, 300).series, 260) }
     await (await storeOf([...three, old], folder)).close()
     const { oddities, checks } = await saidOf(folder)
     expect(oddities).toEqual([{ kind: 'far_behind', ticker: 'OLD', date: '2018-01-31', factor: null, bars: null }])
@@ -121,7 +121,7 @@ describe('last bars', () => {
   it('30 days apart are near enough', async () => {
     const { series } = fixture(4, 300)
     const late = series.days.findLastIndex(day => day >= TODAY - 30 && day <= TODAY - 28)
-    const { oddities, checks } = await said([...three, { ticker: 'LATE', series: head(series, late + 1) }])
+    const { oddities, checks } = await said([...three, { ticker: 'LATE', series: firstBars(series, late + 1) }])
     expect(oddities).toEqual([])
     expect(ok(checks)).toBe(true)
   })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { BUILT_IN, type FieldSet } from '../../src/core/fields/index.js'
 import { Panel } from '../../src/core/fields/panel.js'
 import { formatDay } from '../../src/core/model/day.js'
-import { head, UNDEFINED } from '../../src/core/model/series.js'
+import { firstBars, UNDEFINED } from '../../src/core/model/series.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../../src/core/model/terms.js'
 import { ownFieldSet } from '../../src/core/params/fields-file.js'
 import { firstItem } from '../../src/core/source.js'
@@ -308,7 +308,7 @@ describe('random own fields', () => {
       if ('rules' in own) throw new Error('an expression has no rules')
       const whole = own.classify(new Panel(series))
       const bars = 1 + random.below(whole.length)
-      expect(own.classify(new Panel(head(series, bars))), `seed ${seed}: ${of}`).toEqual(whole.slice(0, bars))
+      expect(own.classify(new Panel(firstBars(series, bars))), `seed ${seed}: ${of}`).toEqual(whole.slice(0, bars))
     }
   })
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { parseDay } from '../../src/core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
-import { head, type Series } from '../../src/core/model/series.js'
+import { firstBars, type Series } from '../../src/core/model/series.js'
 import { Cache } from '../../src/data/local/cache.js'
 import { type Check, type DoctorFacts, doctor } from '../../src/data/local/doctor.js'
 import { exportBars, exportEvents, exportSeries } from '../../src/data/local/export.js'
@@ -32,7 +32,7 @@ describe('the status', () => {
   })
 
   it('shows each ticker’s prices, source and age relative to the newest', async () => {
-    const old = { ticker: 'OLD', series: head(fixture(2, 500).series, 490) }
+    const old = { ticker: 'OLD', series: firstBars(fixture(2, 500).series, 490) }
     const cache = await cacheOf([{ ...fixture(1, 500), prices: 'adjusted', assetClass: 'etf', source: 'a.csv' }, old])
     const { tickers } = await status(cache)
     expect(tickers.map(({ ticker }) => ticker)).toEqual(['OLD', 'SIM0001'])

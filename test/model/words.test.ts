@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { DEFINITIONS, DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
-import { barsKnownBy, head } from '../../src/core/model/series.js'
+import { barsKnownBy, firstBars } from '../../src/core/model/series.js'
 import { includesTier, parseTicker, TIER_NAMES, TIMEFRAMES, windowNames } from '../../src/core/model/terms.js'
 import { series } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
@@ -40,10 +40,10 @@ describe('a series', () => {
   })
 
   it('has heads that are views on it', () => {
-    const two = head(five, 2)
+    const two = firstBars(five, 2)
     expect([...two.close]).toEqual([1, 2])
     expect(two.close.buffer).toBe(five.close.buffer)
-    expect(head(five, 0).days.length).toBe(0)
+    expect(firstBars(five, 0).days.length).toBe(0)
   })
 })
 

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, it, onTestFinished } from 'vitest'
-import { type Series, slice } from '../../src/core/model/series.js'
+import { type Series, sliceBars } from '../../src/core/model/series.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import { inspect } from '../../src/data/store/sqlite/inspect.js'
 import { Database } from '../support/database.js'
@@ -30,7 +30,7 @@ it('a file of schema 9 answers as it is, and a new bar leaves what a new file wi
   await old.close()
   expect(inspect(path).schema).toBe(9)
   const days = Int32Array.of(bars.days[339]! + 1)
-  const next = { ...slice(bars, 339, 340), days, known: days }
+  const next = { ...sliceBars(bars, 339, 340), days, known: days }
   const importer = await importerOf(openSqlite(path, { readonly: false }))
   expect(inspect(path).schema).toBe(11)
   await importer.put(put(next))

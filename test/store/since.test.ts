@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
 import { firstBarNeededForLabels, firstChangedBars, recordTail } from '../../src/core/engine/record.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
-import { head, type Series } from '../../src/core/model/series.js'
+import { firstBars, type Series } from '../../src/core/model/series.js'
 import { simulatedTicker } from '../../src/data/simulate/simulate.js'
 import { decodeTail } from '../../src/data/store/codec.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
@@ -99,7 +99,7 @@ const OTHER = { ticker: 'OTHER', series: copied(WHOLE, 300, false) }
 
 /** The first bars, with columns of their own. */
 function copied(series: Series, count: number, paid: boolean): Series {
-  const { timeframe, unadjustedClose: _none, ...columns } = head(series, count)
+  const { timeframe, unadjustedClose: _none, ...columns } = firstBars(series, count)
   const own = Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, column.slice()]))
   const copy = { timeframe, ...own } as Series
   copy.known = copy.days

@@ -1,6 +1,6 @@
 import { BUILT_IN } from '../../src/core/fields/index.js'
 import { formatDay, parseDay, weekdayOf } from '../../src/core/model/day.js'
-import { head } from '../../src/core/model/series.js'
+import { firstBars } from '../../src/core/model/series.js'
 import { exportSeries } from '../../src/data/local/export.js'
 import { Local } from '../../src/data/local/local.js'
 import type { Store } from '../../src/data/store/store.js'
@@ -30,7 +30,7 @@ export const LISTED = [
 export async function asOf(store: Store, date: string): Promise<[then: Local, alone: Local]> {
   const day = parseDay(date)!
   const upTo = ({ days }: TickerFixture['series']): number => days.filter(one => one <= day).length
-  const cut = await storeOf(LISTED.map(({ ticker, series }) => ({ ticker, series: head(series, upTo(series)) })))
+  const cut = await storeOf(LISTED.map(({ ticker, series }) => ({ ticker, series: firstBars(series, upTo(series)) })))
   return [new Local(store, null, day), new Local(cut, null, day)]
 }
 

@@ -1,6 +1,6 @@
 import { BadData } from '../../core/errors.js'
 import type { Day } from '../../core/model/day.js'
-import { BAR_FIGURES, emptySeries, type Series, slice } from '../../core/model/series.js'
+import { BAR_FIGURES, emptySeries, type Series, sliceBars } from '../../core/model/series.js'
 import type { TickerBars, TickerFacts } from '../../data/feeds/feed.js'
 import { readFile } from '../../data/feeds/read.js'
 import type { Vendor } from './vendor.js'
@@ -75,7 +75,7 @@ export function joinPages(pages: readonly TickerBars[], until: Day): TickerBars[
 
 /** The bars up to a day, this included. */
 function upTo(bars: Series, until: Day): Series {
-  return slice(bars, 0, bars.days.findLastIndex(day => day <= until) + 1)
+  return sliceBars(bars, 0, bars.days.findLastIndex(day => day <= until) + 1)
 }
 
 /** Joins series in the order of their days. For a day that two series have, the later series counts. */
@@ -84,7 +84,7 @@ function joinSeries(parts: readonly Series[]): Series {
   const ordered = parts.toSorted((a, b) => a.days[0]! - b.days[0]!)
   const cutParts = ordered.map((part, i) => {
     const nextStart = ordered[i + 1]?.days[0] ?? Number.POSITIVE_INFINITY
-    return slice(part, 0, part.days.findLastIndex(day => day < nextStart) + 1)
+    return sliceBars(part, 0, part.days.findLastIndex(day => day < nextStart) + 1)
   })
   const length = cutParts.reduce((sum, { days }) => sum + days.length, 0)
   const joined = emptySeries('daily', length)

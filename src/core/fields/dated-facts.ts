@@ -20,7 +20,7 @@ export type Consensus = ReturnType<typeof consensusOf>
  * Every consensus of enough analysts, from grades or from vendor counts. Of two with the same start the vendor's
  * counts.
  */
-export function consensuses({ ratings, grades }: Pick<Facts, 'ratings' | 'grades'>): Timeline<Consensus> {
+export function consensusTimeline({ ratings, grades }: Pick<Facts, 'ratings' | 'grades'>): Timeline<Consensus> {
   const fromGrades = currentCounts(grades).map(counts => consensusOf(counts, true))
   const fromCounts = ratings.map(counts => consensusOf(counts, false))
   const { least } = DEFINITIONS.consensus
@@ -65,7 +65,7 @@ function consensusOf(counts: RatingCounts, made: boolean) {
 export type Dealings = ReturnType<typeof sumTrades>
 
 /** The current dealings at each bar; null before the first usable trade. */
-export function dealings(days: Int32Array, trades: readonly InsiderTrade[]): (Dealings | null)[] {
+export function dealingsByBar(days: Int32Array, trades: readonly InsiderTrade[]): (Dealings | null)[] {
   const timeline = new Timeline(trades, trade => trade)
   const byBar = new Array<Dealings | null>(days.length).fill(null)
   const known = timeline.counts(days)

@@ -3,7 +3,7 @@ import { formatDay } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { EarningsResult } from '../model/facts.js'
 import { UNDEFINED } from '../model/series.js'
-import { codes, cutsInWords, factField, type Reading, reading, zoneBothWays, zones } from './field.js'
+import { codesByBar, cutsInWords, factField, makeReading, type Reading, zoneBothWays, zonesByBar } from './field.js'
 import type { Fundamentals, GrowthRates } from './fundamentals.js'
 import { sumOfYear } from './quarters.js'
 import { areKnown, quarterReadings, sinceWhen } from './readings.js'
@@ -20,7 +20,7 @@ export const growthZone = factField({
   bands: GROWTH_BANDS,
   summary: 'revenue of four quarters against the four before',
   rule: `revenue of the newest four quarters / that of the four before (which must be positive) - 1; ${cutsInWords(GROWTH_BANDS, growth.cuts)}`,
-  classify: known => zones(known.growth(), growth.cuts, 1),
+  classify: known => zonesByBar(known.growth(), growth.cuts, 1),
   readings: (known, t) => {
     const parts = quarterReadings(known, t, 'revenue', [0, 1, 2, 3, 4, 5, 6, 7])
     if (!areKnown(parts)) return parts
@@ -28,9 +28,9 @@ export const growthZone = factField({
     const before = sumOfYear(chain, 'revenue', 4)
     return [
       ...parts,
-      reading('revenue_ttm', sumOfYear(chain, 'revenue')),
-      reading('revenue_ttm_before', before),
-      reading('growth', known.growth()[t], before > 0 ? undefined : 'revenue_ttm_before must be above 0'),
+      makeReading('revenue_ttm', sumOfYear(chain, 'revenue')),
+      makeReading('revenue_ttm_before', before),
+      makeReading('growth', known.growth()[t], before > 0 ? undefined : 'revenue_ttm_before must be above 0'),
     ]
   },
 })
@@ -64,7 +64,7 @@ export const epsGrowthDirection = factField({
 
 /** One code per bar: the growth rate compared with that of the previous quarter; a step either way is a change. */
 function directionOf({ now, before }: GrowthRates, step: number): Uint8Array {
-  return codes(now.length, 0, t => {
+  return codesByBar(now.length, 0, t => {
     const rate = now[t]!
     const change = rate - before[t]!
     if (Number.isNaN(change)) return UNDEFINED
@@ -89,9 +89,9 @@ function directionReadings(
   const parts = quarterReadings(known, t, figure, [0, 4, 1, 5])
   if (!areKnown(parts)) return parts
   const rate = (name: string, value: number, earlier: string): Reading =>
-    reading(name, value, Number.isNaN(value) ? `${earlier} must be ${needs}` : undefined)
+    makeReading(name, value, Number.isNaN(value) ? `${earlier} must be ${needs}` : undefined)
   const rates = [rate('g', now[t]!, `${figure}_q5`), rate('h', before[t]!, `${figure}_q6`)]
-  return areKnown(rates) ? [...parts, ...rates, reading('g_minus_h', now[t]! - before[t]!)] : [...parts, ...rates]
+  return areKnown(rates) ? [...parts, ...rates, makeReading('g_minus_h', now[t]! - before[t]!)] : [...parts, ...rates]
 }
 
 const PROXIMITY = ['within_days', 'this_week', 'this_month', 'next_month', 'not_soon'] as const
@@ -105,20 +105,20 @@ export const earningsProximity = factField({
   classify: known => {
     const { days } = known.series
     const next = known.nextReports()
-    return codes(days.length, 0, t => {
+    return codesByBar(days.length, 0, t => {
       const { date } = next[t]!
-      return date === null ? UNDEFINED : nearness(date - days[t]!)
+      return date === null ? UNDEFINED : nearnessBand(date - days[t]!)
     })
   },
   readings: (known, t) => {
     const next = known.nextReports()[t]!
     const reported = known.earnings().usable[t]!
     const days = next.date === null ? undefined : next.date - known.series.days[t]!
-    return [reading('reports_known', reported), reading('days_until', days, nextReportNote(known, t))]
+    return [makeReading('reports_known', reported), makeReading('days_until', days, nextReportNote(known, t))]
   },
 })
 
-function nearness(days: number): number {
+function nearnessBand(days: number): number {
   let band = 0
   while (band < proximity.cuts.length && days > proximity.cuts[band]!) band++
   return band
@@ -151,7 +151,7 @@ export const earningsSurprise = factField({
     const { days } = known.series
     const { timeline, usable } = known.earnings()
     const found = timeline.records.map(zoneOfReport)
-    return codes(days.length, 0, t => {
+    return codesByBar(days.length, 0, t => {
       const place = usable[t]! - 1
       const isOver = place < 0 || days[t]! - timeline.records[place]!.report_date > surprise.maxAge
       return isOver ? UNDEFINED : found[place]!
@@ -160,20 +160,22 @@ export const earningsSurprise = factField({
   readings: (known, t) => {
     const { timeline, usable } = known.earnings()
     const report = timeline.records[usable[t]! - 1]
-    if (report === undefined) return [reading('report_age', undefined, 'no earnings report is known yet')]
+    if (report === undefined) return [makeReading('report_age', undefined, 'no earnings report is known yet')]
     const of = `report of ${formatDay(report.report_date)}`
     const age = known.series.days[t]! - report.report_date
     if (age > surprise.maxAge)
-      return [reading('report_age', undefined, `the latest, the ${of}, is ${age} days old: over ${surprise.maxAge}`)]
+      return [
+        makeReading('report_age', undefined, `the latest, the ${of}, is ${age} days old: over ${surprise.maxAge}`),
+      ]
     const figure = (name: string, value: number | null): Reading =>
-      reading(name, value ?? undefined, value === null ? `the ${of} lacks it` : undefined)
+      makeReading(name, value ?? undefined, value === null ? `the ${of} lacks it` : undefined)
     const parts = [
-      reading('report_age', age, `days since the ${of}`),
+      makeReading('report_age', age, `days since the ${of}`),
       figure('eps_estimate', report.eps_estimate),
       figure('eps_actual', report.eps_actual),
     ]
     const found = surpriseOf(report)
-    return Number.isNaN(found) ? parts : [...parts, reading('surprise', found)]
+    return Number.isNaN(found) ? parts : [...parts, makeReading('surprise', found)]
   },
 })
 

@@ -43,7 +43,7 @@ export interface Field<Band extends string = BandName> {
 }
 
 /** One code per bar from a bar on; the rule returns UNDEFINED where an input is undefined. */
-export function codes(length: number, from: number, rule: (t: number) => number): Uint8Array {
+export function codesByBar(length: number, from: number, rule: (t: number) => number): Uint8Array {
   const out = byteColumn(length).fill(UNDEFINED, 0, from)
   for (let t = from; t < length; t++) out[t] = rule(t)
   return out
@@ -60,7 +60,7 @@ export function codesOf<Item>(items: readonly Item[], rule: (item: Item) => numb
  * Zones [lower, upper) of a column from a bar on: the code counts the reached cuts, with tolerance. @param scaleOf
  * scale of a cut, or one scale of all
  */
-export function zones(
+export function zonesByBar(
   values: Float64Array,
   cuts: readonly number[],
   scaleOf: number | ((cut: number) => number),
@@ -109,7 +109,7 @@ export function factField(
     readings(known: Fundamentals, t: number): Reading[]
   },
 ): Field {
-  const none = [reading('facts', undefined, 'none that count are known of this ticker')]
+  const none = [makeReading('facts', undefined, 'none that count are known of this ticker')]
   return {
     needs: 'facts',
     warmUp: () => 0,
@@ -144,22 +144,22 @@ export function expressionField({ name, of, cuts, bands, hash }: OwnExpression):
     hash,
     warmUp: () => warmUp,
     // A band begins at its cut, within a tolerance that grows with the cut.
-    classify: ({ series }) => zones(valuesOf(of, series), cuts, cut => Math.max(1, Math.abs(cut))),
+    classify: ({ series }) => zonesByBar(valuesOf(of, series), cuts, cut => Math.max(1, Math.abs(cut))),
     readings: ({ series }, t) => [
-      ...Array.from(termReadings(of, series, t), ([name, value]) => reading(name, value)),
-      ...(of.is === 'call' || of.is === 'price' ? [] : [reading(text, valuesOf(of, series)[t])]),
+      ...Array.from(termReadings(of, series, t), ([name, value]) => makeReading(name, value)),
+      ...(of.is === 'call' || of.is === 'price' ? [] : [makeReading(text, valuesOf(of, series)[t])]),
     ],
   }
 }
 
-export function reading(name: string, value: number | undefined, note?: string): Reading {
+export function makeReading(name: string, value: number | undefined, note?: string): Reading {
   const known = value === undefined || Number.isNaN(value) ? null : value
   return note === undefined ? { name, value: known } : { name, value: known, note }
 }
 
 /** A rolling percentile with the size of its sample. */
 export function rankReading(name: string, { rank, size }: Ranks, t: number): Reading {
-  return reading(name, percentile(rank[t]!, size[t]!), `among ${size[t]} defined bars`)
+  return makeReading(name, percentile(rank[t]!, size[t]!), `among ${size[t]} defined bars`)
 }
 
 /** Cuts in words: `oversold < 30 ≤ neutral_low < 40 …`. */

@@ -5,7 +5,7 @@ import { DEFINITIONS } from '../model/definitions.js'
 import type { Facts } from '../model/facts.js'
 import { barsKnownBy, type Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
-import { consensuses, dealings, nextReports } from './dated-facts.js'
+import { consensusTimeline, dealingsByBar, nextReports } from './dated-facts.js'
 import { bookYield, earningsYield, epsGrowth, Quarters, revenueGrowth, Timeline, yearlyGrowth } from './quarters.js'
 
 /** Returns a function that computes a value when its name is first used, and caches it. */
@@ -73,12 +73,12 @@ export class Fundamentals {
   readonly nextReports = lazily(() => nextReports(this.series.days, this.#facts.schedule, this.earnings().timeline))
   /** The current analysts' opinion on each bar's date, and 90 days earlier; undefined before the first. */
   readonly consensus = lazily(() => {
-    const timeline = consensuses(this.#facts)
+    const timeline = consensusTimeline(this.#facts)
     const { days } = this.series
     return { now: timeline.latest(days), before: timeline.latest(days, DEFINITIONS.consensus.lookback) }
   })
   /** Insiders' trades of the last 90 days; null before the first trade. */
-  readonly dealings = lazily(() => dealings(this.series.days, this.#facts.insiders))
+  readonly dealings = lazily(() => dealingsByBar(this.series.days, this.#facts.insiders))
 
   #growthRates(rate: typeof revenueGrowth): GrowthRates {
     const quarters = this.quarters()

@@ -75,7 +75,7 @@ export const INDICATORS: readonly (readonly [name: string, column: (panel: Panel
   ['rsi', panel => panel.rsi()],
   ['atr', panel => panel.atr()],
   ['natr', panel => panel.natr()],
-  ['natr_pct', panel => percentiles(panel.natrRanks())],
+  ['natr_pct', panel => percentilesOf(panel.natrRanks())],
   ['macd', panel => panel.macd().macd],
   ['signal', panel => panel.macd().signal],
   ['sma20', panel => panel.smaShort()],
@@ -84,11 +84,11 @@ export const INDICATORS: readonly (readonly [name: string, column: (panel: Panel
   ['slope20', panel => panel.slope()],
   ['volume_ratio', panel => panel.volumeRatio()],
   ['adl_slope', panel => panel.accumulation()],
-  ['adl_pct', panel => percentiles(panel.accumulationRanks())],
+  ['adl_pct', panel => percentilesOf(panel.accumulationRanks())],
   ['support_level', panel => panel.support().level],
   ['resistance_level', panel => panel.resistance().level],
 ]
 
-function percentiles({ rank, size }: Ranks): Float64Array {
+function percentilesOf({ rank, size }: Ranks): Float64Array {
   return Float64Array.from(rank, (at, t) => percentile(at, size[t]!))
 }

@@ -3,7 +3,16 @@ import { compare } from '../indicators/rank.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import { UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
-import { codes, cutsInWords, type Field, type Reading, rankReading, rankZones, reading, zones } from './field.js'
+import {
+  codesByBar,
+  cutsInWords,
+  type Field,
+  makeReading,
+  type Reading,
+  rankReading,
+  rankZones,
+  zonesByBar,
+} from './field.js'
 import type { Panel } from './panel.js'
 
 /** Fields from bars only, in the order of the specification. */
@@ -28,8 +37,8 @@ export const rsiZone: Field<(typeof RSI_BANDS)[number]> = {
   summary: 'relative strength index, from deeply oversold to deeply overbought',
   rule: `RSI = 100·u/(u+d), u and d Wilder ${rsi.length} of the rises and falls between closes, seeded with the mean of the first ${rsi.length}; ${cutsInWords(RSI_BANDS, rsi.cuts)}`,
   warmUp: () => rsi.length,
-  classify: panel => zones(panel.rsi(), rsi.cuts, 100, panel.from),
-  readings: (panel, t) => [reading('close', panel.series.close[t]), reading('rsi', panel.rsi()[t])],
+  classify: panel => zonesByBar(panel.rsi(), rsi.cuts, 100, panel.from),
+  readings: (panel, t) => [makeReading('close', panel.series.close[t]), makeReading('rsi', panel.rsi()[t])],
 }
 
 const { short, middle, long } = averages
@@ -45,13 +54,16 @@ export const trendDirection: Field = {
   classify: panel => {
     const [close, ofShort, ofMiddle, ofLong] = closeAndAverages(panel)
     const slope = panel.slope()
-    return codes(close.length, Math.max(panel.from, long - 1), t => {
+    return codesByBar(close.length, Math.max(panel.from, long - 1), t => {
       const c = close[t]!
       const above = compare(c, ofShort[t]!) + compare(c, ofMiddle[t]!) + compare(c, ofLong[t]!)
       return NEUTRAL + trendOf(above, compare(slope[t]!, 0, 1))
     })
   },
-  readings: (panel, t) => [...averageReadings(panel, t), reading('slope20', panel.slope()[t], 'of ln close, a bar')],
+  readings: (panel, t) => [
+    ...averageReadings(panel, t),
+    makeReading('slope20', panel.slope()[t], 'of ln close, a bar'),
+  ],
 }
 
 /** Index among the five bands of the trend. */
@@ -75,7 +87,7 @@ export const maAlignment: Field = {
   warmUp: () => long - 1,
   classify: panel => {
     const [close, ofShort, ofMiddle, ofLong] = closeAndAverages(panel)
-    return codes(close.length, Math.max(panel.from, long - 1), t => {
+    return codesByBar(close.length, Math.max(panel.from, long - 1), t => {
       const steps =
         compare(close[t]!, ofShort[t]!) + compare(ofShort[t]!, ofMiddle[t]!) + compare(ofMiddle[t]!, ofLong[t]!)
       return MIXED + (steps === 3 ? 1 : steps === -3 ? -1 : 0)
@@ -93,7 +105,7 @@ function closeAndAverages({ series, smaShort, smaMiddle, smaLong }: Panel) {
 
 function averageReadings(panel: Panel, t: number): Reading[] {
   const names = ['close', `sma${short}`, `sma${middle}`, `sma${long}`]
-  return closeAndAverages(panel).map((column, i) => reading(names[i]!, column[t]))
+  return closeAndAverages(panel).map((column, i) => makeReading(names[i]!, column[t]))
 }
 
 const VOLUME_BANDS = ['extremely_low', 'low', 'normal', 'above_average', 'high', 'extremely_high'] as const
@@ -107,8 +119,11 @@ export const volumeRatioBand: Field = {
   summary: "today's volume against the mean of the bars before it",
   rule: `volume / mean volume of the ${volumeRatio.length} bars before; undefined when one of them is unknown or fewer than ${volumeRatio.minPositive} are positive; ${cutsInWords(VOLUME_BANDS, volumeRatio.cuts)}`,
   warmUp: () => volumeRatio.length,
-  classify: panel => zones(panel.volumeRatio(), volumeRatio.cuts, 1, panel.from),
-  readings: (panel, t) => [reading('volume', panel.series.volume[t]), reading('volume_ratio', panel.volumeRatio()[t])],
+  classify: panel => zonesByBar(panel.volumeRatio(), volumeRatio.cuts, 1, panel.from),
+  readings: (panel, t) => [
+    makeReading('volume', panel.series.volume[t]),
+    makeReading('volume_ratio', panel.volumeRatio()[t]),
+  ],
 }
 
 const ACCUMULATION_BANDS = [
@@ -130,8 +145,8 @@ export const accumulationState: Field = {
   warmUp: ({ series }) => accumulation.length - 1 + TIMEFRAMES[series.timeframe].minHistory - 1,
   classify: panel => rankZones(panel.accumulationRanks(), accumulation.cuts, panel.from),
   readings: (panel, t) => [
-    reading('volume', panel.series.volume[t]),
-    reading('adl_slope', panel.accumulation()[t]),
+    makeReading('volume', panel.series.volume[t]),
+    makeReading('adl_slope', panel.accumulation()[t]),
     rankReading('adl_pct', panel.accumulationRanks(), t),
   ],
 }
@@ -148,8 +163,8 @@ export const volatilityRegime: Field = {
   warmUp: ({ series }) => atr.length + TIMEFRAMES[series.timeframe].minHistory - 1,
   classify: panel => rankZones(panel.natrRanks(), volatility.cuts, panel.from),
   readings: (panel, t) => [
-    reading('atr', panel.atr()[t]),
-    reading('natr', panel.natr()[t]),
+    makeReading('atr', panel.atr()[t]),
+    makeReading('natr', panel.natr()[t]),
     rankReading('natr_pct', panel.natrRanks(), t),
   ],
 }
@@ -179,7 +194,7 @@ export const macdState: Field = {
     // When the lines meet the last side remains: a touch is no crossing.
     let side = 0
     for (let t = Math.min(from, line.length) - 1; side === 0 && t >= macdWarmUp; t--) side = sideOn(t)
-    return codes(line.length, Math.max(from, macdWarmUp), t => {
+    return codesByBar(line.length, Math.max(from, macdWarmUp), t => {
       side = sideOn(t) || side
       if (side === 0) return UNDEFINED
       const grows = compare(Math.abs(line[t]!), Math.abs(line[t - 1]!), close[t]!) > 0
@@ -188,9 +203,9 @@ export const macdState: Field = {
     })
   },
   readings: (panel, t) => [
-    reading('macd', panel.macd().macd[t]),
-    reading('macd_before', panel.macd().macd[t - 1]),
-    reading('signal', panel.macd().signal[t]),
+    makeReading('macd', panel.macd().macd[t]),
+    makeReading('macd_before', panel.macd().macd[t - 1]),
+    makeReading('signal', panel.macd().signal[t]),
   ],
 }
 
@@ -215,9 +230,9 @@ function levelField(level: 'support' | 'resistance', words: Pick<Field, 'summary
     warmUp: ({ series }) => Math.max(atr.length, 2 * TIMEFRAMES[series.timeframe].pivotReach),
     classify: panel => panel[level]().state,
     readings: (panel, t) => [
-      reading('close', panel.series.close[t]),
-      reading(`${level}_level`, panel[level]().level[t]),
-      reading('atr', panel.atr()[t]),
+      makeReading('close', panel.series.close[t]),
+      makeReading(`${level}_level`, panel[level]().level[t]),
+      makeReading('atr', panel.atr()[t]),
     ],
   }
 }

@@ -4,7 +4,17 @@ import { DEFINITIONS } from '../model/definitions.js'
 import { type Series, tradedClose, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import { GROWTH_BANDS } from './earnings.js'
-import { codes, cutsInWords, type Field, factField, type Reading, rankZones, reading, zoneOf, zones } from './field.js'
+import {
+  codesByBar,
+  cutsInWords,
+  type Field,
+  factField,
+  makeReading,
+  type Reading,
+  rankZones,
+  zoneOf,
+  zonesByBar,
+} from './field.js'
 import type { Fundamentals } from './fundamentals.js'
 import { sumOfYear } from './quarters.js'
 import { areKnown, quarterReadings } from './readings.js'
@@ -29,7 +39,7 @@ export const valuationZone = factField({
   summary: 'how dear the stock is, all measures together',
   rule: `${YIELD_IN_WORDS}; mean of the percentiles that exist of: -E in its own history (needed), -E among itself and at least ${peers.least} peers of its sector, -(book value a share / close) in its own history; plus ${adjustmentsInWords()} by growth_zone; clipped to 0..100; ${cutsInWords(BANDS, valuation.cuts)}`,
   warmUp: afterHistory,
-  classify: known => zones(scores(known), valuation.cuts, 1),
+  classify: known => zonesByBar(valuationScores(known), valuation.cuts, 1),
   readings: (known, t) => {
     const parts = yieldReadings(known, t)
     if (!areKnown(parts)) return parts
@@ -37,12 +47,12 @@ export const valuationZone = factField({
     if (history.value === null) return [...parts, history]
     // From here on, measures that are null are left out of the mean.
     const measures = [history, sectorReading(known, t), ...bookReadings(known, t)]
-    return [...parts, ...measures, growthReading(known, t), reading('score', scores(known)[t])]
+    return [...parts, ...measures, growthReading(known, t), makeReading('score', valuationScores(known)[t])]
   },
 })
 
 /** 0..100 on every bar, NaN where undefined. */
-function scores(known: Fundamentals): Float64Array {
+function valuationScores(known: Fundamentals): Float64Array {
   const yieldRanks = known.yieldRanks()
   const growth = known.growth()
   const scores = undefinedColumn(growth.length)
@@ -57,13 +67,13 @@ function scores(known: Fundamentals): Float64Array {
       sum += percentile(rank[t]!, size[t]!)
       count++
     }
-    scores[t] = Math.min(100, Math.max(0, sum / count + adjustment(growth[t]!)))
+    scores[t] = Math.min(100, Math.max(0, sum / count + growthPoints(growth[t]!)))
   }
   return scores
 }
 
 /** The adjustment for growth; 0 where growth is undefined. */
-function adjustment(rate: number): number {
+function growthPoints(rate: number): number {
   return Number.isNaN(rate) ? 0 : valuation.growth[zoneOf(rate, growth.cuts)]!
 }
 
@@ -75,7 +85,7 @@ function sectorReading(known: Fundamentals, t: number): Reading {
   const { count, ranks } = known.peers()
   const reason = known.hasSector ? `${count[t]} peers, at least ${peers.least} are needed` : 'it has no sector'
   const note = ranks.rank[t]! < 0 ? `left out: ${reason}` : `among itself and ${count[t]} peers`
-  return reading('sector_pct', percentile(ranks.rank[t]!, ranks.size[t]!), note)
+  return makeReading('sector_pct', percentile(ranks.rank[t]!, ranks.size[t]!), note)
 }
 
 function bookReadings(known: Fundamentals, t: number): Reading[] {
@@ -86,7 +96,7 @@ function bookReadings(known: Fundamentals, t: number): Reading[] {
 function growthReading(known: Fundamentals, t: number): Reading {
   const rate = known.growth()[t]!
   const zone = Number.isNaN(rate) ? 'undefined' : GROWTH_BANDS[zoneOf(rate, growth.cuts)]
-  return reading('growth_points', adjustment(rate), `growth_zone is ${zone}`)
+  return makeReading('growth_points', growthPoints(rate), `growth_zone is ${zone}`)
 }
 
 export const peVsHistorical = factField({
@@ -115,7 +125,7 @@ export const peVsSector = factField({
   rule: `${YIELD_IN_WORDS}; m = median E of at least ${peers.least} other tickers of the sector, each at its last bar of the past ${peers.maxAge} days, which must be positive; E ≤ 0: deeply_overvalued; otherwise m/E: ${cutsInWords(BANDS, peerCuts)}`,
   classify: known => {
     const [yields, { median }] = [known.yield(), known.peers()]
-    return codes(yields.length, 0, t => zoneOfYield(yields[t]!, median[t]!))
+    return codesByBar(yields.length, 0, t => zoneOfYield(yields[t]!, median[t]!))
   },
   readings: (known, t) => {
     const parts = yieldReadings(known, t)
@@ -127,12 +137,12 @@ export const peVsSector = factField({
     const reason = known.hasSector ? `of ${count} peers, at least ${peers.least} are needed` : 'it has no sector'
     const found = [
       ...parts,
-      reading('peers', count),
-      reading('peers_median', median, Number.isNaN(median) ? reason : undefined),
+      makeReading('peers', count),
+      makeReading('peers_median', median, Number.isNaN(median) ? reason : undefined),
     ]
     if (Number.isNaN(median)) return found
-    if (!(median > 0)) return [...found, reading('median_to_own', undefined, 'peers_median must be above 0')]
-    return own > 0 ? [...found, reading('median_to_own', median / own)] : found
+    if (!(median > 0)) return [...found, makeReading('median_to_own', undefined, 'peers_median must be above 0')]
+    return own > 0 ? [...found, makeReading('median_to_own', median / own)] : found
   },
 })
 
@@ -145,14 +155,14 @@ function zoneOfYield(own: number, median: number): number {
 function yieldReadings(known: Fundamentals, t: number): Reading[] {
   const parts = [closeReading(known.series, t), ...quarterReadings(known, t, 'eps', [0, 1, 2, 3])]
   if (!areKnown(parts)) return parts
-  const earnings = reading('eps_ttm', sumOfYear(known.quarters().at(t), 'eps'), 'a share, of the four quarters')
-  return [...parts, earnings, reading('earnings_yield', known.yield()[t])]
+  const earnings = makeReading('eps_ttm', sumOfYear(known.quarters().at(t), 'eps'), 'a share, of the four quarters')
+  return [...parts, earnings, makeReading('earnings_yield', known.yield()[t])]
 }
 
 /** The close that is compared with values a share. */
 function closeReading(series: Series, t: number): Reading {
   const note = series.unadjustedClose === undefined ? undefined : 'not adjusted for dividends'
-  return reading('close', tradedClose(series)[t], note)
+  return makeReading('close', tradedClose(series)[t], note)
 }
 
 /** A rolling percentile with the size of its sample, or why there is none. */
@@ -162,5 +172,5 @@ function historyReading(name: string, { rank, size }: Ranks, series: Series, t: 
     rank[t]! >= 0
       ? `among ${size[t]} defined bars`
       : `defined on ${size[t]} of the last ${history} bars, at least ${minHistory} are needed`
-  return reading(name, percentile(rank[t]!, size[t]!), note)
+  return makeReading(name, percentile(rank[t]!, size[t]!), note)
 }

@@ -70,12 +70,12 @@ export function barsCountingOn(series: Dates, other: Dates, t: number, lag = 0):
 }
 
 /** The first `count` bars, as views on the same columns. */
-export function head(series: Series, count: number): Series {
-  return slice(series, 0, count)
+export function firstBars(series: Series, count: number): Series {
+  return sliceBars(series, 0, count)
 }
 
 /** The bars from `from` up to, but not including, `to`, as views on the same columns. */
-export function slice({ timeframe, unadjustedClose, ...columns }: Series, from: number, to?: number): Series {
+export function sliceBars({ timeframe, unadjustedClose, ...columns }: Series, from: number, to?: number): Series {
   return {
     timeframe,
     days: columns.days.subarray(from, to),
@@ -217,7 +217,12 @@ export function columnsOf(records: ReadonlyMap<string, FieldRecord>): FieldColum
   const first = new Int32Array(all.length + 1)
   for (const [f, { bars }] of all.entries()) first[f + 1] = first[f]! + bars.length
   const rows = first[all.length]!
-  const columns = { bars: new Int32Array(rows), bands: bytes(rows), flips: bytes(rows), stability: bytes(rows) }
+  const columns = {
+    bars: new Int32Array(rows),
+    bands: zeroBytes(rows),
+    flips: zeroBytes(rows),
+    stability: zeroBytes(rows),
+  }
   for (const [f, record] of all.entries())
     for (const name of ['bars', 'bands', 'flips', 'stability'] as const) columns[name].set(record[name], first[f])
   return {
@@ -230,7 +235,7 @@ export function columnsOf(records: ReadonlyMap<string, FieldRecord>): FieldColum
   }
 }
 
-function bytes(length: number): Uint8Array {
+function zeroBytes(length: number): Uint8Array {
   return new Uint8Array(length)
 }
 

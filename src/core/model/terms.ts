@@ -21,9 +21,12 @@ export function windowNames(timeframe: Timeframe): readonly string[] {
   return WINDOW_NAMES[timeframe]
 }
 
-const WINDOW_NAMES: Readonly<Record<Timeframe, readonly string[]>> = { daily: named('daily'), weekly: named('weekly') }
+const WINDOW_NAMES: Readonly<Record<Timeframe, readonly string[]>> = {
+  daily: windowNamesOf('daily'),
+  weekly: windowNamesOf('weekly'),
+}
 
-function named(timeframe: Timeframe): readonly string[] {
+function windowNamesOf(timeframe: Timeframe): readonly string[] {
   return TIMEFRAMES[timeframe].windows.map(bars => windowName(bars, timeframe))
 }
 

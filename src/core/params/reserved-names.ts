@@ -12,7 +12,7 @@ import { TIMEFRAME_NAMES, TIMEFRAMES, windowNames } from '../model/terms.js'
 
 /** Why a field cannot have this name, as the rest of a sentence; undefined if it can. */
 export function whyFieldReserved(name: string): string | undefined {
-  const answer = answers().find(([, keys]) => keys.has(name))
+  const answer = answersWithKeys().find(([, keys]) => keys.has(name))
   return whyListReserved(name) ?? (answer && `is a key of the answer ${answer[0]}; it has ${[...answer[1]].join(', ')}`)
 }
 
@@ -39,11 +39,11 @@ const COLUMNS: ReadonlySet<string> = new Set([
 
 type Answer = readonly [name: string, keys: ReadonlySet<string>]
 
-/** The result of answers(), made on first use. */
+/** The result of answersWithKeys(), made on first use. */
 let answersCache: readonly Answer[] | undefined
 
 /** The answers with all their keys, from the schemas that the build makes from their types. */
-function answers(): readonly Answer[] {
+function answersWithKeys(): readonly Answer[] {
   answersCache ??= Object.entries(JSON.parse(builtText('schemas.json')) as object).map(([name, schema]): Answer => {
     const keys = new Set<string>()
     addKeys(schema, keys)

@@ -3,7 +3,7 @@ import { firstBarNeededForLabels, firstChangedBars } from '../../core/engine/rec
 import { BadData, InvalidParameter, parameter, sentence, type Words } from '../../core/errors.js'
 import { countBelow, countUpTo, type Day, formatDay, mondayOf } from '../../core/model/day.js'
 import { FACT_KINDS, type FactSheets, securityOf } from '../../core/model/facts.js'
-import { emptySeries, head, type Series } from '../../core/model/series.js'
+import { emptySeries, firstBars, type Series } from '../../core/model/series.js'
 import type { WarningKind } from '../feeds/feed.js'
 import { Pending } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
@@ -212,7 +212,7 @@ async function storedOf(store: Store, { ticker, bars }: SourcedBars): Promise<St
   const found = await store.tickerWithBars(ticker, room)
   if (found === null) return null
   const { entry } = found
-  const series = room === 0 ? found.series : head(found.series, found.series.days.length - room)
+  const series = room === 0 ? found.series : firstBars(found.series, found.series.days.length - room)
   return { entry, series, jumps: jumpsOf(entry, series.days), memory: room === 0 ? null : found.series }
 }
 
@@ -329,7 +329,7 @@ export async function cutBars(
   const pending = await Pending.read(store)
   const cut = { ...entry, bars, last: allBars.days[bars - 1]! }
   pending.noteWritten(null)
-  const changed = tickerData(cut, head(allBars, bars), await store.sheets(ticker))
+  const changed = tickerData(cut, firstBars(allBars, bars), await store.sheets(ticker))
   if (changed.sector != null) pending.sectors.add(changed.sector)
   return { changed, removed: allBars.days.length - bars, pending }
 }

@@ -7,7 +7,7 @@ import { type Day, utcToday } from '../../core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../core/model/definitions.js'
 import type { HistoryQuery, SeriesKey } from '../../core/model/event.js'
 import { type Security, securityOf } from '../../core/model/facts.js'
-import { barsKnownBy, head, recordIn, type Series } from '../../core/model/series.js'
+import { barsKnownBy, firstBars, recordIn, type Series } from '../../core/model/series.js'
 import type { Tier, Timeframe } from '../../core/model/terms.js'
 import { type Cluster, firstItem, type HistoriesQuery, type Workers } from '../../core/source.js'
 import { entitle, type Plan, planOf } from '../../core/tiers.js'
@@ -236,7 +236,7 @@ export class Cache {
   async series(ticker: string, timeframe: Timeframe): Promise<Series> {
     const entry = await this.entry(ticker)
     const series = await this.storedSeries(entry, timeframe)
-    return head(series, barsKnownBy(series, await this.today()))
+    return firstBars(series, barsKnownBy(series, await this.today()))
   }
 
   /**

@@ -2,7 +2,7 @@ import { remedy, type Sentence, sentence } from '../../core/errors.js'
 import { BUILT_IN } from '../../core/fields/index.js'
 import { countUpTo, type Day, formatDay } from '../../core/model/day.js'
 import type { Security } from '../../core/model/facts.js'
-import { type BarMarks, barsKnownBy, head, marksOf } from '../../core/model/series.js'
+import { type BarMarks, barsKnownBy, firstBars, marksOf } from '../../core/model/series.js'
 import { TIMEFRAME_NAMES } from '../../core/model/terms.js'
 import { firstOf } from '../../core/numbers.js'
 import { firstItem } from '../../core/source.js'
@@ -86,7 +86,7 @@ async function barsFromColumns(
     if (timeframe === 'weekly') counts.weeks = finalBars
     counts.events += recorded.fields.bars.filter(bar => bar < finalBars).length
   }
-  return { bars, ...counts, marks: marksOf(head(series, bars)), origins }
+  return { bars, ...counts, marks: marksOf(firstBars(series, bars)), origins }
 }
 
 /** The files that brought a ticker's bars, with dates. @param days the dates of the daily bars that are known */
@@ -148,7 +148,7 @@ export function storedOddities(
   const medianLast = lastDays[lastDays.length >> 1] ?? 0
   const oddities = tickers.flatMap(({ entry, known }): StoredOddity[] => {
     const { ticker, last } = entry
-    const futureBars = lastDay !== null && last > lastDay ? [oddity('to_come', ticker, last)] : []
+    const futureBars = lastDay !== null && last > lastDay ? [makeOddity('to_come', ticker, last)] : []
     const isDelisted = securities.get(ticker)?.delisted !== undefined
     return known === null ? futureBars : [...futureBars, ...tickerOddities(ticker, known, medianLast, isDelisted)]
   })
@@ -158,15 +158,20 @@ export function storedOddities(
 /** The oddities of one ticker. @param medianLast the median of the last bars of all tickers */
 function* tickerOddities(ticker: string, { origins, marks }: BarsAsOf, medianLast: Day, isDelisted: boolean) {
   for (const { first, jump } of origins)
-    if (jump !== undefined) yield oddity('accepted_jump', ticker, first, { factor: jump })
+    if (jump !== undefined) yield makeOddity('accepted_jump', ticker, first, { factor: jump })
   const bars = marks.outside.length
-  if (bars > 0) yield oddity('outside_range', ticker, marks.outside.at(-1)!, { bars })
+  if (bars > 0) yield makeOddity('outside_range', ticker, marks.outside.at(-1)!, { bars })
   const { last } = origins.at(-1)!
-  if (last > medianLast + FAR_DAYS) yield oddity('far_beyond', ticker, last)
-  if (last < medianLast - FAR_DAYS && !isDelisted) yield oddity('far_behind', ticker, last)
+  if (last > medianLast + FAR_DAYS) yield makeOddity('far_beyond', ticker, last)
+  if (last < medianLast - FAR_DAYS && !isDelisted) yield makeOddity('far_behind', ticker, last)
 }
 
-function oddity(kind: StoredOddity['kind'], ticker: string, day: Day, more: Partial<StoredOddity> = {}): StoredOddity {
+function makeOddity(
+  kind: StoredOddity['kind'],
+  ticker: string,
+  day: Day,
+  more: Partial<StoredOddity> = {},
+): StoredOddity {
   return { kind, ticker, date: formatDay(day), factor: null, bars: null, ...more }
 }
 

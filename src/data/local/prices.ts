@@ -6,7 +6,7 @@ import {
   bandsByBar,
   barsKnownBy,
   type FieldRecord,
-  head,
+  firstBars,
   type Series,
   UNDEFINED,
 } from '../../core/model/series.js'
@@ -87,7 +87,7 @@ export class Prices {
   async #readBars(ticker: string, timeframe: Timeframe, today: Day): Promise<ImportedBars> {
     const cache = this.#cache
     const entry = await cache.entry(ticker)
-    const cutToKnown = (series: Series): Series => head(series, barsKnownBy(series, today))
+    const cutToKnown = (series: Series): Series => firstBars(series, barsKnownBy(series, today))
     const daily = await cache.storedSeries(entry, 'daily')
     const prices = {
       ticker,

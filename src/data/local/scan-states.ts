@@ -16,7 +16,7 @@ import {
   type Severity,
 } from '../../core/model/event.js'
 import { factsKnownBy, factsOf, type Security } from '../../core/model/facts.js'
-import { type AssetClass, barsKnownBy, head, type Series, type Transitions } from '../../core/model/series.js'
+import { type AssetClass, barsKnownBy, firstBars, type Series, type Transitions } from '../../core/model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../core/model/terms.js'
 import { median } from '../../core/statistics/moments.js'
 import type { Store, TickerEntry } from '../store/store.js'
@@ -152,7 +152,7 @@ async function stateOfTicker(
   const daily = await store.bars(ticker)
   if (daily === null) return null
   const allBars = barsAt(timeframe, daily, assetClass)
-  const series = head(allBars, barsKnownBy(allBars, date))
+  const series = firstBars(allBars, barsKnownBy(allBars, date))
   return hasStopped(series, date) ? null : stateAtEnd(new Panel(series))
 }
 

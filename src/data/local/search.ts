@@ -175,7 +175,7 @@ class Rows {
   }
 
   async #meetsAll(row: Row, filters: readonly SearchFilter[]): Promise<boolean> {
-    for (const filter of filters) if (!meets(await this.value(row, filter), filter)) return false
+    for (const filter of filters) if (!meetsFilter(await this.value(row, filter), filter)) return false
     return true
   }
 
@@ -265,7 +265,7 @@ function compare(a: Value, b: Value, sign: number): number {
 }
 
 /** Whether a value meets a filter; a missing value never does. */
-function meets(value: Value, { name, op, values }: SearchFilter): boolean {
+function meetsFilter(value: Value, { name, op, values }: SearchFilter): boolean {
   if (value === null) return false
   const [first] = values
   switch (op) {

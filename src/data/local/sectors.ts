@@ -5,7 +5,7 @@ import { Panel } from '../../core/fields/panel.js'
 import { SplitBasis } from '../../core/fields/quarters.js'
 import { countUpTo, type Day } from '../../core/model/day.js'
 import { type Facts, factsKnownBy, type Report } from '../../core/model/facts.js'
-import { barsKnownBy, head, type Series } from '../../core/model/series.js'
+import { barsKnownBy, firstBars, type Series } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import type { Store, TickerEntry } from '../store/store.js'
 import { countedFacts, sectorKey } from './view.js'
@@ -97,8 +97,8 @@ export function companyAsOf(
 ): { series: Series; facts: Facts | null } {
   const allBars = barsAt(timeframe, daily, entry.assetClass)
   if (day === null) return { series: allBars, facts }
-  const barsUpToDay = barsAt(timeframe, head(daily, countUpTo(daily.days, day)), entry.assetClass)
-  const series = head(barsUpToDay, barsKnownBy(barsUpToDay, day))
+  const barsUpToDay = barsAt(timeframe, firstBars(daily, countUpTo(daily.days, day)), entry.assetClass)
+  const series = firstBars(barsUpToDay, barsKnownBy(barsUpToDay, day))
   if (facts === null) return { series, facts }
   return { series, facts: factsAsOf(facts, new SplitBasis(allBars, facts.splits), day, series.days.at(-1) ?? day) }
 }

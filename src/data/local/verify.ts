@@ -29,13 +29,19 @@ export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } =
   const sectors = new Sectors(store)
   for (const entry of await store.tickers()) {
     const company = await companyOf(store, entry, BUILT_IN.all)
-    for (const timeframe of TIMEFRAME_NAMES) damages.push(...(await differences(store, company, timeframe, sectors)))
+    for (const timeframe of TIMEFRAME_NAMES)
+      damages.push(...(await differencesFromDerived(store, company, timeframe, sectors)))
   }
   return damages
 }
 
 /** Differences between the stored and the newly derived data of a ticker. */
-async function differences(store: Store, company: Company, timeframe: Timeframe, sectors: Sectors): Promise<Damage[]> {
+async function differencesFromDerived(
+  store: Store,
+  company: Company,
+  timeframe: Timeframe,
+  sectors: Sectors,
+): Promise<Damage[]> {
   const { ticker } = company.entry
   const { series, facts } = companyAsOf(company, timeframe)
   const sector = facts === null ? null : await sectors.viewOf(ticker, timeframe)

@@ -48,7 +48,7 @@ import { logAndDeflate, type StrategyTrial, strategyTrial, testsTrial } from './
 import { foldsOf, monteCarlo, type Validated, validate, withVerdict } from './validation.js'
 import { type EntryRank, type Evidence, verdictOn } from './verdict.js'
 import { barsAYearIn, refuseShareCostsOnAdjusted, signalsFound, warningsOf } from './warnings.js'
-import { costsInWords, differences, exitsInWords, FILLS_IN_WORDS, rankInWords, slotsInWords } from './words.js'
+import { costsInWords, differingValues, exitsInWords, FILLS_IN_WORDS, rankInWords, slotsInWords } from './words.js'
 
 /**
  * Trades a strategy over all bars of a market and gives a verdict. Throws InvalidParameter for contradictory rules, and
@@ -149,7 +149,7 @@ async function validateRun(
 ): Promise<Validated | null> {
   const last = tried.reduce((latest, { days }) => Math.max(latest, days.at(-1) ?? latest), -1)
   const calendar = portfolioCalendar([ready, ...candidates].flatMap(({ members }) => members))
-  const names = differences(candidates.map(({ strategy }) => strategy))
+  const names = differingValues(candidates.map(({ strategy }) => strategy))
   const usesCluster = source.cluster !== undefined && candidates.length > 1
   const folds = usesCluster ? foldsOf(calendar.subarray(0, countUpTo(calendar, last)), run) : null
   const choices = folds === null ? undefined : await candidateChoices(candidates, folds, calendar, source, step)

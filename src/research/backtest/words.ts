@@ -79,7 +79,7 @@ export function capitalMatters({ costs, portfolio }: Pick<Strategy, 'costs' | 'p
 }
 
 /** The values of each strategy that are not common to all: `hold 5`. */
-export function differences(strategies: readonly Strategy[]): string[] {
+export function differingValues(strategies: readonly Strategy[]): string[] {
   const leavesOfEach = strategies.map(strategy => new Map(leavesOf(strategy)))
   const keys = [...new Set(leavesOfEach.flatMap(leaves => [...leaves.keys()]))]
   const differing = keys.filter(key => new Set(leavesOfEach.map(leaves => leaves.get(key))).size > 1)
@@ -102,7 +102,7 @@ function leafInWords(key: string, text = 'none'): string {
 /** The run options that a strategy file does not contain, so that the file alone does not repeat the run; or null. */
 export function describeRunOptions({ candidates = [], split, walk_forward }: RunOptions): string | null {
   const parts = [
-    ...(candidates.length === 0 ? [] : [`the candidates (${differences(candidates).join('; ')})`]),
+    ...(candidates.length === 0 ? [] : [`the candidates (${differingValues(candidates).join('; ')})`]),
     ...(split === null ? [] : [`the split at ${split}`]),
     ...(walk_forward === null ? [] : [`the walk-forward (${pairsOf(walk_forward)})`]),
   ]

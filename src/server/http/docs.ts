@@ -19,7 +19,7 @@ export function docsPage(document: OpenApiDocument): { html: string; csp: string
 </head>
 <body>
 <h1>${info.title} <span class="faint">${info.version}</span></h1>
-${paragraphs(info.description)}
+${paragraphsHtml(info.description)}
 <p>The same for programs: <a href="openapi.json">openapi.json</a>, OpenAPI ${openapi}.</p>
 <nav aria-label="Contents"><ul>
 ${sections.map(([id, title]) => html`<li><a href="#${id}">${title}</a></li>\n`)}</ul></nav>
@@ -54,18 +54,18 @@ function pageSections(document: OpenApiDocument): [id: string, title: string, bo
     codeList(bands),
   ])
   return [
-    ['authentication', 'Authentication', paragraphs(components.securitySchemes.bearer.description)],
+    ['authentication', 'Authentication', paragraphsHtml(components.securitySchemes.bearer.description)],
     [
       'tiers',
       'Tiers and limits',
-      table(['Tier', 'Range', 'Aftermath', 'Context', 'Credits a day', 'Credits an hour'], tierRows),
+      tableHtml(['Tier', 'Range', 'Aftermath', 'Context', 'Credits a day', 'Credits an hour'], tierRows),
     ],
     ...Object.entries(paths).map(([path, { get }]): [string, string, TemplateValue] => {
       return [get.operationId, `GET ${path}`, operationBody(document, get)]
     }),
     ['errors', 'Errors', Object.entries(components.responses).map(([name, response]) => errorSection(name, response))],
-    ['headers', 'Headers of answers', table(['Header', 'Meaning', 'Values', 'Example'], headerRows)],
-    ['fields', 'Fields and their bands', table(['Field', 'From tier', 'Tells', 'Bands'], fieldRows)],
+    ['headers', 'Headers of answers', tableHtml(['Header', 'Meaning', 'Values', 'Example'], headerRows)],
+    ['fields', 'Fields and their bands', tableHtml(['Field', 'From tier', 'Tells', 'Bands'], fieldRows)],
     ['schemas', 'Schemas', Object.entries(components.schemas).map(([name, schema]) => schemaSection(name, schema))],
   ]
 }
@@ -88,15 +88,15 @@ function operationBody(document: OpenApiDocument, operation: Operation): Templat
     return isReference(response) ? [] : [html`<h4>${status}</h4>\n`, responseBody(response)]
   })
   return html`<p><strong>${summary}.</strong> ${security.length === 0 ? 'Needs no key.' : 'Needs a key.'}</p>
-${paragraphs(description)}
-${samples.map(({ label, source }) => example(label, source))}
-${parameterRows.length > 0 && html`<h3>Parameters</h3>\n${table(['Name', 'Values', 'Meaning'], parameterRows)}`}
+${paragraphsHtml(description)}
+${samples.map(({ label, source }) => exampleHtml(label, source))}
+${parameterRows.length > 0 && html`<h3>Parameters</h3>\n${tableHtml(['Name', 'Values', 'Meaning'], parameterRows)}`}
 <h3>Answers</h3>
-${table(['Status', 'Meaning'], answerRows)}${bodies}`
+${tableHtml(['Status', 'Meaning'], answerRows)}${bodies}`
 }
 
 function errorSection(name: string, response: ResponseObject): TemplateValue {
-  return html`<h3 id="error-${name}">${name}</h3>\n${paragraphs(response.description)}${responseBody(response)}`
+  return html`<h3 id="error-${name}">${name}</h3>\n${paragraphsHtml(response.description)}${responseBody(response)}`
 }
 
 /** Links to the headers of an answer, the schema of its body, and examples of the body. */
@@ -104,7 +104,7 @@ function responseBody({ headers = {}, content = {} }: ResponseObject): TemplateV
   const links = Object.keys(headers).map((name, i) => [i > 0 && ', ', html`<a href="#header-${name}">${name}</a>`])
   const bodies = Object.values(content).map(({ schema, examples = {} }) => {
     const figures = Object.values(examples).map(({ summary, value }) =>
-      example(summary, JSON.stringify(value, null, 2)),
+      exampleHtml(summary, JSON.stringify(value, null, 2)),
     )
     return html`<p>Body: ${valuesInWords(schema)}</p>\n${figures}`
   })
@@ -114,8 +114,8 @@ function responseBody({ headers = {}, content = {} }: ResponseObject): TemplateV
 /** The description of a schema, and the keys of an object with the meaning of each. */
 function schemaSection(name: string, schema: Schema): TemplateValue {
   const rows = keyRows(schema)
-  const keys = rows.length > 0 && table(['Key', 'Values', 'Meaning'], rows)
-  return html`<h3 id="schema-${name}">${name}</h3>\n${paragraphs(descriptionOf(schema))}${keys || html`<p>${valuesInWords(schema)}</p>\n`}`
+  const keys = rows.length > 0 && tableHtml(['Key', 'Values', 'Meaning'], rows)
+  return html`<h3 id="schema-${name}">${name}</h3>\n${paragraphsHtml(descriptionOf(schema))}${keys || html`<p>${valuesInWords(schema)}</p>\n`}`
 }
 
 /**
@@ -161,7 +161,7 @@ const isSchema = (part: unknown): part is Readonly<Record<string, Schema>> =>
   typeof part === 'object' && part !== null && Object.keys(part).length > 0
 
 /** A table whose first column names the rows. Each cell has its column's name as an attribute, for narrow screens. */
-function table(columns: readonly string[], rows: readonly (readonly TemplateValue[])[]): TemplateValue {
+function tableHtml(columns: readonly string[], rows: readonly (readonly TemplateValue[])[]): TemplateValue {
   const head = columns.map(column => html`<th scope="col">${column}</th>`)
   const body = rows.map(([name, ...cells]) => {
     const rest = cells.map((cell, i) => html`<td data-label="${columns[i + 1]}">${cell}</td>`)
@@ -170,12 +170,12 @@ function table(columns: readonly string[], rows: readonly (readonly TemplateValu
   return html`<table>\n<thead><tr>${head}</tr></thead>\n<tbody>\n${body}</tbody>\n</table>\n`
 }
 
-function example(caption: string, text: string): TemplateValue {
+function exampleHtml(caption: string, text: string): TemplateValue {
   return html`<figure><figcaption>${caption}</figcaption><pre tabindex="0"><code>${text}</code></pre></figure>\n`
 }
 
 /** A description as HTML paragraphs. They are separated by empty lines, and have code in backticks. */
-function paragraphs(description: string): TemplateValue {
+function paragraphsHtml(description: string): TemplateValue {
   return description !== '' && description.split(/\n{2,}/).map(text => html`<p>${textWithCode(text)}</p>\n`)
 }
 

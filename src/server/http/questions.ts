@@ -22,7 +22,15 @@ import { creditHeaders, creditsUsedUpError, exceedsLimits, Meter, nameTakenError
 import type { Settings } from './options.js'
 import type { Question, ReadQuestion, Service } from './question.js'
 import type { QueuedCaller } from './queue.js'
-import { type Caller, type CreditUse, type Exchange, type Handler, headerValues, JSON_TYPE, json } from './requests.js'
+import {
+  type Caller,
+  type CreditUse,
+  type Exchange,
+  type Handler,
+  headerValues,
+  JSON_TYPE,
+  jsonAnswer,
+} from './requests.js'
 import type { ChangeList, ReadListQuestion } from './watchlist.js'
 
 /**
@@ -353,7 +361,7 @@ function bearerToken(rawHeaders: readonly string[]): string {
 
 /** A JSON answer that no cache may store. */
 function uncachedJson(page: object): OutgoingAnswer {
-  const { status, headers, body } = json(200, page)
+  const { status, headers, body } = jsonAnswer(200, page)
   return { status, headers: [...headers, 'Cache-Control', 'no-store'], body }
 }
 

@@ -317,7 +317,7 @@ export function commonHeaders({ tls }: Pick<Settings, 'tls'>): HeaderList {
 
 const NO_SNIFF = ['X-Content-Type-Options', 'nosniff']
 
-export function json(status: number, body: unknown): OutgoingAnswer {
+export function jsonAnswer(status: number, body: unknown): OutgoingAnswer {
   return { status, headers: ['Content-Type', JSON_TYPE], body: JSON.stringify(body) }
 }
 
@@ -334,8 +334,8 @@ export function errorAnswer(
   const status = error instanceof MalformedRequest ? error.status : STATUSES[error?.code ?? 'upstream']
   const { headers, body } =
     error === null || status === undefined
-      ? json(500, internalErrorBody(id, errors))
-      : json(status, errorBody(error, errors, upgradeUrl))
+      ? jsonAnswer(500, internalErrorBody(id, errors))
+      : jsonAnswer(status, errorBody(error, errors, upgradeUrl))
   return {
     status: status ?? 500,
     headers: [...headers, 'Cache-Control', 'no-store', ...errorHeaders(error, now)],

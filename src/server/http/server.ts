@@ -42,7 +42,7 @@ import {
   type Handler,
   headTooLargeError,
   JSON_TYPE,
-  json,
+  jsonAnswer,
   MalformedRequest,
   READ_METHODS,
   Requests,
@@ -258,11 +258,11 @@ function openRoutes(
   const routes: Record<(typeof OPEN_PATHS)[number], Route> = {
     // A temporary redirect, because browsers would keep a permanent one even if this path changes.
     '/': { answer: () => ({ status: 302, headers: ['Location', '/docs', 'Cache-Control', 'no-cache'], body: '' }) },
-    '/healthz': { answer: () => json(200, { status: 'ok' }), always: true },
+    '/healthz': { answer: () => jsonAnswer(200, { status: 'ok' }), always: true },
     '/readyz': {
       async answer() {
         if (requests.isClosing) throw new Unavailable('The server is shutting down.')
-        return json(200, await readinessPage(currentService()))
+        return jsonAnswer(200, await readinessPage(currentService()))
       },
     },
     '/metrics': {

@@ -1,6 +1,6 @@
 import { BUILT_IN } from '../../../src/core/fields/index.js'
 import { type Day, parseDay } from '../../../src/core/model/day.js'
-import { head, type Series, UNDEFINED } from '../../../src/core/model/series.js'
+import { firstBars, type Series, UNDEFINED } from '../../../src/core/model/series.js'
 import type { RunOptions, Strategy } from '../../../src/core/params/strategy.js'
 import { parseStrategyDocument } from '../../../src/core/params/strategy-file.js'
 import type { MarketBars, PricedSource, States } from '../../../src/core/source.js'
@@ -33,7 +33,7 @@ export function madeMarket(tickers: Record<string, MadeTicker>): PricedSource {
 
 /** The first bars of some daily series as a market: bands as the engine computes them, nothing about stability. */
 export function seriesMarket(all: Record<string, Series>, bars = Number.MAX_SAFE_INTEGER): PricedSource {
-  const known = new Map(Object.entries(all).map(([name, of]) => [name, head(of, Math.min(bars, of.days.length))]))
+  const known = new Map(Object.entries(all).map(([name, of]) => [name, firstBars(of, Math.min(bars, of.days.length))]))
   const computed = new Map<string, States>()
   return marketFrom(
     [...known.keys()],

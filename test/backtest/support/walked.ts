@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { formatDay, parseDay } from '../../../src/core/model/day.js'
-import { head } from '../../../src/core/model/series.js'
+import { firstBars } from '../../../src/core/model/series.js'
 import type { Strategy } from '../../../src/core/params/strategy.js'
 import { Random } from '../../../src/core/statistics/random.js'
 import { Local } from '../../../src/data/local/local.js'
@@ -112,7 +112,7 @@ export async function expectSameOfCutData(
     const day = parseDay(date)!
     const cut = await storeOf(
       LISTED.map(({ ticker, series }) => {
-        return { ticker, series: head(series, series.days.filter(one => one <= day).length) }
+        return { ticker, series: firstBars(series, series.days.filter(one => one <= day).length) }
       }),
     )
     const then = new Local(store, null, day)

@@ -5,7 +5,7 @@ import { backUp, backUpInto, readManifest } from '../../../src/app/backup/backup
 import { finishRestore, restore } from '../../../src/app/backup/restore.js'
 import { openImporter } from '../../../src/app/open/writing.js'
 import { BandsError } from '../../../src/core/errors.js'
-import { slice } from '../../../src/core/model/series.js'
+import { sliceBars } from '../../../src/core/model/series.js'
 import { readFile } from '../../../src/data/feeds/read.js'
 import { Importer } from '../../../src/data/load/import.js'
 import { type SimulatedTicker, simulatedTickers } from '../../../src/data/simulate/simulate.js'
@@ -324,5 +324,5 @@ async function pull(folder: string): Promise<void> {
 
 function sourced({ ticker, bars }: SimulatedTicker, from = 0, to?: number) {
   const source = { source: 'simulate', format: 'simulated' }
-  return { ticker, bars: slice(bars, from, to), prices: 'raw' as const, ...source }
+  return { ticker, bars: sliceBars(bars, from, to), prices: 'raw' as const, ...source }
 }

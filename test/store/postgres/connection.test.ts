@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { type BandsError, Busy, ConfigError, InvalidParameter, StorageError } from '../../../src/core/errors.js'
 import { isPostgresUrl } from '../../../src/core/params/postgres-url.js'
 import { parseAddress } from '../../../src/server/accounts/postgres/address.js'
-import { Database, type DatabaseOptions, prepared } from '../../../src/server/accounts/postgres/connection.js'
+import { Database, type DatabaseOptions, keepPrepared } from '../../../src/server/accounts/postgres/connection.js'
 import { provenInFull } from '../../support/full.js'
 import { clusterForAll, describePostgres } from '../../support/postgres.js'
 import { temporaryFolder } from '../../support/store.js'
@@ -254,7 +254,7 @@ describePostgres('a database of PostgreSQL', () => {
 
   it('keeps a statement that is asked often, and asks without a name where it is lost', async () => {
     const named = 'SELECT name, statement FROM pg_prepared_statements'
-    const often = prepared('SELECT n FROM t WHERE n = $1')
+    const often = keepPrepared('SELECT n FROM t WHERE n = $1')
     const database = await fresh()
     await database.query('CREATE TABLE t AS SELECT n, 1 AS other FROM generate_series(1, 3) AS n')
     const answered = async (): Promise<void> => expect(await database.query(often, [2])).toEqual([{ n: 2 }])

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Busy, ConfigError } from '../../../src/core/errors.js'
 import { openPostgresAccounts } from '../../../src/server/accounts/postgres/accounts.js'
 import { parseAddress } from '../../../src/server/accounts/postgres/address.js'
-import { Database, prepared } from '../../../src/server/accounts/postgres/connection.js'
+import { Database, keepPrepared } from '../../../src/server/accounts/postgres/connection.js'
 import { chargeOf, iso, NOON } from '../../contracts/accounts.js'
 import { draws, FULL } from '../../support/full.js'
 import { describePgBouncer, Pooler } from '../../support/pgbouncer.js'
@@ -30,7 +30,7 @@ describePgBouncer('through a real PgBouncer', () => {
       const pooler = await begun(settings)
       const database = await Database.open(parseAddress('db', pooler.url('bands'), pooler.env))
       onTestFinished(() => database.close())
-      const often = prepared('SELECT count(*) AS named FROM pg_prepared_statements')
+      const often = keepPrepared('SELECT count(*) AS named FROM pg_prepared_statements')
       const found = await Promise.all(Array.from({ length: 40 }, () => database.query(often)))
       expect(found).toEqual(found.map(() => [{ named: 0 }]))
     })

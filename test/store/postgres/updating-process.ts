@@ -5,7 +5,7 @@ import type { Charge, ChargeResult } from '../../../src/server/accounts/accounts
 import { openPostgresAccounts } from '../../../src/server/accounts/postgres/accounts.js'
 import { parseAddress } from '../../../src/server/accounts/postgres/address.js'
 import { CHARGE_FUNCTION, chargeBatch } from '../../../src/server/accounts/postgres/charging.js'
-import { Database, prepared } from '../../../src/server/accounts/postgres/connection.js'
+import { Database, keepPrepared } from '../../../src/server/accounts/postgres/connection.js'
 import { prepareSchema } from '../../../src/server/accounts/postgres/steps.js'
 import { functionOf, type Release, tablesOf } from './builds.js'
 
@@ -46,7 +46,7 @@ async function ofAnother(): Promise<ChargeAll> {
   const own = Number(release) as Release
   await prepareSchema(database, tablesOf(own), { create: false })
   const query: Database['query'] = (text, values, within) =>
-    database.query(prepared(text.replace(CHARGE_FUNCTION, functionOf(own))), values, within)
+    database.query(keepPrepared(text.replace(CHARGE_FUNCTION, functionOf(own))), values, within)
   const stored: Record<number, string> = { [ALICE]: 'alice', [BOB]: 'bob', [CAROL]: 'carol' }
   return charges =>
     chargeBatch(

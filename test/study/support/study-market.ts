@@ -4,7 +4,7 @@ import { conditionField, isCondition } from '../../../src/core/language/as-field
 import type { Subject } from '../../../src/core/language/condition.js'
 import { type Column, truthOf } from '../../../src/core/language/truth.js'
 import { type Day, weekdayOf } from '../../../src/core/model/day.js'
-import { head, type Series, UNDEFINED } from '../../../src/core/model/series.js'
+import { firstBars, type Series, UNDEFINED } from '../../../src/core/model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../../src/core/model/terms.js'
 import { ANY_EVENT, type EventFilter, type StudyQuery } from '../../../src/core/params/studies.js'
 import type { MarketBars, PricedSource, States } from '../../../src/core/source.js'
@@ -65,7 +65,7 @@ function conditionStates(
 
 /** The same ticker with its first bars alone. */
 export function cut({ series, codes, ...rest }: Listing, bars: number): Listing {
-  return { ...rest, series: head(series, bars), ...(codes === undefined ? {} : { codes: codes.slice(0, bars) }) }
+  return { ...rest, series: firstBars(series, bars), ...(codes === undefined ? {} : { codes: codes.slice(0, bars) }) }
 }
 
 function barsOf({ ticker, series, codes: _, ...rest }: Listing, timeframe: Timeframe): MarketBars {

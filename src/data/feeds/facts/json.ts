@@ -70,12 +70,12 @@ function addSplit(row: JsonObject, tickerHint: string | null, sink: FactsSink): 
   const date = typeof row.execution_date === 'string' ? row.execution_date : ''
   const ex_date = parseDay(date)
   if (ex_date === null) throw new BadCell('execution_date', dateReason('execution_date', date, 'YYYY-MM-DD'))
-  const ratio = shares(row, 'split_to') / shares(row, 'split_from')
+  const ratio = positiveNumber(row, 'split_to') / positiveNumber(row, 'split_from')
   refuseImpossibleRatio(ratio, 'split_to')
   sink.add('splits', ticker, { ex_date, ratio })
 }
 
-function shares(row: JsonObject, name: string): number {
+function positiveNumber(row: JsonObject, name: string): number {
   const value = row[name]
   if (typeof value === 'number' && value > 0) return value
   throw new BadCell(name, `${name} ${JSON.stringify(value ?? null)} is not a number above 0`)

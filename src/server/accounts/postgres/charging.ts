@@ -10,7 +10,7 @@ import {
   REPEAT_MS,
   type UsedCredits,
 } from '../accounts.js'
-import { type Database, prepared } from './connection.js'
+import { type Database, keepPrepared } from './connection.js'
 
 /**
  * Writes a batch of charges in one call; returns the result of each, in order. Throws StorageError if two charges have
@@ -151,7 +151,7 @@ function chargeArguments(charges: readonly Charge[], runs: readonly Run[], again
  */
 export const CHARGE_FUNCTION = 'charge_v2'
 
-const CHARGE = prepared(`SELECT run, line, outcome, day, hour FROM bands_accounts.${CHARGE_FUNCTION}(
+const CHARGE = keepPrepared(`SELECT run, line, outcome, day, hour FROM bands_accounts.${CHARGE_FUNCTION}(
   $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`)
 
 /** Bytes of the hash that identifies a batch; a request id would be a third of its row. */

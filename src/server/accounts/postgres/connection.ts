@@ -45,7 +45,7 @@ const PREPARED_NAMES = new Map<string, string>()
  * Returns the text of a statement, and makes connections keep it prepared. Its name is a hash of the text, so that two
  * versions of bands can share a connection.
  */
-export function prepared(text: string): string {
+export function keepPrepared(text: string): string {
   PREPARED_NAMES.set(text, `bands_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`)
   return text
 }
