@@ -3,7 +3,7 @@ import { formatDay } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { EarningsResult } from '../model/facts.js'
 import { UNDEFINED } from '../model/series.js'
-import { codesByBar, cutsInWords, factField, makeReading, type Reading, zoneBothWays, zonesByBar } from './field.js'
+import { codesByBar, cutsInWords, factField, type Reading, reading, zoneBothWays, zonesByBar } from './field.js'
 import type { Fundamentals, GrowthRates } from './fundamentals.js'
 import { sumOfYear } from './quarters.js'
 import { areKnown, quarterReadings, sinceWhen } from './readings.js'
@@ -28,9 +28,9 @@ export const growthZone = factField({
     const before = sumOfYear(chain, 'revenue', 4)
     return [
       ...parts,
-      makeReading('revenue_ttm', sumOfYear(chain, 'revenue')),
-      makeReading('revenue_ttm_before', before),
-      makeReading('growth', known.growth()[t], before > 0 ? undefined : 'revenue_ttm_before must be above 0'),
+      reading('revenue_ttm', sumOfYear(chain, 'revenue')),
+      reading('revenue_ttm_before', before),
+      reading('growth', known.growth()[t], before > 0 ? undefined : 'revenue_ttm_before must be above 0'),
     ]
   },
 })
@@ -89,9 +89,9 @@ function directionReadings(
   const parts = quarterReadings(known, t, figure, [0, 4, 1, 5])
   if (!areKnown(parts)) return parts
   const rate = (name: string, value: number, earlier: string): Reading =>
-    makeReading(name, value, Number.isNaN(value) ? `${earlier} must be ${needs}` : undefined)
+    reading(name, value, Number.isNaN(value) ? `${earlier} must be ${needs}` : undefined)
   const rates = [rate('g', now[t]!, `${figure}_q5`), rate('h', before[t]!, `${figure}_q6`)]
-  return areKnown(rates) ? [...parts, ...rates, makeReading('g_minus_h', now[t]! - before[t]!)] : [...parts, ...rates]
+  return areKnown(rates) ? [...parts, ...rates, reading('g_minus_h', now[t]! - before[t]!)] : [...parts, ...rates]
 }
 
 const PROXIMITY = ['within_days', 'this_week', 'this_month', 'next_month', 'not_soon'] as const
@@ -114,7 +114,7 @@ export const earningsProximity = factField({
     const next = known.nextReports()[t]!
     const reported = known.earnings().usable[t]!
     const days = next.date === null ? undefined : next.date - known.series.days[t]!
-    return [makeReading('reports_known', reported), makeReading('days_until', days, nextReportNote(known, t))]
+    return [reading('reports_known', reported), reading('days_until', days, nextReportNote(known, t))]
   },
 })
 
@@ -160,22 +160,20 @@ export const earningsSurprise = factField({
   readings: (known, t) => {
     const { timeline, usable } = known.earnings()
     const report = timeline.records[usable[t]! - 1]
-    if (report === undefined) return [makeReading('report_age', undefined, 'no earnings report is known yet')]
+    if (report === undefined) return [reading('report_age', undefined, 'no earnings report is known yet')]
     const of = `report of ${formatDay(report.report_date)}`
     const age = known.series.days[t]! - report.report_date
     if (age > surprise.maxAge)
-      return [
-        makeReading('report_age', undefined, `the latest, the ${of}, is ${age} days old: over ${surprise.maxAge}`),
-      ]
+      return [reading('report_age', undefined, `the latest, the ${of}, is ${age} days old: over ${surprise.maxAge}`)]
     const figure = (name: string, value: number | null): Reading =>
-      makeReading(name, value ?? undefined, value === null ? `the ${of} lacks it` : undefined)
+      reading(name, value ?? undefined, value === null ? `the ${of} lacks it` : undefined)
     const parts = [
-      makeReading('report_age', age, `days since the ${of}`),
+      reading('report_age', age, `days since the ${of}`),
       figure('eps_estimate', report.eps_estimate),
       figure('eps_actual', report.eps_actual),
     ]
     const found = surpriseOf(report)
-    return Number.isNaN(found) ? parts : [...parts, makeReading('surprise', found)]
+    return Number.isNaN(found) ? parts : [...parts, reading('surprise', found)]
   },
 })
 

@@ -109,7 +109,7 @@ export function factField(
     readings(known: Fundamentals, t: number): Reading[]
   },
 ): Field {
-  const none = [makeReading('facts', undefined, 'none that count are known of this ticker')]
+  const none = [reading('facts', undefined, 'none that count are known of this ticker')]
   return {
     needs: 'facts',
     warmUp: () => 0,
@@ -146,20 +146,20 @@ export function expressionField({ name, of, cuts, bands, hash }: OwnExpression):
     // A band begins at its cut, within a tolerance that grows with the cut.
     classify: ({ series }) => zonesByBar(valuesOf(of, series), cuts, cut => Math.max(1, Math.abs(cut))),
     readings: ({ series }, t) => [
-      ...Array.from(termReadings(of, series, t), ([name, value]) => makeReading(name, value)),
-      ...(of.is === 'call' || of.is === 'price' ? [] : [makeReading(text, valuesOf(of, series)[t])]),
+      ...Array.from(termReadings(of, series, t), ([name, value]) => reading(name, value)),
+      ...(of.is === 'call' || of.is === 'price' ? [] : [reading(text, valuesOf(of, series)[t])]),
     ],
   }
 }
 
-export function makeReading(name: string, value: number | undefined, note?: string): Reading {
+export function reading(name: string, value: number | undefined, note?: string): Reading {
   const known = value === undefined || Number.isNaN(value) ? null : value
   return note === undefined ? { name, value: known } : { name, value: known, note }
 }
 
 /** A rolling percentile with the size of its sample. */
 export function rankReading(name: string, { rank, size }: Ranks, t: number): Reading {
-  return makeReading(name, percentile(rank[t]!, size[t]!), `among ${size[t]} defined bars`)
+  return reading(name, percentile(rank[t]!, size[t]!), `among ${size[t]} defined bars`)
 }
 
 /** Cuts in words: `oversold < 30 ≤ neutral_low < 40 …`. */

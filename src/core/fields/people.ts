@@ -2,16 +2,7 @@ import { type Day, formatDay } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import { UNDEFINED } from '../model/series.js'
 import type { Consensus, Dealings } from './dated-facts.js'
-import {
-  codesByBar,
-  codesOf,
-  cutsInWords,
-  factField,
-  makeReading,
-  type Reading,
-  zoneBothWays,
-  zoneOf,
-} from './field.js'
+import { codesByBar, codesOf, cutsInWords, factField, type Reading, reading, zoneBothWays, zoneOf } from './field.js'
 import { areKnown, sinceWhen } from './readings.js'
 
 /** Opinions and trades of people who know the company: analysts' ratings, and insiders' purchases and sales. */
@@ -32,7 +23,7 @@ export const analystConsensus = factField({
     const now = known.consensus().now[t]
     const mean = consensusReading('consensus_mean', now, 'yet')
     if (now === undefined) return [mean]
-    return [...RATINGS.toReversed().map(opinion => makeReading(opinion, now.counts[opinion], 'analysts')), mean]
+    return [...RATINGS.toReversed().map(opinion => reading(opinion, now.counts[opinion], 'analysts')), mean]
   },
 })
 
@@ -57,21 +48,17 @@ export const analystConsensusDirection = factField({
       consensusReading('consensus_mean', now, 'yet'),
       consensusReading('consensus_mean_before', before, `by ${formatDay(known.series.days[t]! - ratings.lookback)}`),
     ]
-    return areKnown(parts) ? [...parts, makeReading('change', now!.mean - before!.mean)] : parts
+    return areKnown(parts) ? [...parts, reading('change', now!.mean - before!.mean)] : parts
   },
 })
 
 /** A mean of analysts' opinions with its origin, or why there is none; `when` gives the date. */
 function consensusReading(name: string, consensus: Consensus | undefined, when: string): Reading {
   if (consensus === undefined)
-    return makeReading(name, undefined, `no counts of at least ${ratings.least} analysts are known ${when}`)
+    return reading(name, undefined, `no counts of at least ${ratings.least} analysts are known ${when}`)
   const { counts, analysts, made } = consensus
   const origin = made ? `their latest grades of ${ratings.gradeLife} days` : 'given as counts'
-  return makeReading(
-    name,
-    consensus.mean,
-    `of ${analysts} analysts, ${origin}, ${sinceWhen(counts.known, counts.session)}`,
-  )
+  return reading(name, consensus.mean, `of ${analysts} analysts, ${origin}, ${sinceWhen(counts.known, counts.session)}`)
 }
 
 const [moderate, heavy] = insiders.valueCuts
@@ -102,11 +89,11 @@ export const insiderActivityZone = factField({
     const ratio = ratioOf(window)
     return [
       trades,
-      makeReading('net_buyers', window.buyers),
-      makeReading('net_sellers', window.sellers),
-      makeReading('value_bought', window.bought),
-      makeReading('value_sold', window.sold),
-      makeReading('value_ratio', ratio, Number.isNaN(ratio) ? 'the money of none of these trades is known' : undefined),
+      reading('net_buyers', window.buyers),
+      reading('net_sellers', window.sellers),
+      reading('value_bought', window.bought),
+      reading('value_sold', window.sold),
+      reading('value_ratio', ratio, Number.isNaN(ratio) ? 'the money of none of these trades is known' : undefined),
     ]
   },
 })
@@ -145,9 +132,9 @@ export const netDirection = factField({
     if (window === null) return [trades]
     return [
       trades,
-      makeReading('net_buyers', window.buyers),
-      makeReading('net_sellers', window.sellers),
-      makeReading('direction', directionOf(window)),
+      reading('net_buyers', window.buyers),
+      reading('net_sellers', window.sellers),
+      reading('direction', directionOf(window)),
     ]
   },
 })
@@ -159,6 +146,6 @@ function directionOf({ buyers, sellers }: Dealings): number {
 /** Number of insider trades in the window that ends on a day. */
 function dealingsReading(window: Dealings | null, day: Day): Reading {
   const first = formatDay(day - insiders.lookback + 1)
-  if (window === null) return makeReading('trades', undefined, 'no trade of an insider has been known yet')
-  return makeReading('trades', window.trades, `counted for the first time from ${first} to ${formatDay(day)}`)
+  if (window === null) return reading('trades', undefined, 'no trade of an insider has been known yet')
+  return reading('trades', window.trades, `counted for the first time from ${first} to ${formatDay(day)}`)
 }

@@ -1,7 +1,7 @@
 import { type Day, formatDay } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import { type Report, type Session, usableFrom } from '../model/facts.js'
-import { makeReading, type Reading } from './field.js'
+import { type Reading, reading } from './field.js'
 import type { Fundamentals } from './fundamentals.js'
 import type { Quarter } from './quarters.js'
 
@@ -24,8 +24,8 @@ export function quarterReadings(
   for (const index of indices) {
     const name = `${FIGURES[figure]}_q${index + 1}`
     const quarter = chain[index]
-    if (quarter === undefined) return [...found, makeReading(name, undefined, whyNoQuarter(known, t))]
-    found.push(makeReading(name, quarter[figure], quarterNote(quarter, figure)))
+    if (quarter === undefined) return [...found, reading(name, undefined, whyNoQuarter(known, t))]
+    found.push(reading(name, quarter[figure], quarterNote(quarter, figure)))
   }
   return found
 }

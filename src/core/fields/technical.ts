@@ -7,10 +7,10 @@ import {
   codesByBar,
   cutsInWords,
   type Field,
-  makeReading,
   type Reading,
   rankReading,
   rankZones,
+  reading,
   zonesByBar,
 } from './field.js'
 import type { Panel } from './panel.js'
@@ -38,7 +38,7 @@ export const rsiZone: Field<(typeof RSI_BANDS)[number]> = {
   rule: `RSI = 100·u/(u+d), u and d Wilder ${rsi.length} of the rises and falls between closes, seeded with the mean of the first ${rsi.length}; ${cutsInWords(RSI_BANDS, rsi.cuts)}`,
   warmUp: () => rsi.length,
   classify: panel => zonesByBar(panel.rsi(), rsi.cuts, 100, panel.from),
-  readings: (panel, t) => [makeReading('close', panel.series.close[t]), makeReading('rsi', panel.rsi()[t])],
+  readings: (panel, t) => [reading('close', panel.series.close[t]), reading('rsi', panel.rsi()[t])],
 }
 
 const { short, middle, long } = averages
@@ -60,10 +60,7 @@ export const trendDirection: Field = {
       return NEUTRAL + trendOf(above, compare(slope[t]!, 0, 1))
     })
   },
-  readings: (panel, t) => [
-    ...averageReadings(panel, t),
-    makeReading('slope20', panel.slope()[t], 'of ln close, a bar'),
-  ],
+  readings: (panel, t) => [...averageReadings(panel, t), reading('slope20', panel.slope()[t], 'of ln close, a bar')],
 }
 
 /** Index among the five bands of the trend. */
@@ -105,7 +102,7 @@ function closeAndAverages({ series, smaShort, smaMiddle, smaLong }: Panel) {
 
 function averageReadings(panel: Panel, t: number): Reading[] {
   const names = ['close', `sma${short}`, `sma${middle}`, `sma${long}`]
-  return closeAndAverages(panel).map((column, i) => makeReading(names[i]!, column[t]))
+  return closeAndAverages(panel).map((column, i) => reading(names[i]!, column[t]))
 }
 
 const VOLUME_BANDS = ['extremely_low', 'low', 'normal', 'above_average', 'high', 'extremely_high'] as const
@@ -120,10 +117,7 @@ export const volumeRatioBand: Field = {
   rule: `volume / mean volume of the ${volumeRatio.length} bars before; undefined when one of them is unknown or fewer than ${volumeRatio.minPositive} are positive; ${cutsInWords(VOLUME_BANDS, volumeRatio.cuts)}`,
   warmUp: () => volumeRatio.length,
   classify: panel => zonesByBar(panel.volumeRatio(), volumeRatio.cuts, 1, panel.from),
-  readings: (panel, t) => [
-    makeReading('volume', panel.series.volume[t]),
-    makeReading('volume_ratio', panel.volumeRatio()[t]),
-  ],
+  readings: (panel, t) => [reading('volume', panel.series.volume[t]), reading('volume_ratio', panel.volumeRatio()[t])],
 }
 
 const ACCUMULATION_BANDS = [
@@ -145,8 +139,8 @@ export const accumulationState: Field = {
   warmUp: ({ series }) => accumulation.length - 1 + TIMEFRAMES[series.timeframe].minHistory - 1,
   classify: panel => rankZones(panel.accumulationRanks(), accumulation.cuts, panel.from),
   readings: (panel, t) => [
-    makeReading('volume', panel.series.volume[t]),
-    makeReading('adl_slope', panel.accumulation()[t]),
+    reading('volume', panel.series.volume[t]),
+    reading('adl_slope', panel.accumulation()[t]),
     rankReading('adl_pct', panel.accumulationRanks(), t),
   ],
 }
@@ -163,8 +157,8 @@ export const volatilityRegime: Field = {
   warmUp: ({ series }) => atr.length + TIMEFRAMES[series.timeframe].minHistory - 1,
   classify: panel => rankZones(panel.natrRanks(), volatility.cuts, panel.from),
   readings: (panel, t) => [
-    makeReading('atr', panel.atr()[t]),
-    makeReading('natr', panel.natr()[t]),
+    reading('atr', panel.atr()[t]),
+    reading('natr', panel.natr()[t]),
     rankReading('natr_pct', panel.natrRanks(), t),
   ],
 }
@@ -203,9 +197,9 @@ export const macdState: Field = {
     })
   },
   readings: (panel, t) => [
-    makeReading('macd', panel.macd().macd[t]),
-    makeReading('macd_before', panel.macd().macd[t - 1]),
-    makeReading('signal', panel.macd().signal[t]),
+    reading('macd', panel.macd().macd[t]),
+    reading('macd_before', panel.macd().macd[t - 1]),
+    reading('signal', panel.macd().signal[t]),
   ],
 }
 
@@ -230,9 +224,9 @@ function levelField(level: 'support' | 'resistance', words: Pick<Field, 'summary
     warmUp: ({ series }) => Math.max(atr.length, 2 * TIMEFRAMES[series.timeframe].pivotReach),
     classify: panel => panel[level]().state,
     readings: (panel, t) => [
-      makeReading('close', panel.series.close[t]),
-      makeReading(`${level}_level`, panel[level]().level[t]),
-      makeReading('atr', panel.atr()[t]),
+      reading('close', panel.series.close[t]),
+      reading(`${level}_level`, panel[level]().level[t]),
+      reading('atr', panel.atr()[t]),
     ],
   }
 }

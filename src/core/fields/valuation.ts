@@ -9,9 +9,9 @@ import {
   cutsInWords,
   type Field,
   factField,
-  makeReading,
   type Reading,
   rankZones,
+  reading,
   zoneOf,
   zonesByBar,
 } from './field.js'
@@ -47,7 +47,7 @@ export const valuationZone = factField({
     if (history.value === null) return [...parts, history]
     // From here on, measures that are null are left out of the mean.
     const measures = [history, sectorReading(known, t), ...bookReadings(known, t)]
-    return [...parts, ...measures, growthReading(known, t), makeReading('score', valuationScores(known)[t])]
+    return [...parts, ...measures, growthReading(known, t), reading('score', valuationScores(known)[t])]
   },
 })
 
@@ -85,7 +85,7 @@ function sectorReading(known: Fundamentals, t: number): Reading {
   const { count, ranks } = known.peers()
   const reason = known.hasSector ? `${count[t]} peers, at least ${peers.least} are needed` : 'it has no sector'
   const note = ranks.rank[t]! < 0 ? `left out: ${reason}` : `among itself and ${count[t]} peers`
-  return makeReading('sector_pct', percentile(ranks.rank[t]!, ranks.size[t]!), note)
+  return reading('sector_pct', percentile(ranks.rank[t]!, ranks.size[t]!), note)
 }
 
 function bookReadings(known: Fundamentals, t: number): Reading[] {
@@ -96,7 +96,7 @@ function bookReadings(known: Fundamentals, t: number): Reading[] {
 function growthReading(known: Fundamentals, t: number): Reading {
   const rate = known.growth()[t]!
   const zone = Number.isNaN(rate) ? 'undefined' : GROWTH_BANDS[zoneOf(rate, growth.cuts)]
-  return makeReading('growth_points', growthPoints(rate), `growth_zone is ${zone}`)
+  return reading('growth_points', growthPoints(rate), `growth_zone is ${zone}`)
 }
 
 export const peVsHistorical = factField({
@@ -137,12 +137,12 @@ export const peVsSector = factField({
     const reason = known.hasSector ? `of ${count} peers, at least ${peers.least} are needed` : 'it has no sector'
     const found = [
       ...parts,
-      makeReading('peers', count),
-      makeReading('peers_median', median, Number.isNaN(median) ? reason : undefined),
+      reading('peers', count),
+      reading('peers_median', median, Number.isNaN(median) ? reason : undefined),
     ]
     if (Number.isNaN(median)) return found
-    if (!(median > 0)) return [...found, makeReading('median_to_own', undefined, 'peers_median must be above 0')]
-    return own > 0 ? [...found, makeReading('median_to_own', median / own)] : found
+    if (!(median > 0)) return [...found, reading('median_to_own', undefined, 'peers_median must be above 0')]
+    return own > 0 ? [...found, reading('median_to_own', median / own)] : found
   },
 })
 
@@ -155,14 +155,14 @@ function zoneOfYield(own: number, median: number): number {
 function yieldReadings(known: Fundamentals, t: number): Reading[] {
   const parts = [closeReading(known.series, t), ...quarterReadings(known, t, 'eps', [0, 1, 2, 3])]
   if (!areKnown(parts)) return parts
-  const earnings = makeReading('eps_ttm', sumOfYear(known.quarters().at(t), 'eps'), 'a share, of the four quarters')
-  return [...parts, earnings, makeReading('earnings_yield', known.yield()[t])]
+  const earnings = reading('eps_ttm', sumOfYear(known.quarters().at(t), 'eps'), 'a share, of the four quarters')
+  return [...parts, earnings, reading('earnings_yield', known.yield()[t])]
 }
 
 /** The close that is compared with values a share. */
 function closeReading(series: Series, t: number): Reading {
   const note = series.unadjustedClose === undefined ? undefined : 'not adjusted for dividends'
-  return makeReading('close', tradedClose(series)[t], note)
+  return reading('close', tradedClose(series)[t], note)
 }
 
 /** A rolling percentile with the size of its sample, or why there is none. */
@@ -172,5 +172,5 @@ function historyReading(name: string, { rank, size }: Ranks, series: Series, t: 
     rank[t]! >= 0
       ? `among ${size[t]} defined bars`
       : `defined on ${size[t]} of the last ${history} bars, at least ${minHistory} are needed`
-  return makeReading(name, percentile(rank[t]!, size[t]!), note)
+  return reading(name, percentile(rank[t]!, size[t]!), note)
 }
