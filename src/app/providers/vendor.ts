@@ -1,6 +1,6 @@
 import { BadData, printable, RateLimited, remedy, Unauthorized, Upstream } from '../../core/errors.js'
 import { type Day, dayAt, parseDay } from '../../core/model/day.js'
-import { isMapping } from '../../core/params/arguments.js'
+import { isMapping, parseJsonOrNull } from '../../core/params/arguments.js'
 import { addressOf } from '../remote/address.js'
 import { type Attempt, type GetHooks, Getter, type Page } from '../remote/get.js'
 import { momentAfter, safeToRepeat, type Wait } from '../remote/patience.js'
@@ -171,7 +171,7 @@ export class Vendor {
   #statusOf({ text }: Page): number {
     const { refusal } = this.provider
     if (refusal === undefined || !text.includes(`"${refusal.status}"`)) return 200
-    const document = jsonOrNull(text)
+    const document = parseJsonOrNull(text)
     const status = isMapping(document) ? Number(document[refusal.status]) : Number.NaN
     return Number.isInteger(status) && status >= 300 ? status : 200
   }
@@ -187,7 +187,7 @@ export class Vendor {
     if (keyStart < 0) return null
     const valueStart = keyStart + key.length
     const markJson = MARK_AFTER_KEY.exec(text.slice(valueStart, valueStart + MAX_MARK_LENGTH))?.[1]
-    const mark = markJson === undefined ? null : jsonOrNull(markJson)
+    const mark = markJson === undefined ? null : parseJsonOrNull(markJson)
     if (typeof mark !== 'string' || mark === '') return null
     const nextUrl = new URL(url)
     nextUrl.searchParams.set(markParameter, mark)
@@ -198,7 +198,7 @@ export class Vendor {
   /** Reads the vendor's list of tickers, and returns the number of each. Throws BadData for a list without tickers. */
   async #readNumbers({ url, ticker: tickerKey, number: numberKey, digits }: NonNullable<Provider['numbers']>) {
     const page = await this.#page(url)
-    const rows = Object.values((jsonOrNull(page?.text ?? '') ?? {}) as object) as Record<string, unknown>[]
+    const rows = Object.values((parseJsonOrNull(page?.text ?? '') ?? {}) as object) as Record<string, unknown>[]
     const numberByTicker = new Map<string, string>()
     for (const row of rows) {
       const ticker = isMapping(row) ? row[tickerKey] : undefined
@@ -224,17 +224,9 @@ export function lastFinal({ final: { zone, hour } }: Pick<Provider, 'final'>, no
   return parseDay(new Date(now - hour * 3_600_000).toLocaleDateString('sv-SE', { timeZone: zone }))!
 }
 
-function jsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
 /** The message in the body of a refusal: that of a usual key of JSON, otherwise a short text; empty for HTML. */
 function refusalMessage(text: string): string {
-  const document = jsonOrNull(text)
+  const document = parseJsonOrNull(text)
   if (!isMapping(document)) return /^\s*</.test(text) ? '' : text.trim().slice(0, MAX_MESSAGE_LENGTH)
   const values = ['message', 'detail', 'error', 'Information', 'Note'].map(key => document[key])
   const message = values.find(value => typeof value === 'string') ?? ''

@@ -18,6 +18,15 @@ export function isMapping(value: unknown): value is Record<string, unknown> {
   return isObject(value) && !Array.isArray(value)
 }
 
+/** The value of a JSON text; null for other text. */
+export function parseJsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
 /** The items of a list or another iterable. Throws InvalidParameter for a text and other values. */
 export function listOf(param: string, value: unknown): unknown[] {
   return isList(value) ? [...value] : refuse(param, value, 'a list')

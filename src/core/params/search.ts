@@ -3,6 +3,7 @@ import { BUILT_IN } from '../fields/index.js'
 import { ASSET_CLASSES, MARKET_CAP_TIERS } from '../model/event.js'
 import { OPERATORS, type Operator, type SearchColumn, type SearchFilter, type SearchQuery } from '../model/pages.js'
 import { BAR_FIGURES } from '../model/series.js'
+import { isMapping, parseJsonOrNull } from './arguments.js'
 import { DAY, TEXT } from './kinds.js'
 import { PAGE_ORDER } from './pages.js'
 import { fieldByAnyName, longNameOf, PRICES } from './places.js'
@@ -101,19 +102,10 @@ const FILTERS: Kind<readonly SearchFilter[], string | readonly object[]> = {
   },
 }
 
-function parseJsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
 /** One filter of a search, checked: known keys, a column, an operator that fits its type, and values. */
 function readFilter(param: string, written: unknown): SearchFilter {
-  if (typeof written !== 'object' || written === null || Array.isArray(written))
-    return refuse(param, JSON.stringify(written), FILTER_FORM)
-  const { field: name, op, value, ...more } = written as Record<string, unknown>
+  if (!isMapping(written)) return refuse(param, JSON.stringify(written), FILTER_FORM)
+  const { field: name, op, value, ...more } = written
   const [unknown] = Object.keys(more)
   if (unknown !== undefined)
     throw invalid('unknown', { param: unknown, allowed: ['field', 'op', 'value'], suggestions: [] })

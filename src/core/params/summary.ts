@@ -1,7 +1,7 @@
 import { InvalidParameter, quoted, suggest } from '../errors.js'
 import type { EventsQuery } from '../model/event.js'
 import type { SnapshotQuery } from '../model/pages.js'
-import { objectOf, withoutNulls } from './arguments.js'
+import { objectOf, parseJsonOrNull, withoutNulls } from './arguments.js'
 import { EVENTS_CONTEXT } from './context.js'
 import { BAND, DAY, FIELD, integerOf, wordOf } from './kinds.js'
 import { CHOICES, withLongNames } from './places.js'
@@ -72,11 +72,7 @@ function readList(param: string, written: unknown): string[] {
 
 function parseList(text: string): unknown {
   if (!text.trimStart().startsWith('[')) return text.split(',').map(name => name.trim())
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
+  return parseJsonOrNull(text)
 }
 
 const LONG_FIELD = withLongNames(FIELD, 'AnyField')
@@ -140,7 +136,8 @@ export function parseSummary(params: object): SummaryQuery {
     const query = parseEvents({
       limit: DEFAULT_LIMIT,
       ...paramsInTable(EVENTS, read as Written),
-      ...writtenDays(written),
+      // The days as they were written, because parseEvents reads them again.
+      ...withoutNulls({ before: written.before, after: written.after }),
     })
     return { of: 'events', query, stats: read.stats }
   }
@@ -158,11 +155,6 @@ export function parseSummary(params: object): SummaryQuery {
   query.range = { start, limit, offset, even: sample !== undefined }
   if (end !== undefined) query.range.end = end
   return { of: 'snapshot', query }
-}
-
-/** The days of an events question as they were written, because parseEvents reads them again. */
-function writtenDays({ before, after }: Written): Written {
-  return withoutNulls({ before, after })
 }
 
 /** Throws InvalidParameter if one of some parameters is set next to `other`, which excludes them. */

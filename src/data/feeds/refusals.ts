@@ -1,5 +1,6 @@
 import { BadData, counted, parameter, quoted, remedy, sentence, type Words, wordsAsText } from '../../core/errors.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../core/model/facts.js'
+import { isMapping } from '../../core/params/arguments.js'
 import type { Rejected, Remark } from './feed.js'
 import { type Layout, missingBarRoles } from './layout.js'
 import { type Decimal, guessDateFormat, guessDecimal, isNullWord, readNumber } from './values.js'
@@ -183,15 +184,13 @@ export function refuseUnfinished(file: string): BadData {
 /** The keys of an object or of the first one in a list, and those of its `results` and `data`. */
 function keysOfDocument(root: unknown): Keys {
   const keys = new Set<string>()
-  const add = (value: unknown) => {
-    const object = Array.isArray(value) ? value[0] : value
-    if (typeof object === 'object' && object !== null && !Array.isArray(object))
-      for (const key of Object.keys(object)) keys.add(key)
+  const addKeys = (value: unknown): unknown => {
+    const object: unknown = Array.isArray(value) ? value[0] : value
+    if (isMapping(object)) for (const key of Object.keys(object)) keys.add(key)
     return object
   }
-  const object = add(root)
-  if (typeof object === 'object' && object !== null)
-    for (const key of ['results', 'data']) add((object as Record<string, unknown>)[key])
+  const object = addKeys(root)
+  if (isMapping(object)) for (const key of ['results', 'data']) addKeys(object[key])
   return keys
 }
 
