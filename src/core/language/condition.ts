@@ -101,11 +101,11 @@ class Grammar {
   }
 
   #condition(): Condition {
-    return this.#joined('or', () => this.#joined('and', () => this.#negation()))
+    return this.#joinParts('or', () => this.#joinParts('and', () => this.#negation()))
   }
 
   /** Parts joined by a word; a single part is returned as it is. */
-  #joined(word: 'and' | 'or', readPart: () => Condition): Condition {
+  #joinParts(word: 'and' | 'or', readPart: () => Condition): Condition {
     const first = readPart()
     const parts = [first]
     while (this.#reader.accept(word)) parts.push(readPart())
@@ -134,7 +134,7 @@ class Grammar {
   #namedCondition(conditions: NamedConditions): Condition {
     const reader = this.#reader
     reader.advance()
-    const { kind, text: name, glued } = reader.word
+    const { kind, text: name, isGlued: glued } = reader.word
     reader.allow('the name of a condition', conditions.names)
     if (kind !== 'word' || !glued) return reader.fail({ what: 'the name of a condition follows "@", without a blank' })
     const text = conditions.named(name)
@@ -229,7 +229,7 @@ class Grammar {
 
   #field({ isBehindTicker }: FieldPosition): NamedField {
     const reader = this.#reader
-    const { kind, text, glued } = reader.word
+    const { kind, text, isGlued: glued } = reader.word
     reader.allow('a field', this.#vocabulary.names)
     if (isBehindTicker && !glued) return reader.fail({ what: 'no blank may stand behind the colon of a ticker' })
     const field = kind === 'word' ? this.#vocabulary.named(text) : undefined
@@ -246,7 +246,7 @@ class Grammar {
     const next = reader.peek(1)
     const second = reader.peek(2)
     if (next?.text === ':' && !isBehindTicker) {
-      const what = next.glued ? `${quoted(written)} is no ticker` : 'no blank may stand before the colon of a ticker'
+      const what = next.isGlued ? `${quoted(written)} is no ticker` : 'no blank may stand before the colon of a ticker'
       return reader.fail({ what, meant: [], hint: `A ticker is ${TICKER_SHAPE}.` })
     }
     if (kind !== 'word' || KEYWORDS.includes(text)) return reader.fail()
@@ -264,12 +264,12 @@ class Grammar {
   /** The timeframe in `@weekly`; null without one. */
   #timeframe(): Timeframe | null {
     const reader = this.#reader
-    const { glued: isSignGlued, text: sign } = reader.word
+    const { isGlued: isSignGlued, text: sign } = reader.word
     if (!isSignGlued && sign !== '@') return null
     if (!reader.isNext('@')) return null
     if (!isSignGlued) return reader.fail({ what: 'no blank may stand before "@"', meant: [] })
     reader.advance()
-    const { kind, text, glued: isNameGlued } = reader.word
+    const { kind, text, isGlued: isNameGlued } = reader.word
     reader.allow('a timeframe', TIMEFRAME_NAMES)
     if (!isNameGlued && kind !== 'end') return reader.fail({ what: 'no blank may stand behind "@"' })
     const timeframe = TIMEFRAME_NAMES.find(name => name === text)

@@ -247,7 +247,7 @@ export interface Word {
   /** The index of its first character, in UTF-16 units from 0. */
   at: number
   /** Whether no blank precedes it. */
-  glued: boolean
+  isGlued: boolean
 }
 
 /** Each form ends without looking far ahead, so that any text is split in one pass. */
@@ -283,7 +283,7 @@ function splitIntoWords(text: string, hasTickers: boolean, hasComments: boolean)
     for (const [kind, form, normalize] of forms) {
       const written = match(form)
       if (written === null) continue
-      words.push({ kind, text: normalize(written), written, at, glued: at === previousEnd })
+      words.push({ kind, text: normalize(written), written, at, isGlued: at === previousEnd })
       at += written.length
       previousEnd = at
       break
@@ -291,7 +291,7 @@ function splitIntoWords(text: string, hasTickers: boolean, hasComments: boolean)
   }
   const last = words.at(-1)
   const end = last === undefined ? 0 : last.at + last.written.length
-  words.push({ kind: 'end', text: '', written: '', at: end, glued: end === text.length })
+  words.push({ kind: 'end', text: '', written: '', at: end, isGlued: end === text.length })
   return words
 }
 

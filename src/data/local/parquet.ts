@@ -130,7 +130,7 @@ function writeColumn(out: Bytes, column: ColumnBuffer, rows: number): Chunk {
   if (isDictionary) {
     page.length = 0
     if (dictionary.words !== null) for (const word of dictionary.words) writeText(word)
-    else for (const value of dictionary.numbers!) page.int32(value)
+    else for (const value of dictionary.numbers!) page.writeInt32(value)
     chunk.plainSize += writePage(out, DICTIONARY_PAGE, dictionary.size, PLAIN)
     chunk.data = out.length
   }
@@ -138,7 +138,7 @@ function writeColumn(out: Bytes, column: ColumnBuffer, rows: number): Chunk {
   writeLevels(levels)
   if (isDictionary) {
     const width = 32 - Math.clz32(dictionary.size - 1)
-    page.byte(width)
+    page.writeByte(width)
     writeRunsAndGroups(dictionary.codes, values.length, width)
   } else if (dictionary?.words != null) {
     for (const code of dictionary.codes) writeText(dictionary.words[code]!)
@@ -233,7 +233,7 @@ function minAndMax(values: Float64Array | Int32Array): { min: number; max: numbe
 }
 
 function writeText(word: Uint8Array): void {
-  page.int32(word.length)
+  page.writeInt32(word.length)
   page.append(word)
 }
 
@@ -244,7 +244,7 @@ function writeNumbers(values: Float64Array | Int32Array): void {
 /** Writes which rows have a value, preceded by the number of its bytes. */
 function writeLevels(levels: Uint8Array): void {
   const start = page.length
-  page.int32(0)
+  page.writeInt32(0)
   writeRunsAndGroups(levels, levels.length, 1)
   page.view.setInt32(start, page.length - start - 4, true)
 }
@@ -268,8 +268,8 @@ function writeRunsAndGroups(values: Int32Array | Uint8Array, length: number, wid
     }
     if (packedFrom !== -1) writePackedGroups(values, packedFrom, i, width)
     packedFrom = -1
-    page.varint((end - i) * 2)
-    for (let b = 0; b < valueBytes; b++) page.byte((value >>> (8 * b)) & 0xff)
+    page.writeVarint((end - i) * 2)
+    for (let b = 0; b < valueBytes; b++) page.writeByte((value >>> (8 * b)) & 0xff)
     i = end
   }
   if (packedFrom !== -1) writePackedGroups(values, packedFrom, length, width)
@@ -278,7 +278,7 @@ function writeRunsAndGroups(values: Int32Array | Uint8Array, length: number, wid
 /** Writes values in groups of eight, `width` bits each. The last group is filled up with zeros. */
 function writePackedGroups(values: Int32Array | Uint8Array, from: number, to: number, width: number): void {
   const groups = (to - from + 7) >> 3
-  page.varint(groups * 2 + 1)
+  page.writeVarint(groups * 2 + 1)
   page.reserve(groups * width + 4)
   const { bytes } = page
   let at = page.length
@@ -301,17 +301,17 @@ function writePage(out: Bytes, type: number, values: number, encoding: number): 
   const size = compressInto(page.bytes, page.length, compressed.bytes)
   const start = out.length
   const head = new Thrift(out)
-  head.integer(1, type)
-  head.integer(2, page.length)
-  head.integer(3, size)
-  head.struct(type === DATA_PAGE ? 5 : 7, () => {
-    head.integer(1, values)
-    head.integer(2, encoding)
+  head.writeInteger(1, type)
+  head.writeInteger(2, page.length)
+  head.writeInteger(3, size)
+  head.writeStruct(type === DATA_PAGE ? 5 : 7, () => {
+    head.writeInteger(1, values)
+    head.writeInteger(2, encoding)
     if (type !== DATA_PAGE) return
-    head.integer(3, RLE)
-    head.integer(4, RLE)
+    head.writeInteger(3, RLE)
+    head.writeInteger(4, RLE)
   })
-  head.end()
+  head.endStruct()
   const headSize = out.length - start
   out.append(compressed.bytes.subarray(0, size))
   return headSize + page.length
@@ -357,35 +357,35 @@ export class ParquetFile {
     const out = new Bytes(1 << 14)
     const meta = new Thrift(out)
     const columns = this.#columns
-    meta.integer(1, 1)
-    meta.structs(2, [null, ...columns], column => {
+    meta.writeInteger(1, 1)
+    meta.writeStructs(2, [null, ...columns], column => {
       if (column === null) {
-        meta.text(4, 'root')
-        return meta.integer(5, columns.length)
+        meta.writeText(4, 'root')
+        return meta.writeInteger(5, columns.length)
       }
-      meta.integer(1, PHYSICAL_TYPES[column.kind])
-      meta.integer(3, 1)
-      meta.text(4, column.name)
+      meta.writeInteger(1, PHYSICAL_TYPES[column.kind])
+      meta.writeInteger(3, 1)
+      meta.writeText(4, column.name)
       const converted = CONVERTED_TYPES[column.kind]
-      if (converted !== null) meta.integer(6, converted)
+      if (converted !== null) meta.writeInteger(6, converted)
     })
-    meta.long(3, this.rows)
-    meta.structs(4, this.#groups, ({ start, group: { rows, chunks } }) => {
-      meta.structs(1, chunks, (chunk, i) => {
-        meta.long(2, start + chunk.start)
-        meta.struct(3, () => writeChunkMeta(meta, columns[i]!, { chunk, start, rows }))
+    meta.writeLong(3, this.rows)
+    meta.writeStructs(4, this.#groups, ({ start, group: { rows, chunks } }) => {
+      meta.writeStructs(1, chunks, (chunk, i) => {
+        meta.writeLong(2, start + chunk.start)
+        meta.writeStruct(3, () => writeChunkMeta(meta, columns[i]!, { chunk, start, rows }))
       })
-      meta.long(
+      meta.writeLong(
         2,
         chunks.reduce((sum, { plainSize }) => sum + plainSize, 0),
       )
-      meta.long(3, rows)
+      meta.writeLong(3, rows)
     })
-    meta.text(6, 'bands')
+    meta.writeText(6, 'bands')
     // Each column's bounds are in the order of its type.
-    meta.structs(7, columns, () => meta.struct(1, () => {}))
-    meta.end()
-    out.int32(out.length)
+    meta.writeStructs(7, columns, () => meta.writeStruct(1, () => {}))
+    meta.endStruct()
+    out.writeInt32(out.length)
     out.append(MAGIC)
     return out.writtenBytes()
   }
@@ -399,19 +399,19 @@ function writeChunkMeta(
 ): void {
   const { bounds, nulls } = chunk
   const hasDictionary = chunk.data !== chunk.start
-  meta.integer(1, PHYSICAL_TYPES[kind])
-  meta.integers(2, hasDictionary ? [PLAIN, RLE, RLE_DICTIONARY] : [PLAIN, RLE])
-  meta.texts(3, [name])
-  meta.integer(4, SNAPPY)
-  meta.long(5, rows)
-  meta.long(6, chunk.plainSize)
-  meta.long(7, chunk.size)
-  meta.long(9, start + chunk.data)
-  if (hasDictionary) meta.long(11, start + chunk.start)
-  meta.struct(12, () => {
-    meta.long(3, nulls)
+  meta.writeInteger(1, PHYSICAL_TYPES[kind])
+  meta.writeIntegers(2, hasDictionary ? [PLAIN, RLE, RLE_DICTIONARY] : [PLAIN, RLE])
+  meta.writeTexts(3, [name])
+  meta.writeInteger(4, SNAPPY)
+  meta.writeLong(5, rows)
+  meta.writeLong(6, chunk.plainSize)
+  meta.writeLong(7, chunk.size)
+  meta.writeLong(9, start + chunk.data)
+  if (hasDictionary) meta.writeLong(11, start + chunk.start)
+  meta.writeStruct(12, () => {
+    meta.writeLong(3, nulls)
     if (bounds === null) return
-    meta.binary(5, bounds.max)
-    meta.binary(6, bounds.min)
+    meta.writeBinary(5, bounds.max)
+    meta.writeBinary(6, bounds.min)
   })
 }

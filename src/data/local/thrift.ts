@@ -17,19 +17,19 @@ export class Bytes {
     this.view = new DataView(bytes.buffer)
   }
 
-  byte(value: number): void {
+  writeByte(value: number): void {
     this.reserve(1)
     this.bytes[this.length++] = value
   }
 
-  int32(value: number): void {
+  writeInt32(value: number): void {
     this.reserve(4)
     this.view.setInt32(this.length, value, true)
     this.length += 4
   }
 
   /** A whole number of up to 53 bits. */
-  varint(value: number): void {
+  writeVarint(value: number): void {
     this.reserve(8)
     let rest = value
     for (; rest > 0x7f; rest = Math.floor(rest / 128)) this.bytes[this.length++] = (rest % 128) | 0x80
@@ -63,70 +63,70 @@ export class Thrift {
     this.#out = out
   }
 
-  integer(field: number, value: number, type = I32): void {
+  writeInteger(field: number, value: number, type = I32): void {
     this.#startField(field, type)
-    this.#out.varint(value * 2)
+    this.#out.writeVarint(value * 2)
   }
 
-  long(field: number, value: number): void {
-    this.integer(field, value, I64)
+  writeLong(field: number, value: number): void {
+    this.writeInteger(field, value, I64)
   }
 
-  binary(field: number, value: Uint8Array): void {
+  writeBinary(field: number, value: Uint8Array): void {
     this.#startField(field, BINARY)
     this.#writeBytes(value)
   }
 
-  text(field: number, value: string): void {
-    this.binary(field, Buffer.from(value))
+  writeText(field: number, value: string): void {
+    this.writeBinary(field, Buffer.from(value))
   }
 
-  integers(field: number, values: readonly number[]): void {
+  writeIntegers(field: number, values: readonly number[]): void {
     this.#startList(field, I32, values.length)
-    for (const value of values) this.#out.varint(value * 2)
+    for (const value of values) this.#out.writeVarint(value * 2)
   }
 
-  texts(field: number, values: readonly string[]): void {
+  writeTexts(field: number, values: readonly string[]): void {
     this.#startList(field, BINARY, values.length)
     for (const value of values) this.#writeBytes(Buffer.from(value))
   }
 
-  struct(field: number, write: () => void): void {
+  writeStruct(field: number, write: () => void): void {
     this.#startField(field, STRUCT)
-    this.#writeStruct(write)
+    this.#writeFields(write)
   }
 
-  structs<Item>(field: number, items: readonly Item[], write: (item: Item, index: number) => void): void {
+  writeStructs<Item>(field: number, items: readonly Item[], write: (item: Item, index: number) => void): void {
     this.#startList(field, STRUCT, items.length)
-    for (const [i, item] of items.entries()) this.#writeStruct(() => write(item, i))
+    for (const [i, item] of items.entries()) this.#writeFields(() => write(item, i))
   }
 
-  end(): void {
-    this.#out.byte(0)
+  endStruct(): void {
+    this.#out.writeByte(0)
   }
 
   /** Writes a struct within a struct: its field numbers begin again at 0. */
-  #writeStruct(write: () => void): void {
+  #writeFields(write: () => void): void {
     const field = this.#field
     this.#field = 0
     write()
-    this.end()
+    this.endStruct()
     this.#field = field
   }
 
   #writeBytes(value: Uint8Array): void {
-    this.#out.varint(value.length)
+    this.#out.writeVarint(value.length)
     this.#out.append(value)
   }
 
   #startList(field: number, type: number, length: number): void {
     this.#startField(field, LIST)
-    this.#out.byte((Math.min(length, 15) << 4) | type)
-    if (length > 14) this.#out.varint(length)
+    this.#out.writeByte((Math.min(length, 15) << 4) | type)
+    if (length > 14) this.#out.writeVarint(length)
   }
 
   #startField(field: number, type: number): void {
-    this.#out.byte(((field - this.#field) << 4) | type)
+    this.#out.writeByte(((field - this.#field) << 4) | type)
     this.#field = field
   }
 }
