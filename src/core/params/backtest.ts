@@ -78,10 +78,10 @@ function readDocument(written: unknown, file: string, fields: FieldSet): { docum
 function setParams(document: Document, params: Written, fields: FieldSet): Document {
   const result = copyDocument(document)
   result.exit ??= {}
-  for (const { param, place, node } of LEAVES) {
+  for (const { param, path, node } of LEAVES) {
     if (!(param in params) || !('kind' in node) || node.kind === undefined) continue
-    if (param === LAG_PARAM && !lagSetsKey(result, place, fields)) continue
-    setAtPath(result, place, valueForKey(param, { ...node, kind: node.kind }, params[param], fields))
+    if (param === LAG_PARAM && !lagSetsKey(result, path, fields)) continue
+    setAtPath(result, path, valueForKey(param, { ...node, kind: node.kind }, params[param], fields))
   }
   if ('costs' in params) result.costs = mergeCosts(document.costs, result.costs)
   // A rule of a parameter replaces all rules of the file.
@@ -107,11 +107,11 @@ const LAG_KEY = 'lag'
  * Whether the parameter of the lag sets the key at this path. It sets the lag of a context, and that of conditions
  * which name tickers. Throws InvalidParameter if the strategy has neither.
  */
-function lagSetsKey(document: Document, place: string, fields: FieldSet): boolean {
+function lagSetsKey(document: Document, path: string, fields: FieldSet): boolean {
   const entry = sectionOf(document, 'entry')
   const exit = sectionOf(document, 'exit')
   const hasContext = (entry.context ?? null) !== null
-  if (place !== LAG_KEY) return hasContext
+  if (path !== LAG_KEY) return hasContext
   const texts = [entry.field, entry.when, exit.when, sectionOf(exit, 'on').field].filter(
     text => typeof text === 'string',
   )
@@ -152,7 +152,7 @@ function valueForKey(
 function asParameterError(params: Written, refusal: InvalidParameter): InvalidParameter | null {
   const { param } = refusal
   const isGiven = (leaf: Leaf): boolean => leaf.param in params
-  const leaf = LEAVES.filter(isGiven).findLast(({ place }) => place === param || param.startsWith(`${place}.`))
+  const leaf = LEAVES.filter(isGiven).findLast(({ path }) => path === param || param.startsWith(`${path}.`))
   return leaf === undefined ? null : refusal.withParam(leaf.param)
 }
 
@@ -167,8 +167,8 @@ function noExitError({ offence }: InvalidParameter): InvalidParameter | null {
  * Sets a value at a path such as `exit.hold`, and makes missing parents. Throws InvalidParameter if a parent is no
  * mapping.
  */
-function setAtPath(document: Document, place: string, value: unknown): void {
-  const [first = '', ...rest] = place.split('.')
+function setAtPath(document: Document, path: string, value: unknown): void {
+  const [first = '', ...rest] = path.split('.')
   if (rest.length === 0) {
     document[first] = value
     return

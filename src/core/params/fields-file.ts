@@ -44,7 +44,7 @@ export function ownFieldSet(text: string, file: string): FieldSet {
 /** A well-formed definition whose conditions are not read yet. */
 interface Sketch {
   /** Its index in the list of the file. */
-  place: number
+  index: number
   name: string
   bands: readonly string[]
   entry: Readonly<Record<string, unknown>>
@@ -66,7 +66,7 @@ class FieldsReader {
     if (value.length > MAX_FIELDS)
       throw this.#faultAt([], `there are ${value.length} fields, and at most ${MAX_FIELDS} are read`)
     const sketches: Sketch[] = []
-    for (const [place, entry] of value.entries()) sketches.push(this.#readSketch(place, entry, sketches))
+    for (const [index, entry] of value.entries()) sketches.push(this.#readSketch(index, entry, sketches))
     this.#sketches = sketches
   }
 
@@ -84,35 +84,35 @@ class FieldsReader {
   }
 
   /** Reads the keys of a definition, its name and its bands. @param before the definitions above it */
-  #readSketch(place: number, entry: unknown, before: readonly Sketch[]): Sketch {
-    if (!isMapping(entry)) throw this.#faultAt([place], 'an own field is a mapping that begins with field: NAME')
+  #readSketch(index: number, entry: unknown, before: readonly Sketch[]): Sketch {
+    if (!isMapping(entry)) throw this.#faultAt([index], 'an own field is a mapping that begins with field: NAME')
     const unknown = Object.keys(entry).find(key => !FIELD_KEYS.some(known => known === key))
     if (unknown !== undefined) {
       const meant = didYouMean(suggest(unknown, FIELD_KEYS))
       throw this.#faultAt(
-        [place, unknown],
+        [index, unknown],
         `there is no key ${quoted(unknown)} in an own field.${meant} It may have ${FIELD_KEYS.join(', ')}`,
         'key',
       )
     }
-    const name = this.#readName(place, entry.field, before)
+    const name = this.#readName(index, entry.field, before)
     if ('of' in entry === 'when' in entry)
       throw this.#faultAt(
-        [place, 'field'],
+        [index, 'field'],
         `${name} has to have either of (an expression, with cuts and bands) or when (conditions)`,
       )
     const conflict = ['cuts', 'bands'].find(key => key in entry && 'when' in entry)
     if (conflict !== undefined)
-      throw this.#faultAt([place, conflict], `${name} has when, whose keys are its bands; ${conflict} is for of`, 'key')
+      throw this.#faultAt([index, conflict], `${name} has when, whose keys are its bands; ${conflict} is for of`, 'key')
     const bands =
-      'when' in entry ? this.#readBandsOfConditions(place, name, entry.when) : this.#readBands(place, name, entry.bands)
-    return { place, name, bands, entry }
+      'when' in entry ? this.#readBandsOfConditions(index, name, entry.when) : this.#readBands(index, name, entry.bands)
+    return { index, name, bands, entry }
   }
 
-  #readName(place: number, name: unknown, before: readonly Sketch[]): string {
-    const at = [place, 'field']
+  #readName(index: number, name: unknown, before: readonly Sketch[]): string {
+    const at = [index, 'field']
     if (name == null)
-      throw this.#faultAt(name === undefined ? [place] : at, 'field is missing: each own field needs a name')
+      throw this.#faultAt(name === undefined ? [index] : at, 'field is missing: each own field needs a name')
     const text = this.#readAllowedName(at, 'name', name)
     if (before.some(other => other.name === text)) throw this.#faultAt(at, `${text} is defined twice`)
     return text
@@ -143,11 +143,11 @@ class FieldsReader {
     return text
   }
 
-  #readBands(place: number, name: string, bands: unknown): readonly string[] {
-    const at = [place, 'bands']
+  #readBands(index: number, name: string, bands: unknown): readonly string[] {
+    const at = [index, 'bands']
     if (!Array.isArray(bands) || bands.length === 0)
       throw this.#faultAt(
-        bands === undefined ? [place, 'of'] : at,
+        bands === undefined ? [index, 'of'] : at,
         `${name} needs bands: a list of one more name than there are cuts`,
       )
     this.#refuseTooManyBands(at, name, bands.length)
@@ -162,19 +162,19 @@ class FieldsReader {
   }
 
   /** The bands of a field by conditions: the keys of `when`. */
-  #readBandsOfConditions(place: number, name: string, when: unknown): readonly string[] {
+  #readBandsOfConditions(index: number, name: string, when: unknown): readonly string[] {
     if (!isMapping(when) || Object.keys(when).length === 0)
-      throw this.#faultAt([place, 'when'], `when of ${name} is a mapping of bands, each with its condition`)
-    this.#refuseTooManyBands([place, 'when'], name, Object.keys(when).length)
-    return Object.keys(when).map(band => this.#readAllowedName([place, 'when', band], 'band', band, 'key'))
+      throw this.#faultAt([index, 'when'], `when of ${name} is a mapping of bands, each with its condition`)
+    this.#refuseTooManyBands([index, 'when'], name, Object.keys(when).length)
+    return Object.keys(when).map(band => this.#readAllowedName([index, 'when', band], 'band', band, 'key'))
   }
 
   /** The condition of each band, in order; null for `otherwise`. */
-  #readRules({ place, name, entry }: Sketch, vocabulary: Vocabulary): readonly Rule[] {
+  #readRules({ index, name, entry }: Sketch, vocabulary: Vocabulary): readonly Rule[] {
     const when = entry.when as Readonly<Record<string, unknown>>
     const bands = Object.keys(when)
     return bands.map((band, i) => {
-      const at = [place, 'when', band]
+      const at = [index, 'when', band]
       const text = when[band]
       if (typeof text !== 'string')
         throw this.#faultAt(at, `the band ${band} of ${name} needs a condition, or ${OTHERWISE}`)
@@ -189,8 +189,8 @@ class FieldsReader {
   }
 
   /** The ascending cuts between the bands, one fewer than bands. */
-  #readCuts({ place, name, bands, entry }: Sketch): readonly number[] {
-    const at = [place, 'cuts']
+  #readCuts({ index, name, bands, entry }: Sketch): readonly number[] {
+    const at = [index, 'cuts']
     const { cuts = [] } = entry
     if (!Array.isArray(cuts)) throw this.#faultAt(at, `cuts of ${name} are a list of numbers`)
     for (const [i, cut] of cuts.entries()) {
@@ -200,7 +200,7 @@ class FieldsReader {
     }
     if (cuts.length === bands.length - 1) return cuts as number[]
     const wanted = `${bands.length} bands need ${bands.length - 1} cuts between them`
-    throw this.#faultAt('cuts' in entry ? at : [place, 'bands'], `${name}: ${wanted}, and there are ${cuts.length}`)
+    throw this.#faultAt('cuts' in entry ? at : [index, 'bands'], `${name}: ${wanted}, and there are ${cuts.length}`)
   }
 
   /** Makes a field after the fields that it uses. @param path the fields that use it, to find circles */
@@ -210,7 +210,7 @@ class FieldsReader {
     if (made !== undefined) return made
     if (path.includes(name)) {
       const circle = [...path.slice(path.indexOf(name)), name].join(' → ')
-      throw this.#faultAt([sketch.place, 'field'], `own fields refer to each other in a circle: ${circle}`)
+      throw this.#faultAt([sketch.index, 'field'], `own fields refer to each other in a circle: ${circle}`)
     }
     const rules = this.#rules.get(name)
     const field =
@@ -222,8 +222,8 @@ class FieldsReader {
   }
 
   #makeExpressionField(sketch: Sketch): AnyField {
-    const { place, name, bands, entry } = sketch
-    const at = [place, 'of']
+    const { index, name, bands, entry } = sketch
+    const at = [index, 'of']
     const cuts = this.#readCuts(sketch)
     // A number is also an expression.
     const text = typeof entry.of === 'number' ? String(entry.of) : entry.of

@@ -195,18 +195,18 @@ export const VARIABLE_KEYS: readonly string[] = VARIABLE_LEAVES.flatMap(({ param
  */
 function parameterOfKey(written: string): string {
   const name = written.trim().replaceAll('-', '_')
-  if (FIXED_KEYS.includes(name) || LEAVES.some(({ place, param }) => place === name && FIXED_KEYS.includes(param)))
+  if (FIXED_KEYS.includes(name) || LEAVES.some(({ path, param }) => path === name && FIXED_KEYS.includes(param)))
     throw varyError(
       name,
       ` ${quoted(name)}: no trade becomes another by it, or it changes the bars or days, which cannot be compared; vary other keys.`,
     )
-  const others = VARIABLE_LEAVES.filter(({ place }) => place.endsWith(`.${name}`))
+  const others = VARIABLE_LEAVES.filter(({ path }) => path.endsWith(`.${name}`))
   const found =
     VARIABLE_LEAVES.find(({ param, node }) => param === name && 'kind' in node) ??
-    VARIABLE_LEAVES.find(({ place }) => place === name) ??
+    VARIABLE_LEAVES.find(({ path }) => path === name) ??
     (others.length === 1 ? others[0] : undefined)
   if (found !== undefined) return found.param
-  const names = [...new Set(VARIABLE_LEAVES.flatMap(({ param, place }) => [param, place]))]
+  const names = [...new Set(VARIABLE_LEAVES.flatMap(({ param, path }) => [param, path]))]
   const suggestions = suggest(name, names)
   const near = didYouMean(suggestions.slice(0, 1))
   const allowed = [...new Set(VARIABLE_LEAVES.map(({ param }) => param))]

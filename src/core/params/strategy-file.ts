@@ -133,16 +133,16 @@ function readPart(part: Section, value: unknown, { at, field, fields }: PartLoca
   const written = part.convertKeys?.(mapping, at, fields) ?? mapping
   const read: Record<string, unknown> = {}
   for (const [key, node] of Object.entries(rows)) {
-    const place = at === '' ? key : `${at}.${key}`
+    const path = at === '' ? key : `${at}.${key}`
     const entered = field || entryField(read)
     if (!('rows' in node)) {
       // Without absent values, so that the field of the entry applies.
       const earlier = { field: entered, ...withoutNulls(read) }
       const usesDefault = written[key] == null && !node.required
-      const parsed = usesDefault ? node.fallback : node.kind.parse(place, written[key], { fields, earlier })
+      const parsed = usesDefault ? node.fallback : node.kind.parse(path, written[key], { fields, earlier })
       if (parsed !== undefined) read[key] = parsed
     } else if (node.optional && written[key] == null) read[key] = null
-    else read[key] = readPart(node, written[key], { at: place, field: entered, fields })
+    else read[key] = readPart(node, written[key], { at: path, field: entered, fields })
   }
   return finish === undefined ? read : finish(read, at, field)
 }

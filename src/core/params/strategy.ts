@@ -421,7 +421,7 @@ export type BacktestParams = NamedParams &
 /** A value of a strategy, its parameter and its path in a file. */
 export interface Leaf {
   param: string
-  place: string
+  path: string
   node: Node
 }
 
@@ -431,9 +431,9 @@ export const LEAVES: readonly Leaf[] = leavesIn(STRATEGY, '')
 /** Every node, at any depth, that a parameter sets, with its dotted path. @param prefix the path of the rows, with a dot */
 function leavesIn(rows: Nodes, prefix: string): Leaf[] {
   return Object.entries(rows).flatMap(([key, node]) => {
-    const place = `${prefix}${key}`
-    const leaves = node.param === undefined ? [] : [{ param: node.param, place, node }]
-    if ('rows' in node) leaves.push(...leavesIn(node.rows, `${place}.`))
+    const path = `${prefix}${key}`
+    const leaves = node.param === undefined ? [] : [{ param: node.param, path, node }]
+    if ('rows' in node) leaves.push(...leavesIn(node.rows, `${path}.`))
     return leaves
   })
 }
