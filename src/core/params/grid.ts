@@ -323,7 +323,7 @@ export function parseCompare(input: object, context: BacktestContext): CompareQu
   const documents = listOf('strategies', written ?? [])
   refuseWrongStrategyCount(documents.length)
   const files = names === undefined ? [] : listOf('names', names).map(name => textOf('names', name))
-  const sharedParams = withoutNulls({ after, before, rf, ...(tickers === undefined ? {} : { tickers }) })
+  const sharedParams = withoutNulls({ after, before, rf, tickers })
   const strategies = documents.map((strategy, i) => {
     const file = files[i] ?? context.file
     return parseBacktest({ ...sharedParams, strategy }, file === undefined ? context : { ...context, file }).strategy

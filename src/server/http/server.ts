@@ -282,12 +282,10 @@ async function readinessPage(service: Service): Promise<object> {
   await Promise.all([service.check(), service.accounts.check()])
   const waiting = await service.waiting()
   const refused = service.refused()
-  return {
-    status: 'ready',
-    data: await service.snapshot(),
-    ...(waiting && { waiting: { ...waiting, seconds: secondsWaited(waiting) } }),
-    ...(refused && { refused }),
-  }
+  const page: Record<string, unknown> = { status: 'ready', data: await service.snapshot() }
+  if (waiting !== null) page.waiting = { ...waiting, seconds: secondsWaited(waiting) }
+  if (refused !== null) page.refused = refused
+  return page
 }
 
 /** Returns a function that makes the OpenAPI document and its page, once for each shape of errors. */

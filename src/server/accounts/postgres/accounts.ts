@@ -76,11 +76,7 @@ export async function openPostgresAccounts(
 ): Promise<PostgresAccounts> {
   const database = await Database.open(address)
   try {
-    await prepareSchema(
-      database,
-      { ...accountsSchema(partitions), ...(createCommand && { createCommand }) },
-      { create },
-    )
+    await prepareSchema(database, accountsSchema(partitions, createCommand), { create })
     return new PostgresAccounts(database, await readClock(database))
   } catch (error) {
     await database.close()

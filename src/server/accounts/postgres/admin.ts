@@ -3,7 +3,7 @@ import type { Address } from './address.js'
 import { Database } from './connection.js'
 import { grantRights } from './rights.js'
 import { accountsSchema } from './schema.js'
-import { prepareSchema, readSchemaState, requireSchema, type SchemaKind } from './steps.js'
+import { prepareSchema, readSchemaState, requireSchema } from './steps.js'
 
 /** The tasks of an operator of accounts in PostgreSQL: create the tables, plan their update, grant a role its rights. */
 
@@ -21,7 +21,7 @@ export function partitionCount(
   { partitions, createCommand }: AdminOptions & { partitions?: number } = {},
 ): Promise<number> {
   return withDatabase(address, async database => {
-    const kind = schemaKind(createCommand, partitions)
+    const kind = accountsSchema(partitions === 1 ? 0 : partitions, createCommand)
     const create = partitions !== undefined
     if (create && (await readSchemaState(database, kind)) !== null)
       throw new StorageError(
@@ -53,7 +53,7 @@ export interface PlannedChange {
 /** Plans an update. Throws NotFound for missing accounts, StorageError if they are too new for this build. */
 export function updatePlan(address: Address, { createCommand }: AdminOptions = {}): Promise<UpdatePlan> {
   return withDatabase(address, async database => {
-    const kind = schemaKind(createCommand)
+    const kind = accountsSchema(0, createCommand)
     const { step: schema } = await requireSchema(database, kind)
     const changes = kind.steps.flatMap(({ expand, contract, since }, i): PlannedChange[] => {
       const common = { step: i + 1, servers_from: since }
@@ -79,10 +79,6 @@ export function grantAccounts(address: Address, role: string): Promise<void> {
     await prepareSchema(database, accountsSchema(0), { create: true })
     await database.transaction(session => grantRights(session, role))
   })
-}
-
-function schemaKind(createCommand: Remedy | undefined, partitions = 1): SchemaKind {
-  return { ...accountsSchema(partitions === 1 ? 0 : partitions), ...(createCommand && { createCommand }) }
 }
 
 async function withDatabase<T>(address: Address, work: (database: Database) => Promise<T>): Promise<T> {

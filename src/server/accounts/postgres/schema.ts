@@ -1,4 +1,4 @@
-import { remedy } from '../../../core/errors.js'
+import { type Remedy, remedy } from '../../../core/errors.js'
 import { DAY_MS, HOUR_MS, REPEAT_MS, RETENTION_DAYS } from '../accounts.js'
 import { BATCH_BYTES, chargeFunctionSql } from './charging.js'
 import type { SchemaKind } from './steps.js'
@@ -101,6 +101,8 @@ export function insertBatchesSql(from: string): string {
     FROM ${from} GROUP BY 1, 2`
 }
 
+const DEFAULT_CREATE_COMMAND = remedy('accounts create', ['NAME'], { tier: 'free' })
+
 /**
  * The schema of accounts, keys and their usage. The folded name identifies an account, and never changes. It is part of
  * every primary key, as `account`. So the growing tables can be partitioned or sharded by it, and rows can move to
@@ -113,8 +115,9 @@ export function insertBatchesSql(from: string): string {
  * 1970.
  *
  * @param partitions of the growing tables, by account; 0: whole tables
+ * @param createCommand the command that creates the accounts, for messages
  */
-export function accountsSchema(partitions: number): SchemaKind {
+export function accountsSchema(partitions = 0, createCommand: Remedy = DEFAULT_CREATE_COMMAND): SchemaKind {
   const createTable = (table: string, columns: string, options = ''): string => {
     const name = `bands_accounts.${table}`
     if (partitions === 0) return `CREATE TABLE ${name} (${columns})${options};`
@@ -130,7 +133,7 @@ export function accountsSchema(partitions: number): SchemaKind {
   return {
     schema: 'bands_accounts',
     missingMessage: location => `there are no accounts in ${location}.`,
-    createCommand: remedy('accounts create', ['NAME'], { tier: 'free' }),
+    createCommand,
     steps: [
       {
         since: 1,
