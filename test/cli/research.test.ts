@@ -529,23 +529,6 @@ test.each(firstInQuick(['trials', STUDY, BACKTEST, SWEEP], 2))(
   },
 )
 
-const REPORTED = [
-  ['tally', 'tally AAPL rsi_zone --band oversold'],
-  ['study', STUDY],
-  ['backtest', BACKTEST],
-  ['sweep', SWEEP],
-]
-
-test.each(firstInQuick(REPORTED))('bands %s writes a page that says how it was made', async (name, line) => {
-  const file = folder.file(`${name}.html`)
-  const ran = await ask(`${line} --report ${file}`)
-  expect(ran.err).toBe(`wrote the report to ${file}\n`)
-  const page = readFileSync(file, 'utf8')
-  expect(page).toMatch(/^<!doctype html>/i)
-  expect(page).toContain(`bands ${line}`.slice(0, 40))
-  expect(page).not.toMatch(/(src|href)="https?:/)
-})
-
 describe('at a server', () => {
   let ground: Ground
   let server: Served
