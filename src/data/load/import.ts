@@ -402,7 +402,7 @@ export class Importer {
     const through = new Set(tickers.slice(0, resumed).map(({ ticker }) => ticker))
     // The second file of a run continues where the first one has replaced data, and a stopped import where it stopped.
     const choicesFor = (ticker: string): Choices => {
-      const refusedBefore = this.#run.refused.get(ticker)
+      const refusedBefore = this.#run.refusedFiles.get(ticker)
       const isFirst = replace && this.#run.isFirst(`bars ${ticker}`)
       return { replace: isFirst && !through.has(ticker), scale, refusedBefore }
     }
@@ -417,7 +417,7 @@ export class Importer {
     for (const incoming of tickers) {
       const reason = refusals.get(incoming.ticker)?.reason
       if (reason === undefined) this.#run.add(incoming)
-      else if (reason === 'split' || reason === 'factor') this.#run.refused.set(incoming.ticker, incoming.source)
+      else if (reason === 'split' || reason === 'factor') this.#run.refusedFiles.set(incoming.ticker, incoming.source)
     }
     return { reports, refused, oddities, resumed }
   }

@@ -25,8 +25,8 @@ export class Run {
   readonly #spill = new Spill()
   readonly #releases: (() => void)[] = []
   #bytesInMemory = 0
-  /** The file whose bars of a ticker are on another scale, and were refused: later ones continue it. */
-  readonly refused = new Map<string, string>()
+  /** By ticker, the file that was refused because its bars are on another scale. Later bars of the ticker are refused too. */
+  readonly refusedFiles = new Map<string, string>()
 
   /** Throws BadData for a bar that an earlier file of the run has otherwise. */
   refuseContradiction(incoming: SourcedBars): void {

@@ -61,7 +61,7 @@ export interface PackedPart {
   /** The hashes of these chunks and of all earlier ones. */
   hashes: string
   /** Whether there are stored chunks after these, which will be deleted. */
-  isShorter?: boolean
+  endsBeforeStored?: boolean
 }
 
 /** Packs a ticker's bars and derived data into chunks with their hashes. */
@@ -184,7 +184,7 @@ function packPart(
   if (before.length < first * CHECKSUM_LENGTH)
     throw new RangeError(`${part}: the hashes of the chunks before ${first} are missing`)
   const hashes = before + chunks.map((columns, i) => chunkHash(name, part, first + i, columns)).join('')
-  return { part, first, chunks, hashes, isShorter: (storedHashes[part] ?? '').length > hashes.length }
+  return { part, first, chunks, hashes, endsBeforeStored: (storedHashes[part] ?? '').length > hashes.length }
 }
 
 /** A series with some fields replaced: its row and its events. */

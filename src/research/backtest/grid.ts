@@ -347,8 +347,9 @@ function holdingStatistics(best: DrawnRun, barsAYear: number): EquityStatistics 
   return equityStatistics({ ...buyAndHold(prices, best.days, barsAYear), start: 1, riskFree })
 }
 
-const FEWER_DRAWS = `each combination has ${COMBINATION_DRAWS} random choices among equal signals, to save time; a single backtest has ${DRAWS}, so its results differ a little`
+const FEWER_DRAWS_THAN_ONE_BACKTEST = `each combination has ${COMBINATION_DRAWS} random choices among equal signals, to save time; a single backtest has ${DRAWS}, so its results differ a little`
 
+/** @param best the index of the best cell; null if no cell has the figure that decides */
 function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], best: number | null): Warning[] {
   const idle = cells.filter(({ trade_statistics: { n } }) => n === 0).length
   const trades = best === null ? 0 : cells[best]!.trade_statistics.n
@@ -356,7 +357,7 @@ function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], 
   return [
     ['few', best !== null && trades < run.min_trades && few],
     ['partial', idle > 0 && `${formatInteger(idle)} of ${counted(cells.length, 'combination')} have no closed trade`],
-    ['partial', cells.some(({ draws }) => draws !== null) && FEWER_DRAWS],
+    ['partial', cells.some(({ draws }) => draws !== null) && FEWER_DRAWS_THAN_ONE_BACKTEST],
     ['impossible', strategies.some(({ fill }) => fill === 'close') && SAME_CLOSE],
   ]
 }

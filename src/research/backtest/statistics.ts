@@ -76,7 +76,8 @@ export function joinedStatistics(
   const exposed = parts.reduce((sum, part) => sum + part.exposed, 0)
   const invested = parts.reduce((sum, part) => sum + part.invested * part.equity.length, 0)
   const traded = parts.reduce((sum, part) => sum + part.traded / (mean(part.equity) ?? 1), 0)
-  // Exposure, time in market and turnover are shares of the parts' own bars and money.
+  // Exposure and turnover are shares of the parts' own bars and money. `equityStatistics` divides by those of the joined
+  // curve, so they are multiplied by these here.
   return equityStatistics({
     equity,
     start: 1,

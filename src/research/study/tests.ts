@@ -324,15 +324,19 @@ function returnsByIndex(members: Cell['members'], size: number) {
 }
 
 /**
- * The events of members, day by day, and where each day's events end. An event has the start of its ticker's row, and the
- * first and last day of the row.
+ * The events of members, sorted by day by counting, and where each day's events end. An event has the start of its
+ * member's row of returns, and the first and last day of that row.
+ * @param begins where the row of each member starts
+ * @param size the number of days of the calendar
  */
 function eventsByDay(members: Cell['members'], begins: readonly number[], size: number) {
   const ends = new Int32Array(size)
+  // First the number of events of each day, then their sums.
   for (const { indices, events } of members) for (const event of events) ends[indices[event]!]!++
   for (let i = 1; i < size; i++) ends[i]! += ends[i - 1]!
   const count = ends[size - 1]!
   const columns = { starts: new Int32Array(count), firsts: new Int32Array(count), lasts: new Int32Array(count) }
+  // Where the next event of each day goes: at first behind the events of the day before.
   const next = new Int32Array(size)
   next.set(ends.subarray(0, -1), 1)
   members.forEach(({ indices, events }, i) => {

@@ -269,11 +269,11 @@ const MAX_CLASSES = 12
  * the bars of the first one; each line then has the share of each series.
  */
 function histogramLines({ bars }: Chart, { width, unicode }: Screen): string[] {
-  const [{ edges, counts }] = bars as [Chart['bars'][number]]
-  const mergedClasses = Math.ceil(counts.length / MAX_CLASSES)
-  const classes = Array.from({ length: Math.ceil(counts.length / mergedClasses) }, (_, i) => {
-    const start = i * mergedClasses
-    const end = Math.min(start + mergedClasses, counts.length)
+  const { edges, counts } = bars[0]!
+  const classesPerLine = Math.ceil(counts.length / MAX_CLASSES)
+  const classes = Array.from({ length: Math.ceil(counts.length / classesPerLine) }, (_, i) => {
+    const start = i * classesPerLine
+    const end = Math.min(start + classesPerLine, counts.length)
     const n = sum(counts.slice(start, end))
     const shares = bars.map(series => {
       const total = sum(series.counts)

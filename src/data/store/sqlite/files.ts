@@ -69,6 +69,7 @@ function watchFile(path: string, { ino, dev }: FileNumbers = statSync(path)) {
   return (): { what: string; written: string } | null => {
     const now = statSync(path, { throwIfNoEntry: false })
     if (now?.ino === ino && now.dev === dev) return null
+    // Null if the file was deleted, undefined if the system does not say.
     const newName = openFileName({ ino, dev })
     const written = newName ? `what was written is in ${newName}` : 'what was written is lost'
     if (now !== undefined) return { what: 'was replaced by another file', written }

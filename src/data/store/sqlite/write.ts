@@ -26,7 +26,7 @@ export function putRecord(db: Session, record: TickerRecord): void {
   const { id } = upsert(db, 'tickers', ['ticker'], entryColumnValues(entryRowOf(entry, bars)))
   const rows: NewChunk[] = []
   for (const { timeframe, parts } of [{ ...daily, parts: [...bars, ...daily.parts] }, weekly]) {
-    const chunksOf = isTail ? chunksAfter : changedChunks
+    const chunksOf = isTail ? replaceEnd : changedChunks
     for (const part of parts) rows.push(...chunksOf(db, id, timeframe, part))
   }
   if (!isTail && !bars.some(({ part }) => part === 'unadjusted')) changedChunks(db, id, 'daily', NO_UNADJUSTED)
@@ -49,14 +49,14 @@ interface NewChunk {
   isLast: boolean
 }
 
-/** All new chunks of a part. Deletes the stored chunks after them. */
-function chunksAfter(
+/** Deletes the stored chunks that are after the new ones of a part, and returns all new ones. */
+function replaceEnd(
   db: Session,
   id: number,
   timeframe: Timeframe,
-  { part, first, chunks, isShorter }: Chunks,
+  { part, first, chunks, endsBeforeStored }: Chunks,
 ): NewChunk[] {
-  if (isShorter) db.run(DELETE_CHUNKS_FROM, id, timeframe, part, first + chunks.length)
+  if (endsBeforeStored) db.run(DELETE_CHUNKS_FROM, id, timeframe, part, first + chunks.length)
   return chunks.map((columns, i) => ({ timeframe, part, chunk: first + i, columns, isLast: i === chunks.length - 1 }))
 }
 
@@ -71,9 +71,9 @@ function changedChunks(db: Session, id: number, timeframe: Timeframe, part: Chun
   )
   const stored = new Map(storedRows.map(({ chunk, columns }) => [chunk, columns]))
   const end = part.first + part.chunks.length
-  const isShorter = storedRows.some(({ chunk }) => chunk >= end)
+  const endsBeforeStored = storedRows.some(({ chunk }) => chunk >= end)
   // Compares the bytes and not the hashes, so that damaged chunks are repaired.
-  return chunksAfter(db, id, timeframe, { ...part, isShorter }).filter(
+  return replaceEnd(db, id, timeframe, { ...part, endsBeforeStored }).filter(
     ({ chunk, columns }) => stored.get(chunk)?.equals(columns) !== true,
   )
 }

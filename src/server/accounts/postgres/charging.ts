@@ -77,12 +77,17 @@ interface ChargedRow extends UsedCredits {
   outcome: ChargeResult['outcome']
 }
 
-/** The result of each charge, in the order of the batch. @param rows the database's results @param count of charges */
+/**
+ * The result of each charge, in the order of the batch.
+ * @param rows the results of the database; a row is that of one charge, or of a run whose charges were all written
+ * @param count the number of charges
+ */
 function resultsInOrder(rows: readonly ChargedRow[], runs: readonly Run[], count: number): ChargeResult[] {
   const results = new Array<ChargeResult>(count)
   for (const { run, line, outcome, day, hour } of rows) {
     const { charges } = runs[run - 1]!
-    if (line !== null) {
+    const isOneCharge = line !== null
+    if (isOneCharge) {
       const [index] = charges[line - 1]!
       results[index] = { outcome, usedCredits: { day, hour } }
       continue
