@@ -215,7 +215,11 @@ export interface TransitionColumns extends CodedEvents {
   known: Int32Array | null
 }
 
-/** Empty columns for transitions of some fields; with `known` for a source that says it. */
+/**
+ * Columns for transitions, still empty: one buffer holds them all.
+ * @param fields the number of fields
+ * @param rows the number of transitions of all fields together
+ */
 export function emptyTransitions(fields: number, rows: number): TransitionColumns & { known: Int32Array } {
   const numbers = (index: number): Int32Array => new Int32Array(buffer, 4 * index * rows, rows)
   const bytes = (index: number): Uint8Array => new Uint8Array(buffer, (12 + index) * rows, rows)

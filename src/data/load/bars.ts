@@ -58,7 +58,7 @@ export interface Choices {
   replace: boolean
   /** What to do about stored bars on another scale (default: refuse the ticker). */
   scale?: 'rescale' | 'accept_jump' | undefined
-  /** The file of the same run whose bars of this ticker were refused: it is not to be passed over. */
+  /** An earlier file of this run whose bars of the ticker were refused: bars that come after them are refused too. */
   refusedBefore?: string | undefined
 }
 

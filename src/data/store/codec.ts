@@ -312,6 +312,7 @@ class EventDecoder {
     const first = new Int32Array(allHeads.length + 1)
     for (let f = 0; f < allHeads.length; f++) first[f + 1] = first[f]! + allHeads[f]!.events
     const events = first[allHeads.length]!
+    // One buffer for all columns: four bytes for the bar of an event, then one each for band, flips and stability.
     const buffer = new ArrayBuffer(7 * events)
     const byteColumn = (column: number): Uint8Array => new Uint8Array(buffer, (4 + column) * events, events)
     this.#columns = {

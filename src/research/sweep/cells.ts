@@ -154,7 +154,7 @@ export class Resamples {
     const { events, excess } = cell.series
     const days = daysWith(events)
     const block = sharedBlock(cell.horizon, blocks.block)
-    const drawn = this.#drawn(Math.ceil(events.length / DAYS_STEP) * DAYS_STEP, block)
+    const drawn = this.#drawCounts(Math.ceil(events.length / DAYS_STEP) * DAYS_STEP, block)
     const numerators = new Float64Array(this.#reps)
     const denominators = new Float64Array(this.#reps)
     const timesOf = (day: number) => drawn.subarray(day * this.#reps, (day + 1) * this.#reps)
@@ -177,8 +177,8 @@ export class Resamples {
     return ratios.length === 0 ? null : { low: quantile(ratios, tail)!, high: quantile(ratios, 1 - tail)!, block }
   }
 
-  /** How often each day is drawn: one row a day, one column a resample. */
-  #drawn(days: number, block: number): Uint8Array {
+  /** How often each day is drawn, from a cache: one row a day, one column a resample. */
+  #drawCounts(days: number, block: number): Uint8Array {
     const name = `${days} ${block}`
     const drawn = this.#cache.get(name) ?? this.#countDraws(days, block, name)
     // The map is in order of last use.
