@@ -326,7 +326,7 @@ export function storeContract(name: string, open: () => Promise<{ store: Store; 
         'takes no bars',
       )
       expect(await store.tickers()).toEqual([])
-      await store.write({ records: [simulatedRecord(2), simulatedRecord(1)], unpulled: ['SIM0001'] }, 'v1')
+      await store.write({ records: [simulatedRecord(2), simulatedRecord(1)], replacedPulled: ['SIM0001'] }, 'v1')
       expect(await pulledIn(store).entries()).toEqual([])
       await expect(pulledIn(store).put(pulledSeries('SIM0001'))).rejects.toThrow('takes no pulled events')
       expect((await store.tickers()).map(entry => entry.bars)).toEqual([700, 700])
@@ -339,7 +339,9 @@ export function storeContract(name: string, open: () => Promise<{ store: Store; 
         yield simulatedRecord(1)
         throw new Error('in the middle')
       }
-      await expect(store.write({ records: failing(), unpulled: ['SIM0001'] }, 'v1')).rejects.toThrow('in the middle')
+      await expect(store.write({ records: failing(), replacedPulled: ['SIM0001'] }, 'v1')).rejects.toThrow(
+        'in the middle',
+      )
       expect(await pulledIn(store).entries()).toHaveLength(1)
       expect(await store.ticker('SIM0001')).toBeNull()
     })

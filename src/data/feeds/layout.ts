@@ -184,7 +184,10 @@ function tickersInNames(header: readonly string[]): ByTicker | null {
   }
 }
 
-/** The ticker and the price in a column's name; null where it has none. `isSure`: the form shows it, as in `AAPL.Open`. */
+/**
+ * The ticker and the price in a column's name; null where it has none. `isSure`: the form shows it, as in `AAPL.Open`,
+ * `Open AAPL` or `('Open', 'AAPL')`. `Gap Open` may as well be a column of another kind.
+ */
 function splitTickerName(name: string): { ticker: string; name: string; isSure: boolean } | null {
   const match = TUPLE_NAME.exec(name) ?? PRICE_FIRST.exec(name) ?? TICKER_FIRST.exec(name)
   if (match === null) return null
@@ -192,7 +195,8 @@ function splitTickerName(name: string): { ticker: string; name: string; isSure: 
   const [price, symbol] = WHOLE_NAME.test(left!) ? [left!, right!] : [right!, left!]
   const ticker = parseTicker(symbol)
   if (ticker === null || NO_TICKERS.has(ticker) || !WHOLE_NAME.test(price)) return null
-  return { ticker, name: price, isSure: !name.startsWith(symbol) || name[symbol.length] === '.' }
+  const beginsWithTicker = name.startsWith(symbol)
+  return { ticker, name: price, isSure: !beginsWithTicker || name[symbol.length] === '.' }
 }
 
 /** Index of a name among the plain names of a header, -1 if absent; throws BadData for a repeated name. */

@@ -30,7 +30,7 @@ export interface MergedBars {
   oddities: SourcedOddity[]
   changes: Change[]
   /** Tickers whose events pulled from a server are removed. */
-  unpulled: string[]
+  replacedPulled: string[]
   /** What is left to derive once this is written. */
   pending: Pending
 }
@@ -71,7 +71,7 @@ export async function mergeBars(
   choicesFor: (ticker: string) => Choices,
 ): Promise<MergedBars> {
   const pending = await Pending.read(store)
-  const taken: MergedBars = { reports: [], refused: [], oddities: [], changes: [], unpulled: [], pending }
+  const taken: MergedBars = { reports: [], refused: [], oddities: [], changes: [], replacedPulled: [], pending }
   const pulled = await describePulled(store, tickers)
   const importedAt = new Date().toISOString()
   let held = 0
@@ -79,8 +79,9 @@ export async function mergeBars(
     const { ticker } = incoming
     const choices = choicesFor(ticker)
     const known = { pulled: pulled.get(ticker) ?? null, isPending: pending.tickers.has(ticker), importedAt }
-    const take = () => mergeTicker(store, incoming, known, choices)
-    const result = await take()
+    // Data that do not fit into memory are merged a second time when they are written.
+    const merge = () => mergeTicker(store, incoming, known, choices)
+    const result = await merge()
     if ('refused' in result) {
       taken.refused.push(result.refused)
       continue
@@ -88,11 +89,12 @@ export async function mergeBars(
     const { report, oddities, data, since: firstChanged } = result
     taken.reports.push(report)
     taken.oddities.push(...oddities)
-    if (pulled.has(ticker)) taken.unpulled.push(ticker)
-    if (data === null) continue
+    if (pulled.has(ticker)) taken.replacedPulled.push(ticker)
+    const isUnchanged = data === null
+    if (isUnchanged) continue
     if (data.sector != null) pending.sectors.add(data.sector)
     held += report.bars
-    const source = held <= MAX_BARS_IN_MEMORY ? dataInMemory(store, data, firstChanged) : dataMergedAgain(store, take)
+    const source = held <= MAX_BARS_IN_MEMORY ? dataInMemory(store, data, firstChanged) : dataMergedAgain(store, merge)
     taken.changes.push({ ticker, bars: report.bars, data: source })
   }
   return taken
@@ -103,9 +105,9 @@ function dataInMemory(store: Store, data: TickerData, since: number): () => Prom
   return () => withStored(store, data, since)
 }
 
-function dataMergedAgain(store: Store, take: () => Promise<Refused | Fit>): () => Promise<TickerData> {
+function dataMergedAgain(store: Store, merge: () => Promise<Refused | Fit>): () => Promise<TickerData> {
   return async () => {
-    const { data, since } = (await take()) as Fit
+    const { data, since } = (await merge()) as Fit
     return withStored(store, data!, since)
   }
 }

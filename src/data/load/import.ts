@@ -424,7 +424,7 @@ export class Importer {
 
   /** Derives and writes the tickers that bars have changed, some at a time; until the last, the store knows how far it is. */
   async #writeBars(
-    { changes, unpulled, pending }: MergedBars,
+    { changes, replacedPulled, pending }: MergedBars,
     tickers: readonly SourcedBars[],
     content: () => string,
     onProgress: ImportOptions['onProgress'],
@@ -451,7 +451,7 @@ export class Importer {
       const through = isLast ? part.of : places.get(group.at(-1)!.ticker)! + 1
       pending.noteWritten({ ...part, tickers: through })
       const names = new Set(group.map(({ ticker }) => ticker))
-      const batch = { unpulled: unpulled.filter(ticker => names.has(ticker)), unsettled: pending.keys }
+      const batch = { replacedPulled: replacedPulled.filter(ticker => names.has(ticker)), unsettled: pending.keys }
       await this.store.write({ ...batch, records }, DEFINITIONS_VERSION).catch(error => {
         throw error instanceof NotWritten && loaded > 0 ? withLoadedPart(error, { ...part, tickers: loaded }) : error
       })

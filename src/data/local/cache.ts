@@ -312,12 +312,14 @@ export class Cache {
   async #refuseOtherDefinitions(): Promise<void> {
     if (this.#hasCheckedDefinitions) return
     const stored = await this.store.definitions()
-    const what =
-      stored === UNDERIVED
-        ? 'has bars whose events are not made yet; a rebuild makes them'
-        : `was derived with definitions ${stored}, and this bands uses ${DEFINITIONS_VERSION}; a rebuild derives it again`
-    if (stored !== DEFINITIONS_VERSION && stored !== '')
+    const isEmpty = stored === ''
+    if (stored !== DEFINITIONS_VERSION && !isEmpty) {
+      const what =
+        stored === UNDERIVED
+          ? 'has bars whose events are not made yet; a rebuild makes them'
+          : `was derived with definitions ${stored}, and this bands uses ${DEFINITIONS_VERSION}; a rebuild derives it again`
       throw new StorageError(`${this.store.location} ${what}`, { remedy: remedy('rebuild') })
+    }
     this.#hasCheckedDefinitions = true
   }
 }

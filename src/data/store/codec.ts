@@ -306,6 +306,7 @@ class EventDecoder {
   /** The field names of a chunk, and the index of each among the wanted fields. */
   #lastNames = { text: '', indexes: [NOT_WANTED] }
 
+  /** Makes columns for all events of the fields, to be filled chunk by chunk. */
   constructor(heads: ReadonlyMap<string, FieldHead>) {
     const names = [...heads.keys()]
     const allHeads = [...heads.values()]
@@ -318,14 +319,13 @@ class EventDecoder {
     this.#columns = {
       names,
       initialBar: Int32Array.from(allHeads, head => head.initialBar),
-      initialBand: new Uint8Array(allHeads.length),
+      initialBand: Uint8Array.from(allHeads, head => head.initialBand),
       first,
       bars: new Int32Array(buffer, 0, events),
       bands: byteColumn(0),
       flips: byteColumn(1),
       stability: byteColumn(2),
     }
-    for (let f = 0; f < allHeads.length; f++) this.#columns.initialBand[f] = allHeads[f]!.initialBand
     this.#gaps = new Array(allHeads.length)
     this.#next = first.slice(0, allHeads.length)
   }

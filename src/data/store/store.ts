@@ -210,7 +210,7 @@ export interface Batch {
   amendments?: Iterable<Amendment>
   sheets?: Iterable<TickerSheet>
   /** Tickers whose pulled events are deleted, because bars replace them. */
-  unpulled?: readonly string[]
+  replacedPulled?: readonly string[]
   /** The tickers and sectors that the import still has to derive (default: unchanged). */
   unsettled?: readonly string[]
 }

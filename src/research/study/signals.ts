@@ -188,7 +188,7 @@ function requireKnown(value: number, what: string): number {
   return value
 }
 
-/** Selects some events of the columns by index. */
+/** Selects some events of the columns by index. @param contextBands those of the selected events */
 function signalsAt(
   { bars, ...codes }: Omit<Signals, 'contextBands'>,
   indices: readonly number[],

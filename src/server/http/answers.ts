@@ -155,7 +155,7 @@ export class Answers {
       return await job.wait(caller)
     } finally {
       if (!job.isWanted) {
-        this.queue.drop(job)
+        this.queue.removeFromLines(job)
         if (this.#jobs.get(name) === job) this.#jobs.delete(name)
       }
     }

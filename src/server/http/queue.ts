@@ -116,7 +116,7 @@ export class Queue {
   }
 
   /** Removes a job from all lines. */
-  drop(job: AnyJob): void {
+  removeFromLines(job: AnyJob): void {
     for (const [account, line] of this.#lines) {
       line.delete(job)
       if (line.size === 0) this.#lines.delete(account)
@@ -133,8 +133,9 @@ export class Queue {
       // The account's next turn comes after those of all others.
       this.#lines.delete(account)
       this.#lines.set(account, line)
-      this.drop(job!)
+      this.removeFromLines(job!)
       this.#running++
+      // It never rejects: its callers get the failure.
       void job!.run().then(() => {
         this.#running--
         this.#startNext()
@@ -155,7 +156,7 @@ export class Queue {
     // Only a job that no other account waits for.
     const last = [...longest].findLast(job => this.#lineCount(job) === 1)
     if (last === undefined || longest.size <= size + 1) throw tooManyScansError()
-    this.drop(last)
+    this.removeFromLines(last)
     last.rejectAll(tooManyScansError())
   }
 }

@@ -373,6 +373,7 @@ async function forgetKey({ config, world: { env } }: Context, provider: string |
   const name = vendorProfile ?? config.profile ?? (await defaultName())
   const matching = stored.filter(({ profile, origin }) => {
     if (name !== undefined) return profile === name
+    // No server is named by `local` either: then any key matches.
     return remote === undefined || remote === LOCAL || origin === originOf(remote)
   })
   const [matchingKey] = matching

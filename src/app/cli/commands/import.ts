@@ -349,7 +349,7 @@ function factLines({ without_bars, doubts }: FactsReport): string[] {
   return [`${count(without_bars, 'ticker')} without bars yet: no field uses their facts`, ...warnings]
 }
 
-/** The number of rejected rows and the first three; none if no row was rejected. @param rejects the file that keeps them */
+/** The number of rejected rows and the first three; none if no row was rejected. @param rejects the file that keeps them; null without any */
 function rejectLines({ file, rejected }: FileReport, rejects: string | null): string[] {
   if (rejected.length === 0) return []
   const first = rejected

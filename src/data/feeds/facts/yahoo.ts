@@ -62,6 +62,7 @@ function readSummary(file: string, root: unknown, options: ReadOptions, sink: Fa
   const refusals: Words[] = []
   let rows: number | null = null
   for (const [name, module] of Object.entries(modules)) {
+    // The number of rows, or words that say why it cannot be loaded; undefined for a module of no field.
     const outcome = MODULES.get(name)?.(module, context)
     if (typeof outcome === 'number') rows = (rows ?? 0) + outcome
     else if (outcome !== undefined) {

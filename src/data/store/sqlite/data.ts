@@ -222,14 +222,14 @@ function sqliteStore(db: Session, unpublished?: { file: NewFile; lock: Connectio
     },
     atOneMoment: work => db.readAtOneMomentAsync(work),
     async write(batch, definitions) {
-      const { removed = [], records = [], amendments = [], sheets = [], unpulled = [] } = batch
+      const { removed = [], records = [], amendments = [], sheets = [], replacedPulled = [] } = batch
       const { putAmendment, putRecord, putSheet } = await import('./write.js')
       db.transaction(() => {
         putAbout(db)
         meta.set('definitions', definitions)
         setUnsettled(batch.unsettled)
         for (const ticker of removed) remove(ticker)
-        for (const ticker of unpulled) removePulled(db, ticker)
+        for (const ticker of replacedPulled) removePulled(db, ticker)
         for (const record of records) putRecord(db, record)
         for (const amendment of amendments) putAmendment(db, amendment)
         // Last, because a security also changes the asset class of its ticker.

@@ -52,6 +52,7 @@ const WHERE_SERIES = 'WHERE ticker = ? AND timeframe = ? AND field = ?'
 
 /** A row of `pulled` in schema 3: all events of a series together. */
 interface OldRow extends SeriesKey, PulledSource {
+  /** As that of a series (pages.ts). `partial`: its first pull is not finished. */
   state: PulledEntry['state']
   query_range: string
   total_occurrences: number
