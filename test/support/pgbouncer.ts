@@ -55,7 +55,11 @@ export class Pooler {
 
   async end(): Promise<void> {
     await dismissed(this.#guard)
-    if (await isListening(this.#port)) throw new Error('PgBouncer goes on after its end')
+    // The kernel may close the port of a killed process a moment later.
+    for (let waits = 0; await isListening(this.#port); waits++) {
+      if (waits === 100) throw new Error('PgBouncer goes on after its end')
+      await sleep(20)
+    }
   }
 
   async #start(cluster: Cluster, database: string, settings: Readonly<Record<string, string>>): Promise<void> {
