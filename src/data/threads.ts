@@ -98,6 +98,7 @@ export class Threads<Task, Result> {
   readonly #program: string | undefined
   readonly #threads = new Set<Thread>()
   #taskCount = 0
+  #isClosed = false
 
   /**
    * @param data the first message to each thread
@@ -128,8 +129,9 @@ export class Threads<Task, Result> {
     return done.finally(() => signal?.removeEventListener('abort', stop))
   }
 
-  /** Ends all threads and abandons their tasks. */
+  /** Ends all threads. Tasks that are not done reject with Busy. */
   async close(): Promise<void> {
+    this.#isClosed = true
     await Promise.all([...this.#threads].map(({ worker }) => worker.terminate()))
   }
 
@@ -154,7 +156,8 @@ export class Threads<Task, Result> {
     })
     const abandonTasks = (cause: unknown): void => {
       this.#threads.delete(thread)
-      for (const task of thread.tasks.values()) task.reject(threadLossError(cause))
+      const error = this.#isClosed ? new Busy('it was stopped') : threadLossError(cause)
+      for (const task of thread.tasks.values()) task.reject(error)
       thread.tasks.clear()
     }
     worker.once('error', abandonTasks)

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
-import { BadData, invalid, NotFound, remedy, StorageError } from '../../src/core/errors.js'
+import { BadData, Busy, invalid, NotFound, remedy, StorageError } from '../../src/core/errors.js'
 import { Damaged } from '../../src/data/store/store.js'
 import {
   deserializeError,
@@ -69,6 +69,13 @@ it('stops what nobody waits for, before and after it has begun', async () => {
   await waiting
   await expect(threads.run('wait', abort.signal)).rejects.toThrow('stopped')
   expect(await threads.run('a', never)).toBe('done: a')
+})
+
+it('rejects with Busy what is not done when its threads are closed, which is no fault', async () => {
+  const threads = started()
+  const waiting = expect(threads.run('wait', never)).rejects.toThrow(Busy)
+  await threads.close()
+  await waiting
 })
 
 const TASKS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]

@@ -1,5 +1,4 @@
 import { version } from '../../core/built.js'
-import { Busy } from '../../core/errors.js'
 import { formatDay } from '../../core/model/day.js'
 import type { Written } from '../../core/params/row.js'
 import { Threads } from '../../data/threads.js'
@@ -66,10 +65,7 @@ export class Answers {
 
   /** Makes a report page, and returns its number. Throws as the function of the library does, and Busy when stopped. */
   async report(name: string, params: object): Promise<string> {
-    const threads = this.#returns
-    const page = await threads.run({ name, params, isPage: true }).catch(error => {
-      throw threads === this.#returns ? error : new Busy('it was stopped')
-    })
+    const page = await this.#returns.run({ name, params, isPage: true })
     const number = String(++this.#reports)
     this.#pages.set(number, page)
     for (const old of [...this.#pages.keys()].slice(0, -MAX_PAGES)) this.#pages.delete(old)
