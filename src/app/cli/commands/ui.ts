@@ -46,7 +46,7 @@ const uiCommand: Command = {
     })
     answers.warm()
     try {
-      const stopRequest = new Promise<unknown>(resolve => world.onStop(resolve))
+      const stopRequest = new Promise<unknown>(resolve => world.onStop(resolve, GRACE_MS))
       await world.out.write(`${running.url}\n`)
       if (args.flag('open')) openBrowser(running.url, world.env)
       await context.remark('The address works once, in a browser of this machine. Ctrl-C ends the page.')
@@ -56,6 +56,9 @@ const uiCommand: Command = {
     }
   },
 }
+
+/** The page ends its threads first, which may take a second while they start or compute on a busy machine. */
+const GRACE_MS = 5_000
 
 /** The options with which a thread opens the same data. */
 async function threadOptions({ config, world }: Context, db: string): Promise<BandsOptions> {
