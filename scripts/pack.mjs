@@ -27,6 +27,7 @@ NEW,2018-05-14,10,11,9,10.5,1000
 const WAYS = [
   ['--version'],
   ['completion', '--complete', '--', 'events', 'AA'],
+  ['completion', 'bash'],
   ['events', ...EVENTS, '--json'],
   ['--help'],
   ['events', '--help'],
@@ -175,11 +176,12 @@ async function atHome(dist, work) {
 
 /**
  * Keeps what V8 has compiled once all ways were gone, the functions that they called among it; for each quick command
- * also what its own ways need, which is read in half the time.
+ * also what its own ways and its help need, which is read in half the time.
  */
 async function cache(dist) {
   const { CACHE, HEAD, ANY } = createRequire(import.meta.url)(join(dist, LOADER))
-  const trained = QUICK.map(command => [command, WAYS.filter(words => words?.[0] === command)])
+  const isOf = command => words => words !== null && (words[0] === command || words.includes('--help'))
+  const trained = QUICK.map(command => [command, WAYS.filter(isOf(command))])
   const compiled = await Promise.all(
     [...trained, [ANY, WAYS]].map(async ([key, ways]) => [key, await compiledBy(dist, ways)]),
   )
