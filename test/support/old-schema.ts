@@ -8,7 +8,7 @@ import {
   encodeChunkHashes,
   entryHash,
   type Part,
-  rowHash,
+  rowChecksum,
   SERIES_COLUMNS,
   type SeriesName,
   type SeriesRow,
@@ -124,7 +124,7 @@ export function toDigests(db: Database): void {
     update('UPDATE facts SET hash = ? WHERE ticker = ? AND kind = ?', hash, row.ticker, row.kind)
   }
   for (const { key, value } of rows('SELECT key, value FROM meta')) {
-    const hash = rowHash({ key: key as string, value: value as string }, DIGEST)
+    const hash = rowChecksum({ key: key as string, value: value as string }, DIGEST)
     update('UPDATE meta SET hash = ? WHERE key = ?', hash, key)
   }
   db.exec('PRAGMA user_version = 10')

@@ -60,12 +60,15 @@ export function entryOf(row: EntryRow): TickerEntry {
 /** The checksum of a ticker's row. @param entry a row of schema 6 or older has no `chunks` */
 export function entryHash(entry: Omit<EntryRow, 'chunks'> & Partial<ChunkList>, stored?: string): string {
   const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks = null } = entry
-  return rowHash({ ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks }, stored)
+  return rowChecksum(
+    { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks },
+    stored,
+  )
 }
 
 type RowContent = Readonly<Record<string, string | number | Buffer | null>>
 
-/** The SHA-256 digest of what a row consists of, for what a stranger must not be able to forge. */
+/** The SHA-256 digest of a row's content: for rows next to the data (row-hash.ts), and for the hash of the data. */
 export function contentHash(content: RowContent): string {
   return digest(contentParts(content))
 }
@@ -74,7 +77,7 @@ export function contentHash(content: RowContent): string {
  * The checksum of a row's content and key.
  * @param stored the stored one to compare with: a digest of an older version is compared with a digest
  */
-export function rowHash(content: RowContent, stored?: string): string {
+export function rowChecksum(content: RowContent, stored?: string): string {
   return partsHash(contentParts(content), stored)
 }
 
@@ -136,7 +139,7 @@ export function encodeChunkHashes(parts: readonly PartHashes[], others: Partial<
   return JSON.stringify({ ...others, ...Object.fromEntries(parts.map(({ part, hashes }) => [part, hashes])) })
 }
 
-/** The checksum of a chunk. @param stored as in `rowHash` */
+/** The checksum of a chunk. @param stored as in `rowChecksum` */
 export function chunkHash(
   { ticker, timeframe }: SeriesName,
   part: Part,
@@ -175,7 +178,7 @@ export function summaryOf({ bars, final, events, eventsOnLast }: SeriesRow): Ser
 
 export function seriesHash({ ticker, timeframe }: SeriesName, row: SeriesRow, stored?: string): string {
   const { bars, final, events, eventsOnLast, fields, marks, chunks } = row
-  return rowHash({ ticker, timeframe, bars, final, events, eventsOnLast, fields, marks, chunks }, stored)
+  return rowChecksum({ ticker, timeframe, bars, final, events, eventsOnLast, fields, marks, chunks }, stored)
 }
 
 type Marks = Pick<TickerSummary, 'marks' | 'originDays'>
@@ -206,7 +209,7 @@ interface MarksText {
 }
 
 export function sheetHash({ ticker, kind, records, sheet }: SheetRow, stored?: string): string {
-  return rowHash({ ticker, kind, records, sheet }, stored)
+  return rowChecksum({ ticker, kind, records, sheet }, stored)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { quoted, remedy } from '../../../core/errors.js'
-import { rowHash } from '../content.js'
+import { rowChecksum } from '../content.js'
 import type { PullRun } from '../pages.js'
 import { type Damage, Damaged, UNDERIVED } from '../store.js'
 import type { Session } from './connection.js'
@@ -70,7 +70,7 @@ export function putMeta(db: StatementRunner, key: string, value: string): void {
 }
 
 function metaHash({ key, value }: Omit<MetaRow, 'hash'>, stored?: string): string {
-  return rowHash({ key, value }, stored)
+  return rowChecksum({ key, value }, stored)
 }
 
 /** The damages of rows whose hash differs. */

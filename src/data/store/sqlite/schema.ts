@@ -10,7 +10,7 @@ import {
   entryHash,
   type Hashed,
   presentRowsSql,
-  rowHash,
+  rowChecksum,
   sheetHash,
 } from '../content.js'
 import { type SheetRow, UNDERIVED } from '../store.js'
@@ -280,7 +280,7 @@ interface BarsRow {
 }
 
 function barsHash(ticker: string, { columns, unadjusted }: BarsRow, stored?: string): string {
-  return rowHash({ ticker, columns, unadjusted }, stored)
+  return rowChecksum({ ticker, columns, unadjusted }, stored)
 }
 
 /** Gives the rows of one ticker their hashes, except damaged ones. */
