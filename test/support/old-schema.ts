@@ -7,7 +7,6 @@ import {
   type EntryRow,
   encodeChunkHashes,
   entryHash,
-  type Part,
   rowChecksum,
   SERIES_COLUMNS,
   type SeriesName,
@@ -16,7 +15,7 @@ import {
   sheetHash,
 } from '../../src/data/store/content.js'
 import { MIGRATIONS } from '../../src/data/store/sqlite/schema.js'
-import type { SheetRow } from '../../src/data/store/store.js'
+import type { Part, SheetRow } from '../../src/data/store/store.js'
 import type { Database } from './database.js'
 
 type Row = Record<string, Buffer | string | number | null>

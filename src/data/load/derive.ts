@@ -10,7 +10,8 @@ import type { Pending } from '../local/cache.js'
 import { type Company, companyAsOf, companyOf, Sectors } from '../local/sectors.js'
 import { sectorKey } from '../local/view.js'
 import { decodeTail } from '../store/codec.js'
-import type { Amendment, PackedTail, Store, TickerEntry, TickerRecord } from '../store/store.js'
+import { pack } from '../store/packed.js'
+import type { Amendment, PackedRecord, PackedTail, Store, TickerEntry } from '../store/store.js'
 import { inOrder, type Work } from '../threads.js'
 import type { ImportOptions } from './report.js'
 
@@ -22,13 +23,13 @@ export interface TickerData extends Company {
   sector?: string | null
 }
 
-/** Derives everything that the store keeps of a ticker. */
-export function deriveRecord(data: TickerData): TickerRecord {
+/** Derives everything that the store keeps of a ticker, in chunks, which take less memory until they are written. */
+export function deriveRecord(data: TickerData): PackedRecord {
   const { entry, daily, facts, stored, sector = null } = data
   const fields = sector === null ? FIELDS : WITHOUT_SECTOR
   const tail = deriveTail(data, fields)
-  if (tail !== null) return { entry, ...tail, stored }
-  return { entry, ...record(daily, entry.assetClass, facts, fields) }
+  if (tail !== null) return pack({ entry, ...tail, stored })
+  return pack({ entry, ...record(daily, entry.assetClass, facts, fields) })
 }
 
 /** Derives only the last bars; null if earlier bars changed, or if the stored data do not suffice to continue. */
@@ -67,7 +68,7 @@ export function groupTickers<T>(tickers: readonly T[], barsOf: (ticker: T) => nu
 /** Tickers that are written together. */
 export interface DerivedGroup<Ticker> {
   group: readonly Ticker[]
-  records: readonly TickerRecord[]
+  records: readonly PackedRecord[]
   /** Whether there are no more. */
   isLast: boolean
 }
@@ -82,7 +83,7 @@ export async function* deriveGroups<Ticker>(
   onTicker: (ticker: TickerData) => void,
 ): AsyncGenerator<DerivedGroup<Ticker>> {
   for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
-    const records: TickerRecord[] = []
+    const records: PackedRecord[] = []
     for (const ticker of group) {
       const data = await dataOf(ticker)
       records.push(deriveRecord(data))
@@ -120,7 +121,7 @@ export async function* deriveStored(
   const groups = groupTickers(entries, ({ bars }) => bars, cluster === undefined ? MAX_GROUP_BARS : TASK_BARS)
   if (cluster === undefined) return yield* deriveGroups(groups, dataOf, onTicker)
   const packed = (group: readonly TickerEntry[]): Promise<TickerData[]> => Promise.all(group.map(dataOf))
-  const work: Work<TickerEntry[], TickerRecord[]> = {
+  const work: Work<TickerEntry[], PackedRecord[]> = {
     job: 'derive',
     data: () => null,
     tasks: groups,

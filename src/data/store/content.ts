@@ -2,7 +2,7 @@ import { type Remedy, remedy } from '../../core/errors.js'
 import { type Day, formatDay, parseDay } from '../../core/model/day.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { checksum, digest, isChecksum } from './checksum.js'
-import type { Damage, SeriesSummary, SheetRow, TickerEntry, TickerSummary } from './store.js'
+import type { Damage, Part, SeriesSummary, SheetRow, TickerEntry, TickerSummary } from './store.js'
 
 /**
  * How a store recognises damaged data, which a database may not notice. In SQLite about one flipped bit in ten changes
@@ -105,13 +105,6 @@ export interface SeriesName {
   ticker: string
   timeframe: Timeframe
 }
-
-/** The parts of a series that are stored in chunks: bars (only of daily series), and derived data. */
-export const BAR_PARTS = ['prices', 'unadjusted'] as const
-export const DERIVED_PARTS = ['calendar', 'outcomes', 'events'] as const
-export type BarPart = (typeof BAR_PARTS)[number]
-export type DerivedPart = (typeof DERIVED_PARTS)[number]
-export type Part = BarPart | DerivedPart
 
 /** A part, and the hashes of its chunks one after another. */
 interface PartHashes {

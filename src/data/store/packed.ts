@@ -25,7 +25,6 @@ import {
   decodeChunkHashes,
   encodeChunkHashes,
   encodeMarks,
-  type Part,
   type SeriesName,
   type SeriesRow,
 } from './content.js'
@@ -33,36 +32,14 @@ import {
   type Amendment,
   originsOf,
   type PackedEnd,
+  type PackedPart,
+  type PackedRecord,
+  type PackedSeries,
   type PackedTail,
+  type Part,
   type TickerEntry,
   type TickerRecord,
 } from './store.js'
-
-interface PackedRecord extends Pick<TickerRecord, 'entry'> {
-  /** Whether earlier chunks are already stored and left out here. */
-  isTail: boolean
-  bars: PackedPart[]
-  daily: PackedSeries
-  weekly: PackedSeries
-}
-
-interface PackedSeries {
-  timeframe: Timeframe
-  /** The columns of its row, except the hashes of its chunks. */
-  summary: { bars: number; final: string; events: number; eventsOnLast: number; fields: string; marks: string | null }
-  parts: PackedPart[]
-}
-
-/** Chunks of a part, from the one with number `first` on. */
-export interface PackedPart {
-  part: Part
-  first: number
-  chunks: readonly Buffer[]
-  /** The hashes of these chunks and of all earlier ones. */
-  hashes: string
-  /** Whether there are stored chunks after these, which will be deleted. */
-  endsBeforeStored?: boolean
-}
 
 /** Packs a ticker's bars and derived data into chunks with their hashes. */
 export function pack({ entry, daily, weekly, stored }: TickerRecord): PackedRecord {

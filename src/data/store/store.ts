@@ -179,6 +179,40 @@ export interface TickerRecord {
   stored?: PackedTail | undefined
 }
 
+/** The parts of a series that are stored in chunks: bars (only of daily series), and derived data. */
+export const BAR_PARTS = ['prices', 'unadjusted'] as const
+export const DERIVED_PARTS = ['calendar', 'outcomes', 'events'] as const
+export type BarPart = (typeof BAR_PARTS)[number]
+export type DerivedPart = (typeof DERIVED_PARTS)[number]
+export type Part = BarPart | DerivedPart
+
+/** A ticker's bars and derived data in chunks, ready to be written. */
+export interface PackedRecord extends Pick<TickerRecord, 'entry'> {
+  /** Whether earlier chunks are already stored and left out here. */
+  isTail: boolean
+  bars: PackedPart[]
+  daily: PackedSeries
+  weekly: PackedSeries
+}
+
+export interface PackedSeries {
+  timeframe: Timeframe
+  /** The columns of its row, except the hashes of its chunks. */
+  summary: { bars: number; final: string; events: number; eventsOnLast: number; fields: string; marks: string | null }
+  parts: PackedPart[]
+}
+
+/** Chunks of a part, from the one with number `first` on. */
+export interface PackedPart {
+  part: Part
+  first: number
+  chunks: readonly Uint8Array[]
+  /** The hashes of these chunks and of all earlier ones. */
+  hashes: string
+  /** Whether there are stored chunks after these, which will be deleted. */
+  endsBeforeStored?: boolean
+}
+
 /** New events for some fields of a stored series. null deletes the field's events. */
 export interface Amendment {
   ticker: string
@@ -206,7 +240,7 @@ export interface Batch {
   /** Tickers whose data are all deleted, before anything is written. */
   removed?: readonly string[]
   /** Tickers to replace, completely or from a bar on. */
-  records?: Iterable<TickerRecord>
+  records?: Iterable<TickerRecord | PackedRecord>
   amendments?: Iterable<Amendment>
   sheets?: Iterable<TickerSheet>
   /** Tickers whose pulled events are deleted, because bars replace them. */

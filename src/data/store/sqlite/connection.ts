@@ -215,7 +215,7 @@ function copyInMemory(path: string): Connection {
 }
 
 /** A value of a statement; or one object with all its values, by their names in it. */
-type Value = string | number | Buffer | null | Readonly<Record<string, string>>
+type Value = string | number | Uint8Array | null | Readonly<Record<string, string>>
 
 /**
  * A connection with prepared statements; its errors name the file and the repair. After each commit it checks that the

@@ -17,15 +17,13 @@ import { chunkOf } from '../codec.js'
 import {
   type ChunkList,
   DAMAGE,
-  type DerivedPart,
   decodeChunkHashes,
   type Hashed,
   missingItemDamage,
-  type Part,
   SERIES_COLUMNS,
   type SeriesRow,
 } from '../content.js'
-import type { BarBySeries, PackedEnd, PackedTail, SheetRow } from '../store.js'
+import type { BarBySeries, DerivedPart, PackedEnd, PackedTail, Part, SheetRow } from '../store.js'
 import type { Session } from './connection.js'
 import { SELECT_TICKERS, type TickerRow } from './schema.js'
 

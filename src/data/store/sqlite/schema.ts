@@ -3,7 +3,6 @@ import { parseDay } from '../../../core/model/day.js'
 import { CHECKSUM_LENGTH, digest } from '../checksum.js'
 import { chunkEnds, decodePrices, encodePrices, encodeUnadjusted } from '../codec.js'
 import {
-  type BarPart,
   chunkHash,
   ENTRY_COLUMNS,
   type EntryRow,
@@ -13,7 +12,7 @@ import {
   rowChecksum,
   sheetHash,
 } from '../content.js'
-import { type SheetRow, UNDERIVED } from '../store.js'
+import { type BarPart, type SheetRow, UNDERIVED } from '../store.js'
 import { CREATE_ABOUT, putAbout } from './about.js'
 import { putMeta } from './meta.js'
 import type { Connection, DatabaseKind, Step } from './migrations.js'

@@ -5,13 +5,12 @@ import {
   entryColumnValues,
   entryRowOf,
   type Hashed,
-  type Part,
   type SeriesRow,
   seriesColumnValues,
 } from '../content.js'
-import { amendSeries, type PackedPart, pack } from '../packed.js'
+import { amendSeries, pack } from '../packed.js'
 import { assetClassChange, sheetRowOf } from '../sheets.js'
-import type { Amendment, SheetRow, TickerRecord, TickerSheet } from '../store.js'
+import type { Amendment, PackedPart, PackedRecord, Part, SheetRow, TickerRecord, TickerSheet } from '../store.js'
 import type { Session } from './connection.js'
 import { addToList } from './pages.js'
 import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
@@ -20,8 +19,8 @@ import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
  * Replaces one ticker, but writes only the chunks that differ. If stored data remain valid, only later chunks are
  * written. Must be called inside a transaction.
  */
-export function putRecord(db: Session, record: TickerRecord): void {
-  const { entry, isTail, bars, daily, weekly } = pack(record)
+export function putRecord(db: Session, record: TickerRecord | PackedRecord): void {
+  const { entry, isTail, bars, daily, weekly } = 'isTail' in record ? record : pack(record)
   const { ticker } = entry
   const { id } = upsert(db, 'tickers', ['ticker'], entryColumnValues(entryRowOf(entry, bars)))
   const rows: NewChunk[] = []
@@ -45,7 +44,7 @@ interface NewChunk {
   timeframe: Timeframe
   part: Part
   chunk: number
-  columns: Buffer
+  columns: Uint8Array
   isLast: boolean
 }
 
