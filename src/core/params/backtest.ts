@@ -43,22 +43,23 @@ export function parseBacktest(
   if (tickers !== undefined) withTickers.tickers = tickersOf(tickers)
   else if (document.tickers === EVERY_TICKER && loaded !== undefined) withTickers.tickers = [...loaded]
   const fullDocument = setParams(withTickers, params, fields)
-  const read = (hold?: string): Strategy => {
-    const withOneHold =
-      hold === undefined ? fullDocument : { ...fullDocument, exit: { ...sectionOf(fullDocument, 'exit'), hold } }
+  const parse = (complete: Document): Strategy => {
     try {
-      return parseStrategyDocument(withOneHold, { fields })
+      return parseStrategyDocument(complete, { fields })
     } catch (refusal) {
       if (!(refusal instanceof InvalidParameter)) throw refusal
-      const spelled = asParameterError(params, refusal) ?? (places === undefined ? noExitError(refusal) : null)
-      if (spelled !== null) throw spelled
-      return parseStrategyDocument(withOneHold, { fields, ...places })
+      const parameterError = asParameterError(params, refusal) ?? (places === undefined ? noExitError(refusal) : null)
+      if (parameterError !== null) throw parameterError
+      // Parsed again for an error that has the position in the file.
+      return parseStrategyDocument(complete, { fields, ...places })
     }
   }
-  const strategy = read()
+  const parseWithHold = (hold: string): Strategy =>
+    parse({ ...fullDocument, exit: { ...sectionOf(fullDocument, 'exit'), hold } })
+  const strategy = parse(fullDocument)
   const run: RunOptions = { tier, ...readRunOptions(params) }
   const holds = params.hold === undefined ? [] : listItems('hold', params.hold)
-  if (holds.length > 1) run.candidates = readCandidates(holds, run, read)
+  if (holds.length > 1) run.candidates = readCandidates(holds, run, parseWithHold)
   return { strategy, run }
 }
 

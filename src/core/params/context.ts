@@ -63,8 +63,8 @@ function parseContext(param: string, text: string, fields: FieldSet): ShortConte
       const { suggestions = [], ...offence } = refusal.offence
       // Searched from `from` on, because an earlier part may have the same text.
       const at = text.indexOf(word, from)
-      const meant = suggestions.map(one => text.slice(0, at) + one + text.slice(at + word.length))
-      throw invalid('in_part', { ...offence, param, value: text, suggestions: meant }, { part: refusal })
+      const mendedTexts = suggestions.map(mended => text.slice(0, at) + mended + text.slice(at + word.length))
+      throw invalid('in_part', { ...offence, param, value: text, suggestions: mendedTexts }, { part: refusal })
     }
   }
   const field = readPart(name, () => fieldValue('field', name, fields), ticker.length)
@@ -216,8 +216,8 @@ export function joinContext<Query extends ReadParts<string> & { context?: unknow
   const { context_ticker: _1, context_field: _2, context_band: _3, context: _4, ...query } = read
   const context = joinParts(read)
   if (context === null) return query
-  const { bands, ...where } = context
-  return { ...query, context: bands === null ? where : { ...where, band: bands } }
+  const { bands, ...tickerAndField } = context
+  return { ...query, context: bands === null ? tickerAndField : { ...tickerAndField, band: bands } }
 }
 
 /** Joins the three parameters of a search into one value. Throws InvalidParameter if the band is missing, too. */
@@ -246,14 +246,15 @@ interface ReadLagged {
  * InvalidParameter for a lag that applies to neither.
  */
 export function readSignalLag({ field, context, when, context_lag: lag }: ReadLagged, fields: FieldSet) {
-  const { contexts, ...own } = readCellLag(context === undefined ? [] : [context], lag, [field, when], fields)
-  return { context: contexts[0] ?? null, ...own }
+  const { contexts, ...conditionsLag } = readCellLag(context === undefined ? [] : [context], lag, [field, when], fields)
+  return { context: contexts[0] ?? null, ...conditionsLag }
 }
 
 export const LAGGED_PARTS = 'a context, or a condition that names another ticker'
 
 /**
- * Reads the lag of a sweep's combinations, of their contexts and conditions. Throws InvalidParameter for a useless lag.
+ * The contexts, each with the lag, and the lag of conditions. Throws InvalidParameter if neither uses the lag.
+ * @param lag undefined: 0
  */
 export function readCellLag<One extends object>(
   contexts: readonly One[],
@@ -261,11 +262,10 @@ export function readCellLag<One extends object>(
   conditions: readonly (string | null | undefined)[],
   fields: FieldSet,
 ) {
-  const isNamed = someNameTickers(conditions, fields)
-  if (lag !== undefined && contexts.length === 0 && !isNamed) throw uselessLagError(LAGGED_PARTS)
+  const namesTickers = someNameTickers(conditions, fields)
+  if (lag !== undefined && contexts.length === 0 && !namesTickers) throw uselessLagError(LAGGED_PARTS)
   const contextLag = contexts.length === 0 ? 0 : LAG.parse('context_lag', lag ?? 0)
-  return {
-    contexts: contexts.map(one => ({ ...one, lag: contextLag })),
-    ...(isNamed && lag !== undefined && lag > 0 && { lag }),
-  }
+  const laggedContexts = contexts.map(context => ({ ...context, lag: contextLag }))
+  const conditionsUseLag = namesTickers && lag !== undefined && lag > 0
+  return { contexts: laggedContexts, ...(conditionsUseLag && { lag }) }
 }

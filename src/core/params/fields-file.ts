@@ -96,7 +96,8 @@ class FieldsReader {
       )
     }
     const name = this.#readName(index, entry.field, before)
-    if ('of' in entry === 'when' in entry)
+    const hasBothOrNeither = 'of' in entry === 'when' in entry
+    if (hasBothOrNeither)
       throw this.#faultAt(
         [index, 'field'],
         `${name} has to have either of (an expression, with cuts and bands) or when (conditions)`,
@@ -206,8 +207,8 @@ class FieldsReader {
   /** Makes a field after the fields that it uses. @param path the fields that use it, to find circles */
   #makeField(sketch: Sketch, byName: ReadonlyMap<string, Sketch>, path: readonly string[]): AnyField {
     const { name } = sketch
-    const made = this.#finished.get(name)
-    if (made !== undefined) return made
+    const finished = this.#finished.get(name)
+    if (finished !== undefined) return finished
     if (path.includes(name)) {
       const circle = [...path.slice(path.indexOf(name)), name].join(' → ')
       throw this.#faultAt([sketch.index, 'field'], `own fields refer to each other in a circle: ${circle}`)
@@ -221,6 +222,7 @@ class FieldsReader {
     return field
   }
 
+  /** A field by an expression and cuts. */
   #makeExpressionField(sketch: Sketch): AnyField {
     const { index, name, bands, entry } = sketch
     const at = [index, 'of']
@@ -239,28 +241,30 @@ class FieldsReader {
     byName: ReadonlyMap<string, Sketch>,
     path: readonly string[],
   ): RuledField {
-    const under: Record<string, string> = {}
+    const hashesOfUsedFields: Record<string, string> = {}
     for (const { condition } of rules)
       for (const { field } of condition === null ? [] : subjectsOf(condition)) {
         const sketch = byName.get(field)
-        if (sketch !== undefined) under[field] = this.#makeField(sketch, byName, path).hash!
+        if (sketch !== undefined) hashesOfUsedFields[field] = this.#makeField(sketch, byName, path).hash!
       }
     const when = rules.map(({ band, condition }) => [band, condition && printCondition(condition)])
     const known = { names: [], named: (field: string) => BUILT_IN.named(field) ?? this.#finished.get(field) }
     return {
       name,
       bands,
-      hash: hashOf({ when, under }),
+      hash: hashOf({ when, under: hashesOfUsedFields }),
       summary: `your own: ${when.map(([band, text]) => `${band} where ${text ?? OTHERWISE}`).join('; ')}`,
       ...ruleProperties(rules, known),
     }
   }
 
+  /** The error for a part of the file. @param what the fault, as a sentence without its full stop */
   #faultAt(path: readonly (string | number)[], what: string, part: 'key' | 'value' = 'value'): BadData {
     return new BadData(this.#document.placeOf(path, part), what)
   }
 }
 
+/** The first 16 hexadecimal digits of the SHA-256 of a definition. */
 function hashOf(definition: object): string {
   return createHash('sha256').update(JSON.stringify(definition)).digest('hex').slice(0, 16)
 }

@@ -209,6 +209,7 @@ function readPairs(param: string, value: string, { least, needed, words = [], us
   return found
 }
 
+/** An object of pairs as its text: true is a word, and false or undefined is left out. Other values become text. */
 function pairsAsText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
   const parts = Object.entries(value).filter(([, item]) => item !== false && item !== undefined)
@@ -242,6 +243,7 @@ function isWithin(number: number, bounds: Bounds): boolean {
 
 const BOUNDS_IN_WORDS = { minimum: 'from', exclusiveMinimum: 'above', maximum: 'up to', exclusiveMaximum: 'below' }
 
+/** The bounds as people read them: `above 0, up to 1`. */
 function inWords(bounds: Bounds): string {
   const stated = Object.entries(BOUNDS_IN_WORDS).map(([name, word]) => [word, bounds[name as keyof Bounds]])
   return stated.flatMap(([word, bound]) => (bound === undefined ? [] : `${word} ${bound}`)).join(', ')

@@ -121,6 +121,7 @@ function dropEqualCombinations(
   const cells = combinations(axes)
   const texts = strategies.map(strategy => JSON.stringify(strategy))
   const distinctAxes = axes.map(({ key, values }, axis) => {
+    // By the texts of the strategies with a value: the first value that makes them.
     const valueByStrategies = new Map<string, string>()
     for (const value of values) {
       const strategiesText = texts.filter((_, cell) => cells[cell]![axis] === value).join()
@@ -266,7 +267,7 @@ function optionValue(key: string, text: string): unknown {
   return kind.several === undefined && kind.toDocumentForm === undefined ? text : text.replaceAll('+', ',')
 }
 
-/** Does some work; refusals of a varied key name it as `vary KEY`. */
+/** Does some work, and returns its result. Refusals of a varied key name it as `vary KEY`. */
 function renameRefusals<Done>(axes: readonly Axis[], work: () => Done): Done {
   try {
     return work()
@@ -328,17 +329,18 @@ export function parseCompare(input: object, context: BacktestContext): CompareQu
     const file = files[i] ?? context.file
     return parseBacktest({ ...sharedParams, strategy }, file === undefined ? context : { ...context, file }).strategy
   })
-  const [first] = strategies
-  const other = strategies.find(({ timeframe }) => timeframe !== first!.timeframe)
+  const { timeframe } = strategies[0]!
+  const other = strategies.find(strategy => strategy.timeframe !== timeframe)
   if (other !== undefined)
     throw wrong(
       'timeframe',
-      `timeframe: strategies are compared on the same bars, and these have ${first!.timeframe} and ${other.timeframe} ones.`,
-      { value: other.timeframe, allowed: first!.timeframe },
+      `timeframe: strategies are compared on the same bars, and these have ${timeframe} and ${other.timeframe} ones.`,
+      { value: other.timeframe, allowed: timeframe },
     )
   return { ...readParams(COMPARE, withoutNulls(rest)), names: displayNames(strategies, files), strategies }
 }
 
+/** Throws InvalidParameter for fewer than two strategies, and for too many. */
 function refuseWrongStrategyCount(n: number): void {
   if (n >= 2 && n <= MAX_STRATEGIES) return
   const allowed = `2 to ${MAX_STRATEGIES} strategy files`

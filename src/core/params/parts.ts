@@ -98,6 +98,7 @@ class PartsReader {
     } catch (error) {
       if (!(error instanceof InvalidParameter)) throw error
       const { value: faultyValue = value, allowed = this.#allowed, suggestions = [] } = error.offence
+      // The message names the part by its word: `filter sector`.
       const asPart = (item: string | Mention): string | Mention =>
         typeof item !== 'string' && 'param' in item && item.param === name ? { param: `${param} ${word}` } : item
       throw wrong(param, typeof error.words === 'string' ? error.words : error.words.map(asPart), {

@@ -27,22 +27,22 @@ export type Settings = Partial<Record<Setting, string>>
 
 export const isSetting = (name: string): name is Setting => Object.hasOwn(SETTINGS, name)
 /** Settings allowed in the query string of a URL. */
-export const IN_URL = Object.keys(SETTINGS).filter(name => name !== 'password')
+export const URL_SETTINGS = Object.keys(SETTINGS).filter(name => name !== 'password')
 
 /**
  * A sign of user and password before one of user and host. A password may have further signs that should be escaped.
  */
-const WITH_PASSWORD = /^[^/?]*\/\/[^/?]*(:|%3a)[^@]*@/i
+const PASSWORD_IN_URL = /^[^/?]*\/\/[^/?]*(:|%3a)[^@]*@/i
 
 /** A URL whose @ comes after the question mark, so that the text before the question mark looks like a port. */
-const WITH_SETTINGS = /^[^/?]*\/\/([^/?@:]*@)?([^/?@:]*|\[[^/?@\]]*\])(:\d{1,5})?(\/[^?@]*)?\?[a-z_]+=/i
+const SETTINGS_IN_URL = /^[^/?]*\/\/([^/?@:]*@)?([^/?@:]*|\[[^/?@\]]*\])(:\d{1,5})?(\/[^?@]*)?\?[a-z_]+=/i
 
 const FORM = 'a URL such as postgres://user@host:5432/database'
 
 /** The settings in a URL. Throws InvalidParameter, which repeats no part of it: any part may be a mistyped password. */
 export function settingsIn(param: string, text: string): Settings {
   // Checked first, in the text: a password with a sign that should be escaped makes a URL that cannot be parsed.
-  const hasPassword = WITH_PASSWORD.test(text) && !WITH_SETTINGS.test(text)
+  const hasPassword = PASSWORD_IN_URL.test(text) && !SETTINGS_IN_URL.test(text)
   if (hasPassword || /[?&](ssl)?password=/i.test(text)) throw passwordError(param)
   if (!/^postgres(ql)?:\/\//i.test(text)) throw unreadableUrlError(param)
   let url: URL
@@ -68,7 +68,8 @@ export function settingsIn(param: string, text: string): Settings {
     throw unreadableUrlError(param)
   }
   for (const [name, value] of url.searchParams) {
-    if (!isSetting(name)) throw urlError(param, `sets something that is not known; it may set ${IN_URL.join(', ')}`)
+    if (!isSetting(name))
+      throw urlError(param, `sets something that is not known; it may set ${URL_SETTINGS.join(', ')}`)
     setUnlessEmpty(name, value)
   }
   if (settings.host?.includes(','))

@@ -281,11 +281,12 @@ export function parsePool(written: object, fields: FieldSet = BUILT_IN): PoolQue
   return { tickers: names, ...withBandList(joinContext(read), fields) }
 }
 
-/** The newest events of several tickers. @param table as for one of them */
+/** Parses a search for the newest events of several tickers. @param table as for one of them */
 export function parsePoolEvents(written: object, table: EventsTable, fields: FieldSet = BUILT_IN) {
   const { tickers, ...params } = objectOf('params', written)
   if ('ticker' in params) throw unknownParameterError('ticker', ['tickers'])
   const names = tickersOf(tickers)
+  // Parsed as the search of the first ticker, whose parameters are the same.
   const { ticker: _first, ...query } = parseEvents({ ...params, ticker: names[0] }, table, fields)
   return { ...query, tickers: names }
 }
@@ -390,6 +391,7 @@ export const SCREEN = {
 
 export type ScreenParams = ParamsOf<typeof SCREEN> & { tickers?: readonly string[] }
 
+/** Parses a screen. Throws InvalidParameter for the first fault. */
 export function parseScreen(params: object, fields: FieldSet) {
   const { when, since = null, ...read } = readParams(SCREEN, params, fields)
   const { field, ...query } = readLag({ field: when, ...read }, fields)
@@ -421,13 +423,11 @@ export type ChangesParams = ParamsOf<typeof CHANGES> & { tickers?: readonly stri
 /** Parses a question about changes. Throws InvalidParameter for the first fault. */
 export function parseChanges(params: object, fields: FieldSet) {
   const { field: names, timeframe, since, ...read } = readParams(CHANGES, params, fields)
+  // No field, because only the condition can name a ticker.
   const { field: _field, ...query } = readLag({ field: '', ...read }, fields)
   const timeframes: readonly Timeframe[] = timeframe === undefined ? TIMEFRAME_NAMES : [timeframe]
-  const changes: typeof query & { fields?: readonly string[]; timeframes: readonly Timeframe[]; since?: Day | 'last' } =
-    {
-      ...query,
-      timeframes,
-    }
+  type Optional = { fields?: readonly string[]; since?: Day | 'last' }
+  const changes: typeof query & { timeframes: readonly Timeframe[] } & Optional = { ...query, timeframes }
   if (names !== undefined) changes.fields = names
   if (since !== undefined) changes.since = since
   return changes

@@ -12,8 +12,12 @@ import { TIMEFRAME_NAMES, TIMEFRAMES, windowNames } from '../model/terms.js'
 
 /** Why a field cannot have this name, as the rest of a sentence; undefined if it can. */
 export function whyFieldReserved(name: string): string | undefined {
+  const reason = whyListReserved(name)
+  if (reason !== undefined) return reason
   const answer = answersWithKeys().find(([, keys]) => keys.has(name))
-  return whyListReserved(name) ?? (answer && `is a key of the answer ${answer[0]}; it has ${[...answer[1]].join(', ')}`)
+  if (answer === undefined) return undefined
+  const [title, keys] = answer
+  return `is a key of the answer ${title}; it has ${[...keys].join(', ')}`
 }
 
 /** Why a band cannot have this name. It may have the name of a specified band, such as low, which is also a key. */

@@ -245,8 +245,8 @@ export function optionsOf(table: Table, names: readonly string[] = Object.keys(t
 function optionOf(name: string, parameter: Parameter): OptionSpec {
   const { kind, help, fallback, takes = kind.takes, under } = parameter
   const flags = `--${name.replaceAll('_', '-')}${takes === '' ? '' : ` <${takes}>`}`
-  const saysDefault = (typeof fallback !== 'string' && typeof fallback !== 'number') || help.includes('(default')
-  const about = saysDefault ? help : `${help} (default ${fallback})`
+  const isPlain = typeof fallback === 'string' || typeof fallback === 'number'
+  const about = isPlain && !help.includes('(default') ? `${help} (default ${fallback})` : help
   const times = kind.several === undefined && !kind.repeats ? 'once' : 'repeatable'
   return [flags, about, times, under, wordsInSchema(kind.schema), parameter]
 }
@@ -335,7 +335,7 @@ export function sectionSetBy<Name extends string, Rows extends Nodes, Parsed, Wr
 
 type Spelled<Written> = Pick<Parameter<unknown, Written>, 'kind' | 'help' | 'about' | 'under'>
 
-/** A part that a parameter sets as one text; a file has it as a text or as a mapping. */
+/** Adds its parameter to a part, which that sets as one text. A file has the part as a text or as a mapping. */
 export function textSetBy<Name extends string, Rows extends Nodes, Parsed, Written extends Text>(
   param: Name,
   { kind, help, about, under }: Parameter<unknown, Written>,

@@ -59,6 +59,7 @@ export const ALL_COLUMNS: readonly SearchColumn[] = [
   ...BUILT_IN.names.map(longColumn),
 ]
 
+/** The column of a field, by its long name. */
 function longColumn(field: string): SearchColumn {
   return { name: longNameOf(field), field }
 }

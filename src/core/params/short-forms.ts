@@ -67,8 +67,12 @@ export const COSTS_TEXT = textForm('COSTS', COSTS_EXAMPLE, (param, text) => {
     if (Object.hasOwn(COST_WORDS, word)) {
       const [key, kind] = COST_WORDS[word as keyof typeof COST_WORDS]
       add(key, kind, words[++at])
-    } else if (/^-?\d/.test(word)) add('bps', BASIS_POINTS, words[at + 1]?.match(/^bps?$/) ? `${words[at++]}bp` : word)
-    else refuse(param, text, `parts such as ${COSTS_EXAMPLE}`)
+    } else if (/^-?\d/.test(word)) {
+      // `5 bp` in two words.
+      const isUnitNext = /^bps?$/.test(words[at + 1] ?? '')
+      if (isUnitNext) at++
+      add('bps', BASIS_POINTS, isUnitNext ? `${word}bp` : word)
+    } else refuse(param, text, `parts such as ${COSTS_EXAMPLE}`)
   }
   if (words.length === 0) refuse(param, text, `parts such as ${COSTS_EXAMPLE}`)
   return found
@@ -112,6 +116,7 @@ export const SIZE_TEXT = textForm('SIZE', 'vol 15% max 50%', (param, text) => {
   }
 })
 
+/** A size as the shortest text that SIZE_TEXT reads. */
 export function sizeText(size: Size): string {
   if (size.method === 'equal') return 'equal'
   if (size.method === 'fixed-fraction') return shareText(size.fraction)
@@ -165,19 +170,14 @@ function readBandsOfEntry(param: string, text: string, scope: Scope): RuleExits[
     if (!(error instanceof InvalidParameter)) throw error
     const { value, suggestions = [] } = error.offence
     const allowed = `leave, a band of ${scope.earlier.field}, or a condition such as rsi_zone = neutral`
-    const meant = [...suggestions, ...(/^leav/.test(String(value)) ? ['leave'] : [])]
-    throw wrong(
-      param,
-      `${param} "${value}" is not ${allowed}.${meant.length > 0 ? ` Did you mean "${meant[0]}"?` : ''}`,
-      {
-        value,
-        allowed,
-        suggestions: meant,
-      },
-    )
+    const meant = [...suggestions]
+    if (/^leav/.test(String(value))) meant.push('leave')
+    const question = meant.length > 0 ? ` Did you mean "${meant[0]}"?` : ''
+    throw wrong(param, `${param} "${value}" is not ${allowed}.${question}`, { value, allowed, suggestions: meant })
   }
 }
 
+/** The error for a second rule of the same kind. */
 function secondRuleError(param: string, text: string): InvalidParameter {
   return wrong(param, sentence`${{ param }} ${text}: there is one such rule already; join them by or, or by a comma.`, {
     value: text,

@@ -15,12 +15,12 @@ export function exceededBound(text: string): { what: string; offset: number } | 
   let brackets = 0
   // Columns at which the blocks of YAML around a line begin, the outermost among them.
   const blocks: number[] = []
-  for (const { 0: found, index, groups } of `\n${text}`.matchAll(TOKENS)) {
+  for (const { 0: token, index, groups } of `\n${text}`.matchAll(TOKENS)) {
     const offset = groups?.blank === undefined ? index - 1 : index
     if (groups?.blank !== undefined) {
       if (brackets === 0) enterLine(blocks, groups.blank.length, groups.marks ?? '')
-    } else if (found === '[' || found === '{') brackets++
-    else if (found === ']' || found === '}') brackets = Math.max(0, brackets - 1)
+    } else if (token === '[' || token === '{') brackets++
+    else if (token === ']' || token === '}') brackets = Math.max(0, brackets - 1)
     else if (++names > BOUNDS.names) return { what: `there are more than ${formatInteger(BOUNDS.names)} names`, offset }
     if (brackets + blocks.length - 1 > BOUNDS.depth)
       return { what: `it is nested more than ${BOUNDS.depth} deep here`, offset }

@@ -147,6 +147,7 @@ function readPart(part: Section, value: unknown, { at, field, fields }: PartLoca
   return finish === undefined ? read : finish(read, at, field)
 }
 
+/** The field of the entry, once it is read; empty before. */
 function entryField({ entry }: Readonly<Record<string, unknown>>): string {
   return isMapping(entry) ? String(entry.field) : ''
 }
@@ -201,6 +202,7 @@ function refuseConflictingRules({ exit, fill, side, entry, costs }: Strategy): v
     throwFault('entry.after', 'leaves no day before entry.before; both are exclusive')
 }
 
+/** Throws InvalidParameter for a lag if no condition names a ticker. */
 function refuseUselessLag(strategy: Strategy, fields: FieldSet): void {
   if (strategy.lag === undefined || someNameTickers(conditionsOf(strategy), fields)) return
   throwFault('lag', 'no condition names another ticker, so there is no bar to read earlier')
@@ -320,6 +322,7 @@ function nodeAt(document: Document, path: readonly PropertyKey[], part: 'key' | 
   return found.find(isNode) ?? (path.length === 0 ? null : nodeAt(document, above, 'value'))
 }
 
+/** The node of an item of a list; the node itself if it is no list, or lacks the item. */
 function itemIn(node: Node | null, item: unknown): Node | null {
   if (!isSeq(node) || item === undefined) return node
   return node.items.filter(isScalar).find(({ value }) => value === item) ?? node

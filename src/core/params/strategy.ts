@@ -45,7 +45,7 @@ import {
   type EventFilter,
   FAMILY,
   MAX_DRAWS,
-  refuseSeveral,
+  refuseMoreThanOne,
   SEED,
   WALK_FORWARD,
 } from './studies.js'
@@ -323,6 +323,7 @@ export function conditionsOf({ entry, exit }: Pick<Strategy, 'entry' | 'exit'>):
   return [entry.field, entry.when, exit.on?.field, exit.when]
 }
 
+/** The filter that selects the entry's events. */
 export function eventsFilter({ entry, timeframe, lag }: Pick<Strategy, 'entry' | 'timeframe' | 'lag'>): EventFilter {
   return { ...entry, timeframe, ...(lag !== undefined && { lag }) }
 }
@@ -379,7 +380,7 @@ export interface RunOptions extends Read<typeof RUN> {
 
 /** The run options among the parameters. Throws InvalidParameter. */
 export function readRunOptions(params: Written): Omit<RunOptions, 'tier'> {
-  refuseSeveral(params, ['split', 'walk_forward'])
+  refuseMoreThanOne(params, ['split', 'walk_forward'])
   const run = readParams(RUN, paramsInTable(RUN, params))
   if (run.embargo !== null && run.split === null)
     throw wrong(

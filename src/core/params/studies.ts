@@ -1,5 +1,5 @@
 import { invalid, parameterList, sentence, wrong } from '../errors.js'
-import { BUILT_IN, type FieldSet } from '../fields/index.js'
+import { type AnyField, BUILT_IN, type FieldSet } from '../fields/index.js'
 import { TRUE, TRUTHS } from '../language/as-field.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
@@ -152,9 +152,11 @@ const PATH: Kind<{ before: number; after: number }, string> = {
   example: '-20..100',
   parse: (param, written) => {
     const text = textOf(param, written)
-    const [, before, after] = /^(-\d{1,3}|0)\.\.\+?(\d{1,4})$/.exec(text) ?? []
-    const path = { before: -Number(before ?? 1) + 0, after: Number(after ?? -1) }
-    if (path.before >= 0 && path.before <= 250 && path.after >= 1 && path.after <= MAX_BARS) return path
+    const [, from, to] = /^(-\d{1,3}|0)\.\.\+?(\d{1,4})$/.exec(text) ?? []
+    const before = Math.abs(Number(from))
+    const after = Number(to)
+    // Without a match both are NaN, and refused.
+    if (before <= 250 && after >= 1 && after <= MAX_BARS) return { before, after }
     return refuse(param, text, `bars from -250..0 to 1..${MAX_BARS}, such as -20..100`)
   },
 }
@@ -378,7 +380,7 @@ export interface SweepContext {
 export function parseSweep(input: object, known: FieldSet = BUILT_IN): SweepQuery {
   const { tickers, ...params } = objectOf('params', input)
   const written = withoutNulls(params)
-  refuseSeveral(written, ['split', 'walk_forward', 'cv', 'cpcv'])
+  refuseMoreThanOne(written, ['split', 'walk_forward', 'cv', 'cpcv'])
   const { horizon, context, context_lag: lag, ...read } = readParams(SWEEP, written, known)
   const cells = selectFieldsAndBands(read, 'field' in written, known)
   return {
@@ -402,9 +404,11 @@ function selectFieldsAndBands<Others>(
     const field = conditionValue('when', when, known)
     return { ...read, fields: [field.name], bands: bandsValue('band', band ?? [TRUTHS[TRUE]!], [field]) }
   }
-  const chosenFields = known.all.filter(field =>
-    fields === null ? isFieldNamed || field.needs === 'bars' : fields.includes(field.name),
-  )
+  const isChosen = ({ name, needs }: AnyField): boolean => {
+    if (fields !== null) return fields.includes(name)
+    return isFieldNamed || needs === 'bars'
+  }
+  const chosenFields = known.all.filter(isChosen)
   const condition = when === undefined ? {} : { when }
   if (band === undefined) return { ...read, ...condition, fields: chosenFields.map(field => field.name) }
   const bands = bandsValue('band', band, chosenFields)
@@ -412,9 +416,9 @@ function selectFieldsAndBands<Others>(
   return { ...read, ...condition, bands, fields: fieldsWithBands.map(field => field.name) }
 }
 
-/** Throws InvalidParameter if several kinds of validation are set: each would answer the same question differently. */
-export function refuseSeveral(params: object, names: readonly string[]): void {
-  const both = names.filter(name => name in params)
-  if (both.length < 2) return
-  throw wrong(both[1]!, sentence`${parameterList(both)} are two ways to the same end; choose one.`)
+/** Throws InvalidParameter if more than one of some parameters is set: each would answer the same question differently. */
+export function refuseMoreThanOne(params: object, names: readonly string[]): void {
+  const present = names.filter(name => name in params)
+  if (present.length < 2) return
+  throw wrong(present[1]!, sentence`${parameterList(present)} are two ways to the same end; choose one.`)
 }

@@ -70,6 +70,7 @@ function readList(param: string, written: unknown): string[] {
   return list
 }
 
+/** The value of a JSON list, or the parts of a text with commas; null for faulty JSON. */
 function parseList(text: string): unknown {
   if (!text.trimStart().startsWith('[')) return text.split(',').map(name => name.trim())
   return parseJsonOrNull(text)

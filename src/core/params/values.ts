@@ -31,6 +31,7 @@ export function fieldOrConditionValue(param: string, text: string, fields: Field
   return fieldValue(param, text, fields)
 }
 
+/** A field, or the field of a condition; undefined for any other name. */
 export function fieldByName(name: string, fields: FieldSet): AnyField | undefined {
   return fields.named(name) ?? (isCondition(name) ? conditionField(name, fields) : undefined)
 }
@@ -49,8 +50,7 @@ export function bandsValue(
   bands: readonly string[],
   fields: readonly Pick<AnyField, 'name' | 'bands'>[],
 ): string[] {
-  const [only, second] = fields
-  if (only !== undefined && second === undefined) return bands.map(band => bandValue(param, band, only))
+  if (fields.length === 1) return bands.map(band => bandValue(param, band, fields[0]!))
   const words = [...new Set(fields.flatMap(field => field.bands))]
   return bands.map(band => wordValue(param, band, words))
 }
@@ -90,11 +90,13 @@ function refuseNumber(param: string, value: unknown, allowed: string, least: num
   )
 }
 
+/** A number of rows; Infinity for `all`. */
 export function countValue(param: string, value: unknown): number {
   if (value === 'all') return Number.POSITIVE_INFINITY
   return readInteger(value, 1, Number.POSITIVE_INFINITY) ?? refuse(param, value, 'an integer from 1, or all')
 }
 
+/** An integer, or a text of its digits; null outside the bounds and for anything else. */
 function readInteger(value: unknown, least: number, most: number): number | null {
   const number = typeof value === 'string' && /^(0|[1-9]\d{0,9})$/.test(value) ? Number(value) : value
   const isAllowed = typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most

@@ -70,6 +70,7 @@ export function entryForFile<Entry extends { field: string; bands: readonly stri
   return when === undefined && isCondition(field) && entry.bands !== null ? { when: field, ...others } : entry
 }
 
+/** The name of a condition, which is its text as it is printed. Throws InvalidParameter for any other text. */
 function conditionName(when: unknown, fields: FieldSet, param = 'when'): string {
   return conditionValue(param, textOf(param, when), fields).name
 }

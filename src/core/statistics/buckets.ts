@@ -4,22 +4,26 @@ import { countUpTo } from '../model/day.js'
  * A bucket holds numbers with the same sign, exponent and first five binary digits. Numbers nearer to 0 than 2^-14 are
  * all in the two buckets next to it, those from 4 on in the outermost ones.
  */
-const DIGITS = 5
-const SHIFT = 20 - DIGITS
-const LEAST = (1023 - 14) << DIGITS
-const MOST = ((1023 + 2) << DIGITS) - LEAST
-export const BUCKETS = 2 * (MOST + 1)
+const MANTISSA_BITS = 5
+const DROPPED_BITS = 20 - MANTISSA_BITS
+const LEAST_SIZE = (1023 - 14) << MANTISSA_BITS
+const LAST_SIZE = ((1023 + 2) << MANTISSA_BITS) - LEAST_SIZE
+export const BUCKETS = 2 * (LAST_SIZE + 1)
 
-/** The bucket of a number by its upper half: that grows with a positive number, and falls with a negative one. */
+/**
+ * The bucket of a number by the upper half of its bits: sign, exponent and first binary digits. `size` numbers the
+ * distances from 0; a negative number has its complement.
+ */
 function bucketOfHalf(half: number): number {
-  const size = Math.min(Math.max(((half & 0x7fffffff) >>> SHIFT) - LEAST, 0), MOST)
-  return (size ^ (half >> 31)) + MOST + 1
+  const size = Math.min(Math.max(((half & 0x7fffffff) >>> DROPPED_BITS) - LEAST_SIZE, 0), LAST_SIZE)
+  return (size ^ (half >> 31)) + LAST_SIZE + 1
 }
 
 /** One number, and the two halves of its bits. */
 const number = new Float64Array(1)
 const halves = new Int32Array(number.buffer)
 
+/** The number of the bucket of x, from 0 to `BUCKETS` - 1; it grows with x. */
 export function bucketOf(x: number): number {
   // Both zeros are equal, and 0 is the larger one.
   number[0] = x + 0
@@ -30,45 +34,48 @@ export function bucketOf(x: number): number {
 export class Buckets {
   #values: Float64Array = new Float64Array()
   #keys = new Uint16Array()
-  #some = new Float64Array(64)
+  #scratch = new Float64Array(64)
   /** The number of values in all buckets before one. */
   readonly #before = new Int32Array(BUCKETS + 1)
   /** The buckets with values, ascending, and their number. */
   readonly filled = new Int32Array(BUCKETS)
   filledCount = 0
 
+  /** The number of values. */
   get size(): number {
     return this.#values.length
   }
 
+  /** Counts the values of a column in place of the last one. They are not copied. */
   fill(values: Float64Array): void {
     const { length } = values
     if (length > this.#keys.length) this.#keys = new Uint16Array(2 * length)
     this.#values = values
     const keys = this.#keys
     const before = this.#before.fill(0)
-    const words = new Int32Array(values.buffer, values.byteOffset, 2 * length)
+    const halves32 = new Int32Array(values.buffer, values.byteOffset, 2 * length)
     for (let i = 0; i < length; i++) {
-      const key = bucketOfHalf(words[2 * i + 1]!)
+      const key = bucketOfHalf(halves32[2 * i + 1]!)
       keys[i] = key
       before[key + 1]!++
     }
     let filled = 0
     let upTo = 0
     for (let b = 0; b < BUCKETS; b++) {
-      const own = before[b + 1]!
-      if (own > 0) this.filled[filled++] = b
-      upTo += own
+      const count = before[b + 1]!
+      if (count > 0) this.filled[filled++] = b
+      upTo += count
       before[b + 1] = upTo
     }
     this.filledCount = filled
   }
 
+  /** The number of values in all buckets before one. */
   before(bucket: number): number {
     return this.#before[bucket]!
   }
 
-  /** As `quantile` of the sorted values. */
+  /** The quantile `p` of the values, as `quantile` of moments.ts has it. */
   quantile(p: number): number {
     const index = (this.size - 1) * p
     const low = Math.floor(index)
@@ -86,13 +93,13 @@ export class Buckets {
     const to = this.bucketAt(last)
     const before = this.before(from)
     const length = this.before(to + 1) - before
-    if (length > this.#some.length) this.#some = new Float64Array(2 * length)
-    const some = this.#some
+    if (length > this.#scratch.length) this.#scratch = new Float64Array(2 * length)
+    const scratch = this.#scratch
     const keys = this.#keys
     const values = this.#values
     let n = 0
-    for (let i = 0; n < length; i++) if (keys[i]! >= from && keys[i]! <= to) some[n++] = values[i]!
-    return { values: sorted(some.subarray(0, length)), before }
+    for (let i = 0; n < length; i++) if (keys[i]! >= from && keys[i]! <= to) scratch[n++] = values[i]!
+    return { values: sortInPlace(scratch.subarray(0, length)), before }
   }
 
   /** The bucket of the value at an index of the sorted column, or of the nearest one. */
@@ -104,7 +111,8 @@ export class Buckets {
 /** Up to this number of values, insertion takes less time than a call of `sort`. */
 const FEW = 48
 
-function sorted(values: Float64Array): Float64Array {
+/** Sorts values in place, and returns them. */
+function sortInPlace(values: Float64Array): Float64Array {
   if (values.length > FEW) return values.sort()
   for (let i = 1; i < values.length; i++) {
     const value = values[i]!

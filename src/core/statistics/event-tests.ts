@@ -23,7 +23,7 @@ export function meanAbnormalReturn(
  * variances after the event, but not for events on common days (Brown & Warner 1985).
  */
 export function crossSection(events: readonly AbnormalEvent[]): EventTest {
-  return meanTest(events.map(event => event.car))
+  return testOfMean(events.map(event => event.car))
 }
 
 /**
@@ -34,7 +34,7 @@ export function patell(events: readonly AbnormalEvent[]): EventTest {
   if (events.length === 0) return noTest(NO_EVENT)
   if (events.some(event => event.df <= 2)) return noTest('an estimation window has too few bars')
   const variance = sumOver(events, event => event.df / (event.df - 2))
-  return normalTest(sumOver(events, standardised) / Math.sqrt(variance))
+  return normalTest(sumOver(events, standardisedCar) / Math.sqrt(variance))
 }
 
 /**
@@ -42,7 +42,7 @@ export function patell(events: readonly AbnormalEvent[]): EventTest {
  * higher variance.
  */
 export function bmp(events: readonly AbnormalEvent[]): EventTest {
-  return meanTest(events.map(standardised))
+  return testOfMean(events.map(standardisedCar))
 }
 
 /**
@@ -83,7 +83,8 @@ export function noTest(reason: string): EventTest & { statistic: null } {
 
 export const NO_EVENT = 'no event has a whole estimation window and a whole event window'
 
-function meanTest(values: readonly number[]): EventTest {
+/** Student's t of the mean of values, N - 1 degrees of freedom. */
+function testOfMean(values: readonly number[]): EventTest {
   const average = mean(values)
   const sd = deviation(values)
   if (average === null) return noTest(NO_EVENT)
@@ -96,7 +97,8 @@ function tTest(t: number, df: number): EventTest {
   return { statistic: t, df, p: twoSidedT(t, df), reason: null }
 }
 
-function standardised({ car, carVariance }: AbnormalEvent): number {
+/** The cumulative abnormal return over its standard deviation. */
+function standardisedCar({ car, carVariance }: AbnormalEvent): number {
   return car / Math.sqrt(carVariance)
 }
 
@@ -146,6 +148,7 @@ interface PlacedEvent {
   squares: Float64Array
 }
 
+/** The events on their common calendar: all days of their windows, ascending. */
 function placeOnCalendar(events: readonly DatedEvent[]): PlacedEvent[] {
   const days = new Set<number>()
   for (const { estimationDays, eventDays } of events) {
@@ -182,7 +185,7 @@ function overlappingCorrelation(a: PlacedEvent, b: PlacedEvent): number {
   return r * (shared / Math.sqrt(a.event.length * b.event.length))
 }
 
-/** @param a indices of days, ascending, as in `b` */
+/** How many days two event windows have in common. @param a indices of days, ascending, as in `b` */
 function countCommonDays(a: Int32Array, b: Int32Array): number {
   let count = 0
   for (let i = 0, j = 0; i < a.length && j < b.length; ) {
@@ -194,7 +197,10 @@ function countCommonDays(a: Int32Array, b: Int32Array): number {
   return count
 }
 
-/** For windows without gaps. A pool has millions of pairs: their sums and squares are differences of running sums. */
+/**
+ * The correlation of two events whose estimation windows have no gaps; 0 with too few common days. A pool has millions
+ * of pairs, so sums and squares are differences of running sums.
+ */
 function alignedCorrelation(a: PlacedEvent, b: PlacedEvent): number {
   const first = Math.max(a.indices[0]!, b.indices[0]!)
   const n = Math.min(a.indices.at(-1)!, b.indices.at(-1)!) + 1 - first

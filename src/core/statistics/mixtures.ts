@@ -35,13 +35,14 @@ export function pooledQuantile(members: readonly Weighted[], p: number): number 
   if (members.length === 0) return null
   const columns = members.map(({ ascending }) => ascending)
   const sizes = Int32Array.from(columns, ({ length }) => length)
-  const none = new Int32Array(members.length)
+  const zeros = new Int32Array(members.length)
   const pool = { columns: numbersUpTo(members.length), weights: Float64Array.from(members, ({ weight }) => weight) }
-  const own = Float64Array.from(columns, column => quantile(column, p)!)
-  const runs = { memory: columns, starts: none, lengths: sizes, before: none, sizes }
-  return new Search(runs, pool).quantile(p, own, () => 0)
+  const columnQuantiles = Float64Array.from(columns, column => quantile(column, p)!)
+  const runs = { memory: columns, starts: zeros, lengths: sizes, before: zeros, sizes }
+  return new Search(runs, pool).quantile(p, columnQuantiles, () => 0)
 }
 
+/** The numbers from 0 to `count` - 1. */
 function numbersUpTo(count: number): Int32Array {
   return Int32Array.from({ length: count }, (_, i) => i)
 }
@@ -59,43 +60,45 @@ export function pooledQuantiles(
 ): (number | null)[][] {
   const isUsed = new Uint8Array(columns.count)
   for (const pool of pools) for (let j = 0; j < pool.columns.length; j++) isUsed[pool.columns[j]!] = 1
-  const used = numbersUpTo(columns.count).filter(i => isUsed[i] === 1)
-  const mixed = pools.filter(pool => pool.columns.length > 1)
-  const counts = mixed.map(pool => new PoolCounts(pool))
-  const own = ps.map(p => new OwnQuantiles(p, columns.count))
+  const usedColumns = numbersUpTo(columns.count).filter(i => isUsed[i] === 1)
+  const mixedPools = pools.filter(pool => pool.columns.length > 1)
+  const poolCounts = mixedPools.map(pool => new PoolCounts(pool))
+  const columnQuantiles = ps.map(p => new ColumnQuantiles(p, columns.count))
   const buckets = new Buckets()
-  for (const i of used) {
+  // The first pass counts the values in buckets.
+  for (const i of usedColumns) {
     buckets.fill(columns.values(i))
-    for (const quantiles of own) quantiles.locate(i, buckets)
-    for (const pool of counts) pool.add(i, buckets)
+    for (const quantiles of columnQuantiles) quantiles.noteBuckets(i, buckets)
+    for (const pool of poolCounts) pool.add(i, buckets)
   }
-  for (const quantiles of own) for (const pool of pools) quantiles.need(pool)
-  const ranges = ps.map(p => counts.map(pool => pool.rangeOf(p)))
+  for (const quantiles of columnQuantiles) for (const pool of pools) quantiles.markNeeded(pool)
+  const ranges = ps.map(p => poolCounts.map(pool => pool.rangeOf(p)))
   memory.clear()
-  const runs = (mixed.length === 0 ? [] : ranges).map(of => new RunsAround(unionOf(of), columns.count, memory))
-  for (const i of used) {
+  // The second pass keeps the values near the quantiles, for each p.
+  const runs = (mixedPools.length === 0 ? [] : ranges).map(of => new RunsAround(unionOf(of), columns.count, memory))
+  for (const i of usedColumns) {
     buckets.fill(columns.values(i))
-    for (const quantiles of own) quantiles.compute(i, buckets)
-    for (const around of runs) around.add(i, buckets)
+    for (const quantiles of columnQuantiles) quantiles.compute(i, buckets)
+    for (const rangeRuns of runs) rangeRuns.add(i, buckets)
   }
-  let m = 0
+  let mixedIndex = 0
   return pools.map(pool => {
     if (pool.columns.length === 0) return ps.map(() => null)
-    if (pool.columns.length === 1) return own.map(({ values }) => values[pool.columns[0]!]!)
-    const which = m++
+    if (pool.columns.length === 1) return columnQuantiles.map(({ values }) => values[pool.columns[0]!]!)
+    const poolIndex = mixedIndex++
     return ps.map((p, k) => {
-      const [from, to] = ranges[k]![which]!
+      const [from, to] = ranges[k]![poolIndex]!
       const sideOf = (x: number): number => {
         const bucket = bucketOf(x)
         return Number(bucket > to) - Number(bucket < from)
       }
-      return new Search(runs[k]!, pool).quantile(p, own[k]!.values, sideOf)
+      return new Search(runs[k]!, pool).quantile(p, columnQuantiles[k]!.values, sideOf)
     })
   })
 }
 
 /** The quantiles `p` of columns themselves: of a pool only those that may be the least or the greatest one. */
-class OwnQuantiles {
+class ColumnQuantiles {
   readonly #p: number
   /** NaN for a quantile that is not needed. */
   readonly values: Float64Array
@@ -112,13 +115,15 @@ class OwnQuantiles {
     this.#isNeeded = new Uint8Array(columns)
   }
 
-  locate(column: number, buckets: Buckets): void {
+  /** Notes the buckets of the two values between which a column's quantile lies. @param buckets of the column's values */
+  noteBuckets(column: number, buckets: Buckets): void {
     const index = Math.floor((buckets.size - 1) * this.#p)
     this.#low[column] = buckets.bucketAt(index)
     this.#high[column] = buckets.bucketAt(index + 1)
   }
 
-  need({ columns }: Pool): void {
+  /** Marks the columns of a pool whose quantile may be the least or the greatest of the pool. */
+  markNeeded({ columns }: Pool): void {
     let least = BUCKETS
     let most = 0
     for (let j = 0; j < columns.length; j++) {
@@ -131,6 +136,7 @@ class OwnQuantiles {
     }
   }
 
+  /** Computes the quantile of a column, if it is needed. */
   compute(column: number, buckets: Buckets): void {
     if (this.#isNeeded[column] === 1) this.values[column] = buckets.quantile(this.#p)
   }
@@ -139,6 +145,7 @@ class OwnQuantiles {
 /** The first and last of neighbouring buckets. */
 type BucketRange = [from: number, to: number]
 
+/** The range from the first to the last bucket of some ranges. */
 function unionOf(ranges: readonly BucketRange[]): BucketRange {
   return [Math.min(...ranges.map(([from]) => from)), Math.max(...ranges.map(([, to]) => to))]
 }
@@ -198,6 +205,7 @@ class RunsAround implements Runs {
     this.sizes = new Int32Array(columns)
   }
 
+  /** Copies the values of a column in the range to the shared memory. */
   add(column: number, buckets: Buckets): void {
     const [from, to] = this.#range
     const { values, before } = buckets.between(buckets.before(from) - 1, buckets.before(to + 1))
@@ -228,7 +236,7 @@ class PoolCounts {
     this.#pool = pool
   }
 
-  /** Ignores a column outside the pool. @param column not before the last one */
+  /** Adds the counts of a column; ignores one outside the pool. @param column not before the last one */
   add(column: number, buckets: Buckets): void {
     const { columns, weights } = this.#pool
     if (this.#added === columns.length || columns[this.#added] !== column) return
@@ -310,16 +318,18 @@ class Search {
   }
 
   /**
-   * @param own the quantile of each column, or NaN where another one is less and another greater
+   * The quantile `p` of the pool. Halves the bracket until no value is in it; between values the mixture is linear.
+   * Where counts are swapped below, those at the new end become `#low` or `#high`.
+   * @param columnQuantiles the quantile of each column, or NaN where another one is less and another greater
    * @param sideOf -1 for an x certainly below the quantile, 1 for one certainly above, 0 for one that the runs cover
    */
-  quantile(p: number, own: Float64Array, sideOf: (x: number) => number): number {
+  quantile(p: number, columnQuantiles: Float64Array, sideOf: (x: number) => number): number {
     // The quantile of a mixture lies between the least and the greatest of its members' quantiles.
     let from = Number.POSITIVE_INFINITY
     let to = Number.NEGATIVE_INFINITY
     const { columns, weights } = this.#pool
     for (let j = 0; j < columns.length; j++) {
-      const quantile = own[columns[j]!]!
+      const quantile = columnQuantiles[columns[j]!]!
       if (quantile < from) from = quantile
       if (quantile > to) to = quantile
     }
@@ -355,7 +365,7 @@ class Search {
     }
   }
 
-  /** The weighted share of all values that are up to x, times the weights. Counts the values of each run up to x. */
+  /** The sum over the members of weight · F_i(x). Writes to `#counts` how many values of each run are up to x. */
   #weightUpTo(x: number): number {
     const { before: earlier, sizes } = this.#runs
     const { columns, weights } = this.#pool
@@ -401,7 +411,7 @@ class Search {
     return false
   }
 
-  /** Where the distribution jumps, the quantile is a value itself, not a number next to it. */
+  /** The least value above `from`, or `to`. Where the distribution jumps, the quantile is a value, not a number next to it. */
   #leastWithin(from: number, to: number): number {
     this.#weightUpTo(from)
     const { memory, starts, lengths } = this.#runs

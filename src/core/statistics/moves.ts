@@ -35,7 +35,7 @@ export function sumMoves(close: Float64Array, bars: Int32Array, from: number, su
   sums.set(new Float64Array(memory.buffer, addressOfSums, sums.length))
 }
 
-/** The same without WebAssembly. */
+/** `sumMoves` without WebAssembly. */
 export function plainSums(close: Float64Array, bars: Int32Array, from: number, sums: Float64Array): void {
   sums.fill(0)
   for (const bar of bars) {

@@ -131,6 +131,7 @@ function uniformOf(high: number, low: number): number {
   return (high * 0x4000000 + low) / 0x20000000000000
 }
 
+/** Returns a function for the next word of splitmix32, a generator whose state is one number. */
 function splitmix32(seed: number): () => number {
   let x = seed | 0
   return () => {

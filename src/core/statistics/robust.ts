@@ -95,15 +95,16 @@ interface Regression {
   sxx: number
 }
 
-/** @returns null with fewer than three pairs, or where x or y does not vary */
+/** The regression of y on x by least squares; null with fewer than three pairs, or where x or y does not vary. */
 export function regression(y: Float64Array, x: Float64Array): Regression | null {
   const n = y.length
   const meanX = mean(x) ?? 0
   const meanY = mean(y) ?? 0
-  const sxx = squares(x, meanX)
-  const syy = squares(y, meanY)
-  const sxy = products(x, meanX, y, meanY)
-  if (n < 3 || sxx <= RELATIVE_ROUNDING * squares(x, 0) || syy <= RELATIVE_ROUNDING * squares(y, 0)) return null
+  const sxx = squaresAbout(x, meanX)
+  const syy = squaresAbout(y, meanY)
+  const sxy = productsAbout(x, meanX, y, meanY)
+  if (n < 3 || sxx <= RELATIVE_ROUNDING * squaresAbout(x, 0) || syy <= RELATIVE_ROUNDING * squaresAbout(y, 0))
+    return null
   const beta = sxy / sxx
   const alpha = meanY - beta * meanX
   const residuals = y.map((value, i) => value - alpha - beta * x[i]!)
@@ -152,7 +153,7 @@ function ratioEstimate(
   const events = sum(den)
   const estimate = sum(num) / events
   const variance = varianceOf(num.map((value, i) => value - estimate * den[i]!))
-  if (!(variance > RELATIVE_ROUNDING * squares(num, 0))) return null
+  if (!(variance > RELATIVE_ROUNDING * squaresAbout(num, 0))) return null
   const se = Math.sqrt(variance) / events
   return { estimate, se, t: estimate / se, df }
 }
@@ -185,7 +186,7 @@ export interface RatioError {
   error: number
 }
 
-/** @param days length of the windows in which values may depend on each other */
+/** The ratio Σ num / Σ den and its error. @param days length of the windows in which values may depend on each other */
 export function ratioError(num: Float64Array, den: Float64Array, days: number): RatioError {
   let total = 0
   let n = 0
@@ -225,13 +226,14 @@ export function ratioErrors(
   const inside = new Float64Array(pairs)
   const variance = new Float64Array(pairs)
   let day = 0
-  // A day is inside a window from its own day on, for `days` days.
+  // A day is inside a window from its own day on, for `days` days. Between an entry and the next entry or exit the sum of
+  // the values inside stays the same.
   for (let enters = 0, leaves = 0; leaves < at.length; ) {
     const isEntry = enters < at.length && at[enters]! <= at[leaves]! + days
     const next = isEntry ? at[enters]! : at[leaves]! + days
-    const which = isEntry ? enters++ : leaves++
-    const from = which * pairs
-    const n = dens[which]!
+    const dayIndex = isEntry ? enters++ : leaves++
+    const from = dayIndex * pairs
+    const n = dens[dayIndex]!
     const sign = isEntry ? 1 : -1
     const length = next - day
     for (let pair = 0; pair < pairs; pair++) {
@@ -254,7 +256,7 @@ export function ratioErrors(
 function longRunVariance(values: Float64Array, lag: number, weightOf: (distance: number) => number): number {
   const weights = Float64Array.from({ length: lag + 1 }, (_, distance) => 2 * weightOf(distance))
   const days = Int32Array.from(values.keys()).filter(day => values[day] !== 0)
-  let variance = squares(values, 0)
+  let variance = squaresAbout(values, 0)
   for (let i = 1; i < days.length; i++) {
     const day = days[i]!
     for (let j = i - 1; j >= 0 && day - days[j]! <= lag; j--) {
@@ -264,11 +266,13 @@ function longRunVariance(values: Float64Array, lag: number, weightOf: (distance:
   return variance
 }
 
-function squares(x: Float64Array, centre: number): number {
-  return products(x, centre, x, centre)
+/** The sum of squared distances from a centre. */
+function squaresAbout(x: Float64Array, centre: number): number {
+  return productsAbout(x, centre, x, centre)
 }
 
-function products(x: Float64Array, meanX: number, y: Float64Array, meanY: number): number {
+/** The sum of the products of the distances of x and y from their centres. */
+function productsAbout(x: Float64Array, meanX: number, y: Float64Array, meanY: number): number {
   let total = 0
   for (let i = 0; i < x.length; i++) total += (x[i]! - meanX) * (y[i]! - meanY)
   return total

@@ -30,7 +30,7 @@ export interface SuperiorAbility {
  * does not divide by it, and is cautious.
  * @param n days of the calendar
  * @param block mean length of blocks, in days
- * @returns null where no column varies
+ * @returns a function that resamples and returns the p-values; null where no column varies
  */
 export function superiorAbility(
   columns: readonly Column[],
@@ -43,9 +43,9 @@ export function superiorAbility(
     .filter(column => column !== null)
   const candidates = varying.flatMap(column => column.candidates)
   if (candidates.length === 0) return null
-  const best = candidates.reduce((a, b) => (studentised(b) > studentised(a) ? b : a))
+  const best = candidates.reduce((a, b) => (studentisedMean(b) > studentisedMean(a) ? b : a))
   const greatestSum = candidates.reduce((greatest, { sum }) => Math.max(greatest, sum), Number.NEGATIVE_INFINITY)
-  const ability = Math.max(0, studentised(best))
+  const ability = Math.max(0, studentisedMean(best))
   // In the order of greatestInResamples.
   const statistics = [greatestSum, ability, ability, ability]
   return (reps, random) => {
@@ -87,7 +87,8 @@ interface Candidate {
   consistent: number
 }
 
-function studentised({ sum, scale }: Candidate): number {
+/** The mean of a candidate over its standard error. */
+function studentisedMean({ sum, scale }: Candidate): number {
   return sum * scale
 }
 
@@ -97,11 +98,11 @@ function varyingColumn({ indices, values }: Column, id: number, kernel: Kernel, 
   const variance = resampledVariance(indices, values, total, kernel)
   if (variance === null) return null
   const scale = 1 / Math.sqrt(variance)
-  const least = -Math.sqrt(2 * Math.max(0, Math.log(Math.log(kernel.n))))
+  const clearlyPoor = -Math.sqrt(2 * Math.max(0, Math.log(Math.log(kernel.n))))
   const signs: Candidate['sign'][] = eitherSign ? [1, -1] : [1]
   const candidates = signs.map(sign => {
     const sum = sign * total
-    return { id, sign, sum, scale, lower: Math.max(0, sum), consistent: sum * scale < least ? 0 : sum }
+    return { id, sign, sum, scale, lower: Math.max(0, sum), consistent: sum * scale < clearlyPoor ? 0 : sum }
   })
   return { indices, values, candidates }
 }
@@ -181,6 +182,7 @@ interface Kernel {
   total: number
 }
 
+/** The kernel for resamples of n days in blocks of mean length `block`. */
 function distanceKernel(n: number, block: number): Kernel {
   const sameBlock = 1 - 1 / block
   const weights = Float64Array.from({ length: n }, (_, distance) =>

@@ -28,14 +28,19 @@ export class CalendarShare {
     this.#events = new Float64Array(days)
   }
 
-  /** @param holds 1 where the event counts in the share, 0 where not @param base the same share after any bar */
+  /**
+   * Adds an event.
+   * @param index its day of the calendar
+   * @param holds 1 where the event counts in the share, 0 where not
+   * @param base the same share after any bar
+   */
   add(index: number, holds: number, base: number): void {
     this.#events[index]!++
     this.#excess[index]! += holds - base
     this.#held += holds
   }
 
-  /** @param isCounted by day of the calendar: 1 for each day that counts, with or without an event (default: all) */
+  /** The share and its interval. @param isCounted by day of the calendar: 1 for each day that counts, with or without an event (default: all) */
   interval(window: number, isCounted?: Uint8Array): ShareInterval {
     const excess = isCounted === undefined ? this.#excess : valuesOn(isCounted, this.#excess)
     const events = isCounted === undefined ? this.#events : valuesOn(isCounted, this.#events)

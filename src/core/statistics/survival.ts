@@ -97,11 +97,11 @@ export function lengthInterval(
   effects?: readonly number[],
 ): Pick<SurvivalError, 'low' | 'high'> {
   const errors = survivalErrors(steps, effects)
-  const reached = (end: 'low' | 'high'): number | null => {
+  const lengthReaching = (end: 'low' | 'high'): number | null => {
     const i = errors.findIndex(error => error[end] !== null && error[end] <= 1 - share + 1e-9)
     return i === -1 ? null : steps[i]!.length
   }
-  return { low: reached('low'), high: reached('high') }
+  return { low: lengthReaching('low'), high: lengthReaching('high') }
 }
 
 /** A length, and its cause of ending: one of several (by number), or none yet (null: censored). */

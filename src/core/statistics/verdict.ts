@@ -10,6 +10,7 @@ export const LEVEL = 0.05
 export const TESTS_CHECKED_IN = 'Level and power of the tests: docs/developing/how-the-tests-were-checked.md.'
 
 /**
+ * The verdict of one test.
  * @param p two-sided, after every correction that applies; null where no test was possible
  * @param difference the tested difference, as a fraction; only its sign counts
  */

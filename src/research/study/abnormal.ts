@@ -52,15 +52,18 @@ export function abnormalOver(
   }
   const n = complete.length
   const { car } = meanAbnormalReturn(complete)
-  const disjointEvents = sharingNoDay(complete)
+  const disjointEvents = eventsSharingNoDay(complete)
   const noTestReason = n === 0 ? NO_EVENT : tooFew(n, disjointEvents.length, query)
-  const tests = TESTS.map(test => resultOf(test, noTestReason ?? (test === JOINT ? complete : disjointEvents), n))
+  const tests = TESTS.map(test => {
+    const usedEvents = test === JOINT ? complete : disjointEvents
+    return runTest(test, noTestReason ?? usedEvents, n)
+  })
   const benchmark = model === 'market' ? query.benchmark : null
   return { model, benchmark, n, lost, car, tests, reason: car === null ? NO_EVENT : null }
 }
 
 /** The first event by date and ticker, then each event that begins after the last kept one has ended. */
-function sharingNoDay(events: readonly DatedEvent[]): DatedEvent[] {
+function eventsSharingNoDay(events: readonly DatedEvent[]): DatedEvent[] {
   let lastDay = Number.NEGATIVE_INFINITY
   return events
     .toSorted((a, b) => a.eventDays[0]! - b.eventDays[0]!)
@@ -86,14 +89,18 @@ const TESTS: readonly Test[] = [
   ['cowan', 'Cowan sign', cowanSign],
 ]
 
-/** @param used events that the test uses, out of `n`; or the reason why there is no test */
-function resultOf([test, title, run]: Test, used: readonly DatedEvent[] | string, n: number): TestResult {
+/**
+ * The result of a test. Its name gives the number of events, if the test uses fewer than all `n`.
+ * @param used the events of the test, or the reason why there is no test
+ */
+function runTest([test, title, run]: Test, used: readonly DatedEvent[] | string, n: number): TestResult {
   if (typeof used === 'string') return { test, name: title, ...noTest(used) }
   const { statistic, df, p, reason } = run(used)
   const name = used.length === n ? title : `${title}, ${used.length} events that share no day`
   return { test, name, statistic, df, p, reason }
 }
 
+/** Why an event has no abnormal return over the horizon, though `eventOver` is null for it. */
 function whyLost({ bar, days, lost }: ModelledEvent, horizon: number): keyof AbnormalReturns['lost'] {
   if (lost !== null) return lost
   return bar + horizon >= days.length ? 'not_elapsed' : 'no_benchmark'
@@ -170,13 +177,14 @@ function estimateModel({ bar, returns, market }: Omit<ModelledEvent, keyof Estim
   // The first bar of a ticker has no return.
   if (from < 1) return { model: null, lost: 'too_early' }
   const tickerReturns = returns.subarray(from, from + ESTIMATION.bars)
-  if (market === undefined) return estimateWith(meanAdjusted(tickerReturns))
+  if (market === undefined) return estimateOf(meanAdjusted(tickerReturns))
   const marketReturns = market.subarray(from, from + ESTIMATION.bars)
   if (hasGap(marketReturns)) return { model: null, lost: 'no_benchmark' }
-  return estimateWith(marketModel(tickerReturns, marketReturns))
+  return estimateOf(marketModel(tickerReturns, marketReturns))
 }
 
-function estimateWith(model: ReturnModel | null): Estimate {
+/** The estimate for a fitted model. A model is null if the estimation period has too few returns. */
+function estimateOf(model: ReturnModel | null): Estimate {
   return { model, lost: model === null ? 'too_early' : null }
 }
 
@@ -330,7 +338,7 @@ function pointOf(
   }
 }
 
-/** Random streams of the path's bars, numbered so that none is negative. */
+/** No path begins earlier. Random streams are numbered from this bar, because a stream's number is not negative. */
 const FIRST_BAR = -1000
 
 /** 95 % interval of the mean move at a bar, from draws of units that share no day; null with too few units. */
@@ -350,7 +358,7 @@ function meanInterval(units: readonly Unit[], resamples: number, seed: number, b
   return { low: quantile(means, tail), high: quantile(means, 1 - tail) }
 }
 
-/** The average path around the events of the same filter that enter another band of the field, by its code. */
+/** The average path around the events that enter one band, and their number. @param code of the band */
 export function bandPathOf(
   subjects: readonly Pick<Subject, 'prices' | 'states' | 'byBand'>[],
   { path: { before, after } }: Pick<StudyQuery, 'path'>,
@@ -415,5 +423,6 @@ function fillMoves({ series: { close }, delisting }: StudyPrices, bars: Int32Arr
 function moveBy({ series: { close }, delisting }: StudyPrices, bar: number, by: number): number {
   const to = bar + by
   if (to < 0) return Number.NaN
-  return (to < close.length ? close[to]! : (delisting?.price ?? Number.NaN)) / close[bar]! - 1
+  const price = to < close.length ? close[to]! : (delisting?.price ?? Number.NaN)
+  return price / close[bar]! - 1
 }

@@ -133,6 +133,7 @@ interface CalendarSeries {
   excess: Float64Array
 }
 
+/** The series of some members. @param days number of days of the calendar */
 export function calendarSeries(members: readonly Member[], days: number): CalendarSeries {
   const series = { events: new Float64Array(days), excess: new Float64Array(days) }
   for (const { indices, events, returns, base } of members) {
@@ -216,6 +217,7 @@ export function effectiveUnits(units: readonly Unit[]): number {
   return sum ** 2 / squares
 }
 
+/** Says that there are too few units. */
 export function fewUnits(units: number): string {
   const what = units === 1 ? 'stretch of time' : 'stretches of time'
   return `the windows of all events run together into ${units} ${what}, fewer than ${LEAST_UNITS}`
@@ -234,7 +236,7 @@ export function baseOf(
   const weighted = meanByEvents(withEvents)
   const mean = weighted(({ base }) => base)
   const hit = weighted(({ baseHit }) => baseHit)
-  const deviation = Math.sqrt(weighted(({ returns }) => meanSquare(returns, mean)))
+  const deviation = Math.sqrt(weighted(({ returns }) => meanSquaredDistance(returns, mean)))
   // Sorted in place: for a whole market they are as large as all loaded prices.
   const columns = withEvents.map(({ returns, events: { length: weight } }) => {
     return { ascending: inOrder(returns, returns), weight }
@@ -249,7 +251,7 @@ function meanByEvents<M extends Pick<MemberBars, 'events'>>(members: readonly M[
   return of => members.reduce((sum, member) => sum + member.events.length * of(member), 0) / events
 }
 
-function meanSquare(returns: Float64Array, centre: number): number {
+function meanSquaredDistance(returns: Float64Array, centre: number): number {
   let sum = 0
   for (let i = 0; i < returns.length; i++) sum += (returns[i]! - centre) ** 2
   return sum / returns.length
@@ -281,12 +283,12 @@ export function histogram(events: Float64Array, base: readonly Weighted[]): Stud
   const low = columns.reduce((least, column) => Math.min(least, column[0]!), Number.POSITIVE_INFINITY)
   const high = columns.reduce((most, column) => Math.max(most, column.at(-1)!), Number.NEGATIVE_INFINITY)
   if (!(high > low)) return null
-  const left = pooledQuantile(base, 0.01) ?? low
-  const right = pooledQuantile(base, 0.99) ?? high
-  const [width, from, to] =
-    right > left
-      ? [roundUp((right - left) / WANTED_BINS), Math.max(low, 2 * left - right), Math.min(high, 2 * right - left)]
-      : [roundUp((high - low) / MAX_BINS), low, high]
+  const lowTail = pooledQuantile(base, 0.01) ?? low
+  const highTail = pooledQuantile(base, 0.99) ?? high
+  const tailsDiffer = highTail > lowTail
+  const width = tailsDiffer ? roundUp((highTail - lowTail) / WANTED_BINS) : roundUp((high - low) / MAX_BINS)
+  const from = tailsDiffer ? Math.max(low, 2 * lowTail - highTail) : low
+  const to = tailsDiffer ? Math.min(high, 2 * highTail - lowTail) : high
   const first = Math.floor(from / width)
   const bins = Math.floor(to / width) - first + 1
   const edges = Array.from({ length: bins + 1 }, (_, i) => roundEdge((first + i) * width))
@@ -418,6 +420,7 @@ interface AftermathMemory {
   ranks: Ranks
 }
 
+/** Memory for some subjects: codes for all their base bars, the other columns as long as the longest of them. */
 export function aftermathMemory(
   subjects: readonly { eligible: Int32Array; prices: Pick<StudyPrices, 'series'> }[],
 ): AftermathMemory {

@@ -102,15 +102,15 @@ function withVerdicts(
 /** A function for each study that makes its occurrences one by one. */
 const OCCURRENCE_MAKERS = new WeakMap<EventStudy, () => Iterable<Occurrence>>()
 
-/** Builds the occurrences on first access: a market has hundreds of thousands, and a table shows none. */
+/** Makes a study build its occurrences on first access: a market has hundreds of thousands, and a table shows none. */
 function withOccurrences(study: EventStudy, occurrences: () => Iterable<Occurrence>): EventStudy {
-  const put = (value: Occurrence[]): Occurrence[] => {
+  const store = (value: Occurrence[]): Occurrence[] => {
     Object.defineProperty(study, 'occurrences', { value, writable: true, enumerable: true, configurable: true })
     return value
   }
-  const made = { get: () => put([...occurrences()]), set: put, enumerable: true, configurable: true }
+  const accessor = { get: () => store([...occurrences()]), set: store, enumerable: true, configurable: true }
   OCCURRENCE_MAKERS.set(study, occurrences)
-  return Object.defineProperty(study, 'occurrences', made)
+  return Object.defineProperty(study, 'occurrences', accessor)
 }
 
 /** The occurrences of a study one by one: all of a market as objects take gigabytes. */
@@ -264,6 +264,7 @@ export function partRunner(material: Material): (task: StudyTask) => Partial<Par
   }
 }
 
+/** The head of a study's result: its query, the dates of its bars and its number of events. @param range of the base bars */
 function describeStudy({ query, subjects, asOf }: Material, range: Range) {
   const { filter, benchmark, abnormal } = query
   const barRange = rangeOf(subjects.map(({ prices }) => prices.series.days))
@@ -283,6 +284,7 @@ function describeStudy({ query, subjects, asOf }: Material, range: Range) {
   }
 }
 
+/** The trial that the log notes for one window. @param range of the base bars */
 function trialOf({ tickers, filter }: StudyQuery, range: Range, { window, sharpe }: Cell) {
   const spec: CellSpec = { tickers: [...new Set(tickers)], filter, horizon: window.horizon, ...range }
   const { p, test } = window.tests[0]!
@@ -293,6 +295,7 @@ function trialOf({ tickers, filter }: StudyQuery, range: Range, { window, sharpe
 function* occurrencesOf(subjects: readonly Subject[], horizons: readonly number[]): Generator<Occurrence> {
   const counts = subjects.map(({ signals }) => signals.bars.length)
   const total = sum(counts)
+  // Of each event: the index of its subject, and its index among the events of the subject.
   const subjectOf = new Int32Array(total)
   const eventOf = new Int32Array(total)
   const order = new Float64Array(total)
@@ -311,6 +314,7 @@ function* occurrencesOf(subjects: readonly Subject[], horizons: readonly number[
   }
 }
 
+/** The occurrence of event number `i` of a subject. */
 function occurrenceOf(subject: Subject, i: number, horizons: readonly number[]): Occurrence {
   const { ticker, prices, states, signals } = subject
   const bar = signals.bars[i]!

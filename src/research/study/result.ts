@@ -45,6 +45,7 @@ export interface Sampling {
   min_events: number
 }
 
+/** The sampling settings of a query as a result shows them. */
 export function samplingOf({ seed, reps, resamples, min_events }: Pick<StudyQuery, keyof Sampling>): Sampling {
   return { seed, reps: reps === 'all' ? null : reps, resamples, min_events }
 }
@@ -274,9 +275,9 @@ export type WarningKind = (typeof WARNING_KINDS)[number]
 /** A sentence and its kind; null or false where there is nothing to say. */
 export type Warning = readonly [WarningKind, string | null | false]
 
-/** Only the sentences, of any study, backtest or sweep. */
+/** The sentences of warnings, the most serious kind first. */
 export function bySeverity(warnings: readonly Warning[]): string[] {
   return WARNING_KINDS.flatMap(kind =>
-    warnings.flatMap(([own, sentence]) => (own === kind && sentence ? sentence : [])),
+    warnings.flatMap(([kindOfWarning, sentence]) => (kindOfWarning === kind && sentence ? sentence : [])),
   )
 }

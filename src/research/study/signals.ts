@@ -103,12 +103,13 @@ export function filterSignals(signals: Signals, keeps: (i: number) => boolean): 
 /** Returns the band of a second ticker on some bars of another ticker; null before its first band. */
 export type ContextBands = (series: Series, bars: ArrayLike<number>) => (string | null)[]
 
+/** `contextOn` with the names of the bands in place of their codes. */
 export async function contextBandsOf(...args: Parameters<typeof contextOn>): Promise<ContextBands> {
   const { bands, codesOn } = await contextOn(...args)
-  return (...where) => Array.from(codesOn(...where), code => (code === UNDEFINED ? null : bands[code]!))
+  return (series, bars) => Array.from(codesOn(series, bars), code => (code === UNDEFINED ? null : bands[code]!))
 }
 
-/** The bands of a second ticker, and their codes on some bars of another ticker. */
+/** The bands of a second ticker, and a function for their codes on some bars of another ticker (`bandEnteredBy`). */
 export async function contextOn(
   source: PricedSource,
   { ticker, field, lag }: Pick<ContextFilter, 'ticker' | 'field' | 'lag'>,
@@ -230,7 +231,7 @@ export function forwardReturns(
   return returns
 }
 
-/** One of the `forwardReturns`. */
+/** Close-to-close return from one bar over the next `horizon` bars, with the rules of `forwardReturns`. */
 export function returnAfter(
   { series: { close }, delisting }: { series: Pick<Series, 'close'>; delisting: MarketBars['delisting'] },
   bar: number,
@@ -240,7 +241,7 @@ export function returnAfter(
   return delisting === null ? Number.NaN : delisting.price / close[bar]! - 1
 }
 
-/** How many bars have no return over a horizon, and why; and how many windows end in a delisting. */
+/** How many windows reach beyond a ticker's last bar, and why. */
 interface LostWindows {
   /** The window's last bar is in the future. */
   notElapsed: number
@@ -300,7 +301,7 @@ export class MarketColumns {
     return this.#memory.put(column)
   }
 
-  /** Days or bars, ascending. */
+  /** A copy of ascending days or bars. Columns of consecutive numbers, and equal columns, share memory. */
   ascending(column: Int32Array): Int32Array {
     const [first] = column
     if (first !== undefined && first >= 0 && isConsecutive(column)) return numbersBetween(first, first + column.length)

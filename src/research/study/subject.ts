@@ -100,7 +100,7 @@ function packSignals(signals: Signals, columns: MarketColumns): Signals {
   }
 }
 
-/** Greatest gain and loss after each bar, by horizon and then by bar. */
+/** Greatest gain and loss after each bar, by horizon and then by bar: two numbers a bar, as `extremesAfter` reads them. */
 function extremesOf(prices: MarketBars, bars: Int32Array, horizons: readonly number[]): Float64Array {
   const extremes = new Float64Array(2 * horizons.length * bars.length)
   let at = 0
@@ -182,11 +182,11 @@ export function calendarTime(calendar: Int32Array, holders: readonly Holder[], h
       positions += positionChanges[bar]!
       positionChanges[bar] = 0
       if (positions === 0) continue
-      const earned = close[bar]! / close[bar - 1]! - 1
+      const barReturn = close[bar]! / close[bar - 1]! - 1
       const day = indices[bar]!
       portfolio.open[day]! += positions
-      portfolio.sum[day]! += positions * earned
-      if (base !== null) portfolio.excess[day]! += positions * (earned - base)
+      portfolio.sum[day]! += positions * barReturn
+      if (base !== null) portfolio.excess[day]! += positions * (barReturn - base)
     }
   }
   return portfolio

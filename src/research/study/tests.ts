@@ -51,7 +51,7 @@ export function intervalsOf(cell: Cell, { seed, resamples: reps }: SamplingOptio
 }
 
 /** The tests of the difference: the default one first, the naive one last. @param few the reason why there is none, or null */
-export function testsOf(cell: Cell, held: EventPortfolio, query: StudyQuery, few: string | null): TestResult[] {
+export function testsOf(cell: Cell, portfolio: EventPortfolio, query: StudyQuery, few: string | null): TestResult[] {
   const { horizon, members } = cell
   const { events, excess } = cell.series
   const shifts = () => ({ reps: query.reps, random: streamOf(query.seed, 'shift', horizon) })
@@ -60,7 +60,7 @@ export function testsOf(cell: Cell, held: EventPortfolio, query: StudyQuery, few
     ['shift', () => plainShiftTest(cell, shifts()), true],
     ['hansen_hodrick', () => hansenHodrickTest(cell), query.hansen_hodrick],
     ['cluster', () => tTest('cluster', clusterByBlock(excess, events, horizon), ONE_CLUSTER), true],
-    ['calendar_time', () => tTest('calendar_time', calendarTimeT(held), FEW_DAYS), true],
+    ['calendar_time', () => tTest('calendar_time', calendarTimeStatistic(portfolio), FEW_DAYS), true],
     // The textbook t, as if all excess returns were independent.
     ['naive', () => tTest('naive', naiveT(excessOf(members)), NO_VARIANCE), query.naive],
   ]
@@ -114,21 +114,23 @@ function hansenHodrickTest({ series, horizon }: Cell): TestResult {
 }
 
 /**
- * Mean daily return of all open positions over the days with any, minus the mean return of their tickers' bars. With a
- * benchmark: the alpha of the regression on it.
+ * The t of the mean daily return of all open positions, less the mean return of their tickers' bars. With a benchmark:
+ * the t of the alpha of the regression on it. Null with too few days, or without variance.
  * Newey-West with the automatic lag 4 (n / 100)^(2/9) (Newey & West 1994), because returns of different days share no
  * bar.
  */
-function calendarTimeT({
+function calendarTimeStatistic({
   portfolio: { open, sum, excess },
   benchmark,
 }: EventPortfolio): { t: number; df: null } | null {
   const isHeld = (day: number): boolean => open[day]! > 0 && !Number.isNaN(benchmark?.[day] ?? 0)
   const days = Int32Array.from(open.keys()).filter(isHeld)
   const lag = automaticLag(days.length)
-  const mean = (total: Float64Array): Float64Array => Float64Array.from(days, day => total[day]! / open[day]!)
+  const meanPosition = (total: Float64Array): Float64Array => Float64Array.from(days, day => total[day]! / open[day]!)
   const market = benchmark && Float64Array.from(days, day => benchmark[day]!)
-  const found = market ? neweyWestAlpha(mean(sum), market, lag) : neweyWest(mean(excess), mean(open), lag)
+  const found = market
+    ? neweyWestAlpha(meanPosition(sum), market, lag)
+    : neweyWest(meanPosition(excess), meanPosition(open), lag)
   return found && { t: found.t, df: null }
 }
 
@@ -147,7 +149,9 @@ function shiftResult(test: TestKey, statistic: number, { p, shifts }: { p: numbe
 }
 
 /**
- * @param found uses the normal distribution without degrees of freedom; null where there is no test, with the reason
+ * The result of a test from its t. The p is that of Student's t, or of the normal distribution if `df` is null.
+ * @param found null if there is no test
+ * @param reason why `found` is null
  */
 function tTest(test: TestKey, found: { t: number; df: number | null } | null, reason: string): TestResult {
   if (found === null) return noTest(test, reason)
@@ -306,13 +310,15 @@ function unitAdder({ members, calendar }: Cell) {
 /**
  * The returns of each event's ticker by calendar day, from the first to the last day on which it has a return. A ticker
  * without a gap between them is read in place. The others are copied to `filled`, NaN in the gaps.
+ * The start of a ticker's row is at least 0 in `inPlace`, where `size` is added to it. For a row of `filled` it is the
+ * bitwise complement, which is negative.
  */
 function returnsByIndex(members: Cell['members'], size: number) {
   const { buffer } = members[0]!.returns
   let withGaps = 0
   const begins = members.map(({ returns, indices }) => {
     if (returns.buffer !== buffer || !isConsecutive(indices)) return ~(withGaps++ * size)
-    // One calendar further, so that none is negative.
+    // `size` is added, so that the number is not negative.
     return returns.byteOffset / returns.BYTES_PER_ELEMENT - indices[0]! + size
   })
   const filled = new Float64Array(withGaps * size).fill(Number.NaN)
@@ -367,13 +373,13 @@ function errorsFrom(centre: number, { mean, error }: RatioError): number {
 function chanceOfDraws(
   drawn: readonly RatioError[],
   centre: number,
-  ofEvents: RatioError,
+  eventMean: RatioError,
 ): Pick<RandomEntry, 'p' | 'low' | 'high'> {
-  if (ofEvents.error <= ROUNDING) return { p: null, low: null, high: null }
+  if (eventMean.error <= ROUNDING) return { p: null, low: null, high: null }
   const distances = Float64Array.from(drawn, one => errorsFrom(centre, one)).sort()
-  const eventDistance = errorsFrom(centre, ofEvents) - ROUNDING
+  const eventDistance = errorsFrom(centre, eventMean) - ROUNDING
   const p = (1 + distances.filter(value => value >= eventDistance).length) / (1 + distances.length)
-  const margin = (quantile(distances, 0.95) ?? Number.NaN) * ofEvents.error
+  const margin = (quantile(distances, 0.95) ?? Number.NaN) * eventMean.error
   return Number.isFinite(margin) ? { p, low: centre - margin, high: centre + margin } : { p, low: null, high: null }
 }
 
@@ -389,7 +395,8 @@ function yearMatchedMean({ members, calendar, n }: Cell): number {
   let total = 0
   for (const { indices, returns, events } of members) {
     for (let next = 0; next < events.length; ) {
-      const year = yearOf(calendar[indices[events[next]!]!]!)
+      const day = calendar[indices[events[next]!]!]!
+      const year = yearOf(day)
       const from = countBelow(indices, countBelow(calendar, dayOf(year, 1, 1)!))
       const to = countBelow(indices, countBelow(calendar, dayOf(year + 1, 1, 1)!))
       const first = next

@@ -63,6 +63,7 @@ function coverageSentences({
   return sentences
 }
 
+/** The warning about a context without bands, which filters nothing; null for any other filter. */
 function contextWithoutBandsSentence({ context }: EventFilter): string | null {
   if (context === null || context.bands !== null) return null
   const { ticker, field } = context
@@ -156,7 +157,7 @@ function deviationsText({ window, deviation, base }: StudyWindow): string {
   return `${window}: ${percent(deviation)}, any bar ${percent(base.deviation)}`
 }
 
-/** For bands made from prices: the abnormal return is measured against the fall or rise that led to the event. */
+/** The warning about abnormal returns of a band made from prices; null for other bands, or without a model. */
 function leaningTestsSentence({ query: { filter, abnormal }, fromPrices }: Material): string | null {
   const { field } = filter
   if (abnormal === 'none' || !fromPrices) return null
@@ -199,6 +200,7 @@ function dividendSentence(subjects: readonly Subject[]): string | null {
   return `Prices of ${tickerList(raw)} are not adjusted for dividends, whose ex-dates look like falls.`
 }
 
+/** Which tickers have no event; null if all have one. */
 function tickersWithoutEventsSentence(subjects: readonly Subject[]): string | null {
   const withoutEvents = subjects.filter(({ signals }) => signals.bars.length === 0)
   if (withoutEvents.length === 0) return null
@@ -208,6 +210,7 @@ function tickersWithoutEventsSentence(subjects: readonly Subject[]): string | nu
 /** Number of tickers that a sentence names. */
 const MAX_NAMED_TICKERS = 5
 
+/** For example `AAPL, MSFT and 3 more`. */
 function tickerList(subjects: readonly Subject[]): string {
   const names = subjects.slice(0, MAX_NAMED_TICKERS).map(({ ticker }) => ticker)
   return subjects.length > MAX_NAMED_TICKERS
@@ -232,7 +235,8 @@ export function contextCoverage(
   events: readonly Day[],
   eventsInAnyContext: readonly Day[] = events,
 ): string[] {
-  const exclusionText = eventsInAnyContext.length > events.length ? ': left out' : ''
+  const excludesEvents = eventsInAnyContext.length > events.length
+  const exclusionText = excludesEvents ? ': left out' : ''
   return eventsBeyondBars(
     ticker,
     days,
@@ -286,15 +290,15 @@ const STRONGER_PREFIXES = ['strong', 'deep', 'deeply', 'extremely']
 /** Suggested queries, in sentences: bands such as `deep_oversold` that were left out beside `oversold`. */
 export function hintsOf({ query: { filter }, subjects }: Material): string[] {
   const { bands, context } = filter
-  const sumOverSubjects = (of: (subject: Subject) => number): number =>
-    subjects.reduce((sum, subject) => sum + of(subject), 0)
-  const entered = (band: string): number =>
+  const sumOverSubjects = (countIn: (subject: Subject) => number): number =>
+    subjects.reduce((sum, subject) => sum + countIn(subject), 0)
+  const eventsEntering = (band: string): number =>
     sumOverSubjects(({ states, byBand }) => byBand[states.bands.indexOf(band)]?.length ?? 0)
-  const eventsIn = (band: string): number =>
+  const eventsInContext = (band: string): number =>
     sumOverSubjects(({ anyContext }) => anyContext.contextBands?.filter(other => other === band).length ?? 0)
   return [
-    ...strongerBands('band', bands, entered),
-    ...(context === null ? [] : strongerBands(`context band of ${context.ticker}`, context.bands, eventsIn)),
+    ...strongerBands('band', bands, eventsEntering),
+    ...(context === null ? [] : strongerBands(`context band of ${context.ticker}`, context.bands, eventsInContext)),
   ]
 }
 
@@ -358,6 +362,7 @@ function shiftsText(reps: Material['query']['reps']): string {
     : `every possible shift up to 2,000, else ${formatInteger(reps)} drawn ones`
 }
 
+/** What the figures of the same context mean; none without chosen context bands. */
 function sameContextLines(context: Material['query']['filter']['context']): string[] {
   if (context?.bands == null) return []
   const { ticker, field, bands } = context
@@ -366,10 +371,12 @@ function sameContextLines(context: Material['query']['filter']['context']): stri
   ]
 }
 
+/** The assumption of a field made from prices. */
 function leaningLine(field: string): string {
   return `${field} is made from prices, and the base holds the fall or rise before an event. In short ranges the difference leans the other way by a part of its spread.`
 }
 
+/** Whether the prices are adjusted. */
 function pricesLine(subjects: Material['subjects']): string {
   const raw = subjects.filter(({ prices }) => excludesDividends(prices)).length
   const adjusted = subjects.some(({ prices }) => prices.adjustment !== 'raw')
@@ -378,6 +385,7 @@ function pricesLine(subjects: Material['subjects']): string {
   return `Prices of ${raw} of ${subjects.length} tickers are not adjusted for dividends: returns and base both lack them there.`
 }
 
+/** How abnormal returns are estimated; none without a model. */
 function modelLines(abnormal: Material['query']['abnormal'], benchmark: string | null): string[] {
   if (abnormal === 'none') return []
   const { first, last } = ESTIMATION

@@ -234,7 +234,7 @@ export function clockFault(aheadMs: number, location: string): string | null {
 
 type KeyState = 'active' | 'expired' | 'revoked'
 
-/** @param now milliseconds since 1970 */
+/** Whether a key can be used. @param now milliseconds since 1970 */
 export function keyState({ expires, revoked }: Pick<KeyEntry, 'expires' | 'revoked'>, now: number): KeyState {
   if (revoked !== null) return 'revoked'
   return expires !== null && Date.parse(expires) <= now ? 'expired' : 'active'

@@ -37,13 +37,15 @@ export async function copyAccounts(from: Accounts, to: Accounts, { replace = fal
       await insert(table, rows)
     })
     await readBack((table, rows) => stored.add(table, rows))
-    const wrong = ACCOUNT_TABLE_NAMES.find(table => sent.digestOf(table) !== stored.digestOf(table))
-    if (wrong !== undefined) throw new StorageError(`${location}: its ${wrong} are not what was sent; nothing was kept`)
+    const damagedTable = ACCOUNT_TABLE_NAMES.find(table => sent.digestOf(table) !== stored.digestOf(table))
+    if (damagedTable !== undefined)
+      throw new StorageError(`${location}: its ${damagedTable} are not what was sent; nothing was kept`)
     return stored.rowCounts
   })
   return { from: from.location, to: location, rows: rowCounts, proof: await to.reconcile() }
 }
 
+/** The error for a target that cannot be written. */
 function targetError(words: ReturnType<typeof sentence>): InvalidParameter {
   return new InvalidParameter(words, { param: 'to' })
 }
@@ -53,6 +55,7 @@ class TablesDigest {
   readonly rowCounts = Object.fromEntries(ACCOUNT_TABLE_NAMES.map(table => [table, 0])) as Record<AccountTable, number>
   readonly #hashSums = Object.fromEntries(ACCOUNT_TABLE_NAMES.map(table => [table, 0n])) as Record<AccountTable, bigint>
 
+  /** Adds rows of a table. */
   add(table: AccountTable, rows: readonly (readonly ColumnValue[])[]): void {
     for (const row of rows) {
       this.rowCounts[table] += 1
@@ -64,6 +67,7 @@ class TablesDigest {
     }
   }
 
+  /** Equal for equal rows of a table. */
   digestOf(table: AccountTable): string {
     return `${this.rowCounts[table]} ${this.#hashSums[table]}`
   }

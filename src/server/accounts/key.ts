@@ -31,6 +31,7 @@ export interface GeneratedKey {
   hash: Buffer
 }
 
+/** Makes a new random key. */
 export function generateKey(): GeneratedKey {
   const identity = randomBase62(IDENTITY_LENGTH)
   const body = KEY_PREFIX + identity + randomBase62(SECRET_LENGTH)
@@ -88,7 +89,8 @@ const UNBIASED_BYTES = 256 - (256 % 62)
  * @param now milliseconds since 1970
  */
 export async function authenticate(accounts: Accounts, token: string, now: number): Promise<KeyEntry | null> {
-  const stored = await accounts.key(parseKey(token)?.identity ?? UNUSED_IDENTITY)
+  const identity = parseKey(token)?.identity ?? UNUSED_IDENTITY
+  const stored = await accounts.key(identity)
   const isSameHash = timingSafeEqual(hashKey(token), stored?.hash ?? UNMATCHED_HASH)
   if (stored === null || !isSameHash || keyState(stored, now) !== 'active') return null
   const { hash: _hash, ...entry } = stored

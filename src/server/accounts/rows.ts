@@ -38,19 +38,20 @@ export interface KeyRow {
   account_created: number
 }
 
-/** Throws StorageError if the row is damaged: its tier is unknown, or its time is impossible. */
+/** The account of a row. Throws StorageError if the row is damaged: its tier is unknown, or its time is impossible. */
 export function accountFromRow({ id, name, tier, created }: AccountRow): Account {
   if (!TIER_NAMES.includes(tier)) throw damagedRowError(`the account ${quoted(name)} has the tier ${quoted(tier)}`)
   return { id, name, tier, created: isoTime(created, `the account ${quoted(name)}`) }
 }
 
+/** The error for a damaged row. @param what the damage, as a clause */
 function damagedRowError(what: string): StorageError {
   return new StorageError(`the accounts are damaged: ${what}; put a backup in their place`, {
     remedy: remedy('verify'),
   })
 }
 
-/** Throws StorageError if the row is damaged: the tier of its account is unknown, or a time is impossible. */
+/** The key of a row. Throws StorageError if the row is damaged: the tier of its account is unknown, or a time is impossible. */
 export function keyFromRow(row: KeyRow): KeyEntry {
   const { identity, account: id, account_name: name, tier, account_created: created } = row
   const timeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at, `the key ${identity}`))
@@ -72,7 +73,7 @@ export function keyAndHashFromRow(row: KeyRow): KeyEntry & { hash: Buffer } {
 /** A name in the form in which names are compared: lower case, each accented letter as one character. */
 export const foldName = (name: string): string => name.normalize('NFC').toLowerCase()
 
-/** Throws StorageError for an impossible time, in milliseconds since 1970. @param owner for the message */
+/** An ISO time. Throws StorageError for an impossible time, in milliseconds since 1970. @param owner for the message */
 function isoTime(at: number, owner: string): string {
   if (!isStorableTime(at)) throw damagedRowError(`${owner} has a time that is none (${at})`)
   return new Date(at).toISOString()
@@ -81,13 +82,13 @@ function isoTime(at: number, owner: string): string {
 /** Whether a time, in milliseconds since 1970, has a year of four digits. */
 export const isStorableTime = (at: number): boolean => at >= 0 && at < 253_402_300_800_000
 
-/** @param taken the name of the existing account; it may differ from `name` in case */
-export function accountTakenError(taken: string, name: string): InvalidParameter {
-  const message = `there is an account ${quoted(taken)} already; choose another name (case does not count).`
+/** The error for a name that another account has. @param existingName that account's name, which may differ in case */
+export function accountTakenError(existingName: string, name: string): InvalidParameter {
+  const message = `there is an account ${quoted(existingName)} already; choose another name (case does not count).`
   return new InvalidParameter(message, { param: 'name', value: name })
 }
 
-/** @param known all existing names, to suggest similar ones */
+/** The error for an unknown account or key. @param known all existing names, to suggest similar ones */
 export function missingError(kind: 'account' | 'key', name: string, known: readonly string[]): NotFound {
   const suggestions = suggest(name, known)
   const message = `there is no ${kind} ${quoted(name)}.${didYouMean(suggestions)}`
@@ -141,6 +142,7 @@ export function discrepanciesIn(row: CounterComparison): Discrepancy[] {
   return comparisons.filter(({ counter, ledger }) => counter !== ledger)
 }
 
+/** The error for a change that would make a watch list too long. */
 export function watchListTooLongError({ maxTickers }: WatchChange): InvalidParameter {
   return new InvalidParameter(`a watch list has at most ${maxTickers} tickers; take some out first.`, {
     param: 'tickers',

@@ -351,6 +351,7 @@ function isStorageFailure(error: unknown): error is Busy | ConfigError | Storage
   return error instanceof Busy || error instanceof ConfigError || error instanceof StorageError
 }
 
+/** The row of an account. Throws NotFound with the nearest names. */
 async function existingAccount({ query }: Queries, name: string): Promise<AccountRow> {
   const [row] = await query<AccountRow>(`${ACCOUNTS} WHERE account = $1`, [foldName(name)])
   if (row !== undefined) return row
@@ -368,7 +369,7 @@ async function existingKey({ query }: Queries, identity: string): Promise<KeyRow
   throw missingError('key', identity, identities)
 }
 
-/** Throws InvalidParameter if another active key has this name. @param replaced identity of the replaced key */
+/** Inserts a key. Throws InvalidParameter if another active key has this name. @param replaced identity of the replaced key */
 async function insertKey(
   { query }: Queries,
   account: number,

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import type { ClientConfig } from 'pg'
 import { ConfigError, didYouMean, quoted, suggest } from '../../../core/errors.js'
 import {
-  IN_URL,
   isSetting,
   SETTINGS,
   type Setting,
   type Settings,
   settingsIn,
+  URL_SETTINGS,
 } from '../../../core/params/postgres-url.js'
 
 /** Where a PostgreSQL database is, who connects and how, in the driver's terms. */
@@ -59,6 +59,7 @@ export function parseAddress(param: string, text: string, env: Env = process.env
   return { config, location: locationText(host, port, database), maxConnections }
 }
 
+/** The settings that PostgreSQL's environment variables have, apart from the service. */
 function environmentSettings(env: Env): Settings {
   const settings: Settings = {}
   for (const [name, variable] of Object.entries(SETTINGS))
@@ -111,12 +112,15 @@ function parseServiceLines(lines: readonly Line[], file: string): Settings {
     const [, name = '', value = ''] = /^(\w+)=(.*)$/.exec(line.text) ?? []
     // The line is not repeated: it may hold a password.
     if (!isSetting(name) || name === 'service')
-      throw new ConfigError(`${file}:${line.number}: may set ${[...IN_URL, 'password'].join(', ')}, and nothing else`)
+      throw new ConfigError(
+        `${file}:${line.number}: may set ${[...URL_SETTINGS, 'password'].join(', ')}, and nothing else`,
+      )
     settings[name] = value
   }
   return settings
 }
 
+/** The path of the user's password file. */
 function passwordFilePath(env: Env): string {
   if (env.PGPASSFILE) return env.PGPASSFILE
   if (process.platform === 'win32') return join(env.APPDATA || homedir(), 'postgresql', 'pgpass.conf')
@@ -135,16 +139,17 @@ function findPassword(file: string, wanted: readonly string[]): string {
   for (const line of readText(file).split(/\r?\n/)) {
     if (line.startsWith('#')) continue
     const escapedParts = line.match(/(?:\\.|[^:\\])+/g) ?? []
-    const parts = escapedParts.map(part => part.replace(/\\(.)/g, '$1'))
-    const password = parts[wanted.length]
-    if (password !== undefined && wanted.every((value, i) => matchesPart(parts[i]!, value))) return password
+    const unescapedParts = escapedParts.map(part => part.replace(/\\(.)/g, '$1'))
+    const password = unescapedParts[wanted.length]
+    if (password !== undefined && wanted.every((value, i) => matchesPart(unescapedParts[i]!, value))) return password
   }
   return ''
 }
 
 /** Whether a part of a line in a password file matches a value. `*` matches any; a socket is called localhost there. */
 function matchesPart(part: string, value: string): boolean {
-  return part === '*' || part === (value.startsWith('/') ? 'localhost' : value)
+  const name = value.startsWith('/') ? 'localhost' : value
+  return part === '*' || part === name
 }
 
 /** A setting as an integer from `min` to `max`, or its default if it is not set. Throws ConfigError. */
@@ -182,6 +187,7 @@ function tlsSettings(settings: Settings, host: string): ClientConfig['ssl'] {
   return { ...certificates, rejectUnauthorized, checkServerIdentity: () => undefined }
 }
 
+/** The text of a file. Throws ConfigError if it cannot be read. */
 function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')
@@ -190,8 +196,10 @@ function readText(file: string): string {
   }
 }
 
+/** The URL of a database without user, password and settings. @param host also the folder of a socket */
 function locationText(host: string, port: number, database: string): string {
   const name = encodeURIComponent(database)
   if (host.startsWith('/')) return `postgres:///${name}?host=${host}`
-  return `postgres://${host.includes(':') ? `[${host}]` : host}:${port}/${name}`
+  const hostText = host.includes(':') ? `[${host}]` : host
+  return `postgres://${hostText}:${port}/${name}`
 }

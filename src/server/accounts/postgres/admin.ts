@@ -81,6 +81,7 @@ export function grantAccounts(address: Address, role: string): Promise<void> {
   })
 }
 
+/** Opens a database, runs `work` on it, and closes it. */
 async function withDatabase<T>(address: Address, work: (database: Database) => Promise<T>): Promise<T> {
   const database = await Database.open(address)
   try {

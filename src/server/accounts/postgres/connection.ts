@@ -72,7 +72,7 @@ export class Database implements Queries {
     this.#statementMs = statementMs
   }
 
-  /** Throws Busy if it cannot be reached, ConfigError if it refuses the user, StorageError if its version is too old. */
+  /** Opens a database. Throws Busy if it cannot be reached, ConfigError if it refuses the user, StorageError if its version is too old. */
   static async open(
     { config, location, maxConnections: usualMax }: Address,
     { maxConnections = usualMax, statementMs = STATEMENT_MS }: DatabaseOptions = {},
@@ -138,7 +138,7 @@ export class Database implements Queries {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#withClient(client =>
-          inTransaction(this.location, client, work, { statementMs: this.#statementMs, ...options }),
+          runTransaction(this.location, client, work, { statementMs: this.#statementMs, ...options }),
         )
       } catch (error) {
         if (attempt === MAX_TRIES || !isConflict(error)) throw error
@@ -179,10 +179,8 @@ export class Database implements Queries {
       return await work(client)
     } catch (error) {
       // An error answered by the database, or raised by bands, leaves the connection usable.
-      isBroken = !(
-        leavesConnectionUsable(errorCode(error)) ||
-        (error instanceof BandsError && error.cause === undefined)
-      )
+      const isRaisedByBands = error instanceof BandsError && error.cause === undefined
+      isBroken = !leavesConnectionUsable(errorCode(error)) && !isRaisedByBands
       throw error
     } finally {
       client.release(isBroken)
@@ -191,7 +189,7 @@ export class Database implements Queries {
 }
 
 /** Runs `work` once in a transaction on a connection. Rolls it back, and throws the error of `work`, if that fails. */
-async function inTransaction<T>(
+async function runTransaction<T>(
   location: string,
   client: PoolClient,
   work: (session: Queries) => Promise<T>,
@@ -232,6 +230,7 @@ interface TimedQuery extends QueryConfig {
   query_timeout: number | undefined
 }
 
+/** The rows of a query. Throws the errors of `translateError`. */
 async function runQuery<T>(location: string, client: PoolClient, query: TimedQuery): Promise<T[]> {
   try {
     return (await client.query(query)).rows as T[]

@@ -268,6 +268,7 @@ class SqliteAccounts implements Accounts {
   }
 }
 
+/** The tickers on the watch list of an account, first added first. */
 function watchedTickers(db: Session, account: number): string[] {
   return db.all<{ ticker: string }>(WATCHED_TICKERS, account).map(({ ticker }) => ticker)
 }
@@ -288,27 +289,31 @@ function tryWriting(db: Session): void {
   db.run("DELETE FROM secrets WHERE use = 'try'")
 }
 
+/** The row of an account; undefined for an unknown name. */
 function accountRow(db: Session, name: string): AccountRow | undefined {
   return db.get<AccountRow>(`${ALL_ACCOUNTS} WHERE folded = ?`, foldName(name))
 }
 
+/** The row of an account. Throws NotFound with the nearest names. */
 function existingAccount(db: Session, name: string): AccountRow {
   const row = accountRow(db, name)
   if (row !== undefined) return row
   throw missingError('account', name, selectNames(db, 'SELECT name FROM accounts'))
 }
 
+/** The row of a key. Throws NotFound. */
 function existingKey(db: Session, identity: string): KeyRow {
   const row = db.get<KeyRow>(KEY_BY_IDENTITY, identity)
   if (row !== undefined) return row
   throw missingError('key', identity, selectNames(db, 'SELECT identity AS name FROM keys'))
 }
 
+/** The column `name` of a query. */
 function selectNames(db: Session, sql: string): string[] {
   return db.all<{ name: string }>(sql).map(row => row.name)
 }
 
-/** Throws InvalidParameter if another active key has this name. @param replaced identity of the replaced key */
+/** Inserts a key. Throws InvalidParameter if another active key has this name. @param replaced identity of the replaced key */
 function insertKey(db: Session, account: number, key: NewKey, replaced: string | null = null): void {
   const created = Date.parse(key.created)
   refuseNameOfActiveKey(db.all<KeyRow>(KEYS_OF_NAME, account, key.name), key, replaced)

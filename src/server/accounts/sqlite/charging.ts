@@ -48,8 +48,8 @@ export function chargeAll(
 /** Writes one charge to the ledger and to `counters`, or returns why it is free or refused. */
 function chargeOne(db: Session, counters: Counters, charge: Charge): ChargeResult {
   const { account, limits, credits, at } = charge
-  const ofAccount = counters.find(account, at)
-  const { used } = ofAccount
+  const accountCounters = counters.find(account, at)
+  const { used } = accountCounters
   const result = (outcome: ChargeResult['outcome']): ChargeResult => ({ outcome, usedCredits: { ...used } })
   const earlier = chargeOfSameName(db, charge)
   if (earlier !== undefined && !earlier.question.equals(charge.question)) return result('conflict')
@@ -59,8 +59,8 @@ function chargeOne(db: Session, counters: Counters, charge: Charge): ChargeResul
   if (charge.idempotency !== null) db.run(INTO_NAMED, account, charge.idempotency, charge.question, charge.answer, at)
   used.day += credits
   used.hour += credits
-  ofAccount.addedCredits += credits
-  ofAccount.addedRequests += 1
+  accountCounters.addedCredits += credits
+  accountCounters.addedRequests += 1
   return result('charged')
 }
 
@@ -72,9 +72,8 @@ type QuestionAndAnswer = Pick<Charge, 'question' | 'answer'>
 
 /** The unexpired charge under the name of this one; undefined if there is none, or the charge has no name. */
 function chargeOfSameName(db: Session, { account, idempotency, at }: Charge): QuestionAndAnswer | undefined {
-  return idempotency === null
-    ? undefined
-    : db.get<QuestionAndAnswer>(CHARGE_OF_NAME, account, idempotency, at - REPEAT_MS)
+  if (idempotency === null) return undefined
+  return db.get<QuestionAndAnswer>(CHARGE_OF_NAME, account, idempotency, at - REPEAT_MS)
 }
 
 const CHARGE_OF_NAME = 'SELECT question, answer FROM named WHERE account = ? AND name = ? AND at > ?'
@@ -102,19 +101,22 @@ export class Counters {
     this.#db = db
   }
 
-  /** Must be called after a transaction that failed or that wrote other counters. */
+  /** Forgets all counters. Must be called after a transaction that failed or that wrote other counters. */
   clear(): void {
     this.#byAccount.clear()
   }
 
-  /** Must be called first in each transaction: then no other connection can write. */
+  /**
+   * Forgets all counters if another connection has written, or if they are many. Must be called first in each
+   * transaction: then no other connection can write.
+   */
   clearOutdated(): void {
     const { data_version } = this.#db.get<{ data_version: number }>('PRAGMA data_version')!
     if (data_version !== this.#dataVersion || this.#byAccount.size >= MAX_ACCOUNTS) this.clear()
     this.#dataVersion = data_version
   }
 
-  /** The counters of the day and the hour of a time. */
+  /** The counters of the day and the hour of a time. Those of another day or hour are written first. */
   find(account: number, at: number): AccountCounters {
     const day = dayStart(at)
     const hour = hourStart(at)
@@ -132,6 +134,7 @@ export class Counters {
     for (const account of accounts) this.#write(this.#byAccount.get(account)!)
   }
 
+  /** Adds to the stored counters of an account what this batch added, which is then 0. */
   #write(counters: AccountCounters): void {
     const { account, dayStart, hourStart, addedCredits, addedRequests } = counters
     if (addedRequests === 0) return
@@ -166,7 +169,10 @@ const SET_LAST_USED = 'UPDATE keys SET last_used = ? WHERE identity = ? AND coal
 /** Deletes at least two expired request names per charge, if there are any: more than were added, and never very many. */
 function deleteExpiredNames(db: Session, charges: readonly Charge[]): void {
   const expiredAt = Math.max(...charges.map(({ at }) => at)) - REPEAT_MS
-  for (let i = 0; i < charges.length; i += 8) if (db.run(DELETE_16_EXPIRED_NAMES, expiredAt) === 0) return
+  for (let i = 0; i < charges.length; i += 8) {
+    const deleted = db.run(DELETE_16_EXPIRED_NAMES, expiredAt)
+    if (deleted === 0) return
+  }
 }
 
 const DELETE_16_EXPIRED_NAMES = 'DELETE FROM named WHERE id IN (SELECT id FROM named ORDER BY id LIMIT 16) AND at <= ?'
@@ -251,7 +257,7 @@ const DISCREPANCIES = `WITH sums AS (
   WHERE counter_credits <> ledger_credits OR counter_requests <> ledger_requests
   ORDER BY folded, start, period`
 
-/** @param length of the period, in milliseconds */
+/** SQL: the sums of the ledger by account and period. @param length of the period, in milliseconds */
 function ledgerSumsSql(period: 'day' | 'hour', length: number): string {
   return `SELECT account, '${period}' AS period, at - at % ${length} AS start,
     sum(credits) AS credits, count(*) AS requests

@@ -48,12 +48,14 @@ function accountAndKeyDamages(db: Session): string[] {
   ]
 }
 
+/** A message if the secret of the tags is missing or has another length. */
 function secretDamages(db: Session): string[] {
   const secrets = db.all<{ bytes: number }>("SELECT length(secret) AS bytes FROM secrets WHERE use = 'tags'")
   const isSound = secrets.length === 1 && secrets[0]!.bytes === 32
   return isSound ? [] : ['the secret of the tags is not what was made']
 }
 
+/** A message if ledger rows have an unknown key, or one of another account. */
 function ledgerDamages(db: Session): string[] {
   const { rows } = db.get<{ rows: number }>(ROWS_WITHOUT_KEY)!
   return rows === 0 ? [] : [`${rows} rows of the ledger name a key that is not there, or is another account’s`]
