@@ -149,6 +149,7 @@ export class Connections {
   }
 }
 
+/** Whether `a` is closed rather than `b`: without a valid key, or waiting longer. */
 function isClosedBefore(a: Connection, b: Connection): boolean {
   return a.hasValidKey === b.hasValidKey ? a.waitsSince < b.waitsSince : !a.hasValidKey
 }

@@ -72,6 +72,7 @@ export function encodeAnswer(
   return coding === null ? { status, headers, body, encodedBodies } : compressAnswer(answer, headers, coding)
 }
 
+/** The answer with its body compressed. @param headers of the answer */
 async function compressAnswer(
   { status, body, encodedBodies }: OutgoingAnswer,
   headers: HeaderList,

@@ -35,6 +35,7 @@ export class Log {
     this.#minLevel = LOG_LEVELS.indexOf(level)
   }
 
+  /** Writes a line, unless its level is below the log's. */
   add(level: Exclude<LogLevel, 'silent'>, entry: Readonly<Record<string, unknown>>): void {
     if (LOG_LEVELS.indexOf(level) < this.#minLevel) return
     const line = JSON.stringify({ level, time: new Date().toISOString(), ...entry })
@@ -55,6 +56,7 @@ export class Log {
     this.#write(`{"level":"info","time":"${this.#time()}",${requestPart},${answer}${who}${name}}\n`)
   }
 
+  /** A URL as JSON text for the log. */
   #urlText(url: string): string {
     let text = this.#urlTexts.get(url)
     if (text !== undefined) return text
@@ -80,7 +82,8 @@ function jsonForLog(text: string): string {
   const cut = text.length > MAX_LOGGED_CHARACTERS ? `${text.slice(0, MAX_LOGGED_CHARACTERS)}…` : text
   const decoded = decodePercent(cut)
   const masked = maskKeyParts(decoded)
-  return printable(JSON.stringify(masked === decoded ? cut : masked))
+  const isMasked = masked !== decoded
+  return printable(JSON.stringify(isMasked ? masked : cut))
 }
 
 /** Masks keys, and any run of letters as long as the secret of a key, whose prefix may be misspelled. */
@@ -239,7 +242,7 @@ export class Metrics {
     })
   }
 
-  /** @param path of the route, without its query */
+  /** Counts an answer. @param path of the route, without its query */
   countAnswer(path: string, status: number, seconds: number): void {
     const route = this.#routes.has(path) ? path : UNKNOWN_ROUTE
     this.#requests.inc({ route, status })

@@ -100,6 +100,7 @@ export function creditHeaders(limits: CreditLimits, used: UsedCredits, at: numbe
   ]
 }
 
+/** Whether a cost would exceed the limit of the day or of the hour. */
 export function exceedsLimits(limits: CreditLimits, used: UsedCredits, cost: number): boolean {
   return used.day + cost > limits.day || used.hour + cost > limits.hour
 }

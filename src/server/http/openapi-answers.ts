@@ -96,6 +96,7 @@ function textHeader(description: string, example: string): HeaderObject {
   return { description, schema: TEXT, example }
 }
 
+/** The headers about credits. Their examples are those of an answer, whose names and values take turns. */
 function creditHeaderObjects(): Record<string, HeaderObject> {
   const examples = creditHeaders(PLANS.plus.credits, { day: 12, hour: 3 }, EXAMPLE_TIME)
   const objects = Object.entries(CREDIT_HEADERS).map(([name, description]): [string, HeaderObject] => {

@@ -9,7 +9,7 @@ import { readParams } from '../../core/params/row.js'
 import { OWN_COLUMNS, parseSearch } from '../../core/params/search.js'
 import { SEARCH_COST } from '../../core/tiers.js'
 import { BARS_PATH, EVENTS_PATH, OVERSOLD_PATH, SCHEMA_PATH, SEARCH_PATH, SUMMARY_PATH } from '../wire/format.js'
-import { type Question, questionKey, type ReadQuestion, readEvents, readOversold } from './question.js'
+import { type Question, questionKey, type ReadQuestion, readEvents, readOversold, uncutQuestion } from './question.js'
 import { readSummary } from './summary-question.js'
 
 /** Path → the function that parses its queries. */
@@ -53,20 +53,15 @@ function barsCost(rows: number): number {
 /** Parses a query for daily bars of a ticker. */
 export function readBars(search: string, ticker: string): Question {
   const query = parseBars(withPathTicker(ticker, parametersOf(search), BARS))
-  const key = questionKey(BARS_PATH, query)
   return {
     credits: barsCost(0),
-    key,
-    fullKey: key,
-    // A stamp covers only events, and a bar may change without these.
-    stamp: async () => null,
-    isHeavy: false,
+    // Without a stamp: that covers only events, and a bar may change without these.
+    ...uncutQuestion(questionKey(BARS_PATH, query)),
     async answer(service, tier) {
       const page = await service.barsPage(tier, query)
       const note = page.row_count > 0 ? null : `${query.ticker} has no bar on those days.`
       return { body: JSON.stringify(page), note, credits: barsCost(page.row_count) }
     },
-    cutOut: body => body,
     async isAnswerable(service, tier) {
       return (await service.bands(tier).known([query.ticker])).length > 0
     },
@@ -76,12 +71,9 @@ export function readBars(search: string, ticker: string): Question {
 /** Parses a search. It is heavy, because it reads every ticker. */
 function readSearch(search: string): Question {
   const query = parseSearch(parametersOf(search))
-  const key = questionKey(SEARCH_PATH, query)
   return {
     credits: SEARCH_COST,
-    key,
-    fullKey: key,
-    stamp: async () => null,
+    ...uncutQuestion(questionKey(SEARCH_PATH, query)),
     isHeavy: true,
     async answer(service, tier, signal) {
       const body = await service.search(tier, query, signal)
@@ -89,7 +81,6 @@ function readSearch(search: string): Question {
       const note = page.match_count > 0 ? null : `None of ${counted(page.total_scanned, 'ticker')} meets all filters.`
       return { body, note }
     },
-    cutOut: body => body,
     async isAnswerable(service, tier) {
       await service.checkSearch(tier, query)
       return true
@@ -102,12 +93,10 @@ function readSchema(search: string): Question {
   readParams({}, parametersOf(search))
   return {
     credits: 0,
-    key: SCHEMA_PATH,
-    fullKey: SCHEMA_PATH,
+    ...uncutQuestion(SCHEMA_PATH),
+    // The answer never changes.
     stamp: async () => '',
-    isHeavy: false,
     answer: async () => ({ body: JSON.stringify(fieldsPage()), note: null }),
-    cutOut: body => body,
     isAnswerable: async () => true,
   }
 }

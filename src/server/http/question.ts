@@ -103,22 +103,24 @@ export interface Question {
 /** Parses the query of a path. Throws InvalidParameter. @param pathTicker the ticker in the path, as sent */
 export type ReadQuestion = (search: string, pathTicker: string) => Question
 
+/** The common parts of light questions whose answer is not cut from another, and is cached until any data change. */
+export function uncutQuestion(key: string): Pick<Question, 'key' | 'fullKey' | 'stamp' | 'isHeavy' | 'cutOut'> {
+  return { key, fullKey: key, stamp: async () => null, isHeavy: false, cutOut: body => body }
+}
+
 export function readEvents(search: string): Question {
   return eventsQuestion(EVENTS_PATH, parseEvents(parametersOf(search)))
 }
 
 /** The question for the events of one field of a ticker. @param path its events path or summary path */
 export function eventsQuestion(path: string, query: EventsQuery): Question {
-  const key = questionKey(path, query)
   const { timeframe, context } = query
   const series: SeriesKey[] = [query]
   if (context !== undefined) series.push({ ...context, timeframe })
   return {
     credits: eventsCost(query),
-    key,
-    fullKey: key,
+    ...uncutQuestion(questionKey(path, query)),
     stamp: service => service.stamp(series),
-    isHeavy: false,
     async answer(service, tier) {
       const bands = service.bands(tier)
       const page = await bands.events(query)
@@ -127,7 +129,6 @@ export function eventsQuestion(path: string, query: EventsQuery): Question {
       const reason = await bands.whyEmpty(query)
       return { body, note: reason && wordsAsText(emptyNote(reason, query).reason) }
     },
-    cutOut: body => body,
     async isAnswerable(service, tier) {
       entitle(query, tier, BUILT_IN)
       const tickers = series.map(({ ticker }) => ticker)

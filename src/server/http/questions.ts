@@ -191,6 +191,7 @@ export class Questions {
     }
   }
 
+  /** The credits that an account has used in this day and hour. */
   async #creditsUsedBy(account: number): Promise<CreditUse> {
     const at = this.#settings.now()
     return { used: await this.#callers.usedCredits(account, at), at }
@@ -293,6 +294,7 @@ class Callers {
     return callerOf(this.#keys.get(token) ?? (await this.#lookUpKey(token, now)), now)
   }
 
+  /** The credits that an account has used in the day and the hour of a time. */
   async usedCredits(account: number, now: number): Promise<UsedCredits> {
     await this.#forgetOutdated(now)
     const last = this.#used.get(account)

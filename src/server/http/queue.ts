@@ -143,6 +143,7 @@ export class Queue {
     }
   }
 
+  /** The number of lines that a job is in. */
   #lineCount(job: AnyJob): number {
     return [...this.#lines.values()].filter(line => line.has(job)).length
   }

@@ -74,6 +74,7 @@ export class Requests {
     const { request, response } = exchange
     this.#unanswered++
     const number = this.#connections.beginAnswer(request.socket)
+    // A request is finished when both its connection and its handler are.
     let isOpen = true
     let isWorking = true
     const finishIfDone = (): void => {
@@ -106,6 +107,7 @@ export class Requests {
     try {
       if (this.#closing && !always) throw new Unavailable('The server is shutting down.')
       refuseBadHead(exchange, this.#settings.limits)
+      // Only promises are awaited: that takes time for a plain value, too.
       const handled = handler(exchange)
       const plainAnswer = handled instanceof Promise ? await handled : handled
       const encoded = encodeAnswer(plainAnswer, exchange.request.headers['accept-encoding'])
@@ -157,6 +159,7 @@ export class Requests {
     else exchange.response.end(body, length === body.length ? 'latin1' : 'utf8')
   }
 
+  /** Writes a request to the log and the metrics. @param status of its answer */
   #logAndCount(exchange: Exchange, status: number): void {
     const milliseconds = performance.now() - exchange.startedAt
     this.#log.logAnswer(exchange, status, milliseconds)

@@ -225,7 +225,7 @@ const PREFLIGHT: Route = {
   answer: () => ({ status: 204, headers: preflightHeaders([...READ_METHODS, ...Object.keys(LIST_CHANGES)]), body: '' }),
 }
 
-/** As an expression. */
+/** Throws an error where the language takes only an expression. */
 function throwError(error: Error): never {
   throw error
 }
@@ -306,6 +306,7 @@ function documentMaker({ version }: Settings): (errors: ErrorShape) => Promise<D
 
 type Documents = Record<'openapi' | 'docs', OutgoingAnswer>
 
+/** An answer with a text that may be cached, but is asked for again. */
 function textAnswer(body: string, type: string, moreHeaders: HeaderList = []): OutgoingAnswer {
   const headers = ['Content-Type', type, 'Cache-Control', 'no-cache', ...moreHeaders]
   return { status: 200, headers, body, encodedBodies: new EncodedBodies(body) }

@@ -8,18 +8,13 @@ import { parametersOf } from '../../core/params/questions.js'
 import { parseSummary, SUMMARY } from '../../core/params/summary.js'
 import { entitle, entitleAftermath, eventsCost, SUMMARY_COST } from '../../core/tiers.js'
 import { SUMMARY_PATH } from '../wire/format.js'
-import { eventsQuestion, type Question, questionKey, type Service } from './question.js'
+import { eventsQuestion, type Question, questionKey, type Service, uncutQuestion } from './question.js'
 
 /** Parses a query for the state of a ticker on one day or several, the events of a field, or their statistics. */
 export function readSummary(search: string, ticker: string): Question {
   const summary = parseSummary(withPathTicker(ticker, parametersOf(search), SUMMARY))
   if (summary.of === 'snapshot') return snapshotQuestion(summary.query)
   return summary.stats ? statsQuestion(summary.query) : eventsQuestion(SUMMARY_PATH, summary.query)
-}
-
-/** The common parts of questions whose answer is not cut from another, and is cached until any data change. */
-function uncutQuestion(key: string): Pick<Question, 'key' | 'fullKey' | 'stamp' | 'isHeavy' | 'cutOut'> {
-  return { key, fullKey: key, stamp: async () => null, isHeavy: false, cutOut: body => body }
 }
 
 /** The question for the state of a ticker on one day or several. */

@@ -12,7 +12,7 @@ import { SUMMARY_COST } from '../../core/tiers.js'
 import type { FieldState } from '../../research/tally/now.js'
 import type { Accounts } from '../accounts/accounts.js'
 import { WATCHLIST_CHANGES_PATH, WATCHLIST_PATH } from '../wire/format.js'
-import { type Question, questionKey, type Service } from './question.js'
+import { type Question, questionKey, type Service, uncutQuestion } from './question.js'
 
 /** Parses a question about a watch list. Throws InvalidParameter. @param tickers on the list */
 export type ReadListQuestion = (search: string, tickers: readonly string[]) => Question
@@ -32,17 +32,7 @@ function watchlistCost(tickers: number): number {
 
 /** A question about the tickers of a watch list, which are part of its key. */
 function listQuestion(path: string, query: ListQuery, credits: number, answer: Question['answer']): Question {
-  const key = questionKey(path, query)
-  return {
-    credits,
-    key,
-    fullKey: key,
-    isHeavy: false,
-    answer,
-    stamp: async () => null,
-    cutOut: body => body,
-    isAnswerable: async () => true,
-  }
+  return { credits, ...uncutQuestion(questionKey(path, query)), answer, isAnswerable: async () => true }
 }
 
 /** Parses a question for the state of each ticker on the list. */
@@ -129,9 +119,12 @@ async function currentStates(
 ): Promise<FieldState[]> {
   const { now } = await import('../../research/tally/now.js')
   const { fields, omitted } = await fieldsFor(bands, undefined, { ticker: tickers[0], timeframe })
-  return (await now(bands, { tickers, fields, omitted, timeframe, skip: await bands.missing?.() })).states
+  const skip = await bands.missing?.()
+  const { states } = await now(bands, { tickers, fields, omitted, timeframe, skip })
+  return states
 }
 
+/** The entry of the page for a field whose band changed. */
 function listedChange({ field, band, prev_band, bars }: FieldState): WatchlistChange {
   return { field: longNameOf(field), from: prev_band, to: band, periods_in_current_state: bars }
 }

@@ -21,6 +21,7 @@ export function internalErrorBody(requestId: string, shape: ErrorShape): ErrorBo
   )
 }
 
+/** The body of an error, flat or with all in one object `error`. @param payload more keys */
 function shapedBody(type: string, message: string, payload: ErrorBody, shape: ErrorShape): ErrorBody {
   return shape === 'flat' ? { error: type, message, ...payload } : { error: { type, message, ...payload } }
 }
