@@ -183,6 +183,7 @@ function benchmarksOf(
   return benchmarks
 }
 
+/** The first keys of a result. */
 function resultHead(strategy: Strategy, days: Int32Array, asOf: number | null) {
   const { tickers, timeframe, seed } = strategy
   return {
@@ -211,6 +212,7 @@ async function contextWarnings(source: PricedSource, { strategy, members }: Read
   return contextCoverage(context.ticker, days, signalDays, allDays).map(sentence => ['partial', sentence])
 }
 
+/** The days of all signals, those that the context excludes included. */
 async function signalDaysWithoutContext(
   source: PricedSource,
   filter: EventFilter,
@@ -229,6 +231,7 @@ function tradeRows(strategy: Strategy, trades: readonly TradeResult[]): Trade[] 
   return ordered.map(trade => tradeRow(strategy, trade))
 }
 
+/** The skipped signals as the result lists them, by date and then by ticker. */
 function skippedRows({ skipped }: Simulation): Backtest['skipped'] {
   return skipped
     .map(({ member, index, reason }) => ({

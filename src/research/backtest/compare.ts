@@ -170,6 +170,7 @@ function curveOn(barsAYear: number, { strategy, equity, exposure, trades, at, fr
   }
 }
 
+/** The result of one strategy. @param days the common days */
 function resultOf(rival: Rival, curve: Curve, days: Int32Array): ComparedStrategy {
   const { name, strategy, from, to } = rival
   const isWithin = ({ member, entryBar, end }: TakenTrade): boolean =>
@@ -327,6 +328,7 @@ function influenceOf(returns: Float64Array): Float64Array {
 /** The number of common days in words, where it is below three. */
 const FEW_DAYS_WORDS = ['no day', 'fewer than three days', 'fewer than three days'] as const
 
+/** Warnings about the comparison itself. @param least the least number of closed trades that gets no warning */
 function warningsOf(
   rivals: readonly Rival[],
   figures: readonly Pick<ComparedStrategy, 'name' | 'trade_statistics'>[],

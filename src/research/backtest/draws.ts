@@ -113,6 +113,7 @@ export function figuresOfDraw({ strategy, members, days, equity }: Simulation) {
   }
 }
 
+/** The 5 %, 50 % and 95 % points of values; NaN values are left out. */
 export function pointsOf(values: Float64Array): DrawPoints {
   const ascending = values.filter(value => !Number.isNaN(value)).sort()
   return { p05: quantile(ascending, 0.05), p50: quantile(ascending, 0.5), p95: quantile(ascending, 0.95) }

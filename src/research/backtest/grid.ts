@@ -84,6 +84,16 @@ export async function grid(
   const deflation = await deflateBest(source, query, fullCells, best, { validated, trials })
   const { barsAYear, statistics } = fullCells[best ?? 0]!
   const bestRun = best === null ? null : simulate(ready[best]!)
+  let bestCell: Grid['best'] = null
+  if (best !== null && bestRun !== null)
+    bestCell = {
+      cell: best,
+      strategy: strategies[best]!,
+      neighbours: neighboursOf(axes, values, best),
+      deflated_sharpe_p05: deflation.deflated_sharpe_p05,
+      holding: holdingStatistics(bestRun, barsAYear),
+      equity: Array.from(bestRun.days, (day, i) => ({ date: formatDay(day), equity: bestRun.equity[i]! })),
+    }
   const evidence = validated?.evidence ?? null
   const verdict =
     evidence === null
@@ -105,17 +115,7 @@ export async function grid(
     bars_a_year: barsAYear,
     seed,
     cells,
-    best:
-      best === null || bestRun === null
-        ? null
-        : {
-            cell: best,
-            strategy: strategies[best]!,
-            neighbours: neighboursOf(axes, values, best),
-            deflated_sharpe_p05: deflation.deflated_sharpe_p05,
-            holding: holdingStatistics(bestRun, barsAYear),
-            equity: Array.from(bestRun.days, (day, i) => ({ date: formatDay(day), equity: bestRun.equity[i]! })),
-          },
+    best: bestCell,
     smoothness: smoothnessOf(axes, values, firstEqual),
     trials: deflation.trials,
     verdict,
@@ -195,7 +195,7 @@ function gridData(ready: readonly Ready[], statistic: GridData['statistic'], rep
   return { lists, cells, statistic, reps, calendar: portfolioCalendar(lists.flat()) }
 }
 
-/** @param results of all cells over all their days */
+/** The cells as a result lists them. @param results of all cells over all their days */
 function gridCells(axes: readonly Axis[], results: readonly CellResult[]): GridCell[] {
   return combinations(axes).map((values, i) => {
     const { value, whole } = results[i]!
@@ -349,7 +349,7 @@ function holdingStatistics(best: DrawnRun, barsAYear: number): EquityStatistics 
 
 const FEWER_DRAWS_THAN_ONE_BACKTEST = `each combination has ${COMBINATION_DRAWS} random choices among equal signals, to save time; a single backtest has ${DRAWS}, so its results differ a little`
 
-/** @param best the index of the best cell; null if no cell has the figure that decides */
+/** Warnings about the cells as a whole. @param best index of the best cell; null if no cell has the figure that decides */
 function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], best: number | null): Warning[] {
   const idle = cells.filter(({ trade_statistics: { n } }) => n === 0).length
   const trades = best === null ? 0 : cells[best]!.trade_statistics.n

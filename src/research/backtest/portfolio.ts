@@ -113,7 +113,7 @@ class Run {
     this.#positions = new Positions(strategy)
     this.#random = random
     this.#isBrief = isBrief
-    this.#order = strategy.rank === undefined ? null : candidatesByRank(members, candidates, strategy.rank)
+    this.#order = strategy.rank === undefined ? null : orderByRank(members, candidates, strategy.rank)
     this.#buffer = new Int32Array(candidates.maxFillsADay)
     this.#cash = strategy.portfolio.capital
     this.#equity = this.#cash
@@ -139,6 +139,7 @@ class Run {
     }
   }
 
+  /** Trades a day, in the order that `runOf` describes. @param index its calendar index */
   tradeDay(index: number): void {
     const entersAtOpen = this.#strategy.fill === 'next-open'
     this.#addInterest(index)
@@ -189,6 +190,7 @@ class Run {
     return this.#part.to < this.#calendar.length
   }
 
+  /** Adds the interest on cash since the day before. */
   #addInterest(index: number): void {
     const { cash_rate } = this.#strategy.portfolio
     if (cash_rate === 0 || index === this.#part.from || !(this.#cash > 0)) return
@@ -197,6 +199,7 @@ class Run {
     this.#result.interest += interest
   }
 
+  /** Closes the trades that end on a day, or only those that end at its open. */
   #closeTrades(index: number, { onlyAtOpen = false } = {}): void {
     for (const { invested, net, shares, end } of this.#positions.close(index, onlyAtOpen)) {
       this.#cash += invested * (1 + net)
@@ -329,7 +332,8 @@ type SignalOutcome = SkipReason | 'taken' | 'purged'
 /** Compares two candidates; negative where the first comes first. */
 type Order = (a: number, b: number) => number
 
-function candidatesByRank(members: readonly Member[], { memberOf, signalOf }: Candidates, rank: string): Order {
+/** The order of candidates by the ranks of their signals. */
+function orderByRank(members: readonly Member[], { memberOf, signalOf }: Candidates, rank: string): Order {
   const order = rankOrder(readRank(rank))
   const ranks = Float64Array.from(memberOf, (member, i) => members[member]!.ranks![signalOf[i]!]!)
   return (a, b) => order(ranks[a]!, ranks[b]!)
@@ -379,6 +383,7 @@ class Positions {
   }
 
   /**
+   * Adds the position of a trade.
    * @param calendarIndices the calendar index of each bar of its ticker
    * @param exitIndex calendar index of the exit; infinite for a trade that stays open
    */

@@ -147,6 +147,7 @@ interface MovedSignal {
 /** The moved trades of one signal of a ticker, by its index; null where the signal is no eligible bar. */
 type MovedSignalByIndex = (index: number) => MovedSignal | null
 
+/** Returns a function for the moved trades of a ticker's signals, which are computed once. @param moves in days of the calendar */
 function movedSignals(
   strategy: Strategy,
   member: Member,
@@ -272,6 +273,7 @@ interface EventAfter extends Pick<ExitEvent, 'why'> {
 /** For a strategy in which no event ends a trade. */
 const NO_EXIT_EVENT: EventAfter = { after: Number.POSITIVE_INFINITY, why: 'leave' }
 
+/** The first event after a signal that ends its trade, and its distance in bars; infinite without an event. */
 function exitDistance(member: Member, signal: number): EventAfter {
   const { bar, why } = firstExitEvent(member, signal)
   return { after: bar < 0 ? Number.POSITIVE_INFINITY : bar - signal, why }
@@ -303,9 +305,8 @@ function netReturnsByDay(
 
 /** The net return of any trade from each day of the calendar; null where events end trades at a distance of their own. */
 function commonNetReturns(strategy: Strategy, member: Member, barAt: Int32Array): Float64Array | null {
-  return member.ends.length > 0
-    ? null
-    : Float64Array.from(barAt, bar => movedNetReturn(strategy, member, bar, NO_EXIT_EVENT))
+  if (member.ends.length > 0) return null
+  return Float64Array.from(barAt, bar => movedNetReturn(strategy, member, bar, NO_EXIT_EVENT))
 }
 
 /**

@@ -89,6 +89,7 @@ export function joinedStatistics(
   })
 }
 
+/** The statistics of a curve; null where one is not defined. */
 function statisticsByName(curve: Curve, returns: Float64Array): Omit<EquityStatistics, 'reasons'> {
   const { equity, start, barsAYear, riskFree } = curve
   const total = equity.at(-1)! / start
@@ -154,7 +155,7 @@ export interface Figures {
   trade_statistics: TradeStatistics
 }
 
-/** @param closed its closed trades, in the order of their exits */
+/** The statistics of a simulation and of its trades. @param closed its closed trades, in the order of their exits */
 export function figuresOf(
   simulation: Simulation,
   closed: readonly TradeResult[] = closedInExitOrder(tradeResults(simulation)),
@@ -185,6 +186,7 @@ export function sortByDay(trades: readonly TradeResult[], dayOf: (taken: TakenTr
   return trades.toSorted((a, b) => order(a.taken, b.taken))
 }
 
+/** Compares two texts by their code units: negative where `a` comes first, 0 where they are equal. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
@@ -243,6 +245,7 @@ const TRADE_REASONS: Readonly<Record<string, string>> = {
 /** Rounding error of equal returns: a ratio to it would be arbitrary. */
 const ROUNDING = 1e-12
 
+/** Whether all values equal their average, apart from rounding. */
 function areEqual(values: readonly number[], average: number): boolean {
   return values.every(value => Math.abs(value - average) <= ROUNDING)
 }
@@ -332,6 +335,7 @@ export function averageExposure({ exposure, strategy }: Simulation): number {
   return investedShare(exposure) * (strategy.side === 'long' ? 1 : -1)
 }
 
+/** The equity at each close as the result lists it. */
 export function equityPoints({ days, equity, value, positions }: Simulation, curve: Curve): EquityPoint[] {
   const { series } = drawdowns(equity)
   const rolling = rollingYear(curve)

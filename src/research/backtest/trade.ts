@@ -25,7 +25,7 @@ export function entryBar(fill: Fill, signal: number): number {
   return fill === 'close' ? signal : signal + 1
 }
 
-/** @param signal bar of the signal */
+/** The price at which a signal is filled, before costs. @param signal its bar */
 export function entryPrice(bars: PathBars, fill: Fill, signal: number): number {
   return fill === 'next-open' ? bars.open[signal + 1]! : bars.close[entryBar(fill, signal)]!
 }
@@ -111,6 +111,7 @@ export function tradeResult(fill: Fill, taken: TakenTrade): TradeResult {
   return { taken, bars: last - first + (end.atOpen ? 0 : 1), mfe: Math.max(0, best), mae: Math.min(0, worst) }
 }
 
+/** Whether a trade ended at a preset price within a bar, not at its open or close. */
 function isWithinBar({ why, atOpen }: TradeEnd): boolean {
   return !atOpen && (why === 'stop' || why === 'target' || why === 'trailing')
 }
@@ -156,6 +157,7 @@ function firstHit(
   return null
 }
 
+/** The price at a distance from another one. @param direction 1: above it, -1: below it */
 function priceAtDistance(price: number, direction: number, distance: Distance, atr: number): number {
   return typeof distance === 'number' ? price * (1 + direction * distance) : price + direction * distance.atr * atr
 }

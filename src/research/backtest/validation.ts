@@ -74,7 +74,7 @@ interface Candidates {
  * null without parts. Throws InvalidParameter for a date or lengths that leave a part empty.
  */
 export function validate(
-  own: Ready,
+  mainStrategy: Ready,
   { ready, names, choices }: Candidates,
   { calendar, last }: Days,
   run: RunOptions,
@@ -82,12 +82,12 @@ export function validate(
   const days = countUpTo(calendar, last)
   const folds = foldsOf(calendar.subarray(0, days), run)
   if (folds === null) return null
-  const candidates = ready.length > 0 ? ready : [own]
+  const candidates = ready.length > 0 ? ready : [mainStrategy]
   const parts: Validation['folds'] = []
   const tests: PartRun[] = []
   let purged = 0
   for (const [i, { name, train, test }] of folds.entries()) {
-    const training = choices === undefined ? candidates.map(one => runPart(one, calendar, train)) : null
+    const training = choices === undefined ? candidates.map(strategy => runPart(strategy, calendar, train)) : null
     const { candidate, agreement } = choices?.[i] ?? choiceOf(trainingScores(training!))
     const index = candidate ?? 0
     const trained = training?.[index] ?? runPart(candidates[index]!, calendar, train)
@@ -103,7 +103,7 @@ export function validate(
   const kind: Validation['kind'] = run.split === null ? 'walk_forward' : 'split'
   const head = { kind, purged, candidates: [...names], folds: parts }
   if (tests.length === 0) return { ...head, test: null, evidence: null }
-  const { test, evidence } = joinTests(tests, own, run.reps)
+  const { test, evidence } = joinTests(tests, mainStrategy, run.reps)
   const isChoiceOpen = parts.some(({ agreement }) => agreement !== null && agreement < AGREEMENT)
   return { ...head, test, evidence: { ...evidence, isChoiceOpen } }
 }
@@ -158,6 +158,7 @@ function trainingScores(candidates: readonly PartRun[]): Score[] {
   })
 }
 
+/** Runs a strategy over a part of the calendar. */
 function runPart(ready: Ready, calendar: Int32Array, part: CalendarPart): PartRun {
   const drawn: PartRun['drawn'] = []
   const simulation = simulate(ready, calendar, part, {
@@ -169,6 +170,7 @@ function runPart(ready: Ready, calendar: Int32Array, part: CalendarPart): PartRu
   return { simulation, closed: closedInExitOrder(tradeResults(simulation)), drawn }
 }
 
+/** The figures of a part as a result lists them. */
 function partStatistics({ simulation, closed }: PartRun) {
   const { days } = simulation
   const { statistics, trade_statistics } = figuresOf(simulation, closed)
@@ -374,6 +376,7 @@ function drawnCurve({ barsAYear, riskFree }: Curve, returns: Float64Array, drawn
   return { values, maxDrawdown, cagr, sharpe: drawnSharpe(returns, drawn, barsAYear, riskFree) }
 }
 
+/** The percentiles of the drawn equities at a date. @param ascending equities relative to `start` */
 function fanPoint(date: string, start: number, ascending: Float64Array): FanPoint {
   const at = (p: number): number => start * quantile(ascending, p)!
   return { date, p5: at(0.05), p25: at(0.25), median: at(0.5), p75: at(0.75), p95: at(0.95) }

@@ -60,6 +60,7 @@ function isAgreed(agreement: number | null): boolean {
   return agreement === null || agreement >= AGREEMENT
 }
 
+/** The verdict of random entry. The tested difference is the share of entries that are beaten, less one half. */
 function verdictOfRank(rank: { p: number | null; better_than: number | null } | null): Verdict {
   const { p = null, better_than = null } = rank ?? {}
   return verdictOf(p, better_than === null ? null : better_than - 0.5)

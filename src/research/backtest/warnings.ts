@@ -34,6 +34,7 @@ export function warningsOfOne(simulation: DrawnRun, statistics: EquityStatistics
   return strategyWarnings(simulation, { ...signalsFound(simulation), statistics, benchmarks: [] }, { min_trades: 0 })
 }
 
+/** Warnings about the trades, slots, money and data of a strategy. */
 function strategyWarnings(simulation: DrawnRun, results: Traded, run: Pick<RunOptions, 'min_trades'>): Warning[] {
   return [
     ...tradeWarnings(simulation, results, run),
@@ -124,6 +125,7 @@ function choiceInWords({ strategy, members, trades, draws }: DrawnRun): string {
   return `chosen at random ${n} times, shown is draw ${draws.shown}`
 }
 
+/** Says that a strategy has more slots than tickers. @param usable slots that can be in use at the same time */
 function idleSlotsInWords(usable: number, slots: number): string {
   const cash = 'one a ticker: the rest of the equity stays cash'
   return `only ${usable} of ${slots} positions can be on at once, ${cash}; at most ${counted(usable, 'position')} would invest it all`
@@ -211,6 +213,7 @@ function dataWarnings({ members, days }: Simulation, { benchmarks }: Traded): Wa
   ]
 }
 
+/** The warning about prices that exclude dividends. */
 export function dividendWarning(members: readonly Member[]): Warning {
   const raw = members.filter(({ prices }) => excludesDividends(prices))
   return ['prices', raw.length > 0 && `prices of ${tickersInWords(raw)} are not adjusted for dividends`]
@@ -245,7 +248,10 @@ function tickersInWords(members: readonly Member[]): string {
   return members.length <= 3 ? members.map(({ ticker }) => ticker).join(', ') : `${members.length} tickers`
 }
 
-/** A cost a share applies to shares as traded. Adjusted prices have other share counts, and no factors are stored. */
+/**
+ * Throws InvalidParameter for a cost a share on adjusted prices. It applies to shares as traded; adjusted prices have
+ * other share counts, and no factors are stored.
+ */
 export function refuseShareCostsOnAdjusted({ strategy, members }: Ready): void {
   const { per_share } = strategy.costs
   const adjusted = members.filter(({ prices }) => prices.adjustment === 'adjusted')

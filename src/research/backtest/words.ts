@@ -36,19 +36,21 @@ export function inWords(strategy: Strategy): string {
     .join('; ')
 }
 
+/** The costs, unless they are the defaults. */
 function costWords({ costs, side }: Strategy): string[] {
   const { bps, slippage_bps, per_share, fixed, borrow } = costs
-  const ofFills = bps !== STRATEGY.costs.rows.bps.fallback || slippage_bps + per_share + fixed > 0
-  return ofFills || (side === 'short' && borrow > 0) ? [costsInWords(costs, side)] : []
+  const hasOwnFillCosts = bps !== STRATEGY.costs.rows.bps.fallback || slippage_bps + per_share + fixed > 0
+  const paysBorrow = side === 'short' && borrow > 0
+  return hasOwnFillCosts || paysBorrow ? [costsInWords(costs, side)] : []
 }
 
+/** The settings of the portfolio; an empty text for each default. */
 function portfolioWords(strategy: Strategy): string[] {
   const { costs, portfolio, rank, seed } = strategy
   const { capital, max_positions, size, whole_shares, cash_rate, shuffle, order } = portfolio
+  const positions = max_positions === 1 ? 'position' : 'positions'
   return [
-    max_positions === defaultMaxPositions(strategy)
-      ? ''
-      : `at most ${max_positions} position${max_positions === 1 ? '' : 's'}`,
+    max_positions === defaultMaxPositions(strategy) ? '' : `at most ${max_positions} ${positions}`,
     size.method === 'equal' ? '' : `each ${sizingInWords(portfolio)}`,
     whole_shares ? 'whole shares' : '',
     capital !== STRATEGY.portfolio.rows.capital.fallback && capitalMatters({ costs, portfolio })
@@ -109,8 +111,12 @@ export function describeRunOptions({ candidates = [], split, walk_forward }: Run
   return parts.length === 0 ? null : parts.join(' and ')
 }
 
+/** A walk-forward as its parameter spells it: `train=756,test=252,step=252`. */
 function pairsOf({ train, test, step, embargo, anchored }: WalkForward): string {
-  return `train=${train},test=${test},step=${step}${embargo > 0 ? `,embargo=${embargo}` : ''}${anchored ? ',anchored' : ''}`
+  const pairs = [`train=${train}`, `test=${test}`, `step=${step}`]
+  if (embargo > 0) pairs.push(`embargo=${embargo}`)
+  if (anchored) pairs.push('anchored')
+  return pairs.join(',')
 }
 
 /** Each leaf of a document that is not null, as text, with its path: `['entry.field', 'rsi_zone']`. */
@@ -121,6 +127,7 @@ function leavesOf(value: unknown, path = ''): [path: string, text: string][] {
   return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, path === '' ? key : `${path}.${key}`))
 }
 
+/** For example `hold 20, stop 5 %`. */
 export function exitsInWords({ exit }: { exit: Exit }): string {
   const { hold, leave, on, when, stop, target, trailing } = exit
   return [
@@ -142,6 +149,7 @@ export const FILLS_IN_WORDS: Readonly<Record<Fill, string>> = {
   close: 'a signal is filled at its own close (same close: not tradable on end-of-day data)',
 }
 
+/** For example `10 bp a side and 1 a fill`. */
 export function costsInWords({ bps, slippage_bps, per_share, fixed, borrow }: Costs, side: Strategy['side']): string {
   return [
     `${plainDigits(bps + slippage_bps)} bp a side`,
@@ -166,6 +174,7 @@ export function slotsInWords(portfolio: Strategy['portfolio']): string {
   return `${portfolio.max_positions}, each ${sizingInWords(portfolio)}`
 }
 
+/** The size of one position, such as `1/2 of the equity`. */
 function sizingInWords({ size, max_positions }: Strategy['portfolio']): string {
   if (size.method === 'equal') return `1/${max_positions} of the equity`
   if (size.method === 'fixed-fraction') return `${percent(size.fraction)} of the equity`

@@ -121,6 +121,7 @@ export function subjectsNamed(local: Local, condition: string): string[] {
   return conditionFieldOf(local, condition).subjects.map(printSubject)
 }
 
+/** The field of a condition. Throws RangeError for any other text. */
 function conditionFieldOf(local: Local, condition: string): ConditionField {
   const field = local.field(condition)
   if (isRuled(field) && isConditionField(field)) return field
@@ -134,7 +135,7 @@ interface Onset {
   bars: number | null
 }
 
-/** null where the condition does not hold on the last bar. */
+/** The first bar of the current truth; null where the condition does not hold on the last bar. */
 function currentOnset({ ticker, present }: BandPeriods): Onset | null {
   if (present.onLast?.[0] !== TRUE) return null
   const since = dateIn(present.since, 0)
@@ -287,8 +288,8 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
           marks.push({ ticker, timeframe, day: Math.min(day, last.day), field })
         }
       }
-      const fields = changedFields(periods, since, progress)
-      if (fields.size > 0) changed.push({ ticker, fields })
+      const daysByField = changedFields(periods, since, progress)
+      if (daysByField.size > 0) changed.push({ ticker, fields: daysByField })
     }
     const condition = { ...(query.when !== undefined && { when: query.when }), ...(query.lag && { lag: query.lag }) }
     for (const fieldsOfTicker of changed)
@@ -335,7 +336,7 @@ class Progress {
   }
 }
 
-/** No ticker has a space in its name. */
+/** The key of a mark of a ticker, or of one of its fields. No ticker has a space in its name. */
 function markKey(ticker: string, field?: string): string {
   return field === undefined ? ticker : `${ticker} ${field}`
 }
@@ -369,8 +370,9 @@ function changedFields(
   const daysByField = new Map<string, ReadonlySet<Day>>()
   for (const [f, field] of fields.entries()) {
     const mark = progress.markOf(ticker, field)
-    const isNew = (row: number): boolean => (mark === undefined ? (known ?? days)[row]! > since : days[row]! > mark)
-    const rows = numbersBetween(first[f]!, first[f + 1]!).filter(isNew)
+    const isUnreported = (row: number): boolean =>
+      mark === undefined ? (known ?? days)[row]! > since : days[row]! > mark
+    const rows = numbersBetween(first[f]!, first[f + 1]!).filter(isUnreported)
     if (rows.length > 0) daysByField.set(field, new Set(rows.map(row => days[row]!)))
   }
   return daysByField
