@@ -13,7 +13,7 @@ export function rankOutcomes(series: Pick<Series, 'close' | 'timeframe'>): Outco
   return { close: series.close, ranks }
 }
 
-/** The same ranks, but only of returns that end on bar `since` or later; -1 for the others. */
+/** The ranks of `rankOutcomes`, but only of returns that end on bar `since` or later; -1 for the others. */
 export function ranksEndingSince(
   { close, timeframe }: Pick<Series, 'close' | 'timeframe'>,
   since: number,
@@ -45,6 +45,7 @@ export function performanceIndex(rank: number, bar: number, window: number): num
   return zoneOfRank(rank, earlierReturns(bar, window), DEFINITIONS.performance.cuts)
 }
 
+/** The rank of the return after each bar among the returns that had ended by the bar; -1 with fewer than `minReference`. */
 function ranksAmongEarlier(close: Float64Array, window: number, minReference: number): Int32Array {
   const returns = forwardReturns(close, window)
   return movingRanks(returns, { lag: window, history: returns.length, least: minReference }).rank

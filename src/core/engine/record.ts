@@ -245,13 +245,15 @@ export function recordTail(
     fields = FIELDS,
   }: { since: Since; recorded: Record<Timeframe, RecordedEnd>; fields?: readonly Field[] },
 ): { daily: SeriesTail; weekly: SeriesTail } | null {
-  const of = (timeframe: Timeframe, series: Series): SeriesTail | null =>
+  const tailOf = (timeframe: Timeframe, series: Series): SeriesTail | null =>
     seriesTail(series, facts, { since: since[timeframe], recorded: recorded[timeframe], fields })
-  const days = of('daily', daily)
-  const weeks = days && of('weekly', weekly(daily, assetClass))
-  return weeks && { daily: days!, weekly: weeks }
+  const dailyTail = tailOf('daily', daily)
+  if (dailyTail === null) return null
+  const weeklyTail = tailOf('weekly', weekly(daily, assetClass))
+  return weeklyTail && { daily: dailyTail, weekly: weeklyTail }
 }
 
+/** The part of `recordTail` for one series; null where the band before the new bars is unknown. */
 function seriesTail(
   series: Series,
   facts: Facts | null,

@@ -53,12 +53,12 @@ function countsAfter({ known, session }: Grade, latest: Iterable<Grade>): Rating
   return counts
 }
 
-/** @param made whether it comes from single firms' grades, not from vendor counts */
-function consensusOf(counts: RatingCounts, made: boolean) {
+/** The consensus of some counts. @param isFromGrades whether they come from single firms' grades, not from a vendor */
+function consensusOf(counts: RatingCounts, isFromGrades: boolean) {
   const { strong_buy, buy, hold, sell, strong_sell } = counts
   const analysts = strong_buy + buy + hold + sell + strong_sell
   const mean = (5 * strong_buy + 4 * buy + 3 * hold + 2 * sell + strong_sell) / analysts
-  return { counts, analysts, mean, made }
+  return { counts, analysts, mean, isFromGrades }
 }
 
 /** The open-market trades that became usable in the last 90 days, added up. */

@@ -118,12 +118,14 @@ export const earningsProximity = factField({
   },
 })
 
+/** The band of a number of days until the next report. */
 function nearnessBand(days: number): number {
   let band = 0
   while (band < proximity.cuts.length && days > proximity.cuts[band]!) band++
   return band
 }
 
+/** Where the date of the next report comes from, or why there is none. */
 function nextReportNote(known: Fundamentals, t: number): string {
   const { reports, cycle, maxLate } = proximity
   const next = known.nextReports()[t]!
@@ -137,8 +139,11 @@ function nextReportNote(known: Fundamentals, t: number): string {
   const latest = timeline.records[usable[t]! - 1]!
   const guess = `${cycle} days after the report of ${formatDay(first.report_date)}: ${formatDay(next.guess)}`
   if (next.date !== null) return `none is announced; ${guess}`
-  const late = next.guess > latest.report_date
-  return `none is announced; ${guess} is ${late ? `more than ${maxLate} days past` : `not after the report of ${formatDay(latest.report_date)}`}`
+  const fault =
+    next.guess > latest.report_date
+      ? `more than ${maxLate} days past`
+      : `not after the report of ${formatDay(latest.report_date)}`
+  return `none is announced; ${guess} is ${fault}`
 }
 
 export const earningsSurprise = factField({
@@ -150,11 +155,11 @@ export const earningsSurprise = factField({
   classify: known => {
     const { days } = known.series
     const { timeline, usable } = known.earnings()
-    const found = timeline.records.map(zoneOfReport)
+    const codes = timeline.records.map(zoneOfReport)
     return codesByBar(days.length, 0, t => {
-      const place = usable[t]! - 1
-      const isOver = place < 0 || days[t]! - timeline.records[place]!.report_date > surprise.maxAge
-      return isOver ? UNDEFINED : found[place]!
+      const latest = usable[t]! - 1
+      const isOver = latest < 0 || days[t]! - timeline.records[latest]!.report_date > surprise.maxAge
+      return isOver ? UNDEFINED : codes[latest]!
     })
   },
   readings: (known, t) => {
@@ -177,12 +182,13 @@ export const earningsSurprise = factField({
   },
 })
 
+/** The code of a report's band; UNDEFINED when the report has no figure. */
 function zoneOfReport(report: EarningsResult): number {
   const found = surpriseOf(report)
   return Number.isNaN(found) ? UNDEFINED : zoneBothWays(found, [surprise.met, surprise.big])
 }
 
-/** NaN when the report has no figure. */
+/** The surprise of a report relative to the estimate; NaN when the report has no figure. */
 function surpriseOf({ eps_actual, eps_estimate }: EarningsResult): number {
   if (eps_actual === null || eps_estimate === null) return Number.NaN
   return (eps_actual - eps_estimate) / Math.max(Math.abs(eps_estimate), surprise.leastEstimate)

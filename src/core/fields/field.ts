@@ -57,8 +57,8 @@ export function codesOf<Item>(items: readonly Item[], rule: (item: Item) => numb
 }
 
 /**
- * Zones [lower, upper) of a column from a bar on: the code counts the reached cuts, with tolerance. @param scaleOf
- * scale of a cut, or one scale of all
+ * Zones [lower, upper) of a column from a bar on: the code counts the reached cuts, with tolerance.
+ * @param scaleOf the scale of a cut, or one scale of all
  */
 export function zonesByBar(
   values: Float64Array,
@@ -130,7 +130,7 @@ export interface OwnExpression {
   hash: string
 }
 
-/** The field has no band before its expression can have a value. */
+/** A user's own expression as a field. It has no band before the expression can have a value. */
 export function expressionField({ name, of, cuts, bands, hash }: OwnExpression): Field {
   const text = printExpression(of)
   const warmUp = warmUpOf(of)
@@ -152,6 +152,7 @@ export function expressionField({ name, of, cuts, bands, hash }: OwnExpression):
   }
 }
 
+/** A reading; its value is null for undefined and NaN. */
 export function reading(name: string, value: number | undefined, note?: string): Reading {
   const known = value === undefined || Number.isNaN(value) ? null : value
   return note === undefined ? { name, value: known } : { name, value: known, note }

@@ -89,6 +89,7 @@ export const INDICATORS: readonly (readonly [name: string, column: (panel: Panel
   ['resistance_level', panel => panel.resistance().level],
 ]
 
+/** The percentile of each bar, 0..100; NaN without a rank. */
 function percentilesOf({ rank, size }: Ranks): Float64Array {
   return Float64Array.from(rank, (at, t) => percentile(at, size[t]!))
 }

@@ -56,8 +56,8 @@ export const analystConsensusDirection = factField({
 function consensusReading(name: string, consensus: Consensus | undefined, when: string): Reading {
   if (consensus === undefined)
     return reading(name, undefined, `no counts of at least ${ratings.least} analysts are known ${when}`)
-  const { counts, analysts, made } = consensus
-  const origin = made ? `their latest grades of ${ratings.gradeLife} days` : 'given as counts'
+  const { counts, analysts, isFromGrades } = consensus
+  const origin = isFromGrades ? `their latest grades of ${ratings.gradeLife} days` : 'given as counts'
   return reading(name, consensus.mean, `of ${analysts} analysts, ${origin}, ${sinceWhen(counts.known, counts.session)}`)
 }
 
@@ -98,6 +98,7 @@ export const insiderActivityZone = factField({
   },
 })
 
+/** The band of insiders' trades; null before the first trade, and without known money. */
 function activityOf(window: Dealings | null): (typeof ACTIVITY)[number] | null {
   if (window === null) return null
   if (window.trades === 0) return 'no_activity'
@@ -109,7 +110,7 @@ function activityOf(window: Dealings | null): (typeof ACTIVITY)[number] | null {
   return size === insiders.valueCuts.length && many >= insiders.leastHeavy ? `heavy_${side}` : `moderate_${side}`
 }
 
-/** NaN without known money. */
+/** The excess of purchases over sales as a share of the money of both; NaN without known money. */
 function ratioOf({ bought, sold }: Dealings): number {
   return (bought - sold) / (bought + sold)
 }
@@ -139,6 +140,7 @@ export const netDirection = factField({
   },
 })
 
+/** The excess of buyers over sellers as a share of both; 0 without any. */
 function directionOf({ buyers, sellers }: Dealings): number {
   return buyers + sellers === 0 ? 0 : (buyers - sellers) / (buyers + sellers)
 }

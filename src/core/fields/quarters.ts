@@ -114,7 +114,7 @@ function reportsToFirstGap(ends: readonly Day[], latest: ReadonlyMap<Day, Report
   return ends.slice(0, length).map(end => latest.get(end)!)
 }
 
-/** @param splits whose ratios divide the filed values a share */
+/** A quarter from its report. @param splits whose ratios divide the filed values a share */
 function quarterFromReport(report: Report, splits: readonly Split[]): Quarter {
   const divisor = splits.reduce((product, split) => product * split.ratio, 1)
   return {
@@ -154,6 +154,7 @@ export function epsGrowth(chain: Chain, from = 0): number {
   return (now - chain[from + QUARTERS_A_YEAR]!.eps) / before
 }
 
+/** The change relative to an earlier value; NaN unless that is positive. */
 function relativeChange(now: number, before: number): number {
   return before > 0 ? now / before - 1 : Number.NaN
 }
@@ -168,6 +169,7 @@ export function bookYield(series: Series, quarters: Quarters): Float64Array {
   return divideByClose(series, quarters, chain => chain[0]?.bookValue ?? Number.NaN)
 }
 
+/** A figure of the quarters at each bar, divided by its close as traded. */
 function divideByClose(series: Series, quarters: Quarters, figure: (chain: Chain) => number): Float64Array {
   const figures = quarters.column(figure)
   const close = tradedClose(series)

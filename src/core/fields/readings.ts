@@ -40,6 +40,7 @@ export function sinceWhen(known: Day, session: Session): string {
   return `known on ${formatDay(known)}, counted from ${formatDay(usableFrom({ known, session }))}`
 }
 
+/** The dates of a quarter, and the splits that divided its value; or that the value is unknown. */
 function quarterNote({ report, splits }: Quarter, figure: keyof typeof FIGURES): string {
   const of = `quarter ended ${formatDay(report.period_end)}, ${sinceWhen(report.known, report.session)}`
   if (report[FIGURES[figure]] === null) return `unknown in the latest version of the ${of}`
@@ -52,6 +53,7 @@ function splitNote(splits: Quarter['splits']): string {
   return `${ratios}: split${splits.length > 1 ? 's' : ''} of ${dates}`
 }
 
+/** Why the chain of quarters ends at a bar. */
 function whyNoQuarter(known: Fundamentals, t: number): string {
   const newest = known.quarters().newest(t)
   if (newest === null) return 'no quarter is known yet'

@@ -87,7 +87,8 @@ export const maAlignment: Field = {
     return codesByBar(close.length, Math.max(panel.from, long - 1), t => {
       const steps =
         compare(close[t]!, ofShort[t]!) + compare(ofShort[t]!, ofMiddle[t]!) + compare(ofMiddle[t]!, ofLong[t]!)
-      return MIXED + (steps === 3 ? 1 : steps === -3 ? -1 : 0)
+      // All three steps must go the same way.
+      return Math.abs(steps) === 3 ? MIXED + Math.sign(steps) : MIXED
     })
   },
   readings: averageReadings,
@@ -213,6 +214,7 @@ export const resistanceStatus = levelField('resistance', {
   rule: `level = the lowest pivot high in sight that is not below the previous close; breached: close above it (given up after ${levels.breaches} such closes in a row); approaching: level - close ≤ ${levels.approachingAtr} ATR; otherwise intact`,
 })
 
+/** The field of the support or the resistance level. */
 function levelField(level: 'support' | 'resistance', words: Pick<Field, 'summary' | 'rule'>): Field {
   return {
     name: `${level}_status`,

@@ -51,7 +51,7 @@ export const valuationZone = factField({
   },
 })
 
-/** 0..100 on every bar, NaN where undefined. */
+/** The score that sets the zone, 0..100 on every bar; NaN where undefined. */
 function valuationScores(known: Fundamentals): Float64Array {
   const yieldRanks = known.yieldRanks()
   const growth = known.growth()
@@ -146,6 +146,7 @@ export const peVsSector = factField({
   },
 })
 
+/** The code of a yield's band relative to its peers; UNDEFINED without a yield, or unless the median is positive. */
 function zoneOfYield(own: number, median: number): number {
   if (Number.isNaN(own) || !(median > 0)) return UNDEFINED
   return own <= 0 ? LOSS : zoneOf(median / own, peerCuts)

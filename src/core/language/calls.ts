@@ -109,6 +109,7 @@ export function signatureOf(name: string, { columns, lengths, optional }: Call):
   return `${name}(${[...columns, ...lengths].join(', ')}${last})`
 }
 
+/** A value for each bar, computed from the values of two columns on it. */
 export function byBar(x: Float64Array, y: Float64Array, value: (x: number, y: number) => number): Float64Array {
   const values = column(x.length)
   for (let t = 0; t < values.length; t++) values[t] = value(x[t]!, y[t]!)

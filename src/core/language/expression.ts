@@ -135,6 +135,7 @@ class Grammar {
     return { is: 'call', name, of, lengths }
   }
 
+  /** The signature of the call that is being parsed, for an error message. */
   #hint(): { hint?: string } {
     return this.#call === null ? {} : { hint: `The call is ${this.#call}.` }
   }
@@ -167,6 +168,7 @@ function printAsPart(expression: Expression, kinds: readonly Expression['is'][])
   return kinds.includes(expression.is) ? `(${text})` : text
 }
 
+/** The canonical text of a call. */
 function printCall({ name, of, lengths }: Extract<Expression, { is: 'call' }>): string {
   const { optional } = callNamed(name)!
   // A last number that equals its default is left out.
@@ -181,6 +183,7 @@ export function* partsOf(expression: Expression): Generator<Expression> {
   for (const part of directPartsOf(expression)) yield* partsOf(part)
 }
 
+/** The operands or arguments of an expression. */
 function directPartsOf(expression: Expression): readonly Expression[] {
   switch (expression.is) {
     case 'number':
@@ -258,7 +261,7 @@ class Evaluation {
     const text = printExpression(call)
     let values = this.#calls.get(text)
     if (values === undefined) {
-      const columns = call.of.map(one => this.evaluate(one))
+      const columns = call.of.map(argument => this.evaluate(argument))
       values = undefineNonFinite(callNamed(call.name)!.values(columns, call.lengths, this.#series))
       this.#calls.set(text, values)
     }

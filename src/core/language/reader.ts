@@ -101,6 +101,7 @@ export class Reader {
     if (!this.accept(text)) this.fail(remarks)
   }
 
+  /** Notes words that are allowed at the current position, for error messages. @param name their kind */
   allow(name: string, words: readonly string[] = []): void {
     this.#groups.push({ name, words })
   }

@@ -22,7 +22,7 @@ export class Contest {
   /** Mean block of each cell's interval. */
   readonly #blocks: number[] = []
   #returns: Float64Array[] | null = []
-  #finest: { name: string; sharpe: number; returns: Float64Array } | null = null
+  #bestBySharpe: { name: string; sharpe: number; returns: Float64Array } | null = null
 
   /** @param days of the timeline */
   constructor(days: number) {
@@ -37,8 +37,8 @@ export class Contest {
     this.#returns?.push(details.returns)
     if ((this.#returns?.length ?? 0) * this.#days > MAX_RETURNS) this.#returns = null
     const { sharpe, returns, span } = details
-    if (sharpe === null || !isBetter({ name, sharpe }, this.#finest)) return
-    this.#finest = { name, sharpe, returns: returns.slice(span.from, span.to) }
+    if (sharpe === null || !isBetter({ name, sharpe }, this.#bestBySharpe)) return
+    this.#bestBySharpe = { name, sharpe, returns: returns.slice(span.from, span.to) }
   }
 
   /** Tests the best cell. @param trials number of trials, and the Sharpe ratios of those that have one */
@@ -61,7 +61,10 @@ export class Contest {
     }
   }
 
-  /** A difference of either sign is a finding, as in the p-values, so each cell enters with both signs. */
+  /**
+   * The reality check and SPA of all cells. A difference of either sign is a finding, as in the p-values, so each cell
+   * enters with both signs.
+   */
   async #ability(
     { resamples, seed }: Pick<SweepQuery, 'resamples' | 'seed'>,
     reasons: Record<string, string>,
@@ -90,16 +93,17 @@ export class Contest {
     }
   }
 
+  /** The deflated Sharpe ratio of the cell with the best ratio. @param reasons gets the reason for each null */
   #deflated(
     { tried, sharpes }: { tried: number; sharpes: readonly number[] },
     reasons: Record<string, string>,
   ): Pick<BestOfMany, 'deflated_sharpe' | 'best_sharpe' | 'best_sharpe_cell'> {
-    const finest = this.#finest
-    if (finest === null) {
+    const best = this.#bestBySharpe
+    if (best === null) {
       reasons.best_sharpe = reasons.deflated_sharpe = whyNoneTested(this.#names.length)
       return { deflated_sharpe: null, best_sharpe: null, best_sharpe_cell: null }
     }
-    const { name, sharpe, returns } = finest
+    const { name, sharpe, returns } = best
     const spread = variance(sharpes)
     const sample = sampleOf(sharpe, returns, 1)!
     const deflated = deflatedSharpe({ ...sample, trials: tried, variance: spread })
@@ -108,6 +112,7 @@ export class Contest {
     return { deflated_sharpe: deflated, best_sharpe: sharpe, best_sharpe_cell: name }
   }
 
+  /** The probability of overfitting; null with its reason in `reasons`. */
   #overfitting(blocks: number, reasons: Record<string, string>): BestOfMany['pbo'] {
     if (this.#returns === null) {
       const [cells, days] = [this.#names.length, this.#days].map(formatInteger)
@@ -152,6 +157,7 @@ function isBetter(cell: { name: string; sharpe: number }, best: { name: string; 
   return cell.sharpe > best.sharpe || (cell.sharpe === best.sharpe && cell.name < best.name)
 }
 
+/** Why no cell was tested. */
 function whyNoneTested(cells: number): string {
   return cells === 0 ? 'no combination has enough events to be tested' : 'no combination varies'
 }
@@ -178,7 +184,7 @@ export interface CellOutcome {
   details: CellDetails | null
 }
 
-/** @param resamples null: no contest follows, and only p is needed */
+/** The stored part of a result, with the details of a tested cell. @param resamples null: only p is needed */
 export function outcomeOf(result: CellResult, run: SweepRun, resamples: Resamples | null): CellOutcome {
   const { cell, pool: _, ...kept } = result
   if (cell === null || resamples === null) return { summary: { ...kept, ...UNTESTED }, details: null }
@@ -187,11 +193,12 @@ export function outcomeOf(result: CellResult, run: SweepRun, resamples: Resample
   return { summary: { ...kept, low, high, sharpe }, details: tested }
 }
 
+/** A cell as the result lists it. */
 export function sweepCell(
-  found: CellSummary & { q: number | null },
+  summary: CellSummary & { q: number | null },
   query: KnownSweep,
 ): Omit<SweepCell, 'log_q' | 'verdict'> {
-  const { key, events, sums, baseHit, nonOverlapping: apart, hit, p, q, low, high, t, sharpe, reason } = found
+  const { key, events, sums, baseHit, nonOverlapping, hit, p, q, low, high, t, sharpe, reason } = summary
   const { field, bands, prev_bands, context } = filterOf(key.condition, query)
   return {
     ticker: key.ticker,
@@ -203,7 +210,7 @@ export function sweepCell(
     horizon: key.horizon,
     events,
     n: sums.n,
-    n_indep: apart,
+    n_indep: nonOverlapping,
     n_independent: hit.independent,
     lost: events - sums.n,
     ...meansOf(sums),
@@ -222,6 +229,7 @@ export function sweepCell(
   }
 }
 
+/** Mean return of the events, of their base, and the difference; null without events. */
 function meansOf({ n, returns, base }: Sums) {
   if (n === 0) return { mean: null, base: null, diff: null }
   return { mean: returns / n, base: base / n, diff: returns / n - base / n }

@@ -74,7 +74,7 @@ export function cellCount(query: KnownSweep): number {
 /** Cells that are computed together: a field and a horizon, each an index into the query's list. */
 export interface CellBatch {
   field: number
-  which: number
+  horizonIndex: number
   /** A range of tickers. */
   from: number
   to: number
@@ -89,11 +89,11 @@ export interface CellBatch {
  */
 export function* cellResults(
   { query }: SweepRun,
-  { field, conditions: some }: CellBatch,
+  { field, conditions: conditionRange }: CellBatch,
   base: BaseBars,
 ): Generator<CellResult> {
   const { horizon, tickers } = base
-  const conditions = conditionsOf(query, field).slice(some.from, some.to)
+  const conditions = conditionsOf(query, field).slice(conditionRange.from, conditionRange.to)
   const isPooled = query.by === 'pool'
   for (let i = 0; i < (isPooled ? 1 : tickers.length); i++) {
     const ticker = isPooled ? null : tickers[i]!.ticker
@@ -104,6 +104,7 @@ export function* cellResults(
   }
 }
 
+/** Tests one cell. Without enough events, or without a p, the result has the reason. */
 function cellResult(key: Combination, pool: EventPool, query: KnownSweep): CellResult {
   const name = nameOf(key, query)
   const sums = sumsOf(pool)
@@ -223,17 +224,17 @@ const METHODS: Readonly<Record<Adjustment, (p: readonly number[]) => number[]>> 
 }
 
 /**
- * P-values corrected for the number of tests, in the order of `own`; null without p. A test without a p-value counts as
+ * The p-values `ps` corrected for the number of tests, in their order; null without p. A test without a p-value counts as
  * p = 1.
  * @param others p-values of the rest of the family
  */
 export function correctedPs(
-  own: readonly (number | null)[],
+  ps: readonly (number | null)[],
   others: readonly (number | null)[],
   adjustment: Adjustment,
 ): (number | null)[] {
-  const family = METHODS[adjustment]([...own, ...others].map(p => p ?? 1))
-  return own.map((p, i) => (p === null ? null : family[i]!))
+  const family = METHODS[adjustment]([...ps, ...others].map(p => p ?? 1))
+  return ps.map((p, i) => (p === null ? null : family[i]!))
 }
 
 type Evidence = { q: number | null; p: number | null; name: string }
@@ -243,6 +244,7 @@ export function compareByEvidence(a: Evidence, b: Evidence): number {
   return nullsLast(a.q, b.q) || nullsLast(a.p, b.p) || (a.name < b.name ? -1 : Number(a.name > b.name))
 }
 
+/** Compares two numbers, ascending, nulls last. */
 function nullsLast(a: number | null, b: number | null): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null)
   return a - b
@@ -261,6 +263,7 @@ export interface CellDetails extends Pick<SweepCell, 'low' | 'high' | 'sharpe'> 
   column: Column
 }
 
+/** The details of a tested cell. */
 export function detailsOf(
   result: CellResult & { cell: CalendarCell },
   run: SweepRun,
@@ -278,6 +281,7 @@ export function detailsOf(
   }
 }
 
+/** A cell's excess by day, for the test of the best cell. @param days the timeline */
 function columnOf({ calendar, series: { events, excess }, n }: CalendarCell, days: Int32Array): Column {
   const indices = indicesIn(days, calendar)
   const eventDays = daysWith(events)

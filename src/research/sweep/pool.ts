@@ -26,6 +26,7 @@ export interface BaseBars {
   sameDays: Int32Array
 }
 
+/** Finds the base bars of tickers for a field and a horizon. */
 export function baseBarsOf(
   tickers: readonly TickerData[],
   { field, horizon, mask, timeline }: Pick<BaseBars, 'field' | 'horizon' | 'mask' | 'timeline'>,
@@ -36,7 +37,7 @@ export function baseBarsOf(
   const first = new Int32Array(length)
   const last = new Int32Array(length)
   const sameDays = new Int32Array(length)
-  const kinds = new Map<Int32Array, Map<number, number>>()
+  const kindsByCalendar = new Map<Int32Array, Map<number, number>>()
   const returns = new Float64Array(tickers.reduce((longest, data) => Math.max(longest, data.days.length), 0))
   let kindCount = 0
   tickers.forEach((data, i) => {
@@ -62,11 +63,12 @@ export function baseBarsOf(
       sameDays[i] = -1
       return
     }
-    const ofIndices = kinds.get(indices) ?? new Map<number, number>()
-    kinds.set(indices, ofIndices)
+    // Tickers on one calendar whose bars have the same first and last have the same base days.
+    const kindByRange = kindsByCalendar.get(indices) ?? new Map<number, number>()
+    kindsByCalendar.set(indices, kindByRange)
     const range = first[i]! * indices.length + last[i]!
-    sameDays[i] = ofIndices.get(range) ?? kindCount++
-    ofIndices.set(range, sameDays[i]!)
+    sameDays[i] = kindByRange.get(range) ?? kindCount++
+    kindByRange.set(range, sameDays[i]!)
   })
   return { field, horizon, mask, timeline, tickers, mean, hit, first, last, sameDays }
 }
@@ -114,13 +116,14 @@ export function poolOf(base: BaseBars, condition: Condition, from = 0, to = base
   for (let i = from; i < to; i++) most += tickers[i]!.first[group + 1]! - tickers[i]!.first[group]!
   const eventBars = new Int32Array(most)
   const returns = new Float64Array(most)
-  const [members, first]: [number[], number[]] = [[], []]
+  const members: number[] = []
+  const first: number[] = []
   let n = 0
   let lost = 0
   for (let i = from; i < to; i++) {
     const data = tickers[i]!
     const { bars, left, contexts, prices } = data
-    const codes = context === null ? null : contexts[context.which]!
+    const codes = context === null ? null : contexts[context.contextIndex]!
     const indices = mask === null ? null : timeline.indices.get(data)!
     const begin = n
     for (let row = data.first[group]!, end = data.first[group + 1]!; row < end; row++) {
@@ -154,6 +157,7 @@ export interface Sums {
 
 export const ZERO_SUMS: Readonly<Sums> = { n: 0, returns: 0, hits: 0, falls: 0, base: 0 }
 
+/** The sums over the events of a pool. */
 export function sumsOf(pool: EventPool): Sums {
   const sums = { ...ZERO_SUMS, n: pool.bars.length, base: sumOverEvents(pool, pool.base.mean) }
   for (let event = 0; event < sums.n; event++) {

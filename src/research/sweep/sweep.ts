@@ -49,10 +49,10 @@ export async function sweep(source: PricedSource, request: SweepQuery, options: 
   const run: SweepRun = { tickerData, timeline, query, masks: query.horizons.map(() => null), name: 'sweep' }
   const contest = new Contest(timeline.days.length)
   const found: CellSummary[] = []
-  for await (const { outcomes: seen } of runCells({ runs: [run], tests: true }, checkpoint, source)) {
-    for (const one of seen) {
-      found.push(one.summary)
-      if (one.details !== null) contest.enter(one.summary.name, one.details)
+  for await (const { outcomes } of runCells({ runs: [run], tests: true }, checkpoint, source)) {
+    for (const { summary, details } of outcomes) {
+      found.push(summary)
+      if (details !== null) contest.enter(summary.name, details)
     }
   }
   const ledger = await logCells(found, query, tickerData, trials)
@@ -73,11 +73,11 @@ function resultOf(found: readonly CellSummary[], query: KnownSweep, ledger: Logg
     query.adjust,
   )
   const logQ = (i: number): number | null => ledger?.q.get(ledger.hashes[i]!) ?? null
-  const ranked = found.map((one, i) => ({ ...one, q: qs[i]!, log_q: logQ(i) })).sort(compareByEvidence)
+  const ranked = found.map((summary, i) => ({ ...summary, q: qs[i]!, log_q: logQ(i) })).sort(compareByEvidence)
   // Without correction for the run there is no correction for the log.
   const log = query.adjust === 'none' ? null : (ledger?.log ?? null)
-  const cells = ranked.map(({ log_q, ...one }) => {
-    const cell = sweepCell(one, query)
+  const cells = ranked.map(({ log_q, ...summary }) => {
+    const cell = sweepCell(summary, query)
     return { ...cell, log_q, verdict: verdictOf(correctedByLog(cell.q, log, log_q), cell.diff) }
   })
   const tried = {
@@ -106,6 +106,7 @@ function othersOf(ledger: LoggedCells | null, { family }: SweepQuery): readonly 
   return family === 'ledger' && ledger !== null ? ledger.others : []
 }
 
+/** The head of a sweep's result: its query and the dates of its bars. */
 function headOf({ tickerData, timeline, query }: SweepRun, asOf: number | null) {
   const { timeframe, fields, bands, when, lag, horizons, contexts, by, prev_band, adjust, family } = query
   const { seed, resamples, min_events } = query
@@ -199,7 +200,7 @@ async function logCells(
   trials: Trials | null,
 ): Promise<LoggedCells | null> {
   const ranges = new Map<string, Range>()
-  const own = tried.map(({ key, p, sharpe }) => {
+  const cellTrials = tried.map(({ key, p, sharpe }) => {
     const { condition, horizon, ticker } = key
     const group = ticker === null ? tickerData : tickerData.filter(data => data.ticker === ticker)
     const name = `${condition.field} ${ticker}`
@@ -209,6 +210,6 @@ async function logCells(
     const spec = { tickers, filter: filterOf(condition, query), horizon, ...range }
     return cellTrial(spec, { p, test: CELL_TEST, sharpe })
   })
-  const state = await noteAndCompare(trials, 'cell', own, query.family ?? 'ledger')
-  return state && { ...state, hashes: own.map(({ hash }) => hash) }
+  const state = await noteAndCompare(trials, 'cell', cellTrials, query.family ?? 'ledger')
+  return state && { ...state, hashes: cellTrials.map(({ hash }) => hash) }
 }

@@ -24,7 +24,7 @@ export interface Timeline {
   indices: ReadonlyMap<TickerData, Int32Array>
 }
 
-/** Has no days where no bar counts. */
+/** The timeline of all tickers; it has no days where no bar counts. */
 export function timelineOf(tickerData: readonly TickerData[]): Timeline {
   const { first, last } = rangeOf(
     tickerData.flatMap(data => {
@@ -33,8 +33,10 @@ export function timelineOf(tickerData: readonly TickerData[]): Timeline {
   )
   const days = unionCalendar(tickerData.map(data => data.days)).filter(day => first !== null && day >= first)
   const end = last === null ? 0 : days.indexOf(last) + 1
-  const indicesOf = new Map([...new Set(tickerData.map(data => data.days))].map(own => [own, indicesIn(days, own)]))
-  return { days, end, indices: new Map(tickerData.map(data => [data, indicesOf.get(data.days)!])) }
+  // Tickers with the same days share one column of indices.
+  const calendars = [...new Set(tickerData.map(data => data.days))]
+  const indicesByCalendar = new Map(calendars.map(calendar => [calendar, indicesIn(days, calendar)]))
+  return { days, end, indices: new Map(tickerData.map(data => [data, indicesByCalendar.get(data.days)!])) }
 }
 
 /** The bars on which a field of a ticker has a band. */
@@ -77,10 +79,13 @@ export interface ValidationPlan {
 }
 
 export function hasValidation({ split, walk_forward, cv, cpcv }: SweepQuery): boolean {
-  return [split, walk_forward, cv, cpcv].some(way => way !== null)
+  return [split, walk_forward, cv, cpcv].some(kind => kind !== null)
 }
 
-/** null without validation or counted bars. Throws InvalidParameter for parts that the days do not contain. */
+/**
+ * How the query splits the days; null without validation or counted bars. Throws InvalidParameter for parts that the
+ * days do not contain.
+ */
 export function planOf(query: SweepQuery, timeline: Timeline): ValidationPlan | null {
   const { split, walk_forward, cv, cpcv } = query
   if (timeline.end === 0) return null
@@ -121,6 +126,7 @@ function cpcvPlan({ n, k }: NonNullable<SweepQuery['cpcv']>, { end }: Timeline):
   return { kind: 'cpcv', embargo: 0, folds, paths: { folds: paths, groups: splits.map(split => split.groups) } }
 }
 
+/** The error for more parts than bars. */
 function tooFew(param: string, bars: number, allowed: string): InvalidParameter {
   return new InvalidParameter(`${param} needs ${allowed}; there are ${bars}.`, { param, value: bars, allowed })
 }
@@ -137,6 +143,7 @@ export function trainMask(fold: ValidationPlan['folds'][number], embargo: number
   return mask.map((kept, index) => kept & train[index]!)
 }
 
+/** A mask of `length` bars that counts those in some ranges. */
 export function rangeMask(ranges: readonly BarRange[], length: number): Uint8Array {
   const mask = new Uint8Array(length)
   for (const { from, to } of ranges) mask.fill(1, from, to)
@@ -146,11 +153,11 @@ export function rangeMask(ranges: readonly BarRange[], length: number): Uint8Arr
 /** For each index of the timeline: the end of the last window that begins there, over all tickers. */
 export function lastWindowEnds({ days, indices }: Timeline, horizon: number): Int32Array {
   const ends = Int32Array.from(days.keys())
-  for (const own of indices.values()) {
-    const last = own.length - 1
+  for (const indicesOfTicker of indices.values()) {
+    const last = indicesOfTicker.length - 1
     for (let bar = 0; bar <= last; bar++) {
-      const index = own[bar]!
-      if (index >= 0) ends[index] = Math.max(ends[index]!, own[Math.min(last, bar + horizon)]!)
+      const index = indicesOfTicker[bar]!
+      if (index >= 0) ends[index] = Math.max(ends[index]!, indicesOfTicker[Math.min(last, bar + horizon)]!)
     }
   }
   return ends
@@ -178,7 +185,7 @@ export interface TickerData {
   contexts: Uint8Array[]
 }
 
-/** Ascending by ticker, each once, so that the order of the query does not matter. */
+/** Reads the data of the tickers, ascending and each once, so that the order of the query does not matter. */
 export async function readTickers(
   source: PricedSource,
   query: KnownSweep,
@@ -203,10 +210,12 @@ export async function readTickers(
 
 type ContextCodes = Awaited<ReturnType<typeof contextOn>>['codesOn']
 
+/** For each context of the query, a function for the codes of its bands on the bars of a ticker. */
 async function contextsOf(source: PricedSource, { contexts, timeframe }: SweepQuery): Promise<ContextCodes[]> {
   return Promise.all(contexts.map(async context => (await contextOn(source, context, timeframe)).codesOn))
 }
 
+/** The data of one ticker, from its bars and the states of all fields. */
 function tickerDataOf(
   { prices, states }: BarStates,
   query: KnownSweep,
@@ -279,7 +288,7 @@ export interface Condition {
   /** The number of the group of events that enter the band. */
   group: number
   prev_band: number | null
-  context: { which: number; band: number } | null
+  context: { contextIndex: number; band: number } | null
 }
 
 /** A combination of condition, horizon and ticker. */
@@ -299,22 +308,17 @@ type ConditionQuery = Pick<
 export function conditionsOf(query: ConditionQuery, field: number): Condition[] {
   const words = vocabulary(query, query.fields[field]!)
   const bands = [...words.keys()]
-  const contexts: Condition['context'][] = query.contexts.flatMap((context, which) =>
-    vocabulary(query, context.field).map((_, band) => ({ which, band })),
+  const contexts: Condition['context'][] = query.contexts.flatMap((context, contextIndex) =>
+    vocabulary(query, context.field).map((_, band) => ({ contextIndex, band })),
   )
   const entered = bands.filter(band => query.bands?.includes(words[band]!) ?? true)
   const first = firstGroup(query, field)
-  return entered.flatMap(band =>
-    (query.prev_band ? bands.filter(left => left !== band) : [null]).flatMap(prev_band =>
-      (contexts.length > 0 ? contexts : [null]).map(context => ({
-        field,
-        band,
-        group: first + band,
-        prev_band,
-        context,
-      })),
-    ),
-  )
+  const conditions: Condition[] = []
+  for (const band of entered)
+    for (const prev_band of query.prev_band ? bands.filter(left => left !== band) : [null])
+      for (const context of contexts.length > 0 ? contexts : [null])
+        conditions.push({ field, band, group: first + band, prev_band, context })
+  return conditions
 }
 
 /** The name of a cell. It depends only on the cell itself, not on the other cells of the query. */
@@ -329,7 +333,7 @@ export function filterOf({ field, band, prev_band, context }: Condition, query: 
   const { timeframe, after, before, when, lag } = query
   const name = query.fields[field]!
   const bands = vocabulary(query, name)
-  const where = context === null ? null : query.contexts[context.which]!
+  const where = context === null ? null : query.contexts[context.contextIndex]!
   return {
     ...ANY_EVENT,
     field: name,
@@ -357,6 +361,7 @@ const TURN_MS = 40
  */
 export type Checkpoint = (text: () => string) => Promise<void>
 
+/** Makes a checkpoint, which does nothing until some time has passed since the last turn. */
 export function checkpointOf(step: Step | undefined): Checkpoint {
   let next = performance.now() + TURN_MS
   return async text => {

@@ -131,7 +131,7 @@ function foldFigures(
   windows: readonly Int32Array[],
   { days }: Timeline,
 ): Pick<SweepValidation['folds'][number], 'name' | 'train' | 'test' | 'purged'> {
-  const within = ({ from, to }: BarRange, counts: (which: number, index: number) => boolean): number => {
+  const countWindows = ({ from, to }: BarRange, counts: (which: number, index: number) => boolean): number => {
     let sum = 0
     windows.forEach((column, which) => {
       for (let index = from; index < to; index++) if (counts(which, index)) sum += column[index]!
@@ -145,9 +145,9 @@ function foldFigures(
   const isAny = (): boolean => true
   return {
     name,
-    train: train.map(range => dated(range, within(range, isTrained))),
-    test: test.map(range => dated(range, within(range, isAny))),
-    purged: train.reduce((sum, range) => sum + within(range, (which, index) => !isTrained(which, index)), 0),
+    train: train.map(range => dated(range, countWindows(range, isTrained))),
+    test: test.map(range => dated(range, countWindows(range, isAny))),
+    purged: train.reduce((sum, range) => sum + countWindows(range, (which, index) => !isTrained(which, index)), 0),
   }
 }
 
@@ -235,12 +235,12 @@ export function cellRunner({ runs, tests }: SweepData): (task: SweepTask) => Gen
   let baseName = ''
   return function* (task) {
     const run = runs[task.run]!
-    const { field, which, from, to } = task
-    const name = [task.run, field, which, from, to].join()
+    const { field, horizonIndex, from, to } = task
+    const name = [task.run, field, horizonIndex, from, to].join()
     if (base === null || baseName !== name) {
       const { timeline, query, masks } = run
-      const horizon = query.horizons[which]!
-      base = baseBarsOf(run.tickerData.slice(from, to), { field, horizon, mask: masks[which]!, timeline })
+      const horizon = query.horizons[horizonIndex]!
+      base = baseBarsOf(run.tickerData.slice(from, to), { field, horizon, mask: masks[horizonIndex]!, timeline })
       baseName = name
     }
     for (const result of cellResults(run, task, base)) yield outcomeOf(result, run, resamples)
@@ -253,18 +253,21 @@ const TICKERS_A_BATCH = 64
 /** Milliseconds that a task may take, about. A cell of all tickers is not parted, but each may be a task. */
 const MAX_TASK_MS = 5000
 
+/** The batches of a run, in the order of its cells. */
 function batchesOf({ tickerData, query }: SweepRun): CellBatch[] {
   const { fields, horizons, by } = query
   const ranges = rangesIn(tickerData.length, by === 'pool' ? tickerData.length : TICKERS_A_BATCH)
   return [...fields.keys()].flatMap(field => {
     const { length } = conditionsOf(query, field)
-    const some = rangesIn(length, by === 'pool' ? Math.max(1, Math.floor(MAX_TASK_MS / msOf(tickerData))) : length)
-    return [...horizons.keys()].flatMap(which =>
-      ranges.flatMap(range => some.map(conditions => ({ field, which, ...range, conditions }))),
+    const conditionsInTime = Math.max(1, Math.floor(MAX_TASK_MS / msOf(tickerData)))
+    const conditionRanges = rangesIn(length, by === 'pool' ? conditionsInTime : length)
+    return [...horizons.keys()].flatMap(horizonIndex =>
+      ranges.flatMap(range => conditionRanges.map(conditions => ({ field, horizonIndex, ...range, conditions }))),
     )
   })
 }
 
+/** Cuts the numbers below `length` into ranges of at most `size`. */
 function rangesIn(length: number, size: number): BarRange[] {
   return Array.from({ length: Math.ceil(length / size) }, (_, i) => {
     return { from: i * size, to: Math.min(length, (i + 1) * size) }
