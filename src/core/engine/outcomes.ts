@@ -3,10 +3,7 @@ import { DEFINITIONS } from '../model/definitions.js'
 import { forwardReturns, type Outcomes, returnOver, type Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 
-/**
- * The rank of the return after each bar, for each window of the timeframe. A return is ranked only among earlier ones, so
- * its rank never changes.
- */
+/** For each window, the rank of the return after each bar among earlier ones, so that it never changes. */
 export function rankOutcomes(series: Pick<Series, 'close' | 'timeframe'>): Outcomes {
   const { windows, minReference } = TIMEFRAMES[series.timeframe]
   const ranks = windows.map(window => ranksAmongEarlier(series.close, window, minReference))

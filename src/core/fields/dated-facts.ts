@@ -16,10 +16,7 @@ import { Timeline } from './quarters.js'
 /** Number of analysts per opinion, and their mean: 5 strong buy .. 1 strong sell. */
 export type Consensus = ReturnType<typeof consensusOf>
 
-/**
- * Every consensus of enough analysts, from grades or from vendor counts. Of two with the same start the vendor's
- * counts.
- */
+/** Every consensus of enough analysts, from grades or vendor counts; the counts win if both have one start. */
 export function consensusTimeline({ ratings, grades }: Pick<Facts, 'ratings' | 'grades'>): Timeline<Consensus> {
   const fromGrades = currentCounts(grades).map(counts => consensusOf(counts, true))
   const fromCounts = ratings.map(counts => consensusOf(counts, false))

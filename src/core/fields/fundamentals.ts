@@ -145,10 +145,7 @@ export interface SectorView {
   yieldsOfOthers(t: number): Float64Array
 }
 
-/**
- * The earnings yields of a sector's tickers. The yields of one date are sorted once for every ticker, which leaves out
- * its own.
- */
+/** The earnings yields of a sector's tickers. Those of one date are sorted once for all tickers. */
 export class Sector {
   readonly #members: readonly Peer[]
   readonly #snapshots = new Map<number, Float64Array>()

@@ -177,10 +177,7 @@ function divideByClose(series: Series, quarters: Quarters, figure: (chain: Chain
   return figures
 }
 
-/**
- * The split basis of a series' bars. Prices are assumed to be adjusted to the last bar's shares, unless they jump at a
- * split themselves.
- */
+/** The split basis of a series. Prices count as adjusted to the last bar's shares, unless they jump at a split. */
 export class SplitBasis {
   /** The splits up to the last bar, oldest first, and the first day on whose bars each divides values a share. */
   readonly #splits: readonly { split: Split; from: Day }[]
@@ -251,10 +248,7 @@ export class Timeline<Item> {
     return counts
   }
 
-  /**
-   * The latest usable record on each of the ascending days, or a number of days before each; undefined before the
-   * first.
-   */
+  /** The latest usable record on each ascending day, or some days before it; undefined before the first. */
   latest(days: Int32Array, before = 0): (Item | undefined)[] {
     const counts = this.counts(days, before)
     const latest = new Array<Item | undefined>(days.length)

@@ -128,10 +128,7 @@ function fieldOfCondition(condition: Condition, fields: KnownFields): ConditionF
   return { name, bands: TRUTHS, summary: `where ${name}`, condition, ...ruleProperties(rules, fields) }
 }
 
-/**
- * The properties of a ruled field that follow from the fields in its rules: it has the highest of their tiers and
- * needs.
- */
+/** The properties of a ruled field that follow from its rules: it has the highest of their tiers and needs. */
 export function ruleProperties(
   rules: readonly Rule[],
   fields: KnownFields,

@@ -426,10 +426,7 @@ const COMMON_NAMES: Readonly<Record<string, string>> = {
   insider_activity_zone: 'insiders',
 }
 
-/**
- * The fields that a word may mean, best first: by spelling, otherwise as a part of a name (`rsi`, `trend`), otherwise
- * as a common name.
- */
+/** The fields that a word may mean, best first: by spelling, else as a part of a name, else as a common name. */
 export function likelyFields(word: string, { names }: Vocabulary): readonly string[] {
   const normalized = word.toLowerCase().replaceAll('-', '_')
   const exact = names.filter(name => name === normalized)

@@ -209,10 +209,7 @@ export function valuesOf(expression: Expression, series: Series): Float64Array {
   return new Evaluation(series).evaluate(expression)
 }
 
-/**
- * The prices and calls of an expression on bar `t`, by their canonical text, in the order of the text; NaN where
- * undefined.
- */
+/** The prices and calls of an expression on bar `t`, by canonical text, in their order; NaN where undefined. */
 export function termReadings(expression: Expression, series: Series, t: number): Map<string, number> {
   const evaluation = new Evaluation(series)
   const terms = [...partsOf(expression)].filter(({ is }) => is === 'call' || is === 'price')

@@ -186,10 +186,7 @@ function firstWords(words: readonly string[]): string {
   return words.length <= 9 ? words.join(', ') : `${words.slice(0, 4).join(', ')} … ${words.length} in all`
 }
 
-/**
- * For each word, what people type who know another language. What is typed for several words belongs to the likelier
- * ones first.
- */
+/** For each word, what people type who know another language; the likelier words come first. */
 const TYPOS: Readonly<Record<string, string>> = {
   within: 'during last in for',
   for: 'since during within',

@@ -65,9 +65,7 @@ export function parseBacktest(
 
 type Document = Record<string, unknown>
 
-/**
- * A strategy as a document; a text also gives the positions of its values. Throws BadData for a text that is no YAML.
- */
+/** A strategy as a document; a text also gives positions. Throws BadData for a text that is no YAML. */
 function readDocument(written: unknown, file: string, fields: FieldSet): { document: Document; places?: PlaceFinder } {
   if (typeof written !== 'string') return { document: { ...objectOf('strategy', written ?? {}) } }
   const { value, ...places } = readYaml(written, file)

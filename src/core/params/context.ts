@@ -189,10 +189,7 @@ interface ReadParts<Bands> {
   context_band?: Bands | null
 }
 
-/**
- * Joins the three parameters; null if all are missing. Throws InvalidParameter for an incomplete set; only the band may
- * be missing.
- */
+/** Joins the three parameters; null if all are missing. Throws InvalidParameter if more than the band is missing. */
 function joinParts<Bands>(read: ReadParts<Bands>): { ticker: string; field: string; bands: Bands | null } | null {
   const { context_ticker: ticker = null, context_field: field = null, context_band: bands = null } = read
   if (ticker !== null && field !== null) return { ticker, field, bands }

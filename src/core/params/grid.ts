@@ -177,10 +177,7 @@ function refuseSeveralHolds({ hold }: Readonly<Record<string, unknown>>): void {
   )
 }
 
-/**
- * Keys that change no trade, or that would compare other bars or days. The bands of each field begin on a day of their
- * own.
- */
+/** Keys that change no trade, or that would compare other bars or days, such as those of another field's bands. */
 const FIXED_KEYS = ['name', 'timeframe', 'benchmark', 'rf', 'before', 'after', 'field']
 
 const VARIABLE_LEAVES: readonly Leaf[] = LEAVES.filter(({ param }) => !FIXED_KEYS.includes(param))

@@ -29,9 +29,7 @@ export const isSetting = (name: string): name is Setting => Object.hasOwn(SETTIN
 /** Settings allowed in the query string of a URL. */
 export const URL_SETTINGS = Object.keys(SETTINGS).filter(name => name !== 'password')
 
-/**
- * A sign of user and password before one of user and host. A password may have further signs that should be escaped.
- */
+/** A sign of user and password before one of user and host. A password may have more signs to escape. */
 const PASSWORD_IN_URL = /^[^/?]*\/\/[^/?]*(:|%3a)[^@]*@/i
 
 /** A URL whose @ comes after the question mark, so that the text before the question mark looks like a port. */

@@ -198,10 +198,7 @@ export const FACTS = {
   kind: optional(oneOf(FACT_KINDS, 'KIND'), 'only records of this kind'),
 } as const satisfies Table
 
-/**
- * The parameters of an events question, named as in the specification; every value may be text. A condition may replace
- * the field.
- */
+/** The parameters of an events question; every value may be text. A condition may replace the field. */
 export type EventsParams = FieldOrCondition<ParamsOf<typeof EVENTS_OR_CONDITIONS>>
 
 export type FieldOrCondition<Params extends { field: unknown }> =
@@ -243,10 +240,7 @@ export const FILTERS = {
 const { limit: _limit, ...HISTORY } = EVENTS_OR_CONDITIONS
 const { ticker: _ticker, ...POOL } = HISTORY
 
-/**
- * A table of a search: the specified one, the one with several bands and conditions, or the one without a maximum
- * limit.
- */
+/** A table of a search: the specified one, the one with bands and conditions, or the one without a highest limit. */
 type EventsTable = typeof EVENTS | typeof EVENTS_OR_CONDITIONS | typeof UNLIMITED_EVENTS
 
 /**
@@ -258,10 +252,7 @@ export function parseEvents(params: object, table: EventsTable = EVENTS, fields:
   return withBandList(joinContextWithBand(readParams(table, written, fields)), fields)
 }
 
-/**
- * The parameters of a program in the form of the specification: a condition becomes the field, the context three
- * parameters.
- */
+/** A program's parameters as specified: a condition becomes the field, and a context three parameters. */
 function programParams(params: object, fields: FieldSet): object {
   const named = conditionForField(objectOf('params', params), fields)
   return 'context' in named ? splitContextWithOneBand({ ...named }, fields) : named
@@ -326,9 +317,7 @@ export function parseOversold(
   return readParams(table, params)
 }
 
-/**
- * The query string of a search, in the order of the specification, which has one band. Every default is written out.
- */
+/** The query string of a search, in the specified order, with one band. Every default is written out. */
 export function eventsSearch({ context, bands: [band] = [], ...query }: EventsQuery): URLSearchParams {
   return toSearchParams(EVENTS, { ...query, band, ...splitContext(context) })
 }

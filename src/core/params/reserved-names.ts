@@ -5,10 +5,7 @@ import { EVENT_COLUMNS, WINDOW_PREFIX } from '../model/event.js'
 import { BAR_FIGURES } from '../model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, windowNames } from '../model/terms.js'
 
-/**
- * Names that a user cannot use: specified fields, export columns, keys of answers. An own field of such a name would
- * replace the column.
- */
+/** Names that a user's own field cannot have: it would replace a field, a column or a key of an answer. */
 
 /** Why a field cannot have this name, as the rest of a sentence; undefined if it can. */
 export function whyFieldReserved(name: string): string | undefined {

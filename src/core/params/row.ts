@@ -170,10 +170,7 @@ export function paramsNotInTable(table: Table, written: Written): Written {
   return Object.fromEntries(Object.entries(written).filter(([name]) => !(name in table)))
 }
 
-/**
- * Converts a value of a command line, URL or program to the form that its kind parses: a list, or text for a number.
- * undefined means any value.
- */
+/** The value in the form that its kind parses: a list, or text for a number. undefined means any value. */
 export function valueForKind(
   param: string,
   { takes, several, object, toDocumentForm }: Kind<unknown, unknown>,
@@ -190,10 +187,7 @@ export function valueForKind(
   return toDocumentForm === undefined ? text : toDocumentForm(param, text, scope)
 }
 
-/**
- * The distinct items of a list, or of texts with commas, in the written order. Throws InvalidParameter if there are
- * none.
- */
+/** The distinct items of a list, or of texts with commas, in their order. Throws InvalidParameter without any. */
 export function listItems(param: string, value: unknown): string[] {
   const texts = (Array.isArray(value) ? value : [value]).flatMap(item => plainText(param, item).split(','))
   const items = texts.map(text => text.trim()).filter(text => text !== '')
@@ -219,10 +213,7 @@ export function unknownParameterError(param: string, allowed: readonly string[])
   return invalid('unknown', { param, allowed, suggestions: suggest(param, allowed) })
 }
 
-/**
- * An option of the command line: flags (`--limit <N>`), help, whether it may repeat, the heading in help, the allowed
- * words, and its parameter.
- */
+/** An option of the command line, such as `--limit <N>`. `values` are the allowed words. */
 export type OptionSpec = readonly [
   flags: string,
   help: string,

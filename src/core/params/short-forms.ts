@@ -199,9 +199,7 @@ function shareText(share: number): string {
   return Number.parseFloat(text) / 100 === share && !text.includes('e') ? text : String(share)
 }
 
-/**
- * A text with an exponent or many digits as a number, so that every printed number is read again; other text unchanged.
- */
+/** A text with an exponent or many digits as a number, as numbers are printed; other text unchanged. */
 function exactNumber(word: string): string | number {
   return /^\d+(\.\d+)?e[+-]?\d+$|^\d+\.\d{16,}$/.test(word) ? Number(word) : word
 }

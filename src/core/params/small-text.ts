@@ -1,9 +1,6 @@
 import { formatInteger } from '../errors.js'
 
-/**
- * Texts that are small by nature: settings, own fields, strategies, lists of names. They have bounds before they are
- * parsed.
- */
+/** Bounds of texts that are small by nature, such as settings and strategies. They are checked before parsing. */
 const BOUNDS = { bytes: 1_000_000, names: 100_000, depth: 100 } as const
 
 export const TOO_LONG = `it has more than ${formatInteger(BOUNDS.bytes)} bytes, which is the most that is read`
@@ -28,9 +25,7 @@ export function exceededBound(text: string): { what: string; offset: number } | 
   return null
 }
 
-/**
- * Matches the beginning of a line (neither empty nor a comment) with its marks of list entries, a bracket, or a name.
- */
+/** Matches the beginning of a line (not empty, no comment) with its list marks, a bracket, or a name. */
 const TOKENS = /\n(?<blank> *)(?<marks>(?:[-?] +)*)(?=[^\s#])|[[\]{}]|[^\s,:[\]{}]+/g
 
 /** Closes the blocks that end before a line, and opens those that it begins. @param blank the blanks before the line */

@@ -54,9 +54,7 @@ import { entryWithField } from './when.js'
 
 export type Side = 'long' | 'short'
 
-/**
- * The fill of a signal at bar t: the open of t + 1, the close of t + 1, or the close of t (not tradable on daily data).
- */
+/** The fill of a signal at bar t: the open or the close of t + 1, or the close of t (not tradable on daily data). */
 export type Fill = 'next-open' | 'next-close' | 'close'
 
 const MAX_HOLD = 10_000
@@ -303,10 +301,7 @@ export type Exit = Strategy['exit']
 
 const MAX_POSITIONS = 10
 
-/**
- * One position for each ticker, at most 10, so that a single ticker uses all of the equity; 10 if positions may
- * overlap.
- */
+/** One position for each ticker, at most 10, so that one ticker uses all of the equity; 10 if they may overlap. */
 export function defaultMaxPositions({ tickers, overlap }: Pick<Strategy, 'tickers' | 'overlap'>): number {
   return overlap === 'allow' ? MAX_POSITIONS : Math.min(MAX_POSITIONS, tickers.length)
 }
@@ -390,10 +385,7 @@ export function readRunOptions(params: Written): Omit<RunOptions, 'tier'> {
   return run
 }
 
-/**
- * One strategy for each hold. Throws InvalidParameter without a split or walk-forward: the choice needs data of its
- * own.
- */
+/** One strategy for each hold. Throws InvalidParameter without a split or walk-forward to choose on. */
 export function readCandidates(
   holds: readonly string[],
   { split, walk_forward }: RunOptions,

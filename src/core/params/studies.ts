@@ -246,10 +246,7 @@ function readFilter(read: Read<typeof STUDIED>, fields: FieldSet): EventFilter {
   }
 }
 
-/**
- * The tickers, distinct and ascending, so that their written order does not matter. Throws InvalidParameter without
- * any.
- */
+/** The tickers, distinct and ascending, in any written order. Throws InvalidParameter without any. */
 function readTickers(tickers: unknown): string[] {
   const names = new Set(tickersOf(tickers ?? []))
   if (names.size === 0) throw wrong('ticker', 'ticker is missing: name at least one.')

@@ -125,10 +125,7 @@ export type SummaryQuery =
   | { of: 'events'; query: EventsQuery; stats: boolean }
   | { of: 'snapshot'; query: SnapshotQuery }
 
-/**
- * Parses a summary: the events of a field, or snapshots. Throws InvalidParameter for parameters that exclude each
- * other.
- */
+/** Parses a summary: the events of a field, or snapshots. Throws InvalidParameter for conflicting parameters. */
 export function parseSummary(params: object): SummaryQuery {
   const written = objectOf('params', params)
   const read = readParams(SUMMARY, written)

@@ -151,9 +151,7 @@ export function flagValue(param: string, value: unknown): boolean {
   return typeof value === 'boolean' ? value : refuse(param, value, 'true or false')
 }
 
-/**
- * A list of at least one item; a single value becomes a list. Throws InvalidParameter for an empty list, or no value.
- */
+/** A list of at least one item; a single value becomes a list. Throws InvalidParameter for an empty list or none. */
 export function listValue(param: string, value: unknown): unknown[] {
   if (!Array.isArray(value) && value != null) return [value]
   return Array.isArray(value) && value.length > 0 ? value : refuse(param, value, 'a list of at least one')

@@ -1,7 +1,7 @@
 import { addValues, type Exceedance, exceedance, type ShiftOptions, shiftsOf, tooShort } from './shift.js'
 
 /** Normal quantile of 97.5 %, for two-sided 95 %. */
-const NORMAL_QUANTILE_975 = 1.959963984540054
+export const NORMAL_QUANTILE_975 = 1.959963984540054
 
 /**
  * 95 % interval of a share, `successes` of `n`; null for n = 0. Wilson, "Probable inference, the law of succession, and
@@ -160,9 +160,7 @@ function addUnpacked(totals: Float64Array, radix: number, counts: Int32Array, ca
 interface Overlap {
   /** Events whose window shares a bar with another event's. */
   overlapping: number
-  /**
-   * Events left when each must begin at or after the end of the previous window: the first, then the next possible one.
-   */
+  /** The first event, then always the next that begins at or after the end of the last counted window. */
   independent: number
 }
 

@@ -37,10 +37,7 @@ export function patell(events: readonly AbnormalEvent[]): EventTest {
   return normalTest(sumOver(events, standardisedCar) / Math.sqrt(variance))
 }
 
-/**
- * Standardised cross-section t, N - 1 degrees of freedom (Boehmer, Musumeci & Poulsen 1991): Patell's test, robust to
- * higher variance.
- */
+/** Patell's test, robust to higher variance: t, N - 1 degrees of freedom (Boehmer, Musumeci & Poulsen 1991). */
 export function bmp(events: readonly AbnormalEvent[]): EventTest {
   return testOfMean(events.map(standardisedCar))
 }

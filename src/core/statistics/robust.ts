@@ -163,10 +163,7 @@ function bartlettVariance(values: Float64Array, lag: number): number {
   return longRunVariance(values, lag, distance => 1 - distance / (lag + 1))
 }
 
-/**
- * Bartlett's variance with lag `days` - 1: the mean of the squared sums over all windows of that length. Fast where
- * most days may have a value.
- */
+/** Bartlett's variance with lag `days` - 1: the mean of the squared sums over all windows of that length. */
 function windowVariance(values: Float64Array, days: number): number {
   const n = values.length
   let inside = 0

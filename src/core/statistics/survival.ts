@@ -1,3 +1,5 @@
+import { NORMAL_QUANTILE_975 } from './counts.js'
+
 /** A length, and whether it ended there; otherwise it is right-censored. */
 export interface Spell extends Counted {
   length: number
@@ -66,9 +68,6 @@ export interface SurvivalError {
   low: number | null
   high: number | null
 }
-
-/** Normal quantile of 97.5 %, for two-sided 95 %. */
-const NORMAL_QUANTILE_975 = 1.959963984540054
 
 /**
  * The error of each step. Greenwood, "The natural duration of cancer" (1926): S √(d Σ ended / (at risk (at risk -

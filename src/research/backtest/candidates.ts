@@ -12,9 +12,7 @@ export interface CalendarPart {
   signalsTo?: number
 }
 
-/**
- * The signals of a part, numbered in order of members: the member of each, and its index among the member's signals.
- */
+/** The signals of a part, numbered in order of members; each has a member, and an index among its signals. */
 export interface Candidates {
   memberOf: Int32Array
   signalOf: Int32Array

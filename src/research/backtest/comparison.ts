@@ -101,10 +101,7 @@ export function holdTicker(ticker: MarketBars, calendar: Int32Array): HeldPortfo
   return { ...buyAndHold([ticker], days, barsAYear), exposed: barDays.length }
 }
 
-/**
- * Compares a strategy with a holding: the statistics of the holding over its own bars, and their relation on the bars
- * of both.
- */
+/** Compares a strategy with a holding: the statistics of the holding, and their relation on the bars of both. */
 export function benchmarkOf(name: string, held: HeldPortfolio, compared: ComparedCurve): Benchmark {
   const { riskFree } = compared.curve
   const { strategyReturns, heldReturns, bars, barsAYear } = onSharedBars(held, compared)
@@ -174,10 +171,7 @@ function alphaT(excess: Float64Array, market: Float64Array): number | null {
   return alpha === null || alpha.se <= ROUNDING * (deviation(excess) ?? 0) ? null : alpha.t
 }
 
-/**
- * The returns of a strategy and a holding between the bars that they share, the strategy's indices of these bars, and
- * their number a year.
- */
+/** Returns between the bars that both share, the strategy's indices of these bars, and their number a year. */
 function onSharedBars(held: HeldPortfolio, { timeframe, days, curve }: ComparedCurve) {
   const [bars, heldBars] = sharedBarIndices([days, held.days], timeframe) as [number[], number[]]
   const shared = Int32Array.from(bars, bar => days[bar]!)
@@ -189,10 +183,7 @@ function onSharedBars(held: HeldPortfolio, { timeframe, days, curve }: ComparedC
   }
 }
 
-/**
- * For each calendar, the indices of the bars that all calendars share. Weeks of two markets may end on different days
- * and are the same week.
- */
+/** For each calendar, the indices of the bars that all share. Weeks that end on different days are the same. */
 export function sharedBarIndices(calendars: readonly Int32Array[], timeframe: Timeframe): number[][] {
   const barOf = timeframe === 'weekly' ? mondayOf : (day: Day): Day => day
   const indexByBar = calendars.map(days => new Map(Array.from(days, (day, i) => [barOf(day), i])))

@@ -253,10 +253,7 @@ function alignedReturns(cells: readonly FullCell[]): Float64Array[] {
   })
 }
 
-/**
- * The cells one step away from a cell along one axis, ascending. Cells are numbered row by row: those along the last
- * axis are next to each other.
- */
+/** The cells one step from a cell along one axis, ascending. Cells are numbered row by row, the last axis fastest. */
 export function neighboursAt(axes: readonly Pick<Axis, 'values'>[], cell: number): number[] {
   const neighbours: number[] = []
   let stride = 1

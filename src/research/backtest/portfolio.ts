@@ -37,9 +37,7 @@ export interface Simulation extends Ready {
   purged: number
 }
 
-/**
- * The data that all runs of a strategy over a part share: the pending signals, and the trade of each, computed once.
- */
+/** The data that all runs of a strategy over a part share; each trade is computed once. */
 export interface Plan extends Ready {
   calendar: Int32Array
   part: CalendarPart

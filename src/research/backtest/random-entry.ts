@@ -333,10 +333,7 @@ function shiftTrades(movable: readonly MovableTrades[], days: number, longest: n
   }
 }
 
-/**
- * Net return of a trade with its signal on a bar, bought with the starting capital. It is null where there is no trade,
- * or none that closes.
- */
+/** Net return of a trade with its signal on a bar, bought with the starting capital; null unless it closes. */
 function netReturnFrom(strategy: Strategy, member: Member, bar: number, event: ExitEvent): number | null {
   const { bars } = member
   const { fill, exit, costs, portfolio } = strategy

@@ -322,10 +322,7 @@ export function curveOf({ strategy, equity, exposed, exposure, traded }: Simulat
   return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, invested, traded }
 }
 
-/**
- * Mean share of the equity in positions between open and close; 0 without any. Bars without equity are NaN and left
- * out.
- */
+/** Mean share of the equity in positions between open and close; 0 without any. NaN bars are left out. */
 export function investedShare(exposure: Float64Array): number {
   return mean(exposure.filter(share => !Number.isNaN(share))) ?? 0
 }

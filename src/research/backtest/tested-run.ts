@@ -19,10 +19,7 @@ interface TestedDraw {
   rank: EntryRank | null
 }
 
-/**
- * Returns a function that makes a draw by its number, from 1, and tests it against random entry. All draws share the
- * trades of each signal.
- */
+/** Returns a function that makes a draw by its number, from 1, and tests it against random entry. */
 export function drawRunner(data: DrawsData, runs: Pick<Runs, 'run'> = runsOf(data)): (draw: number) => TestedDraw {
   const test = data.isTested ? entryTest(data, data.longest) : null
   return draw => {

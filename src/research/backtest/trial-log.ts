@@ -38,10 +38,7 @@ export function dataUsed(strategies: readonly Strategy[]): DataUsed {
 interface LogOptions {
   family: RunOptions['family']
   vocabularies: Vocabularies
-  /**
-   * The tests of a split or a walk-forward. They are a trial of their own, and the headline is about them; null without
-   * tests.
-   */
+  /** The tests of a split or a walk-forward, a trial of their own for the headline; null without tests. */
   tests?: TestsTrial | null
 }
 
@@ -124,9 +121,7 @@ function noVarianceReason({ family, n, ledger }: Pick<Backtest['trials'], 'famil
   return `${reason}; the ledger knows ${ledger}, and family "ledger" deflates by them`
 }
 
-/**
- * A strategy as the trial log stores it. Strategies that cannot trade differently on the same data have the same hash.
- */
+/** A strategy as the trial log stores it. Strategies that must trade alike on the same data have the same hash. */
 export function trialOf(
   { strategy, days, sharpe, p = null }: StrategyTrial,
   vocabularies: Vocabularies = new Map(),
@@ -145,10 +140,7 @@ export function trialOf(
   }
 }
 
-/**
- * The tests of a validation as the trial log stores them. They share the question of the first strategy: one command is
- * one question.
- */
+/** The tests of a validation as the trial log stores them. They share the question of the first strategy. */
 function trialOfTests({ parts, first, last, p }: TestsTrial, strategies: readonly Trial[]): Trial {
   const headline = strategies[0]!
   const range = [first, last]

@@ -77,10 +77,7 @@ interface ScreenOptions {
 /** Days after which a last bar says nothing about today. */
 const MAX_AGE_DAYS = 7
 
-/**
- * Checks the last final bar of each ticker. Throws TierRestricted, NotFound for an unknown ticker, InvalidParameter for
- * no ticker.
- */
+/** Checks the last final bar of each ticker. Throws TierRestricted, NotFound, and InvalidParameter for no ticker. */
 export async function screen(local: Local, query: ScreenQuery, { step }: ScreenOptions = {}): Promise<Screen> {
   const { condition, timeframe, since: within, lag } = query
   const tickers = [...new Set(query.tickers)].sort()

@@ -416,10 +416,7 @@ function fillMoves({ series: { close }, delisting }: StudyPrices, bars: Int32Arr
   for (let i = 1; i < sums.length; i++) counts[i]! += counts[i - 1]!
 }
 
-/**
- * Close `by` bars later (or earlier) relative to the close of a bar. Uses the final price after a known delisting; NaN
- * beyond the bars.
- */
+/** The move from a bar's close over `by` bars, also backwards, up to the price of a delisting; NaN beyond the bars. */
 function moveBy({ series: { close }, delisting }: StudyPrices, bar: number, by: number): number {
   const to = bar + by
   if (to < 0) return Number.NaN

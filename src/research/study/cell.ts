@@ -42,10 +42,7 @@ export function cellOf(bars: readonly MemberBars[], horizon: number): Cell {
   return { horizon, members, calendar, series: calendarSeries(members, calendar.length), n, diff: sum / n }
 }
 
-/**
- * One ticker's part in a cell. Its base bars are those on which the field has a band and the window has elapsed. The
- * events are some of them.
- */
+/** One ticker's base bars, on which the field has a band and the window has elapsed, and its events among them. */
 interface Member {
   ticker: string
   /** Bar number of each base bar, ascending. */
@@ -117,10 +114,7 @@ export function indicesAmong(bars: Int32Array, some: Int32Array): Int32Array {
   return inside.map(bar => bar - first)
 }
 
-/**
- * Puts members on their common calendar: the union of the base days of all members with events. The calendar of one
- * ticker is its own base bars.
- */
+/** Puts members on their common calendar: the union of the base days of all members with events. */
 function onCalendar<M extends Pick<MemberBars, 'days' | 'events'>>(members: readonly M[]) {
   const withEvents = members.filter(({ events }) => events.length > 0)
   const { calendar, indices } = onCommonCalendar(withEvents.map(({ days }) => days))
@@ -145,10 +139,7 @@ export function calendarSeries(members: readonly Member[], days: number): Calend
   return series
 }
 
-/**
- * Events of any ticker whose windows share days, directly or through other events. `from` and `to` are the first and
- * last day, both included.
- */
+/** Events of any ticker whose windows share days, directly or through other events; `to` is the last day. */
 export interface Unit {
   from: number
   to: number
@@ -223,10 +214,7 @@ export function fewUnits(units: number): string {
   return `the windows of all events run together into ${units} ${what}, fewer than ${LEAST_UNITS}`
 }
 
-/**
- * Returns after any bar of the tickers with events; each ticker weighs by its events. Sorts each ticker's returns in
- * place.
- */
+/** Returns after any bar; each ticker weighs by its events. Sorts each ticker's returns in place. */
 export function baseOf(
   members: readonly Pick<MemberBars, 'returns' | 'events' | 'base' | 'baseHit'>[],
 ): StudyWindow['base'] & { columns: Weighted[] } {
@@ -291,7 +279,8 @@ export function histogram(events: Float64Array, base: readonly Weighted[]): Stud
   const to = tailsDiffer ? Math.min(high, 2 * highTail - lowTail) : high
   const first = Math.floor(from / width)
   const bins = Math.floor(to / width) - first + 1
-  const edges = Array.from({ length: bins + 1 }, (_, i) => roundEdge((first + i) * width))
+  // Rounded, because of edges like 0.15000000000000002.
+  const edges = Array.from({ length: bins + 1 }, (_, i) => Number(((first + i) * width).toPrecision(12)))
   return { edges, events: binCounts([events], edges), base: binCounts(columns.slice(1), edges) }
 }
 
@@ -300,11 +289,6 @@ function roundUp(width: number): number {
   const power = 10 ** Math.floor(Math.log10(width))
   const factor = [1, 2, 2.5, 5].find(step => step * power >= width) ?? 10
   return factor * power
-}
-
-/** Avoids edges like 0.15000000000000002. */
-function roundEdge(edge: number): number {
-  return Number(edge.toPrecision(12))
 }
 
 /** The number of values in each bin. @param columns ascending */

@@ -224,9 +224,7 @@ async function partsOf(
   return { path: parts.path, band_paths: parts.band_paths, cells }
 }
 
-/**
- * The tasks of a study. Those with the base come first. The threads meet at the other bands, which take least.
- */
+/** The tasks of a study. The two threads begin at both ends, and meet at the other bands, which take least. */
 function tasksOf({ query: { path, filter, horizons }, subjects }: Material): StudyTask[] {
   const pieces = Math.ceil((path.before + path.after + 1) / PATH_POINTS_A_TASK)
   const pathTasks = Array.from({ length: pieces }, (_, i) => {

@@ -232,10 +232,7 @@ export interface Occurrence {
 /** Above this multiple of the deviation of any bar, a plain shift finds too much. */
 const VOLATILE = 4 / 3
 
-/**
- * Whether returns after the events spread much wider than after any bar. The plain shift and the aftermath's p are then
- * wrong.
- */
+/** Whether the plain shift is wrong: returns after the events spread much wider than after any bar. */
 export function isVolatile({ deviation, base, tests }: Pick<StudyWindow, 'deviation' | 'base' | 'tests'>): boolean {
   if (tests[0]?.p == null || deviation === null || !base.deviation) return false
   return deviation / base.deviation > VOLATILE

@@ -277,10 +277,7 @@ const LONGEST_PAUSE = 14
 
 const DAYS_A_YEAR = 365
 
-/**
- * Whether returns exclude dividends. Crypto pays none; a ticker of unknown class that trades at weekends counts as
- * crypto.
- */
+/** Whether returns exclude dividends. Crypto pays none; an unknown class that trades at weekends counts as crypto. */
 export function excludesDividends({
   adjustment,
   assetClass,

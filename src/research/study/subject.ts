@@ -192,10 +192,7 @@ export function calendarTime(calendar: Int32Array, holders: readonly Holder[], h
   return portfolio
 }
 
-/**
- * Daily return of the portfolio that holds every event for the horizon, in equal parts. It holds cash without interest
- * while there is none.
- */
+/** Daily return of the portfolio that holds every event for the horizon, in equal parts; cash earns nothing. */
 export function dailyReturns({ open, sum }: CalendarTime): Float64Array {
   return sum.map((total, day) => (open[day] === 0 ? 0 : total / open[day]!))
 }

@@ -103,8 +103,10 @@ export function defaultTest({ horizon, series: { events, excess } }: CalendarCel
 
 /** The joint circular shift of the difference. It treats the days of the events like other days. */
 function plainShiftTest({ members, calendar, horizon }: Cell, options: ShiftOptions): TestResult {
-  const found = jointShift(members, calendar.length, horizon, options)
-  return 'reason' in found ? noTest('shift', found.reason) : shiftResult('shift', found.diff, found)
+  const result = jointShift(members, calendar.length, horizon, options)
+  if ('reason' in result) return noTest('shift', result.reason)
+  const { diff: statistic, p, shifts } = result
+  return { test: 'shift', name: `${TEST_NAMES.shift}, ${shifts} shifts`, statistic, df: null, p, reason: null, shifts }
 }
 
 function hansenHodrickTest({ series, horizon }: Cell): TestResult {
@@ -143,10 +145,6 @@ const ONE_CLUSTER = 'all events lie in one cluster of dates, or all excess retur
 const NO_VARIANCE = 'the excess returns do not vary'
 
 const FEW_DAYS = 'the days with a position are too few, or their returns do not vary'
-
-function shiftResult(test: TestKey, statistic: number, { p, shifts }: { p: number; shifts: number }): TestResult {
-  return { test, name: `${TEST_NAMES[test]}, ${shifts} shifts`, statistic, df: null, p, reason: null, shifts }
-}
 
 /**
  * The result of a test from its t. The p is that of Student's t, or of the normal distribution if `df` is null.

@@ -236,10 +236,7 @@ function whyNoReturns({ events, n, lost }: Pick<StudyWindow, 'events' | 'n' | 'l
   return lost.delisted === 0 ? 'no window has elapsed' : 'no window has elapsed, or trading ended for a price not known'
 }
 
-/**
- * Returns after events of the same filter that enter another band of the field. With any band allowed: one entry a
- * band.
- */
+/** Returns after events of the same filter that enter another band; one entry a band. */
 function otherBands(
   subjects: readonly Subject[],
   horizon: number,

@@ -61,10 +61,7 @@ export class Contest {
     }
   }
 
-  /**
-   * The reality check and SPA of all cells. A difference of either sign is a finding, as in the p-values, so each cell
-   * enters with both signs.
-   */
+  /** The reality check and SPA of all cells. Each enters with both signs, as a difference of either sign counts. */
   async #ability(
     { resamples, seed }: Pick<SweepQuery, 'resamples' | 'seed'>,
     reasons: Record<string, string>,

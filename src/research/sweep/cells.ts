@@ -252,9 +252,7 @@ function nullsLast(a: number | null, b: number | null): number {
 
 /** Figures of a tested cell for its interval and for the contest. */
 export interface CellDetails extends Pick<SweepCell, 'low' | 'high' | 'sharpe'> {
-  /**
-   * Daily returns of the calendar-time portfolio on the timeline; `span` is the range in which it could hold something.
-   */
+  /** Daily returns of the calendar-time portfolio; `span` is the range in which it could hold something. */
   returns: Float64Array
   span: { from: number; to: number }
   /** Mean block of the interval. */

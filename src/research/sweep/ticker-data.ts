@@ -82,10 +82,7 @@ export function hasValidation({ split, walk_forward, cv, cpcv }: SweepQuery): bo
   return [split, walk_forward, cv, cpcv].some(kind => kind !== null)
 }
 
-/**
- * How the query splits the days; null without validation or counted bars. Throws InvalidParameter for parts that the
- * days do not contain.
- */
+/** How the query splits the days; null without validation or bars. Throws InvalidParameter for parts without days. */
 export function planOf(query: SweepQuery, timeline: Timeline): ValidationPlan | null {
   const { split, walk_forward, cv, cpcv } = query
   if (timeline.end === 0) return null
@@ -355,10 +352,7 @@ function vocabulary({ vocabularies }: ConditionQuery, field: string): readonly s
 /** Milliseconds of work, after which other work gets its turn. */
 const TURN_MS = 40
 
-/**
- * Reports progress of long work and lets the event loop run now and then, so that the work can be stopped. Cheap to
- * await often.
- */
+/** Reports progress of long work, and lets other work run now and then. Cheap to await often. */
 export type Checkpoint = (text: () => string) => Promise<void>
 
 /** Makes a checkpoint, which does nothing until some time has passed since the last turn. */
@@ -372,10 +366,7 @@ export function checkpointOf(step: Step | undefined): Checkpoint {
   }
 }
 
-/**
- * A generator whose stream is the hash of a name, so that other cells never change the draws of a cell. FNV-1a (Fowler,
- * Noll, Vo), 32 bits.
- */
+/** A generator whose stream is the FNV-1a hash of a name, so that other cells never change a cell's draws. */
 export function namedStream(seed: number, name: string): Random {
   let hash = 0x811c9dc5
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193)

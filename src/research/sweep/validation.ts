@@ -185,10 +185,7 @@ export interface SweepTask extends CellBatch {
   run: number
 }
 
-/**
- * Computes every cell of each run, batch by batch in the order of the cells, here or in threads. The draws of a cell
- * depend only on its name.
- */
+/** Computes every cell of each run in order, here or in threads. A cell's draws depend only on its name. */
 export async function* runCells(
   data: SweepData,
   checkpoint: Checkpoint,

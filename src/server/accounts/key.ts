@@ -31,7 +31,6 @@ export interface GeneratedKey {
   hash: Buffer
 }
 
-/** Makes a new random key. */
 export function generateKey(): GeneratedKey {
   const identity = randomBase62(IDENTITY_LENGTH)
   const body = KEY_PREFIX + identity + randomBase62(SECRET_LENGTH)

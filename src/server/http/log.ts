@@ -122,10 +122,7 @@ interface DataState {
 /** In seconds. */
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
-/**
- * The counters of one server, for Prometheus. Labels are closed sets and never identify a caller: no key, no account,
- * no ticker.
- */
+/** The counters of one server, for Prometheus. No label identifies a caller: no key, no account, no ticker. */
 export class Metrics {
   readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE
   readonly #registers = [new Registry()]

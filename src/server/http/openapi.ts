@@ -47,10 +47,7 @@ import {
 } from './openapi-parts.js'
 import { watchlistChangesOperation, watchlistOperations } from './openapi-watchlist.js'
 
-/**
- * Makes the OpenAPI 3.1 document from the tables of parameters, schemas, tiers and fields. The examples of errors are
- * real errors.
- */
+/** Makes the OpenAPI 3.1 document from the tables of parameters, schemas, tiers and fields. */
 export function openApi({ version, errors }: { version: string; errors: ErrorShape }) {
   const paths: Record<string, { get: Operation } & Partial<Record<'post' | 'delete', Operation>>> = {
     [EVENTS_PATH]: { get: eventsOperation() },

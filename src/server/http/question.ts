@@ -24,10 +24,7 @@ export interface ServedData {
   bands(tier: Tier): Source
   /** Throws the errors of a scan without running it. */
   checkOversold(tier: Tier, query: OversoldQuery): Promise<void>
-  /**
-   * The page of a scan as JSON, from one moment of the data. It takes long, so it runs outside this thread. Throws the
-   * errors of the query.
-   */
+  /** The page of a scan as JSON, from one moment of the data, made outside this thread. Throws the query's errors. */
   oversold(tier: Tier, query: OversoldQuery, signal: AbortSignal): Promise<string>
   /** Throws the errors of a search without running it. */
   checkSearch(tier: Tier, query: SearchQuery): Promise<void>
@@ -137,10 +134,7 @@ export function eventsQuestion(path: string, query: EventsQuery): Question {
   }
 }
 
-/**
- * Parses the query of a scan. A scan reads every ticker regardless of its limit, so the full answer has the highest limit
- * and serves all of them.
- */
+/** Parses the query of a scan. The full answer has the highest limit, because a scan reads every ticker anyway. */
 export function readOversold(search: string): Question {
   const query = parseOversold(parametersOf(search))
   const fullQuery = { ...query, limit: MAX_LIMIT }

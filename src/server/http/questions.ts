@@ -256,10 +256,7 @@ interface QuestionForService {
 class Callers {
   readonly #accounts: Accounts
   readonly #version: OncePerTurn<string>
-  /**
-   * By key, not by header, because a caller could spell that in thousands of ways. A lookup compares whole hashes, so
-   * its time reveals nothing.
-   */
+  /** By key, because a header can spell it in many ways. A lookup compares hashes, so its time reveals nothing. */
   readonly #keys = new Map<string, KeyEntry>()
   readonly #used = new Map<number, CreditUse>()
   /** How long the remembered credits of an account count as current. */

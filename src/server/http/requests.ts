@@ -189,10 +189,7 @@ function refuseBadHead({ url, request }: Exchange, limits: Limits): void {
 
 const SHAPE_HEADER = ERROR_SHAPE.toLowerCase()
 
-/**
- * The shape of errors for a caller: as its header says, `nested` for the vendor's official clients, otherwise the
- * server's own.
- */
+/** The shape of errors for a caller: by its header, `nested` for the vendor's clients, else the server's own. */
 export function errorShapeFor({ headers }: IncomingMessage, serverShape: ErrorShape): ErrorShape {
   const requested = ERROR_SHAPES.find(shape => shape === headers[SHAPE_HEADER])
   if (requested !== undefined) return requested
@@ -398,10 +395,7 @@ export function headerValues(name: string, rawHeaders: readonly string[]): strin
   return values
 }
 
-/**
- * A new number for a request: a UUID of version 7, which cannot be guessed and sorts by time. So the index of the ledger
- * grows only at its end.
- */
+/** A UUID of version 7: it cannot be guessed, and sorts by time, so that the ledger's index grows at its end. */
 export function requestId(): string {
   const now = Date.now()
   if (now !== lastIdTime) {

@@ -64,10 +64,7 @@ export interface RunningServer {
   stop(): Promise<void>
 }
 
-/**
- * Starts an HTTP server. It uses node's own server and no framework, because there are few paths. Throws ConfigError if
- * it cannot listen.
- */
+/** Starts node's own HTTP server, without a framework. Throws ConfigError if it cannot listen. */
 export async function startServer(service: Service, options: ServerOptions): Promise<RunningServer> {
   const settings = settingsOf({ now: () => service.accounts.now(), ...options })
   const log = new Log(settings.log)

@@ -43,9 +43,7 @@ export type CreditHeaders = Record<keyof typeof CREDIT_HEADERS, string>
 /** The server's own number of a request, also in its log. */
 export const REQUEST_ID = 'X-Request-Id'
 
-/**
- * The as-of day of the answer, YYYY-MM-DD: ranges count back from it. Specific to bands; other servers do not send it.
- */
+/** The as-of day of the answer, YYYY-MM-DD: ranges count back from it. Specific to bands. */
 export const AS_OF = 'X-Bands-As-Of'
 
 /** The hash of the data that the answer is from: servers with equal data send equal ones. Specific to bands. */

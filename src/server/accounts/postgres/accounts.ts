@@ -66,10 +66,7 @@ export interface OpenPostgresAccounts {
   partitions?: number
 }
 
-/**
- * Opens the accounts in a PostgreSQL database. Throws NotFound if there are none and `create` is false, and the errors
- * of Database.open.
- */
+/** Opens accounts in PostgreSQL. Throws NotFound without any, if not `create`, and the errors of Database.open. */
 export async function openPostgresAccounts(
   address: Address,
   { create = false, createCommand, partitions = 0 }: OpenPostgresAccounts = {},

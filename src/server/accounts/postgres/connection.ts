@@ -283,10 +283,7 @@ type ErrorClass = typeof Busy | typeof ConfigError | typeof StorageError
 /** PgBouncer uses this code for all of its own errors. */
 const POOLER_CODE = '08P01'
 
-/**
- * Pattern of a code, or of a message without one → the words after the location. The first match counts. Temporary
- * failures are Busy.
- */
+/** Pattern of a code or message → the words after the location. The first match counts. Temporary failures are Busy. */
 const TRANSLATIONS: readonly [pattern: RegExp, words: string | ((message: string) => string), type: ErrorClass][] = [
   [
     /^08P01 transaction blocks not allowed/,
