@@ -1,6 +1,6 @@
 import { type Day, weekdayOf } from '../../core/model/day.js'
 import type { Series } from '../../core/model/series.js'
-import type { Column, Spill } from './spill.js'
+import type { Spill } from './spill.js'
 
 export interface Bar {
   day: Day
@@ -125,20 +125,25 @@ export class GrowingBars {
 
   /** The bars in order of their dates, each value divided by `divisor` except volume, and the row of each. */
   sorted(divisor: number): { bars: Series; rows: Int32Array } {
-    const columns = this.#allColumns()
-    const indexes = this.#indexesByDay(columns[0])
-    // Columns in memory keep growing, so the result must be a copy.
-    const inOrder = (column: Column): Column => {
-      if (indexes !== null) return column.map((_, i) => column[indexes[i]!]!)
-      return this.isInMemory ? column.slice() : column
-    }
-    const [days, rows, , open, high, low, close, volume, unadjusted] = columns.map(inOrder) as Columns
+    const [days, rows, , open, high, low, close, volume, unadjusted] = this.#columnsByDay()
     if (divisor !== 1)
       for (const column of [open, high, low, close, unadjusted])
         for (let i = 0; i < column.length; i++) column[i] = column[i]! / divisor
     const bars: Series = { timeframe: 'daily', days, known: days, open, high, low, close, volume }
     if (this.#isAdjusted) bars.unadjustedClose = unadjusted
     return { bars, rows }
+  }
+
+  /** All columns in the order of their days; a copy, because columns in memory keep growing. */
+  #columnsByDay(): Columns {
+    const columns = this.#allColumns()
+    const indexes = this.#indexesByDay(columns[0])
+    if (indexes === null && !this.isInMemory) return columns
+    const copies = newColumns(this.count)
+    if (indexes === null) copyColumns(columns, copies, 0)
+    else
+      for (const [c, copy] of copies.entries()) for (let i = 0; i < this.count; i++) copy[i] = columns[c]![indexes[i]!]!
+    return copies
   }
 
   /** The indexes of the bars in the order of their days; null when the bars are in that order already. */
@@ -234,9 +239,15 @@ const OVERHEAD_BYTES = 1_500
 /** 10:00 UTC in seconds: midnight of the next day, where clocks are furthest ahead. */
 const TEN_O_CLOCK_UTC = 10 * 3600
 
+/** Columns of zeros in one buffer: allocating nine takes longer than filling them. */
 function newColumns(capacity: number): Columns {
-  const integers = Array.from({ length: 3 }, () => new Int32Array(capacity))
-  return [...integers, ...Array.from({ length: 6 }, () => new Float64Array(capacity))] as Columns
+  const memory = new ArrayBuffer(BYTES_PER_BAR * capacity)
+  const numbers = (column: number) => new Float64Array(memory, 8 * capacity * column, capacity)
+  const integers = (column: number) => new Int32Array(memory, (6 * 8 + 4 * column) * capacity, capacity)
+  return [
+    ...[integers(0), integers(1), integers(2)],
+    ...[numbers(0), numbers(1), numbers(2), numbers(3), numbers(4), numbers(5)],
+  ] as Columns
 }
 
 /** Views on the bars from `from` up to `to`. */

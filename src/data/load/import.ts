@@ -18,7 +18,7 @@ import type { Cluster } from '../../core/source.js'
 import { MAX_WARNINGS_SHOWN } from '../feeds/bars.js'
 import type { Input, ReadResult, Remark, TickerBars, TickerFacts, Warning } from '../feeds/feed.js'
 import { type PartlyLoadedFile, Pending } from '../local/cache.js'
-import { digest } from '../store/checksum.js'
+import { checksum } from '../store/checksum.js'
 import { lockForWriting, type Store, type TickerEntry, UNDERIVED, type Writer } from '../store/store.js'
 import { type Choices, cutBars, hasSameData, type MergedBars, mergeBars, renamedData } from './bars.js'
 import { deriveGroups, deriveRecord, deriveStored, groupTickers, pendingSteps, progressReporter } from './derive.js'
@@ -396,7 +396,7 @@ export class Importer {
   ): Promise<Pick<MergedBars, 'reports' | 'refused' | 'oddities'> & { resumed: number }> {
     for (const incoming of tickers) this.#run.refuseContradiction(incoming)
     const scale = rescale ? 'rescale' : acceptJump ? 'accept_jump' : undefined
-    const content = (): string => digest(importParts(tickers, JSON.stringify({ replace, scale })))
+    const content = (): string => checksum(importParts(tickers, JSON.stringify({ replace, scale })))
     const stopped = await Pending.read(this.store)
     const resumed = stopped.files.length === 0 ? 0 : stopped.tickersDone(content())
     const through = new Set(tickers.slice(0, resumed).map(({ ticker }) => ticker))

@@ -94,7 +94,7 @@ function bytesOf(bars: Series): number {
   return columnsOf(bars).reduce((sum, { byteLength }) => sum + byteLength, 0)
 }
 
-/** The content of an import in pieces, for a digest that identifies it. @param choices the options that matter */
+/** The content of an import in pieces, for a checksum that identifies it. @param choices the options that matter */
 export function* importParts(tickers: readonly SourcedBars[], choices: string): Generator<Buffer | string> {
   yield choices
   for (const { ticker, prices, bars } of tickers) {

@@ -334,7 +334,7 @@ export interface PartlyLoadedFile {
   of: number
   /** When the import began (ISO time, UTC). */
   since: string
-  /** Digest of the file's content and of the import's options; empty once another import has changed some bars. */
+  /** Checksum of the file's content and of the import's options; empty once another import has changed some bars. */
   content: string
 }
 
@@ -398,7 +398,7 @@ export class Pending {
     if (sector !== null) this.sectors.add(sector)
   }
 
-  /** How many tickers of a file are loaded already. @param content digest of the file and of the import's options */
+  /** How many tickers of a file are loaded already. @param content checksum of the file and of the import's options */
   tickersDone(content: string): number {
     return this.#files.find(part => part.content === content)?.tickers ?? 0
   }

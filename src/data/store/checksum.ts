@@ -29,7 +29,7 @@ export function isChecksum(stored: string): boolean {
  * The checksum of some parts. Each part is preceded by its length, so that different parts make different bytes. Each
  * block of bytes is hashed with the hash of the block before it as its seed.
  */
-export function checksum(parts: readonly (Buffer | string)[]): string {
+export function checksum(parts: Iterable<Buffer | string>): string {
   const { block, xxh64 } = hasher()
   let hashes: readonly bigint[] = SEEDS
   let filled = 0
