@@ -205,7 +205,7 @@ export class SplitBasis {
   }
 }
 
-/** Duplicate splits count once; of two ratios the last one counts. */
+/** The splits by date, one a date: the last one in the list. */
 function lastSplitPerDate(splits: readonly Split[]): Split[] {
   const byDate = new Map(splits.map(split => [split.ex_date, split]))
   return [...byDate.values()].sort((a, b) => a.ex_date - b.ex_date)

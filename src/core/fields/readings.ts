@@ -47,6 +47,7 @@ function quarterNote({ report, splits }: Quarter, figure: keyof typeof FIGURES):
   return figure === 'revenue' || splits.length === 0 ? of : `${of}; as filed, divided by ${splitNote(splits)}`
 }
 
+/** For example `2 and 7: splits of 2014-06-09 and 2020-08-31`. */
 function splitNote(splits: Quarter['splits']): string {
   const ratios = splits.map(({ ratio }) => ratio).join(' and ')
   const dates = splits.map(({ ex_date }) => formatDay(ex_date)).join(' and ')

@@ -162,10 +162,7 @@ function noExitError({ offence }: InvalidParameter): InvalidParameter | null {
   return new InvalidParameter(sentence`${parameter('exit')}: nothing ends a trade; give one of ${names}.`, offence)
 }
 
-/**
- * Sets a value at a path such as `exit.hold`, and makes missing parents. Throws InvalidParameter if a parent is no
- * mapping.
- */
+/** Sets a value at a path such as `exit.hold`, making missing parents; InvalidParameter if one is no mapping. */
 function setAtPath(document: Document, path: string, value: unknown): void {
   const [first = '', ...rest] = path.split('.')
   if (rest.length === 0) {

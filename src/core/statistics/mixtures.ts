@@ -384,6 +384,7 @@ class Search {
       const size = sizes[i]!
       if (upTo === size) weight += weights[j]!
       else if (upTo > 0) {
+        // F_i is linear between the values before and after x.
         const within = (x - before[j]!) / (after[j]! - before[j]!)
         weight += weights[j]! * ((upTo - 1 + within) / (size - 1))
       }

@@ -142,10 +142,7 @@ const TAIL = 0.05
 /** Fewer bars have no twentieth. */
 const LEAST_FOR_TAIL = 1 / TAIL
 
-/**
- * Historical value at risk at 95 %: the 5 % quantile of the returns a bar (type 7), so that a loss is negative. null
- * with fewer than 20 returns.
- */
+/** Value at risk at 95 %: the 5 % quantile of the returns a bar; a loss is negative. null under 20 returns. */
 export function valueAtRisk(returns: ArrayLike<number>): number | null {
   return returns.length < LEAST_FOR_TAIL ? null : quantile(Float64Array.from(returns).sort(), TAIL)
 }

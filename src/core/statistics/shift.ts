@@ -81,10 +81,7 @@ export function tooShort(calendar: number, horizon: number): string {
   return `${calendar} bars are too few to shift windows of ${horizon} against each other`
 }
 
-/**
- * The shifts of a test: all from `horizon` to `calendar` - `horizon`, ascending, or `reps` different ones of them where
- * there are more than 2,000.
- */
+/** All shifts from `horizon` to `calendar` - `horizon`, ascending; of more than 2,000, `reps` different ones. */
 export function shiftsOf(calendar: number, horizon: number, { reps, random }: ShiftOptions): Int32Array {
   const possible = Math.max(0, calendar - 2 * horizon + 1)
   const all = Int32Array.from({ length: possible }, (_, i) => horizon + i)

@@ -108,7 +108,7 @@ export function entryTest(
   const calendar = unionCalendar(signalled.map(({ eligible, bars }) => daysAt(bars.days, eligible)))
   const possibleMoves = calendar.length - 2 * longest + 1
   const count = Math.max(0, Math.min(DRAW_MOVES, possibleMoves))
-  // In days of the calendar. Move 0 is the run itself.
+  // In days of the calendar, evenly spaced. Move 0 is the run itself.
   const moves = Int32Array.from({ length: count + 1 }, (_, i) =>
     i === 0 ? 0 : longest + Math.floor(((i - 0.5) * possibleMoves) / count),
   )
@@ -117,20 +117,23 @@ export function entryTest(
   return trades => {
     const closed = closedTrades(trades)
     if (count === 0 || closed.length === 0) return null
-    const movedOrNull = closed.map(({ member, index }) => {
+    const signals: MovedSignal[] = []
+    for (const { member, index } of closed) {
       const movedByIndex = byMember.get(member) ?? movedSignals(strategy, member, { calendar, moves })
       byMember.set(member, movedByIndex)
-      return movedByIndex(index)
-    })
-    if (movedOrNull.some(signal => signal === null)) return null
-    const inOrder = (movedOrNull as MovedSignal[]).sort((a, b) => a.dayIndex - b.dayIndex)
+      const signal = movedByIndex(index)
+      if (signal === null) return null
+      signals.push(signal)
+    }
+    signals.sort((a, b) => a.dayIndex - b.dayIndex)
+    // This run may have a longer trade than the first one; shorter moves do not count for it.
     const runLongest = longestTradeBars(closed)
     const isFar = (move: number): boolean => move >= runLongest && move <= calendar.length - runLongest
-    const [unmoved, ...moved] = meanAfterEachMove(inOrder, moves.length, runLongest, buffer)
-    const known = moved.filter(({ n }, i) => n > 0 && isFar(moves[i + 1]!))
-    if (known.length === 0) return null
-    const centre = mean(known.map(move => move.mean))!
-    return entryRank(rankAmongDraws(unmoved!, known, centre))
+    const [unmoved, ...moved] = meanAfterEachMove(signals, moves.length, runLongest, buffer)
+    const draws = moved.filter(({ n }, i) => n > 0 && isFar(moves[i + 1]!))
+    if (draws.length === 0) return null
+    const centre = mean(draws.map(draw => draw.mean))!
+    return entryRank(rankAmongDraws(unmoved!, draws, centre))
   }
 }
 

@@ -31,10 +31,7 @@ export function drawRunner(data: DrawsData, runs: Pick<Runs, 'run'> = runsOf(dat
 /** Bars whose draw takes about a millisecond. */
 const BARS_A_MS = 20_000
 
-/**
- * The run that a result shows, and the rank of each draw among random entries. Draws share too much to be worth
- * threads: only other machines do them.
- */
+/** The shown run and the rank of each draw. Draws share too much for threads: only other machines take them. */
 export async function testedRun(
   ready: Ready,
   reps: number,

@@ -289,10 +289,7 @@ export function netReturn(costs: Costs, fills: Fills): number {
   return netReturnAtCost(costShare(costs), costs, fills)
 }
 
-/**
- * Cost a side, a fraction, at which the mean net return of the trades would be 0, all else unchanged. Null where even
- * without cost it is not above 0.
- */
+/** Cost a side, a fraction, at which the mean net return is 0. Null where even without cost it is not above 0. */
 export function breakEvenCost(costs: Costs, trades: readonly Fills[]): number | null {
   const total = (c: number): number => trades.reduce((sum, fills) => sum + netReturnAtCost(c, costs, fills), 0)
   if (!(total(0) > 0)) return null

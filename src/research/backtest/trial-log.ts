@@ -90,21 +90,22 @@ export async function logAndDeflate(
   const runTrials = tried.map(strategy => trialOf(strategy, vocabularies))
   const distinct = runTrials.filter(({ hash }, i) => runTrials.findIndex(trial => trial.hash === hash) === i)
   const headline = tests === null ? runTrials[0]! : trialOfTests(tests, runTrials)
-  const toLog = tests === null || tests.p === null ? distinct : [...distinct, headline]
-  await trials?.note('strategy', toLog)
-  const logged = (await trials?.of('strategy'))?.filter(isStrategy) ?? null
-  const deflatedBy = family === 'ledger' && logged !== null ? logged : distinct
+  const trialsToLog = tests === null || tests.p === null ? distinct : [...distinct, headline]
+  await trials?.note('strategy', trialsToLog)
+  const loggedStrategies = (await trials?.of('strategy'))?.filter(isStrategy) ?? null
+  const deflatedBy = family === 'ledger' && loggedStrategies !== null ? loggedStrategies : distinct
   const ratios = deflatedBy.map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null)
-  const tested = toLog.filter(({ p }) => p !== null)
-  const inLog = headline.p === null ? null : await noteAndCompare(trials, 'strategy', tested, family ?? 'ledger')
+  // The comparison with the log corrects p, so it takes only trials with one.
+  const tested = trialsToLog.filter(({ p }) => p !== null)
+  const comparison = headline.p === null ? null : await noteAndCompare(trials, 'strategy', tested, family ?? 'ledger')
   const figures = {
     run: distinct.length,
-    ledger: logged?.length ?? null,
+    ledger: loggedStrategies?.length ?? null,
     family: family ?? 'run',
     n: deflatedBy.length,
     variance: variance(ratios),
-    log: inLog?.log ?? null,
-    log_q: inLog?.q.get(headline.hash) ?? null,
+    log: comparison?.log ?? null,
+    log_q: comparison?.q.get(headline.hash) ?? null,
   }
   const withoutRatio = (reason: string) => ({ ...figures, deflated_sharpe: null, reason })
   if (sample === null) return withoutRatio('the strategy has no Sharpe ratio')

@@ -45,9 +45,9 @@ export function verdictOn(evidence: Evidence, { log, log_q }: Pick<Backtest['tri
   if (random_entry.p === null) return verdict('not tested')
   const uncorrected = verdictOfRank(random_entry)
   const agreement = shareOf(evidence.ranks, rank => verdictOfRank(rank) === uncorrected)
-  const inLog = verdictOfRank({ ...random_entry, p: correctedByLog(random_entry.p, log, log_q) })
   if (isFinding(uncorrected) && !isAgreed(agreement)) return verdict(DEPENDS_ON_DRAW, agreement)
-  return verdict(isFinding(inLog) && isChoiceOpen ? DEPENDS_ON_DRAW : inLog, agreement)
+  const corrected = verdictOfRank({ ...random_entry, p: correctedByLog(random_entry.p, log, log_q) })
+  return verdict(isFinding(corrected) && isChoiceOpen ? DEPENDS_ON_DRAW : corrected, agreement)
 }
 
 /** The share of draws that fulfil a condition; null without draws. */

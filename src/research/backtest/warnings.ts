@@ -219,7 +219,7 @@ export function dividendWarning(members: readonly Member[]): Warning {
   return ['prices', raw.length > 0 && `prices of ${tickersInWords(raw)} are not adjusted for dividends`]
 }
 
-/** The calendars of tickers, by their bars a year. */
+/** The numbers of bars a year that tickers have, each once, ascending. */
 export function barsAYearIn(members: readonly Member[]): number[] {
   return [...new Set(members.map(({ prices }) => prices.barsAYear))].sort((a, b) => a - b)
 }

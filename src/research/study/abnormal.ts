@@ -62,7 +62,7 @@ export function abnormalOver(
   return { model, benchmark, n, lost, car, tests, reason: car === null ? NO_EVENT : null }
 }
 
-/** The first event by date and ticker, then each event that begins after the last kept one has ended. */
+/** Events that share no day: the first by date and ticker, then each that begins after the last one has ended. */
 function eventsSharingNoDay(events: readonly DatedEvent[]): DatedEvent[] {
   let lastDay = Number.NEGATIVE_INFINITY
   return events

@@ -221,10 +221,9 @@ export function baseOf(
   const withEvents = members.filter(({ events }) => events.length > 0)
   const events = withEvents.reduce((sum, member) => sum + member.events.length, 0)
   if (events === 0) return { n: 0, mean: null, median: null, hit: null, deviation: null, columns: [] }
-  const weighted = meanByEvents(withEvents)
-  const mean = weighted(({ base }) => base)
-  const hit = weighted(({ baseHit }) => baseHit)
-  const deviation = Math.sqrt(weighted(({ returns }) => meanSquaredDistance(returns, mean)))
+  const mean = meanByEvents(withEvents, ({ base }) => base)
+  const hit = meanByEvents(withEvents, ({ baseHit }) => baseHit)
+  const deviation = Math.sqrt(meanByEvents(withEvents, ({ returns }) => meanSquaredDistance(returns, mean)))
   // Sorted in place: for a whole market they are as large as all loaded prices.
   const columns = withEvents.map(({ returns, events: { length: weight } }) => {
     return { ascending: inOrder(returns, returns), weight }
@@ -233,10 +232,10 @@ export function baseOf(
   return { n, mean, median: pooledQuantile(columns, 0.5), hit, deviation, columns }
 }
 
-/** Returns a function for the weighted mean of a figure of the tickers; each weighs by its number of events. */
-function meanByEvents<M extends Pick<MemberBars, 'events'>>(members: readonly M[]): (of: (m: M) => number) => number {
+/** The mean of a figure of tickers; each weighs by its number of events. */
+function meanByEvents<M extends Pick<MemberBars, 'events'>>(members: readonly M[], figureOf: (m: M) => number): number {
   const events = members.reduce((sum, member) => sum + member.events.length, 0)
-  return of => members.reduce((sum, member) => sum + member.events.length * of(member), 0) / events
+  return members.reduce((sum, member) => sum + member.events.length * figureOf(member), 0) / events
 }
 
 function meanSquaredDistance(returns: Float64Array, centre: number): number {

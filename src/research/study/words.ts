@@ -48,18 +48,14 @@ function dateSpan(days: readonly Int32Array[]): string | null {
   return first === null || last === null ? null : `${formatDay(first)} to ${formatDay(last)}`
 }
 
-/** Warnings about a second ticker that ends early or begins late. */
-function coverageSentences({
-  query: { filter, benchmark },
-  subjects,
-  contextDays,
-  benchmark: benchmarkSeries,
-}: Material): string[] {
+/** Warnings where the bars of the context ticker or of the benchmark do not cover the events. */
+function coverageSentences({ query, subjects, contextDays, benchmark }: Material): string[] {
+  const { context } = query.filter
   const events = datesOf(subjects, 'signals')
   const sentences: string[] = []
-  if (filter.context !== null)
-    sentences.push(...contextCoverage(filter.context.ticker, contextDays!, events, datesOf(subjects, 'anyContext')))
-  if (benchmark !== null) sentences.push(...benchmarkCoverage(benchmark, benchmarkSeries!.days, events))
+  if (context !== null)
+    sentences.push(...contextCoverage(context.ticker, contextDays!, events, datesOf(subjects, 'anyContext')))
+  if (query.benchmark !== null) sentences.push(...benchmarkCoverage(query.benchmark, benchmark!.days, events))
   return sentences
 }
 

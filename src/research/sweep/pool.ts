@@ -176,7 +176,8 @@ export function baseHitOf(pool: EventPool): number | null {
 
 /** The sum, over the events, of a figure of their ticker. @param figures one for each ticker */
 function sumOverEvents({ members, first }: EventPool, figures: Float64Array): number {
-  return members.reduce((sum, i, m) => sum + (first[m + 1]! - first[m]!) * figures[i]!, 0)
+  const eventCount = (m: number): number => first[m + 1]! - first[m]!
+  return members.reduce((sum, ticker, m) => sum + eventCount(m) * figures[ticker]!, 0)
 }
 
 /** The sums of positions in the events. A short one loses what its event gains. @param sign 1: long, -1: short */

@@ -95,7 +95,7 @@ function resultOf(found: readonly CellSummary[], query: KnownSweep, ledger: Logg
   }
 }
 
-/** The trials that deflate the best Sharpe ratio: those of the run, or all in the log. */
+/** The number of trials that deflate the best Sharpe ratio, and their ratios: those of the run, or all in the log. */
 function familyOf(found: readonly CellSummary[], ledger: LoggedCells | null, query: SweepQuery) {
   const sharpes = [...found, ...othersOf(ledger, query)].map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null)
   return { tried: found.length + othersOf(ledger, query).length, sharpes }

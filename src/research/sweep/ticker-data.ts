@@ -223,14 +223,15 @@ function tickerDataOf(
   const { ticker, series, delisting } = prices
   const truths = when === undefined ? null : states.at(-1)!.codes
   const fieldStates = states.slice(0, query.fields.length)
-  const runs = fieldStates.map(ofField => runsOf(eligibleBars(prices, ofField, query)))
+  const runs = fieldStates.map(states => runsOf(eligibleBars(prices, states, query)))
   const firstRun = new Int32Array(runs.length + 1)
+  // Each run is two numbers.
   runs.forEach(({ length }, field) => {
     firstRun[field + 1] = firstRun[field]! + length / 2
   })
-  const signals = fieldStates.map(ofField => {
-    const any = { ...ANY_EVENT, field: ofField.field, timeframe, after, before }
-    return signalsIn(prices, ofField, any, null, truths)
+  const signals = fieldStates.map(states => {
+    const anyEvent = { ...ANY_EVENT, field: states.field, timeframe, after, before }
+    return signalsIn(prices, states, anyEvent, null, truths)
   })
   const { first, bars, left } = groupByBand(signals, query, series.days.length)
   return {

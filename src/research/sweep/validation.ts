@@ -194,8 +194,9 @@ export async function* runCells(
   const { runs } = data
   const tasks = runs.flatMap((run, i) => batchesOf(run).map(part => ({ ...part, run: i })))
   const testBatch = cellRunner(data)
+  // Cells of all runs that are done, for the progress message; each run has the same number of cells.
   let done = 0
-  const turn = (run: number): Promise<void> => {
+  const reportProgress = (run: number): Promise<void> => {
     const total = cellCount(runs[run]!.query)
     return checkpoint(
       () => `${runs[run]!.name}, cell ${formatInteger(1 + ((done - 1) % total))} of ${formatInteger(total)}`,
@@ -206,7 +207,7 @@ export async function* runCells(
     for (const outcome of testBatch(task)) {
       outcomes.push(outcome)
       done++
-      await turn(task.run)
+      await reportProgress(task.run)
     }
     return outcomes
   }
@@ -220,7 +221,7 @@ export async function* runCells(
     // Cells from other threads are counted here.
     finished += outcomes.length
     done = finished
-    await turn(run)
+    await reportProgress(run)
   }
 }
 
