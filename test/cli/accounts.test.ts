@@ -2,7 +2,6 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { CATALOGUE, GROUPS } from '../../src/app/cli/catalogue.js'
 import { openAccounts } from '../../src/app/open/accounts.js'
-import { rollUpLedger } from '../../src/server/accounts/accounts.js'
 import { authenticate, parseKey } from '../../src/server/accounts/key.js'
 import { chargeOf } from '../contracts/accounts.js'
 import { Database } from '../support/database.js'
@@ -239,17 +238,6 @@ describe('bands accounts usage', () => {
       chargeOf(bob, { at: NOW }),
     ])
     await accounts.close()
-  })
-
-  test('says the same once the ledger is rolled up, which is done once', async () => {
-    const before = await told('accounts usage --limit 400')
-    const proof = await told('accounts usage --reconcile')
-    const accounts = await openAccounts({ db, env: {} })
-    expect(await rollUpLedger(accounts, NOW)).toEqual({ rows: 1, days: 0 })
-    expect(await rollUpLedger(accounts, NOW)).toEqual({ rows: 0, days: 0 })
-    await accounts.close()
-    expect(await told('accounts usage --limit 400')).toEqual(before)
-    expect(await told('accounts usage --reconcile')).toEqual(proof)
   })
 
   test('shows credits and requests by day, of all accounts or of one, newest first', async () => {
@@ -565,10 +553,5 @@ describe('commands of two words', () => {
     expect(await refused('keys list --acount a', 2)).toMatch(
       /^error: there is no option "--acount" of keys list\. Did you mean "--accounts"\?/,
     )
-  })
-
-  test('the version is shown there too', async () => {
-    for (const line of ['accounts --version', 'keys list -V'])
-      expect((await ask(line)).out).toMatch(/^bands \d+\.\d+\.\d+\n$/)
   })
 })

@@ -82,14 +82,6 @@ describe('bands backtest', () => {
     expect((await ask(`${BACKTEST} --print-config --csv`)).code).toBe(2)
   })
 
-  notInQuick('lets options override a file, and give what it lacks', async () => {
-    writeFileSync(folder.file('part.yaml'), 'entry:\n  field: rsi_zone\n  bands: overbought\nexit:\n  stop: 5%\n')
-    const line = `backtest ${folder.file('part.yaml')} --tickers AAPL --band oversold --hold 20 --stop none --tests "draws 99"`
-    expect(await json(line)).toEqual(await json(BACKTEST))
-    expect(await told(`backtest ${folder.file('part.yaml')}`)).toContain('tickers')
-    expect(await told(`backtest ${folder.file('part.yaml')} GSPC`)).toContain('give tickers with --tickers GSPC')
-  })
-
   test('reports the position of a fault in a file, and the option of a faulty value', async () => {
     writeFileSync(
       folder.file('wrong.yaml'),
@@ -104,48 +96,12 @@ describe('bands backtest', () => {
     expect((await ask('backtest nothing-here.yaml')).code).toBe(3)
   })
 
-  test('chooses among several holds on training data alone, and asks for such', async () => {
-    const found = await json<Backtest>(`${BACKTEST.replace('20', '5,20')} --validate "walk-forward train=504,test=252"`)
-    expect(found.validation?.kind).toBe('walk_forward')
-    expect(found.validation?.folds.some(({ chosen }) => chosen?.includes('hold') ?? false)).toBe(true)
-    expect(await told(BACKTEST.replace('20', '5,20'))).toContain('--hold "5,20" names candidates')
-    expect(await told(BACKTEST.replace('20', 'all --exit leave'))).toContain('--hold "all" is not an integer from 1')
-    expect(found.trials.run).toBe(2)
-    expect((await json<Backtest>(`${BACKTEST} --validate "split 2016-01-01, embargo 5"`)).validation?.kind).toBe(
-      'split',
-    )
-  })
-
   test('writes trades and equity to files', async () => {
     const found = await json<Backtest>(BACKTEST)
     await ask(`${BACKTEST} --write trades=${folder.file('trades.csv')} --write equity=${folder.file('equity.csv')}`)
     expect(lines('trades.csv')).toHaveLength(found.trades.length + 1)
     expect(lines('equity.csv')[0]).toBe('date,equity,gross,positions,drawdown,rolling_sharpe,rolling_volatility')
     expect(lines('equity.csv')).toHaveLength(found.equity.length + 1)
-  })
-
-  test('reports the years of the S&P 500 as plain arithmetic on its closes does', async () => {
-    const years = folder.file('years.csv')
-    await ask(`backtest GSPC rsi_zone --band oversold --hold 20 --tests "draws 0" --write years=${years}`)
-    const rows = lines('years.csv').filter(line => line.startsWith('buy and hold,20'))
-    const told = rows.slice(1, -1).map(line => line.split(',').slice(1).map(Number))
-    // The closes that a backtest reads, too; where they are from is told in data/README.md.
-    const [, ...bars] = readFileSync('data/bars/GSPC.csv', 'utf8').trim().split('\n')
-    const closes = bars.map(bar => ({ year: Number(bar.slice(0, 4)), close: Number(bar.split(',')[4]) }))
-    expect(told.map(([year]) => year)).toEqual([2009, 2010, 2011, 2012, 2013, 2014, 2015, 2016, 2017])
-    for (const [year, grown, depth] of told) {
-      const before = closes.findLast(one => one.year < year!)!.close
-      let high = before
-      let last = before
-      let deepest = 0
-      for (const { close } of closes.filter(one => one.year === year)) {
-        high = Math.max(high, close)
-        deepest = Math.min(deepest, close / high - 1)
-        last = close
-      }
-      expect(grown).toBeCloseTo(last / before - 1, 9)
-      expect(depth).toBeCloseTo(deepest, 9)
-    }
   })
 })
 

@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -87,51 +86,6 @@ describe('bands changes', () => {
     const line = 'changes --tickers GSPC --field earnings_surprise'
     expectEnd(await ask(line), 0, 'No change')
     expectEnd(await ask(`${line} --fail-empty`), 3, 'No change')
-  })
-})
-
-describe('--since last', () => {
-  it('continues after the last answer to the same list, ticker by ticker and timeframe by timeframe', async () => {
-    const own = { BANDS_DB: folder.file('nightly.db') }
-    const night = async (line: string) => {
-      const { code, out, err } = await typed(line, { env: own })
-      expect(code, err).toBe(0)
-      return out
-    }
-    const told = async (): Promise<string[]> =>
-      JSON.parse(await night('changes --since last --json')).changes.map(nameOf)
-    const bars = async (ticker: string, to: string): Promise<string> => {
-      const all = await rows(`export bars --tickers ${ticker} --as-of ${to}`)
-      const head = 'date,open,high,low,close,volume'
-      const lines = all.map(row =>
-        head
-          .split(',')
-          .map(key => (row as unknown as Record<string, unknown>)[key])
-          .join(','),
-      )
-      const file = folder.file(`${ticker}.csv`)
-      writeFileSync(file, `${[head, ...lines].join('\n')}\n`)
-      return file
-    }
-    const load = async (ticker: string, to: string): Promise<unknown> =>
-      night(`import ${await bars(ticker, to)} --prices adjusted`)
-    await load('AAPL', '2018-05-08')
-    await load('GSPC', '2018-05-08')
-    await told()
-    expect(await told()).toEqual([])
-    await load('AAPL', '2018-05-10')
-    const first = await told()
-    expect(first.length).toBeGreaterThan(0)
-    for (const name of first) expect(name).toMatch(/^2018-05-(09|10) AAPL/)
-    // A late ticker, and a week that is final by now: nothing is told twice, and nothing is lost.
-    await load('AAPL', '2018-05-11')
-    await load('GSPC', '2018-05-11')
-    const second = await told()
-    const all = (await rows('changes --since 2018-05-08')).map(nameOf)
-    expect([...first, ...second].toSorted()).toEqual(all.toSorted())
-    expect(second.some(name => name.includes('GSPC'))).toBe(true)
-    expect(second.some(name => name.includes('weekly'))).toBe(true)
-    expect(await told()).toEqual([])
   })
 })
 

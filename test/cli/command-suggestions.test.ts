@@ -39,46 +39,22 @@ describe('a slip leads to the right word in one sentence', () => {
       'bands events AAPL macd_state',
     ],
     ['list', 'there is no command "list": bands status lists the loaded data.', 'bands status'],
-    ['load', 'there is no command "load": bands import loads files of prices.', 'bands import FILE.csv'],
-    ['add more.csv', 'there is no command "add": bands import loads a file.', 'bands import more.csv'],
-    [
-      'query',
-      'there is no command "query": bands events lists when a field changed its band.',
-      'bands events AAPL rsi_zone --band oversold',
-    ],
     [
       'report AAPL macd_state',
       'there is no command "report": bands study writes a page with --report FILE, and so does backtest.',
       'bands study AAPL macd_state --report report.html',
     ],
     [
-      'screener',
-      'there is no command "screener": bands screen shows which tickers a condition holds of.',
-      "bands screen 'rsi_zone = oversold'",
-    ],
-    [
-      'optimize AAPL rsi_zone',
-      'there is no command "optimize": bands backtest tries every combination of values with --vary.',
-      'bands backtest AAPL rsi_zone --vary hold=5,10,20',
-    ],
-    [
       'grid AAPL rsi_zone --vary hold=2,3',
       'there is no command "grid": bands backtest tries every combination of values with --vary.',
       'bands backtest AAPL rsi_zone --vary hold=2,3',
     ],
-    ['version', 'there is no command "version": bands --version shows which version this is.', 'bands --version'],
     ['prices.csv', 'there is no command "prices.csv": bands import loads a file.', 'bands import prices.csv'],
     ['dip.yaml --json', null, null],
     [
       'events rsi_zone AAPL --band oversold',
       'rsi_zone is a field, and the field comes after the ticker.',
       'bands events AAPL rsi_zone --band oversold',
-    ],
-    ['tally rsi_zone AAPL', 'rsi_zone is a field, and the field comes after the ticker.', 'bands tally AAPL rsi_zone'],
-    [
-      'explain rsi_zone aapl 2018-02-08',
-      'rsi_zone is a field, and the field comes after the ticker.',
-      'bands explain aapl rsi_zone 2018-02-08',
     ],
     [
       'backtest AAPL rsi_zone --band oversold --hold 20d',

@@ -7,7 +7,6 @@ import { conditionField } from '../../src/core/language/as-field.js'
 import { includesTier, TIER_NAMES } from '../../src/core/model/terms.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { entitle } from '../../src/core/tiers.js'
-import { notInQuick } from '../support/full.js'
 import { randomClaim, written } from '../support/random-conditions.js'
 import { bundledBars, expectRefusal, type Ran, run, unpainted, wordsOf } from './support/run.js'
 
@@ -210,18 +209,8 @@ describe('a heading', () => {
   })
 })
 
-interface Traded {
-  strategy: { entry: { field: string; bands: string[]; when?: string }; exit: { when?: string } }
-  signals: { total: number }
-  trades: { ticker: string; signal_date: string; entry_price: number; exit_date: string; exit: string; net: number }[]
-}
-
 describe('a backtest of a condition', () => {
   const entered = 'rsi_zone enters oversold'
-  const _traded = ({ trades }: Traded) =>
-    trades.map(({ ticker, signal_date, entry_price, exit_date, exit, net }) => {
-      return { ticker, signal_date, entry_price, exit_date, exit, net }
-    })
 
   it('is shown in words, and noted with its text: another condition is another trial', async () => {
     const out = ['--exit', 'rsi_zone enters overbought']
@@ -235,18 +224,6 @@ describe('a backtest of a condition', () => {
     const { out: noted } = await ask('trials --csv')
     expect(noted).toContain(`long ${entered} at next-open; when rsi_zone enters overbought; GSPC`)
     expect(noted).toContain(`long ${entered} at next-open; when rsi_zone enters neutral; GSPC`)
-  })
-
-  notInQuick('is printed as a strategy file that makes the same run', async () => {
-    const rules = ['--exit', 'macd_state enters expanding_positive or GSPC:rsi_zone = overbought', '--tests', 'draws 0']
-    const env = { BANDS_DB: folder.file('bands.db') }
-    const line = ['backtest', 'AAPL', '--when', entered, ...rules]
-    const printed = (await run([...line, '--print-config'], { env })).out
-    writeFileSync(folder.file('when.yaml'), printed)
-    expect(printed).toContain(`entry:\n  when: ${entered}\n`)
-    const again = await ask(`backtest ${folder.file('when.yaml')} --tests "draws 0" --json`)
-    expect(again.out).toBe((await run([...line, '--json'], { env })).out)
-    expect((await ask(`backtest ${folder.file('when.yaml')} --print-config`)).out).toBe(printed)
   })
 
   it('is refused in a file at its place and column, and on the line by its option', async () => {
@@ -271,24 +248,5 @@ describe('a backtest of a condition', () => {
       expect.stringMatching(/^the combinations begin between \d{4}-\d\d-\d\d and \d{4}-\d\d-\d\d: each is measured/),
     ])
     expect(await warned(own, 'rsi_zone enters overbought')).toEqual([])
-  })
-
-  notInQuick('is varied as any other rule is', async () => {
-    const env = { BANDS_DB: folder.file('bands.db') }
-    const axis = `when=none,volume_ratio_band = normal,trend_direction in (uptrend, strong_uptrend)`
-    const line = ['backtest', 'AAPL', 'rsi_zone', '--band', 'oversold', '--hold', '20', '--vary', axis]
-    const { code, out, err } = await run([...line, '--json'], { env })
-    expect(code, err).toBe(0)
-    const { cells } = JSON.parse(out) as { cells: { values: string[]; trade_statistics: { n: number } }[] }
-    expect(cells.map(({ values: [value] }) => value)).toEqual([
-      'none',
-      'volume_ratio_band = normal',
-      'trend_direction in (uptrend, strong_uptrend)',
-    ])
-    const { trades } = await found<Traded>(
-      'backtest AAPL rsi_zone --band oversold --hold 20 --tests "draws 0"',
-      cells[1]!.values[0]!,
-    )
-    expect(trades.filter(({ exit }) => exit !== 'open')).toHaveLength(cells[1]!.trade_statistics.n)
   })
 })

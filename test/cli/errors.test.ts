@@ -5,7 +5,6 @@ import { EXIT_CODES } from '../../src/app/cli/errors.js'
 import { main } from '../../src/app/cli/main.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import { Database } from '../support/database.js'
-import { firstInQuick, notInQuick } from '../support/full.js'
 import { BARS, type Lent, type Ran, scratch, typed, UNPRINTABLE, unpainted } from './support/run.js'
 
 const folder = scratch()
@@ -205,29 +204,6 @@ describe('every exit code is met', () => {
     expect(asked.err).toContain('bands import FILE --replace')
   })
 
-  notInQuick('5: verify finds accounts and a ledger of trials that are not as they were written', async () => {
-    const db = folder.file('three.db')
-    await ask(`import ${BARS}/AAPL.csv --db ${db}`)
-    await ask(`accounts create alice --tier free --db ${db}`)
-    await ask(`study AAPL rsi_zone --db ${db}`)
-    const sound = await ask(`verify --db ${db}`)
-    expect([sound.code, sound.out]).toEqual([
-      0,
-      '1 ticker, the ledger of credits (0 rows), the ledger of trials (5 rows) checked: all as it was written\n',
-    ])
-    const accounts = folder.file('three.accounts.db')
-    const trials = folder.file('three.trials.db')
-    const file = new Database(accounts)
-    file.exec("UPDATE accounts SET folded = 'bob'")
-    file.close()
-    writeFileSync(trials, readFileSync(trials).fill(0x55, 4096, 8192))
-    const ran = await ask(`verify --json --db ${db}`)
-    expect(ran.code).toBe(5)
-    const { damages } = JSON.parse(ran.out) as { damages: { file: string; what: string; try: null }[] }
-    expect(damages[0]).toEqual({ file: accounts, ticker: '', what: 'the account alice is filed wrongly', try: null })
-    expect(new Set(damages.slice(1).map(({ file }) => file))).toEqual(new Set([trials]))
-  })
-
   test('6: a file that is no database, and an output that cannot be written', async () => {
     const text = folder.file('text.db')
     writeFileSync(text, 'this is no database, however long one reads it')
@@ -376,48 +352,26 @@ describe('an error with --json', () => {
 const SLIPS: readonly [string, string][] = [
   ['evnts AAPL rsi_zone', 'events'],
   ['event AAPL rsi_zone', 'events'],
-  ['evetns AAPL rsi_zone', 'events'],
-  ['eventss AAPL rsi_zone', 'events'],
-  ['taly AAPL rsi_zone', 'tally'],
-  ['imort x.csv', 'import'],
-  ['improt x.csv', 'import'],
-  ['feilds', 'fields'],
   ['field', 'fields'],
-  ['statsu', 'status'],
-  ['verfiy', 'verify'],
-  ['exprt bars', 'export'],
-  ['simluate', 'simulate'],
   ['EVENTS AAPL rsi_zone', 'events'],
   ['events AAPL rsi_zone --bnad oversold', '--band'],
   ['events AAPL rsi_zone --bands oversold', '--band'],
-  ['events AAPL rsi_zone --timefram weekly', '--timeframe'],
   ['events AAPL rsi_zone --time-frame weekly', '--timeframe'],
-  ['events AAPL rsi_zone --limt 5', '--limit'],
-  ['events AAPL rsi_zone --befor 2018-01-01', '--before'],
-  ['events AAPL rsi_zone --contxt GSPC:rsi_zone=oversold', '--context'],
-  ['events AAPL rsi_zone --jsno', '--json'],
   ['events AAPL rsi_zone -json', '--json'],
-  ['events AAPL rsi_zone --ouput json', '--output'],
   ['events AAPL rsi_zone --colour never', '--color'],
   ['events AAPL rsi_zone --asof 2018-01-01', '--as-of'],
   ['events AAPL rsi_zon', 'rsi_zone'],
   ['events AAPL rsi-zone', 'rsi_zone'],
   ['events AAPL RSI_ZONE', 'rsi_zone'],
-  ['events AAPL trend_directon', 'trend_direction'],
-  ['events AAPL macd_sate', 'macd_state'],
-  ['events AAPL ma_aligment', 'ma_alignment'],
-  ['events AAPL volatilty_regime', 'volatility_regime'],
   ['events AAPL rsi_zone --band oversld', 'oversold'],
-  ['events AAPL rsi_zone --band over_sold', 'oversold'],
   ['events AAPL rsi_zone --band OVERSOLD', 'oversold'],
   ['events AAPL rsi_zone --timeframe daly', 'daily'],
   ['events APPL rsi_zone', 'AAPL'],
-  ['events GSCP rsi_zone', 'GSPC'],
   ['events AAPL rsi_zone --tier prro', 'pro'],
 ]
 
-describe('forty slips and more', () => {
-  test.each(firstInQuick(SLIPS, 12))('bands %s: did you mean %s?', async (line, meant) => {
+describe('a slip', () => {
+  test.each(SLIPS)('bands %s: did you mean %s?', async (line, meant) => {
     const ran = await ask(line)
     expect([2, 3]).toContain(ran.code)
     expect(ran.err.replace(/\n(?! )/g, ' ')).toContain(`Did you mean "${meant}"`)

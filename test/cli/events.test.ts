@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { notInQuick } from '../support/full.js'
-import { BARS, bundledBars, typed, unpainted } from './support/run.js'
+import { bundledBars, typed, unpainted } from './support/run.js'
 
 const { folder, ask } = bundledBars()
 
@@ -80,16 +80,6 @@ describe('bands events', () => {
       expect((await ask(`events AAPL rsi_zone ${line}`)).err, line).toBe('')
   })
 
-  test('leaves out what Free does not show', async () => {
-    const page = JSON.parse((await ask('events AAPL rsi_zone --tier free --json')).out)
-    expect(page.query_range).toBe('90d')
-    expect(Object.keys(page.events[0])).toEqual(['date', 'band', 'prev_band', 'duration_days', 'aftermath'])
-    expect(page.events[0].aftermath).toBeNull()
-    const { out, err } = await ask('events AAPL rsi_zone --tier free', { terminal: 80 })
-    expect(out).not.toMatch(/STABILITY|100d/)
-    expect(err).toContain('Stability, flips and returns come with the Plus tier')
-  })
-
   test('adds exact returns when asked, in every form', async () => {
     const line = 'events AAPL rsi_zone --band oversold --limit 1 --returns'
     expect(JSON.parse((await ask(`${line} --json`)).out).events[0].returns['5d']).toBeCloseTo(0.12, 2)
@@ -112,39 +102,6 @@ describe('bands events', () => {
     expect(rows.map(row => row.split(',')[3])).toEqual(page.events.map((event: { date: string }) => event.date))
     const [, ...plain] = (await ask(line)).out.trimEnd().split('\n')
     expect(plain.map(row => row.slice(0, 10))).toEqual(page.events.map((event: { date: string }) => event.date))
-  })
-
-  test('says why it is empty', async () => {
-    const { out, err } = await ask('events AAPL rsi_zone --band deep_oversold --after 2018-01-01 --json')
-    expect(JSON.parse(out)).toMatchObject({ events: [], total_occurrences: 0 })
-    expect(err).toMatch(
-      /^No event: AAPL's daily rsi_zone never became deep_oversold; it became oversold, .* and deep_overbought\.\n$/,
-    )
-    expect((await ask('events AAPL rsi_zone --band deep_oversold -q --json')).err).toBe('')
-  })
-
-  test('says why no event can be there', async () => {
-    const why = async (words: string): Promise<string> => (await ask(`events AAPL ${words}`)).err
-    expect(await why('valuation_zone')).toBe(
-      'No event: valuation_zone uses dated facts, and none are loaded for AAPL; bands import FILE loads them.\n',
-    )
-    expect(await why('rsi_zone --as-of 2010-01-01')).toBe('No event: AAPL has no bar by 2010-01-01.\n')
-    expect(await why('rsi_zone --timeframe weekly --as-of 2013-06-01')).toContain(
-      'no weekly rsi_zone yet by 2013-06-01: 3 bars are too few. bands explain AAPL rsi_zone --timeframe weekly shows why.',
-    )
-    expect(await why('rsi_zone --after 2018-01-01 --before 2017-01-01')).toBe(
-      'No event: no day lies after 2018-01-01 and before 2017-01-01.\n',
-    )
-    expect(await why('rsi_zone --after 2018-01-01 --before 2017-01-01 --tier pro')).toContain(
-      'no day of the range, 5y from 2013-05-12 to 2018-05-11, lies after 2018-01-01 and before 2017-01-01',
-    )
-  })
-
-  test('says so when a ticker is older than the range of a tier', async () => {
-    const db = folder.file('old.db')
-    await ask(`import ${BARS}/AAPL.csv --db ${db}`)
-    await ask(`simulate 1 --bars 100 --end 2025-12-31 --load --db ${db}`)
-    expect((await ask(`events AAPL rsi_zone --tier pro --db ${db}`)).err).toContain('Ask with --as-of 2018-05-11.')
   })
 
   test('finds the events of several bands, as every question that takes one does', async () => {

@@ -2,9 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FIELDS } from '../../src/core/fields/index.js'
-import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../src/core/model/facts.js'
-import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import { firstInQuick, notInQuick } from '../support/full.js'
 import { BARS, expectEnd, importBundledBars, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
@@ -80,30 +78,6 @@ describe('bands import of facts', () => {
     expect((await document('facts PIPE')).kinds[0].files).toEqual(['-'])
   })
 
-  test('has the same content in JSON, NDJSON, CSV and a table', async () => {
-    const line = `import ${recordFolder('forms')}`
-    await ask(line)
-    const { schema, files, refused } = await document(line)
-    expect({ schema, refused }).toEqual({ schema: 'bands.import/1', refused: [] })
-    const sheets = files.flatMap(({ file, format, facts }: { file: string; format: string; facts: object[] }) =>
-      facts.map(sheet => ({ file, format, ...sheet })),
-    )
-    expect(sheets).toHaveLength(FACT_KINDS.length)
-    const ndjson = (await ask(`${line} --ndjson`)).out.trimEnd().split('\n')
-    expect(ndjson.map(text => JSON.parse(text))).toEqual(sheets)
-    const csv = csvRows((await ask(`${line} --csv`)).out)
-    expect(csv.map(({ kind, unchanged, records }) => ({ kind, unchanged, records }))).toEqual(
-      sheets.map(({ kind, unchanged, records }: Record<string, unknown>) => ({
-        kind,
-        unchanged: String(unchanged),
-        records: String(records),
-      })),
-    )
-    const table = unpainted((await ask(line, { terminal: 100 })).out)
-    for (const { kind, records } of sheets)
-      expect(table).toMatch(new RegExp(`^${kind} +1 +0 +0 +2 +${records}\\b`, 'm'))
-  })
-
   test('takes the ticker and the day missing in a file from --ticker and --layout', async () => {
     const file = write('counts.csv', 'strong_buy,buy,hold,sell,strong_sell\n1,2,3,4,5\n')
     expect((await ask(`import ${file}`)).code).toBe(5)
@@ -121,32 +95,6 @@ describe('bands import of facts', () => {
     const found = records.filter(({ kind }: { kind: string }) => kind === 'ratings')
     expect(found).toMatchObject([{ known: '2018-03-01', file }])
     expect(records).toHaveLength(14)
-  })
-})
-
-describe('a file of facts', () => {
-  test('names missing columns, and similar ones', async () => {
-    const refusal = async (header: string): Promise<string> => {
-      const { code, err } = await ask(`import ${write('lacking.csv', `${header}\nAAPL,2018-02-01,2018-02-01\n`)}`)
-      expect(code).toBe(5)
-      return err.replaceAll(/\s+/g, ' ')
-    }
-    expect(await refusal('ticker,period_end,eps')).toMatch(/lacking\.csv:1: no column known .*--layout "known DATE"/)
-    expect(await refusal('ticker,period_end,knwon')).toContain('no column known; did you mean "knwon"?')
-    expect(await refusal('ticker,eps_actual,eps_estimate')).toContain('no column report_date; earnings need')
-  })
-
-  test('reads what spreadsheets of other countries write', async () => {
-    const text = '\ufeffTicker;Report Date;Session;EPS Estimate;EPS Actual\r\naapl;14.02.2018;AMC;3,5;"4,25"\r\n'
-    expect((await ask(`import ${write('de.csv', text)}`)).code).toBe(0)
-    expect((await document('facts AAPL')).records).toMatchObject([
-      { report_date: '2018-02-14', session: 'post', eps_estimate: 3.5, eps_actual: 4.25 },
-    ])
-  })
-
-  test('needs a file that there is', async () => {
-    expect(await ask('import')).toMatchObject({ code: 2, err: expect.stringContaining('FILE is missing') })
-    expect(await ask(`import ${folder.file('none.csv')}`)).toMatchObject({ code: 3 })
   })
 })
 
@@ -194,16 +142,6 @@ describe('bands facts', () => {
     expect((await ask('facts AAPL --kind ratings --limit 0')).code).toBe(2)
   })
 
-  test('shows nothing that became known after --as-of', async () => {
-    const found = await document('facts AAPL --as-of 2018-01-10')
-    expect(found.as_of).toBe('2018-01-10')
-    const dates: (string | null)[] = found.records.map(({ known }: { known: string | null }) => known)
-    expect(dates.filter(known => known !== null && known > '2018-01-10')).toEqual([])
-    expect(dates).toContain('2018-01-10')
-    const early = await ask('facts AAPL --as-of 2001-01-01 --kind reports')
-    expect(early).toMatchObject({ code: 0, err: expect.stringContaining('no reports of AAPL are known by 2001-01-01') })
-  })
-
   test('knows no word that is no kind, and no ticker that has neither bars nor facts', async () => {
     expect(await ask('facts AAPL --kind report')).toMatchObject({
       code: 2,
@@ -220,14 +158,6 @@ describe('bands facts', () => {
     expect(code).toBe(0)
     expect(err).toContain('no facts of GSPC are known; bands import FILE loads facts.')
     expect(await document('facts GSPC')).toMatchObject({ security: null, counted: false, kinds: [], records: [] })
-  })
-
-  test('says that no field uses the facts of a fund', async () => {
-    const text = 'ticker,asset_class\nAAPL,etf\n'
-    expect((await ask(`import ${write('class.csv', text)} --replace`)).code).toBe(0)
-    expect(unpainted((await ask('facts AAPL', { terminal: 120 })).out)).toContain('only stocks have fundamentals')
-    expect(await document('facts AAPL')).toMatchObject({ counted: false })
-    expect((await ask('events AAPL earnings_surprise')).err).toContain('AAPL is of class etf')
   })
 
   test('refuses a ticker of another asset class than the one that is stored, unless it is to start again', async () => {
@@ -356,54 +286,6 @@ describe('a simulated sector', () => {
     expect(found.readings).toContainEqual(expect.objectContaining({ name: 'peers', value: 5 }))
     const text = unpainted((await world(`explain SIM0001 pe_vs_sector ${event.date}`, 'loaded', { terminal: 80 })).out)
     expect(text).toContain(noted.eps_q1.slice(0, 24))
-  })
-
-  test.each([
-    ['free', 'growth_zone', 4],
-    ['plus', 'growth_zone', 0],
-    ['plus', 'pe_vs_sector', 4],
-    ['pro', 'pe_vs_sector', 0],
-  ])('answers a %s subscriber about %s with exit code %i', async (tier, field, code) => {
-    for (const command of ['events', 'tally', 'transitions', 'explain', 'show'])
-      expect((await world(`${command} SIM0001 ${field} --tier ${tier}`)).code, command).toBe(code)
-  })
-
-  test('shows a free subscriber no fundamental field in now', async () => {
-    const { states } = await told('now SIM0001 --tier free')
-    const shown = states.map(({ field }: { field: string }) => field)
-    expect(shown.filter((field: string) => FUNDAMENTAL.includes(field as never))).toEqual([])
-  })
-
-  test('leaves fundamental fields out of now while an import of facts is not finished', async () => {
-    await ask(`${SIMULATED} --load`)
-    const store = openSqlite(folder.file(`${database}.db`), { readonly: false })
-    await store.write({ unsettled: ['ticker SIM0001'] }, DEFINITIONS_VERSION)
-    await store.close()
-    const { states, omitted } = await document('now SIM0001')
-    expect(states).toHaveLength(9)
-    expect(omitted).toHaveLength(12)
-    const line = 'each waits for an import to be finished (bands status)'
-    expect((await ask('now SIM0001')).out).toContain(line)
-    expect((await ask('changes')).out).toContain(line)
-    expect((await ask('changes --csv -q')).err).toContain(line)
-    const field = 'growth_zone'
-    const named = ['events', 'tally', 'transitions', 'explain', 'show', 'study'].map(name => `${name} SIM0001 ${field}`)
-    const doors = [
-      ...named,
-      `backtest SIM0001 --when "${field} = stable" --hold 5`,
-      `sweep SIM0001 --field ${field}`,
-      `screen "${field} = stable"`,
-      `changes --field ${field}`,
-      `changes --when "${field} = stable" --since 2010-01-01`,
-      `now SIM0001 --field ${field}`,
-      ...['events', 'series'].flatMap(what => [`export ${what}`, `export ${what} --field ${field}`]),
-      `check lookahead SIM0001 --field ${field}`,
-    ]
-    for (const line of doors) expectEnd(await ask(line), 8, 'waits for an import to be finished')
-    expect((await ask('status')).out).toContain('bands rebuild finishes it')
-    expectEnd(await ask('remove NOTHING'), 3, 'finished what a killed import had left: derived the fields of 1 ticker')
-    expect((await document('now SIM0001')).states).toHaveLength(21)
-    expect((await ask('remove NOTHING')).err).not.toContain('finished')
   })
 
   test('refuses --facts with --load', async () => {

@@ -4,7 +4,6 @@ import { createInterface } from 'node:readline'
 import { gzipSync } from 'node:zlib'
 import { strToU8, zipSync } from 'fflate'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import type { TickerStatus } from '../../src/data/local/status.js'
 import { notInQuick } from '../support/full.js'
 import { BARS, BIN, expectEnd, type Lent, type Ran, scratch, shell, typed, UNPRINTABLE } from './support/run.js'
 
@@ -70,13 +69,6 @@ describe('bands import', () => {
     }
   })
 
-  test('changes nothing the second time', async () => {
-    const report = async (): Promise<object> =>
-      JSON.parse((await ask(`import ${BARS}/AAPL.csv --json`)).out).files[0].tickers[0]
-    expect(await report()).toMatchObject({ added: 1260, replaced: 0, unchanged: 0 })
-    expect(await report()).toMatchObject({ added: 0, replaced: 0, unchanged: 1260, bars: 1260 })
-  })
-
   test('keeps by range which file brought which bars, for explain and status', async () => {
     const [header, ...rows] = readFileSync(`${BARS}/AAPL.csv`, 'utf8').trimEnd().split('\n')
     const part = (name: string, from: number, to?: number) =>
@@ -108,36 +100,6 @@ describe('bands import', () => {
     expect((await ask('rebuild')).code).toBe(0)
     expect(await explained('2018-05-04')).toContain(`prices from ${old} (`)
   })
-
-  notInQuick(
-    'keeps of a daily file what joined the others lately, and before that from which file to which',
-    async () => {
-      const [header, ...rows] = readFileSync(`${BARS}/AAPL.csv`, 'utf8').trimEnd().split('\n')
-      const old = write('old.csv', [header, ...rows.slice(0, -30), ''].join('\n'))
-      const days = rows.slice(-30).map(row => {
-        const [date] = row.split(',')
-        return { date: date!, file: write(`${date}.csv`, `${header}\n${row}\n`) }
-      })
-      const files = [old, ...days.map(({ file }) => file)]
-      expect((await ask(`import ${files.join(' ')} --ticker AAPL`)).code).toBe(0)
-      const { sources } = JSON.parse((await ask('status --json')).out).tickers[0] as Pick<TickerStatus, 'sources'>
-      expect(sources.length).toBe(16)
-      expect(sources[0]).toMatchObject({ source: old, bars: 1230 })
-      expect(sources.slice(-4).map(({ source, bars }) => ({ source, bars }))).toEqual(
-        days.slice(-4).map(({ file }) => ({ source: file, bars: 1 })),
-      )
-      for (const { source, begun, first, last } of sources.slice(1)) {
-        expect([begun?.source ?? source, source]).toEqual(
-          [first, last].map(day => days.find(({ date }) => date === day)!.file),
-        )
-      }
-      const { source, begun, bars, first, last } = sources.find(range => range.begun !== undefined)!
-      expect((await ask(`explain AAPL rsi_zone ${first}`)).out).toContain(
-        `prices from ${begun!.source} to ${source} (${bars} of 1,260 daily bars, ${first} to ${last}), imported `,
-      )
-      expect((await ask('verify --deep')).code).toBe(0)
-    },
-  )
 
   test('is silent with -q where all is loaded, and not where a row is bad', async () => {
     const file = `${BARS}/AAPL.csv`
@@ -192,14 +154,6 @@ describe('bands import', () => {
     expect(asked).toMatchObject({ code: 0, err: expect.stringContaining('sample data') })
     expect((await ask(`import ${write('MINE.csv', GOOD)}`, { env: home })).code).toBe(0)
     expect((await ask('events AAPL rsi_zone', { env: home })).code).toBe(3)
-  })
-
-  test('takes raw or adjusted prices, and does not mix them', async () => {
-    expect((await ask(`import ${BARS}/AAPL.csv --prices raw`)).code).toBe(0)
-    const mixed = await ask(`import ${BARS}/AAPL.csv`)
-    expect(mixed.code).toBe(5)
-    expect(mixed.err).toContain('--replace')
-    expect((await ask(`import ${BARS}/AAPL.csv --replace`)).code).toBe(0)
   })
 
   test('keeps bad rows in a file that can be mended and imported', async () => {
@@ -291,20 +245,6 @@ describe('bands import', () => {
     expect(out).toContain(what)
     expect((await ask(`import ${write('US.csv', bulk)}`)).out).not.toContain('other name')
     expect((await ask(`import ${write('MSFT.US.csv', GOOD)}`)).out).toContain('MSFT is stored, maybe the same')
-  })
-
-  test('dates times in UTC by a zone in --layout, and requires one', async () => {
-    const rows = [7, 8, 9, 10, 11].map(day => `2024-01-${String(day).padStart(2, '0')}T15:00:00Z,2,3,1,2\n`)
-    const file = write('7203.T.csv', `date,open,high,low,close\n${rows.join('')}`)
-    const plain = await ask(`import ${file}`)
-    expect(plain.out).toMatch(
-      /warning: sundays once, first at .*; --layout "zone Asia\/Tokyo", or where the exchange is/,
-    )
-    const { warnings } = JSON.parse((await ask(`import ${file} --json --replace`)).out).files[0]
-    expect(warnings[0].first[0].detail).toContain('--layout "zone Asia/Tokyo"')
-    const zoned = JSON.parse((await ask(`import ${file} --layout "zone asia/tokyo" --replace --json`)).out).files[0]
-    expect(zoned).toMatchObject({ warnings: [], tickers: [{ first: '2024-01-08', last: '2024-01-12' }] })
-    expectEnd(await ask(`import ${file} --layout "zone Tokio"`), 2, 'Did you mean "Asia/Tokyo"?')
   })
 
   notInQuick('shows progress on a terminal alone, and takes it away', async () => {

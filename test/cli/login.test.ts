@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -173,29 +173,6 @@ describe('bands login', () => {
     expect((await ask(`login --remote ${second.url} --profile ../work`, { stdin: KEY })).code).toBe(2)
     expect(second.arrivals).toHaveLength(1)
   })
-
-  test('keeps the comments of config.json, and what a link points to', async () => {
-    const upstream = await scripted(accepting)
-    const { ask, config, write } = home()
-    write(
-      '{\n  // the one at work\n  "profile": "work", /* always */\n  "profiles": { "work": { "url": "https://work.example" }, },\n}\n',
-    )
-    const ran = await ask(`login --profile home --remote ${upstream.url}`, { stdin: KEY })
-    expect(ran.code).toBe(0)
-    const after = readFileSync(config, 'utf8')
-    expect(after).toContain('// the one at work')
-    expect(after).toContain('/* always */')
-    expect((await ask('config --csv --profile home')).out).toContain(`profiles.work,https://work.example`)
-    const linked = home()
-    const real = join(linked.folder, '..', 'real.json')
-    linked.write('{}')
-    writeFileSync(real, '{}')
-    const { rmSync } = await import('node:fs')
-    rmSync(linked.config)
-    symlinkSync(real, linked.config)
-    await linked.ask(`login --remote ${upstream.url}`, { stdin: KEY })
-    expect(readFileSync(real, 'utf8')).toContain(upstream.url)
-  })
 })
 
 describe('a stored key', () => {
@@ -236,18 +213,6 @@ describe('a stored key', () => {
     expect((await ask(`${line} --key-file ${file}`, { env: { COLUMNS: '500' } })).err).toBe(
       `error: No.\n  key:   --key-file ${file}\n`,
     )
-  })
-
-  test('and its profile are stored for each of several logins', async () => {
-    const upstream = await scripted(accepting)
-    const { ask, config, credentials, folder } = home()
-    const names = ['a', 'b', 'c']
-    for (const name of names)
-      expect((await ask(`login --remote ${upstream.url} --profile ${name}`, { stdin: `${KEY}${name}` })).code).toBe(0)
-    expect(Object.keys(JSON.parse(readFileSync(config, 'utf8')).profiles).sort()).toEqual(names)
-    const { keys } = JSON.parse(readFileSync(credentials, 'utf8'))
-    for (const name of names) expect(keys[name].key).toBe(`${KEY}${name}`)
-    expect(readdirSync(folder).sort()).toEqual(['config.json', 'credentials.json'])
   })
 
   test.skipIf(process.platform === 'win32')('is not used where others could read it', async () => {

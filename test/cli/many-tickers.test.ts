@@ -261,9 +261,4 @@ describe('bands show of several tickers', () => {
       expect(lines.filter(line => /\bD neutral \d+/.test(line))).toHaveLength(1)
     },
   )
-
-  test('draws with plain characters where asked', async () => {
-    const { out } = await ask('show rsi_zone --all --ascii', { terminal: 80 })
-    expect(unpainted(out)).toMatch(/^[\x20-\x7e\n]+$/)
-  })
 })

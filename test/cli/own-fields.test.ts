@@ -168,16 +168,6 @@ notInQuick('programs are told of the same definitions as whoever asks for JSON',
 })
 
 describe('a field of rules', () => {
-  it('names its own definition and those that it uses', async () => {
-    for (const line of [
-      'events AAPL dip --band deep',
-      "events AAPL rsi_zone --when 'dip = none'",
-      'tally AAPL dip --band shallow',
-      'backtest AAPL rsi_zone --band oversold --hold 5 --rank -dip',
-    ])
-      expect((await found(line)).own_fields, line).toEqual(BOTH)
-  })
-
   it('is explained by its rules, test by test', async () => {
     const { rule, tests, band } = await found('explain AAPL dip 2018-02-08')
     expect(rule).toContain('shallow: my_rsi = neutral_low; none: otherwise')

@@ -1,8 +1,7 @@
-import { copyFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PLANS } from '../../src/core/tiers.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
-import { expectEnd, expectRefusal, type Lent, type Ran, scratch, typed } from './support/run.js'
+import { expectEnd, type Lent, type Ran, scratch, typed } from './support/run.js'
 
 const folder = scratch()
 let ground: Ground
@@ -125,18 +124,6 @@ describe('bands pull', () => {
     expect(JSON.parse(rest.out).credits).toBe(all - 4)
   })
 
-  it('stops when the credits of the account are spent, with 8 and the time of the next, and goes on', async () => {
-    const { key, id } = await server.account('spent', 'free')
-    const { used } = await server.accounts.usedCredits(id, Date.now()).then(used => ({ used }))
-    expect(used.hour).toBe(0)
-    const db = newDb()
-    for (let spent = 0; spent < PLANS.free.credits.hour; spent++)
-      await server.get('/v1/events?ticker=SIM0001&field=rsi_zone', key)
-    const ran = await pull(db, 'SIM0001 rsi_zone --retries 0', { key })
-    expect(ran.code).toBe(8)
-    expect(ran.err).toContain('error: This costs 1 credit')
-  })
-
   it('suggests fields for similar words, and names missing arguments', async () => {
     const db = newDb()
     expect((await pull(db, 'SIM0001 rsi_zon')).err).toMatch(
@@ -155,26 +142,6 @@ describe('bands pull', () => {
       2,
       'error: no server is chosen to pull from: name one with --remote URL, or with --profile NAME after bands login.',
     )
-  })
-
-  it('reads tickers from a file and from standard input', async () => {
-    const file = folder.file('tickers.txt')
-    writeFileSync(file, 'SIM0001, sim0002 # both\n')
-    const ran = await pull(newDb(), `@${file} - macd_state --timeframe weekly --json`, { stdin: 'SIM0003' })
-    expect(JSON.parse(ran.out).series.map((one: { ticker: string }) => one.ticker)).toEqual([
-      'SIM0001',
-      'SIM0002',
-      'SIM0003',
-    ])
-  })
-
-  it('pulls what a key may ask for with all, and refuses a field above its tier by name with 4', async () => {
-    const all = await pull(newDb(), 'SIM0001 all --json', { key: keys.plus })
-    expect(all.code).toBe(0)
-    const outcomes = JSON.parse(all.out).series.map((one: { outcome: string }) => one.outcome)
-    expect([outcomes.length, outcomes.filter((word: string) => word === 'refused').length]).toEqual([13, 0])
-    const named = await pull(newDb(), 'SIM0001 net_direction', { key: keys.plus })
-    expectRefusal(named, 4, 'net_direction needs the Pro tier')
   })
 
   it('reports a ticker that the server does not have with 3, and pulls the others', async () => {
@@ -219,25 +186,6 @@ describe('pulled data', () => {
     expect([own.code, own.err]).toEqual([0, expect.not.stringContaining('sample')])
   })
 
-  it('is taken out by remove, and found damaged by verify', async () => {
-    const db = newDb()
-    await pull(db, 'SIM0001 SIM0002 rsi_zone')
-    expect((await ask(db, 'verify')).code).toBe(0)
-    const { Database } = await import('../support/database.js')
-    const raw = new Database(db)
-    raw.exec("UPDATE pulled SET events = events + 1 WHERE ticker = 'SIM0002'")
-    raw.close()
-    const found = await ask(db, 'verify')
-    expect([found.code, found.out]).toEqual([
-      5,
-      expect.stringContaining('its pulled daily rsi_zone events are not what was written'),
-    ])
-    expect((await ask(db, 'remove SIM0002')).code).toBe(0)
-    expect((await ask(db, 'verify')).code).toBe(0)
-    const gone = await ask(db, 'events SIM0002 rsi_zone')
-    expectEnd(gone, 3, 'no bars for "SIM0002". Did you mean "SIM0001"?')
-  })
-
   it('names missing series and the line that pulls them, and questions that need bars', async () => {
     const db = newDb()
     await pull(db, 'SIM0001 rsi_zone')
@@ -249,16 +197,6 @@ describe('pulled data', () => {
     }
     const early = await ask(db, 'events SIM0001 rsi_zone --as-of 2024-01-31')
     expectEnd(early, 2, '--as-of 2024-01-31 is before 2024-06-28')
-  })
-
-  it('reports missing later returns after a pull with a Free key', async () => {
-    const db = newDb()
-    await pull(db, 'SIM0001 volume_ratio_band', { key: keys.free })
-    expect(JSON.parse((await ask(db, 'events SIM0001 volume_ratio_band --json')).out).query_range).toBe('90d')
-    const tally = await ask(db, 'tally SIM0001 volume_ratio_band')
-    expectEnd(tally, 4, 'was pulled with a free key')
-    await pull(db, 'SIM0001 volume_ratio_band', { key: keys.plus })
-    expect((await ask(db, 'tally SIM0001 volume_ratio_band')).code).toBe(0)
   })
 })
 
@@ -308,12 +246,6 @@ describe('a database with bars of some tickers and pulled events of others', () 
   ])('refuses %s with %i, and says what to do', async (line, code, said) => {
     const ran = await mixed(line)
     expectEnd(ran, code, said)
-  })
-
-  it("reports the searched range for a question without an event, and nothing about a server's facts", async () => {
-    const { code, err } = await mixed('events SIM0001 valuation_zone --after 2024-06-20')
-    expect(code).toBe(0)
-    expect(err).toContain("No event: SIM0001's daily valuation_zone did not change in 5y (2024-06-21 to 2024-06-28).")
   })
 
   it('is checked and counted with its pulled tickers', async () => {

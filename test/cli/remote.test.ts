@@ -126,16 +126,6 @@ describe('at a server', () => {
     }
   })
 
-  test('a page of events costs one credit, however it is shown and however many match', async () => {
-    const key = await server.key('pro')
-    const { out } = await typed('events SIM0001 volume_ratio_band --limit 3 --csv', {
-      env: { BANDS_REMOTE: server.url, BANDS_API_KEY: key },
-    })
-    expect(out.trimEnd().split('\n')).toHaveLength(4)
-    const { headers } = await server.get('/v1/events', key)
-    expect(headers['x-requests-used']).toBe('1')
-  })
-
   test('people see who answered and the remaining credits', async () => {
     const key = await server.key('pro')
     const lent = { terminal: 80, env: { BANDS_REMOTE: server.url, BANDS_API_KEY: key } }
@@ -149,57 +139,6 @@ describe('at a server', () => {
     expect((await typed('events SIM0001 rsi_zone --json', lent)).err).toBe('')
   })
 
-  test('a tally uses events, and has no returns', async () => {
-    const far = await remotely('tally SIM0001 rsi_zone --band oversold --json')
-    const near = await locally('tally SIM0001 rsi_zone --band oversold --json')
-    expect(far.code).toBe(0)
-    const found = JSON.parse(far.out)
-    const known = JSON.parse(near.out)
-    expect([found.events, found.as_of, found.after]).toEqual([known.events, known.as_of, known.after])
-    expect(found.groups[0].windows.map((window: { counts: object }) => window.counts)).toEqual(
-      known.groups[0].windows.map((window: { counts: object }) => window.counts),
-    )
-    const table = await remotely('tally SIM0001,SIM0002 rsi_zone', { terminal: 100 })
-    expect(table.out).not.toContain('Returns')
-    expect(table.code).toBe(0)
-  })
-
-  test('bands now asks for the fields of the plan', async () => {
-    const fields = async (tier: Tier) =>
-      JSON.parse((await remotely('now SIM0001 --json', { tier })).out).states.map(
-        (state: { field: string }) => state.field,
-      )
-    expect([(await fields('free')).length, (await fields('plus')).length, (await fields('pro')).length]).toEqual([
-      9, 13, 21,
-    ])
-    const found = JSON.parse((await remotely('now SIM0002 --field rsi_zone --json')).out)
-    const known = JSON.parse((await locally('now SIM0002 --field rsi_zone --json')).out)
-    expect(found.states[0]).toMatchObject({ band: known.states[0].band, since: known.states[0].since, bars: null })
-  })
-
-  test.each([
-    [
-      'events SIM0001 rsi_zone --after 2024-06-28',
-      /^No event: the bars of SIM0001 end on 2024-06-28, and none lies after 2024-06-28\.\n$/,
-    ],
-    [
-      'events SIM0001 rsi_zone --band deep_oversold --after 2024-06-20',
-      /^No event: SIM0001's daily rsi_zone did not become deep_oversold in 5y \(2019-06-29 to 2024-06-28\); it became oversold, .* and deep_overbought\.\n$/,
-    ],
-    [
-      'tally SIM0001 rsi_zone --after 2024-06-27',
-      /^No event: SIM0001's daily rsi_zone changed \d+ times, but not after 2024-06-27; the nearest on 2024-06-\d\d\.\n$/,
-    ],
-  ])('%s finds nothing, says so, and asks nothing more', async (line, told) => {
-    const key = await server.key('pro')
-    const lent = { env: { BANDS_REMOTE: server.url, BANDS_API_KEY: key, HOME: folder.path } }
-    const ran = await typed(`${line} --fail-empty`, lent)
-    expect([ran.code, ran.err]).toEqual([3, expect.stringMatching(told)])
-    const used = Number((await server.get('/v1/events', key)).headers['x-requests-used'])
-    expect(used).toBeLessThanOrEqual(line.startsWith('tally') ? 2 : 1)
-    expect((await remotely(line)).code).toBe(0)
-  })
-
   test.each([
     ['events NONE rsi_zone', 3, 'no bars for "NONE".'],
     ['events SIM001 rsi_zone', 3, 'Did you mean "SIM0001"'],
@@ -211,26 +150,6 @@ describe('at a server', () => {
     expect([ran.code, ran.out]).toEqual([code, ''])
     expect(ran.err.replaceAll(/\s+/g, ' ')).toContain(told)
     expect(ran.err).not.toContain('bands import')
-  })
-
-  test('the plan of the key decides the shown values', async () => {
-    const refused = await remotely('events SIM0001 pe_vs_sector --debug', { tier: 'plus' })
-    expect(refused.code).toBe(4)
-    expect(refused.err).toMatch(/^error: pe_vs_sector needs the Pro tier; you asked as Plus\.\n/)
-    expect(refused.err).not.toContain('locally')
-    expect(refused.err).not.toContain(keys.plus)
-    // Before it is said that a ticker is not there, here as there.
-    for (const ticker of ['SIM0001', 'NONE'])
-      for (const ran of [
-        await remotely(`tally ${ticker} rsi_zone`, { tier: 'free' }),
-        await locally(`tally ${ticker} rsi_zone --tier free`),
-      ])
-        expect([ran.code, ran.err.split('\n')[0]]).toEqual([
-          4,
-          'error: aftermath needs the Plus tier; you asked as Free.',
-        ])
-    const events = JSON.parse((await remotely('events SIM0001 rsi_zone --json', { tier: 'free' })).out)
-    expect(events.query_range).toBe('90d')
   })
 
   test('exact returns are known of the database here alone', async () => {
@@ -395,18 +314,6 @@ describe('a fault of a server', () => {
     expect((await typed(`events ABC rsi_zone --remote ${refused.url}`, { env })).err).toBe(
       'error: No.\n  key:   BANDS_API_KEY\n',
     )
-  })
-
-  test('ends a question about many tickers at once', async () => {
-    const upstream = await scripted((response, ...turn) => {
-      setTimeout(() => refusal(401, 'unauthorized')(response, ...turn), 50)
-    })
-    const tickers = Array.from({ length: 40 }, (_, i) => `T${i}`).join(',')
-    const ran = await typed(`tally rsi_zone --tickers ${tickers}`, {
-      env: { BANDS_REMOTE: upstream.url, BANDS_API_KEY: KEY },
-    })
-    expect(ran.code).toBe(4)
-    expect(upstream.arrivals.length).toBeLessThanOrEqual(8)
   })
 
   notInQuick('is asked about again as often as --retries says', async () => {

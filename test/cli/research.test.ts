@@ -1,16 +1,14 @@
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTrials } from '../../src/app/open/database.js'
 import { parseDay } from '../../src/core/model/day.js'
 import { probability } from '../../src/core/numbers.js'
 import type { Trial } from '../../src/core/source.js'
 import type { CheckLookahead } from '../../src/data/local/check.js'
-import type { Backtest } from '../../src/research/backtest/result.js'
 import { type EventStudy, isVolatile } from '../../src/research/study/result.js'
 import type { Sweep } from '../../src/research/sweep/result.js'
 import type { Tally } from '../../src/research/tally/tally.js'
 import { CELL_TEST, type LogComparison } from '../../src/research/trials.js'
-import { Database } from '../support/database.js'
 import { firstInQuick, notInQuick } from '../support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { bundledBars } from './support/run.js'
@@ -55,15 +53,6 @@ describe('bands study', () => {
     expect(text).not.toContain('clusters of dates')
   })
 
-  notInQuick('gives the same bytes in whatever order and words the same is asked', async () => {
-    const ran = (await ask(`${STUDY} --json`)).out
-    expect((await ask(`study GSPC AAPL rsi_zone --band oversold ${FAST} --json`)).out).toBe(ran)
-    expect((await ask(`study rsi_zone --tickers GSPC --tickers AAPL --band oversold ${FAST} --json`)).out).toBe(ran)
-    expect((await ask(`study rsi_zone --all --band oversold ${FAST} --json`)).out).toBe(ran)
-    expect((await ask(`study @${tickers()} rsi_zone --band oversold ${FAST} --json`)).out).toBe(ran)
-    expect((await ask(`${STUDY} --seed 2 --json`)).out).not.toBe(ran)
-  })
-
   test('takes a context in one word, and shows its band', async () => {
     const study = `study AAPL rsi_zone --band oversold ${FAST}`
     const found = await json<EventStudy>(`${study} --context GSPC:trend_direction=downtrend,strong_downtrend`)
@@ -71,15 +60,6 @@ describe('bands study', () => {
     for (const { context_band } of found.occurrences) expect(context_band).toMatch(/downtrend/)
     const open = await json<EventStudy>(`${study} --context GSPC:trend_direction --context-lag 1`)
     expect(open.occurrences.length).toBeGreaterThan(found.occurrences.length)
-  })
-
-  notInQuick('applies the range of --tier, and no range without it', async () => {
-    expect((await json<EventStudy>(`study GSPC rsi_zone ${FAST}`)).first).toMatch(/^2008/)
-    expect((await json<EventStudy>(`study GSPC rsi_zone --tier pro ${FAST}`)).first).toMatch(/^2013-05/)
-    expect((await json<EventStudy>(`study GSPC rsi_zone ${FAST}`, { env: { BANDS_TIER: 'plus' } })).first).toMatch(
-      /^2016-05/,
-    )
-    expect((await ask('study GSPC rsi_zone --tier free')).code).toBe(4)
   })
 
   test('writes the events to a file whose ending tells the form', async () => {
@@ -172,12 +152,6 @@ describe('the windows of a study', () => {
       'read them one by one',
     )
   })
-
-  test('are none where the dates leave out all, which is blamed on the dates', async () => {
-    const { out, err } = await ask(`study AAPL rsi_zone --after 2030-01-01 ${MORE}`)
-    expect(out).toContain('the dates asked for leave out every bar with a band of rsi_zone, from ')
-    expect(err).toBe('No event: the bars of AAPL end on 2018-05-11, and none lies after 2030-01-01.\n')
-  })
 })
 
 describe('bands sweep', () => {
@@ -192,14 +166,6 @@ describe('bands sweep', () => {
     await ask(`${SWEEP} --limit 2 --write cells=${folder.file('cells.json')}`)
     expect(JSON.parse(readFileSync(folder.file('cells.json'), 'utf8'))).toHaveLength(found.cells.length)
     expect(all).toMatch(/Is the best of \d+ real\?/)
-  })
-
-  notInQuick('tells cells apart by ticker, band left and context', async () => {
-    const line = `sweep --all --field rsi_zone --horizon 5 --by ticker --prev-band --context GSPC:trend_direction --tests "bootstrap 99"`
-    const { cells } = await json<Sweep>(line)
-    expect(new Set(cells.map(cell => cell.ticker))).toEqual(new Set(['AAPL', 'GSPC']))
-    expect(cells.every(cell => cell.prev_band !== null)).toBe(true)
-    expect(cells.some(cell => cell.context?.field === 'trend_direction')).toBe(true)
   })
 
   test.each(firstInQuick(['split 2016-01-01', 'walk-forward train=504,test=252', 'cv k=3,embargo=5', 'cpcv n=4,k=2']))(
@@ -300,53 +266,12 @@ describe('bands trials', () => {
     expect(await count()).toBe(before + 2)
   })
 
-  notInQuick(
-    'that cannot be written cost no answer, which says so; that cannot be opened are said to be missing',
-    async () => {
-      const of = (file: string) => ({ env: { BANDS_DB: folder.file(file) } })
-      cpSync(folder.file('bands.db'), folder.file('full.db'))
-      await (await openTrials({ db: folder.file('full.db') }))!.close()
-      const db = new Database(folder.file('full.trials.db'))
-      db.exec("CREATE TRIGGER full BEFORE INSERT ON trials BEGIN SELECT RAISE(ABORT, 'no room'); END")
-      db.close()
-      for (const line of [STUDY, BACKTEST, SWEEP]) {
-        const found = await json<EventStudy | Backtest | Sweep>(line, of('full.db'))
-        expect(found.warnings.at(-1)).toMatch(/^this run is not noted in the ledger of trials: .*no room/)
-      }
-      cpSync(folder.file('bands.db'), folder.file('odd.db'))
-      writeFileSync(folder.file('odd.trials.db'), 'no database at all, but a text of some length')
-      const studied = await ask(`${STUDY} --json`, of('odd.db'))
-      expect(studied.code).toBe(0)
-      expect(studied.err).toContain('this run is not counted among the trials')
-      const listed = await ask('trials', of('odd.db'))
-      expect([listed.code, listed.out]).toEqual([6, ''])
-      expect(listed.err).not.toContain('this run')
-    },
-  )
-
   test('are only read, and are none before the first look', async () => {
     cpSync(folder.file('bands.db'), folder.file('new.db'))
     const asked = await ask('trials', { env: { BANDS_DB: folder.file('new.db') } })
     expect(asked.code).toBe(0)
     expect(asked.out).toContain('This database has no trial log yet')
     expect(existsSync(folder.file('new.trials.db'))).toBe(false)
-  })
-
-  notInQuick('names its kinds, and tells apart strategies that read alike', async () => {
-    for (const costs of [5, 6]) await ask(`${BACKTEST} --costs ${costs}bp`)
-    const trials = (await openTrials({ db: folder.file('bands.db') }))!
-    await trials.note(
-      'strategy',
-      ['a', 'b'].map(letter => ({ hash: letter.repeat(64), spec: 'of 4 tickers', p: null, test: null, sharpe: null })),
-    )
-    await trials.close()
-    const shown = await table('trials --kind strategy', 200)
-    expect(shown).toMatch(/^tried: \d+ questions \(\d+ windows\) +\d+ about strategies, \d+ more without a test$/m)
-    expect(shown).toMatch(/^ *P +SHARPE A BAR +STRATEGY$/m)
-    expect(shown).toContain('hold 20; 6 bp a side; AAPL;')
-    for (const begin of ['aaaaaaa', 'bbbbbbb']) expect(shown).toContain(`of 4 tickers; #${begin}`)
-    const told = shown.split('\n').slice(3)
-    expect(new Set(told).size).toBe(told.length)
   })
 
   test('are said to be cut only where a kind has more than is shown', async () => {
@@ -430,13 +355,6 @@ describe('bands trials', () => {
       expect(off).not.toContain('by chance about')
     },
   )
-
-  test('are not kept of the sample', async () => {
-    const home = { env: { BANDS_DB: '', HOME: folder.file('nobody') } }
-    expect(await json('trials', home)).toMatchObject({ cells: 0, strategies: 0, trials: [] })
-    expect((await ask(`study AAPL rsi_zone --band oversold ${FAST}`, home)).err).toContain('sample data')
-    expect(existsSync(folder.file('nobody'))).toBe(false)
-  })
 })
 
 describe('bands check', () => {
@@ -516,11 +434,6 @@ test.each([
   expect(ran.err.replace(/\s+/g, ' ')).toContain(sentence)
 })
 
-test('files are whole or not there at all', async () => {
-  expect((await ask(`${BACKTEST} --write trades=${folder.file('no/such/trades.csv')}`)).code).toBe(6)
-  expect(readdirSync(folder.path).filter(name => name.includes('.partial'))).toEqual([])
-})
-
 test.each(firstInQuick(['trials', STUDY, BACKTEST, SWEEP], 2))(
   'bands %s draws in ASCII where the locale has no more',
   async line => {
@@ -545,14 +458,6 @@ describe('at a server', () => {
   })
   const env = (db = ground.db): Record<string, string> => ({ BANDS_API_KEY: key, HOME: folder.path, BANDS_DB: db })
 
-  test('a backtest trades them', async () => {
-    const line = 'backtest SIM0001 rsi_zone --band oversold --hold 5 --after 2022-06-01 --tests "draws 99"'
-    const near = await json<Backtest>(line, { env: env() })
-    const far = await json<Backtest>(`${line} --remote ${server.url}`, { env: env() })
-    expect(far.trades.length).toBeGreaterThan(0)
-    expect(far.trades).toEqual(near.trades)
-  })
-
   test('without prices here there is one clear sentence', async () => {
     const { BANDS_DB: _db, ...nobody } = env()
     const none = await ask(`study SIM0001 rsi_zone --remote ${server.url}`, { env: { ...nobody, BANDS_DB: '' } })
@@ -576,11 +481,4 @@ function rowsOf(text: string): string[][] {
   const head = lines.findIndex(line => line.startsWith('DAYS'))
   const end = lines.findIndex((line, i) => i > head && !/^\d+ /.test(line))
   return lines.slice(head, end).map(line => line.trim().split(/ {2,}/))
-}
-
-/** A file of tickers. */
-function tickers(): string {
-  const file = folder.file('tickers.txt')
-  writeFileSync(file, 'GSPC # an index\nAAPL\n')
-  return file
 }

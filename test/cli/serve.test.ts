@@ -191,28 +191,6 @@ describe('the built program', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  test.skipIf(QUICK || !hasPrlimit())(
-    'is not ready from a charge that could not be written on until one can be',
-    async () => {
-      const { key } = JSON.parse((await typed('keys create alice --json', { env: DB })).out)
-      const { child, url, ended } = await started()
-      const asked = async (): Promise<number[]> => {
-        const headers = { Authorization: `Bearer ${key}` }
-        const answer = await fetch(`${url}/v1/events?ticker=SIM0001&field=rsi_zone`, { headers })
-        return [answer.status, (await fetch(`${url}/readyz`)).status]
-      }
-      const limit = (bytes: string) => execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${bytes}:`])
-      expect(await asked()).toEqual([200, 200])
-      limit('4096')
-      expect(await asked()).toEqual([503, 503])
-      limit('unlimited')
-      expect((await fetch(`${url}/readyz`)).status).toBe(200)
-      expect(await asked()).toEqual([200, 200])
-      child.kill('SIGTERM')
-      expect(await ended).toEqual([0, null])
-    },
-  )
-
   test('makes scans in a thread of the packed program, and answers the one that is under way when it ends', async () => {
     await typed('accounts create scans --tier pro', { env: DB })
     const { key } = JSON.parse((await typed('keys create scans --json', { env: DB })).out)
@@ -378,10 +356,6 @@ async function nameShown(url: string): Promise<string> {
 
 function hasOpenssl(): boolean {
   return has('openssl version', 'serving with TLS, as there is no openssl to make a certificate')
-}
-
-function hasPrlimit(): boolean {
-  return has('prlimit --version', 'a charge that cannot be written, as there is no prlimit to keep a file from growing')
 }
 
 function has(command: string, skipped: string): boolean {

@@ -237,13 +237,6 @@ function tested(groups: readonly (readonly Spell[])[]): LogRank {
   return found
 }
 
-/** Exponential of a mean, seen for a uniform time up to `most` at most. */
-function _exponential(random: Random, mean: number, most: number): Spell {
-  const length = -mean * Math.log(1 - random.uniform())
-  const seen = most * random.uniform()
-  return { length: Math.min(length, seen), ended: length <= seen }
-}
-
 /** `6+` lasted longer than 6. */
 function spells(text: string): Spell[] {
   return text.split(' ').map(word => ({ length: Number.parseInt(word, 10), ended: !word.endsWith('+') }))

@@ -140,30 +140,9 @@ function sample(run: number, n: number, shared: number): DatedEvent[] {
   })
 }
 
-function _rejections(runs: number, made: (run: number) => DatedEvent[]): Record<string, number> {
-  const rejected: Record<string, number> = Object.fromEntries(Object.keys(TESTS).map(name => [name, 0]))
-  for (let run = 0; run < runs; run++) {
-    const events = made(run)
-    for (const [name, test] of Object.entries(TESTS)) if (test(events).p! < 0.05) rejected[name]!++
-  }
-  return rejected
-}
-
 function madeEvent(event: number[], carVariance: number): AbnormalEvent {
   const car = event.reduce((sum, value) => sum + value, 0)
   return { estimation: new Float64Array(30), event: Float64Array.from(event), car, carVariance, df: 28 }
-}
-
-function _scaled(event: DatedEvent, by: number): DatedEvent {
-  const times = (values: Float64Array): Float64Array => values.map(value => by * value)
-  const { estimation, car, carVariance } = event
-  return {
-    ...event,
-    estimation: times(estimation),
-    event: times(event.event),
-    car: by * car,
-    carVariance: by ** 2 * carVariance,
-  }
 }
 
 function pearson(x: Float64Array, y: Float64Array): number {

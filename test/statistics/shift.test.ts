@@ -150,16 +150,6 @@ function shifted(pool: readonly ShiftMember[], calendar: number, k: number): num
   )
 }
 
-function _rotated({ indices, returns, base, events }: ShiftMember, calendar: number, by: number): ShiftMember {
-  const order = [...indices.keys()].sort((a, b) => ((indices[a]! + by) % calendar) - ((indices[b]! + by) % calendar))
-  return {
-    indices: Int32Array.from(order, i => (indices[i]! + by) % calendar),
-    returns: Float64Array.from(order, i => returns[i]!),
-    base,
-    events: Int32Array.from(events, event => order.indexOf(event)).sort(),
-  }
-}
-
 /** The mean depends on what is added first, in its last digit. */
 function withoutDiff(found: ReturnType<typeof jointShift>): object {
   return { ...found, diff: null }

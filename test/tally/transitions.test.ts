@@ -10,7 +10,6 @@ import { contextTests } from '../../src/research/tally/by-context.js'
 import { type BandPeriod, type Dwell, dwell } from '../../src/research/tally/dwell.js'
 import {
   leaving,
-  type TransitionRow,
   type TransitionsQuery,
   transitionMatrix,
   transitionsOf,
@@ -323,15 +322,4 @@ function stays(text: string): BandPeriod[] {
     const ended = !word.endsWith('+')
     return { band: 'b', bars: Number.parseInt(word, 10), ended, next: ended ? 'c' : null, context: null }
   })
-}
-
-/** Shares of visits that a chain of such shares keeps; half of each step stays, so that a periodic one settles too. */
-function _stationary(rows: readonly TransitionRow[]): number[] {
-  let share = rows.map(() => 1 / rows.length)
-  for (let step = 0; step < 2000; step++) {
-    share = rows.map(({ from }, to) =>
-      share.reduce((sum, s, i) => sum + (s * (rows[i]!.shares[from] ?? 0)) / 2, share[to]! / 2),
-    )
-  }
-  return share
 }
