@@ -256,13 +256,6 @@ describe('the same exposure', () => {
     expect(shareOf(stopped)).toBe('5')
   })
 
-  it.each(['close', 'next-close'])('filled at %s begins with the day after the entry', async fill => {
-    const document = { fill, exit: { hold: 2 }, portfolio: { max_positions: 2 } }
-    const found = await run({ A: { bars: flat(100, 10), bands } }, document)
-    const days = found.trades.reduce((sum, { bars }) => sum + bars, 0)
-    expect(shareOf(found)).toBe(String((100 * days * 0.5) / 10))
-  })
-
   it('of shorts is held short, and of a strategy without trades is cash', async () => {
     const [hold, short] = (await run({ A: { bars: waves(100), bands } }, { side: 'short', exit: { hold: 30 } }))
       .benchmarks

@@ -3,7 +3,6 @@ import { InvalidParameter, NotFound } from '../../src/core/errors.js'
 import type { PricedSource } from '../../src/core/source.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
 import type { Backtest } from '../../src/research/backtest/result.js'
-import { notInQuick } from '../support/full.js'
 import { flat, type MadeBar, type MadeTicker, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 
 const near = (value: number) => expect.closeTo(value, 12)
@@ -23,27 +22,6 @@ function three(): Record<string, MadeTicker> {
 }
 
 describe('places', () => {
-  it('go in order of ticker where that is chosen, and the signals without one are listed', async () => {
-    const { trades, skipped, equity, draws } = await run(three(), { portfolio: { max_positions: 2, order: 'ticker' } })
-    expect(draws).toBeNull()
-    expect(trades.map(({ ticker, invested }) => [ticker, invested])).toEqual([
-      ['A', 0.5],
-      ['B', 0.5],
-    ])
-    expect(skipped).toEqual([{ ticker: 'C', date: '2020-01-03', reason: 'no_place', rank: null }])
-    expect(equity.map(({ positions }) => positions)).toEqual([0, 0, 0, 2, 0, 0, 0, 0])
-  })
-
-  notInQuick('are drawn by the seed with shuffle, each ticker as often as another', async () => {
-    const counts: Record<string, number> = { A: 0, B: 0, C: 0 }
-    for (let seed = 1; seed <= 300; seed++) {
-      const { trades } = await run(three(), { seed, portfolio: { max_positions: 1, shuffle: true } })
-      counts[trades[0]!.ticker]!++
-    }
-    // Three standard deviations of 300 draws at 1/3.
-    for (const count of Object.values(counts)) expect(Math.abs(count - 100)).toBeLessThan(25)
-  })
-
   describe('with a rank', () => {
     /** The band of each before and on the bar of its signal; `.` is none. */
     const ranked = (bands: Record<'A' | 'B' | 'C', string>): Record<string, MadeTicker> =>
@@ -93,15 +71,6 @@ describe('places', () => {
         'on 1 of 1 day signals of equal rank competed for a place: a random choice decided',
       )
       expect(found.warnings).toContain('1 signal had no trend_direction on its bar yet, and came last')
-    })
-
-    it('go among equal ones by the seed with shuffle, and never to a worse one', async () => {
-      const seen = new Set<string>()
-      for (let seed = 1; seed <= 40; seed++) {
-        const document = { seed, rank: 'trend_direction', portfolio: { max_positions: 1, shuffle: true } }
-        seen.add(await taken(ranked({ A: 'aaaaaaa', B: 'bbbbbbb', C: 'bbbbbbb' }), document))
-      }
-      expect([...seen].sort()).toEqual(['B', 'C'])
     })
 
     it('are told to compare levels where a later split would have changed their order', async () => {
@@ -195,19 +164,6 @@ describe('a ticker whose bars end', () => {
   })
 })
 
-describe('an entry', () => {
-  it.each([
-    ['next-open', '2020-01-04', 101],
-    ['next-close', '2020-01-04', 102],
-    ['close', '2020-01-03', 98],
-  ])('filled at %s is on %s, of the signal of its band', async (fill, entry_date, entry_price) => {
-    const bars = flat(100, 12, { 2: [100, 100, 100, 98], 3: [101, 103, 99, 102] })
-    const { trades } = await run({ A: { bars, bands: DIP } }, { fill, exit: { hold: 5 } })
-    const signal = { signal_date: '2020-01-03', band: 'deep_oversold', prev_band: 'neutral' }
-    expect(trades).toMatchObject([{ ...signal, entry_date, entry_price }])
-  })
-})
-
 describe('a delisting', () => {
   const delisted = (day: string, price: number, hold: number) =>
     run({ A: { bars: flat(100, 6), bands: { rsi_zone: 'ddaaaa' }, delisting: { day, price } } }, { exit: { hold } })
@@ -217,12 +173,6 @@ describe('a delisting', () => {
     const end = { exit: 'delisted', exit_date: '2020-01-10', exit_price: 40, gross: -0.6, mae: -0.6 }
     expect(trades).toMatchObject([end])
     expect(equity.at(-1)).toMatchObject({ date: '2020-01-10', equity: 0.4, positions: 0 })
-  })
-
-  it('may take everything', async () => {
-    const { trades, statistics } = await delisted('2020-01-06', 0, 20)
-    expect(trades).toMatchObject([{ exit: 'delisted', exit_date: '2020-01-06', net: -1 }])
-    expect(statistics.reasons.sharpe).toBe('the equity fell to 0 or below')
   })
 
   it('does not touch a trade that was closed before it', async () => {

@@ -85,17 +85,6 @@ test('neither does half of it: no database, a damaged one, no backup, one that i
   expectEnd(await typed(`backup ${join(folder.file('held.db'), 'x')} --db ${db}`), 6, 'cannot back up to')
 })
 
-test('a tar archive is not restored, and what to do instead is shown', async () => {
-  const db = await loaded('tar.db')
-  const archive = folder.file('old.tar')
-  const header = Buffer.alloc(1_024)
-  header.write('ustar', 257)
-  writeFileSync(archive, header)
-  const refused = await typed(`restore ${archive} --replace --db ${db}`)
-  expectEnd(refused, 5, 'mkdir DIR && tar -xf FILE -C DIR')
-  expect(refused.err).toContain('bands restore DIR')
-})
-
 function bytes(path: string): number {
   return statSync(path).size
 }

@@ -77,19 +77,6 @@ describe('sectors', () => {
   })
 })
 
-describe('what a ticker is', () => {
-  it('has a size by its market capitalisation, a value on an edge in the larger', async () => {
-    const caps = { A: 49_999_999, B: 50e6, C: 300e6, D: 2e9, E: 10e9, F: 200e9, G: 1e12, H: null }
-    const store = await marketStore(Object.entries(caps).map(([ticker, market_cap]) => falling(ticker, { market_cap })))
-    const sizes = (await ask(store)).matches.map(match => match.market_cap_tier)
-    expect(sizes).toEqual(['nano', 'micro', 'small', 'mid', 'large', 'mega', 'ultra_mega', null])
-    expect(tickersOf(await ask(store, { market_cap_tier: 'mid' }))).toEqual(['D'])
-    expect(tickersOf(await ask(store, { min_market_cap_tier: 'mid' }))).toEqual(['D', 'E', 'F', 'G'])
-    expect(tickersOf(await ask(store, { min_market_cap_tier: 'nano' }))).toHaveLength(7)
-    expect(tickersOf(await ask(store, { market_cap_tier: 'nano', min_market_cap_tier: 'micro' }))).toEqual([])
-  })
-})
-
 /** What one ticker's match says. */
 async function matchOf(bars: Bar[]): Promise<OversoldPage['matches'][number]> {
   return (await ask(await marketStore([{ ...falling('ABC'), bars }]))).matches[0]!

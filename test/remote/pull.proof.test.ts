@@ -87,21 +87,6 @@ describe('a first pull', () => {
     expect(new Set(source.names).size).toBe(source.names.length - 1)
   })
 
-  it('is answered from only when it is whole', async () => {
-    const store = emptyStore()
-    const source = new Source(market)
-    source.answers = 1
-    await pull(store, source, [RSI])
-    const total = (await source.local.events(WHOLE)).total_occurrences
-    await expect(callerOf(store).events(WHOLE)).rejects.toMatchObject({
-      code: 'busy',
-      message: `daily rsi_zone of SIM0001 is pulled in part only, 100 of ${total} events; pull it to the end.`,
-    })
-    source.answers = Number.POSITIVE_INFINITY
-    await pull(store, source, [RSI])
-    expect(await callerOf(store).events(WHOLE)).toEqual(await source.local.events(WHOLE))
-  })
-
   it('never spends more than it is allowed, finishing one series after the other', async () => {
     const series = keys(TICKERS, ['rsi_zone'], ['daily'])
     const all = (await pull(emptyStore(), new Source(market), series)).credits
@@ -209,22 +194,6 @@ describe('a pull of what is there', () => {
     )
   })
 
-  it('keeps what has left the range as long as nothing can be missing after it', async () => {
-    const store = emptyStore()
-    const series = keys(TICKERS, ['rsi_zone', 'growth_zone'])
-    const kept = async () => Promise.all(series.map(async key => (await pulledIn(store).series(key))!.events.length))
-    await pull(store, new Source(market, { tier: 'plus', asOf: '2022-06-01' }), series)
-    const before = await kept()
-    await pull(store, new Source(market, { tier: 'plus', asOf: '2024-05-31' }), series)
-    const source = new Source(market, { tier: 'plus', asOf: LAST })
-    await pull(store, source, series)
-    for (const [i, events] of (await kept()).entries()) expect(events).toBeGreaterThanOrEqual(before[i]!)
-    for (const key of series) {
-      const query = { ...key, limit: 100 }
-      expect(await callerOf(store, 'plus').events(query)).toEqual(await source.local.events(query))
-    }
-  })
-
   it('ignores additions of a server to the specification', async () => {
     const store = emptyStore()
     const source = new Source(market)
@@ -274,23 +243,6 @@ describe('a pull of what is there', () => {
     expect(await pulledIn(store).series(RSI)).toEqual(before)
     await pull(store, free, [RSI], { replace: true })
     expect(await callerOf(store).events(WHOLE)).toEqual(await free.local.events(WHOLE))
-  })
-
-  it('pulls all of it again when the server has another past now, and says so', async () => {
-    const store = emptyStore()
-    await pull(store, new Source(market, { asOf: '2024-03-01' }), [RSI])
-    const kept = (await pulledIn(store).series(RSI))!
-    for (const place of [40, kept.events.length - 40]) {
-      const events = kept.events.filter((_, i) => i !== place)
-      await pulledIn(store).put({ ...kept, events })
-      const source = new Source(market)
-      const { series } = await pull(store, source, [RSI])
-      expect(series[0]!.note).toBe('its past is another one on the server now; all of it is asked for again')
-      expect(await eventHistory(callerOf(store), RSI)).toMatchObject({ events: { length: series[0]!.events } })
-      const theirs = await source.local.events(WHOLE)
-      expect(await callerOf(store).events(WHOLE)).toEqual(theirs)
-      expect(series[0]!.events).toBe(theirs.total_occurrences)
-    }
   })
 })
 
@@ -400,18 +352,6 @@ describe('a run that was stopped', () => {
     const report = await pull(store, source, series)
     const own = report.series.find(({ ticker, field }) => ticker === 'SIM0001' && field === 'growth_zone')
     expect(own).toMatchObject({ outcome: 'updated', credits: 1 })
-  })
-
-  it('in its first series is replaced by one that has nothing to go on with', async () => {
-    const store = emptyStore()
-    const source = new Source(market)
-    source.answers = 1
-    await pull(store, source, [RSI])
-    source.answers = Number.POSITIVE_INFINITY
-    clock.pass(1)
-    const { series } = await pull(store, source, [RSI], { replace: true })
-    expect(series).toMatchObject([{ outcome: 'pulled' }])
-    expect(await callerOf(store).events(WHOLE)).toEqual(await source.local.events(WHOLE))
   })
 
   it('is forgotten by one that replaces: it begins with the newest page, under a new name', async () => {

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { BandsClient } from '../../src/app/client.js'
 import { sourcesOfStore } from '../../src/app/open/database.js'
 import { FIELDS_WITHOUT_GAPS } from '../../src/app/remote/under-condition.js'
 import { BUILT_IN } from '../../src/core/fields/index.js'
@@ -441,16 +440,5 @@ describe('a pulled ticker', () => {
     // One of which nothing can be told is asked for, so that the refusal says why.
     const weekly = { ...query, timeframe: 'weekly' as const, skip: await caller.missing() }
     await expect(now(caller, weekly)).rejects.toMatchObject({ code: 'not_found' })
-  })
-
-  it('is told of to a program as far as it is there, unless the program names a field', async () => {
-    const store = await storeWith(SIMULATED.slice(2))
-    await pulledIn(store).put(await copied(serverOf(), RSI))
-    const client = new BandsClient(openedOf(store))
-    const { states } = await client.now({ tickers: ['SIM0001', 'SIM0003'] })
-    expect(states.map(({ ticker }) => ticker)).toEqual(['SIM0001', ...BUILT_IN.names.map(() => 'SIM0003')])
-    await expect(client.now({ tickers: ['SIM0001'], field: ['macd_state'] })).rejects.toMatchObject({
-      code: 'not_found',
-    })
   })
 })

@@ -322,36 +322,6 @@ describe.each(ERROR_SHAPES)('errors that are %s', errors => {
     return { ...service, today }
   }
 
-  async function answerTo(path: string, tier: 'free' | 'pro' = 'free') {
-    const { status, json } = await shaped.get(path, await shaped.key(tier))
-    const body = json()
-    if (errors === 'flat') return { status, ...body }
-    const { type, ...told } = body.error as Record<string, unknown>
-    expect(Object.keys(body)).toEqual(['error'])
-    return { status, error: type, ...told }
-  }
-
-  it('name the fault', async () => {
-    expect(await answerTo(`${QUESTION}&limit=0`)).toMatchObject({
-      status: 400,
-      error: 'invalid_parameter',
-      param: 'limit',
-    })
-    expect(await answerTo('/v1/events?ticker=SIM0001&field=net_direction')).toMatchObject({
-      status: 403,
-      error: 'tier_restricted',
-      tier: 'free',
-      required_tier: 'pro',
-      upgrade_url: null,
-    })
-    const missing = await answerTo('/v1/events?ticker=SIM0002X&field=rsi_zone')
-    expect(missing).toMatchObject({ status: 404, error: 'not_found', suggestions: expect.arrayContaining(['SIM0002']) })
-    const { status, json } = await shaped.get(QUESTION)
-    const told = { message: 'Missing or invalid Bearer token.' }
-    const flat = { error: 'unauthorized', ...told }
-    expect([status, json()]).toEqual([401, errors === 'flat' ? flat : { error: { type: 'unauthorized', ...told } }])
-  })
-
   it('show no path of this machine when its data are unreadable', async () => {
     for (const raised of [
       new StorageError('cannot read /secret/bands.db'),
@@ -491,11 +461,6 @@ describe('an answer', () => {
       const query = { ticker: 'SIM0001', field: 'rsi_zone', timeframe: 'weekly', limit: 100 } as const
       expect(text).toBe(JSON.stringify(await server.service.bands(tier).events(query)))
     }
-  })
-
-  it('of a scan as well', async () => {
-    const { text } = await server.get('/v1/scan/oversold?limit=5', await server.key('pro'))
-    expect(Object.keys(JSON.parse(text))).toEqual(['matches', 'total_scanned', 'match_count', 'data_status'])
   })
 
   notInQuick('of a scan has as many matches as are asked for, whichever limit was asked for before', async () => {

@@ -93,14 +93,6 @@ describe('a snapshot', () => {
       await past.stop()
     }
   })
-
-  it('leaves out of a fund what only companies have', async () => {
-    const { tickers } = { tickers: await server.service.bands('pro').tickers() }
-    expect(tickers).toContain('SIM0001')
-    const page = await asked()
-    const isCompany = page.asset_class !== 'etf' && page.asset_class !== 'crypto'
-    expect('fundamentals' in page).toBe(isCompany)
-  })
 })
 
 describe('several days', () => {

@@ -210,23 +210,6 @@ describe('backups in a folder', () => {
     expect(readdirSync(folder).sort()).toEqual([...foreign, ...kept].sort())
   })
 
-  it('stay when they are of another database with the same accounts, and when they were made in the same second', async () => {
-    const files = await world()
-    const others = filesIn(temporaryFolder())
-    const folder = temporaryFolder()
-    await restore((await backUpInto(files, temporaryFolder())).folder, others)
-    const at = (ms: number) => new Date(Date.UTC(2026, 10, 1, 0, 0, 0, ms))
-    const first = await backUpInto({ ...others, accounts: files.accounts }, folder, { now: at(1) })
-    const older = await backUpInto(files, folder, { now: at(2) })
-    // As they were called before.
-    const named = join(folder, 'bands-20261031T000000Z')
-    renameSync(older.folder, named)
-    const second = await backUpInto(files, folder, { now: at(3) })
-    const third = await backUpInto(files, folder, { keep: 2, now: at(4) })
-    expect(third.removed).toEqual([named])
-    expect(readdirSync(folder).sort()).toEqual([first, second, third].map(({ folder }) => basename(folder)))
-  })
-
   it('remove the leftovers of a killed backup of any name', async () => {
     const files = await world()
     const folder = temporaryFolder()
@@ -497,14 +480,6 @@ describe('a restore', () => {
       `cannot be finished: ${moves[0]!.from} is missing`,
     )
     expect(readFileSync(files.accounts).equals(accounts)).toBe(true)
-  })
-
-  it('that was stopped between two names goes on with the next', async () => {
-    const { files, backup, before } = await changedSinceBackup()
-    const [first] = await stopped(files, backup)
-    renameSync(first!.from, first!.to)
-    await forceUnlock({ db: files.data, env: {} })
-    expect(await everything(files)).toEqual(before)
   })
 
   it('that was stopped is finished by the next, which may then fail', async () => {

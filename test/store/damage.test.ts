@@ -453,17 +453,6 @@ describe('the files next to the data', () => {
     await accounts.close()
   })
 
-  it('are sound where accounts were copied into them', async () => {
-    const from = await filesBeside()
-    const to = await filesBeside()
-    const source = openSqliteAccounts(from.accounts)
-    const target = openSqliteAccounts(to.accounts)
-    await target.replaceTables(put => source.readTables((book, rows) => put(book, rows)))
-    await Promise.all([source.close(), target.close()])
-    expect(verifyAccounts(to.accounts)).toMatchObject({ rows: 3, damages: [] })
-    expect(verifyAccounts(from.accounts).damages).toEqual([])
-  })
-
   it('keep a damaged trial damaged when it is noted again', async () => {
     const { trials: path } = await filesBeside()
     changed(path, "UPDATE trials SET spec = 'cell 3' WHERE id = 1")
