@@ -6,7 +6,7 @@ import { formatDay, parseDay } from '../src/core/model/day.js'
 import type { HistoricEvent } from '../src/core/model/event.js'
 import { includesTier, TIER_NAMES, TIMEFRAME_NAMES, type Tier } from '../src/core/model/terms.js'
 import { parseEvents } from '../src/core/params/questions.js'
-import { entitle, entitleAftermath, eventForTier, PLANS } from '../src/core/tiers.js'
+import { entitleAftermath, eventForTier, PLANS } from '../src/core/tiers.js'
 import { Local } from '../src/data/local/local.js'
 import { simulatedTickers } from '../src/data/simulate/simulate.js'
 import type { Store } from '../src/data/store/store.js'
@@ -41,17 +41,6 @@ function refusal(ask: () => void): Record<string, unknown> | null {
 
 it('the specification lists all fields there are, in order', () => {
   expect(REQUIRED.map(({ field }) => field)).toEqual(BUILT_IN.names)
-})
-
-describe('21 fields × 3 tiers', () => {
-  it.each(REQUIRED)('$field needs $required, as a context Plus too', ({ field, required }) => {
-    for (const tier of TIER_NAMES) {
-      expect(refusal(() => entitle({ field }, tier, BUILT_IN))).toEqual(refusalOf(field, tier, required))
-      const beside = { field: 'rsi_zone', context: { ticker: 'SPY', field } }
-      const found = refusalOf('cross-asset correlation', tier, 'plus') ?? refusalOf(field, tier, required)
-      expect(refusal(() => entitle(beside, tier, BUILT_IN))).toEqual(found)
-    }
-  })
 })
 
 describe('what a tier sees', () => {

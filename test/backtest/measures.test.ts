@@ -76,16 +76,6 @@ describe('interest', () => {
 })
 
 describe('ratios', () => {
-  it('of Sharpe and Sortino ask for the same risk-free rate', async () => {
-    const bands = { rsi_zone: `dd${'a'.repeat(98)}` }
-    const found = await run({ A: { bars: waves(100), bands } }, { exit: { hold: 90 }, risk_free: 0.05 })
-    const { equity, statistics } = found
-    const free = 1.05 ** (1 / 365) - 1
-    const excess = equity.slice(1).map((point, i) => point.equity / equity[i]!.equity - 1 - free)
-    const below = Math.sqrt(mean(excess.map(value => Math.min(value, 0) ** 2))!)
-    expect(statistics.sortino).toEqual(near((mean(excess)! / below) * Math.sqrt(365)))
-  })
-
   it('of trades that all end alike are none: what rounding leaves is no spread', async () => {
     const bands = { rsi_zone: 'ddabbbbabbbb' }
     const bars = flat(0.1, 12, { 4: [0.1, 0.11, 0.1, 0.11], 9: [0.3, 0.33, 0.3, 0.33], 8: [0.3, 0.3, 0.3, 0.3] })

@@ -1,9 +1,8 @@
-import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { describe, expect, it } from 'vitest'
 import { EXPORT_OUTPUTS, type Sink, writeRows } from '../../src/app/cli/formats.js'
 import type { Column } from '../../src/core/model/event.js'
 import { flowing, Kept } from '../support/drain.js'
-import { notInQuick, QUICK } from '../support/full.js'
+import { QUICK } from '../support/full.js'
 
 interface Row {
   name: string | null
@@ -60,43 +59,6 @@ describe('CSV', () => {
   })
 })
 
-describe('Parquet', () => {
-  it('reads back as it was written, dates as DATE', async () => {
-    const out = new Kept()
-    await writeRows('parquet', flowing(ROWS), COLUMNS, out)
-    const file = fileOf(out)
-    expect(await parquetReadObjects({ file })).toEqual(ROWS.map(row => ({ ...row, date: new Date(row.date) })))
-    const types = parquetMetadata(file)
-      .schema.slice(1)
-      .map(({ type, converted_type }) => [type, converted_type])
-    expect(types).toEqual([
-      ['BYTE_ARRAY', 'UTF8'],
-      ['INT32', 'DATE'],
-      ['INT32', undefined],
-      ['DOUBLE', undefined],
-    ])
-  })
-
-  notInQuick('is written in row groups, each handed over before the next is begun', async () => {
-    const out = new Kept()
-    const count = 120_000
-    await writeRows('parquet', flowing(numbered(count)), COLUMNS, out)
-    const file = fileOf(out)
-    const groups = parquetMetadata(file).row_groups.map(group => Number(group.num_rows))
-    expect(groups).toEqual([50_000, 50_000, 20_000])
-    expect(out.chunks.length).toBe(groups.length + 1)
-    const [row] = await parquetReadObjects({ file, rowStart: 99_999, rowEnd: 100_000 })
-    expect(row).toMatchObject({ name: 'row 99999', count: 99_999, value: 99_999 / 3 })
-  })
-
-  it('is a whole file even without a row', async () => {
-    const out = new Kept()
-    await writeRows('parquet', flowing<Row>([]), COLUMNS, out)
-    expect(await parquetReadObjects({ file: fileOf(out) })).toEqual([])
-    expect(parquetMetadata(fileOf(out)).schema.length).toBe(COLUMNS.length + 1)
-  })
-})
-
 describe.each(EXPORT_OUTPUTS)('%s', output => {
   const slow = QUICK && output !== 'ndjson' ? it.skip : it
   slow('never runs ahead of a slow reader', async () => {
@@ -130,8 +92,4 @@ function* numbered(count: number): Generator<Row> {
 
 async function* refused(): AsyncGenerator<Row> {
   yield await Promise.reject(new Error('no'))
-}
-
-function fileOf(out: Kept): ArrayBuffer {
-  return new Uint8Array(out.bytes).buffer
 }

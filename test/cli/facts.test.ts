@@ -86,16 +86,6 @@ describe('bands import of facts', () => {
     expect((await ask(`import ${file} --ticker abc --layout "known 2018-02-28"`)).code).toBe(0)
     expect((await document('facts ABC')).records).toMatchObject([{ known: '2018-02-28', usable_from: '2018-03-01' }])
   })
-
-  test('begins the kinds of a file again with --replace, and leaves the others', async () => {
-    await ask(`import ${recordFolder('before')}`)
-    const file = write('again.csv', tableOf('ratings', 'AAPL', ['2018-03-01,pre,1,2,3,4,5']))
-    expect((await document(`import ${file} --replace`)).files[0].facts).toMatchObject([{ added: 1, records: 1 }])
-    const { records } = await document('facts AAPL')
-    const found = records.filter(({ kind }: { kind: string }) => kind === 'ratings')
-    expect(found).toMatchObject([{ known: '2018-03-01', file }])
-    expect(records).toHaveLength(14)
-  })
 })
 
 describe('bands facts', () => {

@@ -6,7 +6,7 @@ import { TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
 import { eventHistory } from '../../src/core/source.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
-import { draws, FULL, NIGHT, provenInFull } from '../support/full.js'
+import { draws, FULL, provenInFull } from '../support/full.js'
 import { bundled, started } from '../support/processes.js'
 import { pulledIn } from '../support/pulled.js'
 import { serve, simulatedGround } from '../support/serve.js'
@@ -37,73 +37,6 @@ test('finishes with the next import what a killed import of facts has left', asy
     expect((await events(killed)).out === expected, `killed after ${seconds} s`).toBe(true)
   }
 })
-
-test('shown and remaining changes are all changes, wherever an import of facts is killed', async () => {
-  const rounds = draws(12)
-  const [bars, facts, base] = ['lasting.csv', 'lasting-facts', 'lasting/bands.db'].map(folder.file) as [
-    string,
-    string,
-    string,
-  ]
-  await sh(
-    `mkdir "${folder.file('lasting')}"; bands simulate 12 --bars 500 --facts "${facts}" > "${bars}"; bands import "${bars}" --db "${base}" -q`,
-  )
-  const document = async (line: string, db: string) => {
-    const { code, out, err } = await typed(`${line} --json --db ${db}`)
-    expect(code, err).toBe(0)
-    return JSON.parse(out)
-  }
-  const { last } = await document('status', base)
-  const begin = new Date(Date.parse(last) - 90 * 86_400_000).toISOString().slice(0, 10)
-  const told =
-    'changes --since last --tickers SIM0001,SIM0002,SIM0003,SIM0004,SIM0005,SIM0006,SIM0007,SIM0008,SIM0009,SIM0010'
-  await document(`${told} --as-of ${begin}`, base)
-  const load = (db: string): string => `"$NODE" "$BIN" import "${facts}" --db "${db}" -q`
-  const started = performance.now()
-  expect(
-    (await sh(`cp -r "${folder.file('lasting')}" "${folder.file('timed')}"; ${load(folder.file('timed/bands.db'))}`))
-      .code,
-  ).toBe(0)
-  const whole = (performance.now() - started) / 1000
-  const seen = { waiting: 0, left: 0 }
-  for (let round = 0; round < rounds; round++) {
-    const here = folder.file(`round-${round}`)
-    const db = folder.file(`round-${round}/bands.db`)
-    const seconds = (whole * (0.1 + (0.9 * round) / rounds)).toFixed(3)
-    await sh(`cp -r "${folder.file('lasting')}" "${here}"; ${load(db)} & sleep ${seconds}; kill -9 $!; wait $!`)
-    const first = await document(told, db)
-    const isWaiting = first.omitted !== undefined
-    const writers = [
-      'rebuild',
-      'remove NOTHING',
-      'remove SIM0011',
-      'rename SIM0012 SIM0099',
-      `import ${bars}`,
-      `remove SIM0012 --after ${begin}`,
-      // Facts that come later change what was told of earlier bars: here they are those that were there.
-      ...(isWaiting ? [`import ${facts}`] : []),
-    ]
-    const { err } = await typed(`${writers[round % writers.length]} --db ${db}`)
-    const about = `killed after ${seconds} s of ${whole} s, then ${writers[round % writers.length]}: ${err}`
-    expect(err.includes('finished what a killed import had left'), about).toBe(isWaiting)
-    const second = await document(told, db)
-    expect(second, about).not.toHaveProperty('omitted')
-    await sh(`cp "${folder.file('lasting/bands.lists.db')}" "${here}/"`)
-    const all = await document(told, db)
-    expect([...first.changes, ...second.changes].map(nameOf).sort(), about).toEqual(all.changes.map(nameOf).sort())
-    seen.waiting += Number(isWaiting)
-    seen.left += second.changes.length
-    await sh(`rm -rf "${here}"`)
-  }
-  if (rounds >= 50) expect(Math.min(...Object.values(seen))).toBeGreaterThan(0)
-  if (NIGHT)
-    process.stdout.write(
-      `${rounds} rounds, fields waited after ${seen.waiting}, ${seen.left} changes came the next time\n`,
-    )
-})
-
-const nameOf = (one: { date: string; ticker: string; timeframe: string; field: string }): string =>
-  `${one.date} ${one.ticker} ${one.timeframe} ${one.field}`
 
 provenInFull.each([
   ['INT', 130],

@@ -17,8 +17,7 @@ import type { Tables } from '../../src/app/cli/manifest.js'
 import { version } from '../../src/core/built.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import type { ExportedEvent } from '../../src/core/model/event.js'
-import { notInQuick } from '../support/full.js'
-import { bundledBars, expectRefusal, scratch, shell } from './support/run.js'
+import { bundledBars, expectRefusal, scratch } from './support/run.js'
 
 /** `bands export … --partition-by`: a folder of Parquet files that is brought up to date. */
 
@@ -301,27 +300,5 @@ describe('an export that is killed', () => {
     expect(filesIn('bars', out)).toEqual(filesIn('bars', whole))
     expect(manifestOf(out).tables.bars).toEqual(manifestOf(whole).tables.bars)
     expectListed(out)
-  })
-
-  notInQuick('is old or new by its list, wherever it is killed', async () => {
-    const out = at('kills')
-    const env = { BANDS_DB: at('bands.db') }
-    const line = (last: string): string => `export series --partition-by ticker --write "${out}" --before ${last}`
-    await shell(`bands ${line('2014-01-01')}`, env)
-    for (const [i, seconds] of [0.1, 0.2, 0.25, 0.3, 0.35, 0.4].entries()) {
-      const last = `201${5 + (i % 3)}-01-01`
-      await shell(`"$NODE" "$BIN" ${line(last)} & sleep ${seconds}; kill -9 $!; wait $!`, env)
-      if (existsSync(join(out, 'manifest.json'))) {
-        for (const [path, { sha256 }] of Object.entries(manifestOf(out).tables.series!.files))
-          expect(
-            createHash('sha256')
-              .update(readFileSync(join(out, path)))
-              .digest('hex'),
-            path,
-          ).toBe(sha256)
-      } else expect(existsSync(join(out, 'manifest.next.json'))).toBe(true)
-      expect((await shell(`bands ${line(last)}`, env)).code).toBe(0)
-      expectListed(out)
-    }
   })
 })

@@ -46,26 +46,6 @@ describe('bands import after a split', () => {
     expect((await ask('verify --deep')).code).toBe(0)
     expect(await documentOf('status')).toMatchObject({ tickers: [{ ticker: 'ABC', bars: 200 }] })
   })
-
-  test('reports an unexplained jump at the seam like one inside a file', async () => {
-    await ask(`import ${old()}`)
-    const half = write(
-      'half.csv',
-      ROWS.slice(150).map(row => quartered(quartered(row))),
-    )
-    const { files } = await documentOf(`import ${half} --ticker ABC`)
-    expect(files[0].warnings).toMatchObject([{ kind: 'jump', count: 1, first: [{ ticker: 'ABC', place: half }] }])
-  })
-})
-
-test('a file of another instrument is refused, and --replace begins again', async () => {
-  await ask(`import ${write('TSLA.csv', simulatedRows(2, 1_260))} --ticker IBM`)
-  const own = write('IBM.csv', simulatedRows(3, 665))
-  const { code, err } = await ask(`import ${own}`)
-  expect(code).toBe(5)
-  expect(err).toMatch(/IBM: 6\d\d of 665 closes of days that are stored too differ by more than 1 %/)
-  expect((await ask(`import ${own} --replace`)).code).toBe(0)
-  expect(await documentOf('status')).toMatchObject({ tickers: [{ ticker: 'IBM', bars: 665 }] })
 })
 
 describe('a night’s file of 505 tickers', () => {

@@ -35,14 +35,6 @@ const FORBIDDEN = [
 ]
 
 describe('bands sql', () => {
-  test('counts what a tally counts', async () => {
-    const found = await rows(
-      "SELECT count(*) AS n FROM events WHERE field = 'rsi_zone' AND band = 'oversold' AND timeframe = 'daily'",
-    )
-    const { events: n } = await json<{ events: number }>('tally rsi_zone --all --band oversold')
-    expect(found).toEqual([{ n }])
-  })
-
   test('has the names of JSON next to those of the files', async () => {
     const [row] = await rows(
       "SELECT returns['5d'] - returns_5d AS zero, date FROM events WHERE returns_5d IS NOT NULL LIMIT 1",

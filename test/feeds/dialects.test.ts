@@ -255,13 +255,6 @@ describe('the ticker', () => {
     )
   })
 
-  it('cannot be given for a file of several', async () => {
-    const text = 'symbol,date,open,high,low,close\nA,2024-01-02,1,1,1,1\nB,2024-01-02,1,1,1,1\n'
-    expect(await refusal('X.csv', text, { ticker: 'C' })).toBe(
-      'X.csv:3:1: the file has several tickers ("A", "B"); leave ticker C away to import each under its own name',
-    )
-  })
-
   it('is taken from a column "name" only when that holds tickers', async () => {
     const text = (name: string) => `date,open,high,low,close,Name\n2024-01-02,1,1,1,1,${name}\n`
     expect(only(await read('X.csv', text('AAL'))).ticker).toBe('AAL')
@@ -421,13 +414,6 @@ describe('a bad row', () => {
         text: '2024-01-03,1,1,1,"0","a\nb"',
       },
     ])
-  })
-
-  it('cut out, mended and headed by the header of its file loads', async () => {
-    const text = `"date";open;high;low;close;volume\n2024-01-02;1;1;1;1;1\n2024-01-03;1;1;1;;1\n`
-    const { rejected, header } = await read('X.csv', text, { skipBadRows: true })
-    const mended = `${header}\n${rejected.map(row => row.text.replace(';;', ';1;')).join('\n')}\n`
-    expect(rowsOf(only(await read('X.csv', mended)))).toEqual([['2024-01-03', 1, 1, 1, 1, 1]])
   })
 })
 

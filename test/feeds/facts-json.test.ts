@@ -184,13 +184,6 @@ describe('company facts of the SEC', () => {
     const text = JSON.stringify(companyFacts({ Revenues: { USD: [REVENUE, { ...REVENUE, val: 900.4 }, amended] } }))
     expect(reportsOf(await read(written('X.json', text)))).toEqual(['2023-03-31 2023-05-02 - 700 -'])
   })
-
-  it('tell how far the reading is', async () => {
-    const bytes: number[] = []
-    const input = written('X.json', JSON.stringify(PLAIN))
-    await read(input, { onProgress: progress => bytes.push(progress.bytes) })
-    expect(bytes.at(-1)).toBe(input.bytes)
-  })
 })
 
 describe.skipIf(SHARED === null)('company facts of Snowflake (needs ../shared)', () => {

@@ -380,23 +380,6 @@ describe('a table of facts', () => {
     )
   })
 
-  it('obeys what the user says about it', async () => {
-    const bare = text.slice(text.indexOf('\n') + 1)
-    const header = `ticker,${headerOf('reports')}`
-    expect(records(await readFacts(bare, { hints: { header } }), 'reports')).toEqual(wanted)
-    const odd = text.replaceAll(',', ':')
-    expect(records(await readFacts(odd, { hints: { delimiter: ':' } }), 'reports')).toEqual(wanted)
-    const doubtful = 'ticker;report_date;eps_actual\nAAPL;2024-05-02;1,530\n'
-    expect(await refused(doubtful)).toBe(
-      'facts.csv: "1,530" can be a decimal or thousands; give decimal , or decimal .',
-    )
-    const decimal = await readFacts(doubtful, { hints: { decimal: ',' } })
-    expect(records(decimal, 'earnings')[0]).toMatchObject({ eps_actual: 1.53 })
-    expect(await refused(text, { hints: { format: 'yahoo' } })).toBe(
-      'facts.csv: this is not yahoo; it looks like reports csv',
-    )
-  })
-
   it('names its ticker where none is given, and one alone where one is', async () => {
     const two = 'symbol,ex_date,ratio\nA,2020-08-31,4\nB,2020-08-31,4\n'
     expect((await readFacts(two)).facts.map(({ ticker }) => ticker)).toEqual(['A', 'B'])
@@ -405,19 +388,5 @@ describe('a table of facts', () => {
     )
     const one = await readFacts('symbol,ex_date,ratio\nMOG/A,2020-08-31,4\n', { ticker: 'mog-a' })
     expect(one.facts.map(({ ticker }) => ticker)).toEqual(['MOG-A'])
-  })
-
-  it('cut to its bad rows, mended and headed by its header, loads', async () => {
-    const { header, rejected } = await readFacts(`TICKER;ex_date;ratio\nA;2020-08-31;4\n"B";2020-08-31;0\n`, {
-      skipBadRows: true,
-    })
-    const mended = `${header}\n${rejected.map(row => row.text.replace(';0', ';2')).join('\n')}\n`
-    expect(records(await readFacts(mended), 'splits')).toEqual([{ ticker: 'B', ex_date: '2020-08-31', ratio: 2 }])
-  })
-
-  it('tells how far it has been read', async () => {
-    const seen: number[] = []
-    await readFacts(text, { onProgress: ({ rows }) => seen.push(rows) })
-    expect(seen.at(-1)).toBe(1)
   })
 })

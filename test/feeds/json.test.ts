@@ -7,7 +7,6 @@ import { strToU8, zipSync } from 'fflate'
 import { describe, expect, it } from 'vitest'
 import { NotFound } from '../../src/core/errors.js'
 import { formatDay } from '../../src/core/model/day.js'
-import { parseTicker } from '../../src/core/model/terms.js'
 import type { Progress } from '../../src/data/feeds/feed.js'
 import { expandInputs } from '../../src/data/feeds/read.js'
 import { columnOf, splitLine } from '../../src/data/feeds/row.js'
@@ -452,25 +451,5 @@ describe('a line', () => {
   it('has the column of each field, one past its end for a missing one', () => {
     const columns = [0, 1, 2, 3, 4].map(field => columnOf('a, "b, c" ,,d', ',', field))
     expect(columns).toEqual([1, 4, 12, 13, 14])
-  })
-})
-
-describe('a ticker', () => {
-  it.each([
-    ['aapl', 'AAPL'],
-    ['BRK.B', 'BRK.B'],
-    ['^gspc', '^GSPC'],
-    ['EURUSD=X', 'EURUSD=X'],
-    ['399006.sz', '399006.SZ'],
-    ['ABCDEFGHIJKLMNOP', 'ABCDEFGHIJKLMNOP'],
-    ['ABCDEFGHIJKLMNOPQ', null],
-    ['', null],
-    ['A B', null],
-    ['BTC/USD', null],
-    ['X:BTCUSD', null],
-    ['ſ', null],
-    ['A\n', null],
-  ])('%s is %s', (text, ticker) => {
-    expect(parseTicker(text)).toBe(ticker)
   })
 })

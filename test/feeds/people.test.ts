@@ -4,7 +4,7 @@ import { BadData, wordsAsText } from '../../src/core/errors.js'
 import { FIELDS } from '../../src/core/fields/index.js'
 import type { ReadResult, Remark } from '../../src/data/feeds/feed.js'
 import { type Bar, randomBars } from '../support/bars.js'
-import { draws, notInQuick } from '../support/full.js'
+import { draws } from '../support/full.js'
 import { only, read, refusal, rowsOf } from './files.js'
 
 /** Files as people have them: simulated bars in the shapes of the exports of tools. */
@@ -108,17 +108,6 @@ describe('a column of volume', () => {
     expect(named).toEqual(['volume_ratio_band', 'accumulation_state'])
     for (const { name, readings } of FIELDS)
       expect(/\bvolume\b/.test(readings.toString()), name).toBe(named.includes(name))
-  })
-})
-
-describe('columns that are not read', () => {
-  it('are named', async () => {
-    const row = (bar: Bar) => [...bare(bar), 55.1, '']
-    const { dialect } = await read('X.csv', table('time,open,high,low,close,Volume,RSI,RSI-based MA', row))
-    expect(dialect['columns not read']).toBe('RSI, RSI-based MA')
-    expect((await read('X.csv', plain('date,open,high,low,close,volume'))).dialect).not.toHaveProperty(
-      'columns not read',
-    )
   })
 })
 
@@ -317,23 +306,6 @@ describe('tickers side by side', () => {
     expect(said(result)).toEqual([['cells of a ticker are empty on a day on which others have a bar', born, 'MSFT']])
   })
 
-  notInQuick('are hundreds as well', async () => {
-    const many = Array.from({ length: 500 }, (_, i) => `T${i}`)
-    const cells = many.flatMap(ticker => bareRoles.map(role => [ticker, NAMES[role]] as const))
-    const rows = BARS.slice(0, 3).map(bar =>
-      [bar.date, ...many.flatMap(() => bareRoles.map(role => cellOf(bar, role)))].join(','),
-    )
-    const header = ['Ticker', 'Price'].map((name, i) =>
-      line(
-        name,
-        cells.map(cell => cell[i]!),
-      ),
-    )
-    const result = await read('X.csv', `${[...header, ...rows].join('\n')}\n`)
-    expect(result.tickers).toHaveLength(500)
-    for (const one of result.tickers) expect(rowsOf(one)).toEqual(WANTED.slice(0, 3))
-  })
-
   it('are bad in a row with a half-empty one, named once', async () => {
     const field = 1 + own.findIndex(([ticker, role]) => ticker === 'MSFT' && role === 'high')
     const row = born + 3 + 4
@@ -476,17 +448,6 @@ describe('a refused table', () => {
     const bars = rowsIn(await read('X.csv', text, { hints: { header: String(remedy!.params!.header) } }))
     if (header.startsWith('Kuu')) expect(bars).toEqual(WANTED)
     else expect(bars.map(row => row.slice(0, 5))).toEqual(WANTED.map(row => row.slice(0, 5)))
-  })
-
-  it('ends in the option that settles what it leaves open', async () => {
-    const row = (text: string) => `date,open,high,low,close,volume\n${text}\n`
-    const cases = [
-      [row('01/02/2024,1,1,1,1,1'), { date_format: 'MM/DD/YYYY' }],
-      [row('2024-01-02,1,1,1,1,1\n2024-01-03,1,1,1,x,1'), { skip_bad_rows: true }],
-      ['date;open;high;low;close\n2024-01-02;1,845;1,855;1,831;1,847\n', { decimal: ',' }],
-    ] as const
-    for (const [text, params] of cases)
-      expect(await remedyOf(text)).toEqual({ command: 'import', words: ['X.csv'], params, again: true })
   })
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { transitions } from '../../src/core/engine/record.js'
 import { type Condition, parseCondition, type Subject, testsOf } from '../../src/core/language/condition.js'
-import { type Bars, type Column, type ConditionData, testReadings, truthOf } from '../../src/core/language/truth.js'
+import { type Column, type ConditionData, testReadings, truthOf } from '../../src/core/language/truth.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import { barsCountingOn, UNDEFINED } from '../../src/core/model/series.js'
 import { Random } from '../../src/core/statistics/random.js'
@@ -100,33 +100,6 @@ describe('Q3: laws of truth', () => {
 })
 
 describe('a truth', () => {
-  it('stays what it was when bars are appended', () => {
-    for (let seed = 1; seed <= draws(400); seed++) {
-      const { ground, random, claim } = drawn(seed)
-      const condition = parseCondition(claim(), MADE)
-      const whole = truthOf(condition, ground)
-      const bars = 1 + random.below(whole.length)
-      const on: Bars = { days: ground.on.days.slice(0, bars), known: ground.on.known.slice(0, bars) }
-      const last = on.known.at(-1)!
-      const columnOf = (subject: Subject): Column => {
-        const { codes, days, known, bands } = ground.columnOf(subject)
-        const count =
-          subject.ticker === null && subject.timeframe === null ? bars : known.filter(day => day <= last).length
-        const cut = codes.slice(0, count)
-        return {
-          days: days.slice(0, count),
-          known: known.slice(0, count),
-          bands,
-          codes: cut,
-          transitions: transitions(cut),
-        }
-      }
-      expect(truthOf(condition, { ...ground, on, columnOf }), `seed ${seed}, ${bars} bars`).toEqual(
-        whole.slice(0, bars),
-      )
-    }
-  })
-
   it('is told test by test on a bar, with the bar and the band that were looked at', () => {
     const own = heat(march(8, 9, 12), 'mmh')
     const AAA = heat(march(9, 10), 'ch')

@@ -24,7 +24,6 @@ import { emptyImporter, loadedStore, sourced, temporaryFolder } from '../support
 
 const TICKERS = [...simulatedTickers({ count: 7, bars: 700, seed: 11, end: 20_000 })]
 const SOURCE = { file: 'facts.csv', format: 'simulated' }
-const SECTOR_FIELDS = FIELDS.filter(field => field.needs === 'sector').map(field => field.name)
 
 describe('the same store comes of', () => {
   provenInFull('facts before bars, bars before facts, and both a ticker at a time in any order', async () => {
@@ -76,29 +75,6 @@ describe('the same store comes of', () => {
     await importer.rebuild()
     expect(await eventsOf(importer.store)).toEqual(whole)
     expect(await importer.store.unsettled()).toEqual([])
-  })
-})
-
-describe('other tickers', () => {
-  it('change nothing but the two fields that compare with the sector', async () => {
-    const alone = await eventsOf(await loadedStore(TICKERS.slice(0, 1)))
-    const together = (await eventsOf(await loadedStore(TICKERS))).filter(event => event.ticker === TICKERS[0]!.ticker)
-    const apart = (events: Events): Events => events.filter(({ field }) => !SECTOR_FIELDS.includes(field))
-    expect(apart(together)).toEqual(apart(alone))
-    expect(together).not.toEqual(alone)
-  })
-
-  provenInFull('of another sector, or of no sector, change nothing at all', async () => {
-    const importer = await emptyImporter()
-    await importer.putFacts(allFacts(), SOURCE)
-    await importer.put(TICKERS.slice(0, 6).map(sourced))
-    const six = await eventsOf(importer.store)
-    await importer.putFacts([security(TICKERS[6]!, { sector: 'Elsewhere' })], SOURCE)
-    await importer.put([sourced(TICKERS[6]!)])
-    const mine = (await eventsOf(importer.store)).filter(event => event.ticker !== TICKERS[6]!.ticker)
-    expect(mine).toEqual(six)
-    await importer.putFacts([security(TICKERS[6]!, { sector: securityOf(TICKERS[0]!).sector })], SOURCE)
-    expect(await eventsOf(importer.store)).toEqual(await eventsOf(await loadedStore(TICKERS)))
   })
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseDay } from '../../src/core/model/day.js'
 import type { EventHistory } from '../../src/core/model/event.js'
-import { bandsByBar, sliceBars, UNDEFINED } from '../../src/core/model/series.js'
+import { UNDEFINED } from '../../src/core/model/series.js'
 import { TIMEFRAMES as SPANS, TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
 import { parseHistory } from '../../src/core/params/questions.js'
 import { parseStudy } from '../../src/core/params/studies.js'
@@ -12,15 +12,13 @@ import { Local } from '../../src/data/local/local.js'
 import type { Store } from '../../src/data/store/store.js'
 import { eventStudy } from '../../src/research/study/event-study.js'
 import { run } from '../cli/support/run.js'
-import { loadUniverse, universeTickers } from '../support/bars.js'
-import { seriesOf } from '../support/convert.js'
 import { drained } from '../support/drain.js'
 import { asOf, exported, LISTED, namesTicker, onsets, TECHNICAL } from '../support/exported-shelves.js'
-import { draws, FULL } from '../support/full.js'
+import { draws } from '../support/full.js'
 import { type Asked, truth } from '../support/oracle/conditions.js'
 import { randomClaim, TICKERS, TIMEFRAMES, written } from '../support/random-conditions.js'
 import { pick } from '../support/random-facts.js'
-import { openedForAll, storeOf, type TickerFixture } from '../support/store.js'
+import { openedForAll, storeOf } from '../support/store.js'
 
 let store: Store
 openedForAll(async folder => {
@@ -119,55 +117,6 @@ async function studied(local: Local, when: string, { ticker, timeframe, lag }: A
   const { occurrences } = await eventStudy(local, parseStudy({ tickers: [ticker], when, ...told }))
   return occurrences.map(({ date }) => date)
 }
-
-describe('Q1: a random condition over the real universe', () => {
-  /** The last bars: so many that every field has bands, and that a brute force has an end. */
-  const BARS = 500
-  /** Conditions are dealt to tickers, so that all of these together are asked of every ticker. */
-  const DEALT = FULL ? 36 : 2
-  const absent = universeTickers() === null ? ' (skipped: the folder of shared data is absent)' : ''
-
-  it.skipIf(universeTickers() === null)(
-    `has on every bar the truth of brute force, each ticker being asked by at least one${absent}`,
-    async () => {
-      const names = universeTickers()!
-      const some = names.filter((_, i) => i % Math.ceil(names.length / draws(names.length)) === 0)
-      const fixtures = some.map((ticker): TickerFixture => {
-        const series = seriesOf(loadUniverse(ticker)!)
-        return { ticker, series: sliceBars(series, Math.max(0, series.days.length - BARS)) }
-      })
-      const local = new Local(await storeOf(fixtures), null, null)
-      const shelves = await exported(local, fixtures)
-      const seen = { conditions: 0, pairs: 0, true: 0, false: 0, null: 0 }
-      for (let seed = 1; seed <= Math.max(DEALT, draws(36)); seed++) {
-        const random = new Random(new Random(seed).word())
-        const named = pick(random, some)
-        const claim = randomClaim(random, TECHNICAL, seed % 3, { tickers: [named], longest: 250 })
-        const text = written(claim, random)
-        const lag = namesTicker(claim) ? pick(random, [0, 0, 1, 7]) : 0
-        const timeframe = pick(random, TIMEFRAMES)
-        const { field } = parseHistory({ ticker: named, when: text })
-        const tickers = some.filter((_, i) => i % DEALT === seed % DEALT)
-        let at = 0
-        for await (const viewOn of local.views({ tickers, timeframe, fields: [field], outcomes: false, lag })) {
-          const { record, bars } = await viewOn(field)
-          const ticker = tickers[at++]!
-          const asked: Asked = { ticker, timeframe, lag }
-          // What the brute force remembers goes with these.
-          const few = structuredClone({ [named]: shelves[named]!, [ticker]: shelves[ticker]! })
-          const found = Array.from(bandsByBar(record!, bars), code => (code === UNDEFINED ? null : code === 1))
-          const truths = few[ticker]![timeframe].dates.map((_, t) => truth(claim, few, asked, t))
-          expect(found, `seed ${seed}: ${text} of ${JSON.stringify(asked)}`).toEqual(truths)
-          for (const one of truths) seen[`${one}`]++
-          seen.pairs++
-        }
-        seen.conditions++
-      }
-      expect(seen.pairs).toBeGreaterThanOrEqual(some.length)
-      if (FULL) expect(Math.min(seen.true, seen.false, seen.null)).toBeGreaterThan(5_000)
-    },
-  )
-})
 
 describe('Q2: as of a day', () => {
   it('a condition has the events that it has on data cut at that day, and every later day shows the same of them', async () => {

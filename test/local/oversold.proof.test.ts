@@ -1,33 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { parseDay } from '../../src/core/model/day.js'
-import {
-  DISTANCES,
-  MARKET_CAP_TIERS,
-  type OversoldMatch,
-  type OversoldPage,
-  RARITIES,
-  SEVERITIES,
-  VOLUME_CONTEXTS,
-} from '../../src/core/model/event.js'
+import { DISTANCES, MARKET_CAP_TIERS, RARITIES, SEVERITIES, VOLUME_CONTEXTS } from '../../src/core/model/event.js'
 import { NO_FACTS } from '../../src/core/model/facts.js'
 import { STABILITIES } from '../../src/core/model/series.js'
 import { TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
-import type { OversoldParams } from '../../src/core/params/questions.js'
-import { parseHistory } from '../../src/core/params/questions.js'
-import { eventHistory } from '../../src/core/source.js'
 import { Random } from '../../src/core/statistics/random.js'
-import { Local } from '../../src/data/local/local.js'
 import type { Store } from '../../src/data/store/store.js'
 import { OVERSOLD_PAGE } from '../../src/server/wire/schemas.js'
-import type { Bar } from '../support/bars.js'
 import { draws, FULL, provenInFull } from '../support/full.js'
-import { pick } from '../support/random-facts.js'
 import { openedForAll } from '../support/store.js'
 import {
   ask,
-  cutAt,
   datesOf,
-  type Given,
   type MarketForm,
   marketStore,
   oracleOf,
@@ -37,8 +20,6 @@ import {
 
 const MARKET = randomMarket(21, { tickers: 9, bars: 460, facts: 0.8 })
 const DATES = datesOf(MARKET)
-/** Days with something to see, and days without. */
-const SOME = ((random = new Random(5)) => Array.from({ length: FULL ? 14 : 3 }, () => pick(random, DATES.slice(120))))()
 
 let store: Store
 openedForAll(async folder => {
@@ -47,62 +28,6 @@ openedForAll(async folder => {
 })
 
 describe('a scan', () => {
-  it('of a date is that of a store that ends on that day, and of one as of it', async () => {
-    let matches = 0
-    for (const date of SOME) {
-      const cut = await marketStore(cutAt(MARKET, date))
-      for (const timeframe of TIMEFRAME_NAMES) {
-        const params = { timeframe, limit: 100 }
-        const then = await asked({ ...params, date })
-        expect(await ask(cut, { params, tier: 'pro', asOf: date }), `${timeframe} ${date}`).toEqual(then)
-        expect(await ask(store, { params, tier: 'pro', asOf: date })).toEqual(then)
-        matches += then.matches.length
-      }
-    }
-    expect(matches).toBeGreaterThan(FULL ? 20 : 2)
-  })
-
-  it('is the same whatever prices and volumes are counted in', async () => {
-    const plain = MARKET.map(one => ({ ...one, facts: { ...one.facts, reports: [] } }))
-    const as = (price: number, volume: number): Promise<Store> =>
-      marketStore(plain.map(one => scaled(one, price, volume)))
-    const stores = await Promise.all([as(1, 1), as(0.01, 7), as(3, 1 / 3), as(1 / 7, 1000)])
-    for (const date of SOME) {
-      for (const timeframe of TIMEFRAME_NAMES) {
-        const params = { timeframe, date, limit: 100 }
-        const [first, ...others] = await Promise.all(stores.map(one => ask(one, { params, tier: 'pro', asOf: null })))
-        for (const other of others) expect(other).toEqual(first)
-      }
-    }
-  })
-
-  it('has the same figures for a ticker regardless of others, except comparisons', async () => {
-    const some = await marketStore(MARKET.filter((_, i) => i % 2 === 0))
-    for (const date of SOME) {
-      for (const timeframe of TIMEFRAME_NAMES) {
-        const all = (await asked({ timeframe, date, limit: 100 })).matches.map(alone)
-        const few = (await ask(some, { params: { timeframe, date, limit: 100 }, tier: 'pro', asOf: DATES.at(-1)! }))
-          .matches
-        const names = new Set(MARKET.filter((_, i) => i % 2 === 0).map(({ ticker }) => ticker))
-        expect(few.map(alone)).toEqual(all.filter(({ ticker }) => names.has(ticker)))
-      }
-    }
-  })
-
-  it('has for every field the band of its history', async () => {
-    for (const date of SOME) {
-      const local = new Local(store, 'pro', parseDay(date))
-      for (const match of (await asked({ date, limit: 100 })).matches) {
-        for (const key of BANDS) {
-          if (match[key] === undefined) continue
-          const field = key === 'trend_context' ? 'trend_direction' : key
-          const { present } = await eventHistory(local, parseHistory({ ticker: match.ticker, field }))
-          expect(match[key], `${match.ticker} ${field} ${date}`).toBe(present?.band ?? null)
-        }
-      }
-    }
-  })
-
   it('lets others in while it works', async () => {
     const bars = MARKET.find(one => one.bars.at(-1)!.date === DATES.at(-1))!.bars.slice(-40)
     const tickers = Array.from({ length: 50 }, (_, i) => ({ ...MARKET[0]!, ticker: `T${i}`, bars }))
@@ -119,35 +44,6 @@ describe('a scan', () => {
     expect(turns).toBeGreaterThanOrEqual(3)
   })
 })
-
-/** Keys that are bands of fields; all but one are called as the field is. */
-const BANDS = [
-  ...(['rsi_zone', 'volume_ratio_band', 'trend_context', 'accumulation_state'] as const),
-  ...(['valuation_zone', 'earnings_proximity', 'growth_zone', 'analyst_consensus'] as const),
-]
-
-/** Whatever the day, as of the newest bar. */
-function asked(params: OversoldParams): Promise<OversoldPage> {
-  return ask(store, { params: params as OversoldParams & { limit: number }, tier: 'pro', asOf: null })
-}
-
-/** Without what other tickers decide. */
-function alone(match: OversoldMatch): Partial<OversoldMatch> & { ticker: string } {
-  const { valuation_zone, sector_rsi_zone, sector_agreement, sector_oversold_count, sector_total_count, ...own } = match
-  return own
-}
-
-function scaled(one: Given, price: number, volume: number): Given {
-  const bar = ({ open, high, low, close, volume: traded, ...rest }: Bar): Bar => ({
-    ...rest,
-    open: open * price,
-    high: high * price,
-    low: low * price,
-    close: close * price,
-    volume: traded === null ? null : traded * volume,
-  })
-  return { ...one, bars: one.bars.map(bar) }
-}
 
 /** What is drawn, and how often; the last is longer than the history of a percentile. */
 const FORMS: readonly (readonly [MarketForm, seeds: number])[] = [

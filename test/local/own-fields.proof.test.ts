@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BUILT_IN, type FieldSet } from '../../src/core/fields/index.js'
-import { Panel } from '../../src/core/fields/panel.js'
 import { formatDay } from '../../src/core/model/day.js'
-import { firstBars, UNDEFINED } from '../../src/core/model/series.js'
+import { UNDEFINED } from '../../src/core/model/series.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../../src/core/model/terms.js'
 import { ownFieldSet } from '../../src/core/params/fields-file.js'
 import { firstItem } from '../../src/core/source.js'
@@ -18,7 +17,7 @@ import { type Claim, type Shelves, truth } from '../support/oracle/conditions.js
 import { column, type Formula } from '../support/oracle/expressions.js'
 import { randomClaim, TICKERS, written } from '../support/random-conditions.js'
 import { chance, pick } from '../support/random-facts.js'
-import { randomFormula, spelledOut } from '../support/random-formulas.js'
+import { spelledOut } from '../support/random-formulas.js'
 import { openedForAll, storeOf, type TickerFixture } from '../support/store.js'
 
 /** Bands by bar of fields, null where there is none, as whoever studies events is told them. */
@@ -291,24 +290,6 @@ describe('random own fields', () => {
           }
         }
       }
-    }
-  })
-
-  it('Q6: of any expression keep every band, whatever bars are appended', () => {
-    for (let seed = 1; seed <= draws(400); seed++) {
-      const random = new Random(new Random(seed).word())
-      const shape = SHAPES[pick(random, Object.keys(SHAPES))]!
-      const series = seriesOf(randomBars(random.word(), { ...shape, length: 20 + random.below(150) }))
-      const of = spelledOut(randomFormula(random, 3, 40), random)
-      const field = ownFieldSet(
-        JSON.stringify([{ field: 'own', of, cuts: [0, 1, 50], bands: ['a', 'b', 'c', 'd'] }]),
-        'f',
-      )
-      const own = field.named('own')!
-      if ('rules' in own) throw new Error('an expression has no rules')
-      const whole = own.classify(new Panel(series))
-      const bars = 1 + random.below(whole.length)
-      expect(own.classify(new Panel(firstBars(series, bars))), `seed ${seed}: ${of}`).toEqual(whole.slice(0, bars))
     }
   })
 })

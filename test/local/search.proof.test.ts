@@ -6,7 +6,7 @@ import { eventHistory } from '../../src/core/source.js'
 import type { Local } from '../../src/data/local/local.js'
 import type { Store } from '../../src/data/store/store.js'
 import { draws } from '../support/full.js'
-import { FIELDS, search, type Tier } from '../support/oracle/index.js'
+import { search, type Tier } from '../support/oracle/index.js'
 import { openedForAll } from '../support/store.js'
 import {
   AS_OF,
@@ -62,52 +62,6 @@ describe("a search in a real store equals the oracle's linear search", () => {
   })
 })
 
-describe('A1: filters', () => {
-  it('before and after partition the events, the limit is a prefix, bands partition the total', async () => {
-    for (const [params, whole] of await wholePages('pro')) {
-      for (const { date } of whole.events.slice(0, 5)) {
-        const counts = await totals([
-          { ...params, before: date },
-          { ...params, after: date },
-        ])
-        expect(counts[0]! + counts[1]! + 1, JSON.stringify(params)).toBe(whole.total_occurrences)
-      }
-      for (const limit of [1, 3, 50]) {
-        const page = await asked(local, { ...params, limit })
-        expect(page.events).toEqual(whole.events.slice(0, limit))
-        expect(page.total_occurrences).toBe(whole.total_occurrences)
-      }
-      const bands = FIELDS[params.field as keyof typeof FIELDS].map(band => ({ ...params, band }))
-      expect(sum(await totals(bands))).toBe(whole.total_occurrences)
-    }
-  })
-
-  it('after >= before is an empty list', async () => {
-    const params = { ticker: 'PLAIN', field: 'rsi_zone', after: '2019-06-03', before: '2019-06-03' }
-    const page = await asked(local, params)
-    expect([page.events, page.total_occurrences]).toEqual([[], 0])
-  })
-})
-
-describe('A2: context', () => {
-  it('on itself keeps exactly the events into that band; bands and none partition; adding it never adds', async () => {
-    for (const [params, whole] of await wholePages('pro')) {
-      for (const band of FIELDS[params.field as keyof typeof FIELDS]) {
-        const itself = { context_ticker: params.ticker, context_field: params.field!, context_band: band }
-        const { context: _, ...onItself } = await asked(local, { ...params, ...itself })
-        expect(onItself).toEqual(await asked(local, { ...params, band }))
-      }
-      const beside = { context_ticker: 'CENTS', context_field: 'macd_state' }
-      const contexts = FIELDS.macd_state.map(band => ({ ...params, ...beside, context_band: band }))
-      const inContext = sum(await totals(contexts))
-      const { limit: _limit, ...unlimited } = params
-      const open = parseHistory({ ...unlimited, ...beside })
-      const none = (await eventHistory(local, open)).events.filter(event => event.context_band === null)
-      expect(inContext + none.length, JSON.stringify(params)).toBe(whole.total_occurrences)
-    }
-  })
-})
-
 describe('A3: tiers', () => {
   it('Free is a part of Plus is a part of Pro by date, and no value that is shown differs', async () => {
     for (const asOf of AS_OF) {
@@ -134,21 +88,6 @@ describe('A3: tiers', () => {
   })
 })
 
-describe('A4: the as-of join', () => {
-  it('equals a scan of the daily states of the context, blank before its first event', async () => {
-    const context = archives.get(null)!.CENTS!.daily.trend_direction
-    const beside = { context_ticker: 'CENTS', context_field: 'trend_direction' }
-    const open = parseHistory({ ticker: 'BTC-USD', field: 'macd_state', ...beside })
-    const { events } = await eventHistory(local, open)
-    expect(events.length).toBeGreaterThan(100)
-    for (const { date, context_band } of events) {
-      let state: string | null = null
-      for (const event of context) if (event.date <= date) state = event.band
-      expect(context_band, date).toBe(state)
-    }
-  })
-})
-
 /** Every ticker with three of the fields at both timeframes, and the page of all its events (at most 100 listed). */
 async function wholePages(tier: Tier, asOf: string | null = null): Promise<[EventsParams, EventsPage][]> {
   const pages: [EventsParams, EventsPage][] = []
@@ -162,13 +101,6 @@ async function wholePages(tier: Tier, asOf: string | null = null): Promise<[Even
   }
   return pages
 }
-
-async function totals(questions: EventsParams[]): Promise<number[]> {
-  const pages = await Promise.all(questions.map(params => asked(local, params)))
-  return pages.map(page => page.total_occurrences)
-}
-
-const sum = (numbers: number[]): number => numbers.reduce((total, n) => total + n, 0)
 
 function freed(event: BandEvent): BandEvent {
   const { stability_at_entry, flips_recent_at_entry, flips_lookback, ...kept } = event

@@ -26,10 +26,9 @@ import {
   withMargin,
   xExtent,
 } from '../../src/app/report/scale.js'
-import { count, filterRows, price, probability, signedPercent, sortRows } from '../../src/app/report/table.js'
+import { filterRows, probability, signedPercent, sortRows } from '../../src/app/report/table.js'
 import { formatDay } from '../../src/core/model/day.js'
 import { UNDEFINED } from '../../src/core/model/series.js'
-import { listNames } from '../../src/core/numbers.js'
 import { parseBacktest } from '../../src/core/params/backtest.js'
 import { parseGrid } from '../../src/core/params/grid.js'
 import { parseStudy, parseSweep } from '../../src/core/params/studies.js'
@@ -208,16 +207,6 @@ describe('numbers in words', () => {
 
   it('never call a probability 0', () => {
     expect([0.5, 0.00193, 0.00001, 0, null].map(probability)).toEqual(['0.50', '0.0019', '<0.0001', '<0.0001', '–'])
-  })
-
-  it('keep thousands apart', () => {
-    expect([count(1234567), price(1234.56), price(0.00123), price(12.345)]).toEqual([
-      '1,234,567',
-      '1,234.6',
-      '0.0012',
-      '12.35',
-    ])
-    expect(listNames(['A', 'B', 'C', 'D', 'E'], 2)).toBe('5 tickers (A, B, …)')
   })
 })
 

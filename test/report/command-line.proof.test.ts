@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scratch, typed } from '../cli/support/run.js'
-import { firstInQuick, notInQuick, provenInFull } from '../support/full.js'
+import { firstInQuick, provenInFull } from '../support/full.js'
 import { CHROMIUM, LACKING, Pages, paintedOf, REQUIRED } from './support/browser.js'
 
 /** A line for each kind of report, on the sample. */
@@ -31,11 +31,6 @@ describe.each(firstInQuick(Object.entries(LINES)))('--report of a %s', (kind, li
     expect(html).toContain(`${line.replaceAll('"', '&#39;')} --report`)
     expect(html).toContain('the sample that comes with bands')
     expect(html).toMatch(/<dt>Hash of inputs<\/dt><dd><code>[0-9a-f]{64}<\/code>/)
-  })
-
-  notInQuick('writes the same bytes twice', async () => {
-    const first = await page(line, kind)
-    expect((await page(line, kind)) === first).toBe(true)
   })
 })
 

@@ -5,15 +5,7 @@ import { notInQuick } from '../support/full.js'
 import { ABOUT } from '../support/results/about.js'
 import { madePrices } from '../support/results/prices.js'
 import { madeBacktest, madeStudy, madeSweep } from '../support/results/runs.js'
-import {
-  backtestReport,
-  EXTREMES,
-  madeStudyReport,
-  REPORTS,
-  studyReport,
-  sweepReport,
-  universeReport,
-} from './support/reports.js'
+import { backtestReport, EXTREMES, REPORTS, studyReport, sweepReport, universeReport } from './support/reports.js'
 
 const NASTY = '</script><script>alert(1)</script>"\'&\u2028<img src=x onerror=alert(2)>'
 
@@ -116,13 +108,6 @@ describe('the tests of a study', () => {
 })
 
 describe('what a page leaves out', () => {
-  it('is the time: the same result makes the same page, byte for byte', async () => {
-    const page = await madeStudyReport({ bars: 400 })
-    const again = await madeStudyReport({ bars: 400 })
-    expect(again === page).toBe(true)
-    expect(shell(page)).not.toContain('<time')
-  })
-
   it.each(Object.entries(EXTREMES))('is in words: %s', async (_, made) => {
     // A strategy file spells null where nothing was asked for, and a backtest has a null hypothesis.
     const page = await made()

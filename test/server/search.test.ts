@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { BUILT_IN } from '../../src/core/fields/index.js'
-import { formatDay, parseDay } from '../../src/core/model/day.js'
+import { parseDay } from '../../src/core/model/day.js'
 import type { SearchPage } from '../../src/core/model/pages.js'
 import type { Tier } from '../../src/core/model/terms.js'
 import { longNameOf } from '../../src/core/params/places.js'
 import { ALL_COLUMNS } from '../../src/core/params/search.js'
-import { grantedFields, PLANS } from '../../src/core/tiers.js'
+import { grantedFields } from '../../src/core/tiers.js'
 import { now } from '../../src/research/tally/now.js'
 import { notInQuick } from '../support/full.js'
 import { serve, serveFile } from '../support/serve.js'
@@ -174,29 +174,5 @@ describe('refusals', () => {
       expect([status, json().param], text).toEqual([400, param])
       expect(text).toContain(words)
     }
-  })
-
-  it('are by the tier: fields and past days', async () => {
-    const old = formatDay(PLANS.plus.rangeStart(parseDay('2024-06-28')!) - 5)
-    const refusals: [Record<string, unknown>, Tier, Tier][] = [
-      [{ date: '2024-06-03' }, 'free', 'plus'],
-      [{ date: old }, 'plus', 'pro'],
-      [{ filters: [filter('fundamentals_valuation_zone', 'eq', 'fair_value')] }, 'free', 'plus'],
-      [{ fields: ['pe_vs_sector'] }, 'plus', 'pro'],
-      [{ sort_by: 'net_direction' }, 'plus', 'pro'],
-    ]
-    for (const [params, tier, required] of refusals) {
-      const { status, json } = await server.get(spelled(params), KEYS[tier])
-      expect([status, json().required_tier], JSON.stringify(params)).toEqual([403, required])
-    }
-  })
-
-  it('cost nothing, and an unchanged answer neither', async () => {
-    const { id, key } = await server.account('of searches', 'pro')
-    const used = async () => (await server.accounts.usedCredits(id, Date.now())).day
-    const { headers } = await server.get('/v1/search', key)
-    expect((await server.get('/v1/search', key, { 'If-None-Match': headers.etag! })).status).toBe(304)
-    await server.get('/v1/search?limit=0', key)
-    expect(await used()).toBe(1)
   })
 })

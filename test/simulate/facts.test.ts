@@ -130,8 +130,6 @@ describe('simulated reports', () => {
 })
 
 describe('simulated earnings', () => {
-  const _results = MARKET.flatMap(ticker => recordsOf(ticker, 'earnings'))
-
   it('are known with the report', () => {
     for (const ticker of MARKET) {
       const reported = firstVersions(ticker).map(({ known, session }) => ({ report_date: known, session }))
@@ -192,8 +190,6 @@ describe('simulated ratings', () => {
     }
   })
 })
-
-describe('simulated insider trades', () => {})
 
 describe('the fundamental fields of eight simulated tickers', () => {
   const members = MARKET.slice(0, 8).map(ticker => ({

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
 import { firstBarNeededForLabels, firstChangedBars, recordTail } from '../../src/core/engine/record.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
@@ -9,55 +8,10 @@ import { decodeTail } from '../../src/data/store/codec.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import type { Store } from '../../src/data/store/store.js'
 import { Database } from '../support/database.js'
-import { notInQuick } from '../support/full.js'
 import { recordOf, temporaryFolder } from '../support/store.js'
 
 const BARS = 900
 const { ticker, bars: WHOLE } = simulatedTicker(1, { count: 1, bars: BARS, seed: 7, end: 17_000 })
-
-/** A change of a ticker's bars: some at its end, one that is there already, or both at once. */
-const changes = fc.array(
-  fc.record({
-    added: fc.oneof(fc.constant(0), fc.constant(1), fc.integer({ min: 2, max: 300 })),
-    /** How many bars before the end one is corrected; -1: none. */
-    corrected: fc.oneof(fc.constant(-1), fc.constant(-1), fc.integer({ min: 0, max: 320 })),
-  }),
-  { minLength: 1, maxLength: 5 },
-)
-const worlds = fc.record({
-  first: fc.integer({ min: 1, max: 600 }),
-  changes,
-  /** Whether the close that was paid is known, or is from the second write on. */
-  paid: fc.constantFrom('never', 'always', 'later'),
-})
-
-notInQuick('what is written from a bar on leaves the same rows as all written anew', async () => {
-  await fc.assert(
-    fc.asyncProperty(worlds, async ({ first, changes, paid }) => {
-      const [grown, path] = opened()
-      let bars = copied(WHOLE, first, paid === 'always')
-      await grown.write({ records: [recordOf({ ticker, series: bars }), recordOf(OTHER)] }, DEFINITIONS_VERSION)
-      for (const { added, corrected } of changes) {
-        const before = bars.days.length
-        const place = corrected < 0 ? before : Math.max(0, before - 1 - corrected)
-        const next = copied(WHOLE, Math.min(BARS, before + added), paid !== 'never')
-        next.close.set(bars.close)
-        if (place < before) next.close[place] = next.close[place]! * 1.001
-        bars = next
-        const whole = recordOf({ ticker, series: bars })
-        const tail = await tailOf(grown, bars, Math.min(place, bars.days.length - 1))
-        await grown.write({ records: [{ ...whole, ...tail }] }, DEFINITIONS_VERSION)
-      }
-      const [anew, other] = opened()
-      const records = [recordOf({ ticker, series: bars }), recordOf(OTHER)]
-      await anew.write({ records }, DEFINITIONS_VERSION)
-      expect(rowsOf(path)).toEqual(rowsOf(other))
-      expect(await grown.verify()).toEqual([])
-      await Promise.all([grown.close(), anew.close()])
-    }),
-    { numRuns: 15 },
-  )
-})
 
 it('writes only the chunks that differ', async () => {
   const [store, path] = opened()
@@ -110,16 +64,4 @@ function copied(series: Series, count: number, paid: boolean): Series {
 function opened(): [store: Store, path: string] {
   const path = join(temporaryFolder(), 'bands.db')
   return [openSqlite(path, { readonly: false }), path]
-}
-
-/** All rows of all tables. */
-function rowsOf(path: string): Record<string, unknown[]> {
-  const db = new Database(path, { readonly: true })
-  const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all() as string[]
-  const rows = tables.map(table => {
-    const all = db.prepare(`SELECT * FROM ${table}`).raw().all()
-    return [table, all.map(row => JSON.stringify(row)).sort()] as const
-  })
-  db.close()
-  return Object.fromEntries(rows)
 }

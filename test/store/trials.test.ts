@@ -132,12 +132,6 @@ describe('the trial ledger', () => {
     expect(found).toHaveLength(3 * 200 + 200)
     expect(new Set(found.map(({ hash }) => hash)).size).toBe(800)
   })
-
-  notInQuick('takes a hundred thousand trials of one run', async () => {
-    const trials = ledgerIn(temporaryFolder())
-    const many = Array.from({ length: 100_000 }, (_, n) => trial(n))
-    expect(await trials.note('cell', many)).toEqual({ ofKind: 100_000, all: 100_000 })
-  })
 })
 
 describe('a place where no ledger can be', () => {

@@ -58,21 +58,6 @@ describe('B8: the seed', () => {
   })
 })
 
-it('B1: each occurrence returns C(t+h) / C(t) - 1, and their mean is the cell’s', async () => {
-  const study = await studyOf(POOL)
-  for (const { window, horizon, mean, n } of study.windows) {
-    const returns = study.occurrences.map(one => one.returns[window]!).filter(value => value !== null)
-    expect(returns).toHaveLength(n)
-    expect(returns.reduce((sum, value) => sum + value, 0) / n).toBeCloseTo(mean!, 12)
-    for (const { ticker, date, close, returns: by } of study.occurrences) {
-      const { series } = POOL.find(listing => listing.ticker === ticker)!
-      const t = series.days.findIndex(day => new Date(day * 86_400_000).toISOString().startsWith(date))
-      expect(close).toBe(series.close[t])
-      expect(by[window]).toBe(t + horizon < series.close.length ? series.close[t + horizon]! / close - 1 : null)
-    }
-  }
-})
-
 describe('B15: all bars against themselves', () => {
   const members = POOL.map(({ ticker, series, codes }) => {
     const prices = { series, delisting: null }
@@ -237,22 +222,6 @@ describe('the windows', () => {
       expect([...found.codes]).toEqual(recorded.filter(code => code !== UNDEFINED))
       expect([...found.days]).toEqual([...series.days].filter((_, t) => recorded[t] !== UNDEFINED))
     }
-  })
-
-  it('that a delisting ends count with its final price, and are lost where that is not known', async () => {
-    const [dead, alive] = randomWalks(9, { tickers: 2, bars: 500 })
-    const codes = codesWith(400, [100, 395], 20)
-    const gone = { ...cut(dead!, 400), codes }
-    const day = gone.series.days[399]! + 1
-    const known = await studyOf([{ ...gone, delisting: { day, price: 0 } }, alive!], {
-      tickers: ['W00'],
-      horizons: [10],
-    })
-    expect(known.windows[0]).toMatchObject({ n: 2, worst: -1, lost: { delisted: 0, not_elapsed: 0 } })
-    expect(known.occurrences[1]).toMatchObject({ returns: { '10d': -1 }, mae: { '10d': -1 } })
-    const unknown = await studyOf([gone, alive!], { tickers: ['W00'], horizons: [10] })
-    expect(unknown.windows[0]).toMatchObject({ n: 1, lost: { delisted: 1, not_elapsed: 0 } })
-    expect(unknown.warnings.join(' ')).toContain('final price is not known')
   })
 })
 
