@@ -118,6 +118,9 @@ describe('bands pull', () => {
     expect(ran.err).toMatch(
       /error: 4 credits are spent, as many as may be: \d of 2 series are not at their end, for (at least )?\d+ credits? more; the same command goes on\.$/m,
     )
+    expect((await pull(newDb(), 'SIM0001 volume_ratio_band --max-credits 1')).err).toContain(
+      'error: 1 credit is spent, as many as may be: 1 of 1 series are not at their end',
+    )
     const rest = await pull(db, 'SIM0001 SIM0002 volume_ratio_band --json')
     expect(rest.code).toBe(0)
     const all = JSON.parse((await pull(newDb(), 'SIM0001 SIM0002 volume_ratio_band --json')).out).credits

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -97,6 +97,15 @@ describe.skipIf(NO_RAY !== '')(`a cluster of Ray${NO_RAY}`, () => {
       const [there] = await Promise.all([answer('a sweep', cluster), kill()])
       expect(there === here).toBe(true)
     }
+  })
+
+  it('refuses every question, and does not hang, after its gateway was killed', { timeout: LIMIT }, async () => {
+    const lost = new RayCluster(ray.address, { env: RAY_ENV })
+    await answer('a study', lost)
+    execFileSync('pkill', ['-KILL', '--newest', '--full', 'workers/gateway.py'])
+    for (let question = 0; question < 3; question++)
+      await expect(answer('a study', lost)).rejects.toThrow('the connection to Ray ended')
+    await lost.close()
   })
 
   it('derives a database again to the same events', { timeout: LIMIT }, async () => {

@@ -55,6 +55,8 @@ export class RayCluster implements Cluster {
   readonly #options: ClusterOptions
   readonly #pendingTasks = new Map<number, PendingTask>()
   #connection: Promise<Connection> | null = null
+  /** Why the connection ended; null while it holds. */
+  #loss: Error | null = null
   #jobs = 0
   #tasks = 0
 
@@ -75,7 +77,7 @@ export class RayCluster implements Cluster {
         const task = this.#tasks++
         tasksOfJob.add(task)
         const results = new Promise<unknown[]>((resolve, reject) => this.#pendingTasks.set(task, { resolve, reject }))
-        if (child.exitCode !== null) this.#rejectAll(CONNECTION_ENDED)
+        if (this.#loss !== null) this.#rejectAll(this.#loss)
         else this.#send(child, TASK, serializeMessage(tasks), job, task)
         return results
       },
@@ -174,15 +176,15 @@ export class RayCluster implements Cluster {
     else pending?.reject('refusal' in answer ? deserializeError(answer.refusal) : answer.fault)
   }
 
-  /** Rejects all pending tasks with the same error. */
+  /** Rejects all pending tasks with the same error, and every later one. */
   #rejectAll(error: Error): void {
+    this.#loss = error
     for (const { reject } of this.#pendingTasks.values()) reject(error)
     this.#pendingTasks.clear()
   }
 }
 
 const NO_BYTES = new Uint8Array()
-const CONNECTION_ENDED = new Unavailable('the connection to Ray has ended')
 
 /** The program that workers run, and its identity. */
 function workerProgram(host: string) {

@@ -76,7 +76,14 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
     version: async () => `${await store.version()} ${clock?.() ?? ''}`,
     async snapshot() {
       const version = await store.version()
-      if (snapshot?.version !== version) snapshot = { version, hash: store.snapshot() }
+      if (snapshot?.version !== version) {
+        const hash = store.snapshot()
+        snapshot = { version, hash }
+        // After a failure the next caller reads again.
+        hash.catch(() => {
+          if (snapshot?.hash === hash) snapshot = null
+        })
+      }
       return snapshot.hash
     },
     stamp: series => openBands('pro').answerStamp(series),

@@ -317,7 +317,10 @@ function pullFailure({ series, stopped, error, creditsMissing, credits }: PullRe
   const unfinished = series.filter(({ outcome }) => outcome === 'unfinished').length
   const rest = `${whole(unfinished)} of ${whole(series.length)} series are not at their end, for ${priceText(creditsMissing)} more; the same command goes on.`
   if (stopped === 'credits')
-    return new BandsError('rate_limit_exceeded', `${whole(credits)} credits are spent, as many as may be: ${rest}`)
+    return new BandsError(
+      'rate_limit_exceeded',
+      `${count(credits, 'credit')} ${credits === 1 ? 'is' : 'are'} spent, as many as may be: ${rest}`,
+    )
   if (unfinished > 0) return new BandsError('busy', `the server changed while it was asked: ${rest}`)
   const isAboveTier = ({ refusal, pulled_at }: SeriesReport): boolean =>
     refusal?.code === 'tier_restricted' && pulled_at === null
