@@ -2,15 +2,18 @@ import { type Mention, type Remedy, type Words, wordsAsText } from '../../core/e
 import { isCondition, TRUE, TRUTHS } from '../../core/language/as-field.js'
 import type { HistoryQuery } from '../../core/model/event.js'
 import type { OptionSpec } from '../../core/params/row.js'
-import { partText } from './joined-options.js'
+import { joinedOptionText } from './joined-options.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
 /** Parameters and commands as people type them. */
 
-/** The option of a parameter: `context_ticker` → `--context-ticker`. Only the first word is translated: `cv k` → `--cv k`. */
+/**
+ * The option of a parameter: `context_ticker` → `--context-ticker`. One that is part of a joined option is written so:
+ * `split` → `--validate split`. Words after the first stay: `cv k` → `--cv k`.
+ */
 export function optionOf(param: string): string {
   const [name = '', ...rest] = param.split(' ')
-  const joinedOption = name === 'skip_bad_rows' ? '--bad-rows skip' : partText(name)
+  const joinedOption = name === 'skip_bad_rows' ? '--bad-rows skip' : joinedOptionText(name)
   return [joinedOption ?? `--${name.replaceAll('_', '-')}`, ...rest].join(' ')
 }
 
@@ -34,7 +37,7 @@ export function remedyWords({ command, words = [], params = {} }: Remedy): strin
 
 /**
  * Adds the options of a remedy to the typed line; each replaces the same option with another value. Returns null if the
- * remedy is another line (without `again`), or about one of several files.
+ * remedy is a line of its own (without `again`), or has words that the typed line does not have.
  */
 export function lineWithRemedy(argv: readonly string[], { again, words = [], params = {} }: Remedy): string[] | null {
   if (!again || !words.every(word => argv.includes(word))) return null

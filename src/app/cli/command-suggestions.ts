@@ -87,10 +87,9 @@ export function suggestCommand(word: string, argv: readonly string[]): InvalidPa
     const { command, example, does, after = [] } = commonSlip
     const typedWords = command === '--version' ? [] : others
     const words = others.length === 0 ? example : typedWords
-    return errorWith(
-      sentence`${remedy(command)} ${does}`,
-      remedy(command, words.includes(after[0] ?? '') ? words : [...words, ...after]),
-    )
+    const [neededOption] = after
+    const isComplete = neededOption === undefined || words.includes(neededOption)
+    return errorWith(sentence`${remedy(command)} ${does}`, remedy(command, isComplete ? words : [...words, ...after]))
   }
   return suggestByName(word, others, errorWith)
 }

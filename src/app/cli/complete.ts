@@ -154,7 +154,7 @@ async function argumentCandidates(line: Line, command: Command, word: string): P
   const argument = args[line.words.length] ?? (last?.[0].includes('...') ? last : undefined)
   if (argument === undefined) return []
   const kinds = argumentKinds(argument)
-  // Candidates after a word of the command, such as `check`, come from the later arguments.
+  // If the first word is one of this argument's own words, only the kinds after that word are offered.
   const laterKinds = kinds.slice(kinds.indexOf(line.words[0] ?? '') + 1)
   // The field comes last.
   if (argument === last && laterKinds.includes('FIELD') && line.words.some(typed => line.fields.named(typed))) return []

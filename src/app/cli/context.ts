@@ -71,7 +71,7 @@ export class Context {
     return usedRemote
   }
 
-  /** As `remote`, for a command that also uses the options of a server for something else: they are not refused. */
+  /** The chosen server, as `remote` returns it. Options of a server are not refused: the command has another use for them. */
   async server(config = this.config): Promise<Remote | null> {
     const { remote, profile } = config
     // Most users have no server, and should not wait for the code that calls one.
@@ -79,6 +79,7 @@ export class Context {
     return this.#usedRemote
   }
 
+  /** Opens the server that the settings choose, once for a run; null if they choose none. */
   async #openChosen(config: Config): Promise<Remote | null> {
     const { openChosenServer } = await import('./profiles.js')
     this.#remote ??= openChosenServer(config, this.world.env)
@@ -336,6 +337,7 @@ export class Context {
     await this.hint(remoteHint(this.usedRemote, this.config))
   }
 
+  /** Says on stderr if --as-of names a day after the newest bar. */
   async #noticeEnd(): Promise<void> {
     const { as_of: asOf } = this.config
     if (asOf === null || this.opened === null) return

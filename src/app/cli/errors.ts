@@ -185,9 +185,7 @@ function tierHelp({ upgradeUrl }: TierRestricted, argv: readonly string[], conte
   return [upgrade, ['locally', isTyped ? 'leave out --tier' : 'unset BANDS_TIER']]
 }
 
-/**
- * A server that was called has refused the key. Otherwise there was no key, and the message already gives the remedy.
- */
+/** The source of a key that a server refused, and the login that replaces it. Empty if no server was called. */
 async function refusedKeyHelp(context?: Context): Promise<[string, string][]> {
   if (context?.usedRemote == null) return []
   const { keySource } = await import('./profiles.js')
@@ -252,7 +250,7 @@ async function workingLines(
   return [example ?? 'bands help all']
 }
 
-/** The line of an error's remedy; null without one. Mending an unknown first word finds it by itself. */
+/** The line of an error's remedy. Null without one, and for an unknown first word, for which `mendLine` finds the command. */
 function remediedLine(error: InvalidParameter | NotFound, argv: readonly string[]): string[] | null {
   const isCommand = error instanceof InvalidParameter && error.param === 'command'
   if (isCommand && !TOP_WORDS.includes(argv[0]!)) return null
@@ -307,7 +305,7 @@ async function notFoundHelp(
   const { missing, suggestions } = error
   // Tickers do not help with a missing file or account.
   if (missing?.kind !== 'ticker' || context?.opened == null) {
-    // A file that is missing may be a field, which a strategy file is made of.
+    // The word was taken for the name of a file, and may be a misspelt field.
     const command = await entryOf(argv)?.load()
     const takesField = command?.arguments?.flatMap(argumentKinds).includes('FIELD') || command?.madeBy !== undefined
     if (missing?.kind === 'file' && takesField && suggestions.length === 0)

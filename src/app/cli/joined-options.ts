@@ -11,8 +11,8 @@ interface OptionPart {
 /** The option parts by the name of the parameter; filled as commands are loaded. */
 const PARTS = new Map<string, OptionPart>()
 
-/** The option and the word: `--validate split`; null for a parameter with an option of its own, or not loaded. */
-export function partText(param: string): string | null {
+/** The joined option and a parameter's word in it: `--validate split`. Null for one with its own option, or not loaded. */
+export function joinedOptionText(param: string): string | null {
   const part = PARTS.get(param)
   return part === undefined ? null : `--${part.option} ${part.word}`.trim()
 }
@@ -22,15 +22,17 @@ export const paramOf = ([flags]: OptionSpec): string => /--([\w-]+)/.exec(flags)
 
 /** The options of a command, with the parameters that are parts of one option joined into it. */
 export function joinOptions(specs: readonly OptionSpec[]): OptionSpec[] {
-  const partIn = (spec: OptionSpec): string => parameterOf(spec)?.part ?? ''
+  // `validate split` for a part of --validate, one word for an option with another name, '' for an ordinary option.
+  const partOf = (spec: OptionSpec): string => parameterOf(spec)?.part ?? ''
   return specs.flatMap((spec): OptionSpec[] => {
-    const [option = '', ...word] = partIn(spec).split(' ')
+    const [option = '', word] = partOf(spec).split(' ')
     if (option === '') return [spec]
-    const parts = word.length === 0 ? [spec] : specs.filter(other => partIn(other).startsWith(`${option} `))
-    // At the place of the part that begins a section, or of the first.
-    if (spec !== (parts.find(headingOf) ?? parts[0])) return []
-    for (const part of parts) PARTS.set(paramOf(part), { option, word: partIn(part).slice(option.length + 1) })
-    return [word.length === 0 ? renameOption(spec, option) : joinedSpec(option, parts)]
+    const parts = word === undefined ? [spec] : specs.filter(other => partOf(other).startsWith(`${option} `))
+    // The joined option replaces the part with a heading, otherwise the first one; the other parts are dropped.
+    const replacedPart = parts.find(headingOf) ?? parts[0]
+    if (spec !== replacedPart) return []
+    for (const part of parts) PARTS.set(paramOf(part), { option, word: partOf(part).slice(option.length + 1) })
+    return [word === undefined ? renameOption(spec, option) : joinedSpec(option, parts)]
   })
 }
 
@@ -88,8 +90,8 @@ export function splitJoinedOptions(
       for (const [partName, partValue] of Object.entries(parts)) values[toCamelCase(partName)] = partValue
     } else if (parameter?.part !== undefined) {
       // The option has another name than its parameter.
-      for (const [carried, { option }] of PARTS)
-        if (option === param.replaceAll('_', '-')) values[toCamelCase(carried)] = value
+      for (const [parameterName, { option }] of PARTS)
+        if (option === param.replaceAll('_', '-')) values[toCamelCase(parameterName)] = value
     }
   }
   return values

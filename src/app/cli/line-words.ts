@@ -121,6 +121,7 @@ function sortWord(word: string, { fields, tickers, lists }: Vocabulary, exactly:
 /** A text with the wrong word of an error replaced by the nearest allowed one; null if none is near. */
 export function correctValue(text: string, offence: InvalidParameter['offence'], fields: FieldSet): string | null {
   const { value, suggestions = [], column } = offence
+  // A comma between two conditions means `and`.
   const meant = suggestions[0] ?? (value === ',' ? ' and' : nearestBand(offence, fields))
   if (meant === undefined) return null
   // `oversold = rsi_zone`: the sides change places.

@@ -141,8 +141,9 @@ function replaceFiles(folder: string, { tables, staged, removed }: FolderChange)
   for (const [from, to] of staged) if (existsSync(join(folder, from))) renameSync(join(folder, from), join(folder, to))
   for (const path of removed) {
     rmSync(join(folder, path), { force: true })
-    const year = join(folder, posix.dirname(path))
-    if (path.split('/').length > 2 && existsSync(year) && readdirSync(year).length === 0) rmdirSync(year)
+    // `TABLE/year=2020/part.parquet`: the folder of a year goes with its last file.
+    const parent = join(folder, posix.dirname(path))
+    if (path.split('/').length > 2 && existsSync(parent) && readdirSync(parent).length === 0) rmdirSync(parent)
   }
   writeLists(folder, tables)
   rmSync(join(folder, PENDING_CHANGE), { force: true })

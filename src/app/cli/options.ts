@@ -172,6 +172,7 @@ export async function tickersAndField(
   const isFieldOnly = words.length === 1 && !isPooled(args)
   const defaults = isFieldOnly ? defaultTickers(context) : []
   if (field === undefined || (isFieldOnly && defaults.length === 0)) {
+    // A single word with an underscore is a field; any other is a ticker.
     const missing = field?.includes('_') ? 'TICKER' : 'FIELD'
     const allowed = `bands ${command} TICKER... FIELD, or bands ${command} FIELD --tickers A,B, or bands ${command} FIELD --all${otherForms}`
     throw wrong(missing.toLowerCase(), `${missing} is missing.`, { allowed })

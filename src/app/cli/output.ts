@@ -69,6 +69,7 @@ function* jsonPieces({ document, long = [] }: Answer): Generator<string> {
   let text = '{'
   let isFirst = true
   for (const name of Object.keys(document)) {
+    // A list under `long` may make its items on demand.
     const value = long.find(({ key }) => key === name)?.each?.() ?? (document as Row)[name]
     const valueText = isLong(value) ? '[' : JSON.stringify(value)
     if (valueText === undefined) continue

@@ -51,9 +51,9 @@ export async function mendLine(argv: readonly string[], known: Vocabulary, readi
   const rest = typed.rest.filter((word, at) => !isMissingStrategy(word, typed.rest[at - 1]))
   const plainWords = rest.filter(word => !word.startsWith('-'))
   const { fields, files } = sortWords(plainWords, known)
-  // Without a file, the line is the one that makes it.
-  const isMade = fields.length > 0 || rest.length < typed.rest.length
-  if (madeBy !== undefined && isMade && files.length === 0) return mendLine([...madeBy, ...rest], known, reading)
+  // A command that reads a strategy file, and has only a field or a missing file: the line that makes the file.
+  const lacksFile = files.length === 0 && (fields.length > 0 || rest.length < typed.rest.length)
+  if (madeBy !== undefined && lacksFile) return mendLine([...madeBy, ...rest], known, reading)
   const line: Line = { name: entry.name, command, specs, parts: [], known, reading }
   const otherCommand = await readParts(line, rest, entry)
   if (otherCommand !== null) return mendLine([...otherCommand.split(' '), ...rest], known, reading)
@@ -214,7 +214,11 @@ function arrangeWords(line: Line): void {
   line.parts = [...words, ...optionsOf(line)]
 }
 
-/** The arguments of a command that takes a ticker and a field, or a file instead. @param isPool whether it takes several tickers */
+/**
+ * The arguments of a command that takes a ticker and a field, or a file instead. A date among them is removed from
+ * `sorted`, so that it does not become an option as well.
+ * @param isPool whether the command takes several tickers
+ */
 function tickerAndFieldWords(line: Line, sorted: SortedWords, isPool: boolean): string[] {
   const kinds = kindsOf(line)
   const words: string[] = []
@@ -274,7 +278,7 @@ function fieldFor(bands: readonly string[], fields: FieldSet): string {
   return bands.flatMap(band => fieldsWithBand(band, fields))[0] ?? fields.names[0]!
 }
 
-/** Adds every ticker if none is named, or the first one if the command takes only one. Named tickers replace --all. */
+/** Adds `--all` to `tickers` if none is named, or the first known ticker if the command takes one. Named ones replace --all. */
 function addTickers(line: Line, { tickers, lists }: SortedWords, isPool: boolean): void {
   const allOption = optionNamed(line, '--all')
   const isNamed = ['--tickers', '--watch', '--all'].some(name => optionNamed(line, name))
@@ -351,8 +355,11 @@ function isUseless(line: Line, spec: OptionSpec): boolean {
   return parameterOf(spec)?.onlyWith?.every(name => optionNamed(line, optionOf(name)) === undefined) ?? false
 }
 
-/** The bands of the typed field; a band of another field brings that field with it. */
-function mendedBands(line: Line, value: string): string | null {
+/**
+ * The value of --band with each band corrected to one of the typed field, or an example. If only another field has the
+ * band, that field replaces the typed one in `line`.
+ */
+function mendedBands(line: Line, value: string): string {
   const { fields } = line.known
   const words = line.parts.filter(part => typeof part === 'string')
   const option = optionsOf(line).find(({ spec }) => /^FIELDS?$/.test(placeholder(spec)))

@@ -19,9 +19,8 @@ export class ClosedPipe extends Error {
 }
 
 /**
- * Standard output or error by its descriptor. Whether it is a terminal is found out when somebody asks: to find out loads
- * node's code for terminals. `process.stdout` is touched on a terminal only, because its first touch costs more than
- * answering a question does.
+ * Standard output or error by its descriptor. `terminal` is computed on first use, because that loads node's code for
+ * terminals. `process.stdout` is used only on a terminal: its first use takes longer than answering a question.
  */
 function descriptorStream(fd: 1 | 2): Stream {
   let terminal: boolean | undefined

@@ -136,6 +136,7 @@ const TRADE_ROWS: readonly StatisticRow<TradeStatistics>[] = [
   ['break-even cost', 'deviation', 'break_even_cost', '', 'wide'],
 ]
 
+/** The statistics of all strategies: in short for terminal and page, and in full below a fold or with --wide. */
 function statisticsSection(comparison: Comparison): Section {
   const reasons = comparison.strategies.flatMap(({ name, statistics, trade_statistics }) => [
     { where: name, reasons: statistics.reasons },
@@ -180,7 +181,10 @@ function statisticsTable({ strategies, bars_a_year }: Comparison, { isFull }: { 
 
 /** A column heading for each strategy, under its name. A narrow terminal leaves out the last columns first. */
 function strategyHeadings(strategies: Comparison['strategies'], kind: Kind): Heading[] {
-  return strategies.map(({ name }, i) => ({ title: name, verbatim: true, kind, ...(i > 0 && { spare: i }) }))
+  return strategies.map(({ name }, i) => {
+    const heading = { title: name, verbatim: true, kind } as const
+    return i === 0 ? heading : { ...heading, spare: i }
+  })
 }
 
 /** The differences of the Sharpe ratios for each pair of strategies; a sentence for each pair that has none. */

@@ -204,17 +204,15 @@ function mapSection(grid: Grid): Section {
   const isTested = (grid.validation?.test ?? null) !== null
   const maps = heatMaps(grid)
   const undrawn = maps.length - MOST_MAPS
-  return section(
-    { id: 'map', title: 'Other maps', untitled: true, ...(maps.length === 1 && !isTested && { on: 'terminal' }) },
-    [
-      ...maps.slice(0, MOST_MAPS).flatMap(({ setting, table }, i): Part[] => {
-        const on = i === 0 && !isTested ? 'terminal' : undefined
-        return compact([setting !== '' && { on, notes: [`With ${setting}:`] }, { on, table }])
-      }),
-      { on: 'terminal', notes: [mapLegend(grid)] },
-      undrawn > 0 && { notes: [`${count(undrawn, 'more map')} in --json and --csv.`] },
-    ],
-  )
+  const isOnlyMapAbove = maps.length === 1 && !isTested
+  return section({ id: 'map', title: 'Other maps', untitled: true, ...(isOnlyMapAbove ? { on: 'terminal' } : {}) }, [
+    ...maps.slice(0, MOST_MAPS).flatMap(({ setting, table }, i): Part[] => {
+      const on = i === 0 && !isTested ? 'terminal' : undefined
+      return compact([setting !== '' && { on, notes: [`With ${setting}:`] }, { on, table }])
+    }),
+    { on: 'terminal', notes: [mapLegend(grid)] },
+    undrawn > 0 && { notes: [`${count(undrawn, 'more map')} in --json and --csv.`] },
+  ])
 }
 
 type Axis = Grid['axes'][number]

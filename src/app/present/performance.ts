@@ -241,7 +241,7 @@ function testsTrend({ equity, statistics }: Tests): Trend[] {
 
 const HOLDING_HEADING: Heading = { title: 'Holding', kind: 'return', spare: 0, hint: 'Buy and hold over the same days' }
 
-/** `76% won (95% 58-88%)` */
+/** `76% won (95% 58-88%)`: the share of trades with a gain, and its interval. @param won the word after the share */
 function wonText({ hit_rate, hit_low, hit_high }: TradeStatistics, won = ' won'): string {
   return `${shareText(hit_rate)}${won} (95% ${shareRange({ low: hit_low, high: hit_high })})`
 }
@@ -250,6 +250,7 @@ function testFolds({ folds }: Validation): Validation['folds'] {
   return folds.filter(({ role }) => role === 'test')
 }
 
+/** `all 5 tests, one after the other`: which parts of the data the results out of sample are about. */
 function testPartsText(kind: Validation['kind'], tests: number): string {
   if (kind === 'split') return 'the part after the split'
   return tests === 1 ? 'the only test' : `all ${whole(tests)} tests, one after the other`

@@ -122,6 +122,7 @@ export function tickersToChart({ tickers, marked }: Pick<ChartQuestion, 'tickers
 function chartPricesOf({ ticker, series }: MarketBars, states: States, question: ChartQuestion): ChartPrices {
   const firstDay = question.first === null ? null : parseDay(question.first)
   const lastDay = question.last === null ? null : parseDay(question.last)
+  // -1 if all bars are before the first day: then none is drawn.
   const from = firstDay === null ? 0 : series.days.findIndex(day => day >= firstDay)
   const afterLast = lastDay === null ? -1 : series.days.findIndex(day => day > lastDay)
   const to = afterLast < 0 ? series.days.length : afterLast

@@ -4,7 +4,7 @@ import type { Sweep } from '../../research/sweep/result.js'
 import type { Records } from './description.js'
 import { tickerColumns } from './words.js'
 
-/** A row a window; tests and intervals by their names, so that each has a column of its own. */
+/** Records with a row for each window of a study. Each test and each interval has columns of its own, under its name. */
 export function windowRecords(study: EventStudy): Records {
   return { columns: WINDOW_COLUMNS, rows: study.windows.map(window => windowRecord(study, window)) }
 }
@@ -58,13 +58,13 @@ const WINDOW_COLUMNS = [
   ...['abnormal_model', 'abnormal_n', 'abnormal_car', 'abnormal_p', 'aftermath_g', 'aftermath_p', 'grey'],
 ]
 
+/** Records with a row for each event of a study. */
 export function occurrenceRecords({ windows, occurrences }: EventStudy): Records {
-  const names = windows.map(({ window }) => window)
-  const by = (what: string): string[] => names.map(window => `${what}_${window}`)
+  const windowColumns = (key: string): string[] => windows.map(({ window }) => `${key}_${window}`)
   return {
     columns: [
       ...['ticker', 'date', 'band', 'prev_band', 'stability', 'flips', 'context_band', 'close'],
-      ...['returns', 'mfe', 'mae'].flatMap(by),
+      ...['returns', 'mfe', 'mae'].flatMap(windowColumns),
     ],
     rows: occurrences,
   }
@@ -88,11 +88,12 @@ export function equityRecords({ equity }: Backtest): Records {
   }
 }
 
-/** The results of a strategy: its equity and its trades. */
+/** The statistics of a strategy in one object: those of its equity, and those of its trades as `trades_KEY`. */
 export function statisticsRow({ statistics, trade_statistics }: Pick<Backtest, 'statistics' | 'trade_statistics'>) {
   const { reasons: _, ...equity } = statistics
   const { reasons: __, ...trades } = trade_statistics
-  return { ...equity, ...Object.fromEntries(Object.entries(trades).map(([key, of]) => [`trades_${key}`, of])) }
+  const tradeEntries = Object.entries(trades).map(([key, value]) => [`trades_${key}`, value] as const)
+  return { ...equity, ...Object.fromEntries(tradeEntries) }
 }
 
 export function cellRecords({ cells, timeframe }: Sweep): Records {

@@ -164,8 +164,8 @@ function sortMatches(matches: readonly ScreenMatch[], sort: string, columns: rea
 }
 
 /**
- * Transitions since a day: those of the user's lists, and the most frequent of all. Few are listed, as all are with
- * --wide. For machines a row an event, as an export has it.
+ * Describes the changes of bands since a day. Up to MOST_CHANGES, and with --wide, all are listed. Otherwise people see
+ * those of their lists, and the bands that most tickers entered. Machines get a row for each change, as in an export.
  * @param watched the tickers of the user's lists
  */
 export function describeChanges(page: Changes, tickers: number, watched: ReadonlySet<string>): Described {

@@ -38,7 +38,9 @@ export function equityChart({ equity, benchmarks, drawdowns }: Backtest): Chart 
   const start = equity[0]?.equity ?? 1
   const strategyValues = equity.map(point => point.equity)
   // A benchmark starts at 1 on its own first bar.
-  const curves = benchmarks.map(({ name, equity }) => ({ name, values: equity.map(value => value && value * start) }))
+  const curves = benchmarks.map(({ name, equity: values }) => {
+    return { name, values: values.map(value => (value === null ? null : value * start)) }
+  })
   const totalText = (name: string, values: readonly (number | null)[]): string =>
     `${name} ${returnText((values.findLast(value => value !== null) ?? start) / start - 1)}`
   const totals = [totalText('strategy', strategyValues), ...curves.map(({ name, values }) => totalText(name, values))]

@@ -136,6 +136,7 @@ const DWELL_COLUMNS: readonly Column<Dwell>[] = [
   },
 ]
 
+/** `8-12`: the 95% interval of the median duration in bars; `?` for an upper end that is not known. */
 function medianRange({ median_low: low, median_high: high }: Dwell): string {
   if (low === null && high === null) return UNKNOWN
   return `${barsText(low)}-${high === null ? '?' : barsText(high)}`
@@ -167,6 +168,7 @@ function contextParagraphs({ bands, context, by_context }: Transitions): Paragra
   ]
 }
 
+/** `12 (40)`: the median duration in bars, `?` if not known, and the number of periods in the band. */
 function medianText({ median, stays }: Dwell): string {
   return stays === 0 ? UNKNOWN : `${median === null ? '?' : whole(median)} (${whole(stays)})`
 }

@@ -280,7 +280,7 @@ async function runExport(
   format: ExportOutput,
   out: string | undefined,
 ): Promise<void> {
-  // A server that is not on the command line has no part in other exports, either.
+  // Only bars can come from a server, and only from one that the command line names.
   const remote = what === 'bars' && isRemoteTyped(context.config) ? await context.remote() : null
   if (remote !== null) return exportServerBars(context, remote, filter, { format, out })
   const local = await context.local()

@@ -34,7 +34,7 @@ const FETCH = {
 const DRY_RUN = ['--dry-run', 'only show how many calls it takes, and how long'] as const
 
 const fetchCommand: Command = {
-  // They need not be loaded.
+  // SYMBOL, not TICKER: these tickers need not be loaded.
   arguments: [[TICKERS[0], TICKERS[1], ['SYMBOL']]],
   options: [
     ...optionsOf(FETCH),

@@ -103,12 +103,12 @@ async function runImport(context: Context, args: Args): Promise<void> {
   const { databasePath } = await import('../../open/paths.js')
   const keepRejects = rejectsWriter(args.read(BAD_ROWS).bad_rows, dirname(databasePath(context.choice)), inputs)
   const importer = await openForImport(context, { wait: args.flag('wait'), make: true })
-  // A document, or rows below one header, are written when they are whole.
+  // JSON and CSV are written at the end, as one answer about all files.
   const isShownByFile = context.isForPeople || context.format === 'ndjson'
   const imported: Imported[] = []
   const refused: BadData[] = []
   const options = importOptions(context, args)
-  // A single refused file is the whole answer.
+  // The refusal of a single file is not collected: it ends the command with that error.
   if (inputs.length > 1)
     options.onRefused = async error => {
       refused.push(error)
@@ -301,7 +301,10 @@ interface RowCounts {
 
 /** The sums of some counts, with the first and the last of all dates; empty without dates. */
 function sumCounts(parts: readonly RowCounts[]): RowCounts & { first: string; last: string } {
-  const days = parts.flatMap(({ first, last }) => [first ?? [], last ?? []].flat()).sort()
+  const days = parts
+    .flatMap(({ first, last }) => [first, last])
+    .filter(day => day !== null)
+    .sort()
   return {
     added: total(parts.map(part => part.added)),
     replaced: total(parts.map(part => part.replaced)),

@@ -197,7 +197,7 @@ const MAX_EXPIRY_DAYS = 3_650
 /** `0`, `12h`, `7d` → milliseconds. Throws InvalidParameter. */
 function graceValue(text: string): number {
   const [, number, unit] = /^(0|[1-9]\d{0,2})([hd]?)$/.exec(text) ?? []
-  // Not a number for a text of another form, and so never in the limit.
+  // NaN for a text of another form; NaN is never in the limit.
   const grace = Number(number) * (unit === 'h' ? HOUR_MS : DAY_MS)
   const isInLimit = grace <= MAX_GRACE_MS
   if (isInLimit && (unit !== '' || grace === 0)) return grace

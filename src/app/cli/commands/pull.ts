@@ -89,13 +89,13 @@ const pullCommand: Command = {
   },
 }
 
-/** With more series each line is a ticker, and with more tickers there is only one line. */
+/** The most lines of the table, and the most notes below it. */
 const MAX_LISTED = 30
 
 /** Shows the result of a pull. */
 function describePull(report: PullReport): Described {
   const { url: source, credits, creditsLeft, creditsMissing, stopped } = report
-  const reports = report.series.toSorted(byTicker)
+  const reports = report.series.toSorted(compareSeries)
   const series = reports.map(seriesReport => seriesRow(seriesReport, source))
   return {
     document: {
@@ -121,8 +121,8 @@ function describePull(report: PullReport): Described {
   }
 }
 
-/** Compares series by ticker, then timeframe, for sorting. */
-function byTicker(a: SeriesReport, b: SeriesReport): number {
+/** Compares two series for sorting: by ticker, then by timeframe. */
+function compareSeries(a: SeriesReport, b: SeriesReport): number {
   if (a.ticker !== b.ticker) return a.ticker < b.ticker ? -1 : 1
   return Number(a.timeframe > b.timeframe) - Number(a.timeframe < b.timeframe)
 }
@@ -225,13 +225,13 @@ const SERIES_COLUMNS: readonly Column<[string, SeriesReport[]]>[] = [
 ]
 
 /**
- * The rows of the table, each with its label and its series. A row has one series; of more than MAX_LISTED all series of a
- * ticker; of more tickers there is one row with all series.
+ * The rows of the table, each with its label and its series: a row for each series. If these are too many for MAX_LISTED,
+ * there is a row for each ticker; if the tickers are too many, too, one row for everything.
  */
 function groupSeries(series: readonly SeriesReport[]): [string, SeriesReport[]][] {
   if (series.length <= MAX_LISTED) return series.map(report => [report.ticker, [report]])
-  const byTicker = Map.groupBy(series, ({ ticker }) => ticker)
-  return byTicker.size <= MAX_LISTED ? [...byTicker] : [[count(byTicker.size, 'ticker'), [...series]]]
+  const groups = Map.groupBy(series, ({ ticker }) => ticker)
+  return groups.size <= MAX_LISTED ? [...groups] : [[count(groups.size, 'ticker'), [...series]]]
 }
 
 /** `updated`, or `20 pulled, 1 refused`. */

@@ -357,7 +357,7 @@ function bandLegend(
   return flow(phrases, width, GAP).map(line => line.split(gap).map(painted).join(gap))
 }
 
-/** The number of decimals that makes the price labels distinct. */
+/** The number of decimals that makes the price labels distinct. A flat line counts as having steps of 1 %. */
 function labelDecimals(low: number, high: number, height: number): number {
   const step = (high - low) / Math.max(1, height - 1) || high / 100
   return Math.min(8, Math.max(0, Math.ceil(-Math.log10(step))))

@@ -117,6 +117,7 @@ function emptyBlock(parts: readonly Part[], style: DrawStyle): Block {
   return part === undefined ? {} : { table: drawnTable(part.table, style) }
 }
 
+/** The blocks of a part; none for an empty one. */
 function partBlocks(part: Part, screen: Screen, style: DrawStyle): Block[] {
   if ('notes' in part) return part.notes.length === 0 ? [] : [{ notes: part.notes }]
   if ('phrases' in part) return part.phrases.length === 0 ? [] : [{ phrases: part.phrases }]
@@ -130,6 +131,7 @@ function partBlocks(part: Part, screen: Screen, style: DrawStyle): Block[] {
   return drawing.length === 0 ? [] : [{ drawing }]
 }
 
+/** A described table as the terminal draws it: the shown columns, at most `limit` rows, and the text of each cell. */
 function drawnTable({ columns, rows, grey, grouped, limit, whole: output }: DescribedTable, style: DrawStyle): Table {
   const shownColumns = [...columns.keys()].filter(i => isShown(columns[i]!.on, style))
   const shownRows = rows.slice(0, limit)
@@ -151,6 +153,7 @@ function drawnTable({ columns, rows, grey, grouped, limit, whole: output }: Desc
   return drawn
 }
 
+/** A column with its title in capitals; on a screen its sign replaces the title, if it has one. */
 function screenColumn(heading: Heading, { words }: DrawStyle): Column {
   const { title, sign, verbatim, kind } = heading
   const fullTitle = verbatim ? title : title.toUpperCase()
@@ -158,6 +161,7 @@ function screenColumn(heading: Heading, { words }: DrawStyle): Column {
   return isNumeric(kind) ? { ...column, align: 'right' } : column
 }
 
+/** A cell as text, with its mark and the shade of its heat. @param grey whether the whole row is faint */
 function screenCell({ kind, content, tone, mark = '', heat }: DescribedCell, style: DrawStyle, grey = false): Cell {
   const isPair = typeof content === 'object' && content !== null
   const value = isPair ? pairText(kind, content, style) : valueText(kind, content, style)
@@ -248,6 +252,7 @@ function chartLines(chart: Chart, screen: Screen): string[] {
   })
 }
 
+/** Texts below an axis of bars around an event: the first bar, the event (0), the middle after it and the last. */
 function barAxisTexts({ x: { values } }: Chart): { at: number; text: string }[] {
   const first = values[0]!
   const last = values.at(-1)!
@@ -255,6 +260,7 @@ function barAxisTexts({ x: { values } }: Chart): { at: number; text: string }[] 
   return bars.map(bar => ({ at: (bar - first) / (last - first), text: bar > 0 ? `+${bar}` : String(bar) }))
 }
 
+/** Texts below an axis of days: the first, the middle and the last. */
 function dateAxisTexts({ x: { values } }: Chart): { at: number; text: string }[] {
   return [values[0]!, values[Math.round((values.length - 1) / 2)]!, values.at(-1)!].map((day, i) => ({
     at: i / 2,
